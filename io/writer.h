@@ -1,0 +1,70 @@
+/* writer.h - one HDF5 result file, written collectively.
+ *
+ *   create   all of the file's structure under a temporary name beside the final one, space reserved on disk, flushed
+ *   write    raw data only
+ *   finish   completion attribute, flush, rename to the final name
+ *   destroy  before finish: the temporary file is deleted
+ *
+ * Datasets are contiguous and aligned. A killed run leaves no file under the final name. */
+#ifndef LW_WRITER_H
+#define LW_WRITER_H
+
+#include "../src/comm.h"
+#include "dataset.h"
+
+struct lw_writer;
+
+enum lw_attribute_kind { LW_ATTRIBUTE_TEXT, LW_ATTRIBUTE_INT, LW_ATTRIBUTE_REAL };
+
+struct lw_attribute {
+    const char *name;
+    enum lw_attribute_kind kind;
+    const char *text;           /* borrowed during lw_writer_create */
+    int64_t integer;
+    double real;
+};
+
+struct lw_writer_dataset {
+    const char *path;           /* "/filtered" */
+    int n_dims;
+    int64_t dims[LW_MAX_DIMS];
+    const char *dim_names[LW_MAX_DIMS];     /* dimension labels: "filter", "time", "channel" */
+    struct lw_type type;
+    const struct lw_attribute *attributes;
+    int n_attributes;
+};
+
+struct lw_writer_spec {
+    const char *file;
+    bool overwrite;
+    const struct lw_attribute *attributes;  /* of the root group: provenance */
+    int n_attributes;
+    const struct lw_writer_dataset *datasets;
+    int n_datasets;
+};
+
+/** Create the file. Errors (the same on every rank): LW_EIO if it exists and `overwrite` is false, if its folder cannot be
+ * written, or if the disk has no room for it (naming the bytes needed and free). Collective. */
+int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out,
+                     struct lw_error *err);
+
+/** Write the hyperslab [first, first + count) of dataset number `dataset` from `data`, packed row-major in the dataset's
+ * type; any count 0 = nothing. Collective. A failing rank ends all ranks. */
+int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
+                    struct lw_error *err);
+
+/** Mark the result complete, flush and give it its final name. `attributes` (fixed-size numbers and texts known only at
+ * the end: end time, samples that were not finite) must have been given to create with placeholder values of at least
+ * the same text length, and are overwritten in place. Collective. The writer is spent; only destroy may follow. */
+int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes,
+                     struct lw_error *err);
+
+int64_t lw_writer_bytes_written(const struct lw_writer *writer);    /* by this rank */
+
+/** Close; unless finished, delete the temporary file. Collective. NULL is legal. */
+void lw_writer_destroy(struct lw_writer *writer);
+
+/** "HDF5 1.10.8, parallel". Static storage. */
+const char *lw_hdf5_text(void);
+
+#endif

@@ -1,0 +1,159 @@
+/* engine.h - what computes: one interface, two engines (cpu: FFTW and OpenMP; cuda: one GPU).
+ *
+ *     lw_engine_create -> op_plan (pure) -> op_bytes (pure) -> op_create -> slot_create x depth
+ *                                         then, per round:  fill slot->input, submit ... wait, take slot->output
+ *
+ * An operation ("op") is what a job asks for: filters, types, layout and the largest block. A slot is one buffer set of
+ * the pipeline. submit hands a filled slot to the engine's own threads or streams and returns; wait blocks until that
+ * slot's output is there. Slots are served in the order of submission. Nothing is allocated by submit and wait.
+ * Everything is called by the main thread. Results do not depend on the block's size, the slots or the threads. */
+#ifndef LW_ENGINE_H
+#define LW_ENGINE_H
+
+#include "convolution.h"
+#include "error.h"
+#include "rounds.h"
+#include "type.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum lw_engine_kind { LW_ENGINE_AUTO, LW_ENGINE_CPU, LW_ENGINE_CUDA };
+
+/* What is done with a sample that is not finite (or not representable in the computing precision). */
+enum lw_nan {
+    LW_NAN_PROPAGATE,           /* exactly the outputs whose taps touch it become NaN */
+    LW_NAN_ZERO,                /* it counts as zero */
+    LW_NAN_ERROR,               /* the slot reports it and the run ends */
+};
+
+/* How the samples of several channels lie in a file and in a slot. */
+enum lw_layout {
+    LW_TIME_FAST,               /* [channel][axis] */
+    LW_TIME_SLOW,               /* [axis][channel] */
+};
+
+/* Overlap-save filtering: y[f][c][o] = sum_m taps[f][m] x[c][o + look_ahead - m]. */
+struct lw_ols_spec {
+    const double *taps;         /* [n_filters x n_taps], or [n_filters x n_taps x 2] if complex; host, borrowed until
+                                   op_create returns; already conjugated and reversed for a correlation */
+    int n_filters;
+    int64_t n_taps;
+    bool taps_complex;
+    int segment;                /* FFT length N wanted; 0: the engine chooses */
+};
+
+enum lw_op_kind { LW_OP_OLS };
+
+struct lw_op_spec {
+    enum lw_op_kind kind;
+    struct lw_type input;       /* as stored */
+    struct lw_type output;      /* integer outputs are rounded to nearest even and saturated, NaN becomes 0 */
+    enum lw_precision precision;
+    enum lw_layout layout;
+    enum lw_nan nan;
+    int64_t n_channels;         /* of the whole data set */
+    union {
+        struct lw_ols_spec ols;
+    };
+};
+
+/* What the engine will do about a spec; it depends on spec and architecture only, never on ranks, threads or memory. */
+struct lw_op_plan {
+    int64_t halo;               /* axis samples that a slot needs before its own: n_taps - 1 */
+    int64_t unit;               /* see struct lw_grid */
+    int64_t channel_unit;
+    int64_t n_planes;           /* outputs per input sample: n_filters */
+    int segment;                /* FFT length N; 0: no FFT */
+    double seconds_per_output;  /* model: one thread or the device, per output sample of one plane */
+    char text[160];             /* for plan and log: "overlap-save, N = 4096, hop 3840, adjacent segments paired" */
+};
+
+struct lw_bytes {
+    int64_t host;               /* pageable, per rank */
+    int64_t pinned;
+    int64_t device;
+};
+
+/* One buffer set. The engine allocates and frees input and output.
+ *
+ *   input   block of halo + count samples in the stored type:
+ *           LW_TIME_FAST  [n_channels][halo + count]         LW_TIME_SLOW  [halo + count][n_channels]
+ *   output  LW_TIME_FAST  [n_planes][n_channels][count]      LW_TIME_SLOW  [n_planes][count][n_channels]
+ *
+ * with count and n_channels those of the block submitted: both are packed tightly. Samples beyond the block that a last,
+ * partial segment would need count as zero and change no output of the block. */
+struct lw_slot {
+    void *input;
+    void *output;
+    struct lw_block block;      /* set by submit */
+
+    /* set by wait: own (not halo) samples of the block that were not finite, and the lowest of them, as
+     * channel of the block and own axis sample of the block; count 0: none */
+    int64_t n_not_finite;
+    int64_t not_finite_channel, not_finite_sample;
+    double busy_seconds;        /* the engine's time from start to end of this slot's work */
+};
+
+struct lw_engine;
+struct lw_op;
+
+struct lw_engine_ops {
+    const char *name;           /* "cpu", "cuda" */
+
+    /** What the engine runs on, one line: "16 threads, AVX2" or "NVIDIA H200, GPU-...". */
+    void (*describe)(const struct lw_engine *engine, char *text, size_t size);
+
+    /** The instruction set or GPU architecture on which results depend bit by bit: ranks compare it. */
+    void (*architecture)(const struct lw_engine *engine, char *text, size_t size);
+
+    /** Resolve a spec. LW_ECONFIG if it asks for what the engine cannot do (a segment shorter than the filter). */
+    int (*op_plan)(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan,
+                   struct lw_error *err);
+
+    /** Bytes of op_create plus `depth` slots for blocks of at most `count` x `n_channels`. Exact within a page each. */
+    struct lw_bytes (*op_bytes)(const struct lw_engine *engine, const struct lw_op_spec *spec,
+                                const struct lw_op_plan *plan, int64_t count, int64_t n_channels, int depth);
+
+    /** Transform the filters, plan the FFTs, allocate all work space. */
+    int (*op_create)(struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
+                     int64_t count, int64_t n_channels, struct lw_op **out, struct lw_error *err);
+    void (*op_destroy)(struct lw_op *op);                   /* NULL is legal; after its slots */
+
+    int (*slot_create)(struct lw_op *op, struct lw_slot **out, struct lw_error *err);
+    void (*slot_destroy)(struct lw_op *op, struct lw_slot *slot);
+
+    int (*submit)(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err);
+    int (*wait)(struct lw_op *op, struct lw_slot *slot, struct lw_error *err);
+
+    void (*destroy)(struct lw_engine *engine);
+};
+
+/* First member of every engine. */
+struct lw_engine {
+    const struct lw_engine_ops *ops;
+};
+
+struct lw_engine_spec {
+    enum lw_engine_kind kind;
+    int n_threads;              /* cpu: 0 = the cores this process may run on (sched_getaffinity) */
+    int node_rank;              /* this rank's number on its node, and how many there are: cuda chooses the device */
+    int node_ranks;
+    bool share_device;          /* cuda: several ranks may use one GPU */
+};
+
+/** Create the engine asked for; AUTO takes cuda where a device is usable, else cpu.
+ * @param why  set to one line for the log: which engine was taken and the reason */
+int lw_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, char why[200], struct lw_error *err);
+void lw_engine_destroy(struct lw_engine *engine);           /* NULL is legal */
+
+/* The implementations; src/engine.c chooses. Without CUDA, gpu/engine_none.c stands in for the cuda engine. */
+int lw_engine_create_cpu(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
+int lw_engine_create_cuda(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
+
+/** Whether a CUDA device can be used, and why not. Never fails; creates no context.
+ * @param why  one line: the devices, or what is missing */
+bool lw_engine_cuda_usable(char why[160]);
+
+#endif

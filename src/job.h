@@ -1,0 +1,61 @@
+/* job.h - what the run loop needs to know of a job; jobs/ implements it.
+ *
+ * A job turns options and the description of its input into an operation for an engine and a result for a writer. It
+ * contains no loop, no MPI and no engine. */
+#ifndef LW_JOB_H
+#define LW_JOB_H
+
+#include "../io/dataset.h"
+#include "../io/reader.h"
+#include "../io/writer.h"
+#include "comm.h"
+#include "engine.h"
+#include "options.h"
+
+#define LW_JOB_ATTRIBUTES 24
+
+/* A prepared job. The fields are filled by `prepare`; `output` and `grid` follow from them and the engine's plan. */
+struct lw_job {
+    const struct lw_job_ops *ops;
+    struct lw_op_spec op;
+    struct lw_view_spec view;           /* of the input; max_axis and max_channels are left to the plan */
+    int64_t n_samples;                  /* on the axis, after --start/--count */
+    int64_t n_outputs;                  /* on the axis */
+    int64_t look_ahead;                 /* window position of output 0, see convolution.h */
+    enum lw_boundary boundary;
+
+    struct lw_writer_dataset result;    /* path, dims, labels and type of the one streamed dataset */
+    struct lw_attribute attributes[LW_JOB_ATTRIBUTES];      /* of that dataset; texts live in `texts` */
+    int axis_dim;                       /* dimension of the result that is the axis */
+    int channel_dim;                    /* that holds the channels, -1: there is none */
+    bool has_planes;                    /* dimension 0 counts filters */
+
+    char texts[2048];                   /* storage for attribute texts */
+    double *taps;                       /* owned; op.ols.taps points to it */
+    char summary[256];                  /* one line: "filter 2 x 8192 taps (real), mode same, boundary zero" */
+};
+
+struct lw_job_ops {
+    const char *name;                   /* "ols" */
+    const char *title;                  /* one line for the list of commands */
+    const char *description;            /* a paragraph for --help and the man page */
+    const struct lw_option *options;    /* beyond the common ones of src/cli.h */
+    const struct lw_option *synth_options;
+    const char *example;                /* command lines for --help */
+
+    /** Check the options against the input, read filters, decide shapes. Collective (it reads small datasets).
+     * @param input  borrowed during the call */
+    int (*prepare)(const struct lw_options *options, struct lw_comm *comm, const struct lw_dataset_info *input,
+                   struct lw_job *job, struct lw_error *err);
+    void (*release)(struct lw_job *job);
+
+    /** Make a synthetic survey with input and filters for this job, written in parallel. Collective. */
+    int (*synth)(const struct lw_options *options, struct lw_comm *comm, struct lw_error *err);
+};
+
+extern const struct lw_job_ops lw_job_ols;
+
+/** The jobs, NULL-ended. */
+extern const struct lw_job_ops *const lw_jobs[];
+
+#endif
