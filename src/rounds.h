@@ -44,7 +44,8 @@ struct lw_rounds {
     int64_t n_rounds;                   /* all groups together */
 };
 
-/** The smallest legal `slice` for that many ranks: a halo's length where ranks share the axis, and never below a unit. */
+/** The smallest legal `slice` for that many ranks: where ranks share the axis it must hold a rest that is too short to be
+ * cut into slices of a halo's length. */
 int64_t lw_rounds_least_slice(const struct lw_grid *grid, int n_ranks, enum lw_split split);
 
 /** AUTO resolved: channels, where the axis has too few least slices to give each rank one and there are enough channels

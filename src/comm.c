@@ -1,0 +1,140 @@
+#include "comm_mpi.h"
+#include "memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct lw_comm {
+    MPI_Comm world;             /* a duplicate of MPI_COMM_WORLD */
+    int rank, size;
+    int node_rank, node_size;
+    char host[64];
+    char library[128];
+};
+
+/* "Open MPI v4.1.4, package: ..." -> "Open MPI 4.1.4" */
+static void library_name(char *text, size_t size)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, ",\n")] = '\0';
+    char *const v = strstr(version, " v");
+    if (v && v[2] >= '0' && v[2] <= '9')
+        memmove(v + 1, v + 2, strlen(v + 2) + 1);
+    snprintf(text, size, "%.*s", (int)size - 1, version);
+}
+
+static void find_node(struct lw_comm *comm)
+{
+    MPI_Comm node;
+    MPI_Comm_split_type(comm->world, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &comm->node_rank);
+    MPI_Comm_size(node, &comm->node_size);
+    MPI_Comm_free(&node);
+    gethostname(comm->host, sizeof comm->host - 1);
+}
+
+struct lw_comm *lw_comm_start(int *argc, char ***argv)
+{
+    /* Open MPI 4.1.1-4.1.4 reads irregular selections wrongly with data sieving (open-mpi/ompi#10546). */
+    setenv("OMPI_MCA_fbtl_posix_read_datasieving", "0", 0);
+
+    int provided = MPI_THREAD_SINGLE;
+    if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED) {
+        fprintf(stderr, "lapwing: MPI does not start with thread support (MPI_THREAD_FUNNELED): check the MPI installation\n");
+        exit(LW_ESYSTEM);
+    }
+    struct lw_comm *const comm = lw_alloc(sizeof *comm, "the communicator", NULL);
+    if (!comm)
+        MPI_Abort(MPI_COMM_WORLD, LW_ESYSTEM);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm->world);
+    MPI_Comm_rank(comm->world, &comm->rank);
+    MPI_Comm_size(comm->world, &comm->size);
+    find_node(comm);
+    library_name(comm->library, sizeof comm->library);
+    return comm;
+}
+
+void lw_comm_stop(struct lw_comm *comm)
+{
+    MPI_Comm_free(&comm->world);
+    lw_free(comm);
+    MPI_Finalize();
+}
+
+MPI_Comm lw_comm_mpi(const struct lw_comm *comm) { return comm->world; }
+int lw_comm_rank(const struct lw_comm *comm) { return comm->rank; }
+int lw_comm_size(const struct lw_comm *comm) { return comm->size; }
+int lw_comm_node_rank(const struct lw_comm *comm) { return comm->node_rank; }
+int lw_comm_node_size(const struct lw_comm *comm) { return comm->node_size; }
+const char *lw_comm_host(const struct lw_comm *comm) { return comm->host; }
+const char *lw_comm_library(const struct lw_comm *comm) { return comm->library; }
+
+int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err)
+{
+    int first = code == LW_OK ? comm->size : comm->rank;
+    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm->world);
+    if (first == comm->size)
+        return LW_OK;
+    if (first == comm->rank) {
+        err->code = code;
+        err->rank = comm->rank;
+        memcpy(err->host, comm->host, sizeof err->host);
+    }
+    MPI_Bcast(err, (int)sizeof *err, MPI_BYTE, first, comm->world);
+    return err->code;
+}
+
+int lw_comm_same(struct lw_comm *comm, const char *what, const char *text, struct lw_error *err)
+{
+    char mine[256] = "", theirs[256];
+    snprintf(mine, sizeof mine, "%s", text);
+    memcpy(theirs, mine, sizeof mine);
+    MPI_Bcast(theirs, (int)sizeof theirs, MPI_CHAR, 0, comm->world);
+    int rc = LW_OK;
+    if (strcmp(mine, theirs) != 0)
+        rc = lw_fail(err, LW_ECONFIG, "%s differs: rank 0 has '%s', rank %d has '%s'", what, theirs, comm->rank, mine);
+    return lw_comm_agree(comm, rc, err);
+}
+
+void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes)
+{
+    char *at = data;
+    for (int64_t left = bytes; left > 0; ) {
+        const int64_t part = left < LW_MESSAGE_BYTES ? left : LW_MESSAGE_BYTES;
+        MPI_Bcast(at, (int)part, MPI_BYTE, 0, comm->world);
+        at += part;
+        left -= part;
+    }
+}
+
+static int64_t reduce(struct lw_comm *comm, int64_t value, MPI_Op op)
+{
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, op, comm->world);
+    return value;
+}
+
+int64_t lw_comm_min(struct lw_comm *comm, int64_t value) { return reduce(comm, value, MPI_MIN); }
+int64_t lw_comm_max(struct lw_comm *comm, int64_t value) { return reduce(comm, value, MPI_MAX); }
+int64_t lw_comm_sum(struct lw_comm *comm, int64_t value) { return reduce(comm, value, MPI_SUM); }
+
+void lw_comm_barrier(struct lw_comm *comm)
+{
+    MPI_Barrier(comm->world);
+}
+
+void lw_comm_gather(struct lw_comm *comm, const double *mine, int count, double *all)
+{
+    MPI_Gather(mine, count, MPI_DOUBLE, all, count, MPI_DOUBLE, 0, comm->world);
+}
+
+void lw_comm_abort(const struct lw_comm *comm, const struct lw_error *err)
+{
+    fprintf(stderr, "lapwing: rank %d (%s): %s\n", comm->rank, comm->host, err->message);
+    fflush(stderr);
+    MPI_Abort(comm->world, err->code);
+    abort();
+}

@@ -1,0 +1,50 @@
+#include "type.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    size_t bytes;
+    const char *text;
+} scalars[LW_N_SCALARS] = {
+#define X(name, type, text) [name] = {sizeof(type), text},
+    LW_SCALARS(X)
+#undef X
+};
+
+size_t lw_scalar_bytes(enum lw_scalar scalar)
+{
+    return scalars[scalar].bytes;
+}
+
+bool lw_scalar_is_integer(enum lw_scalar scalar)
+{
+    return scalar != LW_FLOAT32 && scalar != LW_FLOAT64;
+}
+
+size_t lw_type_bytes(struct lw_type type)
+{
+    return scalars[type.scalar].bytes * (type.is_complex ? 2 : 1);
+}
+
+const char *lw_type_text(struct lw_type type, char text[40])
+{
+    const uint16_t probe = 1;
+    const bool is_little_endian = *(const uint8_t *)&probe == 1;
+    const char *const order = is_little_endian ? " (big endian)" : " (little endian)";
+    snprintf(text, 40, "%s%s%s", type.is_complex ? "complex " : "", scalars[type.scalar].text,
+             type.is_swapped ? order : "");
+    return text;
+}
+
+bool lw_scalar_parse(const char *text, enum lw_scalar *out)
+{
+    for (int scalar = 0; scalar < LW_N_SCALARS; scalar++) {
+        if (strcmp(text, scalars[scalar].text) == 0) {
+            *out = (enum lw_scalar)scalar;
+            return true;
+        }
+    }
+    return false;
+}
