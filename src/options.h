@@ -25,8 +25,9 @@ struct lw_option {
     const char *argument;       /* shown in help: "FILE:/dataset"; NULL for flags and choices */
     const char *fallback;       /* default as text; NULL: none, lw_options_given tells */
     const char *choices;
-    double minimum, maximum;
+    double minimum, maximum;    /* INT and REAL: no limits if they are equal */
     const char *help;           /* one sentence or two, wrapped by whoever prints it */
+    bool is_required;           /* a command without it is refused */
 };
 
 /* A set of options: tables plus values. */
@@ -41,9 +42,13 @@ void lw_options_destroy(struct lw_options *options);        /* NULL is legal */
 int lw_options_set(struct lw_options *options, const char *name, const char *text, const char *origin,
                    struct lw_error *err);
 
-/** Parse --name value, --name=value and --flag; stops at the first thing that is not an option.
+/** Parse --name value, --name=value, --flag and --flag=no; stops at the first thing that is not an option. Where an option
+ * is given twice, the last one counts.
  * @param used  set to the arguments consumed */
 int lw_options_parse(struct lw_options *options, int argc, char **argv, int *used, struct lw_error *err);
+
+/** The first required option, in table order, that is not given; NULL if there is none. */
+const struct lw_option *lw_options_missing(const struct lw_options *options);
 
 /* Reading: `name` must be in the tables (an assertion otherwise). */
 bool lw_options_given(const struct lw_options *options, const char *name);      /* set, or has a default */
@@ -60,7 +65,7 @@ struct lw_option_range {
 struct lw_option_range lw_options_range(const struct lw_options *options, const char *name);
 
 /** "name = value" lines of every option that is given, in table order: a job file that asks for the same. The section
- * line is not included. Release with lw_free. */
+ * line is not included. A long line is broken after a backslash. Release with lw_free. */
 char *lw_options_resolved(const struct lw_options *options, struct lw_error *err);
 
 /** Call `visit` for every option in table order. */
