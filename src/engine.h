@@ -133,6 +133,8 @@ struct lw_engine_ops {
 /* First member of every engine. */
 struct lw_engine {
     const struct lw_engine_ops *ops;
+    int depth;                  /* slots that keep it busy while files are read and written */
+    int n_workers;              /* threads, or 1 for a device: divides lw_op_plan.seconds_per_output */
 };
 
 struct lw_engine_spec {

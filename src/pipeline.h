@@ -5,7 +5,8 @@
  *                        | write 0   | write 1
  *
  * acquire gives the next free slot; submit starts it; collect waits for the oldest one submitted and gives its output;
- * release makes it free again. At most `depth` slots are out at a time. */
+ * release makes it free again. At most `depth` slots are out at a time. Ranks without work in a round submit an empty
+ * block, which passes through the ring without reaching the engine, so that all ranks collect and write in step. */
 #ifndef LW_PIPELINE_H
 #define LW_PIPELINE_H
 
