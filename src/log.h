@@ -18,9 +18,11 @@ void lw_log_detail(const char *format, ...) __attribute__((format(printf, 1, 2))
 void lw_log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));        /* any rank; "rank 3 (host): " unless rank 0 */
 void lw_log_error(const struct lw_error *err);      /* rank 0: "lapwing: message", with err's rank and host if not rank 0's */
 
-/* Progress of the run: one rewritten line on a terminal, otherwise a line every few seconds; rank 0, unless quiet. */
+/* Progress of the run: one rewritten line on a terminal, otherwise a line at each tenth of the work, but at least 10 s
+ * apart and at most 10 min; rank 0, unless quiet. */
 struct lw_progress {
     int64_t total_samples, total_bytes;     /* of all ranks: output samples; bytes read and written */
+    int64_t shown_samples;
     double started, shown;                  /* seconds of lw_now */
     int is_terminal;
 };
