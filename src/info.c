@@ -1,0 +1,76 @@
+#include "info.h"
+
+#include "../io/listing.h"
+#include "../io/writer.h"
+#include "engine.h"
+#include "help.h"
+#include "memory.h"
+
+#include <sched.h>
+#include <stdio.h>
+
+#if defined(__clang__)
+#define COMPILER "Clang " __clang_version__
+#elif defined(__GNUC__)
+#define COMPILER "GCC " __VERSION__
+#else
+#define COMPILER "unknown"
+#endif
+
+static void row(const char *name, const char *text)
+{
+    printf("%-12s%s\n", name, text);
+}
+
+static int count_cores(void)
+{
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0;
+}
+
+static void print_cpu_engine(void)
+{
+    struct lw_engine *engine;
+    struct lw_error err;
+    char text[160];
+    if (lw_engine_create_cpu(&(struct lw_engine_spec){.kind = LW_ENGINE_CPU, .node_ranks = 1}, &engine, &err)) {
+        row("engine cpu", err.message);
+        return;
+    }
+    engine->ops->describe(engine, text, sizeof text);
+    row("engine cpu", text);
+    lw_engine_destroy(engine);
+}
+
+static void print_cuda_engine(void)
+{
+    char why[160];
+    const bool is_usable = lw_engine_cuda_usable(why);
+    printf("%-12s%s%s\n", "engine cuda", is_usable ? "" : "not usable: ", why);
+}
+
+static void print_machine(const struct lw_comm *comm)
+{
+    char bytes[24];
+    const struct lw_memory_limit memory = lw_memory_available();
+    printf("%-12s%d of this run, %d on this node (%s)\n", "ranks", lw_comm_size(comm), lw_comm_node_size(comm),
+           lw_comm_host(comm));
+    printf("%-12s%d for this rank\n", "cores", count_cores());
+    printf("%-12s%s for all ranks on this node (%s)\n", "memory", lw_bytes_text(memory.bytes, bytes), memory.source);
+}
+
+int lw_info_build(struct lw_comm *comm, struct lw_error *err)
+{
+    (void)err;
+    if (lw_comm_rank(comm) != 0)
+        return LW_OK;
+    row("version", lw_version_text());
+    row("compiler", COMPILER);
+    row("MPI", lw_comm_library(comm));
+    row("HDF5", lw_hdf5_text());
+    print_cpu_engine();
+    print_cuda_engine();
+    print_machine(comm);
+    return LW_OK;
+}

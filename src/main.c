@@ -1,0 +1,55 @@
+/* main.c - start MPI where it is needed, do what the command line asks for, and end every rank with the same code. */
+#include "cli.h"
+#include "comm.h"
+#include "log.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Whether mpirun or srun started this process: then only MPI knows which of the ranks is to speak. */
+static bool has_launcher(void)
+{
+    static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (getenv(variables[i]))
+            return true;
+    return false;
+}
+
+/* Help, version and a misspelt command line come at once, and also where MPI cannot start. */
+static int finish_alone(const struct lw_cli *cli, int code, const struct lw_error *err)
+{
+    if (code == LW_OK)
+        lw_cli_print(cli);
+    else
+        lw_log_error(err);
+    return code;
+}
+
+static int finish_together(struct lw_cli *cli, int code, struct lw_comm *comm, struct lw_error *err)
+{
+    lw_log_start(lw_comm_rank(comm), lw_comm_host(comm), LW_LOG_NORMAL);
+    if (code == LW_OK)
+        code = lw_cli_execute(cli, comm, err);
+    if (code != LW_OK)
+        lw_log_error(err);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct lw_error err = {0};
+    struct lw_cli cli;
+    int code = lw_cli_parse(argc, argv, &cli, &err);
+
+    if (!has_launcher() && (code != LW_OK || lw_cli_is_text(&cli))) {
+        code = finish_alone(&cli, code, &err);
+    } else {
+        struct lw_comm *const comm = lw_comm_start(&argc, &argv);
+        code = finish_together(&cli, code, comm, &err);
+        lw_comm_stop(comm);
+    }
+    lw_cli_release(&cli);
+    return code;
+}
