@@ -1,0 +1,26 @@
+/* convert.h - element-wise conversions on the device, all asynchronous on the stream. Nothing is launched for n = 0. */
+#ifndef LW_CONVERT_H
+#define LW_CONVERT_H
+
+#include "../src/type.h"
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Reverse the bytes of n scalars in place. */
+cudaError_t lw_cuda_swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cudaStream_t stream);
+
+/** Convert n scalars of the computing precision. Integers: rounded to nearest even, saturated, NaN becomes 0.
+ * @param from  float or double by precision; must not overlap `to` */
+cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar, int64_t n,
+                            cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

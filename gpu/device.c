@@ -1,0 +1,98 @@
+#include "device.h"
+
+#include "cuda_error.h"
+#include "probe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The oldest architecture whose kernels fit this program: nothing below it is in the build. */
+static bool is_built_for(int major, int minor)
+{
+    return major * 10 + minor >= lw_probe_oldest_architecture();
+}
+
+/* Device count without a context; LW_ESYSTEM if the driver is missing or sees nothing. */
+static int count_devices(int *count, struct lw_error *err)
+{
+    *count = 0;
+    const int rc = lw_cuda_check(cudaGetDeviceCount(count), "looking for CUDA devices", err);
+    if (rc)
+        return rc;
+    return *count > 0 ? LW_OK : lw_fail(err, LW_ESYSTEM, "no CUDA device is visible: use --engine cpu");
+}
+
+static void format_uuid(const cudaUUID_t *uuid, char text[48])
+{
+    size_t used = (size_t)snprintf(text, 48, "GPU-");
+    for (int i = 0; i < 16; i++) {
+        const char *const dash = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
+        used += (size_t)snprintf(text + used, 48 - used, "%s%02x", dash, (unsigned char)uuid->bytes[i]);
+    }
+}
+
+static int read_properties(int index, struct lw_device *device, struct lw_error *err)
+{
+    struct cudaDeviceProp properties;
+    const int rc = lw_cuda_check(cudaGetDeviceProperties(&properties, index), "reading a CUDA device's properties", err);
+    if (rc)
+        return rc;
+    device->index = index;
+    snprintf(device->name, sizeof device->name, "%s", properties.name);
+    format_uuid(&properties.uuid, device->uuid);
+    device->major = properties.major;
+    device->minor = properties.minor;
+    device->n_multiprocessors = properties.multiProcessorCount;
+    device->shared_bytes = (int)properties.sharedMemPerBlockOptin;
+    device->memory_bytes = (int64_t)properties.totalGlobalMem;
+    if (!is_built_for(device->major, device->minor))
+        return lw_fail(err, LW_ESYSTEM, "device %d (%s) has compute capability %d.%d, this program is built for %d.%d and "
+                       "later: use --engine cpu", index, device->name, device->major, device->minor,
+                       lw_probe_oldest_architecture() / 10, lw_probe_oldest_architecture() % 10);
+    return LW_OK;
+}
+
+/* With --gpus-per-task Slurm shows each rank a device of its own, so that the count says nothing about sharing. */
+static bool has_private_devices(void)
+{
+    const char *const resources = getenv("SLURM_TRES_PER_TASK");
+    return getenv("SLURM_GPUS_PER_TASK") || (resources && strstr(resources, "gpu"));
+}
+
+static int check_sharing(const struct lw_engine_spec *spec, int n_devices, struct lw_error *err)
+{
+    if (spec->node_ranks <= n_devices || spec->share_device || has_private_devices())
+        return LW_OK;
+    return lw_fail(err, LW_ECONFIG, "%d ranks on this node and %d CUDA device%s visible: start at most %d rank%s on it, or "
+                   "let ranks share devices with --share-gpu", spec->node_ranks, n_devices, n_devices == 1 ? "" : "s",
+                   n_devices, n_devices == 1 ? "" : "s");
+}
+
+int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, struct lw_error *err)
+{
+    int n_devices;
+    int rc;
+    if ((rc = count_devices(&n_devices, err)) || (rc = check_sharing(spec, n_devices, err)) ||
+        (rc = read_properties(spec->node_rank % n_devices, device, err)))
+        return rc;
+    char what[160];
+    snprintf(what, sizeof what, "starting CUDA device %d (%.100s)", device->index, device->name);
+    if ((rc = lw_cuda_check(cudaSetDevice(device->index), what, err)) ||
+        (rc = lw_cuda_check(cudaFree(NULL), what, err)))
+        return rc;
+    return lw_cuda_check(lw_probe_kernel(), what, err);
+}
+
+bool lw_engine_cuda_usable(char why[160])
+{
+    struct lw_error err;
+    struct lw_device device;
+    int n_devices;
+    if (count_devices(&n_devices, &err) || read_properties(0, &device, &err)) {
+        snprintf(why, 160, "%.159s", err.message);
+        return false;
+    }
+    snprintf(why, 160, "%d CUDA device%s, the first %.100s", n_devices, n_devices == 1 ? "" : "s", device.name);
+    return true;
+}

@@ -1,0 +1,146 @@
+/* engine_cuda.c - the CUDA engine: one GPU. Operations are in ols_cuda.c and the like, slots in slot_cuda.c. */
+#include "arena.h"
+#include "cuda_error.h"
+#include "op_cuda.h"
+#include "slot_cuda.h"
+#include "../src/memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct engine_cuda {
+    struct lw_engine base;
+    struct lw_device device;
+};
+
+static const struct lw_op_cuda_ops *const operations[] = {
+    [LW_OP_OLS] = &lw_op_cuda_ols,
+};
+
+static const struct lw_device *device_of(const struct lw_engine *engine)
+{
+    return &((const struct engine_cuda *)engine)->device;
+}
+
+static void describe(const struct lw_engine *engine, char *text, size_t size)
+{
+    const struct lw_device *const device = device_of(engine);
+    char memory[24];
+    snprintf(text, size, "%s, %s, %s", device->name, device->uuid, lw_bytes_text(device->memory_bytes, memory));
+}
+
+static void architecture(const struct lw_engine *engine, char *text, size_t size)
+{
+    snprintf(text, size, "sm_%d%d", device_of(engine)->major, device_of(engine)->minor);
+}
+
+static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan,
+                   struct lw_error *err)
+{
+    return operations[spec->kind]->plan(device_of(engine), spec, plan, err);
+}
+
+static struct lw_op_shape shape_of(const struct lw_engine *engine, const struct lw_op_spec *spec,
+                                   const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
+{
+    struct lw_op_shape shape = {
+        .count = count,
+        .n_channels = n_channels,
+        .input_bytes = (plan->halo + count) * n_channels * (int64_t)lw_type_bytes(spec->input),
+        .output_bytes = plan->n_planes * count * n_channels * (int64_t)lw_type_bytes(spec->output),
+    };
+    operations[spec->kind]->measure(device_of(engine), spec, plan, &shape);
+    return shape;
+}
+
+static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_op_spec *spec,
+                                const struct lw_op_plan *plan, int64_t count, int64_t n_channels, int depth)
+{
+    const struct lw_op_shape shape = shape_of(engine, spec, plan, count, n_channels);
+    struct lw_bytes bytes = lw_slot_cuda_bytes(&shape);
+    bytes.host = bytes.host * depth + shape.host_bytes;
+    bytes.pinned *= depth;
+    /* What is needed only for the set-up is gone before the slots are made. */
+    const int64_t setup = lw_device_bytes(shape.setup_bytes);
+    bytes.device *= depth;
+    bytes.device = lw_device_bytes(shape.op_bytes) + (bytes.device > setup ? bytes.device : setup);
+    return bytes;
+}
+
+static void op_destroy(struct lw_op *op)
+{
+    if (!op)
+        return;
+    op->ops->destroy(op);
+    lw_free(op);
+}
+
+/* Run the operation's set-up on a stream of its own and wait for that. */
+static int set_up(struct lw_op *op, struct lw_error *err)
+{
+    cudaStream_t stream = NULL;
+    int rc = lw_cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream", err);
+    if (rc)
+        return rc;
+    rc = op->ops->create(op, stream, err);
+    const cudaError_t status = cudaStreamSynchronize(stream);
+    if (!rc)
+        rc = lw_cuda_check(status, "preparing the filters on the device", err);
+    cudaStreamDestroy(stream);
+    return rc;
+}
+
+static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
+                     int64_t count, int64_t n_channels, struct lw_op **out, struct lw_error *err)
+{
+    struct lw_op *const op = lw_alloc(sizeof *op, "an operation", err);
+    if (!op)
+        return LW_ESYSTEM;
+    op->ops = operations[spec->kind];
+    op->device = device_of(engine);
+    op->spec = *spec;
+    op->plan = *plan;
+    op->shape = shape_of(engine, spec, plan, count, n_channels);
+    const int rc = set_up(op, err);
+    if (rc) {
+        op_destroy(op);
+        return rc;
+    }
+    *out = op;
+    return LW_OK;
+}
+
+static void destroy(struct lw_engine *engine)
+{
+    lw_free(engine);
+}
+
+static const struct lw_engine_ops engine_ops = {
+    .name = "cuda",
+    .describe = describe,
+    .architecture = architecture,
+    .op_plan = op_plan,
+    .op_bytes = op_bytes,
+    .op_create = op_create,
+    .op_destroy = op_destroy,
+    .slot_create = lw_slot_cuda_create,
+    .slot_destroy = lw_slot_cuda_destroy,
+    .submit = lw_slot_cuda_submit,
+    .wait = lw_slot_cuda_wait,
+    .destroy = destroy,
+};
+
+int lw_engine_create_cuda(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
+{
+    struct engine_cuda *const engine = lw_alloc(sizeof *engine, "the CUDA engine", err);
+    if (!engine)
+        return LW_ESYSTEM;
+    engine->base.ops = &engine_ops;
+    const int rc = lw_device_open(spec, &engine->device, err);
+    if (rc) {
+        lw_free(engine);
+        return rc;
+    }
+    *out = &engine->base;
+    return LW_OK;
+}

@@ -1,0 +1,303 @@
+#include "long_ols.h"
+
+#include "arena.h"
+#include "cuda_error.h"
+#include "../src/memory.h"
+
+#include <inttypes.h>
+
+struct lw_long_ols {
+    struct lw_long_ols_plan plan;
+    cufftHandle fft;
+    bool has_fft;
+    cudaEvent_t idle;               /* the work space is free again */
+    void *segments, *products;      /* [batch][N] complex */
+    void *work_area;                /* cuFFT's */
+    char *spectra;                  /* [n_filters][N] complex, already divided by N */
+};
+
+static int64_t complex_bytes(enum lw_precision precision)
+{
+    return precision == LW_SINGLE ? 8 : 16;
+}
+
+static cufftType transform_type(enum lw_precision precision)
+{
+    return precision == LW_SINGLE ? CUFFT_C2C : CUFFT_Z2Z;
+}
+
+/* ---- plan ------------------------------------------------------------------------------------------------------------ */
+
+/* Long segments waste less on the overlap and cost more memory: eight filter lengths where that is little, then fewer. */
+static int64_t choose_segment(int64_t n_taps)
+{
+    const int64_t factor = n_taps <= 1 << 18 ? 8 : n_taps <= 1 << 24 ? 4 : 2;
+    int64_t segment = LW_LONG_LEAST_SEGMENT;
+    while (segment < factor * (n_taps - 1) && segment < LW_LONG_MOST_SEGMENT)
+        segment *= 2;
+    return segment;
+}
+
+/* Large enough to fill the device, small enough that a batch stays in a large L2 between the steps. */
+static int choose_batch(int64_t segment)
+{
+    const int64_t batch_samples = (int64_t)1 << 20;
+    return segment < batch_samples ? (int)(batch_samples / segment) : 1;
+}
+
+static int check_segment(int64_t segment, int64_t n_taps, struct lw_error *err)
+{
+    if (segment >= LW_LONG_LEAST_SEGMENT && segment <= LW_LONG_MOST_SEGMENT && (segment & (segment - 1)) == 0 &&
+        segment > n_taps)
+        return LW_OK;
+    return lw_fail(err, LW_ECONFIG, "--segment %" PRId64 " does not suit %" PRId64 " taps: it must be a power of two longer "
+                   "than the filter and at most %" PRId64, segment, n_taps, LW_LONG_MOST_SEGMENT);
+}
+
+/* Bytes moved per output over the bandwidth that such kernels reach: each transform takes two passes over its data. */
+static double model_seconds(const struct lw_long_ols_plan *plan)
+{
+    const double bytes_per_second = 3e12;
+    const double passes = 5.0 / plan->spec.n_filters + 7;
+    const double shared_by = plan->pairing == LW_UNPAIRED ? 1 : 2;
+    return passes * (double)complex_bytes(plan->spec.precision) * (double)plan->segment / (double)plan->hop / shared_by /
+           bytes_per_second;
+}
+
+int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, struct lw_long_ols_plan *out, struct lw_error *err)
+{
+    const int64_t segment = spec->segment ? spec->segment : choose_segment(spec->n_taps);
+    const int rc = check_segment(segment, spec->n_taps, err);
+    if (rc)
+        return rc;
+    const bool is_real = !spec->input_complex && !spec->taps_complex;
+    const enum lw_pairing pairing = !is_real ? LW_UNPAIRED : spec->n_channels > 1 ? LW_PAIRED_CHANNELS : LW_PAIRED_HOPS;
+    const int64_t hop = segment - spec->n_taps + 1;
+    *out = (struct lw_long_ols_plan){
+        .spec = *spec,
+        .pairing = pairing,
+        .segment = segment,
+        .hop = hop,
+        .batch = choose_batch(segment),
+        .unit = pairing == LW_PAIRED_HOPS ? 2 * hop : hop,
+        .channel_unit = pairing == LW_PAIRED_CHANNELS ? 2 : 1,
+        .output_complex = !is_real,
+    };
+    out->seconds_per_output = model_seconds(out);
+    return LW_OK;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------------------- */
+
+/* Bytes that cuFFT wants for `batch` transforms. A plan that cannot be made is reported by create, where it is made again. */
+static int64_t work_area_bytes(int64_t segment, cufftType type, int batch)
+{
+    cufftHandle fft;
+    size_t bytes = 0;
+    if (cufftCreate(&fft) != CUFFT_SUCCESS)
+        return 0;
+    cufftSetAutoAllocation(fft, 0);
+    int n = (int)segment;
+    cufftGetSizeMany(fft, 1, &n, NULL, 1, n, NULL, 1, n, type, batch, &bytes);
+    cufftDestroy(fft);
+    return (int64_t)bytes;
+}
+
+static int64_t lay_out(struct lw_long_ols *ols, void *memory)
+{
+    const struct lw_long_ols_plan *const plan = &ols->plan;
+    const int64_t segment_bytes = plan->segment * complex_bytes(plan->spec.precision);
+    struct lw_arena arena = {.base = memory};
+    ols->segments = lw_arena_take(&arena, plan->batch * segment_bytes);
+    ols->products = lw_arena_take(&arena, plan->batch * segment_bytes);
+    ols->work_area = lw_arena_take(&arena, work_area_bytes(plan->segment, transform_type(plan->spec.precision), plan->batch));
+    ols->spectra = lw_arena_take(&arena, plan->spec.n_filters * segment_bytes);
+    return arena.used;
+}
+
+int64_t lw_long_ols_bytes(const struct lw_long_ols_plan *plan)
+{
+    struct lw_long_ols counted = {.plan = *plan};
+    return lay_out(&counted, NULL);
+}
+
+/* One filter at a time in double: its spectrum, and cuFFT's work area. */
+struct setup {
+    void *padded, *work_area;
+};
+
+static int64_t lay_out_setup(const struct lw_long_ols_plan *plan, void *memory, struct setup *setup)
+{
+    struct lw_arena arena = {.base = memory};
+    setup->padded = lw_arena_take(&arena, plan->segment * 16);
+    setup->work_area = lw_arena_take(&arena, work_area_bytes(plan->segment, CUFFT_Z2Z, 1));
+    return arena.used;
+}
+
+int64_t lw_long_ols_setup_bytes(const struct lw_long_ols_plan *plan)
+{
+    struct setup counted;
+    return lay_out_setup(plan, NULL, &counted);
+}
+
+/* ---- create ---------------------------------------------------------------------------------------------------------- */
+
+/* A plan that works in `work_area`. *fft is set as soon as there is a handle to destroy. */
+static int make_plan(int64_t segment, cufftType type, int batch, void *work_area, cufftHandle *fft, bool *has_fft,
+                     struct lw_error *err)
+{
+    const char *const what = "planning the transforms of long segments";
+    int rc = lw_cufft_check(cufftCreate(fft), what, err);
+    if (rc)
+        return rc;
+    *has_fft = true;
+    int n = (int)segment;
+    size_t bytes;
+    if ((rc = lw_cufft_check(cufftSetAutoAllocation(*fft, 0), what, err)) ||
+        (rc = lw_cufft_check(cufftMakePlanMany(*fft, 1, &n, NULL, 1, n, NULL, 1, n, type, batch, &bytes), what, err)))
+        return rc;
+    return lw_cufft_check(cufftSetWorkArea(*fft, work_area), what, err);
+}
+
+static int transform_filter(struct lw_long_ols *ols, cufftHandle fft, const double *taps, void *padded, int64_t filter,
+                            cudaStream_t stream, struct lw_error *err)
+{
+    const struct lw_cuda_ols_spec *const spec = &ols->plan.spec;
+    const int64_t segment = ols->plan.segment;
+    const double *const own_taps = taps + filter * spec->n_taps * (spec->taps_complex ? 2 : 1);
+    void *const spectrum = ols->spectra + filter * segment * complex_bytes(spec->precision);
+    int rc;
+    if ((rc = lw_cuda_check(lw_long_pad(own_taps, spec->taps_complex, spec->n_taps, segment, padded, stream),
+                            "padding a filter", err)) ||
+        (rc = lw_cufft_check(cufftExecZ2Z(fft, padded, padded, CUFFT_FORWARD), "transforming a filter", err)))
+        return rc;
+    return lw_cuda_check(lw_long_scale(spec->precision, padded, segment, spectrum, stream), "scaling a filter", err);
+}
+
+static int transform_filters(struct lw_long_ols *ols, const double *taps, void *memory, cudaStream_t stream,
+                             struct lw_error *err)
+{
+    struct setup setup;
+    lay_out_setup(&ols->plan, memory, &setup);
+    cufftHandle fft = 0;
+    bool has_fft = false;
+    int rc = make_plan(ols->plan.segment, CUFFT_Z2Z, 1, setup.work_area, &fft, &has_fft, err);
+    if (!rc)
+        rc = lw_cufft_check(cufftSetStream(fft, stream), "transforming a filter", err);
+    for (int64_t filter = 0; filter < ols->plan.spec.n_filters && !rc; filter++)
+        rc = transform_filter(ols, fft, taps, setup.padded, filter, stream, err);
+    if (!rc)
+        rc = lw_cuda_check(cudaStreamSynchronize(stream), "transforming the filters", err);
+    if (has_fft)
+        cufftDestroy(fft);
+    return rc;
+}
+
+int lw_long_ols_create(const struct lw_long_ols_plan *plan, const double *taps, void *memory, void *setup,
+                       cudaStream_t stream, struct lw_long_ols **out, struct lw_error *err)
+{
+    struct lw_long_ols *const ols = lw_alloc(sizeof *ols, "the long filters", err);
+    if (!ols)
+        return LW_ESYSTEM;
+    ols->plan = *plan;
+    lay_out(ols, memory);
+    int rc;
+    if ((rc = lw_cuda_check(cudaEventCreateWithFlags(&ols->idle, cudaEventDisableTiming), "making an event", err)) ||
+        (rc = make_plan(plan->segment, transform_type(plan->spec.precision), plan->batch, ols->work_area, &ols->fft,
+                        &ols->has_fft, err)) ||
+        (rc = transform_filters(ols, taps, setup, stream, err))) {
+        lw_long_ols_destroy(ols);
+        return rc;
+    }
+    *out = ols;
+    return LW_OK;
+}
+
+void lw_long_ols_destroy(struct lw_long_ols *ols)
+{
+    if (!ols)
+        return;
+    if (ols->has_fft)
+        cufftDestroy(ols->fft);
+    if (ols->idle)
+        cudaEventDestroy(ols->idle);
+    lw_free(ols);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------------------------------- */
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static struct lw_long_geometry geometry_of(const struct lw_long_ols_plan *plan, const struct lw_cuda_ols_block *block)
+{
+    const int64_t n_groups = ceil_div(block->n_channels, plan->channel_unit);
+    return (struct lw_long_geometry){
+        .precision = plan->spec.precision,
+        .layout = plan->spec.layout,
+        .input = plan->spec.input,
+        .input_complex = plan->spec.input_complex,
+        .output_complex = plan->output_complex,
+        .pairing = plan->pairing,
+        .segment = plan->segment,
+        .hop = plan->hop,
+        .count = block->count,
+        .n_channels = block->n_channels,
+        .n_groups = n_groups,
+        .n_items = n_groups * ceil_div(block->count, plan->unit),
+    };
+}
+
+/* In place, on the stream that was set. */
+static int transform(struct lw_long_ols *ols, void *data, int direction, struct lw_error *err)
+{
+    const cufftResult status = ols->plan.spec.precision == LW_SINGLE
+                                   ? cufftExecC2C(ols->fft, data, data, direction)
+                                   : cufftExecZ2Z(ols->fft, data, data, direction);
+    return lw_cufft_check(status, "transforming a batch of segments", err);
+}
+
+static int filter_batch(struct lw_long_ols *ols, const struct lw_long_geometry *geometry, int64_t first, int filter,
+                        void *output, cudaStream_t stream, struct lw_error *err)
+{
+    const struct lw_long_ols_plan *const plan = &ols->plan;
+    const int64_t spectrum_bytes = plan->segment * complex_bytes(geometry->precision);
+    const int64_t plane_bytes = geometry->count * geometry->n_channels * complex_bytes(geometry->precision) /
+                                (geometry->output_complex ? 1 : 2);
+    int rc;
+    if ((rc = lw_cuda_check(lw_long_multiply(geometry->precision, ols->segments, ols->spectra + filter * spectrum_bytes,
+                                             plan->segment, plan->batch, ols->products, stream),
+                            "multiplying by a filter's spectrum", err)) ||
+        (rc = transform(ols, ols->products, CUFFT_INVERSE, err)))
+        return rc;
+    return lw_cuda_check(lw_long_store(geometry, ols->products, first, plan->batch, (char *)output + filter * plane_bytes,
+                                       stream), "storing a batch of segments", err);
+}
+
+static int run_batch(struct lw_long_ols *ols, const struct lw_long_geometry *geometry,
+                     const struct lw_cuda_ols_block *block, int64_t first, cudaStream_t stream, struct lw_error *err)
+{
+    int rc;
+    if ((rc = lw_cuda_check(lw_long_load(geometry, block->input, first, ols->plan.batch, ols->segments, block->not_finite,
+                                         stream), "cutting a batch of segments", err)) ||
+        (rc = transform(ols, ols->segments, CUFFT_FORWARD, err)))
+        return rc;
+    for (int filter = 0; filter < ols->plan.spec.n_filters && !rc; filter++)
+        rc = filter_batch(ols, geometry, first, filter, block->output, stream, err);
+    return rc;
+}
+
+int lw_long_ols_launch(struct lw_long_ols *ols, const struct lw_cuda_ols_block *block, cudaStream_t stream,
+                       struct lw_error *err)
+{
+    const struct lw_long_geometry geometry = geometry_of(&ols->plan, block);
+    int rc;
+    if ((rc = lw_cuda_check(cudaStreamWaitEvent(stream, ols->idle, 0), "waiting for the work space", err)) ||
+        (rc = lw_cufft_check(cufftSetStream(ols->fft, stream), "choosing the stream of the transforms", err)))
+        return rc;
+    for (int64_t first = 0; first < geometry.n_items && !rc; first += ols->plan.batch)
+        rc = run_batch(ols, &geometry, block, first, stream, err);
+    return rc ? rc : lw_cuda_check(cudaEventRecord(ols->idle, stream), "releasing the work space", err);
+}

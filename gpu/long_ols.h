@@ -1,0 +1,46 @@
+/* long_ols.h - overlap-save for filters longer than the kernels' segments, through cuFFT in bounded work space.
+ *
+ * Segments go through one plan of one batch size, the last batch filled up with zeros, so that the arithmetic of a segment
+ * does not depend on the block it is in. The error bound is that of the other paths with N this path's segment length. */
+#ifndef LW_LONG_OLS_H
+#define LW_LONG_OLS_H
+
+#include "long_kernels.h"
+#include "ols_kernels.h"
+
+struct lw_long_ols_plan {
+    struct lw_cuda_ols_spec spec;
+    enum lw_pairing pairing;
+    int64_t segment, hop;           /* N, a power of two; N - M + 1 */
+    int batch;                      /* segments transformed at a time */
+    int64_t unit, channel_unit;     /* see struct lw_grid */
+    bool output_complex;
+    double seconds_per_output;      /* model, on one H200 */
+};
+
+#define LW_LONG_LEAST_SEGMENT ((int64_t)1 << 8)
+#define LW_LONG_MOST_SEGMENT ((int64_t)1 << 28)
+
+/** Choose N (or take spec->segment) and the batch. Pure.
+ * @return LW_ECONFIG for a segment that is no power of two within the limits or too short, or for taps beyond them */
+int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, struct lw_long_ols_plan *out, struct lw_error *err);
+
+/** Device bytes kept, and device bytes only during create. Asks cuFFT; needs the device's context. */
+int64_t lw_long_ols_bytes(const struct lw_long_ols_plan *plan);
+int64_t lw_long_ols_setup_bytes(const struct lw_long_ols_plan *plan);
+
+struct lw_long_ols;
+
+/** Make the plan and transform the filters in double.
+ * @param taps    [n_filters x n_taps (x 2 if complex)], float64, device, borrowed until `stream` is done
+ * @param memory  lw_long_ols_bytes of device memory, borrowed for the object's life
+ * @param setup   lw_long_ols_setup_bytes of device memory, borrowed until `stream` is done */
+int lw_long_ols_create(const struct lw_long_ols_plan *plan, const double *taps, void *memory, void *setup,
+                       cudaStream_t stream, struct lw_long_ols **out, struct lw_error *err);
+void lw_long_ols_destroy(struct lw_long_ols *ols);      /* NULL is legal */
+
+/** Enqueue one block. Blocks on different streams share the work space: each waits on the device for the one before. */
+int lw_long_ols_launch(struct lw_long_ols *ols, const struct lw_cuda_ols_block *block, cudaStream_t stream,
+                       struct lw_error *err);
+
+#endif

@@ -1,0 +1,15 @@
+/* nan_report.h - what the device finds out about the samples of a block that are not finite.
+ *
+ * One report per slot, zeroed before each block. The loaders raise the flag; only then does the repair kernel look
+ * for the samples and fill in the rest. */
+#ifndef LW_NAN_REPORT_H
+#define LW_NAN_REPORT_H
+
+struct lw_nan_report {
+    unsigned int flag;                      /* not 0: some sample of the block, halo included, is not finite */
+    unsigned int unused;
+    unsigned long long n_own;               /* such samples without the halo */
+    unsigned long long lowest_complement;   /* ~(own sample * channels of the block + channel) of the lowest; 0: none */
+};
+
+#endif

@@ -1,0 +1,304 @@
+/* ols_cuda.c - the operation `ols` of the CUDA engine: which path computes it, its memory, and the steps of a block:
+ *
+ *     input -> byte order -> filter (segments, direct or long) -> output type -> NaN -> byte order -> output
+ *
+ * Steps that a type does not need are not launched. */
+#include "arena.h"
+#include "convert.h"
+#include "cuda_error.h"
+#include "long_ols.h"
+#include "op_cuda.h"
+#include "repair_nan.h"
+#include "../src/memory.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/* One of the two plans is in use. */
+struct resolved {
+    bool is_long;
+    struct lw_cuda_ols_plan kernel;
+    struct lw_long_ols_plan through_cufft;
+};
+
+struct ols {
+    struct resolved resolved;
+    void *memory;                   /* device: the kernel's bank, or all that the long path keeps */
+    struct lw_long_ols *long_ols;   /* NULL: a kernel does it */
+};
+
+/* ---- plan ------------------------------------------------------------------------------------------------------------ */
+
+static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
+{
+    return (struct lw_cuda_ols_spec){
+        .precision = spec->precision,
+        .layout = spec->layout,
+        .input = spec->input.scalar,
+        .input_complex = spec->input.is_complex,
+        .taps_complex = spec->ols.taps_complex,
+        .n_channels = spec->n_channels,
+        .n_filters = spec->ols.n_filters,
+        .n_taps = spec->ols.n_taps,
+        .segment = spec->ols.segment,
+    };
+}
+
+/* A kernel where one holds the filter, and the long path where none does or a segment beyond the kernels' is asked for. */
+static int resolve(const struct lw_device *device, const struct lw_op_spec *spec, struct resolved *out,
+                   struct lw_error *err)
+{
+    const struct lw_cuda_arch arch = {device->major, device->minor, device->shared_bytes};
+    const struct lw_cuda_ols_spec wanted = kernel_spec(spec);
+    struct lw_cuda_ols_spec automatic = wanted;
+    automatic.segment = 0;
+    int rc = lw_cuda_ols_choose(&automatic, &arch, &out->kernel, err);
+    if (rc)
+        return rc;
+    out->is_long = out->kernel.path == LW_CUDA_TOO_LONG || wanted.segment > out->kernel.most_segment;
+    return out->is_long ? lw_long_ols_choose(&wanted, &out->through_cufft, err)
+                        : lw_cuda_ols_choose(&wanted, &arch, &out->kernel, err);
+}
+
+static const char *pairing_text(int64_t unit, int64_t hop, int64_t channel_unit)
+{
+    return channel_unit > 1 ? ", adjacent channels paired" : unit > hop ? ", adjacent segments paired" : "";
+}
+
+static void describe_long(const struct lw_long_ols_plan *from, struct lw_op_plan *plan)
+{
+    plan->unit = from->unit;
+    plan->channel_unit = from->channel_unit;
+    plan->segment = (int)from->segment;
+    plan->seconds_per_output = from->seconds_per_output;
+    snprintf(plan->text, sizeof plan->text, "overlap-save through cuFFT, N = %" PRId64 ", hop %" PRId64 "%s", from->segment,
+             from->hop, pairing_text(from->unit, from->hop, from->channel_unit));
+}
+
+static void describe_kernel(const struct lw_cuda_ols_plan *from, struct lw_op_plan *plan)
+{
+    plan->unit = from->unit;
+    plan->channel_unit = from->channel_unit;
+    plan->segment = from->segment;
+    plan->seconds_per_output = from->seconds_per_output;
+    if (from->path == LW_CUDA_DIRECT)
+        snprintf(plan->text, sizeof plan->text, "direct sum of %" PRId64 " taps", from->spec.n_taps);
+    else
+        snprintf(plan->text, sizeof plan->text, "overlap-save in shared memory, N = %d, hop %d%s", from->segment, from->hop,
+                 pairing_text(from->unit, from->hop, from->channel_unit));
+}
+
+static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan,
+                    struct lw_error *err)
+{
+    assert(spec->output.is_complex == (spec->input.is_complex || spec->ols.taps_complex));
+    struct resolved resolved;
+    const int rc = resolve(device, spec, &resolved, err);
+    if (rc)
+        return rc;
+    *plan = (struct lw_op_plan){.halo = spec->ols.n_taps - 1, .n_planes = spec->ols.n_filters};
+    if (resolved.is_long)
+        describe_long(&resolved.through_cufft, plan);
+    else
+        describe_kernel(&resolved.kernel, plan);
+    return LW_OK;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------------------- */
+
+static int64_t taps_bytes(const struct lw_op_spec *spec)
+{
+    return spec->ols.n_filters * spec->ols.n_taps * (spec->ols.taps_complex ? 16 : 8);
+}
+
+static int64_t kept_bytes(const struct resolved *resolved)
+{
+    return resolved->is_long ? lw_long_ols_bytes(&resolved->through_cufft) : (int64_t)resolved->kernel.bank_bytes;
+}
+
+/* Device memory during create: the taps in double, and what the long path needs to transform them. */
+struct setup {
+    void *taps, *work;
+};
+
+static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct resolved *resolved, void *memory,
+                             struct setup *setup)
+{
+    struct lw_arena arena = {.base = memory};
+    setup->taps = lw_arena_take(&arena, taps_bytes(spec));
+    setup->work = lw_arena_take(&arena, resolved->is_long ? lw_long_ols_setup_bytes(&resolved->through_cufft) : 0);
+    return arena.used;
+}
+
+static enum lw_scalar computed_scalar(const struct lw_op_spec *spec)
+{
+    return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
+}
+
+static bool converts_output(const struct lw_op_spec *spec)
+{
+    return spec->output.scalar != computed_scalar(spec);
+}
+
+static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
+{
+    return spec->ols.n_filters * count * n_channels * (spec->output.is_complex ? 2 : 1);
+}
+
+static void measure(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
+                    struct lw_op_shape *shape)
+{
+    (void)plan;
+    struct resolved resolved;
+    if (resolve(device, spec, &resolved, NULL))
+        return;                     /* cannot be: the plan was made from the same spec */
+    struct setup setup;
+    shape->op_bytes = kept_bytes(&resolved);
+    shape->setup_bytes = lay_out_setup(spec, &resolved, NULL, &setup);
+    shape->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct ols);
+    shape->work_bytes = converts_output(spec) ? output_scalars(spec, shape->count, shape->n_channels) *
+                                                    (int64_t)lw_scalar_bytes(computed_scalar(spec))
+                                              : 0;
+}
+
+/* ---- create ---------------------------------------------------------------------------------------------------------- */
+
+static int allocate(int64_t bytes, const char *what, void **memory, struct lw_error *err)
+{
+    const cudaError_t status = cudaMalloc(memory, (size_t)bytes);
+    return status == cudaSuccess ? LW_OK : lw_cuda_no_memory(status, what, bytes, 1, err);
+}
+
+static int prepare(const struct lw_op *op, struct ols *ols, const struct setup *setup, cudaStream_t stream,
+                   struct lw_error *err)
+{
+    const int rc = lw_cuda_check(cudaMemcpyAsync(setup->taps, op->spec.ols.taps, (size_t)taps_bytes(&op->spec),
+                                                 cudaMemcpyHostToDevice, stream), "copying the filters to the device", err);
+    if (rc)
+        return rc;
+    if (ols->resolved.is_long)
+        return lw_long_ols_create(&ols->resolved.through_cufft, setup->taps, ols->memory, setup->work, stream,
+                                  &ols->long_ols, err);
+    return lw_cuda_check((cudaError_t)lw_cuda_ols_prepare(&ols->resolved.kernel, setup->taps, ols->memory, stream),
+                         "transforming the filters", err);
+}
+
+/* Everything that needs the set-up memory, which is gone again afterwards. */
+static int prepare_once(const struct lw_op *op, struct ols *ols, cudaStream_t stream, struct lw_error *err)
+{
+    void *memory = NULL;
+    struct setup setup;
+    int rc = allocate(op->shape.setup_bytes, "transforming the filters", &memory, err);
+    if (rc)
+        return rc;
+    lay_out_setup(&op->spec, &ols->resolved, memory, &setup);
+    rc = prepare(op, ols, &setup, stream, err);
+    const cudaError_t status = cudaStreamSynchronize(stream);
+    cudaFree(memory);
+    return rc ? rc : lw_cuda_check(status, "transforming the filters", err);
+}
+
+static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
+{
+    struct ols *const ols = lw_alloc(sizeof *ols, "the filters", err);
+    if (!ols)
+        return LW_ESYSTEM;
+    op->state = ols;
+    int rc;
+    if ((rc = resolve(op->device, &op->spec, &ols->resolved, err)) ||
+        (rc = allocate(op->shape.op_bytes, "the filters' spectra", &ols->memory, err)))
+        return rc;
+    return prepare_once(op, ols, stream, err);
+}
+
+static void destroy(struct lw_op *op)
+{
+    struct ols *const ols = op->state;
+    if (!ols)
+        return;
+    lw_long_ols_destroy(ols->long_ols);
+    cudaFree(ols->memory);
+    lw_free(ols);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------------------------------- */
+
+/* The slot's input is its own until the next block arrives in it, so it is reversed in place. */
+static int order_input(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    if (!op->spec.input.is_swapped)
+        return LW_OK;
+    const int64_t n = (op->plan.halo + work->block.count) * work->block.n_channels * (op->spec.input.is_complex ? 2 : 1);
+    return lw_cuda_check(lw_cuda_swap_bytes(work->input, op->spec.input.scalar, n, work->stream), "swapping bytes", err);
+}
+
+static int filter(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    const struct ols *const ols = op->state;
+    const struct lw_cuda_ols_block block = {
+        .input = work->input,
+        .output = converts_output(&op->spec) ? work->work : work->output,
+        .bank = ols->memory,
+        .not_finite = &work->report->flag,
+        .count = work->block.count,
+        .n_channels = work->block.n_channels,
+    };
+    if (ols->long_ols)
+        return lw_long_ols_launch(ols->long_ols, &block, work->stream, err);
+    return lw_cuda_check((cudaError_t)lw_cuda_ols_launch(&ols->resolved.kernel, &block, work->stream), "filtering a block",
+                         err);
+}
+
+static int convert_output(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    if (!converts_output(&op->spec))
+        return LW_OK;
+    const int64_t n = output_scalars(&op->spec, work->block.count, work->block.n_channels);
+    return lw_cuda_check(lw_cuda_convert(work->work, op->spec.precision, work->output, op->spec.output.scalar, n,
+                                         work->stream), "converting a block", err);
+}
+
+static int repair(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    const struct lw_repair repair = {
+        .input = work->input,
+        .output = work->output,
+        .report = work->report,
+        .input_type = op->spec.input,
+        .output_type = op->spec.output,
+        .precision = op->spec.precision,
+        .layout = op->spec.layout,
+        .halo = op->plan.halo,
+        .count = work->block.count,
+        .n_channels = work->block.n_channels,
+        .n_planes = op->plan.n_planes,
+        .writes = op->spec.nan != LW_NAN_ZERO,
+    };
+    return lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream), "marking what is not a number", err);
+}
+
+static int order_output(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    if (!op->spec.output.is_swapped)
+        return LW_OK;
+    const int64_t n = output_scalars(&op->spec, work->block.count, work->block.n_channels);
+    return lw_cuda_check(lw_cuda_swap_bytes(work->output, op->spec.output.scalar, n, work->stream), "swapping bytes", err);
+}
+
+static int enqueue(struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    int rc;
+    if ((rc = order_input(op, work, err)) || (rc = filter(op, work, err)) || (rc = convert_output(op, work, err)) ||
+        (rc = repair(op, work, err)))
+        return rc;
+    return order_output(op, work, err);
+}
+
+const struct lw_op_cuda_ops lw_op_cuda_ols = {
+    .plan = plan_ols,
+    .measure = measure,
+    .create = create,
+    .destroy = destroy,
+    .enqueue = enqueue,
+};

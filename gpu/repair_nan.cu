@@ -1,0 +1,128 @@
+/* A warp takes 32 consecutive axis samples of one channel at a time. Each sample that is not finite spoils the outputs from
+ * its own position to `halo` positions on, but only as far as the next such sample, which takes over: so every spoilt
+ * output is written once, and the whole search is linear in the block however many samples are bad. */
+#include "repair_nan.h"
+
+#include "sample.cuh"
+
+#include <math_constants.h>
+
+static constexpr int block_threads = 256;
+static constexpr int warp = 32;
+static constexpr int most_blocks = 1024;
+
+/* Sample i of channel c of the block's input; output o is that of sample o + halo. */
+__device__ static int64_t input_index(const lw_repair &r, int64_t channel, int64_t i)
+{
+    return r.layout == LW_TIME_SLOW ? i * r.n_channels + channel : channel * (r.halo + r.count) + i;
+}
+
+__device__ static int64_t output_index(const lw_repair &r, int64_t plane, int64_t channel, int64_t o)
+{
+    return plane * r.count * r.n_channels + (r.layout == LW_TIME_SLOW ? o * r.n_channels + channel : channel * r.count + o);
+}
+
+template <typename Real, typename Stored>
+__device__ static bool is_bad(const lw_repair &r, int64_t channel, int64_t i)
+{
+    const Stored *const input = static_cast<const Stored *>(r.input);
+    const int64_t index = input_index(r, channel, i);
+    bool bad = false;
+    if (r.input_type.is_complex)
+        read_complex<Real>(input, index, bad);
+    else
+        read_real<Real>(input, index, bad);
+    return bad;
+}
+
+__device__ static void spoil_scalar(const lw_repair &r, int64_t index)
+{
+    switch (r.output_type.scalar) {
+    case LW_FLOAT32: static_cast<float *>(r.output)[index] = CUDART_NAN_F; break;
+    case LW_FLOAT64: static_cast<double *>(r.output)[index] = CUDART_NAN; break;
+    case LW_INT32: static_cast<int32_t *>(r.output)[index] = 0; break;
+    case LW_INT16:
+    case LW_UINT16: static_cast<int16_t *>(r.output)[index] = 0; break;
+    default: static_cast<int8_t *>(r.output)[index] = 0; break;
+    }
+}
+
+__device__ static void spoil(const lw_repair &r, int64_t channel, int64_t o)
+{
+    for (int64_t plane = 0; plane < r.n_planes; plane++) {
+        const int64_t index = output_index(r, plane, channel, o);
+        if (r.output_type.is_complex) {
+            spoil_scalar(r, 2 * index);
+            spoil_scalar(r, 2 * index + 1);
+        } else {
+            spoil_scalar(r, index);
+        }
+    }
+}
+
+/* One warp: the outputs that bad sample p answers for. */
+template <typename Real, typename Stored>
+__device__ static void spoil_after(const lw_repair &r, int64_t channel, int64_t p)
+{
+    const int lane = threadIdx.x % warp;
+    const int64_t length = r.halo + r.count;
+    const int64_t end = p + r.halo + 1 < length ? p + r.halo + 1 : length;
+    for (int64_t q0 = p; q0 < end; q0 += warp) {
+        const int64_t q = q0 + lane;
+        const unsigned next = __ballot_sync(~0u, q > p && q < end && is_bad<Real, Stored>(r, channel, q));
+        const int64_t stop = next ? q0 + __ffs(next) - 1 : end;
+        if (q >= r.halo && q < stop)
+            spoil(r, channel, q - r.halo);
+        if (next)
+            return;
+    }
+}
+
+template <typename Real, typename Stored>
+__global__ void repair_nan(lw_repair r)
+{
+    if (r.report->flag == 0)
+        return;
+    const int lane = threadIdx.x % warp;
+    const int64_t length = r.halo + r.count;
+    const int64_t chunks = (length + warp - 1) / warp;
+    const int64_t warps = int64_t(gridDim.x) * (block_threads / warp);
+    for (int64_t task = (int64_t(blockIdx.x) * block_threads + threadIdx.x) / warp; task < chunks * r.n_channels; task += warps) {
+        const int64_t channel = task / chunks;
+        const int64_t i0 = task % chunks * warp;
+        const int64_t i = i0 + lane;
+        const bool bad = i < length && is_bad<Real, Stored>(r, channel, i);
+        if (bad && i >= r.halo) {
+            const unsigned long long position = (i - r.halo) * r.n_channels + channel;
+            atomicAdd(&r.report->n_own, 1ull);
+            atomicMax(&r.report->lowest_complement, ~position);
+        }
+        unsigned left = r.writes ? __ballot_sync(~0u, bad) : 0u;
+        for (; left; left &= left - 1)
+            spoil_after<Real, Stored>(r, channel, i0 + __ffs(left) - 1);
+    }
+}
+
+template <typename Stored>
+static cudaError_t launch(const lw_repair &repair, cudaStream_t stream)
+{
+    const int64_t chunks = (repair.halo + repair.count + warp - 1) / warp * repair.n_channels;
+    const int64_t wanted = (chunks * warp + block_threads - 1) / block_threads;
+    const unsigned blocks = static_cast<unsigned>(wanted < most_blocks ? wanted : most_blocks);
+    if (repair.precision == LW_SINGLE)
+        repair_nan<float, Stored><<<blocks, block_threads, 0, stream>>>(repair);
+    else
+        repair_nan<double, Stored><<<blocks, block_threads, 0, stream>>>(repair);
+    return cudaGetLastError();
+}
+
+cudaError_t lw_cuda_repair_nan(const struct lw_repair *repair, cudaStream_t stream)
+{
+    if (repair->count == 0 || repair->n_channels == 0)
+        return cudaSuccess;
+    switch (repair->input_type.scalar) {
+    case LW_FLOAT32: return launch<float>(*repair, stream);
+    case LW_FLOAT64: return launch<double>(*repair, stream);
+    default: return cudaSuccess;
+    }
+}
