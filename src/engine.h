@@ -135,6 +135,7 @@ struct lw_engine {
     const struct lw_engine_ops *ops;
     int depth;                  /* slots that keep it busy while files are read and written */
     int n_workers;              /* threads, or 1 for a device: divides lw_op_plan.seconds_per_output */
+    int64_t device_bytes;       /* device memory that this rank may use; 0: the engine has none */
 };
 
 struct lw_engine_spec {

@@ -13,6 +13,7 @@
 #include "options.h"
 
 #define LW_JOB_ATTRIBUTES 24
+#define LW_JOB_INPUTS 2
 
 /* A prepared job. The fields are filled by `prepare`; `output` and `grid` follow from them and the engine's plan. */
 struct lw_job {
@@ -25,12 +26,16 @@ struct lw_job {
     enum lw_boundary boundary;
 
     struct lw_writer_dataset result;    /* path, dims, labels and type of the one streamed dataset */
-    struct lw_attribute attributes[LW_JOB_ATTRIBUTES];      /* of that dataset; texts live in `texts` */
+    struct lw_attribute attributes[LW_JOB_ATTRIBUTES];      /* of that dataset; texts are borrowed from the input's
+                                                               description in `inputs` or static */
+    int n_attributes;
     int axis_dim;                       /* dimension of the result that is the axis */
     int channel_dim;                    /* that holds the channels, -1: there is none */
     bool has_planes;                    /* dimension 0 counts filters */
 
-    char texts[2048];                   /* storage for attribute texts */
+    struct lw_dataset_info inputs[LW_JOB_INPUTS];       /* for the provenance: the signal, then the filters */
+    const char *input_names[LW_JOB_INPUTS];             /* "input", "filters"; static storage */
+    int n_inputs;
     double *taps;                       /* owned; op.ols.taps points to it */
     char summary[256];                  /* one line: "filter 2 x 8192 taps (real), mode same, boundary zero" */
 };
@@ -52,6 +57,15 @@ struct lw_job_ops {
     /** Make a synthetic survey with input and filters for this job, written in parallel. Collective. */
     int (*synth)(const struct lw_options *options, struct lw_comm *comm, struct lw_error *err);
 };
+
+/** Add an attribute to the job's result. `name` and `text` are borrowed for the job's life. */
+void lw_job_note_text(struct lw_job *job, const char *name, const char *text);
+void lw_job_note_int(struct lw_job *job, const char *name, int64_t value);
+void lw_job_note_real(struct lw_job *job, const char *name, double value);
+
+/** Where a block lies in the result: first[] and count[] of its n_dims dimensions. */
+void lw_job_place(const struct lw_job *job, const struct lw_block *block, int64_t first[LW_MAX_DIMS],
+                  int64_t count[LW_MAX_DIMS]);
 
 extern const struct lw_job_ops lw_job_ols;
 

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* name, C type, text used on the command line and in messages */
 #define LW_SCALARS(X)                      \
@@ -37,6 +38,11 @@ size_t lw_type_bytes(struct lw_type type);              /* of one sample */
 
 /** "int16", "float32", "complex float64", "int16 (big endian)" and the like. Returns `text`. */
 const char *lw_type_text(struct lw_type type, char text[40]);
+
+/** How many of `count` samples are not finite, or are not once converted to `precision`; complex ones count once.
+ * @param lowest  set to the index of the first such sample, if there is one */
+int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, const void *samples, int64_t count,
+                           int64_t *lowest);
 
 /** The scalar of that name; false if there is none. */
 bool lw_scalar_parse(const char *text, enum lw_scalar *out);

@@ -1,0 +1,294 @@
+/* ols.c - the job `ols`: 1-D convolution of an archived signal with a bank of FIR filters by overlap-save. */
+#include "ols.h"
+
+#include "../src/convolution.h"
+#include "../src/memory.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct lw_option options[] = {
+    {.name = "filters", .kind = LW_OPTION_TEXT, .argument = "FILE:/dataset",
+     .help = "Filter bank: taps as [M] or [F x M], real or complex. Required."},
+    {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same",
+     .help = "Part of the convolution to keep: all n+M-1 outputs, the central n (output i is full output i+(M-1)/2), or "
+             "the n-M+1 that need no sample beyond the ends."},
+    {.name = "boundary", .kind = LW_OPTION_CHOICE, .choices = "zero|edge|wrap|reflect", .fallback = "zero",
+     .help = "Samples beyond both ends with --mode same: zeros, the end sample repeated, the signal repeated, or the signal "
+             "mirrored with its end sample (numpy.pad's constant, edge, wrap and symmetric)."},
+    {.name = "correlate", .kind = LW_OPTION_FLAG,
+     .help = "Correlate with the filters instead of convolving: taps are conjugated and reversed."},
+    {.name = "segment", .kind = LW_OPTION_INT, .argument = "N", .minimum = 1, .maximum = 1 << 30,
+     .help = "FFT length of a segment, at least M. Default: chosen by a cost model; 'lapwing plan ols' shows it."},
+    {0},
+};
+
+/* Index into the choices of --mode and --boundary is the value of the enumeration. */
+static_assert(LW_FULL == 0 && LW_SAME == 1 && LW_VALID == 2, "order of --mode");
+static_assert(LW_ZERO == 0 && LW_EDGE == 1 && LW_WRAP == 2 && LW_REFLECT == 3, "order of --boundary");
+
+/* ---- input: axis, piece, channels ---------------------------------------------------------------------------------- */
+
+static int choose_axis(const struct lw_options *given, const struct lw_dataset_info *input, int *axis,
+                       struct lw_error *err)
+{
+    if (input->n_dims > 2)
+        return lw_fail(err, LW_EDATA, "%s:%s has %d dimensions: ols takes 1 (time) or 2 (time and channel)", input->file,
+                       input->path, input->n_dims);
+    const int known = input->metadata_axis;
+    const bool asked = lw_options_given(given, "axis");
+    const int wanted = (int)lw_options_int(given, "axis");
+    if (asked && wanted >= input->n_dims)
+        return lw_fail(err, LW_EUSAGE, "--axis %d: %s:%s has %d dimension%s", wanted, input->file, input->path,
+                       input->n_dims, input->n_dims == 1 ? ", so only axis 0" : "s, so 0 or 1");
+    if (asked && known >= 0 && known != wanted)
+        return lw_fail(err, LW_EDATA, "--axis %d, but the metadata of %s:%s says that dimension %d is time: correct the one "
+                       "or the other", wanted, input->file, input->path, known);
+
+    if (input->n_dims == 1)
+        *axis = 0;
+    else if (asked)
+        *axis = wanted;
+    else if (known >= 0)
+        *axis = known;
+    else if (input->dims[0] == 1 || input->dims[1] == 1)
+        *axis = input->dims[1] == 1 ? 0 : 1;
+    else
+        return lw_fail(err, LW_EUSAGE, "%s:%s is [%" PRId64 " x %" PRId64 "]: say with --axis 0 or --axis 1 which of the two "
+                       "is time", input->file, input->path, input->dims[0], input->dims[1]);
+    return LW_OK;
+}
+
+static int choose_piece(const struct lw_options *given, int64_t n, struct lw_view_spec *view, struct lw_error *err)
+{
+    view->start = lw_options_int(given, "start");
+    if (view->start >= n)
+        return lw_fail(err, LW_ECONFIG, "--start %" PRId64 " is not in 0..%" PRId64 ", the samples on the axis", view->start,
+                       n - 1);
+    view->count = lw_options_given(given, "count") ? lw_options_int(given, "count") : n - view->start;
+    if (view->count > n - view->start)
+        return lw_fail(err, LW_ECONFIG, "--count %" PRId64 ": only %" PRId64 " of %" PRId64 " samples follow --start %" PRId64,
+                       view->count, n - view->start, n, view->start);
+    return LW_OK;
+}
+
+static int choose_channels(const struct lw_options *given, int64_t n, struct lw_range *channels, struct lw_error *err)
+{
+    *channels = (struct lw_range){0, n, 1};
+    if (!lw_options_given(given, "channels"))
+        return LW_OK;
+    const struct lw_option_range wanted = lw_options_range(given, "channels");
+    channels->begin = wanted.begin < 0 ? 0 : wanted.begin;
+    channels->end = wanted.end < 0 ? n : wanted.end;
+    channels->step = wanted.step < 0 ? 1 : wanted.step;
+    if (channels->begin >= channels->end || channels->end > n || channels->step < 1)
+        return lw_fail(err, LW_ECONFIG, "--channels %s selects no channel, or one beyond the %" PRId64 " there are (0:%" PRId64
+                       ")", lw_options_text(given, "channels"), n, n);
+    return LW_OK;
+}
+
+static int64_t range_length(const struct lw_range *range)
+{
+    return (range->end - range->begin + range->step - 1) / range->step;
+}
+
+static int choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job,
+                       struct lw_error *err)
+{
+    struct lw_view_spec *const view = &job->view;
+    int rc;
+    if ((rc = choose_axis(given, input, &view->axis, err)) ||
+        (rc = choose_piece(given, input->dims[view->axis], view, err)) ||
+        (rc = choose_channels(given, input->n_dims == 1 ? 1 : input->dims[1 - view->axis], &view->channels, err)))
+        return rc;
+    job->op.layout = input->n_dims == 2 && view->axis == 0 ? LW_TIME_SLOW : LW_TIME_FAST;
+    job->op.n_channels = range_length(&view->channels);
+    job->n_samples = view->count;
+    return LW_OK;
+}
+
+/* ---- filters ------------------------------------------------------------------------------------------------------- */
+
+static int check_finite(const struct lw_dataset_info *info, const double *taps, int64_t n_taps, int parts, int64_t count,
+                        struct lw_error *err)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(taps[i]))
+            return lw_fail(err, LW_EDATA, "tap %" PRId64 " of filter %" PRId64 " in %s:%s is %f: filters must be finite",
+                           i / parts % n_taps, i / parts / n_taps, info->file, info->path, taps[i]);
+    return LW_OK;
+}
+
+/* h'[m] = conj(h[M - 1 - m]) */
+static void conjugate_and_reverse(double *taps, int64_t n_taps, int parts)
+{
+    for (int64_t a = 0, b = n_taps - 1; a < b; a++, b--) {
+        for (int p = 0; p < parts; p++) {
+            const double swap = taps[a * parts + p];
+            taps[a * parts + p] = taps[b * parts + p];
+            taps[b * parts + p] = swap;
+        }
+    }
+    for (int64_t m = 0; parts == 2 && m < n_taps; m++)
+        taps[m * 2 + 1] = -taps[m * 2 + 1];
+}
+
+static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
+{
+    const char *const name = lw_options_text(given, "filters");
+    if (!name)
+        return lw_fail(err, LW_EUSAGE, "--filters is missing: give the filter bank as FILE:/dataset");
+    struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
+    int rc = lw_read_small(comm, name, info, &job->taps, err);
+    if (rc)
+        return rc;
+    job->n_inputs++;
+
+    struct lw_ols_spec *const ols = &job->op.ols;
+    const int64_t n_filters = info->n_dims == 2 ? info->dims[0] : 1;
+    if (n_filters > LW_OLS_MAX_FILTERS)
+        return lw_fail(err, LW_EDATA, "%s:%s holds %" PRId64 " filters, at most %d are possible", info->file, info->path,
+                       n_filters, LW_OLS_MAX_FILTERS);
+    ols->taps = job->taps;
+    ols->n_filters = (int)n_filters;
+    ols->n_taps = info->dims[info->n_dims - 1];
+    ols->taps_complex = info->type.is_complex;
+    ols->segment = (int)lw_options_int(given, "segment");
+    job->has_planes = info->n_dims == 2;
+
+    const int parts = ols->taps_complex ? 2 : 1;
+    if ((rc = check_finite(info, job->taps, ols->n_taps, parts, n_filters * ols->n_taps * parts, err)))
+        return rc;
+    if (lw_options_flag(given, "correlate"))
+        for (int f = 0; f < ols->n_filters; f++)
+            conjugate_and_reverse(job->taps + f * ols->n_taps * parts, ols->n_taps, parts);
+    return LW_OK;
+}
+
+/* ---- output -------------------------------------------------------------------------------------------------------- */
+
+static int choose_output_type(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
+{
+    struct lw_op_spec *const op = &job->op;
+    op->precision = (enum lw_precision)lw_options_choice(given, "precision");
+    op->nan = (enum lw_nan)lw_options_choice(given, "nan");
+    op->output = (struct lw_type){
+        .scalar = op->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
+        .is_complex = op->input.is_complex || op->ols.taps_complex,
+    };
+    const char *const wanted = lw_options_text(given, "output-type");
+    if (!wanted)
+        return LW_OK;
+    if (strcmp(wanted, "input") == 0)
+        op->output.scalar = op->input.scalar;
+    else if (!lw_scalar_parse(wanted, &op->output.scalar))
+        return lw_fail(err, LW_EUSAGE, "--output-type %s is not float32, float64, input or an integer type", wanted);
+    if (op->output.is_complex && lw_scalar_is_integer(op->output.scalar))
+        return lw_fail(err, LW_ECONFIG, "--output-type %s: the result is complex, so float32 or float64", wanted);
+    return LW_OK;
+}
+
+static int choose_outputs(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
+{
+    const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
+    const int64_t n_taps = job->op.ols.n_taps;
+    job->boundary = (enum lw_boundary)lw_options_choice(given, "boundary");
+    if (mode != LW_SAME && job->boundary != LW_ZERO)
+        return lw_fail(err, LW_EUSAGE, "--boundary %s goes with --mode same only, not with --mode %s",
+                       lw_boundary_text(job->boundary), lw_mode_text(mode));
+    if (mode == LW_VALID && n_taps > job->n_samples)
+        return lw_fail(err, LW_ECONFIG, "--mode valid: the filters have %" PRId64 " taps and the signal only %" PRId64
+                       " samples, so no output is valid; use --mode same or full", n_taps, job->n_samples);
+    job->n_outputs = lw_mode_length(mode, job->n_samples, n_taps);
+    job->look_ahead = lw_mode_look_ahead(mode, n_taps);
+    return LW_OK;
+}
+
+static void shape_result(const struct lw_dataset_info *input, struct lw_job *job)
+{
+    struct lw_writer_dataset *const result = &job->result;
+    *result = (struct lw_writer_dataset){.path = "/filtered", .type = job->op.output};
+    if (job->has_planes) {
+        result->dim_names[result->n_dims] = "filter";
+        result->dims[result->n_dims++] = job->op.ols.n_filters;
+    }
+    job->channel_dim = -1;
+    for (int d = 0; d < input->n_dims; d++) {
+        const bool is_axis = d == job->view.axis;
+        *(is_axis ? &job->axis_dim : &job->channel_dim) = result->n_dims;
+        result->dim_names[result->n_dims] = is_axis ? "time" : "channel";
+        result->dims[result->n_dims++] = is_axis ? job->n_outputs : job->op.n_channels;
+    }
+}
+
+static void describe_result(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job)
+{
+    const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
+    const struct lw_axis_metadata *const axis = &input->axis;
+    const int64_t delay = mode == LW_VALID ? job->op.ols.n_taps - 1 : 0;
+    const int64_t first = job->view.start + delay;
+
+    lw_job_note_text(job, "mode", lw_mode_text(mode));
+    lw_job_note_text(job, "boundary", lw_boundary_text(job->boundary));
+    /* causal convolution; with `same` the outputs are centred on the filter */
+    lw_job_note_int(job, "group_delay_removed_samples", mode == LW_SAME ? job->look_ahead : 0);
+    lw_job_note_int(job, "first_input_sample", first);
+    if (axis->sample_rate_hz > 0)
+        lw_job_note_real(job, "sample_rate_hz", axis->sample_rate_hz);
+    if (axis->has_start && (first == 0 || axis->sample_rate_hz > 0)) {
+        lw_job_note_real(job, "start_time", first == 0 ? axis->start : axis->start + (double)first / axis->sample_rate_hz);
+        lw_job_note_text(job, "start_unit", axis->start_unit);
+    }
+    if (axis->unit[0])
+        lw_job_note_text(job, "unit", axis->unit);
+    if (job->channel_dim >= 0) {
+        lw_job_note_int(job, "first_channel", job->view.channels.begin);
+        lw_job_note_int(job, "channel_step", job->view.channels.step);
+    }
+    snprintf(job->summary, sizeof job->summary, "%d filter%s of %" PRId64 " %s taps, mode %s, boundary %s%s",
+             job->op.ols.n_filters, job->op.ols.n_filters == 1 ? "" : "s", job->op.ols.n_taps,
+             job->op.ols.taps_complex ? "complex" : "real", lw_mode_text(mode), lw_boundary_text(job->boundary),
+             lw_options_flag(given, "correlate") ? ", correlation" : "");
+}
+
+static int prepare(const struct lw_options *given, struct lw_comm *comm, const struct lw_dataset_info *input,
+                   struct lw_job *job, struct lw_error *err)
+{
+    *job = (struct lw_job){.ops = &lw_job_ols, .inputs = {*input}, .input_names = {"input", "filters"}, .n_inputs = 1};
+    job->op.kind = LW_OP_OLS;
+    job->op.input = input->type;
+    int rc;
+    if ((rc = choose_view(given, input, job, err)) ||
+        (rc = read_filters(given, comm, job, err)) ||
+        (rc = choose_output_type(given, job, err)) ||
+        (rc = choose_outputs(given, job, err)))
+        return rc;
+    shape_result(input, job);
+    describe_result(given, &job->inputs[0], job);
+    return LW_OK;
+}
+
+static void release(struct lw_job *job)
+{
+    lw_free(job->taps);
+    job->taps = NULL;
+}
+
+const struct lw_job_ops lw_job_ols = {
+    .name = "ols",
+    .title = "filter a long signal with a bank of FIR filters (overlap-save)",
+    .description =
+        "Convolves each channel of a time series with every filter of a bank, by overlap-save: the signal is cut into "
+        "overlapping segments, each is multiplied with the filters in the frequency domain. Signal and filters may be real "
+        "or complex. The result is /filtered, [filter,] and the input's shape, with the axis length of the mode.",
+    .options = options,
+    .synth_options = lw_ols_synth_options,
+    .example = "lapwing synth ols --output survey.h5\n"
+               "mpirun -np 2 lapwing ols --input survey.h5:/signal --filters survey.h5:/filters --output filtered.h5",
+    .prepare = prepare,
+    .release = release,
+    .synth = lw_ols_synth,
+};

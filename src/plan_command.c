@@ -1,0 +1,88 @@
+/* plan_command.c - `lapwing plan JOB`: the plan in words. */
+#include "memory.h"
+#include "run.h"
+#include "setup.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void row(const char *name, const char *text)
+{
+    printf("%-16s%s\n", name, text);
+}
+
+static void bytes_row(const char *name, int64_t bytes, const char *note)
+{
+    char size[24];
+    printf("%-16s%s%s\n", name, lw_bytes_text(bytes, size), note);
+}
+
+static void print_input(const struct lw_setup *setup)
+{
+    const struct lw_job *const job = &setup->job;
+    const struct lw_dataset_info *const input = &job->inputs[0];
+    char type[40];
+    row("job", job->ops->name);
+    printf("%-16s%s:%s, %s, %" PRId64 " samples x %" PRId64 " channel%s, %s\n", "input", input->file, input->path,
+           lw_type_text(input->type, type), job->n_samples, job->op.n_channels, job->op.n_channels == 1 ? "" : "s",
+           job->op.layout == LW_TIME_FAST ? "time fast" : "time slow");
+    row("", job->summary);
+    row("engine", setup->engine_text);
+    row("algorithm", setup->plan.op.text);
+}
+
+static void print_rounds(const struct lw_setup *setup)
+{
+    const struct lw_plan *const plan = &setup->plan;
+    const struct lw_rounds *const rounds = &plan->rounds;
+    const int workers = lw_rounds_workers(rounds, 0);
+    printf("%-16s%d, sharing the %s%s\n", "ranks", rounds->n_ranks, rounds->split == LW_SPLIT_AXIS ? "axis" : "channels",
+           workers < rounds->n_ranks ? "" : ", all with work");
+    if (workers < rounds->n_ranks)
+        printf("%-16sonly %d of them have work: the signal is too short for more\n", "", workers);
+    printf("%-16s%" PRId64 "%s\n", "rounds", rounds->n_rounds, rounds->n_groups > 1 ? ", in groups of channels" : "");
+    printf("%-16s%" PRId64 " outputs x %" PRId64 " channels per rank and round, cut at multiples of %" PRId64 "\n", "slice",
+           rounds->slice, rounds->group, rounds->grid.unit);
+    printf("%-16s%" PRId64 " samples\n", "halo", rounds->grid.halo);
+    printf("%-16s%d\n", "slots", plan->depth);
+}
+
+static void print_bytes(const struct lw_plan *plan)
+{
+    const struct lw_plan_bytes *const b = &plan->bytes;
+    char note[256], limit[24];
+    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->host_limit, limit), plan->limit_source);
+    bytes_row("host memory", lw_plan_host_bytes(plan), note);
+    bytes_row("  base", b->base, " resident before the first round");
+    bytes_row("  files", b->files, "");
+    bytes_row("  halo", b->halo, "");
+    bytes_row("  engine", b->engine, "");
+    bytes_row("  pinned", b->pinned, "");
+    bytes_row("device memory", b->device, "");
+}
+
+static void print_plan(const struct lw_setup *setup)
+{
+    const struct lw_plan *const plan = &setup->plan;
+    print_input(setup);
+    print_rounds(setup);
+    print_bytes(plan);
+    bytes_row("reads", plan->input_bytes, "");
+    bytes_row("writes", plan->output_bytes, "");
+    const double slower = plan->compute_seconds > plan->file_seconds ? plan->compute_seconds : plan->file_seconds;
+    printf("%-16sabout %.3g s: computing %.3g s, files %.3g s at an assumed 1 GB/s, overlapping\n", "time", slower + 1,
+           plan->compute_seconds, plan->file_seconds);
+    const int64_t minutes = (int64_t)(2 * (plan->compute_seconds + plan->file_seconds) / 60) + 2;
+    printf("%-16s--time=%" PRId64 " (minutes, with a margin of two)\n", "Slurm", minutes);
+}
+
+int lw_plan_command(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                    struct lw_error *err)
+{
+    struct lw_setup setup;
+    const int rc = lw_setup_open(comm, ops, options, &setup, err);
+    if (rc == LW_OK && lw_comm_rank(comm) == 0)
+        print_plan(&setup);
+    lw_setup_close(&setup);
+    return rc;
+}

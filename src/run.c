@@ -1,0 +1,343 @@
+/* run.c - the loop in which reading, halo exchange, computing and writing meet.
+ *
+ * Every rank takes the same steps in the same order. In round r it reads its slice into a free slot, gets its halo from the
+ * rank before it (rank 0: the carry of round r - 1, at the start the prologue), and hands the slot to the engine. When all
+ * slots are out, it first waits for the oldest and writes its output: so the engine computes round r while the main thread
+ * writes round r - depth + 1 and reads round r + 1. Ranks agree on failure before each collective step. */
+#include "run.h"
+
+#include "log.h"
+#include "memory.h"
+#include "pipeline.h"
+#include "provenance.h"
+#include "setup.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum stage { READ, HALO, COMPUTE, WRITE, N_STAGES };
+
+struct run {
+    struct lw_setup setup;
+    struct lw_provenance provenance;
+    struct lw_window *window;
+    struct lw_halo *halo;
+    struct lw_pipeline *pipeline;
+    struct lw_writer *writer;
+    struct lw_progress progress;
+    double seconds[N_STAGES];           /* this rank's */
+    double started;
+    int64_t done_outputs;               /* of all ranks: progress in the order of rounds */
+    int64_t not_finite;                 /* samples of this rank's slices, boundary copies not counted */
+};
+
+/* ---- before the first round ---------------------------------------------------------------------------------------- */
+
+/* An output that is an input would be destroyed by --overwrite. */
+static int check_output(const struct run *run, const char *output, struct lw_error *err)
+{
+    struct stat result, input;
+    if (stat(output, &result) != 0)
+        return LW_OK;
+    const struct lw_job *const job = &run->setup.job;
+    for (int i = 0; i < job->n_inputs; i++)
+        if (stat(job->inputs[i].file, &input) == 0 && input.st_dev == result.st_dev && input.st_ino == result.st_ino)
+            return lw_fail(err, LW_EUSAGE, "--output %s is also the %s: give the result a file of its own", output,
+                           job->input_names[i]);
+    return LW_OK;
+}
+
+static int open_result(struct run *run, const char *command_line, struct lw_error *err)
+{
+    struct lw_setup *const setup = &run->setup;
+    struct lw_job *const job = &setup->job;
+    const char *const output = lw_options_text(setup->options, "output");
+    if (!output)
+        return lw_fail(err, LW_EUSAGE, "--output is missing: give the file for the result");
+    int rc = lw_comm_rank(setup->comm) == 0 ? check_output(run, output, err) : LW_OK;
+    if ((rc = lw_comm_agree(setup->comm, rc, err)))
+        return rc;
+    rc = lw_provenance_collect(setup, command_line, &run->provenance, err);
+    if ((rc = lw_comm_agree(setup->comm, rc, err)))
+        return rc;
+    job->result.attributes = job->attributes;
+    job->result.n_attributes = job->n_attributes;
+    const struct lw_writer_spec spec = {
+        .file = output, .overwrite = lw_options_flag(setup->options, "overwrite"),
+        .attributes = run->provenance.attributes, .n_attributes = run->provenance.n_attributes,
+        .datasets = &job->result, .n_datasets = 1,
+    };
+    return lw_writer_create(setup->comm, &spec, &run->writer, err);
+}
+
+/* Everything that is allocated is allocated here. */
+static int open_buffers(struct run *run, struct lw_error *err)
+{
+    struct lw_setup *const setup = &run->setup;
+    const struct lw_plan *const plan = &setup->plan;
+    const struct lw_view_spec view = lw_plan_view(plan, &setup->job);
+    const struct lw_window_spec window = lw_plan_window(plan, &setup->job, setup->reader);
+    const struct lw_halo_spec halo = lw_plan_halo(plan, &setup->job);
+    int rc;
+    if ((rc = lw_reader_select(setup->reader, &view, err)) ||
+        (rc = lw_window_create(&window, &run->window, err)) ||
+        (rc = lw_halo_create(setup->comm, &halo, &run->halo, err)) ||
+        (rc = lw_pipeline_create(setup->engine, &setup->job.op, &plan->op, plan->rounds.slice, plan->rounds.group,
+                                 plan->depth, &run->pipeline, err)))
+        return rc;
+    return LW_OK;
+}
+
+static void announce(struct run *run)
+{
+    const struct lw_plan *const plan = &run->setup.plan;
+    const struct lw_rounds *const rounds = &plan->rounds;
+    char host[24], limit[24];
+    lw_log_info("%s: %s", run->setup.job.ops->name, run->setup.job.summary);
+    lw_log_info("%s; %" PRId64 " round%s, slices of %" PRId64 " x %" PRId64 " on %d rank%s", plan->op.text,
+                rounds->n_rounds, rounds->n_rounds == 1 ? "" : "s", rounds->slice, rounds->group, rounds->n_ranks,
+                rounds->n_ranks == 1 ? "" : "s");
+    lw_log_detail("memory: %s a rank, of %s (%s)", lw_bytes_text(lw_plan_host_bytes(plan), host),
+                  lw_bytes_text(plan->host_limit, limit), plan->limit_source);
+}
+
+/* ---- one round ----------------------------------------------------------------------------------------------------- */
+
+/* Non-finite samples of a part of the window that the engine does not count as a slice's own (the prologue), or counts
+ * although they are copies that the boundary made. */
+static int64_t count_not_finite(const struct run *run, const struct lw_window_part *part, int64_t begin, int64_t end)
+{
+    const struct lw_op_spec *const op = &run->setup.job.op;
+    const bool slow = op->layout == LW_TIME_SLOW;
+    const int64_t n_rows = slow ? 1 : part->n_channels;
+    const int64_t width = slow ? part->n_channels : 1;
+    int64_t found = 0, lowest;
+    for (int64_t row = 0; begin < end && row < n_rows; row++) {
+        const int64_t index = (row * part->into_axis + part->into_first + begin - part->begin) * width;
+        const char *const samples = (const char *)part->into + (size_t)index * lw_type_bytes(op->input);
+        found += lw_type_not_finite(op->input, op->precision, samples, (end - begin) * width, &lowest);
+    }
+    return found;
+}
+
+/* The samples before the first slice: boundary samples, and those by which the window runs ahead. */
+static int read_prologue(struct run *run, const struct lw_block *block, struct lw_error *err)
+{
+    const struct lw_job *const job = &run->setup.job;
+    const int64_t length = run->setup.plan.op.halo;
+    struct lw_window_part part = {.into = lw_halo_carry(run->halo), .into_axis = length};
+    const bool needed = lw_halo_needs_prologue(run->halo, block->round);
+    if (needed) {
+        part.begin = job->look_ahead - length;
+        part.end = job->look_ahead;
+        part.channel = block->channel;
+        part.n_channels = block->n_channels;
+    }
+    const int rc = lw_window_read(run->window, &part, true, err);
+    if (rc || !needed)
+        return rc;
+    const int64_t last = part.end < job->n_samples ? part.end : job->n_samples;
+    const int64_t bad = count_not_finite(run, &part, part.begin > 0 ? part.begin : 0, last);
+    run->not_finite += bad;
+    if (bad > 0 && job->op.nan == LW_NAN_ERROR)
+        return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " samples of %s:%s are not finite; to go on, give "
+                       "--nan propagate or --nan zero", bad, last, job->inputs[0].file, job->inputs[0].path);
+    return LW_OK;
+}
+
+/* Whether any rank's slice of the round reaches beyond the end of the signal. */
+static bool reaches_end(const struct run *run, int64_t round)
+{
+    const struct lw_rounds *const rounds = &run->setup.plan.rounds;
+    const struct lw_block last = lw_rounds_block(rounds, round, lw_rounds_workers(rounds, round) - 1);
+    return last.first + last.count + run->setup.job.look_ahead > run->setup.job.n_samples;
+}
+
+static int read_slice(struct run *run, const struct lw_block *block, struct lw_slot *slot, struct lw_error *err)
+{
+    const struct lw_job *const job = &run->setup.job;
+    const int64_t length = run->setup.plan.op.halo;
+    struct lw_window_part part = {.into = slot->input, .into_axis = length + block->count, .into_first = length};
+    if (block->count > 0) {
+        part.begin = block->first + job->look_ahead;
+        part.end = part.begin + block->count;
+        part.channel = block->channel;
+        part.n_channels = block->n_channels;
+    }
+    const int rc = lw_window_read(run->window, &part, reaches_end(run, block->round), err);
+    if (rc == LW_OK && part.end > job->n_samples && job->boundary != LW_ZERO)
+        run->not_finite -= count_not_finite(run, &part, part.begin > job->n_samples ? part.begin : job->n_samples, part.end);
+    return rc;
+}
+
+static int feed(struct run *run, int64_t round, struct lw_error *err)
+{
+    struct lw_comm *const comm = run->setup.comm;
+    const struct lw_rounds *const rounds = &run->setup.plan.rounds;
+    const struct lw_block block = lw_rounds_block(rounds, round, lw_comm_rank(comm));
+    struct lw_slot *const slot = lw_pipeline_acquire(run->pipeline);
+
+    const double start = lw_now();
+    int rc = LW_OK;
+    if (lw_rounds_starts_axis(rounds, round) && run->setup.plan.op.halo > 0)
+        rc = lw_comm_agree(comm, read_prologue(run, &block, err), err);
+    if (rc || (rc = lw_comm_agree(comm, read_slice(run, &block, slot, err), err)))
+        return rc;
+    const double read = lw_now();
+    lw_halo_begin(run->halo, round, slot->input);
+    lw_halo_end(run->halo);
+    run->seconds[READ] += read - start;
+    run->seconds[HALO] += lw_now() - read;
+    return lw_comm_agree(comm, lw_pipeline_submit(run->pipeline, slot, &block, err), err);
+}
+
+static int check_finite(const struct run *run, const struct lw_slot *slot, struct lw_error *err)
+{
+    const struct lw_job *const job = &run->setup.job;
+    if (job->op.nan != LW_NAN_ERROR || slot->n_not_finite == 0)
+        return LW_OK;
+    const int64_t position = slot->block.first + job->look_ahead + slot->not_finite_sample;
+    const int64_t channel = slot->block.channel + slot->not_finite_channel;
+    return lw_fail(err, LW_EDATA, "sample %" PRId64 " of channel %" PRId64 " in %s:%s is not finite (%" PRId64 " such in this "
+                   "slice); to go on, give --nan propagate or --nan zero",
+                   job->view.start + lw_boundary_index(job->boundary, position, job->n_samples),
+                   job->view.channels.begin + channel * job->view.channels.step, job->inputs[0].file, job->inputs[0].path,
+                   slot->n_not_finite);
+}
+
+/* Outputs of all ranks in a round. */
+static int64_t round_outputs(const struct lw_rounds *rounds, int64_t round)
+{
+    int64_t outputs = 0;
+    for (int rank = 0; rank < rounds->n_ranks; rank++) {
+        const struct lw_block block = lw_rounds_block(rounds, round, rank);
+        outputs += block.count * block.n_channels;
+    }
+    return outputs;
+}
+
+static int take_result(struct run *run, struct lw_error *err)
+{
+    struct lw_setup *const setup = &run->setup;
+    struct lw_slot *slot = NULL;
+    int rc = lw_pipeline_collect(run->pipeline, &slot, err);
+    rc = rc ? rc : check_finite(run, slot, err);
+    if ((rc = lw_comm_agree(setup->comm, rc, err)))
+        return rc;
+    run->not_finite += slot->n_not_finite;
+    run->seconds[COMPUTE] += slot->busy_seconds;
+
+    const double start = lw_now();
+    int64_t first[LW_MAX_DIMS], count[LW_MAX_DIMS];
+    lw_job_place(&setup->job, &slot->block, first, count);
+    if ((rc = lw_writer_write(run->writer, 0, first, count, slot->output, err)))
+        return rc;
+    run->seconds[WRITE] += lw_now() - start;
+    run->done_outputs += round_outputs(&setup->plan.rounds, slot->block.round);
+    lw_progress_show(&run->progress, run->done_outputs * setup->plan.op.n_planes);
+    lw_pipeline_release(run->pipeline, slot);
+    return LW_OK;
+}
+
+static int run_rounds(struct run *run, struct lw_error *err)
+{
+    const int64_t n_rounds = run->setup.plan.rounds.n_rounds;
+    int rc = LW_OK;
+    for (int64_t round = 0; rc == LW_OK && round < n_rounds; round++) {
+        if (lw_pipeline_is_full(run->pipeline))
+            rc = take_result(run, err);
+        if (rc == LW_OK)
+            rc = feed(run, round, err);
+    }
+    while (rc == LW_OK && !lw_pipeline_is_empty(run->pipeline))
+        rc = take_result(run, err);
+    return rc;
+}
+
+/* ---- after the last round ------------------------------------------------------------------------------------------ */
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Minimum, median and maximum over the ranks of each stage's time, and what the whole run reached. */
+static void summarize(struct run *run, double *all, int64_t not_finite, int64_t peak)
+{
+    static const char *const names[N_STAGES] = {"read", "halo", "compute", "write"};
+    const struct lw_plan *const plan = &run->setup.plan;
+    const int size = lw_comm_size(run->setup.comm);
+    const double elapsed = lw_now() - run->started;
+    double column[size];
+    for (int stage = 0; stage < N_STAGES; stage++) {
+        for (int rank = 0; rank < size; rank++)
+            column[rank] = all[rank * N_STAGES + stage];
+        qsort(column, (size_t)size, sizeof *column, compare);
+        lw_log_info("%-8s %8.3f s  %8.3f s  %8.3f s   (minimum, median, maximum over ranks)", names[stage], column[0],
+                    column[size / 2], column[size - 1]);
+    }
+    const double outputs = (double)run->done_outputs * (double)plan->op.n_planes;
+    char read[24], written[24], resident[24];
+    lw_log_info("%.3g output samples in %.3f s: %.4g Msamples/s; read %s, wrote %s, %.0f MB/s", outputs, elapsed,
+                outputs / elapsed / 1e6, lw_bytes_text(plan->input_bytes, read), lw_bytes_text(plan->output_bytes, written),
+                (double)(plan->input_bytes + plan->output_bytes) / elapsed / 1e6);
+    lw_log_detail("peak memory of a rank: %s", lw_bytes_text(peak, resident));
+    if (not_finite > 0)
+        lw_log_warn("%" PRId64 " samples were not finite", not_finite);
+}
+
+static int finish(struct run *run, struct lw_error *err)
+{
+    struct lw_comm *const comm = run->setup.comm;
+    const int64_t not_finite = lw_comm_sum(comm, run->not_finite);
+    struct lw_attribute attributes[LW_PROVENANCE_END];
+    char now[32];
+    lw_provenance_end(not_finite, now, attributes);
+    int rc = lw_writer_finish(run->writer, attributes, LW_PROVENANCE_END, err);
+    lw_progress_end(&run->progress);
+    if (rc)
+        return rc;
+
+    const int64_t peak = lw_comm_max(comm, lw_memory_peak_bytes());
+    double *const all = lw_alloc_array((int64_t)lw_comm_size(comm) * N_STAGES, sizeof *all, "the summary", err);
+    if ((rc = lw_comm_agree(comm, all ? LW_OK : LW_ESYSTEM, err)) == LW_OK) {
+        lw_comm_gather(comm, run->seconds, N_STAGES, all);
+        if (lw_comm_rank(comm) == 0)
+            summarize(run, all, not_finite, peak);
+    }
+    lw_free(all);
+    return rc;
+}
+
+static void close_run(struct run *run)
+{
+    lw_pipeline_destroy(run->pipeline);
+    lw_halo_destroy(run->halo);
+    lw_window_destroy(run->window);
+    lw_writer_destroy(run->writer);
+    lw_provenance_release(&run->provenance);
+    lw_setup_close(&run->setup);
+}
+
+int lw_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, const char *command_line,
+           struct lw_error *err)
+{
+    struct run run = {.started = lw_now()};
+    int rc;
+    if ((rc = lw_setup_open(comm, ops, options, &run.setup, err)) ||
+        (rc = open_result(&run, command_line, err)) ||
+        (rc = lw_comm_agree(comm, open_buffers(&run, err), err)))
+        goto done;
+    announce(&run);
+    const struct lw_plan *const plan = &run.setup.plan;
+    lw_progress_start(&run.progress, run.setup.job.n_outputs * run.setup.job.op.n_channels * plan->op.n_planes,
+                      plan->input_bytes + plan->output_bytes);
+    if ((rc = run_rounds(&run, err)) == LW_OK)
+        rc = finish(&run, err);
+done:
+    close_run(&run);
+    return rc;
+}

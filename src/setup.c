@@ -1,0 +1,74 @@
+#include "setup.h"
+
+#include "log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int open_input(struct lw_setup *setup, struct lw_error *err)
+{
+    const char *const input = lw_options_text(setup->options, "input");
+    if (!input)
+        return lw_fail(err, LW_EUSAGE, "--input is missing: give the signal as FILE:/dataset");
+    return lw_reader_open(setup->comm, input, &setup->reader, err);
+}
+
+static int open_engine(struct lw_setup *setup, struct lw_error *err)
+{
+    const struct lw_options *const options = setup->options;
+    const struct lw_engine_spec spec = {
+        .kind = (enum lw_engine_kind)lw_options_choice(options, "engine"),
+        .n_threads = (int)lw_options_int(options, "threads"),
+        .node_rank = lw_comm_node_rank(setup->comm),
+        .node_ranks = lw_comm_node_size(setup->comm),
+        .share_device = lw_options_flag(options, "share-gpu"),
+    };
+    int rc = lw_engine_create(&spec, &setup->engine, setup->engine_why, err);
+    if ((rc = lw_comm_agree(setup->comm, rc, err)))
+        return rc;
+    setup->engine->ops->describe(setup->engine, setup->engine_text, sizeof setup->engine_text);
+    lw_log_info("%s", setup->engine_why);
+
+    char architecture[128];
+    int used = snprintf(architecture, sizeof architecture, "%s ", setup->engine->ops->name);
+    setup->engine->ops->architecture(setup->engine, architecture + used, sizeof architecture - (size_t)used);
+    if (lw_options_flag(options, "allow-mixed"))
+        return LW_OK;
+    rc = lw_comm_same(setup->comm, "the processor or GPU", architecture, err);
+    if (rc)
+        strncat(err->message, ": results would depend on which rank computes what; choose equal nodes, or --allow-mixed",
+                sizeof err->message - strlen(err->message) - 1);
+    return rc;
+}
+
+static int make_plan(struct lw_setup *setup, struct lw_error *err)
+{
+    const struct lw_plan_spec spec = {
+        .comm = setup->comm, .job = &setup->job, .engine = setup->engine, .reader = setup->reader,
+        .split = (enum lw_split)lw_options_choice(setup->options, "split"),
+        .memory = lw_options_int(setup->options, "memory"),
+        .gpu_memory = lw_options_int(setup->options, "gpu-memory"),
+    };
+    return lw_plan_make(&spec, &setup->plan, err);
+}
+
+int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                  struct lw_setup *setup, struct lw_error *err)
+{
+    *setup = (struct lw_setup){.comm = comm, .options = options, .job = {.ops = ops}};
+    int rc;
+    if ((rc = open_input(setup, err)) ||
+        (rc = lw_comm_agree(comm, ops->prepare(options, comm, lw_reader_info(setup->reader), &setup->job, err), err)) ||
+        (rc = open_engine(setup, err)) ||
+        (rc = make_plan(setup, err)))
+        return rc;
+    return LW_OK;
+}
+
+void lw_setup_close(struct lw_setup *setup)
+{
+    if (setup->job.ops)
+        setup->job.ops->release(&setup->job);
+    lw_engine_destroy(setup->engine);
+    lw_reader_close(setup->reader);
+}

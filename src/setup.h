@@ -1,0 +1,25 @@
+/* setup.h - from options to something that can run: input opened, job prepared, engine created, plan made. */
+#ifndef LW_SETUP_H
+#define LW_SETUP_H
+
+#include "comm.h"
+#include "job.h"
+#include "plan.h"
+
+struct lw_setup {
+    struct lw_comm *comm;               /* borrowed */
+    const struct lw_options *options;   /* borrowed */
+    struct lw_reader *reader;
+    struct lw_engine *engine;
+    struct lw_job job;
+    struct lw_plan plan;
+    char engine_why[200];               /* which engine was taken and why */
+    char engine_text[160];              /* what it runs on */
+};
+
+/** Collective; every rank returns the same code. `setup` may be closed whatever the outcome. */
+int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                  struct lw_setup *setup, struct lw_error *err);
+void lw_setup_close(struct lw_setup *setup);    /* Collective. */
+
+#endif
