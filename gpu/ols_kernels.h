@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#include "engine.h"
+#include "../src/engine.h"
 
 #include <stdbool.h>
 #include <stddef.h>
