@@ -1,0 +1,259 @@
+#include "ols_survey.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+/* Frequencies are counted in 1/65536 of the sample rate, so that a tone's phase is exact at any sample number. */
+#define TURN 65536
+#define PI 3.14159265358979323846
+
+/* ---- noise ---- */
+
+/* Output number `counter` of SplitMix64 started at `seed`: a 64-bit mix of a counter (Steele, Lea and Flood, "Fast
+ * splittable pseudorandom number generators", OOPSLA 2014, doi:10.1145/2660193.2660195). */
+static uint64_t random_bits(uint64_t seed, uint64_t counter)
+{
+    uint64_t z = seed + (counter + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* In (0, 1]: never 0, whose logarithm there is not. */
+static double uniform(uint64_t bits)
+{
+    return ((double)(bits >> 11) + 1) * 0x1p-53;
+}
+
+/* Two independent normal deviates (Box and Muller); the second only where there is a place for it. */
+static void normal_pair(uint64_t seed, uint64_t index, double *first, double *second)
+{
+    const double radius = sqrt(-2 * log(uniform(random_bits(seed, 2 * index))));
+    const double angle = 2 * PI * uniform(random_bits(seed, 2 * index + 1));
+    *first = radius * cos(angle);
+    if (second)
+        *second = radius * sin(angle);
+}
+
+static void fill_noise(const struct lw_synth *synth, int64_t channel, int64_t first, int64_t count, double *line)
+{
+    const uint64_t seed = random_bits(synth->seed, 0);      /* seeds 1 and 2 must not give shifted copies */
+    for (int64_t i = 0; i < count; i++) {
+        const uint64_t index = (uint64_t)channel * (uint64_t)synth->n_samples + (uint64_t)(first + i);
+        double *const sample = line + i * (synth->is_complex ? 2 : 1);
+        normal_pair(seed, index, sample, synth->is_complex ? sample + 1 : NULL);
+    }
+}
+
+/* ---- bands ---- */
+
+bool lw_synth_is_chirp(int filter)
+{
+    return filter % 2 == 0;
+}
+
+int64_t lw_synth_channel(const struct lw_synth *synth, int filter)
+{
+    return filter % synth->n_channels;
+}
+
+/* Bands lie side by side between 0.05 and 0.45 of the sample rate. */
+static int centre_turns(const struct lw_synth *synth, int filter)
+{
+    return (int)lrint(TURN * (0.05 + 0.4 * (filter + 0.5) / synth->n_filters));
+}
+
+static double half_width(const struct lw_synth *synth)
+{
+    return fmin(0.04, 0.15 / synth->n_filters);
+}
+
+double lw_synth_centre_hz(const struct lw_synth *synth, int filter)
+{
+    return synth->sample_rate_hz * centre_turns(synth, filter) / TURN;
+}
+
+double lw_synth_half_width_hz(const struct lw_synth *synth)
+{
+    return synth->sample_rate_hz * half_width(synth);
+}
+
+/* ---- chirps ---- */
+
+/* Chirps follow each other at equal distances; the last one ends before the survey does. */
+int64_t lw_synth_chirp_start(const struct lw_synth *synth, int filter)
+{
+    const int64_t room = synth->n_samples - synth->n_taps;
+    return room < 0 ? -1 : (int64_t)((double)room * (filter + 1) / (synth->n_filters + 1));
+}
+
+static double hann(int64_t i, int64_t n)
+{
+    const double s = sin(PI * ((double)i + 0.5) / (double)n);
+    return s * s;
+}
+
+/* Sum of the squares of the Hann window's n values: 3 n / 8 from n = 3 on. */
+static double hann_energy(int64_t n)
+{
+    return n == 1 ? 1 : n == 2 ? 0.5 : 0.375 * (double)n;
+}
+
+/* Sample i of the chirp of n_taps samples whose frequency rises through the band, with unit energy. The real one's is unit
+ * on average over its phase, which is as good as exact for more than a few cycles. */
+static void chirp(const struct lw_synth *synth, int filter, int64_t i, double *re, double *im)
+{
+    const double n = (double)synth->n_taps, t = (double)i - (n - 1) / 2;
+    const double centre = (double)centre_turns(synth, filter) / TURN;
+    const double phase = 2 * PI * (centre * t + half_width(synth) * t * t / n);
+    const double scale = hann(i, synth->n_taps) / sqrt(hann_energy(synth->n_taps));
+    if (im) {
+        *re = scale * cos(phase);
+        *im = scale * sin(phase);
+    } else {
+        *re = scale * sqrt(2) * cos(phase);
+    }
+}
+
+static void add_chirp(const struct lw_synth *synth, int filter, int64_t first, int64_t count, double *line)
+{
+    const int64_t start = lw_synth_chirp_start(synth, filter);
+    if (start < 0)
+        return;
+    const int64_t begin = start > first ? start : first;
+    const int64_t end = start + synth->n_taps < first + count ? start + synth->n_taps : first + count;
+    for (int64_t at = begin; at < end; at++) {
+        double re, im = 0;
+        double *const sample = line + (at - first) * (synth->is_complex ? 2 : 1);
+        chirp(synth, filter, at - start, &re, synth->is_complex ? &im : NULL);
+        sample[0] += LW_SYNTH_SIGNAL_TO_NOISE * re;
+        if (synth->is_complex)
+            sample[1] += LW_SYNTH_SIGNAL_TO_NOISE * im;
+    }
+}
+
+/* ---- tones ---- */
+
+static void add_tone(const struct lw_synth *synth, int filter, int64_t first, int64_t count, double *line)
+{
+    const uint64_t step = (uint64_t)centre_turns(synth, filter);
+    for (int64_t i = 0; i < count; i++) {
+        const uint64_t turns = step * (uint64_t)(first + i) % TURN;
+        const double phase = 2 * PI * (double)turns / TURN;
+        double *const sample = line + i * (synth->is_complex ? 2 : 1);
+        sample[0] += cos(phase);
+        if (synth->is_complex)
+            sample[1] += sin(phase);
+    }
+}
+
+/* ---- samples ---- */
+
+double lw_synth_sigma(enum lw_scalar scalar)
+{
+    switch (scalar) {
+    case LW_INT8:
+    case LW_UINT8: return 16;
+    case LW_INT16:
+    case LW_UINT16: return 256;
+    case LW_INT32: return 65536;
+    default: return 1;
+    }
+}
+
+double lw_synth_mean(enum lw_scalar scalar)
+{
+    return scalar == LW_UINT8 ? 128 : scalar == LW_UINT16 ? 32768 : 0;
+}
+
+void lw_synth_line(const struct lw_synth *synth, int64_t channel, int64_t first, int64_t count, double *line)
+{
+    fill_noise(synth, channel, first, count, line);
+    for (int64_t filter = channel; filter < synth->n_filters; filter += synth->n_channels) {
+        if (lw_synth_is_chirp((int)filter))
+            add_chirp(synth, (int)filter, first, count, line);
+        else
+            add_tone(synth, (int)filter, first, count, line);
+    }
+    const double sigma = lw_synth_sigma(synth->scalar), mean = lw_synth_mean(synth->scalar);
+    for (int64_t i = 0; i < count * (synth->is_complex ? 2 : 1); i++)
+        line[i] = mean + sigma * line[i];
+}
+
+/* ---- filters ---- */
+
+/* The chirp backwards and conjugated. */
+static void matched_filter(const struct lw_synth *synth, int filter, double *taps)
+{
+    for (int64_t m = 0; m < synth->n_taps; m++) {
+        const int64_t i = synth->n_taps - 1 - m;
+        if (synth->is_complex) {
+            chirp(synth, filter, i, &taps[2 * m], &taps[2 * m + 1]);
+            taps[2 * m + 1] = -taps[2 * m + 1];
+        } else {
+            chirp(synth, filter, i, &taps[m], NULL);
+        }
+    }
+}
+
+/* sin(2 pi w t) / (pi t), the impulse response of a low-pass of half width w */
+static double sinc_lowpass(double w, double t)
+{
+    return t == 0 ? 2 * w : sin(2 * PI * w * t) / (PI * t);
+}
+
+/* A low-pass moved to the band's centre; divided by its own sum, its gain there is 1. */
+static void band_pass(const struct lw_synth *synth, int filter, double *taps)
+{
+    const double centre = (double)centre_turns(synth, filter) / TURN;
+    double sum = 0;
+    for (int64_t m = 0; m < synth->n_taps; m++)
+        sum += hann(m, synth->n_taps) * sinc_lowpass(half_width(synth), (double)m - (double)(synth->n_taps - 1) / 2);
+    for (int64_t m = 0; m < synth->n_taps; m++) {
+        const double t = (double)m - (double)(synth->n_taps - 1) / 2;
+        const double tap = hann(m, synth->n_taps) * sinc_lowpass(half_width(synth), t) / sum;
+        if (synth->is_complex) {
+            taps[2 * m] = tap * cos(2 * PI * centre * t);
+            taps[2 * m + 1] = tap * sin(2 * PI * centre * t);
+        } else {
+            taps[m] = 2 * tap * cos(2 * PI * centre * t);
+        }
+    }
+}
+
+void lw_synth_filter(const struct lw_synth *synth, int filter, double *taps)
+{
+    if (lw_synth_is_chirp(filter))
+        matched_filter(synth, filter, taps);
+    else
+        band_pass(synth, filter, taps);
+}
+
+/* ---- words ---- */
+
+const char *lw_synth_filter_text(const struct lw_synth *synth, int filter, char *text, size_t size)
+{
+    const double centre = lw_synth_centre_hz(synth, filter), half = lw_synth_half_width_hz(synth);
+    if (lw_synth_is_chirp(filter))
+        snprintf(text, size, "matched filter of a chirp from %.6g to %.6g Hz", centre - half, centre + half);
+    else
+        snprintf(text, size, "band-pass from %.6g to %.6g Hz, gain 1 at %.6g Hz", centre - half, centre + half, centre);
+    return text;
+}
+
+const char *lw_synth_hidden_text(const struct lw_synth *synth, int filter, char *text, size_t size)
+{
+    const int64_t channel = lw_synth_channel(synth, filter), start = lw_synth_chirp_start(synth, filter);
+    if (!lw_synth_is_chirp(filter))
+        snprintf(text, size, "channel %" PRId64 ": tone of %.9g Hz, amplitude %g, for filter %d", channel,
+                 lw_synth_centre_hz(synth, filter), lw_synth_sigma(synth->scalar), filter);
+    else if (start < 0)
+        snprintf(text, size, "nothing for filter %d: the survey is shorter than its chirp", filter);
+    else
+        snprintf(text, size, "channel %" PRId64 ": chirp in samples %" PRId64 "..%" PRId64 ", signal-to-noise %g, for filter %d; "
+                 "with --mode same the result peaks at sample %" PRId64 " with about %g", channel, start,
+                 start + synth->n_taps - 1, LW_SYNTH_SIGNAL_TO_NOISE, filter, start + synth->n_taps / 2,
+                 LW_SYNTH_SIGNAL_TO_NOISE * lw_synth_sigma(synth->scalar));
+    return text;
+}

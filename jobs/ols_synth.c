@@ -1,0 +1,316 @@
+/* ols_synth.c - `lapwing synth ols`: write the synthetic survey of ols_survey.h and its filter bank to one file. */
+#include "../src/log.h"
+#include "../src/memory.h"
+#include "ols.h"
+#include "ols_survey.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct lw_option lw_ols_synth_options[] = {
+    {.name = "output", .kind = LW_OPTION_TEXT, .argument = "FILE", .is_required = true,
+     .help = "HDF5 file to make, with the datasets /signal and /filters."},
+    {.name = "overwrite", .kind = LW_OPTION_FLAG,
+     .help = "Replace the output if it exists. Otherwise that is an error."},
+    {.name = "samples", .kind = LW_OPTION_INT, .argument = "N", .fallback = "4M", .minimum = 1, .maximum = 1e15,
+     .help = "Samples on the time axis; may be larger than 2^31."},
+    {.name = "channels", .kind = LW_OPTION_INT, .argument = "C", .fallback = "4", .minimum = 1, .maximum = 1 << 20,
+     .help = "Channels. With 1, /signal has one dimension."},
+    {.name = "layout", .kind = LW_OPTION_CHOICE, .choices = "time-fast|time-slow", .fallback = "time-fast",
+     .help = "Order of /signal: [channel x time] or [time x channel]."},
+    {.name = "type", .kind = LW_OPTION_CHOICE, .choices = "float32|float64|int8|uint8|int16|uint16|int32",
+     .fallback = "float32",
+     .help = "Type of the samples. The noise has a standard deviation of 1, 16 (8 bits), 256 (16 bits) or 65536 (32 bits)."},
+    {.name = "complex", .kind = LW_OPTION_FLAG,
+     .help = "Complex samples and filters; with a floating-point type."},
+    {.name = "n-filters", .kind = LW_OPTION_INT, .argument = "F", .fallback = "4", .minimum = 1, .maximum = 4096,
+     .help = "Filters: matched filters of chirps and band-passes in turn."},
+    {.name = "taps", .kind = LW_OPTION_INT, .argument = "M", .fallback = "513", .minimum = 1, .maximum = 1 << 24,
+     .help = "Length of every filter and chirp."},
+    {.name = "sample-rate", .kind = LW_OPTION_REAL, .argument = "HZ", .fallback = "4096", .minimum = 1e-9, .maximum = 1e15,
+     .help = "Sample rate that the file states."},
+    {.name = "seed", .kind = LW_OPTION_INT, .argument = "S", .fallback = "1", .minimum = 0, .maximum = 9e18,
+     .help = "Number that the noise follows from."},
+    {0},
+};
+
+enum { SIGNAL, FILTERS, N_DATASETS, MAX_NOTES = 64, NOTE_SIZE = 240, BLOCK_VALUES = 1 << 19, BLOCK_MIN = 4096 };
+
+/* ---- what is asked for ---- */
+
+static int read_options(const struct lw_options *given, struct lw_synth *synth, struct lw_error *err)
+{
+    *synth = (struct lw_synth){
+        .n_samples = lw_options_int(given, "samples"),
+        .n_channels = lw_options_int(given, "channels"),
+        .n_taps = lw_options_int(given, "taps"),
+        .n_filters = (int)lw_options_int(given, "n-filters"),
+        .is_complex = lw_options_flag(given, "complex"),
+        .seed = (uint64_t)lw_options_int(given, "seed"),
+        .sample_rate_hz = lw_options_real(given, "sample-rate"),
+    };
+    const char *const type = lw_options_text(given, "type");
+    if (!lw_scalar_parse(type, &synth->scalar))
+        return lw_fail(err, LW_EUSAGE, "--type %s is no type of samples", type);
+    if (synth->is_complex && lw_scalar_is_integer(synth->scalar))
+        return lw_fail(err, LW_EUSAGE, "--complex goes with --type float32 or float64, not with %s", type);
+    int64_t values;
+    if (__builtin_mul_overflow(synth->n_samples, synth->n_channels * 16, &values))
+        return lw_fail(err, LW_EUSAGE, "--samples %" PRId64 " times --channels %" PRId64 " is more than a file can hold",
+                       synth->n_samples, synth->n_channels);
+    return LW_OK;
+}
+
+/* ---- the file ---- */
+
+/* Attributes of the two datasets, and the storage of their texts. */
+struct notes {
+    struct lw_attribute signal[MAX_NOTES + 4], filters[MAX_NOTES];
+    int n_signal, n_filters;
+    char names[2][MAX_NOTES][24];
+    char texts[2][MAX_NOTES][NOTE_SIZE];
+};
+
+static void write_notes(const struct lw_synth *synth, struct notes *notes)
+{
+    notes->signal[notes->n_signal++] =
+        (struct lw_attribute){.name = "sample_rate_hz", .kind = LW_ATTRIBUTE_REAL, .real = synth->sample_rate_hz};
+    notes->signal[notes->n_signal++] =
+        (struct lw_attribute){.name = "noise_sigma", .kind = LW_ATTRIBUTE_REAL, .real = lw_synth_sigma(synth->scalar)};
+    for (int f = 0; f < synth->n_filters && f < MAX_NOTES; f++) {
+        snprintf(notes->names[SIGNAL][f], sizeof notes->names[SIGNAL][f], "hidden_%d", f);
+        snprintf(notes->names[FILTERS][f], sizeof notes->names[FILTERS][f], "filter_%d", f);
+        notes->signal[notes->n_signal++] = (struct lw_attribute){
+            .name = notes->names[SIGNAL][f],
+            .kind = LW_ATTRIBUTE_TEXT,
+            .text = lw_synth_hidden_text(synth, f, notes->texts[SIGNAL][f], NOTE_SIZE),
+        };
+        notes->filters[notes->n_filters++] = (struct lw_attribute){
+            .name = notes->names[FILTERS][f],
+            .kind = LW_ATTRIBUTE_TEXT,
+            .text = lw_synth_filter_text(synth, f, notes->texts[FILTERS][f], NOTE_SIZE),
+        };
+    }
+}
+
+static struct lw_writer_dataset describe_signal(const struct lw_synth *synth, enum lw_layout layout,
+                                                const struct notes *notes)
+{
+    struct lw_writer_dataset signal = {
+        .path = "/signal",
+        .n_dims = synth->n_channels == 1 ? 1 : 2,
+        .dims = {synth->n_channels, synth->n_samples},
+        .dim_names = {"channel", "time"},
+        .type = {.scalar = synth->scalar, .is_complex = synth->is_complex},
+        .attributes = notes->signal,
+        .n_attributes = notes->n_signal,
+    };
+    if (layout == LW_TIME_SLOW || signal.n_dims == 1) {
+        signal.dims[0] = synth->n_samples;
+        signal.dims[1] = synth->n_channels;
+        signal.dim_names[0] = "time";
+        signal.dim_names[1] = "channel";
+    }
+    return signal;
+}
+
+static int create_file(const struct lw_options *given, struct lw_comm *comm, const struct lw_synth *synth,
+                       const struct notes *notes, const char *configuration, struct lw_writer **out, struct lw_error *err)
+{
+    const struct lw_writer_dataset datasets[N_DATASETS] = {
+        [SIGNAL] = describe_signal(synth, (enum lw_layout)lw_options_choice(given, "layout"), notes),
+        [FILTERS] = {
+            .path = "/filters",
+            .n_dims = 2,
+            .dims = {synth->n_filters, synth->n_taps},
+            .dim_names = {"filter", "tap"},
+            .type = {.scalar = LW_FLOAT64, .is_complex = synth->is_complex},
+            .attributes = notes->filters,
+            .n_attributes = notes->n_filters,
+        },
+    };
+    const struct lw_attribute root[] = {
+        {.name = "title", .kind = LW_ATTRIBUTE_TEXT, .text = "synthetic survey for lapwing ols"},
+        {.name = "configuration", .kind = LW_ATTRIBUTE_TEXT, .text = configuration},
+    };
+    return lw_writer_create(comm, &(struct lw_writer_spec){
+        .file = lw_options_text(given, "output"),
+        .overwrite = lw_options_flag(given, "overwrite"),
+        .attributes = root,
+        .n_attributes = sizeof root / sizeof *root,
+        .datasets = datasets,
+        .n_datasets = N_DATASETS,
+    }, out, err);
+}
+
+/* ---- the signal: blocks of the axis in turn, each by one rank ---- */
+
+struct block_maker {
+    const struct lw_synth *synth;
+    enum lw_layout layout;
+    int64_t block;              /* axis samples */
+    double *line;               /* [block], or [block x 2] */
+    char *samples;              /* [n_channels][block] or [block][n_channels] in the stored type */
+};
+
+static int64_t block_length(const struct lw_synth *synth)
+{
+    const int64_t wanted = BLOCK_VALUES / synth->n_channels > BLOCK_MIN ? BLOCK_VALUES / synth->n_channels : BLOCK_MIN;
+    return wanted < synth->n_samples ? wanted : synth->n_samples;
+}
+
+static size_t sample_bytes(const struct lw_synth *synth)
+{
+    return lw_type_bytes((struct lw_type){.scalar = synth->scalar, .is_complex = synth->is_complex});
+}
+
+static int open_maker(const struct lw_synth *synth, enum lw_layout layout, struct block_maker *maker, struct lw_error *err)
+{
+    *maker = (struct block_maker){.synth = synth, .layout = layout, .block = block_length(synth)};
+    if (!(maker->line = lw_alloc_array(maker->block, 2 * sizeof *maker->line, "synthetic samples", err)) ||
+        !(maker->samples = lw_alloc_array(maker->block * synth->n_channels, sample_bytes(synth), "synthetic samples", err)))
+        return LW_ESYSTEM;
+    return LW_OK;
+}
+
+static void close_maker(struct block_maker *maker)
+{
+    lw_free(maker->line);
+    lw_free(maker->samples);
+}
+
+/* Rounded to nearest, ties to even, and kept in the type's range. */
+static double clip(double value, double low, double high)
+{
+    return fmin(fmax(nearbyint(value), low), high);
+}
+
+static void store(enum lw_scalar scalar, char *into, int64_t index, double value)
+{
+    switch (scalar) {
+    case LW_INT8: ((int8_t *)into)[index] = (int8_t)clip(value, INT8_MIN, INT8_MAX); break;
+    case LW_UINT8: ((uint8_t *)into)[index] = (uint8_t)clip(value, 0, UINT8_MAX); break;
+    case LW_INT16: ((int16_t *)(void *)into)[index] = (int16_t)clip(value, INT16_MIN, INT16_MAX); break;
+    case LW_UINT16: ((uint16_t *)(void *)into)[index] = (uint16_t)clip(value, 0, UINT16_MAX); break;
+    case LW_INT32: ((int32_t *)(void *)into)[index] = (int32_t)clip(value, INT32_MIN, INT32_MAX); break;
+    case LW_FLOAT64: ((double *)(void *)into)[index] = value; break;
+    default: ((float *)(void *)into)[index] = (float)value; break;
+    }
+}
+
+static void make_block(struct block_maker *maker, int64_t first, int64_t count)
+{
+    const struct lw_synth *const synth = maker->synth;
+    const int64_t n_channels = synth->n_channels;
+    const int parts = synth->is_complex ? 2 : 1;
+    for (int64_t c = 0; c < n_channels; c++) {
+        lw_synth_line(synth, c, first, count, maker->line);
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t at = maker->layout == LW_TIME_FAST ? c * count + i : i * n_channels + c;
+            for (int part = 0; part < parts; part++)
+                store(synth->scalar, maker->samples, at * parts + part, maker->line[i * parts + part]);
+        }
+    }
+}
+
+static int write_block(struct block_maker *maker, struct lw_writer *writer, int64_t first, int64_t count,
+                       struct lw_error *err)
+{
+    const bool axis_first = maker->layout == LW_TIME_SLOW || maker->synth->n_channels == 1;
+    const int64_t n_channels = maker->synth->n_channels;
+    const int64_t at[2] = {axis_first ? first : 0, axis_first ? 0 : first};
+    const int64_t size[2] = {axis_first ? count : n_channels, axis_first ? n_channels : count};
+    return lw_writer_write(writer, SIGNAL, at, size, maker->samples, err);
+}
+
+static int write_signal(const struct lw_synth *synth, struct lw_comm *comm, struct block_maker *maker,
+                        struct lw_writer *writer, struct lw_error *err)
+{
+    const int rank = lw_comm_rank(comm), size = lw_comm_size(comm);
+    struct lw_progress progress;
+    lw_progress_start(&progress, synth->n_samples, synth->n_samples * synth->n_channels * (int64_t)sample_bytes(synth));
+    int rc = LW_OK;
+    for (int64_t begin = 0; rc == LW_OK && begin < synth->n_samples; begin += size * maker->block) {
+        const int64_t first = begin + rank * maker->block, rest = synth->n_samples - first;
+        const int64_t count = rest < 0 ? 0 : rest < maker->block ? rest : maker->block;
+        make_block(maker, first, count);
+        rc = write_block(maker, writer, count > 0 ? first : 0, count, err);
+        const int64_t done = begin + size * maker->block;
+        lw_progress_show(&progress, done < synth->n_samples ? done : synth->n_samples);
+    }
+    lw_progress_end(&progress);
+    return rc;
+}
+
+/* ---- the filters: one at a time, by rank 0 ---- */
+
+static int write_filters(const struct lw_synth *synth, struct lw_comm *comm, double *taps, struct lw_writer *writer,
+                         struct lw_error *err)
+{
+    const int64_t mine = lw_comm_rank(comm) == 0 ? 1 : 0;
+    int rc = LW_OK;
+    for (int f = 0; rc == LW_OK && f < synth->n_filters; f++) {
+        if (mine)
+            lw_synth_filter(synth, f, taps);
+        rc = lw_writer_write(writer, FILTERS, (int64_t[]){mine * f, 0}, (int64_t[]){mine, mine * synth->n_taps}, taps, err);
+    }
+    return rc;
+}
+
+/* ---- all of it ---- */
+
+struct work {
+    struct lw_synth synth;
+    struct block_maker maker;
+    struct notes *notes;
+    char *configuration;
+    double *taps;
+    struct lw_writer *writer;
+};
+
+static int prepare(const struct lw_options *given, struct work *work, struct lw_error *err)
+{
+    const enum lw_layout layout = (enum lw_layout)lw_options_choice(given, "layout");
+    const int rc = open_maker(&work->synth, layout, &work->maker, err);
+    if (rc != LW_OK)
+        return rc;
+    if (!(work->taps = lw_alloc_array(work->synth.n_taps, 2 * sizeof *work->taps, "taps", err)) ||
+        !(work->notes = lw_alloc(sizeof *work->notes, "attributes", err)) ||
+        !(work->configuration = lw_options_resolved(given, err)))
+        return LW_ESYSTEM;
+    write_notes(&work->synth, work->notes);
+    return LW_OK;
+}
+
+static void report(const struct lw_options *given, const struct work *work)
+{
+    const char *const file = lw_options_text(given, "output");
+    lw_log_info("%s holds /signal and /filters; hidden in /signal:", file);
+    for (int f = 0; f < work->notes->n_filters; f++)
+        lw_log_info("  %s", work->notes->texts[SIGNAL][f]);
+    lw_log_info("Next: lapwing ols --input %s:/signal --filters %s:/filters --output filtered.h5", file, file);
+}
+
+int lw_ols_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err)
+{
+    struct work work = {0};
+    int rc = read_options(given, &work.synth, err);
+    if (rc != LW_OK)
+        return rc;
+    rc = lw_comm_agree(comm, prepare(given, &work, err), err);
+    (void)(rc ||
+           (rc = create_file(given, comm, &work.synth, work.notes, work.configuration, &work.writer, err)) ||
+           (rc = write_filters(&work.synth, comm, work.taps, work.writer, err)) ||
+           (rc = write_signal(&work.synth, comm, &work.maker, work.writer, err)) ||
+           (rc = lw_writer_finish(work.writer, NULL, 0, err)));
+    lw_writer_destroy(work.writer);
+    if (rc == LW_OK)
+        report(given, &work);
+    close_maker(&work.maker);
+    lw_free(work.taps);
+    lw_free(work.notes);
+    lw_free(work.configuration);
+    return rc;
+}
