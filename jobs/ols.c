@@ -11,8 +11,8 @@
 #include <string.h>
 
 static const struct lw_option options[] = {
-    {.name = "filters", .kind = LW_OPTION_TEXT, .argument = "FILE:/dataset",
-     .help = "Filter bank: taps as [M] or [F x M], real or complex. Required."},
+    {.name = "filters", .kind = LW_OPTION_TEXT, .argument = "FILE:/dataset", .is_required = true,
+     .help = "Filter bank: taps as [M] or [F x M], real or complex."},
     {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same",
      .help = "Part of the convolution to keep: all n+M-1 outputs, the central n (output i is full output i+(M-1)/2), or "
              "the n-M+1 that need no sample beyond the ends."},
@@ -287,7 +287,8 @@ const struct lw_job_ops lw_job_ols = {
     .options = options,
     .synth_options = lw_ols_synth_options,
     .example = "lapwing synth ols --output survey.h5\n"
-               "mpirun -np 2 lapwing ols --input survey.h5:/signal --filters survey.h5:/filters --output filtered.h5",
+               "mpirun -np 2 lapwing ols --input survey.h5:/signal \\\n"
+               "    --filters survey.h5:/filters --output filtered.h5",
     .prepare = prepare,
     .release = release,
     .synth = lw_ols_synth,

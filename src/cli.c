@@ -142,7 +142,9 @@ static int parse_help(struct lw_cli *cli, int argc, char **argv, struct lw_error
         i++;
     if (i < argc && (cli->job = lw_job_find(argv[i])))
         i++;
-    return i == argc ? LW_OK : fail_no_command(argv[i], err);
+    if (i == 0 && argc > 0)
+        return fail_no_command(argv[0], err);
+    return i == argc ? LW_OK : lw_fail(err, LW_EUSAGE, "help: '%s' is one word too many", argv[i]);
 }
 
 /* --help behind a command, with whatever else is there. */

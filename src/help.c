@@ -3,6 +3,8 @@
 #include "page.h"
 #include "version.h"
 
+#include <string.h>
+
 static const char summary[] =
     "Filters archived survey data, too large for one machine's memory if need be, on the cores or GPUs of one or many "
     "nodes. Started by mpirun or srun, its ranks share the work and write one HDF5 file; the result does not depend on "
@@ -91,12 +93,22 @@ static void print_overview(struct lw_page *page)
 
 /* ---- one command or job ---- */
 
-static void print_usage(struct lw_page *page, const char *first, const char *second, const char *operands)
+static void print_usage(struct lw_page *page, const char *operands)
 {
-    char line[200];
-    snprintf(line, sizeof line, "lapwing %s%s%s %s", first, second ? " " : "", second ? second : "", operands);
+    char line[400];
+    snprintf(line, sizeof line, "lapwing %s", operands);
     lw_page_heading(page, "Usage");
     lw_page_code(page, line);
+}
+
+/* Append " --input FILE:/dataset" for each required option of a table. */
+static void append_required(const struct lw_option *table, char *line, size_t size)
+{
+    for (; table && table->name; table++) {
+        const size_t length = strlen(line);
+        if (table->is_required)
+            snprintf(line + length, size - length, " --%s %s", table->name, table->argument);
+    }
 }
 
 static void print_example(struct lw_page *page, const char *example)
@@ -109,7 +121,12 @@ static void print_example(struct lw_page *page, const char *example)
 
 static void print_job(struct lw_page *page, const struct lw_job_ops *job)
 {
-    print_usage(page, job->name, NULL, "--input FILE:/dataset --output FILE [options]");
+    char usage[300];
+    snprintf(usage, sizeof usage, "%s", job->name);
+    append_required(lw_common_options, usage, sizeof usage);
+    append_required(job->options, usage, sizeof usage);
+    strncat(usage, " [options]", sizeof usage - strlen(usage) - 1);
+    print_usage(page, usage);
     lw_page_paragraph(page, job->description);
     print_job_options(page, "Options of %s", job, job->options);
     print_options(page, "Common options", lw_common_options);
@@ -119,7 +136,9 @@ static void print_job(struct lw_page *page, const struct lw_job_ops *job)
 
 static void print_command(struct lw_page *page, const struct lw_command *command, const struct lw_job_ops *job)
 {
-    print_usage(page, command->name, job ? job->name : NULL, job ? "[options]" : command->operands);
+    char usage[120];
+    snprintf(usage, sizeof usage, "%s %s%s", command->name, job ? job->name : command->operands, job ? " [options]" : "");
+    print_usage(page, usage);
     lw_page_paragraph(page, command->description);
     if (command->action == LW_ACTION_SYNTH) {
         for (int i = 0; lw_jobs[i]; i++)
@@ -157,24 +176,33 @@ void lw_help_print(FILE *file, const struct lw_command *command, const struct lw
 
 /* ---- the man page ---- */
 
-static void print_man_command(struct lw_page *page, const struct lw_command *command)
+static void print_man_command(struct lw_page *page, const char *name, const char *operands, const char *description,
+                              const char *example)
 {
     char heading[80];
-    snprintf(heading, sizeof heading, "lapwing %s %s", command->name, command->operands);
-    lw_page_heading(page, heading);
-    lw_page_paragraph(page, command->description);
-    lw_page_code(page, command->example);
+    snprintf(heading, sizeof heading, "lapwing %s %s", name, operands);
+    lw_page_subheading(page, heading);
+    lw_page_paragraph(page, description);
+    lw_page_code(page, example);
 }
 
-static void print_man_job(struct lw_page *page, const struct lw_job_ops *job)
+static void print_man_commands(struct lw_page *page)
 {
-    char heading[80];
-    snprintf(heading, sizeof heading, "lapwing %s [options]", job->name);
-    lw_page_heading(page, heading);
-    lw_page_paragraph(page, job->description);
-    lw_page_code(page, job->example);
-    print_job_options(page, "Options of %s", job, job->options);
-    print_job_options(page, "Options of synth %s", job, job->synth_options);
+    lw_page_heading(page, "Commands");
+    for (int i = 0; lw_jobs[i]; i++)
+        print_man_command(page, lw_jobs[i]->name, "[options]", lw_jobs[i]->description, lw_jobs[i]->example);
+    for (const struct lw_command *command = lw_commands; command->name; command++)
+        print_man_command(page, command->name, command->operands, command->description, command->example);
+}
+
+static void print_man_options(struct lw_page *page)
+{
+    for (int i = 0; lw_jobs[i]; i++)
+        print_job_options(page, "Options of %s", lw_jobs[i], lw_jobs[i]->options);
+    print_options(page, "Common options", lw_common_options);
+    for (int i = 0; lw_jobs[i]; i++)
+        print_job_options(page, "Options of synth %s", lw_jobs[i], lw_jobs[i]->synth_options);
+    print_options(page, "Options of every job and of synth", lw_message_options);
 }
 
 void lw_help_man(FILE *file)
@@ -188,13 +216,8 @@ void lw_help_man(FILE *file)
     lw_page_heading(&page, "Description");
     lw_page_paragraph(&page, summary);
     lw_page_paragraph(&page, naming);
-    print_commands(&page);
-    for (int i = 0; lw_jobs[i]; i++)
-        print_man_job(&page, lw_jobs[i]);
-    print_options(&page, "Common options", lw_common_options);
-    print_options(&page, "Messages", lw_message_options);
-    for (const struct lw_command *command = lw_commands; command->name; command++)
-        print_man_command(&page, command);
+    print_man_commands(&page);
+    print_man_options(&page);
     print_exit_codes(&page);
     lw_page_heading(&page, "See also");
     lw_page_paragraph(&page, "mpirun(1), srun(1), h5dump(1)");

@@ -88,21 +88,31 @@ void lw_page_heading(struct lw_page *page, const char *text)
         roff_heading(page->file, text);
     else
         fprintf(page->file, "\n%s\n", text);
-    page->needs_gap = false;
+    page->last = LW_PAGE_HEADING;
 }
 
-static void close_gap(struct lw_page *page, bool needs_gap)
+void lw_page_subheading(struct lw_page *page, const char *text)
 {
-    if (page->needs_gap && page->format == LW_PAGE_TEXT)
+    if (page->format == LW_PAGE_MAN)
+        fprintf(page->file, ".SS \"%s\"\n", text);
+    else
+        fprintf(page->file, "\n%s\n", text);
+    page->last = LW_PAGE_HEADING;
+}
+
+/* An empty line between paragraphs, code and lists; none below a heading and between items. */
+static void begin_piece(struct lw_page *page, enum lw_page_piece piece)
+{
+    if (page->format == LW_PAGE_TEXT && (page->last == LW_PAGE_BLOCK || (page->last == LW_PAGE_ITEM && piece == LW_PAGE_BLOCK)))
         fputc('\n', page->file);
-    page->needs_gap = needs_gap;
+    page->last = piece;
 }
 
 void lw_page_paragraph(struct lw_page *page, const char *text)
 {
     if (!text || !*text)
         return;
-    close_gap(page, true);
+    begin_piece(page, LW_PAGE_BLOCK);
     if (page->format == LW_PAGE_MAN) {
         fputs(".PP\n", page->file);
         roff_text(page->file, text);
@@ -113,7 +123,7 @@ void lw_page_paragraph(struct lw_page *page, const char *text)
 
 void lw_page_item(struct lw_page *page, const char *term, const char *text)
 {
-    close_gap(page, false);
+    begin_piece(page, LW_PAGE_ITEM);
     if (page->format == LW_PAGE_MAN) {
         fputs(".TP\n.B ", page->file);
         roff_text(page->file, term);
@@ -125,7 +135,7 @@ void lw_page_item(struct lw_page *page, const char *term, const char *text)
 
 void lw_page_code(struct lw_page *page, const char *lines)
 {
-    close_gap(page, true);
+    begin_piece(page, LW_PAGE_BLOCK);
     if (page->format == LW_PAGE_MAN) {
         fputs(".PP\n.nf\n.RS 4\n", page->file);
         roff_text(page->file, lines);
