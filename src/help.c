@@ -93,21 +93,30 @@ static void print_overview(struct lw_page *page)
 
 /* ---- one command or job ---- */
 
-static void print_usage(struct lw_page *page, const char *operands)
+enum { USAGE_SIZE = 400, USAGE_WIDTH = 72 };
+
+static void print_usage(struct lw_page *page, const char *usage)
 {
-    char line[400];
-    snprintf(line, sizeof line, "lapwing %s", operands);
     lw_page_heading(page, "Usage");
-    lw_page_code(page, line);
+    lw_page_code(page, usage);
 }
 
-/* Append " --input FILE:/dataset" for each required option of a table. */
-static void append_required(const struct lw_option *table, char *line, size_t size)
+/* Append a word, in a new line where it would not fit the last one. */
+static void append_word(char usage[USAGE_SIZE], const char *word)
+{
+    const size_t length = strlen(usage);
+    const char *const last = strrchr(usage, '\n');
+    const size_t column = length - (last ? (size_t)(last - usage) : 0);
+    snprintf(usage + length, USAGE_SIZE - length, "%s%s", column + strlen(word) > USAGE_WIDTH ? "\n    " : " ", word);
+}
+
+static void append_required(char usage[USAGE_SIZE], const struct lw_option *table)
 {
     for (; table && table->name; table++) {
-        const size_t length = strlen(line);
+        char term[160];
+        option_term(table, term, sizeof term);
         if (table->is_required)
-            snprintf(line + length, size - length, " --%s %s", table->name, table->argument);
+            append_word(usage, term);
     }
 }
 
@@ -121,11 +130,11 @@ static void print_example(struct lw_page *page, const char *example)
 
 static void print_job(struct lw_page *page, const struct lw_job_ops *job)
 {
-    char usage[300];
-    snprintf(usage, sizeof usage, "%s", job->name);
-    append_required(lw_common_options, usage, sizeof usage);
-    append_required(job->options, usage, sizeof usage);
-    strncat(usage, " [options]", sizeof usage - strlen(usage) - 1);
+    char usage[USAGE_SIZE];
+    snprintf(usage, sizeof usage, "lapwing %s", job->name);
+    append_required(usage, lw_common_options);
+    append_required(usage, job->options);
+    append_word(usage, "[options]");
     print_usage(page, usage);
     lw_page_paragraph(page, job->description);
     print_job_options(page, "Options of %s", job, job->options);
@@ -136,8 +145,12 @@ static void print_job(struct lw_page *page, const struct lw_job_ops *job)
 
 static void print_command(struct lw_page *page, const struct lw_command *command, const struct lw_job_ops *job)
 {
-    char usage[120];
-    snprintf(usage, sizeof usage, "%s %s%s", command->name, job ? job->name : command->operands, job ? " [options]" : "");
+    char usage[USAGE_SIZE];
+    snprintf(usage, sizeof usage, "lapwing %s %s", command->name, job ? job->name : command->operands);
+    if (job && command->action == LW_ACTION_SYNTH)
+        append_required(usage, job->synth_options);
+    if (job)
+        append_word(usage, "[options]");
     print_usage(page, usage);
     lw_page_paragraph(page, command->description);
     if (command->action == LW_ACTION_SYNTH) {

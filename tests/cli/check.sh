@@ -1,0 +1,89 @@
+# check.sh - sourced by the tests of this folder with: LAPWING MPIEXEC [MAKE_FILES]. They run the real program in a folder of
+# their own and check its exit code, its messages and its results; a failed check is reported and counted, the test goes on.
+set -u
+lapwing=$1
+mpiexec=$2
+make_files=${3:-}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+cd "$work" || exit 1
+[ -z "$make_files" ] || "$make_files" . || exit 1
+checks=0
+failures=0
+
+# lap RANKS argument ...: run it, with standard output in `out`, standard error in `err`. 0 ranks: without mpirun.
+lap() {
+    ranks=$1
+    shift
+    if [ "$ranks" -eq 0 ]; then
+        timeout 60 "$lapwing" "$@" >out 2>err
+    else
+        timeout 60 "$mpiexec" -np "$ranks" "$lapwing" "$@" >out 2>err
+    fi
+}
+
+# verdict STATUS TEXT: count a check.
+verdict() {
+    checks=$((checks + 1))
+    [ "$1" -eq 0 ] && return
+    failures=$((failures + 1))
+    echo "failed: $2"
+}
+
+# ok RANKS argument ...: it must succeed without a warning or an error.
+ok() {
+    lap "$@"
+    code=$?
+    [ "$code" -eq 0 ] && ! grep -q '^lapwing: ' err
+    verdict $? "exit code $code, expected 0 without a message: $* : $(cat err)"
+}
+
+# refuse RANKS CODE PATTERN argument ...: it must end with that code and exactly one message, which matches the pattern
+# (an extended regular expression).
+refuse() {
+    refuse_ranks=$1
+    expected=$2
+    pattern=$3
+    shift 3
+    lap "$refuse_ranks" "$@"
+    code=$?
+    [ "$code" -eq "$expected" ]
+    verdict $? "exit code $code, expected $expected: $refuse_ranks ranks: $*: $(cat err)"
+    messages=$(grep -c '^lapwing: ' err)
+    [ "$messages" -eq 1 ]
+    verdict $? "$messages messages, expected 1: $refuse_ranks ranks: $*: $(cat err)"
+    grep '^lapwing: ' err | grep -Eq -- "$pattern"
+    verdict $? "the message does not match '$pattern': $refuse_ranks ranks: $*: $(cat err)"
+}
+
+# everywhere CODE PATTERN argument ...: refuse on one rank and on three.
+everywhere() {
+    refuse 0 "$@"
+    refuse 3 "$@"
+}
+
+# bits FILE: the result's data, byte by byte, as one number.
+bits() {
+    h5dump -d "${2:-/filtered}" -b NATIVE -o "$1.bits" "$1" >/dev/null || return 1
+    cksum <"$1.bits"
+    rm -f "$1.bits"
+}
+
+# same_bits FILE FILE [DATASET]
+same_bits() {
+    first=$(bits "$1" "${3:-/filtered}") && second=$(bits "$2" "${3:-/filtered}") && [ "$first" = "$second" ]
+    verdict $? "the data of $1 and $2 differ"
+}
+
+needs() {
+    for tool in "$@"; do
+        command -v "$tool" >/dev/null || { echo "skipped: there is no $tool"; exit 77; }
+    done
+}
+
+finish() {
+    echo "$(basename "$0"): $checks checks, $failures failed"
+    [ "$failures" -eq 0 ] && [ "$checks" -gt 0 ]
+    exit $?
+}

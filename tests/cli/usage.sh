@@ -1,0 +1,111 @@
+#!/bin/sh
+# Help, version and what is not understood: text, exit code, nearest name; at once and without MPI, and once under mpirun.
+. "$(dirname "$0")/check.sh"
+
+# says PATTERN: standard output of the last run
+says() {
+    grep -Eq -- "$1" out
+    verdict $? "standard output lacks '$1': $(head -c 300 out)"
+}
+
+# ---- help and version
+ok 0 --version
+says '^lapwing [0-9]+\.[0-9]+\.[0-9]+ \(commit .+\)$'
+ok 0 --help
+cp out overview
+says '^  ols '
+for word in plan synth run info help; do
+    says "^  $word"
+done
+for code in 0 2 65 71 74 75 78; do
+    says "^  $code  "
+done
+for form in help -h; do
+    ok 0 $form
+    cmp -s out overview
+    verdict $? "lapwing $form differs from lapwing --help"
+done
+for command in ols plan synth run info help 'plan ols' 'synth ols'; do
+    ok 0 $command --help
+    cp out long
+    says "^lapwing $command - "
+    says '^Usage$'
+    ok 0 help $command
+    cmp -s out long
+    verdict $? "lapwing help $command differs from lapwing $command --help"
+    ok 0 $command -h
+    [ "$(awk 'length > 80' out | wc -l)" -eq 0 ]
+    verdict $? "lapwing help $command has lines of more than 80 columns: $(awk 'length > 80' out)"
+done
+ok 0 ols --input x --bogus --help
+says '^Options of ols$'
+
+# ---- the man page has every option and command that --help has
+ok 0 help --man
+cp out man
+for command in ols 'synth ols' plan run info help; do
+    ok 0 $command --help
+    for option in $(grep -oE '^  --[a-z-]+' out); do
+        grep -q -- "^\.B $(echo "$option" | sed 's/-/\\\\-/g')\( \|$\)" man
+        verdict $? "$option of $command is not in the man page"
+    done
+done
+if command -v groff >/dev/null; then
+    warnings=$(groff -man -Tutf8 -ww man 2>&1 >/dev/null)
+    [ -z "$warnings" ]
+    verdict $? "groff warns: $warnings"
+fi
+
+# ---- what is not understood
+refuse 0 2 'name a command' 
+refuse 0 2 "'olss' is no command; did you mean ols\?" olss
+refuse 0 2 "'banana' is no command; 'lapwing help' lists them" banana
+refuse 0 2 'the command comes first' --input x
+refuse 0 2 "plan: name the job first \(one of: ols" plan
+refuse 0 2 "synth: 'nosuch' is no job; the jobs are: ols" synth nosuch
+refuse 0 2 'run: the job file is missing' run
+refuse 0 2 'the file comes first' run --input x
+refuse 0 2 "'second' is neither an option" info first second
+refuse 0 2 "'nope' is no command" help nope
+refuse 0 2 "one word too many" help ols plan
+refuse 0 2 '--segmet: no such option; did you mean --segment\?' ols --segmet 4096
+refuse 0 2 '--banana: no such option$' ols --banana 1
+refuse 0 2 '-i: no such option; options begin with two dashes' ols -i x
+refuse 0 2 '--input: the value is missing; give --input FILE:/dataset' ols --input
+refuse 0 2 '--input: the value is missing' ols --input --output x
+refuse 0 2 "'x' is neither an option nor the value of one" ols x
+refuse 0 2 '--output is missing: give --output FILE' synth ols
+refuse 0 2 '--filters is missing: give --filters FILE:/dataset' ols --input a:/b --output c
+refuse 0 2 '--quiet and --verbose exclude each other' ols --input a:/b --output c --filters d:/e --quiet --verbose
+
+# ---- values, one for each kind of option
+value() {
+    refuse 0 2 "$1" ols --input a:/b --output c --filters d:/e "$2" "$3"
+}
+value "--mode: 'sane' is none of full\|same\|valid; did you mean same\?" --mode sane
+value "--threads: 0 is not in 1..4096" --threads 0
+value "--threads: 'two' is not a whole number" --threads two
+value "--count: -5 is not allowed; the least is 1" --count -5
+value "--start: 99999999999999999999 is not allowed" --start 99999999999999999999
+value "--memory: '4 gigs' is not a number of bytes such as 512M" --memory '4 gigs'
+value "--memory: 1000 is too little; the least is 1.0 MiB" --memory 1000
+value "--channels: '3' is not a range A:B" --channels 3
+value "--channels: 4:4 selects nothing" --channels 4:4
+value "--axis: '2' is none of 0\|1" --axis 2
+value "--output-type: 'float16' is none of .*did you mean float32\?" --output-type float16
+refuse 0 2 '--sample-rate: .nan. is not a finite number' synth ols --output x --sample-rate nan
+refuse 0 2 "--overwrite: 'maybe' is neither yes nor no" synth ols --output x --overwrite=maybe
+refuse 0 2 '--complex goes with --type float32 or float64' synth ols --output x --complex --type int8
+[ ! -e x ]
+verdict $? "a refused command made a file"
+
+# ---- the same under mpirun: once, and with the same code
+refuse 3 2 '--segmet: no such option; did you mean --segment\?' ols --segmet 4096
+ok 3 --version
+[ "$(wc -l <out)" -eq 1 ]
+verdict $? "three ranks print the version $(wc -l <out) times"
+ok 3 help ols
+[ "$(grep -c '^Usage$' out)" -eq 1 ]
+verdict $? "three ranks print help $(grep -c '^Usage$' out) times"
+
+finish
