@@ -77,6 +77,9 @@ static void write_notes(const struct lw_synth *synth, struct notes *notes)
 {
     notes->signal[notes->n_signal++] =
         (struct lw_attribute){.name = "sample_rate_hz", .kind = LW_ATTRIBUTE_REAL, .real = synth->sample_rate_hz};
+    notes->signal[notes->n_signal++] = (struct lw_attribute){.name = "start_time", .kind = LW_ATTRIBUTE_REAL, .real = 0};
+    notes->signal[notes->n_signal++] =
+        (struct lw_attribute){.name = "start_unit", .kind = LW_ATTRIBUTE_TEXT, .text = "second"};
     notes->signal[notes->n_signal++] =
         (struct lw_attribute){.name = "noise_sigma", .kind = LW_ATTRIBUTE_REAL, .real = lw_synth_sigma(synth->scalar)};
     for (int f = 0; f < synth->n_filters && f < MAX_NOTES; f++) {

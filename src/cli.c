@@ -284,7 +284,11 @@ int lw_cli_execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *er
             lw_cli_print(cli);
         return LW_OK;
     case LW_ACTION_INFO:
-        return cli->file ? lw_info_file(comm, cli->file, err) : lw_info_build(comm, err);
+        if (cli->file)
+            return lw_info_file(comm, cli->file, err);
+        if (lw_comm_rank(comm) == 0)
+            lw_info_build(comm);
+        return LW_OK;
     case LW_ACTION_RUN_FILE: {
         const int rc = load_jobfile(cli, comm, err);
         return rc != LW_OK ? rc : execute_job(cli, comm, err);

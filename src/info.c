@@ -8,6 +8,7 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 
 #if defined(__clang__)
 #define COMPILER "Clang " __clang_version__
@@ -60,11 +61,8 @@ static void print_machine(const struct lw_comm *comm)
     printf("%-12s%s for all ranks on this node (%s)\n", "memory", lw_bytes_text(memory.bytes, bytes), memory.source);
 }
 
-int lw_info_build(struct lw_comm *comm, struct lw_error *err)
+void lw_info_build(const struct lw_comm *comm)
 {
-    (void)err;
-    if (lw_comm_rank(comm) != 0)
-        return LW_OK;
     row("version", lw_version_text());
     row("compiler", COMPILER);
     row("MPI", lw_comm_library(comm));
@@ -72,5 +70,52 @@ int lw_info_build(struct lw_comm *comm, struct lw_error *err)
     print_cpu_engine();
     print_cuda_engine();
     print_machine(comm);
+}
+
+/* ---- a file: first the widths of the columns, then the rows ---- */
+
+struct widths {
+    int path, shape, type;
+    int n_rows;
+};
+
+static void widen(int *width, const char *text)
+{
+    const int length = (int)strlen(text);
+    *width = length > *width ? length : *width;
+}
+
+static void measure_row(const struct lw_listing *dataset, void *context)
+{
+    struct widths *const widths = context;
+    widen(&widths->path, dataset->path);
+    widen(&widths->shape, dataset->shape);
+    widen(&widths->type, dataset->type);
+    widths->n_rows++;
+}
+
+static void print_row(const struct lw_listing *dataset, void *context)
+{
+    const struct widths *const widths = context;
+    char bytes[24];
+    printf("%-*s  %-*s  %-*s  %9s  %s%s%s\n", widths->path, dataset->path, widths->shape, dataset->shape, widths->type,
+           dataset->type, lw_bytes_text(dataset->stored_bytes, bytes), dataset->storage, dataset->sampling[0] ? ", " : "",
+           dataset->sampling);
+}
+
+static int print_file(const char *file, struct lw_error *err)
+{
+    struct widths widths = {0};
+    int rc;
+    if ((rc = lw_list_file(file, measure_row, &widths, err)) || (rc = lw_list_file(file, print_row, &widths, err)))
+        return rc;
+    if (widths.n_rows == 0)
+        printf("%s holds no datasets\n", file);
     return LW_OK;
+}
+
+int lw_info_file(struct lw_comm *comm, const char *file, struct lw_error *err)
+{
+    const int code = lw_comm_rank(comm) == 0 ? print_file(file, err) : LW_OK;
+    return lw_comm_agree(comm, code, err);
 }

@@ -4,10 +4,10 @@
 
 #include "comm.h"
 
-/** Versions, libraries, engines, cores and memory, on standard output of rank 0. Collective. */
-int lw_info_build(struct lw_comm *comm, struct lw_error *err);
+/** Versions, libraries, engines, cores and memory, on standard output. By rank 0 alone. */
+void lw_info_build(const struct lw_comm *comm);
 
-/** The datasets of a file, on standard output of rank 0. Errors as lw_list_file. Collective. */
-int lw_info_file(struct lw_comm *comm, const char *path, struct lw_error *err);
+/** The datasets of a file, on standard output of rank 0. Errors as lw_list_file, on every rank. Collective. */
+int lw_info_file(struct lw_comm *comm, const char *file, struct lw_error *err);
 
 #endif

@@ -1,0 +1,113 @@
+#!/bin/sh
+# What goes wrong with files and data: the documented exit code and one message with the value and the remedy, on one rank
+# and on three; no hang, and nothing under the output's name.
+. "$(dirname "$0")/check.sh"
+
+# ols CODE PATTERN INPUT FILTERS [option ...]
+ols() {
+    code_wanted=$1
+    message=$2
+    input=$3
+    filters=$4
+    shift 4
+    everywhere "$code_wanted" "$message" ols --input "$input" --filters "$filters" --output out.h5 "$@"
+    [ -z "$(find . -name 'out.h5*')" ]
+    verdict $? "a refused run left $(find . -name 'out.h5*')"
+    rm -f out.h5*
+}
+signal=odd.h5:/signal
+filters=odd.h5:/filters
+
+# ---- files
+printf 'this is no HDF5 file, but long enough to be looked at\n' >text.txt
+head -c 3000 odd.h5 >cut.h5
+: >nothing.h5
+ols 74 'nosuch\.h5.*No such file' nosuch.h5:/signal $filters
+ols 74 'nosuch\.h5.*No such file' $signal nosuch.h5:/filters
+ols 65 'text\.txt.* not .*HDF5' text.txt:/signal $filters
+ols 65 'nothing\.h5.* not .*HDF5' nothing.h5:/signal $filters
+ols 65 'cut\.h5' cut.h5:/signal $filters
+ols 65 'text\.txt.* not .*HDF5' $signal text.txt:/filters
+ols 74 'is a directory|Is a directory' .:/signal $filters
+
+# ---- datasets
+ols 2 'odd\.h5.*/signal' odd.h5 $filters
+ols 65 'odd\.h5.*/signl.*/signal' odd.h5:/signl $filters
+ols 65 '/group' odd.h5:/group $filters
+ols 65 '/filtres.*/filters' $signal odd.h5:/filtres
+ols 65 '/scalar' odd.h5:/scalar $filters
+ols 65 '/cube.*3 dimensions' odd.h5:/cube $filters
+ols 65 '/five.*5' odd.h5:/five $filters
+ols 65 '/empty.*no (data|samples)' odd.h5:/empty $filters
+ols 65 '/empty_channels.*no (data|samples)' odd.h5:/empty_channels $filters
+ols 65 '/null.*no (data|samples)' odd.h5:/null $filters
+ols 65 '/text' odd.h5:/text $filters
+ols 65 '/pair' odd.h5:/pair $filters
+ols 65 '/uint64' odd.h5:/uint64 $filters
+ols 65 '/cube' $signal odd.h5:/cube
+ols 65 '/text' $signal odd.h5:/text
+ols 65 '/empty' $signal odd.h5:/empty
+ols 65 'tap 1 .*nan.* finite' $signal odd.h5:/nan_taps
+ols 65 'tap 1 of filter 1.*-inf.* finite' $signal odd.h5:/inf_taps
+
+# ---- options that the data make nonsense of
+ols 2 '--axis 1.*1 dimension' $signal $filters --axis 1
+ols 2 '\[4 x 250\]: say with --axis 0 or --axis 1' odd.h5:/channels $filters
+ols 78 '--start 1000 is not in 0\.\.999' $signal $filters --start 1000
+ols 78 '--count 1001.*1000' $signal $filters --count 1001
+ols 78 '--count 999: only 998' $signal $filters --count 999 --start 2
+ols 78 '--channels 0:5.*4' odd.h5:/channels $filters --axis 1 --channels 0:5
+ols 78 '--channels 4:.*4' odd.h5:/channels $filters --axis 1 --channels 4:
+ols 2 '--boundary edge goes with --mode same' $signal $filters --mode full --boundary edge
+ols 78 '--mode valid.*1000 taps.*9 samples' odd.h5:/signal odd.h5:/long_taps --mode valid --count 9
+ols 78 'segment.*8.*9' $signal $filters --segment 8
+ols 78 '--memory|memory' $signal $filters --memory 1M
+ols 65 'channel 0.*sample 500|sample 500' odd.h5:/nan_signal $filters --nan error
+ols 65 'sample 500' odd.h5:/inf_signal $filters --nan error
+
+# ---- output
+everywhere 74 'nosuch.*(No such file|does not exist)' ols --input $signal --filters $filters --output nosuch/out.h5
+ok 0 ols --input $signal --filters $filters --output done.h5
+before=$(cksum <done.h5)
+everywhere 74 'done\.h5.*exists.*--overwrite' ols --input $signal --filters $filters --output done.h5
+[ "$before" = "$(cksum <done.h5)" ]
+verdict $? "a refused run changed the existing output"
+everywhere 2 'odd\.h5.*input' ols --input $signal --filters $filters --output odd.h5 --overwrite
+ln odd.h5 alias.h5
+everywhere 2 'alias\.h5.*input' ols --input $signal --filters $filters --output alias.h5 --overwrite
+rm alias.h5
+ok 2 ols --input $signal --filters $filters --output done.h5 --overwrite
+everywhere 74 'done\.h5.*exists.*--overwrite' synth ols --output done.h5 --samples 1k
+everywhere 74 'directory' ols --input $signal --filters $filters --output . --overwrite
+mkdir locked
+chmod a-w locked
+if ! touch locked/probe 2>/dev/null; then
+    everywhere 74 'locked.*Permission denied' ols --input $signal --filters $filters --output locked/out.h5
+fi
+
+# ---- a disk without room, as a file-size limit and, where it can be mounted, a small file system
+(
+    ulimit -f 2000
+    everywhere 74 'big\.h5' synth ols --output big.h5 --samples 4M
+    [ "$failures" -eq 0 ]
+)
+verdict $? "beyond the file-size limit"
+[ -z "$(find . -name 'big.h5*')" ]
+verdict $? "a survey that did not fit left $(find . -name 'big.h5*')"
+mkdir small
+if mount -t tmpfs -o size=2m tmpfs small 2>/dev/null; then
+    trap 'umount "$work/small"; rm -rf "$work"' EXIT
+    everywhere 74 'small/big\.h5.*(room|space)' synth ols --output small/big.h5 --samples 4M
+    ok 0 synth ols --output long.h5 --samples 1M --channels 1 --quiet
+    everywhere 74 'small/out\.h5.*(room|space)' ols --input long.h5:/signal --filters long.h5:/filters --output small/out.h5
+    [ -z "$(ls small)" ]
+    verdict $? "a full disk keeps $(ls small)"
+fi
+
+# ---- what is legal although it looks odd
+ok 3 ols --input $signal --filters odd.h5:/long_taps --output legal.h5 --count 9
+ok 3 ols --input odd.h5:/row --filters odd.h5:/group/deeper/taps --output legal.h5 --count 1 --mode full --overwrite
+ok 0 ols --input odd.h5:/nan_signal --filters $filters --nan zero --output legal.h5 --overwrite --quiet
+ok 0 ols --input odd.h5:/channels --filters $filters --axis 0 --output ./legal.h5 --overwrite --channels ::3
+
+finish
