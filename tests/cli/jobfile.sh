@@ -1,6 +1,7 @@
 #!/bin/sh
 # Job files: every way to write one, every error with its line, options that override, and a result's own configuration
 # run again.
+examples=$(cd "$(dirname "$0")/../../jobs" && pwd)
 . "$(dirname "$0")/check.sh"
 needs h5dump
 
@@ -37,6 +38,16 @@ refuse 0 2 '--segmet: no such option; did you mean --segment\?' run job.ini --ou
 printf '[ols]\nsegmet = 9\n' >bad.ini
 refuse 3 78 'bad\.ini:2: segmet: no such option; did you mean segment\?' run bad.ini
 refuse 3 74 'nosuch\.ini: cannot read' run nosuch.ini
+
+# ---- the example job files: they are understood, and the one with all options has them all
+for example in "$examples"/*.ini; do
+    refuse 0 74 '(survey|H-H1.*|das)\.h(df)?5.*No such file' run "$example"
+done
+ok 0 ols --help
+for option in $(grep -oE '^  --[a-z-]+' out | tr -d ' ' | sed 's/^--//'); do
+    grep -Eq "^(# )?$option +=" "$examples/ols.ini"
+    verdict $? "ols.ini lacks the option $option"
+done
 
 # ---- the same job from the command line, from a file, from a file with every liberty, and from the result's configuration
 ok 0 ols --input odd.h5:/signal --filters odd.h5:/filters --mode full --correlate --output plain.h5

@@ -1,0 +1,257 @@
+"""The program against an independent oracle: numpy.pad and numpy.convolve in double precision, end to end through files.
+
+    oracle.py LAPWING MPIEXEC
+
+Each case makes an input file as h5py writes it, runs the program on 1 to 4 ranks in turn and compares /filtered. The
+tolerance is that of the design: per filter, the rms error is at most 5e-8 log2(2N) rms(x) |h| in single precision and
+1e-16 of the same in double, N the segment length; where the length is not asked for, N = 65536 bounds it. Integer results
+may differ by one where rounding differs, and only in few places."""
+
+import itertools
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import h5py
+    import numpy as np
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+LAPWING, MPIEXEC = sys.argv[1:3]
+PAD = {"zero": "constant", "edge": "edge", "wrap": "wrap", "reflect": "symmetric"}
+ranks = itertools.cycle([1, 2, 3, 4])
+random = np.random.default_rng(1)
+checks = 0
+failures = []
+
+
+def index_map(boundary, i, n):
+    """The sample at position i of a signal of n samples continued beyond its ends; -1: zero."""
+    if boundary == "edge":
+        return np.clip(i, 0, n - 1)
+    if boundary == "wrap":
+        return i % n
+    if boundary == "reflect":
+        i = i % (2 * n)
+        return np.where(i < n, i, 2 * n - 1 - i)
+    return np.where((i >= 0) & (i < n), i, -1)
+
+
+def pad(x, width, boundary):
+    """numpy.pad, which before numpy 1.25 does not wrap right by more than the signal's length."""
+    index = index_map(boundary, np.arange(-width, len(x) + width), len(x))
+    padded = np.where(index < 0, 0, x[index])
+    if width <= len(x):
+        assert np.array_equal(padded, np.pad(x, width, mode=PAD[boundary]))
+    return padded
+
+
+def convolve(x, h, mode, boundary, correlate):
+    """One channel with one filter."""
+    if correlate:
+        h = np.conj(h[::-1])
+    taps = len(h)
+    full = np.convolve(pad(x, taps - 1, boundary), h, "valid") if taps > 1 else x * h[0]
+    assert len(full) == len(x) + taps - 1
+    if mode == "same":
+        return full[(taps - 1) // 2:][:len(x)]
+    return full if mode == "full" else full[taps - 1:len(x)]
+
+
+def expected(x, filters, axis, mode, boundary, correlate):
+    """[filter,] and the input's shape."""
+    def one(h):
+        return np.apply_along_axis(convolve, axis, x, h, mode, boundary, correlate)
+    return one(filters) if filters.ndim == 1 else np.stack([one(h) for h in filters])
+
+
+def noise(shape, dtype):
+    dtype = np.dtype(dtype)
+    if dtype.kind in "iu":
+        middle = 0 if dtype.kind == "i" else 2 ** (8 * dtype.itemsize - 1)
+        scale = 2.0 ** (8 * dtype.itemsize - 4)
+        return np.clip(middle + scale * random.standard_normal(shape), np.iinfo(dtype).min, np.iinfo(dtype).max).astype(dtype)
+    x = random.standard_normal(shape)
+    return (x + 1j * random.standard_normal(shape) if dtype.kind == "c" else x).astype(dtype)
+
+
+def run(work, name, input_name, filters_name, options):
+    output = os.path.join(work, "out.h5")
+    command = [MPIEXEC, "-np", str(next(ranks)), LAPWING, "ols", "--input", input_name, "--filters", filters_name,
+               "--output", output, "--overwrite", "--quiet"]
+    for key, value in options.items():
+        command += [f"--{key.replace('_', '-')}"] + ([] if value is True else [str(value)])
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        failures.append(f"{name}: exit code {done.returncode}: {' '.join(command)}: {done.stderr}")
+        return None
+    with h5py.File(output) as file:
+        return file["filtered"][()], dict(file["filtered"].attrs), dict(file.attrs)
+
+
+def check(name, good, text):
+    global checks
+    checks += 1
+    if not good:
+        failures.append(f"{name}: {text}")
+
+
+def compare(name, found, wanted, x, filters, options):
+    check(name, found.shape == wanted.shape, f"shape {found.shape}, expected {wanted.shape}")
+    check(name, np.iscomplexobj(found) == np.iscomplexobj(wanted), f"type {found.dtype}")
+    if found.shape != wanted.shape:
+        return
+    if found.dtype.kind in "iu":
+        limits = np.iinfo(found.dtype)
+        rounded = np.clip(np.rint(wanted), limits.min, limits.max)
+        off = np.abs(found.astype(float) - rounded)
+        check(name, off.max() <= 1 and np.mean(off) < 1e-3, f"integers are off by {off.max()}, {np.mean(off)} on average")
+        return
+    unit = 1e-16 if options.get("precision") == "double" else 5e-8
+    length = options.get("segment", 65536)
+    rms_x = np.sqrt(np.mean(np.abs(x.astype(complex)) ** 2))
+    for f, h in enumerate(np.atleast_2d(filters)):
+        planes = (found, wanted) if filters.ndim == 1 else (found[f], wanted[f])
+        same_nan = np.array_equal(np.isnan(planes[0]), np.isnan(planes[1]))
+        check(name, same_nan, f"filter {f}: not-a-number in other places: {np.isnan(planes[0]).sum()}, "
+                              f"expected {np.isnan(planes[1]).sum()}")
+        error = np.sqrt(np.nanmean(np.abs(planes[0].astype(complex) - planes[1]) ** 2))
+        bound = unit * np.log2(2 * length) * rms_x * np.linalg.norm(h)
+        if found.dtype.itemsize // (2 if np.iscomplexobj(found) else 1) == 4:       # stored as float32
+            bound += 6e-8 * np.sqrt(np.nanmean(np.abs(planes[1]) ** 2))
+        check(name, error <= bound, f"filter {f}: rms error {error:.3g} is above {bound:.3g}")
+
+
+def write(path, name, data, storage):
+    """Store as asked: dtype (byte order), chunks and compression, or the field names of a complex compound."""
+    with h5py.File(path, "a") as file:
+        if "fields" in storage:
+            part = np.dtype("f8" if data.dtype.itemsize == 16 else "f4")
+            compound = np.empty(data.shape, [(field, part) for field in storage["fields"]])
+            compound[storage["fields"][0]], compound[storage["fields"][1]] = data.real, data.imag
+            data = compound
+        if "order" in storage:
+            data = data.astype(data.dtype.newbyteorder(storage["order"]))
+        extra = {key: storage[key] for key in ("chunks", "compression", "shuffle") if key in storage}
+        file.create_dataset(name, data=data, **extra)
+
+
+def case(name, shape=(1000,), dtype="f4", taps=(3, 33), taps_dtype="f8", axis=0, storage=None, spoil=None, select=None,
+         **options):
+    """@param spoil  samples to make not a number  @param select  what --start, --count and --channels leave"""
+    x, filters = noise(shape, dtype), noise(taps, taps_dtype)
+    if spoil is not None:
+        x[spoil] = np.nan
+    with tempfile.TemporaryDirectory() as work:
+        path = os.path.join(work, "in.h5")
+        write(path, "deep/signal", x, storage or {})
+        write(path, "taps", filters, {})
+        if len(shape) == 2 and 1 not in shape:
+            options["axis"] = axis
+        result = run(work, name, f"{path}:/deep/signal", f"{path}:/taps", options)
+    if result is None:
+        return
+    wide = x.astype(complex if np.iscomplexobj(x) else float)
+    wide = wide[select] if select is not None else wide
+    if options.get("nan") == "zero":
+        wide = np.nan_to_num(wide, nan=0.0)
+    wanted = expected(wide, filters, axis, options.get("mode", "same"), options.get("boundary", "zero"),
+                      options.get("correlate", False))
+    compare(name, result[0], wanted, np.nan_to_num(wide), filters, options)
+
+
+def modes_and_boundaries():
+    for n, m in ((1000, 33), (1000, 64), (40, 61), (7, 40)):
+        case(f"full {n} {m}", (n,), taps=(2, m), mode="full")
+        for boundary in PAD:
+            case(f"same {boundary} {n} {m}", (n,), taps=(2, m), mode="same", boundary=boundary)
+    for n, m in ((1000, 33), (1000, 64), (64, 64)):
+        case(f"valid {n} {m}", (n,), taps=(2, m), mode="valid")
+    for n, m in ((1, 1), (1, 5), (2, 1), (3, 2)):
+        case(f"full {n} {m}", (n,), taps=(m,), mode="full")
+        case(f"same {n} {m}", (n,), taps=(m,), mode="same", boundary="reflect")
+
+
+def real_and_complex():
+    for signal, filters in (("f4", "c16"), ("c8", "f8"), ("c16", "c16"), ("c8", "c8")):
+        for correlate in (False, True):
+            options = {"correlate": True} if correlate else {}
+            case(f"{signal} with {filters} {options}", (700,), signal, (2, 40), filters, mode="full", precision="double",
+                 **options)
+    case("real correlation", (700,), "f8", (40,), mode="same", correlate=True)
+
+
+def types_and_storage():
+    for dtype in ("i1", "u1", "i2", "u2", "i4", "f4", "f8"):
+        case(f"{dtype} [channel x time]", (3, 500), dtype, axis=1)
+        case(f"{dtype} big endian [time x channel]", (500, 5), dtype, storage={"order": ">"})
+    case("complex {re, im}", (600,), "c8", storage={"fields": ("re", "im")})
+    case("complex {real, imag}", (600,), "c16", storage={"fields": ("real", "imag")}, precision="double")
+    case("big-endian complex", (600, 2), "c16", storage={"order": ">"}, precision="double")
+    case("compressed", (3, 5000), "i2", axis=1, storage={"chunks": (2, 700), "compression": "gzip", "shuffle": True})
+    case("chunked, time slow", (5000, 3), "u1", storage={"chunks": (640, 2)})
+    case("row", (1, 800), "f4", axis=1)
+    case("column", (800, 1), "f4", axis=0)
+
+
+def outputs():
+    case("double", (2, 900), "f4", axis=1, precision="double")
+    case("double to float32", (900,), "f8", precision="double", output_type="float32")
+    case("single to float64", (900,), "f4", output_type="float64")
+    case("int16 saturated", (900, 2), "i2", taps=(2, 9), output_type="input")
+    case("uint8 saturated", (900, 2), "u1", taps=(2, 9), output_type="uint8", mode="full")
+
+
+def pieces():
+    case("piece", (3, 5000), "f4", axis=1, select=np.s_[:, 100:3100], start=100, count=3000, mode="full")
+    case("channels", (9, 600), "f4", axis=1, select=np.s_[1:8:3, :], channels="1:8:3")
+    case("channels, time slow", (600, 9), "i2", select=np.s_[7:, ::2], channels="0:9:2", start=7)
+    case("split channels", (9, 600), "f4", axis=1, split="channels")
+    case("split channels, time slow", (600, 9), "f4", split="channels", boundary="wrap")
+    case("split axis", (9, 600), "f4", axis=1, split="axis", segment=128)
+    case("segment", (20000,), "f4", taps=(2, 100), segment=256)
+    case("long segments", (20000,), "f4", taps=(2, 3000), segment=16384, boundary="wrap")
+    case("many filters", (3000,), "f4", taps=(37, 20))
+
+
+def not_finite():
+    case("NaN", (4000,), "f4", taps=(2, 65), spoil=[0, 1000, 1001, 2500, 3999], segment=256)
+    case("NaN, paired channels", (4, 1500), "f4", taps=(65,), axis=1, spoil=np.s_[1, ::400], mode="full")
+    case("NaN, complex", (2000,), "c8", taps=(2, 30), taps_dtype="c16", spoil=[77, 1500], mode="valid")
+    case("NaN reflected", (300,), "f8", taps=(65,), spoil=[3, 299], boundary="reflect", precision="double")
+    case("NaN as zero", (2000,), "f4", taps=(2, 30), spoil=[77, 1500], nan="zero")
+
+
+def description():
+    """Sampling is carried over, and the result says what it is."""
+    with tempfile.TemporaryDirectory() as work:
+        path = os.path.join(work, "in.h5")
+        with h5py.File(path, "w") as file:
+            file["x"] = noise((400, 3), "f4")
+            file["x"].dims[0].label, file["x"].dims[1].label = "time", "channel"
+            file["x"].attrs["sample_rate"] = 500.0
+            file["x"].attrs["start_time"] = 1126259446
+            file["x"].attrs["start_unit"] = "GPS second"
+            file["taps"] = noise((11,), "f8")
+        result = run(work, "description", f"{path}:/x", f"{path}:/taps", {"mode": "valid", "start": 100})
+    if result is None:
+        return
+    _, about, root = result
+    for key, value in (("sample_rate_hz", 500), ("start_time", 1126259446 + 110 / 500), ("start_unit", "GPS second"),
+                       ("mode", "valid")):
+        found = about.get(key)
+        found = found.decode() if isinstance(found, bytes) else found
+        check("description", found == value, f"{key} is {found}, expected {value}")
+    for key in ("version", "commit", "command_line", "configuration", "mpi", "hdf5", "ranks", "start_time_utc", "end_time_utc"):
+        check("description", key in root, f"the file lacks the attribute {key}")
+
+
+for part in (modes_and_boundaries, real_and_complex, types_and_storage, outputs, pieces, not_finite, description):
+    part()
+for failure in failures[:20]:
+    print("failed:", failure)
+print(f"oracle.py: {checks} checks, {len(failures)} failed")
+sys.exit(bool(failures) or checks == 0)

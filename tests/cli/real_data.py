@@ -1,0 +1,89 @@
+"""Real survey data, end to end: the event GW150914 in LIGO's strain, and a band of a DAS record in both axis orders.
+
+    real_data.py LAPWING MPIEXEC [FOLDER]
+
+The files are looked for in FOLDER, or in the folder that the environment variable LAPWING_DATA names; where they are not
+there, the test skips. The numbers to match were computed with scipy in double precision."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import h5py
+    import numpy as np
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+LAPWING, MPIEXEC = sys.argv[1:3]
+data = os.environ.get("LAPWING_DATA") or (sys.argv[3] if len(sys.argv) > 3 else "")
+FILES = ("gw150914-h1.hdf5", "gw150914-bank.h5", "das-silixa.hdf5")
+absent = [name for name in FILES if not os.path.isfile(os.path.join(data, name))]
+if absent:
+    print(f"skipped: {', '.join(absent)} not found; LAPWING_DATA names their folder")
+    sys.exit(77)
+failures = []
+
+
+def check(good, text):
+    if not good:
+        failures.append(text)
+
+
+def run(work, ranks, *options):
+    output = os.path.join(work, "out.h5")
+    subprocess.run([MPIEXEC, "-np", str(ranks), LAPWING, "ols", *options, "--output", output, "--overwrite", "--quiet"],
+                   check=True, timeout=120)
+    with h5py.File(output) as file:
+        return file["filtered"][()], dict(file["filtered"].attrs)
+
+
+def gravitational_wave(work):
+    source = ("--input", os.path.join(data, FILES[0]) + ":/strain/Strain",
+              "--filters", os.path.join(data, FILES[1]) + ":/taps")
+    for precision, tolerance in (("double", 1e-6), ("single", 1e-3)):
+        y, about = run(work, 4, *source, "--mode", "same", "--precision", precision)
+        check(y.shape == (2, 131072), f"shape {y.shape}")
+        snr = np.sqrt(y[0].astype(float) ** 2 + y[1].astype(float) ** 2)[8192:122880]
+        at = 8192 + int(np.argmax(snr))
+        check(at == 67272, f"{precision}: the peak is at sample {at}, expected 67272")
+        check(abs(snr.max() - 19.176641) <= tolerance, f"{precision}: the peak is {snr.max()}, expected 19.176641")
+        rate, start = about.get("sample_rate_hz"), about.get("start_time")
+        check(rate == 4096 and start == 1126259446, f"{precision}: sampled with {rate} Hz from {start}")
+        check(rate and abs(start + at / rate - 1126259462.424) < 1e-3, f"{precision}: the event's time")
+    y, _ = run(work, 3, *source, "--mode", "valid")
+    at = int(np.argmax(y[0].astype(float) ** 2 + y[1].astype(float) ** 2))
+    check(at == 63176, f"valid: the peak is at sample {at}, expected 63176")
+
+
+def acoustic_sensing(work):
+    source = os.path.join(data, FILES[2])
+    other, taps = os.path.join(work, "transposed.h5"), os.path.join(work, "taps.h5")
+    with h5py.File(source) as file, h5py.File(other, "w") as copy:
+        copy["Acoustic"] = file["Acoustic"][()].T
+    with h5py.File(taps, "w") as file:
+        file["taps"] = low_pass(33, 50, 500)
+    slow, _ = run(work, 3, "--input", f"{source}:/Acoustic", "--filters", f"{taps}:/taps", "--axis", "0")
+    fast, _ = run(work, 2, "--input", f"{other}:/Acoustic", "--filters", f"{taps}:/taps", "--axis", "1")
+    check(slow.shape == (100, 3840) and fast.shape == (3840, 100), f"shapes {slow.shape}, {fast.shape}")
+    for name, y in (("time slow", slow), ("time fast", fast.T)):
+        check(abs(y[50, 1000] + 54.909470) < 1e-3, f"{name}: sample [50, 1000] is {y[50, 1000]}, expected -54.909470")
+        check(abs(y.astype(float).std() - 874.952847) < 1e-3, f"{name}: deviation {y.std()}, expected 874.952847")
+
+
+def low_pass(n_taps, cutoff, rate):
+    """scipy.signal.firwin(n_taps, cutoff, fs=rate): a Hamming-windowed sinc with gain 1 for a constant."""
+    m = np.arange(n_taps) - (n_taps - 1) / 2
+    h = np.sinc(2 * cutoff / rate * m) * np.hamming(n_taps)
+    return h / h.sum()
+
+
+with tempfile.TemporaryDirectory() as folder:
+    gravitational_wave(folder)
+    acoustic_sensing(folder)
+for failure in failures:
+    print("failed:", failure)
+print(f"real_data.py: {len(failures)} failed")
+sys.exit(bool(failures))
