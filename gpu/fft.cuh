@@ -1,0 +1,298 @@
+/* fft.cuh - complex transforms of E * E * P points, E points per thread, in registers and shared memory.
+ *
+ * A team of T = E P threads holds the points t + T m (m = 0 .. E - 1) of a signal in thread t, both before and after:
+ * natural order, coalesced. The spectrum's order is bin(t) + T m, bin(t) = P (t mod E) + t / E.
+ *
+ *   forward    P > 1: radix-P butterflies over n1 (n = n0 + (N/P) n1), twiddles, exchange over the team's barrier, so that group
+ *              r = t / E of E threads owns the bins k = r (mod P); then each group an E x E transform of its own:
+ *              radix-E, exchange within the group, radix-E with weighted inputs.
+ *   backward   its mirror image: E x E in each group, exchange, weighted radix-P. It computes the same sums with
+ *              exp(-2 pi i n k / N): the caller swaps re and im of the spectrum, and finds im and re swapped in the result.
+ *
+ * Shared memory: P regions of E rows with PITCH complex values each (8704 bytes per region for float, E = 32). Rows
+ * are written whole by 16-byte stores and read across; the pitch is E + 16 bytes, which makes both free of bank conflicts
+ * (a quarter warp's 16-byte words start at 4 t mod 32 words). The radix-P exchange uses the same regions without pitch. */
+#ifndef LW_FFT_CUH
+#define LW_FFT_CUH
+
+#include <cuda_runtime.h>
+
+#define LW_DEVICE __device__ __forceinline__
+
+template <class Real> struct ComplexOf;
+template <> struct ComplexOf<float> { using type = float2; };
+template <> struct ComplexOf<double> { using type = double2; };
+template <class Real> using Complex = typename ComplexOf<Real>::type;
+
+__host__ __device__ constexpr int log2_of(int n) { return n <= 1 ? 0 : 1 + log2_of(n / 2); }
+
+/* j with its log2(n) bits in reverse order */
+__host__ __device__ constexpr int reversed(int j, int n) { return n <= 1 ? 0 : (j % 2) * (n / 2) + reversed(j / 2, n / 2); }
+
+template <class C> LW_DEVICE C product(C a, C b) { return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x}; }
+
+/* exp(-2 pi i k / n) for n <= 32, 0 <= k <= n / 4; a constant once loops are unrolled */
+template <class C> LW_DEVICE C root(int k, int n)
+{
+    constexpr double cosine[9] = {
+        1.0, 0.98078528040323044913, 0.92387953251128675613, 0.83146961230254523708, 0.70710678118654752440,
+        0.55557023301960222474, 0.38268343236508977173, 0.19509032201612826785, 0.0,
+    };
+    const int q = k * (32 / n);
+    using Real = decltype(C::x);
+    return {(Real)cosine[q], (Real)-cosine[8 - q]};
+}
+
+/* the same for 0 <= k <= n / 2 */
+template <class C> LW_DEVICE C root_half(int k, int n)
+{
+    if (4 * k <= n)
+        return root<C>(k, n);
+    const C w = root<C>(k - n / 4, n);
+    return {w.y, -w.x};
+}
+
+/* (a, b) <- (a + u b, a - u b) in six fused operations: p = a + u b, then 2 a - p */
+template <class C> LW_DEVICE void butterfly(C &a, C &b, C u)
+{
+    using Real = decltype(C::x);
+    C p = {fma(u.x, b.x, a.x), fma(u.x, b.y, a.y)};
+    p.x = fma(-u.y, b.y, p.x);
+    p.y = fma(u.y, b.x, p.y);
+    b = {fma((Real)2, a.x, -p.x), fma((Real)2, a.y, -p.y)};
+    a = p;
+}
+
+/* (a, b) <- (a + b, a - b) */
+template <class C> LW_DEVICE void butterfly(C &a, C &b)
+{
+    const C m = {a.x - b.x, a.y - b.y};
+    a = {a.x + b.x, a.y + b.y};
+    b = m;
+}
+
+/* v[k] <- sum_j v[j] w^j exp(-2 pi i j k / R), by R / 2 log2(R) radix-2 butterflies; power[l] = w^(2^l), w = 1 unless
+ * WEIGHTED. Butterflies that share a twiddle stand next to each other, so that its register is read once.
+ * BEGUN: each pair (v[j], v[j + R / 2]) has already been replaced by its sum and difference. */
+template <int R, bool WEIGHTED, bool BEGUN = false, class C> LW_DEVICE void dft(C (&v)[R], const C *power)
+{
+    C a[R];
+#pragma unroll
+    for (int j = 0; j < R; ++j)
+        a[reversed(j, R)] = v[j];
+#pragma unroll
+    for (int level = BEGUN ? 1 : 0; level < log2_of(R); ++level) {
+        const int half = 1 << level;
+#pragma unroll
+        for (int k = 0; k < (half + 1) / 2; ++k) {
+            const C turn = root<C>(k, 2 * half);
+            C u = turn;
+            if (WEIGHTED)
+                u = k == 0 ? power[log2_of(R) - 1 - level] : product(power[log2_of(R) - 1 - level], turn);
+            const C rotated = {u.y, -u.x};      /* for k + half / 2: a quarter turn further */
+#pragma unroll
+            for (int b = 0; b < R; b += 2 * half) {
+                if (WEIGHTED || k > 0)
+                    butterfly(a[b + k], a[b + k + half], u);
+                else
+                    butterfly(a[b + k], a[b + k + half]);
+                if (half == 1)
+                    continue;
+                C &c = a[b + k + half / 2], &d = a[b + k + half / 2 + half];
+                if (WEIGHTED || k > 0)
+                    butterfly(c, d, rotated);
+                else {
+                    d = {d.y, -d.x};
+                    butterfly(c, d);
+                }
+            }
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < R; ++j)
+        v[j] = a[j];
+}
+
+/* w, w^2, w^4 .. w^(R/2) of a weighted radix-R butterfly */
+template <class C, int R> struct Powers {
+    C p[log2_of(R) + 1];
+
+    LW_DEVICE void load(const C *table, int t, int pitch)
+    {
+#pragma unroll
+        for (int l = 0; l < log2_of(R); ++l)
+            p[l] = __ldg(table + l * pitch + t);
+    }
+
+    /* Keeps the compiler from computing all that follows from the powers ahead of the filter loop, into more registers
+     * than there are. */
+    LW_DEVICE void pin()
+    {
+#pragma unroll
+        for (int l = 0; l < log2_of(R); ++l) {
+            if constexpr (sizeof(p[l].x) == 4)
+                asm volatile("" : "+f"(p[l].x), "+f"(p[l].y));
+            else
+                asm volatile("" : "+d"(p[l].x), "+d"(p[l].y));
+        }
+    }
+};
+
+/* T threads of a block that work on one segment; a block holds TEAMS of them. */
+template <int T, int TEAMS> struct Team {
+    LW_DEVICE static int number() { return TEAMS == 1 ? 0 : (int)threadIdx.x / T; }
+    LW_DEVICE static int thread() { return TEAMS == 1 ? (int)threadIdx.x : (int)threadIdx.x % T; }
+
+    LW_DEVICE static void sync()
+    {
+        if (T <= 32)
+            __syncwarp();
+        else if (TEAMS == 1)
+            __syncthreads();
+        else
+            asm volatile("bar.sync %0, %1;" :: "r"(number() + 1), "n"(T) : "memory");
+    }
+
+    /* Whether `flag` holds in any thread of the team (T < 32: of the warp); a barrier. */
+    LW_DEVICE static bool any(bool flag)
+    {
+        if (T <= 32)
+            return __any_sync(0xffffffffu, flag);
+        if (TEAMS == 1)
+            return __syncthreads_or(flag);
+        int result;
+        asm volatile("{ .reg .pred in, out; setp.ne.b32 in, %1, 0; bar.red.or.pred out, %2, %3, in; selp.b32 %0, 1, 0, out; }"
+                     : "=r"(result) : "r"((int)flag), "r"(number() + 1), "n"(T) : "memory");
+        return result;
+    }
+};
+
+template <class Real_, int E_, int P_, class Team_> struct Transform {
+    using Real = Real_;
+    using C = Complex<Real>;
+    using Team = Team_;
+    static constexpr int E = E_, P = P_, T = E * P, N = E * T, Q = E / P;
+    static constexpr int PITCH = E + 16 / (int)sizeof(C), REGION = E * PITCH;
+    static constexpr int SHARED_BYTES = P * REGION * (int)sizeof(C);
+    static_assert(P <= E, "the radix-P stage is done in registers");
+
+    Powers<C, E> inner;         /* w = exp(-2 pi i lane / E^2) */
+    Powers<C, P> outer;         /* w = exp(-2 pi i t / N) */
+
+    /* table: log2(E) rows for `inner`, log2(P) for `outer`, of T values each */
+    LW_DEVICE void load(const C *table, int t)
+    {
+        inner.load(table, t, T);
+        outer.load(table + log2_of(E) * T, t, T);
+    }
+
+    LW_DEVICE void pin()
+    {
+        inner.pin();
+        outer.pin();
+    }
+
+    /* E x E points inside a group of E threads; `region` is the group's own. Before: nobody else reads the region. */
+    template <bool BEGUN> LW_DEVICE void square(C (&v)[E], C *region, int lane) const
+    {
+        dft<E, false, BEGUN>(v, (const C *)nullptr);
+        __syncwarp();
+        C *row = region + lane * PITCH;
+        if constexpr (sizeof(C) == 8) {
+#pragma unroll
+            for (int j = 0; j < E; j += 2)
+                *(float4 *)(row + j) = make_float4(v[j].x, v[j].y, v[j + 1].x, v[j + 1].y);
+        } else {
+#pragma unroll
+            for (int j = 0; j < E; ++j)
+                row[j] = v[j];
+        }
+        __syncwarp();
+#pragma unroll
+        for (int m = 0; m < E; ++m)
+            v[m] = region[m * PITCH + lane];
+        dft<E, true>(v, inner.p);
+    }
+
+    /* radix-P over v[q + j Q], then the twiddles exp(-2 pi i n0 r / N), n0 = t + T q */
+    LW_DEVICE void split(C (&v)[E]) const
+    {
+#pragma unroll
+        for (int q = 0; q < Q; ++q) {
+            C b[P];
+#pragma unroll
+            for (int j = 0; j < P; ++j)
+                b[j] = v[q + j * Q];
+            dft<P, false>(b, (const C *)nullptr);
+            const C w = q == 0 ? outer.p[0] : product(outer.p[0], root_half<C>(q, E));
+            C u = w;
+            v[q] = b[0];
+#pragma unroll
+            for (int r = 1; r < P; ++r) {
+                v[q + r * Q] = product(b[r], u);
+                u = product(u, w);
+            }
+        }
+    }
+
+    /* radix-P over v[q + j Q] with weights w^j, w = exp(-2 pi i (t + T q) / N) */
+    LW_DEVICE void join(C (&v)[E]) const
+    {
+#pragma unroll
+        for (int q = 0; q < Q; ++q) {
+            C b[P];
+            Powers<C, P> w;
+#pragma unroll
+            for (int l = 0; l < log2_of(P); ++l)
+                w.p[l] = q == 0 ? outer.p[l] : product(outer.p[l], root_half<C>(q << l, E));
+#pragma unroll
+            for (int j = 0; j < P; ++j)
+                b[j] = v[q + j * Q];
+            dft<P, true>(b, w.p);
+#pragma unroll
+            for (int j = 0; j < P; ++j)
+                v[q + j * Q] = b[j];
+        }
+    }
+
+    LW_DEVICE void forward(C (&v)[E], C *shared, int t) const
+    {
+        const int lane = t % E;
+        C *region = shared + t / E * REGION;
+        if constexpr (P > 1) {
+            split(v);
+            Team::sync();
+#pragma unroll
+            for (int m = 0; m < E; ++m)
+                shared[m / Q * REGION + t + T * (m % Q)] = v[m];
+            Team::sync();
+#pragma unroll
+            for (int m = 0; m < E; ++m)
+                v[m] = region[lane + E * m];
+        }
+        square<false>(v, region, lane);
+    }
+
+    /* v: pairs (v[m], v[m + E / 2]) already replaced by their sum and difference */
+    LW_DEVICE void backward(C (&v)[E], C *shared, int t) const
+    {
+        const int lane = t % E;
+        C *region = shared + t / E * REGION;
+        if constexpr (P > 1)
+            Team::sync();       /* everyone has read the regions */
+        square<true>(v, region, lane);
+        if constexpr (P > 1) {
+            __syncwarp();
+#pragma unroll
+            for (int m = 0; m < E; ++m)
+                region[lane + E * m] = v[m];
+            Team::sync();
+#pragma unroll
+            for (int m = 0; m < E; ++m)
+                v[m] = shared[m / Q * REGION + t + T * (m % Q)];
+            join(v);
+        }
+    }
+};
+
+#endif

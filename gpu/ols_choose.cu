@@ -1,0 +1,156 @@
+/* ols_choose.cu - the choice of kernel and segment length: the cheapest of the kernels that fit, by a small model.
+ *
+ * seconds per output = max(memory, transform): what a sample costs at the memory rate (its share of the read and its
+ * write), and what a segment costs divided by its outputs. The rates were measured on one H200 (tests/bench/results);
+ * other architectures take the same choice, less the kernels that need more shared memory than they have. */
+#include "ols_choose.h"
+
+#include "direct.h"
+#include "fft.cuh"
+
+#include <cstdio>
+
+static const OlsKernels *const all_kernels[] = {
+    &lw_ols_f256, &lw_ols_f512, &lw_ols_f1024, &lw_ols_f2048, &lw_ols_f4096, &lw_ols_f8192,
+    &lw_ols_d256, &lw_ols_d512, &lw_ols_d1024, &lw_ols_d2048, &lw_ols_d4096,
+};
+
+static constexpr double MEMORY_RATE = 4.29e12;          /* bytes per second */
+
+/* seconds per point of a transform back, on the whole device */
+static double point_seconds(const OlsKernel *k)
+{
+    const bool single = k->precision == LW_SINGLE;
+    double picoseconds;
+    if (k->segment <= 512)
+        picoseconds = single ? 2.6 : 6.0;
+    else if (k->segment == 1024)
+        picoseconds = single ? 1.86 : 5.0;
+    else if (k->segment == 2048)
+        picoseconds = single ? 2.42 : 6.0;
+    else if (k->segment == 4096)
+        picoseconds = single ? 2.71 : 7.0;
+    else
+        picoseconds = 3.3;
+    return picoseconds * 1e-12 * (k->discard < 0 ? 1.04 : 1.0);
+}
+
+static int discard_of(const OlsKernel *k, int64_t n_taps)
+{
+    const int64_t granule = k->segment <= 512 ? 8 : 32;     /* rows of outputs begin at sectors of memory */
+    const int64_t least = (n_taps - 1 + granule - 1) / granule * granule;
+    if (k->discard >= 0)
+        return k->discard;
+    return least <= k->segment ? (int)least : k->segment;
+}
+
+/* Whether a kernel can do the job at all: a quarter of a segment at least must be kept. */
+static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch)
+{
+    const bool slow = spec->layout == LW_TIME_SLOW && spec->n_channels > 1;
+    const int discard = discard_of(k, spec->n_taps);
+    return k->precision == spec->precision && (k->layout == LW_TIME_SLOW) == slow &&
+           k->paired == (!spec->input_complex && !spec->taps_complex) && (!k->one_filter || spec->n_filters == 1) &&
+           k->shared_bytes <= arch->shared_bytes && spec->n_taps - 1 <= discard && 4 * discard <= 3 * k->segment;
+}
+
+static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
+{
+    const int reals = k->paired ? 1 : 2, bytes = reals * (spec->precision == LW_SINGLE ? 4 : 8);
+    const double memory = bytes * (1.0 + 1.0 / spec->n_filters) / MEMORY_RATE;
+    const double outputs = (double)(k->segment - discard_of(k, spec->n_taps)) * (k->paired ? 2 : 1);
+    const double transform = point_seconds(k) * k->segment * (1.0 + 0.8 / spec->n_filters) / outputs;
+    const double worst = memory > transform ? memory : transform;
+    return worst + 0.02 * (memory + transform) - (k->one_filter ? 0.01 * memory : 0);
+}
+
+static const OlsKernel *cheapest(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int segment)
+{
+    const OlsKernel *best = nullptr;
+    for (const OlsKernels *kernels : all_kernels)
+        for (int i = 0; i < kernels->n; ++i) {
+            const OlsKernel *k = kernels->list + i;
+            if (fits(k, spec, arch) && (segment == 0 || k->segment == segment) &&
+                (!best || seconds_per_output(k, spec) < seconds_per_output(best, spec)))
+                best = k;
+        }
+    return best;
+}
+
+static void legal_segments(struct lw_cuda_ols_plan *plan, const struct lw_cuda_arch *arch)
+{
+    for (const OlsKernels *kernels : all_kernels)
+        for (int i = 0; i < kernels->n; ++i) {
+            const OlsKernel *k = kernels->list + i;
+            if (!fits(k, &plan->spec, arch))
+                continue;
+            if (plan->least_segment == 0 || k->segment < plan->least_segment)
+                plan->least_segment = k->segment;
+            if (k->segment > plan->most_segment)
+                plan->most_segment = k->segment;
+        }
+}
+
+OlsBankLayout lw_ols_bank_layout(const OlsKernel *kernel, int n_filters)
+{
+    const size_t value = kernel->precision == LW_SINGLE ? sizeof(float2) : sizeof(double2);
+    OlsBankLayout b;
+    b.powers = log2_of(kernel->side) + log2_of(kernel->groups);
+    b.threads = kernel->side * kernel->groups;
+    b.spectra = (b.powers * b.threads + 31) / 32 * 32;
+    b.roots_bytes = (b.spectra + (size_t)n_filters * kernel->segment) * value;
+    b.bytes = b.roots_bytes + kernel->segment * sizeof(double2);
+    return b;
+}
+
+static void plan_segments(struct lw_cuda_ols_plan *plan, const OlsKernel *k)
+{
+    const struct lw_cuda_ols_spec *spec = &plan->spec;
+    const bool channels = spec->n_channels > 1;
+    plan->path = LW_CUDA_SEGMENTS;
+    plan->segment = k->segment;
+    plan->discard = discard_of(k, spec->n_taps);
+    plan->hop = plan->segment - plan->discard;
+    plan->unit = k->paired && !channels ? 2 * (int64_t)plan->hop : plan->hop;
+    plan->channel_unit = k->paired && channels ? 2 : 1;
+    plan->bank_bytes = lw_ols_bank_layout(k, spec->n_filters).bytes;
+    plan->seconds_per_output = seconds_per_output(k, spec);
+}
+
+static void plan_direct(struct lw_cuda_ols_plan *plan)
+{
+    plan->path = LW_CUDA_DIRECT;
+    plan->unit = 1;
+    plan->channel_unit = 1;
+    plan->bank_bytes = lw_direct_bank_bytes(&plan->spec);
+    plan->seconds_per_output = lw_direct_seconds_per_output(&plan->spec);
+}
+
+extern "C" int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch,
+                                  struct lw_cuda_ols_plan *out, struct lw_error *err)
+{
+    struct lw_cuda_ols_plan plan = {};
+    plan.spec = *spec;
+    plan.output_complex = spec->input_complex || spec->taps_complex;
+    legal_segments(&plan, arch);
+    const OlsKernel *k = plan.most_segment ? cheapest(spec, arch, spec->segment) : nullptr;
+    const bool direct = spec->segment == 0 && lw_direct_suits(spec);
+    if (direct && (!k || lw_direct_seconds_per_output(spec) < seconds_per_output(k, spec)))
+        plan_direct(&plan);
+    else if (k)
+        plan_segments(&plan, k);
+    else if (plan.most_segment == 0)
+        plan.path = LW_CUDA_TOO_LONG;
+    else
+        return lw_fail(err, LW_ECONFIG, "segment %d: with %lld taps the CUDA engine has the powers of two from %d to %d",
+                       spec->segment, (long long)spec->n_taps, plan.least_segment, plan.most_segment);
+    *out = plan;
+    return LW_OK;
+}
+
+/* The choice is repeated with the plan's own segment length, so a plan needs no pointer. */
+const OlsKernel *lw_ols_kernel_of(const struct lw_cuda_ols_plan *plan)
+{
+    const struct lw_cuda_arch any = {0, 0, 1 << 30};
+    return cheapest(&plan->spec, &any, plan->segment);
+}

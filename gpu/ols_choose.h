@@ -1,0 +1,21 @@
+/* ols_choose.h - which compiled kernel a spec gets. Pure. */
+#ifndef LW_OLS_CHOOSE_H
+#define LW_OLS_CHOOSE_H
+
+#include "ols_launch.h"
+
+/* How values lie in the bank of an overlap-save kernel, in values of the computing precision (complex); see ols_bank.cuh. */
+struct OlsBankLayout {
+    int powers;                     /* rows of twiddle powers, of `threads` values each */
+    int threads;                    /* of a team */
+    int spectra;                    /* first value of the spectra */
+    size_t roots_bytes;             /* where the roots of unity begin, bytes */
+    size_t bytes;
+};
+
+/** The kernel of a plan whose path is LW_CUDA_SEGMENTS. */
+const OlsKernel *lw_ols_kernel_of(const struct lw_cuda_ols_plan *plan);
+
+OlsBankLayout lw_ols_bank_layout(const OlsKernel *kernel, int n_filters);
+
+#endif

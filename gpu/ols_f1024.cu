@@ -1,0 +1,13 @@
+/* ols_f1024.cu - overlap-save, single precision, 1024 points: a warp a segment. */
+#include "ols_instance.cuh"
+
+static const OlsKernel list[] = {
+    LW_OLS_BOTH(float, 32, 1, 12, 64, true),
+    LW_OLS_BOTH(float, 32, 1, 12, 128, true),
+    LW_OLS_BOTH(float, 32, 1, 12, 256, true),
+    LW_OLS_BOTH(float, 32, 1, 12, -1, true),
+    LW_OLS_BOTH(float, 32, 1, 16, 64, false),
+    LW_OLS_BOTH(float, 32, 1, 16, 256, false),
+    LW_OLS_BOTH(float, 32, 1, 16, -1, false),
+};
+const OlsKernels lw_ols_f1024 = LW_OLS_LIST(list);

@@ -1,0 +1,9 @@
+/* ols_f8192.cu - overlap-save, single precision, 8192 points: eight warps a segment. */
+#include "ols_instance.cuh"
+
+static const OlsKernel list[] = {
+    LW_OLS_BOTH(float, 32, 8, 1, 2048, true),
+    LW_OLS_BOTH(float, 32, 8, 1, 4096, true),
+    LW_OLS_BOTH(float, 32, 8, 1, -1, true),
+};
+const OlsKernels lw_ols_f8192 = LW_OLS_LIST(list);

@@ -1,0 +1,141 @@
+/* ols_kernels.cu - the launcher of the overlap-save kernels and of their filter banks. */
+#include "direct.h"
+#include "ols_bank.cuh"
+#include "ols_choose.h"
+
+#include <climits>
+
+template <class C>
+static void fill_bank(const struct lw_cuda_ols_spec *spec, const OlsKernel *k, const OlsBankLayout *layout, const double *taps,
+                      void *bank, cudaStream_t stream)
+{
+    const int threads = 128, n = k->segment;
+    double2 *roots = (double2 *)((char *)bank + layout->roots_bytes);
+    ols_roots<<<(n + threads - 1) / threads, threads, 0, stream>>>(roots, n);
+    const int n_powers = layout->powers * layout->threads;
+    ols_powers<<<(n_powers + threads - 1) / threads, threads, 0, stream>>>((C *)bank, roots, k->side, k->groups);
+    const int rows = spec->n_filters < 32768 ? spec->n_filters : 32768;
+    const dim3 grid((n + threads - 1) / threads, rows, (spec->n_filters + rows - 1) / rows);
+    ols_spectra<<<grid, threads, 0, stream>>>((C *)bank + layout->spectra, roots, taps, spec->taps_complex, spec->n_filters,
+                                              spec->n_taps, k->side, k->groups);
+}
+
+extern "C" int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank,
+                                   struct CUstream_st *stream)
+{
+    if (plan->path == LW_CUDA_DIRECT)
+        return lw_direct_prepare(plan, taps, bank, stream);
+    const OlsKernel *k = lw_ols_kernel_of(plan);
+    const OlsBankLayout layout = lw_ols_bank_layout(k, plan->spec.n_filters);
+    if (plan->spec.precision == LW_SINGLE)
+        fill_bank<float2>(&plan->spec, k, &layout, taps, bank, stream);
+    else
+        fill_bank<double2>(&plan->spec, k, &layout, taps, bank, stream);
+    const cudaError_t failed = cudaGetLastError();
+    return failed ? failed : cudaFuncSetAttribute(k->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, k->shared_bytes);
+}
+
+/* Teams that the current device runs at a time. */
+static cudaError_t resident_teams(const OlsKernel *k, int64_t *teams, bool *dependent)
+{
+    int device, n_sm, shared, major;
+    cudaError_t failed;
+    if ((failed = cudaGetDevice(&device)) ||
+        (failed = cudaDeviceGetAttribute(&n_sm, cudaDevAttrMultiProcessorCount, device)) ||
+        (failed = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device)) ||
+        (failed = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device)))
+        return failed;
+    const int by_shared = shared / (k->shared_bytes + 1024);
+    *teams = (int64_t)n_sm * (by_shared < k->blocks ? by_shared : k->blocks) * k->teams;
+    *dependent = major >= 9;
+    return cudaSuccess;
+}
+
+/* Many units: one segment a team, in the hardware's order. Few: the segments, then an even share of what is left, filter by
+ * filter, so that all teams end together. */
+static void share_out(OlsArgs *a, int64_t n_units, int64_t resident)
+{
+    const int64_t pieces = n_units * a->n_filters;
+    if (n_units >= 16 * resident)
+        a->n_slots = (int)n_units;
+    else
+        a->n_slots = (int)(pieces < resident ? pieces : resident);
+    a->n_rounds = (int)(n_units / a->n_slots);
+    a->n_tail = (int)((n_units - (int64_t)a->n_rounds * a->n_slots) * a->n_filters);
+}
+
+/* Everything but the sharing out. Returns the number of segments (pairs, where paired) on the axis and in all. */
+static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
+{
+    const struct lw_cuda_ols_spec *spec = &plan->spec;
+    OlsArgs a = {};
+    a.input = block->input;
+    a.output = block->output;
+    a.bank = block->bank;
+    a.not_finite = block->not_finite;
+    a.count = block->count;
+    a.n_channels = block->n_channels;
+    a.input_row = spec->n_taps - 1 + block->count;
+    a.pairs_hops = k->paired && plan->channel_unit == 1;
+    const int rows_each = plan->channel_unit == 2 ? 2 : 1;
+    a.input_pitch = rows_each * a.input_row;
+    a.output_pitch = rows_each * a.count;
+    a.input_second = a.pairs_hops ? plan->hop : a.input_row;
+    a.output_second = a.pairs_hops ? plan->hop : a.count;
+    a.plane = block->n_channels * block->count;
+    a.step = plan->unit;
+    a.input_scalar = spec->input;
+    a.input_complex = spec->input_complex;
+    a.spectra = lw_ols_bank_layout(k, spec->n_filters).spectra;
+    a.lead = plan->discard - (int)(spec->n_taps - 1);
+    a.discard = plan->discard;
+    a.hop = plan->hop;
+    a.n_filters = spec->n_filters;
+    return a;
+}
+
+static cudaError_t launch(const OlsKernel *k, OlsArgs *a, int64_t n_blocks, bool dependent, cudaStream_t stream)
+{
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)n_blocks);
+    config.blockDim = dim3(k->threads);
+    config.dynamicSmemBytes = k->shared_bytes;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = dependent ? 1 : 0;
+    void *parameters[] = {a};
+    const cudaError_t failed = cudaLaunchKernelExC(&config, (const void *)k->kernel, parameters);
+    return failed ? failed : cudaGetLastError();
+}
+
+extern "C" int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda_ols_block *block,
+                                  struct CUstream_st *stream)
+{
+    if (block->count <= 0 || block->n_channels <= 0)
+        return cudaSuccess;
+    if (plan->path == LW_CUDA_DIRECT)
+        return lw_direct_launch(plan, block, stream);
+
+    const OlsKernel *k = lw_ols_kernel_of(plan);
+    OlsArgs a = arguments(plan, k, block);
+    const int64_t n_steps = (block->count + a.step - 1) / a.step;
+    const int64_t n_rows = plan->channel_unit == 2 ? (block->n_channels + 1) / 2 : block->n_channels;
+    const int64_t n_segments = n_steps * n_rows;
+    const int64_t per_warp = k->side * k->groups < 32 ? 32 / (k->side * k->groups) : 1;
+    const int64_t n_units = (n_segments + per_warp - 1) / per_warp;
+    if (n_segments > INT_MAX || n_units * a.n_filters > INT64_MAX / 2)
+        return cudaErrorInvalidValue;
+    a.n_steps = (int)n_steps;
+    a.n_segments = (int)n_segments;
+
+    int64_t resident;
+    bool dependent;
+    const cudaError_t failed = resident_teams(k, &resident, &dependent);
+    if (failed)
+        return failed;
+    share_out(&a, n_units, resident);
+    return launch(k, &a, (a.n_slots + k->teams - 1) / k->teams, dependent, stream);
+}

@@ -1,0 +1,56 @@
+/* ols_launch.h - what the launcher and the overlap-save kernels agree on. */
+#ifndef LW_OLS_LAUNCH_H
+#define LW_OLS_LAUNCH_H
+
+#include "ols_kernels.h"
+
+/* Arguments of every overlap-save kernel. "Sample" is one element of input or output (complex: one pair). A segment here is
+ * what one transform holds: with real signals a pair. */
+struct OlsArgs {
+    const void *input;
+    void *output;
+    const void *bank;               /* powers of the transform's twiddles, then the spectra from value `spectra` on */
+    unsigned *not_finite;
+    int64_t count, n_channels;      /* outputs of a row; rows */
+    int64_t input_row;              /* samples of a row: M - 1 + count */
+    int64_t input_pitch;            /* time fast: samples from one segment row to the next (two channels where paired) */
+    int64_t output_pitch;
+    int64_t input_second;           /* time fast, real: samples from the first to the second of a pair */
+    int64_t output_second;
+    int64_t plane;                  /* outputs from filter to filter: n_channels x count */
+    int64_t step;                   /* axis samples from segment to segment: hop, or 2 hop */
+    int input_scalar;               /* enum lw_scalar */
+    bool input_complex, pairs_hops;
+    int spectra;
+    int lead;                       /* discard - (M - 1) */
+    int discard, hop;
+    int n_filters;
+    int n_steps, n_segments;        /* along the axis; in all */
+    int n_slots, n_rounds, n_tail;  /* see OlsWalk */
+};
+
+/* One compiled kernel. */
+struct OlsKernel {
+    enum lw_precision precision;
+    enum lw_layout layout;
+    int segment;                    /* N */
+    int discard;                    /* -1: given at run time */
+    bool paired;                    /* real signal, two to a transform */
+    bool one_filter;                /* for n_filters = 1 only */
+    int side, groups;               /* E, P: see fft.cuh */
+    int threads, teams;             /* of a block; teams: of threads, each with segments of its own */
+    int blocks;                     /* that an SM holds at most, by registers */
+    int shared_bytes;               /* of a block */
+    void (*kernel)(const OlsArgs);
+};
+
+/* The kernels of one segment length (the .cu file of that name). */
+struct OlsKernels {
+    const OlsKernel *list;
+    int n;
+};
+
+extern const OlsKernels lw_ols_f256, lw_ols_f512, lw_ols_f1024, lw_ols_f2048, lw_ols_f4096, lw_ols_f8192;
+extern const OlsKernels lw_ols_d256, lw_ols_d512, lw_ols_d1024, lw_ols_d2048, lw_ols_d4096;
+
+#endif

@@ -1,0 +1,263 @@
+/* ols_segments.cuh - the overlap-save kernel, time fast: segment, forward transform, then per filter multiply, transform
+ * back, discard, store.
+ *
+ *     X = FFT(x[start .. start + N))                          start = j hop - (D - (M - 1))
+ *     y[f][j hop + i] = IFFT(X H[f])[D + i],  0 <= i < hop    D >= M - 1: what the circular convolution wraps is dropped
+ *
+ * A team of T = E P threads takes one segment, or two real ones as re and im (taps are real then: re and im of the result
+ * are the two outputs). Thread t holds the samples t + T m, m < E, of segment, spectrum (bin(t) + T m) and output, so every
+ * access to global memory is coalesced (128 or 256 bytes a warp) and nothing is ever reordered. The spectrum X stays in
+ * registers while the filters go by; H comes through L1 as 16-byte loads, stored in the threads' order and scaled by
+ * 1/N. The product is fused with the first butterflies of the way back; re and im are swapped there, see fft.cuh.
+ *
+ * Rows of outputs below D are neither computed nor stored: D is a compile-time constant where it matters (DISCARD >= 0).
+ * KEEP = false is for one filter: X need not outlive the product, which leaves registers for a third more warps.
+ *
+ * Samples that are not finite spoil every bin, so one value per thread is looked at after the forward transform; only then
+ * the segment is loaded again, with them replaced by zero. Shared memory: see fft.cuh; nothing else is in it. */
+#ifndef LW_OLS_SEGMENTS_CUH
+#define LW_OLS_SEGMENTS_CUH
+
+#include "fft.cuh"
+#include "ols_launch.h"
+#include "ols_stored.cuh"
+
+/* What becomes of a finished sample. Others can follow: a kernel takes the epilogue as a template parameter. */
+struct StoreEpilogue {
+    /* streaming: outputs are not read again, and must not push H out of the caches */
+    template <class T> LW_DEVICE static void put(T *y, T value) { __stcs(y, value); }
+};
+
+/* One step of a team: filters [begin, end) of one segment (or pair). */
+struct OlsStep {
+    int segment, begin, end;
+};
+
+/* The steps of a team: `rounds` whole segments, `slots` apart, then an even share of the (segment, filter) units left. */
+struct OlsWalk {
+    int round, unit, unit_end;
+
+    LW_DEVICE void start(const OlsArgs &a, int slot)
+    {
+        const bool idle = slot >= a.n_slots;
+        round = idle ? a.n_rounds : 0;
+        unit = idle ? 0 : (int)((int64_t)slot * a.n_tail / a.n_slots);
+        unit_end = idle ? 0 : (int)((slot + (int64_t)1) * a.n_tail / a.n_slots);
+    }
+
+    LW_DEVICE bool next(const OlsArgs &a, int slot, OlsStep &step)
+    {
+        if (round < a.n_rounds) {
+            step = {slot + round * a.n_slots, 0, a.n_filters};
+            ++round;
+            return true;
+        }
+        if (unit >= unit_end)
+            return false;
+        const int segment = unit / a.n_filters, begin = unit - segment * a.n_filters;
+        const int end = min(a.n_filters, begin + unit_end - unit);
+        step = {a.n_rounds * a.n_slots + segment, begin, end};
+        unit += end - begin;
+        return true;
+    }
+};
+
+/* Where a segment (or pair) lies. A sample i of it exists for lead <= i < have, an output i (from D on) for i < want. */
+struct OlsPlace {
+    int64_t input, output;          /* of sample 0 and of the first output of filter 0, in samples */
+    int have[2], want[2];
+};
+
+LW_DEVICE int clamp_to(int64_t x, int most) { return (int)(x < 0 ? 0 : x < most ? x : most); }
+
+template <int N, bool PAIRED> LW_DEVICE OlsPlace place_of(const OlsArgs &a, int segment)
+{
+    const int row = segment / a.n_steps, step = segment - row * a.n_steps;
+    const int64_t first = (int64_t)step * a.step, start = first - a.lead;
+    const bool exists = segment < a.n_segments;
+    OlsPlace p;
+    p.input = row * a.input_pitch + start;
+    p.output = row * a.output_pitch + first;
+    const int64_t have = exists ? a.input_row - start : 0, want = exists ? a.count - first : 0;
+    p.have[0] = clamp_to(have, N);
+    p.want[0] = clamp_to(want, a.hop);
+    if (PAIRED) {
+        const int64_t later = a.pairs_hops ? a.hop : 0;
+        const bool second = a.pairs_hops || 2 * row + 1 < a.n_channels;
+        p.have[1] = second ? clamp_to(have - later, N) : 0;
+        p.want[1] = second ? clamp_to(want - later, a.hop) : 0;
+    } else {
+        p.have[1] = p.have[0];
+        p.want[1] = p.want[0];
+    }
+    return p;
+}
+
+/* v[m] = sample t + T m, zero where it does not exist. CHECKED: also where it is not finite. Returns whether one was met. */
+template <class F, class Stored, bool PAIRED, bool COMPLEX, bool CHECKED>
+LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int t)
+{
+    using Real = typename F::Real;
+    const Stored *x = (const Stored *)a.input + (p.input + t) * (COMPLEX ? 2 : 1);
+    const Stored *second = x + a.input_second;
+    asm volatile("" : "+l"(x), "+l"(second));       /* else all types' addresses are computed before the choice of type */
+    bool met = false;
+#pragma unroll
+    for (int m = 0; m < F::E; ++m) {
+        const int k = F::T * m, i = k + t;
+        v[m] = {0, 0};
+        if constexpr (PAIRED) {
+            if (!CHECKED || (i >= a.lead && i < p.have[0]))
+                v[m].x = (Real)__ldg(x + k);
+            if (!CHECKED || (i >= a.lead && i < p.have[1]))
+                v[m].y = (Real)__ldg(second + k);
+        } else if (!CHECKED || (i >= a.lead && i < p.have[0]))
+            v[m] = stored_pair<Real, Stored, COMPLEX>(x, k);
+        if (CHECKED) {
+            v[m].x = finite_or_zero(v[m].x, met);
+            v[m].y = finite_or_zero(v[m].y, met);
+        }
+    }
+    return met;
+}
+
+template <class F, bool PAIRED, bool CHECKED>
+LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int t)
+{
+    bool met = false;
+    if (!PAIRED && a.input_complex) {
+        if (a.input_scalar == LW_FLOAT64)
+            met = load_segment<F, double, PAIRED, true, CHECKED>(v, a, p, t);
+        else
+            met = load_segment<F, float, PAIRED, true, CHECKED>(v, a, p, t);
+    } else
+        LW_WITH_STORED(a.input_scalar, (met = load_segment<F, Stored, PAIRED, false, CHECKED>(v, a, p, t)))
+    return met;
+}
+
+/* The segment's spectrum. */
+template <class F, bool PAIRED>
+LW_DEVICE void transform_segment(typename F::C (&v)[F::E], const F &fft, const OlsArgs &a, const OlsPlace &p,
+                                 typename F::C *shared, int t)
+{
+    bool checked = a.lead > 0 || min(p.have[0], p.have[1]) < F::N;
+    for (bool again = false;; again = true, checked = true) {
+        if (checked) {
+            if (load_segment<F, PAIRED, true>(v, a, p, t))
+                *a.not_finite = 1;
+        } else
+            load_segment<F, PAIRED, false>(v, a, p, t);
+        fft.forward(v, shared, t);
+        if (!F::Team::any(!isfinite(v[0].x) || !isfinite(v[0].y)) || again)
+            return;
+    }
+}
+
+/* v = X H, swapped, with the first butterflies done: pairs (m, m + E / 2) become sum and difference. */
+template <class C> LW_DEVICE void multiply_pair(C &low, C &high, C x, C h, C y, C g)
+{
+    using Real = decltype(C::x);
+    const C s = {x.x * h.x - x.y * h.y, x.x * h.y + x.y * h.x};
+    C p = {fma(y.x, g.x, s.x), fma(y.x, g.y, s.y)};
+    p.x = fma(-y.y, g.y, p.x);
+    p.y = fma(y.y, g.x, p.y);
+    low = {p.y, p.x};
+    high = {fma((Real)2, s.y, -p.y), fma((Real)2, s.x, -p.x)};
+}
+
+template <class F>
+LW_DEVICE void multiply(float2 (&v)[F::E], const float2 (&x)[F::E], const float2 *bank, int t)
+{
+    constexpr int E = F::E, T = F::T;
+    const float4 *h = (const float4 *)bank + t;
+#pragma unroll
+    for (int m = 0; m < E / 2; m += 2) {
+        const float4 low = __ldg(h + m / 2 * T), high = __ldg(h + (m + E / 2) / 2 * T);
+        const float2 a = x[m], b = x[m + E / 2], c = x[m + 1], d = x[m + 1 + E / 2];
+        multiply_pair(v[m], v[m + E / 2], a, {low.x, low.y}, b, {high.x, high.y});
+        multiply_pair(v[m + 1], v[m + 1 + E / 2], c, {low.z, low.w}, d, {high.z, high.w});
+    }
+}
+
+template <class F>
+LW_DEVICE void multiply(double2 (&v)[F::E], const double2 (&x)[F::E], const double2 *bank, int t)
+{
+    constexpr int E = F::E, T = F::T;
+#pragma unroll
+    for (int m = 0; m < E / 2; ++m) {
+        const double2 a = x[m], b = x[m + E / 2];
+        multiply_pair(v[m], v[m + E / 2], a, __ldg(bank + t + m * T), b, __ldg(bank + t + (m + E / 2) * T));
+    }
+}
+
+/* Rows from D on; v holds the result with re and im swapped. y: the team's first output. */
+template <class F, int DISCARD, bool PAIRED, bool WHOLE, class Epilogue>
+LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
+{
+    using Real = typename F::Real;
+    using C = typename F::C;
+    const int discard = DISCARD >= 0 ? DISCARD : a.discard;
+    Real *y = (Real *)a.output + (output + t - discard) * (PAIRED ? 1 : 2);
+#pragma unroll
+    for (int m = 0; m < F::E; ++m) {
+        const int k = F::T * m, i = k + t - discard;
+        if (DISCARD >= 0 ? k < DISCARD : i < 0)
+            continue;
+        if constexpr (PAIRED) {
+            if (WHOLE || i < p.want[0])
+                Epilogue::put(y + k, v[m].y);
+            if (WHOLE || i < p.want[1])
+                Epilogue::put(y + a.output_second + k, v[m].x);
+        } else if (WHOLE || i < p.want[0])
+            Epilogue::put((C *)y + k, C{v[m].y, v[m].x});
+    }
+}
+
+template <class F, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP, class Epilogue>
+__global__ void __launch_bounds__(F::BLOCK, BLOCKS) ols_segments(const OlsArgs a)
+{
+    using C = typename F::C;
+    static_assert(DISCARD < 0 || DISCARD % F::T == 0, "rows are dropped whole");
+    constexpr int T = F::T, TEAM = T < 32 ? 32 : T, PER_WARP = TEAM / T;
+    extern __shared__ __align__(128) unsigned char memory[];
+
+    const int team = F::BLOCK == TEAM ? 0 : __shfl_sync(0xffffffffu, threadIdx.x / TEAM, 0);
+    const int t = threadIdx.x % T, slot = blockIdx.x * (F::BLOCK / TEAM) + team;
+    C *shared = (C *)(memory + (threadIdx.x / T) * F::SHARED_BYTES);
+
+    OlsWalk walk;
+    walk.start(a, slot);
+    F fft;
+    fft.load((const C *)a.bank, t);
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+#endif
+    C v[F::E], kept[F::E];
+    for (OlsStep step; walk.next(a, slot, step);) {
+        const int part = PER_WARP == 1 ? 0 : threadIdx.x % TEAM / T;
+        const OlsPlace p = place_of<F::N, PAIRED>(a, step.segment * PER_WARP + part);
+        transform_segment<F, PAIRED>(v, fft, a, p, shared, t);
+        if (KEEP) {
+#pragma unroll
+            for (int m = 0; m < F::E; ++m)
+                kept[m] = v[m];
+        }
+        const bool whole = min(p.want[0], p.want[1]) == a.hop;
+        const C *bank = (const C *)a.bank + a.spectra + (int64_t)step.begin * F::N;
+        int64_t output = p.output + step.begin * a.plane;
+#pragma unroll 1
+        for (int f = step.begin; f < step.end; ++f, bank += F::N, output += a.plane) {
+            fft.pin();
+            multiply<F>(v, KEEP ? kept : v, bank, t);
+            fft.backward(v, shared, t);
+            if (whole)
+                store_segment<F, DISCARD, PAIRED, true, Epilogue>(v, a, p, output, t);
+            else
+                store_segment<F, DISCARD, PAIRED, false, Epilogue>(v, a, p, output, t);
+            if (!KEEP)
+                break;
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,45 @@
+/* ols_stored.cuh - stored samples to registers: the loaders of the convolution kernels. */
+#ifndef LW_OLS_STORED_CUH
+#define LW_OLS_STORED_CUH
+
+#include "fft.cuh"
+#include "ols_kernels.h"
+
+#include <cstdint>
+
+/* Call `expression` with `Stored` standing for the C type of `scalar`. */
+#define LW_WITH_STORED(scalar, expression)                                              \
+    switch (scalar) {                                                                   \
+    case LW_INT8:    { using Stored = int8_t;   expression; break; }                    \
+    case LW_UINT8:   { using Stored = uint8_t;  expression; break; }                    \
+    case LW_INT16:   { using Stored = int16_t;  expression; break; }                    \
+    case LW_UINT16:  { using Stored = uint16_t; expression; break; }                    \
+    case LW_INT32:   { using Stored = int32_t;  expression; break; }                    \
+    case LW_FLOAT64: { using Stored = double;   expression; break; }                    \
+    default:         { using Stored = float;    expression; break; }                    \
+    }
+
+/* 0 for NaN and infinity, of which it tells */
+template <class Real> LW_DEVICE Real finite_or_zero(Real x, bool &met)
+{
+    if (isfinite(x))
+        return x;
+    met = true;
+    return 0;
+}
+
+/* A sample as two reals: two neighbours of a complex or paired row, or one real sample and 0. */
+template <class Real, class Stored, bool COMPLEX> LW_DEVICE Complex<Real> stored_pair(const Stored *x, int64_t i)
+{
+    if constexpr (!COMPLEX)
+        return {(Real)__ldg(x + i), 0};
+    else if constexpr (sizeof(Stored) == 4) {
+        const float2 s = __ldg((const float2 *)x + i);
+        return {(Real)s.x, (Real)s.y};
+    } else {
+        const double2 s = __ldg((const double2 *)x + i);
+        return {(Real)s.x, (Real)s.y};
+    }
+}
+
+#endif

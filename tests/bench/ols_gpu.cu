@@ -1,0 +1,487 @@
+/* ols_gpu.cu - benchmark of the CUDA convolution kernels on device-resident data.
+ *
+ *     bench_ols_gpu table [csv]            the recorded table: chosen kernel, cuFFT overlap-save, one FFT over the signal
+ *     bench_ols_gpu segments [csv] [text]  every segment length of ours for the cases whose name contains text
+ *     bench_ols_gpu check                  every kernel against the sum by definition in double, on awkward sizes
+ *     bench_ols_gpu one CASE SEGMENT N     N launches of one case, for a profiler
+ *
+ * floor = (bytes of the input + bytes of all outputs) / 4.29 TB/s. Buffers rotate over a working set of more than 4 times
+ * the L2. Every row is checked: relative L2 error at random positions against the sum in double, unwritten outputs, and, where
+ * cuFFT runs, the relative L2 difference of the whole outputs. */
+#include "cufft_ols.cuh"
+#include "gpu_bench.cuh"
+#include "ols_kernels.h"
+
+#include <cmath>
+#include <cstring>
+#include <string>
+
+static const double MEMORY_RATE = 4.29e12, WORKING_SET = 512.0 * (1 << 20);
+
+struct Case {
+    std::string name;
+    bool complex_signal, complex_taps, is_double;
+    int64_t n_channels, count;
+    enum lw_scalar stored;
+    enum lw_layout layout;
+    int n_filters;
+    int64_t n_taps;
+};
+
+static size_t real_bytes(const Case &c) { return c.is_double ? 8 : 4; }
+static bool complex_output(const Case &c) { return c.complex_signal || c.complex_taps; }
+static size_t scalar_bytes(enum lw_scalar s)
+{
+    const size_t bytes[LW_N_SCALARS] = {1, 1, 2, 2, 4, 4, 8};
+    return bytes[s];
+}
+static size_t input_bytes(const Case &c)
+{
+    return (c.n_taps - 1 + c.count) * c.n_channels * scalar_bytes(c.stored) * (c.complex_signal ? 2 : 1);
+}
+static size_t output_bytes(const Case &c)
+{
+    return c.count * c.n_channels * c.n_filters * real_bytes(c) * (complex_output(c) ? 2 : 1);
+}
+static double floor_ms(const Case &c)
+{
+    const double in = (double)c.count * c.n_channels * scalar_bytes(c.stored) * (c.complex_signal ? 2 : 1);
+    return (in + (double)output_bytes(c)) / MEMORY_RATE * 1e3;
+}
+
+/* ---- data ------------------------------------------------------------------------------------------------------------- */
+
+struct Pool {
+    char *x, *y, *reference;
+    size_t x_bytes, y_bytes;
+    double *taps;
+    void *bank;
+    size_t bank_bytes;
+    unsigned *not_finite;
+    double *sums;
+    cudaStream_t stream;
+};
+
+static Pool make_pool(size_t x_bytes, size_t y_bytes)
+{
+    Pool p = {};
+    p.x_bytes = x_bytes;
+    p.y_bytes = y_bytes;
+    p.bank_bytes = 256u << 20;
+    CHECK_CUDA(cudaMalloc(&p.x, x_bytes));
+    CHECK_CUDA(cudaMalloc(&p.y, y_bytes));
+    CHECK_CUDA(cudaMalloc(&p.taps, 64 << 20));
+    CHECK_CUDA(cudaMalloc(&p.bank, p.bank_bytes));
+    CHECK_CUDA(cudaMalloc(&p.not_finite, 4));
+    CHECK_CUDA(cudaMalloc(&p.sums, 4 * sizeof(double)));
+    CHECK_CUDA(cudaStreamCreate(&p.stream));
+    fill_random<<<1024, 256>>>(p.taps, 8 << 20, 7);
+    CHECK_CUDA(cudaDeviceSynchronize());
+    return p;
+}
+
+static void fill_input(const Pool &p, enum lw_scalar stored, size_t bytes)
+{
+    const int64_t n = bytes / scalar_bytes(stored);
+    switch (stored) {
+    case LW_INT8:    fill_random<<<4096, 256>>>((int8_t *)p.x, n, 1); break;
+    case LW_UINT8:   fill_random<<<4096, 256>>>((uint8_t *)p.x, n, 1); break;
+    case LW_INT16:   fill_random<<<4096, 256>>>((int16_t *)p.x, n, 1); break;
+    case LW_UINT16:  fill_random<<<4096, 256>>>((uint16_t *)p.x, n, 1); break;
+    case LW_INT32:   fill_random<<<4096, 256>>>((int32_t *)p.x, n, 1); break;
+    case LW_FLOAT64: fill_random<<<4096, 256>>>((double *)p.x, n, 1); break;
+    default:         fill_random<<<4096, 256>>>((float *)p.x, n, 1); break;
+    }
+    CHECK_CUDA(cudaDeviceSynchronize());
+}
+
+/* ---- check --------------------------------------------------------------------------------------------------------------- */
+
+struct Shape {
+    const void *x;
+    const void *y;
+    const double *taps;
+    int64_t n_channels, count, n_taps;
+    int n_filters;
+    int stored;
+    bool complex_signal, complex_taps, output_complex, is_double, slow;
+};
+
+__device__ double stored_value(const void *x, int stored, int64_t i)
+{
+    switch (stored) {
+    case LW_INT8:    return ((const int8_t *)x)[i];
+    case LW_UINT8:   return ((const uint8_t *)x)[i];
+    case LW_INT16:   return ((const int16_t *)x)[i];
+    case LW_UINT16:  return ((const uint16_t *)x)[i];
+    case LW_INT32:   return ((const int32_t *)x)[i];
+    case LW_FLOAT64: return ((const double *)x)[i];
+    default:         return ((const float *)x)[i];
+    }
+}
+
+/* sums[0] += |y - r|^2, sums[1] += |r|^2 at hashed positions, the first and last 64 outputs among them; r by definition */
+__global__ void check_positions(Shape s, int64_t n_positions, double *sums)
+{
+    const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+    if (i >= n_positions)
+        return;
+    const uint64_t h = (uint64_t)hash24(i, 11) << 24 | hash24(i, 12);
+    int64_t o = h % s.count;
+    if (i % 16 == 0)
+        o = i / 16 % 64 < s.count ? i / 16 % 64 : 0;
+    if (i % 16 == 1)
+        o = i / 16 % 64 < s.count ? s.count - 1 - i / 16 % 64 : 0;
+    const int64_t c = hash24(i, 13) % s.n_channels, row = s.n_taps - 1 + s.count;
+    const int64_t f = hash24(i, 14) % s.n_filters;
+    double re = 0, im = 0;
+    for (int64_t m = 0; m < s.n_taps; ++m) {
+        const int64_t at = o + s.n_taps - 1 - m, k = s.slow ? at * s.n_channels + c : c * row + at, q = f * s.n_taps + m;
+        const double xr = stored_value(s.x, s.stored, s.complex_signal ? 2 * k : k);
+        const double xi = s.complex_signal ? stored_value(s.x, s.stored, 2 * k + 1) : 0;
+        const double hr = s.taps[s.complex_taps ? 2 * q : q], hi = s.complex_taps ? s.taps[2 * q + 1] : 0;
+        re += hr * xr - hi * xi;
+        im += hr * xi + hi * xr;
+    }
+    const int64_t at = f * s.n_channels * s.count + (s.slow ? o * s.n_channels + c : c * s.count + o);
+    const int64_t width = s.output_complex ? 2 : 1;
+    const double yr = s.is_double ? ((const double *)s.y)[at * width] : ((const float *)s.y)[at * width];
+    const double yi = !s.output_complex ? 0 : s.is_double ? ((const double *)s.y)[at * 2 + 1] : ((const float *)s.y)[at * 2 + 1];
+    atomicAdd(sums, (yr - re) * (yr - re) + (yi - im) * (yi - im));
+    atomicAdd(sums + 1, re * re + im * im);
+}
+
+/* sums[2] += outputs that are NaN (never written); with b also sums[0] += |a - b|^2, sums[1] += |b|^2 */
+template <class Real> __global__ void compare_arrays(const Real *a, const Real *b, int64_t n, double *sums)
+{
+    double difference = 0, norm = 0, unwritten = 0;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x) {
+        unwritten += !(fabs((double)a[i]) < 1e300);
+        if (b) {
+            difference += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
+            norm += (double)b[i] * b[i];
+        }
+    }
+    for (int lane = 16; lane; lane /= 2) {
+        difference += __shfl_xor_sync(~0u, difference, lane);
+        norm += __shfl_xor_sync(~0u, norm, lane);
+        unwritten += __shfl_xor_sync(~0u, unwritten, lane);
+    }
+    if (threadIdx.x % 32 == 0) {
+        atomicAdd(sums, difference);
+        atomicAdd(sums + 1, norm);
+        atomicAdd(sums + 2, unwritten);
+    }
+}
+
+static double relative(const Pool &p, double *unwritten)
+{
+    double s[3];
+    CHECK_CUDA(cudaMemcpy(s, p.sums, sizeof s, cudaMemcpyDeviceToHost));
+    if (unwritten)
+        *unwritten = s[2];
+    return sqrt(s[0] / s[1]);
+}
+
+static double check_case(const Case &c, const Pool &p, const void *y)
+{
+    const Shape s = {p.x, y, p.taps, c.n_channels, c.count, c.n_taps, c.n_filters, c.stored, c.complex_signal, c.complex_taps,
+                     complex_output(c), c.is_double, c.layout == LW_TIME_SLOW};
+    CHECK_CUDA(cudaMemset(p.sums, 0, 4 * sizeof(double)));
+    check_positions<<<64, 64>>>(s, 4096, p.sums);
+    return relative(p, nullptr);
+}
+
+static double compare(const Case &c, const Pool &p, const void *a, const void *b, double *unwritten)
+{
+    const int64_t n = output_bytes(c) / real_bytes(c);
+    CHECK_CUDA(cudaMemset(p.sums, 0, 4 * sizeof(double)));
+    if (c.is_double)
+        compare_arrays<<<4096, 256>>>((const double *)a, (const double *)b, n, p.sums);
+    else
+        compare_arrays<<<4096, 256>>>((const float *)a, (const float *)b, n, p.sums);
+    return relative(p, unwritten);
+}
+
+/* ---- ours ------------------------------------------------------------------------------------------------------------------ */
+
+static struct lw_cuda_arch this_arch()
+{
+    struct lw_cuda_arch a;
+    CHECK_CUDA(cudaDeviceGetAttribute(&a.major, cudaDevAttrComputeCapabilityMajor, 0));
+    CHECK_CUDA(cudaDeviceGetAttribute(&a.minor, cudaDevAttrComputeCapabilityMinor, 0));
+    CHECK_CUDA(cudaDeviceGetAttribute(&a.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    return a;
+}
+
+static bool choose(const Case &c, int segment, struct lw_cuda_ols_plan *plan)
+{
+    const struct lw_cuda_arch arch = this_arch();
+    struct lw_cuda_ols_spec s = {};
+    s.precision = c.is_double ? LW_DOUBLE : LW_SINGLE;
+    s.layout = c.layout;
+    s.input = c.stored;
+    s.input_complex = c.complex_signal;
+    s.taps_complex = c.complex_taps;
+    s.n_channels = c.n_channels;
+    s.n_filters = c.n_filters;
+    s.n_taps = c.n_taps;
+    s.segment = segment;
+    return lw_cuda_ols_choose(&s, &arch, plan, nullptr) == LW_OK && plan->path != LW_CUDA_TOO_LONG;
+}
+
+static void launch(const Case &c, const struct lw_cuda_ols_plan &plan, const Pool &p, size_t x_at, size_t y_at)
+{
+    const struct lw_cuda_ols_block b = {p.x + x_at, p.y + y_at, p.bank, p.not_finite, c.count, c.n_channels};
+    CHECK_CUDA(lw_cuda_ols_launch(&plan, &b, p.stream));
+}
+
+struct Result {
+    Timing ms;
+    double error, unwritten;
+};
+
+/* Byte offset of the i-th of the buffers that the pool holds, enough of them for the working set. */
+static size_t rotate(int i, size_t bytes, size_t pool)
+{
+    const size_t step = (bytes + 255) / 256 * 256;
+    const size_t wanted = std::max<size_t>(2, (size_t)(WORKING_SET / step) + 1), have = std::max<size_t>(1, pool / step);
+    return i % std::min(wanted, have) * step;
+}
+
+static Result measure(const Case &c, const struct lw_cuda_ols_plan &plan, const Pool &p, double budget_ms)
+{
+    Result r;
+    CHECK_CUDA(plan.bank_bytes > p.bank_bytes ? cudaErrorMemoryAllocation : cudaSuccess);
+    CHECK_CUDA(lw_cuda_ols_prepare(&plan, p.taps, p.bank, p.stream));
+    CHECK_CUDA(cudaMemsetAsync(p.y, 0xff, output_bytes(c), p.stream));
+    launch(c, plan, p, 0, 0);
+    CHECK_CUDA(cudaStreamSynchronize(p.stream));
+    compare(c, p, p.y, nullptr, &r.unwritten);
+    r.error = check_case(c, p, p.y);
+    r.ms = {0, 0};
+    if (budget_ms > 0) {
+        const auto run = [&](int i) { launch(c, plan, p, rotate(i, input_bytes(c), p.x_bytes), rotate(i, output_bytes(c), p.y_bytes)); };
+        r.ms = time_run(run, p.stream, budget_ms);
+    }
+    return r;
+}
+
+/* ---- cuFFT ------------------------------------------------------------------------------------------------------------------ */
+
+struct Baseline {
+    int segment;
+    Timing ms;
+    double difference;      /* of our whole output (in p.y) from cuFFT's */
+};
+
+/* The best of the segment lengths from the next power of two above 2 M on. */
+static Baseline measure_cufft(const Case &c, const struct lw_cuda_ols_plan &plan, const Pool &p, double budget_ms)
+{
+    const CufftCase f = {!c.complex_signal, c.is_double, c.count, c.n_taps, c.n_filters};
+    const size_t hop_bytes = input_bytes(c) + (1 << 20);    /* what a last segment reads beyond the signal is random, and cropped */
+    Baseline best = {0, {1e30, 1e30}, 0};
+    int n = 1024;
+    while (n < 2 * c.n_taps)
+        n *= 2;
+    for (int tries = 0; tries < 3 && n <= 65536; ++tries, n *= 2) {
+        CufftOls o = cufft_ols_create(f, n, p.taps, (size_t)12 << 30);
+        const auto run = [&](int i) {
+            cufft_ols_run(o, p.x + rotate(i, hop_bytes, p.x_bytes - (1 << 20)), p.y + rotate(i, output_bytes(c), p.y_bytes), p.stream);
+        };
+        const Timing t = time_run(run, p.stream, budget_ms);
+        if (t.single < best.ms.single) {
+            best.segment = n;
+            best.ms = t;
+        }
+        if (tries == 0 && 2 * output_bytes(c) <= p.y_bytes) {
+            char *const theirs = p.y + (output_bytes(c) + 255) / 256 * 256;
+            CHECK_CUDA(lw_cuda_ols_prepare(&plan, p.taps, p.bank, p.stream));
+            launch(c, plan, p, 0, 0);
+            cufft_ols_run(o, p.x, theirs, p.stream);
+            CHECK_CUDA(cudaStreamSynchronize(p.stream));
+            best.difference = compare(c, p, p.y, theirs, nullptr);
+        }
+        cufft_ols_destroy(o);
+    }
+    return best;
+}
+
+/* One forward transform over the whole signal, for the record: most of a long convolution through one FFT is three of these. */
+static double measure_whole(const Case &c, const Pool &p, double budget_ms)
+{
+    cufftHandle plan;
+    if (cufftPlan1d(&plan, (int)c.count, cufft_kind({!c.complex_signal, c.is_double, 0, 0, 0}, true), 1) != CUFFT_SUCCESS)
+        return 0;
+    CHECK_CUDA(cufftSetStream(plan, p.stream));
+    CufftOls o = {};
+    o.c = {!c.complex_signal, c.is_double, c.count, 1, 1};
+    o.forward = plan;
+    const auto run = [&](int i) {
+        cufft_execute(o, true, p.x + rotate(i, input_bytes(c), p.x_bytes), p.y + rotate(i, output_bytes(c), p.y_bytes));
+    };
+    const Timing t = time_run(run, p.stream, budget_ms);
+    cufftDestroy(plan);
+    return t.single;
+}
+
+/* ---- cases ------------------------------------------------------------------------------------------------------------------- */
+
+static Case one_channel(bool complex_signal, int lg, int64_t n_taps, int n_filters, bool is_double = false)
+{
+    char name[80];
+    snprintf(name, sizeof name, "%s%s 2^%d M=%lld F=%d", is_double ? "double " : "", complex_signal ? "c2c" : "r2r", lg,
+             (long long)n_taps, n_filters);
+    return {name, complex_signal, complex_signal, is_double, 1, (int64_t)1 << lg, is_double ? LW_FLOAT64 : LW_FLOAT32,
+            LW_TIME_FAST, n_filters, n_taps};
+}
+
+static std::vector<Case> all_cases()
+{
+    std::vector<Case> cases;
+    for (const bool complex_signal : {true, false}) {
+        for (const int64_t m : {65, 257, 513, 1025, 2049, 4097})
+            for (const int f : {8, 32})
+                cases.push_back(one_channel(complex_signal, 26, m, f));
+        for (const int64_t m : {65, 257, 513, 1025, 2049, 4097})
+            cases.push_back(one_channel(complex_signal, 21, m, 8));
+        cases.push_back(one_channel(complex_signal, 26, 257, 1));
+        cases.push_back(one_channel(complex_signal, 26, 1025, 1));
+        cases.push_back(one_channel(complex_signal, 21, 193, 1));
+        cases.push_back(one_channel(complex_signal, 21, 193, 64));
+        cases.push_back(one_channel(complex_signal, 18, 257, 8));
+        for (const int64_t m : {4, 8, 16, 32})
+            cases.push_back(one_channel(complex_signal, 26, m, 8));
+        for (const int64_t m : {65, 257, 513})
+            cases.push_back(one_channel(complex_signal, 24, m, 8, true));
+    }
+    cases.push_back({"uint8 [2^20 x 832] time slow M=257 F=1", false, false, false, 832, 1 << 20, LW_UINT8, LW_TIME_SLOW, 1, 257});
+    cases.push_back({"int16 [3840 x 2^16] time fast M=257 F=1", false, false, false, 3840, 1 << 16, LW_INT16, LW_TIME_FAST, 1, 257});
+    return cases;
+}
+
+static const char *path_text(const struct lw_cuda_ols_plan &plan, char text[40])
+{
+    if (plan.path == LW_CUDA_DIRECT)
+        snprintf(text, 40, "direct");
+    else
+        snprintf(text, 40, "%d/%d", plan.segment, plan.discard);
+    return text;
+}
+
+static void print_row(FILE *csv, const Case &c, const struct lw_cuda_ols_plan &plan, const Result &r, const Baseline *b, double whole)
+{
+    char path[40];
+    path_text(plan, path);
+    const double floor = floor_ms(c), outputs = (double)c.count * c.n_channels * c.n_filters;
+    const double sustained_rate = outputs / r.ms.single * 1e-6;
+    printf("%-42s %-10s %8.4f ms %7.1f Gs/s %5.1f%% sust %5.1f%% err %.1e%s", c.name.c_str(), path, r.ms.single, sustained_rate,
+           100 * floor / r.ms.single, 100 * floor / r.ms.sustained, r.error, r.unwritten ? " UNWRITTEN" : "");
+    if (b)
+        printf(" | cuFFT %d %8.4f ms %4.1f%% x%.2f diff %.1e | one FFT %.4f ms", b->segment, b->ms.single, 100 * floor / b->ms.single,
+               b->ms.single / r.ms.single, b->difference, whole);
+    printf("\n");
+    fflush(stdout);
+    fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,%.1f,%.1f,%.1f,%.2e,%d,%.5f,%.2f,%.2e,%.5f\n", c.name.c_str(), path, floor, r.ms.single,
+            r.ms.sustained, sustained_rate, 100 * floor / r.ms.single, 100 * floor / r.ms.sustained, r.error, b ? b->segment : 0,
+            b ? b->ms.single : 0, b ? b->ms.single / r.ms.single : 0, b ? b->difference : 0, whole);
+    fflush(csv);
+}
+
+/* Returns the number of rows that are wrong. */
+static int run_table(FILE *csv, bool each_segment, const char *text)
+{
+    const Pool p = make_pool((size_t)3 << 30, (size_t)40 << 30);
+    int wrong = 0, stored = -1;
+    for (const Case &c : all_cases()) {
+        if (text && c.name.find(text) == std::string::npos)
+            continue;
+        if (stored != c.stored)
+            fill_input(p, c.stored, p.x_bytes);
+        stored = c.stored;
+        struct lw_cuda_ols_plan plan;
+        for (int n = each_segment ? 256 : 0; n <= 8192; n = n ? 2 * n : 16384) {
+            if (!choose(c, n, &plan))
+                continue;
+            const Result r = measure(c, plan, p, each_segment ? 20 : 60);
+            wrong += r.unwritten > 0 || !(r.error < (c.is_double ? 1e-14 : 2e-6));
+            const bool baseline = !each_segment && c.n_channels == 1;
+            const Baseline b = baseline ? measure_cufft(c, plan, p, 40) : Baseline{};
+            print_row(csv, c, plan, r, baseline ? &b : nullptr, baseline ? measure_whole(c, p, 10) : 0);
+            wrong += baseline && !(b.difference < (c.is_double ? 1e-14 : 4e-6));
+        }
+    }
+    return wrong;
+}
+
+/* Awkward counts, odd channels, every stored type, both layouts, every segment length. */
+static int run_check()
+{
+    const Pool p = make_pool((size_t)256 << 20, (size_t)512 << 20);
+    int wrong = 0, n_runs = 0;
+    for (int stored = 0; stored < LW_N_SCALARS; ++stored) {
+        fill_input(p, (enum lw_scalar)stored, p.x_bytes);
+        for (const bool is_double : {false, true})
+            for (const int signal : {0, 1, 2})          /* real, complex, real with complex taps */
+                for (const enum lw_layout layout : {LW_TIME_FAST, LW_TIME_SLOW})
+                    for (const int64_t m : {1, 2, 7, 16, 33, 65, 100, 257, 300, 1000, 2049, 4000})
+                        for (int n = 0; n <= 8192; n = n ? 2 * n : 256) {
+                            const int64_t channels = layout == LW_TIME_SLOW ? 37 : m % 2 ? 1 : 3;
+                            Case c = {"check", signal == 1, signal > 0, is_double, channels, 20011 + m % 4, (enum lw_scalar)stored,
+                                      layout, n == 1024 || m == 33 ? 1 : 3, m};
+                            if (signal == 1 && stored < LW_FLOAT32)
+                                continue;
+                            struct lw_cuda_ols_plan plan;
+                            if (!choose(c, n, &plan))
+                                continue;
+                            const Result r = measure(c, plan, p, 0);
+                            char path[40];
+                            ++n_runs;
+                            if (r.unwritten > 0 || !(r.error < (is_double ? 1e-14 : 2e-6))) {
+                                printf("WRONG stored %d double %d signal %d layout %d M %lld F %d %s: error %.2e unwritten %.0f\n", stored,
+                                       is_double, signal, layout, (long long)m, c.n_filters, path_text(plan, path), r.error, r.unwritten);
+                                ++wrong;
+                            }
+                        }
+    }
+    printf("%d of %d runs wrong\n", wrong, n_runs);
+    return wrong;
+}
+
+static int run_one(const char *name, int segment, int n)
+{
+    const Pool p = make_pool((size_t)3 << 30, (size_t)40 << 30);
+    for (const Case &c : all_cases()) {
+        struct lw_cuda_ols_plan plan;
+        if (c.name != name || !choose(c, segment, &plan))
+            continue;
+        fill_input(p, c.stored, input_bytes(c));
+        CHECK_CUDA(lw_cuda_ols_prepare(&plan, p.taps, p.bank, p.stream));
+        for (int i = 0; i < n; ++i)
+            launch(c, plan, p, 0, 0);
+        CHECK_CUDA(cudaStreamSynchronize(p.stream));
+        return 0;
+    }
+    fprintf(stderr, "no case \"%s\" with segment %d\n", name, segment);
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    const std::string mode = argc > 1 ? argv[1] : "table";
+    if (mode == "check")
+        return run_check() != 0;
+    if (mode == "one" && argc == 5)
+        return run_one(argv[2], atoi(argv[3]), atoi(argv[4]));
+    FILE *csv = fopen(argc > 2 ? argv[2] : "/dev/null", "w");
+    if (!csv || (mode != "table" && mode != "segments")) {
+        fprintf(stderr, "usage: %s table|segments [csv] [text] | check | one CASE SEGMENT N\n", argv[0]);
+        return 2;
+    }
+    fprintf(csv, "case,kernel,floor_ms,single_ms,sustained_ms,gsamples_per_s,single_percent,sustained_percent,error,"
+                 "cufft_segment,cufft_ms,ratio,cufft_difference,one_fft_ms\n");
+    const int wrong = run_table(csv, mode == "segments", argc > 3 ? argv[3] : nullptr);
+    fclose(csv);
+    printf("%d rows wrong\n", wrong);
+    return wrong != 0;
+}
