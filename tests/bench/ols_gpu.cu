@@ -10,7 +10,7 @@
  * cuFFT runs, the relative L2 difference of the whole outputs. */
 #include "cufft_ols.cuh"
 #include "gpu_bench.cuh"
-#include "ols_kernels.h"
+#include "../../gpu/ols_kernels.h"
 
 #include <cmath>
 #include <cstring>
