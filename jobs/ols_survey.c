@@ -252,7 +252,7 @@ const char *lw_synth_hidden_text(const struct lw_synth *synth, int filter, char 
         snprintf(text, size, "nothing for filter %d: the survey is shorter than its chirp", filter);
     else
         snprintf(text, size, "channel %" PRId64 ": chirp in samples %" PRId64 "..%" PRId64 ", signal-to-noise %g, for filter %d; "
-                 "with --mode same the result peaks at sample %" PRId64 " with about %g", channel, start,
+                 "with --mode same the result peaks near sample %" PRId64 " with about %g", channel, start,
                  start + synth->n_taps - 1, LW_SYNTH_SIGNAL_TO_NOISE, filter, start + synth->n_taps / 2,
                  LW_SYNTH_SIGNAL_TO_NOISE * lw_synth_sigma(synth->scalar));
     return text;
