@@ -22,6 +22,7 @@ struct lw_attribute {
     const char *text;           /* borrowed during lw_writer_create */
     int64_t integer;
     double real;
+    bool is_late;               /* lw_writer_finish overwrites it: a text gets a fixed length, the placeholder's */
 };
 
 struct lw_writer_dataset {

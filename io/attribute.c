@@ -1,0 +1,253 @@
+#include "attribute.h"
+
+#include "../src/memory.h"
+#include "hdf5_error.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An attribute lies in its object's header, which holds 64 KiB at most. */
+enum { TEXT_LONGEST = 60000 };
+
+/* ---- reading ------------------------------------------------------------------------------------------------------- */
+
+struct found {
+    hid_t attribute, type;
+    hssize_t n_elements;
+};
+
+static void close_found(const struct found *found)
+{
+    if (found->type >= 0)
+        H5Tclose(found->type);
+    if (found->attribute >= 0)
+        H5Aclose(found->attribute);
+}
+
+static struct found find(hid_t object, const char *name)
+{
+    struct found found = {-1, -1, 0};
+    if (H5Aexists(object, name) <= 0 || (found.attribute = H5Aopen(object, name, H5P_DEFAULT)) < 0)
+        return found;
+    found.type = H5Aget_type(found.attribute);
+    const hid_t space = H5Aget_space(found.attribute);
+    found.n_elements = H5Sget_simple_extent_npoints(space);
+    H5Sclose(space);
+    return found;
+}
+
+static bool read_number(const struct found *found, double *value)
+{
+    const H5T_class_t class = H5Tget_class(found->type);
+    return (class == H5T_INTEGER || class == H5T_FLOAT) && found->n_elements == 1 &&
+           H5Aread(found->attribute, H5T_NATIVE_DOUBLE, value) >= 0;
+}
+
+static bool read_variable_text(const struct found *found, char *text, size_t size)
+{
+    char *stored = NULL;
+    if (H5Aread(found->attribute, found->type, &stored) < 0 || !stored)
+        return false;
+    snprintf(text, size, "%s", stored);
+    H5free_memory(stored);
+    return true;
+}
+
+/* Fixed texts may be padded with spaces and need not end with a zero. */
+static bool read_fixed_text(const struct found *found, char *text, size_t size)
+{
+    const size_t stored_size = H5Tget_size(found->type);
+    char *const stored = lw_alloc(stored_size + 1, "an attribute", NULL);
+    const bool done = stored && H5Aread(found->attribute, found->type, stored) >= 0;
+    if (done) {
+        size_t length = strlen(stored);
+        while (length > 0 && stored[length - 1] == ' ')
+            stored[--length] = '\0';
+        snprintf(text, size, "%s", stored);
+    }
+    lw_free(stored);
+    return done;
+}
+
+static bool read_text(const struct found *found, char *text, size_t size)
+{
+    if (H5Tget_class(found->type) != H5T_STRING || found->n_elements != 1)
+        return false;
+    return H5Tis_variable_str(found->type) > 0 ? read_variable_text(found, text, size)
+                                               : read_fixed_text(found, text, size);
+}
+
+static bool parse_number(const char *text, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && end[strspn(end, " \t\r\n")] == '\0';
+}
+
+bool lw_attribute_read_real(hid_t object, const char *name, double *value)
+{
+    const struct found found = find(object, name);
+    char text[64];
+    const bool done = found.type >= 0 &&
+                      (read_number(&found, value) ||
+                       (read_text(&found, text, sizeof text) && parse_number(text, value)));
+    close_found(&found);
+    return done && isfinite(*value);
+}
+
+bool lw_attribute_read_text(hid_t object, const char *name, char *text, size_t size)
+{
+    const struct found found = find(object, name);
+    const bool done = found.type >= 0 && read_text(&found, text, size);
+    close_found(&found);
+    return done;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------- */
+
+/* A UTF-8 text type of `size` bytes, or H5T_VARIABLE. */
+static hid_t text_type(size_t size)
+{
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, size);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    if (size != H5T_VARIABLE)
+        H5Tset_strpad(type, H5T_STR_NULLPAD);
+    return type;
+}
+
+/* An empty fixed text still needs a byte: HDF5 knows no type of size 0. */
+static hid_t stored_type(const struct lw_attribute *attribute)
+{
+    switch (attribute->kind) {
+    case LW_ATTRIBUTE_TEXT:
+        return text_type(!attribute->is_late ? H5T_VARIABLE : attribute->text[0] ? strlen(attribute->text) : 1);
+    case LW_ATTRIBUTE_INT: return H5Tcopy(H5T_STD_I64LE);
+    case LW_ATTRIBUTE_REAL: return H5Tcopy(H5T_IEEE_F64LE);
+    }
+    return -1;
+}
+
+static herr_t put_text(hid_t stored, const char *text)
+{
+    const hid_t type = H5Aget_type(stored);
+    herr_t rc = -1;
+    if (H5Tis_variable_str(type) > 0) {
+        rc = H5Awrite(stored, type, &text);
+    } else {
+        char padded[TEXT_LONGEST + 1] = "";
+        const size_t size = H5Tget_size(type);
+        if (strlen(text) <= size && size < sizeof padded) {
+            memcpy(padded, text, strlen(text));
+            rc = H5Awrite(stored, type, padded);
+        }
+    }
+    H5Tclose(type);
+    return rc;
+}
+
+static herr_t put_value(hid_t stored, const struct lw_attribute *attribute)
+{
+    switch (attribute->kind) {
+    case LW_ATTRIBUTE_TEXT: return put_text(stored, attribute->text);
+    case LW_ATTRIBUTE_INT: return H5Awrite(stored, H5T_NATIVE_INT64, &attribute->integer);
+    case LW_ATTRIBUTE_REAL: return H5Awrite(stored, H5T_NATIVE_DOUBLE, &attribute->real);
+    }
+    return -1;
+}
+
+int lw_attribute_write(hid_t object, const struct lw_attribute *attribute, struct lw_error *err)
+{
+    if (attribute->kind == LW_ATTRIBUTE_TEXT && strlen(attribute->text) > TEXT_LONGEST)
+        return lw_fail(err, LW_ECONFIG, "the text for attribute '%s' has %zu bytes, at most %d fit in a result file",
+                       attribute->name, strlen(attribute->text), TEXT_LONGEST);
+
+    const hid_t type = stored_type(attribute);
+    const hid_t space = H5Screate(H5S_SCALAR);
+    const hid_t stored = H5Acreate2(object, attribute->name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    int rc = LW_OK;
+    if (stored < 0 || put_value(stored, attribute) < 0)
+        rc = lw_hdf5_fail(err, LW_EIO, "cannot write attribute '%s'", attribute->name);
+    if (stored >= 0)
+        H5Aclose(stored);
+    H5Sclose(space);
+    H5Tclose(type);
+    return rc;
+}
+
+int lw_attribute_overwrite(hid_t object, const struct lw_attribute *attribute, struct lw_error *err)
+{
+    const hid_t stored = H5Aopen(object, attribute->name, H5P_DEFAULT);
+    int rc = LW_OK;
+    if (stored < 0 || put_value(stored, attribute) < 0)
+        rc = lw_hdf5_fail(err, LW_EIO, "cannot overwrite attribute '%s'", attribute->name);
+    if (stored >= 0)
+        H5Aclose(stored);
+    return rc;
+}
+
+/* ---- the same on every rank ---------------------------------------------------------------------------------------- */
+
+static size_t text_bytes(const char *text)
+{
+    return text ? strlen(text) + 1 : 0;
+}
+
+/* Copy a text into the pool; the pointer becomes an offset that holds on any rank. NULL stays NULL: offset 0. */
+static const char *pack_text(char *pool, size_t *used, const char *text)
+{
+    if (!text)
+        return NULL;
+    const size_t offset = *used;
+    memcpy(pool + offset, text, text_bytes(text));
+    *used += text_bytes(text);
+    return (const char *)(uintptr_t)offset;
+}
+
+static const char *unpack_text(const char *pool, const char *offset)
+{
+    return offset ? pool + (uintptr_t)offset : NULL;
+}
+
+/* The block: the attributes, then their names and texts; offsets count from the start of the block. */
+static void pack(char *block, const struct lw_attribute *mine, int count)
+{
+    struct lw_attribute *const packed = (struct lw_attribute *)(void *)block;
+    size_t used = (size_t)count * sizeof *packed;
+    for (int a = 0; a < count; a++) {
+        packed[a] = mine[a];
+        packed[a].name = pack_text(block, &used, mine[a].name);
+        packed[a].text = pack_text(block, &used, mine[a].text);
+    }
+}
+
+int lw_attributes_share(struct lw_comm *comm, const struct lw_attribute *mine, int *count, struct lw_attribute **out,
+                        struct lw_error *err)
+{
+    int64_t sizes[2] = {*count, 0};
+    for (int a = 0; a < *count; a++)
+        sizes[1] += (int64_t)(sizeof *mine + text_bytes(mine[a].name) + text_bytes(mine[a].text));
+    lw_comm_broadcast(comm, sizes, sizeof sizes);
+
+    char *const block = lw_alloc((size_t)sizes[1], "attributes", err);
+    const int rc = lw_comm_agree(comm, block ? LW_OK : LW_ESYSTEM, err);
+    if (rc) {
+        lw_free(block);
+        return rc;
+    }
+    if (lw_comm_rank(comm) == 0)
+        pack(block, mine, *count);
+    lw_comm_broadcast(comm, block, sizes[1]);
+
+    struct lw_attribute *const shared = (struct lw_attribute *)(void *)block;
+    *count = (int)sizes[0];
+    for (int a = 0; a < *count; a++) {
+        shared[a].name = unpack_text(block, shared[a].name);
+        shared[a].text = unpack_text(block, shared[a].text);
+    }
+    *out = shared;
+    return LW_OK;
+}

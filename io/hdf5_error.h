@@ -1,0 +1,20 @@
+/* hdf5_error.h - what HDF5 says about its own failures, as part of our one-line messages. */
+#ifndef LW_HDF5_ERROR_H
+#define LW_HDF5_ERROR_H
+
+#include "../src/error.h"
+
+#include <stddef.h>
+
+/** Keep HDF5 from printing its error stack on the terminal. */
+void lw_hdf5_quiet(void);
+
+/** lw_fail with HDF5's own reason appended: "MESSAGE: unable to open file". Call it before the next HDF5 call. A filter
+ * that could not decode its data makes any LW_EIO an LW_EDATA. */
+int lw_hdf5_fail(struct lw_error *err, enum lw_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/** The reason alone: the innermost entry of HDF5's error stack; "" if there is none. Returns `text`. */
+const char *lw_hdf5_reason(char *text, size_t size);
+
+#endif

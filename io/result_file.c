@@ -1,0 +1,165 @@
+#include "result_file.h"
+
+#include "../src/log.h"
+#include "../src/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+int lw_result_file_name(struct lw_result_file *result, const char *file, bool overwrite, struct lw_error *err)
+{
+    *result = (struct lw_result_file){.overwrite = overwrite, .fd = -1};
+    const int length = snprintf(result->part, sizeof result->part, "%s" LW_PART_SUFFIX, file);
+    if (length < 0 || (size_t)length >= sizeof result->part)
+        return lw_fail(err, LW_EIO, "the name of the result, '%.100s...', is longer than %zu characters", file,
+                       sizeof result->part - sizeof LW_PART_SUFFIX);
+    snprintf(result->name, sizeof result->name, "%s", file);
+    return LW_OK;
+}
+
+/* ---- claim --------------------------------------------------------------------------------------------------------- */
+
+static int check_name(const struct lw_result_file *result, struct lw_error *err)
+{
+    struct stat status;
+    if (stat(result->name, &status) != 0)
+        return errno == ENOENT ? LW_OK : lw_fail(err, LW_EIO, "cannot write '%s': %s", result->name, strerror(errno));
+    if (!S_ISREG(status.st_mode))
+        return lw_fail(err, LW_EIO, "cannot write '%s': it is a %s", result->name,
+                       S_ISDIR(status.st_mode) ? "folder; give a file in it" : "device or pipe");
+    if (!result->overwrite)
+        return lw_fail(err, LW_EIO, "'%s' exists: give --overwrite to replace it, or another name", result->name);
+    return LW_OK;
+}
+
+static int lock_part(struct lw_result_file *result, struct lw_error *err)
+{
+    result->fd = open(result->part, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (result->fd < 0)
+        return lw_fail(err, LW_EIO, "cannot write '%s': %s", result->part, strerror(errno));
+    if (flock(result->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        close(result->fd);
+        result->fd = -1;
+        return lw_fail(err, LW_EIO, "another run is writing '%s' (it holds '%s')", result->name, result->part);
+    }
+    return LW_OK;
+}
+
+static int64_t free_bytes(int fd)
+{
+    struct statvfs disk;
+    return fstatvfs(fd, &disk) == 0 ? (int64_t)(disk.f_bavail * disk.f_frsize) : INT64_MAX;
+}
+
+static int fail_room(const struct lw_result_file *result, int64_t bytes, const char *why, struct lw_error *err)
+{
+    char needed[24], there[24];
+    return lw_fail(err, LW_EIO, "no room for '%s': it needs %s (%" PRId64 " bytes), free are %s: %s; free some, or write to "
+                   "another disk", result->name, lw_bytes_text(bytes, needed), bytes,
+                   lw_bytes_text(free_bytes(result->fd), there), why);
+}
+
+static int check_room(const struct lw_result_file *result, int64_t bytes, struct lw_error *err)
+{
+    char needed[24], limit_text[24];
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (rlim_t)bytes > limit.rlim_cur)
+        return lw_fail(err, LW_EIO, "no room for '%s': it needs %s (%" PRId64 " bytes), but files may have %s at most; raise "
+                       "the limit with ulimit -f", result->name, lw_bytes_text(bytes, needed), bytes,
+                       lw_bytes_text((int64_t)limit.rlim_cur, limit_text));
+    if (free_bytes(result->fd) < bytes)
+        return fail_room(result, bytes, strerror(ENOSPC), err);
+    return LW_OK;
+}
+
+int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw_error *err)
+{
+    int rc;
+    if ((rc = check_name(result, err)) || (rc = lock_part(result, err)))
+        return rc;
+    if (ftruncate(result->fd, 0) != 0)
+        rc = lw_fail(err, LW_EIO, "cannot write '%s': %s", result->part, strerror(errno));
+    else
+        rc = check_room(result, bytes, err);
+    if (rc)
+        lw_result_file_discard(result);
+    return rc;
+}
+
+/* ---- reserve ------------------------------------------------------------------------------------------------------- */
+
+int lw_result_file_reserve(const struct lw_result_file *result, int64_t bytes, struct lw_error *err)
+{
+    while (bytes > 0 && fallocate(result->fd, 0, 0, bytes) != 0) {
+        char needed[24], there[24];
+        switch (errno) {
+        case EINTR:
+            continue;
+        case EOPNOTSUPP:        /* posix_fallocate would write every block instead */
+        case ENOSYS:
+            if (free_bytes(result->fd) < bytes)
+                lw_log_warn("'%s' needs %s, free are %s, and this file system cannot reserve space", result->name,
+                            lw_bytes_text(bytes, needed), lw_bytes_text(free_bytes(result->fd), there));
+            return LW_OK;
+        default:
+            return fail_room(result, bytes, strerror(errno), err);
+        }
+    }
+    return LW_OK;
+}
+
+/* ---- publish ------------------------------------------------------------------------------------------------------- */
+
+static int sync_folder(const char *name, struct lw_error *err)
+{
+    char copy[LW_MAX_PATH];
+    snprintf(copy, sizeof copy, "%s", name);
+    const int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* EINVAL: a file system whose folders need no sync */
+    const bool synced = folder >= 0 && (fsync(folder) == 0 || errno == EINVAL);
+    const int cause = errno;
+    if (folder >= 0)
+        close(folder);
+    return synced ? LW_OK : lw_fail(err, LW_EIO, "cannot sync the folder of '%s': %s", name, strerror(cause));
+}
+
+/* Without --overwrite, a file that came into being since the claim is kept, where the file system can tell. */
+static int rename_part(const struct lw_result_file *result)
+{
+    if (!result->overwrite) {
+        if (renameat2(AT_FDCWD, result->part, AT_FDCWD, result->name, RENAME_NOREPLACE) == 0)
+            return 0;
+        if (errno != EINVAL && errno != ENOSYS)
+            return -1;
+    }
+    return rename(result->part, result->name);
+}
+
+int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err)
+{
+    if (fsync(result->fd) != 0)
+        return lw_fail(err, LW_EIO, "cannot write '%s' to disk: %s", result->part, strerror(errno));
+    if (rename_part(result) != 0)
+        return lw_fail(err, LW_EIO, "cannot rename '%s' to '%s': %s", result->part, result->name, strerror(errno));
+    close(result->fd);
+    result->fd = -1;
+    return sync_folder(result->name, err);
+}
+
+void lw_result_file_discard(struct lw_result_file *result)
+{
+    if (result->fd < 0)
+        return;
+    unlink(result->part);
+    close(result->fd);
+    result->fd = -1;
+}

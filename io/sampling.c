@@ -1,0 +1,154 @@
+#include "sampling.h"
+
+#include "attribute.h"
+#include "scale.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Attributes that give the sampling, in hertz or, as periods, in seconds. */
+static const struct {
+    const char *name;
+    bool is_period;
+} rates[] = {
+    {"sample_rate_hz", false}, {"sample_rate", false}, {"sampling_rate", false}, {"sampling_frequency", false},
+    {"SampleRate", false}, {"SamplingRate", false}, {"SamplingFrequency", false}, {"SamplingFrequency[Hz]", false},
+    {"OutputDataRate", false}, {"fs", false}, {"Fs", false},
+    {"dt", true}, {"delta_t", true}, {"sampling_interval", true}, {"tsamp", true},
+};
+
+static bool read_positive(hid_t object, const char *name, double *value)
+{
+    return lw_attribute_read_real(object, name, value) && *value > 0;
+}
+
+static bool find_rate_attribute(hid_t object, struct lw_axis_metadata *axis)
+{
+    for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
+        double value;
+        if (read_positive(object, rates[r].name, &value)) {
+            axis->sample_rate_hz = rates[r].is_period ? 1 / value : value;
+            snprintf(axis->source, sizeof axis->source, "attribute %s", rates[r].name);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* GWOSC: Xspacing in Xunits. */
+static bool find_spacing(hid_t dataset, struct lw_axis_metadata *axis)
+{
+    double spacing;
+    char unit[64] = "s";
+    lw_attribute_read_text(dataset, "Xunits", unit, sizeof unit);
+    const double seconds = lw_scale_unit_seconds(unit);
+    if (!read_positive(dataset, "Xspacing", &spacing) || seconds == 0)
+        return false;
+    axis->sample_rate_hz = 1 / (spacing * seconds);
+    snprintf(axis->source, sizeof axis->source, "attribute Xspacing");
+    return true;
+}
+
+/* The step of a scale is a difference of rounded numbers: a rate that is all but whole is whole. */
+static double rounded_rate(double rate)
+{
+    const double whole = nearbyint(rate);
+    return fabs(rate - whole) <= 1e-9 * whole ? whole : rate;
+}
+
+/* Without a unit, the scale of a dimension called time counts seconds. */
+static bool find_scale(hid_t dataset, const struct lw_dataset_info *info, struct lw_axis_metadata *axis)
+{
+    struct lw_scale scale;
+    const int dimension = info->n_dims == 1 ? 0 : info->metadata_axis;
+    if (dimension < 0 || !lw_scale_read(dataset, dimension, &scale))
+        return false;
+    const double unnamed = info->metadata_axis == dimension ? 1 : 0;
+    const double seconds = scale.unit[0] ? lw_scale_unit_seconds(scale.unit) : unnamed;
+    if (seconds == 0 || scale.step <= 0)
+        return false;
+    axis->sample_rate_hz = rounded_rate(1 / (scale.step * seconds));
+    axis->start = scale.first;
+    axis->has_start = true;
+    snprintf(axis->start_unit, sizeof axis->start_unit, "%s", scale.unit[0] ? scale.unit : "second");
+    snprintf(axis->source, sizeof axis->source, "dimension scale %.100s", scale.path);
+    return true;
+}
+
+static void find_rate_above(hid_t file, const char *path, struct lw_axis_metadata *axis)
+{
+    char group[LW_MAX_PATH];
+    snprintf(group, sizeof group, "%s", path);
+    bool found = false;
+    while (!found && group[0]) {
+        *strrchr(group, '/') = '\0';
+        const hid_t object = H5Oopen(file, group[0] ? group : "/", H5P_DEFAULT);
+        if (object < 0)
+            return;
+        found = find_rate_attribute(object, axis);
+        if (found)
+            snprintf(axis->source + strlen(axis->source), sizeof axis->source - strlen(axis->source), " of %.64s",
+                     group[0] ? group : "/");
+        H5Oclose(object);
+    }
+}
+
+/* The start as a number of its own unit, or, where it is a date, as 0 seconds since then. */
+static void find_start(hid_t dataset, struct lw_axis_metadata *axis)
+{
+    static const char *const dates[] = {"start_time", "ISO8601 Timestamp"};
+    char text[48];
+
+    if (lw_attribute_read_real(dataset, "start_time", &axis->start)) {
+        axis->has_start = true;
+        lw_attribute_read_text(dataset, "start_unit", axis->start_unit, sizeof axis->start_unit);
+    } else if (lw_attribute_read_real(dataset, "Xstart", &axis->start)) {
+        axis->has_start = true;
+        const bool is_gps = lw_attribute_read_text(dataset, "Xlabel", text, sizeof text) && strncmp(text, "GPS", 3) == 0;
+        char unit[48] = "";
+        lw_attribute_read_text(dataset, "Xunits", unit, sizeof unit);
+        snprintf(axis->start_unit, sizeof axis->start_unit, "%s%s", is_gps ? "GPS " : "", unit);
+    }
+    for (size_t d = 0; d < sizeof dates / sizeof *dates && !axis->has_start; d++) {
+        if (lw_attribute_read_text(dataset, dates[d], text, sizeof text) && text[0]) {
+            axis->has_start = true;
+            axis->start = 0;
+            snprintf(axis->start_unit, sizeof axis->start_unit, "s since %s", text);
+        }
+    }
+}
+
+static void find_unit(hid_t dataset, char *unit, size_t size)
+{
+    static const char *const names[] = {"unit", "units", "Yunits"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        if (lw_attribute_read_text(dataset, names[n], unit, size) && unit[0])
+            return;
+    unit[0] = '\0';
+}
+
+void lw_sampling_find(hid_t file, hid_t dataset, struct lw_dataset_info *info)
+{
+    struct lw_axis_metadata *const axis = &info->axis;
+    *axis = (struct lw_axis_metadata){0};
+    info->metadata_axis = lw_scale_time_dimension(dataset, info->n_dims);
+
+    if (!find_rate_attribute(dataset, axis) && !find_spacing(dataset, axis) &&
+        !find_scale(dataset, info, axis))
+        find_rate_above(file, info->path, axis);
+    if (!axis->has_start)
+        find_start(dataset, axis);
+    find_unit(dataset, axis->unit, sizeof axis->unit);
+}
+
+const char *lw_sampling_text(const struct lw_axis_metadata *axis, char *text, size_t size)
+{
+    int used = 0;
+    text[0] = '\0';
+    if (axis->sample_rate_hz > 0)
+        used = snprintf(text, size, "%.12g Hz", axis->sample_rate_hz);
+    if (axis->has_start && used >= 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, "%sfrom %.17g %s", used ? " " : "", axis->start, axis->start_unit);
+    return text;
+}

@@ -1,0 +1,24 @@
+/* scale.h - dimension scales and labels: the coordinates that a file gives for a dimension of a dataset. */
+#ifndef LW_SCALE_H
+#define LW_SCALE_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+
+/* A scale with a constant step: value i is first + i * step, in `unit`. */
+struct lw_scale {
+    double first, step;
+    char unit[64];              /* attribute "units" or "unit"; "": none */
+    char path[256];             /* of the scale's dataset */
+};
+
+/** The dimension of `dataset` whose label or scale is named "time" or "t", -1 if none is. */
+int lw_scale_time_dimension(hid_t dataset, int n_dims);
+
+/** The first regular numeric scale of that dimension with at least two values. */
+bool lw_scale_read(hid_t dataset, int dimension, struct lw_scale *out);
+
+/** Seconds in one of a unit: "s", "ms", "seconds since 1970-01-01", ...; 0 if it is no unit of time. */
+double lw_scale_unit_seconds(const char *unit);
+
+#endif
