@@ -54,6 +54,7 @@ struct lw_op_spec {
     enum lw_layout layout;
     enum lw_nan nan;
     int64_t n_channels;         /* of the whole data set */
+    int64_t n_outputs;          /* on the whole axis, so that no segment is much longer than that; 0: not known */
     union {
         struct lw_ols_spec ols;
     };

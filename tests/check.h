@@ -7,7 +7,8 @@
 
 #define CHECK_SKIP 77       /* exit code that CTest reports as skipped */
 
-static int check_made, check_failed;
+/* Weak: one pair for a program of several files. */
+__attribute__((weak)) int check_made, check_failed;
 
 /* CHECK(condition, "what, with values: %d", value): the text says what was found where. */
 #define CHECK(condition, ...)                                                           \

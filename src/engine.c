@@ -1,0 +1,35 @@
+#include "engine.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+static int create_auto(const struct lw_engine_spec *spec, struct lw_engine **out, char why[200], struct lw_error *err)
+{
+    char reason[160];
+    if (lw_engine_cuda_usable(reason)) {
+        snprintf(why, 200, "cuda engine: %s", reason);
+        return lw_engine_create_cuda(spec, out, err);
+    }
+    snprintf(why, 200, "cpu engine: %s", reason);
+    return lw_engine_create_cpu(spec, out, err);
+}
+
+int lw_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, char why[200], struct lw_error *err)
+{
+    switch (spec->kind) {
+    case LW_ENGINE_CPU:
+        snprintf(why, 200, "cpu engine: asked for");
+        return lw_engine_create_cpu(spec, out, err);
+    case LW_ENGINE_CUDA:
+        snprintf(why, 200, "cuda engine: asked for");
+        return lw_engine_create_cuda(spec, out, err);
+    default:
+        return create_auto(spec, out, why, err);
+    }
+}
+
+void lw_engine_destroy(struct lw_engine *engine)
+{
+    if (engine)
+        engine->ops->destroy(engine);
+}

@@ -1,0 +1,222 @@
+/* engine_cpu.c - the cpu engine: FFTW and OpenMP, behind a worker thread that the main thread does not wait for. */
+#include "engine.h"
+
+#include "log.h"
+#include "memory.h"
+#include "ols_cpu.h"
+#include "worker_cpu.h"
+
+#include <assert.h>
+#include <fftw3.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* One slot is computed while the other is written and read. */
+#define DEPTH 2
+
+#define MOST_THREADS 4096
+
+struct engine_cpu {
+    struct lw_engine base;
+};
+
+struct lw_op {
+    struct lw_ols_cpu *ols;
+    struct lw_worker_cpu *worker;
+    struct lw_type input, output;
+    int64_t halo, n_planes;
+    int64_t count, n_channels;          /* of the largest block */
+};
+
+struct slot_cpu {
+    struct lw_slot base;
+    int64_t ticket;
+};
+
+/* ---- plan and bytes ------------------------------------------------------------------------------------------------- */
+static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan,
+                   struct lw_error *err)
+{
+    (void)engine;
+    return lw_ols_plan_cpu(spec, plan, err);
+}
+
+static int64_t input_bytes(struct lw_type type, int64_t halo, int64_t count, int64_t n_channels)
+{
+    return (halo + count) * n_channels * (int64_t)lw_type_bytes(type);
+}
+
+static int64_t output_bytes(struct lw_type type, int64_t n_planes, int64_t count, int64_t n_channels)
+{
+    return n_planes * count * n_channels * (int64_t)lw_type_bytes(type);
+}
+
+static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_op_spec *spec,
+                                const struct lw_op_plan *plan, int64_t count, int64_t n_channels, int depth)
+{
+    const int64_t slot = (int64_t)sizeof(struct slot_cpu) + input_bytes(spec->input, plan->halo, count, n_channels) +
+                         output_bytes(spec->output, plan->n_planes, count, n_channels);
+    const int64_t op = (int64_t)sizeof(struct lw_op) +
+                       lw_ols_bytes_cpu(spec, plan, count, n_channels, engine->n_workers);
+    return (struct lw_bytes){.host = op + depth * slot};
+}
+
+/* ---- operations ----------------------------------------------------------------------------------------------------- */
+static void warm_up(void *op) { lw_ols_warm_up_cpu(((struct lw_op *)op)->ols); }
+
+static void work(void *op, void *item)
+{
+    struct lw_slot *const slot = item;
+    const double start = lw_now();
+    lw_ols_run_cpu(((struct lw_op *)op)->ols, slot);
+    slot->busy_seconds = lw_now() - start;
+}
+
+static void op_destroy(struct lw_op *op)
+{
+    if (!op)
+        return;
+    lw_worker_destroy_cpu(op->worker);
+    lw_ols_destroy_cpu(op->ols);
+    lw_free(op);
+}
+
+static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
+                     int64_t count, int64_t n_channels, struct lw_op **out, struct lw_error *err)
+{
+    struct lw_op *const op = lw_alloc(sizeof *op, "an operation", err);
+    if (!op)
+        return LW_ESYSTEM;
+    op->input = spec->input;
+    op->output = spec->output;
+    op->halo = plan->halo;
+    op->n_planes = plan->n_planes;
+    op->count = count;
+    op->n_channels = n_channels;
+
+    int rc;
+    if ((rc = lw_ols_create_cpu(spec, plan, count, n_channels, engine->n_workers, &op->ols, err)) ||
+        (rc = lw_worker_create_cpu(warm_up, work, op, &op->worker, err))) {
+        op_destroy(op);
+        return rc;
+    }
+    *out = op;
+    return LW_OK;
+}
+
+/* ---- slots ---------------------------------------------------------------------------------------------------------- */
+static void slot_destroy(struct lw_op *op, struct lw_slot *slot)
+{
+    (void)op;
+    if (!slot)
+        return;
+    lw_free(slot->input);
+    lw_free(slot->output);
+    lw_free(slot);
+}
+
+static int slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *err)
+{
+    struct slot_cpu *const slot = lw_alloc(sizeof *slot, "a slot", err);
+    if (!slot)
+        return LW_ESYSTEM;
+    slot->ticket = -1;
+    slot->base.input = lw_alloc_array(input_bytes(op->input, op->halo, op->count, op->n_channels), 1,
+                                      "a slot's samples", err);
+    slot->base.output = lw_alloc_array(output_bytes(op->output, op->n_planes, op->count, op->n_channels), 1,
+                                       "a slot's results", err);
+    if (!slot->base.input || !slot->base.output) {
+        slot_destroy(op, &slot->base);
+        return LW_ESYSTEM;
+    }
+    *out = &slot->base;
+    return LW_OK;
+}
+
+static int submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err)
+{
+    (void)err;
+    assert(block->count <= op->count && block->n_channels <= op->n_channels);
+    slot->block = *block;
+    ((struct slot_cpu *)slot)->ticket = lw_worker_submit_cpu(op->worker, slot);
+    return LW_OK;
+}
+
+static int wait_for(struct lw_op *op, struct lw_slot *slot, struct lw_error *err)
+{
+    (void)err;
+    lw_worker_wait_cpu(op->worker, ((struct slot_cpu *)slot)->ticket);
+    return LW_OK;
+}
+
+/* ---- the engine ----------------------------------------------------------------------------------------------------- */
+static void describe(const struct lw_engine *engine, char *text, size_t size)
+{
+    snprintf(text, size, "%d thread%s, %s, %s", engine->n_workers, engine->n_workers == 1 ? "" : "s",
+             lw_instruction_set_cpu(), fftwf_version);
+}
+
+/* FFTW chooses its own code by the processor: its version and ours fix the result. */
+static void architecture(const struct lw_engine *engine, char *text, size_t size)
+{
+    (void)engine;
+    snprintf(text, size, "%s, %s", lw_instruction_set_cpu(), fftwf_version);
+}
+
+static void destroy(struct lw_engine *engine) { lw_free(engine); }
+
+static const struct lw_engine_ops ops = {
+    .name = "cpu",
+    .describe = describe,
+    .architecture = architecture,
+    .op_plan = op_plan,
+    .op_bytes = op_bytes,
+    .op_create = op_create,
+    .op_destroy = op_destroy,
+    .slot_create = slot_create,
+    .slot_destroy = slot_destroy,
+    .submit = submit,
+    .wait = wait_for,
+    .destroy = destroy,
+};
+
+/* Cores that this process may run on: under mpirun and Slurm often fewer than the machine has. */
+static int n_cores(void)
+{
+    int n = 0;
+    cpu_set_t *const set = CPU_ALLOC(MOST_THREADS);
+    const size_t size = CPU_ALLOC_SIZE(MOST_THREADS);
+    if (set && sched_getaffinity(0, size, set) == 0)
+        n = CPU_COUNT_S(size, set);
+    CPU_FREE(set);
+    return n > 0 ? n : 1;
+}
+
+static void warn_of_omp_num_threads(int cores)
+{
+    const char *const text = getenv("OMP_NUM_THREADS");
+    const long wanted = text ? strtol(text, NULL, 10) : 0;
+    if (wanted > cores)
+        lw_log_warn("OMP_NUM_THREADS = %ld, but this process may run on %d core%s only: using %d (under mpirun try "
+                    "--bind-to none or --map-by slot:PE=%ld)", wanted, cores, cores == 1 ? "" : "s", cores, wanted);
+}
+
+int lw_engine_create_cpu(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
+{
+    if (spec->n_threads < 0 || spec->n_threads > MOST_THREADS)
+        return lw_fail(err, LW_ECONFIG, "%d threads is not in 1..%d", spec->n_threads, MOST_THREADS);
+    struct engine_cpu *const engine = lw_alloc(sizeof *engine, "the cpu engine", err);
+    if (!engine)
+        return LW_ESYSTEM;
+    const int cores = n_cores();
+    if (spec->n_threads == 0)
+        warn_of_omp_num_threads(cores);
+    engine->base = (struct lw_engine){
+        .ops = &ops,
+        .depth = DEPTH,
+        .n_workers = spec->n_threads > 0 ? spec->n_threads : cores,
+    };
+    *out = &engine->base;
+    return LW_OK;
+}

@@ -1,0 +1,94 @@
+/* kernels_cpu.h - the inner loops of the cpu engine, one table per precision and instruction set.
+ *
+ * A "real" is a float or a double, by the table's precision. A working sample is `width` reals: 1 in real arithmetic, 2
+ * (re, im) in complex arithmetic. Buffers of reals start at multiples of LW_ALIGNMENT unless said otherwise: FFTW's plans
+ * and the loops' results must not depend on where a buffer lies. No function allocates unless it is called create. */
+#ifndef LW_KERNELS_CPU_H
+#define LW_KERNELS_CPU_H
+
+#include "error.h"
+#include "type.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A panel: rows x columns scalars as stored, and the same as reals. Strides are those between rows. */
+struct lw_panel_cpu {
+    enum lw_scalar scalar;
+    bool is_swapped;
+    int64_t rows, columns;
+    int64_t stored_stride;          /* bytes */
+    int64_t real_stride;            /* reals */
+};
+
+/* Samples of one channel of a segment that are not finite, and the outputs that their taps touch: output o is made of the
+ * samples o .. o + n_taps - 1. The last n_samples - n_taps + 1 samples are the segment's own, those before them its halo. */
+struct lw_repair_cpu {
+    int width;
+    int64_t n_taps, n_samples, n_outputs;
+    uint8_t *touched;               /* [n_outputs], set to 0 or 1 */
+    int64_t n_own, first_own;       /* result: how many own samples were not finite, and the first, counted from 0 */
+};
+
+/* Complex transforms of length n, unscaled. The spectrum comes in the order that is fastest to make: bin k1 + rows * k2
+ * stands at k1 * columns + k2. Short transforms have one row: natural order. */
+struct lw_fft_cpu {
+    int64_t n, rows, columns;       /* rows * columns = n */
+};
+
+/* A filter in the time domain: y[i] = sum over t of taps[t] * x[i + offsets[t]]. */
+struct lw_terms_cpu {
+    const void *taps;               /* [n_terms] reals */
+    const int64_t *offsets;         /* [n_terms] */
+    int64_t n_terms;
+};
+
+struct lw_kernels_cpu {
+    size_t real_bytes;
+    int safe_exponent;              /* magnitudes in [2^-safe, 2^safe] can pass the transforms without over- or underflow */
+    int64_t direct_step;            /* direct() writes n rounded up to a multiple of this, and reads as far */
+
+    /* ---- stored samples and reals ---- */
+    void (*load)(const struct lw_panel_cpu *panel, const void *stored, void *reals);
+    /* Integers: rounded to nearest even, saturated, NaN becomes 0. */
+    void (*store)(const struct lw_panel_cpu *panel, const void *reals, void *stored);
+    /* out[c][r] = in[r][c]: working samples of `width` reals; strides in reals between the rows of each. */
+    void (*transpose)(const void *in, int64_t in_stride, int64_t rows, int64_t columns, int width,
+                      void *out, int64_t out_stride);
+    /* n reals that stand at x + n become n complex numbers at x; and back: the real parts of n to the front. */
+    void (*widen)(void *x, int64_t n);
+    void (*narrow)(void *x, int64_t n);
+
+    /* ---- range ---- */
+    double (*largest)(const void *x, int64_t n);                /* magnitude; infinity if any is not finite */
+    void (*repair)(struct lw_repair_cpu *repair, void *x);      /* puts zeros where x is not finite */
+    void (*blank)(void *y, const uint8_t *touched, int64_t n, int width);   /* puts NaN where an output is touched */
+    void (*fill)(void *x, int64_t n, double value);
+    void (*scale)(void *x, int64_t n, int exponent);            /* x * 2^exponent */
+
+    /* ---- arithmetic ---- */
+    void (*direct)(const struct lw_terms_cpu *terms, const void *x, void *y, int64_t n);
+    void (*quarter_turn)(const void *x, void *out, int64_t n);  /* n complex numbers times i */
+    void (*multiply)(const void *h, const void *z, void *w, int64_t n);                     /* w = h z, complex */
+    void (*multiply_half)(const void *a_b, const void *z, const void *r, void *w, int64_t n);   /* w = a z + b r */
+    void (*mirror)(const struct lw_fft_cpu *fft, const void *z, void *r);   /* bin k of r = conj(bin n - k of z) */
+    void (*round_reals)(const double *in, void *out, int64_t n);
+
+    /* ---- transforms: out of place; `work` holds n complex reals, only used where fft_needs_work ---- */
+    int (*fft_create)(int64_t n, void *in, void *out, void *work, struct lw_fft_cpu **fft, struct lw_error *err);
+    void (*fft_destroy)(struct lw_fft_cpu *fft);                /* NULL is legal */
+    int64_t (*fft_bytes)(int64_t n);                            /* of tables, FFTW's own estimated */
+    struct lw_fft_cpu (*fft_shape)(int64_t n);
+    void (*fft_forward)(const struct lw_fft_cpu *fft, const void *x, void *spectrum, void *work);
+    void (*fft_inverse)(const struct lw_fft_cpu *fft, const void *spectrum, void *x, void *work);
+};
+
+static inline bool lw_fft_needs_work_cpu(const struct lw_fft_cpu *fft) { return fft->rows > 1; }
+
+/** The table for this processor. */
+const struct lw_kernels_cpu *lw_kernels_cpu(enum lw_precision precision);
+
+/** "AVX-512", "AVX2" or the plain architecture's name. Static storage. */
+const char *lw_instruction_set_cpu(void);
+
+#endif

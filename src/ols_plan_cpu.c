@@ -1,0 +1,156 @@
+/* ols_plan_cpu.c - which method and segment length an operation gets: a cost model with fixed numbers, so that every rank,
+ * run and memory budget comes to the same choice. */
+#include "ols_cpu.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#define LEAST_SEGMENT 64
+#define MOST_SEGMENT (1 << 30)
+#define MOST_TAPS (MOST_SEGMENT / 2)
+
+/* Outputs of a channel that the direct method makes at a time: in and out fit the nearest cache. */
+#define DIRECT_HOP 2048
+
+/* Nanoseconds, measured with tests/bench/ols_cpu on one core of a 4 GHz server processor. They need only be right in
+ * proportion to each other. */
+struct costs {
+    double fft_point[26];       /* per complex point of a transform of 2^i points */
+    double product_point;       /* per complex point and filter */
+    double product_half_point;  /* the same for HALF */
+    double load_real, store_real;       /* per working real: conversion, screening, mirror image */
+    double vector_product;      /* one fused multiply-add of a whole vector */
+};
+
+static const struct costs single_costs = {
+    .fft_point = {9, 5, 2.5, 1.3, 0.75, 0.55, 0.48, 0.48, 0.50, 0.53, 0.57, 0.63, 0.84, 0.98, 0.96, 1.5, 1.9, 2.3, 2.4, 3.1,
+                  3.9, 6.3, 6.5, 7, 8, 9},
+    .product_point = 0.25, .product_half_point = 0.4, .load_real = 0.25, .store_real = 0.15, .vector_product = 0.32,
+};
+static const struct costs double_costs = {
+    .fft_point = {9, 5, 2.5, 1.6, 1.2, 1.0, 1.0, 1.0, 1.0, 1.1, 1.2, 1.4, 1.8, 2.0, 2.0, 3.0, 3.8, 4.6, 5.0, 6.2,
+                  8, 12, 13, 14, 16, 18},
+    .product_point = 0.5, .product_half_point = 0.8, .load_real = 0.5, .store_real = 0.3, .vector_product = 0.32,
+};
+
+static int log2_floor(int64_t n) { return 63 - __builtin_clzll((unsigned long long)n); }
+
+static double fft_cost(const struct costs *costs, int64_t points)
+{
+    const int last = (int)(sizeof costs->fft_point / sizeof *costs->fft_point) - 1;
+    const int power = log2_floor(points);
+    const int64_t odd_part = points >> __builtin_ctzll((unsigned long long)points);
+    const double slower = odd_part > 1 ? 2 : 1;         /* FFTW's estimated plans of other lengths */
+    return slower * (double)points * costs->fft_point[power < last ? power : last];
+}
+
+/* Nanoseconds for one segment of one channel: all filters. */
+static double segment_cost(const struct costs *costs, const struct lw_ols_shape_cpu *shape)
+{
+    const double reals_in = (double)(shape->length * shape->width), reals_out = (double)(shape->hop * shape->width);
+    const double points = (double)shape->points;
+    double per_filter = costs->store_real * reals_out;
+    double once = costs->load_real * reals_in;
+    if (shape->method == LW_DIRECT) {
+        const double per_vector = (double)shape->kernels->direct_step / 8;
+        per_filter += reals_out * (double)shape->n_taps * shape->width * costs->vector_product / per_vector;
+    } else {
+        once += fft_cost(costs, shape->points);
+        per_filter += fft_cost(costs, shape->points) +
+                      points * (shape->method == LW_HALF ? costs->product_half_point : costs->product_point);
+    }
+    return once + per_filter * (double)shape->n_filters;
+}
+
+static double output_cost(const struct lw_op_spec *spec, const struct lw_ols_shape_cpu *shape)
+{
+    const struct costs *const costs = spec->precision == LW_DOUBLE ? &double_costs : &single_costs;
+    const bool is_cut = shape->method != LW_DIRECT && spec->n_outputs > 0 && spec->n_outputs < shape->hop;
+    const double used = (double)(is_cut ? spec->n_outputs : shape->hop);
+    return segment_cost(costs, shape) / (used * (double)shape->n_filters);
+}
+
+struct lw_ols_shape_cpu lw_ols_shape_cpu(const struct lw_op_spec *spec, int segment)
+{
+    const bool is_complex = spec->input.is_complex || spec->ols.taps_complex;
+    struct lw_ols_shape_cpu shape = {
+        .kernels = lw_kernels_cpu(spec->precision),
+        .method = segment == 0 ? LW_DIRECT : is_complex || segment % 2 != 0 ? LW_WHOLE : LW_HALF,
+        .n_filters = spec->ols.n_filters,
+        .n_taps = spec->ols.n_taps,
+    };
+    shape.width = is_complex || shape.method == LW_WHOLE ? 2 : 1;
+    shape.length = segment > 0 ? segment : DIRECT_HOP + shape.n_taps - 1;
+    shape.hop = shape.length - shape.n_taps + 1;
+    shape.points = segment == 0 ? 0 : shape.method == LW_HALF ? segment / 2 : segment;
+    shape.tile = spec->layout == LW_TIME_FAST ? 1 : spec->n_channels < LW_TILE_CPU ? spec->n_channels : LW_TILE_CPU;
+    shape.widens = shape.width == 2 && !spec->input.is_complex;
+    shape.narrows = shape.width == 2 && !is_complex;
+    return shape;
+}
+
+/* The cheapest of the direct method and all powers of two; the shorter one if equal. */
+static int choose_segment(const struct lw_op_spec *spec)
+{
+    const struct lw_ols_shape_cpu direct = lw_ols_shape_cpu(spec, 0);
+    double best_cost = output_cost(spec, &direct);
+    int best = 0;
+    for (int64_t segment = LEAST_SEGMENT; segment <= MOST_SEGMENT; segment *= 2) {
+        if (segment < spec->ols.n_taps)
+            continue;
+        const struct lw_ols_shape_cpu shape = lw_ols_shape_cpu(spec, (int)segment);
+        const double cost = output_cost(spec, &shape);
+        if (cost < best_cost) {
+            best_cost = cost;
+            best = (int)segment;
+        }
+    }
+    return best;
+}
+
+static int check(const struct lw_op_spec *spec, struct lw_error *err)
+{
+    const struct lw_ols_spec *const ols = &spec->ols;
+    assert(spec->kind == LW_OP_OLS && ols->n_filters >= 1 && ols->n_taps >= 1 && spec->n_channels >= 1);
+    assert(spec->output.is_complex == (spec->input.is_complex || ols->taps_complex));
+    if (ols->n_taps > MOST_TAPS)
+        return lw_fail(err, LW_ECONFIG, "a filter of %" PRId64 " taps is longer than the %d that the cpu engine takes",
+                       ols->n_taps, MOST_TAPS);
+    if (ols->segment != 0 && (ols->segment < ols->n_taps || ols->segment > MOST_SEGMENT))
+        return lw_fail(err, LW_ECONFIG, "a segment of %d is not in %" PRId64 "..%d: from the filter's length on",
+                       ols->segment, ols->n_taps, MOST_SEGMENT);
+    return LW_OK;
+}
+
+static void describe(const struct lw_ols_shape_cpu *shape, char *text, size_t size)
+{
+    static const char *const methods[] = {
+        [LW_WHOLE] = "complex transforms",
+        [LW_HALF] = "real segments as half as many complex points",
+    };
+    if (shape->method == LW_DIRECT)
+        snprintf(text, size, "direct sum of %" PRId64 " taps", shape->n_taps);
+    else
+        snprintf(text, size, "overlap-save, N = %" PRId64 ", hop %" PRId64 ", %s", shape->length, shape->hop,
+                 methods[shape->method]);
+}
+
+int lw_ols_plan_cpu(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
+{
+    const int rc = check(spec, err);
+    if (rc)
+        return rc;
+    const int segment = spec->ols.segment > 0 ? spec->ols.segment : choose_segment(spec);
+    const struct lw_ols_shape_cpu shape = lw_ols_shape_cpu(spec, segment);
+    *plan = (struct lw_op_plan){
+        .halo = shape.n_taps - 1,
+        .unit = shape.method == LW_DIRECT ? 1 : shape.hop,
+        .channel_unit = 1,
+        .n_planes = shape.n_filters,
+        .segment = segment,
+        .seconds_per_output = 1e-9 * output_cost(spec, &shape),
+    };
+    describe(&shape, plan->text, sizeof plan->text);
+    return LW_OK;
+}

@@ -1,0 +1,70 @@
+/* trial.h - one filtering of a made-up signal: what to compute, the samples, a run through an engine, and the truth. */
+#ifndef LW_TEST_TRIAL_H
+#define LW_TEST_TRIAL_H
+
+#include "../../src/engine.h"
+
+#include <complex.h>
+
+struct trial {
+    struct lw_type input, output;
+    enum lw_precision precision;
+    enum lw_layout layout;
+    enum lw_nan nan;
+    enum lw_mode mode;
+    enum lw_boundary boundary;
+    int64_t n_channels, n_samples, n_taps;
+    int n_filters, segment;
+    bool taps_complex;
+    double mean, spread;            /* of the samples, before they are rounded to the stored type */
+    uint64_t seed;
+};
+
+/* A trial's data. Samples that are not finite may be put into `values` before trial_store. */
+struct trial_data {
+    struct trial trial;
+    int64_t n_outputs, look_ahead;
+    double complex *values;         /* [channel][sample], as the stored type holds them */
+    double *taps;                   /* as struct lw_ols_spec wants them */
+    char *stored;                   /* [channel][sample] in the stored type */
+    double rms;                     /* of the finite samples */
+};
+
+/* How the work is cut and queued. */
+struct trial_cut {
+    int64_t units;                  /* grid units per block; 0: the whole axis in one */
+    int64_t channel_units;          /* 0: all channels in one */
+    int depth;
+};
+
+/* What came back. */
+struct trial_result {
+    struct lw_op_plan plan;
+    char *outputs;                  /* [filter][channel][output] or [filter][output][channel], packed */
+    size_t bytes;
+    int64_t n_not_finite, first_sample, first_channel;      /* own samples of all blocks; on the window's axis */
+};
+
+uint64_t trial_random(uint64_t *state);
+double trial_uniform(uint64_t *state);      /* in (-1, 1) */
+
+void trial_make(const struct trial *trial, struct trial_data *data);
+void trial_store(struct trial_data *data);          /* values -> stored; call again after changing values */
+void trial_free(struct trial_data *data);
+
+struct lw_op_spec trial_spec(const struct trial_data *data);
+
+/** The sample at a position of the window (see convolution.h), the boundary applied. */
+double complex trial_sample(const struct trial_data *data, int64_t channel, int64_t position);
+
+/** Run it; failures are reported by CHECK. @return whether there is a result, to be freed with free(result->outputs) */
+bool trial_run(struct lw_engine *engine, const struct trial_data *data, const struct trial_cut *cut,
+               struct trial_result *result);
+
+/** Compare with the float64 direct sum: rms and largest error, and exactly which outputs are not a number. */
+void trial_check(const struct trial_data *data, const struct trial_result *result, const char *what);
+
+/** One line about a trial, for messages. Returns `text`. */
+const char *trial_text(const struct trial *trial, char text[256]);
+
+#endif

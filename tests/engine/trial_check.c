@@ -1,0 +1,180 @@
+/* trial_check.c - the truth: direct sums in double precision. */
+#include "trial.h"
+
+#include "../check.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Multiply-adds spent on one trial; where all outputs would take more, a part of them is checked, ends and seams first. */
+#define MOST_PRODUCTS 1500000
+
+/* Errors are close to normally distributed: none of a million should be beyond five times their rms value. */
+#define LARGEST_TO_RMS 6
+
+/* Fewer errors than this have no dependable rms value: only the bound on the largest is checked. */
+#define FEWEST_ERRORS 100
+
+/* What a filter of a channel should give at one output. */
+struct truth {
+    double complex value;
+    bool is_touched;            /* by a sample that is not finite */
+};
+
+struct errors {
+    double sum, largest;
+    int64_t n, n_wrong_nan, at;
+};
+
+const char *trial_text(const struct trial *t, char text[256])
+{
+    char in[40], out[40];
+    snprintf(text, 256, "%s -> %s, %s, %s, %s %s, %lld x %lld, M %lld%s x %d, segment %d, seed %llu", lw_type_text(t->input, in),
+             lw_type_text(t->output, out), t->precision == LW_DOUBLE ? "double" : "single",
+             t->layout == LW_TIME_FAST ? "time fast" : "time slow", lw_mode_text(t->mode), lw_boundary_text(t->boundary),
+             (long long)t->n_channels, (long long)t->n_samples, (long long)t->n_taps, t->taps_complex ? " complex" : "",
+             t->n_filters, t->segment, (unsigned long long)t->seed);
+    return text;
+}
+
+/* Whether the engine must take a number for not finite: in single precision, whatever float32 cannot hold. */
+static bool is_lost(const struct trial *t, double value)
+{
+    return !isfinite(value) || (t->precision == LW_SINGLE && !isfinite((float)value));
+}
+
+static struct truth truth_at(const struct trial_data *data, int64_t filter, int64_t channel, int64_t output)
+{
+    const struct trial *const t = &data->trial;
+    const double *const taps = data->taps + filter * t->n_taps * (t->taps_complex ? 2 : 1);
+    struct truth truth = {0};
+    long double re = 0, im = 0;         /* the bounds in double precision leave no room for this sum's own rounding */
+    for (int64_t m = 0; m < t->n_taps; m++) {
+        const double complex x = trial_sample(data, channel, output + data->look_ahead - m);
+        const long double x_re = creal(x), x_im = cimag(x);
+        if (is_lost(t, creal(x)) || is_lost(t, cimag(x))) {
+            truth.is_touched = t->nan != LW_NAN_ZERO;
+            continue;
+        }
+        const double h_re = t->taps_complex ? taps[2 * m] : taps[m], h_im = t->taps_complex ? taps[2 * m + 1] : 0;
+        re += x_re * h_re - x_im * h_im;
+        im += x_re * h_im + x_im * h_re;
+    }
+    truth.value = CMPLX((double)re, (double)im);
+    return truth;
+}
+
+/* Part 0 or 1 of a result sample. */
+static double output_at(const struct trial_data *data, const struct trial_result *result, int64_t filter, int64_t channel,
+                        int64_t output, int part)
+{
+    const struct trial *const t = &data->trial;
+    const int64_t at = t->layout == LW_TIME_FAST ? (filter * t->n_channels + channel) * data->n_outputs + output
+                                                 : (filter * data->n_outputs + output) * t->n_channels + channel;
+    const size_t bytes = lw_scalar_bytes(t->output.scalar);
+    const char *const stored = result->outputs + (size_t)at * lw_type_bytes(t->output) + (size_t)part * bytes;
+    char raw[8] = {0};
+    for (size_t i = 0; i < bytes; i++)
+        raw[i] = stored[t->output.is_swapped ? bytes - 1 - i : i];
+    double value = 0;
+    switch (t->output.scalar) {
+#define X(name, ctype, text)                    \
+    case name: {                                \
+        ctype number;                           \
+        memcpy(&number, raw, sizeof number);    \
+        value = (double)number;                 \
+        break;                                  \
+    }
+        LW_SCALARS(X)
+#undef X
+    default: abort();
+    }
+    return value;
+}
+
+/* How far a result is from the truth, beyond what its type cannot hold. */
+static double deviation(enum lw_scalar scalar, double got, double want)
+{
+    static const double low[] = {INT8_MIN, 0, INT16_MIN, 0, INT32_MIN};
+    static const double high[] = {INT8_MAX, UINT8_MAX, INT16_MAX, UINT16_MAX, INT32_MAX};
+    if (lw_scalar_is_integer(scalar))
+        return fmax(0, fabs(got - fmin(fmax(want, low[scalar]), high[scalar])) - 0.5);
+    const double rounding = scalar == LW_FLOAT32 ? FLT_EPSILON / 2 * fabs(want) : 0;
+    return fmax(0, fabs(got - want) - rounding);
+}
+
+static void compare(const struct trial_data *data, const struct trial_result *result, int64_t filter, int64_t channel,
+                    int64_t output, struct errors *errors)
+{
+    const enum lw_scalar scalar = data->trial.output.scalar;
+    const struct truth truth = truth_at(data, filter, channel, output);
+    const double want[2] = {creal(truth.value), cimag(truth.value)};
+    for (int part = 0; part < (data->trial.output.is_complex ? 2 : 1); part++) {
+        const double got = output_at(data, result, filter, channel, output, part);
+        const bool is_blank = lw_scalar_is_integer(scalar) ? truth.is_touched && got == 0 : isnan(got);
+        if (is_blank != truth.is_touched) {
+            errors->n_wrong_nan++;
+            errors->at = output;
+        }
+        if (truth.is_touched || isnan(got))
+            continue;
+        const double error = deviation(scalar, got, want[part]);
+        errors->sum += error * error;
+        errors->n++;
+        if (error > errors->largest) {
+            errors->largest = error;
+            errors->at = output;
+        }
+    }
+}
+
+static double norm_of(const struct trial *t, const double *taps, int64_t filter)
+{
+    const int64_t n = t->n_taps * (t->taps_complex ? 2 : 1);
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += taps[filter * n + i] * taps[filter * n + i];
+    return sqrt(sum);
+}
+
+/* The bound of the design on the rms error of a filter. */
+static double bound_of(const struct trial_data *data, const struct trial_result *result, int64_t filter)
+{
+    const double eps = data->trial.precision == LW_DOUBLE ? 1e-16 : 5e-8;
+    const double n = result->plan.segment > 0 ? (double)result->plan.segment : (double)data->trial.n_taps;
+    return eps * log2(2 * n) * data->rms * norm_of(&data->trial, data->taps, filter);
+}
+
+/* Whether an output is checked: all of them if `step` is 1, else every step-th and those next to ends and segment seams. */
+static bool is_checked(const struct trial_data *data, const struct lw_op_plan *plan, int64_t output, int64_t step)
+{
+    const int64_t in_unit = output % plan->unit;
+    return output % step == 0 || output < 4 || output >= data->n_outputs - 4 ||
+           (plan->unit > 64 && (in_unit < 2 || in_unit >= plan->unit - 2));
+}
+
+void trial_check(const struct trial_data *data, const struct trial_result *result, const char *what)
+{
+    const struct trial *const t = &data->trial;
+    const double products = (double)(t->n_filters * t->n_channels * data->n_outputs) * (double)t->n_taps;
+    const int64_t step = products > MOST_PRODUCTS ? (int64_t)(products / MOST_PRODUCTS) + 1 : 1;
+    char text[256];
+    for (int64_t f = 0; f < t->n_filters; f++) {
+        struct errors errors = {0};
+        for (int64_t c = 0; c < t->n_channels; c++)
+            for (int64_t o = 0; o < data->n_outputs; o++)
+                if (is_checked(data, &result->plan, o, step))
+                    compare(data, result, f, c, o, &errors);
+        const double bound = bound_of(data, result, f);
+        const double rms = errors.n >= FEWEST_ERRORS ? sqrt(errors.sum / (double)errors.n) : 0;
+        CHECK(errors.n_wrong_nan == 0, "%s: %s: %lld outputs are wrongly NaN or wrongly not, one is %lld", what,
+              trial_text(t, text), (long long)errors.n_wrong_nan, (long long)errors.at);
+        CHECK(rms <= bound, "%s: %s: rms error %g above %g (largest at %lld)", what, trial_text(t, text), rms, bound,
+              (long long)errors.at);
+        CHECK(errors.largest <= LARGEST_TO_RMS * bound, "%s: %s: error %g above %d x %g at output %lld", what,
+              trial_text(t, text), errors.largest, LARGEST_TO_RMS, bound, (long long)errors.at);
+    }
+}
