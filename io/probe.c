@@ -80,7 +80,7 @@ int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
     if (opened < 0)
         lw_hdf5_reason(reason, sizeof reason);
     H5Pclose(access);
-    if (opened < 0 && strstr(reason, "lock"))
+    if (opened < 0 && strstr(reason, "lock file"))
         return lw_fail(err, LW_EIO, "cannot read '%s': another program writes it (%s)", file, reason);
     if (opened < 0)
         return lw_fail(err, LW_EDATA, "'%s' is a damaged HDF5 file: %s", file, reason);

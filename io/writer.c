@@ -6,6 +6,7 @@
 #include "hdf5_error.h"
 #include "hdf5_type.h"
 #include "parallel.h"
+#include "pieces.h"
 #include "result_file.h"
 
 #include <assert.h>
@@ -247,51 +248,6 @@ int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, st
 
 /* ---- write --------------------------------------------------------------------------------------------------------- */
 
-/* How a block is cut for file calls: at dimension `dim`, `rows` of it at a time; `n_calls` in all. */
-struct cut {
-    int dim;
-    int64_t rows, row_bytes;
-    int64_t calls_per_dim, n_calls;
-};
-
-static struct cut plan_cut(const struct output *output, const int64_t *count)
-{
-    struct cut cut = {.row_bytes = output->sample_bytes};
-    for (int d = 0; d < output->n_dims; d++)
-        if (count[d] == 0)
-            return cut;
-    cut.dim = output->n_dims - 1;
-    while (cut.dim > 0 && cut.row_bytes * count[cut.dim] <= LW_MESSAGE_BYTES)
-        cut.row_bytes *= count[cut.dim--];
-    cut.rows = LW_MESSAGE_BYTES / cut.row_bytes;
-    cut.calls_per_dim = (count[cut.dim] + cut.rows - 1) / cut.rows;
-    cut.n_calls = cut.calls_per_dim;
-    for (int d = 0; d < cut.dim; d++)
-        cut.n_calls *= count[d];
-    return cut;
-}
-
-/* The hyperslab of call number `call`; the counts of a packed block make its place in memory follow from it. */
-static int64_t select_call(const struct cut *cut, int64_t call, const int64_t *first, const int64_t *count, int n_dims,
-                           hsize_t *start, hsize_t *size)
-{
-    int64_t outer = call / cut->calls_per_dim;
-    const int64_t row = call % cut->calls_per_dim * cut->rows;
-    const int64_t rows = count[cut->dim] - row < cut->rows ? count[cut->dim] - row : cut->rows;
-    const int64_t offset = (outer * count[cut->dim] + row) * cut->row_bytes;
-    for (int d = n_dims - 1; d >= 0; d--) {
-        start[d] = (hsize_t)first[d];
-        size[d] = d < cut->dim ? 1 : (hsize_t)count[d];
-        if (d < cut->dim) {
-            start[d] += (hsize_t)(outer % count[d]);
-            outer /= count[d];
-        }
-    }
-    start[cut->dim] += (hsize_t)row;
-    size[cut->dim] = (hsize_t)rows;
-    return offset;
-}
-
 static void transfer(struct lw_writer *writer, const struct output *output, hid_t memory, hid_t space, const void *data,
                      struct lw_error *err)
 {
@@ -301,26 +257,32 @@ static void transfer(struct lw_writer *writer, const struct output *output, hid_
     }
 }
 
-static void write_call(struct lw_writer *writer, const struct output *output, const struct cut *cut, int64_t call,
-                       const int64_t *first, const int64_t *count, const void *data, struct lw_error *err)
+static void write_piece(struct lw_writer *writer, const struct output *output, const struct lw_piece *piece,
+                        const int64_t *first, const void *data, struct lw_error *err)
 {
-    static const char nothing[16];
-    const hid_t space = H5Dget_space(output->dataset);
-    hsize_t start[LW_MAX_DIMS] = {0}, size[LW_MAX_DIMS] = {1, 1, 1, 1};
-    if (call < cut->n_calls) {
-        const int64_t offset = select_call(cut, call, first, count, output->n_dims, start, size);
-        const hid_t memory = H5Screate_simple(output->n_dims, size, NULL);
-        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL);
-        transfer(writer, output, memory, space, (const char *)data + offset, err);
-        writer->bytes_written += H5Sget_simple_extent_npoints(memory) * output->sample_bytes;
-        H5Sclose(memory);
-    } else {
-        const hid_t memory = H5Screate_simple(output->n_dims, size, NULL);
-        H5Sselect_none(space);
-        H5Sselect_none(memory);
-        transfer(writer, output, memory, space, nothing, err);
-        H5Sclose(memory);
+    hsize_t start[LW_MAX_DIMS], count[LW_MAX_DIMS];
+    for (int d = 0; d < output->n_dims; d++) {
+        start[d] = (hsize_t)(first[d] + piece->first[d]);
+        count[d] = (hsize_t)piece->count[d];
     }
+    const hid_t space = H5Dget_space(output->dataset);
+    const hid_t memory = H5Screate_simple(output->n_dims, count, NULL);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+    transfer(writer, output, memory, space, (const char *)data + piece->offset_bytes, err);
+    writer->bytes_written += piece->bytes;
+    H5Sclose(memory);
+    H5Sclose(space);
+}
+
+static void write_nothing(struct lw_writer *writer, const struct output *output, struct lw_error *err)
+{
+    static const char unused[16];
+    const hid_t space = H5Dget_space(output->dataset);
+    const hid_t memory = H5Screate_simple(1, &(hsize_t){1}, NULL);
+    H5Sselect_none(space);
+    H5Sselect_none(memory);
+    transfer(writer, output, memory, space, unused, err);
+    H5Sclose(memory);
     H5Sclose(space);
 }
 
@@ -329,13 +291,20 @@ int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first,
 {
     assert(dataset >= 0 && dataset < writer->n_outputs);
     const struct output *const output = &writer->outputs[dataset];
-    const struct cut cut = plan_cut(output, count);
-    const int64_t n_calls = lw_comm_max(writer->comm, cut.n_calls);
-    for (int64_t call = 0; call < n_calls; call++)
-        write_call(writer, output, &cut, call, first, count, data, err);
-    if (!writer->was_reported)
+    const struct lw_pieces pieces = lw_pieces_plan(output->n_dims, count, output->sample_bytes, LW_MESSAGE_BYTES);
+    const int64_t n_calls = lw_comm_max(writer->comm, pieces.n_pieces);
+    for (int64_t call = 0; call < n_calls; call++) {
+        if (call < pieces.n_pieces) {
+            const struct lw_piece piece = lw_pieces_get(&pieces, call);
+            write_piece(writer, output, &piece, first, data, err);
+        } else {
+            write_nothing(writer, output, err);
+        }
+    }
+    if (n_calls > 0 && !writer->was_reported) {
         lw_parallel_report(writer->transfer, writer->result.name);
-    writer->was_reported = true;
+        writer->was_reported = true;
+    }
     return LW_OK;
 }
 

@@ -1,0 +1,70 @@
+/* Pieces tile their block exactly, stay below the limit and are contiguous in memory: all small shapes. */
+#include "../../io/pieces.h"
+#include "../check.h"
+
+#include <string.h>
+
+enum { MOST = 5, SAMPLE_BYTES = 3 };
+
+/* Count every sample of the piece at its place in the packed block; samples must come one after the other. */
+static void mark(const struct lw_pieces *pieces, const struct lw_piece *piece, unsigned char *seen)
+{
+    int64_t at[LW_MAX_DIMS] = {0}, expected = piece->offset_bytes / SAMPLE_BYTES;
+    for (;;) {
+        int64_t index = 0;
+        for (int d = 0; d < pieces->n_dims; d++)
+            index = index * pieces->count[d] + piece->first[d] + at[d];
+        CHECK(index == expected, "sample %d of the block, not %d", (int)index, (int)expected);
+        seen[index]++;
+        expected++;
+        int d = pieces->n_dims - 1;
+        while (d >= 0 && ++at[d] == piece->count[d])
+            at[d--] = 0;
+        if (d < 0)
+            break;
+    }
+    CHECK(expected * SAMPLE_BYTES == piece->offset_bytes + piece->bytes, "%d bytes", (int)piece->bytes);
+}
+
+static void check_shape(int n_dims, const int64_t *count, int64_t limit)
+{
+    unsigned char seen[MOST * MOST * MOST * MOST] = {0};
+    const struct lw_pieces pieces = lw_pieces_plan(n_dims, count, SAMPLE_BYTES, limit);
+    int64_t samples = 1;
+    for (int d = 0; d < n_dims; d++)
+        samples *= count[d];
+    for (int64_t p = 0; p < pieces.n_pieces; p++) {
+        const struct lw_piece piece = lw_pieces_get(&pieces, p);
+        CHECK(piece.bytes > 0 && piece.bytes <= limit, "piece %d has %d bytes, limit %d", (int)p, (int)piece.bytes,
+              (int)limit);
+        mark(&pieces, &piece, seen);
+    }
+    for (int64_t i = 0; i < samples; i++)
+        CHECK(seen[i] == 1, "sample %d of %d is in %d pieces", (int)i, (int)samples, seen[i]);
+    CHECK(pieces.n_pieces >= (samples * SAMPLE_BYTES + limit - 1) / limit, "%d pieces", (int)pieces.n_pieces);
+}
+
+static void check_large(void)
+{
+    const int64_t count[3] = {3, (int64_t)1 << 33, 2};
+    const struct lw_pieces pieces = lw_pieces_plan(3, count, 8, (int64_t)1 << 30);
+    CHECK(pieces.n_pieces == 3 * 128, "%d pieces", (int)pieces.n_pieces);
+    const struct lw_piece last = lw_pieces_get(&pieces, pieces.n_pieces - 1);
+    CHECK(last.first[0] == 2 && last.first[1] == ((int64_t)127 << 26) && last.count[2] == 2, "the last piece");
+    CHECK(last.offset_bytes + last.bytes == 3 * ((int64_t)1 << 37), "ends with the block");
+}
+
+int main(void)
+{
+    int64_t count[LW_MAX_DIMS];
+    for (int n_dims = 1; n_dims <= LW_MAX_DIMS; n_dims++)
+        for (int shape = 0; shape < 5 * 5 * 5 * 5; shape++) {
+            int rest = shape;
+            for (int d = 0; d < LW_MAX_DIMS; d++, rest /= 5)
+                count[d] = rest % 5 == 4 && d == 0 ? MOST : rest % 5;
+            for (int64_t limit = SAMPLE_BYTES; limit < 40 * SAMPLE_BYTES; limit += 7)
+                check_shape(n_dims, count, limit);
+        }
+    check_large();
+    return check_result("pieces");
+}

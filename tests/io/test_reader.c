@@ -1,0 +1,281 @@
+/* Every type, byte order, storage and layout: what comes out of the reader is what HDF5 put into the file, byte by byte, for
+ * slabs that leave ranks idle and for channels with a step; and nothing beside it is touched. */
+#include "../../io/reader.h"
+#include "../../src/memory.h"
+#include "io_test.h"
+
+enum { N = 211, N_CHANNELS = 7, GUARD = 0xa5 };
+enum storage { CONTIGUOUS, CHUNKED, COMPRESSED, N_STORAGES };
+enum shape { VECTOR, TIME_FAST, TIME_SLOW, N_SHAPES };
+
+static const char *const storage_names[] = {"contiguous", "chunked", "compressed"};
+static const char *const shape_names[] = {"vector", "fast", "slow"};
+
+static void dataset_name(char name[64], int type, enum storage storage, enum shape shape)
+{
+    snprintf(name, 64, "/%s/%s/%d", storage_names[storage], shape_names[shape], type);
+}
+
+/* ---- the file, by HDF5 alone --------------------------------------------------------------------------------------- */
+
+static hid_t creation_list(enum storage storage, enum shape shape)
+{
+    const hid_t list = H5Pcreate(H5P_DATASET_CREATE);
+    const hsize_t chunk[2] = {shape == TIME_FAST ? 3 : 50, shape == TIME_FAST ? 50 : 3};
+    if (storage != CONTIGUOUS)
+        H5Pset_chunk(list, shape == VECTOR ? 1 : 2, chunk);
+    if (storage == COMPRESSED) {
+        H5Pset_shuffle(list);
+        H5Pset_deflate(list, 1);
+    }
+    return list;
+}
+
+static void write_dataset(hid_t file, int number, enum storage storage, enum shape shape)
+{
+    char name[64];
+    dataset_name(name, number, storage, shape);
+    const struct lw_type type = test_type(number);
+    const hsize_t dims[2] = {shape == TIME_FAST ? N_CHANNELS : N, shape == TIME_FAST ? N : N_CHANNELS};
+    const size_t bytes = (size_t)(shape == VECTOR ? N : N * N_CHANNELS) * lw_type_bytes(type);
+    unsigned char *const data = malloc(bytes);
+    fill_bytes(data, 0, bytes);
+
+    const hid_t space = H5Screate_simple(shape == VECTOR ? 1 : 2, dims, NULL);
+    const hid_t stored = test_hdf5_type(type, number + (int)storage);
+    const hid_t creation = creation_list(storage, shape), link = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_create_intermediate_group(link, 1);
+    const hid_t dataset = H5Dcreate2(file, name, stored, space, link, creation, H5P_DEFAULT);
+    CHECK(dataset >= 0 && H5Dwrite(dataset, stored, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0, "%s is written", name);
+    H5Dclose(dataset);
+    H5Pclose(link);
+    H5Pclose(creation);
+    H5Tclose(stored);
+    H5Sclose(space);
+    free(data);
+}
+
+static void write_file(const char *path)
+{
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    for (int type = 0; type < N_TEST_TYPES; type++)
+        for (int storage = 0; storage < N_STORAGES; storage++)
+            for (int shape = 0; shape < N_SHAPES; shape++)
+                write_dataset(file, type, (enum storage)storage, (enum shape)shape);
+    H5Fclose(file);
+}
+
+/* ---- reading it ---------------------------------------------------------------------------------------------------- */
+
+struct subject {
+    struct lw_reader *reader;
+    const char *name;
+    enum shape shape;
+    size_t sample_bytes;
+    struct lw_view_spec view;
+};
+
+/* Where the sample of the view stands in the file, counted in samples. */
+static int64_t file_index(const struct subject *s, int64_t channel, int64_t time)
+{
+    const int64_t c = s->view.channels.begin + channel * s->view.channels.step, t = s->view.start + time;
+    return s->shape == TIME_SLOW ? t * N_CHANNELS + c : c * N + t;
+}
+
+/* Compare the buffer with what the slab should have made of it, guard bytes included. */
+static void compare(const struct subject *s, const struct lw_slab *slab, const unsigned char *buffer, int64_t n_samples)
+{
+    const size_t bytes = s->sample_bytes;
+    const int64_t width = s->shape == TIME_SLOW ? slab->n_channels : slab->into_axis;
+    int wrong = 0;
+    for (int64_t i = 0; i < n_samples; i++) {
+        const int64_t row = width ? i / width : 0, column = width ? i % width : 0;
+        const int64_t channel = s->shape == TIME_SLOW ? column : row;
+        const int64_t time = (s->shape == TIME_SLOW ? row : column) - slab->into_first;
+        const bool is_read = slab->count > 0 && channel < slab->n_channels && time >= 0 && time < slab->count;
+        const int64_t index = is_read ? file_index(s, slab->channel + channel, slab->first + time) : 0;
+        for (size_t b = 0; b < bytes; b++)
+            wrong += buffer[(size_t)i * bytes + b] != (is_read ? test_byte((uint64_t)index * bytes + b) : GUARD);
+    }
+    CHECK(wrong == 0, "%s: %d bytes wrong, axis %d+%d, channels %d+%d", s->name, wrong, (int)slab->first,
+          (int)slab->count, (int)slab->channel, (int)slab->n_channels);
+}
+
+static void read_slab(const struct subject *s, struct lw_slab slab)
+{
+    struct lw_error err = {0};
+    const int64_t n_samples = slab.into_axis * slab.n_channels + 5;
+    unsigned char *const buffer = malloc((size_t)n_samples * s->sample_bytes);
+    memset(buffer, GUARD, (size_t)n_samples * s->sample_bytes);
+    slab.into = buffer;
+    CHECK(lw_reader_read(s->reader, &slab, &err) == LW_OK, "%s: %s", s->name, err.message);
+    compare(s, &slab, buffer, n_samples);
+    free(buffer);
+}
+
+/* Rounds over the axis as a run makes them: slices of `slice`, a halo before each; the last ranks idle at the end. */
+static void read_rounds(const struct subject *s, struct lw_comm *comm, int64_t slice, int64_t halo, int64_t n_channels)
+{
+    const int64_t size = lw_comm_size(comm), rank = lw_comm_rank(comm), n = s->view.count;
+    for (int64_t channel = 0; channel < n_channels; channel += s->view.max_channels)
+        for (int64_t begin = 0; begin < n; begin += size * slice) {
+            const int64_t first = begin + rank * slice;
+            const int64_t count = first >= n ? 0 : n - first < slice ? n - first : slice;
+            const int64_t rest = n_channels - channel;
+            const int64_t channels = rest < s->view.max_channels ? rest : s->view.max_channels;
+            read_slab(s, (struct lw_slab){.first = count ? first : 0, .count = count, .channel = channel,
+                                          .n_channels = count ? channels : 0, .into_axis = halo + count,
+                                          .into_first = halo});
+        }
+}
+
+static void check_view(struct lw_comm *comm, struct subject *s, struct lw_range channels, int64_t group)
+{
+    struct lw_error err = {0};
+    const int64_t n_channels = (channels.end - channels.begin + channels.step - 1) / channels.step;
+    const int64_t slices[] = {1 + N / 3, 64};
+    for (size_t i = 0; i < sizeof slices / sizeof *slices; i++) {
+        s->view = (struct lw_view_spec){.axis = s->shape == TIME_FAST ? 1 : 0, .start = 13, .count = N - 20,
+                                        .channels = channels, .max_axis = slices[i], .max_channels = group};
+        CHECK(lw_reader_select(s->reader, &s->view, &err) == LW_OK, "%s: %s", s->name, err.message);
+        read_rounds(s, comm, slices[i], 5 * (int64_t)i, n_channels);
+    }
+}
+
+static void check_dataset(struct lw_comm *comm, const char *file, int number, enum storage storage, enum shape shape)
+{
+    struct lw_error err = {0};
+    char path[64], name[400];
+    dataset_name(path, number, storage, shape);
+    snprintf(name, sizeof name, "%s:%s", file, path);
+    struct subject s = {.name = path, .shape = shape, .sample_bytes = lw_type_bytes(test_type(number))};
+    const int rc = lw_reader_open(comm, name, &s.reader, &err);
+    CHECK(rc == LW_OK, "%s: %s", name, err.message);
+    if (rc)
+        return;
+
+    const struct lw_type type = test_type(number);
+    const struct lw_dataset_info *const info = lw_reader_info(s.reader);
+    CHECK(memcmp(&info->type, &type, sizeof type) == 0, "%s: type", name);
+    CHECK(info->n_dims == (shape == VECTOR ? 1 : 2) && info->dims[shape == TIME_FAST ? 1 : 0] == N, "%s: shape", name);
+    CHECK((info->chunk[0] > 0) == (storage != CONTIGUOUS) && info->is_compressed == (storage == COMPRESSED), "%s", name);
+
+    if (shape == VECTOR) {
+        check_view(comm, &s, (struct lw_range){0, 1, 1}, 1);
+    } else {
+        check_view(comm, &s, (struct lw_range){0, N_CHANNELS, 1}, 4);
+        check_view(comm, &s, (struct lw_range){1, 7, 2}, 3);
+        check_view(comm, &s, (struct lw_range){2, 7, 4}, 1);
+    }
+    lw_reader_close(s.reader);
+}
+
+/* A bounce buffer smaller than the slab, and channels that do not even fit it in one row. */
+static void check_wide(struct lw_comm *comm, const char *folder)
+{
+    enum { ROWS = 3, WIDE = 50 << 20, STEP = 1 << 20 };
+    char file[300], name[320];
+    snprintf(file, sizeof file, "%s/wide.h5", folder);
+    snprintf(name, sizeof name, "%s:/wide", file);
+    if (lw_comm_rank(comm) == 0) {
+        const hid_t created = H5Fcreate(file, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+        const hsize_t dims[2] = {ROWS, WIDE};
+        const hid_t space = H5Screate_simple(2, dims, NULL);
+        const hid_t dataset = H5Dcreate2(created, "wide", H5T_STD_U8LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        unsigned char *const data = malloc((size_t)ROWS * WIDE);
+        fill_bytes(data, 0, (size_t)ROWS * WIDE);
+        CHECK(H5Dwrite(dataset, H5T_STD_U8LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0, "wide data");
+        free(data);
+        H5Dclose(dataset);
+        H5Sclose(space);
+        H5Fclose(created);
+    }
+    lw_comm_barrier(comm);
+
+    struct lw_error err = {0};
+    struct lw_reader *reader;
+    const int rc = lw_reader_open(comm, name, &reader, &err);
+    CHECK(rc == LW_OK, "%s", err.message);
+    if (rc)
+        return;
+    unsigned char into[ROWS * (WIDE / STEP)] = {0};
+    const struct lw_view_spec view = {.axis = 0, .count = ROWS, .channels = {7, WIDE, STEP}, .max_axis = ROWS,
+                                      .max_channels = WIDE / STEP};
+    const struct lw_slab slab = {.count = ROWS, .n_channels = WIDE / STEP, .into = into, .into_axis = ROWS};
+    CHECK(lw_reader_select(reader, &view, &err) == LW_OK && lw_reader_read(reader, &slab, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_reader_bytes(reader, &view) > 0 && lw_reader_bytes(reader, &view) <= 32 << 20, "the bounce buffer is bounded");
+    for (int i = 0; i < ROWS * (WIDE / STEP); i++) {
+        const int64_t index = (int64_t)(i / (WIDE / STEP)) * WIDE + 7 + (int64_t)(i % (WIDE / STEP)) * STEP;
+        CHECK(into[i] == test_byte((uint64_t)index), "channel %d", i);
+    }
+    lw_reader_close(reader);
+}
+
+/* More than 2^31 samples in a sparse file, and one read larger than a file call may be. */
+static void check_long(struct lw_comm *comm, const char *folder)
+{
+    const hsize_t n = ((hsize_t)1 << 31) + 1000, slab_size = ((hsize_t)1 << 30) + 12345;
+    char file[300], name[320];
+    snprintf(file, sizeof file, "%s/long.h5", folder);
+    snprintf(name, sizeof name, "%s:/long", file);
+    const hsize_t first = n - slab_size;
+    const hsize_t marked[] = {first, first + ((hsize_t)1 << 30) - 1, first + ((hsize_t)1 << 30), n - 1};
+    if (lw_comm_rank(comm) == 0) {
+        const hid_t created = H5Fcreate(file, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+        const hid_t space = H5Screate_simple(1, &n, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+        H5Pset_fill_time(list, H5D_FILL_TIME_NEVER);
+        const hid_t dataset = H5Dcreate2(created, "long", H5T_STD_U8LE, space, H5P_DEFAULT, list, H5P_DEFAULT);
+        const hid_t memory = H5Screate_simple(1, &(hsize_t){1}, NULL);
+        for (size_t m = 0; m < 4; m++) {
+            const unsigned char value = (unsigned char)(m + 1);
+            H5Sselect_elements(space, H5S_SELECT_SET, 1, &marked[m]);
+            CHECK(H5Dwrite(dataset, H5T_STD_U8LE, memory, space, H5P_DEFAULT, &value) >= 0, "mark %zu", m);
+        }
+        H5Sclose(memory);
+        H5Dclose(dataset);
+        H5Pclose(list);
+        H5Sclose(space);
+        H5Fclose(created);
+    }
+    lw_comm_barrier(comm);
+
+    struct lw_error err = {0};
+    struct lw_reader *reader;
+    const int rc = lw_reader_open(comm, name, &reader, &err);
+    CHECK(rc == LW_OK, "%s", err.message);
+    if (rc)
+        return;
+    const bool reads = lw_comm_rank(comm) == lw_comm_size(comm) - 1;    /* the others idle in each of its calls */
+    unsigned char *const into = reads ? calloc(slab_size, 1) : NULL;
+    const struct lw_view_spec view = {.count = (int64_t)n, .channels = {0, 1, 1}, .max_axis = (int64_t)slab_size,
+                                      .max_channels = 1};
+    const struct lw_slab slab = {.first = reads ? (int64_t)first : 0, .count = reads ? (int64_t)slab_size : 0,
+                                 .n_channels = reads, .into = into, .into_axis = (int64_t)slab_size};
+    CHECK(lw_reader_select(reader, &view, &err) == LW_OK && lw_reader_read(reader, &slab, &err) == LW_OK, "%s", err.message);
+    for (size_t m = 0; reads && m < 4; m++)
+        CHECK(into[marked[m] - first] == m + 1, "mark %zu is %d", m, into[marked[m] - first]);
+    CHECK(lw_reader_bytes_read(reader) == (reads ? (int64_t)slab_size : 0), "bytes read");
+    free(into);
+    lw_reader_close(reader);
+}
+
+int main(int argc, char **argv)
+{
+    struct lw_comm *const comm = lw_comm_start(&argc, &argv);
+    char folder[256], file[300], command[300];
+    make_folder(comm, folder);
+    snprintf(file, sizeof file, "%s/types.h5", folder);
+    if (lw_comm_rank(comm) == 0)
+        write_file(file);
+    lw_comm_barrier(comm);
+    for (int type = 0; type < N_TEST_TYPES; type++)
+        for (int storage = 0; storage < N_STORAGES; storage++)
+            for (int shape = 0; shape < N_SHAPES; shape++)
+                check_dataset(comm, file, type, (enum storage)storage, (enum shape)shape);
+    check_wide(comm, folder);
+    check_long(comm, folder);
+    lw_comm_barrier(comm);
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    CHECK(lw_comm_rank(comm) != 0 || system(command) == 0, "%s", command);
+    return test_end(comm, "reader");
+}

@@ -1,0 +1,260 @@
+/* What the writer writes, HDF5 alone reads back byte by byte: every type, 1 to 4 dimensions, blocks that leave ranks idle. The
+ * structure is as promised: contiguous, aligned, complete only at the end, one final name. */
+#include "../../io/writer.h"
+#include "io_test.h"
+
+#include <sys/stat.h>
+
+enum { LARGE = 300000 };        /* float64 samples of a dataset that is worth aligning */
+
+static bool exists(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+static void part_name(const char *file, char part[320])
+{
+    snprintf(part, 320, "%.300s.lapwing-part", file);
+}
+
+/* ---- data ---------------------------------------------------------------------------------------------------------- */
+
+static const int64_t shapes[LW_MAX_DIMS][LW_MAX_DIMS] = {{97}, {5, 41}, {2, 3, 29}, {2, 3, 4, 11}};
+
+static int64_t n_samples(const int64_t *dims, int n_dims)
+{
+    int64_t count = 1;
+    for (int d = 0; d < n_dims; d++)
+        count *= dims[d];
+    return count;
+}
+
+/* The block's samples, in the order of the block, with the bytes that they have in the whole dataset. */
+static void fill_block(unsigned char *data, const int64_t *dims, int n_dims, const int64_t *first, const int64_t *count,
+                       size_t bytes)
+{
+    const int64_t n = n_samples(count, n_dims);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rest = i, index = 0, scale = 1;
+        for (int d = n_dims - 1; d >= 0; d--) {
+            index += (first[d] + rest % count[d]) * scale;
+            rest /= count[d];
+            scale *= dims[d];
+        }
+        fill_bytes(data + (size_t)i * bytes, (uint64_t)index * bytes, bytes);
+    }
+}
+
+/* Rounds along the last dimension, 3 samples a rank: the last ranks have nothing in the last round. */
+static void write_all(struct lw_comm *comm, struct lw_writer *writer, int dataset, const int64_t *dims, int n_dims,
+                      size_t bytes)
+{
+    const int64_t slice = 3, size = lw_comm_size(comm), rank = lw_comm_rank(comm), n = dims[n_dims - 1];
+    unsigned char *const data = malloc((size_t)n_samples(dims, n_dims) * bytes);
+    struct lw_error err = {0};
+    for (int64_t begin = 0; begin < n; begin += size * slice) {
+        int64_t first[LW_MAX_DIMS] = {0}, count[LW_MAX_DIMS];
+        memcpy(count, dims, sizeof count);
+        const int64_t mine = begin + rank * slice;
+        first[n_dims - 1] = mine < n ? mine : 0;
+        count[n_dims - 1] = mine >= n ? 0 : n - mine < slice ? n - mine : slice;
+        fill_block(data, dims, n_dims, first, count, bytes);
+        CHECK(lw_writer_write(writer, dataset, first, count, data, &err) == LW_OK, "%s", err.message);
+    }
+    free(data);
+}
+
+static void compare_all(hid_t file, const char *path, struct lw_type type, const int64_t *dims, int n_dims)
+{
+    const hid_t dataset = H5Dopen2(file, path, H5P_DEFAULT), stored = H5Dget_type(dataset);
+    const hid_t wanted = test_hdf5_type(type, 0), space = H5Dget_space(dataset);
+    hsize_t found[LW_MAX_DIMS] = {0};
+    CHECK(H5Tequal(stored, wanted) > 0, "%s: type", path);
+    CHECK(H5Sget_simple_extent_dims(space, found, NULL) == n_dims, "%s: dimensions", path);
+    for (int d = 0; d < n_dims; d++)
+        CHECK((int64_t)found[d] == dims[d], "%s: dimension %d has %d", path, d, (int)found[d]);
+
+    const size_t bytes = (size_t)n_samples(dims, n_dims) * lw_type_bytes(type);
+    unsigned char *const data = malloc(bytes), *const expected = malloc(bytes);
+    fill_bytes(expected, 0, bytes);
+    CHECK(H5Dread(dataset, stored, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0, "%s is read", path);
+    CHECK(memcmp(data, expected, bytes) == 0, "%s: data", path);
+    free(expected);
+    free(data);
+    H5Sclose(space);
+    H5Tclose(wanted);
+    H5Tclose(stored);
+    H5Dclose(dataset);
+}
+
+static int list_datasets(struct lw_writer_dataset datasets[N_TEST_TYPES * LW_MAX_DIMS], char paths[][40])
+{
+    int n = 0;
+    for (int t = 0; t < N_TEST_TYPES; t++)
+        for (int n_dims = 1; n_dims <= LW_MAX_DIMS; n_dims++, n++) {
+            snprintf(paths[n], 40, "/group/of/%d/in%dd", t, n_dims);
+            datasets[n] = (struct lw_writer_dataset){.path = paths[n], .n_dims = n_dims, .type = test_type(t)};
+            memcpy(datasets[n].dims, shapes[n_dims - 1], sizeof datasets[n].dims);
+        }
+    return n;
+}
+
+static void check_types(struct lw_comm *comm, const char *file)
+{
+    static struct lw_writer_dataset datasets[N_TEST_TYPES * LW_MAX_DIMS];
+    static char paths[N_TEST_TYPES * LW_MAX_DIMS][40];
+    const struct lw_writer_spec spec = {.file = file, .datasets = datasets, .n_datasets = list_datasets(datasets, paths)};
+    struct lw_error err = {0};
+    struct lw_writer *writer = NULL;
+    const int rc = lw_writer_create(comm, &spec, &writer, &err);
+    CHECK(rc == LW_OK, "%s", err.message);
+    if (rc)
+        return;
+    for (int d = 0; d < spec.n_datasets; d++)
+        write_all(comm, writer, d, datasets[d].dims, datasets[d].n_dims, lw_type_bytes(datasets[d].type));
+    CHECK(!exists(file), "no final name before the end");
+    CHECK(lw_writer_finish(writer, NULL, 0, &err) == LW_OK, "%s", err.message);
+    CHECK(exists(file), "final name");
+    lw_writer_destroy(writer);
+    if (lw_comm_rank(comm) != 0)
+        return;
+    const hid_t opened = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
+    for (int d = 0; d < spec.n_datasets; d++)
+        compare_all(opened, datasets[d].path, datasets[d].type, datasets[d].dims, datasets[d].n_dims);
+    H5Fclose(opened);
+}
+
+/* ---- structure ----------------------------------------------------------------------------------------------------- */
+
+static int64_t read_int(hid_t object, const char *name)
+{
+    int64_t value = -1;
+    const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    if (attribute >= 0) {
+        H5Aread(attribute, H5T_NATIVE_INT64, &value);
+        H5Aclose(attribute);
+    }
+    return value;
+}
+
+static void check_layout(hid_t file)
+{
+    const hid_t dataset = H5Dopen2(file, "/large", H5P_DEFAULT), list = H5Dget_create_plist(dataset);
+    CHECK(H5Pget_layout(list) == H5D_CONTIGUOUS, "contiguous");
+    CHECK(H5Dget_offset(dataset) % (1 << 20) == 0, "starts at %llu", (unsigned long long)H5Dget_offset(dataset));
+    CHECK(read_int(dataset, "taps") == -7, "attribute of the dataset");
+    H5Pclose(list);
+    H5Dclose(dataset);
+}
+
+/* The file that a kill would leave now: readable, and it says that it is not complete. */
+static void check_unfinished(const char *part)
+{
+    struct stat status;
+    CHECK(stat(part, &status) == 0 && status.st_blocks * 512 >= LARGE * 8, "%d blocks are reserved", (int)status.st_blocks);
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+#if H5_VERSION_GE(1, 10, 7)
+    H5Pset_file_locking(access, false, true);
+#endif
+    const hid_t file = H5Fopen(part, H5F_ACC_RDONLY, access);
+    CHECK(file >= 0, "%s is readable", part);
+    if (file >= 0) {
+        CHECK(read_int(file, "lapwing_complete") == 0, "not complete");
+        check_layout(file);
+        H5Fclose(file);
+    }
+    H5Pclose(access);
+}
+
+static int create_large(struct lw_comm *comm, const char *file, bool overwrite, struct lw_writer **writer,
+                        struct lw_error *err)
+{
+    char host[32];
+    snprintf(host, sizeof host, "host of rank %d", lw_comm_rank(comm));
+    const struct lw_attribute root[] = {
+        {.name = "host", .kind = LW_ATTRIBUTE_TEXT, .text = host},
+        {.name = "empty", .kind = LW_ATTRIBUTE_TEXT, .text = ""},
+        {.name = "end", .kind = LW_ATTRIBUTE_TEXT, .text = "1970-01-01", .is_late = true},
+        {.name = "bad_samples", .kind = LW_ATTRIBUTE_INT, .integer = lw_comm_rank(comm)},
+        {.name = "rate", .kind = LW_ATTRIBUTE_REAL, .real = 0.1},
+    };
+    const struct lw_attribute taps = {.name = "taps", .kind = LW_ATTRIBUTE_INT, .integer = -7};
+    const struct lw_writer_dataset large = {
+        .path = "/large", .n_dims = 1, .dims = {LARGE}, .dim_names = {"time"}, .type = {.scalar = LW_FLOAT64},
+        .attributes = &taps, .n_attributes = 1,
+    };
+    const struct lw_writer_spec spec = {.file = file, .overwrite = overwrite, .attributes = root, .n_attributes = 5,
+                                        .datasets = &large, .n_datasets = 1};
+    return lw_writer_create(comm, &spec, writer, err);
+}
+
+static void check_finished(const char *file)
+{
+    char text[32] = "";
+    const hid_t opened = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
+    CHECK(read_int(opened, "lapwing_complete") == 1, "complete");
+    CHECK(read_int(opened, "bad_samples") == 42, "late number");
+    const hid_t attribute = H5Aopen(opened, "end", H5P_DEFAULT), type = H5Aget_type(attribute);
+    CHECK(H5Aread(attribute, type, text) >= 0 && strcmp(text, "2026-1-1") == 0, "late text '%s'", text);
+    CHECK(H5Tget_size(type) == 10, "its place keeps its size");
+    H5Tclose(type);
+    H5Aclose(attribute);
+
+    char *host = NULL;
+    const hid_t variable = H5Aopen(opened, "host", H5P_DEFAULT), its_type = H5Aget_type(variable);
+    CHECK(H5Aread(variable, its_type, &host) >= 0 && strcmp(host, "host of rank 0") == 0, "rank 0's text");
+    H5free_memory(host);
+    H5Tclose(its_type);
+    H5Aclose(variable);
+    check_layout(opened);
+    H5Fclose(opened);
+}
+
+static void check_life(struct lw_comm *comm, const char *file)
+{
+    struct lw_error err = {0};
+    struct lw_writer *writer = NULL;
+    char part[320];
+    part_name(file, part);
+    CHECK(create_large(comm, file, false, &writer, &err) == LW_OK, "%s", err.message);
+    CHECK(exists(part) && !exists(file), "under its temporary name");
+    if (lw_comm_rank(comm) == 0)
+        check_unfinished(part);
+    lw_comm_barrier(comm);
+
+    struct lw_writer *second = NULL;
+    CHECK(create_large(comm, file, false, &second, &err) == LW_EIO && strstr(err.message, "another run"), "%s", err.message);
+
+    const struct lw_attribute late[] = {
+        {.name = "end", .kind = LW_ATTRIBUTE_TEXT, .text = "2026-1-1"},
+        {.name = "bad_samples", .kind = LW_ATTRIBUTE_INT, .integer = 42},
+    };
+    CHECK(lw_writer_finish(writer, late, 2, &err) == LW_OK, "%s", err.message);
+    lw_writer_destroy(writer);
+    CHECK(exists(file) && !exists(part), "under its final name");
+    if (lw_comm_rank(comm) == 0)
+        check_finished(file);
+    lw_comm_barrier(comm);
+
+    CHECK(create_large(comm, file, false, &second, &err) == LW_EIO && strstr(err.message, "--overwrite"), "%s", err.message);
+    CHECK(create_large(comm, file, true, &writer, &err) == LW_OK, "%s", err.message);
+    lw_writer_destroy(writer);
+    lw_comm_barrier(comm);
+    CHECK(exists(file) && !exists(part), "a run given up leaves what was there");
+}
+
+int main(int argc, char **argv)
+{
+    struct lw_comm *const comm = lw_comm_start(&argc, &argv);
+    char folder[256], file[300], command[300];
+    make_folder(comm, folder);
+    snprintf(file, sizeof file, "%s/types.h5", folder);
+    check_types(comm, file);
+    snprintf(file, sizeof file, "%s/life.h5", folder);
+    check_life(comm, file);
+    lw_comm_barrier(comm);
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    CHECK(lw_comm_rank(comm) != 0 || system(command) == 0, "%s", command);
+    return test_end(comm, "writer");
+}
