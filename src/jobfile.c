@@ -90,16 +90,29 @@ static void fail(struct parse *parse, int line, const char *message)
         parse->code = lw_fail(parse->err, LW_ECONFIG, "%s:%d: %s", parse->jobfile->path, line, message);
 }
 
-static void note_section(struct parse *parse)
+static void note_section(struct parse *parse, const char *line, int length)
 {
+    if (!memchr(line, ']', (size_t)length))
+        fail(parse, parse->line, "the section's name does not end with ]");
     if (parse->section_line > 0)
         fail(parse, parse->line, "a second section; a job file describes one job");
     parse->section_line = parse->line;
 }
 
-/* Drop blanks at both ends and the backslash that continues a line. */
+/* Length without a comment: inih drops those that follow a blank and a semicolon, but in old versions not where a line goes
+ * on the one before. */
+static int without_comment(const char *line, int length)
+{
+    for (int i = 1; i < length; i++)
+        if (line[i] == ';' && (line[i - 1] == ' ' || line[i - 1] == '\t'))
+            return i;
+    return length;
+}
+
+/* Drop blanks at both ends, a comment, and the backslash that continues a line. */
 static int trim(struct parse *parse, const char **line, int length)
 {
+    length = without_comment(*line, length);
     while (length > 0 && strchr(" \t\r", (*line)[length - 1]))
         length--;
     for (; length > 0 && strchr(" \t", **line); length--)
@@ -129,7 +142,7 @@ static char *read_line(char *buffer, int size, void *context)
         return NULL;
     }
     if (*line == '[' && !parse->is_continuation)
-        note_section(parse);
+        note_section(parse, line, length);
     snprintf(buffer, (size_t)size, "%s%.*s\n", parse->is_continuation ? " " : "", length, line);
     return buffer;
 }

@@ -3,6 +3,7 @@
 #include "comm.h"
 #include "log.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@ static int finish_together(struct lw_cli *cli, int code, struct lw_comm *comm, s
 
 int main(int argc, char **argv)
 {
+    signal(SIGXFSZ, SIG_IGN);       /* a file beyond the size limit is an error of the write, not the end */
     struct lw_error err = {0};
     struct lw_cli cli;
     int code = lw_cli_parse(argc, argv, &cli, &err);

@@ -32,6 +32,6 @@ done
 printf 'text' >text.txt
 everywhere 74 'nosuch\.h5' info nosuch.h5
 everywhere 65 'text\.txt.* not .*HDF5' info text.txt
-everywhere 74 'directory' info .
+everywhere 74 'it is a folder' info .
 
 finish

@@ -17,7 +17,7 @@ wrong 1 'an option before the section that names the job \(one of: ols' 'input =
 wrong 2 '\[nosuch\] is no job; the jobs are: ols' '\n[nosuch]\ninput = a\n'
 wrong 3 'a second section' '[ols]\ninput = a\n[ols]\n'
 wrong 2 "neither \[section\] nor 'option = value' nor a comment" '[ols]\ninput a\n'
-wrong 1 "neither \[section\]" '[ols\ninput = a\n'
+wrong 1 "the section's name does not end with \]" '[ols\ninput = a\n'
 wrong 3 "neither \[section\]" '[ols]\ninput = a\noverwrite\n'
 wrong 3 'segmet: no such option; did you mean segment\?$' '[ols]\ninput = a\nsegmet = 3\n'
 wrong 2 "count: 'x' is not a whole number" '[ols]\ncount = x\n'
@@ -71,8 +71,9 @@ same_bits plain.h5 override.h5
 [ ! -e never.h5 ]
 verdict $? "the job file's output was made although the command line names another"
 
-(echo '[ols]'; h5dump -a /configuration override.h5 | sed -n 's/^ *(0): "//; s/^    *"//; /^mode/,$p' |
-    tr -d '\n' | sed 's/\\n/\n/g; s/"[^"]*$//') >again.ini
+# h5dump prints the text between quotes, its lines indented, a backslash doubled
+(echo '[ols]'; h5dump -a /configuration override.h5 | sed -n '/(0): "/,/^ *"$/p' |
+    sed 's/^ *(0): "//; s/^ *"$//; s/^ *//; s/\\\\/\\/g') >again.ini
 ok 2 run again.ini --output again.h5
 same_bits plain.h5 again.h5
 

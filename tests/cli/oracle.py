@@ -45,7 +45,7 @@ def pad(x, width, boundary):
     index = index_map(boundary, np.arange(-width, len(x) + width), len(x))
     padded = np.where(index < 0, 0, x[index])
     if width <= len(x):
-        assert np.array_equal(padded, np.pad(x, width, mode=PAD[boundary]))
+        assert np.array_equal(padded, np.pad(x, width, mode=PAD[boundary]), equal_nan=True)
     return padded
 
 

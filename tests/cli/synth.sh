@@ -35,7 +35,10 @@ shape d.h5 /signal '\[4096 x 2\] +int8'
 
 # peak FILE FILTER CHANNEL SAMPLE VALUE: the filtered survey has its largest value near that sample and size
 peak() {
-    h5dump -y -w 0 -d /filtered -s "$2,$3,0" -c "1,1,$5" "$1" | sed -n '/DATA/,/}/p' | tr -d ' ,{}' | grep -E '^-?[0-9.]' >values
+    h5dump -y -w 0 -d /filtered -s "$2,$3,0" -c "1,1,$5" "$1" |
+        awk '/^ *DATA \{/ { on = 1; next } on && /\}/ { exit } on' | tr -d ' ' | tr ',' '\n' | grep . >values
+    [ "$(wc -l <values)" -eq "$5" ]
+    verdict $? "$(wc -l <values) values in $1, expected $5"
     awk -v sample="$4" -v value="$6" '
         { size = $1 < 0 ? -$1 : $1; if (size > best) { best = size; at = NR - 1 } }
         END { exit !(at >= sample - 3 && at <= sample + 3 && best > 0.6 * value && best < 1.4 * value) }' values
