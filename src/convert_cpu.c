@@ -1,10 +1,11 @@
-/* convert_cpu.c - stored samples to reals and back, and transposition. Compiled per precision and instruction set. */
+/* convert_cpu.c - stored samples to reals and back. Compiled per precision and instruction set. */
 #include "real_cpu.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* Scalars whose bytes are swapped at a time, on the stack. */
+/* Eight-byte words that are swapped or gathered at a time, on the stack. */
 #define STAGE 512
 
 typedef void (*load_fn)(const void *stored, real *restrict out, int64_t n);
@@ -113,62 +114,82 @@ static void store_swapped(store_fn store, size_t bytes, const real *restrict in,
     }
 }
 
-/* ---- panels --------------------------------------------------------------------------------------------------------- */
+/* ---- panels: rows are gathered into contiguous runs first, for they may be as short as one cache line ------------------ */
+
+/* `from_stride` or `to_stride` bytes from row to row. The usual lengths are spelled out, so that no call is made per row. */
+static void copy_rows(const char *from, int64_t from_stride, char *to, int64_t to_stride, int64_t rows, size_t bytes)
+{
+#define X(size)                                                                 \
+    case size:                                                                  \
+        for (int64_t row = 0; row < rows; row++)                                \
+            memcpy(to + row * to_stride, from + row * from_stride, size);       \
+        break;
+    switch (bytes) {
+        X(16)
+        X(32)
+        X(64)
+        X(128)
+    default:
+        for (int64_t row = 0; row < rows; row++)
+            memcpy(to + row * to_stride, from + row * from_stride, bytes);
+    }
+#undef X
+}
+
+static void load_run(const struct lw_panel_cpu *panel, const void *stored, real *out, int64_t n)
+{
+    if (panel->is_swapped)
+        load_swapped(loaders[panel->scalar], lw_scalar_bytes(panel->scalar), stored, out, n);
+    else
+        loaders[panel->scalar](stored, out, n);
+}
+
+static void store_run(const struct lw_panel_cpu *panel, const real *in, void *stored, int64_t n)
+{
+    if (panel->is_swapped)
+        store_swapped(stores[panel->scalar], lw_scalar_bytes(panel->scalar), in, stored, n);
+    else
+        stores[panel->scalar](in, stored, n);
+}
+
+/* Rows that the stage holds; a panel of one row needs none. */
+static int64_t rows_at_a_time(int64_t row_bytes)
+{
+    const int64_t rows = (int64_t)sizeof(uint64_t) * STAGE / row_bytes;
+    assert(rows > 0);
+    return rows;
+}
+
 void KERNEL(lw_load)(const struct lw_panel_cpu *panel, const void *stored, void *reals)
 {
-    const load_fn load = loaders[panel->scalar];
-    const size_t bytes = lw_scalar_bytes(panel->scalar);
-    for (int64_t row = 0; row < panel->rows; row++) {
-        const char *const from = (const char *)stored + row * panel->stored_stride;
-        real *const to = (real *)reals + row * panel->real_stride;
-        if (panel->is_swapped)
-            load_swapped(load, bytes, from, to, panel->columns);
-        else
-            load(from, to, panel->columns);
+    if (panel->rows == 1) {
+        load_run(panel, stored, reals, panel->columns);
+        return;
+    }
+    uint64_t stage[STAGE];
+    const int64_t row_bytes = panel->columns * (int64_t)lw_scalar_bytes(panel->scalar);
+    const int64_t step = rows_at_a_time(row_bytes);
+    for (int64_t row = 0; row < panel->rows; row += step) {
+        const int64_t rows = panel->rows - row < step ? panel->rows - row : step;
+        copy_rows((const char *)stored + row * panel->stored_stride, panel->stored_stride, (char *)stage, row_bytes, rows,
+                  (size_t)row_bytes);
+        load_run(panel, stage, (real *)reals + row * panel->columns, rows * panel->columns);
     }
 }
 
 void KERNEL(lw_store)(const struct lw_panel_cpu *panel, const void *reals, void *stored)
 {
-    const store_fn store = stores[panel->scalar];
-    const size_t bytes = lw_scalar_bytes(panel->scalar);
-    for (int64_t row = 0; row < panel->rows; row++) {
-        const real *const from = (const real *)reals + row * panel->real_stride;
-        char *const to = (char *)stored + row * panel->stored_stride;
-        if (panel->is_swapped)
-            store_swapped(store, bytes, from, to, panel->columns);
-        else
-            store(from, to, panel->columns);
+    if (panel->rows == 1) {
+        store_run(panel, reals, stored, panel->columns);
+        return;
     }
-}
-
-/* ---- transposition: blocks of SIDE x SIDE stay in registers or at least in the nearest cache --------------------------- */
-#define SIDE 8
-
-typedef struct {
-    real re, im;
-} pair;
-
-#define X(name, type)                                                                                               \
-    static void transpose_##name(const type *restrict in, int64_t in_stride, int64_t rows, int64_t columns,         \
-                                 type *restrict out, int64_t out_stride)                                            \
-    {                                                                                                               \
-        for (int64_t r = 0; r < rows; r += SIDE) {                                                                  \
-            const int64_t r_end = r + SIDE < rows ? r + SIDE : rows;                                                \
-            for (int64_t c = 0; c < columns; c++)                                                                   \
-                for (int64_t i = r; i < r_end; i++)                                                                 \
-                    out[c * out_stride + i] = in[i * in_stride + c];                                                \
-        }                                                                                                           \
+    uint64_t stage[STAGE];
+    const int64_t row_bytes = panel->columns * (int64_t)lw_scalar_bytes(panel->scalar);
+    const int64_t step = rows_at_a_time(row_bytes);
+    for (int64_t row = 0; row < panel->rows; row += step) {
+        const int64_t rows = panel->rows - row < step ? panel->rows - row : step;
+        store_run(panel, (const real *)reals + row * panel->columns, stage, rows * panel->columns);
+        copy_rows((const char *)stage, row_bytes, (char *)stored + row * panel->stored_stride, panel->stored_stride, rows,
+                  (size_t)row_bytes);
     }
-X(real, real)
-X(pair, pair)
-#undef X
-
-void KERNEL(lw_transpose)(const void *in, int64_t in_stride, int64_t rows, int64_t columns, int width, void *out,
-                          int64_t out_stride)
-{
-    if (width == 1)
-        transpose_real(in, in_stride, rows, columns, out, out_stride);
-    else
-        transpose_pair(in, in_stride / 2, rows, columns, out, out_stride / 2);
 }

@@ -215,7 +215,6 @@ static struct lw_panel_cpu panel_of(struct lw_type type, int64_t rows, int64_t s
         .is_swapped = type.is_swapped,
         .rows = rows,
         .columns = samples * parts(type),
-        .real_stride = samples * parts(type),
     };
 }
 
