@@ -13,6 +13,7 @@
 static const OlsKernels *const all_kernels[] = {
     &lw_ols_f256, &lw_ols_f512, &lw_ols_f1024, &lw_ols_f2048, &lw_ols_f4096, &lw_ols_f8192,
     &lw_ols_d256, &lw_ols_d512, &lw_ols_d1024, &lw_ols_d2048, &lw_ols_d4096,
+    &lw_ols_slow_f, &lw_ols_slow_d,
 };
 
 static constexpr double MEMORY_RATE = 4.29e12;          /* bytes per second */

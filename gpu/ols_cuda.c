@@ -19,7 +19,7 @@
 struct resolved {
     bool is_long;
     struct lw_cuda_ols_plan kernel;
-    struct lw_long_ols_plan through_cufft;
+    struct lw_long_ols_plan beyond;
 };
 
 struct ols {
@@ -45,20 +45,14 @@ static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
     };
 }
 
-/* A kernel where one holds the filter, and the long path where none does or a segment beyond the kernels' is asked for. */
+/* A kernel where one holds the filter in the segment asked for; else the long path, which takes any segment. */
 static int resolve(const struct lw_device *device, const struct lw_op_spec *spec, struct resolved *out,
                    struct lw_error *err)
 {
     const struct lw_cuda_arch arch = {device->major, device->minor, device->shared_bytes};
     const struct lw_cuda_ols_spec wanted = kernel_spec(spec);
-    struct lw_cuda_ols_spec automatic = wanted;
-    automatic.segment = 0;
-    int rc = lw_cuda_ols_choose(&automatic, &arch, &out->kernel, err);
-    if (rc)
-        return rc;
-    out->is_long = out->kernel.path == LW_CUDA_TOO_LONG || wanted.segment > out->kernel.most_segment;
-    return out->is_long ? lw_long_ols_choose(&wanted, &out->through_cufft, err)
-                        : lw_cuda_ols_choose(&wanted, &arch, &out->kernel, err);
+    out->is_long = lw_cuda_ols_choose(&wanted, &arch, &out->kernel, NULL) != LW_OK || out->kernel.path == LW_CUDA_TOO_LONG;
+    return out->is_long ? lw_long_ols_choose(&wanted, &out->beyond, err) : LW_OK;
 }
 
 static const char *pairing_text(int64_t unit, int64_t hop, int64_t channel_unit)
@@ -100,7 +94,7 @@ static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spe
         return rc;
     *plan = (struct lw_op_plan){.halo = spec->ols.n_taps - 1, .n_planes = spec->ols.n_filters};
     if (resolved.is_long)
-        describe_long(&resolved.through_cufft, plan);
+        describe_long(&resolved.beyond, plan);
     else
         describe_kernel(&resolved.kernel, plan);
     return LW_OK;
@@ -115,7 +109,7 @@ static int64_t taps_bytes(const struct lw_op_spec *spec)
 
 static int64_t kept_bytes(const struct resolved *resolved)
 {
-    return resolved->is_long ? lw_long_ols_bytes(&resolved->through_cufft) : (int64_t)resolved->kernel.bank_bytes;
+    return resolved->is_long ? lw_long_ols_bytes(&resolved->beyond) : (int64_t)resolved->kernel.bank_bytes;
 }
 
 /* Device memory during create: the taps in double, and what the long path needs to transform them. */
@@ -128,7 +122,7 @@ static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct resolve
 {
     struct lw_arena arena = {.base = memory};
     setup->taps = lw_arena_take(&arena, taps_bytes(spec));
-    setup->work = lw_arena_take(&arena, resolved->is_long ? lw_long_ols_setup_bytes(&resolved->through_cufft) : 0);
+    setup->work = lw_arena_take(&arena, resolved->is_long ? lw_long_ols_setup_bytes(&resolved->beyond) : 0);
     return arena.used;
 }
 
@@ -179,7 +173,7 @@ static int prepare(const struct lw_op *op, struct ols *ols, const struct setup *
     if (rc)
         return rc;
     if (ols->resolved.is_long)
-        return lw_long_ols_create(&ols->resolved.through_cufft, setup->taps, ols->memory, setup->work, stream,
+        return lw_long_ols_create(&ols->resolved.beyond, setup->taps, ols->memory, setup->work, stream,
                                   &ols->long_ols, err);
     return lw_cuda_check((cudaError_t)lw_cuda_ols_prepare(&ols->resolved.kernel, setup->taps, ols->memory, stream),
                          "transforming the filters", err);

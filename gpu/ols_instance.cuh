@@ -3,36 +3,56 @@
 #define LW_OLS_INSTANCE_CUH
 
 #include "ols_segments.cuh"
+#include "ols_slow.cuh"
 
-/* A transform together with how many of them a block works on. */
-template <class Real, int E, int P, int TEAMS> struct Block : Transform<Real, E, P, Team<E * P, TEAMS>> {
-    static constexpr int BLOCK = (E * P < 32 ? 32 : E * P) * TEAMS;
-};
-
-/* Real, E, P; BLOCKS an SM must hold (bounds the registers); DISCARD: outputs dropped, -1: given at run time */
-template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP> OlsKernel ols_kernel()
+/* Real, E, P: the transform; BLOCKS an SM must hold (bounds the registers) */
+template <class Real, int E, int P, int BLOCKS, bool PAIRED, bool KEEP> OlsKernel ols_entry()
 {
-    using F = Block<Real, E, P, 1>;
     OlsKernel k = {};
     k.precision = sizeof(Real) == 4 ? LW_SINGLE : LW_DOUBLE;
-    k.layout = LW_TIME_FAST;
-    k.segment = F::N;
-    k.discard = DISCARD;
+    k.segment = E * E * P;
     k.paired = PAIRED;
     k.one_filter = !KEEP;
     k.side = E;
     k.groups = P;
-    k.threads = F::BLOCK;
-    k.teams = 1;
     k.blocks = BLOCKS;
-    k.shared_bytes = F::BLOCK / F::T * F::SHARED_BYTES;
+    return k;
+}
+
+/* Time fast. DISCARD: outputs dropped, -1: given at run time. */
+template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP> OlsKernel ols_kernel()
+{
+    using F = Transform<Real, E, P, Team<E * P, 1>>;
+    OlsKernel k = ols_entry<Real, E, P, BLOCKS, PAIRED, KEEP>();
+    k.layout = LW_TIME_FAST;
+    k.discard = DISCARD;
+    k.together = 1;
+    k.threads = F::T < 32 ? 32 : F::T;
+    k.shared_bytes = k.threads / F::T * F::SHARED_BYTES;
     k.kernel = ols_segments<F, BLOCKS, DISCARD, PAIRED, KEEP, StoreEpilogue>;
+    return k;
+}
+
+/* Time slow, W transforms together. */
+template <class Real, int E, int P, int W, int BLOCKS, bool PAIRED, bool KEEP> OlsKernel ols_slow_kernel()
+{
+    using F = Transform<Real, E, P, Team<E * P, W>>;
+    OlsKernel k = ols_entry<Real, E, P, BLOCKS, PAIRED, KEEP>();
+    k.layout = LW_TIME_SLOW;
+    k.discard = -1;
+    k.together = W;
+    k.threads = SlowBlock<F, W>::THREADS;
+    k.shared_bytes = SlowBlock<F, W>::SHARED_BYTES;
+    k.kernel = ols_segments_slow<F, W, BLOCKS, KEEP, StoreEpilogue>;
     return k;
 }
 
 /* both kinds of signal */
 #define LW_OLS_BOTH(Real, E, P, BLOCKS, DISCARD, KEEP) \
     ols_kernel<Real, E, P, BLOCKS, DISCARD, false, KEEP>(), ols_kernel<Real, E, P, BLOCKS, DISCARD, true, KEEP>()
+
+#define LW_OLS_SLOW(Real, E, P, W, BLOCKS, KEEP) \
+    ols_slow_kernel<Real, E, P, W, BLOCKS, false, KEEP>(), ols_slow_kernel<Real, E, P, W, BLOCKS, true, KEEP>()
 
 #define LW_OLS_LIST(list) {list, (int)(sizeof(list) / sizeof(list[0]))}
 

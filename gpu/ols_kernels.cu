@@ -35,8 +35,8 @@ extern "C" int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const do
     return failed ? failed : cudaFuncSetAttribute(k->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, k->shared_bytes);
 }
 
-/* Teams that the current device runs at a time. */
-static cudaError_t resident_teams(const OlsKernel *k, int64_t *teams, bool *dependent)
+/* Blocks that the current device runs at a time. */
+static cudaError_t resident_blocks(const OlsKernel *k, int64_t *blocks, bool *dependent)
 {
     int device, n_sm, shared, major;
     cudaError_t failed;
@@ -46,7 +46,7 @@ static cudaError_t resident_teams(const OlsKernel *k, int64_t *teams, bool *depe
         (failed = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device)))
         return failed;
     const int by_shared = shared / (k->shared_bytes + 1024);
-    *teams = (int64_t)n_sm * (by_shared < k->blocks ? by_shared : k->blocks) * k->teams;
+    *blocks = (int64_t)n_sm * (by_shared < k->blocks ? by_shared : k->blocks);
     *dependent = major >= 9;
     return cudaSuccess;
 }
@@ -64,7 +64,30 @@ static void share_out(OlsArgs *a, int64_t n_units, int64_t resident)
     a->n_tail = (int)((n_units - (int64_t)a->n_rounds * a->n_slots) * a->n_filters);
 }
 
-/* Everything but the sharing out. Returns the number of segments (pairs, where paired) on the axis and in all. */
+/* [channel][axis] */
+static void arrange_fast(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k)
+{
+    const int rows_each = (int)plan->channel_unit;
+    a->pairs_hops = k->paired && rows_each == 1;
+    a->input_pitch = rows_each * a->input_row;
+    a->output_pitch = rows_each * a->count;
+    a->input_second = a->pairs_hops ? plan->hop : a->input_row;
+    a->output_second = a->pairs_hops ? plan->hop : a->count;
+    a->plane = a->n_channels * a->count;
+}
+
+/* [axis][channel] */
+static void arrange_slow(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k)
+{
+    const int scalar_bytes[LW_N_SCALARS] = {1, 1, 2, 2, 4, 4, 8};
+    a->input_pitch = a->n_channels * (a->input_complex ? 2 : 1);
+    a->output_pitch = a->n_channels * (plan->output_complex ? 2 : 1);
+    a->input_second = k->paired || a->input_complex ? 2 : 1;
+    a->plane = a->count * a->output_pitch;
+    a->rows_aligned = a->input_pitch * scalar_bytes[a->input_scalar] % 16 == 0;
+}
+
+/* Everything but the sharing out. */
 static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
 {
     const struct lw_cuda_ols_spec *spec = &plan->spec;
@@ -76,16 +99,13 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
     a.count = block->count;
     a.n_channels = block->n_channels;
     a.input_row = spec->n_taps - 1 + block->count;
-    a.pairs_hops = k->paired && plan->channel_unit == 1;
-    const int rows_each = plan->channel_unit == 2 ? 2 : 1;
-    a.input_pitch = rows_each * a.input_row;
-    a.output_pitch = rows_each * a.count;
-    a.input_second = a.pairs_hops ? plan->hop : a.input_row;
-    a.output_second = a.pairs_hops ? plan->hop : a.count;
-    a.plane = block->n_channels * block->count;
-    a.step = plan->unit;
     a.input_scalar = spec->input;
     a.input_complex = spec->input_complex;
+    if (k->layout == LW_TIME_SLOW)
+        arrange_slow(&a, plan, k);
+    else
+        arrange_fast(&a, plan, k);
+    a.step = plan->unit;
     a.spectra = lw_ols_bank_layout(k, spec->n_filters).spectra;
     a.lead = plan->discard - (int)(spec->n_taps - 1);
     a.discard = plan->discard;
@@ -122,8 +142,8 @@ extern "C" int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const str
     const OlsKernel *k = lw_ols_kernel_of(plan);
     OlsArgs a = arguments(plan, k, block);
     const int64_t n_steps = (block->count + a.step - 1) / a.step;
-    const int64_t n_rows = plan->channel_unit == 2 ? (block->n_channels + 1) / 2 : block->n_channels;
-    const int64_t n_segments = n_steps * n_rows;
+    const int64_t channels_each = plan->channel_unit * k->together;
+    const int64_t n_segments = n_steps * ((block->n_channels + channels_each - 1) / channels_each);
     const int64_t per_warp = k->side * k->groups < 32 ? 32 / (k->side * k->groups) : 1;
     const int64_t n_units = (n_segments + per_warp - 1) / per_warp;
     if (n_segments > INT_MAX || n_units * a.n_filters > INT64_MAX / 2)
@@ -133,9 +153,9 @@ extern "C" int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const str
 
     int64_t resident;
     bool dependent;
-    const cudaError_t failed = resident_teams(k, &resident, &dependent);
+    const cudaError_t failed = resident_blocks(k, &resident, &dependent);
     if (failed)
         return failed;
     share_out(&a, n_units, resident);
-    return launch(k, &a, (a.n_slots + k->teams - 1) / k->teams, dependent, stream);
+    return launch(k, &a, a.n_slots, dependent, stream);
 }

@@ -13,14 +13,15 @@ struct OlsArgs {
     unsigned *not_finite;
     int64_t count, n_channels;      /* outputs of a row; rows */
     int64_t input_row;              /* samples of a row: M - 1 + count */
-    int64_t input_pitch;            /* time fast: samples from one segment row to the next (two channels where paired) */
-    int64_t output_pitch;
-    int64_t input_second;           /* time fast, real: samples from the first to the second of a pair */
-    int64_t output_second;
-    int64_t plane;                  /* outputs from filter to filter: n_channels x count */
+    int64_t input_pitch;            /* time fast: samples from one row of segments to the next (two channels where paired); */
+    int64_t output_pitch;           /* time slow: reals of one axis sample of all channels */
+    int64_t input_second;           /* time fast, paired: samples from the first to the second of a pair; */
+    int64_t output_second;          /* time slow: input reals to a transform, 2 or 1 */
+    int64_t plane;                  /* from filter to filter; time fast: samples, time slow: reals */
     int64_t step;                   /* axis samples from segment to segment: hop, or 2 hop */
     int input_scalar;               /* enum lw_scalar */
     bool input_complex, pairs_hops;
+    bool rows_aligned;              /* time slow: every axis sample of the input begins at a multiple of 16 bytes */
     int spectra;
     int lead;                       /* discard - (M - 1) */
     int discard, hop;
@@ -36,15 +37,16 @@ struct OlsKernel {
     int segment;                    /* N */
     int discard;                    /* -1: given at run time */
     bool paired;                    /* real signal, two to a transform */
+    int together;                   /* time slow: transforms of adjacent channels that a block works on; else 1 */
     bool one_filter;                /* for n_filters = 1 only */
     int side, groups;               /* E, P: see fft.cuh */
-    int threads, teams;             /* of a block; teams: of threads, each with segments of its own */
+    int threads;                    /* of a block */
     int blocks;                     /* that an SM holds at most, by registers */
     int shared_bytes;               /* of a block */
     void (*kernel)(const OlsArgs);
 };
 
-/* The kernels of one segment length (the .cu file of that name). */
+/* The kernels of one .cu file, named like it. */
 struct OlsKernels {
     const OlsKernel *list;
     int n;
@@ -52,5 +54,6 @@ struct OlsKernels {
 
 extern const OlsKernels lw_ols_f256, lw_ols_f512, lw_ols_f1024, lw_ols_f2048, lw_ols_f4096, lw_ols_f8192;
 extern const OlsKernels lw_ols_d256, lw_ols_d512, lw_ols_d1024, lw_ols_d2048, lw_ols_d4096;
+extern const OlsKernels lw_ols_slow_f, lw_ols_slow_d;
 
 #endif

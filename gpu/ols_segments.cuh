@@ -4,7 +4,7 @@
  *     X = FFT(x[start .. start + N))                          start = j hop - (D - (M - 1))
  *     y[f][j hop + i] = IFFT(X H[f])[D + i],  0 <= i < hop    D >= M - 1: what the circular convolution wraps is dropped
  *
- * A team of T = E P threads takes one segment, or two real ones as re and im (taps are real then: re and im of the result
+ * A team of T = E P threads (a block; two teams where T = 16) takes one segment, or two real ones as re and im (taps are real then: re and im of the result
  * are the two outputs). Thread t holds the samples t + T m, m < E, of segment, spectrum (bin(t) + T m) and output, so every
  * access to global memory is coalesced (128 or 256 bytes a warp) and nothing is ever reordered. The spectrum X stays in
  * registers while the filters go by; H comes through L1 as 16-byte loads, stored in the threads' order and scaled by
@@ -28,21 +28,20 @@ struct StoreEpilogue {
     template <class T> LW_DEVICE static void put(T *y, T value) { __stcs(y, value); }
 };
 
-/* One step of a team: filters [begin, end) of one segment (or pair). */
+/* One step of a block: filters [begin, end) of one segment (or pair). */
 struct OlsStep {
     int segment, begin, end;
 };
 
-/* The steps of a team: `rounds` whole segments, `slots` apart, then an even share of the (segment, filter) units left. */
+/* The steps of a block, which is a slot: `rounds` whole segments, `slots` apart, then an even share of the (segment, filter) units left. */
 struct OlsWalk {
     int round, unit, unit_end;
 
     LW_DEVICE void start(const OlsArgs &a, int slot)
     {
-        const bool idle = slot >= a.n_slots;
-        round = idle ? a.n_rounds : 0;
-        unit = idle ? 0 : (int)((int64_t)slot * a.n_tail / a.n_slots);
-        unit_end = idle ? 0 : (int)((slot + (int64_t)1) * a.n_tail / a.n_slots);
+        round = 0;
+        unit = (int)((int64_t)slot * a.n_tail / a.n_slots);
+        unit_end = (int)((slot + (int64_t)1) * a.n_tail / a.n_slots);
     }
 
     LW_DEVICE bool next(const OlsArgs &a, int slot, OlsStep &step)
@@ -214,27 +213,25 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
 }
 
 template <class F, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP, class Epilogue>
-__global__ void __launch_bounds__(F::BLOCK, BLOCKS) ols_segments(const OlsArgs a)
+__global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(const OlsArgs a)
 {
     using C = typename F::C;
     static_assert(DISCARD < 0 || DISCARD % F::T == 0, "rows are dropped whole");
-    constexpr int T = F::T, TEAM = T < 32 ? 32 : T, PER_WARP = TEAM / T;
+    constexpr int T = F::T, PER_WARP = T < 32 ? 32 / T : 1;
     extern __shared__ __align__(128) unsigned char memory[];
 
-    const int team = F::BLOCK == TEAM ? 0 : __shfl_sync(0xffffffffu, threadIdx.x / TEAM, 0);
-    const int t = threadIdx.x % T, slot = blockIdx.x * (F::BLOCK / TEAM) + team;
-    C *shared = (C *)(memory + (threadIdx.x / T) * F::SHARED_BYTES);
+    const int part = PER_WARP == 1 ? 0 : threadIdx.x / T, t = threadIdx.x % T;
+    C *const shared = (C *)(memory + part * F::SHARED_BYTES);
 
     OlsWalk walk;
-    walk.start(a, slot);
+    walk.start(a, blockIdx.x);
     F fft;
     fft.load((const C *)a.bank, t);
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
 #endif
     C v[F::E], kept[F::E];
-    for (OlsStep step; walk.next(a, slot, step);) {
-        const int part = PER_WARP == 1 ? 0 : threadIdx.x % TEAM / T;
+    for (OlsStep step; walk.next(a, blockIdx.x, step);) {
         const OlsPlace p = place_of<F::N, PAIRED>(a, step.segment * PER_WARP + part);
         transform_segment<F, PAIRED>(v, fft, a, p, shared, t);
         if (KEEP) {
