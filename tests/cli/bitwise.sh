@@ -3,20 +3,31 @@
 . "$(dirname "$0")/check.sh"
 needs h5dump
 
-# all NAME MEMORY argument ...: one job in all ways; with MEMORY there are several rounds.
+# smallest RANKS argument ...: the memory in MiB that just suffices, from the message that refuses less
+smallest() {
+    smallest_ranks=$1
+    shift
+    lap "$smallest_ranks" ols "$@" --memory 1M --output never.h5
+    sed -n 's/.*needs \([0-9]*\)[0-9.]* MiB.*/\1/p' err
+}
+
+# all NAME argument ...: one job in all ways; with the smallest memory it takes many rounds
 all() {
     name=$1
-    memory=$2
-    shift 2
+    shift
     ok 0 ols "$@" --threads 1 --output plain.h5 --overwrite
     [ -n "$(bits plain.h5)" ]
     verdict $? "$name: no result"
     for ranks in 1 2 3 4; do
-        for way in '--threads 1' '--threads 2 --split axis' "--threads 1 --memory $memory" \
-                   "--threads 2 --memory $memory --split channels"; do
+        least=$(smallest $ranks "$@")
+        [ -n "$least" ]
+        verdict $? "$name: --memory 1M is not refused with the memory needed: $(cat err)"
+        for way in '--threads 2' "--threads 1 --split axis --memory $((least + 3))M" \
+                   "--threads 2 --split channels --memory $((least + 10))M"; do
             # shellcheck disable=SC2086  # options
-            ok $ranks ols "$@" $way --output other.h5 --overwrite
+            ok $ranks ols "$@" $way --output other.h5 --overwrite --verbose
             same_bits plain.h5 other.h5
+            grep -Eo '[0-9]+ rounds' err >>rounds
         done
     done
 }
@@ -24,13 +35,15 @@ synth() {
     ok 2 synth ols --overwrite "$@"
 }
 
-synth --output fast.h5 --samples 100003 --channels 5 --type int16 --taps 257 --n-filters 3
-all 'time fast' "$LAPWING_SMALL" --input fast.h5:/signal --filters fast.h5:/filters --mode full
+synth --output fast.h5 --samples 300007 --channels 5 --type int16 --taps 257 --n-filters 3
+all 'time fast' --input fast.h5:/signal --filters fast.h5:/filters --mode full
 synth --output slow.h5 --samples 50021 --channels 6 --type uint8 --layout time-slow --taps 64 --n-filters 2
-all 'time slow' "$LAPWING_SMALL" --input slow.h5:/signal --filters slow.h5:/filters --boundary wrap --nan zero
+all 'time slow' --input slow.h5:/signal --filters slow.h5:/filters --boundary wrap --nan zero
 synth --output one.h5 --samples 500009 --channels 1 --complex --taps 1000 --n-filters 1
-all 'one complex channel' "$LAPWING_SMALL" --input one.h5:/signal --filters one.h5:/filters --mode valid --precision double
+all 'one complex channel' --input one.h5:/signal --filters one.h5:/filters --mode valid --precision double
 synth --output long.h5 --samples 3000 --channels 2 --taps 5000 --n-filters 2
-all 'filters longer than the signal' "$LAPWING_SMALL" --input long.h5:/signal --filters long.h5:/filters --boundary reflect
+all 'filters longer than the signal' --input long.h5:/signal --filters long.h5:/filters --boundary reflect
+[ "$(sort -u rounds | wc -l)" -ge 4 ]
+verdict $? "all runs took the same number of rounds: $(sort -u rounds | tr '\n' ' ')"
 
 finish
