@@ -104,10 +104,26 @@ void KERNEL(lw_multiply_half)(const void *a_b, const void *z, const void *r, voi
     }
 }
 
-/* out[j] = conj(in[n - 1 - j]) */
-static void mirror_run(const real *restrict in, real *restrict out, int64_t n)
+/* A vector of complex numbers in reverse order, conjugated. Compilers do not find this by themselves. */
+static inline vector mirrored(vector v)
 {
-    for (int64_t j = 0; j < n; j++) {
+    enum { LAST = VECTOR_BYTES / sizeof(real) - 1 };
+    indices order, signs;
+    for (int i = 0; i <= LAST; i++) {
+        order[i] = LAST - (i ^ 1);
+        signs[i] = i % 2 == 0 ? 0 : ~MAGNITUDE_BITS;
+    }
+    return (vector)((indices)__builtin_shuffle(v, order) ^ signs);
+}
+
+/* out[j] = conj(in[n - 1 - j]) */
+static void mirror_run(const real *in, real *out, int64_t n)
+{
+    const int64_t step = VECTOR_BYTES / (2 * (int64_t)sizeof(real));
+    int64_t j = 0;
+    for (; j + step <= n; j += step)
+        *(loose_vector *)(out + 2 * j) = mirrored(*(const loose_vector *)(in + 2 * (n - step - j)));
+    for (; j < n; j++) {
         out[2 * j] = in[2 * (n - 1 - j)];
         out[2 * j + 1] = -in[2 * (n - 1 - j) + 1];
     }

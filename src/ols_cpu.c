@@ -219,10 +219,10 @@ static struct lw_panel_cpu panel_of(struct lw_type type, int64_t rows, int64_t s
 }
 
 /* Convert a panel of samples to working samples. */
-static void load_panel(const struct lw_ols_cpu *ols, struct lw_panel_cpu panel, const char *stored, void *to)
+static void load_panel(const struct lw_ols_cpu *ols, const struct lw_panel_cpu *panel, const char *stored, void *to)
 {
-    const int64_t n = panel.rows * panel.columns;
-    ols->shape.kernels->load(&panel, stored, ols->shape.widens ? real_at(ols, to, n) : to);
+    const int64_t n = panel->rows * panel->columns;
+    ols->shape.kernels->load(panel, stored, ols->shape.widens ? real_at(ols, to, n) : to);
     if (ols->shape.widens)
         ols->shape.kernels->widen(to, n);
 }
@@ -231,7 +231,8 @@ static void load_time_fast(const struct lw_ols_cpu *ols, struct lane *lane, cons
 {
     const int64_t axis = ols->shape.n_taps - 1 + piece->slot->block.count;
     const int64_t at = (piece->channel * axis + piece->first) * (int64_t)lw_type_bytes(ols->spec.input);
-    load_panel(ols, panel_of(ols->spec.input, 1, piece->n_samples), (const char *)piece->slot->input + at, lane->x);
+    const struct lw_panel_cpu panel = panel_of(ols->spec.input, 1, piece->n_samples);
+    load_panel(ols, &panel, (const char *)piece->slot->input + at, lane->x);
 }
 
 static void load_time_slow(const struct lw_ols_cpu *ols, struct lane *lane, const struct piece *piece)
@@ -242,7 +243,7 @@ static void load_time_slow(const struct lw_ols_cpu *ols, struct lane *lane, cons
     for (int64_t row = 0; row < piece->n_samples; row += PANEL_ROWS) {
         struct lw_panel_cpu panel = panel_of(ols->spec.input, min64(PANEL_ROWS, piece->n_samples - row), piece->n_channels);
         panel.stored_stride = row_bytes;
-        load_panel(ols, panel, stored + row * row_bytes, lane->panel);
+        load_panel(ols, &panel, stored + row * row_bytes, lane->panel);
         ols->shape.kernels->transpose(lane->panel, piece->n_channels * width, panel.rows, piece->n_channels, (int)width,
                                       real_at(ols, lane->x, row * width), ols->sizes.x);
     }
@@ -401,16 +402,18 @@ static void run_piece(const struct lw_ols_cpu *ols, struct lane *lane, const str
     }
 }
 
-static struct piece piece_of(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int64_t task)
+/* Filled in place: a copy would wait until the outputs before it have left the processor's store buffer. */
+static void cut_piece(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int64_t task, struct piece *piece)
 {
     const struct lw_ols_shape_cpu *const shape = &ols->shape;
     const int64_t tiles = ceil_div(slot->block.n_channels, shape->tile);
-    struct piece piece = {.slot = slot, .first = task / tiles * shape->hop, .channel = task % tiles * shape->tile};
-    const int64_t left = slot->block.count - piece.first;
-    piece.n_outputs = min64(shape->hop, left);
-    piece.n_samples = min64(shape->length, left + shape->n_taps - 1);
-    piece.n_channels = (int)min64(shape->tile, slot->block.n_channels - piece.channel);
-    return piece;
+    piece->slot = slot;
+    piece->first = task / tiles * shape->hop;
+    piece->channel = task % tiles * shape->tile;
+    const int64_t left = slot->block.count - piece->first;
+    piece->n_outputs = min64(shape->hop, left);
+    piece->n_samples = min64(shape->length, left + shape->n_taps - 1);
+    piece->n_channels = (int)min64(shape->tile, slot->block.n_channels - piece->channel);
 }
 
 static void report_not_finite(const struct lw_ols_cpu *ols, struct lw_slot *slot)
@@ -432,7 +435,8 @@ void lw_ols_run_cpu(struct lw_ols_cpu *ols, struct lw_slot *slot)
         ols->lanes[i].not_finite = (struct tally){0};
 #pragma omp parallel for num_threads(ols->n_lanes) schedule(dynamic, chunk)
     for (int64_t task = 0; task < tasks; task++) {
-        const struct piece piece = piece_of(ols, slot, task);
+        struct piece piece;
+        cut_piece(ols, slot, task, &piece);
         run_piece(ols, &ols->lanes[omp_get_thread_num()], &piece);
     }
     report_not_finite(ols, slot);

@@ -44,6 +44,7 @@ typedef uint32_t real_ubits;
 #define VECTOR_BYTES 16
 #endif
 typedef real vector __attribute__((vector_size(VECTOR_BYTES), may_alias));
+typedef real_bits indices __attribute__((vector_size(VECTOR_BYTES)));
 typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(__alignof__(real))));
 
 /* Outputs that the direct convolution makes at a time: enough independent sums to hide the latency of a fused multiply-add
@@ -75,5 +76,15 @@ int64_t KERNEL(lw_fft_bytes)(int64_t n);
 struct lw_fft_cpu KERNEL(lw_fft_shape)(int64_t n);
 void KERNEL(lw_fft_forward)(const struct lw_fft_cpu *fft, const void *x, void *spectrum, void *work);
 void KERNEL(lw_fft_inverse)(const struct lw_fft_cpu *fft, const void *spectrum, void *x, void *work);
+struct lw_tile_cpu KERNEL(lw_tile_shape)(int64_t rows, int64_t columns);
+int KERNEL(lw_tile_create)(int64_t rows, int64_t columns, void *row, void *points, void *strip, struct lw_tile_cpu **tile,
+                           struct lw_error *err);
+void KERNEL(lw_tile_destroy)(struct lw_tile_cpu *tile);
+void KERNEL(lw_tile_row_forward)(const struct lw_tile_cpu *tile, void *row, void *tile_row);
+void KERNEL(lw_tile_row_inverse)(const struct lw_tile_cpu *tile, void *tile_row, void *row);
+void KERNEL(lw_tile_columns)(const struct lw_tile_cpu *tile, const void *spectrum, void *points, void *strip);
+void KERNEL(lw_pack)(const void *re, const void *im, void *z, int64_t n);
+void KERNEL(lw_unpack)(const void *z, void *re, void *im, int64_t n);
+void KERNEL(lw_weigh)(void *y, const double *weights, int64_t n, int width);
 
 #endif
