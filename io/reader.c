@@ -65,8 +65,8 @@ static int check_type(hid_t dataset, struct lw_dataset_info *info, struct lw_err
 }
 
 /* MPI-IO transfers whole extents of the file. Filters need chunks decoded one by one, which HDF5's collective read does
- * with a buffer for every chunk of the selection at once, and slower than from a cache; virtual and external datasets it
- * cannot open at all. */
+ * with a buffer for every chunk of the selection at once, and slower than from a cache. Virtual and external datasets it
+ * cannot open at all, and HDF5 1.10 fails where chunks were never written. */
 static bool can_be_collective(hid_t dataset)
 {
     const hid_t creation = H5Dget_create_plist(dataset);
@@ -74,7 +74,10 @@ static bool can_be_collective(hid_t dataset)
     const bool is_plain = (layout == H5D_CONTIGUOUS && H5Pget_external_count(creation) == 0) ||
                           (layout == H5D_CHUNKED && H5Pget_nfilters(creation) == 0);
     H5Pclose(creation);
-    return is_plain;
+
+    H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
+    H5Dget_space_status(dataset, &status);
+    return is_plain && status == H5D_SPACE_STATUS_ALLOCATED;
 }
 
 static int examine(const char *name, struct finding *finding, struct lw_error *err)

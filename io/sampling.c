@@ -50,11 +50,11 @@ static bool find_spacing(hid_t dataset, struct lw_axis_metadata *axis)
     return true;
 }
 
-/* The step of a scale is a difference of rounded numbers: a rate that is all but whole is whole. */
-static double rounded_rate(double rate)
+/* The step of a scale is a difference of rounded numbers: a rate that may well be whole is whole. */
+static double rounded_rate(double rate, double accuracy)
 {
     const double whole = nearbyint(rate);
-    return fabs(rate - whole) <= 1e-9 * whole ? whole : rate;
+    return fabs(rate - whole) <= 2 * accuracy * whole ? whole : rate;
 }
 
 /* Without a unit, the scale of a dimension called time counts seconds. */
@@ -68,7 +68,7 @@ static bool find_scale(hid_t dataset, const struct lw_dataset_info *info, struct
     const double seconds = scale.unit[0] ? lw_scale_unit_seconds(scale.unit) : unnamed;
     if (seconds == 0 || scale.step <= 0)
         return false;
-    axis->sample_rate_hz = rounded_rate(1 / (scale.step * seconds));
+    axis->sample_rate_hz = rounded_rate(1 / (scale.step * seconds), scale.step_accuracy);
     axis->start = scale.first;
     axis->has_start = true;
     snprintf(axis->start_unit, sizeof axis->start_unit, "%s", scale.unit[0] ? scale.unit : "second");

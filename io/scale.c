@@ -2,6 +2,7 @@
 
 #include "attribute.h"
 
+#include <float.h>
 #include <hdf5_hl.h>
 #include <math.h>
 #include <stdio.h>
@@ -64,12 +65,24 @@ static bool read_values(hid_t scale, hsize_t first, hsize_t stride, hsize_t coun
     return done;
 }
 
-/* Regular: no value is further from its place than a thousandth of the step, or than float64 can tell. */
-static bool is_regular(const double *values, hsize_t count, hsize_t stride, double first, double step)
+/* Relative rounding error of the stored values; negative if they are no numbers. */
+static double rounding(hid_t scale)
+{
+    const hid_t type = H5Dget_type(scale);
+    const H5T_class_t class = H5Tget_class(type);
+    const bool is_short = H5Tget_size(type) < 8;
+    H5Tclose(type);
+    if (class == H5T_FLOAT && is_short)
+        return FLT_EPSILON;
+    return class == H5T_FLOAT || class == H5T_INTEGER ? DBL_EPSILON : -1;
+}
+
+/* Regular: no value is further from its place than a thousandth of the step, or than its rounding. */
+static bool is_regular(const double *values, hsize_t count, hsize_t stride, const struct lw_scale *scale, double epsilon)
 {
     for (hsize_t i = 0; i < count; i++) {
-        const double place = first + (double)(i * stride) * step;
-        if (!(fabs(values[i] - place) <= 1e-3 * fabs(step) + 4e-16 * fabs(place)))
+        const double place = scale->first + (double)(i * stride) * scale->step;
+        if (!(fabs(values[i] - place) <= 1e-3 * fabs(scale->step) + epsilon * fabs(place)))
             return false;
     }
     return true;
@@ -78,21 +91,15 @@ static bool is_regular(const double *values, hsize_t count, hsize_t stride, doub
 static bool find_step(hid_t scale, hsize_t length, struct lw_scale *out)
 {
     double last, values[SCALE_SAMPLES];
+    const double epsilon = rounding(scale);
     const hsize_t stride = (length + SCALE_SAMPLES - 1) / SCALE_SAMPLES;
     const hsize_t count = (length + stride - 1) / stride;
-    if (!read_values(scale, 0, stride, count, values) || !read_values(scale, length - 1, 1, 1, &last))
+    if (epsilon < 0 || !read_values(scale, 0, stride, count, values) || !read_values(scale, length - 1, 1, 1, &last))
         return false;
     out->first = values[0];
     out->step = (last - out->first) / (double)(length - 1);
-    return isfinite(out->step) && out->step != 0 && is_regular(values, count, stride, out->first, out->step);
-}
-
-static bool is_numeric(hid_t scale)
-{
-    const hid_t type = H5Dget_type(scale);
-    const H5T_class_t class = H5Tget_class(type);
-    H5Tclose(type);
-    return class == H5T_INTEGER || class == H5T_FLOAT;
+    out->step_accuracy = epsilon * fmax(fabs(out->first), fabs(last)) / fabs(last - out->first);
+    return isfinite(out->step) && out->step != 0 && is_regular(values, count, stride, out, epsilon);
 }
 
 static hsize_t length_of(hid_t scale)
@@ -111,7 +118,7 @@ static herr_t stop_at_regular_scale(hid_t dataset, unsigned dimension, hid_t sca
     (void)dimension;
     struct lw_scale *const out = context;
     const hsize_t length = length_of(scale);
-    if (length < 2 || !is_numeric(scale) || !find_step(scale, length, out))
+    if (length < 2 || !find_step(scale, length, out))
         return 0;
     out->unit[0] = '\0';
     if (!lw_attribute_read_text(scale, "units", out->unit, sizeof out->unit))

@@ -8,6 +8,7 @@
 /* A scale with a constant step: value i is first + i * step, in `unit`. */
 struct lw_scale {
     double first, step;
+    double step_accuracy;       /* relative, from the rounding of the values */
     char unit[64];              /* attribute "units" or "unit"; "": none */
     char path[256];             /* of the scale's dataset */
 };

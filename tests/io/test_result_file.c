@@ -1,0 +1,131 @@
+/* The file a result grows in: names, lock, room on the disk and the file-size limit, rename. */
+#include "../../io/result_file.h"
+#include "../check.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const int64_t PETABYTE = (int64_t)1 << 50;
+
+static bool exists(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+/* Claim `file`, expect the code and the text, give it up. */
+static void check_claim(const char *file, bool overwrite, int64_t bytes, int code, const char *says)
+{
+    struct lw_result_file result;
+    struct lw_error err = {0};
+    CHECK(lw_result_file_name(&result, file, overwrite, &err) == LW_OK, "%s", err.message);
+    const int rc = lw_result_file_claim(&result, bytes, &err);
+    CHECK(rc == code, "%s: code %d, not %d: %s", file, rc, code, err.message);
+    if (rc)
+        CHECK(strstr(err.message, says), "'%s' is not in: %s", says, err.message);
+    if (code != LW_OK)
+        CHECK(!exists(result.part), "%s is gone", result.part);
+    lw_result_file_discard(&result);
+    CHECK(!exists(result.part), "%s is gone", result.part);
+}
+
+static void check_claims(const char *folder)
+{
+    char file[300], below[320];
+    snprintf(file, sizeof file, "%s/out.h5", folder);
+    check_claim(file, false, 1000, LW_OK, "");
+    check_claim(file, false, PETABYTE, LW_EIO, "1125899906842624 bytes), free are");
+    check_claim(folder, true, 1000, LW_EIO, "it is a folder");
+    check_claim("/dev/null", true, 1000, LW_EIO, "device");
+    snprintf(below, sizeof below, "%s/none/out.h5", folder);
+    check_claim(below, false, 1000, LW_EIO, "No such file or directory");
+
+    fclose(fopen(file, "w"));
+    check_claim(file, false, 1000, LW_EIO, "--overwrite");
+    check_claim(file, true, 1000, LW_OK, "");
+    snprintf(below, sizeof below, "%s/out.h5/out.h5", folder);
+    check_claim(below, false, 1000, LW_EIO, "Not a directory");
+    unlink(file);
+
+    char long_name[LW_MAX_PATH + 1];
+    memset(long_name, 'x', LW_MAX_PATH);
+    long_name[LW_MAX_PATH] = '\0';
+    struct lw_result_file result;
+    struct lw_error err;
+    CHECK(lw_result_file_name(&result, long_name, false, &err) == LW_EIO, "too long a name");
+}
+
+static void check_life(const char *folder)
+{
+    char file[300];
+    struct lw_result_file first, second;
+    struct lw_error err = {0};
+    struct stat status;
+    snprintf(file, sizeof file, "%s/life.h5", folder);
+    lw_result_file_name(&first, file, false, &err);
+    lw_result_file_name(&second, file, false, &err);
+    CHECK(lw_result_file_claim(&first, 1000, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_result_file_claim(&second, 1000, &err) == LW_EIO && strstr(err.message, "another run"), "%s", err.message);
+    CHECK(exists(first.part), "the second run leaves the first one's file");
+
+    CHECK(lw_result_file_reserve(&first, 5000000, &err) == LW_OK, "%s", err.message);
+    CHECK(stat(first.part, &status) == 0 && status.st_size == 5000000 && status.st_blocks * 512 >= 5000000, "reserved");
+    CHECK(lw_result_file_reserve(&first, PETABYTE, &err) == LW_EIO && strstr(err.message, "no room"), "%s", err.message);
+
+    CHECK(lw_result_file_publish(&first, &err) == LW_OK, "%s", err.message);
+    CHECK(exists(file) && !exists(first.part), "published");
+    lw_result_file_discard(&first);
+    CHECK(exists(file), "a published file is not discarded");
+}
+
+/* A file of that name that came meanwhile is not replaced, unless it was asked for. */
+static void check_race(const char *folder)
+{
+    char file[300];
+    struct lw_result_file result;
+    struct lw_error err = {0};
+    snprintf(file, sizeof file, "%s/race.h5", folder);
+    for (int overwrite = 0; overwrite < 2; overwrite++) {
+        lw_result_file_name(&result, file, overwrite, &err);
+        CHECK(lw_result_file_claim(&result, 10, &err) == LW_OK, "%s", err.message);
+        fclose(fopen(file, "w"));
+        const int rc = lw_result_file_publish(&result, &err);
+        CHECK(rc == (overwrite ? LW_OK : LW_EIO), "code %d", rc);
+        lw_result_file_discard(&result);
+    }
+}
+
+/* Last: the limit cannot be raised again. */
+static void check_limit(const char *folder)
+{
+    char file[300];
+    struct lw_result_file result;
+    struct lw_error err = {0};
+    snprintf(file, sizeof file, "%s/limit.h5", folder);
+    signal(SIGXFSZ, SIG_IGN);
+    CHECK(setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 20, 1 << 20}) == 0, "limit");
+    check_claim(file, false, (1 << 20) + 1, LW_EIO, "ulimit -f");
+    lw_result_file_name(&result, file, false, &err);
+    CHECK(lw_result_file_claim(&result, 1 << 20, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_result_file_reserve(&result, (1 << 20) + 1, &err) == LW_EIO, "beyond the limit");
+    lw_result_file_discard(&result);
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/lapwing-result-XXXXXX", command[64];
+    if (!mkdtemp(folder))
+        return 1;
+    check_claims(folder);
+    check_life(folder);
+    check_race(folder);
+    check_limit(folder);
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    CHECK(system(command) == 0, "%s", command);
+    return check_result("result_file");
+}
