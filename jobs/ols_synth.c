@@ -232,8 +232,9 @@ static int write_signal(const struct lw_synth *synth, struct lw_comm *comm, stru
                         struct lw_writer *writer, struct lw_error *err)
 {
     const int rank = lw_comm_rank(comm), size = lw_comm_size(comm);
+    const int64_t n_values = synth->n_samples * synth->n_channels;
     struct lw_progress progress;
-    lw_progress_start(&progress, synth->n_samples, synth->n_samples * synth->n_channels * (int64_t)sample_bytes(synth));
+    lw_progress_start(&progress, n_values, n_values * (int64_t)sample_bytes(synth));
     int rc = LW_OK;
     for (int64_t begin = 0; rc == LW_OK && begin < synth->n_samples; begin += size * maker->block) {
         const int64_t first = begin + rank * maker->block, rest = synth->n_samples - first;
@@ -241,7 +242,7 @@ static int write_signal(const struct lw_synth *synth, struct lw_comm *comm, stru
         make_block(maker, first, count);
         rc = write_block(maker, writer, count > 0 ? first : 0, count, err);
         const int64_t done = begin + size * maker->block;
-        lw_progress_show(&progress, done < synth->n_samples ? done : synth->n_samples);
+        lw_progress_show(&progress, (done < synth->n_samples ? done : synth->n_samples) * synth->n_channels);
     }
     lw_progress_end(&progress);
     return rc;

@@ -138,7 +138,7 @@ static const char *rate_text(double rate, char text[24])
     int unit = 0;
     for (; rate >= 1000 && unit < 4; unit++)
         rate /= 1000;
-    snprintf(text, 24, "%.3g %s", rate, units[unit]);
+    snprintf(text, 24, "%.1f %s", rate, units[unit]);
     return text;
 }
 
