@@ -38,7 +38,7 @@ static double point_seconds(const OlsKernel *k)
 
 static int discard_of(const OlsKernel *k, int64_t n_taps)
 {
-    const int64_t granule = k->segment <= 512 ? 8 : 32;     /* rows of outputs begin at sectors of memory */
+    const int64_t granule = k->side * k->groups;        /* a row of outputs, one of each thread, is dropped whole */
     const int64_t least = (n_taps - 1 + granule - 1) / granule * granule;
     if (k->discard >= 0)
         return k->discard;

@@ -5,7 +5,5 @@ static const OlsKernel list[] = {
     LW_OLS_BOTH(float, 32, 2, 6, 256, true),
     LW_OLS_BOTH(float, 32, 2, 6, 512, true),
     LW_OLS_BOTH(float, 32, 2, 6, -1, true),
-    LW_OLS_BOTH(float, 32, 2, 8, 256, false),
-    LW_OLS_BOTH(float, 32, 2, 8, -1, false),
 };
 const OlsKernels lw_ols_f2048 = LW_OLS_LIST(list);

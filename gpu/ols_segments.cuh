@@ -189,24 +189,25 @@ LW_DEVICE void multiply(double2 (&v)[F::E], const double2 (&x)[F::E], const doub
     }
 }
 
-/* Rows from D on; v holds the result with re and im swapped. y: the team's first output. */
+/* Rows from D on, a multiple of T; v holds the result with re and im swapped. y: the team's first output. */
 template <class F, int DISCARD, bool PAIRED, bool WHOLE, class Epilogue>
 LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
 {
     using Real = typename F::Real;
     using C = typename F::C;
     const int discard = DISCARD >= 0 ? DISCARD : a.discard;
-    Real *y = (Real *)a.output + (output + t - discard) * (PAIRED ? 1 : 2);
+    Real *y = (Real *)a.output + (output + t - discard) * (PAIRED ? 1 : 2), *second = y + a.output_second;
+    asm volatile("" : "+l"(y), "+l"(second));           /* rows are then at constant distances from two pointers */
 #pragma unroll
     for (int m = 0; m < F::E; ++m) {
         const int k = F::T * m, i = k + t - discard;
-        if (DISCARD >= 0 ? k < DISCARD : i < 0)
+        if (k < discard)
             continue;
         if constexpr (PAIRED) {
             if (WHOLE || i < p.want[0])
                 Epilogue::put(y + k, v[m].y);
             if (WHOLE || i < p.want[1])
-                Epilogue::put(y + a.output_second + k, v[m].x);
+                Epilogue::put(second + k, v[m].x);
         } else if (WHOLE || i < p.want[0])
             Epilogue::put((C *)y + k, C{v[m].y, v[m].x});
     }
