@@ -82,6 +82,35 @@ static inline hid_t test_hdf5_type(struct lw_type type, int naming)
     return compound;
 }
 
+/* HDF5 numbers the handles of a kind in order: those made after a mark and still valid were left behind. */
+struct handle_mark {
+    hid_t space, list, type;
+};
+
+static inline struct handle_mark mark_handles(void)
+{
+    return (struct handle_mark){H5Screate(H5S_SCALAR), H5Pcreate(H5P_DATASET_XFER), H5Tcopy(H5T_NATIVE_INT)};
+}
+
+static inline int count_handles(hid_t after, hid_t before)
+{
+    int open = 0;
+    for (hid_t id = after + 1; id < before; id++)
+        open += H5Iis_valid(id) > 0;
+    return open;
+}
+
+static inline void check_handles(struct handle_mark start)
+{
+    const struct handle_mark end = mark_handles();
+    const int spaces = count_handles(start.space, end.space), lists = count_handles(start.list, end.list);
+    const int types = count_handles(start.type, end.type);
+    const int objects = (int)H5Fget_obj_count(
+        (hid_t)H5F_OBJ_ALL, H5F_OBJ_FILE | H5F_OBJ_DATASET | H5F_OBJ_GROUP | H5F_OBJ_ATTR);
+    CHECK(end.space > start.space && spaces + lists + types + objects == 0,
+          "left open: %d dataspaces, %d property lists, %d types, %d files and objects", spaces, lists, types, objects);
+}
+
 /* Verdict of all ranks. */
 static inline int test_end(struct lw_comm *comm, const char *name)
 {

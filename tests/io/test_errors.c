@@ -250,6 +250,7 @@ int main(int argc, char **argv)
     struct lw_comm *const comm = lw_comm_start(&argc, &argv);
     char folder[256], command[300];
     make_folder(comm, folder);
+    const struct handle_mark mark = mark_handles();
     if (lw_comm_rank(comm) == 0)
         write_files(folder);
     lw_comm_barrier(comm);
@@ -262,5 +263,6 @@ int main(int argc, char **argv)
     lw_comm_barrier(comm);
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     CHECK(lw_comm_rank(comm) != 0 || system(command) == 0, "%s", command);
+    check_handles(mark);
     return test_end(comm, "errors");
 }
