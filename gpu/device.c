@@ -17,10 +17,13 @@ static bool is_built_for(int major, int minor)
 static int count_devices(int *count, struct lw_error *err)
 {
     *count = 0;
-    const int rc = lw_cuda_check(cudaGetDeviceCount(count), "looking for CUDA devices", err);
-    if (rc)
-        return rc;
-    return *count > 0 ? LW_OK : lw_fail(err, LW_ESYSTEM, "no CUDA device is visible: use --engine cpu");
+    int driver = 0;
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
+        return lw_fail(err, LW_ESYSTEM, "no NVIDIA driver on this machine: use --engine cpu");
+    const cudaError_t status = cudaGetDeviceCount(count);
+    if (status == cudaErrorNoDevice || (status == cudaSuccess && *count == 0))
+        return lw_fail(err, LW_ESYSTEM, "no CUDA device is visible: use --engine cpu");
+    return lw_cuda_check(status, "looking for CUDA devices", err);
 }
 
 static void format_uuid(const cudaUUID_t *uuid, char text[48])
@@ -69,6 +72,21 @@ static int check_sharing(const struct lw_engine_spec *spec, int n_devices, struc
                    n_devices, n_devices == 1 ? "" : "s");
 }
 
+/* Ranks of this node on device `index`; unless devices may be shared, one. */
+static int ranks_on_device(const struct lw_engine_spec *spec, int index, int n_devices)
+{
+    return spec->share_device ? (spec->node_ranks - index + n_devices - 1) / n_devices : 1;
+}
+
+/* A twentieth stays free: the driver needs some for modules and cuFFT for its tables. */
+static int measure_memory(int n_sharing, struct lw_device *device, struct lw_error *err)
+{
+    size_t free_bytes = 0, total_bytes = 0;
+    const int rc = lw_cuda_check(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for the device's free memory", err);
+    device->usable_bytes = (int64_t)(free_bytes / 20 * 19) / n_sharing;
+    return rc;
+}
+
 int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, struct lw_error *err)
 {
     int n_devices;
@@ -81,7 +99,9 @@ int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, 
     if ((rc = lw_cuda_check(cudaSetDevice(device->index), what, err)) ||
         (rc = lw_cuda_check(cudaFree(NULL), what, err)))
         return rc;
-    return lw_cuda_check(lw_probe_kernel(), what, err);
+    if ((rc = lw_cuda_check(lw_probe_kernel(), what, err)))
+        return rc;
+    return measure_memory(ranks_on_device(spec, device->index, n_devices), device, err);
 }
 
 bool lw_engine_cuda_usable(char why[160])

@@ -12,6 +12,7 @@ struct lw_device {
     int n_multiprocessors;
     int shared_bytes;               /* most that a block may use */
     int64_t memory_bytes;
+    int64_t usable_bytes;           /* what is free after the context was made, divided by the ranks that share it */
 };
 
 /** Take device `node_rank` modulo the visible devices and create its context.

@@ -135,12 +135,17 @@ int lw_engine_create_cuda(const struct lw_engine_spec *spec, struct lw_engine **
     struct engine_cuda *const engine = lw_alloc(sizeof *engine, "the CUDA engine", err);
     if (!engine)
         return LW_ESYSTEM;
-    engine->base.ops = &engine_ops;
     const int rc = lw_device_open(spec, &engine->device, err);
     if (rc) {
         lw_free(engine);
         return rc;
     }
+    engine->base = (struct lw_engine){
+        .ops = &engine_ops,
+        .depth = 3,             /* one block on its way in, one in work, one on its way out */
+        .n_workers = 1,
+        .device_bytes = engine->device.usable_bytes,
+    };
     *out = &engine->base;
     return LW_OK;
 }

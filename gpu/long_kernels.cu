@@ -3,83 +3,40 @@
  * conflicts): x runs along adjacent groups at the data, along the segment at the work buffer. */
 #include "long_kernels.h"
 
-#include "sample.cuh"
+#include "long_place.cuh"
 
 static constexpr int block_threads = 256;
+static constexpr int line_rows = 4;             /* elements of a thread, block_threads apart */
 static constexpr int tile = 32, tile_rows = 8;
 
-/* What an item's real and imaginary part are: channel and first sample (or output) of each; channel -1: nothing. */
-struct placement {
-    int64_t channel[2];
-    int64_t start[2];
-};
-
-__device__ static placement place(const lw_long_geometry &g, int64_t item)
-{
-    const int64_t segment = item / g.n_groups, group = item % g.n_groups;
-    placement p = {{group, -1}, {segment * g.hop, 0}};
-    if (g.pairing == LW_PAIRED_CHANNELS) {
-        p.channel[0] = 2 * group;
-        p.channel[1] = 2 * group + 1 < g.n_channels ? 2 * group + 1 : -1;
-        p.start[1] = p.start[0];
-    } else if (g.pairing == LW_PAIRED_HOPS) {
-        p.channel[1] = group;
-        p.start[0] = 2 * segment * g.hop;
-        p.start[1] = p.start[0] + g.hop;
-    }
-    if (item >= g.n_items)
-        p.channel[0] = p.channel[1] = -1;
-    return p;
-}
-
-/* Element i of channel c, `length` of them per channel. */
-__device__ static int64_t element(const lw_long_geometry &g, int64_t length, int64_t channel, int64_t i)
-{
-    return g.layout == LW_TIME_SLOW ? i * g.n_channels + channel : channel * length + i;
-}
-
 template <typename Real, typename Stored>
-__device__ static complex<Real> fetch(const lw_long_geometry &g, const Stored *input, int64_t item, int64_t position,
-                                      bool &not_finite)
+__global__ void load(lw_long_geometry g, const Stored *input, int64_t first, Complex<Real> *segments, unsigned *flag)
 {
-    const placement p = place(g, item);
-    const int64_t length = g.segment - g.hop + g.count;
-    complex<Real> value = {0, 0};
-    const int64_t i = p.start[0] + position, j = p.start[1] + position;
-    if (p.channel[0] >= 0 && i < length) {
-        const int64_t at = element(g, length, p.channel[0], i);
-        if (g.input_complex)
-            return read_complex<Real>(input, at, not_finite);
-        value.x = read_real<Real>(input, at, not_finite);
-    }
-    if (p.channel[1] >= 0 && j < length)
-        value.y = read_real<Real>(input, element(g, length, p.channel[1], j), not_finite);
-    return value;
-}
-
-template <typename Real, typename Stored>
-__global__ void load(lw_long_geometry g, const Stored *input, int64_t first, complex<Real> *segments, unsigned *flag)
-{
-    const int64_t position = int64_t(blockIdx.x) * block_threads + threadIdx.x;
-    if (position >= g.segment)
-        return;
+    const placement p = place(g, first + blockIdx.y);
+    Complex<Real> *const segment = segments + blockIdx.y * g.segment;
     bool not_finite = false;
-    segments[blockIdx.y * g.segment + position] = fetch<Real>(g, input, first + blockIdx.y, position, not_finite);
+    for (int row = 0; row < line_rows; row++) {
+        const int64_t position = (int64_t(blockIdx.x) * line_rows + row) * block_threads + threadIdx.x;
+        if (position < g.segment)
+            segment[position] = fetch<Real>(g, p, input, position, not_finite);
+    }
     if (not_finite)
         *flag = 1;
 }
 
 template <typename Real, typename Stored>
-__global__ void load_tiled(lw_long_geometry g, const Stored *input, int64_t first, int n, complex<Real> *segments,
+__global__ void load_tiled(lw_long_geometry g, const Stored *input, int64_t first, int n, Complex<Real> *segments,
                            unsigned *flag)
 {
-    __shared__ complex<Real> values[tile][tile + 1];
+    __shared__ Complex<Real> values[tile][tile + 1];
     const int64_t position0 = int64_t(blockIdx.x) * tile;
-    const int item0 = blockIdx.y * tile;
+    const int item0 = blockIdx.y * tile, item = item0 + threadIdx.x;
     bool not_finite = false;
-    for (int row = threadIdx.y; row < tile; row += tile_rows)
-        if (item0 + int(threadIdx.x) < n)
-            values[row][threadIdx.x] = fetch<Real>(g, input, first + item0 + threadIdx.x, position0 + row, not_finite);
+    if (item < n) {
+        const placement p = place(g, first + item);
+        for (int row = threadIdx.y; row < tile; row += tile_rows)
+            values[row][threadIdx.x] = fetch<Real>(g, p, input, position0 + row, not_finite);
+    }
     __syncthreads();
     for (int row = threadIdx.y; row < tile && item0 + row < n; row += tile_rows)
         if (position0 + threadIdx.x < g.segment)
@@ -95,7 +52,8 @@ static bool is_tiled(const lw_long_geometry &g)
 
 static dim3 line_grid(int64_t length, int n)
 {
-    return dim3(static_cast<unsigned>((length + block_threads - 1) / block_threads), n);
+    const int64_t per_block = block_threads * line_rows;
+    return dim3(static_cast<unsigned>((length + per_block - 1) / per_block), n);
 }
 
 static dim3 tile_grid(int64_t length, int n)
@@ -110,7 +68,7 @@ static cudaError_t load_as(const lw_long_geometry &g, const void *input, int64_t
     return with_scalar(g.input, [=](auto example) {
         using Stored = decltype(example);
         const auto from = static_cast<const Stored *>(input);
-        const auto to = static_cast<complex<Real> *>(segments);
+        const auto to = static_cast<Complex<Real> *>(segments);
         if (is_tiled(g))
             load_tiled<Real><<<tile_grid(g.segment, n), dim3(tile, tile_rows), 0, stream>>>(g, from, first, n, to, flag);
         else
@@ -126,15 +84,16 @@ cudaError_t lw_long_load(const struct lw_long_geometry *geometry, const void *in
                                             : load_as<double>(*geometry, input, first, n, segments, not_finite, stream);
 }
 
-template <typename Complex>
-__global__ void multiply(const Complex *segments, const Complex *spectrum, int64_t segment, Complex *products)
+template <typename Number>
+__global__ void multiply(const Number *segments, const Number *spectrum, int64_t segment, Number *products)
 {
-    const int64_t position = int64_t(blockIdx.x) * block_threads + threadIdx.x;
-    if (position >= segment)
-        return;
-    const int64_t at = blockIdx.y * segment + position;
-    const Complex x = segments[at], h = spectrum[position];
-    products[at] = {x.x * h.x - x.y * h.y, x.x * h.y + x.y * h.x};
+    for (int row = 0; row < line_rows; row++) {
+        const int64_t position = (int64_t(blockIdx.x) * line_rows + row) * block_threads + threadIdx.x;
+        if (position >= segment)
+            return;
+        const int64_t at = blockIdx.y * segment + position;
+        products[at] = product(segments[at], spectrum[position]);
+    }
 }
 
 cudaError_t lw_long_multiply(enum lw_precision precision, const void *segments, const void *spectrum, int64_t segment,
@@ -152,51 +111,40 @@ cudaError_t lw_long_multiply(enum lw_precision precision, const void *segments, 
     return cudaGetLastError();
 }
 
-/* Output o0 = position - discard of an item, if it is one of the block's. */
 template <typename Real>
-__device__ static void put(const lw_long_geometry &g, complex<Real> value, int64_t item, int64_t o, Real *plane)
+__global__ void store(lw_long_geometry g, const Complex<Real> *products, int64_t first, Real *plane)
 {
-    const placement p = place(g, item);
-    const int64_t i = p.start[0] + o, j = p.start[1] + o;
-    if (p.channel[0] >= 0 && i < g.count) {
-        const int64_t at = element(g, g.count, p.channel[0], i);
-        if (g.output_complex)
-            reinterpret_cast<complex<Real> *>(plane)[at] = value;
-        else
-            plane[at] = value.x;
+    const placement p = place(g, first + blockIdx.y);
+    const Complex<Real> *const valid = products + blockIdx.y * g.segment + g.segment - g.hop;
+    for (int row = 0; row < line_rows; row++) {
+        const int64_t o = (int64_t(blockIdx.x) * line_rows + row) * block_threads + threadIdx.x;
+        if (o < g.hop)
+            put(g, p, valid[o], o, plane);
     }
-    if (p.channel[1] >= 0 && j < g.count)
-        plane[element(g, g.count, p.channel[1], j)] = value.y;
 }
 
 template <typename Real>
-__global__ void store(lw_long_geometry g, const complex<Real> *products, int64_t first, Real *plane)
+__global__ void store_tiled(lw_long_geometry g, const Complex<Real> *products, int64_t first, int n, Real *plane)
 {
-    const int64_t o = int64_t(blockIdx.x) * block_threads + threadIdx.x;
-    if (o < g.hop)
-        put(g, products[blockIdx.y * g.segment + g.segment - g.hop + o], first + blockIdx.y, o, plane);
-}
-
-template <typename Real>
-__global__ void store_tiled(lw_long_geometry g, const complex<Real> *products, int64_t first, int n, Real *plane)
-{
-    __shared__ complex<Real> values[tile][tile + 1];
+    __shared__ Complex<Real> values[tile][tile + 1];
     const int64_t o0 = int64_t(blockIdx.x) * tile;
-    const int item0 = blockIdx.y * tile;
+    const int item0 = blockIdx.y * tile, item = item0 + threadIdx.x;
     for (int row = threadIdx.y; row < tile && item0 + row < n; row += tile_rows)
         if (o0 + threadIdx.x < g.hop)
             values[threadIdx.x][row] = products[(item0 + row) * g.segment + g.segment - g.hop + o0 + threadIdx.x];
     __syncthreads();
+    if (item >= n)
+        return;
+    const placement p = place(g, first + item);
     for (int row = threadIdx.y; row < tile && o0 + row < g.hop; row += tile_rows)
-        if (item0 + int(threadIdx.x) < n)
-            put(g, values[row][threadIdx.x], first + item0 + threadIdx.x, o0 + row, plane);
+        put(g, p, values[row][threadIdx.x], o0 + row, plane);
 }
 
 template <typename Real>
 static cudaError_t store_as(const lw_long_geometry &g, const void *products, int64_t first, int n, void *plane,
                             cudaStream_t stream)
 {
-    const auto from = static_cast<const complex<Real> *>(products);
+    const auto from = static_cast<const Complex<Real> *>(products);
     const auto to = static_cast<Real *>(plane);
     if (is_tiled(g))
         store_tiled<<<tile_grid(g.hop, n), dim3(tile, tile_rows), 0, stream>>>(g, from, first, n, to);
@@ -214,13 +162,15 @@ cudaError_t lw_long_store(const struct lw_long_geometry *geometry, const void *p
 
 __global__ void pad(const double *taps, bool is_complex, int64_t n_taps, int64_t segment, double2 *padded)
 {
-    const int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x;
-    if (i >= segment)
-        return;
-    double2 tap = {0, 0};
-    if (i < n_taps)
-        tap = is_complex ? double2{taps[2 * i], taps[2 * i + 1]} : double2{taps[i], 0};
-    padded[i] = tap;
+    for (int row = 0; row < line_rows; row++) {
+        const int64_t i = (int64_t(blockIdx.x) * line_rows + row) * block_threads + threadIdx.x;
+        if (i >= segment)
+            return;
+        double2 tap = {0, 0};
+        if (i < n_taps)
+            tap = is_complex ? double2{taps[2 * i], taps[2 * i + 1]} : double2{taps[i], 0};
+        padded[i] = tap;
+    }
 }
 
 cudaError_t lw_long_pad(const double *taps, bool is_complex, int64_t n_taps, int64_t segment, void *padded,
@@ -232,11 +182,13 @@ cudaError_t lw_long_pad(const double *taps, bool is_complex, int64_t n_taps, int
 }
 
 template <typename Real>
-__global__ void scale(const double2 *padded, int64_t segment, complex<Real> *spectrum)
+__global__ void scale(const double2 *padded, int64_t segment, Complex<Real> *spectrum)
 {
-    const int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x;
-    if (i < segment)
-        spectrum[i] = {Real(padded[i].x / segment), Real(padded[i].y / segment)};
+    for (int row = 0; row < line_rows; row++) {
+        const int64_t i = (int64_t(blockIdx.x) * line_rows + row) * block_threads + threadIdx.x;
+        if (i < segment)
+            spectrum[i] = {Real(padded[i].x / segment), Real(padded[i].y / segment)};
+    }
 }
 
 cudaError_t lw_long_scale(enum lw_precision precision, const void *padded, int64_t segment, void *spectrum,

@@ -2,6 +2,7 @@
 
 #include "arena.h"
 #include "cuda_error.h"
+#include "split_kernels.h"
 #include "../src/memory.h"
 
 #include <inttypes.h>
@@ -11,8 +12,9 @@ struct lw_long_ols {
     cufftHandle fft;
     bool has_fft;
     cudaEvent_t idle;               /* the work space is free again */
-    void *segments, *products;      /* [batch][N] complex */
-    void *work_area;                /* cuFFT's */
+    void *segments;                 /* [batch][N] complex */
+    char *products;                 /* [group][batch][N] complex */
+    void *work_area;                /* cuFFT's, or the split kernels' tables */
     char *spectra;                  /* [n_filters][N] complex, already divided by N */
 };
 
@@ -28,9 +30,14 @@ static cufftType transform_type(enum lw_precision precision)
 
 /* ---- plan ------------------------------------------------------------------------------------------------------------ */
 
-/* Long segments waste less on the overlap and cost more memory: eight filter lengths where that is little, then fewer. */
-static int64_t choose_segment(int64_t n_taps)
+/* Long segments waste less on the overlap and cost more memory. Where the split kernels have a length that wastes at most
+ * about half (it is faster all the same), it is taken; else eight filter lengths where that is little memory, then fewer. */
+static int64_t choose_segment(const struct lw_cuda_ols_spec *spec)
 {
+    const int64_t n_taps = spec->n_taps;
+    for (int64_t segment = LW_LONG_LEAST_SEGMENT; spec->precision == LW_SINGLE && segment <= LW_LONG_MOST_SEGMENT; segment *= 2)
+        if (lw_split_exists(segment) && n_taps <= (segment < 1 << 22 ? segment / 4 : segment / 2))
+            return segment;
     const int64_t factor = n_taps <= 1 << 18 ? 8 : n_taps <= 1 << 24 ? 4 : 2;
     int64_t segment = LW_LONG_LEAST_SEGMENT;
     while (segment < factor * (n_taps - 1) && segment < LW_LONG_MOST_SEGMENT)
@@ -38,27 +45,33 @@ static int64_t choose_segment(int64_t n_taps)
     return segment;
 }
 
-/* Large enough to fill the device, small enough that a batch stays in a large L2 between the steps. */
+/* Large enough to fill the device, small enough that segments and products stay in a large L2 between the steps. */
 static int choose_batch(int64_t segment)
 {
-    const int64_t batch_samples = (int64_t)1 << 20;
-    return segment < batch_samples ? (int)(batch_samples / segment) : 1;
+    const int64_t batch_samples = (int64_t)1 << 21, most = 1024;
+    const int64_t batch = batch_samples / segment;
+    return (int)(batch < 1 ? 1 : batch < most ? batch : most);
+}
+
+static int choose_group(bool is_split, int n_filters)
+{
+    const int most = 2;
+    return !is_split ? 1 : n_filters < most ? n_filters : most;
 }
 
 static int check_segment(int64_t segment, int64_t n_taps, struct lw_error *err)
 {
-    if (segment >= LW_LONG_LEAST_SEGMENT && segment <= LW_LONG_MOST_SEGMENT && (segment & (segment - 1)) == 0 &&
-        segment > n_taps)
+    if (segment >= n_taps && segment <= LW_LONG_MOST_SEGMENT)
         return LW_OK;
-    return lw_fail(err, LW_ECONFIG, "--segment %" PRId64 " does not suit %" PRId64 " taps: it must be a power of two longer "
-                   "than the filter and at most %" PRId64, segment, n_taps, LW_LONG_MOST_SEGMENT);
+    return lw_fail(err, LW_ECONFIG, "--segment %" PRId64 " does not suit %" PRId64 " taps: it must be in %" PRId64 "..%" PRId64
+                   " (leave it out to have it chosen)", segment, n_taps, n_taps, LW_LONG_MOST_SEGMENT);
 }
 
-/* Bytes moved per output over the bandwidth that such kernels reach: each transform takes two passes over its data. */
+/* Bytes moved per output over the bandwidth that such kernels reach; each of cuFFT's transforms takes two passes. */
 static double model_seconds(const struct lw_long_ols_plan *plan)
 {
     const double bytes_per_second = 3e12;
-    const double passes = 5.0 / plan->spec.n_filters + 7;
+    const double passes = plan->is_split ? 2.0 / plan->spec.n_filters + 3.5 : 5.0 / plan->spec.n_filters + 7;
     const double shared_by = plan->pairing == LW_UNPAIRED ? 1 : 2;
     return passes * (double)complex_bytes(plan->spec.precision) * (double)plan->segment / (double)plan->hop / shared_by /
            bytes_per_second;
@@ -66,19 +79,22 @@ static double model_seconds(const struct lw_long_ols_plan *plan)
 
 int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, struct lw_long_ols_plan *out, struct lw_error *err)
 {
-    const int64_t segment = spec->segment ? spec->segment : choose_segment(spec->n_taps);
+    const int64_t segment = spec->segment ? spec->segment : choose_segment(spec);
     const int rc = check_segment(segment, spec->n_taps, err);
     if (rc)
         return rc;
     const bool is_real = !spec->input_complex && !spec->taps_complex;
     const enum lw_pairing pairing = !is_real ? LW_UNPAIRED : spec->n_channels > 1 ? LW_PAIRED_CHANNELS : LW_PAIRED_HOPS;
     const int64_t hop = segment - spec->n_taps + 1;
+    const bool is_split = spec->precision == LW_SINGLE && lw_split_exists(segment);
     *out = (struct lw_long_ols_plan){
         .spec = *spec,
         .pairing = pairing,
         .segment = segment,
         .hop = hop,
+        .is_split = is_split,
         .batch = choose_batch(segment),
+        .group = choose_group(is_split, spec->n_filters),
         .unit = pairing == LW_PAIRED_HOPS ? 2 * hop : hop,
         .channel_unit = pairing == LW_PAIRED_CHANNELS ? 2 : 1,
         .output_complex = !is_real,
@@ -109,8 +125,10 @@ static int64_t lay_out(struct lw_long_ols *ols, void *memory)
     const int64_t segment_bytes = plan->segment * complex_bytes(plan->spec.precision);
     struct lw_arena arena = {.base = memory};
     ols->segments = lw_arena_take(&arena, plan->batch * segment_bytes);
-    ols->products = lw_arena_take(&arena, plan->batch * segment_bytes);
-    ols->work_area = lw_arena_take(&arena, work_area_bytes(plan->segment, transform_type(plan->spec.precision), plan->batch));
+    ols->products = lw_arena_take(&arena, plan->group * plan->batch * segment_bytes);
+    ols->work_area = lw_arena_take(&arena, plan->is_split ? lw_split_table_bytes(plan->segment)
+                                                          : work_area_bytes(plan->segment,
+                                                                            transform_type(plan->spec.precision), plan->batch));
     ols->spectra = lw_arena_take(&arena, plan->spec.n_filters * segment_bytes);
     return arena.used;
 }
@@ -171,7 +189,9 @@ static int transform_filter(struct lw_long_ols *ols, cufftHandle fft, const doub
                             "padding a filter", err)) ||
         (rc = lw_cufft_check(cufftExecZ2Z(fft, padded, padded, CUFFT_FORWARD), "transforming a filter", err)))
         return rc;
-    return lw_cuda_check(lw_long_scale(spec->precision, padded, segment, spectrum, stream), "scaling a filter", err);
+    return lw_cuda_check(ols->plan.is_split ? lw_split_order(segment, padded, spectrum, stream)
+                                            : lw_long_scale(spec->precision, padded, segment, spectrum, stream),
+                         "scaling a filter", err);
 }
 
 static int transform_filters(struct lw_long_ols *ols, const double *taps, void *memory, cudaStream_t stream,
@@ -203,8 +223,10 @@ int lw_long_ols_create(const struct lw_long_ols_plan *plan, const double *taps, 
     lay_out(ols, memory);
     int rc;
     if ((rc = lw_cuda_check(cudaEventCreateWithFlags(&ols->idle, cudaEventDisableTiming), "making an event", err)) ||
-        (rc = make_plan(plan->segment, transform_type(plan->spec.precision), plan->batch, ols->work_area, &ols->fft,
-                        &ols->has_fft, err)) ||
+        (rc = plan->is_split
+                  ? lw_cuda_check(lw_split_prepare(plan->segment, ols->work_area, stream), "preparing long segments", err)
+                  : make_plan(plan->segment, transform_type(plan->spec.precision), plan->batch, ols->work_area, &ols->fft,
+                              &ols->has_fft, err)) ||
         (rc = transform_filters(ols, taps, setup, stream, err))) {
         lw_long_ols_destroy(ols);
         return rc;
@@ -250,6 +272,27 @@ static struct lw_long_geometry geometry_of(const struct lw_long_ols_plan *plan, 
     };
 }
 
+static char *spectrum_of(const struct lw_long_ols *ols, int filter)
+{
+    return ols->spectra + filter * ols->plan.segment * complex_bytes(ols->plan.spec.precision);
+}
+
+/* One filter's outputs. */
+static void *plane_of(const struct lw_long_geometry *geometry, void *output, int filter)
+{
+    const int64_t scalar_bytes = complex_bytes(geometry->precision) / 2;
+    return (char *)output + filter * geometry->count * geometry->n_channels * scalar_bytes * (geometry->output_complex ? 2 : 1);
+}
+
+/* What one batch works on. */
+struct batch {
+    const struct lw_long_geometry *geometry;
+    const struct lw_cuda_ols_block *block;
+    int64_t first;                  /* item */
+    int n;                          /* items that exist; cuFFT's batch is filled up with zeros */
+    cudaStream_t stream;
+};
+
 /* In place, on the stream that was set. */
 static int transform(struct lw_long_ols *ols, void *data, int direction, struct lw_error *err)
 {
@@ -259,45 +302,92 @@ static int transform(struct lw_long_ols *ols, void *data, int direction, struct 
     return lw_cufft_check(status, "transforming a batch of segments", err);
 }
 
-static int filter_batch(struct lw_long_ols *ols, const struct lw_long_geometry *geometry, int64_t first, int filter,
-                        void *output, cudaStream_t stream, struct lw_error *err)
+static int cut(struct lw_long_ols *ols, const struct batch *b, int n, struct lw_error *err)
 {
-    const struct lw_long_ols_plan *const plan = &ols->plan;
-    const int64_t spectrum_bytes = plan->segment * complex_bytes(geometry->precision);
-    const int64_t plane_bytes = geometry->count * geometry->n_channels * complex_bytes(geometry->precision) /
-                                (geometry->output_complex ? 1 : 2);
+    return lw_cuda_check(lw_long_load(b->geometry, b->block->input, b->first, n, ols->segments, b->block->not_finite,
+                                      b->stream), "cutting a batch of segments", err);
+}
+
+static int filter_through_cufft(struct lw_long_ols *ols, const struct batch *b, int filter, struct lw_error *err)
+{
     int rc;
-    if ((rc = lw_cuda_check(lw_long_multiply(geometry->precision, ols->segments, ols->spectra + filter * spectrum_bytes,
-                                             plan->segment, plan->batch, ols->products, stream),
+    if ((rc = lw_cuda_check(lw_long_multiply(b->geometry->precision, ols->segments, spectrum_of(ols, filter),
+                                             ols->plan.segment, ols->plan.batch, ols->products, b->stream),
                             "multiplying by a filter's spectrum", err)) ||
         (rc = transform(ols, ols->products, CUFFT_INVERSE, err)))
         return rc;
-    return lw_cuda_check(lw_long_store(geometry, ols->products, first, plan->batch, (char *)output + filter * plane_bytes,
-                                       stream), "storing a batch of segments", err);
+    return lw_cuda_check(lw_long_store(b->geometry, ols->products, b->first, b->n,
+                                       plane_of(b->geometry, b->block->output, filter), b->stream),
+                         "storing a batch of segments", err);
 }
 
-static int run_batch(struct lw_long_ols *ols, const struct lw_long_geometry *geometry,
-                     const struct lw_cuda_ols_block *block, int64_t first, cudaStream_t stream, struct lw_error *err)
+static int run_through_cufft(struct lw_long_ols *ols, const struct batch *b, struct lw_error *err)
 {
     int rc;
-    if ((rc = lw_cuda_check(lw_long_load(geometry, block->input, first, ols->plan.batch, ols->segments, block->not_finite,
-                                         stream), "cutting a batch of segments", err)) ||
-        (rc = transform(ols, ols->segments, CUFFT_FORWARD, err)))
+    if ((rc = cut(ols, b, ols->plan.batch, err)) || (rc = transform(ols, ols->segments, CUFFT_FORWARD, err)))
         return rc;
     for (int filter = 0; filter < ols->plan.spec.n_filters && !rc; filter++)
-        rc = filter_batch(ols, geometry, first, filter, block->output, stream, err);
+        rc = filter_through_cufft(ols, b, filter, err);
     return rc;
+}
+
+/* Whether samples are transposed on their way into and out of segments. */
+static bool is_transposed(const struct lw_long_geometry *geometry)
+{
+    return geometry->layout == LW_TIME_SLOW && geometry->n_groups > 1;
+}
+
+static int gather_split(struct lw_long_ols *ols, const struct batch *b, struct lw_error *err)
+{
+    const bool transposed = is_transposed(b->geometry);
+    const int rc = transposed ? cut(ols, b, b->n, err) : LW_OK;
+    return rc ? rc : lw_cuda_check(lw_split_gather(b->geometry, ols->work_area, transposed ? NULL : b->block->input, b->first,
+                                                   b->n, ols->segments, b->block->not_finite, b->stream),
+                                   "transforming a batch of segments", err);
+}
+
+static int scatter_split(struct lw_long_ols *ols, const struct batch *b, void *products, int filter, struct lw_error *err)
+{
+    const bool transposed = is_transposed(b->geometry);
+    void *const plane = plane_of(b->geometry, b->block->output, filter);
+    const int rc = lw_cuda_check(lw_split_scatter(b->geometry, ols->work_area, b->first, b->n, products,
+                                                  transposed ? NULL : plane, b->stream), "storing a batch of segments", err);
+    return rc || !transposed ? rc : lw_cuda_check(lw_long_store(b->geometry, products, b->first, b->n, plane, b->stream),
+                                                  "storing a batch of segments", err);
+}
+
+static int run_split(struct lw_long_ols *ols, const struct batch *b, struct lw_error *err)
+{
+    const struct lw_long_ols_plan *const plan = &ols->plan;
+    int rc = gather_split(ols, b, err);
+    for (int begin = 0; begin < plan->spec.n_filters && !rc; begin += plan->group) {
+        const int left = plan->spec.n_filters - begin;
+        const int n_filters = left < plan->group ? left : plan->group;
+        rc = lw_cuda_check(lw_split_filter(plan->segment, ols->work_area, spectrum_of(ols, begin), ols->segments, b->n,
+                                           n_filters, ols->products, b->stream), "filtering a batch of segments", err);
+        for (int f = 0; f < n_filters && !rc; f++)
+            rc = scatter_split(ols, b, ols->products + (int64_t)f * b->n * plan->segment * complex_bytes(LW_SINGLE),
+                               begin + f, err);
+    }
+    return rc;
+}
+
+static int claim(struct lw_long_ols *ols, cudaStream_t stream, struct lw_error *err)
+{
+    const int rc = lw_cuda_check(cudaStreamWaitEvent(stream, ols->idle, 0), "waiting for the work space", err);
+    return rc || ols->plan.is_split ? rc : lw_cufft_check(cufftSetStream(ols->fft, stream),
+                                                          "choosing the stream of the transforms", err);
 }
 
 int lw_long_ols_launch(struct lw_long_ols *ols, const struct lw_cuda_ols_block *block, cudaStream_t stream,
                        struct lw_error *err)
 {
     const struct lw_long_geometry geometry = geometry_of(&ols->plan, block);
-    int rc;
-    if ((rc = lw_cuda_check(cudaStreamWaitEvent(stream, ols->idle, 0), "waiting for the work space", err)) ||
-        (rc = lw_cufft_check(cufftSetStream(ols->fft, stream), "choosing the stream of the transforms", err)))
-        return rc;
-    for (int64_t first = 0; first < geometry.n_items && !rc; first += ols->plan.batch)
-        rc = run_batch(ols, &geometry, block, first, stream, err);
+    int rc = claim(ols, stream, err);
+    for (int64_t first = 0; first < geometry.n_items && !rc; first += ols->plan.batch) {
+        const int64_t left = geometry.n_items - first;
+        const struct batch batch = {&geometry, block, first, left < ols->plan.batch ? (int)left : ols->plan.batch, stream};
+        rc = ols->plan.is_split ? run_split(ols, &batch, err) : run_through_cufft(ols, &batch, err);
+    }
     return rc ? rc : lw_cuda_check(cudaEventRecord(ols->idle, stream), "releasing the work space", err);
 }

@@ -1,7 +1,10 @@
-/* long_ols.h - overlap-save for filters longer than the kernels' segments, through cuFFT in bounded work space.
+/* long_ols.h - overlap-save for filters longer than the kernels' segments, in bounded work space.
  *
- * Segments go through one plan of one batch size, the last batch filled up with zeros, so that the arithmetic of a segment
- * does not depend on the block it is in. The error bound is that of the other paths with N this path's segment length. */
+ *   split    single precision and a length that split_kernels.h has: three kernels of our own
+ *   cuFFT    all else: cut, transform, multiply, transform back, store. One plan of one batch size, the last batch filled up
+ *            with zeros, so that the arithmetic of a segment does not depend on the block it is in
+ *
+ * The error bound is that of the other paths with N this path's segment length. */
 #ifndef LW_LONG_OLS_H
 #define LW_LONG_OLS_H
 
@@ -11,18 +14,20 @@
 struct lw_long_ols_plan {
     struct lw_cuda_ols_spec spec;
     enum lw_pairing pairing;
-    int64_t segment, hop;           /* N, a power of two; N - M + 1 */
-    int batch;                      /* segments transformed at a time */
+    int64_t segment, hop;           /* N and N - M + 1 */
+    bool is_split;                  /* else through cuFFT */
+    int batch;                      /* segments in work at a time */
+    int group;                      /* filters in work at a time: 1 for cuFFT */
     int64_t unit, channel_unit;     /* see struct lw_grid */
     bool output_complex;
     double seconds_per_output;      /* model, on one H200 */
 };
 
-#define LW_LONG_LEAST_SEGMENT ((int64_t)1 << 8)
+#define LW_LONG_LEAST_SEGMENT ((int64_t)1 << 8)        /* that is chosen; any from the filter's length on may be asked for */
 #define LW_LONG_MOST_SEGMENT ((int64_t)1 << 28)
 
-/** Choose N (or take spec->segment) and the batch. Pure.
- * @return LW_ECONFIG for a segment that is no power of two within the limits or too short, or for taps beyond them */
+/** Choose N, a power of two (or take spec->segment, of any length), and the batch. Pure.
+ * @return LW_ECONFIG for a segment that is shorter than the filter or too long, or for taps beyond that limit */
 int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, struct lw_long_ols_plan *out, struct lw_error *err);
 
 /** Device bytes kept, and device bytes only during create. Asks cuFFT; needs the device's context. */

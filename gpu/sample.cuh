@@ -7,13 +7,10 @@ extern "C" {
 #include "../src/type.h"
 }
 
+#include "fft.cuh"
+
 #include <cstdint>
 #include <type_traits>
-
-template <typename Real> struct complex_of;
-template <> struct complex_of<float> { using type = float2; };
-template <> struct complex_of<double> { using type = double2; };
-template <typename Real> using complex = typename complex_of<Real>::type;
 
 /* A sample in the computing precision; one that is not finite there counts as zero and raises the flag. */
 template <typename Real, typename Stored>
@@ -29,10 +26,10 @@ __device__ inline Real read_real(const Stored *data, int64_t index, bool &not_fi
 
 /* Either part that is not finite makes the sample zero. */
 template <typename Real, typename Stored>
-__device__ inline complex<Real> read_complex(const Stored *data, int64_t index, bool &not_finite)
+__device__ inline Complex<Real> read_complex(const Stored *data, int64_t index, bool &not_finite)
 {
     bool bad = false;
-    complex<Real> value;
+    Complex<Real> value;
     value.x = read_real<Real>(data, 2 * index, bad);
     value.y = read_real<Real>(data, 2 * index + 1, bad);
     if (bad) {

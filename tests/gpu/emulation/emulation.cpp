@@ -1,0 +1,344 @@
+/* emulation.cpp - fibers and barriers, and the part of the CUDA runtime that gpu/ calls, on the CPU. Streams do their work at once. */
+#include "emulation.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <random>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <vector>
+
+namespace emulation {
+namespace {
+
+constexpr size_t stack_bytes = 256 << 10;
+constexpr size_t shared_capacity = 227 << 10;
+
+struct Barrier {
+    int expected = 0, arrived = 0;
+    unsigned generation = 0;
+    unsigned gathering = 0, result = 0;
+    uint64_t values[32] = {};
+};
+
+struct Fiber {
+    ucontext_t context;
+    Thread place;
+    Barrier *waits = nullptr;           /* until its generation is another than `since` */
+    unsigned since = 0;
+    bool done = false;
+    void *stack = nullptr;
+};
+
+std::vector<Fiber> fibers;
+std::vector<Barrier> warps;
+Barrier whole;
+std::map<int, Barrier> named;
+Fiber *running;
+ucontext_t scheduler;
+const std::function<void()> *kernel_body;
+alignas(128) unsigned char shared_memory[shared_capacity];
+
+[[noreturn]] void give_up(const char *what)
+{
+    const Thread &t = running->place;
+    std::fprintf(stderr, "emulation: %s: block (%u, %u, %u), thread %u\n", what, t.block.x, t.block.y, t.block.z, t.thread.x);
+    std::abort();
+}
+
+int linear_thread(const Thread &t)
+{
+    return (int)((t.thread.z * t.block_size.y + t.thread.y) * t.block_size.x + t.thread.x);
+}
+
+void release(Barrier &b)
+{
+    b.result = b.gathering;
+    b.gathering = 0;
+    b.arrived = 0;
+    b.generation++;
+}
+
+void wait_at(Barrier &b)
+{
+    if (++b.arrived == b.expected) {
+        release(b);
+        return;
+    }
+    running->waits = &b;
+    running->since = b.generation;
+    swapcontext(&running->context, &scheduler);
+}
+
+/* A thread that has ended is no longer waited for. */
+void leave(Barrier &b)
+{
+    if (--b.expected > 0 && b.arrived == b.expected)
+        release(b);
+}
+
+void fiber_main()
+{
+    (*kernel_body)();
+    running->done = true;
+    leave(whole);
+    leave(warps[(size_t)linear_thread(running->place) / 32]);
+    swapcontext(&running->context, &scheduler);
+}
+
+void prepare_fiber(Fiber &f)
+{
+    if (!f.stack) {
+        f.stack = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (f.stack == MAP_FAILED) {
+            std::perror("emulation: stack");
+            std::abort();
+        }
+    }
+    f.done = false;
+    f.waits = nullptr;
+    getcontext(&f.context);
+    f.context.uc_stack = {f.stack, 0, stack_bytes};
+    f.context.uc_link = nullptr;
+    makecontext(&f.context, fiber_main, 0);
+}
+
+/* The order in which threads run between two barriers. */
+void order_threads(std::vector<int> &order)
+{
+    static const char *const wanted = std::getenv("LW_EMULATION_ORDER");
+    static std::mt19937 random(1);
+    std::iota(order.begin(), order.end(), 0);
+    if (wanted && std::strcmp(wanted, "reverse") == 0)
+        std::reverse(order.begin(), order.end());
+    else if (wanted && std::strcmp(wanted, "shuffle") == 0)
+        std::shuffle(order.begin(), order.end(), random);
+}
+
+void run_block(int n_threads)
+{
+    static std::vector<int> order;
+    order.resize((size_t)n_threads);
+    order_threads(order);
+    for (int left = n_threads; left > 0;) {
+        bool progress = false;
+        for (const int i : order) {
+            Fiber &f = fibers[(size_t)i];
+            if (f.done || (f.waits && f.waits->generation == f.since))
+                continue;
+            f.waits = nullptr;
+            progress = true;
+            running = &f;
+            swapcontext(&scheduler, &f.context);
+            left -= f.done;
+        }
+        if (!progress)
+            give_up("a barrier that not all threads reach");
+    }
+}
+
+void start_block(dim3 grid, dim3 block, uint3 number)
+{
+    const int n = (int)(block.x * block.y * block.z);
+    whole = Barrier{};
+    whole.expected = n;
+    named.clear();
+    warps.assign((size_t)(n + 31) / 32, Barrier{});
+    for (int i = 0; i < n; i++) {
+        Fiber &f = fibers[(size_t)i];
+        prepare_fiber(f);
+        f.place = {{(unsigned)i % block.x, (unsigned)i / block.x % block.y, (unsigned)i / (block.x * block.y)}, number,
+                   block, grid};
+        warps[(size_t)i / 32].expected++;
+    }
+    /* what an earlier block left behind must not be relied on */
+    std::memset(shared_memory, 0xff, sizeof shared_memory);
+}
+
+}  // namespace
+
+const Thread &current() { return running->place; }
+void *dynamic_shared() { return shared_memory; }
+int lane() { return linear_thread(running->place) % 32; }
+
+static Barrier &warp() { return warps[(size_t)linear_thread(running->place) / 32]; }
+
+unsigned block_barrier(unsigned value)
+{
+    whole.gathering |= value;
+    wait_at(whole);
+    return whole.result;
+}
+
+unsigned warp_barrier(unsigned value, Combine combine)
+{
+    Barrier &b = warp();
+    b.gathering |= combine == BALLOT ? value << lane() : value;
+    wait_at(b);
+    return b.result;
+}
+
+unsigned named_barrier(int number, int count, unsigned value)
+{
+    Barrier &b = named[number];
+    if (b.arrived > 0 && b.expected != count)
+        give_up("a named barrier with different counts");
+    b.expected = count;
+    b.gathering |= value;
+    wait_at(b);
+    return b.result;
+}
+
+uint64_t warp_exchange(uint64_t value, int from)
+{
+    Barrier &b = warp();
+    b.values[lane()] = value;
+    wait_at(b);
+    const uint64_t found = b.values[from & 31];
+    wait_at(b);
+    return found;
+}
+
+cudaError_t run(dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &body)
+{
+    const unsigned n = block.x * block.y * block.z;
+    if (n == 0 || n > 1024 || grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.y > 65535 || grid.z > 65535 ||
+        shared_bytes > shared_capacity)
+        return cudaErrorInvalidConfiguration;
+    if (fibers.size() < n)
+        fibers.resize(n);
+    kernel_body = &body;
+    for (unsigned z = 0; z < grid.z; z++)
+        for (unsigned y = 0; y < grid.y; y++)
+            for (unsigned x = 0; x < grid.x; x++) {
+                start_block(grid, block, {x, y, z});
+                run_block((int)n);
+            }
+    return cudaSuccess;
+}
+
+}  // namespace emulation
+
+/* ---- the runtime library --------------------------------------------------------------------------------------------- */
+
+/* The device: a Hopper by default; LW_EMULATION_SHARED_KIB=99 LW_EMULATION_ARCH=89 and the like for another. */
+static int setting(const char *name, int otherwise)
+{
+    const char *const text = std::getenv(name);
+    return text ? std::atoi(text) : otherwise;
+}
+
+static int architecture() { return setting("LW_EMULATION_ARCH", 90); }
+static int shared_per_block() { return setting("LW_EMULATION_SHARED_KIB", 227) * 1024; }
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = setting("LW_EMULATION_DEVICES", 1);
+    return *count > 0 ? cudaSuccess : cudaErrorNoDevice;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
+{
+    std::memset(p, 0, sizeof *p);
+    std::snprintf(p->name, sizeof p->name, "emulated device");
+    p->uuid.bytes[15] = (char)device;
+    p->major = architecture() / 10;
+    p->minor = architecture() % 10;
+    p->multiProcessorCount = 4;
+    p->sharedMemPerBlockOptin = (size_t)shared_per_block();
+    p->totalGlobalMem = (size_t)8 << 30;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
+{
+    switch (attribute) {
+    case cudaDevAttrMultiProcessorCount: *value = 4; break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = shared_per_block() + 1024; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = shared_per_block(); break;
+    case cudaDevAttrComputeCapabilityMajor: *value = architecture() / 10; break;
+    case cudaDevAttrComputeCapabilityMinor: *value = architecture() % 10; break;
+    default: return cudaErrorInvalidValue;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version) { *version = 13000; return cudaSuccess; }
+cudaError_t cudaGetDevice(int *device) { *device = 0; return cudaSuccess; }
+cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaGetLastError(void) { return cudaSuccess; }
+const char *cudaGetErrorName(cudaError_t) { return "an emulated error"; }
+const char *cudaGetErrorString(cudaError_t) { return "an emulated error"; }
+
+static size_t device_bytes_used;
+static std::map<void *, size_t> device_blocks;
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
+{
+    *total = (size_t)8 << 30;
+    *free_bytes = *total - device_bytes_used;
+    return cudaSuccess;
+}
+
+/* Filled with NaN patterns: what nobody wrote must not be taken for zero. */
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+    if (bytes > ((size_t)8 << 30) - device_bytes_used)
+        return cudaErrorMemoryAllocation;
+    *memory = aligned_alloc(256, (bytes + 256) / 256 * 256);
+    std::memset(*memory, 0xff, bytes);
+    device_blocks[*memory] = bytes;
+    device_bytes_used += bytes;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *memory)
+{
+    if (memory) {
+        device_bytes_used -= device_blocks.at(memory);
+        device_blocks.erase(memory);
+        free(memory);
+    }
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned)
+{
+    *memory = aligned_alloc(256, (bytes + 256) / 256 * 256);
+    return *memory ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaFreeHost(void *memory) { free(memory); return cudaSuccess; }
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind, cudaStream_t)
+{
+    if (bytes > 0)
+        std::memcpy(to, from, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t)
+{
+    std::memset(memory, value, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) { *stream = (cudaStream_t)malloc(1); return cudaSuccess; }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) { free(stream); return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaEventCreate(cudaEvent_t *event) { *event = (cudaEvent_t)malloc(1); return cudaSuccess; }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) { return cudaEventCreate(event); }
+cudaError_t cudaEventDestroy(cudaEvent_t event) { free(event); return cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) { *ms = 0; return cudaSuccess; }
+cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute, int) { return cudaSuccess; }
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *, const void *) { return cudaSuccess; }
+
+}

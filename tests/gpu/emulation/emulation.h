@@ -1,0 +1,146 @@
+/* emulation.h - CUDA kernels on the CPU, for tests on machines without a GPU.
+ *
+ * A .cu or .cuh file of gpu/ is translated (translate.py: launches, dynamic shared memory) and compiled as C++ with this
+ * header in front of it: __global__ and __device__ mean nothing, and what gpu/ptx.cuh gives is here. A launch runs block after block; the
+ * threads of a block are fibers of one operating-system thread that run one at a time from barrier to barrier, in
+ * ascending or descending order (LW_EMULATION_ORDER=reverse) or in a shuffled one (=shuffle). A result that depends on the
+ * order tells of a missing barrier; a barrier that not all threads reach ends the program with a message.
+ *
+ * It checks arithmetic, indices, barriers and bounds (with the address sanitizer), not speed, and not the memory model of
+ * a real GPU. The runtime library (emulation.cpp) and cuFFT (emulation_fft.c) have stand-ins of the same names. */
+#ifndef LW_EMULATION_H
+#define LW_EMULATION_H
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+#define LW_PTX_CUH              /* its contents are replaced below */
+
+#undef __shared__
+#undef __forceinline__
+#define __shared__ static       /* blocks run one after the other */
+#define __forceinline__ inline
+
+namespace emulation {
+
+struct Thread {
+    uint3 thread, block;
+    dim3 block_size, grid_size;
+};
+
+/* The fiber that runs. */
+const Thread &current();
+
+/* Run `body` once for every thread of the grid. */
+cudaError_t run(dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &body);
+
+void *dynamic_shared();
+
+enum Combine { OR, BALLOT };
+
+/* Barriers: of the block, of the warp, or of `count` threads that name the same number. Each can combine one value per thread. */
+unsigned block_barrier(unsigned value);
+unsigned warp_barrier(unsigned value, Combine combine);
+unsigned named_barrier(int number, int count, unsigned value);
+uint64_t warp_exchange(uint64_t value, int lane);       /* the value of another lane of the warp */
+int lane();
+
+}  // namespace emulation
+
+#define threadIdx (emulation::current().thread)
+#define blockIdx (emulation::current().block)
+#define blockDim (emulation::current().block_size)
+#define gridDim (emulation::current().grid_size)
+
+/* ---- launches, as translate.py writes them ---- */
+
+namespace emulation {
+
+struct Where {
+    dim3 grid, block;
+    size_t shared_bytes;
+
+    Where(dim3 grid_, dim3 block_, size_t shared_bytes_ = 0, cudaStream_t = nullptr)
+        : grid(grid_), block(block_), shared_bytes(shared_bytes_)
+    {
+    }
+};
+
+template <class... Parameters, class... Arguments>
+cudaError_t launch_ex(const cudaLaunchConfig_t *where, void (*kernel)(Parameters...), Arguments... arguments)
+{
+    return run(where->gridDim, where->blockDim, where->dynamicSmemBytes,
+               [=] { kernel(static_cast<Parameters>(arguments)...); });
+}
+
+}  // namespace emulation
+
+#define cudaLaunchKernelEx emulation::launch_ex
+
+/* ---- gpu/ptx.cuh ---- */
+
+template <class T> inline void opaque(T &) {}
+template <int COUNT> inline void barrier_of(int number) { emulation::named_barrier(number, COUNT, 0); }
+template <int COUNT> inline bool barrier_any(int number, bool flag) { return emulation::named_barrier(number, COUNT, flag) != 0; }
+inline void wait_for_predecessor() {}
+
+/* ---- what the compiler gives on a GPU ---- */
+
+inline void __syncthreads() { emulation::block_barrier(0); }
+inline int __syncthreads_or(int flag) { return emulation::block_barrier(flag != 0) != 0; }
+inline void __syncwarp(unsigned = 0xffffffffu) { emulation::warp_barrier(0, emulation::OR); }
+inline int __any_sync(unsigned, int flag) { return emulation::warp_barrier(flag != 0, emulation::OR) != 0; }
+inline unsigned __ballot_sync(unsigned, int flag) { return emulation::warp_barrier(flag != 0, emulation::BALLOT); }
+
+template <class T> inline T __shfl_sync(unsigned, T value, int from)
+{
+    uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof value);
+    bits = emulation::warp_exchange(bits, from);
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+template <class T> inline T __shfl_xor_sync(unsigned mask, T value, int other)
+{
+    return __shfl_sync(mask, value, emulation::lane() ^ other);
+}
+
+template <class T> inline T __ldg(const T *at) { return *at; }
+template <class T> inline void __stcs(T *at, T value) { *at = value; }
+inline int __ffs(int value) { return __builtin_ffs(value); }
+
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector)
+{
+    const uint64_t bytes = (uint64_t)b << 32 | a;
+    unsigned result = 0;
+    for (int i = 0; i < 4; i++)
+        result |= (unsigned)(bytes >> (8 * (selector >> 4 * i & 7)) & 0xff) << 8 * i;
+    return result;
+}
+
+template <class T> inline T atomicAdd(T *at, T value) { const T old = *at; *at = old + value; return old; }
+template <class T> inline T atomicMin(T *at, T value) { const T old = *at; *at = value < old ? value : old; return old; }
+template <class T> inline T atomicMax(T *at, T value) { const T old = *at; *at = value > old ? value : old; return old; }
+template <class T> inline T atomicOr(T *at, T value) { const T old = *at; *at = old | value; return old; }
+
+inline void sincospi(double x, double *s, double *c)
+{
+    *s = std::sin(M_PI * x);
+    *c = std::cos(M_PI * x);
+}
+
+inline float __double2float_rn(double x) { return (float)x; }
+inline int __float2int_rn(float x) { return (int)std::nearbyint(x); }
+inline int __double2int_rn(double x) { return (int)std::nearbyint(x); }
+
+template <class T> inline T min(T a, T b) { return b < a ? b : a; }
+template <class T> inline T max(T a, T b) { return a < b ? b : a; }
+using std::fma;
+using std::isfinite;
+
+#endif

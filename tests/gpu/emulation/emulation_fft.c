@@ -1,0 +1,86 @@
+/* emulation_fft.c - cuFFT's batched complex transforms by FFTW, for the emulation. */
+#include <cufft.h>
+#include <fftw3.h>
+
+#include <stdlib.h>
+
+enum { MAX_PLANS = 64 };
+
+static struct plan {
+    cufftType type;
+    int n, batch;
+} plans[MAX_PLANS];
+static int n_plans;
+
+cufftResult cufftCreate(cufftHandle *handle)
+{
+    if (n_plans == MAX_PLANS)
+        n_plans = 0;            /* tests use few at a time */
+    *handle = ++n_plans;
+    return CUFFT_SUCCESS;
+}
+
+cufftResult cufftDestroy(cufftHandle handle)
+{
+    (void)handle;
+    return CUFFT_SUCCESS;
+}
+
+cufftResult cufftSetAutoAllocation(cufftHandle handle, int automatic)
+{
+    (void)handle;
+    (void)automatic;
+    return CUFFT_SUCCESS;
+}
+
+cufftResult cufftSetStream(cufftHandle handle, cudaStream_t stream)
+{
+    (void)handle;
+    (void)stream;
+    return CUFFT_SUCCESS;
+}
+
+cufftResult cufftSetWorkArea(cufftHandle handle, void *area)
+{
+    (void)handle;
+    (void)area;
+    return CUFFT_SUCCESS;
+}
+
+cufftResult cufftGetSizeMany(cufftHandle handle, int rank, int *n, int *inembed, int istride, int idist, int *onembed,
+                             int ostride, int odist, cufftType type, int batch, size_t *bytes)
+{
+    (void)handle;
+    (void)inembed, (void)onembed;
+    if (rank != 1 || istride != 1 || ostride != 1 || idist != *n || odist != *n)
+        return CUFFT_INVALID_VALUE;
+    *bytes = (size_t)*n * (size_t)batch * (type == CUFFT_Z2Z ? 16 : 8);
+    return CUFFT_SUCCESS;
+}
+
+cufftResult cufftMakePlanMany(cufftHandle handle, int rank, int *n, int *inembed, int istride, int idist, int *onembed,
+                              int ostride, int odist, cufftType type, int batch, size_t *bytes)
+{
+    plans[handle - 1] = (struct plan){type, *n, batch};
+    return cufftGetSizeMany(handle, rank, n, inembed, istride, idist, onembed, ostride, odist, type, batch, bytes);
+}
+
+cufftResult cufftExecC2C(cufftHandle handle, cufftComplex *in, cufftComplex *out, int direction)
+{
+    const struct plan *const p = &plans[handle - 1];
+    fftwf_plan plan = fftwf_plan_many_dft(1, &p->n, p->batch, (fftwf_complex *)in, NULL, 1, p->n, (fftwf_complex *)out, NULL, 1,
+                                          p->n, direction == CUFFT_FORWARD ? FFTW_FORWARD : FFTW_BACKWARD, FFTW_ESTIMATE);
+    fftwf_execute(plan);
+    fftwf_destroy_plan(plan);
+    return CUFFT_SUCCESS;
+}
+
+cufftResult cufftExecZ2Z(cufftHandle handle, cufftDoubleComplex *in, cufftDoubleComplex *out, int direction)
+{
+    const struct plan *const p = &plans[handle - 1];
+    fftw_plan plan = fftw_plan_many_dft(1, &p->n, p->batch, (fftw_complex *)in, NULL, 1, p->n, (fftw_complex *)out, NULL, 1,
+                                        p->n, direction == CUFFT_FORWARD ? FFTW_FORWARD : FFTW_BACKWARD, FFTW_ESTIMATE);
+    fftw_execute(plan);
+    fftw_destroy_plan(plan);
+    return CUFFT_SUCCESS;
+}

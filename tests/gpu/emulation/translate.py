@@ -1,0 +1,66 @@
+"""Copy CUDA sources to a folder, with the two things that plain C++ cannot say in other words:
+
+    kernel<<<grid, block, bytes, stream>>>(a, b);     a call of emulation::run
+    extern __shared__ float2 tile[];                  a pointer to the emulated shared memory
+
+usage: translate.py OUTPUT_FOLDER FILE...
+"""
+import pathlib
+import re
+import sys
+
+SHARED = re.compile(r"extern __shared__ (?:__align__\(\d+\) )?([\w ]+?) (\w+)\[\];")
+
+
+def matching_parenthesis(text, opening):
+    depth = 0
+    for i in range(opening, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[i], 0)
+        if depth == 0:
+            return i
+    raise ValueError("no closing parenthesis: " + text[opening:opening + 60])
+
+
+def statement_start(text, end):
+    """Where the kernel's name begins: behind the statement, label, brace or `else` before it."""
+    depth = 0
+    i = end
+    while i > 0:
+        c = text[i - 1]
+        if depth == 0 and (c in ";{}:" and text[i - 2:i] != "::" and text[i:i + 1] != ":" or
+                           re.search(r"(\belse|\))\s*$", text[max(0, i - 40):i]) and text[i - 1] in " \n"):
+            break
+        depth += {")": 1, "]": 1, "(": -1, "[": -1}.get(c, 0)
+        if depth < 0:
+            break
+        i -= 1
+    while text[i].isspace():
+        i += 1
+    return i
+
+
+def translate_launches(text):
+    while (mark := text.find("<<<")) >= 0:
+        close = text.index(">>>", mark)
+        start = statement_start(text, mark)
+        end = matching_parenthesis(text, close + 3)
+        kernel, where, arguments = text[start:mark], text[mark + 3:close], text[close + 4:end]
+        call = ("{ const emulation::Where where_(%s); emulation::run(where_.grid, where_.block, where_.shared_bytes, "
+                "[=] { (%s)(%s); }); }" % (where, kernel, arguments))
+        text = text[:start] + call + text[end + 2:]
+    return text
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in sys.argv[2:]:
+        source = pathlib.Path(name)
+        text = SHARED.sub(r"\1 *const \2 = (\1 *)emulation::dynamic_shared();", source.read_text())
+        target = folder / (source.name + ".cpp" if source.suffix == ".cu" else source.name)
+        text = translate_launches(text)
+        if not target.exists() or target.read_text() != text:
+            target.write_text(text)
+
+
+main()

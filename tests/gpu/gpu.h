@@ -1,0 +1,36 @@
+/* gpu.h - for tests that need a CUDA device: skip without one, unless LW_REQUIRE_GPU=1 makes that a failure. */
+#ifndef LW_TEST_GPU_H
+#define LW_TEST_GPU_H
+
+#include "../check.h"
+#include "../../src/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* 0 if there is a device; else the code to exit with. */
+static inline int gpu_missing(const char *name)
+{
+    char why[160];
+    if (lw_engine_cuda_usable(why))
+        return 0;
+    const char *const required = getenv("LW_REQUIRE_GPU");
+    const int is_required = required && strcmp(required, "1") == 0;
+    printf("%s: %s: %s\n", name, is_required ? "failed, LW_REQUIRE_GPU is set" : "skipped", why);
+    return is_required ? 1 : CHECK_SKIP;
+}
+
+/* The engine on the first device, or the end of the program. */
+static inline struct lw_engine *gpu_engine(void)
+{
+    const struct lw_engine_spec spec = {.kind = LW_ENGINE_CUDA, .node_ranks = 1};
+    struct lw_engine *engine = NULL;
+    struct lw_error err;
+    if (lw_engine_create_cuda(&spec, &engine, &err)) {
+        fprintf(stderr, "no CUDA engine: %s\n", err.message);
+        exit(1);
+    }
+    return engine;
+}
+
+#endif

@@ -1,0 +1,216 @@
+/* The long path against a direct sum in double at sampled outputs: pairings, layouts, types, precisions, NaN; and the same
+ * bytes for blocks of any size. A segment length beyond the kernels' brings short filters here too. */
+#include "gpu.h"
+
+#include <complex.h>
+#include <math.h>
+
+struct scenario {
+    const char *name;
+    struct lw_op_spec spec;     /* without the taps */
+    int64_t n;                  /* samples on the axis */
+    int64_t spoilt;             /* sample that is set to NaN, -1: none */
+    const char *path;           /* what the plan must say */
+};
+
+/* Uniform in [-1, 1). */
+static double noise(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*state >> 11) / (1ull << 52) - 1;
+}
+
+static double complex *random_numbers(int64_t n, bool is_complex, double scale, uint64_t seed)
+{
+    double complex *const values = malloc((size_t)n * sizeof *values);
+    for (int64_t i = 0; i < n; i++) {
+        const double re = scale * noise(&seed);
+        values[i] = is_complex ? re + I * scale * noise(&seed) : re;
+    }
+    return values;
+}
+
+static double *pack_taps(const double complex *taps, int64_t n, bool is_complex)
+{
+    double *const packed = malloc((size_t)n * 2 * sizeof *packed);
+    for (int64_t i = 0; i < n; i++) {
+        if (is_complex) {
+            packed[2 * i] = creal(taps[i]);
+            packed[2 * i + 1] = cimag(taps[i]);
+        } else {
+            packed[i] = creal(taps[i]);
+        }
+    }
+    return packed;
+}
+
+/* The signal of one scenario: x [channel][n], rounded to what the stored type holds. */
+static void put_sample(const struct lw_type type, void *data, int64_t index, double complex *value)
+{
+    if (type.scalar == LW_INT16) {
+        ((int16_t *)data)[index] = (int16_t)lrint(creal(*value));
+        *value = ((int16_t *)data)[index];
+    } else if (type.scalar == LW_FLOAT64) {
+        ((double *)data)[index] = creal(*value);
+    } else if (type.is_complex) {
+        ((float complex *)data)[index] = (float complex)*value;
+        *value = ((float complex *)data)[index];
+    } else {
+        ((float *)data)[index] = (float)creal(*value);
+        *value = ((float *)data)[index];
+    }
+}
+
+static int64_t at(const struct lw_op_spec *spec, int64_t length, int64_t channel, int64_t i)
+{
+    return spec->layout == LW_TIME_SLOW ? i * spec->n_channels + channel : channel * length + i;
+}
+
+/* Full convolution's first n outputs, in blocks of `units` grid units; y [filter][channel][n]. */
+static int filter_all(struct lw_engine *engine, const struct scenario *s, const struct lw_op_plan *plan, int64_t units,
+                      double complex *x, double complex *y, struct lw_error *err)
+{
+    const int64_t count = units * plan->unit < s->n ? units * plan->unit : s->n;
+    const struct lw_op_spec *const spec = &s->spec;
+    struct lw_op *op = NULL;
+    struct lw_slot *slot = NULL;
+    int rc = engine->ops->op_create(engine, spec, plan, count, spec->n_channels, &op, err);
+    rc = rc ? rc : engine->ops->slot_create(op, &slot, err);
+    for (int64_t first = 0; first < s->n && !rc; first += count) {
+        const struct lw_block block = {
+            .first = first, .count = s->n - first < count ? s->n - first : count, .n_channels = spec->n_channels};
+        const int64_t length = plan->halo + block.count;
+        for (int64_t c = 0; c < spec->n_channels; c++)
+            for (int64_t i = 0; i < length; i++) {
+                double complex zero = 0;
+                const int64_t from = first - plan->halo + i;
+                put_sample(spec->input, slot->input, at(spec, length, c, i), from < 0 ? &zero : &x[c * s->n + from]);
+            }
+        rc = engine->ops->submit(op, slot, &block, err);
+        rc = rc ? rc : engine->ops->wait(op, slot, err);
+        for (int64_t f = 0; f < plan->n_planes && !rc; f++)
+            for (int64_t c = 0; c < spec->n_channels; c++)
+                for (int64_t o = 0; o < block.count; o++) {
+                    const int64_t index = f * spec->n_channels * block.count + at(spec, block.count, c, o);
+                    double complex *const to = &y[(f * spec->n_channels + c) * s->n + first + o];
+                    if (spec->output.is_complex)
+                        *to = ((float complex *)slot->output)[index];
+                    else
+                        *to = spec->output.scalar == LW_FLOAT64 ? ((double *)slot->output)[index]
+                                                                : ((float *)slot->output)[index];
+                }
+    }
+    engine->ops->slot_destroy(op, slot);
+    engine->ops->op_destroy(op);
+    return rc;
+}
+
+/* Long double: thousands of additions in double lose more digits than the transforms do. */
+static double complex direct_sum(const double complex *x, const double complex *taps, int64_t n_taps, int64_t o)
+{
+    long double complex sum = 0;
+    for (int64_t m = 0; m < n_taps && m <= o; m++)
+        sum += (long double complex)taps[m] * x[o - m];
+    return (double complex)sum;
+}
+
+static double rms(const double complex *values, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (!isnan(creal(values[i])))
+            sum += creal(values[i] * conj(values[i]));
+    return sqrt(sum / (double)n);
+}
+
+/* Some outputs of one filter and channel, both ends and around the seams among them. */
+static void compare(const struct scenario *s, const struct lw_op_plan *plan, const double complex *x,
+                    const double complex *taps, const double complex *y, int64_t filter, int64_t channel)
+{
+    const int n_samples = 60;
+    const int64_t n_taps = s->spec.ols.n_taps;
+    const double complex *const own = x + channel * s->n;
+    const double unit_error = s->spec.precision == LW_SINGLE ? 5e-8 : 1e-16;
+    const double bound = unit_error * log2(2.0 * plan->segment) * rms(own, s->n) *
+                         rms(taps + filter * n_taps, n_taps) * sqrt((double)n_taps);
+    double sum = 0;
+    int n_compared = 0;
+    for (int i = 0; i < n_samples; i++) {
+        const int64_t seam = i % 7 * (plan->segment - n_taps + 1) + i % 3 - 1;
+        const int64_t spread = i * (s->n - 1) / (n_samples - 1);
+        const int64_t o = i % 2 && seam >= 0 && seam < s->n ? seam : spread;
+        const double complex value = y[(filter * s->spec.n_channels + channel) * s->n + o];
+        if (s->spoilt >= 0 && channel == 0 && o >= s->spoilt && o - s->spoilt < n_taps) {
+            CHECK(isnan(creal(value)), "%s: output %lld is not NaN", s->name, (long long)o);
+            continue;
+        }
+        const double complex difference = value - direct_sum(own, taps + filter * n_taps, n_taps, o);
+        sum += creal(difference * conj(difference));
+        n_compared++;
+    }
+    const double error = sqrt(sum / n_compared);
+    CHECK(n_compared > 0 && error <= bound, "%s: filter %lld channel %lld: rms error %.3g, bound %.3g", s->name,
+          (long long)filter, (long long)channel, error, bound);
+}
+
+static void run(struct lw_engine *engine, struct scenario *s)
+{
+    struct lw_error err = {0};
+    struct lw_op_spec *const spec = &s->spec;
+    const int64_t n_taps = spec->ols.n_taps, n_x = s->n * spec->n_channels, n_y = n_x * spec->ols.n_filters;
+    double complex *const x = random_numbers(n_x, spec->input.is_complex, spec->input.scalar == LW_INT16 ? 3e4 : 1, 1);
+    double complex *const taps = random_numbers(n_taps * spec->ols.n_filters, spec->ols.taps_complex, 1, 2);
+    double *const packed = pack_taps(taps, n_taps * spec->ols.n_filters, spec->ols.taps_complex);
+    double complex *const y = calloc((size_t)n_y, sizeof *y), *const again = calloc((size_t)n_y, sizeof *again);
+    if (s->spoilt >= 0)
+        x[s->spoilt] = NAN;
+    spec->ols.taps = packed;
+    struct lw_op_plan plan;
+    int rc = engine->ops->op_plan(engine, spec, &plan, &err);
+    CHECK(rc == LW_OK && strstr(plan.text, s->path), "%s: plan '%s' %s", s->name, rc ? "" : plan.text, err.message);
+    rc = rc ? rc : filter_all(engine, s, &plan, 1, x, y, &err);
+    rc = rc ? rc : filter_all(engine, s, &plan, 3, x, again, &err);
+    CHECK(rc == LW_OK, "%s: %s", s->name, err.message);
+    CHECK(memcmp(y, again, (size_t)n_y * sizeof *y) == 0, "%s: the blocks' size changes the result", s->name);
+    for (int f = 0; f < spec->ols.n_filters && !rc; f++)
+        for (int64_t c = 0; c < spec->n_channels; c++)
+            compare(s, &plan, x, taps, y, f, c);
+    free(x);
+    free(taps);
+    free(packed);
+    free(y);
+    free(again);
+}
+
+int main(void)
+{
+    const int missing = gpu_missing("long");
+    if (missing)
+        return missing;
+    const struct lw_type f32 = {.scalar = LW_FLOAT32}, c32 = {.scalar = LW_FLOAT32, .is_complex = true};
+    const struct lw_type f64 = {.scalar = LW_FLOAT64}, i16 = {.scalar = LW_INT16};
+    const char *const split = "three passes", *const cufft = "cuFFT";
+    struct scenario scenarios[] = {
+        {"real", {.input = f32, .output = f32, .n_channels = 1, .ols = {.n_filters = 2, .n_taps = 20000}}, 700001, 500000, split},
+        {"complex", {.input = c32, .output = c32, .n_channels = 1,
+                     .ols = {.n_filters = 1, .n_taps = 20000, .taps_complex = true}}, 300000, 100, split},
+        {"real, complex taps", {.input = f32, .output = c32, .n_channels = 1,
+                                .ols = {.n_filters = 1, .n_taps = 20001, .taps_complex = true}}, 200000, -1, split},
+        {"channels", {.input = i16, .output = f32, .n_channels = 3, .ols = {.n_filters = 2, .n_taps = 17000}}, 600000, -1, split},
+        {"time slow", {.input = f32, .output = f32, .n_channels = 5, .layout = LW_TIME_SLOW,
+                       .ols = {.n_filters = 2, .n_taps = 100, .segment = 32768}}, 150000, 70000, cufft},
+        {"time slow, split", {.input = i16, .output = f32, .n_channels = 5, .layout = LW_TIME_SLOW,
+                              .ols = {.n_filters = 3, .n_taps = 30000}}, 300000, -1, split},
+        {"2^20 segment", {.input = c32, .output = c32, .n_channels = 2,
+                          .ols = {.n_filters = 3, .n_taps = 70001}}, 1100000, 600000, split},
+        {"double", {.input = f64, .output = f64, .precision = LW_DOUBLE, .n_channels = 1,
+                    .ols = {.n_filters = 1, .n_taps = 20000}}, 500000, 300000, cufft},
+        {"a million taps", {.input = f32, .output = f32, .n_channels = 1,
+                            .ols = {.n_filters = 1, .n_taps = 1 << 20}}, 7 << 20, -1, split},
+    };
+    struct lw_engine *const engine = gpu_engine();
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
+        run(engine, &scenarios[i]);
+    engine->ops->destroy(engine);
+    return check_result("long");
+}
