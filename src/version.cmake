@@ -1,4 +1,5 @@
 # Writes OUT with the version and the commit; touches it only when they change.
+cmake_minimum_required(VERSION 3.22)
 set(commit "unknown")
 if(GIT)
     execute_process(COMMAND ${GIT} -C ${SOURCE} describe --always --dirty --abbrev=12
