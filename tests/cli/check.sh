@@ -8,6 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 cd "$work" || exit 1
+export TMPDIR="$work"       # Open MPI keeps its session there: tests that run at the same time do not meet
 [ -z "$make_files" ] || "$make_files" . || exit 1
 checks=0
 failures=0
