@@ -33,3 +33,13 @@ void lw_engine_destroy(struct lw_engine *engine)
     if (engine)
         engine->ops->destroy(engine);
 }
+
+int64_t lw_op_input_width(const struct lw_op_spec *spec)
+{
+    return spec->kind == LW_OP_CONV2D ? spec->conv2d.columns : 1;
+}
+
+int64_t lw_op_output_width(const struct lw_op_spec *spec)
+{
+    return spec->kind == LW_OP_CONV2D ? spec->conv2d.output_columns : 1;
+}

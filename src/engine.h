@@ -26,6 +26,7 @@ enum lw_nan {
     LW_NAN_PROPAGATE,           /* exactly the outputs whose taps touch it become NaN */
     LW_NAN_ZERO,                /* it counts as zero */
     LW_NAN_ERROR,               /* the slot reports it and the run ends */
+    LW_NAN_INTERPOLATE,         /* conv2d: outputs are weighted by the taps that do not touch it */
 };
 
 /* How the samples of several channels lie in a file and in a slot. */
@@ -44,7 +45,31 @@ struct lw_ols_spec {
     int segment;                /* FFT length N wanted; 0: the engine chooses */
 };
 
-enum lw_op_kind { LW_OP_OLS };
+enum lw_algorithm {
+    LW_ALGORITHM_AUTO,
+    LW_ALGORITHM_DIRECT,        /* sum in the space domain */
+    LW_ALGORITHM_TILES,         /* overlap-save on tiles */
+    LW_ALGORITHM_FULL,          /* the same on bands as wide as the image */
+    LW_ALGORITHM_SEPARABLE,     /* a pass along the columns and one along the rows, for a kernel that allows it */
+};
+
+/* 2-D convolution of images; the axis is that of the rows, a sample of it a row of `columns` pixels, a channel an image:
+ * y[c][i][j] = sum_m sum_n kernel[m][n] x[c][i + look_ahead_rows - m][j + look_ahead_columns - n]. The layout is time fast.
+ * Rows above and below the image come with the block; pixels left and right of it are made by the engine. */
+struct lw_conv2d_spec {
+    const double *kernel;       /* [kernel_rows x kernel_columns] (x 2 if complex), row-major; host, borrowed until op_create
+                                   returns; already normalized, and conjugated and turned for a correlation */
+    int64_t kernel_rows, kernel_columns;
+    bool kernel_complex;
+    int64_t rows, columns;      /* of an image */
+    int64_t output_columns;
+    int64_t look_ahead_rows, look_ahead_columns;        /* position of output (0, 0), see convolution.h */
+    enum lw_boundary boundary;
+    double outside;             /* boundary ZERO: the value of all pixels beyond the four sides */
+    enum lw_algorithm algorithm;
+};
+
+enum lw_op_kind { LW_OP_OLS, LW_OP_CONV2D };
 
 struct lw_op_spec {
     enum lw_op_kind kind;
@@ -57,8 +82,13 @@ struct lw_op_spec {
     int64_t n_outputs;          /* on the whole axis, so that no segment is much longer than that; 0: not known */
     union {
         struct lw_ols_spec ols;
+        struct lw_conv2d_spec conv2d;
     };
 };
+
+/** Values that one sample of the axis holds, of input and of output: 1, or the pixels of a row. */
+int64_t lw_op_input_width(const struct lw_op_spec *spec);
+int64_t lw_op_output_width(const struct lw_op_spec *spec);
 
 /* What the engine will do about a spec; it depends on spec and architecture only, never on ranks, threads or memory. */
 struct lw_op_plan {
@@ -94,6 +124,7 @@ struct lw_slot {
      * channel of the block and own axis sample of the block; count 0: none */
     int64_t n_not_finite;
     int64_t not_finite_channel, not_finite_sample;
+    int64_t not_finite_column;  /* conv2d: the first such pixel of that row */
     double busy_seconds;        /* the engine's time from start to end of this slot's work */
 };
 

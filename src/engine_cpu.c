@@ -1,6 +1,7 @@
 /* engine_cpu.c - the cpu engine: FFTW and OpenMP, behind a worker thread that the main thread does not wait for. */
 #include "engine.h"
 
+#include "conv2d_cpu.h"
 #include "log.h"
 #include "memory.h"
 #include "ols_cpu.h"
@@ -22,10 +23,10 @@ struct engine_cpu {
 };
 
 struct lw_op {
-    struct lw_ols_cpu *ols;
+    struct lw_ols_cpu *ols;             /* one of the two, by lw_op_kind; the other is NULL */
+    struct lw_conv2d_cpu *conv2d;
     struct lw_worker_cpu *worker;
-    struct lw_type input, output;
-    int64_t halo, n_planes;
+    int64_t input_bytes, output_bytes;  /* of a slot */
     int64_t count, n_channels;          /* of the largest block */
 };
 
@@ -39,37 +40,48 @@ static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec
                    struct lw_error *err)
 {
     (void)engine;
-    return lw_ols_plan_cpu(spec, plan, err);
+    return spec->kind == LW_OP_CONV2D ? lw_conv2d_plan_cpu(spec, plan, err) : lw_ols_plan_cpu(spec, plan, err);
 }
 
-static int64_t input_bytes(struct lw_type type, int64_t halo, int64_t count, int64_t n_channels)
+static int64_t input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
 {
-    return (halo + count) * n_channels * (int64_t)lw_type_bytes(type);
+    return (plan->halo + count) * n_channels * lw_op_input_width(spec) * (int64_t)lw_type_bytes(spec->input);
 }
 
-static int64_t output_bytes(struct lw_type type, int64_t n_planes, int64_t count, int64_t n_channels)
+static int64_t output_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
 {
-    return n_planes * count * n_channels * (int64_t)lw_type_bytes(type);
+    return plan->n_planes * count * n_channels * lw_op_output_width(spec) * (int64_t)lw_type_bytes(spec->output);
 }
 
 static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_op_spec *spec,
                                 const struct lw_op_plan *plan, int64_t count, int64_t n_channels, int depth)
 {
-    const int64_t slot = (int64_t)sizeof(struct slot_cpu) + input_bytes(spec->input, plan->halo, count, n_channels) +
-                         output_bytes(spec->output, plan->n_planes, count, n_channels);
-    const int64_t op = (int64_t)sizeof(struct lw_op) +
-                       lw_ols_bytes_cpu(spec, plan, count, n_channels, engine->n_workers);
-    return (struct lw_bytes){.host = op + depth * slot};
+    const int64_t slot = (int64_t)sizeof(struct slot_cpu) + input_bytes(spec, plan, count, n_channels) +
+                         output_bytes(spec, plan, count, n_channels);
+    const int64_t work = spec->kind == LW_OP_CONV2D ? lw_conv2d_bytes_cpu(spec, count, n_channels, engine->n_workers)
+                                                    : lw_ols_bytes_cpu(spec, plan, count, n_channels, engine->n_workers);
+    return (struct lw_bytes){.host = (int64_t)sizeof(struct lw_op) + work + depth * slot};
 }
 
 /* ---- operations ----------------------------------------------------------------------------------------------------- */
-static void warm_up(void *op) { lw_ols_warm_up_cpu(((struct lw_op *)op)->ols); }
-
-static void work(void *op, void *item)
+static void warm_up(void *context)
 {
+    struct lw_op *const op = context;
+    if (op->conv2d)
+        lw_conv2d_warm_up_cpu(op->conv2d);
+    else
+        lw_ols_warm_up_cpu(op->ols);
+}
+
+static void work(void *context, void *item)
+{
+    struct lw_op *const op = context;
     struct lw_slot *const slot = item;
     const double start = lw_now();
-    lw_ols_run_cpu(((struct lw_op *)op)->ols, slot);
+    if (op->conv2d)
+        lw_conv2d_run_cpu(op->conv2d, slot);
+    else
+        lw_ols_run_cpu(op->ols, slot);
     slot->busy_seconds = lw_now() - start;
 }
 
@@ -79,7 +91,16 @@ static void op_destroy(struct lw_op *op)
         return;
     lw_worker_destroy_cpu(op->worker);
     lw_ols_destroy_cpu(op->ols);
+    lw_conv2d_destroy_cpu(op->conv2d);
     lw_free(op);
+}
+
+static int create_work(const struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
+                       int64_t count, int64_t n_channels, struct lw_op *op, struct lw_error *err)
+{
+    if (spec->kind == LW_OP_CONV2D)
+        return lw_conv2d_create_cpu(spec, count, n_channels, engine->n_workers, &op->conv2d, err);
+    return lw_ols_create_cpu(spec, plan, count, n_channels, engine->n_workers, &op->ols, err);
 }
 
 static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
@@ -88,15 +109,13 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     struct lw_op *const op = lw_alloc(sizeof *op, "an operation", err);
     if (!op)
         return LW_ESYSTEM;
-    op->input = spec->input;
-    op->output = spec->output;
-    op->halo = plan->halo;
-    op->n_planes = plan->n_planes;
+    op->input_bytes = input_bytes(spec, plan, count, n_channels);
+    op->output_bytes = output_bytes(spec, plan, count, n_channels);
     op->count = count;
     op->n_channels = n_channels;
 
     int rc;
-    if ((rc = lw_ols_create_cpu(spec, plan, count, n_channels, engine->n_workers, &op->ols, err)) ||
+    if ((rc = create_work(engine, spec, plan, count, n_channels, op, err)) ||
         (rc = lw_worker_create_cpu(warm_up, work, op, &op->worker, err))) {
         op_destroy(op);
         return rc;
@@ -122,10 +141,8 @@ static int slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *
     if (!slot)
         return LW_ESYSTEM;
     slot->ticket = -1;
-    slot->base.input = lw_alloc_array(input_bytes(op->input, op->halo, op->count, op->n_channels), 1,
-                                      "a slot's samples", err);
-    slot->base.output = lw_alloc_array(output_bytes(op->output, op->n_planes, op->count, op->n_channels), 1,
-                                       "a slot's results", err);
+    slot->base.input = lw_alloc_array(op->input_bytes, 1, "a slot's samples", err);
+    slot->base.output = lw_alloc_array(op->output_bytes, 1, "a slot's results", err);
     if (!slot->base.input || !slot->base.output) {
         slot_destroy(op, &slot->base);
         return LW_ESYSTEM;
@@ -206,6 +223,9 @@ int lw_engine_create_cpu(const struct lw_engine_spec *spec, struct lw_engine **o
 {
     if (spec->n_threads < 0 || spec->n_threads > MOST_THREADS)
         return lw_fail(err, LW_ECONFIG, "%d threads is not in 1..%d", spec->n_threads, MOST_THREADS);
+    const int rc = lw_instruction_set_check_cpu(err);
+    if (rc)
+        return rc;
     struct engine_cpu *const engine = lw_alloc(sizeof *engine, "the cpu engine", err);
     if (!engine)
         return LW_ESYSTEM;

@@ -29,4 +29,13 @@ const struct lw_kernels_cpu KERNEL(lw_kernels) = {
     .fft_shape = KERNEL(lw_fft_shape),
     .fft_forward = KERNEL(lw_fft_forward),
     .fft_inverse = KERNEL(lw_fft_inverse),
+    .tile_shape = KERNEL(lw_tile_shape),
+    .tile_create = KERNEL(lw_tile_create),
+    .tile_destroy = KERNEL(lw_tile_destroy),
+    .tile_row_forward = KERNEL(lw_tile_row_forward),
+    .tile_row_inverse = KERNEL(lw_tile_row_inverse),
+    .tile_columns = KERNEL(lw_tile_columns),
+    .pack = KERNEL(lw_pack),
+    .unpack = KERNEL(lw_unpack),
+    .weigh = KERNEL(lw_weigh),
 };

@@ -12,13 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A panel: rows x columns scalars as stored, and the same as reals. Strides are those between rows. */
+/* A panel: rows x columns scalars as stored, and the same as reals, packed. More than one row may hold 512 scalars each. */
 struct lw_panel_cpu {
     enum lw_scalar scalar;
     bool is_swapped;
     int64_t rows, columns;
-    int64_t stored_stride;          /* bytes */
-    int64_t real_stride;            /* reals */
+    int64_t stored_stride;          /* bytes between the rows as stored */
 };
 
 /* Samples of one channel of a segment that are not finite, and the outputs that their taps touch: output o is made of the
@@ -34,6 +33,12 @@ struct lw_repair_cpu {
  * stands at k1 * columns + k2. Short transforms have one row: natural order. */
 struct lw_fft_cpu {
     int64_t n, rows, columns;       /* rows * columns = n */
+};
+
+/* A tile of rows x columns complex numbers, `pitch` from row to row. `columns` is a multiple of `strip`, and its spectrum
+ * stands in strips: bin (k, l) at ((l / strip) * rows + k) * strip + l % strip. */
+struct lw_tile_cpu {
+    int64_t rows, columns, pitch, strip;
 };
 
 /* A filter in the time domain: y[i] = sum over t of taps[t] * x[i + offsets[t]]. */
@@ -81,14 +86,33 @@ struct lw_kernels_cpu {
     struct lw_fft_cpu (*fft_shape)(int64_t n);
     void (*fft_forward)(const struct lw_fft_cpu *fft, const void *x, void *spectrum, void *work);
     void (*fft_inverse)(const struct lw_fft_cpu *fft, const void *spectrum, void *x, void *work);
+
+    /* ---- tiles, unscaled; `row` and `strip` hold one of each: `columns` and rows * strip complex numbers ---- */
+    struct lw_tile_cpu (*tile_shape)(int64_t rows, int64_t columns);
+    int (*tile_create)(int64_t rows, int64_t columns, void *row, void *points, void *strip, struct lw_tile_cpu **tile,
+                       struct lw_error *err);
+    void (*tile_destroy)(struct lw_tile_cpu *tile);             /* NULL is legal */
+    void (*tile_row_forward)(const struct lw_tile_cpu *tile, void *row, void *tile_row);
+    void (*tile_row_inverse)(const struct lw_tile_cpu *tile, void *tile_row, void *row);
+    /* Columns forward, times the spectrum, and back. */
+    void (*tile_columns)(const struct lw_tile_cpu *tile, const void *spectrum, void *points, void *strip);
+    void (*pack)(const void *re, const void *im, void *z, int64_t n);       /* z = re + i im */
+    void (*unpack)(const void *z, void *re, void *im, int64_t n);
+    void (*weigh)(void *y, const double *weights, int64_t n, int width);    /* y * weight, of n working samples */
 };
 
 static inline bool lw_fft_needs_work_cpu(const struct lw_fft_cpu *fft) { return fft->rows > 1; }
 
-/** The table for this processor. */
+/* Names an instruction set to be used instead of the best: avx512, avx2 or generic. */
+#define LW_ISA_VARIABLE "LAPWING_ISA"
+
+/** The table for this processor, or the one that LW_ISA_VARIABLE names. */
 const struct lw_kernels_cpu *lw_kernels_cpu(enum lw_precision precision);
 
-/** "AVX-512", "AVX2" or the plain architecture's name. Static storage. */
+/** "x86-64 AVX-512" and the like, of that table. Static storage. */
 const char *lw_instruction_set_cpu(void);
+
+/** LW_ECONFIG if LW_ISA_VARIABLE names what this processor cannot do. */
+int lw_instruction_set_check_cpu(struct lw_error *err);
 
 #endif

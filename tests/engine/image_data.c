@@ -1,0 +1,153 @@
+/* image_data.c - pixels and kernel. */
+#include "image.h"
+#include "trial.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a scalar type keeps of a number: rounded and saturated. */
+static double kept(enum lw_scalar scalar, double value)
+{
+    static const double low[] = {INT8_MIN, 0, INT16_MIN, 0, INT32_MIN};
+    static const double high[] = {INT8_MAX, UINT8_MAX, INT16_MAX, UINT16_MAX, INT32_MAX};
+    if (scalar == LW_FLOAT64)
+        return value;
+    if (scalar == LW_FLOAT32)
+        return (double)(float)value;
+    return fmin(fmax(rint(value), low[scalar]), high[scalar]);
+}
+
+static void put_scalar(struct lw_type type, double value, char *to)
+{
+    const size_t bytes = lw_scalar_bytes(type.scalar);
+    char raw[8];
+    switch (type.scalar) {
+#define X(name, ctype, text)                    \
+    case name: {                                \
+        const ctype number = (ctype)value;      \
+        memcpy(raw, &number, sizeof number);    \
+        break;                                  \
+    }
+        LW_SCALARS(X)
+#undef X
+    default: abort();
+    }
+    for (size_t i = 0; i < bytes; i++)
+        to[i] = raw[type.is_swapped ? bytes - 1 - i : i];
+}
+
+void image_store(struct image_data *data)
+{
+    const struct image *const t = &data->image;
+    const size_t bytes = lw_type_bytes(t->input), scalar = lw_scalar_bytes(t->input.scalar);
+    double sum = 0;
+    int64_t n_finite = 0;
+    for (int64_t i = 0; i < t->n_images * t->rows * t->columns; i++) {
+        const double parts[2] = {creal(data->pixels[i]), cimag(data->pixels[i])};
+        for (size_t part = 0; part < bytes / scalar; part++)
+            put_scalar(t->input, parts[part], data->stored + (size_t)i * bytes + part * scalar);
+        if (isfinite(parts[0]) && isfinite(parts[1])) {
+            sum += parts[0] * parts[0] + parts[1] * parts[1];
+            n_finite++;
+        }
+    }
+    data->rms = fmax(n_finite > 0 ? sqrt(sum / (double)n_finite) : 0, fabs(t->outside));
+}
+
+static void make_pixels(struct image_data *data, uint64_t *state)
+{
+    const struct image *const t = &data->image;
+    for (int64_t i = 0; i < t->n_images * t->rows * t->columns; i++) {
+        const double re = kept(t->input.scalar, t->mean + t->spread * trial_uniform(state));
+        const double im = kept(t->input.scalar, t->mean + t->spread * trial_uniform(state));
+        data->pixels[i] = t->input.is_complex ? CMPLX(re, im) : re;
+    }
+}
+
+/* Taps that float32 holds exactly, so that their own rounding is not counted as the engine's error. */
+static void make_kernel(struct image_data *data, uint64_t *state)
+{
+    const struct image *const t = &data->image;
+    const int parts = t->kernel_complex ? 2 : 1;
+    const double scale = 1 / sqrt((double)(t->kernel_rows * t->kernel_columns));
+    double column[t->kernel_rows * 2], row[t->kernel_columns * 2];
+    for (int64_t m = 0; m < t->kernel_rows * 2; m++)
+        column[m] = ldexp(rint(ldexp(trial_uniform(state), 10)), -10);
+    for (int64_t n = 0; n < t->kernel_columns * 2; n++)
+        row[n] = ldexp(rint(ldexp(trial_uniform(state), 10)), -10);
+    for (int64_t m = 0; m < t->kernel_rows; m++) {
+        for (int64_t n = 0; n < t->kernel_columns; n++) {
+            double *const to = data->kernel + (m * t->kernel_columns + n) * parts;
+            const double complex product = CMPLX(column[2 * m], column[2 * m + 1]) * CMPLX(row[2 * n], row[2 * n + 1]);
+            const double parted[2] = {t->kernel_complex ? creal(product) : column[2 * m] * row[2 * n], cimag(product)};
+            for (int part = 0; part < parts; part++) {
+                const double free = (double)(float)(trial_uniform(state) * scale);
+                to[part] = t->kernel_separable ? parted[part] : t->kernel_positive ? fabs(free) : free;
+            }
+        }
+    }
+}
+
+/* Output length and position of output 0 on one of the two axes. */
+static void shape(const struct image *t, int64_t n, int64_t kernel, int64_t origin, int64_t *length, int64_t *ahead)
+{
+    *length = lw_mode_length(t->mode, n, kernel);
+    *ahead = t->mode == LW_SAME && origin >= 0 ? origin : lw_mode_look_ahead(t->mode, kernel);
+}
+
+void image_make(const struct image *image, struct image_data *data)
+{
+    uint64_t state = image->seed;
+    const size_t n = (size_t)(image->n_images * image->rows * image->columns);
+    *data = (struct image_data){
+        .image = *image,
+        .pixels = calloc(n, sizeof(double complex)),
+        .kernel = calloc((size_t)(image->kernel_rows * image->kernel_columns), 2 * sizeof(double)),
+        .stored = calloc(n, lw_type_bytes(image->input)),
+    };
+    if (!data->pixels || !data->kernel || !data->stored)
+        abort();
+    shape(image, image->rows, image->kernel_rows, image->origin_rows, &data->out_rows, &data->ahead_rows);
+    shape(image, image->columns, image->kernel_columns, image->origin_columns, &data->out_columns, &data->ahead_columns);
+    data->image.output.is_complex = image->input.is_complex || image->kernel_complex;
+    make_pixels(data, &state);
+    make_kernel(data, &state);
+    image_store(data);
+}
+
+void image_free(struct image_data *data)
+{
+    free(data->pixels);
+    free(data->kernel);
+    free(data->stored);
+}
+
+struct lw_op_spec image_spec(const struct image_data *data)
+{
+    const struct image *const t = &data->image;
+    return (struct lw_op_spec){
+        .kind = LW_OP_CONV2D,
+        .input = t->input,
+        .output = t->output,
+        .precision = t->precision,
+        .layout = LW_TIME_FAST,
+        .nan = t->nan,
+        .n_channels = t->n_images,
+        .n_outputs = data->out_rows,
+        .conv2d = {
+            .kernel = data->kernel,
+            .kernel_rows = t->kernel_rows,
+            .kernel_columns = t->kernel_columns,
+            .kernel_complex = t->kernel_complex,
+            .rows = t->rows,
+            .columns = t->columns,
+            .output_columns = data->out_columns,
+            .look_ahead_rows = data->ahead_rows,
+            .look_ahead_columns = data->ahead_columns,
+            .boundary = t->boundary,
+            .outside = t->outside,
+            .algorithm = t->algorithm,
+        },
+    };
+}

@@ -1,0 +1,115 @@
+/* image_run.c - drives an engine as the run loop does: blocks of rows at legal cuts, two slots in flight. */
+#include "image.h"
+
+#include "../check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEPTH = 2 };
+
+struct run {
+    struct lw_engine *engine;
+    const struct image_data *data;
+    struct lw_op *op;
+    struct lw_slot *slots[DEPTH];
+    int64_t count;                      /* rows of the largest block */
+    struct image_result *result;
+};
+
+/* Halo and own rows of the block. Zeros are what an open boundary gives outside the image. */
+static void fill_input(const struct run *run, const struct lw_block *block, char *input)
+{
+    const struct image *const t = &run->data->image;
+    const int64_t length = run->result->plan.halo + block->count;
+    const int64_t start = block->first + run->data->ahead_rows - run->result->plan.halo;
+    const size_t row_bytes = (size_t)t->columns * lw_type_bytes(t->input);
+    memset(input, 0, (size_t)(length * block->n_channels) * row_bytes);
+    for (int64_t c = 0; c < block->n_channels; c++) {
+        for (int64_t i = 0; i < length; i++) {
+            const int64_t from = lw_boundary_index(t->boundary, start + i, t->rows);
+            if (from >= 0)
+                memcpy(input + (size_t)(c * length + i) * row_bytes,
+                       run->data->stored + (size_t)((block->channel + c) * t->rows + from) * row_bytes, row_bytes);
+        }
+    }
+}
+
+static void take_output(const struct run *run, const struct lw_slot *slot)
+{
+    const struct lw_block *const b = &slot->block;
+    const size_t row_bytes = (size_t)run->data->out_columns * lw_type_bytes(run->data->image.output);
+    for (int64_t c = 0; c < b->n_channels; c++)
+        memcpy(run->result->outputs + (size_t)((b->channel + c) * run->data->out_rows + b->first) * row_bytes,
+               (const char *)slot->output + (size_t)(c * b->count) * row_bytes, (size_t)b->count * row_bytes);
+}
+
+static void take_report(struct image_result *result, const struct lw_slot *slot)
+{
+    if (slot->n_not_finite > 0 && result->n_not_finite == 0) {
+        result->first_row = slot->block.first + slot->not_finite_sample;
+        result->first_image = slot->block.channel + slot->not_finite_channel;
+        result->first_column = slot->not_finite_column;
+    }
+    result->n_not_finite += slot->n_not_finite;
+}
+
+static void run_blocks(struct run *run)
+{
+    const int64_t rounds = (run->data->out_rows + run->count - 1) / run->count;
+    struct lw_error err = {0};
+    for (int64_t round = 0; round < rounds + DEPTH; round++) {
+        struct lw_slot *const slot = run->slots[round % DEPTH];
+        if (round >= DEPTH) {
+            CHECK(run->engine->ops->wait(run->op, slot, &err) == LW_OK, "%s", err.message);
+            take_output(run, slot);
+            take_report(run->result, slot);
+        }
+        if (round >= rounds)
+            continue;
+        const int64_t first = round * run->count, left = run->data->out_rows - first;
+        const struct lw_block block = {.first = first, .count = left < run->count ? left : run->count,
+                                       .n_channels = run->data->image.n_images, .round = round};
+        fill_input(run, &block, slot->input);
+        CHECK(run->engine->ops->submit(run->op, slot, &block, &err) == LW_OK, "%s", err.message);
+    }
+}
+
+static bool prepare(struct run *run, const struct lw_op_spec *spec, int64_t units)
+{
+    const struct lw_engine_ops *const ops = run->engine->ops;
+    struct lw_op_plan *const plan = &run->result->plan;
+    struct lw_error err = {0};
+    int rc = ops->op_plan(run->engine, spec, plan, &err);
+    if (!rc) {
+        const int64_t wanted = units * plan->unit;
+        run->count = wanted > 0 && wanted < run->data->out_rows ? wanted : run->data->out_rows;
+        rc = ops->op_create(run->engine, spec, plan, run->count, spec->n_channels, &run->op, &err);
+    }
+    for (int i = 0; !rc && i < DEPTH; i++)
+        rc = ops->slot_create(run->op, &run->slots[i], &err);
+    char text[320];
+    CHECK(rc == LW_OK, "%s: %s", image_text(&run->data->image, text), err.message);
+    return rc == LW_OK;
+}
+
+bool image_run(struct lw_engine *engine, const struct image_data *data, int64_t units, struct image_result *result)
+{
+    const struct lw_op_spec spec = image_spec(data);
+    struct run run = {.engine = engine, .data = data, .result = result};
+    *result = (struct image_result){
+        .bytes = (size_t)(data->image.n_images * data->out_rows * data->out_columns) * lw_type_bytes(data->image.output),
+    };
+    result->outputs = malloc(result->bytes);
+    if (!result->outputs)
+        abort();
+    memset(result->outputs, 0x5a, result->bytes);
+    const bool is_ready = prepare(&run, &spec, units);
+    if (is_ready)
+        run_blocks(&run);
+    for (int i = 0; i < DEPTH; i++)
+        if (run.slots[i])
+            engine->ops->slot_destroy(run.op, run.slots[i]);
+    engine->ops->op_destroy(run.op);
+    return is_ready;
+}
