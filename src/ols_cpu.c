@@ -445,6 +445,8 @@ void lw_ols_run_cpu(struct lw_ols_cpu *ols, struct lw_slot *slot)
 void lw_ols_warm_up_cpu(struct lw_ols_cpu *ols)
 {
     omp_set_dynamic(0);
-#pragma omp parallel num_threads(ols->n_lanes)
-    ols->lanes[omp_get_thread_num()].not_finite.n = 0;
+    /* The same kind of loop as above: OpenMP allocates for it when a team first meets one. */
+#pragma omp parallel for num_threads(ols->n_lanes) schedule(dynamic, 1)
+    for (int i = 0; i < ols->n_lanes; i++)
+        ols->lanes[i].not_finite.n = 0;
 }

@@ -375,6 +375,25 @@ static void test_not_finite(void)
     }
 }
 
+/* The run ends by what is reported, not by an error of the engine. */
+static void test_report_for_error(void)
+{
+    uint64_t state = 20;
+    struct trial t = plain;
+    t.nan = LW_NAN_ERROR;
+    t.n_channels = 3;
+    struct trial_data data;
+    struct trial_result result;
+    trial_make(&t, &data);
+    for (int64_t i = 0; i < 5; i++)
+        spoil(&data, (struct spot){2 - i % 2, 500 + 100 * i}, &state);
+    trial_store(&data);
+    if (trial_run(engine, &data, &(struct trial_cut){.units = 1000, .depth = 2}, &result))
+        check_report(&data, &result);
+    free(result.outputs);
+    trial_free(&data);
+}
+
 /* Gaps: long runs of NaN, as archives have them; and a signal of nothing else. */
 static void test_gaps(void)
 {
@@ -499,7 +518,10 @@ int conformance(enum lw_engine_kind kind)
     char why[200], text[160];
     if (kind == LW_ENGINE_CUDA && !lw_engine_cuda_usable(text))
         return skip(text);
-    if (lw_engine_create(&spec, &engine, why, &err)) {
+    const int rc = lw_engine_create(&spec, &engine, why, &err);
+    if (rc == LW_ECONFIG)
+        return skip(err.message);
+    if (rc) {
         fprintf(stderr, "conformance: no engine: %s\n", err.message);
         return 1;
     }
@@ -514,6 +536,7 @@ int conformance(enum lw_engine_kind kind)
     test_refusals();
     test_magnitudes();
     test_not_finite();
+    test_report_for_error();
     test_gaps();
     test_neighbours();
     test_cuts(kind);
