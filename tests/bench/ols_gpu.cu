@@ -9,6 +9,7 @@
  * the L2. Every row is checked: relative L2 error at random positions against the sum in double, unwritten outputs, and, where
  * cuFFT runs, the relative L2 difference of the whole outputs. */
 #include "cufft_ols.cuh"
+#include "direct_steps.cuh"
 #include "gpu_bench.cuh"
 #include "../../gpu/ols_kernels.h"
 
@@ -388,6 +389,22 @@ static void print_row(FILE *csv, const Case &c, const struct lw_cuda_ols_plan &p
     fflush(csv);
 }
 
+/* The naive direct kernels, where they apply and the direct path was taken. */
+static void print_direct_steps(FILE *csv, const Case &c, const struct lw_cuda_ols_plan &plan, const Pool &p)
+{
+    if (plan.path != LW_CUDA_DIRECT || c.complex_signal || c.is_double || c.n_channels > 1)
+        return;
+    const DirectSteps s = time_direct_steps((const float *)p.x, p.taps, (float *)p.bank, (float *)p.y, c.count, (int)c.n_taps,
+                                            c.n_filters, p.stream, 40);
+    const double floor = floor_ms(c);
+    const struct { const char *name; Timing ms; } rows[] = {{"naive", s.naive}, {"constant", s.constant}};
+    for (const auto &row : rows) {
+        printf("%-42s %-10s %8.4f ms %25.1f%%\n", c.name.c_str(), row.name, row.ms.single, 100 * floor / row.ms.single);
+        fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,,%.1f,%.1f,,,,,,\n", c.name.c_str(), row.name, floor, row.ms.single, row.ms.sustained,
+                100 * floor / row.ms.single, 100 * floor / row.ms.sustained);
+    }
+}
+
 /* Returns the number of rows that are wrong. */
 static int run_table(FILE *csv, bool each_segment, const char *text)
 {
@@ -408,6 +425,7 @@ static int run_table(FILE *csv, bool each_segment, const char *text)
             const bool baseline = !each_segment && c.n_channels == 1;
             const Baseline b = baseline ? measure_cufft(c, plan, p, 40) : Baseline{};
             print_row(csv, c, plan, r, baseline ? &b : nullptr, baseline ? measure_whole(c, p, 10) : 0);
+            print_direct_steps(csv, c, plan, p);
             wrong += baseline && !(b.difference < (c.is_double ? 1e-14 : 4e-6));
         }
     }
