@@ -1,0 +1,115 @@
+#include "sfft_state.h"
+
+#include "memory.h"
+
+static int stages_per_attempt(const struct lw_sfft_plan *plan) { return plan->attempts[0].n_stages + 1; }
+
+/* A real signal needs its pairs; peeling may for a time hold lines that are none. */
+static int64_t model_capacity(const struct lw_sfft_plan *plan)
+{
+    return 2 * plan->attempts[0].n_buckets;
+}
+
+static void make_stages(struct lw_sfft *sfft)
+{
+    const struct lw_sfft_plan *const plan = &sfft->plan;
+    for (int a = 0; a < plan->n_attempts; a++) {
+        const struct lw_sfft_attempt *const attempt = &plan->attempts[a];
+        for (int s = 0; s <= attempt->n_stages; s++) {
+            const struct lw_sfft_stage_spec spec = {
+                .n = plan->spec.n, .n_buckets = attempt->n_buckets,
+                .n_shifts = s < attempt->n_stages ? attempt->n_shifts : 1,
+                .seed = plan->spec.seed * LW_SFFT_STAGES + (uint64_t)sfft->n_stages,
+            };
+            sfft->stages[sfft->n_stages] = lw_sfft_stage_make(&spec, sfft->windows[a]);
+            sfft->first_plane[sfft->n_stages++] = sfft->n_planes;
+            sfft->n_planes += spec.n_shifts;
+        }
+    }
+    sfft->first_plane[sfft->n_stages] = sfft->n_planes;
+    sfft->most_buckets = plan->attempts[plan->n_attempts - 1].n_buckets;
+}
+
+static int make_windows(struct lw_sfft *sfft, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int a = 0; rc == LW_OK && a < sfft->plan.n_attempts; a++) {
+        struct lw_sfft_window_spec spec = sfft->plan.window;
+        spec.n_buckets = sfft->plan.attempts[a].n_buckets;
+        rc = lw_sfft_window_create(&spec, &sfft->windows[a], err);
+    }
+    return rc;
+}
+
+static int allocate(struct lw_sfft *sfft, struct lw_error *err)
+{
+    const int64_t capacity = model_capacity(&sfft->plan), buckets = sfft->most_buckets;
+    for (int s = 0; s < sfft->n_stages; s++) {
+        for (int p = sfft->first_plane[s]; p < sfft->first_plane[s + 1]; p++) {
+            const int64_t count = sfft->stages[s].spec.n_buckets;
+            if (!(sfft->measured[p] = lw_alloc_array(count, sizeof *sfft->measured[p], "buckets", err)) ||
+                !(sfft->rest[p] = lw_alloc_array(count, sizeof *sfft->rest[p], "buckets", err)))
+                return LW_ESYSTEM;
+        }
+    }
+    if (!(sfft->candidates = lw_alloc_array(buckets, sizeof *sfft->candidates, "candidates", err)) ||
+        !(sfft->energies = lw_alloc_array(buckets, sizeof *sfft->energies, "bucket energies", err)) ||
+        !(sfft->changed = lw_alloc_array(capacity, sizeof *sfft->changed, "lines", err)) ||
+        !(sfft->change = lw_alloc_array(capacity, sizeof *sfft->change, "lines", err)) ||
+        !(sfft->keep = lw_alloc_array(capacity, sizeof *sfft->keep, "lines", err)) ||
+        !(sfft->lines = lw_alloc_array(capacity, sizeof *sfft->lines, "lines", err)))
+        return LW_ESYSTEM;
+    return lw_sfft_model_create(sfft->stages, sfft->n_stages, capacity, sfft->n_threads, &sfft->model, err);
+}
+
+int lw_sfft_create(const struct lw_sfft_plan *plan, int n_threads, struct lw_sfft **out, struct lw_error *err)
+{
+    struct lw_sfft *const sfft = lw_alloc(sizeof *sfft, "a sparse transform", err);
+    if (!sfft)
+        return LW_ESYSTEM;
+    sfft->plan = *plan;
+    sfft->n_threads = n_threads;
+    int rc = make_windows(sfft, err);
+    if (rc == LW_OK) {
+        make_stages(sfft);
+        rc = allocate(sfft, err);
+    }
+    if (rc) {
+        lw_sfft_destroy(sfft);
+        return rc;
+    }
+    *out = sfft;
+    return LW_OK;
+}
+
+void lw_sfft_destroy(struct lw_sfft *sfft)
+{
+    if (!sfft)
+        return;
+    lw_sfft_model_destroy(sfft->model);
+    for (int p = 0; p < sfft->n_planes; p++) {
+        lw_free(sfft->measured[p]);
+        lw_free(sfft->rest[p]);
+    }
+    for (int a = 0; a < sfft->plan.n_attempts; a++)
+        lw_sfft_window_destroy(sfft->windows[a]);
+    lw_free(sfft->candidates);
+    lw_free(sfft->energies);
+    lw_free(sfft->changed);
+    lw_free(sfft->change);
+    lw_free(sfft->keep);
+    lw_free(sfft->lines);
+    lw_free(sfft);
+}
+
+int lw_sfft_first_stage(const struct lw_sfft *sfft, int attempt)
+{
+    return attempt * stages_per_attempt(&sfft->plan);
+}
+
+const struct lw_sfft_stage *lw_sfft_stage(const struct lw_sfft *sfft, int stage) { return &sfft->stages[stage]; }
+
+double _Complex *lw_sfft_planes(struct lw_sfft *sfft, int stage, int shift)
+{
+    return sfft->measured[sfft->first_plane[stage] + shift];
+}

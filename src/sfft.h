@@ -1,0 +1,87 @@
+/* sfft.h - the sparse Fourier transform of one signal: the few strong lines of its spectrum, from a small part of its
+ * samples.
+ *
+ *     lw_sfft_plan_make (pure) -> lw_sfft_create -> for each channel and attempt:
+ *         gather the samples of the attempt's stages -> lw_sfft_load each -> lw_sfft_recover -> explained, or next attempt
+ *
+ * A line is a coefficient X at frequency f of the unnormalised forward transform, X[f] = sum of x[t] exp(-2 pi i f t / n).
+ * Stages locate lines by the phases between shifted copies of their buckets (sfft_stage.h); what has been found is
+ * subtracted from all stages, which uncovers more (peeling); amplitudes are fitted to all buckets at once; and one stage
+ * more, from samples that were not used so far, tells what is left unexplained. If that is more than noise, the next
+ * attempt adds stages with fresh randomness and more buckets to those there are.
+ *
+ * Hassanieh, Indyk, Katabi, Price, "Nearly optimal sparse Fourier transform", STOC 2012 (permutation, flat window, location
+ * by phase); Pawar, Ramchandran, "FFAST", IEEE Trans. IT 2018 (peeling over stages).
+ *
+ * No MPI, no files, no engine: whoever calls brings the samples. Everything is a function of the spec and the samples: the
+ * same on every rank and for any number of threads. */
+#ifndef LW_SFFT_H
+#define LW_SFFT_H
+
+#include "sfft_stage.h"
+#include "type.h"
+
+#define LW_SFFT_ATTEMPTS 3
+
+struct lw_sfft_spec {
+    int64_t n;                      /* samples */
+    bool is_real;                   /* then lines come in pairs f, n - f; only 0 .. n/2 is reported */
+    int64_t sparsity;               /* lines (real: pairs) wanted at most, >= 1 */
+    enum lw_precision precision;    /* leakage between lines: 1e-7 double, 1e-5 single */
+    bool has_snr;
+    double snr_db;                  /* signal to noise, per sample; only if has_snr */
+    double min_magnitude;           /* lines below it are not reported */
+    uint64_t seed;
+};
+
+/* One attempt: stages that locate, and a stage of one shift that checks. */
+struct lw_sfft_attempt {
+    int64_t n_buckets;
+    int n_stages;                   /* that locate */
+    int n_shifts;
+    int64_t samples;                /* all stages of this attempt */
+};
+
+struct lw_sfft_plan {
+    struct lw_sfft_spec spec;
+    struct lw_sfft_window_spec window;              /* n_buckets is left to the attempts */
+    struct lw_sfft_attempt attempts[LW_SFFT_ATTEMPTS];
+    int n_attempts;                 /* 0: more than n/4 samples would be touched, the dense transform is better */
+};
+
+/** Choose buckets, shifts and attempts. The attempts touch at most n/4 samples together. */
+struct lw_sfft_plan lw_sfft_plan_make(const struct lw_sfft_spec *spec);
+
+struct lw_sfft;
+
+/** Windows, stages and buffers of all attempts. */
+int lw_sfft_create(const struct lw_sfft_plan *plan, int n_threads, struct lw_sfft **out, struct lw_error *err);
+void lw_sfft_destroy(struct lw_sfft *sfft);                     /* NULL is legal */
+int64_t lw_sfft_bytes(const struct lw_sfft_plan *plan);
+
+/** Stages of attempt a are numbers a (n_stages + 1) .. (a + 1) (n_stages + 1) - 1, the last of which checks. */
+int lw_sfft_first_stage(const struct lw_sfft *sfft, int attempt);
+const struct lw_sfft_stage *lw_sfft_stage(const struct lw_sfft *sfft, int stage);
+
+/** The planes [D][B] of a stage, to be filled with its buckets by whoever computes. */
+double _Complex *lw_sfft_planes(struct lw_sfft *sfft, int stage, int shift);
+
+struct lw_sfft_line {
+    int64_t frequency;
+    double re, im;                  /* X[f] */
+};
+
+struct lw_sfft_result {
+    struct lw_sfft_line *lines;     /* [n_lines], by frequency; borrowed until the next call on the same object */
+    int64_t n_lines;                /* at most spec.sparsity */
+    int64_t n_found;                /* before the weakest were left out */
+    bool is_explained;              /* the lines found explain the signal down to the noise */
+    double residual;                /* energy that the reported lines leave, as part of the signal's, estimated */
+    double noise_power;             /* variance of the white part of what is left, per sample */
+    double detection_limit;         /* |X| that a line must have to be told from that noise */
+};
+
+/** Find the lines from the stages of attempts 0 .. attempt, all of which have been filled. */
+void lw_sfft_recover(struct lw_sfft *sfft, int attempt, struct lw_sfft_result *result);
+
+#endif

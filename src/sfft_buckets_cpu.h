@@ -1,0 +1,30 @@
+/* sfft_buckets_cpu.h - samples to buckets: window, fold, transform; by FFTW, each row by one thread. */
+#ifndef LW_SFFT_BUCKETS_CPU_H
+#define LW_SFFT_BUCKETS_CPU_H
+
+#include "sfft.h"
+
+struct lw_sfft_cpu;
+
+/** The transforms that the stages of `sfft` need. */
+int lw_sfft_cpu_create(struct lw_sfft *sfft, int n_attempts, int n_threads, struct lw_sfft_cpu **out, struct lw_error *err);
+void lw_sfft_cpu_destroy(struct lw_sfft_cpu *cpu);              /* NULL is legal */
+
+/** Fill the planes of a stage.
+ * @param samples  [D][2 h + 1] (re, im) pairs in the order of lw_sfft_stage_sample */
+void lw_sfft_cpu_load(struct lw_sfft_cpu *cpu, int stage, const double *samples);
+
+/* A signal in memory. */
+struct lw_sfft_signal {
+    struct lw_type type;
+    const void *samples;
+    int64_t stride;                 /* from one to the next, in samples */
+};
+
+/** One sample as (re, im); im is 0 for real types. */
+void lw_sfft_cpu_sample(const struct lw_sfft_signal *signal, int64_t index, double out[2]);
+
+/** Fill the planes of a stage from a signal in memory. */
+void lw_sfft_cpu_gather(struct lw_sfft_cpu *cpu, int stage, const struct lw_sfft_signal *signal);
+
+#endif

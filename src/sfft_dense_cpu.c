@@ -1,0 +1,116 @@
+#include "sfft_dense_cpu.h"
+
+#include <fftw3.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+int64_t lw_sfft_dense_samples_bytes(int64_t n, bool is_real)
+{
+    return (is_real ? n / 2 + 1 : n) * 2 * (int64_t)sizeof(double);
+}
+
+/* FFTW's tables and buffers: a length with a large prime factor is done as a convolution of more than twice the length. */
+int64_t lw_sfft_dense_bytes(int64_t n, bool is_real)
+{
+    int64_t rest = n;
+    for (int64_t p = 2; p <= 13; p++)
+        while (rest % p == 0)
+            rest /= p;
+    return lw_sfft_dense_samples_bytes(n, is_real) * (rest == 1 ? 1 : 6) + (1 << 20);
+}
+
+static int transform(const struct lw_sfft_spec *spec, double *samples, struct lw_error *err)
+{
+    const fftw_iodim64 dims = {.n = spec->n, .is = 1, .os = 1};
+    fftw_complex *const spectrum = (fftw_complex *)samples;
+    const fftw_plan plan =
+        spec->is_real ? fftw_plan_guru64_dft_r2c(1, &dims, 0, NULL, samples, spectrum, FFTW_ESTIMATE)
+                      : fftw_plan_guru64_dft(1, &dims, 0, NULL, spectrum, spectrum, FFTW_FORWARD, FFTW_ESTIMATE);
+    if (!plan)
+        return lw_fail(err, LW_ESYSTEM, "FFTW cannot plan a transform of %" PRId64 " samples", spec->n);
+    fftw_execute(plan);
+    fftw_destroy_plan(plan);
+    return LW_OK;
+}
+
+static double energy(const struct lw_sfft_line *line) { return line->re * line->re + line->im * line->im; }
+
+/* Whether a is to be given up before b: the smaller, of equal ones the higher frequency. */
+static bool is_weaker(const struct lw_sfft_line *a, const struct lw_sfft_line *b)
+{
+    const double x = energy(a), y = energy(b);
+    return x < y || (x == y && a->frequency > b->frequency);
+}
+
+/* lines[0] is the weakest of a heap: put `line` there and let it sink. */
+static void sink(struct lw_sfft_line *lines, int64_t count, struct lw_sfft_line line)
+{
+    int64_t at = 0;
+    for (;;) {
+        int64_t child = 2 * at + 1;
+        if (child >= count)
+            break;
+        if (child + 1 < count && is_weaker(&lines[child + 1], &lines[child]))
+            child++;
+        if (!is_weaker(&lines[child], &line))
+            break;
+        lines[at] = lines[child];
+        at = child;
+    }
+    lines[at] = line;
+}
+
+static void rise(struct lw_sfft_line *lines, int64_t at, struct lw_sfft_line line)
+{
+    for (; at > 0 && is_weaker(&line, &lines[(at - 1) / 2]); at = (at - 1) / 2)
+        lines[at] = lines[(at - 1) / 2];
+    lines[at] = line;
+}
+
+static int by_frequency(const void *a, const void *b)
+{
+    const struct lw_sfft_line *const x = a, *const y = b;
+    return (x->frequency > y->frequency) - (x->frequency < y->frequency);
+}
+
+/* Times that a coefficient of a half spectrum counts in the whole one. */
+static double multiplicity(const struct lw_sfft_spec *spec, int64_t frequency)
+{
+    return spec->is_real && frequency > 0 && 2 * frequency < spec->n ? 2 : 1;
+}
+
+static int64_t keep_largest(const struct lw_sfft_spec *spec, const double *spectrum, struct lw_sfft_line *lines)
+{
+    const int64_t n_bins = spec->is_real ? spec->n / 2 + 1 : spec->n;
+    int64_t count = 0;
+    for (int64_t f = 0; f < n_bins; f++) {
+        const struct lw_sfft_line line = {f, spectrum[2 * f], spectrum[2 * f + 1]};
+        if (energy(&line) == 0 || hypot(line.re, line.im) < spec->min_magnitude)
+            continue;
+        if (count < spec->sparsity)
+            rise(lines, count++, line);
+        else if (is_weaker(&lines[0], &line))
+            sink(lines, count, line);
+    }
+    qsort(lines, (size_t)count, sizeof *lines, by_frequency);
+    return count;
+}
+
+int lw_sfft_dense_cpu(const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
+                      struct lw_sfft_result *result, struct lw_error *err)
+{
+    const int64_t n_values = spec->is_real ? spec->n : 2 * spec->n;
+    double all = 0, kept = 0;
+    for (int64_t i = 0; i < n_values; i++)
+        all += samples[i] * samples[i];
+    const int rc = transform(spec, samples, err);
+    if (rc)
+        return rc;
+    *result = (struct lw_sfft_result){.lines = lines, .n_lines = keep_largest(spec, samples, lines), .is_explained = true};
+    for (int64_t i = 0; i < result->n_lines; i++)
+        kept += multiplicity(spec, lines[i].frequency) * energy(&lines[i]);
+    result->n_found = result->n_lines;
+    result->residual = all > 0 ? fmax(0, 1 - kept / (double)spec->n / all) : 0;
+    return LW_OK;
+}

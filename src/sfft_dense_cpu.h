@@ -1,0 +1,21 @@
+/* sfft_dense_cpu.h - the k largest coefficients by the transform of all samples: where a signal is not sparse, and the
+ * tests' oracle. */
+#ifndef LW_SFFT_DENSE_CPU_H
+#define LW_SFFT_DENSE_CPU_H
+
+#include "sfft.h"
+
+/** Bytes of the samples that lw_sfft_dense_cpu works in, and of what FFTW takes for itself, estimated. */
+int64_t lw_sfft_dense_samples_bytes(int64_t n, bool is_real);
+int64_t lw_sfft_dense_bytes(int64_t n, bool is_real);
+
+/** The largest coefficients of spec->n samples, at most spec->sparsity and none below spec->min_magnitude; of a real signal
+ * only those at 0 .. n/2. Bit by bit the same whatever the number of threads: one computes.
+ * @param samples  [n] (re, im) pairs, or [n] doubles if is_real, in lw_sfft_dense_samples_bytes; overwritten; aligned as
+ *                 lw_alloc does
+ * @param lines    [spec->sparsity]
+ * @param result   lines, n_lines and residual are set; the rest is zero */
+int lw_sfft_dense_cpu(const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
+                      struct lw_sfft_result *result, struct lw_error *err);
+
+#endif

@@ -1,0 +1,46 @@
+/* sfft_state.h - the inside of struct lw_sfft, for the files that work on it. */
+#ifndef LW_SFFT_STATE_H
+#define LW_SFFT_STATE_H
+
+#include "sfft.h"
+#include "sfft_model.h"
+
+/* What one bucket was found to hold. */
+struct lw_sfft_candidate {
+    int64_t frequency;              /* -1: nothing that could be told */
+    double complex amplitude;
+};
+
+struct lw_sfft {
+    struct lw_sfft_plan plan;
+    int n_threads;
+    struct lw_sfft_window *windows[LW_SFFT_ATTEMPTS];
+    struct lw_sfft_stage stages[LW_SFFT_STAGES];
+    int n_stages, n_planes;
+    int first_plane[LW_SFFT_STAGES + 1];
+    double complex *measured[LW_SFFT_PLANES];       /* [B] */
+    double complex *rest[LW_SFFT_PLANES];           /* [B] measured less what the model explains */
+    struct lw_sfft_model *model;
+    double noise_power;                             /* per sample, as estimated so far */
+
+    int64_t most_buckets;
+    struct lw_sfft_candidate *candidates;           /* [most_buckets] */
+    double *energies;                               /* [most_buckets] */
+    int64_t *changed;                               /* [capacity] lines that a step of peeling changed, and by how much */
+    double complex *change;                         /* [capacity] */
+    bool *keep;                                     /* [capacity] */
+    struct lw_sfft_line *lines;                     /* [capacity] */
+};
+
+/** Mean over shifts of |rest|^2 in bucket b of a stage. */
+double lw_sfft_bucket_energy(const struct lw_sfft *sfft, int stage, int64_t b);
+
+/** Variance that the noise has in a bucket of this stage. */
+double lw_sfft_bucket_noise(const struct lw_sfft *sfft, int stage);
+
+/** Look through all buckets of a stage, and move what single lines they hold into the model.
+ * @param tolerance  part of a bucket's energy that one line may leave unexplained, beside noise
+ * @return lines added or changed */
+int64_t lw_sfft_peel(struct lw_sfft *sfft, int stage, double tolerance);
+
+#endif
