@@ -32,7 +32,7 @@ static cufftType transform_type(enum lw_precision precision)
 
 /* Long segments waste less on the overlap and cost more memory. Where the split kernels have a length that wastes at most
  * about half (it is faster all the same), it is taken; else eight filter lengths where that is little memory, then fewer. */
-static int64_t choose_segment(const struct lw_cuda_ols_spec *spec)
+static int64_t segment_for(const struct lw_cuda_ols_spec *spec)
 {
     const int64_t n_taps = spec->n_taps;
     for (int64_t segment = LW_LONG_LEAST_SEGMENT; spec->precision == LW_SINGLE && segment <= LW_LONG_MOST_SEGMENT; segment *= 2)
@@ -42,6 +42,15 @@ static int64_t choose_segment(const struct lw_cuda_ols_spec *spec)
     int64_t segment = LW_LONG_LEAST_SEGMENT;
     while (segment < factor * (n_taps - 1) && segment < LW_LONG_MOST_SEGMENT)
         segment *= 2;
+    return segment;
+}
+
+/* One segment need not hold more than the whole result and the overlap. */
+static int64_t choose_segment(const struct lw_cuda_ols_spec *spec, int64_t n_outputs)
+{
+    int64_t segment = segment_for(spec);
+    while (n_outputs > 0 && segment > LW_LONG_LEAST_SEGMENT && segment / 2 >= n_outputs + spec->n_taps - 1)
+        segment /= 2;
     return segment;
 }
 
@@ -77,9 +86,11 @@ static double model_seconds(const struct lw_long_ols_plan *plan)
            bytes_per_second;
 }
 
-int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, struct lw_long_ols_plan *out, struct lw_error *err)
+int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, struct lw_long_ols_plan *out,
+                       struct lw_error *err)
 {
-    const int64_t segment = spec->segment ? spec->segment : choose_segment(spec);
+    const int64_t wanted = spec->segment ? spec->segment : choose_segment(spec, n_outputs);
+    const int64_t segment = wanted == 1 ? 2 : wanted;       /* cuFFT does not promise a transform of one point */
     const int rc = check_segment(segment, spec->n_taps, err);
     if (rc)
         return rc;

@@ -27,8 +27,10 @@ struct lw_long_ols_plan {
 #define LW_LONG_MOST_SEGMENT ((int64_t)1 << 28)
 
 /** Choose N, a power of two (or take spec->segment, of any length), and the batch. Pure.
+ * @param n_outputs  on the whole axis, 0: not known
  * @return LW_ECONFIG for a segment that is shorter than the filter or too long, or for taps beyond that limit */
-int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, struct lw_long_ols_plan *out, struct lw_error *err);
+int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, struct lw_long_ols_plan *out,
+                       struct lw_error *err);
 
 /** Device bytes kept, and device bytes only during create. Asks cuFFT; needs the device's context. */
 int64_t lw_long_ols_bytes(const struct lw_long_ols_plan *plan);

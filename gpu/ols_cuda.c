@@ -52,7 +52,7 @@ static int resolve(const struct lw_device *device, const struct lw_op_spec *spec
     const struct lw_cuda_arch arch = {device->major, device->minor, device->shared_bytes};
     const struct lw_cuda_ols_spec wanted = kernel_spec(spec);
     out->is_long = lw_cuda_ols_choose(&wanted, &arch, &out->kernel, NULL) != LW_OK || out->kernel.path == LW_CUDA_TOO_LONG;
-    return out->is_long ? lw_long_ols_choose(&wanted, &out->beyond, err) : LW_OK;
+    return out->is_long ? lw_long_ols_choose(&wanted, spec->n_outputs, &out->beyond, err) : LW_OK;
 }
 
 static const char *pairing_text(int64_t unit, int64_t hop, int64_t channel_unit)

@@ -56,6 +56,19 @@ struct lw_op {
     void *state;                        /* of the implementation, owned */
 };
 
+/* Bytes of a block's input and output: both are packed tightly. */
+static inline int64_t lw_block_input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
+                                           int64_t n_channels)
+{
+    return (plan->halo + count) * n_channels * lw_op_input_width(spec) * (int64_t)lw_type_bytes(spec->input);
+}
+
+static inline int64_t lw_block_output_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
+                                            int64_t n_channels)
+{
+    return plan->n_planes * count * n_channels * lw_op_output_width(spec) * (int64_t)lw_type_bytes(spec->output);
+}
+
 extern const struct lw_op_cuda_ops lw_op_cuda_ols;
 
 #endif

@@ -101,22 +101,13 @@ void lw_slot_cuda_destroy(struct lw_op *op, struct lw_slot *slot)
     lw_free(s);
 }
 
-/* Bytes of the block that is in the slot, in and out: both are packed tightly. */
-static size_t block_input_bytes(const struct lw_op *op, const struct lw_block *block)
-{
-    return (size_t)((op->plan.halo + block->count) * block->n_channels) * lw_type_bytes(op->spec.input);
-}
-
-static size_t block_output_bytes(const struct lw_op *op, const struct lw_block *block)
-{
-    return (size_t)(op->plan.n_planes * block->count * block->n_channels) * lw_type_bytes(op->spec.output);
-}
-
 static int copy_in(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
 {
+    const struct lw_block *const block = &slot->base.block;
     cudaError_t status = cudaEventRecord(slot->begun, slot->stream);
     if (status == cudaSuccess)
-        status = cudaMemcpyAsync(slot->device_input, slot->base.input, block_input_bytes(op, &slot->base.block),
+        status = cudaMemcpyAsync(slot->device_input, slot->base.input,
+                                 (size_t)lw_block_input_bytes(&op->spec, &op->plan, block->count, block->n_channels),
                                  cudaMemcpyHostToDevice, slot->stream);
     if (status == cudaSuccess)
         status = cudaMemsetAsync(slot->device_report, 0, sizeof *slot->device_report, slot->stream);
@@ -125,10 +116,12 @@ static int copy_in(const struct lw_op *op, struct slot_cuda *slot, struct lw_err
 
 static int copy_out(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
 {
+    const struct lw_block *const block = &slot->base.block;
     cudaError_t status = cudaMemcpyAsync(slot->report, slot->device_report, sizeof *slot->report,
                                          cudaMemcpyDeviceToHost, slot->stream);
     if (status == cudaSuccess)
-        status = cudaMemcpyAsync(slot->base.output, slot->device_output, block_output_bytes(op, &slot->base.block),
+        status = cudaMemcpyAsync(slot->base.output, slot->device_output,
+                                 (size_t)lw_block_output_bytes(&op->spec, &op->plan, block->count, block->n_channels),
                                  cudaMemcpyDeviceToHost, slot->stream);
     if (status == cudaSuccess)
         status = cudaEventRecord(slot->done, slot->stream);
