@@ -1,5 +1,6 @@
 #include "listing.h"
 
+#include "attribute.h"
 #include "hdf5_type.h"
 #include "probe.h"
 #include "sampling.h"
@@ -130,6 +131,16 @@ int lw_list_file(const char *file, void (*visit)(const struct lw_listing *datase
     walk_file(opened, (struct walk){visit, context});
     H5Fclose(opened);
     return LW_OK;
+}
+
+bool lw_list_note(const char *file, const char *attribute, char *text, size_t size)
+{
+    hid_t opened;
+    if (lw_probe_file(file, &opened, NULL))
+        return false;
+    const bool found = lw_attribute_read_text(opened, attribute, text, size);
+    H5Fclose(opened);
+    return found;
 }
 
 /* ---- in one line --------------------------------------------------------------------------------------------------- */

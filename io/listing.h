@@ -5,6 +5,7 @@
 #include "../src/error.h"
 #include "dataset.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,9 @@ struct lw_listing {
  * @param visit  its argument is borrowed during the call */
 int lw_list_file(const char *file, void (*visit)(const struct lw_listing *dataset, void *context), void *context,
                  struct lw_error *err);
+
+/** A text attribute of the file as a whole (its root group), cut to `size`. By one process. False if there is none. */
+bool lw_list_note(const char *file, const char *attribute, char *text, size_t size);
 
 /** For messages: "/a float64 [10], /b int16 [2 x 3]", cut with the number left out, or "no datasets". Returns `text`.
  * @param file  an open HDF5 file (hid_t) */

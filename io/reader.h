@@ -1,7 +1,7 @@
 /* reader.h - collective reading of one dataset of an archive file.
  *
  * A reader shows its dataset as a view [channel][axis] or [axis][channel] (the layout it is stored in), after the choice of
- * the axis, a piece of the axis and a selection of channels. Samples come in their stored type and byte order. */
+ * the axis, a piece of the axis and a selection of channels. Images are shown as [channel][axis], each sample a row of pixels. Samples come in their stored type and byte order. */
 #ifndef LW_READER_H
 #define LW_READER_H
 
@@ -19,7 +19,8 @@ struct lw_range {
 struct lw_view_spec {
     int axis;                   /* dimension of the dataset that is the axis */
     int64_t start, count;       /* piece of the axis */
-    struct lw_range channels;   /* of the other dimension; for rank 1: 0:1:1 */
+    struct lw_range channels;   /* of the other dimension; where there is none: 0:1:1 */
+    bool has_rows;              /* the last dimension is neither axis nor channels: each sample is a whole row of it */
     int64_t max_axis, max_channels;     /* largest single read, for bounce buffers and call counts */
 };
 

@@ -40,10 +40,24 @@ struct lw_writer {
 
 /* ---- structure ----------------------------------------------------------------------------------------------------- */
 
+static int64_t element_bytes(const struct lw_writer_dataset *dataset)
+{
+    return dataset->n_columns > 0 ? dataset->n_columns * 8 : (int64_t)lw_type_bytes(dataset->type);
+}
+
+static hid_t make_table_type(const struct lw_column *columns, int count)
+{
+    const hid_t type = H5Tcreate(H5T_COMPOUND, (size_t)count * 8);
+    for (int c = 0; c < count; c++)
+        H5Tinsert(type, columns[c].name, (size_t)c * 8,
+                  columns[c].kind == LW_COLUMN_INT ? H5T_STD_I64LE : H5T_IEEE_F64LE);
+    return type;
+}
+
 /* More than any disk has where the product does not fit: the claim then says that there is no room. */
 static int64_t dataset_bytes(const struct lw_writer_dataset *dataset)
 {
-    int64_t bytes = (int64_t)lw_type_bytes(dataset->type);
+    int64_t bytes = element_bytes(dataset);
     for (int d = 0; d < dataset->n_dims; d++)
         if (__builtin_mul_overflow(bytes, dataset->dims[d], &bytes))
             return INT64_MAX;
@@ -74,7 +88,8 @@ static int check_same(struct lw_comm *comm, const struct lw_writer_spec *spec, s
     for (int d = 0; d < spec->n_datasets; d++) {
         const struct lw_writer_dataset *const dataset = &spec->datasets[d];
         char type[40], text[256];
-        int used = snprintf(text, sizeof text, "%.60s %s", dataset->path, lw_type_text(dataset->type, type));
+        int used = snprintf(text, sizeof text, "%.60s %s", dataset->path,
+                            dataset->n_columns > 0 ? "table" : lw_type_text(dataset->type, type));
         for (int i = 0; i < dataset->n_dims; i++)
             used += snprintf(text + used, sizeof text - (size_t)used, "%s%" PRId64, i ? " x " : " ", dataset->dims[i]);
         const int rc = lw_comm_same(comm, "the result", text, err);
@@ -130,8 +145,8 @@ static int create_output(struct lw_writer *writer, const struct lw_writer_datase
                          struct lw_error *err)
 {
     output->n_dims = spec->n_dims;
-    output->sample_bytes = (int64_t)lw_type_bytes(spec->type);
-    output->type = lw_hdf5_type_make(spec->type);
+    output->sample_bytes = element_bytes(spec);
+    output->type = spec->n_columns > 0 ? make_table_type(spec->columns, spec->n_columns) : lw_hdf5_type_make(spec->type);
     output->dataset = create_contiguous(writer->file, spec, output->type);
     int rc = LW_OK;
     if (output->dataset < 0)

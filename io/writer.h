@@ -25,12 +25,22 @@ struct lw_attribute {
     bool is_late;               /* lw_writer_finish overwrites it: a text gets a fixed length, the placeholder's */
 };
 
+/* A column of a table: 8 bytes of each row. */
+enum lw_column_kind { LW_COLUMN_INT, LW_COLUMN_REAL };     /* int64, float64 */
+
+struct lw_column {
+    const char *name;
+    enum lw_column_kind kind;
+};
+
 struct lw_writer_dataset {
     const char *path;           /* "/filtered" */
     int n_dims;
     int64_t dims[LW_MAX_DIMS];
     const char *dim_names[LW_MAX_DIMS];     /* dimension labels: "filter", "time", "channel" */
-    struct lw_type type;
+    struct lw_type type;        /* not of a table */
+    const struct lw_column *columns;        /* a table: its rows, of n_columns x 8 bytes, are the elements (a compound) */
+    int n_columns;              /* 0: no table */
     const struct lw_attribute *attributes;
     int n_attributes;
 };

@@ -259,6 +259,82 @@ static void check_long(struct lw_comm *comm, const char *folder)
     lw_reader_close(reader);
 }
 
+/* ---- memory -------------------------------------------------------------------------------------------------------- */
+
+/* Start a new peak: the kernel forgets the old one. */
+static bool forget_peak(void)
+{
+    FILE *const file = fopen("/proc/self/clear_refs", "w");
+    if (!file)
+        return false;
+    const bool done = fputs("5", file) >= 0;
+    return fclose(file) == 0 && done;
+}
+
+static void write_rows(const char *path, enum storage storage, int64_t n_rows, int64_t n)
+{
+    const hsize_t dims[2] = {(hsize_t)n_rows, (hsize_t)n}, chunk[2] = {1, 1 << 20};
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t space = H5Screate_simple(2, dims, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
+    if (storage == COMPRESSED) {
+        H5Pset_chunk(creation, 2, chunk);
+        H5Pset_deflate(creation, 1);
+    }
+    const hid_t dataset = H5Dcreate2(file, "rows", H5T_IEEE_F32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    float *const data = malloc((size_t)(n_rows * n) * sizeof *data);
+    for (int64_t i = 0; i < n_rows * n; i++)
+        data[i] = (float)(i / 100);
+    CHECK(H5Dwrite(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0, "rows");
+    free(data);
+    H5Dclose(dataset);
+    H5Pclose(creation);
+    H5Sclose(space);
+    H5Fclose(file);
+}
+
+/* Reading takes what lw_reader_bytes says, and little for the file layer: no copy of the slab. */
+static void check_memory(struct lw_comm *comm, const char *folder, enum storage storage)
+{
+    enum { ROWS = 3, LENGTH = 6000000, SLICE = 1500000, HALO = 1000, FILE_LAYER = 8 << 20 };
+    char file[300], name[320];
+    snprintf(file, sizeof file, "%s/rows.h5", folder);
+    snprintf(name, sizeof name, "%s:/rows", file);
+    if (lw_comm_rank(comm) == 0)
+        write_rows(file, storage, ROWS, LENGTH);
+    lw_comm_barrier(comm);
+
+    struct lw_error err = {0};
+    struct lw_reader *reader;
+    const int rc = lw_reader_open(comm, name, &reader, &err);
+    CHECK(rc == LW_OK, "%s", err.message);
+    if (rc)
+        return;
+    const struct lw_view_spec view = {.axis = 1, .count = LENGTH, .channels = {0, ROWS, 1}, .max_axis = SLICE,
+                                      .max_channels = ROWS};
+    const size_t bytes = (size_t)ROWS * (HALO + SLICE) * sizeof(float);
+    float *const into = malloc(bytes);
+    memset(into, 1, bytes);
+    const bool can_tell = forget_peak();
+    const int64_t before = lw_memory_peak_bytes();
+    CHECK(lw_reader_select(reader, &view, &err) == LW_OK, "%s", err.message);
+    for (int64_t begin = 0; begin < LENGTH; begin += lw_comm_size(comm) * SLICE) {
+        const int64_t first = begin + lw_comm_rank(comm) * SLICE;
+        const struct lw_slab slab = {.first = first < LENGTH ? first : 0, .count = first < LENGTH ? SLICE : 0,
+                                     .n_channels = ROWS, .into = into, .into_axis = HALO + SLICE, .into_first = HALO};
+        CHECK(lw_reader_read(reader, &slab, &err) == LW_OK, "%s", err.message);
+        for (int64_t row = 0; row < ROWS && first < LENGTH; row++)
+            CHECK(into[row * (HALO + SLICE) + HALO] == (float)((row * LENGTH + first) / 100), "row %d", (int)row);
+    }
+    const int64_t grown = lw_memory_peak_bytes() - before, allowed = lw_reader_bytes(reader, &view) + FILE_LAYER;
+#ifndef __SANITIZE_ADDRESS__            /* it keeps what is freed */
+    CHECK(!can_tell || grown <= allowed, "%s: %d KiB, allowed %d", storage_names[storage], (int)(grown >> 10),
+          (int)(allowed >> 10));
+#endif
+    free(into);
+    lw_reader_close(reader);
+    lw_comm_barrier(comm);
+}
+
 int main(int argc, char **argv)
 {
     struct lw_comm *const comm = lw_comm_start(&argc, &argv);
@@ -275,6 +351,8 @@ int main(int argc, char **argv)
                 check_dataset(comm, file, type, (enum storage)storage, (enum shape)shape);
     check_wide(comm, folder);
     check_long(comm, folder);
+    check_memory(comm, folder, CONTIGUOUS);
+    check_memory(comm, folder, COMPRESSED);
     lw_comm_barrier(comm);
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     CHECK(lw_comm_rank(comm) != 0 || system(command) == 0, "%s", command);
