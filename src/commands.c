@@ -37,8 +37,8 @@ const struct lw_command lw_commands[] = {
             "A job file holds one section named after the job, such as [ols], and in it lines 'option = value' with the "
             "options' names without dashes; flags take yes or no. Lines that begin with # or ; are comments, and so is what "
             "follows a ; behind a blank. A long value goes on in the next line where a line ends with a backslash. Only "
-            "rank 0 reads the file. Options on the command line override those in the file. A result keeps its resolved "
-            "configuration in this form.",
+            "rank 0 reads the file. Options on the command line override those in the file. A result keeps its "
+            "configuration in this form: 'lapwing info RESULT.h5' prints it.",
         .example = "mpirun -np 4 lapwing run jobs/ols.ini --output other.h5",
     },
     {
@@ -48,7 +48,8 @@ const struct lw_command lw_commands[] = {
         .title = "show this build and machine, or what a file holds",
         .description =
             "Without a file: versions of lapwing, compiler, MPI and HDF5, the engines that can be used, and the cores and "
-            "memory that this process may use. With an HDF5 file: its datasets with shape, type, layout and size.",
+            "memory that this process may use. With an HDF5 file: its datasets with shape, type, size, storage and sampling; "
+            "if it is a result of lapwing, also the job file that makes it again.",
         .example = "lapwing info\nlapwing info survey.h5",
     },
     {

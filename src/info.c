@@ -103,6 +103,19 @@ static void print_row(const struct lw_listing *dataset, void *context)
            dataset->sampling);
 }
 
+/* A result of this program says how to make it again. */
+static void print_origin(const char *file)
+{
+    char program[16], version[64], end[40], job[40];
+    char configuration[16384];
+    if (!lw_list_note(file, "program", program, sizeof program) || strcmp(program, "lapwing") != 0 ||
+        !lw_list_note(file, "version", version, sizeof version) || !lw_list_note(file, "job", job, sizeof job) ||
+        !lw_list_note(file, "end_time_utc", end, sizeof end) ||
+        !lw_list_note(file, "configuration", configuration, sizeof configuration))
+        return;
+    printf("\n# made by lapwing %s, finished %s; as a job file:\n[%s]\n%s", version, end, job, configuration);
+}
+
 static int print_file(const char *file, struct lw_error *err)
 {
     struct widths widths = {0};
@@ -111,6 +124,7 @@ static int print_file(const char *file, struct lw_error *err)
         return rc;
     if (widths.n_rows == 0)
         printf("%s holds no datasets\n", file);
+    print_origin(file);
     return LW_OK;
 }
 

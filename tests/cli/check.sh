@@ -4,6 +4,7 @@ set -u
 lapwing=$1
 mpiexec=$2
 make_files=${3:-}
+[ -x "$lapwing" ] || { echo "there is no $lapwing"; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM

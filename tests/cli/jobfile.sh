@@ -41,7 +41,7 @@ refuse 3 74 'nosuch\.ini: cannot read' run nosuch.ini
 
 # ---- the example job files: they are understood, and the one with all options has them all
 for example in "$examples"/*.ini; do
-    refuse 0 74 '(survey|H-H1.*|das)\.h(df)?5.*No such file' run "$example"
+    refuse 0 74 'No such file' run "$example"
 done
 ok 0 ols --help
 for option in $(grep -oE '^  --[a-z-]+' out | tr -d ' ' | sed 's/^--//'); do
@@ -71,9 +71,8 @@ same_bits plain.h5 override.h5
 [ ! -e never.h5 ]
 verdict $? "the job file's output was made although the command line names another"
 
-# h5dump prints the text between quotes, its lines indented, a backslash doubled
-(echo '[ols]'; h5dump -a /configuration override.h5 | sed -n '/(0): "/,/^ *"$/p' |
-    sed 's/^ *(0): "//; s/^ *"$//; s/^ *//; s/\\\\/\\/g') >again.ini
+ok 0 info override.h5
+sed -n '/^# made by lapwing/,$p' out >again.ini
 ok 2 run again.ini --output again.h5
 same_bits plain.h5 again.h5
 
