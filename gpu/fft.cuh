@@ -15,6 +15,8 @@
 #ifndef LW_FFT_CUH
 #define LW_FFT_CUH
 
+#include "ptx.cuh"
+
 #include <cuda_runtime.h>
 
 #define LW_DEVICE __device__ __forceinline__
@@ -130,10 +132,8 @@ template <class C, int R> struct Powers {
     {
 #pragma unroll
         for (int l = 0; l < log2_of(R); ++l) {
-            if constexpr (sizeof(p[l].x) == 4)
-                asm volatile("" : "+f"(p[l].x), "+f"(p[l].y));
-            else
-                asm volatile("" : "+d"(p[l].x), "+d"(p[l].y));
+            opaque(p[l].x);
+            opaque(p[l].y);
         }
     }
 };
@@ -150,7 +150,7 @@ template <int T, int TEAMS> struct Team {
         else if (TEAMS == 1)
             __syncthreads();
         else
-            asm volatile("bar.sync %0, %1;" :: "r"(number() + 1), "n"(T) : "memory");
+            barrier_of<T>(number() + 1);
     }
 
     /* Whether `flag` holds in any thread of the team (T < 32: of the warp); a barrier. */
@@ -160,10 +160,7 @@ template <int T, int TEAMS> struct Team {
             return __any_sync(0xffffffffu, flag);
         if (TEAMS == 1)
             return __syncthreads_or(flag);
-        int result;
-        asm volatile("{ .reg .pred in, out; setp.ne.b32 in, %1, 0; bar.red.or.pred out, %2, %3, in; selp.b32 %0, 1, 0, out; }"
-                     : "=r"(result) : "r"((int)flag), "r"(number() + 1), "n"(T) : "memory");
-        return result;
+        return barrier_any<T>(number() + 1, flag);
     }
 };
 

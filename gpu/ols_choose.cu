@@ -30,7 +30,7 @@ static double point_seconds(const OlsKernel *k)
     else if (k->segment == 2048)
         picoseconds = single ? 2.42 : 6.0;
     else if (k->segment == 4096)
-        picoseconds = single ? 2.71 : 7.0;
+        picoseconds = single ? 2.85 : 7.0;
     else
         picoseconds = 3.3;
     return picoseconds * 1e-12 * (k->discard < 0 ? 1.04 : 1.0);

@@ -126,8 +126,7 @@ static cudaError_t launch(const OlsKernel *k, OlsArgs *a, int64_t n_blocks, bool
     config.stream = stream;
     config.attrs = &attribute;
     config.numAttrs = dependent ? 1 : 0;
-    void *parameters[] = {a};
-    const cudaError_t failed = cudaLaunchKernelExC(&config, (const void *)k->kernel, parameters);
+    const cudaError_t failed = cudaLaunchKernelEx(&config, k->kernel, *a);
     return failed ? failed : cudaGetLastError();
 }
 

@@ -99,7 +99,8 @@ LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const Ol
     using Real = typename F::Real;
     const Stored *x = (const Stored *)a.input + (p.input + t) * (COMPLEX ? 2 : 1);
     const Stored *second = x + a.input_second;
-    asm volatile("" : "+l"(x), "+l"(second));       /* else all types' addresses are computed before the choice of type */
+    opaque(x);
+    opaque(second);         /* else all types' addresses are computed before the choice of type */
     bool met = false;
 #pragma unroll
     for (int m = 0; m < F::E; ++m) {
@@ -197,7 +198,8 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
     using C = typename F::C;
     const int discard = DISCARD >= 0 ? DISCARD : a.discard;
     Real *y = (Real *)a.output + (output + t - discard) * (PAIRED ? 1 : 2), *second = y + a.output_second;
-    asm volatile("" : "+l"(y), "+l"(second));           /* rows are then at constant distances from two pointers */
+    opaque(y);
+    opaque(second);         /* rows are then at constant distances from two pointers */
 #pragma unroll
     for (int m = 0; m < F::E; ++m) {
         const int k = F::T * m, i = k + t - discard;
@@ -226,11 +228,9 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(co
 
     OlsWalk walk;
     walk.start(a, blockIdx.x);
+    wait_for_predecessor();
     F fft;
     fft.load((const C *)a.bank, t);
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
-#endif
     C v[F::E], kept[F::E];
     for (OlsStep step; walk.next(a, blockIdx.x, step);) {
         const OlsPlace p = place_of<F::N, PAIRED>(a, step.segment * PER_WARP + part);

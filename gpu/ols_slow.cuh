@@ -82,13 +82,14 @@ LW_DEVICE bool load_rows(unsigned char *memory, const OlsArgs &a, const SlowPlac
 {
     using B = SlowBlock<F, W>;
     using Real = typename F::Real;
-    const Stored *x = (const Stored *)a.input + p.input;
+    const Stored *x = (const Stored *)a.input + p.input + threadIdx.x * a.input_pitch;
+    const int64_t advance = B::THREADS * a.input_pitch;
     bool met = false;
 #pragma unroll 2
-    for (int i = threadIdx.x; i < F::N; i += B::THREADS) {
+    for (int i = threadIdx.x; i < F::N; i += B::THREADS, x += advance) {
         Real row[2 * W] = {};
         if (i >= a.lead && i < p.have)
-            load_row<Real, Stored, W, WHOLE>(row, x + i * a.input_pitch, p.in_columns, a.input_second == 1, met);
+            load_row<Real, Stored, W, WHOLE>(row, x, p.in_columns, a.input_second == 1, met);
 #pragma unroll
         for (int w = 0; w < W; ++w)
             B::region(memory, w)[i] = {row[2 * w], row[2 * w + 1]};
@@ -117,17 +118,20 @@ LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const SlowPla
     constexpr int V = B::VECTOR, EACH = 2 * W / V;          /* stores of a row */
     if (p.out_columns == 2 * W && a.output_pitch % V == 0) {
         struct alignas(V * sizeof(Real)) Vector { Real s[V]; };
+        constexpr int ROWS = B::THREADS / EACH;             /* that the block stores at a time */
+        const int part = threadIdx.x % EACH, first = threadIdx.x / EACH;
+        const typename F::C *from = B::region(memory, part * V / 2) + a.discard + first;
+        Real *to = y + first * a.output_pitch + part * V;
+        const int64_t advance = ROWS * a.output_pitch;
 #pragma unroll 4
-        for (int i = threadIdx.x; i < p.want * EACH; i += B::THREADS) {
-            const int row = i / EACH, part = i % EACH;
+        for (int row = first; row < p.want; row += ROWS, from += ROWS, to += advance) {
             Vector v;
 #pragma unroll
             for (int j = 0; j < V; j += 2) {
-                const typename F::C c = B::region(memory, (part * V + j) / 2)[a.discard + row];
+                const typename F::C c = from[j / 2 * (B::STRIDE / (int)sizeof(c))];
                 v.s[j] = c.x;
                 v.s[j + 1] = c.y;
             }
-            Real *to = y + row * a.output_pitch + part * V;
             if constexpr (sizeof v == 16)
                 Epilogue::put((float4 *)to, *(const float4 *)&v);
             else
@@ -155,11 +159,9 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_segments_slow(const OlsA
 
     OlsWalk walk;
     walk.start(a, blockIdx.x);
+    wait_for_predecessor();
     F fft;
     fft.load((const C *)a.bank, t);
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
-#endif
     C v[F::E], kept[F::E];
     for (OlsStep step; walk.next(a, blockIdx.x, step);) {
         const SlowPlace p = slow_place<F::N, W>(a, step.segment);

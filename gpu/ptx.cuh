@@ -1,0 +1,35 @@
+/* ptx.cuh - what CUDA C has no words for: the one file with inline PTX. */
+#ifndef LW_PTX_CUH
+#define LW_PTX_CUH
+
+/* The compiler may not assume anything about the value from here on: keeps what follows from it from being computed early,
+ * into registers that are needed elsewhere. */
+__device__ __forceinline__ void opaque(float &x) { asm volatile("" : "+f"(x)); }
+__device__ __forceinline__ void opaque(double &x) { asm volatile("" : "+d"(x)); }
+template <class T> __device__ __forceinline__ void opaque(T *&x) { asm volatile("" : "+l"(x)); }
+
+/* A barrier of COUNT threads of a block, a multiple of 32; number 1 .. 15 (0 is __syncthreads). */
+template <int COUNT> __device__ __forceinline__ void barrier_of(int number)
+{
+    asm volatile("bar.sync %0, %1;" :: "r"(number), "n"(COUNT) : "memory");
+}
+
+/* The same; returns whether `flag` holds in any of the threads. */
+template <int COUNT> __device__ __forceinline__ bool barrier_any(int number, bool flag)
+{
+    int result;
+    asm volatile("{ .reg .pred in, out; setp.ne.b32 in, %1, 0; bar.red.or.pred out, %2, %3, in; selp.b32 %0, 1, 0, out; }"
+                 : "=r"(result) : "r"((int)flag), "r"(number), "n"(COUNT) : "memory");
+    return result != 0;
+}
+
+/* Launched as a programmatic dependent, a block starts while the kernel before it in the stream ends, and touches memory only
+ * after this. Without effect otherwise. */
+__device__ __forceinline__ void wait_for_predecessor()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+#endif
