@@ -1,7 +1,8 @@
 /* reader.h - collective reading of one dataset of an archive file.
  *
  * A reader shows its dataset as a view [channel][axis] or [axis][channel] (the layout it is stored in), after the choice of
- * the axis, a piece of the axis and a selection of channels. Images are shown as [channel][axis], each sample a row of pixels. Samples come in their stored type and byte order. */
+ * the axis, a piece of the axis and a selection of channels. Images are shown as [channel][axis], each sample a row of pixels.
+ * Samples come in their stored type and byte order. */
 #ifndef LW_READER_H
 #define LW_READER_H
 

@@ -120,9 +120,9 @@ static int check_view(const struct lw_reader *reader, const struct lw_view_spec 
     if (sample_bytes(reader, view) > LW_MESSAGE_BYTES)
         return lw_fail(err, LW_EDATA, "a row of %s:%s has %" PRId64 " bytes: at most %" PRId64 " can be read at a time",
                        info->file, info->path, sample_bytes(reader, view), (int64_t)LW_MESSAGE_BYTES);
-    if (view->axis < 0 || view->axis >= n_dims)
-        return lw_fail(err, LW_ECONFIG, "%s:%s has no dimension %d to be the axis: it has %d", info->file, info->path,
-                       view->axis, info->n_dims);
+    if (view->axis < 0 || view->axis >= n_dims || (view->has_rows && view->axis != n_dims - 1))
+        return lw_fail(err, LW_ECONFIG, "%s:%s has %d dimensions: dimension %d cannot be the axis", info->file, info->path,
+                       info->n_dims, view->axis);
     if (view->channels.step < 1)
         return lw_fail(err, LW_ECONFIG, "channel step %" PRId64 " is not 1 or more", view->channels.step);
     const int64_t n_channels = n_dims == 2 ? info->dims[1 - view->axis] : 1;
@@ -209,11 +209,12 @@ static void select_in_file(const struct lw_reader *reader, const struct piece *p
     H5Sselect_hyperslab(space, H5S_SELECT_SET, start + skip, stride + skip, count + skip, NULL);
 }
 
-/* Rows of `n_fast` samples, `pitch` samples apart. */
-static hid_t memory_space(int64_t n_slow, int64_t n_fast, int64_t pitch)
+/* `n_slow` times `n_fast` samples, `pitch` samples apart. */
+static hid_t memory_space(const struct lw_reader *reader, int64_t n_slow, int64_t n_fast, int64_t pitch)
 {
-    const hsize_t dims[2] = {(hsize_t)n_slow, (hsize_t)pitch}, start[2] = {0, 0};
-    const hsize_t count[2] = {(hsize_t)n_slow, (hsize_t)n_fast};
+    const int64_t length = row_length(reader, &reader->view);
+    const hsize_t dims[2] = {(hsize_t)n_slow, (hsize_t)(pitch * length)}, start[2] = {0, 0};
+    const hsize_t count[2] = {(hsize_t)n_slow, (hsize_t)(n_fast * length)};
     const hid_t space = H5Screate_simple(2, dims, NULL);
     if (pitch > n_fast)
         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
@@ -275,8 +276,8 @@ static void read_piece(struct lw_reader *reader, const struct lw_slab *slab, con
     int64_t pitch;
     char *const into = place(reader, slab, piece, &pitch);
     const int64_t extent = channel_extent(&reader->view, piece->n_fast);
-    const hid_t memory = reader->bounce ? memory_space(piece->n_slow, extent, extent)
-                                        : memory_space(piece->n_slow, piece->n_fast, pitch);
+    const hid_t memory = reader->bounce ? memory_space(reader, piece->n_slow, extent, extent)
+                                        : memory_space(reader, piece->n_slow, piece->n_fast, pitch);
     select_in_file(reader, piece, space);
     transfer(reader, memory, space, reader->bounce ? reader->bounce : into, err);
     H5Sclose(memory);

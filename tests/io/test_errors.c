@@ -185,8 +185,10 @@ static void check_views(struct lw_comm *comm, const char *folder)
     } cases[] = {
         {{.axis = 0, .start = 0, .count = 4, .channels = {0, 3, 1}}, NULL},
         {{.axis = 1, .start = 2, .count = 1, .channels = {3, 4, 9}}, NULL},
-        {{.axis = 2, .start = 0, .count = 1, .channels = {0, 1, 1}}, "no dimension 2"},
-        {{.axis = -1, .start = 0, .count = 1, .channels = {0, 1, 1}}, "no dimension -1"},
+        {{.axis = 2, .start = 0, .count = 1, .channels = {0, 1, 1}}, "dimension 2 cannot"},
+        {{.axis = -1, .start = 0, .count = 1, .channels = {0, 1, 1}}, "dimension -1 cannot"},
+        {{.axis = 0, .start = 0, .count = 4, .channels = {0, 1, 1}, .has_rows = true}, NULL},
+        {{.axis = 1, .start = 0, .count = 3, .channels = {0, 1, 1}, .has_rows = true}, "dimension 1 cannot"},
         {{.axis = 0, .start = 0, .count = 5, .channels = {0, 3, 1}}, "samples 0..4"},
         {{.axis = 0, .start = 4, .count = 1, .channels = {0, 3, 1}}, "there are 0..3"},
         {{.axis = 0, .start = -1, .count = 1, .channels = {0, 3, 1}}, "samples -1..-1"},
@@ -215,6 +217,11 @@ static void check_views(struct lw_comm *comm, const char *folder)
     CHECK(lw_reader_open(comm, name, &reader, &err) == LW_OK, "%s", err.message);
     const struct lw_view_spec view = {.count = 1, .channels = {0, 1, 1}, .max_axis = 1, .max_channels = 1};
     CHECK(reader && lw_reader_select(reader, &view, &err) == LW_EDATA && strstr(err.message, "3 dimensions"), "three");
+    struct lw_view_spec images = {.axis = 1, .count = 3, .channels = {0, 4, 1}, .max_axis = 3, .max_channels = 4,
+                                  .has_rows = true};
+    CHECK(reader && lw_reader_select(reader, &images, &err) == LW_OK, "%s", err.message);
+    images.axis = 0;
+    CHECK(reader && lw_reader_select(reader, &images, &err) == LW_ECONFIG, "an axis that is not that of rows");
     lw_reader_close(reader);
 }
 

@@ -4,12 +4,40 @@
 #include "../../src/memory.h"
 #include "io_test.h"
 
-enum { N = 211, N_CHANNELS = 7, GUARD = 0xa5 };
+enum { N = 211, N_CHANNELS = 7, ROW = 5, GUARD = 0xa5 };
 enum storage { CONTIGUOUS, CHUNKED, COMPRESSED, N_STORAGES };
-enum shape { VECTOR, TIME_FAST, TIME_SLOW, N_SHAPES };
+enum shape { VECTOR, TIME_FAST, TIME_SLOW, IMAGE, IMAGES, N_SHAPES };
 
 static const char *const storage_names[] = {"contiguous", "chunked", "compressed"};
-static const char *const shape_names[] = {"vector", "fast", "slow"};
+static const char *const shape_names[] = {"vector", "fast", "slow", "image", "images"};
+
+/* Dimensions of the dataset; [channel][time][pixel] for a stack of images. */
+static int shape_dims(enum shape shape, hsize_t dims[3], hsize_t chunk[3])
+{
+    static const struct {
+        int n_dims;
+        hsize_t dims[3], chunk[3];
+    } shapes[N_SHAPES] = {
+        [VECTOR] = {1, {N}, {50}},
+        [TIME_FAST] = {2, {N_CHANNELS, N}, {3, 50}},
+        [TIME_SLOW] = {2, {N, N_CHANNELS}, {50, 3}},
+        [IMAGE] = {2, {N, ROW}, {50, 2}},
+        [IMAGES] = {3, {N_CHANNELS, N, ROW}, {3, 50, 2}},
+    };
+    memcpy(dims, shapes[shape].dims, sizeof shapes[shape].dims);
+    memcpy(chunk, shapes[shape].chunk, sizeof shapes[shape].chunk);
+    return shapes[shape].n_dims;
+}
+
+static bool has_channels(enum shape shape)
+{
+    return shape != VECTOR && shape != IMAGE;
+}
+
+static int axis_of(enum shape shape)
+{
+    return shape == TIME_FAST || shape == IMAGES ? 1 : 0;
+}
 
 static void dataset_name(char name[64], int type, enum storage storage, enum shape shape)
 {
@@ -18,12 +46,11 @@ static void dataset_name(char name[64], int type, enum storage storage, enum sha
 
 /* ---- the file, by HDF5 alone --------------------------------------------------------------------------------------- */
 
-static hid_t creation_list(enum storage storage, enum shape shape)
+static hid_t creation_list(enum storage storage, int n_dims, const hsize_t *chunk)
 {
     const hid_t list = H5Pcreate(H5P_DATASET_CREATE);
-    const hsize_t chunk[2] = {shape == TIME_FAST ? 3 : 50, shape == TIME_FAST ? 50 : 3};
     if (storage != CONTIGUOUS)
-        H5Pset_chunk(list, shape == VECTOR ? 1 : 2, chunk);
+        H5Pset_chunk(list, n_dims, chunk);
     if (storage == COMPRESSED) {
         H5Pset_shuffle(list);
         H5Pset_deflate(list, 1);
@@ -36,14 +63,17 @@ static void write_dataset(hid_t file, int number, enum storage storage, enum sha
     char name[64];
     dataset_name(name, number, storage, shape);
     const struct lw_type type = test_type(number);
-    const hsize_t dims[2] = {shape == TIME_FAST ? N_CHANNELS : N, shape == TIME_FAST ? N : N_CHANNELS};
-    const size_t bytes = (size_t)(shape == VECTOR ? N : N * N_CHANNELS) * lw_type_bytes(type);
+    hsize_t dims[3], chunk[3];
+    const int n_dims = shape_dims(shape, dims, chunk);
+    size_t bytes = lw_type_bytes(type);
+    for (int d = 0; d < n_dims; d++)
+        bytes *= (size_t)dims[d];
     unsigned char *const data = malloc(bytes);
     fill_bytes(data, 0, bytes);
 
-    const hid_t space = H5Screate_simple(shape == VECTOR ? 1 : 2, dims, NULL);
+    const hid_t space = H5Screate_simple(n_dims, dims, NULL);
     const hid_t stored = test_hdf5_type(type, number + (int)storage);
-    const hid_t creation = creation_list(storage, shape), link = H5Pcreate(H5P_LINK_CREATE);
+    const hid_t creation = creation_list(storage, n_dims, chunk), link = H5Pcreate(H5P_LINK_CREATE);
     H5Pset_create_intermediate_group(link, 1);
     const hid_t dataset = H5Dcreate2(file, name, stored, space, link, creation, H5P_DEFAULT);
     CHECK(dataset >= 0 && H5Dwrite(dataset, stored, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0, "%s is written", name);
@@ -71,7 +101,7 @@ struct subject {
     struct lw_reader *reader;
     const char *name;
     enum shape shape;
-    size_t sample_bytes;
+    size_t sample_bytes;        /* of an image: of a row */
     struct lw_view_spec view;
 };
 
@@ -135,8 +165,9 @@ static void check_view(struct lw_comm *comm, struct subject *s, struct lw_range 
     const int64_t n_channels = (channels.end - channels.begin + channels.step - 1) / channels.step;
     const int64_t slices[] = {1 + N / 3, 64};
     for (size_t i = 0; i < sizeof slices / sizeof *slices; i++) {
-        s->view = (struct lw_view_spec){.axis = s->shape == TIME_FAST ? 1 : 0, .start = 13, .count = N - 20,
-                                        .channels = channels, .max_axis = slices[i], .max_channels = group};
+        s->view = (struct lw_view_spec){.axis = axis_of(s->shape), .start = 13, .count = N - 20,
+                                        .channels = channels, .max_axis = slices[i], .max_channels = group,
+                                        .has_rows = s->shape == IMAGE || s->shape == IMAGES};
         CHECK(lw_reader_select(s->reader, &s->view, &err) == LW_OK, "%s: %s", s->name, err.message);
         read_rounds(s, comm, slices[i], 5 * (int64_t)i, n_channels);
     }
@@ -148,7 +179,8 @@ static void check_dataset(struct lw_comm *comm, const char *file, int number, en
     char path[64], name[400];
     dataset_name(path, number, storage, shape);
     snprintf(name, sizeof name, "%s:%s", file, path);
-    struct subject s = {.name = path, .shape = shape, .sample_bytes = lw_type_bytes(test_type(number))};
+    const bool has_rows = shape == IMAGE || shape == IMAGES;
+    struct subject s = {.name = path, .shape = shape, .sample_bytes = lw_type_bytes(test_type(number)) * (has_rows ? ROW : 1)};
     const int rc = lw_reader_open(comm, name, &s.reader, &err);
     CHECK(rc == LW_OK, "%s: %s", name, err.message);
     if (rc)
@@ -157,10 +189,11 @@ static void check_dataset(struct lw_comm *comm, const char *file, int number, en
     const struct lw_type type = test_type(number);
     const struct lw_dataset_info *const info = lw_reader_info(s.reader);
     CHECK(memcmp(&info->type, &type, sizeof type) == 0, "%s: type", name);
-    CHECK(info->n_dims == (shape == VECTOR ? 1 : 2) && info->dims[shape == TIME_FAST ? 1 : 0] == N, "%s: shape", name);
+    hsize_t dims[3], chunk[3];
+    CHECK(info->n_dims == shape_dims(shape, dims, chunk) && info->dims[axis_of(shape)] == N, "%s: shape", name);
     CHECK((info->chunk[0] > 0) == (storage != CONTIGUOUS) && info->is_compressed == (storage == COMPRESSED), "%s", name);
 
-    if (shape == VECTOR) {
+    if (!has_channels(shape)) {
         check_view(comm, &s, (struct lw_range){0, 1, 1}, 1);
     } else {
         check_view(comm, &s, (struct lw_range){0, N_CHANNELS, 1}, 4);
