@@ -18,6 +18,9 @@
 /* Channels worked on together where time is slow: 16 samples of float32 are a cache line of output. */
 #define LW_TILE_CPU 16
 
+/* Rows of a tile that are converted and transposed at a time. */
+#define LW_PANEL_ROWS_CPU 64
+
 enum lw_method_cpu { LW_DIRECT, LW_WHOLE, LW_HALF };
 
 /* What follows from a spec and a segment length. */

@@ -26,12 +26,12 @@ struct costs {
 static const struct costs single_costs = {
     .fft_point = {9, 5, 2.5, 1.3, 0.75, 0.55, 0.48, 0.48, 0.50, 0.53, 0.57, 0.63, 0.84, 0.98, 0.96, 1.5, 1.9, 2.3, 2.4, 3.1,
                   3.9, 6.3, 6.5, 7, 8, 9},
-    .product_point = 0.25, .product_half_point = 0.4, .load_real = 0.25, .store_real = 0.15, .vector_product = 0.32,
+    .product_point = 0.15, .product_half_point = 0.28, .load_real = 0.15, .store_real = 0.1, .vector_product = 0.3,
 };
 static const struct costs double_costs = {
     .fft_point = {9, 5, 2.5, 1.6, 1.2, 1.0, 1.0, 1.0, 1.0, 1.1, 1.2, 1.4, 1.8, 2.0, 2.0, 3.0, 3.8, 4.6, 5.0, 6.2,
                   8, 12, 13, 14, 16, 18},
-    .product_point = 0.5, .product_half_point = 0.8, .load_real = 0.5, .store_real = 0.3, .vector_product = 0.32,
+    .product_point = 0.3, .product_half_point = 0.55, .load_real = 0.3, .store_real = 0.2, .vector_product = 0.3,
 };
 
 static int log2_floor(int64_t n) { return 63 - __builtin_clzll((unsigned long long)n); }
@@ -46,7 +46,7 @@ static double fft_cost(const struct costs *costs, int64_t points)
 }
 
 /* Nanoseconds for one segment of one channel: all filters. */
-static double segment_cost(const struct costs *costs, const struct lw_ols_shape_cpu *shape)
+static double segment_cost(const struct costs *costs, const struct lw_ols_shape_cpu *shape, bool taps_complex)
 {
     const double reals_in = (double)(shape->length * shape->width), reals_out = (double)(shape->hop * shape->width);
     const double points = (double)shape->points;
@@ -54,7 +54,7 @@ static double segment_cost(const struct costs *costs, const struct lw_ols_shape_
     double once = costs->load_real * reals_in;
     if (shape->method == LW_DIRECT) {
         const double per_vector = (double)shape->kernels->direct_step / 8;
-        per_filter += reals_out * (double)shape->n_taps * shape->width * costs->vector_product / per_vector;
+        per_filter += reals_out * (double)shape->n_taps * (taps_complex ? 2 : 1) * costs->vector_product / per_vector;
     } else {
         once += fft_cost(costs, shape->points);
         per_filter += fft_cost(costs, shape->points) +
@@ -68,7 +68,7 @@ static double output_cost(const struct lw_op_spec *spec, const struct lw_ols_sha
     const struct costs *const costs = spec->precision == LW_DOUBLE ? &double_costs : &single_costs;
     const bool is_cut = shape->method != LW_DIRECT && spec->n_outputs > 0 && spec->n_outputs < shape->hop;
     const double used = (double)(is_cut ? spec->n_outputs : shape->hop);
-    return segment_cost(costs, shape) / (used * (double)shape->n_filters);
+    return segment_cost(costs, shape, spec->ols.taps_complex) / (used * (double)shape->n_filters);
 }
 
 struct lw_ols_shape_cpu lw_ols_shape_cpu(const struct lw_op_spec *spec, int segment)
