@@ -108,9 +108,9 @@ LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const Ol
         v[m] = {0, 0};
         if constexpr (PAIRED) {
             if (!CHECKED || (i >= a.lead && i < p.have[0]))
-                v[m].x = (Real)__ldg(x + k);
+                v[m].x = converted<Real>(__ldg(x + k));
             if (!CHECKED || (i >= a.lead && i < p.have[1]))
-                v[m].y = (Real)__ldg(second + k);
+                v[m].y = converted<Real>(__ldg(second + k));
         } else if (!CHECKED || (i >= a.lead && i < p.have[0]))
             v[m] = stored_pair<Real, Stored, COMPLEX>(x, k);
         if (CHECKED) {

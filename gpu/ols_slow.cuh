@@ -51,7 +51,8 @@ template <int N, int W> LW_DEVICE SlowPlace slow_place(const OlsArgs &a, int seg
 
 template <class Real, class Stored> LW_DEVICE Real finite_stored(Stored x, bool &met)
 {
-    return std::is_integral<Stored>::value ? (Real)x : finite_or_zero((Real)x, met);
+    const Real value = converted<Real>(x);
+    return std::is_integral<Stored>::value ? value : finite_or_zero(value, met);
 }
 
 /* The row's reals, zero where they do not exist. WHOLE: 2 W of them, aligned to a vector. */

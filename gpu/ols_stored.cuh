@@ -28,11 +28,23 @@ template <class Real> LW_DEVICE Real finite_or_zero(Real x, bool &met)
     return 0;
 }
 
+/* A stored value in the computing precision. Short integers are widened first: the conversion of a whole register is several
+ * times as fast as that of a part of one. */
+template <class Real, class Stored> LW_DEVICE Real converted(Stored x)
+{
+    if constexpr (sizeof(Stored) < 4) {
+        int wide = x;
+        opaque(wide);
+        return (Real)wide;
+    } else
+        return (Real)x;
+}
+
 /* A sample as two reals: two neighbours of a complex or paired row, or one real sample and 0. */
 template <class Real, class Stored, bool COMPLEX> LW_DEVICE Complex<Real> stored_pair(const Stored *x, int64_t i)
 {
     if constexpr (!COMPLEX)
-        return {(Real)__ldg(x + i), 0};
+        return {converted<Real>(__ldg(x + i)), 0};
     else if constexpr (sizeof(Stored) == 4) {
         const float2 s = __ldg((const float2 *)x + i);
         return {(Real)s.x, (Real)s.y};

@@ -4,6 +4,7 @@
 
 /* The compiler may not assume anything about the value from here on: keeps what follows from it from being computed early,
  * into registers that are needed elsewhere. */
+__device__ __forceinline__ void opaque(int &x) { asm volatile("" : "+r"(x)); }
 __device__ __forceinline__ void opaque(float &x) { asm volatile("" : "+f"(x)); }
 __device__ __forceinline__ void opaque(double &x) { asm volatile("" : "+d"(x)); }
 template <class T> __device__ __forceinline__ void opaque(T *&x) { asm volatile("" : "+l"(x)); }
