@@ -19,9 +19,9 @@ lap() {
     ranks=$1
     shift
     if [ "$ranks" -eq 0 ]; then
-        timeout 60 "$lapwing" "$@" >out 2>err
+        timeout 120 "$lapwing" "$@" >out 2>err
     else
-        timeout 60 "$mpiexec" -np "$ranks" "$lapwing" "$@" >out 2>err
+        timeout 120 "$mpiexec" -np "$ranks" "$lapwing" "$@" >out 2>err
     fi
 }
 
