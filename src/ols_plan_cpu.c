@@ -21,17 +21,24 @@ struct costs {
     double product_half_point;  /* the same for HALF */
     double load_real, store_real;       /* per working real: conversion, screening, mirror image */
     double vector_product;      /* one fused multiply-add of a whole vector */
+    double transposed_real;     /* where time is slow, per real in and out */
+    double spilled_real;        /* the same, per SPILL_BYTES that a tile of channels takes */
 };
+
+#define SPILL_BYTES (256 << 10)     /* costs grow as the tile leaves one cache level after the other... */
+#define MOST_SPILLS 8               /* ... up to here */
 
 static const struct costs single_costs = {
     .fft_point = {9, 5, 2.5, 1.3, 0.75, 0.55, 0.48, 0.48, 0.50, 0.53, 0.57, 0.63, 0.84, 0.98, 0.96, 1.5, 1.9, 2.3, 2.4, 3.1,
                   3.9, 6.3, 6.5, 7, 8, 9},
     .product_point = 0.15, .product_half_point = 0.28, .load_real = 0.15, .store_real = 0.1, .vector_product = 0.3,
+    .transposed_real = 0.2, .spilled_real = 0.12,
 };
 static const struct costs double_costs = {
     .fft_point = {9, 5, 2.5, 1.6, 1.2, 1.0, 1.0, 1.0, 1.0, 1.1, 1.2, 1.4, 1.8, 2.0, 2.0, 3.0, 3.8, 4.6, 5.0, 6.2,
                   8, 12, 13, 14, 16, 18},
     .product_point = 0.3, .product_half_point = 0.55, .load_real = 0.3, .store_real = 0.2, .vector_product = 0.3,
+    .transposed_real = 0.4, .spilled_real = 0.24,
 };
 
 static int log2_floor(int64_t n) { return 63 - __builtin_clzll((unsigned long long)n); }
@@ -45,13 +52,24 @@ static double fft_cost(const struct costs *costs, int64_t points)
     return slower * (double)points * costs->fft_point[power < last ? power : last];
 }
 
+/* Nanoseconds per real, in or out, that the way through a tile of channels takes; 0 where time is fast. */
+static double tile_cost(const struct costs *costs, const struct lw_ols_shape_cpu *shape)
+{
+    const double buffers = shape->n_filters > 1 && shape->method != LW_DIRECT ? 3 : 1;
+    const double reals = (double)(shape->tile * shape->length * shape->width);
+    const double spills = buffers * reals * (double)shape->kernels->real_bytes / SPILL_BYTES;
+    if (shape->tile == 1)
+        return 0;
+    return costs->transposed_real + costs->spilled_real * (spills < MOST_SPILLS ? spills : MOST_SPILLS);
+}
+
 /* Nanoseconds for one segment of one channel: all filters. */
 static double segment_cost(const struct costs *costs, const struct lw_ols_shape_cpu *shape, bool taps_complex)
 {
     const double reals_in = (double)(shape->length * shape->width), reals_out = (double)(shape->hop * shape->width);
     const double points = (double)shape->points;
-    double per_filter = costs->store_real * reals_out;
-    double once = costs->load_real * reals_in;
+    double per_filter = (costs->store_real + tile_cost(costs, shape)) * reals_out;
+    double once = (costs->load_real + tile_cost(costs, shape)) * reals_in;
     if (shape->method == LW_DIRECT) {
         const double per_vector = (double)shape->kernels->direct_step / 8;
         per_filter += reals_out * (double)shape->n_taps * (taps_complex ? 2 : 1) * costs->vector_product / per_vector;

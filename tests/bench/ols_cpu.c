@@ -1,0 +1,293 @@
+/* ols_cpu.c - how fast the cpu engine filters, beside one plain FFT over the whole signal and scipy's oaconvolve.
+ *
+ *     ols_cpu [REPEATS]
+ *
+ * Every case is run once per repeat, so that what else the machine does meets all of them alike; medians are printed.
+ * "wall" is elapsed time, "cpu" what all threads used; both in nanoseconds per output sample. Not a test. */
+#include "../../src/engine.h"
+#include "../../src/log.h"
+
+#include <fftw3.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define MOST_CASES 40
+#define MOST_REPEATS 101
+#define SAMPLES ((int64_t)1 << 24)
+
+struct time {
+    double wall, cpu;
+};
+
+struct bench_case {
+    const char *name;
+    struct lw_op_spec spec;
+    int64_t count;              /* outputs on the axis */
+    int n_threads;
+
+    struct lw_engine *engine;
+    struct lw_op *op;
+    struct lw_op_plan plan;
+    struct lw_slot *slot;
+    struct lw_block block;
+    struct time times[MOST_REPEATS];
+};
+
+static struct bench_case cases[MOST_CASES];
+static int n_cases;
+
+/* ---- time ----------------------------------------------------------------------------------------------------------- */
+static double seconds_of(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
+
+static struct time now(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (struct time){lw_now(), seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime)};
+}
+
+static struct time since(struct time start, double per)
+{
+    const struct time end = now();
+    return (struct time){1e9 * (end.wall - start.wall) / per, 1e9 * (end.cpu - start.cpu) / per};
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static struct time median(const struct time *times, int n)
+{
+    double wall[MOST_REPEATS], cpu[MOST_REPEATS];
+    for (int i = 0; i < n; i++) {
+        wall[i] = times[i].wall;
+        cpu[i] = times[i].cpu;
+    }
+    qsort(wall, (size_t)n, sizeof *wall, by_size);
+    qsort(cpu, (size_t)n, sizeof *cpu, by_size);
+    return (struct time){wall[n / 2], cpu[n / 2]};
+}
+
+/* ---- the engine ----------------------------------------------------------------------------------------------------- */
+static void give_up(const struct lw_error *err)
+{
+    fprintf(stderr, "ols_cpu: %s\n", err->message);
+    exit(1);
+}
+
+/* Noise of any type: bytes that no type takes for infinity. */
+static void fill(void *input, int64_t bytes)
+{
+    uint64_t state = 1;
+    for (int64_t i = 0; i + 8 <= bytes; i += 8) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        const uint64_t word = (state >> 5 & 0x007f7f7f007f7f7fu) | 0x3f0000003f000000u;
+        memcpy((char *)input + i, &word, sizeof word);
+    }
+}
+
+static double *make_taps(int64_t n)
+{
+    double *const taps = malloc((size_t)n * sizeof *taps);
+    if (!taps)
+        abort();
+    for (int64_t i = 0; i < n; i++)
+        taps[i] = (double)(i * 7919 % 1001 - 500) / 500;
+    return taps;
+}
+
+static double outputs_of(const struct bench_case *b)
+{
+    return (double)b->count * (double)b->spec.n_channels * b->spec.ols.n_filters;
+}
+
+static void open_case(struct bench_case *b)
+{
+    const struct lw_engine_spec engine_spec = {.kind = LW_ENGINE_CPU, .n_threads = b->n_threads};
+    struct lw_error err;
+    double *const taps = make_taps(b->spec.ols.n_taps * b->spec.ols.n_filters);
+    b->spec.ols.taps = taps;
+    if (lw_engine_create_cpu(&engine_spec, &b->engine, &err))
+        give_up(&err);
+    const struct lw_engine_ops *const ops = b->engine->ops;
+    if (ops->op_plan(b->engine, &b->spec, &b->plan, &err) ||
+        ops->op_create(b->engine, &b->spec, &b->plan, b->count, b->spec.n_channels, &b->op, &err) ||
+        ops->slot_create(b->op, &b->slot, &err))
+        give_up(&err);
+    free(taps);
+    b->block = (struct lw_block){.count = b->count, .n_channels = b->spec.n_channels};
+    fill(b->slot->input, (b->plan.halo + b->count) * b->spec.n_channels * (int64_t)lw_type_bytes(b->spec.input));
+}
+
+static void close_case(struct bench_case *b)
+{
+    b->engine->ops->slot_destroy(b->op, b->slot);
+    b->engine->ops->op_destroy(b->op);
+    lw_engine_destroy(b->engine);
+}
+
+static struct time run_case(struct bench_case *b)
+{
+    struct lw_error err;
+    const struct time start = now();
+    if (b->engine->ops->submit(b->op, b->slot, &b->block, &err) || b->engine->ops->wait(b->op, b->slot, &err))
+        give_up(&err);
+    return since(start, outputs_of(b));
+}
+
+/* Run all cases in turn, `repeats` times, after one round that is not counted. */
+static void run_cases(int repeats)
+{
+    for (int repeat = -1; repeat < repeats; repeat++) {
+        for (int i = 0; i < n_cases; i++) {
+            const struct time time = run_case(&cases[i]);
+            if (repeat >= 0)
+                cases[i].times[repeat] = time;
+        }
+    }
+}
+
+/* ---- a plain FFT over the whole signal -------------------------------------------------------------------------------- */
+
+/* Real transform of the padded signal, product, inverse transform: one thread, filter transformed before. */
+static struct time run_plain_fft(int64_t n_taps, int repeats)
+{
+    const int n = (int)(SAMPLES + SAMPLES / 8);         /* 9 x 2^21: room for the taps, and a fast length */
+    float *const x = fftwf_alloc_real((size_t)n);
+    fftwf_complex *const z = fftwf_alloc_complex((size_t)n / 2 + 1), *const h = fftwf_alloc_complex((size_t)n / 2 + 1);
+    fftwf_plan forward = fftwf_plan_dft_r2c_1d(n, x, z, FFTW_ESTIMATE);
+    fftwf_plan inverse = fftwf_plan_dft_c2r_1d(n, z, x, FFTW_ESTIMATE);
+    struct time times[MOST_REPEATS];
+    memset(x, 0, (size_t)n * sizeof *x);
+    for (int64_t i = 0; i < n_taps; i++)
+        x[i] = 1e-7F;
+    fftwf_execute_dft_r2c(forward, x, h);
+    for (int repeat = 0; repeat < repeats; repeat++) {
+        memset(x, 0, (size_t)n * sizeof *x);
+        for (int64_t i = 0; i < SAMPLES; i++)
+            x[i] = (float)(i % 1001);
+        const struct time start = now();
+        fftwf_execute(forward);
+        for (int64_t k = 0; k <= n / 2; k++) {
+            const float re = z[k][0] * h[k][0] - z[k][1] * h[k][1], im = z[k][0] * h[k][1] + z[k][1] * h[k][0];
+            z[k][0] = re;
+            z[k][1] = im;
+        }
+        fftwf_execute(inverse);
+        times[repeat] = since(start, (double)SAMPLES);
+    }
+    fftwf_destroy_plan(forward);
+    fftwf_destroy_plan(inverse);
+    fftwf_free(x);
+    fftwf_free(z);
+    fftwf_free(h);
+    return median(times, repeats);
+}
+
+/* ---- scipy ---------------------------------------------------------------------------------------------------------- */
+static bool run_scipy(int64_t n_taps, int repeats, struct time *time)
+{
+    char command[512];
+    snprintf(command, sizeof command, "OMP_NUM_THREADS=1 /usr/bin/python3 '%s' %" PRId64 " %" PRId64 " %d 2>/dev/null",
+             LW_BENCH_SCIPY, SAMPLES, n_taps, repeats);
+    FILE *const pipe = popen(command, "r");
+    const bool has_times = pipe && fscanf(pipe, "%lf %lf", &time->wall, &time->cpu) == 2;
+    if (pipe)
+        pclose(pipe);
+    return has_times;
+}
+
+/* ---- the cases ------------------------------------------------------------------------------------------------------ */
+static struct bench_case *add_case(const char *name, int64_t n_taps, int n_filters, int n_threads)
+{
+    struct bench_case *const b = &cases[n_cases++];
+    *b = (struct bench_case){
+        .name = name,
+        .spec = {
+            .kind = LW_OP_OLS,
+            .input = {.scalar = LW_FLOAT32},
+            .output = {.scalar = LW_FLOAT32},
+            .n_channels = 1,
+            .ols = {.n_filters = n_filters, .n_taps = n_taps},
+        },
+        .count = SAMPLES / (n_filters > 1 ? 4 : 1),
+        .n_threads = n_threads,
+    };
+    return b;
+}
+
+static void print_case(const struct bench_case *b, int repeats)
+{
+    const struct time t = median(b->times, repeats);
+    printf("%-44s %5" PRId64 " %3d %2d   %7.3f %7.3f   %s\n", b->name, b->spec.ols.n_taps, b->spec.ols.n_filters, b->n_threads,
+           t.wall, t.cpu, b->plan.text);
+}
+
+static void compare_one(int64_t n_taps, int repeats)
+{
+    n_cases = 0;
+    struct bench_case *const one = add_case("one channel, float32", n_taps, 1, 1);
+    struct bench_case *const two = add_case("one channel, float32", n_taps, 1, 2);
+    struct bench_case *const bank = add_case("one channel, float32", n_taps, 8, 1);
+    for (int i = 0; i < n_cases; i++)
+        open_case(&cases[i]);
+    run_cases(repeats);
+    for (int i = 0; i < n_cases; i++) {
+        print_case(&cases[i], repeats);
+        close_case(&cases[i]);
+    }
+    struct time scipy = {0};
+    const struct time plain = run_plain_fft(n_taps, repeats), mine = median(one->times, repeats);
+    const bool has_scipy = run_scipy(n_taps, repeats, &scipy);
+    printf("%-44s %5" PRId64 "   1  1   %7.3f %7.3f\n", "one plain FFT of the whole signal (FFTW)", n_taps, plain.wall, plain.cpu);
+    if (has_scipy)
+        printf("%-44s %5" PRId64 "   1  1   %7.3f %7.3f\n", "scipy.signal.oaconvolve", n_taps, scipy.wall, scipy.cpu);
+    printf("  rates: to plain FFT %.2f", plain.cpu / mine.cpu);
+    if (has_scipy)
+        printf(", to scipy %.2f", scipy.cpu / mine.cpu);
+    printf(", two threads to one %.2f, 8 filters to one %.2f\n\n", mine.wall / median(two->times, repeats).wall,
+           mine.cpu / median(bank->times, repeats).cpu);
+}
+
+static void compare_layouts(int64_t n_taps, int repeats)
+{
+    n_cases = 0;
+    add_case("one channel, float32", n_taps, 1, 1);
+    struct bench_case *const slow = add_case("832 channels, uint8, time slow", n_taps, 1, 1);
+    slow->spec.input.scalar = LW_UINT8;
+    slow->spec.layout = LW_TIME_SLOW;
+    slow->spec.n_channels = 832;
+    slow->count = 32768;
+    struct bench_case *const fast = add_case("3840 channels, int16, time fast", n_taps, 1, 1);
+    fast->spec.input.scalar = LW_INT16;
+    fast->spec.n_channels = 3840 / 8;
+    fast->count = 65536;
+    for (int i = 0; i < n_cases; i++)
+        open_case(&cases[i]);
+    run_cases(repeats);
+    const struct time one = median(cases[0].times, repeats);
+    for (int i = 0; i < n_cases; i++)
+        print_case(&cases[i], repeats);
+    printf("  rates to one channel: time slow %.2f, time fast %.2f\n\n", one.cpu / median(slow->times, repeats).cpu,
+           one.cpu / median(fast->times, repeats).cpu);
+    for (int i = 0; i < n_cases; i++)
+        close_case(&cases[i]);
+}
+
+int main(int argc, char **argv)
+{
+    const int wanted = argc > 1 ? atoi(argv[1]) : 9;
+    const int repeats = wanted < 1 ? 1 : wanted > MOST_REPEATS ? MOST_REPEATS : wanted;
+    static const int64_t taps[] = {9, 33, 65, 257, 1025, 4097, 8193};
+    printf("%-44s %5s %3s %2s   %7s %7s   ns per output\n", "case", "taps", "F", "th", "wall", "cpu");
+    for (size_t i = 0; i < sizeof taps / sizeof *taps; i++)
+        compare_one(taps[i], repeats);
+    compare_layouts(65, repeats);
+    compare_layouts(257, repeats);
+    return 0;
+}
