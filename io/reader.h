@@ -2,7 +2,10 @@
  *
  * A reader shows its dataset as a view [channel][axis] or [axis][channel] (the layout it is stored in), after the choice of
  * the axis, a piece of the axis and a selection of channels. Images are shown as [channel][axis], each sample a row of pixels.
- * Samples come in their stored type and byte order. */
+ * Samples come in their stored type and byte order.
+ *
+ * Contiguous and plain chunked datasets are read by collective transfers. For those that are compressed, virtual, external or
+ * have chunks that were never written, each rank has a plain handle of its own, with a cache of decoded chunks. */
 #ifndef LW_READER_H
 #define LW_READER_H
 

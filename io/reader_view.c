@@ -221,13 +221,24 @@ static hid_t memory_space(const struct lw_reader *reader, int64_t n_slow, int64_
     return space;
 }
 
-/* A failure inside a collective call cannot be told to the ranks that are still in it. */
-static void transfer(struct lw_reader *reader, hid_t memory, hid_t space, void *into, struct lw_error *err)
+/* A failure inside a collective call cannot be told to the ranks that are still in it.
+ * @param piece  what is read; NULL: nothing */
+static void transfer(struct lw_reader *reader, const struct piece *piece, hid_t memory, hid_t space, void *into,
+                     struct lw_error *err)
 {
-    if (H5Dread(reader->dataset, reader->type, memory, space, reader->transfer, into) < 0) {
-        lw_hdf5_fail(err, LW_EIO, "cannot read %s:%s", reader->info.file, reader->info.path);
-        lw_comm_abort(reader->comm, err);
+    const struct lw_dataset_info *const info = &reader->info;
+    if (H5Dread(reader->dataset, reader->type, memory, space, reader->transfer, into) >= 0)
+        return;
+    if (piece) {
+        const bool slow = is_time_slow(reader, &reader->view);
+        const int64_t first = reader->view.start + (slow ? piece->slow : piece->fast);
+        const int64_t count = slow ? piece->n_slow : piece->n_fast;
+        lw_hdf5_fail(err, LW_EIO, "cannot read samples %" PRId64 "..%" PRId64 " of %s:%s", first, first + count - 1,
+                     info->file, info->path);
+    } else {
+        lw_hdf5_fail(err, LW_EIO, "cannot read %s:%s", info->file, info->path);
     }
+    lw_comm_abort(reader->comm, err);
 }
 
 static void transfer_nothing(struct lw_reader *reader, hid_t space, struct lw_error *err)
@@ -236,7 +247,7 @@ static void transfer_nothing(struct lw_reader *reader, hid_t space, struct lw_er
     const hid_t memory = H5Screate_simple(1, &(hsize_t){1}, NULL);
     H5Sselect_none(space);
     H5Sselect_none(memory);
-    transfer(reader, memory, space, unused, err);
+    transfer(reader, NULL, memory, space, unused, err);
     H5Sclose(memory);
 }
 
@@ -279,7 +290,7 @@ static void read_piece(struct lw_reader *reader, const struct lw_slab *slab, con
     const hid_t memory = reader->bounce ? memory_space(reader, piece->n_slow, extent, extent)
                                         : memory_space(reader, piece->n_slow, piece->n_fast, pitch);
     select_in_file(reader, piece, space);
-    transfer(reader, memory, space, reader->bounce ? reader->bounce : into, err);
+    transfer(reader, piece, memory, space, reader->bounce ? reader->bounce : into, err);
     H5Sclose(memory);
     if (reader->bounce)
         pick_channels(reader, piece, into, pitch);

@@ -263,13 +263,18 @@ int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, st
 
 /* ---- write --------------------------------------------------------------------------------------------------------- */
 
-static void transfer(struct lw_writer *writer, const struct output *output, hid_t memory, hid_t space, const void *data,
-                     struct lw_error *err)
+/* @param start, count  the hyperslab; NULL: nothing */
+static void transfer(struct lw_writer *writer, const struct output *output, const hsize_t *start, const hsize_t *count,
+                     hid_t memory, hid_t space, const void *data, struct lw_error *err)
 {
-    if (H5Dwrite(output->dataset, output->type, memory, space, writer->transfer, data) < 0) {
-        lw_hdf5_fail(err, LW_EIO, "cannot write '%s'", writer->result.part);
-        abandon(writer, err);
-    }
+    if (H5Dwrite(output->dataset, output->type, memory, space, writer->transfer, data) >= 0)
+        return;
+    char where[128] = "";
+    for (int d = 0; start && d < output->n_dims; d++)
+        snprintf(where + strlen(where), sizeof where - strlen(where), "%s%" PRIu64 "..%" PRIu64, d ? " x " : " at ",
+                 (uint64_t)start[d], (uint64_t)(start[d] + count[d] - 1));
+    lw_hdf5_fail(err, LW_EIO, "cannot write '%s'%s", writer->result.part, where);
+    abandon(writer, err);
 }
 
 static void write_piece(struct lw_writer *writer, const struct output *output, const struct lw_piece *piece,
@@ -283,7 +288,7 @@ static void write_piece(struct lw_writer *writer, const struct output *output, c
     const hid_t space = H5Dget_space(output->dataset);
     const hid_t memory = H5Screate_simple(output->n_dims, count, NULL);
     H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
-    transfer(writer, output, memory, space, (const char *)data + piece->offset_bytes, err);
+    transfer(writer, output, start, count, memory, space, (const char *)data + piece->offset_bytes, err);
     writer->bytes_written += piece->bytes;
     H5Sclose(memory);
     H5Sclose(space);
@@ -296,7 +301,7 @@ static void write_nothing(struct lw_writer *writer, const struct output *output,
     const hid_t memory = H5Screate_simple(1, &(hsize_t){1}, NULL);
     H5Sselect_none(space);
     H5Sselect_none(memory);
-    transfer(writer, output, memory, space, unused, err);
+    transfer(writer, output, NULL, NULL, memory, space, unused, err);
     H5Sclose(memory);
     H5Sclose(space);
 }
