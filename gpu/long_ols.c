@@ -54,12 +54,25 @@ static int64_t choose_segment(const struct lw_cuda_ols_spec *spec, int64_t n_out
     return segment;
 }
 
-/* Large enough to fill the device, small enough that segments and products stay in a large L2 between the steps. */
-static int choose_batch(int64_t segment)
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Large enough to fill the device, small enough that segments and products stay in a large L2 between the steps; never
+ * more segments than the whole data set has. */
+static int choose_batch(const struct lw_long_ols_plan *plan, int64_t n_outputs)
 {
     const int64_t batch_samples = (int64_t)1 << 21, most = 1024;
-    const int64_t batch = batch_samples / segment;
-    return (int)(batch < 1 ? 1 : batch < most ? batch : most);
+    const int64_t groups = ceil_div(plan->spec.n_channels, plan->channel_unit);
+    const int64_t items = n_outputs > 0 ? groups * ceil_div(n_outputs, plan->unit) : most;
+    const int64_t batch = least(least(batch_samples / plan->segment, most), items);
+    return batch < 1 ? 1 : (int)batch;
 }
 
 static int choose_group(bool is_split, int n_filters)
@@ -104,12 +117,12 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, s
         .segment = segment,
         .hop = hop,
         .is_split = is_split,
-        .batch = choose_batch(segment),
         .group = choose_group(is_split, spec->n_filters),
         .unit = pairing == LW_PAIRED_HOPS ? 2 * hop : hop,
         .channel_unit = pairing == LW_PAIRED_CHANNELS ? 2 : 1,
         .output_complex = !is_real,
     };
+    out->batch = choose_batch(out, n_outputs);
     out->seconds_per_output = model_seconds(out);
     return LW_OK;
 }
@@ -258,11 +271,6 @@ void lw_long_ols_destroy(struct lw_long_ols *ols)
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------------- */
-
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
 
 static struct lw_long_geometry geometry_of(const struct lw_long_ols_plan *plan, const struct lw_cuda_ols_block *block)
 {
