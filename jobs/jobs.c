@@ -3,5 +3,6 @@
 
 const struct lw_job_ops *const lw_jobs[] = {
     &lw_job_ols,
+    &lw_job_conv2d,
     NULL,
 };

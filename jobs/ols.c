@@ -3,6 +3,7 @@
 
 #include "../src/convolution.h"
 #include "../src/memory.h"
+#include "common.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -62,50 +63,17 @@ static int choose_axis(const struct lw_options *given, const struct lw_dataset_i
     return LW_OK;
 }
 
-static int choose_piece(const struct lw_options *given, int64_t n, struct lw_view_spec *view, struct lw_error *err)
-{
-    view->start = lw_options_int(given, "start");
-    if (view->start >= n)
-        return lw_fail(err, LW_ECONFIG, "--start %" PRId64 " is not in 0..%" PRId64 ", the samples on the axis", view->start,
-                       n - 1);
-    view->count = lw_options_given(given, "count") ? lw_options_int(given, "count") : n - view->start;
-    if (view->count > n - view->start)
-        return lw_fail(err, LW_ECONFIG, "--count %" PRId64 ": only %" PRId64 " of %" PRId64 " samples follow --start %" PRId64,
-                       view->count, n - view->start, n, view->start);
-    return LW_OK;
-}
-
-static int choose_channels(const struct lw_options *given, int64_t n, struct lw_range *channels, struct lw_error *err)
-{
-    *channels = (struct lw_range){0, n, 1};
-    if (!lw_options_given(given, "channels"))
-        return LW_OK;
-    const struct lw_option_range wanted = lw_options_range(given, "channels");
-    channels->begin = wanted.begin < 0 ? 0 : wanted.begin;
-    channels->end = wanted.end < 0 ? n : wanted.end;
-    channels->step = wanted.step < 0 ? 1 : wanted.step;
-    if (channels->begin >= channels->end || channels->end > n || channels->step < 1)
-        return lw_fail(err, LW_ECONFIG, "--channels %s selects no channel, or one beyond the %" PRId64 " there are (0:%" PRId64
-                       ")", lw_options_text(given, "channels"), n, n);
-    return LW_OK;
-}
-
-static int64_t range_length(const struct lw_range *range)
-{
-    return (range->end - range->begin + range->step - 1) / range->step;
-}
-
 static int choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job,
                        struct lw_error *err)
 {
     struct lw_view_spec *const view = &job->view;
     int rc;
     if ((rc = choose_axis(given, input, &view->axis, err)) ||
-        (rc = choose_piece(given, input->dims[view->axis], view, err)) ||
-        (rc = choose_channels(given, input->n_dims == 1 ? 1 : input->dims[1 - view->axis], &view->channels, err)))
+        (rc = lw_choose_piece(given, input->dims[view->axis], view, err)) ||
+        (rc = lw_choose_channels(given, input->n_dims == 1 ? 1 : input->dims[1 - view->axis], &view->channels, err)))
         return rc;
     job->op.layout = input->n_dims == 2 && view->axis == 0 ? LW_TIME_SLOW : LW_TIME_FAST;
-    job->op.n_channels = range_length(&view->channels);
+    job->op.n_channels = lw_range_length(&view->channels);
     job->n_samples = view->count;
     return LW_OK;
 }
@@ -120,20 +88,6 @@ static int check_finite(const struct lw_dataset_info *info, const double *taps, 
             return lw_fail(err, LW_EDATA, "tap %" PRId64 " of filter %" PRId64 " in %s:%s is %f: filters must be finite",
                            i / parts % n_taps, i / parts / n_taps, info->file, info->path, taps[i]);
     return LW_OK;
-}
-
-/* h'[m] = conj(h[M - 1 - m]) */
-static void conjugate_and_reverse(double *taps, int64_t n_taps, int parts)
-{
-    for (int64_t a = 0, b = n_taps - 1; a < b; a++, b--) {
-        for (int p = 0; p < parts; p++) {
-            const double swap = taps[a * parts + p];
-            taps[a * parts + p] = taps[b * parts + p];
-            taps[b * parts + p] = swap;
-        }
-    }
-    for (int64_t m = 0; parts == 2 && m < n_taps; m++)
-        taps[m * 2 + 1] = -taps[m * 2 + 1];
 }
 
 static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
@@ -164,32 +118,11 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
         return rc;
     if (lw_options_flag(given, "correlate"))
         for (int f = 0; f < ols->n_filters; f++)
-            conjugate_and_reverse(job->taps + f * ols->n_taps * parts, ols->n_taps, parts);
+            lw_conjugate_and_reverse(job->taps + f * ols->n_taps * parts, ols->n_taps, parts);
     return LW_OK;
 }
 
 /* ---- output -------------------------------------------------------------------------------------------------------- */
-
-static int choose_output_type(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
-{
-    struct lw_op_spec *const op = &job->op;
-    op->precision = (enum lw_precision)lw_options_choice(given, "precision");
-    op->nan = (enum lw_nan)lw_options_choice(given, "nan");
-    op->output = (struct lw_type){
-        .scalar = op->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
-        .is_complex = op->input.is_complex || op->ols.taps_complex,
-    };
-    const char *const wanted = lw_options_text(given, "output-type");
-    if (!wanted)
-        return LW_OK;
-    if (strcmp(wanted, "input") == 0)
-        op->output.scalar = op->input.scalar;
-    else if (!lw_scalar_parse(wanted, &op->output.scalar))
-        return lw_fail(err, LW_EUSAGE, "--output-type %s is not float32, float64, input or an integer type", wanted);
-    if (op->output.is_complex && lw_scalar_is_integer(op->output.scalar))
-        return lw_fail(err, LW_ECONFIG, "--output-type %s: the result is complex, so float32 or float64", wanted);
-    return LW_OK;
-}
 
 static int choose_outputs(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
@@ -263,7 +196,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     int rc;
     if ((rc = choose_view(given, input, job, err)) ||
         (rc = read_filters(given, comm, job, err)) ||
-        (rc = choose_output_type(given, job, err)) ||
+        (rc = lw_choose_output_type(given, job->op.ols.taps_complex, &job->op, err)) ||
         (rc = choose_outputs(given, job, err)))
         return rc;
     shape_result(input, job);
@@ -284,6 +217,8 @@ const struct lw_job_ops lw_job_ols = {
         "Convolves each channel of a time series with every filter of a bank, by overlap-save: the signal is cut into "
         "overlapping segments, each is multiplied with the filters in the frequency domain. Signal and filters may be real "
         "or complex. The result is /filtered, [filter,] and the input's shape, with the axis length of the mode.",
+    .sample = "sample",
+    .channel = "channel",
     .options = options,
     .synth_options = lw_ols_synth_options,
     .example = "lapwing synth ols --output survey.h5\n"

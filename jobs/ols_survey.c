@@ -10,39 +10,13 @@
 
 /* ---- noise ---- */
 
-/* Output number `counter` of SplitMix64 started at `seed`: a 64-bit mix of a counter (Steele, Lea and Flood, "Fast
- * splittable pseudorandom number generators", OOPSLA 2014, doi:10.1145/2660193.2660195). */
-static uint64_t random_bits(uint64_t seed, uint64_t counter)
-{
-    uint64_t z = seed + (counter + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-/* In (0, 1]: never 0, whose logarithm there is not. */
-static double uniform(uint64_t bits)
-{
-    return ((double)(bits >> 11) + 1) * 0x1p-53;
-}
-
-/* Two independent normal deviates (Box and Muller); the second only where there is a place for it. */
-static void normal_pair(uint64_t seed, uint64_t index, double *first, double *second)
-{
-    const double radius = sqrt(-2 * log(uniform(random_bits(seed, 2 * index))));
-    const double angle = 2 * PI * uniform(random_bits(seed, 2 * index + 1));
-    *first = radius * cos(angle);
-    if (second)
-        *second = radius * sin(angle);
-}
-
 static void fill_noise(const struct lw_synth *synth, int64_t channel, int64_t first, int64_t count, double *line)
 {
-    const uint64_t seed = random_bits(synth->seed, 0);      /* seeds 1 and 2 must not give shifted copies */
+    const uint64_t seed = lw_noise_bits(synth->seed, 0);      /* seeds 1 and 2 must not give shifted copies */
     for (int64_t i = 0; i < count; i++) {
         const uint64_t index = (uint64_t)channel * (uint64_t)synth->n_samples + (uint64_t)(first + i);
         double *const sample = line + i * (synth->is_complex ? 2 : 1);
-        normal_pair(seed, index, sample, synth->is_complex ? sample + 1 : NULL);
+        lw_noise_normals(seed, index, sample, synth->is_complex ? sample + 1 : NULL);
     }
 }
 
@@ -149,23 +123,6 @@ static void add_tone(const struct lw_synth *synth, int filter, int64_t first, in
 }
 
 /* ---- samples ---- */
-
-double lw_synth_sigma(enum lw_scalar scalar)
-{
-    switch (scalar) {
-    case LW_INT8:
-    case LW_UINT8: return 16;
-    case LW_INT16:
-    case LW_UINT16: return 256;
-    case LW_INT32: return 65536;
-    default: return 1;
-    }
-}
-
-double lw_synth_mean(enum lw_scalar scalar)
-{
-    return scalar == LW_UINT8 ? 128 : scalar == LW_UINT16 ? 32768 : 0;
-}
 
 void lw_synth_line(const struct lw_synth *synth, int64_t channel, int64_t first, int64_t count, double *line)
 {

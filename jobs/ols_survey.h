@@ -10,7 +10,7 @@
 #ifndef LW_OLS_SURVEY_H
 #define LW_OLS_SURVEY_H
 
-#include "../src/type.h"
+#include "noise.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,11 +27,6 @@ struct lw_synth {
 };
 
 #define LW_SYNTH_SIGNAL_TO_NOISE 12.0
-
-/** Standard deviation of the noise (of each part, if complex) and mean of the stored samples: integers use part of their
- * range, unsigned ones around its middle. */
-double lw_synth_sigma(enum lw_scalar scalar);
-double lw_synth_mean(enum lw_scalar scalar);
 
 /** Samples [first, first + count) of a channel: noise with what is hidden in it, before rounding.
  * @param line  [count], or [count x 2] (re, im) if complex */

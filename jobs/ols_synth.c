@@ -1,6 +1,7 @@
 /* ols_synth.c - `lapwing synth ols`: write the synthetic survey of ols_survey.h and its filter bank to one file. */
 #include "../src/log.h"
 #include "../src/memory.h"
+#include "noise.h"
 #include "ols.h"
 #include "ols_survey.h"
 
@@ -184,25 +185,6 @@ static void close_maker(struct block_maker *maker)
     lw_free(maker->samples);
 }
 
-/* Rounded to nearest, ties to even, and kept in the type's range. */
-static double clip(double value, double low, double high)
-{
-    return fmin(fmax(nearbyint(value), low), high);
-}
-
-static void store(enum lw_scalar scalar, char *into, int64_t index, double value)
-{
-    switch (scalar) {
-    case LW_INT8: ((int8_t *)into)[index] = (int8_t)clip(value, INT8_MIN, INT8_MAX); break;
-    case LW_UINT8: ((uint8_t *)into)[index] = (uint8_t)clip(value, 0, UINT8_MAX); break;
-    case LW_INT16: ((int16_t *)(void *)into)[index] = (int16_t)clip(value, INT16_MIN, INT16_MAX); break;
-    case LW_UINT16: ((uint16_t *)(void *)into)[index] = (uint16_t)clip(value, 0, UINT16_MAX); break;
-    case LW_INT32: ((int32_t *)(void *)into)[index] = (int32_t)clip(value, INT32_MIN, INT32_MAX); break;
-    case LW_FLOAT64: ((double *)(void *)into)[index] = value; break;
-    default: ((float *)(void *)into)[index] = (float)value; break;
-    }
-}
-
 static void make_block(struct block_maker *maker, int64_t first, int64_t count)
 {
     const struct lw_synth *const synth = maker->synth;
@@ -213,7 +195,7 @@ static void make_block(struct block_maker *maker, int64_t first, int64_t count)
         for (int64_t i = 0; i < count; i++) {
             const int64_t at = maker->layout == LW_TIME_FAST ? c * count + i : i * n_channels + c;
             for (int part = 0; part < parts; part++)
-                store(synth->scalar, maker->samples, at * parts + part, maker->line[i * parts + part]);
+                lw_synth_store(synth->scalar, maker->samples, at * parts + part, maker->line[i * parts + part]);
         }
     }
 }

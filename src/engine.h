@@ -172,13 +172,14 @@ struct lw_engine {
 
 struct lw_engine_spec {
     enum lw_engine_kind kind;
+    enum lw_op_kind op;         /* AUTO takes an engine that computes this */
     int n_threads;              /* cpu: 0 = the cores this process may run on (sched_getaffinity) */
     int node_rank;              /* this rank's number on its node, and how many there are: cuda chooses the device */
     int node_ranks;
     bool share_device;          /* cuda: several ranks may use one GPU */
 };
 
-/** Create the engine asked for; AUTO takes cuda where a device is usable, else cpu.
+/** Create the engine asked for; AUTO takes cuda where a device is usable and computes the operation, else cpu.
  * @param why  set to one line for the log: which engine was taken and the reason */
 int lw_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, char why[200], struct lw_error *err);
 void lw_engine_destroy(struct lw_engine *engine);           /* NULL is legal */
@@ -186,6 +187,9 @@ void lw_engine_destroy(struct lw_engine *engine);           /* NULL is legal */
 /* The implementations; src/engine.c chooses. Without CUDA, gpu/engine_none.c stands in for the cuda engine. */
 int lw_engine_create_cpu(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
 int lw_engine_create_cuda(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
+
+/** Whether the cuda engine has the operation. */
+bool lw_engine_cuda_computes(enum lw_op_kind kind);
 
 /** Whether a CUDA device can be used, and why not. Never fails; creates no context.
  * @param why  one line: the devices, or what is missing */

@@ -33,13 +33,21 @@ static void print_option(struct lw_page *page, const struct lw_option *option)
     lw_page_item(page, term, text);
 }
 
-static void print_options(struct lw_page *page, const char *heading, const struct lw_option *table)
+/* The options of a table, but those that `replacing`, which may be NULL, has too. */
+static void print_remaining(struct lw_page *page, const char *heading, const struct lw_option *table,
+                            const struct lw_option *replacing)
 {
     if (!table || !table->name)
         return;
     lw_page_heading(page, heading);
     for (const struct lw_option *option = table; option->name; option++)
-        print_option(page, option);
+        if (option->kind != LW_OPTION_NONE && !lw_option_find(replacing, option->name))
+            print_option(page, option);
+}
+
+static void print_options(struct lw_page *page, const char *heading, const struct lw_option *table)
+{
+    print_remaining(page, heading, table, NULL);
 }
 
 static void print_job_options(struct lw_page *page, const char *format, const struct lw_job_ops *job,
@@ -138,7 +146,7 @@ static void print_job(struct lw_page *page, const struct lw_job_ops *job)
     print_usage(page, usage);
     lw_page_paragraph(page, job->description);
     print_job_options(page, "Options of %s", job, job->options);
-    print_options(page, "Common options", lw_common_options);
+    print_remaining(page, "Common options", lw_common_options, job->options);
     print_options(page, "Messages", lw_message_options);
     print_example(page, job->example);
 }
@@ -160,7 +168,7 @@ static void print_command(struct lw_page *page, const struct lw_command *command
         print_options(page, "Messages", lw_message_options);
     } else if (command->action == LW_ACTION_PLAN && job) {
         print_job_options(page, "Options of %s", job, job->options);
-        print_options(page, "Common options", lw_common_options);
+        print_remaining(page, "Common options", lw_common_options, job->options);
         print_options(page, "Messages", lw_message_options);
     } else if (command->action == LW_ACTION_PLAN || command->action == LW_ACTION_RUN_FILE) {
         print_jobs(page);

@@ -36,7 +36,7 @@ struct lw_job {
     struct lw_dataset_info inputs[LW_JOB_INPUTS];       /* for the provenance: the signal, then the filters */
     const char *input_names[LW_JOB_INPUTS];             /* "input", "filters"; static storage */
     int n_inputs;
-    double *taps;                       /* owned; op.ols.taps points to it */
+    double *taps;                       /* owned; op.ols.taps or op.conv2d.kernel points to it */
     char summary[256];                  /* one line: "filter 2 x 8192 taps (real), mode same, boundary zero" */
 };
 
@@ -44,6 +44,7 @@ struct lw_job_ops {
     const char *name;                   /* "ols" */
     const char *title;                  /* one line for the list of commands */
     const char *description;            /* a paragraph for --help and the man page */
+    const char *sample, *channel;       /* what it calls a sample of the axis and a channel: "sample", "channel" */
     const struct lw_option *options;    /* beyond the common ones of src/cli.h */
     const struct lw_option *synth_options;
     const char *example;                /* command lines for --help */
@@ -67,7 +68,7 @@ void lw_job_note_real(struct lw_job *job, const char *name, double value);
 void lw_job_place(const struct lw_job *job, const struct lw_block *block, int64_t first[LW_MAX_DIMS],
                   int64_t count[LW_MAX_DIMS]);
 
-extern const struct lw_job_ops lw_job_ols;
+extern const struct lw_job_ops lw_job_ols, lw_job_conv2d;
 
 /** The jobs, NULL-ended. */
 extern const struct lw_job_ops *const lw_jobs[];

@@ -162,6 +162,7 @@ int lw_option_value_set(struct lw_option_value *value, const char *text, const c
     case LW_OPTION_REAL: return set_real(value, text, origin, err);
     case LW_OPTION_CHOICE: return set_choice(value, text, origin, err);
     case LW_OPTION_RANGE: return set_range(value, text, origin, err);
+    case LW_OPTION_NONE: break;
     }
     assert(!"an option of no known kind");
     return LW_EUSAGE;

@@ -80,6 +80,14 @@ int lw_options_set(struct lw_options *options, const char *name, const char *tex
 
 /* ---- lifecycle ---- */
 
+const struct lw_option *lw_option_find(const struct lw_option *table, const char *name)
+{
+    for (const struct lw_option *option = table; option && option->name; option++)
+        if (strcmp(option->name, name) == 0)
+            return option;
+    return NULL;
+}
+
 static int count_options(const struct lw_option *const *tables)
 {
     int count = 0;
@@ -87,6 +95,15 @@ static int count_options(const struct lw_option *const *tables)
         for (const struct lw_option *option = *tables; option->name; option++)
             count++;
     return count;
+}
+
+/* Whether a table before number `t` has the option, too. */
+static bool is_replaced(const struct lw_option *const *tables, int t, const char *name)
+{
+    for (int before = 0; before < t; before++)
+        if (lw_option_find(tables[before], name))
+            return true;
+    return false;
 }
 
 static int set_fallbacks(struct lw_options *options, struct lw_error *err)
@@ -113,11 +130,12 @@ int lw_options_create(const struct lw_option *const *tables, struct lw_options *
         lw_options_destroy(options);
         return LW_ESYSTEM;
     }
-    for (; *tables; tables++)
-        for (const struct lw_option *option = *tables; option->name; option++)
-            options->values[options->n_values++] =
-                (struct lw_option_value){.option = option, .integer = option->kind == LW_OPTION_CHOICE ? -1 : 0,
-                               .range = {-1, -1, -1}};
+    for (int t = 0; tables[t]; t++)
+        for (const struct lw_option *option = tables[t]; option->name; option++)
+            if (option->kind != LW_OPTION_NONE && !is_replaced(tables, t, option->name))
+                options->values[options->n_values++] =
+                    (struct lw_option_value){.option = option, .integer = option->kind == LW_OPTION_CHOICE ? -1 : 0,
+                                             .range = {-1, -1, -1}};
 
     const int rc = set_fallbacks(options, err);
     if (rc != LW_OK) {

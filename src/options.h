@@ -17,6 +17,7 @@ enum lw_option_kind {
     LW_OPTION_REAL,
     LW_OPTION_CHOICE,           /* one of `choices`, "full|same|valid" */
     LW_OPTION_RANGE,            /* A:B or A:B:STEP, any part may be left out; not negative */
+    LW_OPTION_NONE,             /* there is no such option, whatever later tables say */
 };
 
 struct lw_option {
@@ -33,7 +34,11 @@ struct lw_option {
 /* A set of options: tables plus values. */
 struct lw_options;
 
-/** @param tables  NULL-ended list of tables, each ended by an entry without a name; borrowed for the options' life */
+/** The entry of that name in a table, which may be NULL; NULL if there is none. */
+const struct lw_option *lw_option_find(const struct lw_option *table, const char *name);
+
+/** An option that stands in several tables is that of the first.
+ * @param tables  NULL-ended list of tables, each ended by an entry without a name; borrowed for the options' life */
 int lw_options_create(const struct lw_option *const *tables, struct lw_options **out, struct lw_error *err);
 void lw_options_destroy(struct lw_options *options);        /* NULL is legal */
 

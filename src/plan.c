@@ -25,16 +25,27 @@ int64_t lw_plan_host_bytes(const struct lw_plan *plan)
     return b->base + b->files + b->halo + b->engine + b->pinned;
 }
 
+/* Bytes of one sample of the axis of one channel. */
+static int64_t input_bytes(const struct lw_job *job)
+{
+    return lw_op_input_width(&job->op) * (int64_t)lw_type_bytes(job->op.input);
+}
+
+static int64_t output_bytes(const struct lw_job *job, const struct lw_op_plan *op)
+{
+    return op->n_planes * lw_op_output_width(&job->op) * (int64_t)lw_type_bytes(job->op.output);
+}
+
 struct lw_halo_spec lw_plan_halo(const struct lw_plan *plan, const struct lw_job *job)
 {
-    return (struct lw_halo_spec){&plan->rounds, job->op.layout, (int64_t)lw_type_bytes(job->op.input)};
+    return (struct lw_halo_spec){&plan->rounds, job->op.layout, input_bytes(job)};
 }
 
 struct lw_window_spec lw_plan_window(const struct lw_plan *plan, const struct lw_job *job, struct lw_reader *reader)
 {
     return (struct lw_window_spec){
         .reader = reader, .boundary = job->boundary, .layout = job->op.layout,
-        .sample_bytes = (int64_t)lw_type_bytes(job->op.input), .n_samples = job->n_samples,
+        .sample_bytes = input_bytes(job), .n_samples = job->n_samples,
         .n_taps = plan->op.halo + 1, .max_channels = plan->rounds.group,
     };
 }
@@ -51,7 +62,7 @@ struct lw_view_spec lw_plan_view(const struct lw_plan *plan, const struct lw_job
 /* Bytes in a slot for one output sample on the axis of one channel. */
 static int64_t sample_slot_bytes(const struct lw_job *job, const struct lw_op_plan *op)
 {
-    return (int64_t)lw_type_bytes(job->op.input) + op->n_planes * (int64_t)lw_type_bytes(job->op.output);
+    return input_bytes(job) + output_bytes(job, op);
 }
 
 /* Rounds whose slots hold about `slot_bytes`. Where time is slow, a sample of all channels is contiguous in the file, so
@@ -109,17 +120,23 @@ static void find_limits(const struct lw_plan_spec *spec, struct lw_plan *plan)
                  ranks == 1 ? "" : "s");
 }
 
-static int refuse(const struct lw_plan *plan, struct lw_error *err)
+/* What makes the smallest round smaller. */
+static const char *remedy(const struct lw_job *job)
+{
+    return job->op.kind == LW_OP_CONV2D ? "--algorithm tiles or direct" : "fewer --channels or a shorter --segment";
+}
+
+static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct lw_error *err)
 {
     char needed[24], limit[24];
     if (lw_plan_host_bytes(plan) > plan->host_limit)
         return lw_fail(err, LW_ECONFIG, "the smallest round needs %s of memory on each rank, the limit is %s (%s): allow more "
-                       "with --memory, run fewer ranks on a node, or choose fewer --channels or a shorter --segment",
+                       "with --memory, run fewer ranks on a node, or choose %s",
                        lw_bytes_text(lw_plan_host_bytes(plan), needed), lw_bytes_text(plan->host_limit, limit),
-                       plan->limit_source);
+                       plan->limit_source, remedy(job));
     return lw_fail(err, LW_ECONFIG, "the smallest round needs %s on the GPU, the limit is %s (--gpu-memory, or what is "
-                   "free on it): choose fewer --channels or a shorter --segment", lw_bytes_text(plan->bytes.device, needed),
-                   lw_bytes_text(plan->device_limit, limit));
+                   "free on it): choose %s", lw_bytes_text(plan->bytes.device, needed),
+                   lw_bytes_text(plan->device_limit, limit), remedy(job));
 }
 
 /* Halve the slots until they fit. */
@@ -141,15 +158,16 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
         if (fits(plan))
             return LW_OK;
     }
-    return refuse(plan, err);
+    return refuse(plan, job, err);
 }
 
 static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
     const struct lw_job *const job = spec->job;
-    const double outputs = (double)job->n_outputs * (double)job->op.n_channels * (double)plan->op.n_planes;
-    plan->input_bytes = job->n_samples * job->op.n_channels * (int64_t)lw_type_bytes(job->op.input);
-    plan->output_bytes = job->n_outputs * job->op.n_channels * plan->op.n_planes * (int64_t)lw_type_bytes(job->op.output);
+    const double outputs = (double)job->n_outputs * (double)job->op.n_channels * (double)plan->op.n_planes *
+                           (double)lw_op_output_width(&job->op);
+    plan->input_bytes = job->n_samples * job->op.n_channels * input_bytes(job);
+    plan->output_bytes = job->n_outputs * job->op.n_channels * output_bytes(job, &plan->op);
     const int64_t workers = lw_comm_sum(spec->comm, max64(1, spec->engine->n_workers));
     plan->compute_seconds = outputs * plan->op.seconds_per_output / (double)workers;
     plan->file_seconds = (double)(plan->input_bytes + plan->output_bytes) / file_bytes_per_second;

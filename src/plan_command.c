@@ -23,9 +23,13 @@ static void print_input(const struct lw_setup *setup)
     const struct lw_dataset_info *const input = &job->inputs[0];
     char type[40];
     row("job", job->ops->name);
-    printf("%-16s%s:%s, %s, %" PRId64 " samples x %" PRId64 " channel%s, %s\n", "input", input->file, input->path,
-           lw_type_text(input->type, type), job->n_samples, job->op.n_channels, job->op.n_channels == 1 ? "" : "s",
-           job->op.layout == LW_TIME_FAST ? "time fast" : "time slow");
+    printf("%-16s%s:%s, %s, %" PRId64 " %ss x %" PRId64 " %s%s", "input", input->file, input->path,
+           lw_type_text(input->type, type), job->n_samples, job->ops->sample, job->op.n_channels, job->ops->channel,
+           job->op.n_channels == 1 ? "" : "s");
+    if (lw_op_input_width(&job->op) > 1)
+        printf(", %" PRId64 " pixels a row\n", lw_op_input_width(&job->op));
+    else
+        printf(", %s\n", job->op.layout == LW_TIME_FAST ? "time fast" : "time slow");
     row("", job->summary);
     row("engine", setup->engine_text);
     row("algorithm", setup->plan.op.text);
@@ -36,14 +40,17 @@ static void print_rounds(const struct lw_setup *setup)
     const struct lw_plan *const plan = &setup->plan;
     const struct lw_rounds *const rounds = &plan->rounds;
     const int workers = lw_rounds_workers(rounds, 0);
-    printf("%-16s%d, sharing the %s%s\n", "ranks", rounds->n_ranks, rounds->split == LW_SPLIT_AXIS ? "axis" : "channels",
-           workers < rounds->n_ranks ? "" : ", all with work");
+    const struct lw_job_ops *const words = setup->job.ops;
+    const bool shares_axis = rounds->split == LW_SPLIT_AXIS;
+    printf("%-16s%d, sharing the %s%s%s\n", "ranks", rounds->n_ranks, shares_axis ? "axis" : words->channel,
+           shares_axis ? "" : "s", workers < rounds->n_ranks ? "" : ", all with work");
     if (workers < rounds->n_ranks)
-        printf("%-16sonly %d of them have work: the signal is too short for more\n", "", workers);
-    printf("%-16s%" PRId64 "%s\n", "rounds", rounds->n_rounds, rounds->n_groups > 1 ? ", in groups of channels" : "");
-    printf("%-16s%" PRId64 " outputs x %" PRId64 " channels per rank and round, cut at multiples of %" PRId64 "\n", "slice",
-           rounds->slice, rounds->group, rounds->grid.unit);
-    printf("%-16s%" PRId64 " samples\n", "halo", rounds->grid.halo);
+        printf("%-16sonly %d of them have work: there are too few %ss for more\n", "", workers, words->sample);
+    printf("%-16s%" PRId64 "%s%s%s\n", "rounds", rounds->n_rounds, rounds->n_groups > 1 ? ", in groups of " : "",
+           rounds->n_groups > 1 ? words->channel : "", rounds->n_groups > 1 ? "s" : "");
+    printf("%-16s%" PRId64 " outputs x %" PRId64 " %ss per rank and round, cut at multiples of %" PRId64 "\n", "slice",
+           rounds->slice, rounds->group, words->channel, rounds->grid.unit);
+    printf("%-16s%" PRId64 " %ss\n", "halo", rounds->grid.halo, words->sample);
     printf("%-16s%d\n", "slots", plan->depth);
 }
 

@@ -112,7 +112,7 @@ static int64_t count_not_finite(const struct run *run, const struct lw_window_pa
     const struct lw_op_spec *const op = &run->setup.job.op;
     const bool slow = op->layout == LW_TIME_SLOW;
     const int64_t n_rows = slow ? 1 : part->n_channels;
-    const int64_t width = slow ? part->n_channels : 1;
+    const int64_t width = slow ? part->n_channels : lw_op_input_width(op);
     int64_t found = 0, lowest;
     for (int64_t row = 0; begin < end && row < n_rows; row++) {
         const int64_t index = (row * part->into_axis + part->into_first + begin - part->begin) * width;
@@ -143,7 +143,8 @@ static int read_prologue(struct run *run, const struct lw_block *block, struct l
     run->not_finite += bad;
     if (bad > 0 && job->op.nan == LW_NAN_ERROR)
         return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " samples of %s:%s are not finite; to go on, give "
-                       "--nan propagate or --nan zero", bad, last, job->inputs[0].file, job->inputs[0].path);
+                       "--nan propagate or --nan zero", bad, last * lw_op_input_width(&job->op), job->inputs[0].file,
+                       job->inputs[0].path);
     return LW_OK;
 }
 
@@ -200,14 +201,23 @@ static int check_finite(const struct run *run, const struct lw_slot *slot, struc
         return LW_OK;
     const int64_t position = slot->block.first + job->look_ahead + slot->not_finite_sample;
     const int64_t channel = slot->block.channel + slot->not_finite_channel;
-    return lw_fail(err, LW_EDATA, "sample %" PRId64 " of channel %" PRId64 " in %s:%s is not finite (%" PRId64 " such in this "
-                   "slice); to go on, give --nan propagate or --nan zero",
-                   job->view.start + lw_boundary_index(job->boundary, position, job->n_samples),
+    char column[40] = "";
+    if (job->op.kind == LW_OP_CONV2D)
+        snprintf(column, sizeof column, "column %" PRId64 " of ", slot->not_finite_column);
+    return lw_fail(err, LW_EDATA, "%s%s %" PRId64 " of %s %" PRId64 " in %s:%s is not finite (%" PRId64 " such in this "
+                   "slice); to go on, give --nan propagate or --nan zero", column, job->ops->sample,
+                   job->view.start + lw_boundary_index(job->boundary, position, job->n_samples), job->ops->channel,
                    job->view.channels.begin + channel * job->view.channels.step, job->inputs[0].file, job->inputs[0].path,
                    slot->n_not_finite);
 }
 
-/* Outputs of all ranks in a round. */
+/* Values that one output on the axis of one channel holds. */
+static int64_t sample_outputs(const struct run *run)
+{
+    return run->setup.plan.op.n_planes * lw_op_output_width(&run->setup.job.op);
+}
+
+/* Outputs of all ranks in a round, on the axis. */
 static int64_t round_outputs(const struct lw_rounds *rounds, int64_t round)
 {
     int64_t outputs = 0;
@@ -236,7 +246,7 @@ static int take_result(struct run *run, struct lw_error *err)
         return rc;
     run->seconds[WRITE] += lw_now() - start;
     run->done_outputs += round_outputs(&setup->plan.rounds, slot->block.round);
-    lw_progress_show(&run->progress, run->done_outputs * setup->plan.op.n_planes);
+    lw_progress_show(&run->progress, run->done_outputs * sample_outputs(run));
     lw_pipeline_release(run->pipeline, slot);
     return LW_OK;
 }
@@ -279,7 +289,7 @@ static void summarize(struct run *run, double *all, int64_t not_finite, int64_t 
         lw_log_info("%-8s %8.3f s  %8.3f s  %8.3f s   (minimum, median, maximum over ranks)", names[stage], column[0],
                     column[size / 2], column[size - 1]);
     }
-    const double outputs = (double)run->done_outputs * (double)plan->op.n_planes;
+    const double outputs = (double)run->done_outputs * (double)sample_outputs(run);
     char read[24], written[24], resident[24];
     lw_log_info("%.3g output samples in %.3f s: %.4g Msamples/s; read %s, wrote %s, %.0f MB/s", outputs, elapsed,
                 outputs / elapsed / 1e6, lw_bytes_text(plan->input_bytes, read), lw_bytes_text(plan->output_bytes, written),
@@ -333,7 +343,7 @@ int lw_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_o
         goto done;
     announce(&run);
     const struct lw_plan *const plan = &run.setup.plan;
-    lw_progress_start(&run.progress, run.setup.job.n_outputs * run.setup.job.op.n_channels * plan->op.n_planes,
+    lw_progress_start(&run.progress, run.setup.job.n_outputs * run.setup.job.op.n_channels * sample_outputs(&run),
                       plan->input_bytes + plan->output_bytes);
     if ((rc = run_rounds(&run, err)) == LW_OK)
         rc = finish(&run, err);

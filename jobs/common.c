@@ -1,0 +1,70 @@
+#include "common.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+int lw_choose_piece(const struct lw_options *given, int64_t n, struct lw_view_spec *view, struct lw_error *err)
+{
+    view->start = lw_options_int(given, "start");
+    if (view->start >= n)
+        return lw_fail(err, LW_ECONFIG, "--start %" PRId64 " is not in 0..%" PRId64 ", the samples on the axis", view->start,
+                       n - 1);
+    view->count = lw_options_given(given, "count") ? lw_options_int(given, "count") : n - view->start;
+    if (view->count > n - view->start)
+        return lw_fail(err, LW_ECONFIG, "--count %" PRId64 ": only %" PRId64 " of %" PRId64 " samples follow --start %" PRId64,
+                       view->count, n - view->start, n, view->start);
+    return LW_OK;
+}
+
+int lw_choose_channels(const struct lw_options *given, int64_t n, struct lw_range *channels, struct lw_error *err)
+{
+    *channels = (struct lw_range){0, n, 1};
+    if (!lw_options_given(given, "channels"))
+        return LW_OK;
+    const struct lw_option_range wanted = lw_options_range(given, "channels");
+    channels->begin = wanted.begin < 0 ? 0 : wanted.begin;
+    channels->end = wanted.end < 0 ? n : wanted.end;
+    channels->step = wanted.step < 0 ? 1 : wanted.step;
+    if (channels->begin >= channels->end || channels->end > n || channels->step < 1)
+        return lw_fail(err, LW_ECONFIG, "--channels %s selects no channel, or one beyond the %" PRId64 " there are (0:%" PRId64
+                       ")", lw_options_text(given, "channels"), n, n);
+    return LW_OK;
+}
+
+int64_t lw_range_length(const struct lw_range *range)
+{
+    return (range->end - range->begin + range->step - 1) / range->step;
+}
+
+int lw_choose_output_type(const struct lw_options *given, bool taps_complex, struct lw_op_spec *op, struct lw_error *err)
+{
+    op->precision = (enum lw_precision)lw_options_choice(given, "precision");
+    op->nan = (enum lw_nan)lw_options_choice(given, "nan");
+    op->output = (struct lw_type){
+        .scalar = op->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
+        .is_complex = op->input.is_complex || taps_complex,
+    };
+    const char *const wanted = lw_options_text(given, "output-type");
+    if (!wanted)
+        return LW_OK;
+    if (strcmp(wanted, "input") == 0)
+        op->output.scalar = op->input.scalar;
+    else if (!lw_scalar_parse(wanted, &op->output.scalar))
+        return lw_fail(err, LW_EUSAGE, "--output-type %s is not float32, float64, input or an integer type", wanted);
+    if (op->output.is_complex && lw_scalar_is_integer(op->output.scalar))
+        return lw_fail(err, LW_ECONFIG, "--output-type %s: the result is complex, so float32 or float64", wanted);
+    return LW_OK;
+}
+
+void lw_conjugate_and_reverse(double *taps, int64_t n, int parts)
+{
+    for (int64_t a = 0, b = n - 1; a < b; a++, b--) {
+        for (int p = 0; p < parts; p++) {
+            const double swap = taps[a * parts + p];
+            taps[a * parts + p] = taps[b * parts + p];
+            taps[b * parts + p] = swap;
+        }
+    }
+    for (int64_t m = 0; parts == 2 && m < n; m++)
+        taps[m * 2 + 1] = -taps[m * 2 + 1];
+}

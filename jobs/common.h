@@ -1,0 +1,21 @@
+/* common.h - what jobs have in common: which part of the input is used, the type of the output, and turned filters. */
+#ifndef LW_JOBS_COMMON_H
+#define LW_JOBS_COMMON_H
+
+#include "../src/job.h"
+
+/** --start and --count: the piece of an axis of n samples. LW_ECONFIG if it leaves the axis. */
+int lw_choose_piece(const struct lw_options *given, int64_t n, struct lw_view_spec *view, struct lw_error *err);
+
+/** --channels: some of n. LW_ECONFIG if that is none, or one that does not exist. */
+int lw_choose_channels(const struct lw_options *given, int64_t n, struct lw_range *channels, struct lw_error *err);
+
+int64_t lw_range_length(const struct lw_range *range);
+
+/** --precision, --nan and --output-type for op->input. LW_EUSAGE, LW_ECONFIG if the type cannot be had. */
+int lw_choose_output_type(const struct lw_options *given, bool taps_complex, struct lw_op_spec *op, struct lw_error *err);
+
+/** h'[m] = conj(h[n - 1 - m]), in place. @param taps  [n], or [n x 2] if parts is 2 */
+void lw_conjugate_and_reverse(double *taps, int64_t n, int parts);
+
+#endif

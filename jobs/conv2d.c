@@ -1,0 +1,320 @@
+/* conv2d.c - the job `conv2d`: 2-D convolution of an image, or of each image of a stack, with a kernel. */
+#include "conv2d.h"
+
+#include "../src/convolution.h"
+#include "../src/memory.h"
+#include "../src/parse.h"
+#include "common.h"
+
+#include <assert.h>
+#include <complex.h>
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct lw_option options[] = {
+    {.name = "kernel", .kind = LW_OPTION_TEXT, .argument = "FILE:/dataset", .is_required = true,
+     .help = "Kernel [rows x columns], real or complex, of any size, also larger than the image."},
+    {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same",
+     .help = "Part of the convolution to keep: all n+k-1 rows and columns, those of the image (see --origin), or the n-k+1 "
+             "that need no pixel beyond the sides."},
+    {.name = "boundary", .kind = LW_OPTION_TEXT, .argument = "zero|edge|wrap|reflect|constant=V", .fallback = "zero",
+     .help = "Pixels beyond the four sides, with --mode same and full: zeros, the pixel of the edge repeated, the image "
+             "repeated, the image mirrored with its edge (numpy.pad's constant, edge, wrap and symmetric), or the value V."},
+    {.name = "origin", .kind = LW_OPTION_TEXT, .argument = "ROW,COLUMN",
+     .help = "Centre of the kernel with --mode same: output (i, j) is output (i + ROW, j + COLUMN) of --mode full. Default: "
+             "(rows - 1) / 2 and (columns - 1) / 2, rounded down."},
+    {.name = "correlate", .kind = LW_OPTION_FLAG,
+     .help = "Correlate with the kernel instead of convolving: it is conjugated and turned by 180 degrees."},
+    {.name = "normalize", .kind = LW_OPTION_CHOICE, .choices = "none|sum", .fallback = "none",
+     .help = "sum: divide the kernel by the sum of its elements."},
+    {.name = "nan", .kind = LW_OPTION_CHOICE, .choices = "propagate|zero|error|interpolate", .fallback = "propagate",
+     .help = "What a pixel that is not finite does: make exactly the outputs whose kernel covers it NaN, count as zero, end "
+             "the run, or be left out: then the kernel's elements that cover finite pixels are scaled to the sum of all "
+             "(as astropy.convolution does), and where less than 1e-6 of it is left the output is NaN."},
+    {.name = "algorithm", .kind = LW_OPTION_CHOICE, .choices = "auto|direct|tiles|full|separable", .fallback = "auto",
+     .help = "How it is computed: as direct sums, by transforms of tiles, of bands as wide as the image, or, if the kernel is "
+             "the product of a column and a row, in two passes. 'lapwing plan conv2d' shows what auto chooses."},
+    {.name = "start", .kind = LW_OPTION_INT, .argument = "ROW", .fallback = "0", .minimum = 0, .maximum = 9e18,
+     .help = "First row of the image to use."},
+    {.name = "count", .kind = LW_OPTION_INT, .argument = "ROWS", .minimum = 1, .maximum = 9e18,
+     .help = "Rows to use. Default: all from --start on."},
+    {.name = "channels", .kind = LW_OPTION_RANGE, .argument = "A:B:STEP",
+     .help = "Images of a stack to use: from A to before B, every STEP-th; parts may be left out. Default: all."},
+    {.name = "split", .kind = LW_OPTION_CHOICE, .choices = "auto|axis|channels", .fallback = "auto",
+     .help = "What is divided among the ranks: the rows (axis) or the images of a stack (channels). auto takes the rows unless "
+             "they are too few to keep all ranks busy."},
+    {.name = "axis", .kind = LW_OPTION_NONE},
+    {0},
+};
+
+/* Index into the choices is the value of the enumeration. */
+static_assert(LW_FULL == 0 && LW_SAME == 1 && LW_VALID == 2, "order of --mode");
+static_assert(LW_NAN_PROPAGATE == 0 && LW_NAN_ZERO == 1 && LW_NAN_ERROR == 2 && LW_NAN_INTERPOLATE == 3, "order of --nan");
+static_assert(LW_ALGORITHM_AUTO == 0 && LW_ALGORITHM_DIRECT == 1 && LW_ALGORITHM_TILES == 2 && LW_ALGORITHM_FULL == 3 &&
+              LW_ALGORITHM_SEPARABLE == 4, "order of --algorithm");
+
+/* ---- input: the last two dimensions are rows and columns -------------------------------------------------------------- */
+
+static int choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job,
+                       struct lw_error *err)
+{
+    struct lw_view_spec *const view = &job->view;
+    const int n_dims = input->n_dims;
+    if (n_dims != 2 && n_dims != 3)
+        return lw_fail(err, LW_EDATA, "%s:%s has %d dimension%s: conv2d takes 2 (an image) or 3 (a stack of images)",
+                       input->file, input->path, n_dims, n_dims == 1 ? "" : "s");
+    view->axis = n_dims - 2;
+    view->has_rows = true;
+    int rc;
+    if ((rc = lw_choose_piece(given, input->dims[view->axis], view, err)) ||
+        (rc = lw_choose_channels(given, n_dims == 3 ? input->dims[0] : 1, &view->channels, err)))
+        return rc;
+    job->op.layout = LW_TIME_FAST;
+    job->op.n_channels = lw_range_length(&view->channels);
+    job->op.conv2d.rows = job->n_samples = view->count;
+    job->op.conv2d.columns = input->dims[n_dims - 1];
+    return LW_OK;
+}
+
+/* ---- kernel --------------------------------------------------------------------------------------------------------- */
+
+static int check_finite(const struct lw_dataset_info *info, const double *kernel, int64_t columns, int parts, int64_t count,
+                        struct lw_error *err)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(kernel[i]))
+            return lw_fail(err, LW_EDATA, "element (%" PRId64 ", %" PRId64 ") of the kernel in %s:%s is %f: kernels must be "
+                           "finite", i / parts / columns, i / parts % columns, info->file, info->path, kernel[i]);
+    return LW_OK;
+}
+
+static double complex sum_of(const double *kernel, int64_t n, int parts, double *magnitudes)
+{
+    double complex sum = 0;
+    *magnitudes = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double complex h = CMPLX(kernel[i * parts], parts == 2 ? kernel[2 * i + 1] : 0);
+        sum += h;
+        *magnitudes += cabs(h);
+    }
+    return sum;
+}
+
+static void divide(double *kernel, int64_t n, int parts, double complex by)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double complex h = CMPLX(kernel[i * parts], parts == 2 ? kernel[2 * i + 1] : 0) / by;
+        kernel[i * parts] = creal(h);
+        if (parts == 2)
+            kernel[2 * i + 1] = cimag(h);
+    }
+}
+
+/* What needs a sum that is not only rounding: --normalize sum, and weights by the part of the kernel that is left. */
+static int treat_sum(const struct lw_options *given, const struct lw_dataset_info *info, double *kernel, int64_t n, int parts,
+                     struct lw_error *err)
+{
+    const bool normalizes = lw_options_choice(given, "normalize") == 1;
+    const bool interpolates = lw_options_choice(given, "nan") == LW_NAN_INTERPOLATE;
+    double magnitudes;
+    const double complex sum = sum_of(kernel, n, parts, &magnitudes);
+    if (!normalizes && !interpolates)
+        return LW_OK;
+    if (interpolates && parts == 2)
+        return lw_fail(err, LW_ECONFIG, "--nan interpolate weights with the kernel, so it must be real; that in %s:%s is "
+                       "complex", info->file, info->path);
+    if (cabs(sum) <= 1e-12 * magnitudes)
+        return lw_fail(err, LW_ECONFIG, "%s: the elements of the kernel in %s:%s sum up to %g, as good as zero",
+                       normalizes ? "--normalize sum" : "--nan interpolate", info->file, info->path, cabs(sum));
+    if (normalizes)
+        divide(kernel, n, parts, sum);
+    return LW_OK;
+}
+
+static int read_kernel(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
+{
+    struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
+    int rc = lw_read_small(comm, lw_options_text(given, "kernel"), info, &job->taps, err);
+    if (rc)
+        return rc;
+    job->n_inputs++;
+    if (info->n_dims != 2)
+        return lw_fail(err, LW_EDATA, "%s:%s has one dimension: a kernel has two; store a row as [1 x n]", info->file,
+                       info->path);
+
+    struct lw_conv2d_spec *const c = &job->op.conv2d;
+    c->kernel = job->taps;
+    c->kernel_rows = info->dims[0];
+    c->kernel_columns = info->dims[1];
+    c->kernel_complex = info->type.is_complex;
+    c->algorithm = (enum lw_algorithm)lw_options_choice(given, "algorithm");
+    const int parts = c->kernel_complex ? 2 : 1;
+    const int64_t n = c->kernel_rows * c->kernel_columns;
+    if ((rc = check_finite(info, job->taps, c->kernel_columns, parts, n * parts, err)) ||
+        (rc = treat_sum(given, info, job->taps, n, parts, err)))
+        return rc;
+    if (lw_options_flag(given, "correlate"))
+        lw_conjugate_and_reverse(job->taps, n, parts);
+    return LW_OK;
+}
+
+/* ---- sides and output ----------------------------------------------------------------------------------------------- */
+
+static int choose_boundary(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
+{
+    static const char constant[] = "constant=";
+    const char *const text = lw_options_text(given, "boundary");
+    struct lw_conv2d_spec *const c = &job->op.conv2d;
+    const int choice = lw_parse_choice("zero|edge|wrap|reflect", text);
+    c->boundary = choice >= 0 ? (enum lw_boundary)choice : LW_ZERO;
+    if (choice < 0 && (strncmp(text, constant, strlen(constant)) != 0 ||
+                       lw_parse_real(text + strlen(constant), &c->outside) != LW_PARSE_OK))
+        return lw_fail(err, LW_EUSAGE, "--boundary %s is none of zero, edge, wrap, reflect and constant=V with a number V", text);
+    if (job->op.precision == LW_SINGLE && fabs(c->outside) > (double)FLT_MAX)
+        return lw_fail(err, LW_ECONFIG, "--boundary %s does not fit single precision, whose largest number is %g; use --precision "
+                       "double", text, (double)FLT_MAX);
+    if (lw_options_choice(given, "mode") == LW_VALID && (choice != LW_ZERO))
+        return lw_fail(err, LW_EUSAGE, "--boundary %s goes with --mode same and full: with valid no pixel beyond the sides is "
+                       "used", text);
+    job->boundary = c->boundary;
+    return LW_OK;
+}
+
+/* A number and the character behind it. */
+static bool parse_part(const char *text, size_t length, int64_t *value)
+{
+    char part[32];
+    if (length >= sizeof part)
+        return false;
+    memcpy(part, text, length);
+    part[length] = '\0';
+    return lw_parse_int(part, value) == LW_PARSE_OK;
+}
+
+static int choose_origin(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
+{
+    const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
+    struct lw_conv2d_spec *const c = &job->op.conv2d;
+    c->look_ahead_rows = lw_mode_look_ahead(mode, c->kernel_rows);
+    c->look_ahead_columns = lw_mode_look_ahead(mode, c->kernel_columns);
+    const char *const text = lw_options_text(given, "origin");
+    if (!text)
+        return LW_OK;
+    if (mode != LW_SAME)
+        return lw_fail(err, LW_EUSAGE, "--origin goes with --mode same only, not with --mode %s", lw_mode_text(mode));
+    const char *const comma = strchr(text, ',');
+    if (!comma || !parse_part(text, (size_t)(comma - text), &c->look_ahead_rows) ||
+        !parse_part(comma + 1, strlen(comma + 1), &c->look_ahead_columns))
+        return lw_fail(err, LW_EUSAGE, "--origin %s is not of the form ROW,COLUMN, such as 3,4", text);
+    if (c->look_ahead_rows < 0 || c->look_ahead_rows >= c->kernel_rows || c->look_ahead_columns < 0 ||
+        c->look_ahead_columns >= c->kernel_columns)
+        return lw_fail(err, LW_ECONFIG, "--origin %s is not in the kernel: rows are 0..%" PRId64 ", columns 0..%" PRId64, text,
+                       c->kernel_rows - 1, c->kernel_columns - 1);
+    return LW_OK;
+}
+
+static int choose_outputs(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
+{
+    const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
+    struct lw_conv2d_spec *const c = &job->op.conv2d;
+    if (mode == LW_VALID && (c->kernel_rows > c->rows || c->kernel_columns > c->columns))
+        return lw_fail(err, LW_ECONFIG, "--mode valid: the kernel has %" PRId64 " x %" PRId64 " elements and the image only %" PRId64
+                       " x %" PRId64 " pixels, so no output is valid; use --mode same or full", c->kernel_rows,
+                       c->kernel_columns, c->rows, c->columns);
+    job->n_outputs = job->op.n_outputs = lw_mode_length(mode, c->rows, c->kernel_rows);
+    c->output_columns = lw_mode_length(mode, c->columns, c->kernel_columns);
+    job->look_ahead = c->look_ahead_rows;
+    return LW_OK;
+}
+
+static void shape_result(const struct lw_dataset_info *input, struct lw_job *job)
+{
+    struct lw_writer_dataset *const result = &job->result;
+    *result = (struct lw_writer_dataset){.path = "/convolved", .type = job->op.output};
+    job->channel_dim = -1;
+    if (input->n_dims == 3) {
+        job->channel_dim = result->n_dims;
+        result->dim_names[result->n_dims] = "image";
+        result->dims[result->n_dims++] = job->op.n_channels;
+    }
+    job->axis_dim = result->n_dims;
+    result->dim_names[result->n_dims] = "row";
+    result->dims[result->n_dims++] = job->n_outputs;
+    result->dim_names[result->n_dims] = "column";
+    result->dims[result->n_dims++] = job->op.conv2d.output_columns;
+}
+
+static void describe_result(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job)
+{
+    const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
+    const struct lw_conv2d_spec *const c = &job->op.conv2d;
+    const bool is_constant = c->outside != 0, normalizes = lw_options_choice(given, "normalize") == 1;
+    const char *const boundary = is_constant ? "constant" : lw_boundary_text(c->boundary);
+
+    lw_job_note_text(job, "mode", lw_mode_text(mode));
+    lw_job_note_text(job, "boundary", boundary);
+    if (is_constant)
+        lw_job_note_real(job, "boundary_value", c->outside);
+    lw_job_note_int(job, "origin_row", mode == LW_SAME ? c->look_ahead_rows : 0);
+    lw_job_note_int(job, "origin_column", mode == LW_SAME ? c->look_ahead_columns : 0);
+    lw_job_note_int(job, "first_input_row", job->view.start + (mode == LW_VALID ? c->kernel_rows - 1 : 0));
+    lw_job_note_int(job, "first_input_column", mode == LW_VALID ? c->kernel_columns - 1 : 0);
+    lw_job_note_text(job, "kernel_normalized", normalizes ? "sum" : "none");
+    if (input->axis.unit[0])
+        lw_job_note_text(job, "unit", input->axis.unit);
+    if (job->channel_dim >= 0) {
+        lw_job_note_int(job, "first_image", job->view.channels.begin);
+        lw_job_note_int(job, "image_step", job->view.channels.step);
+    }
+    snprintf(job->summary, sizeof job->summary, "kernel of %" PRId64 " x %" PRId64 " %s elements%s, mode %s, boundary %s%s",
+             c->kernel_rows, c->kernel_columns, c->kernel_complex ? "complex" : "real", normalizes ? " (sum 1)" : "",
+             lw_mode_text(mode), boundary, lw_options_flag(given, "correlate") ? ", correlation" : "");
+}
+
+static int prepare(const struct lw_options *given, struct lw_comm *comm, const struct lw_dataset_info *input,
+                   struct lw_job *job, struct lw_error *err)
+{
+    *job = (struct lw_job){.ops = &lw_job_conv2d, .inputs = {*input}, .input_names = {"input", "kernel"}, .n_inputs = 1};
+    job->op.kind = LW_OP_CONV2D;
+    job->op.input = input->type;
+    int rc;
+    if ((rc = choose_view(given, input, job, err)) ||
+        (rc = read_kernel(given, comm, job, err)) ||
+        (rc = lw_choose_output_type(given, job->op.conv2d.kernel_complex, &job->op, err)) ||
+        (rc = choose_boundary(given, job, err)) ||
+        (rc = choose_origin(given, job, err)) ||
+        (rc = choose_outputs(given, job, err)))
+        return rc;
+    shape_result(input, job);
+    describe_result(given, &job->inputs[0], job);
+    return LW_OK;
+}
+
+static void release(struct lw_job *job)
+{
+    lw_free(job->taps);
+    job->taps = NULL;
+}
+
+const struct lw_job_ops lw_job_conv2d = {
+    .name = "conv2d",
+    .title = "convolve a large image, or a stack of images, with a kernel",
+    .description =
+        "Convolves an image [rows x columns], or each image of a stack [image x rows x columns], with a kernel, that need not be "
+        "separable and may be real or complex, by transforms of overlapping tiles or, where that is faster, by direct sums. The "
+        "ranks share the rows; those that they need of each other come over MPI. The result is /convolved, with the rows and "
+        "columns of the mode.",
+    .sample = "row",
+    .channel = "image",
+    .options = options,
+    .synth_options = lw_conv2d_synth_options,
+    .example = "lapwing synth conv2d --output sky.h5\n"
+               "mpirun -np 2 lapwing conv2d --input sky.h5:/image \\\n"
+               "    --kernel sky.h5:/psf --output convolved.h5",
+    .prepare = prepare,
+    .release = release,
+    .synth = lw_conv2d_synth,
+};

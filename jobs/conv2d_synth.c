@@ -1,0 +1,222 @@
+/* conv2d_synth.c - `lapwing synth conv2d`: write the synthetic sky of conv2d_sky.h and its point-spread function to one file. */
+#include "../src/log.h"
+#include "../src/memory.h"
+#include "conv2d.h"
+#include "conv2d_sky.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const struct lw_option lw_conv2d_synth_options[] = {
+    {.name = "output", .kind = LW_OPTION_TEXT, .argument = "FILE", .is_required = true,
+     .help = "HDF5 file to make, with the datasets /image and /psf."},
+    {.name = "overwrite", .kind = LW_OPTION_FLAG,
+     .help = "Replace the output if it exists. Otherwise that is an error."},
+    {.name = "rows", .kind = LW_OPTION_INT, .argument = "H", .fallback = "2048", .minimum = 1, .maximum = 1e9,
+     .help = "Rows of an image."},
+    {.name = "columns", .kind = LW_OPTION_INT, .argument = "W", .fallback = "2048", .minimum = 1, .maximum = 1 << 27,
+     .help = "Columns of an image."},
+    {.name = "images", .kind = LW_OPTION_INT, .argument = "N", .fallback = "1", .minimum = 1, .maximum = 1 << 20,
+     .help = "Images of the stack. With 1, /image has two dimensions."},
+    {.name = "sources", .kind = LW_OPTION_INT, .argument = "S", .fallback = "8", .minimum = 0, .maximum = 10000,
+     .help = "Point sources in each image."},
+    {.name = "psf-size", .kind = LW_OPTION_INT, .argument = "K", .fallback = "31", .minimum = 1, .maximum = 4096,
+     .help = "Rows and columns of the point-spread function."},
+    {.name = "type", .kind = LW_OPTION_CHOICE, .choices = "float32|float64|int16|uint16|int32", .fallback = "float32",
+     .help = "Type of the pixels. The noise has a standard deviation of 1, 256 (16 bits) or 65536 (32 bits)."},
+    {.name = "seed", .kind = LW_OPTION_INT, .argument = "S", .fallback = "1", .minimum = 0, .maximum = 9e18,
+     .help = "Number that the noise and the places of the sources follow from."},
+    {0},
+};
+
+enum { IMAGE, PSF, N_DATASETS, MAX_NOTES = 64, NOTE_SIZE = 200, BLOCK_PIXELS = 1 << 20 };
+
+/* ---- what is asked for ---- */
+
+static int read_options(const struct lw_options *given, struct lw_sky *sky, struct lw_error *err)
+{
+    *sky = (struct lw_sky){
+        .n_images = lw_options_int(given, "images"),
+        .rows = lw_options_int(given, "rows"),
+        .columns = lw_options_int(given, "columns"),
+        .psf_size = lw_options_int(given, "psf-size"),
+        .n_sources = (int)lw_options_int(given, "sources"),
+        .seed = (uint64_t)lw_options_int(given, "seed"),
+    };
+    const bool is_known = lw_scalar_parse(lw_options_text(given, "type"), &sky->scalar);
+    int64_t bytes;
+    if (is_known && !__builtin_mul_overflow(sky->rows * sky->columns, sky->n_images * 8, &bytes))
+        return LW_OK;
+    return lw_fail(err, LW_EUSAGE, "%" PRId64 " images of %" PRId64 " x %" PRId64 " %s pixels are more than a file can hold",
+                   sky->n_images, sky->rows, sky->columns, lw_options_text(given, "type"));
+}
+
+/* ---- the file ---- */
+
+/* Attributes of the image, and the storage of their texts: the first sources of all. */
+struct notes {
+    struct lw_attribute attributes[MAX_NOTES + 2];
+    int n;
+    char names[MAX_NOTES][24];
+    char texts[MAX_NOTES][NOTE_SIZE];
+};
+
+static void write_notes(const struct lw_sky *sky, struct notes *notes)
+{
+    notes->attributes[notes->n++] =
+        (struct lw_attribute){.name = "noise_sigma", .kind = LW_ATTRIBUTE_REAL, .real = lw_synth_sigma(sky->scalar)};
+    const int64_t all = sky->n_images * sky->n_sources;
+    for (int i = 0; i < all && i < MAX_NOTES; i++) {
+        snprintf(notes->names[i], sizeof notes->names[i], "hidden_%d", i);
+        lw_sky_source_text(sky, i / sky->n_sources, i % sky->n_sources, notes->texts[i], NOTE_SIZE);
+        notes->attributes[notes->n++] =
+            (struct lw_attribute){.name = notes->names[i], .kind = LW_ATTRIBUTE_TEXT, .text = notes->texts[i]};
+    }
+}
+
+/* The last two of [image][row][column], or all three. */
+static struct lw_writer_dataset describe_image(const struct lw_sky *sky, const struct notes *notes)
+{
+    const int64_t dims[3] = {sky->n_images, sky->rows, sky->columns};
+    static const char *const names[3] = {"image", "row", "column"};
+    struct lw_writer_dataset image = {
+        .path = "/image", .type = {.scalar = sky->scalar}, .attributes = notes->attributes, .n_attributes = notes->n,
+    };
+    for (int d = sky->n_images > 1 ? 0 : 1; d < 3; d++) {
+        image.dim_names[image.n_dims] = names[d];
+        image.dims[image.n_dims++] = dims[d];
+    }
+    return image;
+}
+
+static int create_file(const struct lw_options *given, struct lw_comm *comm, const struct lw_sky *sky,
+                       const struct notes *notes, const char *configuration, struct lw_writer **out, struct lw_error *err)
+{
+    const struct lw_writer_dataset datasets[N_DATASETS] = {
+        [IMAGE] = describe_image(sky, notes),
+        [PSF] = {
+            .path = "/psf", .n_dims = 2, .dims = {sky->psf_size, sky->psf_size}, .dim_names = {"row", "column"},
+            .type = {.scalar = LW_FLOAT64},
+        },
+    };
+    const struct lw_attribute root[] = {
+        {.name = "title", .kind = LW_ATTRIBUTE_TEXT, .text = "synthetic sky for lapwing conv2d"},
+        {.name = "configuration", .kind = LW_ATTRIBUTE_TEXT, .text = configuration},
+    };
+    return lw_writer_create(comm, &(struct lw_writer_spec){
+        .file = lw_options_text(given, "output"), .overwrite = lw_options_flag(given, "overwrite"),
+        .attributes = root, .n_attributes = sizeof root / sizeof *root,
+        .datasets = datasets, .n_datasets = N_DATASETS,
+    }, out, err);
+}
+
+/* ---- the pixels: blocks of rows in turn, each by one rank ---- */
+
+struct work {
+    struct lw_sky sky;
+    struct notes *notes;
+    char *configuration;
+    double *psf;                /* [psf_size x psf_size] */
+    double *line;               /* [columns] */
+    char *pixels;               /* [block][columns] in the stored type */
+    int64_t block;              /* rows */
+    struct lw_writer *writer;
+};
+
+static int write_block(struct work *work, int64_t image, int64_t first, int64_t count, struct lw_error *err)
+{
+    const struct lw_sky *const sky = &work->sky;
+    for (int64_t i = 0; i < count; i++) {
+        lw_sky_line(sky, image, first + i, work->line);
+        for (int64_t j = 0; j < sky->columns; j++)
+            lw_synth_store(sky->scalar, work->pixels, i * sky->columns + j, work->line[j]);
+    }
+    const int64_t at[3] = {image, first, 0}, size[3] = {1, count, sky->columns};
+    const int skip = sky->n_images > 1 ? 0 : 1;
+    return lw_writer_write(work->writer, IMAGE, at + skip, size + skip, work->pixels, err);
+}
+
+static int write_image(struct work *work, struct lw_comm *comm, int64_t image, struct lw_progress *progress,
+                       struct lw_error *err)
+{
+    const int64_t rows = work->sky.rows, rank = lw_comm_rank(comm), step = lw_comm_size(comm) * work->block;
+    int rc = LW_OK;
+    for (int64_t begin = 0; rc == LW_OK && begin < rows; begin += step) {
+        const int64_t first = begin + rank * work->block, rest = rows - first;
+        const int64_t count = rest < 0 ? 0 : rest < work->block ? rest : work->block;
+        rc = write_block(work, image, count > 0 ? first : 0, count, err);
+        const int64_t done = begin + step < rows ? begin + step : rows;
+        lw_progress_show(progress, (image * rows + done) * work->sky.columns);
+    }
+    return rc;
+}
+
+static int write_images(struct work *work, struct lw_comm *comm, struct lw_error *err)
+{
+    const struct lw_sky *const sky = &work->sky;
+    const int64_t pixels = sky->n_images * sky->rows * sky->columns;
+    struct lw_progress progress;
+    lw_progress_start(&progress, pixels, pixels * (int64_t)lw_scalar_bytes(sky->scalar));
+    int rc = LW_OK;
+    for (int64_t image = 0; rc == LW_OK && image < sky->n_images; image++)
+        rc = write_image(work, comm, image, &progress, err);
+    lw_progress_end(&progress);
+    return rc;
+}
+
+static int write_psf(struct work *work, struct lw_comm *comm, struct lw_error *err)
+{
+    const int64_t size = lw_comm_rank(comm) == 0 ? work->sky.psf_size : 0;
+    if (size > 0)
+        lw_sky_psf(&work->sky, work->psf);
+    return lw_writer_write(work->writer, PSF, (int64_t[]){0, 0}, (int64_t[]){size, size}, work->psf, err);
+}
+
+/* ---- all of it ---- */
+
+static int prepare(const struct lw_options *given, struct work *work, struct lw_error *err)
+{
+    const struct lw_sky *const sky = &work->sky;
+    const int64_t wanted = BLOCK_PIXELS / sky->columns + 1;
+    work->block = wanted < sky->rows ? wanted : sky->rows;
+    if (!(work->psf = lw_alloc_array(sky->psf_size * sky->psf_size, sizeof *work->psf, "the point-spread function", err)) ||
+        !(work->line = lw_alloc_array(sky->columns, sizeof *work->line, "synthetic pixels", err)) ||
+        !(work->pixels = lw_alloc_array(work->block * sky->columns, lw_scalar_bytes(sky->scalar), "synthetic pixels", err)) ||
+        !(work->notes = lw_alloc(sizeof *work->notes, "attributes", err)) ||
+        !(work->configuration = lw_options_resolved(given, err)))
+        return LW_ESYSTEM;
+    write_notes(sky, work->notes);
+    return LW_OK;
+}
+
+static void report(const struct lw_options *given, const struct work *work)
+{
+    const char *const file = lw_options_text(given, "output");
+    lw_log_info("%s holds /image and /psf; hidden in /image:", file);
+    for (int i = 0; i + 1 < work->notes->n && i < MAX_NOTES; i++)
+        lw_log_info("  %s", work->notes->texts[i]);
+    lw_log_info("Next: lapwing conv2d --input %s:/image --kernel %s:/psf --correlate --output convolved.h5", file, file);
+}
+
+int lw_conv2d_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err)
+{
+    struct work work = {0};
+    int rc = read_options(given, &work.sky, err);
+    if (rc != LW_OK)
+        return rc;
+    rc = lw_comm_agree(comm, prepare(given, &work, err), err);
+    (void)(rc ||
+           (rc = create_file(given, comm, &work.sky, work.notes, work.configuration, &work.writer, err)) ||
+           (rc = write_psf(&work, comm, err)) ||
+           (rc = write_images(&work, comm, err)) ||
+           (rc = lw_writer_finish(work.writer, NULL, 0, err)));
+    lw_writer_destroy(work.writer);
+    if (rc == LW_OK)
+        report(given, &work);
+    lw_free(work.psf);
+    lw_free(work.line);
+    lw_free(work.pixels);
+    lw_free(work.notes);
+    lw_free(work.configuration);
+    return rc;
+}

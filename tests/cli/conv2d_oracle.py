@@ -1,0 +1,275 @@
+"""lapwing conv2d against numpy, scipy and astropy, end to end through files.
+
+    conv2d_oracle.py LAPWING MPIEXEC [FOLDER]
+
+Each case makes an input file as h5py writes it, runs the program on 1 to 4 ranks in turn and compares /convolved with
+scipy.signal.fftconvolve of the padded image in double precision. The rms error may be 5e-8 log2(2N) rms(x) |h| in single
+precision and 1e-16 of the same in double (N = 2^20 bounds the points of a tile), and what rounding the result itself takes.
+Where astropy is present, it judges what interpolates pixels that are not finite. FOLDER, or the one that LAPWING_DATA names,
+may hold M51.fits."""
+
+import itertools
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+
+try:
+    import h5py
+    import numpy as np
+    from scipy.signal import fftconvolve
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+try:
+    from astropy.convolution import convolve
+except ImportError:
+    convolve = None
+
+LAPWING, MPIEXEC = sys.argv[1:3]
+PAD = {"zero": "constant", "constant=7.5": "constant", "edge": "edge", "wrap": "wrap", "reflect": "symmetric"}
+ranks = itertools.cycle([1, 2, 3, 4])
+random = np.random.default_rng(1)
+checks = 0
+failures = []
+
+
+def check(name, good, text):
+    global checks
+    checks += 1
+    if not good:
+        failures.append(f"{name}: {text}")
+
+
+def positions(boundary, n, width):
+    """The pixel at each position of an axis of n pixels continued by `width` at both ends; -1: outside."""
+    i = np.arange(-width, n + width)
+    if boundary == "edge":
+        return np.clip(i, 0, n - 1)
+    if boundary == "wrap":
+        return i % n
+    if boundary == "reflect":
+        i = i % (2 * n)
+        return np.where(i < n, i, 2 * n - 1 - i)
+    return np.where((i >= 0) & (i < n), i, -1)
+
+
+def pad(x, rows, columns, boundary):
+    down, right = positions(boundary, x.shape[0], rows), positions(boundary, x.shape[1], columns)
+    value = 7.5 if boundary.startswith("constant") else 0
+    return np.where((down[:, None] < 0) | (right < 0), value, x[np.ix_(down, right)])
+
+
+def expected(x, h, mode="same", boundary="zero", origin=None, correlate=False, normalize="none", **_):
+    """One image."""
+    if normalize == "sum":
+        h = h / h.sum()
+    if correlate:
+        h = np.conj(h[::-1, ::-1])
+    rows, columns = h.shape
+    full = fftconvolve(pad(x, rows - 1, columns - 1, boundary), h, "valid")
+    if mode == "full":
+        return full
+    if mode == "valid":
+        return full[rows - 1:x.shape[0], columns - 1:x.shape[1]]
+    first = [int(part) for part in origin.split(",")] if origin else [(rows - 1) // 2, (columns - 1) // 2]
+    return full[first[0]:first[0] + x.shape[0], first[1]:first[1] + x.shape[1]]
+
+
+def run(work, name, image, kernel, n_ranks=None, **options):
+    files = [os.path.join(work, base) for base in ("in.h5", "out.h5")]
+    with h5py.File(files[0], "w") as file:
+        file["image"] = image
+        file["kernel"] = kernel
+    command = [MPIEXEC, "-np", str(n_ranks or next(ranks)), LAPWING, "conv2d", "--input", files[0] + ":/image",
+               "--kernel", files[0] + ":/kernel", "--output", files[1], "--overwrite", "--quiet"]
+    for key, value in options.items():
+        command += [f"--{key.replace('_', '-')}"] + ([] if value is True else [str(value)])
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        failures.append(f"{name}: exit code {done.returncode}: {' '.join(command)}: {done.stderr}")
+        return None
+    with h5py.File(files[1]) as file:
+        return file["convolved"][()], dict(file["convolved"].attrs), dict(file.attrs)
+
+
+def rms(x):
+    return np.sqrt(np.mean(np.abs(x) ** 2))
+
+
+def compare(name, found, wanted, x, h, precision="single"):
+    check(name, found.shape == wanted.shape, f"shape {found.shape}, expected {wanted.shape}")
+    if found.shape != wanted.shape:
+        return
+    check(name, np.iscomplexobj(found) == np.iscomplexobj(wanted), f"type {found.dtype}")
+    check(name, np.array_equal(np.isnan(found), np.isnan(wanted)),
+          f"{np.isnan(found).sum()} are not a number, expected {np.isnan(wanted).sum()}")
+    good = np.isfinite(found) & np.isfinite(wanted)
+    unit, rounding = (1e-16, 2.0 ** -54) if precision == "double" else (5e-8, 2.0 ** -25)
+    bound = unit * 21 * max(rms(x[np.isfinite(x)]), 7.5) * np.sqrt(np.sum(np.abs(h) ** 2)) + rounding * rms(wanted[good])
+    if precision == "double":
+        bound += 1e-15 * rms(wanted[good])      # the oracle's own transform
+    error = rms((found - wanted)[good])
+    check(name, error <= bound, f"rms error {error:.3g}, allowed {bound:.3g}")
+
+
+def noise(shape, dtype):
+    dtype = np.dtype(dtype)
+    if dtype.kind in "iu":
+        middle = 0 if dtype.kind == "i" else 2 ** (8 * dtype.itemsize - 1)
+        scale = 2.0 ** (8 * dtype.itemsize - 4)
+        return np.clip(middle + scale * random.standard_normal(shape), np.iinfo(dtype).min, np.iinfo(dtype).max).astype(dtype)
+    x = random.standard_normal(shape)
+    return (x + 1j * random.standard_normal(shape) if dtype.kind == "c" else x).astype(dtype)
+
+
+def try_one(work, name, x, h, **options):
+    result = run(work, name, x, h, **options)
+    if result is None:
+        return
+    about = f"{name} {options}"
+    wide = x.astype(complex if np.iscomplexobj(x) else float)
+    stack = wide if wide.ndim == 3 else wide[None]
+    wanted = np.stack([expected(image, h, **options) for image in stack])
+    compare(about, result[0], wanted if wide.ndim == 3 else wanted[0], wide, h, options.get("precision", "single"))
+
+
+def options_and_shapes(work):
+    x = noise((61, 47), "f4")
+    for kernel, boundary in itertools.product([(1, 1), (5, 4), (8, 31), (70, 9), (90, 80)], PAD):
+        h = noise(kernel, "f8")
+        try_one(work, "shapes", x, h, boundary=boundary)
+        try_one(work, "shapes", x, h, boundary=boundary, mode="full", correlate=True)
+    for mode in ("full", "same", "valid"):
+        for algorithm in ("direct", "tiles", "full", "auto"):
+            try_one(work, "modes", x, noise((12, 17), "f4"), mode=mode, algorithm=algorithm)
+    for origin in ("0,0", "3,6", "1,2"):
+        try_one(work, "origin", x, noise((4, 7), "f4"), origin=origin, boundary="edge")
+    try_one(work, "normalize", x, noise((6, 5), "f8") + 1, normalize="sum", precision="double")
+    separable = np.outer(np.hanning(15), np.hanning(9))
+    try_one(work, "separable", x, separable, algorithm="separable", boundary="reflect")
+    try_one(work, "separable", x, separable, precision="double", boundary="wrap")
+
+
+def types_and_stacks(work):
+    for dtype in ("i1", "u1", "<i2", ">i2", "u2", "i4", "f4", ">f4", "f8", "c8", "c16"):
+        try_one(work, f"type {dtype}", noise((40, 33), dtype), noise((7, 6), "f8"))
+        try_one(work, f"type {dtype}", noise((3, 19, 33), dtype), noise((9, 4), "c16"), precision="double", boundary="reflect")
+    x = noise((5, 30, 20), "f4")
+    result = run(work, "images", x, noise((3, 3), "f4"), channels="1:5:2", start=4, count=11)
+    check("images", result is not None and result[0].shape == (2, 11, 20), "two images of 11 rows")
+    h = noise((3, 3), "f4")
+    result = run(work, "images", x, h, channels="1:5:2", start=4, count=11, split="channels", n_ranks=2)
+    if result:
+        wanted = np.stack([expected(image.astype(float), h) for image in x[1:5:2, 4:15]])
+        compare("images", result[0], wanted, x, h)
+        check("images", result[1]["first_image"] == 1 and result[1]["image_step"] == 2 and
+              result[1]["first_input_row"] == 4, f"attributes {result[1]}")
+
+
+def same_bits(work):
+    """Any number of ranks, threads and rounds; slabs thinner than the halo."""
+    x = noise((2, 333, 210), "f4")
+    x[0, 100, 60] = np.nan
+    for algorithm, h in (("tiles", noise((40, 31), "f4")), ("full", noise((40, 31), "f4")), ("direct", noise((9, 8), "f4")),
+                         ("separable", np.outer(np.hanning(41), np.hanning(33))), ("auto", noise((150, 20), "f4"))):
+        first = None
+        for n_ranks, extra in ((1, {}), (2, {"threads": 3}), (3, {"split": "axis"}), (4, {"split": "axis", "threads": 1}),
+                               (3, {"split": "channels"})):
+            result = run(work, "bits", x, h, n_ranks=n_ranks, algorithm=algorithm, boundary="wrap", **extra)
+            if result is None:
+                continue
+            first = result[0].tobytes() if first is None else first
+            check("bits", first == result[0].tobytes(), f"{algorithm}, {n_ranks} ranks, {extra}: other bits")
+
+
+def spoiled(shape):
+    x = noise(shape, "f8")
+    x[random.random(shape) < 0.03] = np.nan
+    x[10:20, 12:26] = np.inf
+    return x
+
+
+def not_finite(work):
+    x = spoiled((50, 60))
+    h = np.abs(noise((5, 7), "f8"))
+    clean = np.where(np.isfinite(x), x, 0)
+    bad = fftconvolve((~np.isfinite(x)).astype(float), np.ones(h.shape), "full")[2:52, 3:63] > 0.5
+    for algorithm in ("direct", "tiles"):
+        for precision in ("single", "double"):
+            common = dict(algorithm=algorithm, precision=precision)
+            wanted = expected(clean, h)
+            result = run(work, "nan zero", x, h, nan="zero", **common)
+            if result:
+                compare("nan zero", result[0], wanted, x, h, precision)
+            result = run(work, "nan propagate", x, h, **common)
+            if result:
+                compare("nan propagate", result[0], np.where(bad, np.nan, wanted), x, h, precision)
+                check("nan propagate", result[2]["samples_not_finite"] == (~np.isfinite(x)).sum(),
+                      f"{result[2]['samples_not_finite']} not finite, expected {(~np.isfinite(x)).sum()}")
+    if convolve is None:
+        print("astropy is not there: interpolation is judged by tests/engine only")
+        return
+    warnings.simplefilter("ignore")             # astropy's, about the hole larger than the kernel
+    x[~np.isfinite(x)] = np.nan
+    for astropy_boundary, boundary, value in (("fill", "zero", 0), ("fill", "constant=7.5", 7.5), ("extend", "edge", 0),
+                                              ("wrap", "wrap", 0)):
+        for normalizes in (True, False):
+            wanted = convolve(x, h, boundary=astropy_boundary, fill_value=value, nan_treatment="interpolate",
+                              normalize_kernel=normalizes)
+            wanted[covered(x, h, boundary) == 0] = np.nan
+            result = run(work, "astropy", x, h, nan="interpolate", boundary=boundary, precision="double",
+                         normalize="sum" if normalizes else "none")
+            if result:
+                compare(f"astropy {boundary} {normalizes}", result[0], wanted, x, h / (h.sum() if normalizes else 1), "double")
+
+
+def covered(x, h, boundary):
+    """How many finite pixels the kernel covers; those beyond the sides count as the boundary makes them."""
+    finite = pad(np.isfinite(x).astype(float), h.shape[0] - 1, h.shape[1] - 1, "zero" if boundary[0] in "zc" else boundary)
+    if boundary[0] in "zc":
+        rows, columns = positions("zero", x.shape[0], h.shape[0] - 1), positions("zero", x.shape[1], h.shape[1] - 1)
+        finite[(rows[:, None] < 0) | (columns < 0)] = 1
+    count = np.rint(fftconvolve(finite, np.ones(h.shape), "valid"))
+    first = (h.shape[0] - 1) // 2, (h.shape[1] - 1) // 2
+    return count[first[0]:first[0] + x.shape[0], first[1]:first[1] + x.shape[1]]
+
+
+def read_fits(path):
+    """The image of a FITS file with nothing but a header of BITPIX 16."""
+    with open(path, "rb") as file:
+        content = file.read()
+    end = content.index(b"END" + 77 * b" ") // 2880 * 2880 + 2880
+    header = content[:end].decode("ascii")
+    side = {key: int(header[header.index(key):][10:30]) for key in ("NAXIS1  ", "NAXIS2  ", "BITPIX  ")}
+    assert side["BITPIX  "] == 16
+    return np.frombuffer(content, ">i2", side["NAXIS1  "] * side["NAXIS2  "], end).reshape(side["NAXIS2  "], side["NAXIS1  "])
+
+
+def galaxy(work, folder):
+    path = os.path.join(folder, "M51.fits")
+    if not os.path.isfile(path):
+        print(f"{path} is not there: without M51")
+        return
+    x = read_fits(path)
+    check("M51", x.shape == (512, 512) and x.max() == 19936, f"read as {x.shape}, largest {x.max()}")
+    down, right = np.mgrid[-12:13, -12:13]
+    gauss = np.exp(-(down ** 2 + right ** 2) / (2 * 3.0 ** 2))
+    slanted = np.exp(-(down ** 2 + down * right + right ** 2) / (2 * 3.0 ** 2))
+    for h, boundary in ((gauss, "zero"), (gauss, "edge"), (slanted, "reflect")):
+        try_one(work, "M51", x, h / h.sum(), boundary=boundary)
+        try_one(work, "M51", x, h, boundary=boundary, normalize="sum", precision="double")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.environ["TMPDIR"] = folder
+    options_and_shapes(folder)
+    types_and_stacks(folder)
+    same_bits(folder)
+    not_finite(folder)
+    galaxy(folder, os.environ.get("LAPWING_DATA") or (sys.argv[3] if len(sys.argv) > 3 else ""))
+for text in failures[:20]:
+    print("failed:", text)
+print(f"conv2d_oracle: {checks} checks, {len(failures)} failed")
+sys.exit(bool(failures) or checks == 0)
