@@ -134,6 +134,18 @@ void lw_comm_gather(struct lw_comm *comm, const double *mine, int count, double 
     MPI_Gather(mine, count, MPI_DOUBLE, all, count, MPI_DOUBLE, 0, comm->world);
 }
 
+void lw_comm_collect(struct lw_comm *comm, double *values, int64_t count, int root)
+{
+    const int64_t most = LW_MESSAGE_BYTES / (int64_t)sizeof *values;
+    for (int64_t first = 0; first < count; first += most) {
+        const int part = (int)(count - first < most ? count - first : most);
+        if (comm->rank == root)
+            MPI_Reduce(MPI_IN_PLACE, values + first, part, MPI_DOUBLE, MPI_SUM, root, comm->world);
+        else
+            MPI_Reduce(values + first, NULL, part, MPI_DOUBLE, MPI_SUM, root, comm->world);
+    }
+}
+
 void lw_comm_abort(const struct lw_comm *comm, const struct lw_error *err)
 {
     fprintf(stderr, "lapwing: rank %d (%s): %s\n", comm->rank, comm->host, err->message);

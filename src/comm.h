@@ -43,6 +43,10 @@ void lw_comm_barrier(struct lw_comm *comm);                                     
 /** Everybody's `count` doubles on rank 0, as [size][count]; `all` may be NULL elsewhere. Collective. */
 void lw_comm_gather(struct lw_comm *comm, const double *mine, int count, double *all);
 
+/** Add up everybody's `count` doubles on rank `root`, in place there; the others' are unchanged. Exact where no two ranks
+ * have a value other than zero in one place. Any count. Collective. */
+void lw_comm_collect(struct lw_comm *comm, double *values, int64_t count, int root);
+
 /** Print the error with rank and host on standard error and end all ranks with its code (MPI_Abort). For failures inside
  * a collective file call, where the other ranks cannot be told in any other way. Does not return. */
 void lw_comm_abort(const struct lw_comm *comm, const struct lw_error *err) __attribute__((noreturn));

@@ -113,3 +113,26 @@ double _Complex *lw_sfft_planes(struct lw_sfft *sfft, int stage, int shift)
 {
     return sfft->measured[sfft->first_plane[stage] + shift];
 }
+
+int64_t lw_sfft_bytes(const struct lw_sfft_plan *plan)
+{
+    const struct lw_sfft *const s = NULL;
+    const int64_t capacity = model_capacity(plan), most_buckets = plan->attempts[plan->n_attempts - 1].n_buckets;
+    struct lw_sfft_stage stages[LW_SFFT_STAGES] = {0};
+    int64_t bytes = (int64_t)sizeof *s + most_buckets * (int64_t)(sizeof *s->candidates + sizeof *s->energies) +
+                    capacity * (int64_t)(sizeof *s->changed + sizeof *s->change + sizeof *s->keep + sizeof *s->lines);
+    int n_stages = 0;
+    for (int a = 0; a < plan->n_attempts; a++) {
+        const struct lw_sfft_attempt *const attempt = &plan->attempts[a];
+        struct lw_sfft_window_spec window = plan->window;
+        window.n_buckets = attempt->n_buckets;
+        bytes += lw_sfft_window_bytes(&window);
+        for (int k = 0; k <= attempt->n_stages; k++) {
+            struct lw_sfft_stage_spec *const spec = &stages[n_stages++].spec;
+            spec->n_buckets = attempt->n_buckets;
+            spec->n_shifts = k < attempt->n_stages ? attempt->n_shifts : 1;
+            bytes += 2 * spec->n_shifts * spec->n_buckets * (int64_t)sizeof(double complex);
+        }
+    }
+    return bytes + lw_sfft_model_bytes(stages, n_stages, capacity);
+}

@@ -34,6 +34,18 @@ struct lw_sfft_spec {
     uint64_t seed;
 };
 
+enum lw_sfft_algorithm { LW_SFFT_AUTO, LW_SFFT_SPARSE, LW_SFFT_DENSE };
+
+/* What is done about a signal that its lines do not explain. */
+enum lw_sfft_fallback { LW_SFFT_FALL_DENSE, LW_SFFT_FALL_ERROR, LW_SFFT_FALL_PARTIAL };
+
+/* What a job asks for. */
+struct lw_sfft_request {
+    struct lw_sfft_spec spec;       /* of each channel */
+    enum lw_sfft_algorithm algorithm;
+    enum lw_sfft_fallback fallback;
+};
+
 /* One attempt: stages that locate, and a stage of one shift that checks. */
 struct lw_sfft_attempt {
     int64_t n_buckets;

@@ -253,6 +253,22 @@ static int by_frequency(const void *a, const void *b)
     return (x->frequency > y->frequency) - (x->frequency < y->frequency);
 }
 
+/* Energy of lines that were found and are not reported: the weakest, or those below the minimum. */
+static double energy_left_out(const struct lw_sfft *sfft, const struct lw_sfft_result *result)
+{
+    const struct lw_sfft_model *const model = sfft->model;
+    const double n = (double)sfft->plan.spec.n;
+    double energy = 0;
+    for (int64_t j = 0; j < model->n_lines; j++)
+        energy += pow(cabs(model->amplitude[j]), 2);
+    for (int64_t i = 0; i < result->n_lines; i++) {
+        const struct lw_sfft_line *const line = &result->lines[i];
+        const bool is_pair = sfft->plan.spec.is_real && line->frequency > 0 && 2 * line->frequency < sfft->plan.spec.n;
+        energy -= (is_pair ? 2 : 1) * (pow(line->re / n, 2) + pow(line->im / n, 2));
+    }
+    return fmax(energy, 0);
+}
+
 static void report_lines(struct lw_sfft *sfft, struct lw_sfft_result *result)
 {
     const struct lw_sfft_spec *const spec = &sfft->plan.spec;
@@ -283,8 +299,9 @@ void lw_sfft_recover(struct lw_sfft *sfft, int attempt, struct lw_sfft_result *r
     *result = (struct lw_sfft_result){
         .noise_power = sfft->noise_power,
         .detection_limit = detection_limit(&look),
-        .residual = look.power > 0 ? power_left(sfft, check) / look.power : 0,
     };
     report_lines(sfft, result);
+    if (look.power > 0)
+        result->residual = (power_left(sfft, check) + energy_left_out(sfft, result)) / look.power;
     result->is_explained = is_noise(&look) && is_complete(&look, result);
 }

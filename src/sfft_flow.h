@@ -1,0 +1,64 @@
+/* sfft_flow.h - what the files of the job's flow share: sfft_run.c (order of things), sfft_collect.c (samples from the file
+ * to the rank that needs them), sfft_table.c (the result). */
+#ifndef LW_SFFT_FLOW_H
+#define LW_SFFT_FLOW_H
+
+#include "log.h"
+#include "sfft_samples.h"
+#include "setup.h"
+
+/* What became of a channel; as doubles, so that ranks can add them up: all zero but on the channel's rank. */
+struct lw_sfft_outcome {
+    double lines;                   /* rows in the table */
+    double residual, noise_power, detection_limit;
+    double samples;                 /* touched */
+    double attempts;
+    double is_dense, is_explained;
+};
+
+struct lw_sfft_flow {
+    struct lw_setup setup;
+    struct lw_sfft_request request;
+    struct lw_sfft_plan plan;
+    struct lw_sfft *sfft;           /* NULL: all channels are dense */
+    struct lw_sfft_cpu *cpu;
+    int rank, n_ranks;
+    int64_t n_channels;
+
+    int64_t limit_bytes;            /* host memory of this run on each rank, beyond what is resident at its start */
+    int64_t group;                  /* channels whose samples are collected together */
+    int64_t block;                  /* samples of one read of a group, on the axis */
+    void *buffer;                   /* [group x block] stored samples */
+    double *values;                 /* [group][total](re, im) */
+    double *dense;                  /* all samples of one channel; NULL until needed */
+
+    struct lw_sfft_outcome *mine, *all;     /* [n_channels] */
+    struct lw_sfft_line *lines;             /* [own channels][sparsity] */
+    struct lw_progress progress;
+    int64_t shown;                  /* samples of the progress */
+    int64_t not_finite;             /* this rank's, so far */
+    int64_t bytes_combined;         /* sent through lw_comm_collect by each rank */
+    double seconds_read, seconds_combine, seconds_compute;
+};
+
+/* Channels are dealt out to the ranks, that recover them. */
+static inline int lw_sfft_owner(const struct lw_sfft_flow *flow, int64_t channel) { return (int)(channel % flow->n_ranks); }
+static inline struct lw_sfft_line *lw_sfft_lines_of(const struct lw_sfft_flow *flow, int64_t channel)
+{
+    return flow->lines + channel / flow->n_ranks * flow->request.spec.sparsity;
+}
+
+/** Samples of the axis across which reading goes on rather than starting anew. */
+int64_t lw_sfft_gap(const struct lw_sfft_flow *flow);
+
+/** Bring the samples of the stages of the first n_attempts attempts of channels [channel, channel + n_channels) to the
+ * ranks that own these: values[c - channel] is complete on the owner of c. Collective. */
+int lw_sfft_collect(struct lw_sfft_flow *flow, int n_attempts, int64_t channel, int64_t n_channels, struct lw_error *err);
+
+/** Read all samples of a channel into flow->dense; every rank another channel, or none (-1). Collective. */
+int lw_sfft_collect_dense(struct lw_sfft_flow *flow, int64_t channel, struct lw_error *err);
+
+/** Write the result. Collective. */
+int lw_sfft_write(struct lw_sfft_flow *flow, const char *command_line, struct lw_error *err);
+
+#endif

@@ -1,0 +1,468 @@
+/* sfft_run.c - the order in which a sparse transform is made of a file: collect, recover, once more with all attempts for
+ * what is not explained, then densely or not at all. Ranks agree on failure before each collective step. */
+#include "sfft_run.h"
+
+#include "memory.h"
+#include "sfft_buckets_cpu.h"
+#include "sfft_dense_cpu.h"
+#include "sfft_flow.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MIB ((int64_t)1 << 20)
+
+/* Attempts whose samples are collected in the first pass over the file. */
+enum { FIRST_ATTEMPTS = 2 };
+
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* ---- plan ---------------------------------------------------------------------------------------------------------- */
+
+/* Host memory that this rank may use beyond what it has now: --memory, or four fifths of its share of the node's. */
+static int64_t memory_limit(const struct lw_setup *setup)
+{
+    const int64_t asked = lw_options_int(setup->options, "memory");
+    const int64_t share = lw_memory_available().bytes / 5 * 4 / lw_comm_node_size(setup->comm);
+    const int64_t mine = asked > 0 ? max64(asked - lw_memory_resident_bytes(), 0) : share;
+    return lw_comm_min(setup->comm, mine);
+}
+
+static int64_t attempt_samples(const struct lw_sfft_plan *plan, int n_attempts)
+{
+    int64_t samples = 0;
+    for (int a = 0; a < n_attempts && a < plan->n_attempts; a++)
+        samples += plan->attempts[a].samples;
+    return samples;
+}
+
+static bool is_sparse(const struct lw_sfft_flow *flow) { return flow->plan.n_attempts > 0; }
+
+static int refuse_memory(const struct lw_sfft_flow *flow, int64_t needed, struct lw_error *err)
+{
+    char bytes[24], limit[24];
+    return lw_fail(err, LW_ECONFIG, "the sparse transform needs %s on each rank, the limit is %s: allow more with --memory, "
+                   "run fewer ranks on a node, or ask for a smaller --sparsity", lw_bytes_text(needed, bytes),
+                   lw_bytes_text(flow->limit_bytes, limit));
+}
+
+/* Channels and samples that go together: half of the memory for values, a read of 16 MiB. */
+static int plan_memory(struct lw_sfft_flow *flow, struct lw_error *err)
+{
+    const struct lw_op_spec *const op = &flow->setup.job.op;
+    const int64_t sample_bytes = (int64_t)lw_type_bytes(op->input);
+    const int64_t fixed = is_sparse(flow) ? lw_sfft_bytes(&flow->plan) : 0;
+    /* the values of one channel with all attempts, and the list of its samples, which this rank may own all of */
+    const int64_t all = attempt_samples(&flow->plan, LW_SFFT_ATTEMPTS);
+    const int64_t values_bytes = attempt_samples(&flow->plan, FIRST_ATTEMPTS) * 16;
+    const int64_t needed = fixed + all * (16 + 32) + 16 * MIB;
+    if (is_sparse(flow) && needed > flow->limit_bytes)
+        return refuse_memory(flow, needed, err);
+    const int64_t room = (flow->limit_bytes - needed) / 2;
+    flow->group = min64(flow->n_channels, 1 + (values_bytes > 0 ? room / values_bytes : 0));
+    flow->block = min64(flow->request.spec.n, max64(1, 16 * MIB / (flow->group * sample_bytes)));
+    return LW_OK;
+}
+
+static int make_plan(struct lw_sfft_flow *flow, struct lw_error *err)
+{
+    struct lw_setup *const setup = &flow->setup;
+    flow->request = setup->job.sfft;
+    flow->n_channels = setup->job.op.n_channels;
+    flow->rank = lw_comm_rank(setup->comm);
+    flow->n_ranks = lw_comm_size(setup->comm);
+    flow->limit_bytes = memory_limit(setup);
+    if (flow->request.algorithm != LW_SFFT_DENSE)
+        flow->plan = lw_sfft_plan_make(&flow->request.spec);
+    if (flow->request.algorithm == LW_SFFT_SPARSE && !is_sparse(flow))
+        return lw_fail(err, LW_ECONFIG, "--algorithm sparse: %" PRId64 " lines of %" PRId64 " samples would take more than a "
+                       "quarter of the samples; --algorithm auto or dense reads them all", flow->request.spec.sparsity,
+                       flow->request.spec.n);
+    const int rc = plan_memory(flow, err);
+    char *const text = setup->plan.op.text;
+    const struct lw_sfft_attempt *const first = &flow->plan.attempts[0];
+    if (is_sparse(flow))
+        snprintf(text, sizeof setup->plan.op.text, "sparse: %d stages of %" PRId64 " buckets, %d shifts; %" PRId64 " samples, "
+                 "%.3g%% of the signal", first->n_stages, first->n_buckets, first->n_shifts, first->samples,
+                 100 * (double)first->samples / (double)flow->request.spec.n);
+    else
+        snprintf(text, sizeof setup->plan.op.text, "dense: all %" PRId64 " samples", flow->request.spec.n);
+    return rc;
+}
+
+static bool fits_dense(const struct lw_sfft_flow *flow)
+{
+    return lw_sfft_dense_bytes(flow->request.spec.n, flow->request.spec.is_real) + 32 * MIB <= flow->limit_bytes;
+}
+
+static int refuse_dense(const struct lw_sfft_flow *flow, const char *why, struct lw_error *err)
+{
+    char bytes[24], limit[24];
+    return lw_fail(err, LW_EDATA, "%s, and the dense transform needs %s on one rank, of %s that it may use: allow more with "
+                   "--memory, or take what was found with --fallback partial", why,
+                   lw_bytes_text(lw_sfft_dense_bytes(flow->request.spec.n, flow->request.spec.is_real), bytes),
+                   lw_bytes_text(flow->limit_bytes, limit));
+}
+
+/* ---- open ---------------------------------------------------------------------------------------------------------- */
+
+/* Hours of work must not end in a file that cannot be made, or that is the input. */
+static int check_output(const struct lw_sfft_flow *flow, struct lw_error *err)
+{
+    const char *const output = lw_options_text(flow->setup.options, "output");
+    struct stat result, input;
+    if (!output)
+        return lw_fail(err, LW_EUSAGE, "--output is missing: give the file for the result");
+    if (flow->rank != 0 || stat(output, &result) != 0)
+        return LW_OK;
+    if (stat(flow->setup.job.inputs[0].file, &input) == 0 && input.st_dev == result.st_dev && input.st_ino == result.st_ino)
+        return lw_fail(err, LW_EUSAGE, "--output %s is also the input: give the result a file of its own", output);
+    if (!lw_options_flag(flow->setup.options, "overwrite"))
+        return lw_fail(err, LW_EIO, "'%s' exists: give --overwrite to replace it, or another --output", output);
+    return LW_OK;
+}
+
+static int check_engine(const struct lw_sfft_flow *flow, struct lw_error *err)
+{
+    if (strcmp(flow->setup.engine->ops->name, "cpu") == 0)
+        return LW_OK;
+    return lw_fail(err, LW_ECONFIG, "--engine %s does not compute sfft yet: use --engine cpu or auto",
+                   flow->setup.engine->ops->name);
+}
+
+static int allocate(struct lw_sfft_flow *flow, struct lw_error *err)
+{
+    const struct lw_op_spec *const op = &flow->setup.job.op;
+    const int64_t own = (flow->n_channels + flow->n_ranks - 1) / flow->n_ranks;
+    const int n_threads = flow->setup.engine->n_workers;
+    struct lw_view_spec view = flow->setup.job.view;
+    view.max_axis = flow->block;
+    view.max_channels = flow->group;
+    const int64_t values = max64(attempt_samples(&flow->plan, FIRST_ATTEMPTS) * flow->group,
+                                 attempt_samples(&flow->plan, LW_SFFT_ATTEMPTS));
+    int rc;
+    if ((rc = lw_reader_select(flow->setup.reader, &view, err)))
+        return rc;
+    if (!(flow->buffer = lw_alloc_array(flow->group * flow->block, lw_type_bytes(op->input), "samples", err)) ||
+        !(flow->values = lw_alloc_array(values, 2 * sizeof *flow->values, "samples", err)) ||
+        !(flow->mine = lw_alloc_array(flow->n_channels, sizeof *flow->mine, "channels", err)) ||
+        !(flow->all = lw_alloc_array(flow->n_channels, sizeof *flow->all, "channels", err)) ||
+        !(flow->lines = lw_alloc_array(own * flow->request.spec.sparsity, sizeof *flow->lines, "lines", err)))
+        return LW_ESYSTEM;
+    if (is_sparse(flow) && ((rc = lw_sfft_create(&flow->plan, n_threads, &flow->sfft, err)) ||
+                            (rc = lw_sfft_cpu_create(flow->sfft, flow->plan.n_attempts, n_threads, &flow->cpu, err))))
+        return rc;
+    return LW_OK;
+}
+
+static int open_flow(struct lw_sfft_flow *flow, struct lw_comm *comm, const struct lw_job_ops *ops,
+                     const struct lw_options *options, struct lw_error *err)
+{
+    int rc;
+    if ((rc = lw_setup_open(comm, ops, options, &flow->setup, err)) ||
+        (rc = lw_comm_agree(comm, check_engine(flow, err), err)) ||
+        (rc = lw_comm_agree(comm, make_plan(flow, err), err)))
+        return rc;
+    return LW_OK;
+}
+
+static void close_flow(struct lw_sfft_flow *flow)
+{
+    lw_sfft_cpu_destroy(flow->cpu);
+    lw_sfft_destroy(flow->sfft);
+    lw_free(flow->buffer);
+    lw_free(flow->values);
+    lw_free(flow->dense);
+    lw_free(flow->mine);
+    lw_free(flow->all);
+    lw_free(flow->lines);
+    lw_setup_close(&flow->setup);
+}
+
+/* ---- sparse -------------------------------------------------------------------------------------------------------- */
+
+static void keep_result(struct lw_sfft_flow *flow, int64_t channel, const struct lw_sfft_result *result,
+                        struct lw_sfft_outcome outcome)
+{
+    outcome.lines = (double)result->n_lines;
+    outcome.residual = result->residual;
+    outcome.noise_power = result->noise_power;
+    outcome.detection_limit = result->detection_limit;
+    outcome.is_explained = result->is_explained;
+    flow->mine[channel] = outcome;
+    struct lw_sfft_line *const lines = lw_sfft_lines_of(flow, channel);
+    if (result->lines != lines)
+        memcpy(lines, result->lines, (size_t)result->n_lines * sizeof *lines);
+}
+
+/* Recover one channel from its samples, with as many of the attempts as it takes. */
+static void recover(struct lw_sfft_flow *flow, int n_attempts, int64_t channel, const double *values)
+{
+    struct lw_sfft_result result = {0};
+    struct lw_sfft_outcome outcome = {0};
+    for (int a = 0; a < n_attempts && !result.is_explained; a++) {
+        const int begin = lw_sfft_first_stage(flow->sfft, a), end = lw_sfft_first_stage(flow->sfft, a + 1);
+        for (int s = begin; s < end; s++) {
+            lw_sfft_cpu_load(flow->cpu, s, values + 2 * (int64_t)outcome.samples);
+            outcome.samples += (double)lw_sfft_stage_samples(lw_sfft_stage(flow->sfft, s));
+        }
+        outcome.attempts = a + 1;
+        lw_sfft_recover(flow->sfft, a, &result);
+    }
+    keep_result(flow, channel, &result, outcome);
+}
+
+static int collect_and_recover(struct lw_sfft_flow *flow, int n_attempts, int64_t channel, int64_t n_channels,
+                               struct lw_error *err)
+{
+    const int rc = lw_sfft_collect(flow, n_attempts, channel, n_channels, err);
+    const int64_t total = attempt_samples(&flow->plan, n_attempts);
+    const double start = lw_now();
+    for (int64_t c = 0; rc == LW_OK && c < n_channels; c++)
+        if (lw_sfft_owner(flow, channel + c) == flow->rank)
+            recover(flow, n_attempts, channel + c, flow->values + 2 * total * c);
+    flow->seconds_compute += lw_now() - start;
+    return rc;
+}
+
+/* What became of all channels, on all ranks. */
+static void share_outcomes(struct lw_sfft_flow *flow)
+{
+    const int64_t count = flow->n_channels * (int64_t)(sizeof *flow->all / sizeof(double));
+    memcpy(flow->all, flow->mine, (size_t)flow->n_channels * sizeof *flow->all);
+    lw_comm_collect(flow->setup.comm, (double *)flow->all, count, 0);
+    lw_comm_broadcast(flow->setup.comm, flow->all, count * (int64_t)sizeof(double));
+}
+
+static int run_sparse(struct lw_sfft_flow *flow, struct lw_error *err)
+{
+    const int first_attempts = (int)min64(FIRST_ATTEMPTS, flow->plan.n_attempts);
+    int rc = LW_OK;
+    for (int64_t c = 0; rc == LW_OK && c < flow->n_channels; c += flow->group)
+        rc = collect_and_recover(flow, first_attempts, c, min64(flow->group, flow->n_channels - c), err);
+    if (rc)
+        return rc;
+    share_outcomes(flow);
+    for (int64_t c = 0; rc == LW_OK && first_attempts < flow->plan.n_attempts && c < flow->n_channels; c++)
+        if (flow->all[c].is_explained == 0)
+            rc = collect_and_recover(flow, flow->plan.n_attempts, c, 1, err);
+    if (rc == LW_OK)
+        share_outcomes(flow);
+    return rc;
+}
+
+/* ---- dense --------------------------------------------------------------------------------------------------------- */
+
+static int transform_dense(struct lw_sfft_flow *flow, int64_t channel, struct lw_error *err)
+{
+    struct lw_sfft_result result;
+    struct lw_sfft_outcome outcome = flow->mine[channel];
+    const int rc = lw_sfft_dense_cpu(&flow->request.spec, flow->dense, lw_sfft_lines_of(flow, channel), &result, err);
+    if (rc)
+        return rc;
+    outcome.is_dense = 1;
+    outcome.samples = (double)flow->request.spec.n;
+    keep_result(flow, channel, &result, outcome);
+    return LW_OK;
+}
+
+/* This rank's next channel from `from` on that is not explained; -1: none. */
+static int64_t next_unexplained(const struct lw_sfft_flow *flow, int64_t from)
+{
+    for (int64_t c = from; c < flow->n_channels; c++)
+        if (lw_sfft_owner(flow, c) == flow->rank && flow->all[c].is_explained == 0)
+            return c;
+    return -1;
+}
+
+static int run_dense(struct lw_sfft_flow *flow, struct lw_error *err)
+{
+    struct lw_comm *const comm = flow->setup.comm;
+    const int64_t bytes = lw_sfft_dense_samples_bytes(flow->request.spec.n, flow->request.spec.is_real);
+    flow->dense = lw_alloc((size_t)bytes, "all samples of a channel", err);
+    int rc = lw_comm_agree(comm, flow->dense ? LW_OK : LW_ESYSTEM, err);
+    for (int64_t c = next_unexplained(flow, 0); rc == LW_OK && lw_comm_max(comm, c) >= 0;
+         c = c < 0 ? c : next_unexplained(flow, c + 1)) {
+        rc = lw_sfft_collect_dense(flow, c, err);
+        const double start = lw_now();
+        if (rc == LW_OK)
+            rc = lw_comm_agree(comm, c >= 0 ? transform_dense(flow, c, err) : LW_OK, err);
+        flow->seconds_compute += lw_now() - start;
+    }
+    if (rc == LW_OK)
+        share_outcomes(flow);
+    return rc;
+}
+
+/* ---- all together -------------------------------------------------------------------------------------------------- */
+
+static int64_t count_unexplained(const struct lw_sfft_flow *flow, double *residual)
+{
+    int64_t count = 0;
+    *residual = 0;
+    for (int64_t c = 0; c < flow->n_channels; c++) {
+        if (flow->all[c].is_explained != 0)
+            continue;
+        count++;
+        *residual = flow->all[c].residual > *residual ? flow->all[c].residual : *residual;
+    }
+    return count;
+}
+
+/* What --fallback says about channels that their lines do not explain. */
+static int fall_back(struct lw_sfft_flow *flow, struct lw_error *err)
+{
+    double residual;
+    const int64_t count = count_unexplained(flow, &residual);
+    if (count == 0)
+        return LW_OK;
+    char why[160];
+    snprintf(why, sizeof why, "%" PRId64 " of %" PRId64 " channels are not sparse: their lines leave up to %.3g%% of the energy",
+             count, flow->n_channels, 100 * residual);
+    switch (flow->request.fallback) {
+    case LW_SFFT_FALL_PARTIAL:
+        lw_log_warn("%s; the table holds what was found, and is marked", why);
+        return LW_OK;
+    case LW_SFFT_FALL_ERROR:
+        return lw_fail(err, LW_EDATA, "%s (--fallback error)", why);
+    case LW_SFFT_FALL_DENSE:
+        break;
+    }
+    if (!fits_dense(flow))
+        return refuse_dense(flow, why, err);
+    lw_log_info("%s; falling back to the dense transform", why);
+    return run_dense(flow, err);
+}
+
+static int compute(struct lw_sfft_flow *flow, struct lw_error *err)
+{
+    if (is_sparse(flow)) {
+        const int rc = run_sparse(flow, err);
+        return rc ? rc : fall_back(flow, err);
+    }
+    const char *const why = flow->request.algorithm == LW_SFFT_DENSE
+                                ? "--algorithm dense" : "a sparse transform would take more than a quarter of the samples";
+    return fits_dense(flow) ? run_dense(flow, err) : refuse_dense(flow, why, err);
+}
+
+static void summarize(const struct lw_sfft_flow *flow)
+{
+    double lines = 0, dense = 0, attempts = 0, residual = 0;
+    for (int64_t c = 0; c < flow->n_channels; c++) {
+        lines += flow->all[c].lines;
+        dense += flow->all[c].is_dense;
+        attempts = flow->all[c].attempts > attempts ? flow->all[c].attempts : attempts;
+        residual = flow->all[c].residual > residual ? flow->all[c].residual : residual;
+    }
+    char combined[24];
+    lw_log_info("%.0f lines in %" PRId64 " channel%s; residual at most %.3g of the energy; %.0f attempt%s; %.0f channel%s dense",
+                lines, flow->n_channels, flow->n_channels == 1 ? "" : "s", residual, attempts, attempts == 1 ? "" : "s", dense,
+                dense == 1 ? "" : "s");
+    lw_log_info("read %.3f s, combined %s in %.3f s, computed %.3f s (rank 0)", flow->seconds_read,
+                lw_bytes_text(flow->bytes_combined, combined), flow->seconds_combine, flow->seconds_compute);
+}
+
+int lw_sfft_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                const char *command_line, struct lw_error *err)
+{
+    struct lw_sfft_flow flow = {0};
+    int rc;
+    if ((rc = open_flow(&flow, comm, ops, options, err)) ||
+        (rc = lw_comm_agree(comm, check_output(&flow, err), err)) ||
+        (rc = lw_comm_agree(comm, allocate(&flow, err), err)))
+        goto done;
+    lw_log_info("%s: %s", ops->name, flow.setup.job.summary);
+    lw_log_info("%s", flow.setup.plan.op.text);
+    lw_progress_start(&flow.progress, attempt_samples(&flow.plan, FIRST_ATTEMPTS) * flow.n_channels, 0);
+    if ((rc = compute(&flow, err)) == LW_OK)
+        rc = lw_sfft_write(&flow, command_line, err);
+    lw_progress_end(&flow.progress);
+    if (rc == LW_OK)
+        summarize(&flow);
+done:
+    close_flow(&flow);
+    return rc;
+}
+
+/* ---- plan command -------------------------------------------------------------------------------------------------- */
+
+static void print_attempts(const struct lw_sfft_flow *flow)
+{
+    for (int a = 0; a < flow->plan.n_attempts; a++) {
+        const struct lw_sfft_attempt *const attempt = &flow->plan.attempts[a];
+        printf("%-16s%d stages of %" PRId64 " buckets, %d shifts: %" PRId64 " samples a channel, %.3g%%\n",
+               a == 0 ? "attempt" : "if not enough", attempt->n_stages, attempt->n_buckets, attempt->n_shifts,
+               attempt->samples, 100 * (double)attempt->samples / (double)flow->request.spec.n);
+    }
+}
+
+/* Reads and their bytes, over all ranks, of the first pass. */
+static int count_reads(const struct lw_sfft_flow *flow, struct lw_sfft *sfft, int64_t *reads, int64_t *bytes,
+                       struct lw_error *err)
+{
+    struct lw_sfft_samples samples;
+    const struct lw_sfft_samples_spec spec = {
+        .sfft = sfft, .first_stage = 0,
+        .end_stage = lw_sfft_first_stage(sfft, (int)min64(FIRST_ATTEMPTS, flow->plan.n_attempts)),
+        .rank = flow->rank, .n_ranks = flow->n_ranks, .gap = lw_sfft_gap(flow), .longest = flow->block,
+    };
+    const int rc = lw_comm_agree(flow->setup.comm, lw_sfft_samples_create(&spec, &samples, err), err);
+    if (rc == LW_OK) {
+        const int64_t groups = (flow->n_channels + flow->group - 1) / flow->group;
+        *reads = lw_comm_sum(flow->setup.comm, samples.n_spans) * groups;
+        *bytes = lw_comm_sum(flow->setup.comm, samples.read) * flow->n_channels *
+                 (int64_t)lw_type_bytes(flow->setup.job.op.input);
+    }
+    lw_sfft_samples_release(&samples);
+    return rc;
+}
+
+static int print_sparse(struct lw_sfft_flow *flow, struct lw_error *err)
+{
+    int64_t reads = 0, bytes = 0;
+    int rc = lw_comm_agree(flow->setup.comm, lw_sfft_create(&flow->plan, 1, &flow->sfft, err), err);
+    if (rc || (rc = count_reads(flow, flow->sfft, &reads, &bytes, err)) || flow->rank != 0)
+        return rc;
+    char read[24], all[24], combined[24];
+    const int64_t total = flow->request.spec.n * flow->n_channels * (int64_t)lw_type_bytes(flow->setup.job.op.input);
+    const int64_t values = attempt_samples(&flow->plan, FIRST_ATTEMPTS) * 16;
+    print_attempts(flow);
+    printf("%-16s%s of %s in %" PRId64 " reads, %" PRId64 " channel%s at a time\n", "reads", lw_bytes_text(bytes, read),
+           lw_bytes_text(total, all), reads, flow->group, flow->group == 1 ? "" : "s");
+    printf("%-16s%s a rank over MPI\n", "combines",
+           lw_bytes_text(flow->n_ranks > 1 ? values * flow->n_channels : 0, combined));
+    return LW_OK;
+}
+
+static void print_memory(const struct lw_sfft_flow *flow)
+{
+    char dense[24], limit[24];
+    printf("%-16sneeds %s on one rank, of %s: %s\n", "dense transform",
+           lw_bytes_text(lw_sfft_dense_bytes(flow->request.spec.n, flow->request.spec.is_real), dense),
+           lw_bytes_text(flow->limit_bytes, limit), fits_dense(flow) ? "fits" : "does not fit");
+}
+
+int lw_sfft_plan_command(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                         struct lw_error *err)
+{
+    struct lw_sfft_flow flow = {0};
+    int rc = open_flow(&flow, comm, ops, options, err);
+    if (rc == LW_OK && flow.rank == 0) {
+        const struct lw_job *const job = &flow.setup.job;
+        char type[40];
+        printf("%-16s%s\n%-16s%s:%s, %s, %" PRId64 " samples x %" PRId64 " channel%s, %s\n%-16s%s\n%-16s%s\n%-16s%s\n", "job",
+               ops->name, "input", job->inputs[0].file, job->inputs[0].path, lw_type_text(job->op.input, type), job->n_samples,
+               job->op.n_channels, job->op.n_channels == 1 ? "" : "s",
+               job->op.layout == LW_TIME_FAST ? "time fast" : "time slow", "", job->summary, "engine", flow.setup.engine_text,
+               "algorithm", flow.setup.plan.op.text);
+    }
+    if (rc == LW_OK && is_sparse(&flow))
+        rc = print_sparse(&flow, err);
+    if (rc == LW_OK && flow.rank == 0)
+        print_memory(&flow);
+    close_flow(&flow);
+    return rc;
+}
