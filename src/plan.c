@@ -11,7 +11,7 @@ static const int64_t least_slot_bytes = 8 * (int64_t)MIB;
 enum { WANTED_ROUNDS = 8 };
 
 /* What HDF5 and the MPI file layer were seen to take beyond the program's own buffers, with a margin. */
-static const int64_t file_layer_bytes = 48 * (int64_t)MIB;
+static const int64_t file_layer_bytes = 24 * (int64_t)MIB;
 
 /* Assumed for the estimate only: a parallel file system or RAM disk, per node. */
 static const double file_bytes_per_second = 1e9;

@@ -115,7 +115,9 @@ static void add_times(struct collector *c)
     char now[32];
     add_format(c, "start_time_utc", "%s", time_text(time(NULL), now));
     add_format(c, "end_time_utc", "%s", time_text(0, now));
+    c->provenance->attributes[c->provenance->n_attributes - 1].is_late = true;
     add_int(c, "samples_not_finite", 0);
+    c->provenance->attributes[c->provenance->n_attributes - 1].is_late = true;
 }
 
 int lw_provenance_collect(const struct lw_setup *setup, const char *command_line, struct lw_provenance *provenance,

@@ -296,7 +296,7 @@ static void summarize(struct run *run, double *all, int64_t not_finite, int64_t 
                 (double)(plan->input_bytes + plan->output_bytes) / elapsed / 1e6);
     lw_log_detail("peak memory of a rank: %s", lw_bytes_text(peak, resident));
     if (not_finite > 0)
-        lw_log_warn("%" PRId64 " samples were not finite", not_finite);
+        lw_log_warn("%" PRId64 " sample%s not finite", not_finite, not_finite == 1 ? " was" : "s were");
 }
 
 static int finish(struct run *run, struct lw_error *err)
