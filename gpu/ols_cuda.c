@@ -1,6 +1,6 @@
 /* ols_cuda.c - the operation `ols` of the CUDA engine: which path computes it, its memory, and the steps of a block:
  *
- *     input -> byte order -> filter (segments, direct or long) -> output type -> NaN -> byte order -> output
+ *     input -> byte order -> NaN to zero -> filter (segments, direct or long) -> output type -> NaN marked -> byte order -> output
  *
  * Steps that a type does not need are not launched. */
 #include "arena.h"
@@ -254,9 +254,9 @@ static int convert_output(const struct lw_op *op, const struct lw_op_work *work,
                                          work->stream), "converting a block", err);
 }
 
-static int repair(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+static struct lw_repair repair_of(const struct lw_op *op, const struct lw_op_work *work)
 {
-    const struct lw_repair repair = {
+    return (struct lw_repair){
         .input = work->input,
         .output = work->output,
         .report = work->report,
@@ -268,9 +268,21 @@ static int repair(const struct lw_op *op, const struct lw_op_work *work, struct 
         .count = work->block.count,
         .n_channels = work->block.n_channels,
         .n_planes = op->plan.n_planes,
-        .writes = op->spec.nan != LW_NAN_ZERO,
     };
-    return lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream), "marking what is not a number", err);
+}
+
+static int clean_input(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    const struct lw_repair repair = repair_of(op, work);
+    return op->spec.nan != LW_NAN_ZERO ? LW_OK : lw_cuda_check(lw_cuda_zero_nan(&repair, work->stream),
+                                                               "zeroing what is not a number", err);
+}
+
+static int repair_output(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    const struct lw_repair repair = repair_of(op, work);
+    return op->spec.nan == LW_NAN_ZERO ? LW_OK : lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream),
+                                                               "marking what is not a number", err);
 }
 
 static int order_output(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
@@ -284,8 +296,8 @@ static int order_output(const struct lw_op *op, const struct lw_op_work *work, s
 static int enqueue(struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
 {
     int rc;
-    if ((rc = order_input(op, work, err)) || (rc = filter(op, work, err)) || (rc = convert_output(op, work, err)) ||
-        (rc = repair(op, work, err)))
+    if ((rc = order_input(op, work, err)) || (rc = clean_input(op, work, err)) || (rc = filter(op, work, err)) ||
+        (rc = convert_output(op, work, err)) || (rc = repair_output(op, work, err)))
         return rc;
     return order_output(op, work, err);
 }

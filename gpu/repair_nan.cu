@@ -1,6 +1,6 @@
-/* A warp takes 32 consecutive axis samples of one channel at a time. Each sample that is not finite spoils the outputs from
- * its own position to `halo` positions on, but only as far as the next such sample, which takes over: so every spoilt
- * output is written once, and the whole search is linear in the block however many samples are bad. */
+/* A warp takes 32 consecutive axis samples of one channel at a time. Each sample that is not finite spoils the outputs
+ * from its own position to `halo` positions on, but only as far as the next such sample, which takes over: so every
+ * spoilt output is written once, and the whole search is linear in the block however many samples are bad. */
 #include "repair_nan.h"
 
 #include "sample.cuh"
@@ -19,7 +19,8 @@ __device__ static int64_t input_index(const lw_repair &r, int64_t channel, int64
 
 __device__ static int64_t output_index(const lw_repair &r, int64_t plane, int64_t channel, int64_t o)
 {
-    return plane * r.count * r.n_channels + (r.layout == LW_TIME_SLOW ? o * r.n_channels + channel : channel * r.count + o);
+    const int64_t in_plane = r.layout == LW_TIME_SLOW ? o * r.n_channels + channel : channel * r.count + o;
+    return plane * r.count * r.n_channels + in_plane;
 }
 
 template <typename Real, typename Stored>
@@ -78,51 +79,87 @@ __device__ static void spoil_after(const lw_repair &r, int64_t channel, int64_t 
     }
 }
 
+/* Call `found(channel, i, bad)` for every sample, by whole warps with 32 neighbours on the axis; bad = false past the end. */
+template <typename Real, typename Stored, typename Found>
+__device__ static void for_samples(const lw_repair &r, Found found)
+{
+    const int64_t length = r.halo + r.count;
+    const int64_t chunks = (length + warp - 1) / warp;
+    const int64_t warps = int64_t(gridDim.x) * (block_threads / warp);
+    const int64_t first = (int64_t(blockIdx.x) * block_threads + threadIdx.x) / warp;
+    for (int64_t task = first; task < chunks * r.n_channels; task += warps) {
+        const int64_t channel = task / chunks;
+        const int64_t i = task % chunks * warp + threadIdx.x % warp;
+        found(channel, i, i < length && is_bad<Real, Stored>(r, channel, i));
+    }
+}
+
+/* The halo's are reported by the block that owns them. */
+__device__ static void report(const lw_repair &r, int64_t channel, int64_t i)
+{
+    if (i < r.halo)
+        return;
+    const unsigned long long position = (i - r.halo) * r.n_channels + channel;
+    atomicAdd(&r.report->n_own, 1ull);
+    atomicMax(&r.report->lowest_complement, ~position);
+}
+
 template <typename Real, typename Stored>
 __global__ void repair_nan(lw_repair r)
 {
     if (r.report->flag == 0)
         return;
-    const int lane = threadIdx.x % warp;
-    const int64_t length = r.halo + r.count;
-    const int64_t chunks = (length + warp - 1) / warp;
-    const int64_t warps = int64_t(gridDim.x) * (block_threads / warp);
-    for (int64_t task = (int64_t(blockIdx.x) * block_threads + threadIdx.x) / warp; task < chunks * r.n_channels; task += warps) {
-        const int64_t channel = task / chunks;
-        const int64_t i0 = task % chunks * warp;
-        const int64_t i = i0 + lane;
-        const bool bad = i < length && is_bad<Real, Stored>(r, channel, i);
-        if (bad && i >= r.halo) {
-            const unsigned long long position = (i - r.halo) * r.n_channels + channel;
-            atomicAdd(&r.report->n_own, 1ull);
-            atomicMax(&r.report->lowest_complement, ~position);
-        }
-        unsigned left = r.writes ? __ballot_sync(~0u, bad) : 0u;
-        for (; left; left &= left - 1)
-            spoil_after<Real, Stored>(r, channel, i0 + __ffs(left) - 1);
-    }
+    for_samples<Real, Stored>(r, [&](int64_t channel, int64_t i, bool bad) {
+        if (bad)
+            report(r, channel, i);
+        for (unsigned left = __ballot_sync(~0u, bad); left; left &= left - 1)
+            spoil_after<Real, Stored>(r, channel, i - threadIdx.x % warp + __ffs(left) - 1);
+    });
 }
 
-template <typename Stored>
-static cudaError_t launch(const lw_repair &repair, cudaStream_t stream)
+template <typename Real, typename Stored>
+__global__ void zero_nan(lw_repair r)
+{
+    Stored *const input = static_cast<Stored *>(r.input);
+    for_samples<Real, Stored>(r, [&](int64_t channel, int64_t i, bool bad) {
+        if (!bad)
+            return;
+        report(r, channel, i);
+        const int parts = r.input_type.is_complex ? 2 : 1;
+        for (int part = 0; part < parts; part++)
+            input[parts * input_index(r, channel, i) + part] = 0;
+    });
+}
+
+static unsigned blocks_for(const lw_repair &repair)
 {
     const int64_t chunks = (repair.halo + repair.count + warp - 1) / warp * repair.n_channels;
     const int64_t wanted = (chunks * warp + block_threads - 1) / block_threads;
-    const unsigned blocks = static_cast<unsigned>(wanted < most_blocks ? wanted : most_blocks);
-    if (repair.precision == LW_SINGLE)
-        repair_nan<float, Stored><<<blocks, block_threads, 0, stream>>>(repair);
-    else
-        repair_nan<double, Stored><<<blocks, block_threads, 0, stream>>>(repair);
+    return static_cast<unsigned>(wanted < most_blocks ? wanted : most_blocks);
+}
+
+/* One of the four kernels for floating-point input; they have nothing to find in integers. */
+typedef void repair_kernel(lw_repair);
+static cudaError_t launch(const lw_repair &repair, repair_kernel *const (&kernels)[2][2], cudaStream_t stream)
+{
+    const enum lw_scalar scalar = repair.input_type.scalar;
+    if (repair.count == 0 || repair.n_channels == 0 || (scalar != LW_FLOAT32 && scalar != LW_FLOAT64))
+        return cudaSuccess;
+    repair_kernel *const kernel = kernels[repair.precision == LW_DOUBLE][scalar == LW_FLOAT64];
+    kernel<<<blocks_for(repair), block_threads, 0, stream>>>(repair);
     return cudaGetLastError();
 }
 
 cudaError_t lw_cuda_repair_nan(const struct lw_repair *repair, cudaStream_t stream)
 {
-    if (repair->count == 0 || repair->n_channels == 0)
-        return cudaSuccess;
-    switch (repair->input_type.scalar) {
-    case LW_FLOAT32: return launch<float>(*repair, stream);
-    case LW_FLOAT64: return launch<double>(*repair, stream);
-    default: return cudaSuccess;
-    }
+    static repair_kernel *const kernels[2][2] = {
+        {repair_nan<float, float>, repair_nan<float, double>}, {repair_nan<double, float>, repair_nan<double, double>}};
+    return launch(*repair, kernels, stream);
+}
+
+cudaError_t lw_cuda_zero_nan(const struct lw_repair *repair, cudaStream_t stream)
+{
+    static repair_kernel *const kernels[2][2] = {
+        {zero_nan<float, float>, zero_nan<float, double>}, {zero_nan<double, float>, zero_nan<double, double>}};
+    return launch(*repair, kernels, stream);
 }

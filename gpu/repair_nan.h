@@ -1,5 +1,7 @@
-/* repair_nan.h - what becomes of samples that are not finite: the loaders counted them as zero and raised a flag; here the
- * outputs whose taps touch them are overwritten. */
+/* repair_nan.h - what becomes of samples that are not finite.
+ *
+ *   propagate   the loaders count them as zero and raise a flag; afterwards the outputs whose taps touch them are overwritten
+ *   zero        they are overwritten before (a complex sample as a whole) */
 #ifndef LW_REPAIR_NAN_H
 #define LW_REPAIR_NAN_H
 
@@ -14,7 +16,7 @@ extern "C" {
 #endif
 
 struct lw_repair {
-    const void *input;              /* device, as in struct lw_slot, in this machine's byte order */
+    void *input;                    /* device, as in struct lw_slot, in this machine's byte order */
     void *output;
     struct lw_nan_report *report;
     struct lw_type input_type, output_type;
@@ -23,13 +25,16 @@ struct lw_repair {
     int64_t halo;                   /* M - 1 */
     int64_t count, n_channels;      /* of the block */
     int64_t n_planes;
-    bool writes;                    /* false: only count them */
 };
 
 /** Enqueue the search and repair. The kernel reads the flag on the device and ends at once where it is zero. Output o of a
  * channel is touched by the samples o .. o + halo of the block's input: NaN in every part, 0 in integer outputs. Fills the
  * report's n_own and lowest_complement. Launches nothing for integer input. */
 cudaError_t lw_cuda_repair_nan(const struct lw_repair *repair, cudaStream_t stream);
+
+/** Enqueue the search for samples that are not finite in the input; they become zero and are reported likewise. Output and
+ * planes are not looked at. Launches nothing for integer input. */
+cudaError_t lw_cuda_zero_nan(const struct lw_repair *repair, cudaStream_t stream);
 
 #ifdef __cplusplus
 }
