@@ -25,7 +25,7 @@ for form in help -h; do
     cmp -s out overview
     verdict $? "lapwing $form differs from lapwing --help"
 done
-for command in ols plan synth run info help 'plan ols' 'synth ols'; do
+for command in ols conv2d plan synth run info help 'plan ols' 'synth ols' 'synth conv2d'; do
     ok 0 $command --help
     cp out long
     says "^lapwing $command - "
@@ -43,7 +43,7 @@ says '^Options of ols$'
 # ---- the man page has every option and command that --help has
 ok 0 help --man
 cp out man
-for command in ols 'synth ols' plan run info help; do
+for command in ols conv2d 'synth ols' 'synth conv2d' plan run info help; do
     ok 0 $command --help
     for option in $(grep -oE '^  --[a-z-]+' out); do
         grep -q -- "^\.B $(echo "$option" | sed 's/-/\\\\-/g')\( \|$\)" man

@@ -393,8 +393,36 @@ static void test_resolved_long(void)
     lw_options_destroy(options);
 }
 
+/* An entry of an earlier table replaces or drops that of a later one. */
+static void test_replaced(void)
+{
+    static const struct lw_option first[] = {
+        {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "valid|odd", .fallback = "odd"},
+        {.name = "segment", .kind = LW_OPTION_NONE},
+        {0},
+    };
+    static const struct lw_option second[] = {
+        {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same"},
+        {.name = "segment", .kind = LW_OPTION_INT, .fallback = "8"},
+        {.name = "count", .kind = LW_OPTION_INT, .fallback = "9"},
+        {0},
+    };
+    const struct lw_option *const both[] = {first, second, NULL};
+    struct lw_options *options;
+    struct lw_error err;
+    CHECK(lw_options_create(both, &options, &err) == LW_OK, "create");
+    CHECK(lw_options_choice(options, "mode") == 1, "the first table's mode counts");
+    CHECK(lw_options_int(options, "count") == 9, "the second table's count stays");
+    CHECK(lw_options_set(options, "segment", "8", "--segment", &err) == LW_EUSAGE, "a dropped option is none");
+    char *const text = lw_options_resolved(options, NULL);
+    CHECK(text && strcmp(text, "mode = odd\ncount = 9\n") == 0, "'%s'", text);
+    lw_free(text);
+    lw_options_destroy(options);
+}
+
 int main(void)
 {
+    test_replaced();
     test_int();
     test_bytes();
     test_real();
