@@ -63,8 +63,8 @@ int lw_cuda_no_memory(cudaError_t status, const char *what, int64_t bytes, int i
     char needed[24], room[24];
     lw_bytes_text(bytes, needed);
     if (!is_device)
-        return lw_fail(err, LW_ESYSTEM, "no pinned memory for %s: %s needed; lower --memory or run fewer ranks on a node",
-                       what, needed);
+        return lw_fail(err, LW_ESYSTEM, "no pinned memory for %s: %s needed; lower --memory or run fewer ranks on a "
+                       "node", what, needed);
     size_t free_bytes = 0, total_bytes = 0;
     cudaMemGetInfo(&free_bytes, &total_bytes);
     return lw_fail(err, LW_ESYSTEM, "no device memory for %s: %s needed, %s free; lower --gpu-memory or --memory", what,

@@ -38,7 +38,8 @@ static void format_uuid(const cudaUUID_t *uuid, char text[48])
 static int read_properties(int index, struct lw_device *device, struct lw_error *err)
 {
     struct cudaDeviceProp properties;
-    const int rc = lw_cuda_check(cudaGetDeviceProperties(&properties, index), "reading a CUDA device's properties", err);
+    const cudaError_t status = cudaGetDeviceProperties(&properties, index);
+    const int rc = lw_cuda_check(status, "reading a CUDA device's properties", err);
     if (rc)
         return rc;
     device->index = index;
@@ -50,8 +51,8 @@ static int read_properties(int index, struct lw_device *device, struct lw_error 
     device->shared_bytes = (int)properties.sharedMemPerBlockOptin;
     device->memory_bytes = (int64_t)properties.totalGlobalMem;
     if (!is_built_for(device->major, device->minor))
-        return lw_fail(err, LW_ESYSTEM, "device %d (%s) has compute capability %d.%d, this program is built for %d.%d and "
-                       "later: use --engine cpu", index, device->name, device->major, device->minor,
+        return lw_fail(err, LW_ESYSTEM, "device %d (%s) has compute capability %d.%d, this program is built for %d.%d "
+                       "and later: use --engine cpu", index, device->name, device->major, device->minor,
                        lw_probe_oldest_architecture() / 10, lw_probe_oldest_architecture() % 10);
     return LW_OK;
 }
@@ -67,8 +68,8 @@ static int check_sharing(const struct lw_engine_spec *spec, int n_devices, struc
 {
     if (spec->node_ranks <= n_devices || spec->share_device || has_private_devices())
         return LW_OK;
-    return lw_fail(err, LW_ECONFIG, "%d ranks on this node and %d CUDA device%s visible: start at most %d rank%s on it, or "
-                   "let ranks share devices with --share-gpu", spec->node_ranks, n_devices, n_devices == 1 ? "" : "s",
+    return lw_fail(err, LW_ECONFIG, "%d ranks on this node and %d CUDA device%s visible: start at most %d rank%s on it, "
+                   "or let ranks share devices with --share-gpu", spec->node_ranks, n_devices, n_devices == 1 ? "" : "s",
                    n_devices, n_devices == 1 ? "" : "s");
 }
 

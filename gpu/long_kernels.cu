@@ -1,6 +1,6 @@
-/* Thread to element: x runs along a segment, so that reads and writes of time-fast data are coalesced. Time-slow data with
- * several channels goes through a 32 x 32 tile of shared memory (one column of padding, so that neither direction has bank
- * conflicts): x runs along adjacent groups at the data, along the segment at the work buffer. */
+/* Thread to element: x runs along a segment, so that reads and writes of time-fast data are coalesced. Time-slow data
+ * with several channels goes through a 32 x 32 tile of shared memory (one column of padding, so that neither direction
+ * has bank conflicts): x runs along adjacent groups at the data, along the segment at the work buffer. */
 #include "long_kernels.h"
 
 #include "long_place.cuh"
@@ -8,6 +8,7 @@
 static constexpr int block_threads = 256;
 static constexpr int line_rows = 4;             /* elements of a thread, block_threads apart */
 static constexpr int tile = 32, tile_rows = 8;
+static const dim3 tile_block(tile, tile_rows);
 
 template <typename Real, typename Stored>
 __global__ void load(lw_long_geometry g, const Stored *input, int64_t first, Complex<Real> *segments, unsigned *flag)
@@ -70,15 +71,15 @@ static cudaError_t load_as(const lw_long_geometry &g, const void *input, int64_t
         const auto from = static_cast<const Stored *>(input);
         const auto to = static_cast<Complex<Real> *>(segments);
         if (is_tiled(g))
-            load_tiled<Real><<<tile_grid(g.segment, n), dim3(tile, tile_rows), 0, stream>>>(g, from, first, n, to, flag);
+            load_tiled<Real><<<tile_grid(g.segment, n), tile_block, 0, stream>>>(g, from, first, n, to, flag);
         else
             load<Real><<<line_grid(g.segment, n), block_threads, 0, stream>>>(g, from, first, to, flag);
         return cudaGetLastError();
     });
 }
 
-cudaError_t lw_long_load(const struct lw_long_geometry *geometry, const void *input, int64_t first, int n, void *segments,
-                         unsigned *not_finite, cudaStream_t stream)
+cudaError_t lw_long_load(const struct lw_long_geometry *geometry, const void *input, int64_t first, int n,
+                         void *segments, unsigned *not_finite, cudaStream_t stream)
 {
     return geometry->precision == LW_SINGLE ? load_as<float>(*geometry, input, first, n, segments, not_finite, stream)
                                             : load_as<double>(*geometry, input, first, n, segments, not_finite, stream);
@@ -147,14 +148,14 @@ static cudaError_t store_as(const lw_long_geometry &g, const void *products, int
     const auto from = static_cast<const Complex<Real> *>(products);
     const auto to = static_cast<Real *>(plane);
     if (is_tiled(g))
-        store_tiled<<<tile_grid(g.hop, n), dim3(tile, tile_rows), 0, stream>>>(g, from, first, n, to);
+        store_tiled<<<tile_grid(g.hop, n), tile_block, 0, stream>>>(g, from, first, n, to);
     else
         store<<<line_grid(g.hop, n), block_threads, 0, stream>>>(g, from, first, to);
     return cudaGetLastError();
 }
 
-cudaError_t lw_long_store(const struct lw_long_geometry *geometry, const void *products, int64_t first, int n, void *plane,
-                          cudaStream_t stream)
+cudaError_t lw_long_store(const struct lw_long_geometry *geometry, const void *products, int64_t first, int n,
+                          void *plane, cudaStream_t stream)
 {
     return geometry->precision == LW_SINGLE ? store_as<float>(*geometry, products, first, n, plane, stream)
                                             : store_as<double>(*geometry, products, first, n, plane, stream);

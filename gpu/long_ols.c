@@ -28,15 +28,21 @@ static cufftType transform_type(enum lw_precision precision)
     return precision == LW_SINGLE ? CUFFT_C2C : CUFFT_Z2Z;
 }
 
-/* ---- plan ------------------------------------------------------------------------------------------------------------ */
+/* ---- plan -------------------------------------------------------------------------------------------------------- */
 
-/* Long segments waste less on the overlap and cost more memory. Where the split kernels have a length that wastes at most
- * about half (it is faster all the same), it is taken; else eight filter lengths where that is little memory, then fewer. */
+static bool is_split(const struct lw_cuda_ols_spec *spec, int64_t segment)
+{
+    return spec->precision == LW_SINGLE && lw_split_exists(segment);
+}
+
+/* Long segments waste less on the overlap and cost more memory. Where the split kernels have a length that wastes at
+ * most about half (it is faster all the same), it is taken; else eight filter lengths where that is little memory, then
+ * fewer. */
 static int64_t segment_for(const struct lw_cuda_ols_spec *spec)
 {
     const int64_t n_taps = spec->n_taps;
-    for (int64_t segment = LW_LONG_LEAST_SEGMENT; spec->precision == LW_SINGLE && segment <= LW_LONG_MOST_SEGMENT; segment *= 2)
-        if (lw_split_exists(segment) && n_taps <= (segment < 1 << 22 ? segment / 4 : segment / 2))
+    for (int64_t segment = LW_LONG_LEAST_SEGMENT; segment <= LW_LONG_MOST_SEGMENT; segment *= 2)
+        if (is_split(spec, segment) && n_taps <= (segment < 1 << 22 ? segment / 4 : segment / 2))
             return segment;
     const int64_t factor = n_taps <= 1 << 18 ? 8 : n_taps <= 1 << 24 ? 4 : 2;
     int64_t segment = LW_LONG_LEAST_SEGMENT;
@@ -75,18 +81,17 @@ static int choose_batch(const struct lw_long_ols_plan *plan, int64_t n_outputs)
     return batch < 1 ? 1 : (int)batch;
 }
 
-static int choose_group(bool is_split, int n_filters)
+static int choose_group(const struct lw_long_ols_plan *plan)
 {
-    const int most = 2;
-    return !is_split ? 1 : n_filters < most ? n_filters : most;
+    return plan->is_split ? (int)least(plan->spec.n_filters, 2) : 1;
 }
 
 static int check_segment(int64_t segment, int64_t n_taps, struct lw_error *err)
 {
     if (segment >= n_taps && segment <= LW_LONG_MOST_SEGMENT)
         return LW_OK;
-    return lw_fail(err, LW_ECONFIG, "--segment %" PRId64 " does not suit %" PRId64 " taps: it must be in %" PRId64 "..%" PRId64
-                   " (leave it out to have it chosen)", segment, n_taps, n_taps, LW_LONG_MOST_SEGMENT);
+    return lw_fail(err, LW_ECONFIG, "--segment %" PRId64 " does not suit %" PRId64 " taps: it must be in %" PRId64
+                   "..%" PRId64 " (leave it out to have it chosen)", segment, n_taps, n_taps, LW_LONG_MOST_SEGMENT);
 }
 
 /* Bytes moved per output over the bandwidth that such kernels reach; each of cuFFT's transforms takes two passes. */
@@ -95,8 +100,8 @@ static double model_seconds(const struct lw_long_ols_plan *plan)
     const double bytes_per_second = 3e12;
     const double passes = plan->is_split ? 2.0 / plan->spec.n_filters + 3.5 : 5.0 / plan->spec.n_filters + 7;
     const double shared_by = plan->pairing == LW_UNPAIRED ? 1 : 2;
-    return passes * (double)complex_bytes(plan->spec.precision) * (double)plan->segment / (double)plan->hop / shared_by /
-           bytes_per_second;
+    const double overlap = (double)plan->segment / (double)plan->hop;
+    return passes * overlap * (double)complex_bytes(plan->spec.precision) / shared_by / bytes_per_second;
 }
 
 int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, struct lw_long_ols_plan *out,
@@ -110,26 +115,25 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, s
     const bool is_real = !spec->input_complex && !spec->taps_complex;
     const enum lw_pairing pairing = !is_real ? LW_UNPAIRED : spec->n_channels > 1 ? LW_PAIRED_CHANNELS : LW_PAIRED_HOPS;
     const int64_t hop = segment - spec->n_taps + 1;
-    const bool is_split = spec->precision == LW_SINGLE && lw_split_exists(segment);
     *out = (struct lw_long_ols_plan){
         .spec = *spec,
         .pairing = pairing,
         .segment = segment,
         .hop = hop,
-        .is_split = is_split,
-        .group = choose_group(is_split, spec->n_filters),
+        .is_split = is_split(spec, segment),
         .unit = pairing == LW_PAIRED_HOPS ? 2 * hop : hop,
         .channel_unit = pairing == LW_PAIRED_CHANNELS ? 2 : 1,
         .output_complex = !is_real,
     };
+    out->group = choose_group(out);
     out->batch = choose_batch(out, n_outputs);
     out->seconds_per_output = model_seconds(out);
     return LW_OK;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Bytes that cuFFT wants for `batch` transforms. A plan that cannot be made is reported by create, where it is made again. */
+/* Bytes that cuFFT wants for `batch` transforms. A plan that cannot be made is reported by create, which makes it again. */
 static int64_t work_area_bytes(int64_t segment, cufftType type, int batch)
 {
     cufftHandle fft;
@@ -143,6 +147,12 @@ static int64_t work_area_bytes(int64_t segment, cufftType type, int batch)
     return (int64_t)bytes;
 }
 
+static int64_t own_work_bytes(const struct lw_long_ols_plan *plan)
+{
+    return plan->is_split ? lw_split_table_bytes(plan->segment)
+                          : work_area_bytes(plan->segment, transform_type(plan->spec.precision), plan->batch);
+}
+
 static int64_t lay_out(struct lw_long_ols *ols, void *memory)
 {
     const struct lw_long_ols_plan *const plan = &ols->plan;
@@ -150,9 +160,7 @@ static int64_t lay_out(struct lw_long_ols *ols, void *memory)
     struct lw_arena arena = {.base = memory};
     ols->segments = lw_arena_take(&arena, plan->batch * segment_bytes);
     ols->products = lw_arena_take(&arena, plan->group * plan->batch * segment_bytes);
-    ols->work_area = lw_arena_take(&arena, plan->is_split ? lw_split_table_bytes(plan->segment)
-                                                          : work_area_bytes(plan->segment,
-                                                                            transform_type(plan->spec.precision), plan->batch));
+    ols->work_area = lw_arena_take(&arena, own_work_bytes(plan));
     ols->spectra = lw_arena_take(&arena, plan->spec.n_filters * segment_bytes);
     return arena.used;
 }
@@ -182,7 +190,7 @@ int64_t lw_long_ols_setup_bytes(const struct lw_long_ols_plan *plan)
     return lay_out_setup(plan, NULL, &counted);
 }
 
-/* ---- create ---------------------------------------------------------------------------------------------------------- */
+/* ---- create ------------------------------------------------------------------------------------------------------ */
 
 /* A plan that works in `work_area`. *fft is set as soon as there is a handle to destroy. */
 static int make_plan(int64_t segment, cufftType type, int batch, void *work_area, cufftHandle *fft, bool *has_fft,
@@ -237,6 +245,15 @@ static int transform_filters(struct lw_long_ols *ols, const double *taps, void *
     return rc;
 }
 
+static int prepare_transforms(struct lw_long_ols *ols, cudaStream_t stream, struct lw_error *err)
+{
+    const struct lw_long_ols_plan *const plan = &ols->plan;
+    if (plan->is_split)
+        return lw_cuda_check(lw_split_prepare(plan->segment, ols->work_area, stream), "preparing long segments", err);
+    return make_plan(plan->segment, transform_type(plan->spec.precision), plan->batch, ols->work_area, &ols->fft,
+                     &ols->has_fft, err);
+}
+
 int lw_long_ols_create(const struct lw_long_ols_plan *plan, const double *taps, void *memory, void *setup,
                        cudaStream_t stream, struct lw_long_ols **out, struct lw_error *err)
 {
@@ -247,10 +264,7 @@ int lw_long_ols_create(const struct lw_long_ols_plan *plan, const double *taps, 
     lay_out(ols, memory);
     int rc;
     if ((rc = lw_cuda_check(cudaEventCreateWithFlags(&ols->idle, cudaEventDisableTiming), "making an event", err)) ||
-        (rc = plan->is_split
-                  ? lw_cuda_check(lw_split_prepare(plan->segment, ols->work_area, stream), "preparing long segments", err)
-                  : make_plan(plan->segment, transform_type(plan->spec.precision), plan->batch, ols->work_area, &ols->fft,
-                              &ols->has_fft, err)) ||
+        (rc = prepare_transforms(ols, stream, err)) ||
         (rc = transform_filters(ols, taps, setup, stream, err))) {
         lw_long_ols_destroy(ols);
         return rc;
@@ -270,7 +284,7 @@ void lw_long_ols_destroy(struct lw_long_ols *ols)
     lw_free(ols);
 }
 
-/* ---- blocks ---------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 static struct lw_long_geometry geometry_of(const struct lw_long_ols_plan *plan, const struct lw_cuda_ols_block *block)
 {
@@ -299,8 +313,8 @@ static char *spectrum_of(const struct lw_long_ols *ols, int filter)
 /* One filter's outputs. */
 static void *plane_of(const struct lw_long_geometry *geometry, void *output, int filter)
 {
-    const int64_t scalar_bytes = complex_bytes(geometry->precision) / 2;
-    return (char *)output + filter * geometry->count * geometry->n_channels * scalar_bytes * (geometry->output_complex ? 2 : 1);
+    const int64_t value_bytes = complex_bytes(geometry->precision) / (geometry->output_complex ? 1 : 2);
+    return (char *)output + filter * geometry->count * geometry->n_channels * value_bytes;
 }
 
 /* What one batch works on. */
@@ -360,19 +374,23 @@ static int gather_split(struct lw_long_ols *ols, const struct batch *b, struct l
 {
     const bool transposed = is_transposed(b->geometry);
     const int rc = transposed ? cut(ols, b, b->n, err) : LW_OK;
-    return rc ? rc : lw_cuda_check(lw_split_gather(b->geometry, ols->work_area, transposed ? NULL : b->block->input, b->first,
-                                                   b->n, ols->segments, b->block->not_finite, b->stream),
-                                   "transforming a batch of segments", err);
+    if (rc)
+        return rc;
+    return lw_cuda_check(lw_split_gather(b->geometry, ols->work_area, transposed ? NULL : b->block->input, b->first, b->n,
+                                         ols->segments, b->block->not_finite, b->stream),
+                         "transforming a batch of segments", err);
 }
 
-static int scatter_split(struct lw_long_ols *ols, const struct batch *b, void *products, int filter, struct lw_error *err)
+static int scatter_split(struct lw_long_ols *ols, const struct batch *b, void *products, int filter,
+                         struct lw_error *err)
 {
     const bool transposed = is_transposed(b->geometry);
     void *const plane = plane_of(b->geometry, b->block->output, filter);
-    const int rc = lw_cuda_check(lw_split_scatter(b->geometry, ols->work_area, b->first, b->n, products,
-                                                  transposed ? NULL : plane, b->stream), "storing a batch of segments", err);
-    return rc || !transposed ? rc : lw_cuda_check(lw_long_store(b->geometry, products, b->first, b->n, plane, b->stream),
-                                                  "storing a batch of segments", err);
+    cudaError_t status = lw_split_scatter(b->geometry, ols->work_area, b->first, b->n, products,
+                                          transposed ? NULL : plane, b->stream);
+    if (status == cudaSuccess && transposed)
+        status = lw_long_store(b->geometry, products, b->first, b->n, plane, b->stream);
+    return lw_cuda_check(status, "storing a batch of segments", err);
 }
 
 static int run_split(struct lw_long_ols *ols, const struct batch *b, struct lw_error *err)
@@ -404,8 +422,8 @@ int lw_long_ols_launch(struct lw_long_ols *ols, const struct lw_cuda_ols_block *
     const struct lw_long_geometry geometry = geometry_of(&ols->plan, block);
     int rc = claim(ols, stream, err);
     for (int64_t first = 0; first < geometry.n_items && !rc; first += ols->plan.batch) {
-        const int64_t left = geometry.n_items - first;
-        const struct batch batch = {&geometry, block, first, left < ols->plan.batch ? (int)left : ols->plan.batch, stream};
+        const int n = (int)least(geometry.n_items - first, ols->plan.batch);
+        const struct batch batch = {&geometry, block, first, n, stream};
         rc = ols->plan.is_split ? run_split(ols, &batch, err) : run_through_cufft(ols, &batch, err);
     }
     return rc ? rc : lw_cuda_check(cudaEventRecord(ols->idle, stream), "releasing the work space", err);

@@ -1,4 +1,4 @@
-/* long_place.cuh - where the segments of the long path lie in a block's input and output; see long_kernels.h for the items. */
+/* long_place.cuh - where the long path's segments lie in a block's input and output; see long_kernels.h for the items. */
 #ifndef LW_LONG_PLACE_CUH
 #define LW_LONG_PLACE_CUH
 
@@ -46,8 +46,8 @@ __device__ inline placement place(const lw_long_geometry &g, int64_t item)
 
 /* Sample `position` of an item; zero beyond the block. */
 template <typename Real, typename Stored>
-__device__ inline Complex<Real> fetch(const lw_long_geometry &g, const placement &p, const Stored *input, int64_t position,
-                                      bool &not_finite)
+__device__ inline Complex<Real> fetch(const lw_long_geometry &g, const placement &p, const Stored *input,
+                                      int64_t position, bool &not_finite)
 {
     Complex<Real> value = {0, 0};
     if (p.has[0] && position < p.samples[0]) {

@@ -1,6 +1,7 @@
 /* ols_cuda.c - the operation `ols` of the CUDA engine: which path computes it, its memory, and the steps of a block:
  *
- *     input -> byte order -> NaN to zero -> filter (segments, direct or long) -> output type -> NaN marked -> byte order -> output
+ *     input -> byte order -> NaN to zero -> filter (segments, direct or long)
+ *           -> output type -> NaN marked -> byte order -> output
  *
  * Steps that a type does not need are not launched. */
 #include "arena.h"
@@ -28,7 +29,7 @@ struct ols {
     struct lw_long_ols *long_ols;   /* NULL: a kernel does it */
 };
 
-/* ---- plan ------------------------------------------------------------------------------------------------------------ */
+/* ---- plan -------------------------------------------------------------------------------------------------------- */
 
 static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
 {
@@ -51,7 +52,8 @@ static int resolve(const struct lw_device *device, const struct lw_op_spec *spec
 {
     const struct lw_cuda_arch arch = {device->major, device->minor, device->shared_bytes};
     const struct lw_cuda_ols_spec wanted = kernel_spec(spec);
-    out->is_long = lw_cuda_ols_choose(&wanted, &arch, &out->kernel, NULL) != LW_OK || out->kernel.path == LW_CUDA_TOO_LONG;
+    const int rc = lw_cuda_ols_choose(&wanted, &arch, &out->kernel, NULL);
+    out->is_long = rc || out->kernel.path == LW_CUDA_TOO_LONG;
     return out->is_long ? lw_long_ols_choose(&wanted, spec->n_outputs, &out->beyond, err) : LW_OK;
 }
 
@@ -80,8 +82,8 @@ static void describe_kernel(const struct lw_cuda_ols_plan *from, struct lw_op_pl
     if (from->path == LW_CUDA_DIRECT)
         snprintf(plan->text, sizeof plan->text, "direct sum of %" PRId64 " taps", from->spec.n_taps);
     else
-        snprintf(plan->text, sizeof plan->text, "overlap-save in shared memory, N = %d, hop %d%s", from->segment, from->hop,
-                 pairing_text(from->unit, from->hop, from->channel_unit));
+        snprintf(plan->text, sizeof plan->text, "overlap-save in shared memory, N = %d, hop %d%s", from->segment,
+                 from->hop, pairing_text(from->unit, from->hop, from->channel_unit));
 }
 
 static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan,
@@ -100,7 +102,7 @@ static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spe
     return LW_OK;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static int64_t taps_bytes(const struct lw_op_spec *spec)
 {
@@ -157,7 +159,7 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
                                               : 0;
 }
 
-/* ---- create ---------------------------------------------------------------------------------------------------------- */
+/* ---- create ------------------------------------------------------------------------------------------------------ */
 
 static int allocate(int64_t bytes, const char *what, void **memory, struct lw_error *err)
 {
@@ -168,8 +170,9 @@ static int allocate(int64_t bytes, const char *what, void **memory, struct lw_er
 static int prepare(const struct lw_op *op, struct ols *ols, const struct setup *setup, cudaStream_t stream,
                    struct lw_error *err)
 {
-    const int rc = lw_cuda_check(cudaMemcpyAsync(setup->taps, op->spec.ols.taps, (size_t)taps_bytes(&op->spec),
-                                                 cudaMemcpyHostToDevice, stream), "copying the filters to the device", err);
+    const cudaError_t status = cudaMemcpyAsync(setup->taps, op->spec.ols.taps, (size_t)taps_bytes(&op->spec),
+                                               cudaMemcpyHostToDevice, stream);
+    const int rc = lw_cuda_check(status, "copying the filters to the device", err);
     if (rc)
         return rc;
     if (ols->resolved.is_long)
@@ -217,15 +220,24 @@ static void destroy(struct lw_op *op)
     lw_free(ols);
 }
 
-/* ---- blocks ---------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* The slot's input is its own until the next block arrives in it, so it is reversed in place. */
+/* Scalars of a block's input: the slot's own until the next block arrives in it, so they are changed in place. */
+static int64_t input_scalars(const struct lw_op *op, const struct lw_op_work *work)
+{
+    return (op->plan.halo + work->block.count) * work->block.n_channels * (op->spec.input.is_complex ? 2 : 1);
+}
+
+static int swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cudaStream_t stream, struct lw_error *err)
+{
+    return lw_cuda_check(lw_cuda_swap_bytes(data, scalar, n, stream), "swapping bytes", err);
+}
+
 static int order_input(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
 {
     if (!op->spec.input.is_swapped)
         return LW_OK;
-    const int64_t n = (op->plan.halo + work->block.count) * work->block.n_channels * (op->spec.input.is_complex ? 2 : 1);
-    return lw_cuda_check(lw_cuda_swap_bytes(work->input, op->spec.input.scalar, n, work->stream), "swapping bytes", err);
+    return swap_bytes(work->input, op->spec.input.scalar, input_scalars(op, work), work->stream, err);
 }
 
 static int filter(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
@@ -241,8 +253,8 @@ static int filter(const struct lw_op *op, const struct lw_op_work *work, struct 
     };
     if (ols->long_ols)
         return lw_long_ols_launch(ols->long_ols, &block, work->stream, err);
-    return lw_cuda_check((cudaError_t)lw_cuda_ols_launch(&ols->resolved.kernel, &block, work->stream), "filtering a block",
-                         err);
+    return lw_cuda_check((cudaError_t)lw_cuda_ols_launch(&ols->resolved.kernel, &block, work->stream),
+                         "filtering a block", err);
 }
 
 static int convert_output(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
@@ -290,7 +302,7 @@ static int order_output(const struct lw_op *op, const struct lw_op_work *work, s
     if (!op->spec.output.is_swapped)
         return LW_OK;
     const int64_t n = output_scalars(&op->spec, work->block.count, work->block.n_channels);
-    return lw_cuda_check(lw_cuda_swap_bytes(work->output, op->spec.output.scalar, n, work->stream), "swapping bytes", err);
+    return swap_bytes(work->output, op->spec.output.scalar, n, work->stream, err);
 }
 
 static int enqueue(struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)

@@ -71,7 +71,7 @@ template <class F> LW_DEVICE float2 *exchange_of(float2 *tile)
     return tile + team_of<F>() * (F::SHARED_BYTES / int(sizeof(float2)));
 }
 
-/* Global memory to tile and back: thread i takes column i % WIDTH of the rows i / WIDTH + T m. `access(row, column, value)`. */
+/* Global memory to tile and back, by `access(row, column, value)`: thread i takes column i % WIDTH of rows i / WIDTH + T m. */
 template <class F, class Access> LW_DEVICE void for_tile(float2 *tile, Access access)
 {
     const int column = threadIdx.x % F::WIDTH, row = threadIdx.x / F::WIDTH;
@@ -86,7 +86,8 @@ LW_DEVICE bool gather_samples(const lw_long_geometry &g, const void *input, int6
     const placement p = place(g, item);
     bool not_finite = false;
     for_tile<typename S::ColumnT>(tile, [&](int row, int column, float2 &value) {
-        value = fetch<float>(g, p, static_cast<const Stored *>(input), int64_t(row) * S::COLUMNS + tile_begin + column, not_finite);
+        const int64_t position = int64_t(row) * S::COLUMNS + tile_begin + column;
+        value = fetch<float>(g, p, static_cast<const Stored *>(input), position, not_finite);
     });
     return not_finite;
 }
@@ -102,7 +103,8 @@ gather(lw_long_geometry g, const float2 *table, const void *input, int64_t first
     float2 *const item = spectra + blockIdx.y * S::N + tile_begin;
     if (input) {
         bool not_finite = false;
-        LW_WITH_STORED(g.input, (not_finite = gather_samples<S, Stored>(g, input, first + blockIdx.y, tile_begin, tile)))
+        const int64_t number = first + blockIdx.y;
+        LW_WITH_STORED(g.input, (not_finite = gather_samples<S, Stored>(g, input, number, tile_begin, tile)))
         if (not_finite)
             *flag = 1;
     } else {
@@ -221,7 +223,7 @@ template <class S> __global__ void order(const double2 *padded, float2 *spectrum
     spectrum[int64_t(row) * S::COLUMNS + i] = {float(h.x / S::N), float(h.y / S::N)};
 }
 
-/* ---- launchers ------------------------------------------------------------------------------------------------------- */
+/* ---- launchers --------------------------------------------------------------------------------------------------- */
 
 template <class With> static cudaError_t with_split(int64_t segment, With with)
 {
@@ -291,8 +293,8 @@ cudaError_t lw_split_order(int64_t segment, const void *padded, void *spectrum, 
     });
 }
 
-cudaError_t lw_split_gather(const struct lw_long_geometry *geometry, const void *table, const void *input, int64_t first,
-                            int n, void *spectra, unsigned *not_finite, cudaStream_t stream)
+cudaError_t lw_split_gather(const struct lw_long_geometry *geometry, const void *table, const void *input,
+                            int64_t first, int n, void *spectra, unsigned *not_finite, cudaStream_t stream)
 {
     return with_split(geometry->segment, [=](auto split) {
         using S = decltype(split);
@@ -303,8 +305,8 @@ cudaError_t lw_split_gather(const struct lw_long_geometry *geometry, const void 
     });
 }
 
-cudaError_t lw_split_filter(int64_t segment, const void *table, const void *bank, const void *spectra, int n, int n_filters,
-                            void *products, cudaStream_t stream)
+cudaError_t lw_split_filter(int64_t segment, const void *table, const void *bank, const void *spectra, int n,
+                            int n_filters, void *products, cudaStream_t stream)
 {
     return with_split(segment, [=](auto split) {
         using S = decltype(split);

@@ -31,13 +31,13 @@ cudaError_t lw_split_order(int64_t segment, const void *padded, void *spectrum, 
 
 /** Samples of items first .. first + n - 1 to `spectra`. Time-slow blocks of several channels are cut by lw_long_load into
  * `spectra` first, and transformed in place with input = NULL. */
-cudaError_t lw_split_gather(const struct lw_long_geometry *geometry, const void *table, const void *input, int64_t first,
-                            int n, void *spectra, unsigned *not_finite, cudaStream_t stream);
+cudaError_t lw_split_gather(const struct lw_long_geometry *geometry, const void *table, const void *input,
+                            int64_t first, int n, void *spectra, unsigned *not_finite, cudaStream_t stream);
 
 /** @param bank  spectra of the filters, [n_filters][N]
  *  @param products  [n_filters][n][N] */
-cudaError_t lw_split_filter(int64_t segment, const void *table, const void *bank, const void *spectra, int n, int n_filters,
-                            void *products, cudaStream_t stream);
+cudaError_t lw_split_filter(int64_t segment, const void *table, const void *bank, const void *spectra, int n,
+                            int n_filters, void *products, cudaStream_t stream);
 
 /** Products of one filter to one plane. With plane = NULL they are transformed in place, for lw_long_store. */
 cudaError_t lw_split_scatter(const struct lw_long_geometry *geometry, const void *table, int64_t first, int n,
