@@ -19,6 +19,7 @@ static const struct {
 } operations[] = {
     [LW_OP_OLS] = {"ols", &lw_op_cuda_ols},
     [LW_OP_CONV2D] = {"conv2d", NULL},
+    [LW_OP_SFFT] = {"sfft", NULL},
 };
 
 bool lw_engine_cuda_computes(enum lw_op_kind kind)

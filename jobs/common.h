@@ -4,6 +4,11 @@
 
 #include "../src/job.h"
 
+/** --axis, or what the file says, for data of rank 1 or 2 (time and channel). LW_EDATA, LW_EUSAGE if that is contradictory or
+ * not enough. */
+int lw_choose_axis(const struct lw_options *given, const char *job, const struct lw_dataset_info *input, int *axis,
+                   struct lw_error *err);
+
 /** --start and --count: the piece of an axis of n samples. LW_ECONFIG if it leaves the axis. */
 int lw_choose_piece(const struct lw_options *given, int64_t n, struct lw_view_spec *view, struct lw_error *err);
 

@@ -4,5 +4,6 @@
 const struct lw_job_ops *const lw_jobs[] = {
     &lw_job_ols,
     &lw_job_conv2d,
+    &lw_job_sfft,
     NULL,
 };

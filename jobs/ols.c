@@ -33,42 +33,12 @@ static_assert(LW_ZERO == 0 && LW_EDGE == 1 && LW_WRAP == 2 && LW_REFLECT == 3, "
 
 /* ---- input: axis, piece, channels ---------------------------------------------------------------------------------- */
 
-static int choose_axis(const struct lw_options *given, const struct lw_dataset_info *input, int *axis,
-                       struct lw_error *err)
-{
-    if (input->n_dims > 2)
-        return lw_fail(err, LW_EDATA, "%s:%s has %d dimensions: ols takes 1 (time) or 2 (time and channel)", input->file,
-                       input->path, input->n_dims);
-    const int known = input->metadata_axis;
-    const bool asked = lw_options_given(given, "axis");
-    const int wanted = (int)lw_options_int(given, "axis");
-    if (asked && wanted >= input->n_dims)
-        return lw_fail(err, LW_EUSAGE, "--axis %d: %s:%s has %d dimension%s", wanted, input->file, input->path,
-                       input->n_dims, input->n_dims == 1 ? ", so only axis 0" : "s, so 0 or 1");
-    if (asked && known >= 0 && known != wanted)
-        return lw_fail(err, LW_EDATA, "--axis %d, but the metadata of %s:%s says that dimension %d is time: correct the one "
-                       "or the other", wanted, input->file, input->path, known);
-
-    if (input->n_dims == 1)
-        *axis = 0;
-    else if (asked)
-        *axis = wanted;
-    else if (known >= 0)
-        *axis = known;
-    else if (input->dims[0] == 1 || input->dims[1] == 1)
-        *axis = input->dims[1] == 1 ? 0 : 1;
-    else
-        return lw_fail(err, LW_EUSAGE, "%s:%s is [%" PRId64 " x %" PRId64 "]: say with --axis 0 or --axis 1 which of the two "
-                       "is time", input->file, input->path, input->dims[0], input->dims[1]);
-    return LW_OK;
-}
-
 static int choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job,
                        struct lw_error *err)
 {
     struct lw_view_spec *const view = &job->view;
     int rc;
-    if ((rc = choose_axis(given, input, &view->axis, err)) ||
+    if ((rc = lw_choose_axis(given, "ols", input, &view->axis, err)) ||
         (rc = lw_choose_piece(given, input->dims[view->axis], view, err)) ||
         (rc = lw_choose_channels(given, input->n_dims == 1 ? 1 : input->dims[1 - view->axis], &view->channels, err)))
         return rc;

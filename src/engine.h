@@ -69,7 +69,7 @@ struct lw_conv2d_spec {
     enum lw_algorithm algorithm;
 };
 
-enum lw_op_kind { LW_OP_OLS, LW_OP_CONV2D };
+enum lw_op_kind { LW_OP_OLS, LW_OP_CONV2D, LW_OP_SFFT };
 
 struct lw_op_spec {
     enum lw_op_kind kind;

@@ -11,6 +11,7 @@
 #include "comm.h"
 #include "engine.h"
 #include "options.h"
+#include "sfft.h"
 
 #define LW_JOB_ATTRIBUTES 24
 #define LW_JOB_INPUTS 2
@@ -19,6 +20,7 @@
 struct lw_job {
     const struct lw_job_ops *ops;
     struct lw_op_spec op;
+    struct lw_sfft_request sfft;        /* where op.kind is LW_OP_SFFT; nothing is streamed then, and no output planned */
     struct lw_view_spec view;           /* of the input; max_axis and max_channels are left to the plan */
     int64_t n_samples;                  /* on the axis, after --start/--count */
     int64_t n_outputs;                  /* on the axis */
@@ -48,6 +50,7 @@ struct lw_job_ops {
     const struct lw_option *options;    /* beyond the common ones of src/cli.h */
     const struct lw_option *synth_options;
     const char *example;                /* command lines for --help */
+    bool is_sampled;                    /* takes few samples, of its own choice: src/sfft_run.c runs it, not src/run.c */
 
     /** Check the options against the input, read filters, decide shapes. Collective (it reads small datasets).
      * @param input  borrowed during the call */
@@ -68,7 +71,7 @@ void lw_job_note_real(struct lw_job *job, const char *name, double value);
 void lw_job_place(const struct lw_job *job, const struct lw_block *block, int64_t first[LW_MAX_DIMS],
                   int64_t count[LW_MAX_DIMS]);
 
-extern const struct lw_job_ops lw_job_ols, lw_job_conv2d;
+extern const struct lw_job_ops lw_job_ols, lw_job_conv2d, lw_job_sfft;
 
 /** The jobs, NULL-ended. */
 extern const struct lw_job_ops *const lw_jobs[];

@@ -61,7 +61,7 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     if ((rc = open_input(setup, err)) ||
         (rc = lw_comm_agree(comm, ops->prepare(options, comm, lw_reader_info(setup->reader), &setup->job, err), err)) ||
         (rc = open_engine(setup, err)) ||
-        (rc = make_plan(setup, err)))
+        (!ops->is_sampled && (rc = make_plan(setup, err))))
         return rc;
     return LW_OK;
 }

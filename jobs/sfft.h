@@ -1,0 +1,11 @@
+/* sfft.h - what the files of the job `sfft` share. */
+#ifndef LW_JOB_SFFT_H
+#define LW_JOB_SFFT_H
+
+#include "../src/job.h"
+
+/* jobs/sfft_synth.c: see lw_job_ops.synth_options and .synth */
+extern const struct lw_option lw_sfft_synth_options[];
+int lw_sfft_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err);
+
+#endif

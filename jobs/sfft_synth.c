@@ -1,0 +1,269 @@
+/* sfft_synth.c - `lapwing synth sfft`: tones at whole frequencies in white noise, and a table of them. Every sample is a
+ * function of the seed and its place alone. */
+#include "../src/log.h"
+#include "../src/memory.h"
+#include "../src/sfft_number.h"
+#include "sfft.h"
+
+#include <complex.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+const struct lw_option lw_sfft_synth_options[] = {
+    {.name = "output", .kind = LW_OPTION_TEXT, .argument = "FILE", .is_required = true,
+     .help = "HDF5 file to make, with the signal as /signal and its tones as the table /tones."},
+    {.name = "overwrite", .kind = LW_OPTION_FLAG,
+     .help = "Replace the output if it exists. Otherwise that is an error."},
+    {.name = "samples", .kind = LW_OPTION_INT, .argument = "N", .fallback = "2^22", .minimum = 8, .maximum = 1e14,
+     .help = "Samples on the time axis."},
+    {.name = "channels", .kind = LW_OPTION_INT, .argument = "C", .fallback = "1", .minimum = 1, .maximum = 1 << 20,
+     .help = "Channels, each with tones of its own. With 1, /signal has one dimension."},
+    {.name = "layout", .kind = LW_OPTION_CHOICE, .choices = "time-fast|time-slow", .fallback = "time-fast",
+     .help = "Order of /signal: [channel x time] or [time x channel]."},
+    {.name = "type", .kind = LW_OPTION_CHOICE, .choices = "float32|float64", .fallback = "float64",
+     .help = "Type of the samples."},
+    {.name = "complex", .kind = LW_OPTION_FLAG, .help = "Complex samples."},
+    {.name = "tones", .kind = LW_OPTION_INT, .argument = "K", .fallback = "100", .minimum = 1, .maximum = 1e6,
+     .help = "Tones of each channel. Making the signal takes time in proportion to samples x tones."},
+    {.name = "snr", .kind = LW_OPTION_REAL, .argument = "DB", .fallback = "20", .minimum = -100, .maximum = 300,
+     .help = "Power of all tones to that of the noise, per sample; 300 makes no noise."},
+    {.name = "range", .kind = LW_OPTION_REAL, .argument = "DB", .fallback = "0", .minimum = 0, .maximum = 200,
+     .help = "Amplitudes are drawn between 1 and this far below, evenly in dB."},
+    {.name = "sample-rate", .kind = LW_OPTION_REAL, .argument = "HZ", .fallback = "4096", .minimum = 1e-9, .maximum = 1e15,
+     .help = "Sample rate that the file states."},
+    {.name = "seed", .kind = LW_OPTION_INT, .argument = "S", .fallback = "1", .minimum = 0, .maximum = 1e15,
+     .help = "Number that tones and noise follow from."},
+    {0},
+};
+
+enum { SIGNAL, TONES, N_DATASETS, NO_NOISE_DB = 300, BLOCK_VALUES = 1 << 19 };
+
+struct tone_row {
+    int64_t channel, index;
+    double frequency, re, im, magnitude;
+};
+static const struct lw_column tone_columns[] = {
+    {"channel", LW_COLUMN_INT}, {"index", LW_COLUMN_INT}, {"frequency", LW_COLUMN_REAL}, {"re", LW_COLUMN_REAL},
+    {"im", LW_COLUMN_REAL}, {"magnitude", LW_COLUMN_REAL},
+};
+
+struct synth {
+    int64_t n, n_channels, n_tones;
+    enum lw_layout layout;
+    struct lw_type type;
+    double snr_db, range_db, sample_rate_hz;
+    uint64_t seed;
+    struct tone_row *tones;         /* [n_channels][n_tones], as in the file */
+    double *sigma;                  /* [n_channels] of the noise; of each part, if complex */
+    double complex *x;              /* [most] one channel's block */
+    void *block;                    /* [most][n_channels] or [n_channels][most] */
+    int64_t most;                   /* samples of a block */
+};
+
+static double uniform(uint64_t seed, uint64_t counter) { return (double)(lw_random_bits(seed, counter) >> 11) * 0x1p-53; }
+
+static double normal(uint64_t seed, uint64_t counter)
+{
+    return sqrt(-2 * log(uniform(seed, 2 * counter) + 0x1p-54)) * cos(2 * M_PI * uniform(seed, 2 * counter + 1));
+}
+
+/* ---- tones --------------------------------------------------------------------------------------------------------- */
+
+static int by_index(const void *a, const void *b)
+{
+    const struct tone_row *const x = a, *const y = b;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static bool is_free(const struct tone_row *rows, int64_t count, int64_t index)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (rows[i].index == index)
+            return false;
+    return true;
+}
+
+/* The rows of one channel hold X[f] = n a, of a real signal n a / 2, for a tone of amplitude a. */
+static void draw_tones(struct synth *synth, int64_t channel)
+{
+    struct tone_row *const rows = synth->tones + channel * synth->n_tones;
+    const uint64_t seed = lw_random_bits(synth->seed, (uint64_t)channel);
+    const int64_t span = synth->type.is_complex ? synth->n : (synth->n - 1) / 2;
+    double power = 0;
+    uint64_t draw = 0;
+    for (int64_t i = 0; i < synth->n_tones; i++) {
+        int64_t index;
+        do
+            index = lw_random_below(seed, draw++, span) + (synth->type.is_complex ? 0 : 1);
+        while (!is_free(rows, i, index));
+        const double amplitude = pow(10, -synth->range_db / 20 * uniform(seed + 1, (uint64_t)i));
+        const double size = (double)synth->n * amplitude * (synth->type.is_complex ? 1 : 0.5);
+        const double complex value = size * cexp(2 * M_PI * I * uniform(seed + 2, (uint64_t)i));
+        const int64_t turns = synth->type.is_complex && 2 * index >= synth->n ? index - synth->n : index;
+        rows[i] = (struct tone_row){channel, index, (double)turns / (double)synth->n * synth->sample_rate_hz, creal(value),
+                                    cimag(value), size};
+        power += amplitude * amplitude * (synth->type.is_complex ? 1 : 0.5);
+    }
+    qsort(rows, (size_t)synth->n_tones, sizeof *rows, by_index);
+    const double noise = synth->snr_db >= NO_NOISE_DB ? 0 : power * pow(10, -synth->snr_db / 10);
+    synth->sigma[channel] = sqrt(synth->type.is_complex ? noise / 2 : noise);
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------------------- */
+
+/* Add a tone to a block whose first sample is `first`. A rotation is started afresh every 256 samples. */
+static void add_tone(const struct synth *synth, const struct tone_row *tone, int64_t first, int64_t count)
+{
+    const double n = (double)synth->n, scale = (synth->type.is_complex ? 1 : 2) / n;
+    const double complex step = cexp(2 * M_PI * I * (double)tone->index / n);
+    const double complex value = scale * CMPLX(tone->re, tone->im);
+    for (int64_t t = 0; t < count; t++) {
+        static const int64_t fresh = 256;
+        double complex x = value * cexp(2 * M_PI * I * (double)lw_mod_multiply(tone->index, first + t, synth->n) / n);
+        const int64_t end = t + fresh < count ? t + fresh : count;
+        for (; t < end; t++, x *= step)
+            synth->x[t] += x;
+        t--;
+    }
+}
+
+static void put(const struct synth *synth, int64_t place, double value)
+{
+    if (synth->type.scalar == LW_FLOAT32)
+        ((float *)synth->block)[place] = (float)value;
+    else
+        ((double *)synth->block)[place] = value;
+}
+
+static void make_channel(const struct synth *synth, int64_t channel, int64_t first, int64_t count)
+{
+    const uint64_t seed = lw_random_bits(synth->seed + 1, (uint64_t)channel);
+    const double sigma = synth->sigma[channel];
+    const bool is_complex = synth->type.is_complex, slow = synth->layout == LW_TIME_SLOW;
+    for (int64_t t = 0; t < count; t++) {
+        const uint64_t place = (uint64_t)(first + t);
+        synth->x[t] = sigma == 0 ? 0 : sigma * CMPLX(normal(seed, place), is_complex ? normal(seed + 1, place) : 0);
+    }
+    for (int64_t i = 0; i < synth->n_tones; i++)
+        add_tone(synth, &synth->tones[channel * synth->n_tones + i], first, count);
+    for (int64_t t = 0; t < count; t++) {
+        const int64_t place = slow ? t * synth->n_channels + channel : channel * count + t;
+        put(synth, is_complex ? 2 * place : place, creal(synth->x[t]));
+        if (is_complex)
+            put(synth, 2 * place + 1, cimag(synth->x[t]));
+    }
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------------------ */
+
+static int prepare(const struct lw_options *given, struct synth *synth, struct lw_error *err)
+{
+    *synth = (struct synth){
+        .n = lw_options_int(given, "samples"), .n_channels = lw_options_int(given, "channels"),
+        .n_tones = lw_options_int(given, "tones"), .layout = (enum lw_layout)lw_options_choice(given, "layout"),
+        .type = {.scalar = lw_options_choice(given, "type") == 0 ? LW_FLOAT32 : LW_FLOAT64,
+                 .is_complex = lw_options_flag(given, "complex")},
+        .snr_db = lw_options_real(given, "snr"), .range_db = lw_options_real(given, "range"),
+        .sample_rate_hz = lw_options_real(given, "sample-rate"), .seed = (uint64_t)lw_options_int(given, "seed"),
+    };
+    const int64_t room = synth->type.is_complex ? synth->n : (synth->n - 1) / 2;
+    if (2 * synth->n_tones > room)
+        return lw_fail(err, LW_ECONFIG, "--tones %" PRId64 ": at most %" PRId64 ", half of the frequencies of %" PRId64
+                       " samples", synth->n_tones, room / 2, synth->n);
+    synth->most = BLOCK_VALUES / synth->n_channels > 0 ? BLOCK_VALUES / synth->n_channels : 1;
+    if (synth->most > synth->n)
+        synth->most = synth->n;
+    if (!(synth->tones = lw_alloc_array(synth->n_channels * synth->n_tones, sizeof *synth->tones, "tones", err)) ||
+        !(synth->sigma = lw_alloc_array(synth->n_channels, sizeof *synth->sigma, "tones", err)) ||
+        !(synth->x = lw_alloc_array(synth->most, sizeof *synth->x, "samples", err)) ||
+        !(synth->block = lw_alloc_array(synth->most * synth->n_channels, lw_type_bytes(synth->type), "samples", err)))
+        return LW_ESYSTEM;
+    for (int64_t c = 0; c < synth->n_channels; c++)
+        draw_tones(synth, c);
+    return LW_OK;
+}
+
+static int create_file(const struct lw_options *given, struct lw_comm *comm, const struct synth *synth,
+                       struct lw_writer **writer, struct lw_error *err)
+{
+    const struct lw_attribute notes[] = {
+        {.name = "sample_rate_hz", .kind = LW_ATTRIBUTE_REAL, .real = synth->sample_rate_hz},
+        {.name = "snr_db", .kind = LW_ATTRIBUTE_REAL, .real = synth->snr_db},
+        {.name = "seed", .kind = LW_ATTRIBUTE_INT, .integer = (int64_t)synth->seed},
+    };
+    const bool slow = synth->layout == LW_TIME_SLOW, has_channels = synth->n_channels > 1;
+    struct lw_writer_dataset datasets[N_DATASETS] = {
+        [SIGNAL] = {.path = "/signal", .type = synth->type, .attributes = notes,
+                    .n_attributes = (int)(sizeof notes / sizeof *notes)},
+        [TONES] = {.path = "/tones", .n_dims = 1, .dims = {synth->n_channels * synth->n_tones}, .columns = tone_columns,
+                   .n_columns = (int)(sizeof tone_columns / sizeof *tone_columns)},
+    };
+    struct lw_writer_dataset *const signal = &datasets[SIGNAL];
+    if (has_channels) {
+        signal->dims[slow ? 1 : 0] = synth->n_channels;
+        signal->dim_names[slow ? 1 : 0] = "channel";
+    }
+    signal->n_dims = has_channels ? 2 : 1;
+    signal->dims[has_channels && !slow ? 1 : 0] = synth->n;
+    signal->dim_names[has_channels && !slow ? 1 : 0] = "time";
+    const struct lw_writer_spec spec = {
+        .file = lw_options_text(given, "output"), .overwrite = lw_options_flag(given, "overwrite"),
+        .datasets = datasets, .n_datasets = N_DATASETS,
+    };
+    return lw_writer_create(comm, &spec, writer, err);
+}
+
+static int write_block(const struct synth *synth, struct lw_writer *writer, int64_t first, int64_t count,
+                       struct lw_error *err)
+{
+    const bool slow = synth->layout == LW_TIME_SLOW, has_channels = synth->n_channels > 1;
+    const int axis = has_channels && !slow ? 1 : 0;
+    int64_t from[2] = {0}, how_many[2] = {0};
+    from[axis] = first;
+    how_many[axis] = count;
+    if (has_channels)
+        how_many[1 - axis] = count > 0 ? synth->n_channels : 0;
+    return lw_writer_write(writer, SIGNAL, from, how_many, synth->block, err);
+}
+
+static int write_signal(const struct synth *synth, struct lw_comm *comm, struct lw_writer *writer, struct lw_error *err)
+{
+    const int64_t rank = lw_comm_rank(comm), size = lw_comm_size(comm);
+    struct lw_progress progress;
+    lw_progress_start(&progress, synth->n, 0);
+    int rc = LW_OK;
+    for (int64_t begin = 0; rc == LW_OK && begin < synth->n; begin += size * synth->most) {
+        const int64_t first = begin + rank * synth->most, rest = synth->n - first;
+        const int64_t count = rest < 0 ? 0 : rest < synth->most ? rest : synth->most;
+        for (int64_t c = 0; count > 0 && c < synth->n_channels; c++)
+            make_channel(synth, c, first, count);
+        rc = write_block(synth, writer, count > 0 ? first : 0, count, err);
+        lw_progress_show(&progress, begin + size * synth->most < synth->n ? begin + size * synth->most : synth->n);
+    }
+    lw_progress_end(&progress);
+    return rc;
+}
+
+int lw_sfft_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err)
+{
+    struct synth synth = {0};
+    struct lw_writer *writer = NULL;
+    int rc = lw_comm_agree(comm, prepare(given, &synth, err), err);
+    if (rc == LW_OK) {
+        const int64_t rows = lw_comm_rank(comm) == 0 ? synth.n_channels * synth.n_tones : 0;
+        (void)((rc = create_file(given, comm, &synth, &writer, err)) ||
+               (rc = lw_writer_write(writer, TONES, &(int64_t){0}, &rows, synth.tones, err)) ||
+               (rc = write_signal(&synth, comm, writer, err)) ||
+               (rc = lw_writer_finish(writer, NULL, 0, err)));
+    }
+    lw_writer_destroy(writer);
+    if (rc == LW_OK)
+        lw_log_info("%s holds /signal and /tones. Next: lapwing sfft --input %s:/signal --sparsity %" PRId64
+                    " --output lines.h5", lw_options_text(given, "output"), lw_options_text(given, "output"), synth.n_tones);
+    lw_free(synth.tones);
+    lw_free(synth.sigma);
+    lw_free(synth.x);
+    lw_free(synth.block);
+    return rc;
+}

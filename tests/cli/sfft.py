@@ -1,0 +1,222 @@
+"""The job sfft against numpy.fft, end to end through files, on 1 to 4 ranks: layouts, types, retries, fall-backs, and what
+it refuses.
+
+    sfft.py LAPWING MPIEXEC [FOLDER]
+
+With the gravitational-wave strain in FOLDER (or where LAPWING_DATA says), it also has to say that this is not sparse."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import h5py
+    import numpy as np
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+LAPWING, MPIEXEC = sys.argv[1:3]
+DATA = os.environ.get("LAPWING_DATA") or (sys.argv[3] if len(sys.argv) > 3 else "")
+random = np.random.default_rng(7)
+checks = 0
+failures = []
+
+
+def check(good, text):
+    global checks
+    checks += 1
+    if not good:
+        failures.append(text)
+        print("failed:", text, file=sys.stderr)
+
+
+def call(ranks, *arguments, code=0):
+    command = [MPIEXEC, "-np", str(ranks), LAPWING, *arguments, "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    check(done.returncode == code, f"{' '.join(command)} ends with {done.returncode}: {done.stderr}")
+    return done.stderr
+
+
+def run(ranks, name, output, *options):
+    call(ranks, "sfft", "--input", name, "--output", output, "--overwrite", *options)
+    with h5py.File(output) as file:
+        return file["spectrum"][()], dict(file["spectrum"].attrs), file["channels"][()]
+
+
+def oracle(x, k):
+    """The k largest coefficients in numpy's order of frequencies, as {index: value}."""
+    spectrum = np.fft.rfft(x) if np.isrealobj(x) else np.fft.fft(x)
+    return {int(f): spectrum[f] for f in np.argsort(-np.abs(spectrum), kind="stable")[:k]}
+
+
+def tones(n, frequencies, amplitudes, is_complex):
+    spectrum = np.zeros(n, complex)
+    for f, a in zip(frequencies, amplitudes):
+        spectrum[f] += a
+        if not is_complex and f % n:
+            spectrum[-f % n] += np.conj(a)
+    x = np.fft.ifft(spectrum) * n
+    return x if is_complex else x.real
+
+
+def compare(what, rows, channel, x, k, tolerance, rate=1.0):
+    expected = oracle(np.asarray(x, complex if np.iscomplexobj(x) else float), k)
+    mine = rows[rows["channel"] == channel]
+    check(set(mine["index"].tolist()) == set(expected), f"{what}: other lines than numpy's")
+    largest = max(map(abs, expected.values()), default=0)
+    for row in mine:
+        value = expected.get(int(row["index"]), 0)
+        check(abs(complex(row["re"], row["im"]) - value) <= tolerance * largest, f"{what}: X[{row['index']}]")
+        check(np.isclose(row["magnitude"], np.hypot(row["re"], row["im"]), rtol=1e-14), f"{what}: magnitude")
+    frequencies = (np.fft.rfftfreq if np.isrealobj(x) else np.fft.fftfreq)(len(x))
+    # rfftfreq and fftfreq differ in the sign of n/2 only
+    check(np.allclose(mine["frequency"], frequencies[mine["index"]] * rate, rtol=1e-12), f"{what}: frequencies")
+    check(np.all(np.diff(mine["frequency"]) > 0), f"{what}: not sorted by frequency")
+
+
+def shapes(work):
+    """Rank 1 and 2, both layouts, real and complex, integer and big-endian; the same bits on any number of ranks."""
+    n, k = 100003, 12
+    for is_complex, store in ((True, "<c16"), (False, "<f8"), (False, "<i2"), (False, ">f4"), (True, "<c8")):
+        scale = 1000 if store == "<i2" else 1
+        x = [tones(n, random.choice((n - 1) // 2, k, False) + 1, scale * np.exp(2j * np.pi * random.random(k)), is_complex)
+             for _ in range(3)]
+        noise = [0.01 * scale * random.standard_normal(n) for _ in x]
+        stored = np.array([a + b for a, b in zip(x, noise)])
+        stored = (np.round(stored) if store == "<i2" else stored).astype(store)
+        name = os.path.join(work, "x.h5")
+        with h5py.File(name, "w") as file:
+            file["fast"], file["slow"], file["one"] = stored, stored.T.copy(), stored[0]
+            file["fast"].attrs["sample_rate_hz"] = 4096.0
+        first = None
+        for dataset, axis, all_ranks in (("fast", 1, (1, 2, 3, 4)), ("slow", 0, (1, 3))):
+            for ranks in all_ranks:
+                rows, about, channels = run(ranks, f"{name}:/{dataset}", os.path.join(work, "y.h5"), "--axis", str(axis),
+                                            "--sparsity", str(k), "--precision", "double", "--engine", "cpu")
+                bits = b"".join(rows[column].tobytes() for column in ("channel", "index", "re", "im"))
+                first = first or bits
+                check(bits == first, f"{store} {dataset}: other bits on {ranks} ranks")
+            rate = about.get("sample_rate_hz", 1.0)
+            check(rate == (4096 if dataset == "fast" else 1), f"{store} {dataset}: sample rate {rate}")
+            for c in range(3):
+                compare(f"{store} {dataset} {c}", rows, c, stored[c].astype(complex if is_complex else float), k, 2e-3, rate)
+            check(about["is_explained"] == 1 and about["algorithm"] == "sparse" and about["samples_touched"] < n / 4,
+                  f"{store} {dataset}: {about}")
+            check(len(channels) == 3 and np.all(channels["lines"] == k), f"{store} {dataset}: {channels}")
+        rows, _, _ = run(1, f"{name}:/fast", os.path.join(work, "y.h5"), "--axis", "1", "--channels", "1:3", "--start", "1000",
+                         "--count", "90001", "--sparsity", "5", "--algorithm", "dense")
+        for c in (1, 2):
+            compare(f"{store} piece", rows, c, stored[c, 1000:91001].astype(complex if is_complex else float), 5, 1e-9,
+                    4096 / 1)
+
+
+def accuracy(work):
+    """Without noise: exact to the tolerance of either precision."""
+    n, k = 1 << 18, 60
+    x = tones(n, random.choice(n, k, False), np.exp(2j * np.pi * random.random(k)), True)
+    name = os.path.join(work, "x.h5")
+    with h5py.File(name, "w") as file:
+        file["x"] = x
+    for precision, tolerance in (("double", 1e-6), ("single", 1e-3)):
+        rows, about, _ = run(2, f"{name}:/x", os.path.join(work, "y.h5"), "--sparsity", str(k), "--precision", precision)
+        compare(precision, rows, 0, x, k, tolerance)
+        check(about["algorithm"] == "sparse" and about["residual"] < tolerance ** 2 * 100, f"{precision}: {about}")
+
+
+def edges(work):
+    """Signals that are hardly any."""
+    name = os.path.join(work, "x.h5")
+    noise = random.standard_normal(40000) + 1j * random.standard_normal(40000)
+    cases = {"zero": np.zeros(100000), "constant": np.full(100000, 2.5), "noise": noise, "one": np.array([3 - 4j]),
+             "two": np.array([1.0, 2.0]), "short": random.standard_normal(37)}
+    with h5py.File(name, "w") as file:
+        for key, x in cases.items():
+            file[key] = x
+    for key, x in cases.items():
+        k = 1000 if len(x) < 100 else 3
+        rows, about, _ = run(2, f"{name}:/{key}", os.path.join(work, "y.h5"), "--sparsity", str(k), "--precision", "double")
+        present = np.abs(np.fft.rfft(x) if np.isrealobj(x) else np.fft.fft(x))
+        count = min(k, int(np.sum(present > 1e-9 * (present.max() or 1))))
+        compare(key, rows, 0, x, count, 1e-9)
+        check(about["algorithm"] == ("sparse" if key in ("zero", "constant") else "dense"), f"{key}: {about}")
+
+
+def honesty(work):
+    """What is not sparse is not called so: each way of falling back."""
+    n = 1 << 17
+    t = np.arange(n)
+    name = os.path.join(work, "x.h5")
+    with h5py.File(name, "w") as file:
+        file["between"] = np.exp(2j * np.pi * 1234.5 * t / n)
+        bad = np.cos(2 * np.pi * 50 * t / n)
+        bad[::7] = np.nan
+        file["bad"] = bad
+    output = os.path.join(work, "y.h5")
+    source = f"{name}:/between"
+    rows, about, _ = run(2, source, output, "--sparsity", "4", "--precision", "double")
+    compare("between", rows, 0, np.exp(2j * np.pi * 1234.5 * t / n), 4, 1e-9)
+    check(about["algorithm"] == "dense" and 0.05 < about["residual"] < 0.2, f"between: {about}")
+    rows, about, _ = run(2, source, output, "--sparsity", "4", "--fallback", "partial")
+    check(about["is_explained"] == 0 and 0.05 < about["residual"] < 0.5, f"partial: {about}")
+    check({1234, 1235} <= set(rows["index"].tolist()) or len(rows) < 4, f"partial: {rows['index']}")
+    said = call(2, "sfft", "--input", source, "--output", output, "--overwrite", "--sparsity", "4", "--fallback", "error",
+                code=65)
+    check("not sparse" in said, said)
+    said = call(2, "sfft", "--input", f"{name}:/bad", "--output", output, "--overwrite", "--sparsity", "4", code=65)
+    check("--nan zero" in said, said)
+    rows, about, _ = run(2, f"{name}:/bad", output, "--nan", "zero", "--algorithm", "dense", "--sparsity", "1")
+    check(rows["index"].tolist() == [50], f"bad: {rows}")
+    said = call(1, "sfft", "--input", source, "--output", output, "--sparsity", "4", code=74)
+    check("--overwrite" in said, said)
+    said = call(1, "sfft", "--input", source, "--output", name, "--overwrite", "--sparsity", "4", code=2)
+    check("a file of its own" in said, said)
+    said = call(1, "sfft", "--input", source, "--output", output, "--sparsity", "0", code=2)
+    said = call(1, "sfft", "--input", source, "--output", output, "--overwrite", "--sparsity", "50000", "--algorithm",
+                "sparse", code=78)
+    check("a quarter" in said, said)
+
+
+def synth(work):
+    """The survey's own table of tones is found again; the signal is the same on any number of ranks."""
+    one, two = os.path.join(work, "s1.h5"), os.path.join(work, "s2.h5")
+    for options in (("--complex",), ("--channels", "3", "--layout", "time-slow", "--type", "float32")):
+        for ranks, name in ((1, one), (3, two)):
+            call(ranks, "synth", "sfft", "--output", name, "--overwrite", "--samples", "2^18", "--tones", "20", "--snr", "30",
+                 *options)
+        with h5py.File(one) as a, h5py.File(two) as b:
+            check(np.array_equal(a["signal"][()], b["signal"][()]), f"{options}: the survey depends on the ranks")
+            expected = np.sort(a["tones"][()], order=["channel", "frequency"])
+        rows, about, _ = run(3, one + ":/signal", os.path.join(work, "y.h5"), "--sparsity", "20", "--axis",
+                             "1" if len(options) == 0 else "0")
+        check(rows["index"].tolist() == expected["index"].tolist(), f"{options}: other lines than the survey's")
+        check(np.allclose(rows["frequency"], expected["frequency"], rtol=1e-12), f"{options}: frequencies")
+        error = np.hypot(rows["re"] - expected["re"], rows["im"] - expected["im"]) / expected["magnitude"]
+        check(error.max() < 0.05, f"{options}: values differ by {error.max()}")
+        planned = subprocess.run([MPIEXEC, "-np", "2", LAPWING, "plan", "sfft", "--input", one + ":/signal", "--sparsity", "20",
+                                  "--output", "none.h5", "--axis", "0"], capture_output=True, text=True, timeout=60)
+        check(planned.returncode == 0 and "3 stages of" in planned.stdout and not os.path.exists("none.h5"), planned.stdout)
+
+
+def strain(work):
+    name = os.path.join(DATA, "gw150914-h1.hdf5")
+    if not os.path.isfile(name):
+        print("no strain data: that part is left out")
+        return
+    output = os.path.join(work, "y.h5")
+    said = call(2, "sfft", "--input", name + ":/strain/Strain", "--output", output, "--overwrite", "--sparsity", "100",
+                "--fallback", "error", code=65)
+    check("sparse" in said, said)
+    with h5py.File(name) as file:
+        x = file["strain/Strain"][()]
+    rows, about, _ = run(2, name + ":/strain/Strain", output, "--sparsity", "100", "--precision", "double")
+    compare("strain", rows, 0, x, 100, 1e-9, 4096)
+    check(about["algorithm"] == "dense" and abs(about["residual"] - 0.055) < 0.005, f"strain: {about}")
+
+
+with tempfile.TemporaryDirectory() as work:
+    for part in (shapes, accuracy, edges, honesty, synth, strain):
+        part(work)
+print(f"{checks} checks, {len(failures)} failed")
+sys.exit(1 if failures or not checks else 0)
