@@ -105,7 +105,7 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
     if (mode == LW_VALID && n_taps > job->n_samples)
         return lw_fail(err, LW_ECONFIG, "--mode valid: the filters have %" PRId64 " taps and the signal only %" PRId64
                        " samples, so no output is valid; use --mode same or full", n_taps, job->n_samples);
-    job->n_outputs = lw_mode_length(mode, job->n_samples, n_taps);
+    job->n_outputs = job->op.n_outputs = lw_mode_length(mode, job->n_samples, n_taps);
     job->look_ahead = lw_mode_look_ahead(mode, n_taps);
     return LW_OK;
 }
