@@ -74,7 +74,7 @@ static int64_t least(int64_t a, int64_t b)
  * more segments than the whole data set has. */
 static int choose_batch(const struct lw_long_ols_plan *plan, int64_t n_outputs)
 {
-    const int64_t batch_samples = (int64_t)1 << 21, most = 1024;
+    const int64_t batch_samples = (int64_t)1 << 21, most = 64;
     const int64_t groups = ceil_div(plan->spec.n_channels, plan->channel_unit);
     const int64_t items = n_outputs > 0 ? groups * ceil_div(n_outputs, plan->unit) : most;
     const int64_t batch = least(least(batch_samples / plan->segment, most), items);
