@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(DIRECT_THREADS) direct_fast(const DirectArgs a
             for (int r = 0; r < RUN; ++r) {
                 const int64_t left = a.count - o - r * SPAN;
                 if (a.aligned && left >= VECTOR)
-                    __stcs((float4 *)(y + r * SPAN), *(const float4 *)&sum[r]);
+                    __stcs((float4 *)(y + r * SPAN), repacked<float4>(sum[r]));
                 else
 #pragma unroll
                     for (int v = 0; v < VECTOR; ++v)

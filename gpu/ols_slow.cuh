@@ -134,9 +134,9 @@ LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const SlowPla
                 v.s[j + 1] = c.y;
             }
             if constexpr (sizeof v == 16)
-                Epilogue::put((float4 *)to, *(const float4 *)&v);
+                Epilogue::put((float4 *)to, repacked<float4>(v));
             else
-                Epilogue::put((float2 *)to, *(const float2 *)&v);
+                Epilogue::put((float2 *)to, repacked<float2>(v));
         }
     } else {
         for (int i = threadIdx.x; i < p.want * 2 * W; i += B::THREADS) {

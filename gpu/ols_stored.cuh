@@ -6,6 +6,7 @@
 #include "ols_kernels.h"
 
 #include <cstdint>
+#include <cstring>
 
 /* Call `expression` with `Stored` standing for the C type of `scalar`. */
 #define LW_WITH_STORED(scalar, expression)                                              \
@@ -38,6 +39,15 @@ template <class Real, class Stored> LW_DEVICE Real converted(Stored x)
         return (Real)wide;
     } else
         return (Real)x;
+}
+
+/* The bytes of one vector as another type of the same size. */
+template <class To, class From> LW_DEVICE To repacked(const From &from)
+{
+    static_assert(sizeof(To) == sizeof(From), "the same bytes");
+    To to;
+    memcpy(&to, &from, sizeof to);
+    return to;
 }
 
 /* A sample as two reals: two neighbours of a complex or paired row, or one real sample and 0. */

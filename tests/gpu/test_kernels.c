@@ -1,0 +1,302 @@
+/* The convolution kernels through their own interface, against the sum by definition in double: every segment length and
+ * the direct path, signals and taps real and complex, both layouts and precisions, every stored type, samples that are not
+ * finite; and the same bits however a signal is cut at the plan's unit. */
+#include "gpu.h"
+
+#include "../../gpu/ols_kernels.h"
+
+#include <complex.h>
+#include <cuda_runtime_api.h>
+#include <math.h>
+
+static const size_t scalar_bytes[LW_N_SCALARS] = {1, 1, 2, 2, 4, 4, 8};
+
+static struct lw_cuda_arch arch;
+static uint64_t random_state = 1;
+
+/* A plan, its bank on the device, and host copies of what went in: x [channel][axis] and taps, as doubles. */
+struct trial {
+    struct lw_cuda_ols_plan plan;
+    int64_t count;              /* outputs on the axis */
+    double complex *x, *taps;
+    void *bank;
+    unsigned *not_finite;
+};
+
+static uint64_t next_random(void)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return random_state >> 16;
+}
+
+static double uniform(void) { return (double)(next_random() % 2000001) * 1e-6 - 1; }
+
+static void *on_device(size_t bytes)
+{
+    void *memory = NULL;
+    if (cudaMalloc(&memory, bytes) != cudaSuccess) {
+        fprintf(stderr, "no device memory for %zu bytes\n", bytes);
+        exit(1);
+    }
+    return memory;
+}
+
+static void copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    CHECK(cudaMemcpyAsync(to, from, bytes, kind, NULL) == cudaSuccess && cudaStreamSynchronize(NULL) == cudaSuccess,
+          "copy of %zu bytes", bytes);
+}
+
+/* One real of the stored type at data[index]; returns what it stands for. */
+static double put_real(enum lw_scalar scalar, void *data, int64_t index, double value)
+{
+    switch (scalar) {
+    case LW_INT8:    return ((int8_t *)data)[index] = (int8_t)(127 * value);
+    case LW_UINT8:   return ((uint8_t *)data)[index] = (uint8_t)(127 * value + 128);
+    case LW_INT16:   return ((int16_t *)data)[index] = (int16_t)(32767 * value);
+    case LW_UINT16:  return ((uint16_t *)data)[index] = (uint16_t)(32767 * value + 32768);
+    case LW_INT32:   return ((int32_t *)data)[index] = (int32_t)(1e6 * value);
+    case LW_FLOAT64: return ((double *)data)[index] = value;
+    default:         return ((float *)data)[index] = (float)value;
+    }
+}
+
+static int64_t row_of(const struct trial *t) { return t->plan.spec.n_taps - 1 + t->count; }
+
+static bool time_slow(const struct trial *t) { return t->plan.spec.layout == LW_TIME_SLOW; }
+
+/* False if there is no such kernel. */
+static bool trial_create(struct trial *t, const struct lw_cuda_ols_spec *spec, int64_t count)
+{
+    *t = (struct trial){.count = count};
+    struct lw_error err;
+    if (lw_cuda_ols_choose(spec, &arch, &t->plan, &err) || t->plan.path == LW_CUDA_TOO_LONG)
+        return false;
+    if (t->plan.path == LW_CUDA_SEGMENTS && count == 0)
+        t->count = t->plan.unit * 2 + t->plan.hop / 3;
+    const int64_t n_taps = spec->n_filters * spec->n_taps, n = row_of(t) * spec->n_channels;
+    t->x = calloc((size_t)n, sizeof *t->x);
+    t->taps = malloc((size_t)n_taps * sizeof *t->taps);
+    for (int64_t i = 0; i < n_taps; i++)
+        t->taps[i] = spec->taps_complex ? uniform() + I * uniform() : uniform();
+
+    double *packed = malloc((size_t)n_taps * 2 * sizeof *packed);
+    for (int64_t i = 0; i < n_taps; i++) {
+        packed[spec->taps_complex ? 2 * i : i] = creal(t->taps[i]);
+        if (spec->taps_complex)
+            packed[2 * i + 1] = cimag(t->taps[i]);
+    }
+    const size_t bytes = (size_t)n_taps * (spec->taps_complex ? 2 : 1) * sizeof *packed;
+    double *const taps = on_device(bytes);
+    t->bank = on_device(t->plan.bank_bytes);
+    t->not_finite = on_device(sizeof *t->not_finite);
+    copy(taps, packed, bytes, cudaMemcpyHostToDevice);
+    cudaMemsetAsync(t->not_finite, 0, sizeof *t->not_finite, NULL);
+    CHECK(lw_cuda_ols_prepare(&t->plan, taps, t->bank, NULL) == 0, "prepare, N %d", t->plan.segment);
+    CHECK(cudaStreamSynchronize(NULL) == cudaSuccess, "prepare ran, N %d", t->plan.segment);
+    cudaFree(taps);
+    free(packed);
+    return true;
+}
+
+static void trial_destroy(struct trial *t)
+{
+    cudaFree(t->bank);
+    cudaFree(t->not_finite);
+    free(t->x);
+    free(t->taps);
+}
+
+/* Random samples in the stored type and layout, host; `n_spoilt` of them not finite, zero in t->x. */
+static char *make_input(struct trial *t, int n_spoilt)
+{
+    const struct lw_cuda_ols_spec *const s = &t->plan.spec;
+    const int64_t row = row_of(t), width = s->input_complex ? 2 : 1;
+    char *const data = malloc((size_t)(row * s->n_channels * width) * scalar_bytes[s->input]);
+    for (int64_t c = 0; c < s->n_channels; c++)
+        for (int64_t i = 0; i < row; i++) {
+            const int64_t at = (time_slow(t) ? i * s->n_channels + c : c * row + i) * width;
+            t->x[c * row + i] = put_real(s->input, data, at, uniform());
+            if (s->input_complex)
+                t->x[c * row + i] += I * put_real(s->input, data, at + 1, uniform());
+        }
+    for (int k = 0; k < n_spoilt; k++) {
+        const int64_t c = (int64_t)(next_random() % (uint64_t)s->n_channels), i = (int64_t)(next_random() % (uint64_t)row);
+        put_real(s->input, data, (time_slow(t) ? i * s->n_channels + c : c * row + i) * width, k % 2 ? NAN : -INFINITY);
+        t->x[c * row + i] = s->input_complex ? I * cimag(t->x[c * row + i]) : 0;
+    }
+    return data;
+}
+
+static size_t output_bytes(const struct trial *t)
+{
+    return t->plan.spec.precision == LW_SINGLE ? (t->plan.output_complex ? 8 : 4) : (t->plan.output_complex ? 16 : 8);
+}
+
+/* Outputs [first, first + count) into `out`, host, packed as a block's; poisoned first. */
+static void convolve(struct trial *t, const char *data, int64_t first, int64_t count, char *out)
+{
+    const struct lw_cuda_ols_spec *const s = &t->plan.spec;
+    const size_t sample = scalar_bytes[s->input] * (s->input_complex ? 2 : 1);
+    const int64_t part = s->n_taps - 1 + count, row = row_of(t), channels = s->n_channels;
+    const size_t in_bytes = (size_t)(part * channels) * sample, bytes = (size_t)(count * channels * s->n_filters) * output_bytes(t);
+    char *const block = malloc(in_bytes);
+    if (time_slow(t))
+        memcpy(block, data + (size_t)(first * channels) * sample, in_bytes);
+    else
+        for (int64_t c = 0; c < channels; c++)
+            memcpy(block + (size_t)(c * part) * sample, data + (size_t)(c * row + first) * sample, (size_t)part * sample);
+    void *const x = on_device(in_bytes), *const y = on_device(bytes);
+    copy(x, block, in_bytes, cudaMemcpyHostToDevice);
+    cudaMemsetAsync(y, 0xff, bytes, NULL);
+    const struct lw_cuda_ols_block b = {x, y, t->bank, t->not_finite, count, channels};
+    CHECK(lw_cuda_ols_launch(&t->plan, &b, NULL) == 0, "launch, N %d", t->plan.segment);
+    copy(out, y, bytes, cudaMemcpyDeviceToHost);
+    cudaFree(x);
+    cudaFree(y);
+    free(block);
+}
+
+static double complex output_at(const struct trial *t, const char *out, int64_t count, int64_t f, int64_t c, int64_t o)
+{
+    const int64_t channels = t->plan.spec.n_channels;
+    const int64_t at = f * channels * count + (time_slow(t) ? o * channels + c : c * count + o);
+    if (t->plan.spec.precision == LW_SINGLE) {
+        const float *const y = (const float *)out;
+        return t->plan.output_complex ? y[2 * at] + I * y[2 * at + 1] : y[at];
+    }
+    const double *const y = (const double *)out;
+    return t->plan.output_complex ? y[2 * at] + I * y[2 * at + 1] : y[at];
+}
+
+static double complex sum_at(const struct trial *t, int64_t f, int64_t c, int64_t o)
+{
+    const int64_t n_taps = t->plan.spec.n_taps;
+    const double complex *const h = t->taps + f * n_taps, *const x = t->x + c * row_of(t) + o;
+    double complex sum = 0;
+    for (int64_t m = 0; m < n_taps; m++)
+        sum += h[m] * x[n_taps - 1 - m];
+    return sum;
+}
+
+/* Relative L2 error at up to 600 outputs; every output must have been written. */
+static void check_outputs(const struct trial *t, const char *out)
+{
+    const struct lw_cuda_ols_spec *const s = &t->plan.spec;
+    double error = 0, norm = 0;
+    for (int i = 0; i < 600; i++) {
+        const int64_t f = (int64_t)(next_random() % (uint64_t)s->n_filters), c = (int64_t)(next_random() % (uint64_t)s->n_channels);
+        const int64_t o = i < 20 ? t->count - 1 - i : i < 40 ? i - 20 : (int64_t)(next_random() % (uint64_t)t->count);
+        const double complex expected = sum_at(t, f, c, o), difference = output_at(t, out, t->count, f, c, o) - expected;
+        error += creal(difference * conj(difference));
+        norm += creal(expected * conj(expected));
+    }
+    int64_t n_unwritten = 0;
+    for (int64_t f = 0; f < s->n_filters; f++)
+        for (int64_t c = 0; c < s->n_channels; c++)
+            for (int64_t o = 0; o < t->count; o++)
+                n_unwritten += isnan(creal(output_at(t, out, t->count, f, c, o)));
+    const double limit = s->precision == LW_SINGLE ? 1e-6 : 5e-15;      /* several times what rounding makes of it */
+    CHECK(sqrt(error / norm) < limit && n_unwritten == 0,
+          "N %d discard %d, M %d, stored %d, %s signal, %s taps, layout %d, %d channels, %d filters: error %.2e, %d unwritten",
+          t->plan.segment, t->plan.discard, (int)s->n_taps, s->input, s->input_complex ? "complex" : "real",
+          s->taps_complex ? "complex" : "real", s->layout, (int)s->n_channels, s->n_filters, sqrt(error / norm), (int)n_unwritten);
+}
+
+/* The whole signal at once, checked; then in pieces of a unit: the same bits. */
+static void run_trial(const struct lw_cuda_ols_spec *spec, int64_t count, int n_spoilt, bool in_pieces)
+{
+    struct trial t;
+    if (!trial_create(&t, spec, count))
+        return;
+    char *const data = make_input(&t, n_spoilt);
+    const int64_t planes = spec->n_filters * spec->n_channels;
+    char *const out = malloc((size_t)(t.count * planes) * output_bytes(&t));
+    convolve(&t, data, 0, t.count, out);
+    check_outputs(&t, out);
+    unsigned flag;
+    copy(&flag, t.not_finite, sizeof flag, cudaMemcpyDeviceToHost);
+    CHECK((flag != 0) == (n_spoilt > 0), "N %d: flag %u with %d samples not finite", t.plan.segment, flag, n_spoilt);
+
+    const int64_t piece = t.plan.unit > 1 ? t.plan.unit : 701;
+    char *const part = malloc((size_t)(piece * planes) * output_bytes(&t));
+    int64_t n_different = 0;
+    for (int64_t first = 0; in_pieces && first < t.count; first += piece) {
+        const int64_t n = first + piece < t.count ? piece : t.count - first;
+        convolve(&t, data, first, n, part);
+        for (int64_t f = 0; f < spec->n_filters; f++)
+            for (int64_t c = 0; c < spec->n_channels; c++)
+                for (int64_t o = 0; o < n; o++)
+                    n_different += output_at(&t, part, n, f, c, o) != output_at(&t, out, t.count, f, c, first + o);
+    }
+    CHECK(n_different == 0, "N %d, layout %d: %d outputs differ in pieces", t.plan.segment, spec->layout, (int)n_different);
+    free(part);
+    free(out);
+    free(data);
+    trial_destroy(&t);
+}
+
+/* Every kernel: both kinds of signal, with odd and even numbers of channels, one filter and several. */
+static void test_kernels(void)
+{
+    static const int64_t taps[] = {1, 7, 16, 65, 100, 257, 700, 2500};
+    for (int i = 0; i < 8 * 7 * 3 * 2 * 2; i++) {
+        const int segment = i / 8 % 7 ? 128 << i / 8 % 7 : 0, kind = i / 56 % 3;
+        const bool slow = i / 168 % 2;
+        const struct lw_cuda_ols_spec spec = {
+            .precision = i / 336 ? LW_DOUBLE : LW_SINGLE,
+            .layout = slow ? LW_TIME_SLOW : LW_TIME_FAST,
+            .input = LW_FLOAT32,
+            .input_complex = kind == 1,
+            .taps_complex = kind > 0,
+            .n_channels = slow ? 5 : i % 2 ? 3 : 1,
+            .n_filters = i % 3 ? 2 : 1,
+            .n_taps = taps[i % 8],
+            .segment = segment,
+        };
+        run_trial(&spec, segment ? 0 : 1500, i % 5 ? 0 : 3, i % 4 == 0);
+    }
+}
+
+/* Every stored type, with rows of samples aligned and not, wider and narrower than what a block takes together. */
+static void test_stored_types(void)
+{
+    for (int i = 0; i < LW_N_SCALARS * 4 * 2 * 2; i++) {
+        static const int64_t channels[] = {1, 16, 18, 33};
+        const struct lw_cuda_ols_spec spec = {
+            .layout = i % 2 ? LW_TIME_SLOW : LW_TIME_FAST,
+            .input = (enum lw_scalar)(i / 16),
+            .n_channels = channels[i / 4 % 4],
+            .n_filters = 1 + i / 2 % 2,
+            .n_taps = 65,
+            .segment = 1024,
+        };
+        run_trial(&spec, 1100, 0, false);
+    }
+}
+
+static void test_choice(void)
+{
+    struct lw_cuda_ols_spec spec = {.input = LW_FLOAT32, .n_channels = 1, .n_filters = 1, .n_taps = 4000, .segment = 1024};
+    struct lw_cuda_ols_plan plan;
+    struct lw_error err;
+    CHECK(lw_cuda_ols_choose(&spec, &arch, &plan, &err) == LW_ECONFIG, "4000 taps in segments of 1024");
+    spec.segment = 3000;
+    CHECK(lw_cuda_ols_choose(&spec, &arch, &plan, &err) == LW_ECONFIG, "a segment of 3000");
+    spec.n_taps = 1 << 20;
+    CHECK(lw_cuda_ols_choose(&spec, &arch, &plan, &err) == LW_OK && plan.path == LW_CUDA_TOO_LONG, "2^20 taps");
+}
+
+int main(void)
+{
+    const int missing = gpu_missing("gpu_kernels");
+    if (missing)
+        return missing;
+    cudaDeviceGetAttribute(&arch.major, cudaDevAttrComputeCapabilityMajor, 0);
+    cudaDeviceGetAttribute(&arch.minor, cudaDevAttrComputeCapabilityMinor, 0);
+    cudaDeviceGetAttribute(&arch.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
+    test_kernels();
+    test_stored_types();
+    test_choice();
+    return check_result("gpu_kernels");
+}
