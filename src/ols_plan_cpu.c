@@ -7,6 +7,12 @@
 #include <stdio.h>
 
 #define LEAST_SEGMENT 64
+
+/* A chosen segment is at most this long, or so many times as long as the filter: beyond, every thread's work space grows
+ * and little is gained. */
+#define LONG_SEGMENT 65536
+#define MOST_TAPS_PER_SEGMENT 4
+
 #define MOST_SEGMENT (1 << 30)
 #define MOST_TAPS (MOST_SEGMENT / 2)
 
@@ -108,13 +114,21 @@ struct lw_ols_shape_cpu lw_ols_shape_cpu(const struct lw_op_spec *spec, int segm
     return shape;
 }
 
-/* The cheapest of the direct method and all powers of two; the shorter one if equal. */
+static int64_t longest_segment(int64_t n_taps)
+{
+    int64_t longest = LONG_SEGMENT;
+    while (longest < MOST_TAPS_PER_SEGMENT * n_taps && longest < MOST_SEGMENT)
+        longest *= 2;
+    return longest;
+}
+
+/* The cheapest of the direct method and the powers of two; the shorter one if equal. */
 static int choose_segment(const struct lw_op_spec *spec)
 {
     const struct lw_ols_shape_cpu direct = lw_ols_shape_cpu(spec, 0);
     double best_cost = output_cost(spec, &direct);
     int best = 0;
-    for (int64_t segment = LEAST_SEGMENT; segment <= MOST_SEGMENT; segment *= 2) {
+    for (int64_t segment = LEAST_SEGMENT; segment <= longest_segment(spec->ols.n_taps); segment *= 2) {
         if (segment < spec->ols.n_taps)
             continue;
         const struct lw_ols_shape_cpu shape = lw_ols_shape_cpu(spec, (int)segment);
