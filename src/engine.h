@@ -179,7 +179,7 @@ struct lw_engine_spec {
     bool share_device;          /* cuda: several ranks may use one GPU */
 };
 
-/** Create the engine asked for; AUTO takes cuda where a device is usable and computes the operation, else cpu.
+/** Create the engine asked for; AUTO takes cpu, and says why.
  * @param why  set to one line for the log: which engine was taken and the reason */
 int lw_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, char why[200], struct lw_error *err);
 void lw_engine_destroy(struct lw_engine *engine);           /* NULL is legal */
