@@ -147,7 +147,8 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_CHOICE,
         .choices = "auto|cpu|cuda",
         .fallback = "auto",
-        .help = "What computes. auto takes a GPU where one is usable, else the CPU, and says which and why.",
+        .help = "What computes: the CPU, or a GPU. auto takes the CPU until the cuda engine has been proven on a GPU; it says "
+                "which engine it took and why.",
     },
     {
         .name = "threads",
