@@ -1,4 +1,8 @@
-/* emulation.cpp - fibers and barriers, and the part of the CUDA runtime that gpu/ calls, on the CPU. Streams do their work at once. */
+/* emulation.cpp - fibers and barriers, and the part of the CUDA runtime that gpu/ calls, on the CPU. Streams do their work at
+ * once.
+ *
+ * A fiber is made once, with makecontext, and runs the bodies of all blocks that have a thread of its number. Switching is
+ * by _setjmp and _longjmp, which, unlike swapcontext, make no system call. */
 #include "emulation.h"
 
 #include <algorithm>
@@ -7,9 +11,13 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <vector>
+
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
 
 namespace emulation {
 namespace {
@@ -25,12 +33,13 @@ struct Barrier {
 };
 
 struct Fiber {
-    ucontext_t context;
-    Thread place;
+    jmp_buf place;
+    uint3 thread;
+    int number;                         /* in its block: warp = number / 32 */
     Barrier *waits = nullptr;           /* until its generation is another than `since` */
     unsigned since = 0;
     bool done = false;
-    void *stack = nullptr;
+    void *stack = nullptr;              /* NULL: not yet made */
 };
 
 std::vector<Fiber> fibers;
@@ -38,20 +47,15 @@ std::vector<Barrier> warps;
 Barrier whole;
 std::map<int, Barrier> named;
 Fiber *running;
-ucontext_t scheduler;
+jmp_buf scheduler;
 const std::function<void()> *kernel_body;
 alignas(128) unsigned char shared_memory[shared_capacity];
 
 [[noreturn]] void give_up(const char *what)
 {
-    const Thread &t = running->place;
-    std::fprintf(stderr, "emulation: %s: block (%u, %u, %u), thread %u\n", what, t.block.x, t.block.y, t.block.z, t.thread.x);
+    std::fprintf(stderr, "emulation: %s: block (%u, %u, %u), thread %d\n", what, blockIdx.x, blockIdx.y, blockIdx.z,
+                 running->number);
     std::abort();
-}
-
-int linear_thread(const Thread &t)
-{
-    return (int)((t.thread.z * t.block_size.y + t.thread.y) * t.block_size.x + t.thread.x);
 }
 
 void release(Barrier &b)
@@ -62,6 +66,13 @@ void release(Barrier &b)
     b.generation++;
 }
 
+/* From the fiber to the scheduler, until it is chosen again. */
+void pause_fiber()
+{
+    if (_setjmp(running->place) == 0)
+        _longjmp(scheduler, 1);
+}
+
 void wait_at(Barrier &b)
 {
     if (++b.arrived == b.expected) {
@@ -70,7 +81,7 @@ void wait_at(Barrier &b)
     }
     running->waits = &b;
     running->since = b.generation;
-    swapcontext(&running->context, &scheduler);
+    pause_fiber();
 }
 
 /* A thread that has ended is no longer waited for. */
@@ -82,28 +93,42 @@ void leave(Barrier &b)
 
 void fiber_main()
 {
-    (*kernel_body)();
-    running->done = true;
-    leave(whole);
-    leave(warps[(size_t)linear_thread(running->place) / 32]);
-    swapcontext(&running->context, &scheduler);
+    for (;;) {
+        (*kernel_body)();
+        running->done = true;
+        leave(whole);
+        leave(warps[(size_t)running->number / 32]);
+        pause_fiber();
+    }
 }
 
-void prepare_fiber(Fiber &f)
+/* Begin a fiber's life on a stack of its own. Does not return; the scheduler's place is set. */
+void begin_fiber(Fiber &f)
 {
-    if (!f.stack) {
-        f.stack = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (f.stack == MAP_FAILED) {
-            std::perror("emulation: stack");
-            std::abort();
-        }
+    f.stack = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (f.stack == MAP_FAILED) {
+        std::perror("emulation: stack");
+        std::abort();
     }
-    f.done = false;
-    f.waits = nullptr;
-    getcontext(&f.context);
-    f.context.uc_stack = {f.stack, 0, stack_bytes};
-    f.context.uc_link = nullptr;
-    makecontext(&f.context, fiber_main, 0);
+    ucontext_t context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = f.stack;
+    context.uc_stack.ss_size = stack_bytes;
+    context.uc_link = nullptr;
+    makecontext(&context, fiber_main, 0);
+    setcontext(&context);
+}
+
+/* Run a fiber until it pauses. */
+void resume(Fiber &f)
+{
+    running = &f;
+    threadIdx = f.thread;
+    if (_setjmp(scheduler) != 0)
+        return;
+    if (f.stack)
+        _longjmp(f.place, 1);
+    begin_fiber(f);
 }
 
 /* The order in which threads run between two barriers. */
@@ -131,8 +156,7 @@ void run_block(int n_threads)
                 continue;
             f.waits = nullptr;
             progress = true;
-            running = &f;
-            swapcontext(&scheduler, &f.context);
+            resume(f);
             left -= f.done;
         }
         if (!progress)
@@ -140,7 +164,7 @@ void run_block(int n_threads)
     }
 }
 
-void start_block(dim3 grid, dim3 block, uint3 number)
+void start_block(dim3 block, size_t shared_bytes)
 {
     const int n = (int)(block.x * block.y * block.z);
     whole = Barrier{};
@@ -149,22 +173,22 @@ void start_block(dim3 grid, dim3 block, uint3 number)
     warps.assign((size_t)(n + 31) / 32, Barrier{});
     for (int i = 0; i < n; i++) {
         Fiber &f = fibers[(size_t)i];
-        prepare_fiber(f);
-        f.place = {{(unsigned)i % block.x, (unsigned)i / block.x % block.y, (unsigned)i / (block.x * block.y)}, number,
-                   block, grid};
+        f.done = false;
+        f.waits = nullptr;
+        f.number = i;
+        f.thread = {(unsigned)i % block.x, (unsigned)i / block.x % block.y, (unsigned)i / (block.x * block.y)};
         warps[(size_t)i / 32].expected++;
     }
     /* what an earlier block left behind must not be relied on */
-    std::memset(shared_memory, 0xff, sizeof shared_memory);
+    std::memset(shared_memory, 0xff, shared_bytes);
 }
 
 }  // namespace
 
-const Thread &current() { return running->place; }
 void *dynamic_shared() { return shared_memory; }
-int lane() { return linear_thread(running->place) % 32; }
+int lane() { return running->number % 32; }
 
-static Barrier &warp() { return warps[(size_t)linear_thread(running->place) / 32]; }
+static Barrier &warp() { return warps[(size_t)running->number / 32]; }
 
 unsigned block_barrier(unsigned value)
 {
@@ -211,10 +235,13 @@ cudaError_t run(dim3 grid, dim3 block, size_t shared_bytes, const std::function<
     if (fibers.size() < n)
         fibers.resize(n);
     kernel_body = &body;
+    blockDim = block;
+    gridDim = grid;
     for (unsigned z = 0; z < grid.z; z++)
         for (unsigned y = 0; y < grid.y; y++)
             for (unsigned x = 0; x < grid.x; x++) {
-                start_block(grid, block, {x, y, z});
+                blockIdx = {x, y, z};
+                start_block(block, shared_bytes);
                 run_block((int)n);
             }
     return cudaSuccess;
@@ -338,7 +365,5 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) { free(event); return cudaSucces
 cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) { *ms = 0; return cudaSuccess; }
-cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute, int) { return cudaSuccess; }
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *, const void *) { return cudaSuccess; }
 
 }

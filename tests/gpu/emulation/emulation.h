@@ -22,18 +22,12 @@
 
 #undef __shared__
 #undef __forceinline__
+#undef __launch_bounds__
 #define __shared__ static       /* blocks run one after the other */
 #define __forceinline__ inline
+#define __launch_bounds__(...)
 
 namespace emulation {
-
-struct Thread {
-    uint3 thread, block;
-    dim3 block_size, grid_size;
-};
-
-/* The fiber that runs. */
-const Thread &current();
 
 /* Run `body` once for every thread of the grid. */
 cudaError_t run(dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &body);
@@ -51,10 +45,9 @@ int lane();
 
 }  // namespace emulation
 
-#define threadIdx (emulation::current().thread)
-#define blockIdx (emulation::current().block)
-#define blockDim (emulation::current().block_size)
-#define gridDim (emulation::current().grid_size)
+/* of the fiber that runs */
+extern uint3 threadIdx, blockIdx;
+extern dim3 blockDim, gridDim;
 
 /* ---- launches, as translate.py writes them ---- */
 
@@ -80,6 +73,9 @@ cudaError_t launch_ex(const cudaLaunchConfig_t *where, void (*kernel)(Parameters
 }  // namespace emulation
 
 #define cudaLaunchKernelEx emulation::launch_ex
+
+template <class... P> cudaError_t cudaFuncSetAttribute(void (*)(P...), cudaFuncAttribute, int) { return cudaSuccess; }
+template <class... P> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *, void (*)(P...)) { return cudaSuccess; }
 
 /* ---- gpu/ptx.cuh ---- */
 
@@ -134,6 +130,25 @@ inline void sincospi(double x, double *s, double *c)
     *c = std::cos(M_PI * x);
 }
 
+inline void sincospif(float x, float *s, float *c)
+{
+    *s = (float)std::sin(M_PI * (double)x);
+    *c = (float)std::cos(M_PI * (double)x);
+}
+
+template <class To, class From> inline To bits_as(From from)
+{
+    static_assert(sizeof(To) == sizeof(From), "the same bits");
+    To to;
+    std::memcpy(&to, &from, sizeof to);
+    return to;
+}
+
+inline float __int_as_float(int bits) { return bits_as<float>(bits); }
+inline int __float_as_int(float x) { return bits_as<int>(x); }
+inline double __longlong_as_double(long long bits) { return bits_as<double>(bits); }
+inline long long __double_as_longlong(double x) { return bits_as<long long>(x); }
+
 inline float __double2float_rn(double x) { return (float)x; }
 inline int __float2int_rn(float x) { return (int)std::nearbyint(x); }
 inline int __double2int_rn(double x) { return (int)std::nearbyint(x); }
@@ -142,5 +157,7 @@ template <class T> inline T min(T a, T b) { return b < a ? b : a; }
 template <class T> inline T max(T a, T b) { return a < b ? b : a; }
 using std::fma;
 using std::isfinite;
+using std::isnan;
+using std::isinf;
 
 #endif
