@@ -44,6 +44,8 @@ def show_tone(filtered, hidden):
 def main():
     with h5py.File(sys.argv[1]) as survey, h5py.File(sys.argv[2]) as result:
         good = True
+        shape = " x ".join(str(n) for n in result["filtered"].shape)
+        print(f"{sys.argv[2]}: /filtered, {shape} (filter x channel x time), {result['filtered'].dtype}")
         for number, filtered in enumerate(result["filtered"]):
             name, hidden = survey["filters"].attrs[f"filter_{number}"], survey["signal"].attrs[f"hidden_{number}"]
             name, hidden = (text.decode() if isinstance(text, bytes) else text for text in (name, hidden))
