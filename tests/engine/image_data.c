@@ -6,37 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a scalar type keeps of a number: rounded and saturated. */
-static double kept(enum lw_scalar scalar, double value)
-{
-    static const double low[] = {INT8_MIN, 0, INT16_MIN, 0, INT32_MIN};
-    static const double high[] = {INT8_MAX, UINT8_MAX, INT16_MAX, UINT16_MAX, INT32_MAX};
-    if (scalar == LW_FLOAT64)
-        return value;
-    if (scalar == LW_FLOAT32)
-        return (double)(float)value;
-    return fmin(fmax(rint(value), low[scalar]), high[scalar]);
-}
-
-static void put_scalar(struct lw_type type, double value, char *to)
-{
-    const size_t bytes = lw_scalar_bytes(type.scalar);
-    char raw[8];
-    switch (type.scalar) {
-#define X(name, ctype, text)                    \
-    case name: {                                \
-        const ctype number = (ctype)value;      \
-        memcpy(raw, &number, sizeof number);    \
-        break;                                  \
-    }
-        LW_SCALARS(X)
-#undef X
-    default: abort();
-    }
-    for (size_t i = 0; i < bytes; i++)
-        to[i] = raw[type.is_swapped ? bytes - 1 - i : i];
-}
-
 void image_store(struct image_data *data)
 {
     const struct image *const t = &data->image;
@@ -46,7 +15,7 @@ void image_store(struct image_data *data)
     for (int64_t i = 0; i < t->n_images * t->rows * t->columns; i++) {
         const double parts[2] = {creal(data->pixels[i]), cimag(data->pixels[i])};
         for (size_t part = 0; part < bytes / scalar; part++)
-            put_scalar(t->input, parts[part], data->stored + (size_t)i * bytes + part * scalar);
+            trial_put_scalar(t->input, parts[part], data->stored + (size_t)i * bytes + part * scalar);
         if (isfinite(parts[0]) && isfinite(parts[1])) {
             sum += parts[0] * parts[0] + parts[1] * parts[1];
             n_finite++;
@@ -59,8 +28,8 @@ static void make_pixels(struct image_data *data, uint64_t *state)
 {
     const struct image *const t = &data->image;
     for (int64_t i = 0; i < t->n_images * t->rows * t->columns; i++) {
-        const double re = kept(t->input.scalar, t->mean + t->spread * trial_uniform(state));
-        const double im = kept(t->input.scalar, t->mean + t->spread * trial_uniform(state));
+        const double re = trial_kept(t->input.scalar, t->mean + t->spread * trial_uniform(state));
+        const double im = trial_kept(t->input.scalar, t->mean + t->spread * trial_uniform(state));
         data->pixels[i] = t->input.is_complex ? CMPLX(re, im) : re;
     }
 }

@@ -17,7 +17,7 @@ uint64_t trial_random(uint64_t *state)
 double trial_uniform(uint64_t *state) { return ldexp((double)(trial_random(state) >> 12), -51) - 1; }
 
 /* What a scalar type keeps of a number: rounded and saturated. */
-static double kept(enum lw_scalar scalar, double value)
+double trial_kept(enum lw_scalar scalar, double value)
 {
     static const double low[] = {INT8_MIN, 0, INT16_MIN, 0, INT32_MIN};
     static const double high[] = {INT8_MAX, UINT8_MAX, INT16_MAX, UINT16_MAX, INT32_MAX};
@@ -28,7 +28,7 @@ static double kept(enum lw_scalar scalar, double value)
     return fmin(fmax(rint(value), low[scalar]), high[scalar]);
 }
 
-static void put_scalar(struct lw_type type, double value, char *to)
+void trial_put_scalar(struct lw_type type, double value, char *to)
 {
     const size_t bytes = lw_scalar_bytes(type.scalar);
     char raw[8];
@@ -52,8 +52,8 @@ static void make_values(struct trial_data *data, uint64_t *state)
     const struct trial *const t = &data->trial;
     const int64_t n = t->n_channels * t->n_samples;
     for (int64_t i = 0; i < n; i++) {
-        const double re = kept(t->input.scalar, t->mean + t->spread * trial_uniform(state));
-        const double im = kept(t->input.scalar, t->mean + t->spread * trial_uniform(state));
+        const double re = trial_kept(t->input.scalar, t->mean + t->spread * trial_uniform(state));
+        const double im = trial_kept(t->input.scalar, t->mean + t->spread * trial_uniform(state));
         data->values[i] = t->input.is_complex ? CMPLX(re, im) : re;
     }
 }
@@ -77,7 +77,7 @@ void trial_store(struct trial_data *data)
     for (int64_t i = 0; i < t->n_channels * t->n_samples; i++) {
         const double parts[2] = {creal(data->values[i]), cimag(data->values[i])};
         for (size_t part = 0; part < bytes / lw_scalar_bytes(t->input.scalar); part++)
-            put_scalar(t->input, parts[part], data->stored + (size_t)i * bytes + part * lw_scalar_bytes(t->input.scalar));
+            trial_put_scalar(t->input, parts[part], data->stored + (size_t)i * bytes + part * lw_scalar_bytes(t->input.scalar));
         if (isfinite(parts[0]) && isfinite(parts[1]) && fabs(parts[0]) < 1e100) {
             sum += parts[0] * parts[0] + parts[1] * parts[1];
             n_finite++;
