@@ -11,10 +11,11 @@ static const double unknown_bits[LW_SFFT_ATTEMPTS] = {4, 2, 1};
 static const int unknown_growth[LW_SFFT_ATTEMPTS] = {1, 2, 8};
 
 /* Deviation of the noise in a bucket, as part of the amplitude that each of n_lines equal lines has there. A window of
- * B buckets has about the energy 0.91 / B, and a response of 0.8 or more in one of three stages. */
+ * B buckets has about the energy 0.91 / B, and a response of 0.8 or more in one of three stages; a quarter more keeps the
+ * lines, with their own errors, clear of the detection limit. */
 static double deviation(const struct lw_sfft_spec *spec, int64_t n_lines, double n_buckets)
 {
-    return sqrt(0.91 * (double)n_lines / n_buckets) * pow(10, -spec->snr_db / 20) / 0.8;
+    return sqrt(0.91 * (double)n_lines / n_buckets) * pow(10, -spec->snr_db / 20) * 1.25 / 0.8;
 }
 
 /* Buckets that lift equal lines to three deviations of the noise. */
