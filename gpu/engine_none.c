@@ -7,8 +7,9 @@ int lw_engine_create_cuda(const struct lw_engine_spec *spec, struct lw_engine **
 {
     (void)spec;
     (void)out;
-    return lw_fail(err, LW_ESYSTEM, "this lapwing was built without CUDA: take --engine cpu, or install the CUDA toolkit "
-                                    "(nvcc 12 or later) and build again");
+    return lw_fail(err, LW_ESYSTEM,
+                   "this lapwing was built without CUDA: take --engine cpu, or install the CUDA toolkit "
+                   "(nvcc 12 or later) and build again");
 }
 
 bool lw_engine_cuda_usable(char why[160])

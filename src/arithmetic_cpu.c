@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The magnitude's bits order like the magnitude itself, and anything not finite comes above the largest number. Comparing
- * them as integers is what compilers vectorise without being allowed to ignore NaN. */
+/* The magnitude's bits order like the magnitude itself, and anything not finite comes above the largest number.
+ * Comparing them as integers is what compilers vectorise without being allowed to ignore NaN. */
 #define MAGNITUDE_BITS ((real_bits)(((real_ubits)1 << (8 * sizeof(real) - 1)) - 1))
 
 double KERNEL(lw_largest)(const void *x, int64_t n)

@@ -14,7 +14,7 @@ typedef void (*store_fn)(const real *restrict in, void *stored, int64_t n);
 static inline real nearest_real(real x) { return REAL_MATH(rint)(x); }
 static inline double nearest_double(double x) { return rint(x); }
 
-/* ---- one contiguous run --------------------------------------------------------------------------------------------- */
+/* ---- one contiguous run ------------------------------------------------------------------------------------------ */
 #define X(name, type, text)                                                     \
     static void load_##name(const void *stored, real *restrict out, int64_t n)  \
     {                                                                           \
@@ -70,7 +70,7 @@ static const store_fn stores[LW_N_SCALARS] = {
 #undef X
 };
 
-/* ---- the other byte order ------------------------------------------------------------------------------------------- */
+/* ---- the other byte order ---------------------------------------------------------------------------------------- */
 #define X(bits)                                                                         \
     static void swap_##bits(const void *from, void *to, int64_t n)                      \
     {                                                                                   \
@@ -114,9 +114,10 @@ static void store_swapped(store_fn store, size_t bytes, const real *restrict in,
     }
 }
 
-/* ---- panels: rows are gathered into contiguous runs first, for they may be as short as one cache line ------------------ */
+/* ---- panels: rows are gathered into contiguous runs first, for they may be as short as one cache line ------------ */
 
-/* `from_stride` or `to_stride` bytes from row to row. The usual lengths are spelled out, so that no call is made per row. */
+/* `from_stride` or `to_stride` bytes from row to row. The usual lengths are spelled out, so that no call is made per
+ * row. */
 static void copy_rows(const char *from, int64_t from_stride, char *to, int64_t to_stride, int64_t rows, size_t bytes)
 {
 #define X(size)                                                                 \
@@ -171,8 +172,8 @@ void KERNEL(lw_load)(const struct lw_panel_cpu *panel, const void *stored, void 
     const int64_t step = rows_at_a_time(row_bytes);
     for (int64_t row = 0; row < panel->rows; row += step) {
         const int64_t rows = panel->rows - row < step ? panel->rows - row : step;
-        copy_rows((const char *)stored + row * panel->stored_stride, panel->stored_stride, (char *)stage, row_bytes, rows,
-                  (size_t)row_bytes);
+        copy_rows((const char *)stored + row * panel->stored_stride, panel->stored_stride, (char *)stage, row_bytes,
+                  rows, (size_t)row_bytes);
         load_run(panel, stage, (real *)reals + row * panel->columns, rows * panel->columns);
     }
 }
@@ -189,7 +190,7 @@ void KERNEL(lw_store)(const struct lw_panel_cpu *panel, const void *reals, void 
     for (int64_t row = 0; row < panel->rows; row += step) {
         const int64_t rows = panel->rows - row < step ? panel->rows - row : step;
         store_run(panel, (const real *)reals + row * panel->columns, stage, rows * panel->columns);
-        copy_rows((const char *)stage, row_bytes, (char *)stored + row * panel->stored_stride, panel->stored_stride, rows,
-                  (size_t)row_bytes);
+        copy_rows((const char *)stage, row_bytes, (char *)stored + row * panel->stored_stride, panel->stored_stride,
+                  rows, (size_t)row_bytes);
     }
 }

@@ -1,8 +1,8 @@
 /* direct_cpu.c - convolution in the time domain, for short filters. Compiled per precision and instruction set.
  *
- * A tile of outputs stays in registers while the taps go by. Every output is the same chain of fused multiply-adds wherever
- * it stands in a tile. After BATCH taps the tile is added to the result, so that rounding errors grow with the square root
- * of the number of batches and not of taps. */
+ * A tile of outputs stays in registers while the taps go by. Every output is the same chain of fused multiply-adds
+ * wherever it stands in a tile. After BATCH taps the tile is added to the result, so that rounding errors grow with
+ * the square root of the number of batches and not of taps. */
 #include "real_cpu.h"
 
 enum { N_SUMS = LW_DIRECT_SUMS, BATCH = 16 };

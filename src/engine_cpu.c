@@ -18,10 +18,6 @@
 
 #define MOST_THREADS 4096
 
-struct engine_cpu {
-    struct lw_engine base;
-};
-
 struct lw_op {
     struct lw_ols_cpu *ols;             /* one of the two, by lw_op_kind; the other is NULL */
     struct lw_conv2d_cpu *conv2d;
@@ -35,7 +31,7 @@ struct slot_cpu {
     int64_t ticket;
 };
 
-/* ---- plan and bytes ------------------------------------------------------------------------------------------------- */
+/* ---- plan and bytes ---------------------------------------------------------------------------------------------- */
 static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan,
                    struct lw_error *err)
 {
@@ -43,12 +39,14 @@ static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec
     return spec->kind == LW_OP_CONV2D ? lw_conv2d_plan_cpu(spec, plan, err) : lw_ols_plan_cpu(spec, plan, err);
 }
 
-static int64_t input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
+static int64_t input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
+                           int64_t n_channels)
 {
     return (plan->halo + count) * n_channels * lw_op_input_width(spec) * (int64_t)lw_type_bytes(spec->input);
 }
 
-static int64_t output_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
+static int64_t output_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
+                            int64_t n_channels)
 {
     return plan->n_planes * count * n_channels * lw_op_output_width(spec) * (int64_t)lw_type_bytes(spec->output);
 }
@@ -58,12 +56,13 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
 {
     const int64_t slot = (int64_t)sizeof(struct slot_cpu) + input_bytes(spec, plan, count, n_channels) +
                          output_bytes(spec, plan, count, n_channels);
-    const int64_t work = spec->kind == LW_OP_CONV2D ? lw_conv2d_bytes_cpu(spec, count, n_channels, engine->n_workers)
-                                                    : lw_ols_bytes_cpu(spec, plan, count, n_channels, engine->n_workers);
+    const int threads = engine->n_workers;
+    const int64_t work = spec->kind == LW_OP_CONV2D ? lw_conv2d_bytes_cpu(spec, count, n_channels, threads)
+                                                    : lw_ols_bytes_cpu(spec, plan, count, n_channels, threads);
     return (struct lw_bytes){.host = (int64_t)sizeof(struct lw_op) + work + depth * slot};
 }
 
-/* ---- operations ----------------------------------------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 static void warm_up(void *context)
 {
     struct lw_op *const op = context;
@@ -124,7 +123,7 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     return LW_OK;
 }
 
-/* ---- slots ---------------------------------------------------------------------------------------------------------- */
+/* ---- slots ------------------------------------------------------------------------------------------------------- */
 static void slot_destroy(struct lw_op *op, struct lw_slot *slot)
 {
     (void)op;
@@ -167,7 +166,7 @@ static int wait_for(struct lw_op *op, struct lw_slot *slot, struct lw_error *err
     return LW_OK;
 }
 
-/* ---- the engine ----------------------------------------------------------------------------------------------------- */
+/* ---- the engine -------------------------------------------------------------------------------------------------- */
 static void describe(const struct lw_engine *engine, char *text, size_t size)
 {
     snprintf(text, size, "%d thread%s, %s, %s", engine->n_workers, engine->n_workers == 1 ? "" : "s",
@@ -226,17 +225,17 @@ int lw_engine_create_cpu(const struct lw_engine_spec *spec, struct lw_engine **o
     const int rc = lw_instruction_set_check_cpu(err);
     if (rc)
         return rc;
-    struct engine_cpu *const engine = lw_alloc(sizeof *engine, "the cpu engine", err);
+    struct lw_engine *const engine = lw_alloc(sizeof *engine, "the cpu engine", err);
     if (!engine)
         return LW_ESYSTEM;
     const int cores = n_cores();
     if (spec->n_threads == 0)
         warn_of_omp_num_threads(cores);
-    engine->base = (struct lw_engine){
+    *engine = (struct lw_engine){
         .ops = &ops,
         .depth = DEPTH,
         .n_workers = spec->n_threads > 0 ? spec->n_threads : cores,
     };
-    *out = &engine->base;
+    *out = engine;
     return LW_OK;
 }

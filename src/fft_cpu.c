@@ -1,11 +1,11 @@
 /* fft_cpu.c - complex transforms by FFTW. Compiled per precision and instruction set.
  *
- * FFTW_ESTIMATE chooses without measuring, so that every run on every rank computes the same bits; FFTW_MEASURE would not.
- * Its choice is good up to some thousand points and then up to three times slower than the measured one. So a long
- * transform of n = R C points is put together here from short ones (Gentleman and Sande 1966; Bailey's four steps without
- * the last, the transposition, since a convolution does not care about the order of bins):
+ * FFTW_ESTIMATE chooses without measuring, so that every run on every rank computes the same bits; FFTW_MEASURE would
+ * not. Its choice is good up to some thousand points and then up to three times slower than the measured one. So a
+ * long transform of n = R C points is put together here from short ones (Gentleman and Sande 1966; Bailey's four
+ * steps without the last, the transposition, since a convolution does not care about the order of bins):
  *
- *     X[k1 + R k2] = sum_j2  w_C^(j2 k2)  { w_n^(j2 k1)  sum_j1 w_R^(j1 k1) x[j1 C + j2] }        w_n = exp(-2 pi i / n)
+ *     X[k1 + R k2] = sum_j2  w_C^(j2 k2)  { w_n^(j2 k1)  sum_j1 w_R^(j1 k1) x[j1 C + j2] },    w_n = exp(-2 pi i / n)
  *
  * R-point transforms over the columns, a twiddle factor each, and C-point transforms over the rows. */
 #include "real_cpu.h"
@@ -86,7 +86,8 @@ int KERNEL(lw_fft_create)(int64_t n, void *in, void *out, void *work, struct lw_
     fft->forward = plan_row(&fft->shape, has_rows ? work : in, out, FFTW_FORWARD);
     fft->inverse = plan_row(&fft->shape, in, has_rows ? work : out, FFTW_BACKWARD);
 
-    const bool is_planned = fft->forward && fft->inverse && (!has_rows || (fft->forward_columns && fft->inverse_columns));
+    const bool is_planned =
+        fft->forward && fft->inverse && (!has_rows || (fft->forward_columns && fft->inverse_columns));
     if (!is_planned || (has_rows && !fft->twiddles)) {
         KERNEL(lw_fft_destroy)(&fft->shape);
         return is_planned ? LW_ESYSTEM : lw_fail(err, LW_ESYSTEM, "FFTW makes no plan for %lld points", (long long)n);

@@ -1,8 +1,9 @@
 /* kernels_cpu.h - the inner loops of the cpu engine, one table per precision and instruction set.
  *
  * A "real" is a float or a double, by the table's precision. A working sample is `width` reals: 1 in real arithmetic, 2
- * (re, im) in complex arithmetic. Buffers of reals start at multiples of LW_ALIGNMENT unless said otherwise: FFTW's plans
- * and the loops' results must not depend on where a buffer lies. No function allocates unless it is called create. */
+ * (re, im) in complex arithmetic. Buffers of reals start at multiples of LW_ALIGNMENT unless said otherwise: FFTW's
+ * plans and the loops' results must not depend on where a buffer lies. No function allocates unless it is called
+ * create. */
 #ifndef LW_KERNELS_CPU_H
 #define LW_KERNELS_CPU_H
 
@@ -12,7 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A panel: rows x columns scalars as stored, and the same as reals, packed. More than one row may hold 512 scalars each. */
+/* A panel: rows x columns scalars as stored, and the same as reals, packed. More than one row may hold 512 scalars
+ * each. */
 struct lw_panel_cpu {
     enum lw_scalar scalar;
     bool is_swapped;
@@ -20,8 +22,9 @@ struct lw_panel_cpu {
     int64_t stored_stride;          /* bytes between the rows as stored */
 };
 
-/* Samples of one channel of a segment that are not finite, and the outputs that their taps touch: output o is made of the
- * samples o .. o + n_taps - 1. The last n_samples - n_taps + 1 samples are the segment's own, those before them its halo. */
+/* Samples of one channel of a segment that are not finite, and the outputs that their taps touch: output o is made of
+ * the samples o .. o + n_taps - 1. The last n_samples - n_taps + 1 samples are the segment's own, those before them
+ * its halo. */
 struct lw_repair_cpu {
     int width;
     int64_t n_taps, n_samples, n_outputs;
@@ -35,8 +38,8 @@ struct lw_fft_cpu {
     int64_t n, rows, columns;       /* rows * columns = n */
 };
 
-/* A tile of rows x columns complex numbers, `pitch` from row to row. `columns` is a multiple of `strip`, and its spectrum
- * stands in strips: bin (k, l) at ((l / strip) * rows + k) * strip + l % strip. */
+/* A tile of rows x columns complex numbers, `pitch` from row to row. `columns` is a multiple of `strip`, and its
+ * spectrum stands in strips: bin (k, l) at ((l / strip) * rows + k) * strip + l % strip. */
 struct lw_tile_cpu {
     int64_t rows, columns, pitch, strip;
 };
@@ -50,7 +53,7 @@ struct lw_terms_cpu {
 
 struct lw_kernels_cpu {
     size_t real_bytes;
-    int safe_exponent;              /* magnitudes in [2^-safe, 2^safe] can pass the transforms without over- or underflow */
+    int safe_exponent;              /* magnitudes in [2^-safe, 2^safe] pass the transforms without over- or underflow */
     int64_t direct_step;            /* direct() writes n rounded up to a multiple of this, and reads as far */
 
     /* ---- stored samples and reals ---- */

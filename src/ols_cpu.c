@@ -12,7 +12,7 @@
 /* Working samples that a thread takes at a time, so that sharing out short segments costs little. */
 #define CHUNK_SAMPLES 32768
 
-/* ---- lifecycle ------------------------------------------------------------------------------------------------------ */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 static int plan_fft(struct lw_ols_cpu *ols, struct lw_error *err)
 {
     if (ols->shape.method == LW_DIRECT)
@@ -51,7 +51,7 @@ void lw_ols_destroy_cpu(struct lw_ols_cpu *ols)
     lw_free(ols);
 }
 
-/* ---- one piece ------------------------------------------------------------------------------------------------------ */
+/* ---- one piece --------------------------------------------------------------------------------------------------- */
 
 /* Channel c's spectrum, or what the direct method needs. */
 static void prepare(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece, int c)
@@ -92,7 +92,8 @@ static void *multiply_spectrum(const struct lw_ols_cpu *ols, struct lw_lane_cpu 
 
 /* Filter channel c.
  * @return  its outputs */
-static void *apply(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece, int filter, int c)
+static void *apply(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece, int filter,
+                   int c)
 {
     const void *const h = lw_real_at_cpu(ols, ols->filters.data, filter * ols->filters.stride);
     void *const y = ols->shape.method == LW_DIRECT ? sum_directly(ols, lane, piece, h, c)
@@ -131,7 +132,8 @@ static void run_bank(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, con
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Filled in place: a copy would wait until the outputs before it have left the processor's store buffer. */
-static void cut_piece(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int64_t task, struct lw_piece_cpu *piece)
+static void cut_piece(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int64_t task,
+                      struct lw_piece_cpu *piece)
 {
     const struct lw_ols_shape_cpu *const shape = &ols->shape;
     const int64_t tiles = (slot->block.n_channels + shape->tile - 1) / shape->tile;
@@ -144,7 +146,7 @@ static void cut_piece(const struct lw_ols_cpu *ols, const struct lw_slot *slot, 
     piece->n_channels = (int)min64(shape->tile, slot->block.n_channels - piece->channel);
 }
 
-/* ---- a block -------------------------------------------------------------------------------------------------------- */
+/* ---- a block ----------------------------------------------------------------------------------------------------- */
 static void report_not_finite(const struct lw_ols_cpu *ols, struct lw_slot *slot)
 {
     struct lw_tally_cpu all = {0};

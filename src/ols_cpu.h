@@ -2,9 +2,10 @@
  *
  *     segment s of a block     |<- n_taps - 1 ->|<------- hop outputs ------->|        `length` working samples
  *
- * Three methods. DIRECT sums in the time domain. WHOLE transforms a segment as `length` complex points. HALF takes a real
- * segment as length / 2 complex points z[j] = x[2j] + i x[2j+1] with transform Z; with the transforms E and O of the
- * filter's even and odd taps and W = exp(-2 pi i / (length / 2)), the filtered segment, packed alike, has the transform
+ * Three methods. DIRECT sums in the time domain. WHOLE transforms a segment as `length` complex points. HALF takes a
+ * real segment as length / 2 complex points z[j] = x[2j] + i x[2j+1] with transform Z; with the transforms E and O of
+ * the filter's even and odd taps and W = exp(-2 pi i / (length / 2)), the filtered segment, packed alike, has the
+ * transform
  *
  *     A[k] Z[k] + B[k] conj(Z[-k]),    A[k] = E[k] + i/2 (1 - W^k) O[k],    B[k] = i/2 (1 + W^k) O[k],
  *
@@ -43,8 +44,9 @@ int lw_ols_plan_cpu(const struct lw_op_spec *spec, struct lw_op_plan *plan, stru
 
 /* The filters as the method wants them; owned by whoever created them. */
 struct lw_filters_cpu {
-    void *data;                 /* DIRECT: [n_filters x n_terms] reals; else spectra, prescaled by 1 / points, in the
-                                   transform's order: [n_filters x points] complex, or for HALF [n_filters][A, B][points] */
+    void *data;                 /* DIRECT: [n_filters x n_terms] reals; else spectra, prescaled by 1 / points, in
+                                   the transform's order: WHOLE [n_filters x points] complex, HALF [n_filters][A, B]
+                                   [points] complex */
     int64_t *offsets;           /* DIRECT: [n_terms] */
     int64_t n_terms;
     int64_t stride;             /* reals from one filter to the next */
@@ -52,8 +54,8 @@ struct lw_filters_cpu {
 };
 
 int64_t lw_filters_bytes_cpu(const struct lw_ols_shape_cpu *shape, bool taps_complex);
-int lw_filters_create_cpu(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, struct lw_filters_cpu *out,
-                          struct lw_error *err);
+int lw_filters_create_cpu(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols,
+                          struct lw_filters_cpu *out, struct lw_error *err);
 void lw_filters_release_cpu(struct lw_filters_cpu *filters);
 
 /** Reals from a sample to its copy turned by i, which DIRECT needs for complex taps (they lie in one buffer). */
@@ -62,14 +64,14 @@ int64_t lw_turned_offset_cpu(const struct lw_ols_shape_cpu *shape);
 struct lw_ols_cpu;
 
 /** Bytes of lw_ols_create_cpu. */
-int64_t lw_ols_bytes_cpu(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels,
-                         int n_threads);
+int64_t lw_ols_bytes_cpu(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
+                         int64_t n_channels, int n_threads);
 int lw_ols_create_cpu(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels,
                       int n_threads, struct lw_ols_cpu **out, struct lw_error *err);
 void lw_ols_destroy_cpu(struct lw_ols_cpu *ols);            /* NULL is legal */
 
-/** Compute slot->output from slot->input for slot->block, and set slot->n_not_finite and the like. Starts OpenMP threads
- * of the calling thread's own. */
+/** Compute slot->output from slot->input for slot->block, and set slot->n_not_finite and the like. Starts OpenMP
+ * threads of the calling thread's own. */
 void lw_ols_run_cpu(struct lw_ols_cpu *ols, struct lw_slot *slot);
 
 /** Start those threads, so that the first block need not. */

@@ -55,12 +55,13 @@ static int filter_exponent(const struct lw_ols_spec *ols, int filter, int safe)
     return ilogb(largest);
 }
 
-/* ---- DIRECT --------------------------------------------------------------------------------------------------------- */
+/* ---- DIRECT ------------------------------------------------------------------------------------------------------ */
 static void fill_offsets(const struct lw_ols_shape_cpu *shape, struct lw_filters_cpu *filters)
 {
     for (int64_t t = 0; t < filters->n_terms; t++) {
         const int64_t m = t % shape->n_taps;
-        filters->offsets[t] = (shape->n_taps - 1 - m) * shape->width + (t < shape->n_taps ? 0 : lw_turned_offset_cpu(shape));
+        filters->offsets[t] =
+            (shape->n_taps - 1 - m) * shape->width + (t < shape->n_taps ? 0 : lw_turned_offset_cpu(shape));
     }
 }
 
@@ -75,11 +76,11 @@ static void fill_taps(const struct lw_ols_shape_cpu *shape, const struct lw_ols_
     shape->kernels->round_reals(scratch, to, filters->n_terms);
 }
 
-/* ---- spectra -------------------------------------------------------------------------------------------------------- */
+/* ---- spectra ----------------------------------------------------------------------------------------------------- */
 
 /* Every `step`-th tap from `first` on, scaled, zero-padded and transformed, in place. */
-static void transform_taps(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, int filter, int64_t first,
-                           int64_t step, int exponent, fftw_plan plan, double complex *spectrum)
+static void transform_taps(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, int filter,
+                           int64_t first, int64_t step, int exponent, fftw_plan plan, double complex *spectrum)
 {
     for (int64_t j = 0; j < shape->points; j++) {
         const int64_t m = first + j * step;
@@ -117,7 +118,8 @@ static void fill_spectra(const struct lw_ols_shape_cpu *shape, const struct lw_o
 {
     const int64_t step = shape->method == LW_HALF ? 2 : 1;
     for (int64_t part = 0; part < step; part++)
-        transform_taps(shape, ols, filter, part, step, filters->exponents[filter], plan, scratch + part * shape->points);
+        transform_taps(shape, ols, filter, part, step, filters->exponents[filter], plan,
+                       scratch + part * shape->points);
     if (shape->method == LW_HALF)
         combine_halves(shape->points, scratch, scratch + shape->points);
     const size_t real_bytes = shape->kernels->real_bytes;
@@ -126,7 +128,7 @@ static void fill_spectra(const struct lw_ols_shape_cpu *shape, const struct lw_o
         put_spectrum(shape, scratch + part * shape->points, to + (size_t)(2 * part * shape->points) * real_bytes);
 }
 
-/* ---- both ----------------------------------------------------------------------------------------------------------- */
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 static int fill(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, struct lw_filters_cpu *filters,
                 struct lw_error *err)
 {
@@ -154,8 +156,8 @@ static int fill(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *
     return LW_OK;
 }
 
-int lw_filters_create_cpu(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, struct lw_filters_cpu *out,
-                          struct lw_error *err)
+int lw_filters_create_cpu(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols,
+                          struct lw_filters_cpu *out, struct lw_error *err)
 {
     struct lw_filters_cpu filters = {.stride = reals_per_filter(shape, ols->taps_complex)};
     const bool is_direct = shape->method == LW_DIRECT;

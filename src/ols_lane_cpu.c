@@ -60,8 +60,8 @@ static int n_lanes(const struct lw_ols_shape_cpu *shape, int64_t count, int64_t 
     return (int)min64(n_threads, lw_ols_tasks_cpu(shape, count, n_channels));
 }
 
-int64_t lw_ols_bytes_cpu(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels,
-                         int n_threads)
+int64_t lw_ols_bytes_cpu(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
+                         int64_t n_channels, int n_threads)
 {
     const struct lw_ols_shape_cpu shape = lw_ols_shape_cpu(spec, plan->segment);
     const int64_t fft = shape.method == LW_DIRECT ? 0 : shape.kernels->fft_bytes(shape.points);

@@ -1,11 +1,12 @@
-/* ols_lane_cpu.h - inside overlap-save on the CPU: what a thread works in, and how samples come in and outputs go out. */
+/* ols_lane_cpu.h - inside overlap-save on the CPU: what a thread works in, and how samples come in and outputs go
+ * out. */
 #ifndef LW_OLS_LANE_CPU_H
 #define LW_OLS_LANE_CPU_H
 
 #include "ols_cpu.h"
 
-/* Sizes of a lane's buffers, in reals. A tile's channels lie `x` and `y` apart in theirs, and `z` in the spectra; with one
- * filter a channel is done before the next needs the spectrum, and `z` is 0. */
+/* Sizes of a lane's buffers, in reals. A tile's channels lie `x` and `y` apart in theirs, and `z` in the spectra;
+ * with one filter a channel is done before the next needs the spectrum, and `z` is 0. */
 struct lw_lane_sizes_cpu {
     int64_t x, y, z;
     int64_t spectra, product, work, panel;
@@ -89,7 +90,8 @@ static inline void *lw_z_cpu(const struct lw_ols_cpu *ols, const struct lw_lane_
 void lw_piece_load_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece);
 
 /** Make channel c's samples finite and of a magnitude that the transforms can take; zeros beyond the block. */
-void lw_piece_condition_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece, int c);
+void lw_piece_condition_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
+                            int c);
 
 /** Undo that on channel c's outputs: the scale, what must be NaN, and imaginary parts that nobody wants. */
 void lw_piece_finish_cpu(const struct lw_ols_cpu *ols, const struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,

@@ -1,5 +1,5 @@
-/* ols_plan_cpu.c - which method and segment length an operation gets: a cost model with fixed numbers, so that every rank,
- * run and memory budget comes to the same choice. */
+/* ols_plan_cpu.c - which method and segment length an operation gets: a cost model with fixed numbers, so that every
+ * rank, run and memory budget comes to the same choice. */
 #include "ols_cpu.h"
 
 #include <assert.h>
@@ -8,8 +8,8 @@
 
 #define LEAST_SEGMENT 64
 
-/* A chosen segment is at most this long, or so many times as long as the filter: beyond, every thread's work space grows
- * and little is gained. */
+/* A chosen segment is at most this long, or so many times as long as the filter: beyond, every thread's work space
+ * grows and little is gained. */
 #define LONG_SEGMENT 65536
 #define MOST_TAPS_PER_SEGMENT 4
 
@@ -35,8 +35,8 @@ struct costs {
 #define MOST_SPILLS 8               /* ... up to here */
 
 static const struct costs single_costs = {
-    .fft_point = {9, 5, 2.5, 1.3, 0.75, 0.55, 0.48, 0.48, 0.50, 0.53, 0.57, 0.63, 0.84, 0.98, 0.96, 1.5, 1.9, 2.3, 2.4, 3.1,
-                  3.9, 6.3, 6.5, 7, 8, 9},
+    .fft_point = {9, 5, 2.5, 1.3, 0.75, 0.55, 0.48, 0.48, 0.50, 0.53, 0.57, 0.63, 0.84, 0.98, 0.96, 1.5, 1.9, 2.3, 2.4,
+                  3.1, 3.9, 6.3, 6.5, 7, 8, 9},
     .product_point = 0.15, .product_half_point = 0.28, .load_real = 0.15, .store_real = 0.1, .vector_product = 0.3,
     .transposed_real = 0.2, .spilled_real = 0.12,
 };

@@ -17,7 +17,7 @@ static struct lw_panel_cpu panel_of(struct lw_type type, int64_t rows, int64_t s
     };
 }
 
-/* ---- in ------------------------------------------------------------------------------------------------------------- */
+/* ---- in ---------------------------------------------------------------------------------------------------------- */
 
 /* Convert a panel of samples to working samples. */
 static void load_panel(const struct lw_ols_cpu *ols, const struct lw_panel_cpu *panel, const char *stored, void *to)
@@ -59,7 +59,7 @@ void lw_piece_load_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, c
         load_time_slow(ols, lane, piece);
 }
 
-/* ---- not a number, and out of range --------------------------------------------------------------------------------- */
+/* ---- not a number, and out of range ------------------------------------------------------------------------------ */
 
 /* Replace what is not finite by zeros, count what is the segment's own, and mark the outputs that it touches. */
 static void repair(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece, int c)
@@ -77,7 +77,8 @@ static void repair(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const
     lw_tally_add_cpu(&lane->not_finite, &own);
 }
 
-void lw_piece_condition_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece, int c)
+void lw_piece_condition_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
+                            int c)
 {
     const struct lw_kernels_cpu *const k = ols->shape.kernels;
     void *const x = lw_x_cpu(ols, lane, c);
@@ -92,7 +93,8 @@ void lw_piece_condition_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *la
         repair(ols, lane, piece, c);
         largest = k->largest(x, n);
     }
-    const bool is_safe = largest == 0 || (largest > ldexp(1, -k->safe_exponent) && largest < ldexp(1, k->safe_exponent));
+    const bool is_safe =
+        largest == 0 || (largest > ldexp(1, -k->safe_exponent) && largest < ldexp(1, k->safe_exponent));
     if (is_safe || ols->shape.method == LW_DIRECT)
         return;
     lane->exponents[c] = ilogb(largest);
@@ -112,7 +114,7 @@ void lw_piece_finish_cpu(const struct lw_ols_cpu *ols, const struct lw_lane_cpu 
         k->narrow(y, piece->n_outputs);
 }
 
-/* ---- out ------------------------------------------------------------------------------------------------------------ */
+/* ---- out --------------------------------------------------------------------------------------------------------- */
 static char *output_at(const struct lw_ols_cpu *ols, const struct lw_piece_cpu *piece, int filter, int64_t row_stride,
                        int64_t column_stride)
 {
@@ -128,8 +130,8 @@ static void store_time_fast(const struct lw_ols_cpu *ols, const struct lw_piece_
     ols->shape.kernels->store(&panel, y, output_at(ols, piece, filter, 1, piece->slot->block.count));
 }
 
-static void store_time_slow(const struct lw_ols_cpu *ols, const struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
-                            int filter, void *y)
+static void store_time_slow(const struct lw_ols_cpu *ols, const struct lw_lane_cpu *lane,
+                            const struct lw_piece_cpu *piece, int filter, void *y)
 {
     const int64_t n_channels = piece->n_channels, width = parts(ols->spec.output);
     char *const stored = output_at(ols, piece, filter, piece->slot->block.n_channels, 1);

@@ -47,8 +47,8 @@ typedef real vector __attribute__((vector_size(VECTOR_BYTES), may_alias));
 typedef real_bits indices __attribute__((vector_size(VECTOR_BYTES)));
 typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(__alignof__(real))));
 
-/* Outputs that the direct convolution makes at a time: enough independent sums to hide the latency of a fused multiply-add
- * (4 cycles, two per cycle). */
+/* Outputs that the direct convolution makes at a time: enough independent sums to hide the latency of a fused
+ * multiply-add (4 cycles, two per cycle). */
 #define LW_DIRECT_SUMS 8
 #define LW_DIRECT_STEP ((int64_t)(LW_DIRECT_SUMS * VECTOR_BYTES / sizeof(real)))
 
@@ -77,8 +77,8 @@ struct lw_fft_cpu KERNEL(lw_fft_shape)(int64_t n);
 void KERNEL(lw_fft_forward)(const struct lw_fft_cpu *fft, const void *x, void *spectrum, void *work);
 void KERNEL(lw_fft_inverse)(const struct lw_fft_cpu *fft, const void *spectrum, void *x, void *work);
 struct lw_tile_cpu KERNEL(lw_tile_shape)(int64_t rows, int64_t columns);
-int KERNEL(lw_tile_create)(int64_t rows, int64_t columns, void *row, void *points, void *strip, struct lw_tile_cpu **tile,
-                           struct lw_error *err);
+int KERNEL(lw_tile_create)(int64_t rows, int64_t columns, void *row, void *points, void *strip,
+                           struct lw_tile_cpu **tile, struct lw_error *err);
 void KERNEL(lw_tile_destroy)(struct lw_tile_cpu *tile);
 void KERNEL(lw_tile_row_forward)(const struct lw_tile_cpu *tile, void *row, void *tile_row);
 void KERNEL(lw_tile_row_inverse)(const struct lw_tile_cpu *tile, void *tile_row, void *row);

@@ -60,17 +60,17 @@ static inline void transpose_block_8(const uint64_t *in, int64_t in_stride, uint
         *(loose_longs *)(out + i * out_stride) = row[i];
 }
 
-#define X(bytes, type, side)                                                                                            \
-    static void transpose_##bytes(const type *in, int64_t in_stride, int64_t rows, int64_t columns, type *out,          \
-                                  int64_t out_stride)                                                                   \
-    {                                                                                                                   \
-        const int64_t whole_rows = rows / side * side, whole_columns = columns / side * side;                           \
-        for (int64_t c = 0; c < whole_columns; c += side)                                                               \
-            for (int64_t r = 0; r < whole_rows; r += side)                                                              \
-                transpose_block_##bytes(in + r * in_stride + c, in_stride, out + c * out_stride + r, out_stride);       \
-        for (int64_t c = 0; c < columns; c++)                                                                           \
-            for (int64_t r = c < whole_columns ? whole_rows : 0; r < rows; r++)                                         \
-                out[c * out_stride + r] = in[r * in_stride + c];                                                        \
+#define X(bytes, type, side)                                                                                          \
+    static void transpose_##bytes(const type *in, int64_t in_stride, int64_t rows, int64_t columns, type *out,        \
+                                  int64_t out_stride)                                                                 \
+    {                                                                                                                 \
+        const int64_t whole_rows = rows / side * side, whole_columns = columns / side * side;                         \
+        for (int64_t c = 0; c < whole_columns; c += side)                                                             \
+            for (int64_t r = 0; r < whole_rows; r += side)                                                            \
+                transpose_block_##bytes(in + r * in_stride + c, in_stride, out + c * out_stride + r, out_stride);     \
+        for (int64_t c = 0; c < columns; c++)                                                                         \
+            for (int64_t r = c < whole_columns ? whole_rows : 0; r < rows; r++)                                       \
+                out[c * out_stride + r] = in[r * in_stride + c];                                                      \
     }
 X(4, uint32_t, 8)
 X(8, uint64_t, 4)

@@ -39,7 +39,7 @@ struct bench_case {
 static struct bench_case cases[MOST_CASES];
 static int n_cases;
 
-/* ---- time ----------------------------------------------------------------------------------------------------------- */
+/* ---- time -------------------------------------------------------------------------------------------------------- */
 static double seconds_of(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
 
 static struct time now(void)
@@ -73,7 +73,7 @@ static struct time median(const struct time *times, int n)
     return (struct time){wall[n / 2], cpu[n / 2]};
 }
 
-/* ---- the engine ----------------------------------------------------------------------------------------------------- */
+/* ---- the engine -------------------------------------------------------------------------------------------------- */
 static void give_up(const struct lw_error *err)
 {
     fprintf(stderr, "ols_cpu: %s\n", err->message);
@@ -152,7 +152,7 @@ static void run_cases(int repeats)
     }
 }
 
-/* ---- a plain FFT over the whole signal -------------------------------------------------------------------------------- */
+/* ---- a plain FFT over the whole signal --------------------------------------------------------------------------- */
 
 /* Real transform of the padded signal, product, inverse transform: one thread, filter transformed before. */
 static struct time run_plain_fft(int64_t n_taps, int repeats)
@@ -189,7 +189,7 @@ static struct time run_plain_fft(int64_t n_taps, int repeats)
     return median(times, repeats);
 }
 
-/* ---- scipy ---------------------------------------------------------------------------------------------------------- */
+/* ---- scipy ------------------------------------------------------------------------------------------------------- */
 static bool run_scipy(int64_t n_taps, int repeats, struct time *time)
 {
     char command[512];
@@ -202,7 +202,7 @@ static bool run_scipy(int64_t n_taps, int repeats, struct time *time)
     return has_times;
 }
 
-/* ---- the cases ------------------------------------------------------------------------------------------------------ */
+/* ---- the cases --------------------------------------------------------------------------------------------------- */
 static struct bench_case *add_case(const char *name, int64_t n_taps, int n_filters, int n_threads)
 {
     struct bench_case *const b = &cases[n_cases++];
@@ -224,8 +224,8 @@ static struct bench_case *add_case(const char *name, int64_t n_taps, int n_filte
 static void print_case(const struct bench_case *b, int repeats)
 {
     const struct time t = median(b->times, repeats);
-    printf("%-44s %5" PRId64 " %3d %2d   %7.3f %7.3f   %s\n", b->name, b->spec.ols.n_taps, b->spec.ols.n_filters, b->n_threads,
-           t.wall, t.cpu, b->plan.text);
+    printf("%-44s %5" PRId64 " %3d %2d   %7.3f %7.3f   %s\n", b->name, b->spec.ols.n_taps, b->spec.ols.n_filters,
+           b->n_threads, t.wall, t.cpu, b->plan.text);
 }
 
 static void compare_one(int64_t n_taps, int repeats)
@@ -244,7 +244,8 @@ static void compare_one(int64_t n_taps, int repeats)
     struct time scipy = {0};
     const struct time plain = run_plain_fft(n_taps, repeats), mine = median(one->times, repeats);
     const bool has_scipy = run_scipy(n_taps, repeats, &scipy);
-    printf("%-44s %5" PRId64 "   1  1   %7.3f %7.3f\n", "one plain FFT of the whole signal (FFTW)", n_taps, plain.wall, plain.cpu);
+    printf("%-44s %5" PRId64 "   1  1   %7.3f %7.3f\n", "one plain FFT of the whole signal (FFTW)", n_taps, plain.wall,
+           plain.cpu);
     if (has_scipy)
         printf("%-44s %5" PRId64 "   1  1   %7.3f %7.3f\n", "scipy.signal.oaconvolve", n_taps, scipy.wall, scipy.cpu);
     printf("  rates: to plain FFT %.2f", plain.cpu / mine.cpu);

@@ -23,7 +23,7 @@ static const struct trial plain = {
     .seed = 1,
 };
 
-/* ---- helpers -------------------------------------------------------------------------------------------------------- */
+/* ---- helpers ----------------------------------------------------------------------------------------------------- */
 static int64_t pick(uint64_t *state, const int64_t *list, int n)
 {
     return list[trial_random(state) % (uint64_t)n];
@@ -70,7 +70,7 @@ static bool plan_of(const struct trial *t, struct lw_op_plan *plan)
     return rc == LW_OK;
 }
 
-/* ---- types, orders, layouts ----------------------------------------------------------------------------------------- */
+/* ---- types, orders, layouts -------------------------------------------------------------------------------------- */
 static void test_input_type(struct lw_type input, uint64_t *state)
 {
     static const int64_t taps[] = {1, 2, 3, 4, 17, 64, 257}, filters[] = {1, 3, 8}, channels[] = {1, 2, 3, 5, 17, 40};
@@ -151,7 +151,7 @@ static void test_rounding(void)
     }
 }
 
-/* ---- lengths -------------------------------------------------------------------------------------------------------- */
+/* ---- lengths ----------------------------------------------------------------------------------------------------- */
 static void test_length(struct trial t, int64_t n_samples, uint64_t *state)
 {
     static const int64_t filters[] = {1, 3, 8};
@@ -203,7 +203,7 @@ static void test_segments(void)
         int segment;
     } cases[] = {{1, 1}, {1, 2}, {1, 64}, {2, 2}, {2, 3}, {3, 64}, {17, 17}, {17, 18}, {17, 100}, {17, 97}, {64, 64},
                  {64, 128}, {64, 1000}, {257, 512}, {257, 1024}, {257, 2048}, {257, 4096}, {257, 8192}, {1000, 1536},
-                 {100, 16384}};
+                 {1000, 4093}, {1000, 7500}, {100, 16384}};
     uint64_t state = 14;
     for (int i = 0; i < COUNT(cases); i++) {
         for (int kind = 0; kind < 4; kind++) {
@@ -256,7 +256,7 @@ static void test_refusals(void)
     trial_free(&data);
 }
 
-/* ---- range ---------------------------------------------------------------------------------------------------------- */
+/* ---- range ------------------------------------------------------------------------------------------------------- */
 
 /* Strain data near 1e-21 and voltages near 1e12 alike. */
 static void test_magnitudes(void)
@@ -275,7 +275,7 @@ static void test_magnitudes(void)
     }
 }
 
-/* ---- not a number --------------------------------------------------------------------------------------------------- */
+/* ---- not a number ------------------------------------------------------------------------------------------------ */
 struct spot {
     int64_t channel, sample;
 };
@@ -318,8 +318,9 @@ static void check_report(const struct trial_data *data, const struct trial_resul
     CHECK(result->n_not_finite == n, "%s: %lld not finite, there are %lld", trial_text(t, text),
           (long long)result->n_not_finite, (long long)n);
     CHECK(n == 0 || (result->first_sample == first_sample && result->first_channel == first_channel),
-          "%s: the first is channel %lld sample %lld, reported %lld %lld", trial_text(t, text), (long long)first_channel,
-          (long long)first_sample, (long long)result->first_channel, (long long)result->first_sample);
+          "%s: the first is channel %lld sample %lld, reported %lld %lld", trial_text(t, text),
+          (long long)first_channel, (long long)first_sample, (long long)result->first_channel,
+          (long long)result->first_sample);
 }
 
 static void test_bad_samples(const struct trial *t, int n_spots, bool at_seams, uint64_t *state)
@@ -331,7 +332,8 @@ static void test_bad_samples(const struct trial *t, int n_spots, bool at_seams, 
     trial_make(t, &data);
     for (int i = 0; i < n_spots; i++) {
         struct spot spot = {(int64_t)(trial_random(state) % (uint64_t)t->n_channels), 0};
-        const int64_t seam = plan.unit * (int64_t)(1 + trial_random(state) % 3) + (int64_t)(trial_random(state) % 3) - 1;
+        const int64_t seam =
+            plan.unit * (int64_t)(1 + trial_random(state) % 3) + (int64_t)(trial_random(state) % 3) - 1;
         const int64_t anywhere = (int64_t)(trial_random(state) % (uint64_t)t->n_samples);
         spot.sample = at_seams && seam + data.look_ahead < t->n_samples ? seam + data.look_ahead : anywhere;
         spoil(&data, spot, state);
@@ -442,14 +444,15 @@ static void test_neighbours(void)
             const int64_t channel = layout == LW_TIME_FAST ? i / data.n_outputs : i % t.n_channels;
             n_different += channel / 2 != 1 && memcmp(&a[i], &b[i], sizeof *a) != 0;
         }
-        CHECK(has_clean && has_spoilt && n_different == 0, "%lld outputs of other channels changed", (long long)n_different);
+        CHECK(has_clean && has_spoilt && n_different == 0, "%lld outputs of other channels changed",
+              (long long)n_different);
         free(clean.outputs);
         free(spoilt.outputs);
         trial_free(&data);
     }
 }
 
-/* ---- bits ----------------------------------------------------------------------------------------------------------- */
+/* ---- bits -------------------------------------------------------------------------------------------------------- */
 
 /* However the work is cut, queued and threaded, the result's bytes are the same. */
 static void test_cuts_of(const struct trial *t, struct lw_engine *other)
@@ -465,7 +468,8 @@ static void test_cuts_of(const struct trial *t, struct lw_engine *other)
         char text[256];
         cut.units *= whole.plan.unit == 1 ? 77 : 1;
         if (trial_run(i % 2 ? other : engine, &data, &cut, &result))
-            CHECK(memcmp(whole.outputs, result.outputs, whole.bytes) == 0, "%s: other bytes with cut %d", trial_text(t, text), i);
+            CHECK(memcmp(whole.outputs, result.outputs, whole.bytes) == 0, "%s: other bytes with cut %d",
+                  trial_text(t, text), i);
         free(result.outputs);
     }
     free(whole.outputs);
@@ -503,7 +507,7 @@ static void test_cuts(enum lw_engine_kind kind)
     lw_engine_destroy(other);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------------ */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 static int skip(const char *why)
 {
     const char *const required = getenv("LW_REQUIRE_GPU");

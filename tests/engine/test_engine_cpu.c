@@ -8,7 +8,8 @@
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
-/* OpenMP takes and frees a few hundred bytes per loop; malloc keeps some of them at hand and counts those as given out. */
+/* OpenMP takes and frees a few hundred bytes per loop; malloc keeps some of them at hand and counts those as given
+ * out. */
 #define OPENMP_BYTES 8192
 
 static const struct trial plain = {
@@ -41,9 +42,10 @@ static struct lw_engine *open_engine(int n_threads)
     return engine;
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Open an operation with two slots, compare the heap with op_bytes, and see that running a block leaves the heap alone. */
+/* Open an operation with two slots, compare the heap with op_bytes, and see that running a block leaves the heap
+ * alone. */
 static void test_bytes_of(const struct trial *t, int64_t count, int n_threads, bool is_counted)
 {
     struct lw_engine *const engine = open_engine(n_threads);
@@ -60,20 +62,22 @@ static void test_bytes_of(const struct trial *t, int64_t count, int n_threads, b
     const int64_t promised = ops->op_bytes(engine, &spec, &plan, count, t->n_channels, 2).host;
     const int64_t before = heap_bytes();
     const bool is_open = is_planned && ops->op_create(engine, &spec, &plan, count, t->n_channels, &op, &err) == LW_OK &&
-                         ops->slot_create(op, &slots[0], &err) == LW_OK && ops->slot_create(op, &slots[1], &err) == LW_OK;
+                         ops->slot_create(op, &slots[0], &err) == LW_OK &&
+                         ops->slot_create(op, &slots[1], &err) == LW_OK;
     CHECK(is_open, "%s", err.message);
     if (!is_open)
         exit(1);
     const int64_t taken = heap_bytes() - before, slack = promised / 50 + 65536;
-    CHECK(!is_counted || before == 0 || (taken <= promised + slack && taken >= promised - slack), "%s: %lld bytes promised, %lld taken",
-          trial_text(t, text), (long long)promised, (long long)taken);
+    CHECK(!is_counted || before == 0 || (taken <= promised + slack && taken >= promised - slack),
+          "%s: %lld bytes promised, %lld taken", trial_text(t, text), (long long)promised, (long long)taken);
 
     const struct lw_block block = {.count = count, .n_channels = t->n_channels};
     const int64_t idle = heap_bytes();
     for (int i = 0; i < 20; i++)
         CHECK(ops->submit(op, slots[i % 2], &block, &err) == LW_OK && ops->wait(op, slots[i % 2], &err) == LW_OK, "%s",
               err.message);
-    CHECK(!is_counted || heap_bytes() <= idle + OPENMP_BYTES, "%s: %lld bytes more after running", trial_text(t, text), (long long)(heap_bytes() - idle));
+    CHECK(!is_counted || heap_bytes() <= idle + OPENMP_BYTES, "%s: %lld bytes more after running", trial_text(t, text),
+          (long long)(heap_bytes() - idle));
     ops->slot_destroy(op, slots[0]);
     ops->slot_destroy(op, slots[1]);
     ops->op_destroy(op);
@@ -104,10 +108,10 @@ static void test_bytes(void)
     }
 }
 
-/* ---- range ---------------------------------------------------------------------------------------------------------- */
+/* ---- range ------------------------------------------------------------------------------------------------------- */
 
-/* Magnitudes whose transform, or its product with the filter's, leaves or nearly leaves what the precision holds (in double
- * precision as far as the squares in the check allow). */
+/* Magnitudes whose transform, or its product with the filter's, leaves or nearly leaves what the precision holds (in
+ * double precision as far as the squares in the check allow). */
 static void test_range(void)
 {
     static const struct {
@@ -137,7 +141,7 @@ static void test_range(void)
     lw_engine_destroy(engine);
 }
 
-/* ---- options -------------------------------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 static void test_options(void)
 {
     static const int bad[] = {-1, 1000000};

@@ -48,7 +48,7 @@ struct trial_result {
 uint64_t trial_random(uint64_t *state);
 double trial_uniform(uint64_t *state);      /* in (-1, 1) */
 
-double trial_kept(enum lw_scalar scalar, double value);                 /* what the type keeps of it: rounded, saturated */
+double trial_kept(enum lw_scalar scalar, double value); /* what the type keeps of it: rounded, saturated */
 void trial_put_scalar(struct lw_type type, double value, char *to);     /* in the type's byte order */
 
 void trial_make(const struct trial *trial, struct trial_data *data);

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Multiply-adds spent on one trial; where all outputs would take more, a part of them is checked, ends and seams first. */
+/* Multiply-adds spent on one trial; where all outputs would take more, a part of them is checked, ends and seams
+ * first. */
 #define MOST_PRODUCTS 1500000
 
 /* Errors are close to normally distributed: none of a million should be beyond five times their rms value. */
@@ -32,11 +33,11 @@ struct errors {
 const char *trial_text(const struct trial *t, char text[256])
 {
     char in[40], out[40];
-    snprintf(text, 256, "%s -> %s, %s, %s, %s %s, %lld x %lld, M %lld%s x %d, segment %d, seed %llu", lw_type_text(t->input, in),
-             lw_type_text(t->output, out), t->precision == LW_DOUBLE ? "double" : "single",
-             t->layout == LW_TIME_FAST ? "time fast" : "time slow", lw_mode_text(t->mode), lw_boundary_text(t->boundary),
-             (long long)t->n_channels, (long long)t->n_samples, (long long)t->n_taps, t->taps_complex ? " complex" : "",
-             t->n_filters, t->segment, (unsigned long long)t->seed);
+    snprintf(text, 256, "%s -> %s, %s, %s, %s %s, %lld x %lld, M %lld%s x %d, segment %d, seed %llu",
+             lw_type_text(t->input, in), lw_type_text(t->output, out), t->precision == LW_DOUBLE ? "double" : "single",
+             t->layout == LW_TIME_FAST ? "time fast" : "time slow", lw_mode_text(t->mode),
+             lw_boundary_text(t->boundary), (long long)t->n_channels, (long long)t->n_samples, (long long)t->n_taps,
+             t->taps_complex ? " complex" : "", t->n_filters, t->segment, (unsigned long long)t->seed);
     return text;
 }
 
@@ -68,8 +69,8 @@ static struct truth truth_at(const struct trial_data *data, int64_t filter, int6
 }
 
 /* Part 0 or 1 of a result sample. */
-static double output_at(const struct trial_data *data, const struct trial_result *result, int64_t filter, int64_t channel,
-                        int64_t output, int part)
+static double output_at(const struct trial_data *data, const struct trial_result *result, int64_t filter,
+                        int64_t channel, int64_t output, int part)
 {
     const struct trial *const t = &data->trial;
     const int64_t at = t->layout == LW_TIME_FAST ? (filter * t->n_channels + channel) * data->n_outputs + output
@@ -148,7 +149,8 @@ static double bound_of(const struct trial_data *data, const struct trial_result 
     return eps * log2(2 * n) * data->rms * norm_of(&data->trial, data->taps, filter);
 }
 
-/* Whether an output is checked: all of them if `step` is 1, else every step-th and those next to ends and segment seams. */
+/* Whether an output is checked: all of them if `step` is 1, else every step-th and those next to ends and segment
+ * seams. */
 static bool is_checked(const struct trial_data *data, const struct lw_op_plan *plan, int64_t output, int64_t step)
 {
     const int64_t in_unit = output % plan->unit;

@@ -58,8 +58,8 @@ static void make_values(struct trial_data *data, uint64_t *state)
     }
 }
 
-/* Taps that float32 holds exactly, so that their own rounding is not counted as the engine's error; of random sign, so that
- * the sum over a filter stays near its norm even where the signal has a large mean. */
+/* Taps that float32 holds exactly, so that their own rounding is not counted as the engine's error; of random sign,
+ * so that the sum over a filter stays near its norm even where the signal has a large mean. */
 static void make_taps(struct trial_data *data, uint64_t *state)
 {
     const struct trial *const t = &data->trial;
@@ -77,7 +77,8 @@ void trial_store(struct trial_data *data)
     for (int64_t i = 0; i < t->n_channels * t->n_samples; i++) {
         const double parts[2] = {creal(data->values[i]), cimag(data->values[i])};
         for (size_t part = 0; part < bytes / lw_scalar_bytes(t->input.scalar); part++)
-            trial_put_scalar(t->input, parts[part], data->stored + (size_t)i * bytes + part * lw_scalar_bytes(t->input.scalar));
+            trial_put_scalar(t->input, parts[part],
+                             data->stored + (size_t)i * bytes + part * lw_scalar_bytes(t->input.scalar));
         if (isfinite(parts[0]) && isfinite(parts[1]) && fabs(parts[0]) < 1e100) {
             sum += parts[0] * parts[0] + parts[1] * parts[1];
             n_finite++;
