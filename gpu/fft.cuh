@@ -211,6 +211,16 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
         dft<E, true>(v, inner.p);
     }
 
+    /* the powers of exp(-2 pi i (t + T q) / N) */
+    LW_DEVICE Powers<C, P> outer_powers(int q) const
+    {
+        Powers<C, P> w;
+#pragma unroll
+        for (int l = 0; l < log2_of(P); ++l)
+            w.p[l] = q == 0 ? outer.p[l] : product(outer.p[l], root_half<C>(q << l, E));
+        return w;
+    }
+
     /* radix-P over v[q + j Q], then the twiddles exp(-2 pi i n0 r / N), n0 = t + T q */
     LW_DEVICE void split(C (&v)[E]) const
     {
@@ -221,13 +231,14 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
             for (int j = 0; j < P; ++j)
                 b[j] = v[q + j * Q];
             dft<P, false>(b, (const C *)nullptr);
-            const C w = q == 0 ? outer.p[0] : product(outer.p[0], root_half<C>(q, E));
-            C u = w;
+            const Powers<C, P> w = outer_powers(q);
+            C u[P];         /* w^r from w^(2^l), by few products: rounding errors add up along a chain of them */
             v[q] = b[0];
 #pragma unroll
             for (int r = 1; r < P; ++r) {
-                v[q + r * Q] = product(b[r], u);
-                u = product(u, w);
+                const int l = log2_of(r), rest = r - (1 << l);
+                u[r] = rest == 0 ? w.p[l] : product(u[rest], w.p[l]);
+                v[q + r * Q] = product(b[r], u[r]);
             }
         }
     }
@@ -238,10 +249,7 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
 #pragma unroll
         for (int q = 0; q < Q; ++q) {
             C b[P];
-            Powers<C, P> w;
-#pragma unroll
-            for (int l = 0; l < log2_of(P); ++l)
-                w.p[l] = q == 0 ? outer.p[l] : product(outer.p[l], root_half<C>(q << l, E));
+            const Powers<C, P> w = outer_powers(q);
 #pragma unroll
             for (int j = 0; j < P; ++j)
                 b[j] = v[q + j * Q];

@@ -58,9 +58,7 @@ def main():
         source = pathlib.Path(name)
         text = SHARED.sub(r"\1 *const \2 = (\1 *)emulation::dynamic_shared();", source.read_text())
         target = folder / (source.name + ".cpp" if source.suffix == ".cu" else source.name)
-        text = translate_launches(text)
-        if not target.exists() or target.read_text() != text:
-            target.write_text(text)
+        target.write_text(translate_launches(text))
 
 
 main()
