@@ -307,6 +307,7 @@ const struct lw_job_ops lw_job_conv2d = {
         "separable and may be real or complex, by transforms of overlapping tiles or, where that is faster, by direct sums. The "
         "ranks share the rows; those that they need of each other come over MPI. The result is /convolved, with the rows and "
         "columns of the mode.",
+    .remedy = "--algorithm tiles or direct",
     .sample = "row",
     .channel = "image",
     .options = options,

@@ -187,6 +187,7 @@ const struct lw_job_ops lw_job_ols = {
         "Convolves each channel of a time series with every filter of a bank, by overlap-save: the signal is cut into "
         "overlapping segments, each is multiplied with the filters in the frequency domain. Signal and filters may be real "
         "or complex. The result is /filtered, [filter,] and the input's shape, with the axis length of the mode.",
+    .remedy = "fewer --channels or a shorter --segment",
     .sample = "sample",
     .channel = "channel",
     .options = options,

@@ -1,6 +1,7 @@
 #include "job.h"
 
 #include <assert.h>
+#include <sys/stat.h>
 
 static struct lw_attribute *add(struct lw_job *job, const char *name, enum lw_attribute_kind kind)
 {
@@ -38,4 +39,16 @@ void lw_job_place(const struct lw_job *job, const struct lw_block *block, int64_
         first[job->channel_dim] = block->channel;
         count[job->channel_dim] = block->n_channels;
     }
+}
+
+int lw_job_check_output(const struct lw_job *job, const char *output, struct lw_error *err)
+{
+    struct stat result, input;
+    if (stat(output, &result) != 0)
+        return LW_OK;
+    for (int i = 0; i < job->n_inputs; i++)
+        if (stat(job->inputs[i].file, &input) == 0 && input.st_dev == result.st_dev && input.st_ino == result.st_ino)
+            return lw_fail(err, LW_EUSAGE, "--output %s is also the %s: give the result a file of its own", output,
+                           job->input_names[i]);
+    return LW_OK;
 }

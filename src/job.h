@@ -46,6 +46,7 @@ struct lw_job_ops {
     const char *name;                   /* "ols" */
     const char *title;                  /* one line for the list of commands */
     const char *description;            /* a paragraph for --help and the man page */
+    const char *remedy;                 /* what makes its smallest round smaller: "fewer --channels"; NULL: it has no rounds */
     const char *sample, *channel;       /* what it calls a sample of the axis and a channel: "sample", "channel" */
     const struct lw_option *options;    /* beyond the common ones of src/cli.h */
     const struct lw_option *synth_options;
@@ -70,6 +71,9 @@ void lw_job_note_real(struct lw_job *job, const char *name, double value);
 /** Where a block lies in the result: first[] and count[] of its n_dims dimensions. */
 void lw_job_place(const struct lw_job *job, const struct lw_block *block, int64_t first[LW_MAX_DIMS],
                   int64_t count[LW_MAX_DIMS]);
+
+/** Refuse an output file that is one of the inputs, which --overwrite would destroy. LW_EUSAGE. */
+int lw_job_check_output(const struct lw_job *job, const char *output, struct lw_error *err);
 
 extern const struct lw_job_ops lw_job_ols, lw_job_conv2d, lw_job_sfft;
 

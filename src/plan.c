@@ -120,12 +120,6 @@ static void find_limits(const struct lw_plan_spec *spec, struct lw_plan *plan)
                  ranks == 1 ? "" : "s");
 }
 
-/* What makes the smallest round smaller. */
-static const char *remedy(const struct lw_job *job)
-{
-    return job->op.kind == LW_OP_CONV2D ? "--algorithm tiles or direct" : "fewer --channels or a shorter --segment";
-}
-
 static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct lw_error *err)
 {
     char needed[24], limit[24];
@@ -133,10 +127,10 @@ static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct l
         return lw_fail(err, LW_ECONFIG, "the smallest round needs %s of memory on each rank, the limit is %s (%s): allow more "
                        "with --memory, run fewer ranks on a node, or choose %s",
                        lw_bytes_text(lw_plan_host_bytes(plan), needed), lw_bytes_text(plan->host_limit, limit),
-                       plan->limit_source, remedy(job));
+                       plan->limit_source, job->ops->remedy);
     return lw_fail(err, LW_ECONFIG, "the smallest round needs %s on the GPU, the limit is %s (--gpu-memory, or what is "
                    "free on it): choose %s", lw_bytes_text(plan->bytes.device, needed),
-                   lw_bytes_text(plan->device_limit, limit), remedy(job));
+                   lw_bytes_text(plan->device_limit, limit), job->ops->remedy);
 }
 
 /* Halve the slots until they fit. */

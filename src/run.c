@@ -15,7 +15,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 enum stage { READ, HALO, COMPUTE, WRITE, N_STAGES };
 
@@ -35,20 +34,6 @@ struct run {
 
 /* ---- before the first round ---------------------------------------------------------------------------------------- */
 
-/* An output that is an input would be destroyed by --overwrite. */
-static int check_output(const struct run *run, const char *output, struct lw_error *err)
-{
-    struct stat result, input;
-    if (stat(output, &result) != 0)
-        return LW_OK;
-    const struct lw_job *const job = &run->setup.job;
-    for (int i = 0; i < job->n_inputs; i++)
-        if (stat(job->inputs[i].file, &input) == 0 && input.st_dev == result.st_dev && input.st_ino == result.st_ino)
-            return lw_fail(err, LW_EUSAGE, "--output %s is also the %s: give the result a file of its own", output,
-                           job->input_names[i]);
-    return LW_OK;
-}
-
 static int open_result(struct run *run, const char *command_line, struct lw_error *err)
 {
     struct lw_setup *const setup = &run->setup;
@@ -56,7 +41,7 @@ static int open_result(struct run *run, const char *command_line, struct lw_erro
     const char *const output = lw_options_text(setup->options, "output");
     if (!output)
         return lw_fail(err, LW_EUSAGE, "--output is missing: give the file for the result");
-    int rc = lw_comm_rank(setup->comm) == 0 ? check_output(run, output, err) : LW_OK;
+    int rc = lw_comm_rank(setup->comm) == 0 ? lw_job_check_output(job, output, err) : LW_OK;
     if ((rc = lw_comm_agree(setup->comm, rc, err)))
         return rc;
     rc = lw_provenance_collect(setup, command_line, &run->provenance, err);

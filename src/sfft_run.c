@@ -113,13 +113,14 @@ static int refuse_dense(const struct lw_sfft_flow *flow, const char *why, struct
 static int check_output(const struct lw_sfft_flow *flow, struct lw_error *err)
 {
     const char *const output = lw_options_text(flow->setup.options, "output");
-    struct stat result, input;
+    struct stat result;
     if (!output)
         return lw_fail(err, LW_EUSAGE, "--output is missing: give the file for the result");
     if (flow->rank != 0 || stat(output, &result) != 0)
         return LW_OK;
-    if (stat(flow->setup.job.inputs[0].file, &input) == 0 && input.st_dev == result.st_dev && input.st_ino == result.st_ino)
-        return lw_fail(err, LW_EUSAGE, "--output %s is also the input: give the result a file of its own", output);
+    const int rc = lw_job_check_output(&flow->setup.job, output, err);
+    if (rc)
+        return rc;
     if (!lw_options_flag(flow->setup.options, "overwrite"))
         return lw_fail(err, LW_EIO, "'%s' exists: give --overwrite to replace it, or another --output", output);
     return LW_OK;

@@ -29,11 +29,12 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
 }
 
 static const struct lw_engine_ops fake_ops = {.name = "fake", .op_plan = plan_op, .op_bytes = op_bytes};
+static const struct lw_job_ops fake_job = {.remedy = "less of it"};
 static const struct lw_engine fake = {.ops = &fake_ops, .depth = 2, .n_workers = 1};
 
 static void make_job(struct lw_job *job, int64_t n, int64_t n_channels, int64_t n_taps, enum lw_layout layout)
 {
-    *job = (struct lw_job){.n_samples = n, .n_outputs = n, .look_ahead = (n_taps - 1) / 2, .boundary = LW_REFLECT};
+    *job = (struct lw_job){.ops = &fake_job, .n_samples = n, .n_outputs = n, .look_ahead = (n_taps - 1) / 2, .boundary = LW_REFLECT};
     job->op = (struct lw_op_spec){.input.scalar = LW_INT16, .output.scalar = LW_FLOAT32, .layout = layout,
                                   .n_channels = n_channels, .ols = {.n_filters = 3, .n_taps = n_taps}};
 }
