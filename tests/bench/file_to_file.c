@@ -8,7 +8,8 @@
  *   run           lapwing ols from INPUT to a file in OUTPUT_FOLDER
  *
  * Printed: the median of each over several repetitions, taken in turn, and (read + write + compute) / run: 100 % is a run
- * that hides nothing and loses nothing, more is overlap. Give a folder on a RAM disk to leave the disk out. */
+ * that hides nothing and loses nothing, more is overlap. Give a folder on a RAM disk to leave the disk out, and set
+ * OMP_WAIT_POLICY=passive, as lapwing does for itself. */
 #include "../../src/commands.h"
 #include "../../src/comm_mpi.h"
 #include "../../src/log.h"
