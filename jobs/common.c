@@ -1,5 +1,7 @@
 #include "common.h"
 
+#include "../src/memory.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -97,4 +99,10 @@ void lw_conjugate_and_reverse(double *taps, int64_t n, int parts)
     }
     for (int64_t m = 0; parts == 2 && m < n; m++)
         taps[m * 2 + 1] = -taps[m * 2 + 1];
+}
+
+void lw_release_taps(struct lw_job *job)
+{
+    lw_free(job->taps);
+    job->taps = NULL;
 }

@@ -23,4 +23,7 @@ int lw_choose_output_type(const struct lw_options *given, bool taps_complex, str
 /** h'[m] = conj(h[n - 1 - m]), in place. @param taps  [n], or [n x 2] if parts is 2 */
 void lw_conjugate_and_reverse(double *taps, int64_t n, int parts);
 
+/** lw_job_ops.release of a job that owns nothing but its taps. */
+void lw_release_taps(struct lw_job *job);
+
 #endif

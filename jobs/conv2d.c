@@ -2,7 +2,6 @@
 #include "conv2d.h"
 
 #include "../src/convolution.h"
-#include "../src/memory.h"
 #include "../src/parse.h"
 #include "common.h"
 
@@ -293,12 +292,6 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     return LW_OK;
 }
 
-static void release(struct lw_job *job)
-{
-    lw_free(job->taps);
-    job->taps = NULL;
-}
-
 const struct lw_job_ops lw_job_conv2d = {
     .name = "conv2d",
     .title = "convolve a large image, or a stack of images, with a kernel",
@@ -316,6 +309,6 @@ const struct lw_job_ops lw_job_conv2d = {
                "mpirun -np 2 lapwing conv2d --input sky.h5:/image \\\n"
                "    --kernel sky.h5:/psf --output convolved.h5",
     .prepare = prepare,
-    .release = release,
+    .release = lw_release_taps,
     .synth = lw_conv2d_synth,
 };

@@ -2,7 +2,6 @@
 #include "ols.h"
 
 #include "../src/convolution.h"
-#include "../src/memory.h"
 #include "common.h"
 
 #include <assert.h>
@@ -174,12 +173,6 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     return LW_OK;
 }
 
-static void release(struct lw_job *job)
-{
-    lw_free(job->taps);
-    job->taps = NULL;
-}
-
 const struct lw_job_ops lw_job_ols = {
     .name = "ols",
     .title = "filter a long signal with a bank of FIR filters (overlap-save)",
@@ -196,6 +189,6 @@ const struct lw_job_ops lw_job_ols = {
                "mpirun -np 2 lapwing ols --input survey.h5:/signal \\\n"
                "    --filters survey.h5:/filters --output filtered.h5",
     .prepare = prepare,
-    .release = release,
+    .release = lw_release_taps,
     .synth = lw_ols_synth,
 };
