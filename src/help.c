@@ -174,7 +174,8 @@ static void print_command(struct lw_page *page, const struct lw_command *command
         print_jobs(page);
         lw_page_paragraph(page, "'lapwing help JOB' lists the options of a job.");
     }
-    print_example(page, command->example);
+    /* a job's own example begins with its synthetic input; the command's names one job only */
+    print_example(page, job && command->action == LW_ACTION_SYNTH ? job->example : command->example);
 }
 
 void lw_help_print(FILE *file, const struct lw_command *command, const struct lw_job_ops *job)
