@@ -26,12 +26,12 @@ static int count_devices(int *count, struct lw_error *err)
     return lw_cuda_check(status, "looking for CUDA devices", err);
 }
 
-static void format_uuid(const cudaUUID_t *uuid, char text[48])
+static void format_uuid(const cudaUUID_t *uuid, char text[LW_DEVICE_ID])
 {
-    size_t used = (size_t)snprintf(text, 48, "GPU-");
+    size_t used = (size_t)snprintf(text, LW_DEVICE_ID, "GPU-");
     for (int i = 0; i < 16; i++) {
         const char *const dash = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
-        used += (size_t)snprintf(text + used, 48 - used, "%s%02x", dash, (unsigned char)uuid->bytes[i]);
+        used += (size_t)snprintf(text + used, LW_DEVICE_ID - used, "%s%02x", dash, (unsigned char)uuid->bytes[i]);
     }
 }
 
@@ -73,18 +73,12 @@ static int check_sharing(const struct lw_engine_spec *spec, int n_devices, struc
                    n_devices, n_devices == 1 ? "" : "s");
 }
 
-/* Ranks of this node on device `index`; unless devices may be shared, one. */
-static int ranks_on_device(const struct lw_engine_spec *spec, int index, int n_devices)
-{
-    return spec->share_device ? (spec->node_ranks - index + n_devices - 1) / n_devices : 1;
-}
-
 /* A twentieth stays free: the driver needs some for modules and cuFFT for its tables. */
-static int measure_memory(int n_sharing, struct lw_device *device, struct lw_error *err)
+static int measure_memory(struct lw_device *device, struct lw_error *err)
 {
     size_t free_bytes = 0, total_bytes = 0;
     const int rc = lw_cuda_check(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for the device's free memory", err);
-    device->usable_bytes = (int64_t)(free_bytes / 20 * 19) / n_sharing;
+    device->usable_bytes = (int64_t)(free_bytes / 20 * 19);
     return rc;
 }
 
@@ -102,7 +96,7 @@ int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, 
         return rc;
     if ((rc = lw_cuda_check(lw_probe_kernel(), what, err)))
         return rc;
-    return measure_memory(ranks_on_device(spec, device->index, n_devices), device, err);
+    return measure_memory(device, err);
 }
 
 bool lw_engine_cuda_usable(char why[160])

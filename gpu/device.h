@@ -7,12 +7,12 @@
 struct lw_device {
     int index;                      /* among the visible devices */
     char name[256];
-    char uuid[48];                  /* "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", as nvidia-smi prints it */
+    char uuid[LW_DEVICE_ID];        /* "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", as nvidia-smi prints it */
     int major, minor;               /* compute capability */
     int n_multiprocessors;
     int shared_bytes;               /* most that a block may use */
     int64_t memory_bytes;
-    int64_t usable_bytes;           /* what is free after the context was made, divided by the ranks that share it */
+    int64_t usable_bytes;           /* what is free after the context was made; ranks that share it divide it */
 };
 
 /** Take device `node_rank` modulo the visible devices and create its context.

@@ -159,6 +159,7 @@ int lw_engine_create_cuda(const struct lw_engine_spec *spec, struct lw_engine **
         .n_workers = 1,
         .device_bytes = engine->device.usable_bytes,
     };
+    snprintf(engine->base.device_id, sizeof engine->base.device_id, "%s", engine->device.uuid);
     *out = &engine->base;
     return LW_OK;
 }

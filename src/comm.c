@@ -134,6 +134,11 @@ void lw_comm_gather(struct lw_comm *comm, const double *mine, int count, double 
     MPI_Gather(mine, count, MPI_DOUBLE, all, count, MPI_DOUBLE, 0, comm->world);
 }
 
+void lw_comm_gather_all(struct lw_comm *comm, const void *mine, int bytes, void *all)
+{
+    MPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm->world);
+}
+
 void lw_comm_collect(struct lw_comm *comm, double *values, int64_t count, int root)
 {
     const int64_t most = LW_MESSAGE_BYTES / (int64_t)sizeof *values;

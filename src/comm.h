@@ -43,6 +43,9 @@ void lw_comm_barrier(struct lw_comm *comm);                                     
 /** Everybody's `count` doubles on rank 0, as [size][count]; `all` may be NULL elsewhere. Collective. */
 void lw_comm_gather(struct lw_comm *comm, const double *mine, int count, double *all);
 
+/** Everybody's `bytes` on every rank, as [size][bytes]. Collective. */
+void lw_comm_gather_all(struct lw_comm *comm, const void *mine, int bytes, void *all);
+
 /** Add up everybody's `count` doubles on rank `root`, in place there; the others' are unchanged. Exact where no two ranks
  * have a value other than zero in one place. Any count. Collective. */
 void lw_comm_collect(struct lw_comm *comm, double *values, int64_t count, int root);

@@ -171,12 +171,14 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_BYTES,
         .argument = "BYTES",
         .minimum = 1 << 20,
-        .help = "GPU memory that each rank may use. Default: the rank's share of what the device has free.",
+        .help = "GPU memory that each rank may use, such as 16G. Default, and most: the rank's share of what the device has "
+                "free.",
     },
     {
         .name = "share-gpu",
         .kind = LW_OPTION_FLAG,
-        .help = "Let several ranks use one GPU. Otherwise more ranks than GPUs on a node are an error.",
+        .help = "Let several ranks use one GPU. Otherwise more ranks than GPUs on a node are an error, and so is a GPU that a "
+                "launcher shows to two ranks.",
     },
     {
         .name = "allow-mixed",

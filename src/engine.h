@@ -162,12 +162,16 @@ struct lw_engine_ops {
     void (*destroy)(struct lw_engine *engine);
 };
 
+#define LW_DEVICE_ID 48
+
 /* First member of every engine. */
 struct lw_engine {
     const struct lw_engine_ops *ops;
     int depth;                  /* slots that keep it busy while files are read and written */
     int n_workers;              /* threads, or 1 for a device: divides lw_op_plan.seconds_per_output */
     int64_t device_bytes;       /* device memory that this rank may use; 0: the engine has none */
+    char device_id[LW_DEVICE_ID];       /* of the device, the same on every rank that drives it: "GPU-..."; "": none */
+    int device_ranks;           /* how many do, this one included; 0 until lw_devices_settle has counted them */
 };
 
 struct lw_engine_spec {

@@ -112,12 +112,26 @@ static void find_limits(const struct lw_plan_spec *spec, struct lw_plan *plan)
     /* a fifth stays free for the page cache, through which the files pass */
     const int64_t share = lw_comm_min(spec->comm, node.bytes / 5 * 4 / ranks);
     plan->host_limit = spec->memory > 0 ? spec->memory : plan->bytes.base + share;
-    plan->device_limit = spec->gpu_memory > 0 ? spec->gpu_memory : lw_comm_min(spec->comm, spec->engine->device_bytes);
     if (spec->memory > 0)
         snprintf(plan->limit_source, sizeof plan->limit_source, "--memory");
     else
         snprintf(plan->limit_source, sizeof plan->limit_source, "%s on the node, %d rank%s there", node.source, ranks,
                  ranks == 1 ? "" : "s");
+}
+
+/* The same on the device: what was asked for, as long as every rank's device has it free. */
+static void find_device_limit(const struct lw_plan_spec *spec, struct lw_plan *plan)
+{
+    const int64_t free_bytes = lw_comm_min(spec->comm, spec->engine->device_bytes);
+    const int sharing = (int)lw_comm_max(spec->comm, spec->engine->device_ranks);
+    const bool is_asked = spec->gpu_memory > 0 && spec->gpu_memory < free_bytes;
+    plan->device_limit = is_asked ? spec->gpu_memory : free_bytes;
+    if (is_asked)
+        snprintf(plan->device_source, sizeof plan->device_source, "--gpu-memory");
+    else if (sharing > 1)
+        snprintf(plan->device_source, sizeof plan->device_source, "free on the GPU, %d ranks share it", sharing);
+    else
+        snprintf(plan->device_source, sizeof plan->device_source, "free on the GPU");
 }
 
 static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct lw_error *err)
@@ -128,9 +142,10 @@ static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct l
                        "with --memory, run fewer ranks on a node, or choose %s",
                        lw_bytes_text(lw_plan_host_bytes(plan), needed), lw_bytes_text(plan->host_limit, limit),
                        plan->limit_source, job->ops->remedy);
-    return lw_fail(err, LW_ECONFIG, "the smallest round needs %s on the GPU, the limit is %s (--gpu-memory, or what is "
-                   "free on it): choose %s", lw_bytes_text(plan->bytes.device, needed),
-                   lw_bytes_text(plan->device_limit, limit), job->ops->remedy);
+    return lw_fail(err, LW_ECONFIG, "the smallest round needs %s of GPU memory on each rank, the limit is %s (%s): allow more "
+                   "with --gpu-memory, free the GPU, let fewer ranks share it, or choose %s",
+                   lw_bytes_text(plan->bytes.device, needed), lw_bytes_text(plan->device_limit, limit),
+                   plan->device_source, job->ops->remedy);
 }
 
 /* Halve the slots until they fit. */
@@ -174,6 +189,7 @@ int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct l
     if ((rc = lw_comm_agree(spec->comm, rc, err)))
         return rc;
     find_limits(spec, plan);
+    find_device_limit(spec, plan);
     rc = choose_rounds(spec, plan, err);
     if ((rc = lw_comm_agree(spec->comm, rc, err)))
         return rc;

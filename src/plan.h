@@ -26,6 +26,7 @@ struct lw_plan {
     struct lw_plan_bytes bytes;
     int64_t host_limit, device_limit;       /* per rank; device 0: none known */
     char limit_source[160];     /* "--memory", "half of available memory, 4 ranks on the node" */
+    char device_source[64];     /* "--gpu-memory", "free on the GPU, 2 ranks share it" */
     int64_t input_bytes, output_bytes;      /* of all ranks together */
     double compute_seconds, file_seconds;   /* estimates for the whole run */
 };
@@ -38,7 +39,7 @@ struct lw_plan_spec {
     const struct lw_reader *reader;
     enum lw_split split;
     int64_t memory;             /* --memory, bytes per rank; 0: the default */
-    int64_t gpu_memory;         /* --gpu-memory, likewise */
+    int64_t gpu_memory;         /* --gpu-memory, likewise; never more than what is free counts */
 };
 
 /** Host bytes per rank, all together. */

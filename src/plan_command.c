@@ -65,7 +65,9 @@ static void print_bytes(const struct lw_plan *plan)
     bytes_row("  halo", b->halo, "");
     bytes_row("  engine", b->engine, "");
     bytes_row("  pinned", b->pinned, "");
-    bytes_row("device memory", b->device, "");
+    if (plan->device_limit > 0)
+        snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->device_limit, limit), plan->device_source);
+    bytes_row("device memory", b->device, plan->device_limit > 0 ? note : "");
 }
 
 static void print_plan(const struct lw_setup *setup)

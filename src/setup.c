@@ -1,5 +1,6 @@
 #include "setup.h"
 
+#include "devices.h"
 #include "log.h"
 
 #include <stdio.h>
@@ -29,7 +30,16 @@ static int open_engine(struct lw_setup *setup, struct lw_error *err)
         return rc;
     setup->engine->ops->describe(setup->engine, setup->engine_text, sizeof setup->engine_text);
     lw_log_info("%s", setup->engine_why);
+    return LW_OK;
+}
 
+/* Ranks must compute alike, and not two of them on one device unknowingly. */
+static int compare_engines(struct lw_setup *setup, struct lw_error *err)
+{
+    const struct lw_options *const options = setup->options;
+    int rc = lw_devices_settle(setup->comm, setup->engine, lw_options_flag(options, "share-gpu"), err);
+    if (rc)
+        return rc;
     char architecture[128];
     int used = snprintf(architecture, sizeof architecture, "%s ", setup->engine->ops->name);
     setup->engine->ops->architecture(setup->engine, architecture + used, sizeof architecture - (size_t)used);
@@ -60,7 +70,7 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     int rc;
     if ((rc = open_input(setup, err)) ||
         (rc = lw_comm_agree(comm, ops->prepare(options, comm, lw_reader_info(setup->reader), &setup->job, err), err)) ||
-        (rc = open_engine(setup, err)) ||
+        (rc = open_engine(setup, err)) || (rc = compare_engines(setup, err)) ||
         (!ops->is_sampled && (rc = make_plan(setup, err))))
         return rc;
     return LW_OK;
