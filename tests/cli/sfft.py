@@ -1,9 +1,7 @@
 """The job sfft against numpy.fft, end to end through files, on 1 to 4 ranks: layouts, types, retries, fall-backs, and what
 it refuses.
 
-    sfft.py LAPWING MPIEXEC [FOLDER]
-
-With the gravitational-wave strain in FOLDER (or where LAPWING_DATA says), it also has to say that this is not sparse."""
+    sfft.py LAPWING MPIEXEC"""
 
 import os
 import subprocess
@@ -18,7 +16,6 @@ except ImportError as missing:
     sys.exit(77)
 
 LAPWING, MPIEXEC = sys.argv[1:3]
-DATA = os.environ.get("LAPWING_DATA") or (sys.argv[3] if len(sys.argv) > 3 else "")
 random = np.random.default_rng(7)
 checks = 0
 failures = []
@@ -199,24 +196,8 @@ def synth(work):
         check(planned.returncode == 0 and "3 stages of" in planned.stdout and not os.path.exists("none.h5"), planned.stdout)
 
 
-def strain(work):
-    name = os.path.join(DATA, "gw150914-h1.hdf5")
-    if not os.path.isfile(name):
-        print("no strain data: that part is left out")
-        return
-    output = os.path.join(work, "y.h5")
-    said = call(2, "sfft", "--input", name + ":/strain/Strain", "--output", output, "--overwrite", "--sparsity", "100",
-                "--fallback", "error", code=65)
-    check("sparse" in said, said)
-    with h5py.File(name) as file:
-        x = file["strain/Strain"][()]
-    rows, about, _ = run(2, name + ":/strain/Strain", output, "--sparsity", "100", "--precision", "double")
-    compare("strain", rows, 0, x, 100, 1e-9, 4096)
-    check(about["algorithm"] == "dense" and abs(about["residual"] - 0.055) < 0.005, f"strain: {about}")
-
-
 with tempfile.TemporaryDirectory() as work:
-    for part in (shapes, accuracy, edges, honesty, synth, strain):
+    for part in (shapes, accuracy, edges, honesty, synth):
         part(work)
 print(f"{checks} checks, {len(failures)} failed")
 sys.exit(1 if failures or not checks else 0)
