@@ -14,6 +14,7 @@
 #include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <utility>
 #include <vector>
 
 uint3 threadIdx, blockIdx;
@@ -24,6 +25,9 @@ namespace {
 
 constexpr size_t stack_bytes = 256 << 10;
 constexpr size_t shared_capacity = 227 << 10;
+constexpr size_t shared_unasked = 48 << 10;     /* more only after cudaFuncSetAttribute */
+constexpr size_t guard_bytes = 4096;            /* behind every piece of memory; must stay as it is */
+constexpr int guard_value = 0xa5;
 
 struct Barrier {
     int expected = 0, arrived = 0;
@@ -49,7 +53,9 @@ std::map<int, Barrier> named;
 Fiber *running;
 jmp_buf scheduler;
 const std::function<void()> *kernel_body;
-alignas(128) unsigned char shared_memory[shared_capacity];
+alignas(128) unsigned char shared_memory[shared_capacity + guard_bytes];
+std::map<const void *, size_t> shared_allowed;
+cudaError_t last_error = cudaSuccess;
 
 [[noreturn]] void give_up(const char *what)
 {
@@ -143,7 +149,12 @@ void order_threads(std::vector<int> &order)
         std::shuffle(order.begin(), order.end(), random);
 }
 
-void run_block(int n_threads)
+bool guard_is_whole(const unsigned char *guard)
+{
+    return std::all_of(guard, guard + guard_bytes, [](unsigned char c) { return c == guard_value; });
+}
+
+void run_block(int n_threads, size_t shared_bytes)
 {
     static std::vector<int> order;
     order.resize((size_t)n_threads);
@@ -162,6 +173,8 @@ void run_block(int n_threads)
         if (!progress)
             give_up("a barrier that not all threads reach");
     }
+    if (!guard_is_whole(shared_memory + shared_bytes))
+        give_up("written beyond the end of shared memory");
 }
 
 void start_block(dim3 block, size_t shared_bytes)
@@ -181,6 +194,7 @@ void start_block(dim3 block, size_t shared_bytes)
     }
     /* what an earlier block left behind must not be relied on */
     std::memset(shared_memory, 0xff, shared_bytes);
+    std::memset(shared_memory + shared_bytes, guard_value, guard_bytes);
 }
 
 }  // namespace
@@ -226,12 +240,23 @@ uint64_t warp_exchange(uint64_t value, int from)
     return found;
 }
 
-cudaError_t run(dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &body)
+void allow_shared(const void *kernel, int bytes)
+{
+    shared_allowed[kernel] = (size_t)bytes;
+}
+
+static size_t shared_limit(const void *kernel)
+{
+    const auto asked = shared_allowed.find(kernel);
+    return std::min(shared_capacity, asked == shared_allowed.end() ? shared_unasked : std::max(shared_unasked, asked->second));
+}
+
+cudaError_t run(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &body)
 {
     const unsigned n = block.x * block.y * block.z;
-    if (n == 0 || n > 1024 || grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.y > 65535 || grid.z > 65535 ||
-        shared_bytes > shared_capacity)
-        return cudaErrorInvalidConfiguration;
+    if (n == 0 || n > 1024 || block.z > 64 || grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > INT32_MAX ||
+        grid.y > 65535 || grid.z > 65535 || shared_bytes > shared_limit(kernel))
+        return last_error = cudaErrorInvalidConfiguration;
     if (fibers.size() < n)
         fibers.resize(n);
     kernel_body = &body;
@@ -242,7 +267,7 @@ cudaError_t run(dim3 grid, dim3 block, size_t shared_bytes, const std::function<
             for (unsigned x = 0; x < grid.x; x++) {
                 blockIdx = {x, y, z};
                 start_block(block, shared_bytes);
-                run_block((int)n);
+                run_block((int)n, shared_bytes);
             }
     return cudaSuccess;
 }
@@ -251,7 +276,9 @@ cudaError_t run(dim3 grid, dim3 block, size_t shared_bytes, const std::function<
 
 /* ---- the runtime library --------------------------------------------------------------------------------------------- */
 
-/* The device: a Hopper by default; LW_EMULATION_SHARED_KIB=99 LW_EMULATION_ARCH=89 and the like for another. */
+/* The device: a Hopper by default; LW_EMULATION_SHARED_KIB=99 LW_EMULATION_ARCH=89 and the like for another, with
+ * LW_EMULATION_MEMORY_MIB of memory. LW_EMULATION_FIRST_DEVICE numbers the devices of the machine that a process sees, as a
+ * launcher that shows each of them another one does. */
 static int setting(const char *name, int otherwise)
 {
     const char *const text = std::getenv(name);
@@ -260,6 +287,7 @@ static int setting(const char *name, int otherwise)
 
 static int architecture() { return setting("LW_EMULATION_ARCH", 90); }
 static int shared_per_block() { return setting("LW_EMULATION_SHARED_KIB", 227) * 1024; }
+static size_t device_memory() { return (size_t)setting("LW_EMULATION_MEMORY_MIB", 8 << 10) << 20; }
 
 extern "C" {
 
@@ -273,12 +301,12 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
 {
     std::memset(p, 0, sizeof *p);
     std::snprintf(p->name, sizeof p->name, "emulated device");
-    p->uuid.bytes[15] = (char)device;
+    p->uuid.bytes[15] = (char)(setting("LW_EMULATION_FIRST_DEVICE", 0) + device);
     p->major = architecture() / 10;
     p->minor = architecture() % 10;
     p->multiProcessorCount = 4;
     p->sharedMemPerBlockOptin = (size_t)shared_per_block();
-    p->totalGlobalMem = (size_t)8 << 30;
+    p->totalGlobalMem = device_memory();
     return cudaSuccess;
 }
 
@@ -298,7 +326,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
 cudaError_t cudaDriverGetVersion(int *version) { *version = 13000; return cudaSuccess; }
 cudaError_t cudaGetDevice(int *device) { *device = 0; return cudaSuccess; }
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }
-cudaError_t cudaGetLastError(void) { return cudaSuccess; }
+cudaError_t cudaGetLastError(void) { return std::exchange(emulation::last_error, cudaSuccess); }
 const char *cudaGetErrorName(cudaError_t) { return "an emulated error"; }
 const char *cudaGetErrorString(cudaError_t) { return "an emulated error"; }
 
@@ -307,7 +335,7 @@ static std::map<void *, size_t> device_blocks;
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 {
-    *total = (size_t)8 << 30;
+    *total = device_memory();
     *free_bytes = *total - device_bytes_used;
     return cudaSuccess;
 }
@@ -315,10 +343,11 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 /* Filled with NaN patterns: what nobody wrote must not be taken for zero. */
 cudaError_t cudaMalloc(void **memory, size_t bytes)
 {
-    if (bytes > ((size_t)8 << 30) - device_bytes_used)
+    if (bytes > device_memory() - device_bytes_used)
         return cudaErrorMemoryAllocation;
-    *memory = aligned_alloc(256, (bytes + 256) / 256 * 256);
+    *memory = aligned_alloc(256, (bytes + emulation::guard_bytes + 255) / 256 * 256);
     std::memset(*memory, 0xff, bytes);
+    std::memset((unsigned char *)*memory + bytes, emulation::guard_value, emulation::guard_bytes);
     device_blocks[*memory] = bytes;
     device_bytes_used += bytes;
     return cudaSuccess;
@@ -327,6 +356,10 @@ cudaError_t cudaMalloc(void **memory, size_t bytes)
 cudaError_t cudaFree(void *memory)
 {
     if (memory) {
+        if (!emulation::guard_is_whole((unsigned char *)memory + device_blocks.at(memory))) {
+            std::fprintf(stderr, "emulation: written beyond the end of device memory\n");
+            std::abort();
+        }
         device_bytes_used -= device_blocks.at(memory);
         device_blocks.erase(memory);
         free(memory);

@@ -29,8 +29,11 @@
 
 namespace emulation {
 
-/* Run `body` once for every thread of the grid. */
-cudaError_t run(dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &body);
+/* Run `body` once for every thread of the grid.
+ * @param kernel  whose dynamic shared memory cudaFuncSetAttribute may have raised; NULL: nobody's */
+cudaError_t run(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &body);
+
+void allow_shared(const void *kernel, int bytes);
 
 void *dynamic_shared();
 
@@ -66,7 +69,7 @@ struct Where {
 template <class... Parameters, class... Arguments>
 cudaError_t launch_ex(const cudaLaunchConfig_t *where, void (*kernel)(Parameters...), Arguments... arguments)
 {
-    return run(where->gridDim, where->blockDim, where->dynamicSmemBytes,
+    return run((const void *)kernel, where->gridDim, where->blockDim, where->dynamicSmemBytes,
                [=] { kernel(static_cast<Parameters>(arguments)...); });
 }
 
@@ -74,7 +77,12 @@ cudaError_t launch_ex(const cudaLaunchConfig_t *where, void (*kernel)(Parameters
 
 #define cudaLaunchKernelEx emulation::launch_ex
 
-template <class... P> cudaError_t cudaFuncSetAttribute(void (*)(P...), cudaFuncAttribute, int) { return cudaSuccess; }
+template <class... P> cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute attribute, int value)
+{
+    if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
+        emulation::allow_shared((const void *)kernel, value);
+    return cudaSuccess;
+}
 template <class... P> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *, void (*)(P...)) { return cudaSuccess; }
 
 /* ---- gpu/ptx.cuh ---- */

@@ -45,8 +45,10 @@ def translate_launches(text):
         start = statement_start(text, mark)
         end = matching_parenthesis(text, close + 3)
         kernel, where, arguments = text[start:mark], text[mark + 3:close], text[close + 4:end]
-        call = ("{ const emulation::Where where_(%s); emulation::run(where_.grid, where_.block, where_.shared_bytes, "
-                "[=] { (%s)(%s); }); }" % (where, kernel, arguments))
+        # Only a launch with dynamic shared memory names its kernel: others may leave template arguments to be deduced.
+        has_shared = where.count(",") > 1 and not re.search(r", 0, \w+$", where)
+        call = ("{ const emulation::Where where_(%s); emulation::run(%s, where_.grid, where_.block, where_.shared_bytes, "
+                "[=] { (%s)(%s); }); }" % (where, "(const void *)(%s)" % kernel if has_shared else "nullptr", kernel, arguments))
         text = text[:start] + call + text[end + 2:]
     return text
 
