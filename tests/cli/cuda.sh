@@ -1,0 +1,92 @@
+#!/bin/sh
+# The cuda engine from file to file: the same bits for any number of ranks, of rounds and of bytes of the device; which rank
+# has which device; and what is said where there are too few devices or too little memory. With LW_EMULATED=1 the program's
+# kernels run on the CPU and its devices are those that LW_EMULATION_... describe, so that all of it can be had anywhere.
+. "$(dirname "$0")/check.sh"
+needs h5dump
+if ! "$lapwing" info | grep -q '^engine cuda *[0-9]* CUDA device'; then
+    echo "no GPU that can be used: $("$lapwing" info | grep '^engine cuda')"
+    [ "${LW_REQUIRE_GPU:-0}" = 1 ] && exit 1
+    exit 77
+fi
+unset SLURM_GPUS_PER_TASK SLURM_TRES_PER_TASK
+length=${LW_EMULATED:+30007}
+length=${length:-3000017}
+
+# gpu RANKS argument ...: the job on the cuda engine, ranks sharing devices
+gpu() {
+    gpu_ranks=$1
+    shift
+    ok "$gpu_ranks" ols --engine cuda --share-gpu --overwrite "$@"
+}
+
+# smallest argument ...: the MiB of the device that just suffice, from the message that refuses less
+smallest() {
+    lap 0 ols --engine cuda "$@" --gpu-memory 1M --output never.h5
+    sed -n 's/.*needs \([0-9]*\)[0-9.]* MiB of GPU memory on each rank, the limit is 1.0 MiB (--gpu-memory): .*/\1/p' err
+}
+
+# all NAME argument ...: one job in all ways
+all() {
+    name=$1
+    shift
+    gpu 0 "$@" --output plain.h5
+    [ -n "$(bits plain.h5)" ]
+    verdict $? "$name: no result"
+    gpu 2 "$@" --output other.h5
+    same_bits plain.h5 other.h5
+    least=$(smallest "$@")
+    [ -n "$least" ]
+    verdict $? "$name: --gpu-memory 1M is not refused with the memory needed: $(cat err)"
+    gpu 3 "$@" --output other.h5 --gpu-memory "$((least + 2))M" --split axis
+    same_bits plain.h5 other.h5
+    grep -Eo '[0-9]+ rounds?' err >>rounds
+}
+
+ok 0 synth ols --output fast.h5 --samples "$length" --channels 3 --type int16 --taps 65 --n-filters 2
+all 'time fast' --input fast.h5:/signal --filters fast.h5:/filters --mode full
+ok 0 synth ols --output slow.h5 --samples $((length / 4)) --channels 6 --type uint8 --layout time-slow --taps 257 --n-filters 1
+all 'time slow' --input slow.h5:/signal --filters slow.h5:/filters --boundary wrap
+ok 0 synth ols --output one.h5 --samples "$length" --channels 1 --complex --taps 3000 --n-filters 1
+all 'one complex channel' --input one.h5:/signal --filters one.h5:/filters --mode valid
+
+ok 0 synth ols --output many.h5 --samples $((16 * length)) --channels 1 --taps 65 --n-filters 3
+all 'many rounds' --input many.h5:/signal --filters many.h5:/filters
+[ "$(tail -n 1 rounds)" != '1 round' ]
+verdict $? "--gpu-memory leaves one round"
+
+job="ols --engine cuda --input fast.h5:/signal --filters fast.h5:/filters"
+# shellcheck disable=SC2086  # a list of words, here and below
+lap 0 plan $job --gpu-memory 1G
+grep -Eq '^device memory +[0-9.]+ MiB a rank, of 1.0 GiB \(--gpu-memory\)' out
+verdict $? "the plan does not say what --gpu-memory allows: $(grep '^device' out)"
+# shellcheck disable=SC2086
+lap 2 plan $job --share-gpu
+grep -Eq '^device memory +[0-9.]+ MiB a rank, of .* \(free on the GPU' out
+verdict $? "the plan does not say what is free on the device: $(grep '^device' out)"
+[ "$(grep -Ec '^rank [01] \(.*\): .*, GPU-[0-9a-f-]{36}, ' err)" -eq 2 ]
+verdict $? "the log does not name both ranks' devices: $(cat err)"
+
+[ -n "${LW_EMULATED:-}" ] || finish
+never="$job --output never.h5"
+# shellcheck disable=SC2086
+{
+    refuse 2 78 '2 ranks on this node and 1 CUDA device visible: .*--share-gpu' $never
+    export SLURM_GPUS_PER_TASK=1        # each rank is shown one device: always the same one
+    refuse 2 78 'ranks 0 and 1 \(.*\) were both given GPU-[0-9a-f-]{36}: .*--gpus-per-task=1.*--share-gpu' $never
+    unset SLURM_GPUS_PER_TASK
+    export LW_EMULATION_DEVICES=2
+    ok 2 $job --output apart.h5
+    [ "$(grep -Eo 'GPU-[0-9a-f-]{36}' err | sort -u | wc -l)" -eq 2 ]
+    verdict $? "two ranks and two devices, but not one each: $(cat err)"
+    unset LW_EMULATION_DEVICES
+    export LW_EMULATION_MEMORY_MIB=4    # too little for anything
+    refuse 0 78 'needs .* of GPU memory on each rank, the limit is 3.8 MiB \(free on the GPU\): allow more' $never
+    export LW_EMULATION_MEMORY_MIB=16   # for several slots, but not for those that would be made otherwise
+    ok 0 $job --mode full --output little.h5
+    refuse 3 78 'limit is 5.1 MiB \(free on the GPU, 3 ranks share it\): .*let fewer ranks share it' $never --share-gpu
+    unset LW_EMULATION_MEMORY_MIB
+}
+gpu 0 --input fast.h5:/signal --filters fast.h5:/filters --mode full --output plain.h5
+same_bits plain.h5 little.h5
+finish
