@@ -1,0 +1,28 @@
+#!/bin/sh
+# registers_gpu.sh OUT ARCHITECTURE... - what the compiler says of every kernel in gpu/, for each architecture (80 86 ...): a CSV
+#   architecture,file,kernel,registers,stack bytes,spill store bytes,spill load bytes,static shared bytes
+# and, on standard output, the seconds that each file took to compile. No GPU needed; NVCC names another compiler.
+set -eu
+out=$1
+shift
+gpu=$(cd "$(dirname "$0")/../../gpu" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+[ -s "$out" ] || echo "architecture,file,kernel,registers,stack,spill_stores,spill_loads,shared" >"$out"
+for architecture in "$@"; do
+    for source in "$gpu"/*.cu; do
+        name=$(basename "$source" .cu)
+        start=$(date +%s)
+        "${NVCC:-nvcc}" -O3 -std=c++17 -arch="sm_$architecture" -Xptxas -v -c -o "$work/object" "$source" 2>"$work/log"
+        echo "sm_$architecture $name $(($(date +%s) - start)) s"
+        c++filt <"$work/log" | awk -v arch="$architecture" -v file="$name" '
+            /Compiling entry function/ { kernel = $0; sub(/^[^\047]*\047/, "", kernel); sub(/\047 for .*/, "", kernel)
+                                         gsub(/"/, "", kernel) }
+            /bytes stack frame/ { stack = $1; stores = $5; loads = $9 }
+            /Used [0-9]+ registers/ {
+                registers = $0; sub(/.*Used /, "", registers); sub(/ registers.*/, "", registers)
+                shared = 0
+                if (match($0, /[0-9]+ bytes smem/)) { shared = substr($0, RSTART, RLENGTH); sub(/ .*/, "", shared) }
+                printf "%s,%s,\"%s\",%s,%s,%s,%s,%s\n", arch, file, kernel, registers, stack, stores, loads, shared }' >>"$out"
+    done
+done
