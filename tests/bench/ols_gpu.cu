@@ -1,6 +1,7 @@
 /* ols_gpu.cu - benchmark of the CUDA convolution kernels on device-resident data.
  *
- *     bench_ols_gpu table [csv]            the recorded table: chosen kernel, cuFFT overlap-save, one FFT over the signal
+ *     bench_ols_gpu table [csv] [text]     the recorded table: chosen kernel, cuFFT overlap-save without and with callbacks, and
+ *                                          one FFT over the signal, for the cases whose name contains text
  *     bench_ols_gpu segments [csv] [text]  every segment length of ours for the cases whose name contains text
  *     bench_ols_gpu check                  every kernel against the sum by definition in double, on awkward sizes
  *     bench_ols_gpu one CASE SEGMENT N     N launches of one case, for a profiler
@@ -8,7 +9,7 @@
  * floor = (bytes of the input + bytes of all outputs) / 4.29 TB/s. Buffers rotate over a working set of more than 4 times
  * the L2. Every row is checked: relative L2 error at random positions against the sum in double, unwritten outputs, and, where
  * cuFFT runs, the relative L2 difference of the whole outputs. */
-#include "cufft_ols.cuh"
+#include "cufft_callback.cuh"
 #include "direct_steps.cuh"
 #include "gpu_bench.cuh"
 #include "../../gpu/ols_kernels.h"
@@ -274,35 +275,65 @@ struct Baseline {
     int segment;
     Timing ms;
     double difference;      /* of our whole output (in p.y) from cuFFT's */
+    double callback_ms;     /* with callbacks, the same segment length; 0: not to be had, or wrong */
+
+    double best() const { return callback_ms > 0 ? std::min(callback_ms, ms.single) : ms.single; }
 };
 
-/* The best of the segment lengths from the next power of two above 2 M on. */
+/* Relative L2 difference of two computations that are both right. */
+static double tolerance(const Case &c) { return c.is_double ? 1e-14 : 4e-6; }
+
+typedef void CufftRun(const CufftOls &, const void *, void *, cudaStream_t);
+
+static Timing time_cufft(const Case &c, const Pool &p, const CufftOls &o, CufftRun *call, double budget_ms)
+{
+    const size_t padding = 1 << 20;     /* what a last segment reads beyond the signal is random, and cropped */
+    const auto run = [&](int i) {
+        call(o, p.x + rotate(i, input_bytes(c) + padding, p.x_bytes - padding), p.y + rotate(i, output_bytes(c), p.y_bytes), p.stream);
+    };
+    return time_run(run, p.stream, budget_ms);
+}
+
+/* How far our whole output is from theirs. */
+static double compare_cufft(const Case &c, const struct lw_cuda_ols_plan &plan, const Pool &p, const CufftOls &o, CufftRun *call)
+{
+    if (2 * output_bytes(c) > p.y_bytes)
+        return 0;
+    char *const theirs = p.y + (output_bytes(c) + 255) / 256 * 256;
+    CHECK_CUDA(lw_cuda_ols_prepare(&plan, p.taps, p.bank, p.stream));
+    launch(c, plan, p, 0, 0);
+    CHECK_CUDA(cudaMemsetAsync(theirs, 0xff, output_bytes(c), p.stream));
+    call(o, p.x, theirs, p.stream);
+    CHECK_CUDA(cudaStreamSynchronize(p.stream));
+    return compare(c, p, p.y, theirs, nullptr);
+}
+
+/* The best of the segment lengths from the next power of two above 2 M on, and that one with callbacks. */
 static Baseline measure_cufft(const Case &c, const struct lw_cuda_ols_plan &plan, const Pool &p, double budget_ms)
 {
     const CufftCase f = {!c.complex_signal, c.is_double, c.count, c.n_taps, c.n_filters};
-    const size_t hop_bytes = input_bytes(c) + (1 << 20);    /* what a last segment reads beyond the signal is random, and cropped */
-    Baseline best = {0, {1e30, 1e30}, 0};
+    Baseline best = {0, {1e30, 1e30}, 0, 0};
     int n = 1024;
     while (n < 2 * c.n_taps)
         n *= 2;
     for (int tries = 0; tries < 3 && n <= 65536; ++tries, n *= 2) {
         CufftOls o = cufft_ols_create(f, n, p.taps, (size_t)12 << 30);
-        const auto run = [&](int i) {
-            cufft_ols_run(o, p.x + rotate(i, hop_bytes, p.x_bytes - (1 << 20)), p.y + rotate(i, output_bytes(c), p.y_bytes), p.stream);
-        };
-        const Timing t = time_run(run, p.stream, budget_ms);
+        const Timing t = time_cufft(c, p, o, cufft_ols_run, budget_ms);
+        if (tries == 0)
+            best.difference = compare_cufft(c, plan, p, o, cufft_ols_run);
         if (t.single < best.ms.single) {
             best.segment = n;
             best.ms = t;
         }
-        if (tries == 0 && 2 * output_bytes(c) <= p.y_bytes) {
-            char *const theirs = p.y + (output_bytes(c) + 255) / 256 * 256;
-            CHECK_CUDA(lw_cuda_ols_prepare(&plan, p.taps, p.bank, p.stream));
-            launch(c, plan, p, 0, 0);
-            cufft_ols_run(o, p.x, theirs, p.stream);
-            CHECK_CUDA(cudaStreamSynchronize(p.stream));
-            best.difference = compare(c, p, p.y, theirs, nullptr);
-        }
+        cufft_ols_destroy(o);
+    }
+    CufftOls o;
+    if (best.segment && cufft_callback_create(f, best.segment, p.taps, &o)) {
+        const double difference = compare_cufft(c, plan, p, o, cufft_callback_run);
+        if (difference < tolerance(c))
+            best.callback_ms = time_cufft(c, p, o, cufft_callback_run, budget_ms).single;
+        else
+            fprintf(stderr, "%s: cuFFT with callbacks, N = %d, differs by %.1e\n", c.name.c_str(), o.n, difference);
         cufft_ols_destroy(o);
     }
     return best;
@@ -375,17 +406,17 @@ static void print_row(FILE *csv, const Case &c, const struct lw_cuda_ols_plan &p
     char path[40];
     path_text(plan, path);
     const double floor = floor_ms(c), outputs = (double)c.count * c.n_channels * c.n_filters;
-    const double sustained_rate = outputs / r.ms.single * 1e-6;
-    printf("%-42s %-10s %8.4f ms %7.1f Gs/s %5.1f%% sust %5.1f%% err %.1e%s", c.name.c_str(), path, r.ms.single, sustained_rate,
+    const double rate = outputs / r.ms.single * 1e-6;
+    printf("%-42s %-10s %8.4f ms %7.1f Gs/s %5.1f%% sust %5.1f%% err %.1e%s", c.name.c_str(), path, r.ms.single, rate,
            100 * floor / r.ms.single, 100 * floor / r.ms.sustained, r.error, r.unwritten ? " UNWRITTEN" : "");
     if (b)
-        printf(" | cuFFT %d %8.4f ms %4.1f%% x%.2f diff %.1e | one FFT %.4f ms", b->segment, b->ms.single, 100 * floor / b->ms.single,
-               b->ms.single / r.ms.single, b->difference, whole);
+        printf(" | cuFFT %d %8.4f ms %4.1f%% callbacks %8.4f ms x%.2f diff %.1e | one FFT %.4f ms", b->segment, b->ms.single,
+               100 * floor / b->ms.single, b->callback_ms, b->best() / r.ms.single, b->difference, whole);
     printf("\n");
     fflush(stdout);
-    fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,%.1f,%.1f,%.1f,%.2e,%d,%.5f,%.2f,%.2e,%.5f\n", c.name.c_str(), path, floor, r.ms.single,
-            r.ms.sustained, sustained_rate, 100 * floor / r.ms.single, 100 * floor / r.ms.sustained, r.error, b ? b->segment : 0,
-            b ? b->ms.single : 0, b ? b->ms.single / r.ms.single : 0, b ? b->difference : 0, whole);
+    fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,%.1f,%.1f,%.1f,%.2e,%d,%.5f,%.5f,%.2f,%.2e,%.5f\n", c.name.c_str(), path, floor, r.ms.single,
+            r.ms.sustained, rate, 100 * floor / r.ms.single, 100 * floor / r.ms.sustained, r.error, b ? b->segment : 0,
+            b ? b->ms.single : 0, b ? b->callback_ms : 0, b ? b->best() / r.ms.single : 0, b ? b->difference : 0, whole);
     fflush(csv);
 }
 
@@ -400,7 +431,7 @@ static void print_direct_steps(FILE *csv, const Case &c, const struct lw_cuda_ol
     const struct { const char *name; Timing ms; } rows[] = {{"naive", s.naive}, {"constant", s.constant}};
     for (const auto &row : rows) {
         printf("%-42s %-10s %8.4f ms %25.1f%%\n", c.name.c_str(), row.name, row.ms.single, 100 * floor / row.ms.single);
-        fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,,%.1f,%.1f,,,,,,\n", c.name.c_str(), row.name, floor, row.ms.single, row.ms.sustained,
+        fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,,%.1f,%.1f,,,,,,,\n", c.name.c_str(), row.name, floor, row.ms.single, row.ms.sustained,
                 100 * floor / row.ms.single, 100 * floor / row.ms.sustained);
     }
 }
@@ -426,7 +457,7 @@ static int run_table(FILE *csv, bool each_segment, const char *text)
             const Baseline b = baseline ? measure_cufft(c, plan, p, 40) : Baseline{};
             print_row(csv, c, plan, r, baseline ? &b : nullptr, baseline ? measure_whole(c, p, 10) : 0);
             print_direct_steps(csv, c, plan, p);
-            wrong += baseline && !(b.difference < (c.is_double ? 1e-14 : 4e-6));
+            wrong += baseline && !(b.difference < tolerance(c));
         }
     }
     return wrong;
@@ -497,7 +528,7 @@ int main(int argc, char **argv)
         return 2;
     }
     fprintf(csv, "case,kernel,floor_ms,single_ms,sustained_ms,gsamples_per_s,single_percent,sustained_percent,error,"
-                 "cufft_segment,cufft_ms,ratio,cufft_difference,one_fft_ms\n");
+                 "cufft_segment,cufft_ms,cufft_callback_ms,ratio,cufft_difference,one_fft_ms\n");
     const int wrong = run_table(csv, mode == "segments", argc > 3 ? argv[3] : nullptr);
     fclose(csv);
     printf("%d rows wrong\n", wrong);
