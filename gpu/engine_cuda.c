@@ -128,6 +128,22 @@ static void destroy(struct lw_engine *engine)
     lw_free(engine);
 }
 
+static struct lw_bytes sfft_bytes(const struct lw_engine *engine, const struct lw_sfft_plan *plan)
+{
+    (void)engine;
+    (void)plan;
+    return (struct lw_bytes){0};
+}
+
+static int sfft_create(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
+                       struct lw_error *err)
+{
+    (void)engine;
+    (void)layout;
+    (void)out;
+    return lw_fail(err, LW_ECONFIG, "the cuda engine does not compute sfft yet: use --engine cpu");
+}
+
 static const struct lw_engine_ops engine_ops = {
     .name = "cuda",
     .describe = describe,
@@ -140,6 +156,8 @@ static const struct lw_engine_ops engine_ops = {
     .slot_destroy = lw_slot_cuda_destroy,
     .submit = lw_slot_cuda_submit,
     .wait = lw_slot_cuda_wait,
+    .sfft_bytes = sfft_bytes,
+    .sfft_create = sfft_create,
     .destroy = destroy,
 };
 

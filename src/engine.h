@@ -12,7 +12,9 @@
 
 #include "convolution.h"
 #include "error.h"
+#include "post.h"
 #include "rounds.h"
+#include "sfft_solver.h"
 #include "type.h"
 
 #include <stdbool.h>
@@ -158,6 +160,12 @@ struct lw_engine_ops {
 
     int (*submit)(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err);
     int (*wait)(struct lw_op *op, struct lw_slot *slot, struct lw_error *err);
+
+    /** The sparse transform is no stream of blocks: it has a solver, see sfft_solver.h. Bytes of one, without the samples
+     * that the caller brings; and one by a layout, which is borrowed for its life. */
+    struct lw_bytes (*sfft_bytes)(const struct lw_engine *engine, const struct lw_sfft_plan *plan);
+    int (*sfft_create)(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
+                       struct lw_error *err);
 
     void (*destroy)(struct lw_engine *engine);
 };

@@ -5,6 +5,7 @@
 #include "log.h"
 #include "memory.h"
 #include "ols_cpu.h"
+#include "sfft_solver_cpu.h"
 #include "worker_cpu.h"
 
 #include <assert.h>
@@ -182,6 +183,18 @@ static void architecture(const struct lw_engine *engine, char *text, size_t size
 
 static void destroy(struct lw_engine *engine) { lw_free(engine); }
 
+static struct lw_bytes sfft_bytes(const struct lw_engine *engine, const struct lw_sfft_plan *plan)
+{
+    (void)engine;
+    return (struct lw_bytes){.host = lw_sfft_bytes(plan)};
+}
+
+static int sfft_create(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
+                       struct lw_error *err)
+{
+    return lw_sfft_solver_create_cpu(layout, engine->n_workers, out, err);
+}
+
 static const struct lw_engine_ops ops = {
     .name = "cpu",
     .describe = describe,
@@ -194,6 +207,8 @@ static const struct lw_engine_ops ops = {
     .slot_destroy = slot_destroy,
     .submit = submit,
     .wait = wait_for,
+    .sfft_bytes = sfft_bytes,
+    .sfft_create = sfft_create,
     .destroy = destroy,
 };
 

@@ -2,51 +2,17 @@
 
 #include "memory.h"
 
-static int stages_per_attempt(const struct lw_sfft_plan *plan) { return plan->attempts[0].n_stages + 1; }
+int64_t lw_sfft_capacity(const struct lw_sfft_plan *plan) { return 2 * plan->attempts[0].n_buckets; }
 
-/* A real signal needs its pairs; peeling may for a time hold lines that are none. */
-static int64_t model_capacity(const struct lw_sfft_plan *plan)
-{
-    return 2 * plan->attempts[0].n_buckets;
-}
-
-static void make_stages(struct lw_sfft *sfft)
-{
-    const struct lw_sfft_plan *const plan = &sfft->plan;
-    for (int a = 0; a < plan->n_attempts; a++) {
-        const struct lw_sfft_attempt *const attempt = &plan->attempts[a];
-        for (int s = 0; s <= attempt->n_stages; s++) {
-            const struct lw_sfft_stage_spec spec = {
-                .n = plan->spec.n, .n_buckets = attempt->n_buckets,
-                .n_shifts = s < attempt->n_stages ? attempt->n_shifts : 1,
-                .seed = plan->spec.seed * LW_SFFT_STAGES + (uint64_t)sfft->n_stages,
-            };
-            sfft->stages[sfft->n_stages] = lw_sfft_stage_make(&spec, sfft->windows[a]);
-            sfft->first_plane[sfft->n_stages++] = sfft->n_planes;
-            sfft->n_planes += spec.n_shifts;
-        }
-    }
-    sfft->first_plane[sfft->n_stages] = sfft->n_planes;
-    sfft->most_buckets = plan->attempts[plan->n_attempts - 1].n_buckets;
-}
-
-static int make_windows(struct lw_sfft *sfft, struct lw_error *err)
-{
-    int rc = LW_OK;
-    for (int a = 0; rc == LW_OK && a < sfft->plan.n_attempts; a++) {
-        struct lw_sfft_window_spec spec = sfft->plan.window;
-        spec.n_buckets = sfft->plan.attempts[a].n_buckets;
-        rc = lw_sfft_window_create(&spec, &sfft->windows[a], err);
-    }
-    return rc;
-}
+static int64_t most_buckets(const struct lw_sfft_plan *plan) { return plan->attempts[plan->n_attempts - 1].n_buckets; }
 
 static int allocate(struct lw_sfft *sfft, struct lw_error *err)
 {
-    const int64_t capacity = model_capacity(&sfft->plan), buckets = sfft->most_buckets;
-    for (int s = 0; s < sfft->n_stages; s++) {
-        for (int p = sfft->first_plane[s]; p < sfft->first_plane[s + 1]; p++) {
-            const int64_t count = sfft->stages[s].spec.n_buckets;
+    const struct lw_sfft_layout *const layout = sfft->layout;
+    const int64_t capacity = lw_sfft_capacity(&layout->plan), buckets = most_buckets(&layout->plan);
+    for (int s = 0; s < layout->n_stages; s++) {
+        for (int p = layout->first_plane[s]; p < layout->first_plane[s + 1]; p++) {
+            const int64_t count = layout->stages[s].spec.n_buckets;
             if (!(sfft->measured[p] = lw_alloc_array(count, sizeof *sfft->measured[p], "buckets", err)) ||
                 !(sfft->rest[p] = lw_alloc_array(count, sizeof *sfft->rest[p], "buckets", err)))
                 return LW_ESYSTEM;
@@ -59,21 +25,17 @@ static int allocate(struct lw_sfft *sfft, struct lw_error *err)
         !(sfft->keep = lw_alloc_array(capacity, sizeof *sfft->keep, "lines", err)) ||
         !(sfft->lines = lw_alloc_array(capacity, sizeof *sfft->lines, "lines", err)))
         return LW_ESYSTEM;
-    return lw_sfft_model_create(sfft->stages, sfft->n_stages, capacity, sfft->n_threads, &sfft->model, err);
+    return lw_sfft_model_create(layout->stages, layout->n_stages, capacity, sfft->n_threads, &sfft->model, err);
 }
 
-int lw_sfft_create(const struct lw_sfft_plan *plan, int n_threads, struct lw_sfft **out, struct lw_error *err)
+int lw_sfft_create(const struct lw_sfft_layout *layout, int n_threads, struct lw_sfft **out, struct lw_error *err)
 {
     struct lw_sfft *const sfft = lw_alloc(sizeof *sfft, "a sparse transform", err);
     if (!sfft)
         return LW_ESYSTEM;
-    sfft->plan = *plan;
+    sfft->layout = layout;
     sfft->n_threads = n_threads;
-    int rc = make_windows(sfft, err);
-    if (rc == LW_OK) {
-        make_stages(sfft);
-        rc = allocate(sfft, err);
-    }
+    const int rc = allocate(sfft, err);
     if (rc) {
         lw_sfft_destroy(sfft);
         return rc;
@@ -87,12 +49,10 @@ void lw_sfft_destroy(struct lw_sfft *sfft)
     if (!sfft)
         return;
     lw_sfft_model_destroy(sfft->model);
-    for (int p = 0; p < sfft->n_planes; p++) {
+    for (int p = 0; p < LW_SFFT_PLANES; p++) {
         lw_free(sfft->measured[p]);
         lw_free(sfft->rest[p]);
     }
-    for (int a = 0; a < sfft->plan.n_attempts; a++)
-        lw_sfft_window_destroy(sfft->windows[a]);
     lw_free(sfft->candidates);
     lw_free(sfft->energies);
     lw_free(sfft->changed);
@@ -102,24 +62,17 @@ void lw_sfft_destroy(struct lw_sfft *sfft)
     lw_free(sfft);
 }
 
-int lw_sfft_first_stage(const struct lw_sfft *sfft, int attempt)
-{
-    return attempt * stages_per_attempt(&sfft->plan);
-}
-
-const struct lw_sfft_stage *lw_sfft_stage(const struct lw_sfft *sfft, int stage) { return &sfft->stages[stage]; }
-
 double _Complex *lw_sfft_planes(struct lw_sfft *sfft, int stage, int shift)
 {
-    return sfft->measured[sfft->first_plane[stage] + shift];
+    return sfft->measured[sfft->layout->first_plane[stage] + shift];
 }
 
 int64_t lw_sfft_bytes(const struct lw_sfft_plan *plan)
 {
     const struct lw_sfft *const s = NULL;
-    const int64_t capacity = model_capacity(plan), most_buckets = plan->attempts[plan->n_attempts - 1].n_buckets;
+    const int64_t capacity = lw_sfft_capacity(plan);
     struct lw_sfft_stage stages[LW_SFFT_STAGES] = {0};
-    int64_t bytes = (int64_t)sizeof *s + most_buckets * (int64_t)(sizeof *s->candidates + sizeof *s->energies) +
+    int64_t bytes = (int64_t)(sizeof *s + sizeof *s->layout) + most_buckets(plan) * (int64_t)(sizeof *s->candidates + sizeof *s->energies) +
                     capacity * (int64_t)(sizeof *s->changed + sizeof *s->change + sizeof *s->keep + sizeof *s->lines);
     int n_stages = 0;
     for (int a = 0; a < plan->n_attempts; a++) {

@@ -1,8 +1,11 @@
 /* sfft.h - the sparse Fourier transform of one signal: the few strong lines of its spectrum, from a small part of its
  * samples.
  *
- *     lw_sfft_plan_make (pure) -> lw_sfft_create -> for each channel and attempt:
- *         gather the samples of the attempt's stages -> lw_sfft_load each -> lw_sfft_recover -> explained, or next attempt
+ *     lw_sfft_plan_make (pure) -> lw_sfft_layout_create -> lw_sfft_create -> for each channel and attempt:
+ *         fill the planes of the attempt's stages from their samples -> lw_sfft_recover -> explained, or next attempt
+ *
+ * The layout is all that follows from the plan and the seed: who collects samples needs no more. What is here works on the
+ * CPU; the cuda engine has its own way from a layout and samples to lines. sfft_solver.h is for both.
  *
  * A line is a coefficient X at frequency f of the unnormalised forward transform, X[f] = sum of x[t] exp(-2 pi i f t / n).
  * Stages locate lines by the phases between shifted copies of their buckets (sfft_stage.h); what has been found is
@@ -64,16 +67,36 @@ struct lw_sfft_plan {
 /** Choose buckets, shifts and attempts. The attempts touch at most n/4 samples together. */
 struct lw_sfft_plan lw_sfft_plan_make(const struct lw_sfft_spec *spec);
 
-struct lw_sfft;
+/* Windows and stages of all attempts. */
+struct lw_sfft_layout {
+    struct lw_sfft_plan plan;
+    struct lw_sfft_window *windows[LW_SFFT_ATTEMPTS];           /* owned */
+    struct lw_sfft_stage stages[LW_SFFT_STAGES];
+    int n_stages, n_planes;
+    int first_plane[LW_SFFT_STAGES + 1];            /* of a stage; one plane of buckets for each shift */
+};
 
-/** Windows, stages and buffers of all attempts. */
-int lw_sfft_create(const struct lw_sfft_plan *plan, int n_threads, struct lw_sfft **out, struct lw_error *err);
-void lw_sfft_destroy(struct lw_sfft *sfft);                     /* NULL is legal */
-int64_t lw_sfft_bytes(const struct lw_sfft_plan *plan);
+int lw_sfft_layout_create(const struct lw_sfft_plan *plan, struct lw_sfft_layout **out, struct lw_error *err);
+void lw_sfft_layout_destroy(struct lw_sfft_layout *layout);     /* NULL is legal */
 
 /** Stages of attempt a are numbers a (n_stages + 1) .. (a + 1) (n_stages + 1) - 1, the last of which checks. */
-int lw_sfft_first_stage(const struct lw_sfft *sfft, int attempt);
-const struct lw_sfft_stage *lw_sfft_stage(const struct lw_sfft *sfft, int stage);
+int lw_sfft_first_stage(const struct lw_sfft_layout *layout, int attempt);
+
+/** The attempt that a stage belongs to. */
+int lw_sfft_attempt_of(const struct lw_sfft_layout *layout, int stage);
+
+struct lw_sfft;
+
+/** Buckets of all attempts, and what recovery works in.
+ * @param layout  borrowed for the object's life */
+int lw_sfft_create(const struct lw_sfft_layout *layout, int n_threads, struct lw_sfft **out, struct lw_error *err);
+void lw_sfft_destroy(struct lw_sfft *sfft);                     /* NULL is legal */
+
+/** Host bytes of a layout and of what recovers by it. */
+int64_t lw_sfft_bytes(const struct lw_sfft_plan *plan);
+
+/** Lines that recovery may hold at a time: a real signal needs its pairs, and some may turn out to be none. */
+int64_t lw_sfft_capacity(const struct lw_sfft_plan *plan);
 
 /** The planes [D][B] of a stage, to be filled with its buckets by whoever computes. */
 double _Complex *lw_sfft_planes(struct lw_sfft *sfft, int stage, int shift);
@@ -95,5 +118,18 @@ struct lw_sfft_result {
 
 /** Find the lines from the stages of attempts 0 .. attempt, all of which have been filled. */
 void lw_sfft_recover(struct lw_sfft *sfft, int attempt, struct lw_sfft_result *result);
+
+/* What recovery has measured. Energies of buckets are means over their shifts. */
+struct lw_sfft_figures {
+    double power;                   /* of the signal, per sample, and of its noise */
+    double noise_power;
+    double check_energy, check_most;                /* of what is left in the check stage: sum over buckets, and largest */
+    double energy_left_out;         /* of lines found and not reported, per sample */
+};
+
+/** Whether the lines of a result, its n_lines and lines, explain the signal, and how well: sets everything else in it but
+ * n_found. Pure. */
+void lw_sfft_judge(const struct lw_sfft_layout *layout, int attempt, const struct lw_sfft_figures *figures,
+                   struct lw_sfft_result *result);
 
 #endif

@@ -10,26 +10,26 @@
 
 struct lw_sfft_cpu {
     struct lw_sfft *sfft;
+    const struct lw_sfft_layout *layout;
     int n_threads;
     fftw_plan forward[LW_SFFT_ATTEMPTS];    /* of B complex numbers, in place */
     int64_t row;                            /* longest row of samples */
     double complex *rows;                   /* [n_threads][row] */
-    int n_attempts;
 };
 
-int lw_sfft_cpu_create(struct lw_sfft *sfft, int n_attempts, int n_threads, struct lw_sfft_cpu **out, struct lw_error *err)
+int lw_sfft_cpu_create(struct lw_sfft *sfft, const struct lw_sfft_layout *layout, int n_threads, struct lw_sfft_cpu **out,
+                       struct lw_error *err)
 {
     struct lw_sfft_cpu *const cpu = lw_alloc(sizeof *cpu, "a sparse transform", err);
     if (!cpu)
         return LW_ESYSTEM;
-    *cpu = (struct lw_sfft_cpu){.sfft = sfft, .n_threads = n_threads, .n_attempts = n_attempts};
-    for (int a = 0; a < n_attempts; a++) {
-        const int stage = lw_sfft_first_stage(sfft, a);
-        const int64_t length = 2 * lw_sfft_stage(sfft, stage)->window->half + 1;
-        fftw_complex *const plane = lw_sfft_planes(sfft, stage, 0);
+    *cpu = (struct lw_sfft_cpu){.sfft = sfft, .layout = layout, .n_threads = n_threads};
+    for (int a = 0; a < layout->plan.n_attempts; a++) {
+        const struct lw_sfft_window *const window = layout->windows[a];
+        const int64_t length = 2 * window->half + 1;
+        fftw_complex *const plane = lw_sfft_planes(sfft, lw_sfft_first_stage(layout, a), 0);
         cpu->row = length > cpu->row ? length : cpu->row;
-        cpu->forward[a] = fftw_plan_dft_1d((int)lw_sfft_stage(sfft, stage)->spec.n_buckets, plane, plane, FFTW_FORWARD,
-                                           FFTW_ESTIMATE);
+        cpu->forward[a] = fftw_plan_dft_1d((int)window->spec.n_buckets, plane, plane, FFTW_FORWARD, FFTW_ESTIMATE);
     }
     cpu->rows = lw_alloc_array(n_threads * cpu->row, sizeof *cpu->rows, "samples", err);
     if (!cpu->rows) {
@@ -44,7 +44,7 @@ void lw_sfft_cpu_destroy(struct lw_sfft_cpu *cpu)
 {
     if (!cpu)
         return;
-    for (int a = 0; a < cpu->n_attempts; a++)
+    for (int a = 0; a < cpu->layout->plan.n_attempts; a++)
         fftw_destroy_plan(cpu->forward[a]);
     lw_free(cpu->rows);
     lw_free(cpu);
@@ -68,16 +68,13 @@ static void fold(const struct lw_sfft_stage *stage, const double complex *x, dou
 static void finish_row(struct lw_sfft_cpu *cpu, int stage, int d, const double complex *x)
 {
     double complex *const plane = lw_sfft_planes(cpu->sfft, stage, d);
-    int a = 0;
-    while (a + 1 < cpu->n_attempts && lw_sfft_first_stage(cpu->sfft, a + 1) <= stage)
-        a++;
-    fold(lw_sfft_stage(cpu->sfft, stage), x, plane);
-    fftw_execute_dft(cpu->forward[a], plane, plane);
+    fold(&cpu->layout->stages[stage], x, plane);
+    fftw_execute_dft(cpu->forward[lw_sfft_attempt_of(cpu->layout, stage)], plane, plane);
 }
 
 void lw_sfft_cpu_load(struct lw_sfft_cpu *cpu, int s, const double *samples)
 {
-    const struct lw_sfft_stage *const stage = lw_sfft_stage(cpu->sfft, s);
+    const struct lw_sfft_stage *const stage = &cpu->layout->stages[s];
     const int64_t length = 2 * stage->window->half + 1;
     #pragma omp parallel for num_threads(cpu->n_threads) schedule(static)
     for (int d = 0; d < stage->spec.n_shifts; d++)
@@ -149,7 +146,7 @@ static void gather_row(const struct lw_sfft_stage *stage, int d, const struct lw
 
 void lw_sfft_cpu_gather(struct lw_sfft_cpu *cpu, int s, const struct lw_sfft_signal *signal)
 {
-    const struct lw_sfft_stage *const stage = lw_sfft_stage(cpu->sfft, s);
+    const struct lw_sfft_stage *const stage = &cpu->layout->stages[s];
     #pragma omp parallel num_threads(cpu->n_threads)
     {
         double complex *const x = cpu->rows + omp_get_thread_num() * cpu->row;

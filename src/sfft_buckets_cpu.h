@@ -6,8 +6,9 @@
 
 struct lw_sfft_cpu;
 
-/** The transforms that the stages of `sfft` need. */
-int lw_sfft_cpu_create(struct lw_sfft *sfft, int n_attempts, int n_threads, struct lw_sfft_cpu **out, struct lw_error *err);
+/** The transforms that the stages of a layout need, for filling the planes of `sfft`; both are borrowed. */
+int lw_sfft_cpu_create(struct lw_sfft *sfft, const struct lw_sfft_layout *layout, int n_threads, struct lw_sfft_cpu **out,
+                       struct lw_error *err);
 void lw_sfft_cpu_destroy(struct lw_sfft_cpu *cpu);              /* NULL is legal */
 
 /** Fill the planes of a stage.

@@ -94,7 +94,7 @@ int lw_sfft_collect(struct lw_sfft_flow *flow, int n_attempts, int64_t channel, 
 {
     struct lw_comm *const comm = flow->setup.comm;
     const struct lw_sfft_samples_spec spec = {
-        .sfft = flow->sfft, .first_stage = 0, .end_stage = lw_sfft_first_stage(flow->sfft, n_attempts),
+        .layout = flow->layout, .first_stage = 0, .end_stage = lw_sfft_first_stage(flow->layout, n_attempts),
         .rank = flow->rank, .n_ranks = flow->n_ranks, .gap = lw_sfft_gap(flow), .longest = flow->block,
     };
     struct lw_sfft_samples samples;

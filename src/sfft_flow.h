@@ -20,8 +20,8 @@ struct lw_sfft_flow {
     struct lw_setup setup;
     struct lw_sfft_request request;
     struct lw_sfft_plan plan;
-    struct lw_sfft *sfft;           /* NULL: all channels are dense */
-    struct lw_sfft_cpu *cpu;
+    struct lw_sfft_layout *layout;  /* NULL: all channels are dense */
+    struct lw_sfft_solver *solver;
     int rank, n_ranks;
     int64_t n_channels;
 

@@ -10,9 +10,6 @@
 
 #include <complex.h>
 
-#define LW_SFFT_STAGES 16
-#define LW_SFFT_PLANES 256
-
 struct lw_sfft_plane {
     int stage, shift;
 };

@@ -2,22 +2,23 @@
 #include "sfft_state.h"
 
 #include "sfft_number.h"
+#include "sfft_rules.h"
 
 #include <math.h>
 
 double lw_sfft_bucket_energy(const struct lw_sfft *sfft, int stage, int64_t b)
 {
     double sum = 0;
-    for (int p = sfft->first_plane[stage]; p < sfft->first_plane[stage + 1]; p++) {
+    for (int p = sfft->layout->first_plane[stage]; p < sfft->layout->first_plane[stage + 1]; p++) {
         const double re = creal(sfft->rest[p][b]), im = cimag(sfft->rest[p][b]);
         sum += re * re + im * im;
     }
-    return sum / sfft->stages[stage].spec.n_shifts;
+    return sum / sfft->layout->stages[stage].spec.n_shifts;
 }
 
 double lw_sfft_bucket_noise(const struct lw_sfft *sfft, int stage)
 {
-    return sfft->noise_power * sfft->stages[stage].window->energy;
+    return sfft->noise_power * sfft->layout->stages[stage].window->energy;
 }
 
 /* Phase in turns that a line at permuted frequency whole + part has gained after a shift; modulo 1. */
@@ -66,19 +67,19 @@ struct sight {
 
 static void look_into(const struct lw_sfft *sfft, int s, int64_t b, double tolerance, struct sight *sight)
 {
-    const struct lw_sfft_stage *const stage = &sfft->stages[s];
+    const struct lw_sfft_stage *const stage = &sfft->layout->stages[s];
     const int count = stage->spec.n_shifts;
     const double noise = lw_sfft_bucket_noise(sfft, s);
     sight->total = sight->magnitudes = 0;
     for (int d = 0; d < count; d++) {
-        const double complex u = sfft->rest[sfft->first_plane[s] + d][b];
+        const double complex u = sfft->rest[sfft->layout->first_plane[s] + d][b];
         const double energy = creal(u) * creal(u) + cimag(u) * cimag(u);
         sight->u[d] = u;
         sight->total += energy;
         sight->magnitudes += sqrt(energy);
     }
     sight->least = noise * count * pow(lw_sfft_stage_least_amplitude(stage), 2);
-    sight->most_left = tolerance * sight->total + noise * (count + 3 * sqrt(count));
+    sight->most_left = tolerance * sight->total + noise * (count + LW_SFFT_SPREAD * sqrt(count));
 }
 
 /* Before its phases are looked at: a line has the same magnitude in all shifts, and no amplitude leaves less than the
@@ -91,7 +92,7 @@ static bool may_be_a_line(const struct sight *sight, int count)
 static struct lw_sfft_candidate examine(const struct lw_sfft *sfft, int s, int64_t b, double tolerance)
 {
     static const struct lw_sfft_candidate none = {.frequency = -1};
-    const struct lw_sfft_stage *const stage = &sfft->stages[s];
+    const struct lw_sfft_stage *const stage = &sfft->layout->stages[s];
     const int count = stage->spec.n_shifts;
     struct sight sight;
     look_into(sfft, s, b, tolerance, &sight);
@@ -129,8 +130,8 @@ static bool note(struct lw_sfft *sfft, int64_t frequency, double complex amplitu
 /* A real signal's line comes with its mirror image; at 0 and n/2 it is its own, and real. */
 static bool note_all(struct lw_sfft *sfft, const struct lw_sfft_candidate *found, int64_t *count)
 {
-    const int64_t n = sfft->plan.spec.n;
-    if (!sfft->plan.spec.is_real)
+    const int64_t n = sfft->layout->plan.spec.n;
+    if (!sfft->layout->plan.spec.is_real)
         return note(sfft, found->frequency, found->amplitude, count);
     const int64_t mirror = found->frequency == 0 ? 0 : n - found->frequency;
     if (mirror == found->frequency)
@@ -140,8 +141,8 @@ static bool note_all(struct lw_sfft *sfft, const struct lw_sfft_candidate *found
 
 int64_t lw_sfft_peel(struct lw_sfft *sfft, int stage, double tolerance)
 {
-    const int64_t n_buckets = sfft->stages[stage].spec.n_buckets;
-    const int64_t last = sfft->plan.spec.is_real ? n_buckets / 2 : n_buckets - 1;   /* the others are mirror images */
+    const int64_t n_buckets = sfft->layout->stages[stage].spec.n_buckets;
+    const int64_t last = sfft->layout->plan.spec.is_real ? n_buckets / 2 : n_buckets - 1;   /* the others are mirror images */
     #pragma omp parallel for num_threads(sfft->n_threads) schedule(static)
     for (int64_t b = 0; b <= last; b++)
         sfft->candidates[b] = examine(sfft, stage, b, tolerance);

@@ -3,7 +3,6 @@
 #include "sfft_run.h"
 
 #include "memory.h"
-#include "sfft_buckets_cpu.h"
 #include "sfft_dense_cpu.h"
 #include "sfft_flow.h"
 
@@ -54,7 +53,9 @@ static int plan_memory(struct lw_sfft_flow *flow, struct lw_error *err)
 {
     const struct lw_op_spec *const op = &flow->setup.job.op;
     const int64_t sample_bytes = (int64_t)lw_type_bytes(op->input);
-    const int64_t fixed = is_sparse(flow) ? lw_sfft_bytes(&flow->plan) : 0;
+    const struct lw_engine *const engine = flow->setup.engine;
+    const struct lw_bytes solver = is_sparse(flow) ? engine->ops->sfft_bytes(engine, &flow->plan) : (struct lw_bytes){0};
+    const int64_t fixed = solver.host + solver.pinned;
     /* the values of one channel with all attempts, and the list of its samples, which this rank may own all of */
     const int64_t all = attempt_samples(&flow->plan, LW_SFFT_ATTEMPTS);
     const int64_t values_bytes = attempt_samples(&flow->plan, FIRST_ATTEMPTS) * 16;
@@ -126,19 +127,11 @@ static int check_output(const struct lw_sfft_flow *flow, struct lw_error *err)
     return LW_OK;
 }
 
-static int check_engine(const struct lw_sfft_flow *flow, struct lw_error *err)
-{
-    if (strcmp(flow->setup.engine->ops->name, "cpu") == 0)
-        return LW_OK;
-    return lw_fail(err, LW_ECONFIG, "--engine %s does not compute sfft yet: use --engine cpu or auto",
-                   flow->setup.engine->ops->name);
-}
-
 static int allocate(struct lw_sfft_flow *flow, struct lw_error *err)
 {
     const struct lw_op_spec *const op = &flow->setup.job.op;
     const int64_t own = (flow->n_channels + flow->n_ranks - 1) / flow->n_ranks;
-    const int n_threads = flow->setup.engine->n_workers;
+    struct lw_engine *const engine = flow->setup.engine;
     struct lw_view_spec view = flow->setup.job.view;
     view.max_axis = flow->block;
     view.max_channels = flow->group;
@@ -153,8 +146,8 @@ static int allocate(struct lw_sfft_flow *flow, struct lw_error *err)
         !(flow->all = lw_alloc_array(flow->n_channels, sizeof *flow->all, "channels", err)) ||
         !(flow->lines = lw_alloc_array(own * flow->request.spec.sparsity, sizeof *flow->lines, "lines", err)))
         return LW_ESYSTEM;
-    if (is_sparse(flow) && ((rc = lw_sfft_create(&flow->plan, n_threads, &flow->sfft, err)) ||
-                            (rc = lw_sfft_cpu_create(flow->sfft, flow->plan.n_attempts, n_threads, &flow->cpu, err))))
+    if (is_sparse(flow) && ((rc = lw_sfft_layout_create(&flow->plan, &flow->layout, err)) ||
+                            (rc = engine->ops->sfft_create(engine, flow->layout, &flow->solver, err))))
         return rc;
     return LW_OK;
 }
@@ -164,7 +157,6 @@ static int open_flow(struct lw_sfft_flow *flow, struct lw_comm *comm, const stru
 {
     int rc;
     if ((rc = lw_setup_open(comm, ops, options, &flow->setup, err)) ||
-        (rc = lw_comm_agree(comm, check_engine(flow, err), err)) ||
         (rc = lw_comm_agree(comm, make_plan(flow, err), err)))
         return rc;
     return LW_OK;
@@ -172,8 +164,8 @@ static int open_flow(struct lw_sfft_flow *flow, struct lw_comm *comm, const stru
 
 static void close_flow(struct lw_sfft_flow *flow)
 {
-    lw_sfft_cpu_destroy(flow->cpu);
-    lw_sfft_destroy(flow->sfft);
+    lw_sfft_solver_destroy(flow->solver);
+    lw_sfft_layout_destroy(flow->layout);
     lw_free(flow->buffer);
     lw_free(flow->values);
     lw_free(flow->dense);
@@ -200,33 +192,40 @@ static void keep_result(struct lw_sfft_flow *flow, int64_t channel, const struct
 }
 
 /* Recover one channel from its samples, with as many of the attempts as it takes. */
-static void recover(struct lw_sfft_flow *flow, int n_attempts, int64_t channel, const double *values)
+static int recover(struct lw_sfft_flow *flow, int n_attempts, int64_t channel, const double *values, struct lw_error *err)
 {
+    struct lw_sfft_solver *const solver = flow->solver;
     struct lw_sfft_result result = {0};
     struct lw_sfft_outcome outcome = {0};
-    for (int a = 0; a < n_attempts && !result.is_explained; a++) {
-        const int begin = lw_sfft_first_stage(flow->sfft, a), end = lw_sfft_first_stage(flow->sfft, a + 1);
-        for (int s = begin; s < end; s++) {
-            lw_sfft_cpu_load(flow->cpu, s, values + 2 * (int64_t)outcome.samples);
-            outcome.samples += (double)lw_sfft_stage_samples(lw_sfft_stage(flow->sfft, s));
+    int rc = LW_OK;
+    for (int a = 0; rc == LW_OK && a < n_attempts && !result.is_explained; a++) {
+        const int begin = lw_sfft_first_stage(flow->layout, a), end = lw_sfft_first_stage(flow->layout, a + 1);
+        for (int s = begin; rc == LW_OK && s < end; s++) {
+            rc = solver->ops->load(solver, s, values + 2 * (int64_t)outcome.samples, err);
+            outcome.samples += (double)lw_sfft_stage_samples(&flow->layout->stages[s]);
         }
         outcome.attempts = a + 1;
-        lw_sfft_recover(flow->sfft, a, &result);
+        if (rc == LW_OK)
+            rc = solver->ops->recover(solver, a, &result, err);
     }
-    keep_result(flow, channel, &result, outcome);
+    if (rc == LW_OK)
+        keep_result(flow, channel, &result, outcome);
+    return rc;
 }
 
 static int collect_and_recover(struct lw_sfft_flow *flow, int n_attempts, int64_t channel, int64_t n_channels,
                                struct lw_error *err)
 {
-    const int rc = lw_sfft_collect(flow, n_attempts, channel, n_channels, err);
+    int rc = lw_sfft_collect(flow, n_attempts, channel, n_channels, err);
+    if (rc)
+        return rc;
     const int64_t total = attempt_samples(&flow->plan, n_attempts);
     const double start = lw_now();
     for (int64_t c = 0; rc == LW_OK && c < n_channels; c++)
         if (lw_sfft_owner(flow, channel + c) == flow->rank)
-            recover(flow, n_attempts, channel + c, flow->values + 2 * total * c);
+            rc = recover(flow, n_attempts, channel + c, flow->values + 2 * total * c, err);
     flow->seconds_compute += lw_now() - start;
-    return rc;
+    return lw_comm_agree(flow->setup.comm, rc, err);
 }
 
 /* What became of all channels, on all ranks. */
@@ -401,13 +400,13 @@ static void print_attempts(const struct lw_sfft_flow *flow)
 }
 
 /* Reads and their bytes, over all ranks, of the first pass. */
-static int count_reads(const struct lw_sfft_flow *flow, struct lw_sfft *sfft, int64_t *reads, int64_t *bytes,
+static int count_reads(const struct lw_sfft_flow *flow, int64_t *reads, int64_t *bytes,
                        struct lw_error *err)
 {
     struct lw_sfft_samples samples;
     const struct lw_sfft_samples_spec spec = {
-        .sfft = sfft, .first_stage = 0,
-        .end_stage = lw_sfft_first_stage(sfft, (int)min64(FIRST_ATTEMPTS, flow->plan.n_attempts)),
+        .layout = flow->layout, .first_stage = 0,
+        .end_stage = lw_sfft_first_stage(flow->layout, (int)min64(FIRST_ATTEMPTS, flow->plan.n_attempts)),
         .rank = flow->rank, .n_ranks = flow->n_ranks, .gap = lw_sfft_gap(flow), .longest = flow->block,
     };
     const int rc = lw_comm_agree(flow->setup.comm, lw_sfft_samples_create(&spec, &samples, err), err);
@@ -424,8 +423,8 @@ static int count_reads(const struct lw_sfft_flow *flow, struct lw_sfft *sfft, in
 static int print_sparse(struct lw_sfft_flow *flow, struct lw_error *err)
 {
     int64_t reads = 0, bytes = 0;
-    int rc = lw_comm_agree(flow->setup.comm, lw_sfft_create(&flow->plan, 1, &flow->sfft, err), err);
-    if (rc || (rc = count_reads(flow, flow->sfft, &reads, &bytes, err)) || flow->rank != 0)
+    int rc = lw_comm_agree(flow->setup.comm, lw_sfft_layout_create(&flow->plan, &flow->layout, err), err);
+    if (rc || (rc = count_reads(flow, &reads, &bytes, err)) || flow->rank != 0)
         return rc;
     char read[24], all[24], combined[24];
     const int64_t total = flow->request.spec.n * flow->n_channels * (int64_t)lw_type_bytes(flow->setup.job.op.input);

@@ -5,18 +5,18 @@
 
 #include <stdlib.h>
 
-int64_t lw_sfft_samples_total(const struct lw_sfft *sfft, int first_stage, int end_stage)
+int64_t lw_sfft_samples_total(const struct lw_sfft_layout *layout, int first_stage, int end_stage)
 {
     int64_t total = 0;
     for (int s = first_stage; s < end_stage; s++)
-        total += lw_sfft_stage_samples(lw_sfft_stage(sfft, s));
+        total += lw_sfft_stage_samples(&layout->stages[s]);
     return total;
 }
 
 /* A rank's part of the axis. */
 static int64_t cut(const struct lw_sfft_samples_spec *spec, int rank)
 {
-    const int64_t n = lw_sfft_stage(spec->sfft, spec->first_stage)->spec.n;
+    const int64_t n = spec->layout->stages[spec->first_stage].spec.n;
     return n / spec->n_ranks * rank + n % spec->n_ranks * rank / spec->n_ranks;
 }
 
@@ -26,7 +26,7 @@ static int64_t list_wanted(const struct lw_sfft_samples_spec *spec, struct lw_sf
     const int64_t begin = cut(spec, spec->rank), end = cut(spec, spec->rank + 1);
     int64_t count = 0, place = 0;
     for (int s = spec->first_stage; s < spec->end_stage; s++) {
-        const struct lw_sfft_stage *const stage = lw_sfft_stage(spec->sfft, s);
+        const struct lw_sfft_stage *const stage = &spec->layout->stages[s];
         const int64_t length = 2 * stage->window->half + 1;
         for (int d = 0; d < stage->spec.n_shifts; d++) {
             int64_t sample = lw_sfft_stage_sample(stage, d, 0);
@@ -71,7 +71,7 @@ static int64_t list_spans(const struct lw_sfft_samples_spec *spec, const struct 
 
 int lw_sfft_samples_create(const struct lw_sfft_samples_spec *spec, struct lw_sfft_samples *samples, struct lw_error *err)
 {
-    *samples = (struct lw_sfft_samples){.total = lw_sfft_samples_total(spec->sfft, spec->first_stage, spec->end_stage)};
+    *samples = (struct lw_sfft_samples){.total = lw_sfft_samples_total(spec->layout, spec->first_stage, spec->end_stage)};
     samples->count = list_wanted(spec, NULL);
     samples->wanted = lw_alloc_array(samples->count, sizeof *samples->wanted, "the list of samples", err);
     if (!samples->wanted)

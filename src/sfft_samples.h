@@ -31,7 +31,7 @@ struct lw_sfft_samples {
 };
 
 struct lw_sfft_samples_spec {
-    const struct lw_sfft *sfft;
+    const struct lw_sfft_layout *layout;
     int first_stage, end_stage;
     int rank, n_ranks;
     int64_t gap;                    /* samples between two wanted ones that are rather read than skipped */
@@ -43,6 +43,6 @@ int lw_sfft_samples_create(const struct lw_sfft_samples_spec *spec, struct lw_sf
 void lw_sfft_samples_release(struct lw_sfft_samples *samples);
 
 /** Samples that stages [first_stage, end_stage) take together, over all ranks. */
-int64_t lw_sfft_samples_total(const struct lw_sfft *sfft, int first_stage, int end_stage);
+int64_t lw_sfft_samples_total(const struct lw_sfft_layout *layout, int first_stage, int end_stage);
 
 #endif

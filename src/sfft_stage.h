@@ -21,6 +21,8 @@
 #include <stdint.h>
 
 #define LW_SFFT_SHIFTS 48           /* enough for r = 1 and any n */
+#define LW_SFFT_STAGES 16           /* of all attempts, and their planes of buckets, one for each shift */
+#define LW_SFFT_PLANES 256
 
 /* What is chosen; everything else follows from it and a seed. */
 struct lw_sfft_stage_spec {

@@ -12,20 +12,15 @@ struct lw_sfft_candidate {
 };
 
 struct lw_sfft {
-    struct lw_sfft_plan plan;
+    const struct lw_sfft_layout *layout;
     int n_threads;
-    struct lw_sfft_window *windows[LW_SFFT_ATTEMPTS];
-    struct lw_sfft_stage stages[LW_SFFT_STAGES];
-    int n_stages, n_planes;
-    int first_plane[LW_SFFT_STAGES + 1];
     double complex *measured[LW_SFFT_PLANES];       /* [B] */
     double complex *rest[LW_SFFT_PLANES];           /* [B] measured less what the model explains */
     struct lw_sfft_model *model;
     double noise_power;                             /* per sample, as estimated so far */
 
-    int64_t most_buckets;
-    struct lw_sfft_candidate *candidates;           /* [most_buckets] */
-    double *energies;                               /* [most_buckets] */
+    struct lw_sfft_candidate *candidates;           /* [most buckets of a stage] */
+    double *energies;                               /* [most buckets of a stage] */
     int64_t *changed;                               /* [capacity] lines that a step of peeling changed, and by how much */
     double complex *change;                         /* [capacity] */
     bool *keep;                                     /* [capacity] */

@@ -123,18 +123,19 @@ static void run(const struct bench *bench, int number, int n_threads, struct fig
     };
     const struct lw_sfft_plan plan = lw_sfft_plan_make(&spec);
     const struct lw_sfft_signal signal = {{LW_FLOAT64, true, false}, bench->x, 1};
+    struct lw_sfft_layout *layout = NULL;
     struct lw_sfft *sfft = NULL;
     struct lw_sfft_cpu *cpu = NULL;
     if (plan.n_attempts == 0)
         lw_fail(&err, LW_ECONFIG, "%" PRId64 " lines of %" PRId64 " samples: the dense transform is better", spec.sparsity, spec.n);
-    if (plan.n_attempts == 0 || lw_sfft_create(&plan, n_threads, &sfft, &err) ||
-        lw_sfft_cpu_create(sfft, plan.n_attempts, n_threads, &cpu, &err))
+    if (plan.n_attempts == 0 || lw_sfft_layout_create(&plan, &layout, &err) || lw_sfft_create(layout, n_threads, &sfft, &err) ||
+        lw_sfft_cpu_create(sfft, layout, n_threads, &cpu, &err))
         fail(&err);
 
     const double wall = seconds(CLOCK_MONOTONIC), processor = seconds(CLOCK_PROCESS_CPUTIME_ID);
     struct lw_sfft_result result = {0};
     for (int a = 0; a < plan.n_attempts && !result.is_explained; a++) {
-        for (int s = lw_sfft_first_stage(sfft, a); s < lw_sfft_first_stage(sfft, a + 1); s++)
+        for (int s = lw_sfft_first_stage(layout, a); s < lw_sfft_first_stage(layout, a + 1); s++)
             lw_sfft_cpu_gather(cpu, s, &signal);
         lw_sfft_recover(sfft, a, &result);
         figures->retried += a > 0;
@@ -145,6 +146,7 @@ static void run(const struct bench *bench, int number, int n_threads, struct fig
     score(bench, &result, figures);
     lw_sfft_cpu_destroy(cpu);
     lw_sfft_destroy(sfft);
+    lw_sfft_layout_destroy(layout);
 }
 
 static int by_size(const void *a, const void *b)
