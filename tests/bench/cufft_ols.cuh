@@ -84,22 +84,37 @@ inline void cufft_execute(const CufftOls &o, bool forward, const void *in, void 
         CHECK_CUDA(cufftExecC2R(plan, (cufftComplex *)in, (float *)out));
 }
 
-/* spectrum[k] = (1 / n) sum_m taps[m] exp(-2 pi i m k / n), by definition, in double */
-template <class C> __global__ void cufft_bank(C *bank, const double *taps, bool real, int64_t n_taps, int n, int bins)
+/* padded[f][i] = taps[f][i], 0 from n_taps on */
+__global__ void cufft_pad(double2 *padded, const double *taps, bool real, int64_t n_taps, int n)
 {
-    const int f = blockIdx.y, k = blockIdx.x * blockDim.x + threadIdx.x;
-    if (k >= bins)
+    const int64_t f = blockIdx.y, i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, at = f * n_taps + i;
+    if (i >= n)
         return;
-    double re = 0, im = 0;
-    for (int64_t m = 0; m < n_taps; ++m) {
-        double s, c;
-        sincospi(-2.0 * (double)((m * k) % n) / n, &s, &c);
-        const double *h = taps + (f * n_taps + m) * (real ? 1 : 2);
-        re += h[0] * c - (real ? 0 : h[1] * s);
-        im += h[0] * s + (real ? 0 : h[1] * c);
-    }
+    padded[f * n + i] = i >= n_taps ? double2{0, 0} : real ? double2{taps[at], 0} : ((const double2 *)taps)[at];
+}
+
+template <class C> __global__ void cufft_narrow(C *bank, const double2 *spectra, int n, int bins)
+{
+    const int64_t f = blockIdx.y, k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
     using Real = decltype(C::x);
-    bank[(int64_t)f * bins + k] = {(Real)(re / n), (Real)(im / n)};
+    if (k < bins)
+        bank[f * bins + k] = {(Real)(spectra[f * n + k].x / n), (Real)(spectra[f * n + k].y / n)};
+}
+
+/* bank[f][k] = (1 / n) sum_m taps[f][m] exp(-2 pi i m k / n), transformed in double */
+template <class C> void cufft_bank(C *bank, const double *taps, bool real, int64_t n_taps, int n_filters, int n, int bins)
+{
+    const dim3 grid((n + 127) / 128, n_filters);
+    double2 *spectra;
+    cufftHandle plan;
+    CHECK_CUDA(cudaMalloc(&spectra, (size_t)n_filters * n * sizeof *spectra));
+    cufft_pad<<<grid, 128>>>(spectra, taps, real, n_taps, n);
+    CHECK_CUDA(cufftPlan1d(&plan, n, CUFFT_Z2Z, n_filters));
+    CHECK_CUDA(cufftExecZ2Z(plan, spectra, spectra, CUFFT_FORWARD));
+    cufft_narrow<<<grid, 128>>>(bank, spectra, n, bins);
+    CHECK_CUDA(cudaDeviceSynchronize());
+    cufftDestroy(plan);
+    cudaFree(spectra);
 }
 
 /* work: largest size of the products' space */
@@ -120,12 +135,10 @@ inline CufftOls cufft_ols_create(const CufftCase &c, int n, const double *taps, 
     CHECK_CUDA(cudaMalloc(&o.spectra, one));
     CHECK_CUDA(cudaMalloc(&o.products, one * o.at_once));
     CHECK_CUDA(cudaMalloc(&o.bank, c.n_filters * (size_t)o.bins * o.value));
-    const dim3 grid((o.bins + 127) / 128, c.n_filters);
     if (c.is_double)
-        cufft_bank<<<grid, 128>>>((double2 *)o.bank, taps, c.real, c.n_taps, n, o.bins);
+        cufft_bank((double2 *)o.bank, taps, c.real, c.n_taps, c.n_filters, n, o.bins);
     else
-        cufft_bank<<<grid, 128>>>((float2 *)o.bank, taps, c.real, c.n_taps, n, o.bins);
-    CHECK_CUDA(cudaDeviceSynchronize());
+        cufft_bank((float2 *)o.bank, taps, c.real, c.n_taps, c.n_filters, n, o.bins);
     return o;
 }
 

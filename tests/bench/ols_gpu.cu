@@ -12,7 +12,9 @@
 #include "cufft_callback.cuh"
 #include "direct_steps.cuh"
 #include "gpu_bench.cuh"
-#include "../../gpu/ols_kernels.h"
+extern "C" {
+#include "../../gpu/long_ols.h"
+}
 
 #include <cmath>
 #include <cstring>
@@ -216,9 +218,17 @@ static struct lw_cuda_arch this_arch()
     return a;
 }
 
-static bool choose(const Case &c, int segment, struct lw_cuda_ols_plan *plan)
+/* What convolves a case: a kernel, or what filters longer than any segment take. */
+struct Ours {
+    struct lw_cuda_ols_plan plan;
+    bool is_long;
+    struct lw_long_ols_plan beyond;
+    struct lw_long_ols *long_ols;
+    void *memory;
+};
+
+static struct lw_cuda_ols_spec spec_of(const Case &c, int segment)
 {
-    const struct lw_cuda_arch arch = this_arch();
     struct lw_cuda_ols_spec s = {};
     s.precision = c.is_double ? LW_DOUBLE : LW_SINGLE;
     s.layout = c.layout;
@@ -229,13 +239,49 @@ static bool choose(const Case &c, int segment, struct lw_cuda_ols_plan *plan)
     s.n_filters = c.n_filters;
     s.n_taps = c.n_taps;
     s.segment = segment;
-    return lw_cuda_ols_choose(&s, &arch, plan, nullptr) == LW_OK && plan->path != LW_CUDA_TOO_LONG;
+    return s;
 }
 
-static void launch(const Case &c, const struct lw_cuda_ols_plan &plan, const Pool &p, size_t x_at, size_t y_at)
+/* False if there is no kernel with this segment length; 0: the engine's choice, which there always is. */
+static bool choose(const Case &c, int segment, Ours *ours)
+{
+    const struct lw_cuda_arch arch = this_arch();
+    const struct lw_cuda_ols_spec s = spec_of(c, segment);
+    *ours = {};
+    if (lw_cuda_ols_choose(&s, &arch, &ours->plan, nullptr) != LW_OK)
+        return false;
+    ours->is_long = ours->plan.path == LW_CUDA_TOO_LONG;
+    return !ours->is_long || (segment == 0 && lw_long_ols_choose(&s, c.count, &ours->beyond, nullptr) == LW_OK);
+}
+
+static void prepare(Ours *ours, const Pool &p)
+{
+    if (!ours->is_long) {
+        CHECK_CUDA(ours->plan.bank_bytes > p.bank_bytes ? cudaErrorMemoryAllocation : cudaSuccess);
+        CHECK_CUDA(lw_cuda_ols_prepare(&ours->plan, p.taps, p.bank, p.stream));
+        return;
+    }
+    void *work;
+    CHECK_CUDA(cudaMalloc(&ours->memory, (size_t)lw_long_ols_bytes(&ours->beyond)));
+    CHECK_CUDA(cudaMalloc(&work, (size_t)lw_long_ols_setup_bytes(&ours->beyond)));
+    CHECK_CUDA(lw_long_ols_create(&ours->beyond, p.taps, ours->memory, work, p.stream, &ours->long_ols, nullptr));
+    CHECK_CUDA(cudaStreamSynchronize(p.stream));
+    cudaFree(work);
+}
+
+static void release(Ours *ours)
+{
+    lw_long_ols_destroy(ours->long_ols);
+    cudaFree(ours->memory);
+}
+
+static void launch(const Case &c, const Ours &ours, const Pool &p, size_t x_at, size_t y_at)
 {
     const struct lw_cuda_ols_block b = {p.x + x_at, p.y + y_at, p.bank, p.not_finite, c.count, c.n_channels};
-    CHECK_CUDA(lw_cuda_ols_launch(&plan, &b, p.stream));
+    if (ours.is_long)
+        CHECK_CUDA(lw_long_ols_launch(ours.long_ols, &b, p.stream, nullptr));
+    else
+        CHECK_CUDA(lw_cuda_ols_launch(&ours.plan, &b, p.stream));
 }
 
 struct Result {
@@ -251,19 +297,18 @@ static size_t rotate(int i, size_t bytes, size_t pool)
     return i % std::min(wanted, have) * step;
 }
 
-static Result measure(const Case &c, const struct lw_cuda_ols_plan &plan, const Pool &p, double budget_ms)
+/* `ours` is prepared. */
+static Result measure(const Case &c, const Ours &ours, const Pool &p, double budget_ms)
 {
     Result r;
-    CHECK_CUDA(plan.bank_bytes > p.bank_bytes ? cudaErrorMemoryAllocation : cudaSuccess);
-    CHECK_CUDA(lw_cuda_ols_prepare(&plan, p.taps, p.bank, p.stream));
     CHECK_CUDA(cudaMemsetAsync(p.y, 0xff, output_bytes(c), p.stream));
-    launch(c, plan, p, 0, 0);
+    launch(c, ours, p, 0, 0);
     CHECK_CUDA(cudaStreamSynchronize(p.stream));
     compare(c, p, p.y, nullptr, &r.unwritten);
     r.error = check_case(c, p, p.y);
     r.ms = {0, 0};
     if (budget_ms > 0) {
-        const auto run = [&](int i) { launch(c, plan, p, rotate(i, input_bytes(c), p.x_bytes), rotate(i, output_bytes(c), p.y_bytes)); };
+        const auto run = [&](int i) { launch(c, ours, p, rotate(i, input_bytes(c), p.x_bytes), rotate(i, output_bytes(c), p.y_bytes)); };
         r.ms = time_run(run, p.stream, budget_ms);
     }
     return r;
@@ -295,13 +340,12 @@ static Timing time_cufft(const Case &c, const Pool &p, const CufftOls &o, CufftR
 }
 
 /* How far our whole output is from theirs. */
-static double compare_cufft(const Case &c, const struct lw_cuda_ols_plan &plan, const Pool &p, const CufftOls &o, CufftRun *call)
+static double compare_cufft(const Case &c, const Ours &ours, const Pool &p, const CufftOls &o, CufftRun *call)
 {
     if (2 * output_bytes(c) > p.y_bytes)
         return 0;
     char *const theirs = p.y + (output_bytes(c) + 255) / 256 * 256;
-    CHECK_CUDA(lw_cuda_ols_prepare(&plan, p.taps, p.bank, p.stream));
-    launch(c, plan, p, 0, 0);
+    launch(c, ours, p, 0, 0);
     CHECK_CUDA(cudaMemsetAsync(theirs, 0xff, output_bytes(c), p.stream));
     call(o, p.x, theirs, p.stream);
     CHECK_CUDA(cudaStreamSynchronize(p.stream));
@@ -309,18 +353,18 @@ static double compare_cufft(const Case &c, const struct lw_cuda_ols_plan &plan, 
 }
 
 /* The best of the segment lengths from the next power of two above 2 M on, and that one with callbacks. */
-static Baseline measure_cufft(const Case &c, const struct lw_cuda_ols_plan &plan, const Pool &p, double budget_ms)
+static Baseline measure_cufft(const Case &c, const Ours &ours, const Pool &p, double budget_ms)
 {
     const CufftCase f = {!c.complex_signal, c.is_double, c.count, c.n_taps, c.n_filters};
     Baseline best = {0, {1e30, 1e30}, 0, 0};
     int n = 1024;
     while (n < 2 * c.n_taps)
         n *= 2;
-    for (int tries = 0; tries < 3 && n <= 65536; ++tries, n *= 2) {
+    for (int tries = 0; tries < 3; ++tries, n *= 2) {
         CufftOls o = cufft_ols_create(f, n, p.taps, (size_t)12 << 30);
         const Timing t = time_cufft(c, p, o, cufft_ols_run, budget_ms);
         if (tries == 0)
-            best.difference = compare_cufft(c, plan, p, o, cufft_ols_run);
+            best.difference = compare_cufft(c, ours, p, o, cufft_ols_run);
         if (t.single < best.ms.single) {
             best.segment = n;
             best.ms = t;
@@ -329,7 +373,7 @@ static Baseline measure_cufft(const Case &c, const struct lw_cuda_ols_plan &plan
     }
     CufftOls o;
     if (best.segment && cufft_callback_create(f, best.segment, p.taps, &o)) {
-        const double difference = compare_cufft(c, plan, p, o, cufft_callback_run);
+        const double difference = compare_cufft(c, ours, p, o, cufft_callback_run);
         if (difference < tolerance(c))
             best.callback_ms = time_cufft(c, p, o, cufft_callback_run, budget_ms).single;
         else
@@ -382,6 +426,8 @@ static std::vector<Case> all_cases()
         cases.push_back(one_channel(complex_signal, 21, 193, 1));
         cases.push_back(one_channel(complex_signal, 21, 193, 64));
         cases.push_back(one_channel(complex_signal, 18, 257, 8));
+        cases.push_back(one_channel(complex_signal, 26, 16385, 8));
+        cases.push_back(one_channel(complex_signal, 26, 1 << 20, 1));
         for (const int64_t m : {4, 8, 16, 32})
             cases.push_back(one_channel(complex_signal, 26, m, 8));
         for (const int64_t m : {65, 257, 513})
@@ -392,19 +438,21 @@ static std::vector<Case> all_cases()
     return cases;
 }
 
-static const char *path_text(const struct lw_cuda_ols_plan &plan, char text[40])
+static const char *path_text(const Ours &ours, char text[40])
 {
-    if (plan.path == LW_CUDA_DIRECT)
+    if (ours.is_long)
+        snprintf(text, 40, "%s %lld", ours.beyond.is_split ? "split" : "cuFFT", (long long)ours.beyond.segment);
+    else if (ours.plan.path == LW_CUDA_DIRECT)
         snprintf(text, 40, "direct");
     else
-        snprintf(text, 40, "%d/%d", plan.segment, plan.discard);
+        snprintf(text, 40, "%d/%d", ours.plan.segment, ours.plan.discard);
     return text;
 }
 
-static void print_row(FILE *csv, const Case &c, const struct lw_cuda_ols_plan &plan, const Result &r, const Baseline *b, double whole)
+static void print_row(FILE *csv, const Case &c, const Ours &ours, const Result &r, const Baseline *b, double whole)
 {
     char path[40];
-    path_text(plan, path);
+    path_text(ours, path);
     const double floor = floor_ms(c), outputs = (double)c.count * c.n_channels * c.n_filters;
     const double rate = outputs / r.ms.single * 1e-6;
     printf("%-42s %-10s %8.4f ms %7.1f Gs/s %5.1f%% sust %5.1f%% err %.1e%s", c.name.c_str(), path, r.ms.single, rate,
@@ -421,9 +469,9 @@ static void print_row(FILE *csv, const Case &c, const struct lw_cuda_ols_plan &p
 }
 
 /* The naive direct kernels, where they apply and the direct path was taken. */
-static void print_direct_steps(FILE *csv, const Case &c, const struct lw_cuda_ols_plan &plan, const Pool &p)
+static void print_direct_steps(FILE *csv, const Case &c, const Ours &ours, const Pool &p)
 {
-    if (plan.path != LW_CUDA_DIRECT || c.complex_signal || c.is_double || c.n_channels > 1)
+    if (ours.is_long || ours.plan.path != LW_CUDA_DIRECT || c.complex_signal || c.is_double || c.n_channels > 1)
         return;
     const DirectSteps s = time_direct_steps((const float *)p.x, p.taps, (float *)p.bank, (float *)p.y, c.count, (int)c.n_taps,
                                             c.n_filters, p.stream, 40);
@@ -447,16 +495,18 @@ static int run_table(FILE *csv, bool each_segment, const char *text)
         if (stored != c.stored)
             fill_input(p, c.stored, p.x_bytes);
         stored = c.stored;
-        struct lw_cuda_ols_plan plan;
+        Ours ours;
         for (int n = each_segment ? 256 : 0; n <= 8192; n = n ? 2 * n : 16384) {
-            if (!choose(c, n, &plan))
+            if (!choose(c, n, &ours))
                 continue;
-            const Result r = measure(c, plan, p, each_segment ? 20 : 60);
+            prepare(&ours, p);
+            const Result r = measure(c, ours, p, each_segment ? 20 : 60);
             wrong += r.unwritten > 0 || !(r.error < (c.is_double ? 1e-14 : 2e-6));
             const bool baseline = !each_segment && c.n_channels == 1;
-            const Baseline b = baseline ? measure_cufft(c, plan, p, 40) : Baseline{};
-            print_row(csv, c, plan, r, baseline ? &b : nullptr, baseline ? measure_whole(c, p, 10) : 0);
-            print_direct_steps(csv, c, plan, p);
+            const Baseline b = baseline ? measure_cufft(c, ours, p, 40) : Baseline{};
+            print_row(csv, c, ours, r, baseline ? &b : nullptr, baseline ? measure_whole(c, p, 10) : 0);
+            release(&ours);
+            print_direct_steps(csv, c, ours, p);
             wrong += baseline && !(b.difference < tolerance(c));
         }
     }
@@ -480,15 +530,17 @@ static int run_check()
                                       layout, n == 1024 || m == 33 ? 1 : 3, m};
                             if (signal == 1 && stored < LW_FLOAT32)
                                 continue;
-                            struct lw_cuda_ols_plan plan;
-                            if (!choose(c, n, &plan))
+                            Ours ours;
+                            if (!choose(c, n, &ours))
                                 continue;
-                            const Result r = measure(c, plan, p, 0);
+                            prepare(&ours, p);
+                            const Result r = measure(c, ours, p, 0);
+                            release(&ours);
                             char path[40];
                             ++n_runs;
                             if (r.unwritten > 0 || !(r.error < (is_double ? 1e-14 : 2e-6))) {
                                 printf("WRONG stored %d double %d signal %d layout %d M %lld F %d %s: error %.2e unwritten %.0f\n", stored,
-                                       is_double, signal, layout, (long long)m, c.n_filters, path_text(plan, path), r.error, r.unwritten);
+                                       is_double, signal, layout, (long long)m, c.n_filters, path_text(ours, path), r.error, r.unwritten);
                                 ++wrong;
                             }
                         }
@@ -501,14 +553,15 @@ static int run_one(const char *name, int segment, int n)
 {
     const Pool p = make_pool((size_t)3 << 30, (size_t)40 << 30);
     for (const Case &c : all_cases()) {
-        struct lw_cuda_ols_plan plan;
-        if (c.name != name || !choose(c, segment, &plan))
+        Ours ours;
+        if (c.name != name || !choose(c, segment, &ours))
             continue;
         fill_input(p, c.stored, input_bytes(c));
-        CHECK_CUDA(lw_cuda_ols_prepare(&plan, p.taps, p.bank, p.stream));
+        prepare(&ours, p);
         for (int i = 0; i < n; ++i)
-            launch(c, plan, p, 0, 0);
+            launch(c, ours, p, 0, 0);
         CHECK_CUDA(cudaStreamSynchronize(p.stream));
+        release(&ours);
         return 0;
     }
     fprintf(stderr, "no case \"%s\" with segment %d\n", name, segment);
