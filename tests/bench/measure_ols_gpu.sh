@@ -1,33 +1,212 @@
 #!/bin/sh
-# measure_ols_gpu.sh BENCH TEST_KERNELS OUT [quick] - everything that a table of tests/bench/results needs, on the first GPU:
-#   checks (every kernel against the sum in double), compute-sanitizer on the kernels' test, the table with cuFFT beside it,
-#   all segment lengths for tuning, and the profiler's view of the kernels that the table's rows take. About 6 minutes.
-# BENCH, TEST_KERNELS: bench_ols_gpu and test_gpu_kernels; OUT: a folder for logs and CSV.
+# measure_ols_gpu.sh OUT [PART...] - all that is to be known of the overlap-save engine on a GPU, in parts that do not need each
+# other; builds nothing. Each part writes OUT/PART.txt (and CSV) and, when it has ended well, OUT/PART.done: parts that are done
+# are left out the next time. A part that runs out of its time, or fails, says so, and the next one begins.
+#
+#   checks     the engine's tests on the GPU, every kernel in the benchmark against sums in double, and the program's result
+#              beside that of its kernels emulated on the CPU
+#   ranks      one rank, three ranks that share a GPU, one rank on each of two GPUs: the same bits; the peak of GW150914
+#   memcheck racecheck initcheck      compute-sanitizer on a fifth of the kernels' trials, and on the slots
+#   c2c r2r small other               the table, with cuFFT and one FFT over the signal in the same run
+#   choice     every segment length and second design, for the tables in ols_choose.cu
+#   link       the engine from and to pinned memory beside copies alone, on 1, 2, 4 .. GPUs
+#   files      whole runs from file to file on a RAM disk, on 1, 2, 4 .. ranks
+#   profile    what the profiler says of each family of kernels
+#
+# Environment: BUILD, the build folder (build); SECONDS_IN_ALL, after which no part begins (540); DATA, the folder with
+# gw150914-h1.hdf5 and gw150914-bank.h5; RAM, a folder on a RAM disk (/dev/shm).
 set -u
-bench=$1 kernels=$2 out=$3
-mkdir -p "$out"
-nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,power.limit --format=csv,noheader | tee "$out/device.txt"
+[ $# -ge 1 ] || { sed -n '2,20p' "$0"; exit 2; }
+source=$(cd "$(dirname "$0")/../.." && pwd)
+mkdir -p "$1" && out=$(cd "$1" && pwd) && shift || exit 1
+build=$(cd "${BUILD:-$source/build}" && pwd) || exit 1
+data=${DATA:-$source/../shared/data}
+end=$(($(date +%s) + ${SECONDS_IN_ALL:-540}))
+export LW_REQUIRE_GPU=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_base_warn_component_unused=0
+bench=$build/tests/bench/bench_ols_gpu
+lapwing=$build/lapwing
+result=$build/tests/bench/ols_result
+n_gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
 
-LW_REQUIRE_GPU=1 timeout 120 "$kernels" 2>&1 | tee "$out/kernels.txt"
-timeout 120 "$bench" check 2>&1 | tee "$out/check.txt"
-[ "${4:-}" = quick ] && exit 0
+# ranks P command...: P ranks, not bound to cores
+ranks() {
+    n=$1
+    shift
+    mpirun --bind-to none -np "$n" "$@"
+}
 
-timeout 300 "$bench" table "$out/ols_gpu.csv" 2>&1 | tee "$out/ols_gpu.txt"
-for length in 'c2c 2^26' 'r2r 2^26' 'c2c 2^21' 'r2r 2^21' double; do
-    timeout 60 "$bench" segments "$out/segments_$(echo "$length" | tr ' ^' '__').csv" "$length"
-done > "$out/segments.txt" 2>&1
+# ---- the parts: each is a function; its exit code is the part's ----------------------------------------------------------
 
-metrics=sm__throughput.avg.pct_of_peak_sustained_elapsed,sm__inst_issued.avg.pct_of_peak_sustained_active
-metrics=$metrics,sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active,sm__warps_active.avg.pct_of_peak_sustained_active
-metrics=$metrics,l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed
-metrics=$metrics,l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum,l1tex__t_sector_hit_rate.pct
-metrics=$metrics,dram__throughput.avg.pct_of_peak_sustained_elapsed,lts__t_sectors_op_write.sum
-for case in 'c2c 2^26 M=257 F=8' 'r2r 2^26 M=257 F=1' 'c2c 2^26 M=1025 F=8' 'c2c 2^26 M=2049 F=8' 'r2r 2^26 M=16 F=8' \
-            'uint8 [2^20 x 832] time slow M=257 F=1' 'double c2c 2^24 M=257 F=8'; do
-    timeout 60 ncu --clock-control none --launch-skip 3 --launch-count 1 --kernel-name 'regex:ols_segments|direct_' \
-        --metrics "$metrics" "$bench" one "$case" 0 5
-done > "$out/profile.txt" 2>&1
+survey() {
+    "$lapwing" synth ols --output "$out/survey.h5" --samples 4000037 --channels 3 --type int16 --taps 257 --n-filters 2 \
+        --overwrite --quiet
+}
 
-for tool in memcheck racecheck initcheck; do
-    LW_REQUIRE_GPU=1 timeout 90 compute-sanitizer --tool $tool "$kernels" 2>&1 | tail -3
-done | tee "$out/sanitizer.txt"
+filter() {      # OUTPUT [option...]
+    file=$1
+    shift
+    "$@" ols --input "$out/survey.h5:/signal" --filters "$out/survey.h5:/filters" --output "$file" --overwrite --quiet
+}
+
+checks() {
+    code=0
+    for test in gpu_device gpu_slots gpu_long gpu_kernels; do
+        "$build/tests/gpu/test_$test" || code=1
+    done
+    "$build/tests/engine/test_conformance_cuda" || code=1
+    "$bench" check || code=1
+    emulated=$build/tests/gpu/emulation/emulated_lapwing
+    "$lapwing" synth ols --output "$out/little.h5" --samples 60013 --channels 3 --taps 257 --n-filters 2 --overwrite --quiet
+    for program in "$lapwing" "$emulated"; do
+        "$program" ols --engine cuda --input "$out/little.h5:/signal" --filters "$out/little.h5:/filters" --overwrite --quiet \
+            --output "$out/$(basename "$program").h5" || code=1
+    done
+    echo "kernels on the GPU and emulated (compilers choose other products to fuse, so that last bits may differ):"
+    "$result" same "$out/lapwing.h5" "$out/emulated_lapwing.h5"
+    rm -f "$out"/*.h5
+    return $code
+}
+
+ranks_part() {
+    code=0
+    survey
+    job="--input $out/survey.h5:/signal --filters $out/survey.h5:/filters --overwrite --engine cuda"
+    # shellcheck disable=SC2086  # a list of options, here and below
+    {
+        ranks 1 "$lapwing" ols $job --output "$out/one.h5" || code=1
+        ranks 3 "$lapwing" ols $job --output "$out/three.h5" --share-gpu --gpu-memory 256M || code=1
+        "$result" same "$out/one.h5" "$out/three.h5" || code=1
+        if [ "$n_gpus" -ge 2 ]; then
+            ranks 2 "$lapwing" ols $job --output "$out/two.h5" || code=1
+            "$result" same "$out/one.h5" "$out/two.h5" || code=1
+        else
+            echo "one GPU: no run on two"
+        fi
+    }
+    if [ -f "$data/gw150914-h1.hdf5" ]; then
+        for precision in single double; do
+            "$lapwing" ols --engine cuda --input "$data/gw150914-h1.hdf5:/strain/Strain" --filters "$data/gw150914-bank.h5:/taps" \
+                --precision $precision --output "$out/gw.h5" --overwrite --quiet || code=1
+            echo "$precision, expected 19.176641 at sample 67272:"
+            "$result" peak "$out/gw.h5" 8192 122880 | tee "$out/peak"
+            grep -q 'peak of 19.17[67].* at sample 67272$' "$out/peak" || code=1
+        done
+    else
+        echo "no gw150914-h1.hdf5 in DATA=$data"
+    fi
+    rm -f "$out"/*.h5 "$out/peak"
+    return $code
+}
+
+sanitize() {
+    compute-sanitizer --tool "$1" --error-exitcode 9 "$build/tests/gpu/test_gpu_kernels" 5 &&
+        compute-sanitizer --tool "$1" --error-exitcode 9 "$build/tests/gpu/test_gpu_slots"
+}
+memcheck() { sanitize memcheck; }
+racecheck() { sanitize racecheck; }
+initcheck() { sanitize initcheck; }
+
+table() { "$bench" table "$out/$1.csv" "$2"; }
+c2c() { table c2c 'c2c 2^26'; }
+r2r() { table r2r 'r2r 2^26'; }
+small() { table small_c2c 'c2c 2^21' && table small_r2r 'r2r 2^21' && table least 2^18; }
+other() { table double double && table integer int; }
+
+choice() {
+    code=0
+    for cases in 'c2c 2^26' 'r2r 2^26' 'c2c 2^21' 'r2r 2^21' double int; do
+        "$bench" segments "$out/choice_$(echo "$cases" | tr ' ^' '__').csv" "$cases" || code=1
+    done
+    return $code
+}
+
+# On 1, 2, 4 .. of N.
+powers() { for p in 1 2 4 8; do [ "$p" -gt "$1" ] || echo "$p"; done; }
+
+link() {
+    for p in $(powers "$n_gpus"); do
+        ranks "$p" "$build/tests/bench/bench_ols_link" || return 1
+    done
+}
+
+files() {
+    ram=$(mktemp -d "${RAM:-/dev/shm}/lapwing.XXXXXX") || return 1
+    code=0
+    OMP_WAIT_POLICY=passive
+    export OMP_WAIT_POLICY
+    for filters in 1 8; do
+        [ $filters -eq 1 ] && samples=64M || samples=16M
+        "$lapwing" synth ols --output "$ram/survey.h5" --samples $samples --channels 4 --type int16 --taps 257 --n-filters $filters \
+            --overwrite --quiet || code=1
+        for p in $(powers 4); do
+            echo "== $filters filters, $p ranks"
+            # shellcheck disable=SC2046  # an option or none
+            ranks "$p" "$build/tests/bench/bench_file_to_file" "$ram/survey.h5:/signal" "$ram/survey.h5:/filters" "$ram" \
+                --engine cuda $([ "$p" -le "$n_gpus" ] || echo --share-gpu) || code=1
+        done
+    done
+    rm -rf "$ram"
+    return $code
+}
+
+profile() {
+    code=0
+    metrics=sm__throughput.avg.pct_of_peak_sustained_elapsed,sm__inst_issued.avg.pct_of_peak_sustained_active
+    metrics=$metrics,sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active
+    metrics=$metrics,sm__warps_active.avg.pct_of_peak_sustained_active
+    metrics=$metrics,l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed
+    metrics=$metrics,l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum,l1tex__t_sector_hit_rate.pct
+    metrics=$metrics,dram__throughput.avg.pct_of_peak_sustained_elapsed,lts__t_sectors_op_write.sum
+    metrics=$metrics,smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio
+    metrics=$metrics,smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio
+    metrics=$metrics,smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio
+    metrics=$metrics,smsp__average_warps_issue_stalled_dispatch_stall_per_issue_active.ratio
+    metrics=$metrics,smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio
+    for case in 'c2c 2^26 M=257 F=8' 'r2r 2^26 M=257 F=1' 'c2c 2^26 M=513 F=8' 'c2c 2^26 M=1025 F=8' 'c2c 2^26 M=2049 F=8' \
+                'r2r 2^26 M=16 F=8' 'uint8 [2^20 x 832] time slow M=257 F=1' 'double c2c 2^24 M=257 F=8' 'c2c 2^26 M=16385 F=8'; do
+        echo "== $case"
+        ncu --clock-control none --launch-skip 3 --launch-count 3 --kernel-name 'regex:ols_segments|direct_|split_' \
+            --metrics "$metrics" "$bench" one "$case" 0 5 || code=1
+    done
+    return $code
+}
+
+# ---- one after the other ------------------------------------------------------------------------------------------------
+
+limit_of() {    # seconds that a part may take
+    case $1 in
+    checks) echo 150 ;;
+    c2c | r2r | choice) echo 120 ;;
+    profile) echo 100 ;;
+    *) echo 75 ;;
+    esac
+}
+
+# Run in a shell of its own that can be stopped, with everything it started.
+if [ "${LAPWING_PART:-}" ]; then
+    "$LAPWING_PART"
+    exit
+fi
+
+parts=${*:-checks ranks c2c r2r small other link files memcheck racecheck initcheck choice profile}
+nvidia-smi --query-gpu=name,uuid,driver_version,clocks.max.sm,power.limit --format=csv,noheader | tee "$out/device.txt"
+"$lapwing" --version | tee -a "$out/device.txt"
+for part in $parts; do
+    [ ! -e "$out/$part.done" ] || { echo "$part: done before"; continue; }
+    started=$(date +%s)
+    left=$((end - started))
+    [ "$left" -ge 20 ] || { echo "$part: not begun, the time is over"; continue; }
+    limit=$(limit_of "$part")
+    function=$part
+    [ "$part" != ranks ] || function=ranks_part
+    LAPWING_PART=$function BUILD=$build timeout --kill-after=5 $((limit < left ? limit : left)) "$0" "$out" >"$out/$part.txt" 2>&1
+    code=$?
+    case $code in
+    0) : >"$out/$part.done"; verdict="done" ;;
+    124 | 137) verdict="stopped after its time" ;;
+    *) verdict="FAILED with $code" ;;
+    esac
+    echo "== $part: $verdict, $(($(date +%s) - started)) s"
+    tail -n 12 "$out/$part.txt" | cut -c 1-200
+done
