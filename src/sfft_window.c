@@ -40,18 +40,24 @@ int64_t lw_sfft_window_bytes(const struct lw_sfft_window_spec *spec)
     return (2 * lw_sfft_window_half(spec) + 1 + TABLE_SIZE) * (int64_t)sizeof(double);
 }
 
-static void make_taps(struct lw_sfft_window *window)
+static void fill_kaiser(const struct lw_sfft_window_spec *spec, int64_t half, double *factor)
 {
-    const struct lw_sfft_window_spec *const spec = &window->spec;
-    const int64_t half = window->half;
     const double alpha = 0.1102 * (decibels(spec->tolerance) - 8.7);
-    const double box = 2 * M_PI * box_half_width(spec) / (double)spec->n_buckets;
+    for (int64_t i = 0; i <= half; i++) {
+        const double place = (double)i / (double)(half + 1);
+        factor[i] = bessel(alpha * sqrt(1 - place * place));
+    }
+}
+
+static void make_taps(struct lw_sfft_window *window, double box_half, const double *factor)
+{
+    const int64_t half = window->half;
+    const double box = 2 * M_PI * box_half / (double)window->spec.n_buckets;
     double *const centre = window->taps + half;
     double sum = 0;
     for (int64_t i = 0; i <= half; i++) {
-        const double place = (double)i / (double)(half + 1);
         const double sinc = i == 0 ? 1 : sin(box * (double)i) / (box * (double)i);
-        centre[i] = sinc * bessel(alpha * sqrt(1 - place * place));
+        centre[i] = sinc * factor[i];
         sum += (i == 0 ? 1 : 2) * centre[i];
     }
     window->energy = 0;
@@ -117,7 +123,8 @@ double lw_sfft_window_response(const struct lw_sfft_window *window, double u)
     return a * y[0] + b * y[1] + c * y[2] + d * y[3];
 }
 
-int lw_sfft_window_create(const struct lw_sfft_window_spec *spec, struct lw_sfft_window **out, struct lw_error *err)
+int lw_sfft_window_create_of(const struct lw_sfft_window_spec *spec, double box_half, const double *factor,
+                             struct lw_sfft_window **out, struct lw_error *err)
 {
     struct lw_sfft_window *const window = lw_alloc(sizeof *window, "a window", err);
     if (!window)
@@ -129,10 +136,22 @@ int lw_sfft_window_create(const struct lw_sfft_window_spec *spec, struct lw_sfft
         lw_sfft_window_destroy(window);
         return LW_ESYSTEM;
     }
-    make_taps(window);
+    make_taps(window, box_half, factor);
     make_response(window);
     *out = window;
     return LW_OK;
+}
+
+int lw_sfft_window_create(const struct lw_sfft_window_spec *spec, struct lw_sfft_window **out, struct lw_error *err)
+{
+    const int64_t half = lw_sfft_window_half(spec);
+    double *const factor = lw_alloc_array(half + 1, sizeof *factor, "a window", err);
+    if (!factor)
+        return LW_ESYSTEM;
+    fill_kaiser(spec, half, factor);
+    const int rc = lw_sfft_window_create_of(spec, box_half_width(spec), factor, out, err);
+    lw_free(factor);
+    return rc;
 }
 
 void lw_sfft_window_destroy(struct lw_sfft_window *window)

@@ -36,6 +36,12 @@ struct lw_sfft_window {
 int lw_sfft_window_create(const struct lw_sfft_window_spec *spec, struct lw_sfft_window **out, struct lw_error *err);
 void lw_sfft_window_destroy(struct lw_sfft_window *window);     /* NULL is legal */
 
+/** The same with another factor than Kaiser's window, and a box of its own width.
+ * @param box_half  half the box's width, buckets
+ * @param factor    [half + 1] from the middle on */
+int lw_sfft_window_create_of(const struct lw_sfft_window_spec *spec, double box_half, const double *factor,
+                             struct lw_sfft_window **out, struct lw_error *err);
+
 /** Half the number of taps but one, and bytes of a window of this spec. */
 int64_t lw_sfft_window_half(const struct lw_sfft_window_spec *spec);
 int64_t lw_sfft_window_bytes(const struct lw_sfft_window_spec *spec);
