@@ -173,25 +173,32 @@ static void check_view(struct lw_comm *comm, struct subject *s, struct lw_range 
     }
 }
 
-static void check_dataset(struct lw_comm *comm, const char *file, int number, enum storage storage, enum shape shape)
+/* NULL where it fails, which is then a failed check. */
+static struct lw_reader *open_dataset(struct lw_comm *comm, const char *file, const char *path)
 {
     struct lw_error err = {0};
-    char path[64], name[400];
-    dataset_name(path, number, storage, shape);
+    struct lw_reader *reader = NULL;
+    char name[400];
     snprintf(name, sizeof name, "%s:%s", file, path);
+    CHECK(lw_reader_open(comm, name, &reader, &err) == LW_OK, "%s: %s", name, err.message);
+    return reader;
+}
+
+static void check_dataset(struct lw_comm *comm, const char *file, int number, enum storage storage, enum shape shape)
+{
+    char path[64];
+    dataset_name(path, number, storage, shape);
     const bool has_rows = shape == IMAGE || shape == IMAGES;
     struct subject s = {.name = path, .shape = shape, .sample_bytes = lw_type_bytes(test_type(number)) * (has_rows ? ROW : 1)};
-    const int rc = lw_reader_open(comm, name, &s.reader, &err);
-    CHECK(rc == LW_OK, "%s: %s", name, err.message);
-    if (rc)
+    if (!(s.reader = open_dataset(comm, file, path)))
         return;
 
     const struct lw_type type = test_type(number);
     const struct lw_dataset_info *const info = lw_reader_info(s.reader);
-    CHECK(memcmp(&info->type, &type, sizeof type) == 0, "%s: type", name);
+    CHECK(memcmp(&info->type, &type, sizeof type) == 0, "%s: type", path);
     hsize_t dims[3], chunk[3];
-    CHECK(info->n_dims == shape_dims(shape, dims, chunk) && info->dims[axis_of(shape)] == N, "%s: shape", name);
-    CHECK((info->chunk[0] > 0) == (storage != CONTIGUOUS) && info->is_compressed == (storage == COMPRESSED), "%s", name);
+    CHECK(info->n_dims == shape_dims(shape, dims, chunk) && info->dims[axis_of(shape)] == N, "%s: shape", path);
+    CHECK((info->chunk[0] > 0) == (storage != CONTIGUOUS) && info->is_compressed == (storage == COMPRESSED), "%s", path);
 
     if (!has_channels(shape)) {
         check_view(comm, &s, (struct lw_range){0, 1, 1}, 1);
@@ -207,9 +214,8 @@ static void check_dataset(struct lw_comm *comm, const char *file, int number, en
 static void check_wide(struct lw_comm *comm, const char *folder)
 {
     enum { ROWS = 3, WIDE = 50 << 20, STEP = 1 << 20 };
-    char file[300], name[320];
+    char file[300];
     snprintf(file, sizeof file, "%s/wide.h5", folder);
-    snprintf(name, sizeof name, "%s:/wide", file);
     if (lw_comm_rank(comm) == 0) {
         const hid_t created = H5Fcreate(file, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
         const hsize_t dims[2] = {ROWS, WIDE};
@@ -226,10 +232,8 @@ static void check_wide(struct lw_comm *comm, const char *folder)
     lw_comm_barrier(comm);
 
     struct lw_error err = {0};
-    struct lw_reader *reader;
-    const int rc = lw_reader_open(comm, name, &reader, &err);
-    CHECK(rc == LW_OK, "%s", err.message);
-    if (rc)
+    struct lw_reader *const reader = open_dataset(comm, file, "/wide");
+    if (!reader)
         return;
     unsigned char into[ROWS * (WIDE / STEP)] = {0};
     const struct lw_view_spec view = {.axis = 0, .count = ROWS, .channels = {7, WIDE, STEP}, .max_axis = ROWS,
@@ -248,9 +252,8 @@ static void check_wide(struct lw_comm *comm, const char *folder)
 static void check_long(struct lw_comm *comm, const char *folder)
 {
     const hsize_t n = ((hsize_t)1 << 31) + 1000, slab_size = ((hsize_t)1 << 30) + 12345;
-    char file[300], name[320];
+    char file[300];
     snprintf(file, sizeof file, "%s/long.h5", folder);
-    snprintf(name, sizeof name, "%s:/long", file);
     const hsize_t first = n - slab_size;
     const hsize_t marked[] = {first, first + ((hsize_t)1 << 30) - 1, first + ((hsize_t)1 << 30), n - 1};
     if (lw_comm_rank(comm) == 0) {
@@ -273,10 +276,8 @@ static void check_long(struct lw_comm *comm, const char *folder)
     lw_comm_barrier(comm);
 
     struct lw_error err = {0};
-    struct lw_reader *reader;
-    const int rc = lw_reader_open(comm, name, &reader, &err);
-    CHECK(rc == LW_OK, "%s", err.message);
-    if (rc)
+    struct lw_reader *const reader = open_dataset(comm, file, "/long");
+    if (!reader)
         return;
     const bool reads = lw_comm_rank(comm) == lw_comm_size(comm) - 1;    /* the others idle in each of its calls */
     unsigned char *const into = reads ? calloc(slab_size, 1) : NULL;
@@ -332,18 +333,15 @@ static void write_rows(const char *path, enum storage storage, int64_t n_rows, i
 static void check_memory(struct lw_comm *comm, const char *folder, enum storage storage)
 {
     enum { ROWS = 3, LENGTH = 6000000, SLICE = 1500000, HALO = 1000, FILE_LAYER = 8 << 20 };
-    char file[300], name[320];
+    char file[300];
     snprintf(file, sizeof file, "%s/rows.h5", folder);
-    snprintf(name, sizeof name, "%s:/rows", file);
     if (lw_comm_rank(comm) == 0)
         write_rows(file, storage, ROWS, LENGTH);
     lw_comm_barrier(comm);
 
     struct lw_error err = {0};
-    struct lw_reader *reader;
-    const int rc = lw_reader_open(comm, name, &reader, &err);
-    CHECK(rc == LW_OK, "%s", err.message);
-    if (rc)
+    struct lw_reader *const reader = open_dataset(comm, file, "/rows");
+    if (!reader)
         return;
     const struct lw_view_spec view = {.axis = 1, .count = LENGTH, .channels = {0, ROWS, 1}, .max_axis = SLICE,
                                       .max_channels = ROWS};
