@@ -26,10 +26,21 @@ template <> struct ComplexOf<float> { using type = float2; };
 template <> struct ComplexOf<double> { using type = double2; };
 template <class Real> using Complex = typename ComplexOf<Real>::type;
 
-__host__ __device__ constexpr int log2_of(int n) { return n <= 1 ? 0 : 1 + log2_of(n / 2); }
+/* These two are called with numbers that are constants only once loops are unrolled: without recursion and loops, of which the
+ * compiler for sm_100 and later would make calls, and local memory of the arrays that they index. */
 
-/* j with its log2(n) bits in reverse order */
-__host__ __device__ constexpr int reversed(int j, int n) { return n <= 1 ? 0 : (j % 2) * (n / 2) + reversed(j / 2, n / 2); }
+/* the whole part of the logarithm, 1 <= n < 2^16 */
+__host__ __device__ constexpr int log2_of(int n)
+{
+    return (n >= 2) + (n >= 4) + (n >= 8) + (n >= 16) + (n >= 32) + (n >= 64) + (n >= 128) + (n >= 256) + (n >= 512) +
+           (n >= 1024) + (n >= 2048) + (n >= 4096) + (n >= 8192) + (n >= 16384) + (n >= 32768);
+}
+
+/* j with its log2(n) bits in reverse order, n <= 32 */
+__host__ __device__ constexpr int reversed(int j, int n)
+{
+    return ((j & 1) << 4 | (j & 2) << 2 | (j & 4) | (j & 8) >> 2 | (j & 16) >> 4) >> (5 - log2_of(n));
+}
 
 template <class C> LW_DEVICE C product(C a, C b) { return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x}; }
 
