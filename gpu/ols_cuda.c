@@ -89,6 +89,8 @@ static void describe_kernel(const struct lw_cuda_ols_plan *from, struct lw_op_pl
 static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan,
                     struct lw_error *err)
 {
+    if (spec->ols.post.kind != LW_POST_NONE || lw_post_rate(spec->ols.post) > 1)
+        return lw_fail(err, LW_ECONFIG, "the cuda engine does not compute --post and --interpolate yet: use --engine cpu");
     assert(spec->output.is_complex == (spec->input.is_complex || spec->ols.taps_complex));
     struct resolved resolved;
     const int rc = resolve(device, spec, &resolved, err);

@@ -68,13 +68,13 @@ int64_t lw_range_length(const struct lw_range *range)
     return (range->end - range->begin + range->step - 1) / range->step;
 }
 
-int lw_choose_output_type(const struct lw_options *given, bool taps_complex, struct lw_op_spec *op, struct lw_error *err)
+int lw_choose_output_type(const struct lw_options *given, bool is_complex, struct lw_op_spec *op, struct lw_error *err)
 {
     op->precision = (enum lw_precision)lw_options_choice(given, "precision");
     op->nan = (enum lw_nan)lw_options_choice(given, "nan");
     op->output = (struct lw_type){
         .scalar = op->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
-        .is_complex = op->input.is_complex || taps_complex,
+        .is_complex = is_complex,
     };
     const char *const wanted = lw_options_text(given, "output-type");
     if (!wanted)

@@ -17,8 +17,9 @@ int lw_choose_channels(const struct lw_options *given, int64_t n, struct lw_rang
 
 int64_t lw_range_length(const struct lw_range *range);
 
-/** --precision, --nan and --output-type for op->input. LW_EUSAGE, LW_ECONFIG if the type cannot be had. */
-int lw_choose_output_type(const struct lw_options *given, bool taps_complex, struct lw_op_spec *op, struct lw_error *err);
+/** --precision, --nan and --output-type. LW_EUSAGE, LW_ECONFIG if the type cannot be had.
+ * @param is_complex  whether the result is */
+int lw_choose_output_type(const struct lw_options *given, bool is_complex, struct lw_op_spec *op, struct lw_error *err);
 
 /** h'[m] = conj(h[n - 1 - m]), in place. @param taps  [n], or [n x 2] if parts is 2 */
 void lw_conjugate_and_reverse(double *taps, int64_t n, int parts);

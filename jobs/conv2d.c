@@ -282,7 +282,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     int rc;
     if ((rc = choose_view(given, input, job, err)) ||
         (rc = read_kernel(given, comm, job, err)) ||
-        (rc = lw_choose_output_type(given, job->op.conv2d.kernel_complex, &job->op, err)) ||
+        (rc = lw_choose_output_type(given, input->type.is_complex || job->op.conv2d.kernel_complex, &job->op, err)) ||
         (rc = choose_boundary(given, job, err)) ||
         (rc = choose_origin(given, job, err)) ||
         (rc = choose_outputs(given, job, err)))

@@ -21,13 +21,22 @@ static const struct lw_option options[] = {
              "mirrored with its end sample (numpy.pad's constant, edge, wrap and symmetric)."},
     {.name = "correlate", .kind = LW_OPTION_FLAG,
      .help = "Correlate with the filters instead of convolving: taps are conjugated and reversed."},
+    {.name = "interpolate", .kind = LW_OPTION_INT, .argument = "R", .fallback = "1", .minimum = 1,
+     .maximum = LW_POST_MOST_RATE,
+     .help = "Interpolate the filtered series to R times its sampling rate, by cubics through four samples: of n outputs "
+             "become R (n - 1) + 1, from the first to the last. Every R-th is an output itself."},
+    {.name = "post", .kind = LW_OPTION_CHOICE, .choices = "none|power|amplitude|derivative", .fallback = "none",
+     .help = "What to make of the filtered (and interpolated) series: |y|^2 or |y|, real also where y is complex, or its "
+             "derivative per output sample (numpy.gradient: central differences, one-sided at the two ends). Powers that leave "
+             "float32's range bring a warning; with --output-type float64 they are exact."},
     {.name = "segment", .kind = LW_OPTION_INT, .argument = "N", .minimum = 1, .maximum = 1 << 30,
      .help = "FFT length of a segment, at least M. Default: chosen by a cost model; 'lapwing plan ols' shows it."},
     {0},
 };
 
-/* Index into the choices of --mode and --boundary is the value of the enumeration. */
+/* Index into the choices of --mode, --boundary and --post is the value of the enumeration. */
 static_assert(LW_FULL == 0 && LW_SAME == 1 && LW_VALID == 2, "order of --mode");
+static_assert(LW_POST_NONE == 0 && LW_POST_POWER == 1 && LW_POST_AMPLITUDE == 2 && LW_POST_DERIVATIVE == 3, "order of --post");
 static_assert(LW_ZERO == 0 && LW_EDGE == 1 && LW_WRAP == 2 && LW_REFLECT == 3, "order of --boundary");
 
 /* ---- input: axis, piece, channels ---------------------------------------------------------------------------------- */
@@ -80,6 +89,8 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
     ols->n_taps = info->dims[info->n_dims - 1];
     ols->taps_complex = info->type.is_complex;
     ols->segment = (int)lw_options_int(given, "segment");
+    ols->post.kind = (enum lw_post_kind)lw_options_choice(given, "post");
+    ols->post.rate = (int)lw_options_int(given, "interpolate");
     job->has_planes = info->n_dims == 2;
 
     const int parts = ols->taps_complex ? 2 : 1;
@@ -105,8 +116,8 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
         return lw_fail(err, LW_ECONFIG, "--mode valid: the filters have %" PRId64 " taps and the signal only %" PRId64
                        " samples, so no output is valid; use --mode same or full", n_taps, job->n_samples);
     job->n_outputs = job->op.n_outputs = lw_mode_length(mode, job->n_samples, n_taps);
-    job->look_ahead = lw_mode_look_ahead(mode, n_taps);
-    return LW_OK;
+    job->look_ahead = lw_mode_look_ahead(mode, n_taps) + lw_post_reach(job->op.ols.post).after;
+    return lw_post_check(job->op.ols.post, job->n_outputs, err);
 }
 
 static void shape_result(const struct lw_dataset_info *input, struct lw_job *job)
@@ -122,8 +133,32 @@ static void shape_result(const struct lw_dataset_info *input, struct lw_job *job
         const bool is_axis = d == job->view.axis;
         *(is_axis ? &job->axis_dim : &job->channel_dim) = result->n_dims;
         result->dim_names[result->n_dims] = is_axis ? "time" : "channel";
-        result->dims[result->n_dims++] = is_axis ? job->n_outputs : job->op.n_channels;
+        result->dims[result->n_dims++] = is_axis ? lw_post_length(job->op.ols.post, job->n_outputs) : job->op.n_channels;
     }
+}
+
+static void describe_unit(const char *unit, struct lw_job *job)
+{
+    static const char *const formats[] = {
+        [LW_POST_NONE] = "%s", [LW_POST_POWER] = "(%s)^2", [LW_POST_AMPLITUDE] = "%s", [LW_POST_DERIVATIVE] = "(%s) per sample",
+    };
+    snprintf(job->unit, sizeof job->unit, formats[job->op.ols.post.kind], unit);
+    lw_job_note_text(job, "unit", job->unit);
+}
+
+static const char *real_text(const struct lw_ols_spec *ols)
+{
+    return ols->taps_complex ? "complex" : "real";
+}
+
+static void summarize(const struct lw_options *given, struct lw_job *job)
+{
+    const struct lw_ols_spec *const ols = &job->op.ols;
+    const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
+    snprintf(job->summary, sizeof job->summary, "%d filter%s of %" PRId64 " %s taps, mode %s, boundary %s%s", ols->n_filters,
+             ols->n_filters == 1 ? "" : "s", ols->n_taps, real_text(ols), lw_mode_text(mode), lw_boundary_text(job->boundary),
+             lw_options_flag(given, "correlate") ? ", correlation" : "");
+    lw_post_describe(ols->post, job->summary, sizeof job->summary);
 }
 
 static void describe_result(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job)
@@ -136,24 +171,30 @@ static void describe_result(const struct lw_options *given, const struct lw_data
     lw_job_note_text(job, "mode", lw_mode_text(mode));
     lw_job_note_text(job, "boundary", lw_boundary_text(job->boundary));
     /* causal convolution; with `same` the outputs are centred on the filter */
-    lw_job_note_int(job, "group_delay_removed_samples", mode == LW_SAME ? job->look_ahead : 0);
+    lw_job_note_int(job, "group_delay_removed_samples",
+                    mode == LW_SAME ? lw_mode_look_ahead(mode, job->op.ols.n_taps) : 0);
     lw_job_note_int(job, "first_input_sample", first);
+    lw_job_note_text(job, "post", lw_post_text(job->op.ols.post.kind));
+    lw_job_note_int(job, "interpolate", job->op.ols.post.rate);
     if (axis->sample_rate_hz > 0)
-        lw_job_note_real(job, "sample_rate_hz", axis->sample_rate_hz);
+        lw_job_note_real(job, "sample_rate_hz", axis->sample_rate_hz * job->op.ols.post.rate);
     if (axis->has_start && (first == 0 || axis->sample_rate_hz > 0)) {
         lw_job_note_real(job, "start_time", first == 0 ? axis->start : axis->start + (double)first / axis->sample_rate_hz);
         lw_job_note_text(job, "start_unit", axis->start_unit);
     }
     if (axis->unit[0])
-        lw_job_note_text(job, "unit", axis->unit);
+        describe_unit(axis->unit, job);
     if (job->channel_dim >= 0) {
         lw_job_note_int(job, "first_channel", job->view.channels.begin);
         lw_job_note_int(job, "channel_step", job->view.channels.step);
     }
-    snprintf(job->summary, sizeof job->summary, "%d filter%s of %" PRId64 " %s taps, mode %s, boundary %s%s",
-             job->op.ols.n_filters, job->op.ols.n_filters == 1 ? "" : "s", job->op.ols.n_taps,
-             job->op.ols.taps_complex ? "complex" : "real", lw_mode_text(mode), lw_boundary_text(job->boundary),
-             lw_options_flag(given, "correlate") ? ", correlation" : "");
+    summarize(given, job);
+}
+
+/* Whether the result is. */
+static bool is_complex(const struct lw_op_spec *op)
+{
+    return (op->input.is_complex || op->ols.taps_complex) && !lw_post_is_real(op->ols.post);
 }
 
 static int prepare(const struct lw_options *given, struct lw_comm *comm, const struct lw_dataset_info *input,
@@ -165,7 +206,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     int rc;
     if ((rc = choose_view(given, input, job, err)) ||
         (rc = read_filters(given, comm, job, err)) ||
-        (rc = lw_choose_output_type(given, job->op.ols.taps_complex, &job->op, err)) ||
+        (rc = lw_choose_output_type(given, is_complex(&job->op), &job->op, err)) ||
         (rc = choose_outputs(given, job, err)))
         return rc;
     shape_result(input, job);
@@ -179,7 +220,9 @@ const struct lw_job_ops lw_job_ols = {
     .description =
         "Convolves each channel of a time series with every filter of a bank, by overlap-save: the signal is cut into "
         "overlapping segments, each is multiplied with the filters in the frequency domain. Signal and filters may be real "
-        "or complex. The result is /filtered, [filter,] and the input's shape, with the axis length of the mode.",
+        "or complex. The result is /filtered, [filter,] and the input's shape, with the axis length of the mode. On the way "
+        "there the filtered series can be interpolated and made into power, amplitude or derivative (--interpolate, --post), "
+        "which takes no further pass over the data.",
     .remedy = "fewer --channels or a shorter --segment",
     .sample = "sample",
     .channel = "channel",

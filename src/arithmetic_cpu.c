@@ -23,7 +23,7 @@ double KERNEL(lw_largest)(const void *x, int64_t n)
 
 void KERNEL(lw_repair)(struct lw_repair_cpu *repair, void *x)
 {
-    const int64_t halo = repair->n_taps - 1;
+    const int64_t reach = repair->n_taps - 1;
     const int width = repair->width;
     int64_t unmarked = 0;               /* outputs before this one are marked already, or never will be */
     memset(repair->touched, 0, (size_t)repair->n_outputs);
@@ -33,9 +33,9 @@ void KERNEL(lw_repair)(struct lw_repair_cpu *repair, void *x)
         if (isfinite(sample[0]) && isfinite(sample[width - 1]))
             continue;
         sample[0] = sample[width - 1] = 0;
-        if (i >= halo && repair->n_own++ == 0)
-            repair->first_own = i - halo;
-        unmarked = unmarked > i - halo ? unmarked : i - halo;
+        if (i >= repair->halo && repair->n_own++ == 0)
+            repair->first_own = i - repair->halo;
+        unmarked = unmarked > i - reach ? unmarked : i - reach;
         const int64_t end = i + 1 < repair->n_outputs ? i + 1 : repair->n_outputs;
         for (; unmarked < end; unmarked++)
             repair->touched[unmarked] = 1;

@@ -159,7 +159,7 @@ void lw_flaws2d_repair_cpu(const struct lw_shape2d_cpu *shape, const struct lw_p
 {
     const int64_t n = lw_needed_columns_cpu(shape, piece);
     struct lw_repair_cpu found = {
-        .width = shape->width, .n_taps = 1, .n_samples = n, .n_outputs = n, .touched = flaws->map + row * shape->columns,
+        .width = shape->width, .n_taps = 1, .halo = 0, .n_samples = n, .n_outputs = n, .touched = flaws->map + row * shape->columns,
     };
     shape->kernels->repair(&found, reals);
     flaws->is_flawed[row] = 1;

@@ -58,6 +58,13 @@ X(LW_FLOAT32, float)
 X(LW_FLOAT64, double)
 #undef X
 
+static void store_squares(const real *restrict in, void *stored, int64_t n)
+{
+    double *const restrict out = stored;
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (double)in[i] * (double)in[i];
+}
+
 static const load_fn loaders[LW_N_SCALARS] = {
 #define X(name, type, text) [name] = load_##name,
     LW_SCALARS(X)
@@ -147,10 +154,12 @@ static void load_run(const struct lw_panel_cpu *panel, const void *stored, real 
 
 static void store_run(const struct lw_panel_cpu *panel, const real *in, void *stored, int64_t n)
 {
+    const store_fn store = panel->squares ? store_squares : stores[panel->scalar];
+    assert(!panel->squares || panel->scalar == LW_FLOAT64);
     if (panel->is_swapped)
-        store_swapped(stores[panel->scalar], lw_scalar_bytes(panel->scalar), in, stored, n);
+        store_swapped(store, lw_scalar_bytes(panel->scalar), in, stored, n);
     else
-        stores[panel->scalar](in, stored, n);
+        store(in, stored, n);
 }
 
 /* Rows that the stage holds; a panel of one row needs none. */

@@ -37,7 +37,8 @@ enum lw_layout {
     LW_TIME_SLOW,               /* [axis][channel] */
 };
 
-/* Overlap-save filtering: y[f][c][o] = sum_m taps[f][m] x[c][o + look_ahead - m]. */
+/* Overlap-save filtering: y[f][c][i] = sum_m taps[f][m] x[c][i + look_ahead - m], and what post.h makes of y. With a reach of
+ * `before` and `after`, own sample i of a block is x[i + look_ahead + after], and the halo is n_taps - 1 + before + after. */
 struct lw_ols_spec {
     const double *taps;         /* [n_filters x n_taps], or [n_filters x n_taps x 2] if complex; host, borrowed until
                                    op_create returns; already conjugated and reversed for a correlation */
@@ -45,6 +46,7 @@ struct lw_ols_spec {
     int64_t n_taps;
     bool taps_complex;
     int segment;                /* FFT length N wanted; 0: the engine chooses */
+    struct lw_post post;        /* any but none, or a rate: lw_op_spec.n_outputs is needed, and post.h has checked it */
 };
 
 enum lw_algorithm {
@@ -81,20 +83,25 @@ struct lw_op_spec {
     enum lw_layout layout;
     enum lw_nan nan;
     int64_t n_channels;         /* of the whole data set */
-    int64_t n_outputs;          /* on the whole axis, so that no segment is much longer than that; 0: not known */
+    int64_t n_outputs;          /* on the whole axis (of y, before interpolation), so that no segment is much longer than that;
+                                   0: not known */
     union {
         struct lw_ols_spec ols;
         struct lw_conv2d_spec conv2d;
     };
 };
 
-/** Values that one sample of the axis holds, of input and of output: 1, or the pixels of a row. */
+/** Values that one sample of the axis holds, of input and of output: 1, or the pixels of a row, or the outputs that are
+ * interpolated from a sample on. */
 int64_t lw_op_input_width(const struct lw_op_spec *spec);
 int64_t lw_op_output_width(const struct lw_op_spec *spec);
 
+/** Outputs on the axis that a block's output holds: its count, but where the series is interpolated. */
+int64_t lw_op_outputs(const struct lw_op_spec *spec, const struct lw_block *block);
+
 /* What the engine will do about a spec; it depends on spec and architecture only, never on ranks, threads or memory. */
 struct lw_op_plan {
-    int64_t halo;               /* axis samples that a slot needs before its own: n_taps - 1 */
+    int64_t halo;               /* axis samples that a slot needs before its own: n_taps - 1 and the reach of post.h */
     int64_t unit;               /* see struct lw_grid */
     int64_t channel_unit;
     int64_t n_planes;           /* outputs per input sample: n_filters */
@@ -115,8 +122,8 @@ struct lw_bytes {
  *           LW_TIME_FAST  [n_channels][halo + count]         LW_TIME_SLOW  [halo + count][n_channels]
  *   output  LW_TIME_FAST  [n_planes][n_channels][count]      LW_TIME_SLOW  [n_planes][count][n_channels]
  *
- * with count and n_channels those of the block submitted: both are packed tightly. Samples beyond the block that a last,
- * partial segment would need count as zero and change no output of the block. */
+ * with count (of the output: lw_op_outputs) and n_channels those of the block submitted: both are packed tightly. Samples
+ * beyond the block that a last, partial segment would need count as zero and change no output of the block. */
 struct lw_slot {
     void *input;
     void *output;
@@ -127,6 +134,7 @@ struct lw_slot {
     int64_t n_not_finite;
     int64_t not_finite_channel, not_finite_sample;
     int64_t not_finite_column;  /* conv2d: the first such pixel of that row */
+    bool is_out_of_range;       /* set by wait: some power is too large or too small for float32 or float64, as stored */
     double busy_seconds;        /* the engine's time from start to end of this slot's work */
 };
 

@@ -1,5 +1,7 @@
 #include "job.h"
 
+#include "post.h"
+
 #include <assert.h>
 #include <sys/stat.h>
 
@@ -33,8 +35,8 @@ void lw_job_place(const struct lw_job *job, const struct lw_block *block, int64_
         first[d] = 0;
         count[d] = job->result.dims[d];
     }
-    first[job->axis_dim] = block->first;
-    count[job->axis_dim] = block->count;
+    first[job->axis_dim] = block->first * (job->op.kind == LW_OP_OLS ? lw_post_rate(job->op.ols.post) : 1);
+    count[job->axis_dim] = lw_op_outputs(&job->op, block);
     if (job->channel_dim >= 0) {
         first[job->channel_dim] = block->channel;
         count[job->channel_dim] = block->n_channels;

@@ -11,9 +11,9 @@
 #include "comm.h"
 #include "engine.h"
 #include "options.h"
-#include "sfft.h"
+#include "sfft2.h"
 
-#define LW_JOB_ATTRIBUTES 24
+#define LW_JOB_ATTRIBUTES 40
 #define LW_JOB_INPUTS 2
 
 /* A prepared job. The fields are filled by `prepare`; `output` and `grid` follow from them and the engine's plan. */
@@ -21,6 +21,7 @@ struct lw_job {
     const struct lw_job_ops *ops;
     struct lw_op_spec op;
     struct lw_sfft_request sfft;        /* where op.kind is LW_OP_SFFT; nothing is streamed then, and no output planned */
+    struct lw_sfft2_choice sfft2;       /* where sfft.algorithm is LW_SFFT_VOTING */
     struct lw_view_spec view;           /* of the input; max_axis and max_channels are left to the plan */
     int64_t n_samples;                  /* on the axis, after --start/--count */
     int64_t n_outputs;                  /* on the axis */
@@ -39,6 +40,7 @@ struct lw_job {
     const char *input_names[LW_JOB_INPUTS];             /* "input", "filters"; static storage */
     int n_inputs;
     double *taps;                       /* owned; op.ols.taps or op.conv2d.kernel points to it */
+    char unit[96];                      /* of the result, where it is not the input's */
     char summary[256];                  /* one line: "filter 2 x 8192 taps (real), mode same, boundary zero" */
 };
 

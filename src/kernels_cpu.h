@@ -20,14 +20,14 @@ struct lw_panel_cpu {
     bool is_swapped;
     int64_t rows, columns;
     int64_t stored_stride;          /* bytes between the rows as stored */
+    bool squares;                   /* store, float64: the square of each real */
 };
 
 /* Samples of one channel of a segment that are not finite, and the outputs that their taps touch: output o is made of
- * the samples o .. o + n_taps - 1. The last n_samples - n_taps + 1 samples are the segment's own, those before them
- * its halo. */
+ * the samples o .. o + n_taps - 1. The first `halo` samples are the segment's halo, the others its own. */
 struct lw_repair_cpu {
     int width;
-    int64_t n_taps, n_samples, n_outputs;
+    int64_t n_taps, halo, n_samples, n_outputs;
     uint8_t *touched;               /* [n_outputs], set to 0 or 1 */
     int64_t n_own, first_own;       /* result: how many own samples were not finite, and the first, counted from 0 */
 };
@@ -49,6 +49,14 @@ struct lw_terms_cpu {
     const void *taps;               /* [n_terms] reals */
     const int64_t *offsets;         /* [n_terms] */
     int64_t n_terms;
+};
+
+/* Interpolation at one place of the axis, see struct lw_post_weights: output rate i + r is the sum of
+ * weights[k * rate + r] * y[i + k - LW_POST_REACH] over begin[r > 0] <= k < end[r > 0]. */
+struct lw_phases_cpu {
+    int rate;
+    int begin[2], end[2];
+    const void *weights;            /* [LW_POST_SPAN x rate] reals */
 };
 
 struct lw_kernels_cpu {
@@ -81,6 +89,15 @@ struct lw_kernels_cpu {
     void (*multiply_half)(const void *a_b, const void *z, const void *r, void *w, int64_t n);   /* w = a z + b r */
     void (*mirror)(const struct lw_fft_cpu *fft, const void *z, void *r);   /* bin k of r = conj(bin n - k of z) */
     void (*round_reals)(const double *in, void *out, int64_t n);
+
+    /* ---- what is made of a series: see post.h ---- */
+    /* n working samples in place to n reals, re^2 + im^2; whether one that is not zero is below `least` or above `most` */
+    bool (*power)(void *y, int64_t n, int width, double least, double most);
+    void (*amplitude)(void *y, int64_t n, int width);           /* likewise sqrt(re^2 + im^2), in the whole range */
+    /* the first n_phases outputs of each of n samples, the first at y; `out` must not overlap them */
+    void (*interpolate)(const struct lw_phases_cpu *phases, const void *y, int64_t n, int n_phases, int width, void *out);
+    /* sum over m of taps[m] x[n - 1 - m], in double; taps of `parts` doubles */
+    void (*sum)(const double *taps, int parts, const void *x, int width, int64_t n, double sum[2]);
 
     /* ---- transforms: out of place; `work` holds n complex reals, only used where fft_needs_work ---- */
     int (*fft_create)(int64_t n, void *in, void *out, void *work, struct lw_fft_cpu **fft, struct lw_error *err);

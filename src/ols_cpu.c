@@ -1,7 +1,8 @@
 /* ols_cpu.c - overlap-save filtering of one block: threads take segments, each in buffers of its own.
  *
  * Per segment and tile of channels:  load (convert, transpose) -> repair, scale -> forward transform
- *                                    per filter: multiply -> inverse transform -> scale, blank -> store
+ *                                    per filter: multiply -> inverse transform -> scale, blank -> what post.h
+ *                                                makes of it -> store
  * Nothing that is computed depends on the thread, the block or the slot. */
 #include "ols_lane_cpu.h"
 
@@ -33,6 +34,7 @@ int lw_ols_create_cpu(const struct lw_op_spec *spec, const struct lw_op_plan *pl
 
     int rc;
     if ((rc = lw_filters_create_cpu(&ols->shape, &spec->ols, &ols->filters, err)) ||
+        (rc = lw_post_create_cpu(&ols->spec, &ols->shape, &ols->post, err)) ||
         (rc = lw_lanes_open_cpu(ols, count, n_channels, n_threads, err)) || (rc = plan_fft(ols, err))) {
         lw_ols_destroy_cpu(ols);
         return rc;
@@ -47,6 +49,7 @@ void lw_ols_destroy_cpu(struct lw_ols_cpu *ols)
         return;
     ols->shape.kernels->fft_destroy(ols->fft);
     lw_lanes_close_cpu(ols);
+    lw_post_destroy_cpu(ols->post);
     lw_filters_release_cpu(&ols->filters);
     lw_free(ols);
 }
@@ -72,7 +75,7 @@ static void *sum_directly(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane
 {
     const struct lw_terms_cpu terms = {taps, ols->filters.offsets, ols->filters.n_terms};
     void *const y = lw_y_cpu(ols, lane, c);
-    ols->shape.kernels->direct(&terms, lw_x_cpu(ols, lane, c), y, piece->n_outputs * ols->shape.width);
+    ols->shape.kernels->direct(&terms, lw_x_cpu(ols, lane, c), y, piece->n_sums * ols->shape.width);
     return y;
 }
 
@@ -91,7 +94,7 @@ static void *multiply_spectrum(const struct lw_ols_cpu *ols, struct lw_lane_cpu 
 }
 
 /* Filter channel c.
- * @return  its outputs */
+ * @return  its sums */
 static void *apply(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece, int filter,
                    int c)
 {
@@ -100,6 +103,16 @@ static void *apply(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const
                                                    : multiply_spectrum(ols, lane, h, c);
     lw_piece_finish_cpu(ols, lane, piece, filter, c, y);
     return y;
+}
+
+static void put(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece, int filter,
+                void *y)
+{
+    const struct lw_run_cpu run = {filter, piece->first, piece->n_outputs, y, ols->sizes.y, false};
+    if (ols->post)
+        lw_piece_post_cpu(ols, lane, piece, filter, y);
+    else
+        lw_piece_store_cpu(ols, lane, piece, &run);
 }
 
 /* Channel by channel, so that little memory is touched. */
@@ -111,7 +124,7 @@ static void run_single(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, c
         void *const y = apply(ols, lane, piece, 0, c);
         first = c == 0 ? y : first;
     }
-    lw_piece_store_cpu(ols, lane, piece, 0, first);
+    put(ols, lane, piece, 0, first);
 }
 
 /* All spectra first: they are kept while the filters go by. */
@@ -125,7 +138,7 @@ static void run_bank(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, con
             void *const y = apply(ols, lane, piece, filter, c);
             first = c == 0 ? y : first;
         }
-        lw_piece_store_cpu(ols, lane, piece, filter, first);
+        put(ols, lane, piece, filter, first);
     }
 }
 
@@ -142,16 +155,20 @@ static void cut_piece(const struct lw_ols_cpu *ols, const struct lw_slot *slot, 
     piece->channel = task % tiles * shape->tile;
     const int64_t left = slot->block.count - piece->first;
     piece->n_outputs = min64(shape->hop, left);
-    piece->n_samples = min64(shape->length, left + shape->n_taps - 1);
+    piece->n_sums = shape->before + piece->n_outputs + shape->after;
+    piece->n_samples = min64(shape->length, left + lw_ols_halo_cpu(shape));
     piece->n_channels = (int)min64(shape->tile, slot->block.n_channels - piece->channel);
 }
 
 /* ---- a block ----------------------------------------------------------------------------------------------------- */
-static void report_not_finite(const struct lw_ols_cpu *ols, struct lw_slot *slot)
+static void report(const struct lw_ols_cpu *ols, struct lw_slot *slot)
 {
     struct lw_tally_cpu all = {0};
-    for (int i = 0; i < ols->n_lanes; i++)
+    slot->is_out_of_range = false;
+    for (int i = 0; i < ols->n_lanes; i++) {
         lw_tally_add_cpu(&all, &ols->lanes[i].not_finite);
+        slot->is_out_of_range |= ols->lanes[i].is_out_of_range;
+    }
     slot->n_not_finite = all.n;
     slot->not_finite_channel = all.channel;
     slot->not_finite_sample = all.sample;
@@ -162,8 +179,10 @@ void lw_ols_run_cpu(struct lw_ols_cpu *ols, struct lw_slot *slot)
     const int64_t tasks = lw_ols_tasks_cpu(&ols->shape, slot->block.count, slot->block.n_channels);
     const int64_t samples = ols->shape.length * ols->shape.tile;
     const int chunk = (int)(samples < CHUNK_SAMPLES ? CHUNK_SAMPLES / samples : 1);
-    for (int i = 0; i < ols->n_lanes; i++)
+    for (int i = 0; i < ols->n_lanes; i++) {
         ols->lanes[i].not_finite = (struct lw_tally_cpu){0};
+        ols->lanes[i].is_out_of_range = false;
+    }
 #pragma omp parallel for num_threads(ols->n_lanes) schedule(dynamic, chunk)
     for (int64_t task = 0; task < tasks; task++) {
         struct lw_lane_cpu *const lane = &ols->lanes[omp_get_thread_num()];
@@ -175,7 +194,9 @@ void lw_ols_run_cpu(struct lw_ols_cpu *ols, struct lw_slot *slot)
         else
             run_bank(ols, lane, &piece);
     }
-    report_not_finite(ols, slot);
+    if (ols->filters.ends)
+        lw_post_ends_cpu(ols, slot);
+    report(ols, slot);
 }
 
 void lw_ols_warm_up_cpu(struct lw_ols_cpu *ols)

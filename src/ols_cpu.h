@@ -1,6 +1,10 @@
 /* ols_cpu.h - overlap-save filtering on the CPU.
  *
  *     segment s of a block     |<- n_taps - 1 ->|<------- hop outputs ------->|        `length` working samples
+ *                              |<- n_taps - 1 ->| before |<--- hop --->| after |       where outputs are interpolated
+ *
+ * "Sums" are the samples of the filtered series that a segment computes, before + hop + after of them. What post.h makes of
+ * them is made in the segment, while they are in the caches, so that no output depends on how a block is cut.
  *
  * Three methods. DIRECT sums in the time domain. WHOLE transforms a segment as `length` complex points. HALF takes a
  * real segment as length / 2 complex points z[j] = x[2j] + i x[2j+1] with transform Z; with the transforms E and O of
@@ -29,7 +33,9 @@ struct lw_ols_shape_cpu {
     const struct lw_kernels_cpu *kernels;
     enum lw_method_cpu method;
     int width;                  /* reals of a working sample */
-    int64_t n_filters, n_taps;
+    int64_t n_filters, n_taps;  /* n_taps: with a derivative that is folded in */
+    int64_t before, after;      /* samples of the series that interpolation needs beyond a segment's own `hop` */
+    int rate;                   /* outputs made of a sample of the series */
     int64_t length, hop;
     int64_t points;             /* of the complex transform; 0: none */
     int64_t tile;               /* channels worked on together: more than one only where time is slow */
@@ -51,12 +57,20 @@ struct lw_filters_cpu {
     int64_t n_terms;
     int64_t stride;             /* reals from one filter to the next */
     int *exponents;             /* [n_filters]: outputs are still to be multiplied by 2^exponent */
+    double *ends;               /* where a derivative is folded in: [n_filters x (n_taps - 1)], the filters for the axis' two
+                                   ends; else NULL */
 };
 
-int64_t lw_filters_bytes_cpu(const struct lw_ols_shape_cpu *shape, bool taps_complex);
+int64_t lw_filters_bytes_cpu(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols);
 int lw_filters_create_cpu(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols,
                           struct lw_filters_cpu *out, struct lw_error *err);
 void lw_filters_release_cpu(struct lw_filters_cpu *filters);
+
+/** Samples that a block needs before its own. */
+static inline int64_t lw_ols_halo_cpu(const struct lw_ols_shape_cpu *shape)
+{
+    return shape->n_taps - 1 + shape->before + shape->after;
+}
 
 /** Reals from a sample to its copy turned by i, which DIRECT needs for complex taps (they lie in one buffer). */
 int64_t lw_turned_offset_cpu(const struct lw_ols_shape_cpu *shape);

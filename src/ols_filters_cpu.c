@@ -29,11 +29,18 @@ static int64_t reals_per_filter(const struct lw_ols_shape_cpu *shape, bool taps_
     }
 }
 
-int64_t lw_filters_bytes_cpu(const struct lw_ols_shape_cpu *shape, bool taps_complex)
+/* Doubles of a filter for the axis' ends. */
+static int64_t doubles_per_end(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols)
 {
+    return lw_post_folds(ols->post) ? (shape->n_taps - 1) * (ols->taps_complex ? 2 : 1) : 0;
+}
+
+int64_t lw_filters_bytes_cpu(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols)
+{
+    const bool taps_complex = ols->taps_complex;
     const int64_t offsets = shape->method == LW_DIRECT ? n_terms(shape, taps_complex) * (int64_t)sizeof(int64_t) : 0;
     return shape->n_filters * (reals_per_filter(shape, taps_complex) * (int64_t)shape->kernels->real_bytes +
-                               (int64_t)sizeof(int)) + offsets;
+                               doubles_per_end(shape, ols) * (int64_t)sizeof(double) + (int64_t)sizeof(int)) + offsets;
 }
 
 static double complex tap(const struct lw_ols_spec *ols, int filter, int64_t m)
@@ -156,8 +163,8 @@ static int fill(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *
     return LW_OK;
 }
 
-int lw_filters_create_cpu(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols,
-                          struct lw_filters_cpu *out, struct lw_error *err)
+static int create(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, struct lw_filters_cpu *out,
+                  struct lw_error *err)
 {
     struct lw_filters_cpu filters = {.stride = reals_per_filter(shape, ols->taps_complex)};
     const bool is_direct = shape->method == LW_DIRECT;
@@ -174,8 +181,55 @@ int lw_filters_create_cpu(const struct lw_ols_shape_cpu *shape, const struct lw_
     return LW_OK;
 }
 
+/* The filters with the derivative in them. @param taps  [n_filters x shape->n_taps] */
+static void fold(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, double *taps)
+{
+    const int parts = ols->taps_complex ? 2 : 1;
+    for (int64_t f = 0; f < ols->n_filters; f++)
+        lw_post_fold(ols->taps + f * ols->n_taps * parts, ols->n_taps, parts, taps + f * shape->n_taps * parts);
+}
+
+static int create_ends(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, double **out,
+                       struct lw_error *err)
+{
+    const int64_t each = doubles_per_end(shape, ols);
+    const int parts = ols->taps_complex ? 2 : 1;
+    double *const ends = lw_alloc_array(ols->n_filters * each, sizeof *ends, "the filters for the ends", err);
+    if (!ends)
+        return LW_ESYSTEM;
+    for (int64_t f = 0; f < ols->n_filters; f++)
+        lw_post_fold_end(ols->taps + f * ols->n_taps * parts, ols->n_taps, parts, ends + f * each);
+    *out = ends;
+    return LW_OK;
+}
+
+static int create_folded(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, struct lw_filters_cpu *out,
+                         struct lw_error *err)
+{
+    const int64_t n = shape->n_filters * shape->n_taps * (ols->taps_complex ? 2 : 1);
+    double *const taps = lw_alloc_array(n, sizeof *taps, "the filters' derivatives", err);
+    if (!taps)
+        return LW_ESYSTEM;
+    fold(shape, ols, taps);
+    struct lw_ols_spec folded = *ols;
+    folded.taps = taps;
+    folded.n_taps = shape->n_taps;
+    int rc = create(shape, &folded, out, err);
+    lw_free(taps);
+    if (!rc && (rc = create_ends(shape, ols, &out->ends, err)))
+        lw_filters_release_cpu(out);
+    return rc;
+}
+
+int lw_filters_create_cpu(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols,
+                          struct lw_filters_cpu *out, struct lw_error *err)
+{
+    return lw_post_folds(ols->post) ? create_folded(shape, ols, out, err) : create(shape, ols, out, err);
+}
+
 void lw_filters_release_cpu(struct lw_filters_cpu *filters)
 {
+    lw_free(filters->ends);
     lw_free(filters->data);
     lw_free(filters->offsets);
     lw_free(filters->exponents);

@@ -19,7 +19,7 @@ static struct lw_lane_sizes_cpu direct_sizes(const struct lw_op_spec *spec, cons
     const int64_t step = shape->kernels->direct_step;
     return (struct lw_lane_sizes_cpu){
         .x = padded(shape, lw_turned_offset_cpu(shape) * (spec->ols.taps_complex ? 2 : 1)),
-        .y = padded(shape, ceil_div(shape->hop * shape->width, step) * step),
+        .y = padded(shape, ceil_div((shape->before + shape->hop + shape->after) * shape->width, step) * step),
     };
 }
 
@@ -43,8 +43,10 @@ static struct lw_lane_sizes_cpu lane_sizes(const struct lw_op_spec *spec, const 
 {
     struct lw_lane_sizes_cpu s = shape->method == LW_DIRECT ? direct_sizes(spec, shape) : transform_sizes(shape);
     s.panel = spec->layout == LW_TIME_SLOW ? padded(shape, LW_PANEL_ROWS_CPU * shape->tile * shape->width) : 0;
-    s.touched = lw_scalar_is_integer(spec->input.scalar) ? 0 : shape->hop;
-    const int64_t reals = shape->tile * (s.x + (s.y_is_x ? 0 : s.y)) + s.spectra + s.product + s.work + s.panel;
+    s.post = shape->rate > 1 ? padded(shape, LW_POST_OUTPUTS_CPU * shape->width) : 0;
+    s.touched = lw_scalar_is_integer(spec->input.scalar) ? 0 : shape->before + shape->hop + shape->after;
+    const int64_t reals =
+        shape->tile * (s.x + (s.y_is_x ? 0 : s.y) + s.post) + s.spectra + s.product + s.work + s.panel;
     s.total_bytes = reals * (int64_t)shape->kernels->real_bytes + shape->tile * s.touched;
     return s;
 }
@@ -66,8 +68,8 @@ int64_t lw_ols_bytes_cpu(const struct lw_op_spec *spec, const struct lw_op_plan 
     const struct lw_ols_shape_cpu shape = lw_ols_shape_cpu(spec, plan->segment);
     const int64_t fft = shape.method == LW_DIRECT ? 0 : shape.kernels->fft_bytes(shape.points);
     const int64_t lane = (int64_t)sizeof(struct lw_lane_cpu) + lane_sizes(spec, &shape).total_bytes;
-    return (int64_t)sizeof(struct lw_ols_cpu) + lw_filters_bytes_cpu(&shape, spec->ols.taps_complex) + fft +
-           n_lanes(&shape, count, n_channels, n_threads) * lane;
+    return (int64_t)sizeof(struct lw_ols_cpu) + lw_filters_bytes_cpu(&shape, &spec->ols) + fft +
+           lw_post_bytes_cpu(spec, &shape) + n_lanes(&shape, count, n_channels, n_threads) * lane;
 }
 
 static int open_lane(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, struct lw_error *err)
@@ -82,7 +84,8 @@ static int open_lane(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, str
     lane->product = lw_real_at_cpu(ols, lane->z, s->spectra);
     lane->work = lw_real_at_cpu(ols, lane->product, s->product);
     lane->panel = lw_real_at_cpu(ols, lane->work, s->work);
-    char *const rest = lw_real_at_cpu(ols, lane->panel, s->panel);
+    lane->post = lw_real_at_cpu(ols, lane->panel, s->panel);
+    char *const rest = lw_real_at_cpu(ols, lane->post, tile * s->post);
     lane->y = s->y_is_x ? lane->x : rest;
     lane->touched = s->y_is_x ? (uint8_t *)rest : lw_real_at_cpu(ols, rest, tile * s->y);
     return LW_OK;

@@ -72,13 +72,14 @@ static double tile_cost(const struct costs *costs, const struct lw_ols_shape_cpu
 /* Nanoseconds for one segment of one channel: all filters. */
 static double segment_cost(const struct costs *costs, const struct lw_ols_shape_cpu *shape, bool taps_complex)
 {
-    const double reals_in = (double)(shape->length * shape->width), reals_out = (double)(shape->hop * shape->width);
+    const double reals_in = (double)(shape->length * shape->width);
+    const double reals_out = (double)(shape->hop * shape->width * shape->rate);
     const double points = (double)shape->points;
     double per_filter = (costs->store_real + tile_cost(costs, shape)) * reals_out;
     double once = (costs->load_real + tile_cost(costs, shape)) * reals_in;
     if (shape->method == LW_DIRECT) {
         const double per_vector = (double)shape->kernels->direct_step / 8;
-        per_filter += reals_out * (double)shape->n_taps * (taps_complex ? 2 : 1) * costs->vector_product / per_vector;
+        per_filter += (double)(shape->hop * shape->width) * (double)shape->n_taps * (taps_complex ? 2 : 1) * costs->vector_product / per_vector;
     } else {
         once += fft_cost(costs, shape->points);
         per_filter += fft_cost(costs, shape->points) +
@@ -98,15 +99,20 @@ static double output_cost(const struct lw_op_spec *spec, const struct lw_ols_sha
 struct lw_ols_shape_cpu lw_ols_shape_cpu(const struct lw_op_spec *spec, int segment)
 {
     const bool is_complex = spec->input.is_complex || spec->ols.taps_complex;
+    const struct lw_reach reach = lw_post_reach(spec->ols.post);
+    const bool folds = lw_post_folds(spec->ols.post);
     struct lw_ols_shape_cpu shape = {
         .kernels = lw_kernels_cpu(spec->precision),
         .method = segment == 0 ? LW_DIRECT : is_complex || segment % 2 != 0 ? LW_WHOLE : LW_HALF,
         .n_filters = spec->ols.n_filters,
-        .n_taps = spec->ols.n_taps,
+        .n_taps = spec->ols.n_taps + (folds ? reach.before + reach.after : 0),
+        .before = folds ? 0 : reach.before,
+        .after = folds ? 0 : reach.after,
+        .rate = lw_post_rate(spec->ols.post),
     };
     shape.width = is_complex || shape.method == LW_WHOLE ? 2 : 1;
-    shape.length = segment > 0 ? segment : DIRECT_HOP + shape.n_taps - 1;
-    shape.hop = shape.length - shape.n_taps + 1;
+    shape.length = segment > 0 ? segment : DIRECT_HOP + lw_ols_halo_cpu(&shape);
+    shape.hop = shape.length - lw_ols_halo_cpu(&shape);
     shape.points = segment == 0 ? 0 : shape.method == LW_HALF ? segment / 2 : segment;
     shape.tile = spec->layout == LW_TIME_FAST ? 1 : spec->n_channels < LW_TILE_CPU ? spec->n_channels : LW_TILE_CPU;
     shape.widens = shape.width == 2 && !spec->input.is_complex;
@@ -122,14 +128,21 @@ static int64_t longest_segment(int64_t n_taps)
     return longest;
 }
 
+/* Samples that one output is made of. */
+static int64_t least_segment(const struct lw_op_spec *spec)
+{
+    const struct lw_reach reach = lw_post_reach(spec->ols.post);
+    return spec->ols.n_taps + reach.before + reach.after;
+}
+
 /* The cheapest of the direct method and the powers of two; the shorter one if equal. */
 static int choose_segment(const struct lw_op_spec *spec)
 {
     const struct lw_ols_shape_cpu direct = lw_ols_shape_cpu(spec, 0);
     double best_cost = output_cost(spec, &direct);
     int best = 0;
-    for (int64_t segment = LEAST_SEGMENT; segment <= longest_segment(spec->ols.n_taps); segment *= 2) {
-        if (segment < spec->ols.n_taps)
+    for (int64_t segment = LEAST_SEGMENT; segment <= longest_segment(least_segment(spec)); segment *= 2) {
+        if (segment < least_segment(spec))
             continue;
         const struct lw_ols_shape_cpu shape = lw_ols_shape_cpu(spec, (int)segment);
         const double cost = output_cost(spec, &shape);
@@ -145,17 +158,19 @@ static int check(const struct lw_op_spec *spec, struct lw_error *err)
 {
     const struct lw_ols_spec *const ols = &spec->ols;
     assert(spec->kind == LW_OP_OLS && ols->n_filters >= 1 && ols->n_taps >= 1 && spec->n_channels >= 1);
-    assert(spec->output.is_complex == (spec->input.is_complex || ols->taps_complex));
-    if (ols->n_taps > MOST_TAPS)
-        return lw_fail(err, LW_ECONFIG, "a filter of %" PRId64 " taps is longer than the %d that the cpu engine takes",
-                       ols->n_taps, MOST_TAPS);
-    if (ols->segment != 0 && (ols->segment < ols->n_taps || ols->segment > MOST_SEGMENT))
-        return lw_fail(err, LW_ECONFIG, "a segment of %d is not in %" PRId64 "..%d: from the filter's length on",
-                       ols->segment, ols->n_taps, MOST_SEGMENT);
+    assert(spec->output.is_complex == ((spec->input.is_complex || ols->taps_complex) && !lw_post_is_real(ols->post)));
+    assert(spec->n_outputs > 0 || (ols->post.kind == LW_POST_NONE && lw_post_rate(ols->post) == 1));
+    const int64_t least = least_segment(spec);
+    if (least > MOST_TAPS)
+        return lw_fail(err, LW_ECONFIG, "a filter of %" PRId64 " taps is longer than the %" PRId64 " that the cpu engine takes%s",
+                       ols->n_taps, MOST_TAPS - (least - ols->n_taps), least > ols->n_taps ? " with --post or --interpolate" : "");
+    if (ols->segment != 0 && (ols->segment < least || ols->segment > MOST_SEGMENT))
+        return lw_fail(err, LW_ECONFIG, "a segment of %d is not in %" PRId64 "..%d: from the filter's length%s on",
+                       ols->segment, least, MOST_SEGMENT, least > ols->n_taps ? " and what --post or --interpolate needs" : "");
     return LW_OK;
 }
 
-static void describe(const struct lw_ols_shape_cpu *shape, char *text, size_t size)
+static void describe(const struct lw_ols_shape_cpu *shape, struct lw_post post, char *text, size_t size)
 {
     static const char *const methods[] = {
         [LW_WHOLE] = "complex transforms",
@@ -166,6 +181,7 @@ static void describe(const struct lw_ols_shape_cpu *shape, char *text, size_t si
     else
         snprintf(text, size, "overlap-save, N = %" PRId64 ", hop %" PRId64 ", %s", shape->length, shape->hop,
                  methods[shape->method]);
+    lw_post_describe(post, text, size);
 }
 
 int lw_ols_plan_cpu(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
@@ -176,13 +192,13 @@ int lw_ols_plan_cpu(const struct lw_op_spec *spec, struct lw_op_plan *plan, stru
     const int segment = spec->ols.segment > 0 ? spec->ols.segment : choose_segment(spec);
     const struct lw_ols_shape_cpu shape = lw_ols_shape_cpu(spec, segment);
     *plan = (struct lw_op_plan){
-        .halo = shape.n_taps - 1,
+        .halo = lw_ols_halo_cpu(&shape),
         .unit = shape.method == LW_DIRECT ? 1 : shape.hop,
         .channel_unit = 1,
         .n_planes = shape.n_filters,
         .segment = segment,
-        .seconds_per_output = 1e-9 * output_cost(spec, &shape),
+        .seconds_per_output = 1e-9 * output_cost(spec, &shape) / shape.rate,
     };
-    describe(&shape, plan->text, sizeof plan->text);
+    describe(&shape, spec->ols.post, plan->text, sizeof plan->text);
     return LW_OK;
 }

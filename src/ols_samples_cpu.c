@@ -30,7 +30,7 @@ static void load_panel(const struct lw_ols_cpu *ols, const struct lw_panel_cpu *
 
 static void load_time_fast(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece)
 {
-    const int64_t axis = ols->shape.n_taps - 1 + piece->slot->block.count;
+    const int64_t axis = lw_ols_halo_cpu(&ols->shape) + piece->slot->block.count;
     const int64_t at = (piece->channel * axis + piece->first) * (int64_t)lw_type_bytes(ols->spec.input);
     const struct lw_panel_cpu panel = panel_of(ols->spec.input, 1, piece->n_samples);
     load_panel(ols, &panel, (const char *)piece->slot->input + at, lane->x);
@@ -67,8 +67,9 @@ static void repair(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const
     struct lw_repair_cpu found = {
         .width = ols->shape.width,
         .n_taps = ols->shape.n_taps,
+        .halo = lw_ols_halo_cpu(&ols->shape),
         .n_samples = piece->n_samples,
-        .n_outputs = piece->n_outputs,
+        .n_outputs = piece->n_sums,
         .touched = lane->touched + c * ols->sizes.touched,
     };
     ols->shape.kernels->repair(&found, lw_x_cpu(ols, lane, c));
@@ -107,50 +108,73 @@ void lw_piece_finish_cpu(const struct lw_ols_cpu *ols, const struct lw_lane_cpu 
     const struct lw_kernels_cpu *const k = ols->shape.kernels;
     const int exponent = ols->filters.exponents[filter] + lane->exponents[c];
     if (exponent != 0)
-        k->scale(y, piece->n_outputs * ols->shape.width, exponent);
+        k->scale(y, piece->n_sums * ols->shape.width, exponent);
     if (lane->is_blanked[c])
-        k->blank(y, lane->touched + c * ols->sizes.touched, piece->n_outputs, ols->shape.width);
+        k->blank(y, lane->touched + c * ols->sizes.touched, piece->n_sums, ols->shape.width);
     if (ols->shape.narrows)
-        k->narrow(y, piece->n_outputs);
+        k->narrow(y, piece->n_sums);
 }
 
 /* ---- out --------------------------------------------------------------------------------------------------------- */
-static char *output_at(const struct lw_ols_cpu *ols, const struct lw_piece_cpu *piece, int filter, int64_t row_stride,
-                       int64_t column_stride)
+
+/* Where an output of a filter and channel of a slot is stored. */
+static char *output_at(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int filter, int64_t channel, int64_t output)
 {
-    const struct lw_block *const block = &piece->slot->block;
-    const int64_t plane = (int64_t)filter * block->count * block->n_channels;
-    const int64_t at = plane + piece->first * row_stride + piece->channel * column_stride;
-    return (char *)piece->slot->output + at * (int64_t)lw_type_bytes(ols->spec.output);
+    const int64_t n_channels = slot->block.n_channels, n_outputs = lw_op_outputs(&ols->spec, &slot->block);
+    const bool is_fast = ols->spec.layout == LW_TIME_FAST;
+    const int64_t in_plane = is_fast ? channel * n_outputs + output : output * n_channels + channel;
+    return (char *)slot->output + (filter * n_outputs * n_channels + in_plane) * (int64_t)lw_type_bytes(ols->spec.output);
 }
 
-static void store_time_fast(const struct lw_ols_cpu *ols, const struct lw_piece_cpu *piece, int filter, const void *y)
+static void store_time_fast(const struct lw_ols_cpu *ols, const struct lw_piece_cpu *piece, const struct lw_run_cpu *run)
 {
-    const struct lw_panel_cpu panel = panel_of(ols->spec.output, 1, piece->n_outputs);
-    ols->shape.kernels->store(&panel, y, output_at(ols, piece, filter, 1, piece->slot->block.count));
+    struct lw_panel_cpu panel = panel_of(ols->spec.output, 1, run->count);
+    panel.squares = run->squares;
+    ols->shape.kernels->store(&panel, run->y, output_at(ols, piece->slot, run->filter, piece->channel, run->first));
 }
 
 static void store_time_slow(const struct lw_ols_cpu *ols, const struct lw_lane_cpu *lane,
-                            const struct lw_piece_cpu *piece, int filter, void *y)
+                            const struct lw_piece_cpu *piece, const struct lw_run_cpu *run)
 {
     const int64_t n_channels = piece->n_channels, width = parts(ols->spec.output);
-    char *const stored = output_at(ols, piece, filter, piece->slot->block.n_channels, 1);
+    char *const stored = output_at(ols, piece->slot, run->filter, piece->channel, run->first);
     const int64_t row_bytes = piece->slot->block.n_channels * (int64_t)lw_type_bytes(ols->spec.output);
-    for (int64_t row = 0; row < piece->n_outputs; row += LW_PANEL_ROWS_CPU) {
-        const int64_t rows = min64(LW_PANEL_ROWS_CPU, piece->n_outputs - row);
+    for (int64_t row = 0; row < run->count; row += LW_PANEL_ROWS_CPU) {
+        const int64_t rows = min64(LW_PANEL_ROWS_CPU, run->count - row);
         struct lw_panel_cpu panel = panel_of(ols->spec.output, rows, n_channels);
         panel.stored_stride = row_bytes;
-        ols->shape.kernels->transpose(lw_real_at_cpu(ols, y, row * width), ols->sizes.y, n_channels, rows, (int)width,
+        panel.squares = run->squares;
+        ols->shape.kernels->transpose(lw_real_at_cpu(ols, run->y, row * width), run->pitch, n_channels, rows, (int)width,
                                       lane->panel, n_channels * width);
         ols->shape.kernels->store(&panel, lane->panel, stored + row * row_bytes);
     }
 }
 
 void lw_piece_store_cpu(const struct lw_ols_cpu *ols, const struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
-                        int filter, void *y)
+                        const struct lw_run_cpu *run)
 {
     if (ols->spec.layout == LW_TIME_FAST)
-        store_time_fast(ols, piece, filter, y);
+        store_time_fast(ols, piece, run);
     else
-        store_time_slow(ols, lane, piece, filter, y);
+        store_time_slow(ols, lane, piece, run);
+}
+
+/* ---- single channels --------------------------------------------------------------------------------------------- */
+void lw_slot_load_cpu(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int64_t channel, int64_t first, int64_t count,
+                      void *x)
+{
+    const int64_t bytes = (int64_t)lw_type_bytes(ols->spec.input), n_channels = slot->block.n_channels;
+    const int64_t axis = lw_ols_halo_cpu(&ols->shape) + slot->block.count;
+    const bool is_fast = ols->spec.layout == LW_TIME_FAST;
+    struct lw_panel_cpu panel = panel_of(ols->spec.input, is_fast ? 1 : count, is_fast ? count : 1);
+    panel.stored_stride = n_channels * bytes;
+    const int64_t at = is_fast ? channel * axis + first : first * n_channels + channel;
+    ols->shape.kernels->load(&panel, (const char *)slot->input + at * bytes, x);
+}
+
+void lw_slot_store_cpu(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int filter, int64_t channel, int64_t output,
+                       const void *y)
+{
+    const struct lw_panel_cpu panel = panel_of(ols->spec.output, 1, 1);
+    ols->shape.kernels->store(&panel, y, output_at(ols, slot, filter, channel, output));
 }

@@ -176,7 +176,9 @@ static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
     const double outputs = (double)job->n_outputs * (double)job->op.n_channels * (double)plan->op.n_planes *
                            (double)lw_op_output_width(&job->op);
     plan->input_bytes = job->n_samples * job->op.n_channels * input_bytes(job);
-    plan->output_bytes = job->n_outputs * job->op.n_channels * output_bytes(job, &plan->op);
+    const struct lw_block whole = {.count = job->n_outputs};
+    plan->output_bytes = lw_op_outputs(&job->op, &whole) * job->op.n_channels *
+                         (output_bytes(job, &plan->op) / (job->op.kind == LW_OP_OLS ? lw_op_output_width(&job->op) : 1));
     const int64_t workers = lw_comm_sum(spec->comm, max64(1, spec->engine->n_workers));
     plan->compute_seconds = outputs * plan->op.seconds_per_output / (double)workers;
     plan->file_seconds = (double)(plan->input_bytes + plan->output_bytes) / file_bytes_per_second;

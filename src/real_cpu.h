@@ -70,6 +70,11 @@ void KERNEL(lw_multiply)(const void *h, const void *z, void *w, int64_t n);
 void KERNEL(lw_multiply_half)(const void *a_b, const void *z, const void *r, void *w, int64_t n);
 void KERNEL(lw_mirror)(const struct lw_fft_cpu *fft, const void *z, void *r);
 void KERNEL(lw_round_reals)(const double *in, void *out, int64_t n);
+bool KERNEL(lw_power)(void *y, int64_t n, int width, double least, double most);
+void KERNEL(lw_amplitude)(void *y, int64_t n, int width);
+void KERNEL(lw_interpolate)(const struct lw_phases_cpu *phases, const void *y, int64_t n, int n_phases, int width,
+                            void *out);
+void KERNEL(lw_sum)(const double *taps, int parts, const void *x, int width, int64_t n, double sum[2]);
 int KERNEL(lw_fft_create)(int64_t n, void *in, void *out, void *work, struct lw_fft_cpu **fft, struct lw_error *err);
 void KERNEL(lw_fft_destroy)(struct lw_fft_cpu *fft);
 int64_t KERNEL(lw_fft_bytes)(int64_t n);

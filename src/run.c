@@ -30,7 +30,21 @@ struct run {
     double started;
     int64_t done_outputs;               /* of all ranks: progress in the order of rounds */
     int64_t not_finite;                 /* samples of this rank's slices, boundary copies not counted */
+    int64_t out_of_range;               /* of this rank's slots: with powers that their type cannot hold */
 };
+
+/* ---- powers out of range: an attribute of their results ------------------------------------------------------------ */
+
+static bool has_powers(const struct run *run)
+{
+    const struct lw_op_spec *const op = &run->setup.job.op;
+    return op->kind == LW_OP_OLS && op->ols.post.kind == LW_POST_POWER;
+}
+
+static struct lw_attribute power_range(bool is_left)
+{
+    return (struct lw_attribute){.name = "powers_out_of_range", .kind = LW_ATTRIBUTE_INT, .integer = is_left, .is_late = true};
+}
 
 /* ---- before the first round ---------------------------------------------------------------------------------------- */
 
@@ -47,6 +61,8 @@ static int open_result(struct run *run, const char *command_line, struct lw_erro
     rc = lw_provenance_collect(setup, command_line, &run->provenance, err);
     if ((rc = lw_comm_agree(setup->comm, rc, err)))
         return rc;
+    if (has_powers(run))
+        run->provenance.attributes[run->provenance.n_attributes++] = power_range(false);
     job->result.attributes = job->attributes;
     job->result.n_attributes = job->n_attributes;
     const struct lw_writer_spec spec = {
@@ -222,6 +238,7 @@ static int take_result(struct run *run, struct lw_error *err)
     if ((rc = lw_comm_agree(setup->comm, rc, err)))
         return rc;
     run->not_finite += slot->n_not_finite;
+    run->out_of_range += slot->is_out_of_range;
     run->seconds[COMPUTE] += slot->busy_seconds;
 
     const double start = lw_now();
@@ -259,8 +276,13 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Of all ranks. */
+struct flaws {
+    int64_t not_finite, out_of_range;
+};
+
 /* Minimum, median and maximum over the ranks of each stage's time, and what the whole run reached. */
-static void summarize(struct run *run, double *all, int64_t not_finite, int64_t peak)
+static void summarize(struct run *run, double *all, const struct flaws *flaws, int64_t peak)
 {
     static const char *const names[N_STAGES] = {"read", "halo", "compute", "write"};
     const struct lw_plan *const plan = &run->setup.plan;
@@ -280,18 +302,22 @@ static void summarize(struct run *run, double *all, int64_t not_finite, int64_t 
                 outputs / elapsed / 1e6, lw_bytes_text(plan->input_bytes, read), lw_bytes_text(plan->output_bytes, written),
                 (double)(plan->input_bytes + plan->output_bytes) / elapsed / 1e6);
     lw_log_detail("peak memory of a rank: %s", lw_bytes_text(peak, resident));
-    if (not_finite > 0)
-        lw_log_warn("%" PRId64 " sample%s not finite", not_finite, not_finite == 1 ? " was" : "s were");
+    if (flaws->not_finite > 0)
+        lw_log_warn("%" PRId64 " sample%s not finite", flaws->not_finite, flaws->not_finite == 1 ? " was" : "s were");
+    if (flaws->out_of_range > 0)
+        lw_log_warn("some powers are too small or too large for the result's type and have lost digits or are 0 or infinite: "
+                    "store them with --output-type float64, or take --post amplitude");
 }
 
 static int finish(struct run *run, struct lw_error *err)
 {
     struct lw_comm *const comm = run->setup.comm;
-    const int64_t not_finite = lw_comm_sum(comm, run->not_finite);
-    struct lw_attribute attributes[LW_PROVENANCE_END];
+    const struct flaws flaws = {lw_comm_sum(comm, run->not_finite), lw_comm_sum(comm, run->out_of_range)};
+    struct lw_attribute attributes[LW_PROVENANCE_END + 1];
     char now[32];
-    lw_provenance_end(not_finite, now, attributes);
-    int rc = lw_writer_finish(run->writer, attributes, LW_PROVENANCE_END, err);
+    lw_provenance_end(flaws.not_finite, now, attributes);
+    attributes[LW_PROVENANCE_END] = power_range(flaws.out_of_range > 0);
+    int rc = lw_writer_finish(run->writer, attributes, LW_PROVENANCE_END + has_powers(run), err);
     lw_progress_end(&run->progress);
     if (rc)
         return rc;
@@ -301,7 +327,7 @@ static int finish(struct run *run, struct lw_error *err)
     if ((rc = lw_comm_agree(comm, all ? LW_OK : LW_ESYSTEM, err)) == LW_OK) {
         lw_comm_gather(comm, run->seconds, N_STAGES, all);
         if (lw_comm_rank(comm) == 0)
-            summarize(run, all, not_finite, peak);
+            summarize(run, all, &flaws, peak);
     }
     lw_free(all);
     return rc;

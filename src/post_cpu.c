@@ -1,0 +1,112 @@
+/* post_cpu.c - the arithmetic of post.h. Compiled per precision and instruction set, without fused multiply-adds. */
+#include "real_cpu.h"
+
+#include "post.h"
+
+#include <math.h>
+
+/* ---- power and amplitude ------------------------------------------------------------------------------------------- */
+static inline bool is_out_of_range(real power, bool is_zero, real least, real most)
+{
+    return (power < least && !is_zero) || power > most;
+}
+
+bool KERNEL(lw_power)(void *y, int64_t n, int width, double least, double most)
+{
+    real *const out = y;
+    const real low = (real)least, high = (real)most;
+    int found = 0;
+    if (width == 1) {
+        for (int64_t i = 0; i < n; i++) {
+            const real x = out[i], power = x * x;
+            found |= is_out_of_range(power, x == 0, low, high);
+            out[i] = power;
+        }
+        return found;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const real re = out[2 * i], im = out[2 * i + 1], power = re * re + im * im;
+        found |= is_out_of_range(power, re == 0 && im == 0, low, high);
+        out[i] = power;
+    }
+    return found;
+}
+
+/* Of float32, squares and their sum neither over- nor underflow in double. */
+static inline real length(real re, real im)
+{
+    return sizeof(real) == sizeof(float) ? (real)sqrt((double)re * (double)re + (double)im * (double)im)
+                                         : (real)hypot((double)re, (double)im);
+}
+
+void KERNEL(lw_amplitude)(void *y, int64_t n, int width)
+{
+    real *const out = y;
+    if (width == 1)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = REAL_MATH(fabs)(out[i]);
+    else
+        for (int64_t i = 0; i < n; i++)
+            out[i] = length(out[2 * i], out[2 * i + 1]);
+}
+
+/* ---- interpolation ------------------------------------------------------------------------------------------------- */
+
+/* Phases [from, to) of the sample at y. Sums are in the order of k, wherever a phase stands in a vector. */
+static inline void add_phases(const struct lw_phases_cpu *phases, const real *y, int from, int to, int width, real *out)
+{
+    const real *const weights = phases->weights;
+    const int group = from > 0;
+    for (int r = from * width; r < to * width; r++)
+        out[r] = 0;
+    for (int k = phases->begin[group]; k < phases->end[group]; k++) {
+        const real *const weight = weights + k * phases->rate, *const at = y + (k - LW_POST_REACH) * width;
+        if (width == 1)
+            for (int r = from; r < to; r++)
+                out[r] += weight[r] * at[0];
+        else
+            for (int r = from; r < to; r++) {
+                out[2 * r] += weight[r] * at[0];
+                out[2 * r + 1] += weight[r] * at[1];
+            }
+    }
+}
+
+void KERNEL(lw_interpolate)(const struct lw_phases_cpu *phases, const void *y, int64_t n, int n_phases, int width, void *out)
+{
+    const real *const in = y;
+    real *const to = out;
+    for (int64_t i = 0; i < n; i++) {
+        add_phases(phases, in + i * width, 0, 1, width, to + i * phases->rate * width);
+        add_phases(phases, in + i * width, 1, n_phases, width, to + i * phases->rate * width);
+    }
+}
+
+/* ---- direct sums --------------------------------------------------------------------------------------------------- */
+
+/* Sums that go on side by side: rounding errors are those of a shorter sum. */
+enum { SIDE = 8 };
+
+static double dot(const double *taps, int tap_step, const real *last, int64_t sample_step, int64_t n)
+{
+    double sums[SIDE] = {0};
+    for (int64_t m = 0; m < n; m++)
+        sums[m % SIDE] += taps[m * tap_step] * (double)last[-m * sample_step];
+    double sum = 0;
+    for (int i = 0; i < SIDE; i++)
+        sum += sums[i];
+    return sum;
+}
+
+void KERNEL(lw_sum)(const double *taps, int parts, const void *x, int width, int64_t n, double sum[2])
+{
+    const real *const last = (const real *)x + (n - 1) * width;
+    sum[0] = dot(taps, parts, last, width, n);
+    sum[1] = 0;
+    if (parts == 2)
+        sum[1] += dot(taps + 1, parts, last, width, n);
+    if (width == 2)
+        sum[1] += dot(taps, parts, last + 1, width, n);
+    if (parts == 2 && width == 2)
+        sum[0] -= dot(taps + 1, parts, last + 1, width, n);
+}

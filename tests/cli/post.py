@@ -1,0 +1,269 @@
+"""What is made of the filtered series (--interpolate, --post) against numpy in double precision, end to end through files.
+
+    post.py LAPWING MPIEXEC
+
+The oracle is the definition: numpy.convolve on numpy.pad, Lagrange's polynomial through the four samples around a position (at
+the ends the nearest four), numpy.gradient. Tolerances, for an rms error of the filtered series of e = 5e-8 log2(2N) rms(x) |h|
+(1e-16 in double), N = 65536:
+    interpolation   1.7 e: the weights of a cubic through four samples sum up to at most 1.7 in magnitude
+    amplitude       1.1 e
+    power           2 |y| e and the rounding of the result
+    derivative      e with the derivative's filter h * [1/2, 0, -1/2] in place of h; after interpolation 1.7 e
+Single precision adds 6e-8 of the result for its rounding. Then every result must have the same bits on 1 to 4 ranks, with the
+axis or the channels split, and with the least memory there can be."""
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+try:
+    import h5py
+    import numpy as np
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+LAPWING, MPIEXEC = sys.argv[1:3]
+PAD = {"zero": "constant", "edge": "edge", "wrap": "wrap", "reflect": "symmetric"}
+ranks = itertools.cycle([1, 2, 3, 4])
+random = np.random.default_rng(2)
+checks = 0
+failures = []
+
+
+def check(name, good, text):
+    global checks
+    checks += 1
+    if not good:
+        failures.append(f"{name}: {text}")
+
+
+# ---- the oracle -------------------------------------------------------------------------------------------------------------
+
+def series(x, h, mode, boundary):
+    """One channel with one filter."""
+    taps = len(h)
+    width = taps - 1
+    padded = x
+    while width > 0:                # numpy.pad wraps and reflects by no more than the length
+        step = min(width, len(x))
+        if boundary in ("wrap", "reflect") and width > len(x):
+            raise ValueError("not needed here")
+        padded = np.pad(padded, step, mode=PAD[boundary])
+        width -= step
+    full = np.convolve(padded, h, "valid") if taps > 1 else x * h[0]
+    if mode == "same":
+        return full[(taps - 1) // 2:][:len(x)]
+    return full if mode == "full" else full[taps - 1:len(x)]
+
+
+def interpolate(y, rate):
+    if rate == 1:
+        return y
+    n = len(y)
+    order = min(n, 4)
+    out = np.empty(rate * (n - 1) + 1, y.dtype)
+    for j in range(len(out)):
+        i, phase = divmod(j, rate)
+        if phase == 0:
+            out[j] = y[i]
+            continue
+        begin = min(max(i - 1, 0), n - order)
+        out[j] = sum(y[begin + k] * np.prod([(j - (begin + o) * rate) / ((k - o) * rate) for o in range(order) if o != k])
+                     for k in range(order))
+    return out
+
+
+def made(y, post, rate):
+    y = interpolate(y, rate)
+    if post == "power":
+        return np.abs(y) ** 2
+    if post == "amplitude":
+        return np.abs(y)
+    return np.gradient(y) if post == "derivative" else y
+
+
+def expected(x, filters, axis, options):
+    def one(h):
+        return np.apply_along_axis(lambda row: made(series(row, h, options.get("mode", "same"), options.get("boundary", "zero")),
+                                                    options.get("post", "none"), options.get("interpolate", 1)), axis, x)
+    return np.stack([one(h) for h in filters])
+
+
+def bound(wanted, x, h, options):
+    """Of the rms error of one filter's outputs."""
+    post, rate = options.get("post", "none"), options.get("interpolate", 1)
+    double = options.get("precision") == "double"
+    if post == "derivative" and rate == 1:
+        h = np.convolve(h, [0.5, 0, -0.5])
+    error = (1e-16 if double else 5e-8) * np.log2(2 * 65536) * np.sqrt(np.nanmean(np.abs(x) ** 2)) * np.linalg.norm(h)
+    size = np.sqrt(np.nanmean(np.abs(wanted) ** 2))
+    error *= (1.7 if rate > 1 else 1) * (1.1 if post == "amplitude" else 1)
+    if post == "power":
+        error *= 2 * np.sqrt(np.nanmean(np.abs(wanted)))
+    return error + (2e-16 if double else 6e-8) * size
+
+
+# ---- running ----------------------------------------------------------------------------------------------------------------
+
+def run(work, n_ranks, options, expect=0):
+    output = os.path.join(work, "out.h5")
+    command = [MPIEXEC, "-np", str(n_ranks), LAPWING, "ols", "--input", f"{work}/in.h5:/x", "--filters", f"{work}/in.h5:/h",
+               "--output", output, "--overwrite"]
+    for key, value in options.items():
+        command += [f"--{key.replace('_', '-')}", str(value)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if done.returncode != expect:
+        failures.append(f"exit code {done.returncode}, not {expect}: {' '.join(command)}: {done.stderr}")
+        return None, {}, done.stderr
+    if expect:
+        return None, {}, done.stderr
+    with h5py.File(output) as file:
+        return file["filtered"][()], {**file.attrs, **file["filtered"].attrs}, done.stderr
+
+
+def noise(shape, dtype):
+    dtype = np.dtype(dtype)
+    if dtype.kind in "iu":
+        return random.integers(0, 100, shape).astype(dtype)
+    x = random.standard_normal(shape)
+    return (x + 1j * random.standard_normal(shape) if dtype.kind == "c" else x).astype(dtype)
+
+
+def least_memory(work, n_ranks, options):
+    """The smallest --memory in MiB, from the message that refuses less."""
+    _, _, said = run(work, n_ranks, {**options, "memory": "1M"}, expect=78)
+    needed = re.search(r"needs (\d+)[.\d]* MiB", said)
+    check("memory", needed, f"1M is not refused with what is needed: {said}")
+    return int(needed.group(1)) + 3 if needed else 1000
+
+
+def same_bits(work, name, found, options, thorough):
+    ways = [{"split": "axis"}, {"split": "channels", "threads": 2}]
+    for n_ranks in (1, 2, 3, 4) if thorough else (next(ranks),):
+        for way in ways if thorough else ways[:1]:
+            tight = f"{least_memory(work, n_ranks, {**options, **way})}M" if thorough else "1G"
+            other, _, _ = run(work, n_ranks, {**options, **way, "memory": tight})
+            same = other is not None and found.tobytes() == other.tobytes()
+            check(name, same, f"other bits on {n_ranks} ranks with {way} and {tight}")
+
+
+def case(name, shape=(1000,), dtype="f4", taps=(2, 33), taps_dtype="f8", axis=0, scale=1.0, spoil=None, thorough=False, **options):
+    x, filters = (noise(shape, dtype) * np.dtype(dtype).type(scale)), noise(taps, taps_dtype)
+    if spoil is not None:
+        x[spoil] = np.nan
+    with tempfile.TemporaryDirectory() as work:
+        with h5py.File(f"{work}/in.h5", "w") as file:
+            file["x"], file["h"] = x, filters
+        if len(shape) == 2:
+            options["axis"] = axis
+        found, about, said = run(work, 1, {**options, "threads": 1})
+        if found is None:
+            return {}, ""
+        wide = x.astype(complex if np.iscomplexobj(x) else float)
+        wanted = expected(wide, filters, axis, options)
+        check(name, found.shape == wanted.shape, f"shape {found.shape}, expected {wanted.shape}")
+        check(name, np.iscomplexobj(found) == np.iscomplexobj(wanted), f"type {found.dtype}")
+        if found.shape == wanted.shape:
+            for f, h in enumerate(filters):
+                same = np.array_equal(np.isnan(found[f]), np.isnan(wanted[f]))
+                check(name, same, f"not-a-number in other places: {np.flatnonzero(np.isnan(found[f]) != np.isnan(wanted[f]))[:9]}")
+                error = np.sqrt(np.nanmean(np.abs(found[f].astype(complex) - wanted[f]) ** 2))
+                most = bound(wanted[f], wide, h, options)
+                check(name, error <= most, f"filter {f}: rms error {error:.3g} is above {most:.3g}")
+        same_bits(work, name, found, options, thorough)
+        return about, said
+
+
+# ---- cases ------------------------------------------------------------------------------------------------------------------
+
+def kinds():
+    for post, rate in itertools.product(("none", "power", "amplitude", "derivative"), (1, 2, 5)):
+        options = {"post": post, "interpolate": rate}
+        case(f"complex, time slow {options}", (600, 3), "c8", **options, boundary="wrap", segment=128)
+        if post != "none" and rate != 2:
+            case(f"complex taps, double {options}", (3, 500), "f8", taps_dtype="c16", axis=1, **options, precision="double",
+                 mode="valid")
+        if rate == 2:
+            case(f"real {options}", (700,), **options, mode="full")
+    case("many phases", (300,), interpolate=64, post="derivative")
+
+
+def short():
+    for n, (rate, post) in itertools.product((1, 2, 3, 4), ((1, "derivative"), (3, "none"), (3, "derivative"))):
+        if n > 1 or post != "derivative":
+            case(f"n {n}, rate {rate}, {post}", (n,), taps=(2, 1 + n // 2), interpolate=rate, post=post)
+    case("M > n", (40,), taps=(2, 61), post="derivative", mode="full")
+    case("M > n, interpolated", (40,), taps=(2, 61), interpolate=4)
+    case("M = 1", (500,), taps=(1, 1), post="derivative", interpolate=2)
+
+
+def types():
+    for dtype in ("i1", "u2"):
+        case(f"{dtype}", (3, 400), dtype, axis=1, post="power", precision="double")
+        case(f"{dtype}, time slow", (400, 20), dtype, post="derivative")
+        case(f"{dtype}, interpolated", (400, 5), dtype, interpolate=3)
+
+
+def not_finite():
+    """A sample that is not finite makes NaN of exactly those outputs that numpy makes of a series with the NaN in it; the middle
+    of a derivative counts, which matters to a single tap only."""
+    for options in ({"post": "power"}, {"post": "derivative"}, {"interpolate": 3}, {"interpolate": 4, "post": "derivative"}):
+        case(f"NaN {options}", (3000,), taps=(2, 65), spoil=[0, 191, 192, 193, 1500, 2999], segment=256, **options)
+        case(f"NaN at the ends {options}", (300,), taps=(2, 20), spoil=[11, 288], boundary="wrap", **options)
+        case(f"NaN, time slow {options}", (900, 4), "c8", taps=(2, 30), spoil=np.s_[::400, 1], mode="full", **options)
+
+
+def tiny():
+    """Squares of strain data near 1e-21 leave float32, but not the program: amplitudes are exact, powers are in float64, and
+    in float32 there is a warning, and an attribute."""
+    for dtype in ("f4", "c8"):
+        case(f"tiny amplitude {dtype}", (500,), dtype, scale=1e-21, post="amplitude")
+        about, said = case(f"tiny power in float64 {dtype}", (500,), dtype, scale=1e-21, post="power", output_type="float64")
+        check("tiny", about.get("powers_out_of_range") == 0 and "--output-type" not in said, f"a warning without need: {said}")
+        case(f"tiny double {dtype}", (500,), "f8" if dtype == "f4" else "c16", scale=1e-21, post="power", precision="double")
+    with tempfile.TemporaryDirectory() as work:
+        with h5py.File(f"{work}/in.h5", "w") as file:
+            file["x"], file["h"] = noise((500,), "f4") * np.float32(1e-21), noise((1, 9), "f8")
+        _, about, said = run(work, 2, {"post": "power"})
+        check("tiny", about.get("powers_out_of_range") == 1, "the file does not say that powers left float32's range")
+        check("tiny", "--output-type float64" in said, f"no warning of powers beyond float32: {said}")
+
+
+def bits():
+    """Every cut of the work gives the same bits."""
+    for options in ({"post": "derivative"}, {"interpolate": 3, "post": "power"}):
+        case(f"bits {options}", (5, 60000), "f4", taps=(2, 129), axis=1, spoil=np.s_[2, ::9000], thorough=True, **options)
+
+
+def description():
+    """Shape, sampling and unit follow."""
+    with tempfile.TemporaryDirectory() as work:
+        with h5py.File(f"{work}/in.h5", "w") as file:
+            file["x"], file["h"] = noise((400,), "f4"), noise((2, 11), "f8")
+            for key, value in (("sample_rate", 500.0), ("start_time", 1126259446), ("start_unit", "GPS second"), ("unit", "V")):
+                file["x"].attrs[key] = value
+        found, about, _ = run(work, 3, {"mode": "valid", "interpolate": 4, "post": "power"})
+        check("description", found is not None and found.shape == (2, 4 * 389 + 1), f"shape {found.shape}")
+        for key, value in (("sample_rate_hz", 2000), ("start_time", 1126259446 + 10 / 500), ("post", "power"), ("interpolate", 4),
+                           ("unit", "(V)^2")):
+            text = about.get(key)
+            text = text.decode() if isinstance(text, bytes) else text
+            check("description", text == value, f"{key} is {text}, expected {value}")
+        _, _, said = run(work, 2, {"interpolate": 65}, expect=2)
+        check("description", "65" in said and "64" in said, f"the message names no limits: {said}")
+        with h5py.File(f"{work}/in.h5", "w") as file:
+            file["x"], file["h"] = noise((1,), "f4"), noise((2, 1), "f8")
+        _, _, said = run(work, 1, {"post": "derivative"}, expect=78)
+        check("description", "derivative" in said and "2" in said, f"a derivative of one sample: {said}")
+
+
+for part in (kinds, short, types, not_finite, tiny, bits, description):
+    part()
+for failure in failures[:20]:
+    print("failed:", failure)
+print(f"post.py: {checks} checks, {len(failures)} failed")
+sys.exit(bool(failures) or checks == 0)
