@@ -17,17 +17,45 @@ static const struct lw_option options[] = {
      .help = "Leave out coefficients of smaller magnitude (unnormalised: a tone of amplitude a has a n, or a n / 2 if real)."},
     {.name = "seed", .kind = LW_OPTION_INT, .argument = "S", .fallback = "1", .minimum = 0, .maximum = 1e15,
      .help = "Number that the random choice of samples follows from."},
-    {.name = "algorithm", .kind = LW_OPTION_CHOICE, .choices = "auto|sparse|dense", .fallback = "auto",
+    {.name = "algorithm", .kind = LW_OPTION_CHOICE, .choices = "auto|sparse|dense|sfft2", .fallback = "auto",
      .help = "dense transforms all samples on one rank. auto does so where a sparse transform would take more than a quarter "
-             "of them."},
+             "of them. sfft2 is the published transform with flat windows and voting (Hassanieh et al., SODA 2012), to compare "
+             "with: slower, and it reads a channel whole. The options from --window on are for it alone."},
     {.name = "fallback", .kind = LW_OPTION_CHOICE, .choices = "dense|error|partial", .fallback = "dense",
      .help = "What to do about a channel whose lines do not explain it down to the noise, after more attempts: transform all "
              "its samples, end with an error, or write what was found and mark it."},
+    {.name = "window", .kind = LW_OPTION_CHOICE, .choices = "dolph-chebyshev|gaussian",
+     .help = "What the window's box in frequency is multiplied with in time. Default: dolph-chebyshev, half as long."},
+    {.name = "buckets", .kind = LW_OPTION_INT, .argument = "B", .minimum = 4, .maximum = 1 << 28,
+     .help = "Buckets of a loop. Default: the power of two next to sqrt(n k / log2 n), at least 16 for each line."},
+    {.name = "location-loops", .kind = LW_OPTION_INT, .argument = "L", .minimum = 1, .maximum = LW_SFFT2_LOOPS - 1,
+     .help = "Loops whose largest buckets vote. Default: 4."},
+    {.name = "votes", .kind = LW_OPTION_INT, .argument = "V", .minimum = 1, .maximum = LW_SFFT2_LOOPS - 1,
+     .help = "Votes that make a frequency a candidate. Default: 3 of 4, else more than half of the loops."},
+    {.name = "estimation-loops", .kind = LW_OPTION_INT, .argument = "L", .minimum = 1, .maximum = LW_SFFT2_LOOPS - 1,
+     .help = "Loops more, for the medians that values are estimated by. Default: 10."},
+    {.name = "comb", .kind = LW_OPTION_INT, .argument = "W", .minimum = 0, .maximum = 1 << 28,
+     .help = "First fold the spectrum to W residues, a divisor of the number of samples, by every (n/W)-th sample; only "
+             "frequencies of the strongest residues get votes (sFFT 2.0). Default: 0, no comb."},
+    {.name = "comb-loops", .kind = LW_OPTION_INT, .argument = "L", .minimum = 1, .maximum = LW_SFFT2_COMBS,
+     .help = "Combs; what one of them shows is enough. Default: 2."},
+    {.name = "binning", .kind = LW_OPTION_CHOICE, .choices = "partition|serial",
+     .help = "partition: threads divide the buckets of a loop, and each sample's index is computed by itself. serial: a "
+             "thread takes a loop, each index from the one before it. The same bits. Default: partition."},
+    {.name = "fetch", .kind = LW_OPTION_CHOICE, .choices = "gather|direct",
+     .help = "gather: bring a piece's samples, asked for ahead, into the order of the window, then fold. direct: fold each as "
+             "it comes. The same bits. Default: gather."},
+    {.name = "cutoff", .kind = LW_OPTION_CHOICE, .choices = "select|sort",
+     .help = "How the largest buckets are found: by k-selection or by sorting all. The same buckets. Default: select."},
     {0},
 };
 
 /* Index into the choices is the value of the enumeration. */
-static_assert(LW_SFFT_AUTO == 0 && LW_SFFT_SPARSE == 1 && LW_SFFT_DENSE == 2, "order of --algorithm");
+static_assert(LW_SFFT_AUTO == 0 && LW_SFFT_SPARSE == 1 && LW_SFFT_DENSE == 2 && LW_SFFT_VOTING == 3, "order of --algorithm");
+static_assert(LW_SFFT2_DOLPH_CHEBYSHEV == 0 && LW_SFFT2_GAUSSIAN == 1, "order of --window");
+static_assert(LW_SFFT2_PARTITION == 0 && LW_SFFT2_SERIAL == 1, "order of --binning");
+static_assert(LW_SFFT2_GATHER == 0 && LW_SFFT2_DIRECT == 1, "order of --fetch");
+static_assert(LW_SFFT2_SELECT == 0 && LW_SFFT2_SORT == 1, "order of --cutoff");
 static_assert(LW_SFFT_FALL_DENSE == 0 && LW_SFFT_FALL_ERROR == 1 && LW_SFFT_FALL_PARTIAL == 2, "order of --fallback");
 
 static int choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job,
@@ -48,6 +76,30 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
     return LW_OK;
 }
 
+/* A choice that is not given is the first. */
+static int chosen(const struct lw_options *given, const char *name)
+{
+    return lw_options_given(given, name) ? lw_options_choice(given, name) : 0;
+}
+
+static int choose_voting(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
+{
+    static const char *const its_own[] = {"window", "buckets", "location-loops", "votes", "estimation-loops", "comb",
+                                          "comb-loops", "binning", "fetch", "cutoff"};
+    for (size_t i = 0; i < sizeof its_own / sizeof *its_own && job->sfft.algorithm != LW_SFFT_VOTING; i++)
+        if (lw_options_given(given, its_own[i]))
+            return lw_fail(err, LW_EUSAGE, "--%s is for --algorithm sfft2 only: give that, or leave it out", its_own[i]);
+    job->sfft2 = (struct lw_sfft2_choice){
+        .window = (enum lw_sfft2_window)chosen(given, "window"), .n_buckets = lw_options_int(given, "buckets"),
+        .location_loops = (int)lw_options_int(given, "location-loops"), .votes = (int)lw_options_int(given, "votes"),
+        .estimation_loops = (int)lw_options_int(given, "estimation-loops"), .comb = lw_options_int(given, "comb"),
+        .comb_loops = (int)lw_options_int(given, "comb-loops"),
+        .ways = {(enum lw_sfft2_binning)chosen(given, "binning"), (enum lw_sfft2_layout)chosen(given, "fetch"),
+                 (enum lw_sfft2_cutoff)chosen(given, "cutoff")},
+    };
+    return LW_OK;
+}
+
 static int prepare(const struct lw_options *given, struct lw_comm *comm, const struct lw_dataset_info *input,
                    struct lw_job *job, struct lw_error *err)
 {
@@ -57,7 +109,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     job->op.input = input->type;
     job->op.precision = (enum lw_precision)lw_options_choice(given, "precision");
     job->op.nan = (enum lw_nan)lw_options_choice(given, "nan");
-    const int rc = choose_view(given, input, job, err);
+    int rc = choose_view(given, input, job, err);
     if (rc)
         return rc;
     job->sfft = (struct lw_sfft_request){
@@ -70,6 +122,8 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
         .algorithm = (enum lw_sfft_algorithm)lw_options_choice(given, "algorithm"),
         .fallback = (enum lw_sfft_fallback)lw_options_choice(given, "fallback"),
     };
+    if ((rc = choose_voting(given, job, err)))
+        return rc;
     const int64_t n_bins = input->type.is_complex ? job->n_samples : job->n_samples / 2 + 1;
     if (job->sfft.spec.sparsity > n_bins)
         job->sfft.spec.sparsity = n_bins;

@@ -37,7 +37,7 @@ struct lw_sfft_spec {
     uint64_t seed;
 };
 
-enum lw_sfft_algorithm { LW_SFFT_AUTO, LW_SFFT_SPARSE, LW_SFFT_DENSE };
+enum lw_sfft_algorithm { LW_SFFT_AUTO, LW_SFFT_SPARSE, LW_SFFT_DENSE, LW_SFFT_VOTING /* sfft2.h */ };
 
 /* What is done about a signal that its lines do not explain. */
 enum lw_sfft_fallback { LW_SFFT_FALL_DENSE, LW_SFFT_FALL_ERROR, LW_SFFT_FALL_PARTIAL };
@@ -131,5 +131,11 @@ struct lw_sfft_figures {
  * n_found. Pure. */
 void lw_sfft_judge(const struct lw_sfft_layout *layout, int attempt, const struct lw_sfft_figures *figures,
                    struct lw_sfft_result *result);
+
+/** The two parts of that judgement. Energies of n_buckets buckets, their sum and the largest, may be those of noise that has
+ * this variance in a bucket; */
+bool lw_sfft_is_noise(double noise, int64_t n_buckets, double sum, double most);
+/** and no line that is to be reported can have been missed, of a signal of that power per sample. */
+bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const struct lw_sfft_result *result);
 
 #endif

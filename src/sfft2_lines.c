@@ -150,31 +150,11 @@ static double energy_of_lines(const struct lw_sfft_spec *spec, const struct lw_s
     return sum / (double)spec->n / (double)spec->n;
 }
 
-/* What is left looks like noise if no bucket stands out of it, beyond what leaks from the lines. */
+/* What is left looks like noise, beyond what leaks from the lines. */
 static bool is_noise(const struct lw_sfft2_buckets *buckets, double noise, double leak, double sum)
 {
     const int64_t n_buckets = buckets->plan->choice.n_buckets;
-    const double floor = fmax(noise, leak);
-    for (int64_t b = 0; b < n_buckets; b++)
-        if (!(buckets->energies[b] <= floor * least_significance(n_buckets)))
-            return false;
-    return sum <= 1.2 * floor * ((double)n_buckets + 6 * sqrt((double)n_buckets));
-}
-
-/* Whether no line that is to be reported can have been missed; a signal without any that stands out may still have many,
- * equally weak: then only a minimum above the limit settles it. */
-static bool is_complete(const struct lw_sfft_spec *spec, const struct lw_sfft_result *result, double power)
-{
-    if (power == 0)
-        return true;
-    if (spec->has_snr && result->noise_power > 2 * power * pow(10, -spec->snr_db / 10))
-        return false;
-    if (result->n_lines == 0 || (spec->min_magnitude > 0 && result->n_lines < spec->sparsity))
-        return result->detection_limit <= spec->min_magnitude;
-    for (int64_t i = 0; i < result->n_lines; i++)
-        if (hypot(result->lines[i].re, result->lines[i].im) < result->detection_limit)
-            return false;
-    return true;
+    return lw_sfft_is_noise(fmax(noise, leak), n_buckets, sum, lw_sfft2_largest(buckets->energies, n_buckets, 0));
 }
 
 static int64_t count_reported(const struct lw_sfft_spec *spec, const struct lw_sfft_line *lines, int64_t count)
@@ -209,6 +189,6 @@ void lw_sfft2_check(const struct lw_sfft2_buckets *buckets, struct lw_sfft_line 
     if (power > 0)
         result->residual = (sum / n_buckets / weight + energy_of_lines(spec, lines, result->n_lines, count)) / power;
     const double leak = power * pow(3 * buckets->plan->window.tolerance, 2);
-    result->is_explained = is_sure && is_noise(buckets, noise, leak, sum) && is_complete(spec, result, power);
+    result->is_explained = is_sure && is_noise(buckets, noise, leak, sum) && lw_sfft_is_complete(spec, power, result);
     qsort(lines, (size_t)result->n_lines, sizeof *lines, by_frequency);
 }

@@ -4,8 +4,9 @@
 #define LW_SFFT_FLOW_H
 
 #include "log.h"
-#include "sfft_samples.h"
 #include "setup.h"
+#include "sfft2.h"
+#include "sfft_samples.h"
 
 /* What became of a channel; as doubles, so that ranks can add them up: all zero but on the channel's rank. */
 struct lw_sfft_outcome {
@@ -22,6 +23,9 @@ struct lw_sfft_flow {
     struct lw_sfft_plan plan;
     struct lw_sfft_layout *layout;  /* NULL: all channels are dense */
     struct lw_sfft_solver *solver;
+    struct lw_sfft2_plan voting[LW_SFFT2_ATTEMPTS]; /* [n_voting]; none but for --algorithm sfft2 */
+    int n_voting;
+    struct lw_sfft2_profile profile;                /* of that, over all channels of this rank */
     int rank, n_ranks;
     int64_t n_channels;
 
@@ -57,6 +61,17 @@ int lw_sfft_collect(struct lw_sfft_flow *flow, int n_attempts, int64_t channel, 
 
 /** Read all samples of a channel into flow->dense; every rank another channel, or none (-1). Collective. */
 int lw_sfft_collect_dense(struct lw_sfft_flow *flow, int64_t channel, struct lw_error *err);
+
+/** Whose turn is next, from the order of things (sfft_run.c): this rank's next channel from `from` on that is not explained;
+ * -1: none. */
+int64_t lw_sfft_next_unexplained(const struct lw_sfft_flow *flow, int64_t from);
+
+/** Take the lines and the figures of a result as what became of a channel of this rank. */
+void lw_sfft_keep(struct lw_sfft_flow *flow, int64_t channel, const struct lw_sfft_result *result,
+                  struct lw_sfft_outcome outcome);
+
+/** What became of all channels, to all ranks: from `mine` to `all`. Collective. */
+void lw_sfft_share_outcomes(struct lw_sfft_flow *flow);
 
 /** Write the result. Collective. */
 int lw_sfft_write(struct lw_sfft_flow *flow, const char *command_line, struct lw_error *err);

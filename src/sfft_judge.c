@@ -7,14 +7,20 @@
  * three stages has that, all but surely. */
 static const double sure_response = 0.8;
 
-/* What is left in the check stage looks like noise if no bucket stands out of it, beyond what leaks from the lines. */
+/* No bucket stands out. */
+bool lw_sfft_is_noise(double noise, int64_t n_buckets, double sum, double most)
+{
+    const double count = (double)n_buckets;
+    return most <= noise * (log(count) + 15) && sum <= 1.2 * noise * (count + 6 * sqrt(count));
+}
+
+/* What is left in the check stage looks like noise, beyond what leaks from the lines. */
 static bool is_noise(const struct lw_sfft_layout *layout, int check, const struct lw_sfft_figures *figures)
 {
     const struct lw_sfft_stage *const stage = &layout->stages[check];
-    const double count = (double)stage->spec.n_buckets;
     const double leak = figures->power * pow(3 * layout->plan.window.tolerance, 2);
     const double noise = fmax(figures->noise_power * stage->window->energy, leak);
-    return figures->check_most <= noise * (log(count) + 15) && figures->check_energy <= 1.2 * noise * (count + 6 * sqrt(count));
+    return lw_sfft_is_noise(noise, stage->spec.n_buckets, figures->check_energy, figures->check_most);
 }
 
 /* |X| that any line must have to be found for certain. */
@@ -29,9 +35,9 @@ static double detection_limit(const struct lw_sfft_layout *layout, int check, do
     return limit / sure_response * (double)layout->plan.spec.n;
 }
 
-/* Whether no line that is to be reported can have been missed. A signal without any line that stands out may still have
- * many, equally weak: then only a minimum above the limit settles it. */
-static bool is_complete(const struct lw_sfft_spec *spec, double power, const struct lw_sfft_result *result)
+/* A signal without any line that stands out may still have many, equally weak: then only a minimum above the limit settles
+ * it. */
+bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const struct lw_sfft_result *result)
 {
     if (power == 0)
         return true;
@@ -54,5 +60,6 @@ void lw_sfft_judge(const struct lw_sfft_layout *layout, int attempt, const struc
     result->noise_power = figures->noise_power;
     result->detection_limit = detection_limit(layout, check, figures->noise_power);
     result->residual = figures->power > 0 ? (left + figures->energy_left_out) / figures->power : 0;
-    result->is_explained = is_noise(layout, check, figures) && is_complete(&layout->plan.spec, figures->power, result);
+    result->is_explained = is_noise(layout, check, figures) &&
+                           lw_sfft_is_complete(&layout->plan.spec, figures->power, result);
 }

@@ -3,8 +3,8 @@
 #include "sfft_run.h"
 
 #include "memory.h"
+#include "sfft2_run.h"
 #include "sfft_dense_cpu.h"
-#include "sfft_flow.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,6 +39,7 @@ static int64_t attempt_samples(const struct lw_sfft_plan *plan, int n_attempts)
 }
 
 static bool is_sparse(const struct lw_sfft_flow *flow) { return flow->plan.n_attempts > 0; }
+static bool is_voting(const struct lw_sfft_flow *flow) { return flow->request.algorithm == LW_SFFT_VOTING; }
 
 static int refuse_memory(const struct lw_sfft_flow *flow, int64_t needed, struct lw_error *err)
 {
@@ -76,13 +77,15 @@ static int make_plan(struct lw_sfft_flow *flow, struct lw_error *err)
     flow->rank = lw_comm_rank(setup->comm);
     flow->n_ranks = lw_comm_size(setup->comm);
     flow->limit_bytes = memory_limit(setup);
-    if (flow->request.algorithm != LW_SFFT_DENSE)
+    if (flow->request.algorithm == LW_SFFT_AUTO || flow->request.algorithm == LW_SFFT_SPARSE)
         flow->plan = lw_sfft_plan_make(&flow->request.spec);
     if (flow->request.algorithm == LW_SFFT_SPARSE && !is_sparse(flow))
         return lw_fail(err, LW_ECONFIG, "--algorithm sparse: %" PRId64 " lines of %" PRId64 " samples would take more than a "
                        "quarter of the samples; --algorithm auto or dense reads them all", flow->request.spec.sparsity,
                        flow->request.spec.n);
     const int rc = plan_memory(flow, err);
+    if (rc == LW_OK && is_voting(flow))
+        return lw_sfft2_flow_plan(flow, err);
     char *const text = setup->plan.op.text;
     const struct lw_sfft_attempt *const first = &flow->plan.attempts[0];
     if (is_sparse(flow))
@@ -177,8 +180,8 @@ static void close_flow(struct lw_sfft_flow *flow)
 
 /* ---- sparse -------------------------------------------------------------------------------------------------------- */
 
-static void keep_result(struct lw_sfft_flow *flow, int64_t channel, const struct lw_sfft_result *result,
-                        struct lw_sfft_outcome outcome)
+void lw_sfft_keep(struct lw_sfft_flow *flow, int64_t channel, const struct lw_sfft_result *result,
+                  struct lw_sfft_outcome outcome)
 {
     outcome.lines = (double)result->n_lines;
     outcome.residual = result->residual;
@@ -209,7 +212,7 @@ static int recover(struct lw_sfft_flow *flow, int n_attempts, int64_t channel, c
             rc = solver->ops->recover(solver, a, &result, err);
     }
     if (rc == LW_OK)
-        keep_result(flow, channel, &result, outcome);
+        lw_sfft_keep(flow, channel, &result, outcome);
     return rc;
 }
 
@@ -229,7 +232,7 @@ static int collect_and_recover(struct lw_sfft_flow *flow, int n_attempts, int64_
 }
 
 /* What became of all channels, on all ranks. */
-static void share_outcomes(struct lw_sfft_flow *flow)
+void lw_sfft_share_outcomes(struct lw_sfft_flow *flow)
 {
     const int64_t count = flow->n_channels * (int64_t)(sizeof *flow->all / sizeof(double));
     memcpy(flow->all, flow->mine, (size_t)flow->n_channels * sizeof *flow->all);
@@ -245,12 +248,12 @@ static int run_sparse(struct lw_sfft_flow *flow, struct lw_error *err)
         rc = collect_and_recover(flow, first_attempts, c, min64(flow->group, flow->n_channels - c), err);
     if (rc)
         return rc;
-    share_outcomes(flow);
+    lw_sfft_share_outcomes(flow);
     for (int64_t c = 0; rc == LW_OK && first_attempts < flow->plan.n_attempts && c < flow->n_channels; c++)
         if (flow->all[c].is_explained == 0)
             rc = collect_and_recover(flow, flow->plan.n_attempts, c, 1, err);
     if (rc == LW_OK)
-        share_outcomes(flow);
+        lw_sfft_share_outcomes(flow);
     return rc;
 }
 
@@ -265,12 +268,12 @@ static int transform_dense(struct lw_sfft_flow *flow, int64_t channel, struct lw
         return rc;
     outcome.is_dense = 1;
     outcome.samples = (double)flow->request.spec.n;
-    keep_result(flow, channel, &result, outcome);
+    lw_sfft_keep(flow, channel, &result, outcome);
     return LW_OK;
 }
 
 /* This rank's next channel from `from` on that is not explained; -1: none. */
-static int64_t next_unexplained(const struct lw_sfft_flow *flow, int64_t from)
+int64_t lw_sfft_next_unexplained(const struct lw_sfft_flow *flow, int64_t from)
 {
     for (int64_t c = from; c < flow->n_channels; c++)
         if (lw_sfft_owner(flow, c) == flow->rank && flow->all[c].is_explained == 0)
@@ -284,8 +287,8 @@ static int run_dense(struct lw_sfft_flow *flow, struct lw_error *err)
     const int64_t bytes = lw_sfft_dense_samples_bytes(flow->request.spec.n, flow->request.spec.is_real);
     flow->dense = lw_alloc((size_t)bytes, "all samples of a channel", err);
     int rc = lw_comm_agree(comm, flow->dense ? LW_OK : LW_ESYSTEM, err);
-    for (int64_t c = next_unexplained(flow, 0); rc == LW_OK && lw_comm_max(comm, c) >= 0;
-         c = c < 0 ? c : next_unexplained(flow, c + 1)) {
+    for (int64_t c = lw_sfft_next_unexplained(flow, 0); rc == LW_OK && lw_comm_max(comm, c) >= 0;
+         c = c < 0 ? c : lw_sfft_next_unexplained(flow, c + 1)) {
         rc = lw_sfft_collect_dense(flow, c, err);
         const double start = lw_now();
         if (rc == LW_OK)
@@ -293,7 +296,7 @@ static int run_dense(struct lw_sfft_flow *flow, struct lw_error *err)
         flow->seconds_compute += lw_now() - start;
     }
     if (rc == LW_OK)
-        share_outcomes(flow);
+        lw_sfft_share_outcomes(flow);
     return rc;
 }
 
@@ -339,8 +342,8 @@ static int fall_back(struct lw_sfft_flow *flow, struct lw_error *err)
 
 static int compute(struct lw_sfft_flow *flow, struct lw_error *err)
 {
-    if (is_sparse(flow)) {
-        const int rc = run_sparse(flow, err);
+    if (is_sparse(flow) || is_voting(flow)) {
+        const int rc = is_voting(flow) ? lw_sfft2_flow_run(flow, err) : run_sparse(flow, err);
         return rc ? rc : fall_back(flow, err);
     }
     const char *const why = flow->request.algorithm == LW_SFFT_DENSE
@@ -363,6 +366,14 @@ static void summarize(const struct lw_sfft_flow *flow)
                 dense == 1 ? "" : "s");
     lw_log_info("read %.3f s, combined %s in %.3f s, computed %.3f s (rank 0)", flow->seconds_read,
                 lw_bytes_text(flow->bytes_combined, combined), flow->seconds_combine, flow->seconds_compute);
+    if (is_voting(flow))
+        lw_sfft2_flow_log(flow);
+}
+
+/* Of a channel, in the first pass. */
+static int64_t first_samples(const struct lw_sfft_flow *flow)
+{
+    return is_voting(flow) ? flow->request.spec.n : attempt_samples(&flow->plan, FIRST_ATTEMPTS);
 }
 
 int lw_sfft_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
@@ -376,7 +387,7 @@ int lw_sfft_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct
         goto done;
     lw_log_info("%s: %s", ops->name, flow.setup.job.summary);
     lw_log_info("%s", flow.setup.plan.op.text);
-    lw_progress_start(&flow.progress, attempt_samples(&flow.plan, FIRST_ATTEMPTS) * flow.n_channels, 0);
+    lw_progress_start(&flow.progress, first_samples(&flow) * flow.n_channels, 0);
     if ((rc = compute(&flow, err)) == LW_OK)
         rc = lw_sfft_write(&flow, command_line, err);
     lw_progress_end(&flow.progress);
@@ -461,6 +472,8 @@ int lw_sfft_plan_command(struct lw_comm *comm, const struct lw_job_ops *ops, con
     }
     if (rc == LW_OK && is_sparse(&flow))
         rc = print_sparse(&flow, err);
+    if (rc == LW_OK && flow.rank == 0 && is_voting(&flow))
+        lw_sfft2_flow_print(&flow);
     if (rc == LW_OK && flow.rank == 0)
         print_memory(&flow);
     close_flow(&flow);

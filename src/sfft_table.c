@@ -1,5 +1,5 @@
 /* sfft_table.c - the result: a table of lines, and one of channels. */
-#include "sfft_flow.h"
+#include "sfft2_run.h"
 
 #include "memory.h"
 #include "provenance.h"
@@ -117,7 +117,13 @@ static void describe(const struct lw_sfft_flow *flow, struct lw_job *job)
         unexplained += flow->all[c].is_explained == 0;
     }
     const bool has_rate = job->inputs[0].axis.sample_rate_hz > 0;
-    lw_job_note_text(job, "algorithm", dense == 0 ? "sparse" : dense == flow->n_channels ? "dense" : "sparse and dense");
+    const bool is_voting = flow->request.algorithm == LW_SFFT_VOTING;
+    if (dense == flow->n_channels)
+        lw_job_note_text(job, "algorithm", "dense");
+    else if (dense == 0)
+        lw_job_note_text(job, "algorithm", is_voting ? "sfft2" : "sparse");
+    else
+        lw_job_note_text(job, "algorithm", is_voting ? "sfft2 and dense" : "sparse and dense");
     lw_job_note_int(job, "is_explained", unexplained == 0);
     lw_job_note_int(job, "channels_not_explained", unexplained);
     lw_job_note_int(job, "channels_dense", dense);
@@ -133,6 +139,8 @@ static void describe(const struct lw_sfft_flow *flow, struct lw_job *job)
         lw_job_note_real(job, "sample_rate_hz", job->inputs[0].axis.sample_rate_hz);
     if (job->inputs[0].axis.unit[0])
         lw_job_note_text(job, "unit", job->inputs[0].axis.unit);
+    if (is_voting)
+        lw_sfft2_flow_note(flow, job);
 }
 
 static int create(struct lw_sfft_flow *flow, const struct lw_provenance *provenance, struct lw_writer **writer,

@@ -196,8 +196,67 @@ def synth(work):
         check(planned.returncode == 0 and "3 stages of" in planned.stdout and not os.path.exists("none.h5"), planned.stdout)
 
 
+def voting(work):
+    """--algorithm sfft2: numpy's lines, the same bits on any number of ranks and in all ways to compute it, its profile, and
+    what it refuses or leaves to the dense transform."""
+    n, k = 98304, 12
+    name, output = os.path.join(work, "x.h5"), os.path.join(work, "y.h5")
+    with h5py.File(name, "w") as file:
+        for key, is_complex in (("complex", True), ("real", False)):
+            x = np.array([tones(n, random.choice(n // 2 - 1, k, False) + 1, np.exp(2j * np.pi * random.random(k)), is_complex)
+                          for _ in range(3)])
+            file[key] = x + 0.01 * random.standard_normal(x.shape)
+            file[key + "_slow"] = file[key][()].T.copy()
+        file["between"] = np.exp(2j * np.pi * 1234.5 * np.arange(n) / n)
+    base = ("--sparsity", str(k), "--algorithm", "sfft2", "--engine", "cpu")
+    for key in ("complex", "real"):
+        with h5py.File(name) as file:
+            x = file[key][()]
+        first = None
+        for ranks, dataset, axis, options in (
+                (1, key, 1, ()), (2, key, 1, ("--threads", "3")), (3, key + "_slow", 0, ("--binning", "serial")),
+                (4, key, 1, ("--fetch", "direct")), (1, key, 1, ("--cutoff", "sort", "--binning", "serial"))):
+            rows, about, channels = run(ranks, f"{name}:/{dataset}", output, "--axis", str(axis), *base, *options)
+            bits = b"".join(rows[column].tobytes() for column in ("channel", "index", "re", "im"))
+            first = first or bits
+            check(bits == first, f"sfft2 {dataset}: other bits on {ranks} ranks with {options}")
+            check(about["algorithm"] == "sfft2" and about["is_explained"] == 1 and about["retries"] == 0, f"sfft2: {about}")
+            check(about["sfft2_bin_s"] > 0 and about["sfft2_vote_s"] > 0 and about["sfft2_comb_s"] < about["sfft2_bin_s"],
+                  f"sfft2: profile {about}")
+            check(np.all(channels["samples"] == about["samples_touched"]), f"sfft2: {channels}")
+        for c in range(3):
+            compare(f"sfft2 {key}", rows, c, x[c], k, 1e-3)
+        for options in (("--window", "gaussian"), ("--comb", "1536"), ("--buckets", "1024", "--location-loops", "5", "--votes",
+                        "4", "--estimation-loops", "8"), ("--precision", "double", "--seed", "9")):
+            rows, about, _ = run(2, f"{name}:/{key}", output, "--axis", "1", *base, *options)
+            for c in range(3):
+                compare(f"sfft2 {key} {options}", rows, c, x[c], k, 1e-3)
+    said = subprocess.run([LAPWING, "sfft", "--input", name + ":/complex", "--axis", "1", "--output", output, "--overwrite",
+                           *base, "--verbose"], capture_output=True, text=True, timeout=60).stderr
+    for step in ("comb", "bin", "transform", "cutoff", "vote", "estimate", "check"):
+        check(f"sfft2 {step} " in said, f"no time of {step}: {said}")
+    between = ("sfft", "--input", name + ":/between", "--output", output, "--overwrite", *base)
+    said = call(2, *between, "--fallback", "error", code=65)
+    check("not sparse" in said, said)
+    rows, about, _ = run(2, name + ":/between", output, *base, "--fallback", "partial")
+    check(about["is_explained"] == 0 and about["algorithm"] == "sfft2" and about["retries"] == 1, f"between: {about}")
+    rows, about, _ = run(2, name + ":/between", output, *base)
+    compare("sfft2 between", rows, 0, np.exp(2j * np.pi * 1234.5 * np.arange(n) / n), k, 1e-9)
+    check(about["algorithm"] == "dense" and about["residual"] > 0.01, f"between: {about}")
+    for code, what, options in ((78, "--votes 5", ("--location-loops", "4", "--votes", "5")), (78, "divisor", ("--comb", "1000")),
+                                (78, "--memory", ("--memory", "50M")), (78, "--algorithm dense", ("--sparsity", "20000")),
+                                (78, "--buckets 30", ("--buckets", "30")), (2, "sfft2 only", ("--algorithm", "sparse",
+                                                                                             "--votes", "2"))):
+        said = call(2, *between, *options, code=code)
+        check(what in said, f"{options}: {said}")
+    planned = subprocess.run([MPIEXEC, "-np", "2", LAPWING, "plan", "sfft", "--input", name + ":/between", *base],
+                             capture_output=True, text=True, timeout=60)
+    check(planned.returncode == 0 and "votes elect" in planned.stdout and "all samples of a channel" in planned.stdout,
+          planned.stdout)
+
+
 with tempfile.TemporaryDirectory() as work:
-    for part in (shapes, accuracy, edges, honesty, synth):
+    for part in (shapes, accuracy, edges, honesty, synth, voting):
         part(work)
 print(f"{checks} checks, {len(failures)} failed")
 sys.exit(1 if failures or not checks else 0)
