@@ -1,0 +1,59 @@
+#!/bin/sh
+# measure_sfft_cpu.sh OUT [PART...] - what is to be known of the sparse transforms on the CPU: OUT/PART.txt for each part, as
+# bench_sfft_cpu prints it. Builds nothing. plot_sfft_cpu.py draws all of it.
+#
+#   statistics   noise-free, 20 dB and 0 dB over many seeds at 2^22 and 2^27: says nothing of time, may run on a busy machine
+#   errors       the L1 error against k, and against the noise: nor does this
+#   lengths      time against n for k = 1000, on one core and on two, with FFTW: needs a quiet machine, as does
+#   lines        time against k for n = 2^22 and 2^27
+#
+# Environment: BUILD, the build folder (build).
+set -u
+[ $# -ge 1 ] || { sed -n '2,12p' "$0"; exit 2; }
+source=$(cd "$(dirname "$0")/../.." && pwd)
+mkdir -p "$1" && out=$(cd "$1" && pwd) && shift || exit 1
+bench=$(cd "${BUILD:-$source/build}" && pwd)/tests/bench/bench_sfft_cpu || exit 1
+[ -x "$bench" ] || { echo "$bench is not built" >&2; exit 1; }
+
+statistics() {
+    "$bench" 20 1000 1000 none sparse 1
+    "$bench" 22 100 100 none sfft2 1
+    "$bench" 27 1000 100 none sparse 1
+    "$bench" 27 1000 3 none sfft2 1
+    for bits in 22 27; do
+        "$bench" $bits 100 100 20 sparse 1
+        "$bench" $bits 1000 100 20 sparse 1
+        "$bench" $bits 1000 3 20 sfft2 1
+    done
+    "$bench" 27 1000 100 0 sparse 1
+}
+errors() {
+    for k in 10 30 100 300 1000 3000; do
+        "$bench" 24 $k 10 none sparse,sfft2 1
+        "$bench" 24 $k 10 20 sparse,sfft2 1
+    done
+}
+lengths() {
+    for bits in 18 19 20 21 22 23 24 25 26 27; do
+        "$bench" $bits 1000 10
+    done
+}
+lines() {
+    for bits in 22 27; do
+        for k in 10 30 100 300 1000 3000; do
+            "$bench" $bits $k 5
+        done
+    done
+}
+
+for part in ${*:-statistics errors lengths lines}; do
+    case $part in
+    statistics | errors | lengths | lines) ;;
+    *) echo "no part '$part'" >&2; exit 2 ;;
+    esac
+    {
+        echo "# $(grep -m1 'model name' /proc/cpuinfo | sed 's/.*: //'), load before: $(cut -d' ' -f1 /proc/loadavg)"
+        $part
+    } >"$out/$part.txt.part" && mv "$out/$part.txt.part" "$out/$part.txt" || exit 1
+    echo "$out/$part.txt"
+done
