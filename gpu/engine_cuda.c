@@ -2,6 +2,7 @@
 #include "arena.h"
 #include "cuda_error.h"
 #include "op_cuda.h"
+#include "sfft_cuda.h"
 #include "slot_cuda.h"
 #include "../src/memory.h"
 
@@ -130,18 +131,13 @@ static void destroy(struct lw_engine *engine)
 
 static struct lw_bytes sfft_bytes(const struct lw_engine *engine, const struct lw_sfft_plan *plan)
 {
-    (void)engine;
-    (void)plan;
-    return (struct lw_bytes){0};
+    return lw_sfft_cuda_bytes(device_of(engine), plan);
 }
 
 static int sfft_create(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
                        struct lw_error *err)
 {
-    (void)engine;
-    (void)layout;
-    (void)out;
-    return lw_fail(err, LW_ECONFIG, "the cuda engine does not compute sfft yet: use --engine cpu");
+    return lw_sfft_cuda_create(device_of(engine), layout, out, err);
 }
 
 static const struct lw_engine_ops engine_ops = {

@@ -24,6 +24,27 @@ template <int COUNT> __device__ __forceinline__ bool barrier_any(int number, boo
     return result != 0;
 }
 
+/* A barrier of all blocks of a cluster (of one block, where there are no clusters), after which each sees what the others have
+ * written to global memory. */
+__device__ __forceinline__ void cluster_barrier()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#else
+    __syncthreads();
+#endif
+}
+
+/* 16 bytes from global to shared memory, both aligned to that, past the registers and the L1 cache: under way until this thread
+ * calls wait_for_copies; others see them after a barrier that follows. */
+__device__ __forceinline__ void copy_async(void *shared, const void *global)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(shared)), "l"(global) : "memory");
+}
+
+__device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
 /* Launched as a programmatic dependent, a block starts while the kernel before it in the stream ends, and touches memory only
  * after this. Without effect otherwise. */
 __device__ __forceinline__ void wait_for_predecessor()

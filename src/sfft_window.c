@@ -7,7 +7,7 @@
 
 /* G is a sum of cosines of up to length/2 periods per bucket. A Chebyshev series of this many terms over the range of the
  * table is exact to rounding for lengths up to 16; the table, read with cubic interpolation, is made from it. */
-enum { N_TERMS = 96, TABLE_STEPS = 2048, TABLE_SIZE = (int)(LW_SFFT_WINDOW_RANGE * TABLE_STEPS) + 4 };
+enum { N_TERMS = 96 };
 
 static double decibels(double tolerance) { return -20 * log10(tolerance); }
 
@@ -37,7 +37,7 @@ int64_t lw_sfft_window_half(const struct lw_sfft_window_spec *spec)
 
 int64_t lw_sfft_window_bytes(const struct lw_sfft_window_spec *spec)
 {
-    return (2 * lw_sfft_window_half(spec) + 1 + TABLE_SIZE) * (int64_t)sizeof(double);
+    return (2 * lw_sfft_window_half(spec) + 1 + LW_SFFT_RESPONSE_SIZE) * (int64_t)sizeof(double);
 }
 
 static void fill_kaiser(const struct lw_sfft_window_spec *spec, int64_t half, double *factor)
@@ -100,8 +100,8 @@ static void make_response(struct lw_sfft_window *window)
             sum += node[j] * cos(M_PI * 2 * k * (j + 0.5) / (2 * N_TERMS));
         coefficient[k] = sum * (k == 0 ? 1 : 2) / N_TERMS;
     }
-    for (int i = 0; i < TABLE_SIZE; i++) {
-        const double x = (i - 1) / (LW_SFFT_WINDOW_RANGE * TABLE_STEPS);
+    for (int i = 0; i < LW_SFFT_RESPONSE_SIZE; i++) {
+        const double x = (i - 1) / (LW_SFFT_WINDOW_RANGE * LW_SFFT_RESPONSE_STEPS);
         const double t2 = 2 * x * x - 1;            /* T_2k(x) = T_k(t2) */
         double b1 = 0, b2 = 0;
         for (int k = N_TERMS - 1; k > 0; k--) {
@@ -114,7 +114,7 @@ static void make_response(struct lw_sfft_window *window)
 
 double lw_sfft_window_response(const struct lw_sfft_window *window, double u)
 {
-    const double place = fabs(u) * TABLE_STEPS;
+    const double place = fabs(u) * LW_SFFT_RESPONSE_STEPS;
     const int i = (int)place;
     const double t = place - i;
     const double *const y = window->response + i;    /* y[0] .. y[3] stand at -1, 0, 1, 2 */
@@ -132,7 +132,7 @@ int lw_sfft_window_create_of(const struct lw_sfft_window_spec *spec, double box_
     window->spec = *spec;
     window->half = lw_sfft_window_half(spec);
     if (!(window->taps = lw_alloc_array(2 * window->half + 1, sizeof(double), "a window", err)) ||
-        !(window->response = lw_alloc(TABLE_SIZE * sizeof(double), "a window", err))) {
+        !(window->response = lw_alloc_array(LW_SFFT_RESPONSE_SIZE, sizeof(double), "a window", err))) {
         lw_sfft_window_destroy(window);
         return LW_ESYSTEM;
     }

@@ -18,6 +18,10 @@
 
 #include <stdint.h>
 
+/* The response's table: so many entries per bucket, from -1 to 2 beyond the range (LW_SFFT_WINDOW_RANGE). */
+#define LW_SFFT_RESPONSE_STEPS 2048
+#define LW_SFFT_RESPONSE_SIZE ((int)(LW_SFFT_WINDOW_RANGE * LW_SFFT_RESPONSE_STEPS) + 4)
+
 struct lw_sfft_window_spec {
     int64_t n_buckets;              /* B */
     double tolerance;               /* largest |G| beyond the reach */
@@ -30,7 +34,7 @@ struct lw_sfft_window {
     int64_t half;                   /* h; there are 2 h + 1 taps */
     double *taps;                   /* [2 h + 1], g[i] at i + h; owned */
     double energy;                  /* sum of g^2: white noise of variance 1 has this variance in a bucket */
-    double *response;               /* table of G, for lw_sfft_window_response; owned */
+    double *response;               /* [LW_SFFT_RESPONSE_SIZE] G at (i - 1) / LW_SFFT_RESPONSE_STEPS; owned */
 };
 
 int lw_sfft_window_create(const struct lw_sfft_window_spec *spec, struct lw_sfft_window **out, struct lw_error *err);

@@ -1,8 +1,8 @@
 #include "sfft_conformance.h"
 
-/* Emulated on the CPU, kernels take a thousand times longer. */
+/* Emulated on the CPU, kernels take longer. */
 #ifdef LW_EMULATED
-enum { DIVISOR = 25 };
+enum { DIVISOR = 10 };
 #else
 enum { DIVISOR = 1 };
 #endif

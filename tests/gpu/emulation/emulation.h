@@ -77,6 +77,12 @@ cudaError_t launch_ex(const cudaLaunchConfig_t *where, void (*kernel)(Parameters
 
 #define cudaLaunchKernelEx emulation::launch_ex
 
+template <class... P> cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, void (*)(P...), const cudaLaunchConfig_t *)
+{
+    *clusters = 0;              /* blocks run one after the other */
+    return cudaSuccess;
+}
+
 template <class... P> cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute attribute, int value)
 {
     if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
@@ -90,7 +96,10 @@ template <class... P> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *, vo
 template <class T> inline void opaque(T &) {}
 template <int COUNT> inline void barrier_of(int number) { emulation::named_barrier(number, COUNT, 0); }
 template <int COUNT> inline bool barrier_any(int number, bool flag) { return emulation::named_barrier(number, COUNT, flag) != 0; }
+inline void copy_async(void *shared, const void *global) { std::memcpy(shared, global, 16); }
+inline void wait_for_copies() {}
 inline void wait_for_predecessor() {}
+inline void cluster_barrier() { emulation::block_barrier(0); }      /* there are no clusters but those of one block */
 
 /* ---- what the compiler gives on a GPU ---- */
 
@@ -130,6 +139,8 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector)
 template <class T> inline T atomicAdd(T *at, T value) { const T old = *at; *at = old + value; return old; }
 template <class T> inline T atomicMin(T *at, T value) { const T old = *at; *at = value < old ? value : old; return old; }
 template <class T> inline T atomicMax(T *at, T value) { const T old = *at; *at = value > old ? value : old; return old; }
+template <class T> inline T atomicExch(T *at, T value) { const T old = *at; *at = value; return old; }
+template <class T> inline T atomicCAS(T *at, T expected, T value) { const T old = *at; *at = old == expected ? value : old; return old; }
 template <class T> inline T atomicOr(T *at, T value) { const T old = *at; *at = old | value; return old; }
 
 inline void sincospi(double x, double *s, double *c)
@@ -157,6 +168,12 @@ inline int __float_as_int(float x) { return bits_as<int>(x); }
 inline double __longlong_as_double(long long bits) { return bits_as<double>(bits); }
 inline long long __double_as_longlong(double x) { return bits_as<long long>(x); }
 
+inline long long __float2ll_rn(float x) { return (long long)std::nearbyint(x); }
+inline long long __double2ll_rn(double x) { return (long long)std::nearbyint(x); }
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
+{
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
 inline float __double2float_rn(double x) { return (float)x; }
 inline int __float2int_rn(float x) { return (int)std::nearbyint(x); }
 inline int __double2int_rn(double x) { return (int)std::nearbyint(x); }

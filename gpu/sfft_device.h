@@ -1,0 +1,155 @@
+/* sfft_device.h - the sparse transform's data on the device, and the launchers of its kernels. C and CUDA C.
+ *
+ * Everything is normalised: what is measured is scaled by a power of two that brings the largest bucket to about 1, so
+ * that squares stay in range and sums can be kept in 64-bit fixed point, which makes them independent of their order. */
+#ifndef LW_SFFT_DEVICE_H
+#define LW_SFFT_DEVICE_H
+
+#include "../src/sfft_stage.h"
+#include "../src/type.h"
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+/* A stage (sfft_stage.h), with what the kernels need at hand. */
+struct lw_sfft_device_stage {
+    int64_t n, n_buckets;
+    int64_t sigma, sigma_inverse, tau;
+    int64_t half;
+    int64_t shift[LW_SFFT_SHIFTS];
+    double inverse_shift[LW_SFFT_SHIFTS];           /* 1 / shift; 0 where the shift is 0 */
+    int n_shifts, first_plane;
+    int64_t first_bucket;       /* of the stage, among the buckets of all stages, */
+    int64_t first_value;        /* among those of all planes, */
+    int64_t first_sample;       /* and its samples among the rows of all planes */
+    double window_energy;
+    double least;               /* energy that a line must have in all its shifts together, in variances of a bucket's noise */
+    double noise_per_energy;    /* variance of white noise per sample whose bucket energies have the median 1 */
+    const double *taps;         /* [2 half + 1], g[i] at i + half */
+    const double *response;     /* as in struct lw_sfft_window */
+    const double2 *roots;       /* [n_buckets] exp(-2 pi i k / B) */
+};
+
+/* Where the samples are: a signal on the device, or rows of samples gathered by the host. */
+struct lw_sfft_device_signal {
+    struct lw_type type;        /* float32 or float64 */
+    const void *samples;        /* [n], on the device */
+};
+
+/* Some stages, one after another. */
+struct lw_sfft_device_range {
+    const struct lw_sfft_device_stage *stages;      /* of all attempts, on the device */
+    int first_plane, n_planes;
+    int first_stage, end_stage;
+    int64_t n_buckets;          /* of each stage of the range */
+};
+
+/* What recovery takes and gives, beside the buckets. */
+struct lw_sfft_device_result {
+    int64_t n_lines, n_found;
+    double power, noise_power, check_energy, check_most, energy_left_out;   /* struct lw_sfft_figures */
+    unsigned long long not_finite;          /* samples of a signal on the device, since the last result */
+    int n_rounds, n_steps, n_looks;         /* how long it took: of peeling, of the fits, peel and fit together */
+};
+
+struct lw_sfft_device_line {
+    int64_t frequency;
+    double re, im;
+};
+
+/* What one bucket was found to hold. */
+struct lw_sfft_device_candidate {
+    double2 amplitude;
+    int slot;                   /* of its frequency in the table */
+    int level;                  /* the tolerance that it needs */
+    unsigned long long claim;   /* the least claim of a frequency wins */
+};
+
+#define LW_SFFT_DEVICE_ROW 16           /* neighbours of a line in one stage */
+#define LW_SFFT_DEVICE_BLOCKS 16        /* most of a cluster */
+
+/* Shared by all threads of recovery. */
+struct lw_sfft_device_control {
+    unsigned long long largest;             /* of all buckets measured, as bits of a double */
+    unsigned long long not_finite;
+    int n_lines, n_keys;                    /* n_keys: frequencies in the table, without mirror images */
+    int n_candidates[2], n_of_level[2][4];  /* of this round, and of the next or the last */
+    int n_dropped, n_found;
+    double noise[LW_SFFT_STAGES];
+    double partial[4][LW_SFFT_DEVICE_BLOCKS];
+};
+
+/* All memory that recovery works in, on the device. n_buckets: of all stages; n_values: of all planes. */
+struct lw_sfft_recovery {
+    const struct lw_sfft_device_stage *stages;
+    int64_t n, sparsity;
+    double min_magnitude, tolerance;        /* tolerance: of the windows */
+    int is_real;
+    int64_t capacity;                       /* lines */
+    int table_bits;                         /* the table has 2^table_bits slots */
+
+    const double2 *values;                  /* [n_values] measured */
+    long long *rest;                        /* [n_values][2] less what has been found; fixed point */
+    float *energies;                        /* [n_buckets] mean over shifts of |rest|^2 */
+    struct lw_sfft_device_candidate *candidates;    /* [n_buckets] */
+    int *list;                              /* [n_buckets] buckets of the candidates, in any order */
+
+    unsigned long long *key;                /* [slots] frequency + 1; 0 is free */
+    unsigned long long *claim;              /* [slots] least of the claims, later rounds first */
+    int *line;                              /* [slots] -1: none yet */
+
+    int64_t *frequency[2];                  /* [capacity] lines, and room to sort them */
+    double2 *amplitude[2];
+    int *keep;                              /* [capacity] */
+    int *bucket;                            /* [stages][capacity] nearest */
+    double *gain;                           /* [stages][3][capacity] of the left neighbour, it, the right one */
+    double2 *phase;                         /* [planes][capacity] */
+    int *head;                              /* [n_buckets] first line of a bucket; -1: none */
+    int *next;                              /* [stages][capacity] */
+    int *row_count;                         /* [stages][capacity] */
+    int *row_line;                          /* [stages][LW_SFFT_DEVICE_ROW][capacity] lines that share buckets with one */
+    double2 *row_value;                     /* likewise: their products over the planes of the stage */
+    double2 *gradient;                      /* [stages][capacity] */
+    double *weight;                         /* [stages][capacity] */
+    double2 *residue, *direction, *image;   /* [capacity] */
+
+    struct lw_sfft_device_control *control;
+    struct lw_sfft_device_result *result;
+    struct lw_sfft_device_line *lines;      /* [sparsity] */
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** values[plane][b] = sum over i = b mod B of g[i] x[(sigma (s + i) + tau) mod n], for the planes of a range. Samples that
+ * are not finite count as zero.
+ * @param rows        samples as the host collected them, (re, im), at stage.first_sample; NULL: take `signal`
+ * Of the first range, control->largest is set to 0.
+ * @param control  the number of such samples is added to not_finite */
+cudaError_t lw_sfft_fold(const struct lw_sfft_device_range *range, const struct lw_sfft_device_signal *signal,
+                         const double2 *rows, double2 *values, struct lw_sfft_device_control *control, cudaStream_t stream);
+
+/** Whether lw_sfft_transform has a kernel for B: 2^a or 3 2^a, in shared memory. */
+int lw_sfft_transform_fits(int64_t n_buckets, int shared_bytes);
+
+/** Forward transforms of the planes of a range, in place, and the largest |re| or |im| of all, as bits of a double; largest is
+ * raised to it. */
+cudaError_t lw_sfft_transform(const struct lw_sfft_device_range *range, double2 *values, unsigned long long *largest,
+                              cudaStream_t stream);
+
+/** Only the latter, where cuFFT transforms. */
+cudaError_t lw_sfft_largest(const struct lw_sfft_device_range *range, const double2 *values, unsigned long long *largest,
+                            cudaStream_t stream);
+
+/** Blocks that work together in lw_sfft_recovery_run on this device: a cluster where there are such, else one. */
+int lw_sfft_recovery_blocks(int major);
+
+/** lw_sfft_recover with all stages before `check`, and that one to check: to result and lines, both on the device. */
+cudaError_t lw_sfft_recovery_run(const struct lw_sfft_recovery *recovery, int check, int n_blocks, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

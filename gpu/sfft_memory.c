@@ -1,0 +1,102 @@
+#include "sfft_memory.h"
+
+static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static int64_t window_half(const struct lw_sfft_plan *plan, int attempt)
+{
+    struct lw_sfft_window_spec window = plan->window;
+    window.n_buckets = plan->attempts[attempt].n_buckets;
+    return lw_sfft_window_half(&window);
+}
+
+/* Slots for all frequencies that lines can have at the start of a round, and for those that one round may add, half
+ * of them free. */
+static int table_bits(const struct lw_sfft_sizes *sizes)
+{
+    int bits = 5;
+    while ((int64_t)1 << bits < 2 * (sizes->capacity + sizes->n_buckets))
+        bits++;
+    return bits;
+}
+
+struct lw_sfft_sizes lw_sfft_sizes_of(const struct lw_sfft_plan *plan)
+{
+    struct lw_sfft_sizes sizes = {.capacity = lw_sfft_capacity(plan), .sparsity = plan->spec.sparsity};
+    for (int a = 0; a < plan->n_attempts; a++) {
+        const struct lw_sfft_attempt *const attempt = &plan->attempts[a];
+        const int64_t row = 2 * window_half(plan, a) + 1;
+        const int n_planes = attempt->n_stages * attempt->n_shifts + 1;
+        sizes.n_stages += attempt->n_stages + 1;
+        sizes.n_planes += n_planes;
+        sizes.n_buckets += (attempt->n_stages + 1) * attempt->n_buckets;
+        sizes.n_values += n_planes * attempt->n_buckets;
+        sizes.n_samples += n_planes * row;
+        sizes.most_samples = max64(sizes.most_samples, attempt->n_shifts * row);
+    }
+    sizes.table_bits = table_bits(&sizes);
+    return sizes;
+}
+
+static void lay_out_windows(const struct lw_sfft_plan *plan, struct lw_arena *arena, struct lw_sfft_memory *memory)
+{
+    for (int a = 0; a < plan->n_attempts; a++) {
+        memory->taps[a] = lw_arena_take(arena, (2 * window_half(plan, a) + 1) * (int64_t)sizeof(double));
+        memory->response[a] = lw_arena_take(arena, LW_SFFT_RESPONSE_SIZE * (int64_t)sizeof(double));
+        memory->roots[a] = lw_arena_take(arena, plan->attempts[a].n_buckets * (int64_t)sizeof(double2));
+    }
+}
+
+static void lay_out_buckets(const struct lw_sfft_sizes *sizes, struct lw_arena *arena, struct lw_sfft_recovery *r)
+{
+    r->rest = lw_arena_take(arena, 2 * sizes->n_values * (int64_t)sizeof *r->rest);
+    r->energies = lw_arena_take(arena, sizes->n_buckets * (int64_t)sizeof *r->energies);
+    r->candidates = lw_arena_take(arena, sizes->n_buckets * (int64_t)sizeof *r->candidates);
+    r->list = lw_arena_take(arena, sizes->n_buckets * (int64_t)sizeof *r->list);
+    r->head = lw_arena_take(arena, sizes->n_buckets * (int64_t)sizeof *r->head);
+}
+
+static void lay_out_table(const struct lw_sfft_sizes *sizes, struct lw_arena *arena, struct lw_sfft_recovery *r)
+{
+    const int64_t slots = (int64_t)1 << sizes->table_bits;
+    r->key = lw_arena_take(arena, slots * (int64_t)sizeof *r->key);
+    r->claim = lw_arena_take(arena, slots * (int64_t)sizeof *r->claim);
+    r->line = lw_arena_take(arena, slots * (int64_t)sizeof *r->line);
+}
+
+static void lay_out_lines(const struct lw_sfft_sizes *sizes, struct lw_arena *arena, struct lw_sfft_recovery *r)
+{
+    const int64_t n = sizes->capacity, of_stages = sizes->n_stages * n;
+    for (int i = 0; i < 2; i++) {
+        r->frequency[i] = lw_arena_take(arena, n * (int64_t)sizeof *r->frequency[i]);
+        r->amplitude[i] = lw_arena_take(arena, n * (int64_t)sizeof *r->amplitude[i]);
+    }
+    r->keep = lw_arena_take(arena, n * (int64_t)sizeof *r->keep);
+    r->bucket = lw_arena_take(arena, of_stages * (int64_t)sizeof *r->bucket);
+    r->gain = lw_arena_take(arena, 3 * of_stages * (int64_t)sizeof *r->gain);
+    r->phase = lw_arena_take(arena, sizes->n_planes * n * (int64_t)sizeof *r->phase);
+    r->next = lw_arena_take(arena, of_stages * (int64_t)sizeof *r->next);
+    r->row_count = lw_arena_take(arena, of_stages * (int64_t)sizeof *r->row_count);
+    r->row_line = lw_arena_take(arena, LW_SFFT_DEVICE_ROW * of_stages * (int64_t)sizeof *r->row_line);
+    r->row_value = lw_arena_take(arena, LW_SFFT_DEVICE_ROW * of_stages * (int64_t)sizeof *r->row_value);
+    r->gradient = lw_arena_take(arena, of_stages * (int64_t)sizeof *r->gradient);
+    r->weight = lw_arena_take(arena, of_stages * (int64_t)sizeof *r->weight);
+    r->residue = lw_arena_take(arena, n * (int64_t)sizeof *r->residue);
+    r->direction = lw_arena_take(arena, n * (int64_t)sizeof *r->direction);
+    r->image = lw_arena_take(arena, n * (int64_t)sizeof *r->image);
+}
+
+void lw_sfft_memory_lay_out(const struct lw_sfft_plan *plan, struct lw_arena *arena, struct lw_sfft_memory *memory)
+{
+    const struct lw_sfft_sizes sizes = lw_sfft_sizes_of(plan);
+    struct lw_sfft_recovery *const r = &memory->recovery;
+    memory->stages = lw_arena_take(arena, sizes.n_stages * (int64_t)sizeof *memory->stages);
+    lay_out_windows(plan, arena, memory);
+    memory->rows = lw_arena_take(arena, sizes.n_samples * (int64_t)sizeof *memory->rows);
+    memory->values = lw_arena_take(arena, sizes.n_values * (int64_t)sizeof *memory->values);
+    lay_out_buckets(&sizes, arena, r);
+    lay_out_table(&sizes, arena, r);
+    lay_out_lines(&sizes, arena, r);
+    r->control = lw_arena_take(arena, sizeof *r->control);
+    r->result = lw_arena_take(arena, sizeof *r->result);
+    r->lines = lw_arena_take(arena, sizes.sparsity * (int64_t)sizeof *r->lines);
+}

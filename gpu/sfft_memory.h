@@ -1,0 +1,33 @@
+/* sfft_memory.h - the device memory of a sparse transform: counted from a plan, laid out in one allocation. */
+#ifndef LW_SFFT_MEMORY_H
+#define LW_SFFT_MEMORY_H
+
+#include "arena.h"
+#include "sfft_device.h"
+#include "../src/sfft.h"
+
+/* Of all attempts together. */
+struct lw_sfft_sizes {
+    int n_stages, n_planes;
+    int64_t n_buckets, n_values, n_samples;         /* of all stages; of all planes; of all rows */
+    int64_t most_samples;                           /* of one stage */
+    int64_t capacity;                               /* lines */
+    int64_t sparsity;
+    int table_bits;
+};
+
+struct lw_sfft_sizes lw_sfft_sizes_of(const struct lw_sfft_plan *plan);
+
+struct lw_sfft_memory {
+    struct lw_sfft_device_stage *stages;
+    double *taps[LW_SFFT_ATTEMPTS], *response[LW_SFFT_ATTEMPTS];
+    double2 *roots[LW_SFFT_ATTEMPTS];
+    double2 *rows;                                  /* [n_samples] */
+    double2 *values;                                /* [n_values] */
+    struct lw_sfft_recovery recovery;               /* only pointers to memory are set */
+};
+
+/** Take all parts from an arena; to count, from one without memory. */
+void lw_sfft_memory_lay_out(const struct lw_sfft_plan *plan, struct lw_arena *arena, struct lw_sfft_memory *memory);
+
+#endif

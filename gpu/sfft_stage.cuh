@@ -1,0 +1,86 @@
+/* sfft_stage.cuh - where lines appear in the buckets of a stage, as src/sfft_stage.c, for device code; fixed point. */
+#ifndef LW_SFFT_STAGE_CUH
+#define LW_SFFT_STAGE_CUH
+
+#include "sfft_number.cuh"
+#include "sfft_team.cuh"
+
+using SfftStage = lw_sfft_device_stage;
+
+/* 1 in fixed point: the largest bucket is below 1, and there is room for 2^13 of them. */
+constexpr double SFFT_ONE = 1125899906842624.0;     /* 2^50 */
+
+LW_DEVICE long long to_fixed(double x) { return __double2ll_rn(x * SFFT_ONE); }
+LW_DEVICE double from_fixed(long long x) { return (double)x * (1 / SFFT_ONE); }
+LW_DEVICE double energy_of(double2 x) { return x.x * x.x + x.y * x.y; }
+LW_DEVICE double2 conjugate(double2 x) { return {x.x, -x.y}; }
+LW_DEVICE double2 scaled(double2 x, double by) { return {x.x * by, x.y * by}; }
+
+/* G(u), as lw_sfft_window_response */
+LW_DEVICE double response(const SfftStage &stage, double u)
+{
+    const double place = fabs(u) * LW_SFFT_RESPONSE_STEPS;
+    const int i = (int)place;
+    const double t = place - i;
+    const double *const y = stage.response + i;
+    const double a = -t * (t - 1) * (t - 2) / 6, b = (t + 1) * (t - 1) * (t - 2) / 2;
+    const double c = -(t + 1) * t * (t - 2) / 2, d = (t + 1) * t * (t - 1) / 6;
+    return a * y[0] + b * y[1] + c * y[2] + d * y[3];
+}
+
+struct SfftPlace {
+    int64_t permuted;           /* f' */
+    int bucket;                 /* the nearest */
+    double distance;            /* from its centre, in buckets */
+};
+
+LW_DEVICE SfftPlace place_of_permuted(const SfftStage &stage, int64_t permuted)
+{
+    const double position = (double)permuted / (double)stage.n * (double)stage.n_buckets;
+    const double nearest = rint(position);
+    const int bucket = (int)nearest;
+    return {permuted, bucket == stage.n_buckets ? 0 : bucket, position - nearest};
+}
+
+LW_DEVICE SfftPlace place_of(const SfftStage &stage, int64_t frequency)
+{
+    return place_of_permuted(stage, mod_multiply(stage.sigma, frequency, stage.n, 1.0 / (double)stage.n));
+}
+
+/* exp(2 pi i f (sigma s[d] + tau) / n) */
+LW_DEVICE double2 phase_of(const SfftStage &stage, int d, int64_t frequency, int64_t permuted)
+{
+    const double inverse = 1.0 / (double)stage.n;
+    const int64_t shift = stage.shift[d] < stage.n ? stage.shift[d] : stage.shift[d] - stage.n;
+    const int64_t turns = mod_add(mod_multiply(permuted, shift, stage.n, inverse),
+                                  mod_multiply(frequency, stage.tau, stage.n, inverse), stage.n);
+    return turned(turns, inverse);
+}
+
+LW_DEVICE int wrapped(int bucket, int n_buckets)
+{
+    return bucket < 0 ? bucket + n_buckets : bucket >= n_buckets ? bucket - n_buckets : bucket;
+}
+
+/* Bucket b of plane d, in the rest's values. */
+LW_DEVICE int64_t value_of(const SfftStage &stage, int d, int64_t b) { return stage.first_value + d * stage.n_buckets + b; }
+
+LW_DEVICE double2 rest_at(const lw_sfft_recovery &r, int64_t value)
+{
+    const longlong2 x = ((const longlong2 *)r.rest)[value];
+    return {from_fixed(x.x), from_fixed(x.y)};
+}
+
+/* The order in which threads come does not matter. */
+LW_DEVICE void subtract_from_rest(const lw_sfft_recovery &r, int64_t value, double2 x)
+{
+    atomicAdd((unsigned long long *)r.rest + 2 * value, (unsigned long long)-to_fixed(x.x));
+    atomicAdd((unsigned long long *)r.rest + 2 * value + 1, (unsigned long long)-to_fixed(x.y));
+}
+
+/* The stages of a run, and where the planes are; in shared memory. */
+struct SfftPlanes {
+    unsigned char stage[LW_SFFT_PLANES];
+};
+
+#endif
