@@ -1,5 +1,6 @@
 /* conformance.c - the suite that every engine must pass, against direct sums in double precision. */
 #include "conformance.h"
+#include "conformance_parts.h"
 
 #include "../check.h"
 #include "trial.h"
@@ -12,7 +13,7 @@
 
 static struct lw_engine *engine;
 
-static const struct trial plain = {
+const struct trial conformance_plain = {
     .input = {.scalar = LW_FLOAT32},
     .output = {.scalar = LW_FLOAT32},
     .n_channels = 1,
@@ -24,13 +25,13 @@ static const struct trial plain = {
 };
 
 /* ---- helpers ----------------------------------------------------------------------------------------------------- */
-static int64_t pick(uint64_t *state, const int64_t *list, int n)
+int64_t conformance_pick(uint64_t *state, const int64_t *list, int n)
 {
     return list[trial_random(state) % (uint64_t)n];
 }
 
 /* The samples of an unsigned type have a large mean: what a filter bank's raw counts look like. */
-static void suit_type(struct trial *t)
+void conformance_suit_type(struct trial *t)
 {
     static const double mean[LW_N_SCALARS] = {0, 120, 0, 30000, 0, 0, 0};
     static const double spread[LW_N_SCALARS] = {127, 20, 30000, 900, 2e9, 1, 1};
@@ -39,7 +40,7 @@ static void suit_type(struct trial *t)
 }
 
 /* Run one trial with a cut drawn from `state` and check it. */
-static void try_one(const struct trial *t, uint64_t *state, const char *what)
+void conformance_try(const struct trial *t, uint64_t *state, const char *what)
 {
     const struct trial_cut cut = {
         .units = (int64_t)(trial_random(state) % 4) * (int64_t)(t->segment > 0 || t->n_taps > 64 ? 1 : 50),
@@ -55,6 +56,11 @@ static void try_one(const struct trial *t, uint64_t *state, const char *what)
     }
     free(result.outputs);
     trial_free(&data);
+}
+
+bool conformance_run(const struct trial_data *data, struct trial_result *result)
+{
+    return trial_run(engine, data, &(struct trial_cut){.depth = 1}, result);
 }
 
 /* The plan of a trial, without running it. */
@@ -75,7 +81,7 @@ static void test_input_type(struct lw_type input, uint64_t *state)
 {
     static const int64_t taps[] = {1, 2, 3, 4, 17, 64, 257}, filters[] = {1, 3, 8}, channels[] = {1, 2, 3, 5, 17, 40};
     for (int variant = 0; variant < 8; variant++) {
-        struct trial t = plain;
+        struct trial t = conformance_plain;
         t.input = input;
         t.layout = variant % 2 ? LW_TIME_SLOW : LW_TIME_FAST;
         t.precision = variant / 2 % 2 ? LW_DOUBLE : LW_SINGLE;
@@ -83,13 +89,13 @@ static void test_input_type(struct lw_type input, uint64_t *state)
         t.output.scalar = t.precision == LW_DOUBLE ? LW_FLOAT64 : LW_FLOAT32;
         t.mode = (enum lw_mode)(trial_random(state) % 2);
         t.boundary = (enum lw_boundary)(trial_random(state) % 4);
-        t.n_taps = pick(state, taps, COUNT(taps));
-        t.n_filters = (int)pick(state, filters, COUNT(filters));
-        t.n_channels = pick(state, channels, COUNT(channels));
+        t.n_taps = conformance_pick(state, taps, COUNT(taps));
+        t.n_filters = (int)conformance_pick(state, filters, COUNT(filters));
+        t.n_channels = conformance_pick(state, channels, COUNT(channels));
         t.n_samples = 1 + (int64_t)(trial_random(state) % 900);
         t.seed = trial_random(state);
-        suit_type(&t);
-        try_one(&t, state, "input types");
+        conformance_suit_type(&t);
+        conformance_try(&t, state, "input types");
     }
 }
 
@@ -107,7 +113,7 @@ static void test_output_types(void)
     uint64_t state = 12;
     for (int scalar = 0; scalar < LW_N_SCALARS; scalar++) {
         for (int variant = 0; variant < 8; variant++) {
-            struct trial t = plain;
+            struct trial t = conformance_plain;
             t.input.scalar = variant % 2 ? LW_FLOAT64 : LW_FLOAT32;
             t.input.is_complex = variant == 7 && !lw_scalar_is_integer((enum lw_scalar)scalar);
             t.output = (struct lw_type){.scalar = (enum lw_scalar)scalar, .is_swapped = variant == 6};
@@ -119,7 +125,7 @@ static void test_output_types(void)
             /* so that some outputs saturate */
             t.spread = (double[]){300, 600, 9e4, 2e5, 7e9, 1, 1}[scalar];
             t.seed = trial_random(&state);
-            try_one(&t, &state, "output types");
+            conformance_try(&t, &state, "output types");
         }
     }
 }
@@ -127,7 +133,7 @@ static void test_output_types(void)
 /* Halves go to the even neighbour, exactly. */
 static void test_rounding(void)
 {
-    struct trial t = plain;
+    struct trial t = conformance_plain;
     t.input.scalar = LW_INT16;
     t.output.scalar = LW_INT16;
     t.n_taps = 1;
@@ -158,11 +164,11 @@ static void test_length(struct trial t, int64_t n_samples, uint64_t *state)
     t.n_samples = n_samples;
     t.layout = (enum lw_layout)(trial_random(state) % 2);
     t.n_channels = 1 + (int64_t)(trial_random(state) % 3);
-    t.n_filters = (int)pick(state, filters, COUNT(filters));
+    t.n_filters = (int)conformance_pick(state, filters, COUNT(filters));
     t.boundary = (enum lw_boundary)(trial_random(state) % 4);
     t.mode = (enum lw_mode)(trial_random(state) % (n_samples >= t.n_taps ? 3 : 2));
     t.seed = trial_random(state);
-    try_one(&t, state, "lengths");
+    conformance_try(&t, state, "lengths");
 }
 
 /* One sample, fewer samples than taps, and whole numbers of segments and one more or less. */
@@ -184,7 +190,7 @@ static void test_lengths(void)
     uint64_t state = 13;
     for (int i = 0; i < COUNT(taps); i++) {
         for (int kind = 0; kind < 4; kind++) {
-            struct trial t = plain;
+            struct trial t = conformance_plain;
             t.n_taps = taps[i];
             t.input.is_complex = kind == 1 || kind == 3;
             t.taps_complex = kind >= 2;
@@ -207,7 +213,7 @@ static void test_segments(void)
     uint64_t state = 14;
     for (int i = 0; i < COUNT(cases); i++) {
         for (int kind = 0; kind < 4; kind++) {
-            struct trial t = plain;
+            struct trial t = conformance_plain;
             t.n_taps = cases[i].n_taps;
             t.segment = cases[i].segment;
             t.input.is_complex = kind == 1 || kind == 3;
@@ -227,7 +233,7 @@ static void test_long_filters(void)
     uint64_t state = 15;
     for (int i = 0; i < COUNT(taps); i++) {
         for (int kind = 0; kind < 2; kind++) {
-            struct trial t = plain;
+            struct trial t = conformance_plain;
             t.n_taps = taps[i];
             t.n_samples = i == 0 ? 30000 : 3000;
             t.mode = LW_SAME;
@@ -235,7 +241,7 @@ static void test_long_filters(void)
             t.input.is_complex = kind;
             t.precision = kind ? LW_DOUBLE : LW_SINGLE;
             t.seed = trial_random(&state);
-            try_one(&t, &state, "long filters");
+            conformance_try(&t, &state, "long filters");
         }
     }
 }
@@ -243,7 +249,7 @@ static void test_long_filters(void)
 /* A segment shorter than the filter is refused, in the program's words. */
 static void test_refusals(void)
 {
-    struct trial t = plain;
+    struct trial t = conformance_plain;
     struct trial_data data;
     struct lw_op_plan plan;
     struct lw_error err = {0};
@@ -265,12 +271,12 @@ static void test_magnitudes(void)
     uint64_t state = 16;
     for (int i = 0; i < COUNT(spreads); i++) {
         for (int kind = 0; kind < 4; kind++) {
-            struct trial t = plain;
+            struct trial t = conformance_plain;
             t.input = (struct lw_type){.scalar = kind % 2 ? LW_FLOAT64 : LW_FLOAT32, .is_complex = kind / 2};
             t.spread = spreads[i];
             t.n_taps = kind ? 200 : 7;
             t.seed = trial_random(&state);
-            try_one(&t, &state, "magnitudes");
+            conformance_try(&t, &state, "magnitudes");
         }
     }
 }
@@ -305,7 +311,7 @@ static void check_report(const struct trial_data *data, const struct trial_resul
     int64_t n = 0, first_sample = 0, first_channel = 0;
     for (int64_t o = 0; o < data->n_outputs; o++) {
         for (int64_t c = 0; c < t->n_channels; c++) {
-            const int64_t i = lw_boundary_index(t->boundary, o + data->look_ahead, t->n_samples);
+            const int64_t i = lw_boundary_index(t->boundary, o + data->lead, t->n_samples);
             if (i < 0 || !is_bad(data, c, i))
                 continue;
             if (n++ == 0) {
@@ -323,7 +329,7 @@ static void check_report(const struct trial_data *data, const struct trial_resul
           (long long)result->first_sample);
 }
 
-static void test_bad_samples(const struct trial *t, int n_spots, bool at_seams, uint64_t *state)
+void conformance_bad_samples(const struct trial *t, int n_spots, bool at_seams, uint64_t *state)
 {
     struct lw_op_plan plan;
     if (!plan_of(t, &plan))
@@ -356,7 +362,7 @@ static void test_not_finite(void)
     uint64_t state = 17;
     for (int i = 0; i < COUNT(taps); i++) {
         for (int variant = 0; variant < 24; variant++) {
-            struct trial t = plain;
+            struct trial t = conformance_plain;
             t.nan = variant % 5 == 4 ? LW_NAN_ZERO : LW_NAN_PROPAGATE;
             t.input = (struct lw_type){variant % 2 ? LW_FLOAT64 : LW_FLOAT32, variant / 2 % 2, variant % 7 == 0};
             t.taps_complex = variant / 4 % 2;
@@ -372,7 +378,7 @@ static void test_not_finite(void)
             t.segment = taps[i] > 50 && variant % 4 == 0 ? 256 : 0;
             t.n_samples = 1500;
             t.seed = trial_random(&state);
-            test_bad_samples(&t, 1 + (int)(trial_random(&state) % 4), variant % 2, &state);
+            conformance_bad_samples(&t, 1 + (int)(trial_random(&state) % 4), variant % 2, &state);
         }
     }
 }
@@ -381,7 +387,7 @@ static void test_not_finite(void)
 static void test_report_for_error(void)
 {
     uint64_t state = 20;
-    struct trial t = plain;
+    struct trial t = conformance_plain;
     t.nan = LW_NAN_ERROR;
     t.n_channels = 3;
     struct trial_data data;
@@ -401,7 +407,7 @@ static void test_gaps(void)
 {
     uint64_t state = 18;
     for (int variant = 0; variant < 4; variant++) {
-        struct trial t = plain;
+        struct trial t = conformance_plain;
         t.n_taps = variant % 2 ? 6 : 150;
         t.n_samples = 3000;
         t.n_channels = 2;
@@ -425,7 +431,7 @@ static void test_neighbours(void)
 {
     uint64_t state = 19;
     for (int layout = 0; layout < 2; layout++) {
-        struct trial t = plain;
+        struct trial t = conformance_plain;
         t.layout = (enum lw_layout)layout;
         t.n_channels = 4;
         t.n_samples = 3000;
@@ -455,7 +461,7 @@ static void test_neighbours(void)
 /* ---- bits -------------------------------------------------------------------------------------------------------- */
 
 /* However the work is cut, queued and threaded, the result's bytes are the same. */
-static void test_cuts_of(const struct trial *t, struct lw_engine *other)
+void conformance_cuts(const struct trial *t, struct lw_engine *other)
 {
     static const struct trial_cut cuts[] = {{1, 0, 1}, {1, 1, 3}, {2, 1, 2}, {3, 2, 2}, {0, 1, 1}, {7, 0, 4}};
     struct trial_data data;
@@ -491,7 +497,7 @@ static void test_cuts(enum lw_engine_kind kind)
         return;
     for (int i = 0; i < COUNT(sizes); i++) {
         for (int kind_of_data = 0; kind_of_data < 4; kind_of_data++) {
-            struct trial t = plain;
+            struct trial t = conformance_plain;
             t.n_taps = sizes[i].n_taps;
             t.n_samples = sizes[i].n_samples;
             t.segment = sizes[i].segment;
@@ -501,9 +507,10 @@ static void test_cuts(enum lw_engine_kind kind)
             t.layout = (enum lw_layout)((i + kind_of_data) % 2);
             t.n_channels = 5;
             t.n_filters = 2;
-            test_cuts_of(&t, other);
+            conformance_cuts(&t, other);
         }
     }
+    conformance_cuts_of_post(other);
     lw_engine_destroy(other);
 }
 
@@ -544,6 +551,7 @@ int conformance(enum lw_engine_kind kind)
     test_gaps();
     test_neighbours();
     test_cuts(kind);
+    conformance_of_post();
     lw_engine_destroy(engine);
     return check_result("conformance");
 }

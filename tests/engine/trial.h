@@ -15,6 +15,7 @@ struct trial {
     enum lw_boundary boundary;
     int64_t n_channels, n_samples, n_taps;
     int n_filters, segment;
+    struct lw_post post;
     bool taps_complex;
     double mean, spread;            /* of the samples, before they are rounded to the stored type */
     uint64_t seed;
@@ -23,7 +24,9 @@ struct trial {
 /* A trial's data. Samples that are not finite may be put into `values` before trial_store. */
 struct trial_data {
     struct trial trial;
-    int64_t n_outputs, look_ahead;
+    int64_t n_outputs, look_ahead;      /* of the filtered series, before anything is made of it */
+    int64_t n_results;                  /* on the axis, once it is interpolated */
+    int64_t lead;                       /* window position of own sample 0 of the first block: look-ahead and reach */
     double complex *values;         /* [channel][sample], as the stored type holds them */
     double *taps;                   /* as struct lw_ols_spec wants them */
     char *stored;                   /* [channel][sample] in the stored type */
@@ -40,9 +43,10 @@ struct trial_cut {
 /* What came back. */
 struct trial_result {
     struct lw_op_plan plan;
-    char *outputs;                  /* [filter][channel][output] or [filter][output][channel], packed */
+    char *outputs;                  /* [filter][channel][result] or [filter][result][channel], packed */
     size_t bytes;
     int64_t n_not_finite, first_sample, first_channel;      /* own samples of all blocks; on the window's axis */
+    bool is_out_of_range;
 };
 
 uint64_t trial_random(uint64_t *state);

@@ -23,6 +23,7 @@
 struct truth {
     double complex value;
     bool is_touched;            /* by a sample that is not finite */
+    double slope;               /* how much an error of the series weighs in the output, at most */
 };
 
 struct errors {
@@ -33,11 +34,12 @@ struct errors {
 const char *trial_text(const struct trial *t, char text[256])
 {
     char in[40], out[40];
-    snprintf(text, 256, "%s -> %s, %s, %s, %s %s, %lld x %lld, M %lld%s x %d, segment %d, seed %llu",
+    int used = snprintf(text, 256, "%s -> %s, %s, %s, %s %s, %lld x %lld, M %lld%s x %d, segment %d, seed %llu",
              lw_type_text(t->input, in), lw_type_text(t->output, out), t->precision == LW_DOUBLE ? "double" : "single",
              t->layout == LW_TIME_FAST ? "time fast" : "time slow", lw_mode_text(t->mode),
              lw_boundary_text(t->boundary), (long long)t->n_channels, (long long)t->n_samples, (long long)t->n_taps,
              t->taps_complex ? " complex" : "", t->n_filters, t->segment, (unsigned long long)t->seed);
+    lw_post_describe(t->post, text + used, 256 - (size_t)used);
     return text;
 }
 
@@ -47,7 +49,7 @@ static bool is_lost(const struct trial *t, double value)
     return !isfinite(value) || (t->precision == LW_SINGLE && !isfinite((float)value));
 }
 
-static struct truth truth_at(const struct trial_data *data, int64_t filter, int64_t channel, int64_t output)
+static struct truth series_at(const struct trial_data *data, int64_t filter, int64_t channel, int64_t output)
 {
     const struct trial *const t = &data->trial;
     const double *const taps = data->taps + filter * t->n_taps * (t->taps_complex ? 2 : 1);
@@ -68,13 +70,68 @@ static struct truth truth_at(const struct trial_data *data, int64_t filter, int6
     return truth;
 }
 
+/* ---- what is made of the series, by its definition ---------------------------------------------------------------- */
+
+/* A run of the series; truth and error are those of a filter's and channel's whole series. */
+struct range {
+    int64_t begin, end;
+};
+
+static struct range stencil_of(const struct trial_data *data, int64_t result)
+{
+    const int64_t rate = lw_post_rate(data->trial.post), n = data->n_outputs, i = result / rate;
+    if (result % rate == 0)
+        return (struct range){i, i + 1};
+    if (n <= 4)
+        return (struct range){0, n};
+    const int64_t begin = i == 0 ? 0 : i > n - 3 ? n - 4 : i - 1;
+    return (struct range){begin, begin + 4};
+}
+
+/* Lagrange's polynomial. */
+static double complex interpolated_at(const struct trial_data *data, const struct truth *series, int64_t result)
+{
+    const long double x = (long double)result / lw_post_rate(data->trial.post);
+    const struct range range = stencil_of(data, result);
+    long double re = 0, im = 0;
+    for (int64_t k = range.begin; k < range.end; k++) {
+        long double weight = 1;
+        for (int64_t other = range.begin; other < range.end; other++)
+            if (other != k)
+                weight *= (x - (long double)other) / (long double)(k - other);
+        re += weight * creal(series[k].value);
+        im += weight * cimag(series[k].value);
+    }
+    return CMPLX((double)re, (double)im);
+}
+
+static struct truth made_at(const struct trial_data *data, const struct truth *series, int64_t result)
+{
+    const enum lw_post_kind kind = data->trial.post.kind;
+    const int64_t before = kind == LW_POST_DERIVATIVE && result > 0 ? result - 1 : result;
+    const int64_t after = kind == LW_POST_DERIVATIVE && result < data->n_results - 1 ? result + 1 : result;
+    const struct range low = stencil_of(data, before), high = stencil_of(data, after);
+    struct truth truth = {.value = interpolated_at(data, series, result), .slope = 1};
+    if (kind == LW_POST_DERIVATIVE)
+        truth.value = (interpolated_at(data, series, after) - interpolated_at(data, series, before)) / (double)(after - before);
+    if (kind == LW_POST_POWER) {
+        truth.slope = 2 * cabs(truth.value);
+        truth.value = creal(truth.value) * creal(truth.value) + cimag(truth.value) * cimag(truth.value);
+    }
+    if (kind == LW_POST_AMPLITUDE)
+        truth.value = cabs(truth.value);
+    for (int64_t k = low.begin < high.begin ? low.begin : high.begin; k < (low.end > high.end ? low.end : high.end); k++)
+        truth.is_touched |= series[k].is_touched;
+    return truth;
+}
+
 /* Part 0 or 1 of a result sample. */
 static double output_at(const struct trial_data *data, const struct trial_result *result, int64_t filter,
                         int64_t channel, int64_t output, int part)
 {
     const struct trial *const t = &data->trial;
-    const int64_t at = t->layout == LW_TIME_FAST ? (filter * t->n_channels + channel) * data->n_outputs + output
-                                                 : (filter * data->n_outputs + output) * t->n_channels + channel;
+    const int64_t at = t->layout == LW_TIME_FAST ? (filter * t->n_channels + channel) * data->n_results + output
+                                                 : (filter * data->n_results + output) * t->n_channels + channel;
     const size_t bytes = lw_scalar_bytes(t->output.scalar);
     const char *const stored = result->outputs + (size_t)at * lw_type_bytes(t->output) + (size_t)part * bytes;
     char raw[8] = {0};
@@ -96,22 +153,26 @@ static double output_at(const struct trial_data *data, const struct trial_result
     return value;
 }
 
-/* How far a result is from the truth, beyond what its type cannot hold. */
-static double deviation(enum lw_scalar scalar, double got, double want)
+/* How far a result is from the truth, beyond what its type cannot hold, and for a power beyond the rounding of its squares. */
+static double deviation(const struct trial *t, double got, double want)
 {
+    const enum lw_scalar scalar = t->output.scalar;
     static const double low[] = {INT8_MIN, 0, INT16_MIN, 0, INT32_MIN};
     static const double high[] = {INT8_MAX, UINT8_MAX, INT16_MAX, UINT16_MAX, INT32_MAX};
     if (lw_scalar_is_integer(scalar))
         return fmax(0, fabs(got - fmin(fmax(want, low[scalar]), high[scalar])) - 0.5);
-    const double rounding = scalar == LW_FLOAT32 ? FLT_EPSILON / 2 * fabs(want) : 0;
-    return fmax(0, fabs(got - want) - rounding);
+    const double rounding = scalar == LW_FLOAT32 ? FLT_EPSILON / 2 * fabs(want) + FLT_TRUE_MIN : 0;
+    const double squares = (t->precision == LW_SINGLE ? FLT_EPSILON : DBL_EPSILON) * (lw_post_is_real(t->post) ? 2 : 0);
+    return fmax(0, fabs(got - want) - rounding - squares * fabs(want));
 }
 
+/* @param bound  of the series' errors: an error of it by that much moves a power by slope + bound times as much */
 static void compare(const struct trial_data *data, const struct trial_result *result, int64_t filter, int64_t channel,
-                    int64_t output, struct errors *errors)
+                    int64_t output, const struct truth *expected, double bound, struct errors *errors)
 {
     const enum lw_scalar scalar = data->trial.output.scalar;
-    const struct truth truth = truth_at(data, filter, channel, output);
+    const struct truth truth = *expected;
+    const double scale = data->trial.post.kind == LW_POST_POWER ? truth.slope + LARGEST_TO_RMS * bound : 1;
     const double want[2] = {creal(truth.value), cimag(truth.value)};
     for (int part = 0; part < (data->trial.output.is_complex ? 2 : 1); part++) {
         const double got = output_at(data, result, filter, channel, output, part);
@@ -122,7 +183,7 @@ static void compare(const struct trial_data *data, const struct trial_result *re
         }
         if (truth.is_touched || isnan(got))
             continue;
-        const double error = deviation(scalar, got, want[part]);
+        const double error = scale > 0 ? deviation(&data->trial, got, want[part]) / scale : 0;
         errors->sum += error * error;
         errors->n++;
         if (error > errors->largest) {
@@ -141,12 +202,30 @@ static double norm_of(const struct trial *t, const double *taps, int64_t filter)
     return sqrt(sum);
 }
 
-/* The bound of the design on the rms error of a filter. */
+/* Of the filter h * [1/2, 0, -1/2], which a derivative is computed with. */
+static double derivative_norm_of(const struct trial *t, const double *taps, int64_t filter)
+{
+    const int64_t parts = t->taps_complex ? 2 : 1, n = t->n_taps * parts;
+    const double *const h = taps + filter * n;
+    double sum = 0;
+    for (int64_t i = 0; i < n + 2 * parts; i++) {
+        const double difference = (i < n ? h[i] : 0) - (i >= 2 * parts ? h[i - 2 * parts] : 0);
+        sum += difference * difference / 4;
+    }
+    return sqrt(sum);
+}
+
+/* The bound of the design on the rms error of a filter. The weights of an interpolation sum up to at most 1.7 in magnitude,
+ * and they, and its sums, are rounded themselves. A complex number's amplitude takes the errors of both its parts. */
 static double bound_of(const struct trial_data *data, const struct trial_result *result, int64_t filter)
 {
-    const double eps = data->trial.precision == LW_DOUBLE ? 1e-16 : 5e-8;
-    const double n = result->plan.segment > 0 ? (double)result->plan.segment : (double)data->trial.n_taps;
-    return eps * log2(2 * n) * data->rms * norm_of(&data->trial, data->taps, filter);
+    const struct trial *const t = &data->trial;
+    const double eps = t->precision == LW_DOUBLE ? 1e-16 : 5e-8;
+    const double n = result->plan.segment > 0 ? (double)result->plan.segment : (double)t->n_taps;
+    const double norm = lw_post_folds(t->post) ? derivative_norm_of(t, data->taps, filter) : norm_of(t, data->taps, filter);
+    const double series = eps * log2(2 * n) * data->rms * norm;
+    const double made = lw_post_rate(t->post) > 1 ? 1.7 * (series + 2 * eps * data->rms * norm) : series;
+    return lw_post_is_real(t->post) && (t->input.is_complex || t->taps_complex) ? 1.5 * made : made;
 }
 
 /* Whether an output is checked: all of them if `step` is 1, else every step-th and those next to ends and segment
@@ -158,6 +237,32 @@ static bool is_checked(const struct trial_data *data, const struct lw_op_plan *p
            (plan->unit > 64 && (in_unit < 2 || in_unit >= plan->unit - 2));
 }
 
+/* All outputs of a filter and channel, where something is made of the series. */
+static void compare_made(const struct trial_data *data, const struct trial_result *result, int64_t filter, int64_t channel,
+                         double bound, struct errors *errors)
+{
+    struct truth *const series = calloc((size_t)data->n_outputs, sizeof *series);
+    if (!series)
+        abort();
+    for (int64_t i = 0; i < data->n_outputs; i++)
+        series[i] = series_at(data, filter, channel, i);
+    for (int64_t j = 0; j < data->n_results; j++) {
+        const struct truth truth = made_at(data, series, j);
+        compare(data, result, filter, channel, j, &truth, bound, errors);
+    }
+    free(series);
+}
+
+static void compare_series(const struct trial_data *data, const struct trial_result *result, int64_t filter, int64_t channel,
+                           int64_t step, double bound, struct errors *errors)
+{
+    for (int64_t o = 0; o < data->n_outputs; o++)
+        if (is_checked(data, &result->plan, o, step)) {
+            const struct truth truth = series_at(data, filter, channel, o);
+            compare(data, result, filter, channel, o, &truth, bound, errors);
+        }
+}
+
 void trial_check(const struct trial_data *data, const struct trial_result *result, const char *what)
 {
     const struct trial *const t = &data->trial;
@@ -166,11 +271,13 @@ void trial_check(const struct trial_data *data, const struct trial_result *resul
     char text[256];
     for (int64_t f = 0; f < t->n_filters; f++) {
         struct errors errors = {0};
-        for (int64_t c = 0; c < t->n_channels; c++)
-            for (int64_t o = 0; o < data->n_outputs; o++)
-                if (is_checked(data, &result->plan, o, step))
-                    compare(data, result, f, c, o, &errors);
         const double bound = bound_of(data, result, f);
+        for (int64_t c = 0; c < t->n_channels; c++) {
+            if (t->post.kind != LW_POST_NONE || lw_post_rate(t->post) > 1)
+                compare_made(data, result, f, c, bound, &errors);
+            else
+                compare_series(data, result, f, c, step, bound, &errors);
+        }
         const double rms = errors.n >= FEWEST_ERRORS ? sqrt(errors.sum / (double)errors.n) : 0;
         CHECK(errors.n_wrong_nan == 0, "%s: %s: %lld outputs are wrongly NaN or wrongly not, one is %lld", what,
               trial_text(t, text), (long long)errors.n_wrong_nan, (long long)errors.at);

@@ -95,13 +95,15 @@ void trial_make(const struct trial *trial, struct trial_data *data)
         .trial = *trial,
         .n_outputs = lw_mode_length(trial->mode, trial->n_samples, trial->n_taps),
         .look_ahead = lw_mode_look_ahead(trial->mode, trial->n_taps),
+        .lead = lw_mode_look_ahead(trial->mode, trial->n_taps) + lw_post_reach(trial->post).after,
         .values = calloc((size_t)n, sizeof(double complex)),
         .taps = calloc((size_t)(trial->n_filters * trial->n_taps), 2 * sizeof(double)),
         .stored = calloc((size_t)n, lw_type_bytes(trial->input)),
     };
     if (!data->values || !data->taps || !data->stored)
         abort();
-    data->trial.output.is_complex = trial->input.is_complex || trial->taps_complex;
+    data->n_results = lw_post_length(trial->post, data->n_outputs);
+    data->trial.output.is_complex = (trial->input.is_complex || trial->taps_complex) && !lw_post_is_real(trial->post);
     make_values(data, &state);
     make_taps(data, &state);
     trial_store(data);
@@ -138,6 +140,7 @@ struct lw_op_spec trial_spec(const struct trial_data *data)
             .n_taps = t->n_taps,
             .taps_complex = t->taps_complex,
             .segment = t->segment,
+            .post = t->post,
         },
     };
 }

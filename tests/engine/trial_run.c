@@ -43,7 +43,7 @@ static void fill_input(const struct run *run, const struct lw_block *block, char
     const struct trial *const t = &run->data->trial;
     const size_t bytes = lw_type_bytes(t->input);
     const int64_t length = run->plan.halo + block->count;
-    const int64_t start = block->first + run->data->look_ahead - run->plan.halo;
+    const int64_t start = block->first + run->data->lead - run->plan.halo;
     memset(input, 0, (size_t)(length * block->n_channels) * bytes);
     for (int64_t c = 0; c < block->n_channels; c++) {
         for (int64_t i = 0; i < length; i++) {
@@ -62,10 +62,12 @@ static void take_output(const struct run *run, const struct lw_slot *slot)
     const struct lw_block *const b = &slot->block;
     const size_t bytes = lw_type_bytes(t->output);
     const bool is_fast = t->layout == LW_TIME_FAST;
-    const int64_t n_rows = is_fast ? b->n_channels : b->count, row = is_fast ? b->count : b->n_channels;
-    const int64_t all_rows = is_fast ? t->n_channels : run->data->n_outputs;
-    const int64_t all_row = is_fast ? run->data->n_outputs : t->n_channels;
-    const int64_t first_row = is_fast ? b->channel : b->first, first = is_fast ? b->first : b->channel;
+    const struct lw_op_spec spec = trial_spec(run->data);
+    const int64_t count = lw_op_outputs(&spec, b), at = b->first * lw_post_rate(t->post);
+    const int64_t n_rows = is_fast ? b->n_channels : count, row = is_fast ? count : b->n_channels;
+    const int64_t all_rows = is_fast ? t->n_channels : run->data->n_results;
+    const int64_t all_row = is_fast ? run->data->n_results : t->n_channels;
+    const int64_t first_row = is_fast ? b->channel : at, first = is_fast ? at : b->channel;
     for (int64_t f = 0; f < t->n_filters; f++)
         for (int64_t r = 0; r < n_rows; r++)
             memcpy(run->result->outputs + (size_t)((f * all_rows + first_row + r) * all_row + first) * bytes,
@@ -93,6 +95,7 @@ static void collect(struct run *run, struct lw_slot *slot)
     CHECK(run->engine->ops->wait(run->op, slot, &err) == LW_OK, "%s", err.message);
     take_output(run, slot);
     take_report(run->result, slot);
+    run->result->is_out_of_range |= slot->is_out_of_range;
 }
 
 static void run_blocks(struct run *run)
@@ -148,7 +151,7 @@ bool trial_run(struct lw_engine *engine, const struct trial_data *data, const st
     const struct lw_op_spec spec = trial_spec(data);
     struct run run = {.engine = engine, .data = data, .cut = cut, .result = result};
     *result = (struct trial_result){
-        .bytes = (size_t)(t->n_filters * t->n_channels * data->n_outputs) * lw_type_bytes(t->output),
+        .bytes = (size_t)(t->n_filters * t->n_channels * data->n_results) * lw_type_bytes(t->output),
     };
     result->outputs = malloc(result->bytes);
     if (!result->outputs)
