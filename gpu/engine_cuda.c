@@ -2,6 +2,7 @@
 #include "arena.h"
 #include "cuda_error.h"
 #include "op_cuda.h"
+#include "sfft2_cuda.h"
 #include "sfft_cuda.h"
 #include "slot_cuda.h"
 #include "../src/memory.h"
@@ -19,7 +20,7 @@ static const struct {
     const struct lw_op_cuda_ops *ops;       /* NULL: not on this engine */
 } operations[] = {
     [LW_OP_OLS] = {"ols", &lw_op_cuda_ols},
-    [LW_OP_CONV2D] = {"conv2d", NULL},
+    [LW_OP_CONV2D] = {"conv2d", &lw_op_cuda_conv2d},
     [LW_OP_SFFT] = {"sfft", NULL},
 };
 
@@ -140,6 +141,19 @@ static int sfft_create(struct lw_engine *engine, const struct lw_sfft_layout *la
     return lw_sfft_cuda_create(device_of(engine), layout, out, err);
 }
 
+static struct lw_bytes sfft2_bytes(const struct lw_engine *engine, const struct lw_sfft2_plan *plan)
+{
+    (void)engine;
+    return lw_sfft2_cuda_bytes(plan);
+}
+
+static int sfft2_create(struct lw_engine *engine, const struct lw_sfft2_layout *layout, struct lw_sfft2_solver **out,
+                        struct lw_error *err)
+{
+    (void)engine;
+    return lw_sfft2_cuda_create(layout, out, err);
+}
+
 static const struct lw_engine_ops engine_ops = {
     .name = "cuda",
     .describe = describe,
@@ -154,6 +168,8 @@ static const struct lw_engine_ops engine_ops = {
     .wait = lw_slot_cuda_wait,
     .sfft_bytes = sfft_bytes,
     .sfft_create = sfft_create,
+    .sfft2_bytes = sfft2_bytes,
+    .sfft2_create = sfft2_create,
     .destroy = destroy,
 };
 

@@ -69,6 +69,6 @@ static inline int64_t lw_block_output_bytes(const struct lw_op_spec *spec, const
     return plan->n_planes * count * n_channels * lw_op_output_width(spec) * (int64_t)lw_type_bytes(spec->output);
 }
 
-extern const struct lw_op_cuda_ops lw_op_cuda_ols;
+extern const struct lw_op_cuda_ops lw_op_cuda_ols, lw_op_cuda_conv2d;
 
 #endif

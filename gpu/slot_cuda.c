@@ -146,19 +146,19 @@ int lw_slot_cuda_submit(struct lw_op *op, struct lw_slot *slot, const struct lw_
     return rc;
 }
 
-static void read_report(struct slot_cuda *slot)
+static void read_report(const struct lw_op *op, struct slot_cuda *slot)
 {
     const struct lw_nan_report *const report = slot->report;
-    const int64_t n_channels = slot->base.block.n_channels;
-    const int64_t lowest = (int64_t)~report->lowest_complement;
+    const int64_t n_channels = slot->base.block.n_channels, width = lw_op_input_width(&op->spec);
+    const int64_t lowest = report->n_own ? (int64_t)~report->lowest_complement : 0;
     slot->base.n_not_finite = (int64_t)report->n_own;
-    slot->base.not_finite_channel = report->n_own ? lowest % n_channels : 0;
-    slot->base.not_finite_sample = report->n_own ? lowest / n_channels : 0;
+    slot->base.not_finite_channel = lowest / width % n_channels;
+    slot->base.not_finite_sample = lowest / width / n_channels;
+    slot->base.not_finite_column = lowest % width;
 }
 
 int lw_slot_cuda_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *err)
 {
-    (void)op;
     struct slot_cuda *const s = of(slot);
     nvtxRangePushA("lapwing wait");
     float milliseconds = 0;
@@ -170,6 +170,6 @@ int lw_slot_cuda_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *e
     if (rc)
         return rc;
     slot->busy_seconds = (double)milliseconds / 1000;
-    read_report(s);
+    read_report(op, s);
     return LW_OK;
 }

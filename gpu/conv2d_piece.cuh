@@ -1,0 +1,78 @@
+/* conv2d_piece.cuh - the pieces of a transform: where they lie, their magnitude, and powers of two to scale by.
+ *
+ * Pieces are brought to a magnitude near 1 before they are transformed and back afterwards, so that a faint one keeps its digits
+ * beside a bright one in the same transform, and none leaves the range of numbers. */
+#ifndef LW_CONV2D_PIECE_CUH
+#define LW_CONV2D_PIECE_CUH
+
+#include "conv2d_tiles.h"
+#include "conv2d_window.cuh"
+
+/* One piece; n_rows x n_columns outputs of a channel, 0 x 0 beyond the block. */
+struct Piece {
+    int64_t channel, row, column;       /* of its first output */
+    int n_rows, n_columns;
+};
+
+LW_DEVICE int least(int64_t a, int64_t b) { return (int)(a < b ? a : b); }
+
+/* Where a transform stands among those of a block; fewer than 2^31, as a division of 64 bits costs as much as 30 products. */
+struct Spot {
+    unsigned channel, down, across;
+};
+
+LW_DEVICE Spot spot_of(const lw_conv2d_grid &g, unsigned transform)
+{
+    const unsigned line = transform / (unsigned)g.transforms_across, channel = line / (unsigned)g.transforms_down;
+    return {channel, line - channel * (unsigned)g.transforms_down, transform - line * (unsigned)g.transforms_across};
+}
+
+/* Piece `which` of a transform. */
+LW_DEVICE Piece piece_of(const lw_conv2d_block &b, const lw_conv2d_grid &g, const Spot &spot, int which)
+{
+    const int below = g.pair_rows == 2 ? which : 0, beside = g.pair_columns == 2 ? which : 0;
+    Piece p = {spot.channel, ((int64_t)spot.down * g.pair_rows + below) * g.hop_rows,
+               ((int64_t)spot.across * g.pair_columns + beside) * g.hop_columns, 0, 0};
+    const bool exists = which == below + beside && spot.channel < b.n_channels && p.row < b.count && p.column < b.output_columns;
+    if (exists) {
+        p.n_rows = least(g.hop_rows, b.count - p.row);
+        p.n_columns = least(g.hop_columns, b.output_columns - p.column);
+    }
+    return p;
+}
+
+/* The biased exponent of a number, that of the next power of two not above it; infinite_exponent of what is not finite. */
+LW_DEVICE int biased_exponent(float x) { return (__float_as_int(x) & 0x7fffffff) >> 23; }
+LW_DEVICE int biased_exponent(double x) { return (int)((__double_as_longlong(x) & 0x7fffffffffffffffll) >> 52); }
+template <class Real> constexpr int infinite_exponent = sizeof(Real) == 4 ? 0xff : 0x7ff;
+template <class Real> constexpr int exponent_bias = sizeof(Real) == 4 ? 127 : 1023;
+
+/* The nearest exponent whose power, and the power's inverse, are normal numbers. */
+template <class Real> LW_DEVICE int usable_exponent(int biased)
+{
+    return min(max(biased, 1), infinite_exponent<Real> - 2) - exponent_bias<Real>;
+}
+
+template <class Real> LW_DEVICE Real power_of_two(int exponent)
+{
+    if constexpr (sizeof(Real) == 4)
+        return __int_as_float((exponent + 127) << 23);
+    else
+        return __longlong_as_double((long long)(exponent + 1023) << 52);
+}
+
+/* 2^e for any e: the product of two factors. */
+template <class Real> struct Power {
+    Real first, second;
+
+    LW_DEVICE explicit Power(int e)
+    {
+        const int most = exponent_bias<Real> - 1, one = min(max(e, -most), most), rest = min(max(e - one, -most), most);
+        first = power_of_two<Real>(one);
+        second = power_of_two<Real>(rest);
+    }
+
+    LW_DEVICE Real times(Real x) const { return x * first * second; }
+};
+
+#endif
