@@ -45,6 +45,16 @@ static int discard_of(const OlsKernel *k, int64_t n_taps)
     return least <= k->segment ? (int)least : k->segment;
 }
 
+static bool is_short(enum lw_scalar s) { return s == LW_INT8 || s == LW_UINT8 || s == LW_INT16 || s == LW_UINT16; }
+
+/* What is fetched ahead takes shared memory, which must not cost blocks. */
+static bool has_room(const OlsKernel *k, const struct lw_cuda_arch *arch)
+{
+    const int reserved = 1024;      /* by the driver, of every block; a multiprocessor has that much more than a block may use */
+    return k->shared_bytes <= arch->shared_bytes &&
+           (!(k->ahead || k->staged) || k->blocks * (k->shared_bytes + reserved) <= arch->shared_bytes + reserved);
+}
+
 /* Whether a kernel can do the job at all: a quarter of a segment at least must be kept. */
 static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch)
 {
@@ -52,7 +62,15 @@ static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const 
     const int discard = discard_of(k, spec->n_taps);
     return k->precision == spec->precision && (k->layout == LW_TIME_SLOW) == slow &&
            k->paired == (!spec->input_complex && !spec->taps_complex) && (!k->one_filter || spec->n_filters == 1) &&
-           k->shared_bytes <= arch->shared_bytes && spec->n_taps - 1 <= discard && 4 * discard <= 3 * k->segment;
+           (!k->ahead || spec->n_filters > 1) && (!k->staged || is_short(spec->input)) && has_room(k, arch) &&
+           spec->n_taps - 1 <= discard && 4 * discard <= 3 * k->segment;
+}
+
+/* What fetching ahead changes in the cost of a transform, predicted: at 8192 points two warps a scheduler wait for the filters;
+ * shorter segments have others to work on meanwhile, and may find the filters in L1. */
+static double ahead_factor(const OlsKernel *k)
+{
+    return !k->ahead ? 1.0 : k->segment == 8192 ? 0.9 : 1.01;
 }
 
 static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
@@ -60,22 +78,51 @@ static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_sp
     const int reals = k->paired ? 1 : 2, bytes = reals * (spec->precision == LW_SINGLE ? 4 : 8);
     const double memory = bytes * (1.0 + 1.0 / spec->n_filters) / MEMORY_RATE;
     const double outputs = (double)(k->segment - discard_of(k, spec->n_taps)) * (k->paired ? 2 : 1);
-    const double transform = point_seconds(k) * k->segment * (1.0 + 0.8 / spec->n_filters) / outputs;
+    const double transform = point_seconds(k) * ahead_factor(k) * k->segment * (1.0 + 0.8 / spec->n_filters) / outputs;
     const double worst = memory > transform ? memory : transform;
-    return worst + 0.02 * (memory + transform) - (k->one_filter ? 0.01 * memory : 0);
+    return worst + 0.02 * (memory + transform) - (k->one_filter ? 0.01 * memory : 0) -
+           (k->staged ? 0.01 * memory : 0);
 }
 
-static const OlsKernel *cheapest(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int segment)
+/* The kernels in the table's order; NULL behind the last. */
+static const OlsKernel *kernel_at(int index)
 {
-    const OlsKernel *best = nullptr;
-    for (const OlsKernels *kernels : all_kernels)
-        for (int i = 0; i < kernels->n; ++i) {
-            const OlsKernel *k = kernels->list + i;
-            if (fits(k, spec, arch) && (segment == 0 || k->segment == segment) &&
-                (!best || seconds_per_output(k, spec) < seconds_per_output(best, spec)))
-                best = k;
-        }
+    for (const OlsKernels *kernels : all_kernels) {
+        if (index < kernels->n)
+            return kernels->list + index;
+        index -= kernels->n;
+    }
+    return nullptr;
+}
+
+/* The cheapest kernel of that segment length (0: any) that comes after `previous`, an index and its cost; the table's order
+ * decides where they cost the same. Index -1: there is none. */
+struct Choice {
+    int index;
+    double cost;
+};
+
+static bool comes_before(Choice a, Choice b) { return a.cost < b.cost || (a.cost == b.cost && a.index < b.index); }
+
+static Choice cheapest(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int segment, Choice previous)
+{
+    Choice best = {-1, 0};
+    for (int i = 0; const OlsKernel *k = kernel_at(i); ++i) {
+        const Choice choice = {i, seconds_per_output(k, spec)};
+        if (fits(k, spec, arch) && (segment == 0 || k->segment == segment) && comes_before(previous, choice) &&
+            (best.index < 0 || comes_before(choice, best)))
+            best = choice;
+    }
     return best;
+}
+
+static const OlsKernel *of_rank(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int segment)
+{
+    Choice choice = {-1, -1};
+    for (int rank = 0; rank <= spec->rank; ++rank)
+        if ((choice = cheapest(spec, arch, segment, choice)).index < 0)
+            return nullptr;
+    return kernel_at(choice.index);
 }
 
 static void legal_segments(struct lw_cuda_ols_plan *plan, const struct lw_cuda_arch *arch)
@@ -109,6 +156,7 @@ static void plan_segments(struct lw_cuda_ols_plan *plan, const OlsKernel *k)
     const struct lw_cuda_ols_spec *spec = &plan->spec;
     const bool channels = spec->n_channels > 1;
     plan->path = LW_CUDA_SEGMENTS;
+    plan->design = k->ahead ? "filters ahead" : k->staged ? "segments ahead" : k->one_filter ? "one filter" : "";
     plan->segment = k->segment;
     plan->discard = discard_of(k, spec->n_taps);
     plan->hop = plan->segment - plan->discard;
@@ -121,6 +169,7 @@ static void plan_segments(struct lw_cuda_ols_plan *plan, const OlsKernel *k)
 static void plan_direct(struct lw_cuda_ols_plan *plan)
 {
     plan->path = LW_CUDA_DIRECT;
+    plan->design = "";
     plan->unit = 1;
     plan->channel_unit = 1;
     plan->bank_bytes = lw_direct_bank_bytes(&plan->spec);
@@ -132,10 +181,12 @@ extern "C" int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const str
 {
     struct lw_cuda_ols_plan plan = {};
     plan.spec = *spec;
+    plan.arch = *arch;
+    plan.design = "";
     plan.output_complex = spec->input_complex || spec->taps_complex;
     legal_segments(&plan, arch);
-    const OlsKernel *k = plan.most_segment ? cheapest(spec, arch, spec->segment) : nullptr;
-    const bool direct = spec->segment == 0 && lw_direct_suits(spec);
+    const OlsKernel *k = plan.most_segment ? of_rank(spec, arch, spec->segment) : nullptr;
+    const bool direct = spec->segment == 0 && spec->rank == 0 && lw_direct_suits(spec);
     if (direct && (!k || lw_direct_seconds_per_output(spec) < seconds_per_output(k, spec)))
         plan_direct(&plan);
     else if (k)
@@ -149,9 +200,9 @@ extern "C" int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const str
     return LW_OK;
 }
 
-/* The choice is repeated with the plan's own segment length, so a plan needs no pointer. */
+/* The choice is repeated with the plan's own segment length, so that a plan needs no pointer. Among the kernels of that length
+ * the rank is another only where a benchmark asks for ranks among all lengths, which it does not. */
 const OlsKernel *lw_ols_kernel_of(const struct lw_cuda_ols_plan *plan)
 {
-    const struct lw_cuda_arch any = {0, 0, 1 << 30};
-    return cheapest(&plan->spec, &any, plan->segment);
+    return of_rank(&plan->spec, &plan->arch, plan->segment);
 }

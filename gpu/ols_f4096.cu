@@ -5,5 +5,8 @@ static const OlsKernel list[] = {
     LW_OLS_BOTH(float, 32, 4, 3, 512, true),
     LW_OLS_BOTH(float, 32, 4, 3, 1024, true),
     LW_OLS_BOTH(float, 32, 4, 3, -1, true),
+    LW_OLS_AHEAD(float, 32, 4, 3, 512),
+    LW_OLS_AHEAD(float, 32, 4, 3, 1024),
+    LW_OLS_AHEAD(float, 32, 4, 3, -1),
 };
 const OlsKernels lw_ols_f4096 = LW_OLS_LIST(list);

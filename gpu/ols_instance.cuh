@@ -4,6 +4,7 @@
 
 #include "ols_segments.cuh"
 #include "ols_slow.cuh"
+#include "ols_staged.cuh"
 
 /* Real, E, P: the transform; BLOCKS an SM must hold (bounds the registers) */
 template <class Real, int E, int P, int BLOCKS, bool PAIRED, bool KEEP> OlsKernel ols_entry()
@@ -19,8 +20,8 @@ template <class Real, int E, int P, int BLOCKS, bool PAIRED, bool KEEP> OlsKerne
     return k;
 }
 
-/* Time fast. DISCARD: outputs dropped, -1: given at run time. */
-template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP> OlsKernel ols_kernel()
+/* Time fast. DISCARD: outputs dropped, -1: given at run time. AHEAD: the next filter is fetched while one is in work. */
+template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP, bool AHEAD = false> OlsKernel ols_kernel()
 {
     using F = Transform<Real, E, P, Team<E * P, 1>>;
     OlsKernel k = ols_entry<Real, E, P, BLOCKS, PAIRED, KEEP>();
@@ -28,8 +29,9 @@ template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED, bool K
     k.discard = DISCARD;
     k.together = 1;
     k.threads = F::T < 32 ? 32 : F::T;
-    k.shared_bytes = k.threads / F::T * F::SHARED_BYTES;
-    k.kernel = ols_segments<F, BLOCKS, DISCARD, PAIRED, KEEP, StoreEpilogue>;
+    k.shared_bytes = k.threads / F::T * F::SHARED_BYTES + (AHEAD ? F::N * (int)sizeof(typename F::C) : 0);
+    k.ahead = AHEAD;
+    k.kernel = ols_segments<F, BLOCKS, DISCARD, PAIRED, KEEP, AHEAD, StoreEpilogue>;
     return k;
 }
 
@@ -47,10 +49,24 @@ template <class Real, int E, int P, int W, int BLOCKS, bool PAIRED, bool KEEP> O
     return k;
 }
 
+/* Time slow, short integers, one filter. */
+template <class Real, int E, int P, int W, int BLOCKS, int DISCARD> OlsKernel ols_staged_kernel()
+{
+    using F = Transform<Real, E, P, Team<E * P, W>>;
+    OlsKernel k = ols_slow_kernel<Real, E, P, W, BLOCKS, true, false>();
+    k.discard = DISCARD;
+    k.staged = true;
+    k.shared_bytes = StagedBlock<F, W>::SHARED_BYTES;
+    k.kernel = ols_segments_staged<F, W, BLOCKS, DISCARD, StoreEpilogue>;
+    return k;
+}
+
 /* both kinds of signal */
 #define LW_OLS_BOTH(Real, E, P, BLOCKS, DISCARD, KEEP) \
     ols_kernel<Real, E, P, BLOCKS, DISCARD, false, KEEP>(), ols_kernel<Real, E, P, BLOCKS, DISCARD, true, KEEP>()
 
+#define LW_OLS_AHEAD(Real, E, P, BLOCKS, DISCARD) \
+    ols_kernel<Real, E, P, BLOCKS, DISCARD, false, true, true>(), ols_kernel<Real, E, P, BLOCKS, DISCARD, true, true, true>()
 #define LW_OLS_SLOW(Real, E, P, W, BLOCKS, KEEP) \
     ols_slow_kernel<Real, E, P, W, BLOCKS, false, KEEP>(), ols_slow_kernel<Real, E, P, W, BLOCKS, true, KEEP>()
 

@@ -51,12 +51,12 @@ static cudaError_t resident_blocks(const OlsKernel *k, int64_t *blocks, bool *de
     return cudaSuccess;
 }
 
-/* Many units: one segment a team, in the hardware's order. Few: the segments, then an even share of what is left, filter by
- * filter, so that all teams end together. */
-static void share_out(OlsArgs *a, int64_t n_units, int64_t resident)
+/* Many units: one segment a team, in the hardware's order. Few, or blocks that fetch a segment ahead: the segments, then an
+ * even share of what is left, filter by filter, so that all teams end together. */
+static void share_out(OlsArgs *a, const OlsKernel *k, int64_t n_units, int64_t resident)
 {
     const int64_t pieces = n_units * a->n_filters;
-    if (n_units >= 16 * resident)
+    if (n_units >= 16 * resident && !k->staged)
         a->n_slots = (int)n_units;
     else
         a->n_slots = (int)(pieces < resident ? pieces : resident);
@@ -148,6 +148,7 @@ extern "C" int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const str
     if (n_segments > INT_MAX || n_units * a.n_filters > INT64_MAX / 2)
         return cudaErrorInvalidValue;
     a.n_steps = (int)n_steps;
+    a.n_groups = (int)(n_segments / n_steps);
     a.n_segments = (int)n_segments;
 
     int64_t resident;
@@ -155,6 +156,8 @@ extern "C" int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const str
     const cudaError_t failed = resident_blocks(k, &resident, &dependent);
     if (failed)
         return failed;
-    share_out(&a, n_units, resident);
+    share_out(&a, k, n_units, resident);
+    a.slot_steps = a.n_slots / a.n_groups;
+    a.slot_groups = a.n_slots % a.n_groups;
     return launch(k, &a, a.n_slots, dependent, stream);
 }

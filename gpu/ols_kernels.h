@@ -47,12 +47,15 @@ struct lw_cuda_ols_spec {
     int n_filters;
     int64_t n_taps;                     /* M */
     int segment;                        /* FFT length N wanted; 0: the table's choice, or the direct path */
+    int rank;                           /* 0: the best kernel by the model; 1, 2 ..: for a benchmark, the next ones */
 };
 
 /* What will be done. It depends on spec and architecture alone. */
 struct lw_cuda_ols_plan {
     struct lw_cuda_ols_spec spec;
+    struct lw_cuda_arch arch;
     enum lw_cuda_path path;
+    const char *design;                 /* what sets the kernel apart from others of its segment length; static */
     int segment;                        /* N; 0 for the direct path */
     int discard;                        /* outputs dropped at the front of a segment, >= M - 1 */
     int hop;                            /* segment - discard */
@@ -65,7 +68,7 @@ struct lw_cuda_ols_plan {
 
 /** Resolve a spec. A pure function; needs no device.
  * @return LW_OK; LW_ECONFIG if `segment` is no length that a kernel exists for or is too short for the taps, naming the legal
- *         ones. With too many taps for any segment: LW_OK and LW_CUDA_TOO_LONG, where `segment` is then not looked at */
+ *         ones, or if there are no more than `rank` kernels. With too many taps for any segment: LW_OK and LW_CUDA_TOO_LONG, where `segment` is then not looked at */
 int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, struct lw_cuda_ols_plan *out,
                        struct lw_error *err);
 

@@ -27,6 +27,8 @@ struct OlsArgs {
     int discard, hop;
     int n_filters;
     int n_steps, n_segments;        /* along the axis; in all */
+    int n_groups;                   /* time slow: hops of channels side by side; segment = step x n_groups + group */
+    int slot_steps, slot_groups;    /* n_slots in steps and groups */
     int n_slots, n_rounds, n_tail;  /* see OlsWalk */
 };
 
@@ -39,6 +41,8 @@ struct OlsKernel {
     bool paired;                    /* real signal, two to a transform */
     int together;                   /* time slow: transforms of adjacent channels that a block works on; else 1 */
     bool one_filter;                /* for n_filters = 1 only */
+    bool ahead;                     /* fetches filters ahead into shared memory */
+    bool staged;                    /* fetches segments ahead; for int8, uint8, int16 and uint16 only; no more blocks than the device holds */
     int side, groups;               /* E, P: see fft.cuh */
     int threads;                    /* of a block */
     int blocks;                     /* that an SM holds at most, by registers */

@@ -8,13 +8,14 @@
  * are the two outputs). Thread t holds the samples t + T m, m < E, of segment, spectrum (bin(t) + T m) and output, so every
  * access to global memory is coalesced (128 or 256 bytes a warp) and nothing is ever reordered. The spectrum X stays in
  * registers while the filters go by; H comes through L1 as 16-byte loads, stored in the threads' order and scaled by
- * 1/N. The product is fused with the first butterflies of the way back; re and im are swapped there, see fft.cuh.
+ * 1/N; with AHEAD each thread copies its own values of the next filter to shared memory while it works on this one, where
+ * too few warps are there to hide the way from L2, or the filters do not stay in L1. The product is fused with the first butterflies of the way back; re and im are swapped there, see fft.cuh.
  *
  * Rows of outputs below D are neither computed nor stored: D is a compile-time constant where it matters (DISCARD >= 0).
  * KEEP = false is for one filter: X need not outlive the product, which leaves registers for a third more warps.
  *
  * Samples that are not finite spoil every bin, so one value per thread is looked at after the forward transform; only then
- * the segment is loaded again, with them replaced by zero. Shared memory: see fft.cuh; nothing else is in it. */
+ * the segment is loaded again, with them replaced by zero. Shared memory: see fft.cuh; with AHEAD E values a thread behind it. */
 #ifndef LW_OLS_SEGMENTS_CUH
 #define LW_OLS_SEGMENTS_CUH
 
@@ -165,29 +166,41 @@ template <class C> LW_DEVICE void multiply_pair(C &low, C &high, C x, C h, C y, 
     high = {fma((Real)2, s.y, -p.y), fma((Real)2, s.x, -p.x)};
 }
 
-template <class F>
+/* AHEAD: `bank` is in shared memory. */
+template <class F, bool AHEAD = false>
 LW_DEVICE void multiply(float2 (&v)[F::E], const float2 (&x)[F::E], const float2 *bank, int t)
 {
     constexpr int E = F::E, T = F::T;
     const float4 *h = (const float4 *)bank + t;
 #pragma unroll
     for (int m = 0; m < E / 2; m += 2) {
-        const float4 low = __ldg(h + m / 2 * T), high = __ldg(h + (m + E / 2) / 2 * T);
+        const float4 *const l = h + m / 2 * T, *const u = h + (m + E / 2) / 2 * T;
+        const float4 low = AHEAD ? *l : __ldg(l), high = AHEAD ? *u : __ldg(u);
         const float2 a = x[m], b = x[m + E / 2], c = x[m + 1], d = x[m + 1 + E / 2];
         multiply_pair(v[m], v[m + E / 2], a, {low.x, low.y}, b, {high.x, high.y});
         multiply_pair(v[m + 1], v[m + 1 + E / 2], c, {low.z, low.w}, d, {high.z, high.w});
     }
 }
 
-template <class F>
+template <class F, bool AHEAD = false>
 LW_DEVICE void multiply(double2 (&v)[F::E], const double2 (&x)[F::E], const double2 *bank, int t)
 {
+    static_assert(!AHEAD, "only for single precision");
     constexpr int E = F::E, T = F::T;
 #pragma unroll
     for (int m = 0; m < E / 2; ++m) {
         const double2 a = x[m], b = x[m + E / 2];
         multiply_pair(v[m], v[m + E / 2], a, __ldg(bank + t + m * T), b, __ldg(bank + t + (m + E / 2) * T));
     }
+}
+
+/* Ask for the thread's own values of a filter. Nobody else reads them, so that no barrier is needed. */
+template <class F> LW_DEVICE void fetch_ahead(typename F::C *ahead, const typename F::C *bank, int t)
+{
+    constexpr int COPIES = F::E * (int)sizeof(typename F::C) / 16;
+#pragma unroll
+    for (int m = 0; m < COPIES; ++m)
+        copy_async((float4 *)ahead + m * F::T + t, (const float4 *)bank + m * F::T + t);
 }
 
 /* Rows from D on, a multiple of T; v holds the result with re and im swapped. y: the team's first output. */
@@ -215,7 +228,7 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
     }
 }
 
-template <class F, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP, class Epilogue>
+template <class F, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP, bool AHEAD, class Epilogue>
 __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(const OlsArgs a)
 {
     using C = typename F::C;
@@ -224,7 +237,8 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(co
     extern __shared__ __align__(128) unsigned char memory[];
 
     const int part = PER_WARP == 1 ? 0 : threadIdx.x / T, t = threadIdx.x % T;
-    C *const shared = (C *)(memory + part * F::SHARED_BYTES);
+    C *const shared = (C *)(memory + part * F::SHARED_BYTES), *const ahead = (C *)(memory + F::SHARED_BYTES);
+    static_assert(!AHEAD || PER_WARP == 1, "one segment a block");
 
     OlsWalk walk;
     walk.start(a, blockIdx.x);
@@ -234,6 +248,9 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(co
     C v[F::E], kept[F::E];
     for (OlsStep step; walk.next(a, blockIdx.x, step);) {
         const OlsPlace p = place_of<F::N, PAIRED>(a, step.segment * PER_WARP + part);
+        const C *bank = (const C *)a.bank + a.spectra + (int64_t)step.begin * F::N;
+        if (AHEAD)
+            fetch_ahead<F>(ahead, bank, t);
         transform_segment<F, PAIRED>(v, fft, a, p, shared, t);
         if (KEEP) {
 #pragma unroll
@@ -241,12 +258,17 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(co
                 kept[m] = v[m];
         }
         const bool whole = min(p.want[0], p.want[1]) == a.hop;
-        const C *bank = (const C *)a.bank + a.spectra + (int64_t)step.begin * F::N;
         int64_t output = p.output + step.begin * a.plane;
 #pragma unroll 1
         for (int f = step.begin; f < step.end; ++f, bank += F::N, output += a.plane) {
             fft.pin();
-            multiply<F>(v, KEEP ? kept : v, bank, t);
+            if (AHEAD)
+                wait_for_copies();
+            multiply<F, AHEAD>(v, KEEP ? kept : v, AHEAD ? ahead : bank, t);
+            if (AHEAD && f + 1 < step.end) {
+                __syncwarp();           /* the values have been read */
+                fetch_ahead<F>(ahead, bank + F::N, t);
+            }
             fft.backward(v, shared, t);
             if (whole)
                 store_segment<F, DISCARD, PAIRED, true, Epilogue>(v, a, p, output, t);

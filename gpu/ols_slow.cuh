@@ -34,9 +34,8 @@ struct SlowPlace {
     int have, want, in_columns, out_columns;
 };
 
-template <int N, int W> LW_DEVICE SlowPlace slow_place(const OlsArgs &a, int segment)
+template <int N, int W> LW_DEVICE SlowPlace slow_place(const OlsArgs &a, int step, int group)
 {
-    const int group = segment / a.n_steps, step = segment - group * a.n_steps;
     const int64_t first = step * a.step, start = first - a.lead;
     const int64_t in_column = (int64_t)group * W * a.input_second, out_column = (int64_t)group * W * 2;
     SlowPlace p;
@@ -110,6 +109,24 @@ template <class F, int W> LW_DEVICE void load_block(unsigned char *memory, const
         *a.not_finite = 1;
 }
 
+/* One store of a row: V reals from V / 2 regions. */
+template <class F, int W, class Epilogue> LW_DEVICE void store_vector(typename F::Real *to, const typename F::C *from)
+{
+    using B = SlowBlock<F, W>;
+    using Real = typename F::Real;
+    struct alignas(B::VECTOR * sizeof(Real)) Vector { Real s[B::VECTOR]; } v;
+#pragma unroll
+    for (int j = 0; j < B::VECTOR; j += 2) {
+        const typename F::C c = from[j / 2 * (B::STRIDE / (int)sizeof(c))];
+        v.s[j] = c.x;
+        v.s[j + 1] = c.y;
+    }
+    if constexpr (sizeof v == 16)
+        Epilogue::put((float4 *)to, repacked<float4>(v));
+    else
+        Epilogue::put((float2 *)to, repacked<float2>(v));
+}
+
 /* Outputs of all teams from the regions, from row `discard` on. y: the block's first output. */
 template <class F, int W, class Epilogue>
 LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const SlowPlace &p, typename F::Real *y)
@@ -118,26 +135,14 @@ LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const SlowPla
     using Real = typename F::Real;
     constexpr int V = B::VECTOR, EACH = 2 * W / V;          /* stores of a row */
     if (p.out_columns == 2 * W && a.output_pitch % V == 0) {
-        struct alignas(V * sizeof(Real)) Vector { Real s[V]; };
         constexpr int ROWS = B::THREADS / EACH;             /* that the block stores at a time */
         const int part = threadIdx.x % EACH, first = threadIdx.x / EACH;
         const typename F::C *from = B::region(memory, part * V / 2) + a.discard + first;
         Real *to = y + first * a.output_pitch + part * V;
         const int64_t advance = ROWS * a.output_pitch;
 #pragma unroll 4
-        for (int row = first; row < p.want; row += ROWS, from += ROWS, to += advance) {
-            Vector v;
-#pragma unroll
-            for (int j = 0; j < V; j += 2) {
-                const typename F::C c = from[j / 2 * (B::STRIDE / (int)sizeof(c))];
-                v.s[j] = c.x;
-                v.s[j + 1] = c.y;
-            }
-            if constexpr (sizeof v == 16)
-                Epilogue::put((float4 *)to, repacked<float4>(v));
-            else
-                Epilogue::put((float2 *)to, repacked<float2>(v));
-        }
+        for (int row = first; row < p.want; row += ROWS, from += ROWS, to += advance)
+            store_vector<F, W, Epilogue>(to, from);
     } else {
         for (int i = threadIdx.x; i < p.want * 2 * W; i += B::THREADS) {
             const int row = i / (2 * W), column = i % (2 * W);
@@ -165,7 +170,9 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_segments_slow(const OlsA
     fft.load((const C *)a.bank, t);
     C v[F::E], kept[F::E];
     for (OlsStep step; walk.next(a, blockIdx.x, step);) {
-        const SlowPlace p = slow_place<F::N, W>(a, step.segment);
+        /* hops side by side one after the other: blocks that run together share sectors and rows of memory */
+        const int row = step.segment / a.n_groups, group = step.segment - row * a.n_groups;
+        const SlowPlace p = slow_place<F::N, W>(a, row, group);
         load_block<F, W>(memory, a, p);
         __syncthreads();
 #pragma unroll

@@ -276,6 +276,23 @@ static void test_stored_types(int step)
     }
 }
 
+/* Every kernel of every length, also those that the model would not take; so many segments that blocks take several. */
+static void test_ranks(int step)
+{
+    for (int i = 0; i < 6 * 2 * 2 * 6; i += step) {
+        struct lw_cuda_ols_spec spec = {
+            .input = i / 6 % 2 ? LW_FLOAT32 : i / 24 % 2 ? LW_INT8 : LW_UINT16,
+            .layout = i / 12 % 2 ? LW_TIME_SLOW : LW_TIME_FAST,
+            .n_channels = i / 12 % 2 ? 48 + i / 24 % 3 * 8 : 1,
+            .n_filters = 1 + i / 6 % 2 * 2,
+            .n_taps = i % 3 ? 257 : 190,
+            .segment = 256 << i % 6,
+        };
+        for (; spec.rank < 6; spec.rank++)
+            run_trial(&spec, i / 12 % 2 ? 9 * spec.segment / 2 : 0, 0, spec.rank == 0);
+    }
+}
+
 static void test_choice(void)
 {
     struct lw_cuda_ols_spec spec = {.input = LW_FLOAT32, .n_channels = 1, .n_filters = 1, .n_taps = 4000, .segment = 1024};
@@ -300,6 +317,7 @@ int main(int argc, char **argv)
     cudaDeviceGetAttribute(&arch.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
     test_kernels(step);
     test_stored_types(step);
+    test_ranks(step);
     test_choice();
     return check_result("gpu_kernels");
 }
