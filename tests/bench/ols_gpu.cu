@@ -2,7 +2,7 @@
  *
  *     bench_ols_gpu table [csv] [text]     the recorded table: chosen kernel, cuFFT overlap-save without and with callbacks, and
  *                                          one FFT over the signal, for the cases whose name contains text
- *     bench_ols_gpu segments [csv] [text]  every segment length of ours for the cases whose name contains text
+ *     bench_ols_gpu segments [csv] [text]  every kernel of every segment length of ours for these cases
  *     bench_ols_gpu check                  every kernel against the sum by definition in double, on awkward sizes
  *     bench_ols_gpu one CASE SEGMENT N     N launches of one case, for a profiler
  *
@@ -227,7 +227,7 @@ struct Ours {
     void *memory;
 };
 
-static struct lw_cuda_ols_spec spec_of(const Case &c, int segment)
+static struct lw_cuda_ols_spec spec_of(const Case &c, int segment, int rank)
 {
     struct lw_cuda_ols_spec s = {};
     s.precision = c.is_double ? LW_DOUBLE : LW_SINGLE;
@@ -239,14 +239,15 @@ static struct lw_cuda_ols_spec spec_of(const Case &c, int segment)
     s.n_filters = c.n_filters;
     s.n_taps = c.n_taps;
     s.segment = segment;
+    s.rank = rank;
     return s;
 }
 
-/* False if there is no kernel with this segment length; 0: the engine's choice, which there always is. */
-static bool choose(const Case &c, int segment, Ours *ours)
+/* False if there are not as many kernels with this segment length; 0: the engine's choice, which there always is. */
+static bool choose(const Case &c, int segment, Ours *ours, int rank = 0)
 {
     const struct lw_cuda_arch arch = this_arch();
-    const struct lw_cuda_ols_spec s = spec_of(c, segment);
+    const struct lw_cuda_ols_spec s = spec_of(c, segment, rank);
     *ours = {};
     if (lw_cuda_ols_choose(&s, &arch, &ours->plan, nullptr) != LW_OK)
         return false;
@@ -445,7 +446,7 @@ static const char *path_text(const Ours &ours, char text[40])
     else if (ours.plan.path == LW_CUDA_DIRECT)
         snprintf(text, 40, "direct");
     else
-        snprintf(text, 40, "%d/%d", ours.plan.segment, ours.plan.discard);
+        snprintf(text, 40, "%d/%d%s%s", ours.plan.segment, ours.plan.discard, ours.plan.design[0] ? " " : "", ours.plan.design);
     return text;
 }
 
@@ -455,7 +456,7 @@ static void print_row(FILE *csv, const Case &c, const Ours &ours, const Result &
     path_text(ours, path);
     const double floor = floor_ms(c), outputs = (double)c.count * c.n_channels * c.n_filters;
     const double rate = outputs / r.ms.single * 1e-6;
-    printf("%-42s %-10s %8.4f ms %7.1f Gs/s %5.1f%% sust %5.1f%% err %.1e%s", c.name.c_str(), path, r.ms.single, rate,
+    printf("%-42s %-24s %8.4f ms %7.1f Gs/s %5.1f%% sust %5.1f%% err %.1e%s", c.name.c_str(), path, r.ms.single, rate,
            100 * floor / r.ms.single, 100 * floor / r.ms.sustained, r.error, r.unwritten ? " UNWRITTEN" : "");
     if (b)
         printf(" | cuFFT %d %8.4f ms %4.1f%% callbacks %8.4f ms x%.2f diff %.1e | one FFT %.4f ms", b->segment, b->ms.single,
@@ -478,13 +479,34 @@ static void print_direct_steps(FILE *csv, const Case &c, const Ours &ours, const
     const double floor = floor_ms(c);
     const struct { const char *name; Timing ms; } rows[] = {{"naive", s.naive}, {"constant", s.constant}};
     for (const auto &row : rows) {
-        printf("%-42s %-10s %8.4f ms %25.1f%%\n", c.name.c_str(), row.name, row.ms.single, 100 * floor / row.ms.single);
+        printf("%-42s %-24s %8.4f ms %25.1f%%\n", c.name.c_str(), row.name, row.ms.single, 100 * floor / row.ms.single);
         fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,,%.1f,%.1f,,,,,,,\n", c.name.c_str(), row.name, floor, row.ms.single, row.ms.sustained,
                 100 * floor / row.ms.single, 100 * floor / row.ms.sustained);
     }
 }
 
-/* Returns the number of rows that are wrong. */
+/* One row, with or without what others take. Returns whether it is wrong. */
+static bool run_row(FILE *csv, const Case &c, Ours *ours, const Pool &p, bool baseline)
+{
+    prepare(ours, p);
+    const Result r = measure(c, *ours, p, baseline ? 60 : 20);
+    const Baseline b = baseline ? measure_cufft(c, *ours, p, 40) : Baseline{};
+    print_row(csv, c, *ours, r, baseline ? &b : nullptr, baseline ? measure_whole(c, p, 10) : 0);
+    release(ours);
+    return r.unwritten > 0 || !(r.error < (c.is_double ? 1e-14 : 2e-6)) || (baseline && !(b.difference < tolerance(c)));
+}
+
+/* Every kernel of every segment length. Returns the number of rows that are wrong. */
+static int run_segments(FILE *csv, const Case &c, const Pool &p)
+{
+    int wrong = 0;
+    Ours ours;
+    for (int n = 256; n <= 8192; n *= 2)
+        for (int rank = 0; choose(c, n, &ours, rank); ++rank)
+            wrong += run_row(csv, c, &ours, p, false);
+    return wrong;
+}
+
 static int run_table(FILE *csv, bool each_segment, const char *text)
 {
     const Pool p = make_pool((size_t)3 << 30, (size_t)40 << 30);
@@ -496,18 +518,11 @@ static int run_table(FILE *csv, bool each_segment, const char *text)
             fill_input(p, c.stored, p.x_bytes);
         stored = c.stored;
         Ours ours;
-        for (int n = each_segment ? 256 : 0; n <= 8192; n = n ? 2 * n : 16384) {
-            if (!choose(c, n, &ours))
-                continue;
-            prepare(&ours, p);
-            const Result r = measure(c, ours, p, each_segment ? 20 : 60);
-            wrong += r.unwritten > 0 || !(r.error < (c.is_double ? 1e-14 : 2e-6));
-            const bool baseline = !each_segment && c.n_channels == 1;
-            const Baseline b = baseline ? measure_cufft(c, ours, p, 40) : Baseline{};
-            print_row(csv, c, ours, r, baseline ? &b : nullptr, baseline ? measure_whole(c, p, 10) : 0);
-            release(&ours);
+        if (each_segment)
+            wrong += run_segments(csv, c, p);
+        else if (choose(c, 0, &ours)) {
+            wrong += run_row(csv, c, &ours, p, c.n_channels == 1);
             print_direct_steps(csv, c, ours, p);
-            wrong += baseline && !(b.difference < tolerance(c));
         }
     }
     return wrong;
