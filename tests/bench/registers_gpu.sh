@@ -1,7 +1,8 @@
-#!/bin/sh
+#!/bin/bash
 # registers_gpu.sh OUT ARCHITECTURE... - what the compiler says of every kernel in gpu/, for each architecture (80 86 ...): a CSV
 #   architecture,file,kernel,registers,stack bytes,spill store bytes,spill load bytes,static shared bytes
-# and, on standard output, the seconds that each file took to compile. No GPU needed; NVCC names another compiler.
+# and, on standard output, the seconds of the processor that each file took to compile. No GPU needed. NVCC names another
+# compiler, FILES a pattern of names without .cu (*).
 set -eu
 out=$1
 shift
@@ -10,11 +11,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 [ -s "$out" ] || echo "architecture,file,kernel,registers,stack,spill_stores,spill_loads,shared" >"$out"
 for architecture in "$@"; do
-    for source in "$gpu"/*.cu; do
+    for source in "$gpu"/${FILES:-*}.cu; do
         name=$(basename "$source" .cu)
-        start=$(date +%s)
-        "${NVCC:-nvcc}" -O3 -std=c++17 -arch="sm_$architecture" -Xptxas -v -c -o "$work/object" "$source" 2>"$work/log"
-        echo "sm_$architecture $name $(($(date +%s) - start)) s"
+        { time -p "${NVCC:-nvcc}" -O3 -std=c++17 -arch="sm_$architecture" -Xptxas -v -c -o "$work/object" "$source" 2>"$work/log"
+        } 2>"$work/time"
+        echo "sm_$architecture $name $(awk '/^(user|sys)/ { s += $2 } END { print s }' "$work/time") s"
         c++filt <"$work/log" | awk -v arch="$architecture" -v file="$name" '
             /Compiling entry function/ { kernel = $0; sub(/^[^\047]*\047/, "", kernel); sub(/\047 for .*/, "", kernel)
                                          gsub(/"/, "", kernel) }
