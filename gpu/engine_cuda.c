@@ -4,6 +4,7 @@
 #include "op_cuda.h"
 #include "sfft2_cuda.h"
 #include "sfft_cuda.h"
+#include "sfft_dense.h"
 #include "slot_cuda.h"
 #include "../src/memory.h"
 
@@ -154,6 +155,19 @@ static int sfft2_create(struct lw_engine *engine, const struct lw_sfft2_layout *
     return lw_sfft2_cuda_create(layout, out, err);
 }
 
+static struct lw_bytes sfft_dense_bytes(const struct lw_engine *engine, const struct lw_sfft_spec *spec)
+{
+    (void)engine;
+    return lw_sfft_dense_cuda_bytes(spec);
+}
+
+static int sfft_dense(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
+                      struct lw_sfft_result *result, struct lw_error *err)
+{
+    (void)engine;
+    return lw_sfft_dense_cuda(spec, samples, lines, result, err);
+}
+
 static const struct lw_engine_ops engine_ops = {
     .name = "cuda",
     .describe = describe,
@@ -168,6 +182,8 @@ static const struct lw_engine_ops engine_ops = {
     .wait = lw_slot_cuda_wait,
     .sfft_bytes = sfft_bytes,
     .sfft_create = sfft_create,
+    .sfft_dense_bytes = sfft_dense_bytes,
+    .sfft_dense = sfft_dense,
     .sfft2_bytes = sfft2_bytes,
     .sfft2_create = sfft2_create,
     .destroy = destroy,

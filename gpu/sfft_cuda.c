@@ -98,37 +98,6 @@ static int allocate(struct solver_cuda *solver, const struct lw_device *device, 
 
 /* ---- what the kernels need to know ----------------------------------------------------------------------------------- */
 
-/* The median of the mean of D exponential variables is about 1 - 1 / (3 D). */
-static double median_of_energies(int n_shifts) { return n_shifts == 1 ? M_LN2 : 1 - 1.0 / (3 * n_shifts); }
-
-static struct lw_sfft_device_stage describe_stage(const struct solver_cuda *solver, int s, const struct lw_sfft_device_stage *last)
-{
-    const struct lw_sfft_layout *const layout = solver->base.layout;
-    const struct lw_sfft_stage *const stage = &layout->stages[s];
-    const struct lw_sfft_memory *const memory = &solver->memory;
-    const int attempt = lw_sfft_attempt_of(layout, s);
-    struct lw_sfft_device_stage on_device = {
-        .n = stage->spec.n, .n_buckets = stage->spec.n_buckets,
-        .sigma = stage->sigma, .sigma_inverse = stage->sigma_inverse, .tau = stage->tau,
-        .half = stage->window->half, .n_shifts = stage->spec.n_shifts, .first_plane = layout->first_plane[s],
-        .window_energy = stage->window->energy,
-        .noise_per_energy = 1 / (median_of_energies(stage->spec.n_shifts) * stage->window->energy),
-        .taps = memory->taps[attempt], .response = memory->response[attempt], .roots = memory->roots[attempt],
-    };
-    for (int d = 0; d < stage->spec.n_shifts; d++) {
-        on_device.shift[d] = stage->shift[d];
-        on_device.inverse_shift[d] = stage->shift[d] > 0 ? 1 / (double)stage->shift[d] : 0;
-    }
-    if (stage->spec.n_shifts > 1)
-        on_device.least = stage->spec.n_shifts * pow(lw_sfft_stage_least_amplitude(stage), 2);
-    if (last) {
-        on_device.first_bucket = last->first_bucket + last->n_buckets;
-        on_device.first_value = last->first_value + last->n_shifts * last->n_buckets;
-        on_device.first_sample = last->first_sample + last->n_shifts * (2 * last->half + 1);
-    }
-    return on_device;
-}
-
 static int upload(void *to, const void *from, int64_t bytes, cudaStream_t stream, struct lw_error *err)
 {
     cudaError_t status = cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, stream);
@@ -167,7 +136,7 @@ static int upload_all(struct solver_cuda *solver, struct lw_error *err)
     const struct lw_sfft_layout *const layout = solver->base.layout;
     int rc = LW_OK;
     for (int s = 0; s < layout->n_stages; s++)
-        solver->stages[s] = describe_stage(solver, s, s > 0 ? &solver->stages[s - 1] : NULL);
+        solver->stages[s] = lw_sfft_memory_stage(&solver->memory, layout, s, s > 0 ? &solver->stages[s - 1] : NULL);
     for (int a = 0; rc == LW_OK && a < layout->plan.n_attempts; a++)
         rc = upload_window(solver, a, err);
     if (rc)

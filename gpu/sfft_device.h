@@ -14,6 +14,7 @@
 /* A stage (sfft_stage.h), with what the kernels need at hand. */
 struct lw_sfft_device_stage {
     int64_t n, n_buckets;
+    double inverse_n;           /* 1 / n */
     int64_t sigma, sigma_inverse, tau;
     int64_t half;
     int64_t shift[LW_SFFT_SHIFTS];

@@ -315,44 +315,23 @@ struct SfftLook {
     double scale;               /* of the measured values */
 };
 
-/* From lines in order and a rest to fitted amplitudes, the rest that they leave, and the noise in it. The rest may be of
- * other amplitudes, as long as those are what they were subtracted with. */
-LW_DEVICE void fit_rest(const lw_sfft_recovery &r, const SfftLook &look, const SfftPlanes &planes, SfftProgress &progress)
+/* From lines, traced, and the rest that they leave to fitted amplitudes; the rest is then as measured. */
+LW_DEVICE void fit_to_rest(const lw_sfft_recovery &r, const SfftLook &look, SfftProgress &progress)
 {
     set_up_fit(r, look.check);
     SfftTeam::sync();
-    const int resting = SfftTeam::blocks() > 1 ? SfftTeam::blocks() - 1 : 1;    /* blocks that copy */
     if (SfftTeam::block() == 0)
         progress.n_steps += fit_amplitudes(r, look.check, progress.lines, progress.noise);
-    if (SfftTeam::block() > 0 || SfftTeam::blocks() == 1) {
-        const int64_t block = SfftTeam::blocks() > 1 ? SfftTeam::block() - 1 : 0;
-        reset_rest(r, look.check, look.scale, block * SfftTeam::THREADS + threadIdx.x, (int64_t)resting * SfftTeam::THREADS);
-    }
+    const int resting = SfftTeam::blocks() - 1;     /* blocks that copy; a block that is alone does it as well */
+    if (resting == 0 || SfftTeam::block() > 0)
+        reset_rest(r, look.check, look.scale, max(0, SfftTeam::block() - 1) * SfftTeam::THREADS + (int)threadIdx.x,
+                   max(1, resting) * SfftTeam::THREADS);
     SfftTeam::sync();
-    subtract_lines(r, look.check, planes, progress.lines);
-    SfftTeam::sync();
-    measure_energies(r, look.check);
-    SfftTeam::sync();
-    estimate_noise(r, look.check, LW_SFFT_QUANTILE_FITTED);
-    SfftTeam::sync();
-    progress.noise = noise_estimated(r, look.check, progress.least_noise);
 }
 
-/* Sort the lines and fit their amplitudes. */
-LW_DEVICE void fit_lines(const lw_sfft_recovery &r, const SfftLook &look, const SfftPlanes &planes, SfftProgress &progress)
-{
-    SfftTeam::sync();           /* the lines are complete */
-    sort_lines(r, progress.lines);
-    clear_heads(r, look.check + 1);
-    progress.lines = 1 - progress.lines;
-    SfftTeam::sync();
-    trace_lines(r, look.check, planes, progress.lines);
-    SfftTeam::sync();
-    fit_rest(r, look, planes, progress);
-}
-
-/* Take lines out that the fit has shown to be none, and fit the others again. */
-LW_DEVICE void prune_lines(const lw_sfft_recovery &r, const SfftLook &look, const SfftPlanes &planes, SfftProgress &progress)
+/* Take lines out that the fit has shown to be none; whether there were any. The others have to be traced again, and to be subtracted
+ * from the rest, which is then as measured. */
+LW_DEVICE bool prune_lines(const lw_sfft_recovery &r, const SfftLook &look, SfftProgress &progress)
 {
     const double least = LW_SFFT_SIGNIFICANCE * progress.noise * r.stages[0].window_energy;
     const int n_lines = r.control->n_lines;
@@ -365,7 +344,7 @@ LW_DEVICE void prune_lines(const lw_sfft_recovery &r, const SfftLook &look, cons
     SfftTeam::sync();
     const int n_dropped = r.control->n_dropped;
     if (n_dropped == 0)
-        return;
+        return false;
     select_lines(r, progress.lines);
     clear_heads(r, look.check + 1);
     reset_rest(r, look.check, look.scale, SfftTeam::first(), SfftTeam::step());
@@ -374,11 +353,33 @@ LW_DEVICE void prune_lines(const lw_sfft_recovery &r, const SfftLook &look, cons
     if (SfftTeam::is_leader())
         r.control->n_lines = n_lines - n_dropped;
     SfftTeam::sync();
-    trace_lines(r, look.check, planes, progress.lines);
+    return true;
+}
+
+/* Sort what was found, fit all amplitudes and take out what turns out to be no line; after that, once more. */
+LW_DEVICE void fit_lines(const lw_sfft_recovery &r, const SfftLook &look, const SfftPlanes &planes, SfftProgress &progress)
+{
+    sort_lines(r, progress.lines);
+    clear_heads(r, look.check + 1);
+    progress.lines = 1 - progress.lines;
     SfftTeam::sync();
-    subtract_lines(r, look.check, planes, progress.lines);
-    SfftTeam::sync();
-    fit_rest(r, look, planes, progress);
+    for (bool is_again = false;; is_again = true) {
+        trace_lines(r, look.check, planes, progress.lines);
+        SfftTeam::sync();
+        for (int i = is_again ? 0 : 1; i < 2; ++i) {        /* after pruning, the rest has to be made first */
+            if (i == 1)
+                fit_to_rest(r, look, progress);
+            subtract_lines(r, look.check, planes, progress.lines);
+            SfftTeam::sync();
+        }
+        measure_energies(r, look.check);
+        SfftTeam::sync();
+        estimate_noise(r, look.check, LW_SFFT_QUANTILE_FITTED);
+        SfftTeam::sync();
+        progress.noise = noise_estimated(r, look.check, progress.least_noise);
+        if (is_again || !prune_lines(r, look, progress))
+            return;
+    }
 }
 
 #endif

@@ -29,10 +29,9 @@ template <class Real, bool IS_COMPLEX> struct Signal {
 
     LW_DEVICE Walk begin(const lw_sfft_device_stage &stage, int d, int64_t i) const
     {
-        const double inverse = 1.0 / (double)stage.n;
         const int64_t place = (stage.shift[d] + i) % stage.n;
-        const int64_t at = mod_multiply(stage.sigma, mod_wrap(place, stage.n), stage.n, inverse);
-        return {mod_add(at, stage.tau, stage.n), mod_multiply(stage.sigma, stage.n_buckets % stage.n, stage.n, inverse)};
+        const int64_t at = mod_multiply(stage.sigma, mod_wrap(place, stage.n), stage.n, stage.inverse_n);
+        return {mod_add(at, stage.tau, stage.n), mod_multiply(stage.sigma, stage.n_buckets % stage.n, stage.n, stage.inverse_n)};
     }
 
     LW_DEVICE double2 next(const lw_sfft_device_stage &stage, Walk &walk) const

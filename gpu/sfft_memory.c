@@ -1,5 +1,7 @@
 #include "sfft_memory.h"
 
+#include <math.h>
+
 static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static int64_t window_half(const struct lw_sfft_plan *plan, int attempt)
@@ -99,4 +101,34 @@ void lw_sfft_memory_lay_out(const struct lw_sfft_plan *plan, struct lw_arena *ar
     r->control = lw_arena_take(arena, sizeof *r->control);
     r->result = lw_arena_take(arena, sizeof *r->result);
     r->lines = lw_arena_take(arena, sizes.sparsity * (int64_t)sizeof *r->lines);
+}
+
+/* The median of the mean of D exponential variables is about 1 - 1 / (3 D). */
+static double median_of_energies(int n_shifts) { return n_shifts == 1 ? M_LN2 : 1 - 1.0 / (3 * n_shifts); }
+
+struct lw_sfft_device_stage lw_sfft_memory_stage(const struct lw_sfft_memory *memory, const struct lw_sfft_layout *layout,
+                                                int s, const struct lw_sfft_device_stage *last)
+{
+    const struct lw_sfft_stage *const stage = &layout->stages[s];
+    const int attempt = lw_sfft_attempt_of(layout, s);
+    struct lw_sfft_device_stage on_device = {
+        .n = stage->spec.n, .n_buckets = stage->spec.n_buckets, .inverse_n = 1 / (double)stage->spec.n,
+        .sigma = stage->sigma, .sigma_inverse = stage->sigma_inverse, .tau = stage->tau,
+        .half = stage->window->half, .n_shifts = stage->spec.n_shifts, .first_plane = layout->first_plane[s],
+        .window_energy = stage->window->energy,
+        .noise_per_energy = 1 / (median_of_energies(stage->spec.n_shifts) * stage->window->energy),
+        .taps = memory->taps[attempt], .response = memory->response[attempt], .roots = memory->roots[attempt],
+    };
+    for (int d = 0; d < stage->spec.n_shifts; d++) {
+        on_device.shift[d] = stage->shift[d];
+        on_device.inverse_shift[d] = stage->shift[d] > 0 ? 1 / (double)stage->shift[d] : 0;
+    }
+    if (stage->spec.n_shifts > 1)
+        on_device.least = stage->spec.n_shifts * pow(lw_sfft_stage_least_amplitude(stage), 2);
+    if (last) {
+        on_device.first_bucket = last->first_bucket + last->n_buckets;
+        on_device.first_value = last->first_value + last->n_shifts * last->n_buckets;
+        on_device.first_sample = last->first_sample + last->n_shifts * (2 * last->half + 1);
+    }
+    return on_device;
 }

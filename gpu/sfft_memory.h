@@ -30,4 +30,9 @@ struct lw_sfft_memory {
 /** Take all parts from an arena; to count, from one without memory. */
 void lw_sfft_memory_lay_out(const struct lw_sfft_plan *plan, struct lw_arena *arena, struct lw_sfft_memory *memory);
 
+/** A stage as the device needs it. The windows and roots are where `memory` has them.
+ * @param last  the stage before it; NULL: it is the first */
+struct lw_sfft_device_stage lw_sfft_memory_stage(const struct lw_sfft_memory *memory, const struct lw_sfft_layout *layout,
+                                                int s, const struct lw_sfft_device_stage *last);
+
 #endif

@@ -105,11 +105,10 @@ LW_DEVICE int64_t locate(const lw_sfft_recovery &r, const SfftStage &stage, int6
 /* Sum over shifts of u times the conjugate phase of a line there. */
 LW_DEVICE double2 collect_phases(const lw_sfft_recovery &r, const SfftStage &stage, int64_t b, int64_t permuted)
 {
-    const double inverse = 1.0 / (double)stage.n;
     double2 sum = rest_at(r, value_of(stage, 0, b));
     for (int d = 1; d < stage.n_shifts; ++d) {
         const int64_t shift = stage.shift[d] < stage.n ? stage.shift[d] : stage.shift[d] - stage.n;
-        const double2 w = turned(mod_multiply(permuted, shift, stage.n, inverse), inverse);
+        const double2 w = turned(mod_multiply(permuted, shift, stage.n, stage.inverse_n), stage.inverse_n);
         const double2 part = product(rest_at(r, value_of(stage, d, b)), conjugate(w));
         sum = {sum.x + part.x, sum.y + part.y};
     }
@@ -164,7 +163,7 @@ LW_DEVICE void examine(const lw_sfft_recovery &r, const SfftRound &round, const 
     int level = 0;
     while (level < round.most_level && left > tolerance_of(level) * sight.total + sight.spread)
         level++;
-    const int64_t frequency = mod_multiply(stage.sigma_inverse, permuted, stage.n, 1.0 / (double)stage.n);
+    const int64_t frequency = mod_multiply(stage.sigma_inverse, permuted, stage.n, stage.inverse_n);
     const double2 start = phase_of(stage, 0, frequency, permuted);
     const double2 amplitude = scaled(product(seen, conjugate(start)), 1 / response(stage, place.distance));
     claim(r, round, (int)(stage.first_bucket + b), frequency, amplitude, level, left / sight.total);
@@ -221,6 +220,18 @@ LW_DEVICE void subtract_line(const lw_sfft_recovery &r, const SfftStage &stage, 
                            scaled(value, response(stage, place.distance - k)));
 }
 
+/* Subtract a line or (is_mirror) its image from a plane; the thread of the first plane notes it. */
+LW_DEVICE void take_out(const lw_sfft_recovery &r, const SfftStage &stage, int d, const lw_sfft_device_candidate &found,
+                        int64_t frequency, bool is_mirror, int lines)
+{
+    const double2 amplitude = is_mirror ? conjugate(found.amplitude) : found.amplitude;
+    subtract_line(r, stage, d, frequency, amplitude);
+    if (stage.first_plane + d != 0)
+        return;
+    bool is_new;
+    note(r, is_mirror ? table_slot(r, frequency, &is_new) : found.slot, frequency, amplitude, lines);
+}
+
 /* Subtract the round's candidates up to a level from the planes of all stages, that which checks included. `lines`: which of the two
  * arrays holds them. */
 LW_DEVICE void subtract_round(const lw_sfft_recovery &r, const SfftRound &round, const SfftPlanes &planes, int level, int lines)
@@ -236,16 +247,10 @@ LW_DEVICE void subtract_round(const lw_sfft_recovery &r, const SfftRound &round,
         const SfftStage &stage = r.stages[planes.stage[plane]];
         const int d = plane - stage.first_plane;
         const int64_t frequency = (int64_t)r.key[found.slot] - 1;
-        subtract_line(r, stage, d, frequency, found.amplitude);
         const bool has_mirror = r.is_real && frequency > 0 && 2 * frequency < r.n;
-        if (has_mirror)
-            subtract_line(r, stage, d, r.n - frequency, conjugate(found.amplitude));
-        if (plane != 0)
-            continue;
-        note(r, found.slot, frequency, found.amplitude, lines);
-        bool is_new;
-        if (has_mirror)
-            note(r, table_slot(r, r.n - frequency, &is_new), r.n - frequency, conjugate(found.amplitude), lines);
+#pragma unroll 1
+        for (int image = 0; image <= has_mirror; ++image)
+            take_out(r, stage, d, found, image ? r.n - frequency : frequency, image, lines);
     }
 }
 

@@ -59,7 +59,7 @@ LW_DEVICE double begin(const lw_sfft_recovery &r, const SfftLook &look)
 
 /* ---- the result ------------------------------------------------------------------------------------------------------ */
 
-/* |X|^2, normalised, of the lines that may be reported; -1 of the others. They stand in r.residue, which is free. */
+/* Keep the lines that may be reported. |X|^2 of these, normalised, and -1 of the others, go to r.residue, which is free. */
 LW_DEVICE void weigh_lines(const lw_sfft_recovery &r, int lines, double scale)
 {
     const double least = r.min_magnitude * scale / (double)r.n;
@@ -67,12 +67,13 @@ LW_DEVICE void weigh_lines(const lw_sfft_recovery &r, int lines, double scale)
         const double energy = energy_of(r.amplitude[lines][j]);
         const bool is_reported = (!r.is_real || 2 * r.frequency[lines][j] <= r.n) && energy >= least * least;
         r.residue[j] = {is_reported ? energy : -1, 0};
+        r.keep[j] = is_reported;
         if (is_reported)
             atomicAdd(&r.control->n_found, 1);
     }
 }
 
-/* Mark the strongest, at most `sparsity`; of equal ones the lower frequencies. */
+/* Keep the strongest, at most `sparsity`; of equal ones the lower frequencies. */
 LW_DEVICE void choose_lines(const lw_sfft_recovery &r)
 {
     const double2 *const energy = r.residue;
@@ -83,7 +84,7 @@ LW_DEVICE void choose_lines(const lw_sfft_recovery &r)
     count_before(r.control->n_lines, is_before, mark);
 }
 
-/* Those marked, in order of frequency. */
+/* Those kept, in order of frequency. */
 LW_DEVICE void write_lines(const lw_sfft_recovery &r, int lines, double scale)
 {
     const int *const keep = r.keep;
@@ -137,8 +138,10 @@ LW_DEVICE void report(const lw_sfft_recovery &r, const SfftLook &look, const Sff
 {
     weigh_lines(r, progress.lines, look.scale);
     SfftTeam::sync();
-    choose_lines(r);
-    SfftTeam::sync();
+    if (r.control->n_found > r.sparsity) {
+        choose_lines(r);
+        SfftTeam::sync();
+    }
     write_lines(r, progress.lines, look.scale);
     measure_result(r, look, progress.lines);
     SfftTeam::sync();
@@ -164,11 +167,8 @@ __global__ void __launch_bounds__(SfftTeam::THREADS) recover(const lw_sfft_recov
     const double power = begin(r, look);
     SfftProgress progress = {};
     progress.least_noise = power * r.tolerance * r.tolerance * (LW_SFFT_LEAK * LW_SFFT_LEAK) / r.stages[0].window_energy;
-    for (; progress.n_looks < LW_SFFT_LOOKS && peel(r, check, planes, progress.n_looks == 0, progress); ++progress.n_looks) {
+    for (; progress.n_looks < LW_SFFT_LOOKS && peel(r, check, planes, progress.n_looks == 0, progress); ++progress.n_looks)
         fit_lines(r, look, planes, progress);
-        prune_lines(r, look, planes, progress);
-    }
-    SfftTeam::sync();           /* what the last look has read may change */
     report(r, look, progress, power);
 }
 

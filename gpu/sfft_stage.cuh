@@ -36,7 +36,7 @@ struct SfftPlace {
 
 LW_DEVICE SfftPlace place_of_permuted(const SfftStage &stage, int64_t permuted)
 {
-    const double position = (double)permuted / (double)stage.n * (double)stage.n_buckets;
+    const double position = (double)permuted * stage.inverse_n * (double)stage.n_buckets;
     const double nearest = rint(position);
     const int bucket = (int)nearest;
     return {permuted, bucket == stage.n_buckets ? 0 : bucket, position - nearest};
@@ -44,17 +44,16 @@ LW_DEVICE SfftPlace place_of_permuted(const SfftStage &stage, int64_t permuted)
 
 LW_DEVICE SfftPlace place_of(const SfftStage &stage, int64_t frequency)
 {
-    return place_of_permuted(stage, mod_multiply(stage.sigma, frequency, stage.n, 1.0 / (double)stage.n));
+    return place_of_permuted(stage, mod_multiply(stage.sigma, frequency, stage.n, stage.inverse_n));
 }
 
 /* exp(2 pi i f (sigma s[d] + tau) / n) */
 LW_DEVICE double2 phase_of(const SfftStage &stage, int d, int64_t frequency, int64_t permuted)
 {
-    const double inverse = 1.0 / (double)stage.n;
     const int64_t shift = stage.shift[d] < stage.n ? stage.shift[d] : stage.shift[d] - stage.n;
-    const int64_t turns = mod_add(mod_multiply(permuted, shift, stage.n, inverse),
-                                  mod_multiply(frequency, stage.tau, stage.n, inverse), stage.n);
-    return turned(turns, inverse);
+    const int64_t turns = mod_add(mod_multiply(permuted, shift, stage.n, stage.inverse_n),
+                                  mod_multiply(frequency, stage.tau, stage.n, stage.inverse_n), stage.n);
+    return turned(turns, stage.inverse_n);
 }
 
 LW_DEVICE int wrapped(int bucket, int n_buckets)

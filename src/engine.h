@@ -175,6 +175,16 @@ struct lw_engine_ops {
     int (*sfft_create)(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
                        struct lw_error *err);
 
+    /** The largest coefficients of spec->n samples by the transform of all, as lw_sfft_dense_cpu; and the bytes it takes. */
+    struct lw_bytes (*sfft_dense_bytes)(const struct lw_engine *engine, const struct lw_sfft_spec *spec);
+    int (*sfft_dense)(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
+                      struct lw_sfft_result *result, struct lw_error *err);
+
+    /** The same for the published transform, see sfft2_solver.h. */
+    struct lw_bytes (*sfft2_bytes)(const struct lw_engine *engine, const struct lw_sfft2_plan *plan);
+    int (*sfft2_create)(struct lw_engine *engine, const struct lw_sfft2_layout *layout, struct lw_sfft2_solver **out,
+                        struct lw_error *err);
+
     void (*destroy)(struct lw_engine *engine);
 };
 

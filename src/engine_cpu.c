@@ -5,6 +5,8 @@
 #include "log.h"
 #include "memory.h"
 #include "ols_cpu.h"
+#include "sfft2_cpu.h"
+#include "sfft_dense_cpu.h"
 #include "sfft_solver_cpu.h"
 #include "worker_cpu.h"
 
@@ -195,6 +197,31 @@ static int sfft_create(struct lw_engine *engine, const struct lw_sfft_layout *la
     return lw_sfft_solver_create_cpu(layout, engine->n_workers, out, err);
 }
 
+static struct lw_bytes sfft2_bytes(const struct lw_engine *engine, const struct lw_sfft2_plan *plan)
+{
+    (void)engine;
+    return (struct lw_bytes){.host = lw_sfft2_bytes_cpu(plan)};
+}
+
+static int sfft2_create(struct lw_engine *engine, const struct lw_sfft2_layout *layout, struct lw_sfft2_solver **out,
+                        struct lw_error *err)
+{
+    return lw_sfft2_create_cpu(layout, engine->n_workers, out, err);
+}
+
+static struct lw_bytes sfft_dense_bytes(const struct lw_engine *engine, const struct lw_sfft_spec *spec)
+{
+    (void)engine;
+    return (struct lw_bytes){.host = lw_sfft_dense_bytes(spec->n, spec->is_real)};
+}
+
+static int sfft_dense(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
+                      struct lw_sfft_result *result, struct lw_error *err)
+{
+    (void)engine;
+    return lw_sfft_dense_cpu(spec, samples, lines, result, err);
+}
+
 static const struct lw_engine_ops ops = {
     .name = "cpu",
     .describe = describe,
@@ -209,6 +236,10 @@ static const struct lw_engine_ops ops = {
     .wait = wait_for,
     .sfft_bytes = sfft_bytes,
     .sfft_create = sfft_create,
+    .sfft_dense_bytes = sfft_dense_bytes,
+    .sfft_dense = sfft_dense,
+    .sfft2_bytes = sfft2_bytes,
+    .sfft2_create = sfft2_create,
     .destroy = destroy,
 };
 

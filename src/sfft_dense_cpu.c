@@ -5,11 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-int64_t lw_sfft_dense_samples_bytes(int64_t n, bool is_real)
-{
-    return (is_real ? n / 2 + 1 : n) * 2 * (int64_t)sizeof(double);
-}
-
 /* FFTW's tables and buffers: a length with a large prime factor is done as a convolution of more than twice the length. */
 int64_t lw_sfft_dense_bytes(int64_t n, bool is_real)
 {

@@ -3,10 +3,9 @@
 #ifndef LW_SFFT_DENSE_CPU_H
 #define LW_SFFT_DENSE_CPU_H
 
-#include "sfft.h"
+#include "sfft_solver.h"
 
 /** Bytes of the samples that lw_sfft_dense_cpu works in, and of what FFTW takes for itself, estimated. */
-int64_t lw_sfft_dense_samples_bytes(int64_t n, bool is_real);
 int64_t lw_sfft_dense_bytes(int64_t n, bool is_real);
 
 /** The largest coefficients of spec->n samples, at most spec->sparsity and none below spec->min_magnitude; of a real signal

@@ -30,6 +30,7 @@ struct lw_sfft_flow {
     int64_t n_channels;
 
     int64_t limit_bytes;            /* host memory of this run on each rank, beyond what is resident at its start */
+    int64_t device_limit_bytes;     /* and device memory; 0: the engine has no device */
     int64_t group;                  /* channels whose samples are collected together */
     int64_t block;                  /* samples of one read of a group, on the axis */
     void *buffer;                   /* [group x block] stored samples */

@@ -4,7 +4,6 @@
 
 #include "memory.h"
 #include "sfft2_run.h"
-#include "sfft_dense_cpu.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,6 +29,13 @@ static int64_t memory_limit(const struct lw_setup *setup)
     return lw_comm_min(setup->comm, mine);
 }
 
+/* The same of the device: --gpu-memory, or what the engine may use. */
+static int64_t device_limit(const struct lw_setup *setup)
+{
+    const int64_t asked = lw_options_int(setup->options, "gpu-memory"), mine = setup->engine->device_bytes;
+    return lw_comm_min(setup->comm, asked > 0 && asked < mine ? asked : mine);
+}
+
 static int64_t attempt_samples(const struct lw_sfft_plan *plan, int n_attempts)
 {
     int64_t samples = 0;
@@ -49,13 +55,27 @@ static int refuse_memory(const struct lw_sfft_flow *flow, int64_t needed, struct
                    lw_bytes_text(flow->limit_bytes, limit));
 }
 
+static int refuse_device_memory(const struct lw_sfft_flow *flow, int64_t needed, struct lw_error *err)
+{
+    char bytes[24], limit[24];
+    return lw_fail(err, LW_ECONFIG, "the sparse transform needs %s of GPU memory on each rank, the limit is %s: allow more with "
+                   "--gpu-memory, free the GPU, let fewer ranks share it, or ask for a smaller --sparsity",
+                   lw_bytes_text(needed, bytes), lw_bytes_text(flow->device_limit_bytes, limit));
+}
+
+/* What the engine takes for the sparse transform. */
+static struct lw_bytes solver_bytes(const struct lw_sfft_flow *flow)
+{
+    const struct lw_engine *const engine = flow->setup.engine;
+    return is_sparse(flow) ? engine->ops->sfft_bytes(engine, &flow->plan) : (struct lw_bytes){0};
+}
+
 /* Channels and samples that go together: half of the memory for values, a read of 16 MiB. */
 static int plan_memory(struct lw_sfft_flow *flow, struct lw_error *err)
 {
     const struct lw_op_spec *const op = &flow->setup.job.op;
     const int64_t sample_bytes = (int64_t)lw_type_bytes(op->input);
-    const struct lw_engine *const engine = flow->setup.engine;
-    const struct lw_bytes solver = is_sparse(flow) ? engine->ops->sfft_bytes(engine, &flow->plan) : (struct lw_bytes){0};
+    const struct lw_bytes solver = solver_bytes(flow);
     const int64_t fixed = solver.host + solver.pinned;
     /* the values of one channel with all attempts, and the list of its samples, which this rank may own all of */
     const int64_t all = attempt_samples(&flow->plan, LW_SFFT_ATTEMPTS);
@@ -63,6 +83,8 @@ static int plan_memory(struct lw_sfft_flow *flow, struct lw_error *err)
     const int64_t needed = fixed + all * (16 + 32) + 16 * MIB;
     if (is_sparse(flow) && needed > flow->limit_bytes)
         return refuse_memory(flow, needed, err);
+    if (solver.device > flow->device_limit_bytes)
+        return refuse_device_memory(flow, solver.device, err);
     const int64_t room = (flow->limit_bytes - needed) / 2;
     flow->group = min64(flow->n_channels, 1 + (values_bytes > 0 ? room / values_bytes : 0));
     flow->block = min64(flow->request.spec.n, max64(1, 16 * MIB / (flow->group * sample_bytes)));
@@ -77,6 +99,7 @@ static int make_plan(struct lw_sfft_flow *flow, struct lw_error *err)
     flow->rank = lw_comm_rank(setup->comm);
     flow->n_ranks = lw_comm_size(setup->comm);
     flow->limit_bytes = memory_limit(setup);
+    flow->device_limit_bytes = device_limit(setup);
     if (flow->request.algorithm == LW_SFFT_AUTO || flow->request.algorithm == LW_SFFT_SPARSE)
         flow->plan = lw_sfft_plan_make(&flow->request.spec);
     if (flow->request.algorithm == LW_SFFT_SPARSE && !is_sparse(flow))
@@ -97,18 +120,31 @@ static int make_plan(struct lw_sfft_flow *flow, struct lw_error *err)
     return rc;
 }
 
+static struct lw_bytes dense_bytes(const struct lw_sfft_flow *flow)
+{
+    const struct lw_engine *const engine = flow->setup.engine;
+    return engine->ops->sfft_dense_bytes(engine, &flow->request.spec);
+}
+
+/* Device memory for the dense transform, beside what the sparse one keeps. */
+static int64_t device_left(const struct lw_sfft_flow *flow) { return flow->device_limit_bytes - solver_bytes(flow).device; }
+
 static bool fits_dense(const struct lw_sfft_flow *flow)
 {
-    return lw_sfft_dense_bytes(flow->request.spec.n, flow->request.spec.is_real) + 32 * MIB <= flow->limit_bytes;
+    const struct lw_bytes bytes = dense_bytes(flow);
+    return bytes.host + 32 * MIB <= flow->limit_bytes && bytes.device <= device_left(flow);
 }
 
 static int refuse_dense(const struct lw_sfft_flow *flow, const char *why, struct lw_error *err)
 {
     char bytes[24], limit[24];
+    if (dense_bytes(flow).device > device_left(flow))
+        return lw_fail(err, LW_EDATA, "%s, and the dense transform needs %s of GPU memory on one rank, of %s that it may use: "
+                       "allow more with --gpu-memory, take --engine cpu, or what was found with --fallback partial", why,
+                       lw_bytes_text(dense_bytes(flow).device, bytes), lw_bytes_text(device_left(flow), limit));
     return lw_fail(err, LW_EDATA, "%s, and the dense transform needs %s on one rank, of %s that it may use: allow more with "
                    "--memory, or take what was found with --fallback partial", why,
-                   lw_bytes_text(lw_sfft_dense_bytes(flow->request.spec.n, flow->request.spec.is_real), bytes),
-                   lw_bytes_text(flow->limit_bytes, limit));
+                   lw_bytes_text(dense_bytes(flow).host, bytes), lw_bytes_text(flow->limit_bytes, limit));
 }
 
 /* ---- open ---------------------------------------------------------------------------------------------------------- */
@@ -263,7 +299,9 @@ static int transform_dense(struct lw_sfft_flow *flow, int64_t channel, struct lw
 {
     struct lw_sfft_result result;
     struct lw_sfft_outcome outcome = flow->mine[channel];
-    const int rc = lw_sfft_dense_cpu(&flow->request.spec, flow->dense, lw_sfft_lines_of(flow, channel), &result, err);
+    struct lw_engine *const engine = flow->setup.engine;
+    const int rc = engine->ops->sfft_dense(engine, &flow->request.spec, flow->dense, lw_sfft_lines_of(flow, channel), &result,
+                                           err);
     if (rc)
         return rc;
     outcome.is_dense = 1;
@@ -450,10 +488,13 @@ static int print_sparse(struct lw_sfft_flow *flow, struct lw_error *err)
 
 static void print_memory(const struct lw_sfft_flow *flow)
 {
-    char dense[24], limit[24];
+    char sparse[24], dense[24], limit[24];
     printf("%-16sneeds %s on one rank, of %s: %s\n", "dense transform",
-           lw_bytes_text(lw_sfft_dense_bytes(flow->request.spec.n, flow->request.spec.is_real), dense),
-           lw_bytes_text(flow->limit_bytes, limit), fits_dense(flow) ? "fits" : "does not fit");
+           lw_bytes_text(dense_bytes(flow).host, dense), lw_bytes_text(flow->limit_bytes, limit),
+           fits_dense(flow) ? "fits" : "does not fit");
+    if (flow->device_limit_bytes > 0)
+        printf("%-16ssparse %s, dense %s, of %s\n", "GPU memory", lw_bytes_text(solver_bytes(flow).device, sparse),
+               lw_bytes_text(dense_bytes(flow).device, dense), lw_bytes_text(flow->device_limit_bytes, limit));
 }
 
 int lw_sfft_plan_command(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,

@@ -29,6 +29,12 @@ struct lw_sfft_solver {
     const struct lw_sfft_layout *layout;            /* borrowed */
 };
 
+/** Bytes of all samples of a channel as the dense transform takes them: room for half the spectrum of a real signal. */
+static inline int64_t lw_sfft_dense_samples_bytes(int64_t n, bool is_real)
+{
+    return (is_real ? n / 2 + 1 : n) * 2 * (int64_t)sizeof(double);
+}
+
 static inline void lw_sfft_solver_destroy(struct lw_sfft_solver *solver)    /* NULL is legal */
 {
     if (solver)

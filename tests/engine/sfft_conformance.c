@@ -310,6 +310,79 @@ static void check_repeats(void)
     close_trial(&trial);
 }
 
+/* ---- the dense transform, by its definition --------------------------------------------------------------------------- */
+
+static int by_magnitude(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+static void check_dense(int64_t n, bool is_real, int64_t k)
+{
+    struct lw_error err;
+    double *const samples = lw_alloc((size_t)lw_sfft_dense_samples_bytes(n, is_real), "samples", &err);
+    double complex *const spectrum = lw_alloc_array(n, sizeof *spectrum, "a spectrum", &err);
+    double *const sizes = lw_alloc_array(n, sizeof *sizes, "sizes", &err);
+    struct lw_sfft_line *const lines = lw_alloc_array(k, sizeof *lines, "lines", &err);
+    const int64_t n_bins = is_real ? n / 2 + 1 : n;
+    for (int64_t f = 0; f < n; f++) {
+        for (int64_t t = 0; t < n; t++)
+            spectrum[f] += (normal(8, (uint64_t)t) + (is_real ? 0 : I * normal(9, (uint64_t)t))) *
+                           cexp(-2 * M_PI * I * (double)(f * t % n) / (double)n);
+        sizes[f] = f < n_bins ? cabs(spectrum[f]) : 0;
+    }
+    for (int64_t t = 0; t < n; t++) {
+        samples[is_real ? t : 2 * t] = normal(8, (uint64_t)t);
+        if (!is_real)
+            samples[2 * t + 1] = normal(9, (uint64_t)t);
+    }
+    qsort(sizes, (size_t)n, sizeof *sizes, by_magnitude);
+
+    const struct lw_sfft_spec spec = {.n = n, .is_real = is_real, .sparsity = k};
+    struct lw_sfft_result result;
+    CHECK(engine->ops->sfft_dense(engine, &spec, samples, lines, &result, &err) == LW_OK, "%s", err.message);
+    CHECK(result.n_lines == (k < n_bins ? k : n_bins), "%" PRId64 " lines", result.n_lines);
+    for (int64_t i = 0; i < result.n_lines; i++) {
+        const double complex x = CMPLX(lines[i].re, lines[i].im);
+        CHECK(cabs(x - spectrum[lines[i].frequency]) < 1e-11 * (double)n, "X[%" PRId64 "]", lines[i].frequency);
+        CHECK(cabs(x) > sizes[result.n_lines - 1] * (1 - 1e-9), "X[%" PRId64 "] is not among the largest", lines[i].frequency);
+        CHECK(i == 0 || lines[i].frequency > lines[i - 1].frequency, "not in order at %" PRId64, i);
+    }
+    CHECK(k < n ? result.residual > 0 && result.residual < 1 : result.residual < 1e-12, "residual %g", result.residual);
+    lw_free(samples);
+    lw_free(spectrum);
+    lw_free(sizes);
+    lw_free(lines);
+}
+
+/* A pulse of one sample has all coefficients alike: the lowest frequencies are taken. No signal, no lines. */
+static void check_dense_ties(bool is_real)
+{
+    enum { N = 100, K = 7 };
+    struct lw_error err;
+    struct lw_sfft_line lines[K];
+    struct lw_sfft_result result;
+    struct lw_sfft_spec spec = {.n = N, .is_real = is_real, .sparsity = K};
+    double *const samples = lw_alloc((size_t)lw_sfft_dense_samples_bytes(N, is_real), "samples", &err);
+    samples[0] = 2;
+    CHECK(engine->ops->sfft_dense(engine, &spec, samples, lines, &result, &err) == LW_OK && result.n_lines == K, "%" PRId64
+          " lines of a pulse", result.n_lines);
+    for (int i = 0; i < K; i++)
+        CHECK(lines[i].frequency == i && fabs(lines[i].re - 2) < 1e-12, "%" PRId64 ": %g", lines[i].frequency, lines[i].re);
+
+    memset(samples, 0, (size_t)lw_sfft_dense_samples_bytes(N, is_real));
+    samples[0] = 2;
+    spec.min_magnitude = 2.1;
+    CHECK(engine->ops->sfft_dense(engine, &spec, samples, lines, &result, &err) == LW_OK && result.n_lines == 0, "%" PRId64
+          " lines are below the minimum", result.n_lines);
+    memset(samples, 0, (size_t)lw_sfft_dense_samples_bytes(N, is_real));
+    spec.min_magnitude = 0;
+    CHECK(engine->ops->sfft_dense(engine, &spec, samples, lines, &result, &err) == LW_OK && result.n_lines == 0 &&
+              result.residual == 0, "%" PRId64 " lines of nothing", result.n_lines);
+    lw_free(samples);
+}
+
 /* ---- all together --------------------------------------------------------------------------------------------------------- */
 
 /* One in `divisor` of the trials; of the few, at least one. */
@@ -362,6 +435,14 @@ int sfft_conformance(enum lw_engine_kind kind, int divisor)
     check_scenes(divisor);
     check_odd_signals();
     check_repeats();
+    check_dense(1, false, 1);
+    check_dense(1, true, 3);
+    check_dense(30, false, 7);
+    check_dense(30, true, 5);
+    check_dense(31, true, 40);
+    check_dense(64, false, 64);
+    check_dense_ties(false);
+    check_dense_ties(true);
     lw_engine_destroy(engine);
     return check_result(name);
 }

@@ -1,7 +1,6 @@
-/* What only the CPU's sparse transform has: the same bits for any number of threads, samples of every stored type, and the
- * dense transform, by its definition. All else is in sfft_conformance.c. */
+/* What only the CPU's sparse transform has: the same bits for any number of threads, and samples of every
+ * stored type. All else is in sfft_conformance.c. */
 #include "../../src/sfft_buckets_cpu.h"
-#include "../../src/sfft_dense_cpu.h"
 #include "../../src/sfft_number.h"
 #include "../../src/memory.h"
 
@@ -99,61 +98,9 @@ static void check_types(void)
     }
 }
 
-/* ---- the dense transform, by its definition --------------------------------------------------------------------------- */
-
-static int by_magnitude(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x < y) - (x > y);
-}
-
-static void check_dense(int64_t n, bool is_real, int64_t k)
-{
-    struct lw_error err;
-    double *const samples = lw_alloc((size_t)lw_sfft_dense_samples_bytes(n, is_real), "samples", &err);
-    double complex *const spectrum = lw_alloc_array(n, sizeof *spectrum, "a spectrum", &err);
-    double *const sizes = lw_alloc_array(n, sizeof *sizes, "sizes", &err);
-    struct lw_sfft_line *const lines = lw_alloc_array(k, sizeof *lines, "lines", &err);
-    const int64_t n_bins = is_real ? n / 2 + 1 : n;
-    for (int64_t f = 0; f < n; f++) {
-        for (int64_t t = 0; t < n; t++)
-            spectrum[f] += (normal(8, (uint64_t)t) + (is_real ? 0 : I * normal(9, (uint64_t)t))) *
-                           cexp(-2 * M_PI * I * (double)(f * t % n) / (double)n);
-        sizes[f] = f < n_bins ? cabs(spectrum[f]) : 0;
-    }
-    for (int64_t t = 0; t < n; t++) {
-        samples[is_real ? t : 2 * t] = normal(8, (uint64_t)t);
-        if (!is_real)
-            samples[2 * t + 1] = normal(9, (uint64_t)t);
-    }
-    qsort(sizes, (size_t)n, sizeof *sizes, by_magnitude);
-
-    const struct lw_sfft_spec spec = {.n = n, .is_real = is_real, .sparsity = k};
-    struct lw_sfft_result result;
-    CHECK(lw_sfft_dense_cpu(&spec, samples, lines, &result, &err) == LW_OK, "%s", err.message);
-    CHECK(result.n_lines == (k < n_bins ? k : n_bins), "%" PRId64 " lines", result.n_lines);
-    for (int64_t i = 0; i < result.n_lines; i++) {
-        const double complex x = CMPLX(lines[i].re, lines[i].im);
-        CHECK(cabs(x - spectrum[lines[i].frequency]) < 1e-11 * (double)n, "X[%" PRId64 "]", lines[i].frequency);
-        CHECK(cabs(x) > sizes[result.n_lines - 1] * (1 - 1e-9), "X[%" PRId64 "] is not among the largest", lines[i].frequency);
-        CHECK(i == 0 || lines[i].frequency > lines[i - 1].frequency, "not in order at %" PRId64, i);
-    }
-    CHECK(k < n ? result.residual > 0 && result.residual < 1 : result.residual < 1e-12, "residual %g", result.residual);
-    lw_free(samples);
-    lw_free(spectrum);
-    lw_free(sizes);
-    lw_free(lines);
-}
-
 int main(void)
 {
     check_threads();
     check_types();
-    check_dense(1, false, 1);
-    check_dense(1, true, 3);
-    check_dense(30, false, 7);
-    check_dense(30, true, 5);
-    check_dense(31, true, 40);
-    check_dense(64, false, 64);
     return check_result("sfft_cpu");
 }

@@ -1,0 +1,419 @@
+/* sfft_gpu.cu - the sparse transform of a signal on the device, beside cuFFT's of all samples, in one run.
+ *
+ *     bench_sfft_gpu table [CSV]                        the rows of the record, with cuFFT Z2Z and C2C
+ *     bench_sfft_gpu statistics                         how often all lines are found, over seeds
+ *     bench_sfft_gpu one LOG2_N K [SEEDS [SNR_DB]]      one row without cuFFT, for a profiler
+ *
+ * The signal holds K lines of magnitude 1 at random frequencies, complex double (or float), in white noise of SNR_DB per sample if
+ * there is one. Timed is all from the signal to sorted coefficients, both on the device: fold, transform and recovery of the first
+ * attempt, as one graph. Solvers of different seeds take turns, enough that the samples of one (32-byte sectors) are no longer in
+ * the L2 cache when it comes again. single: median of graphs launched one by one, from event to event; sustained: back to back.
+ *
+ * Found: runs whose first attempt found all lines and said so; retried: runs that took a further attempt and then said so; lost:
+ * runs that never did (the job would fall back to the dense transform); wrong: runs that said so and had not. L1: the paper's error,
+ * sum over all bins of |error|, per line, the worst of the runs. */
+extern "C" {
+#include "../../gpu/sfft_cuda.h"
+#include "../../src/sfft_number.h"
+}
+
+#include "gpu_bench.cuh"
+
+#include <cufft.h>
+
+#include <cinttypes>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <map>
+#include <string>
+
+namespace {
+
+using Spectrum = std::map<int64_t, std::complex<double>>;
+
+struct Row {
+    int bits;
+    int64_t k;
+    bool is_single;             /* complex float */
+    int seeds;
+    double snr_db;              /* 0: no noise */
+};
+
+struct Score {
+    int runs = 0, found = 0, retried = 0, lost = 0, wrong = 0;
+    double error = 0, rounds = 0, steps = 0;
+    int64_t samples = 0;        /* of a first attempt */
+};
+
+double uniform(uint64_t seed, uint64_t counter) { return (double)(lw_random_bits(seed, counter) >> 11) * 0x1p-53; }
+
+void check(int rc, const lw_error &err)
+{
+    if (rc == 0)
+        return;
+    fprintf(stderr, "bench_sfft_gpu: %s\n", err.message);
+    exit(1);
+}
+
+/* ---- the signal -------------------------------------------------------------------------------------------------------- */
+
+__global__ void place_lines(double2 *spectrum, const int64_t *frequency, const double2 *value, int64_t k)
+{
+    const int64_t i = blockIdx.x * 256ll + threadIdx.x;
+    if (i < k)
+        spectrum[frequency[i]] = value[i];
+}
+
+/* White noise of a variance per sample, by Box and Muller. */
+__global__ void add_noise(double2 *x, int64_t n, double variance)
+{
+    for (int64_t t = blockIdx.x * 256ll + threadIdx.x; t < n; t += gridDim.x * 256ll) {
+        const double u = ((double)hash24((uint64_t)t, 11) + 1) / 16777217.0, v = (double)hash24((uint64_t)t, 12) / 16777216.0;
+        double s, c;
+        sincospi(2 * v, &s, &c);
+        const double size = sqrt(-log(u) * variance);
+        x[t].x += size * c;
+        x[t].y += size * s;
+    }
+}
+
+__global__ void to_single(const double2 *x, float2 *y, int64_t n)
+{
+    for (int64_t t = blockIdx.x * 256ll + threadIdx.x; t < n; t += gridDim.x * 256ll)
+        y[t] = {(float)x[t].x, (float)x[t].y};
+}
+
+template <class T> T *on_device(int64_t count)
+{
+    T *memory = nullptr;
+    CHECK_CUDA(cudaMalloc(&memory, (size_t)count * sizeof(T)));
+    return memory;
+}
+
+template <class T> T *copied(const std::vector<T> &from)
+{
+    T *const memory = on_device<T>((int64_t)from.size());
+    CHECK_CUDA(cudaMemcpy(memory, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice));
+    return memory;
+}
+
+Spectrum choose_lines(int64_t n, int64_t k)
+{
+    Spectrum lines;
+    for (uint64_t i = 0; (int64_t)lines.size() < k; ++i)
+        lines[lw_random_below(2, i, n)] = std::polar(1.0, 2 * M_PI * uniform(3, i));
+    return lines;
+}
+
+void transform(double2 *x, int64_t n, int direction)
+{
+    cufftHandle plan;
+    size_t bytes;
+    long long length = n;
+    CHECK_CUDA(cufftCreate(&plan));
+    CHECK_CUDA(cufftMakePlanMany64(plan, 1, &length, nullptr, 1, n, nullptr, 1, n, CUFFT_Z2Z, 1, &bytes));
+    CHECK_CUDA(cufftExecZ2Z(plan, x, x, direction));
+    CHECK_CUDA(cudaDeviceSynchronize());
+    CHECK_CUDA(cufftDestroy(plan));
+}
+
+double2 *make_signal(const Row &row, const Spectrum &lines)
+{
+    const int64_t n = (int64_t)1 << row.bits;
+    std::vector<int64_t> frequency;
+    std::vector<double2> value;
+    for (const auto &line : lines) {
+        frequency.push_back(line.first);
+        value.push_back({line.second.real(), line.second.imag()});
+    }
+    double2 *const x = on_device<double2>(n);
+    int64_t *const at = copied(frequency);
+    double2 *const values = copied(value);
+    CHECK_CUDA(cudaMemset(x, 0, (size_t)n * sizeof *x));
+    place_lines<<<(unsigned)((row.k + 255) / 256), 256>>>(x, at, values, row.k);
+    transform(x, n, CUFFT_INVERSE);
+    if (row.snr_db != 0)
+        add_noise<<<4096, 256>>>(x, n, (double)row.k * pow(10, -row.snr_db / 10));
+    CHECK_CUDA(cudaDeviceSynchronize());
+    cudaFree(at);
+    cudaFree(values);
+    return x;
+}
+
+/* ---- cuFFT ------------------------------------------------------------------------------------------------------------- */
+
+/* In place; the values grow from run to run, but transforms take the same time for all that are finite. */
+double time_cufft(int64_t n, cufftType type, cudaStream_t stream)
+{
+    const int64_t bytes = n * (type == CUFFT_Z2Z ? 16 : 8);
+    void *x;
+    cufftHandle plan;
+    size_t work;
+    long long length = n;
+    CHECK_CUDA(cudaMalloc(&x, (size_t)bytes));
+    CHECK_CUDA(cudaMemset(x, 0, (size_t)bytes));
+    CHECK_CUDA(cufftCreate(&plan));
+    CHECK_CUDA(cufftMakePlanMany64(plan, 1, &length, nullptr, 1, n, nullptr, 1, n, type, 1, &work));
+    CHECK_CUDA(cufftSetStream(plan, stream));
+    const auto run = [&](int) {
+        if (type == CUFFT_Z2Z)
+            CHECK_CUDA(cufftExecZ2Z(plan, (cufftDoubleComplex *)x, (cufftDoubleComplex *)x, CUFFT_FORWARD));
+        else
+            CHECK_CUDA(cufftExecC2C(plan, (cufftComplex *)x, (cufftComplex *)x, CUFFT_FORWARD));
+    };
+    const double ms = time_run(run, stream, 300).single;
+    CHECK_CUDA(cufftDestroy(plan));
+    CHECK_CUDA(cudaFree(x));
+    return ms;
+}
+
+/* ---- solvers ------------------------------------------------------------------------------------------------------------ */
+
+struct Solver {
+    lw_sfft_layout *layout = nullptr;
+    lw_sfft_solver *solver = nullptr;
+    cudaGraphExec_t graph = nullptr;        /* of the first attempt */
+};
+
+lw_device this_device()
+{
+    lw_engine_spec spec = {};
+    spec.kind = LW_ENGINE_CUDA;
+    spec.node_ranks = 1;
+    lw_device device;
+    lw_error err;
+    check(lw_device_open(&spec, &device, &err), err);
+    return device;
+}
+
+Solver open_solver(const lw_device &device, const Row &row, int seed)
+{
+    lw_sfft_spec spec = {};
+    spec.n = (int64_t)1 << row.bits;
+    spec.sparsity = row.k;
+    spec.precision = row.is_single ? LW_SINGLE : LW_DOUBLE;
+    spec.has_snr = row.snr_db != 0;
+    spec.snr_db = row.snr_db;
+    spec.seed = (uint64_t)seed;
+    lw_error err;
+    const lw_sfft_plan plan = lw_sfft_plan_make(&spec);
+    if (plan.n_attempts == 0) {
+        fprintf(stderr, "bench_sfft_gpu: for %" PRId64 " lines of 2^%d samples the dense transform is better\n", row.k, row.bits);
+        exit(1);
+    }
+    Solver s;
+    check(lw_sfft_layout_create(&plan, &s.layout, &err), err);
+    check(lw_sfft_cuda_create(&device, s.layout, &s.solver, &err), err);
+    return s;
+}
+
+void capture(Solver &s, const lw_sfft_device_signal &signal, cudaStream_t stream)
+{
+    lw_error err;
+    cudaGraph_t graph;
+    CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    check(lw_sfft_cuda_enqueue(s.solver, 0, &signal, stream, &err), err);
+    CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+    CHECK_CUDA(cudaGraphInstantiate(&s.graph, graph, 0));
+    CHECK_CUDA(cudaGraphDestroy(graph));
+}
+
+void close_solver(Solver &s)
+{
+    if (s.graph)
+        CHECK_CUDA(cudaGraphExecDestroy(s.graph));
+    lw_sfft_solver_destroy(s.solver);
+    lw_sfft_layout_destroy(s.layout);
+}
+
+/* ---- one run, scored ---------------------------------------------------------------------------------------------------- */
+
+/* Whether all lines are among those found; the error goes to the score. */
+bool compare(const lw_sfft_result &result, const Spectrum &lines, double n, Score &score)
+{
+    double error = (double)lines.size();
+    size_t found = 0;
+    for (int64_t i = 0; i < result.n_lines; ++i) {
+        const std::complex<double> value(result.lines[i].re / n, result.lines[i].im / n);
+        const auto line = lines.find(result.lines[i].frequency);
+        const bool is_line = line != lines.end();
+        found += is_line;
+        error += std::abs(value - (is_line ? line->second : 0.0)) - is_line;
+    }
+    score.error = fmax(score.error, error / (double)lines.size());
+    return found == lines.size();
+}
+
+void run_once(const Solver &s, const Row &row, const lw_sfft_device_signal &signal, const Spectrum &lines, cudaStream_t stream,
+              Score &score)
+{
+    lw_error err;
+    lw_sfft_result result = {};
+    int attempt = 0;
+    do {
+        check(lw_sfft_cuda_enqueue(s.solver, attempt, &signal, stream, &err), err);
+        check(lw_sfft_cuda_fetch(s.solver, attempt, stream, &result, &err), err);
+        if (attempt == 0) {
+            score.rounds += lw_sfft_cuda_details(s.solver)->n_rounds;
+            score.steps += lw_sfft_cuda_details(s.solver)->n_steps;
+        }
+    } while (!result.is_explained && ++attempt < s.layout->plan.n_attempts);
+    const bool all = compare(result, lines, pow(2, row.bits), score);
+    score.runs++;
+    score.found += all && result.is_explained && attempt == 0;
+    score.retried += result.is_explained && attempt > 0;
+    score.lost += !result.is_explained;
+    score.wrong += result.is_explained && !all;
+    score.samples = s.layout->plan.attempts[0].samples;
+}
+
+void print_score(const Row &row, const Score &score)
+{
+    printf("2^%d k %" PRId64 " %s snr %g: %d runs, %d found, %d retried, %d lost, %d wrong, L1 %.2g, %.1f rounds, %.1f steps\n",
+           row.bits, row.k, row.is_single ? "single" : "double", row.snr_db, score.runs, score.found, score.retried, score.lost,
+           score.wrong, score.error, score.rounds / score.runs, score.steps / score.runs);
+    fflush(stdout);
+}
+
+/* ---- rows --------------------------------------------------------------------------------------------------------------- */
+
+/* A row's signal in its type; the double one is given back where it is not that. */
+lw_sfft_device_signal signal_of(const Row &row, const Spectrum &lines)
+{
+    const int64_t n = (int64_t)1 << row.bits;
+    double2 *const x = make_signal(row, lines);
+    lw_sfft_device_signal signal = {{row.is_single ? LW_FLOAT32 : LW_FLOAT64, true, false}, x};
+    if (row.is_single) {
+        float2 *const y = on_device<float2>(n);
+        to_single<<<4096, 256>>>(x, y, n);
+        CHECK_CUDA(cudaDeviceSynchronize());
+        CHECK_CUDA(cudaFree(x));
+        signal.samples = y;
+    }
+    return signal;
+}
+
+/* So many solvers that their samples together are twice the L2 cache. */
+int solvers_for(const Row &row, const lw_device &device)
+{
+    Solver first = open_solver(device, row, 0);
+    const int64_t bytes = first.layout->plan.attempts[0].samples * 32;
+    close_solver(first);
+    int l2;
+    CHECK_CUDA(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, 0));
+    return (int)std::max<int64_t>(4, std::min<int64_t>(2ll * l2 / bytes + 1, 64));
+}
+
+Timing time_row(std::vector<Solver> &solvers, cudaStream_t stream)
+{
+    const int count = (int)solvers.size();
+    const auto run = [&](int i) { CHECK_CUDA(cudaGraphLaunch(solvers[(size_t)(i % count)].graph, stream)); };
+    cudaEvent_t begin, end;
+    CHECK_CUDA(cudaEventCreate(&begin));
+    CHECK_CUDA(cudaEventCreate(&end));
+    time_calls(run, count, stream, begin, end);
+    std::vector<double> ms;
+    for (int i = 0; i < 3 * count; ++i)
+        ms.push_back(time_calls([&](int) { run(i); }, 1, stream, begin, end));
+    const Timing timing = {median(ms), time_calls(run, 3 * count, stream, begin, end)};
+    CHECK_CUDA(cudaEventDestroy(begin));
+    CHECK_CUDA(cudaEventDestroy(end));
+    return timing;
+}
+
+void run_row(const Row &row, const lw_device &device, bool with_cufft, FILE *csv)
+{
+    cudaStream_t stream;
+    CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    const int64_t n = (int64_t)1 << row.bits;
+    const double z2z = with_cufft ? time_cufft(n, CUFFT_Z2Z, stream) : 0, c2c = with_cufft ? time_cufft(n, CUFFT_C2C, stream) : 0;
+    const Spectrum lines = choose_lines(n, row.k);
+    const lw_sfft_device_signal signal = signal_of(row, lines);
+    std::vector<Solver> solvers;
+    Score score;
+    for (int i = 0; i < (row.seeds > 0 ? row.seeds : solvers_for(row, device)); ++i) {
+        solvers.push_back(open_solver(device, row, i + 1));
+        run_once(solvers.back(), row, signal, lines, stream, score);
+        capture(solvers.back(), signal, stream);
+    }
+    const Timing timing = time_row(solvers, stream);
+    printf("2^%d k %-5" PRId64 " %s: %.4f ms single, %.4f sustained; %" PRId64 " samples", row.bits, row.k,
+           row.is_single ? "single" : "double", timing.single, timing.sustained, score.samples);
+    if (with_cufft)
+        printf("; cuFFT Z2Z %.3f ms (%.1fx), C2C %.3f ms (%.1fx)", z2z, z2z / timing.single, c2c, c2c / timing.single);
+    printf("\n    ");
+    print_score(row, score);
+    if (csv)
+        fprintf(csv, "%d,%" PRId64 ",%s,%.5f,%.5f,%" PRId64 ",%.4f,%.4f,%d,%d,%d,%d,%d,%.3g,%.2f,%.2f\n", row.bits, row.k,
+                row.is_single ? "single" : "double", timing.single, timing.sustained, score.samples, z2z, c2c, score.runs,
+                score.found, score.retried, score.lost, score.wrong, score.error, score.rounds / score.runs,
+                score.steps / score.runs);
+    for (Solver &s : solvers)
+        close_solver(s);
+    CHECK_CUDA(cudaFree((void *)signal.samples));
+    CHECK_CUDA(cudaStreamDestroy(stream));
+}
+
+void run_table(const lw_device &device, const char *path)
+{
+    static const Row rows[] = {
+        {27, 1000, false, 0, 0}, {27, 100, false, 0, 0}, {27, 5000, false, 0, 0}, {24, 1000, false, 0, 0}, {30, 1000, false, 0, 0},
+        {22, 1000, false, 0, 0}, {26, 1000, false, 0, 0}, {28, 1000, false, 0, 0}, {27, 1000, true, 0, 0},
+    };
+    FILE *const csv = path ? fopen(path, "w") : nullptr;
+    if (path && !csv) {
+        perror(path);
+        exit(1);
+    }
+    if (csv)
+        fprintf(csv, "log2_n,k,precision,ms_single,ms_sustained,samples,z2z_ms,c2c_ms,runs,found,retried,lost,wrong,l1,rounds,steps\n");
+    for (const Row &row : rows)
+        run_row(row, device, true, csv);
+    if (csv)
+        fclose(csv);
+}
+
+void run_statistics(const lw_device &device)
+{
+    static const Row rows[] = {
+        {22, 100, false, 1000, 0}, {22, 1000, false, 300, 0}, {27, 1000, false, 100, 0}, {22, 100, true, 200, 0},
+        {22, 100, false, 100, 20}, {22, 1000, false, 100, 20}, {27, 100, false, 100, 20}, {27, 1000, false, 100, 20},
+        {27, 1000, false, 100, 0.001},
+    };
+    for (const Row &row : rows) {
+        const Spectrum lines = choose_lines((int64_t)1 << row.bits, row.k);
+        const lw_sfft_device_signal signal = signal_of(row, lines);
+        Score score;
+        for (int i = 0; i < row.seeds; ++i) {
+            Solver s = open_solver(device, row, i + 1);
+            run_once(s, row, signal, lines, nullptr, score);
+            close_solver(s);
+        }
+        print_score(row, score);
+        CHECK_CUDA(cudaFree((void *)signal.samples));
+    }
+}
+
+}  // namespace
+
+int main(int argc, char **argv)
+{
+    const std::string what = argc > 1 ? argv[1] : "";
+    const bool is_one = what == "one" && argc >= 4;
+    const Row row = {is_one ? atoi(argv[2]) : 0, is_one ? atoll(argv[3]) : 0, false, argc > 4 ? atoi(argv[4]) : 0,
+                     argc > 5 ? atof(argv[5]) : 0};
+    if (!(what == "table" || what == "statistics" || (is_one && row.bits >= 10 && row.bits <= 32 && row.k > 0))) {
+        fprintf(stderr, "bench_sfft_gpu table [CSV] | statistics | one LOG2_N(10..32) K [SEEDS [SNR_DB]]\n");
+        return 2;
+    }
+    const lw_device device = this_device();
+    printf("%s\n", device.name);
+    if (what == "table")
+        run_table(device, argc > 2 ? argv[2] : nullptr);
+    else if (what == "statistics")
+        run_statistics(device);
+    else
+        run_row(row, device, false, nullptr);
+    return 0;
+}
