@@ -1,0 +1,426 @@
+/* conv2d_gpu.cu - benchmark of 2-D convolution on the CUDA engine, on device-resident data: float32, zeros beyond the sides, output
+ * of the image's size.
+ *
+ *     bench_conv2d_gpu table [csv] [text]      the recorded table: ours, cuFFT on the whole image (best good size, with padding
+ *                                              and cropping) and on tiles (best of four sizes), for cases whose name contains text
+ *     bench_conv2d_gpu methods [csv] [text]    every algorithm of ours for those cases, to tune the choice
+ *     bench_conv2d_gpu check                   every algorithm against the sum by definition, on awkward sizes
+ *     bench_conv2d_gpu one CASE ALGORITHM N    N launches of one case, for a profiler; ALGORITHM as in --algorithm
+ *
+ * Images rotate over a working set of more than 4 times the L2. Every row is checked at random pixels against the sum in double. */
+#include "cufft_image.cuh"
+extern "C" {
+#include "../../gpu/conv2d_prepared.h"
+}
+
+#include <cmath>
+#include <cstring>
+#include <string>
+
+static const double WORKING_SET = 512.0 * (1 << 20), BUDGET_MS = 120;
+static const char *const algorithms[] = {"auto", "direct", "tiles", "full", "separable"};
+
+struct Case {
+    std::string name;
+    ImageCase image;
+};
+
+static int64_t n_pixels(const Case &c) { return c.image.rows * c.image.columns; }
+static int64_t input_rows(const Case &c) { return c.image.rows + c.image.kernel_rows - 1; }
+
+static Case square(int64_t side, int kernel_rows, int kernel_columns)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%lld^2 %dx%d", (long long)side, kernel_rows, kernel_columns);
+    return {name, {side, side, kernel_rows, kernel_columns, (kernel_rows - 1) / 2, (kernel_columns - 1) / 2}};
+}
+
+/* PEERS' grid, then the sizes of Podlozhnyuk, "FFT-based 2D convolution" (2007), with the kernel of its program. */
+static std::vector<Case> all_cases()
+{
+    std::vector<Case> cases;
+    for (const int64_t side : {4096, 16384, 32768})
+        for (const int kernel : {7, 15, 31, 63, 127, 255})
+            cases.push_back(square(side, kernel, kernel));
+    for (const int64_t side : {256, 512, 1024, 1536, 2048, 2560, 3072, 3584})
+        cases.push_back(square(side, 7, 6));
+    return cases;
+}
+
+/* ---- data ------------------------------------------------------------------------------------------------------------- */
+
+/* One image in place, with the rows above and below it that a block has. */
+struct Pool {
+    float *x, *y;                   /* [n][input_rows][columns], [n][rows][columns] */
+    int n;
+    unsigned *flag;
+    double *taps;                   /* device: [kernel_rows][kernel_columns] */
+    std::vector<double> host_taps;
+    cudaStream_t stream;
+};
+
+/* Taps: a smooth bump, or its product with noise, which no column times row gives. */
+static std::vector<double> make_taps(const ImageCase &c, bool separable)
+{
+    std::vector<double> taps((size_t)c.kernel_rows * c.kernel_columns);
+    double sum = 0;
+    for (int m = 0; m < c.kernel_rows; ++m)
+        for (int n = 0; n < c.kernel_columns; ++n) {
+            const double u = (m - c.ahead_rows) / (0.3 * c.kernel_rows), v = (n - c.ahead_columns) / (0.3 * c.kernel_columns);
+            const double noise = separable ? 1 : 0.5 + hash24((uint64_t)m * c.kernel_columns + n, 9) / 16777216.0;
+            sum += taps[(size_t)m * c.kernel_columns + n] = exp(-u * u - v * v) * noise;
+        }
+    for (double &tap : taps)
+        tap = (double)(float)(tap / sum);
+    return taps;
+}
+
+static void upload_taps(Pool *p, const ImageCase &c, bool separable)
+{
+    p->host_taps = make_taps(c, separable);
+    CHECK_CUDA(cudaMemcpyAsync(p->taps, p->host_taps.data(), p->host_taps.size() * sizeof(double), cudaMemcpyHostToDevice, p->stream));
+    CHECK_CUDA(cudaStreamSynchronize(p->stream));
+}
+
+static Pool make_pool(const Case &c)
+{
+    Pool p = {};
+    const int64_t in = input_rows(c) * c.image.columns, out = n_pixels(c);
+    p.n = (int)std::max(1.0, std::ceil(WORKING_SET / (4.0 * (in + out))));
+    CHECK_CUDA(cudaStreamCreateWithFlags(&p.stream, cudaStreamNonBlocking));
+    CHECK_CUDA(cudaMalloc(&p.x, 4 * in * p.n));
+    CHECK_CUDA(cudaMalloc(&p.y, 4 * out * p.n));
+    CHECK_CUDA(cudaMalloc(&p.flag, sizeof *p.flag));
+    CHECK_CUDA(cudaMalloc(&p.taps, sizeof(double) * c.image.kernel_rows * c.image.kernel_columns));
+    CHECK_CUDA(cudaMemsetAsync(p.flag, 0, sizeof *p.flag, p.stream));
+    fill_random<<<4096, 256, 0, p.stream>>>(p.x, in * p.n, 1);
+    const int64_t above = c.image.kernel_rows - 1 - c.image.ahead_rows;
+    for (int i = 0; i < p.n; ++i) {
+        CHECK_CUDA(cudaMemsetAsync(p.x + i * in, 0, 4 * above * c.image.columns, p.stream));
+        CHECK_CUDA(cudaMemsetAsync(p.x + i * in + (above + c.image.rows) * c.image.columns, 0,
+                                   4 * c.image.ahead_rows * c.image.columns, p.stream));
+    }
+    upload_taps(&p, c.image, false);
+    return p;
+}
+
+static void release_pool(Pool *p)
+{
+    CHECK_CUDA(cudaStreamDestroy(p->stream));
+    for (void *const memory : {(void *)p->x, (void *)p->y, (void *)p->flag, (void *)p->taps})
+        CHECK_CUDA(cudaFree(memory));
+}
+
+/* Image i without the rows above it. */
+static const float *image_of(const Case &c, const Pool &p, int i)
+{
+    const int64_t above = c.image.kernel_rows - 1 - c.image.ahead_rows;
+    return p.x + (i % p.n * input_rows(c) + above) * c.image.columns;
+}
+
+static float *output_of(const Case &c, const Pool &p, int i) { return p.y + i % p.n * n_pixels(c); }
+
+/* ---- check ------------------------------------------------------------------------------------------------------------ */
+
+/* Pixel s of the sample: the corners, then random ones. */
+__host__ __device__ static int64_t sampled(const ImageCase &c, int s)
+{
+    if (s < 4)
+        return s % 2 * (c.columns - 1) + s / 2 * (c.rows - 1) * c.columns;
+    return (int64_t)(((uint64_t)hash24(s, 3) << 24 | hash24(s, 4)) % (uint64_t)(c.rows * c.columns));
+}
+
+/* sums: squares of the differences and of the truth. One block a pixel. */
+static __global__ void compare(const ImageCase c, const float *image, const float *output, const double *taps, double *sums)
+{
+    __shared__ double parts[128];
+    const int64_t at = sampled(c, blockIdx.x), row = at / c.columns, column = at % c.columns;
+    double sum = 0;
+    for (int i = threadIdx.x; i < c.kernel_rows * c.kernel_columns; i += 128) {
+        const int64_t y = row + c.ahead_rows - i / c.kernel_columns, x = column + c.ahead_columns - i % c.kernel_columns;
+        if (y >= 0 && y < c.rows && x >= 0 && x < c.columns)
+            sum += taps[i] * image[y * c.columns + x];
+    }
+    parts[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x > 0)
+        return;
+    for (int i = 1; i < 128; ++i)
+        sum += parts[i];
+    atomicAdd(&sums[0], (output[at] - sum) * (output[at] - sum));
+    atomicAdd(&sums[1], sum * sum);
+}
+
+/* Relative L2 error at sampled pixels of output 0. */
+static double error_of(const Case &c, const Pool &p)
+{
+    double *sums, host[2];
+    CHECK_CUDA(cudaMalloc(&sums, sizeof host));
+    CHECK_CUDA(cudaMemsetAsync(sums, 0, sizeof host, p.stream));
+    compare<<<2048, 128, 0, p.stream>>>(c.image, image_of(c, p, 0), output_of(c, p, 0), p.taps, sums);
+    CHECK_CUDA(cudaMemcpyAsync(host, sums, sizeof host, cudaMemcpyDeviceToHost, p.stream));
+    CHECK_CUDA(cudaStreamSynchronize(p.stream));
+    CHECK_CUDA(cudaFree(sums));
+    return sqrt(host[0] / host[1]);
+}
+
+static const double TOLERANCE = 3e-6;
+
+/* ---- ours ------------------------------------------------------------------------------------------------------------------ */
+
+struct Ours {
+    struct lw_op_spec spec;
+    struct lw_conv2d_prepared prepared;
+    void *memory;
+    char text[160];
+};
+
+static struct lw_op_spec spec_of(const Case &c, const Pool &p, int algorithm)
+{
+    struct lw_op_spec s = {};
+    s.kind = LW_OP_CONV2D;
+    s.input.scalar = s.output.scalar = LW_FLOAT32;
+    s.layout = LW_TIME_FAST;
+    s.n_channels = 1;
+    s.n_outputs = c.image.rows;
+    s.conv2d.kernel = p.host_taps.data();
+    s.conv2d.kernel_rows = c.image.kernel_rows;
+    s.conv2d.kernel_columns = c.image.kernel_columns;
+    s.conv2d.rows = c.image.rows;
+    s.conv2d.columns = s.conv2d.output_columns = c.image.columns;
+    s.conv2d.look_ahead_rows = c.image.ahead_rows;
+    s.conv2d.look_ahead_columns = c.image.ahead_columns;
+    s.conv2d.boundary = LW_ZERO;
+    s.conv2d.algorithm = (enum lw_algorithm)algorithm;
+    return s;
+}
+
+/* false where the algorithm does not suit the case; anything else that fails ends the program. */
+static bool prepare(const Case &c, const Pool &p, int algorithm, Ours *ours)
+{
+    const struct lw_engine_spec first = {LW_ENGINE_CUDA, LW_OP_CONV2D, 0, 0, 1};
+    static struct lw_device device;
+    struct lw_conv2d_plan plan;
+    struct lw_error err = {};
+    void *setup;
+    if (device.shared_bytes == 0 && lw_device_open(&first, &device, &err)) {
+        fprintf(stderr, "%s\n", err.message);
+        exit(1);
+    }
+    ours->spec = spec_of(c, p, algorithm);
+    if (lw_conv2d_choose(&device, &ours->spec, &plan, &err))
+        return false;
+    lw_conv2d_describe(&plan, &ours->spec, ours->text, sizeof ours->text);
+    CHECK_CUDA(cudaMalloc(&ours->memory, lw_conv2d_prepared_bytes(&ours->spec, &plan) + 1));
+    CHECK_CUDA(cudaMalloc(&setup, lw_conv2d_setup_bytes(&ours->spec, &plan) + 1));
+    if (lw_conv2d_prepare(&ours->spec, &plan, ours->memory, setup, p.stream, &ours->prepared, &err)) {
+        fprintf(stderr, "%s: %s\n", c.name.c_str(), err.message);
+        exit(1);
+    }
+    CHECK_CUDA(cudaStreamSynchronize(p.stream));
+    CHECK_CUDA(cudaFree(setup));
+    return true;
+}
+
+static void release(Ours *ours) { CHECK_CUDA(cudaFree(ours->memory)); }
+
+static void convolve(const Case &c, const Ours &ours, const Pool &p, int i)
+{
+    struct lw_conv2d_block block = lw_conv2d_block_of(&ours.spec, 0, c.image.rows, 1);
+    struct lw_error err = {};
+    block.input = p.x + i % p.n * input_rows(c) * c.image.columns;
+    block.output = output_of(c, p, i);
+    block.not_finite = p.flag;
+    if (lw_conv2d_run(&ours.prepared, &block, p.stream, &err)) {
+        fprintf(stderr, "%s: %s\n", c.name.c_str(), err.message);
+        exit(1);
+    }
+}
+
+struct Result {
+    Timing time;
+    double error;
+    char text[160];
+};
+
+static bool measure(const Case &c, Pool *p, int algorithm, Result *r)
+{
+    Ours ours;
+    if (algorithm == LW_ALGORITHM_SEPARABLE)
+        upload_taps(p, c.image, true);
+    const bool suits = prepare(c, *p, algorithm, &ours);
+    if (suits) {
+        CHECK_CUDA(cudaMemsetAsync(p->y, 0xff, 4 * n_pixels(c), p->stream));
+        convolve(c, ours, *p, 0);
+        r->error = error_of(c, *p);
+        r->time = time_run([&](int i) { convolve(c, ours, *p, i); }, p->stream, BUDGET_MS);
+        snprintf(r->text, sizeof r->text, "%s", ours.text);
+        release(&ours);
+    }
+    if (algorithm == LW_ALGORITHM_SEPARABLE)
+        upload_taps(p, c.image, false);
+    return suits;
+}
+
+/* ---- cuFFT ------------------------------------------------------------------------------------------------------------ */
+
+/* ms, 0 where it cannot be done */
+static double measure_cufft(const Case &c, const Pool &p, int rows, int columns, int batch)
+{
+    CufftImage f;
+    if (!cufft_create(c.image, rows, columns, batch, p.taps, p.stream, &f))
+        return 0;
+    cufft_convolve(f, image_of(c, p, 0), output_of(c, p, 0), p.stream);
+    if (!(error_of(c, p) < 10 * TOLERANCE))
+        printf("  cuFFT %d x %d: wrong result, error %.2g\n", rows, columns, error_of(c, p));
+    const Timing t = time_run([&](int i) { cufft_convolve(f, image_of(c, p, i), output_of(c, p, i), p.stream); }, p.stream,
+                              BUDGET_MS);
+    cufft_release(&f);
+    return t.sustained;
+}
+
+/* The padded image as one tile; best of the good sizes next above what is needed and of a multiple of 64. */
+static double measure_whole(const Case &c, const Pool &p)
+{
+    const int64_t rows = c.image.rows + c.image.kernel_rows - 1, columns = c.image.columns + c.image.kernel_columns - 1;
+    int even = good_size(columns), round = good_size(columns);
+    while (even % 2)
+        even = good_size(even + 1);
+    while (round % 64)
+        round = good_size(round + 1);
+    const double plain = measure_cufft(c, p, good_size(rows), even, 1), rounded = measure_cufft(c, p, good_size(rows), round, 1);
+    return plain == 0 ? rounded : rounded == 0 ? plain : std::min(plain, rounded);
+}
+
+static double measure_tiles(const Case &c, const Pool &p, int *best_side)
+{
+    double best = 0;
+    for (const int side : {128, 256, 512, 1024}) {
+        if (side < c.image.kernel_rows * 5 / 4 || side > 2 * c.image.rows)
+            continue;
+        const double ms = measure_cufft(c, p, side, side, std::max(1, (1 << 26) / side / side));
+        if (ms > 0 && (best == 0 || ms < best)) {
+            best = ms;
+            *best_side = side;
+        }
+    }
+    return best;
+}
+
+/* ---- modes ------------------------------------------------------------------------------------------------------------ */
+
+static double rate(const Case &c, double ms) { return ms > 0 ? (double)n_pixels(c) / ms * 1e-6 : 0; }
+
+static int run_table(FILE *csv, const char *text)
+{
+    int failed = 0;
+    const char *const head = "case,ms,ms_single,gpixel_s,whole_gpixel_s,tiles_gpixel_s,tile,ratio,error,method";
+    printf("%s\n", head);
+    if (csv)
+        fprintf(csv, "%s\n", head);
+    for (const Case &c : all_cases()) {
+        if (c.name.find(text) == std::string::npos)
+            continue;
+        Pool p = make_pool(c);
+        Result r;
+        measure(c, &p, LW_ALGORITHM_AUTO, &r);
+        int side = 0;
+        const double whole = measure_whole(c, p), tiles = measure_tiles(c, p, &side);
+        const double best = tiles > 0 && (whole == 0 || tiles < whole) ? tiles : whole;
+        char line[400];
+        snprintf(line, sizeof line, "%s,%.4f,%.4f,%.1f,%.1f,%.1f,%d,%.2f,%.2g,\"%s\"", c.name.c_str(), r.time.sustained, r.time.single,
+                 rate(c, r.time.sustained), rate(c, whole), rate(c, tiles), side, best / r.time.sustained, r.error, r.text);
+        printf("%s%s\n", line, r.error < TOLERANCE ? "" : "   WRONG");
+        fflush(stdout);
+        if (csv)
+            fprintf(csv, "%s\n", line);
+        failed += !(r.error < TOLERANCE);
+        release_pool(&p);
+    }
+    return failed > 0;
+}
+
+static int run_methods(FILE *csv, const char *text)
+{
+    int failed = 0;
+    for (const Case &c : all_cases()) {
+        if (c.name.find(text) == std::string::npos)
+            continue;
+        Pool p = make_pool(c);
+        for (int a = LW_ALGORITHM_DIRECT; a <= LW_ALGORITHM_SEPARABLE; ++a) {
+            Result r;
+            const bool is_slow = a == LW_ALGORITHM_DIRECT && c.image.kernel_rows > 15;
+            if (is_slow || !measure(c, &p, a, &r))
+                continue;
+            for (FILE *const to : {stdout, csv})
+                if (to)
+                    fprintf(to, "%s,%s,%.4f,%.1f,%.2g,\"%s\"\n", c.name.c_str(), algorithms[a], r.time.sustained,
+                            rate(c, r.time.sustained), r.error, r.text);
+            failed += !(r.error < TOLERANCE);
+        }
+        release_pool(&p);
+    }
+    return failed > 0;
+}
+
+static int run_check()
+{
+    int failed = 0, n = 0;
+    for (const auto &kernel : {std::pair<int, int>{1, 1}, {7, 7}, {4, 9}, {11, 3}, {31, 30}, {63, 64}, {255, 100}, {300, 301}, {1000, 9}}) {
+        Case c = square(1000, kernel.first, kernel.second);
+        c.image.columns = 1501;
+        Pool p = make_pool(c);
+        for (int a = LW_ALGORITHM_AUTO; a <= LW_ALGORITHM_SEPARABLE; ++a) {
+            Result r;
+            if (!measure(c, &p, a, &r))
+                continue;
+            const bool good = r.error < TOLERANCE;
+            printf("%s %dx%d %s: error %.2g%s\n", algorithms[a], kernel.first, kernel.second, r.text, r.error, good ? "" : "   WRONG");
+            failed += !good;
+            ++n;
+        }
+        release_pool(&p);
+    }
+    printf("%d checks, %d failed\n", n, failed);
+    return failed > 0;
+}
+
+static int run_one(const char *name, const char *algorithm, int n)
+{
+    int chosen = 0;
+    while (chosen < 4 && strcmp(algorithms[chosen], algorithm) != 0)
+        ++chosen;
+    for (const Case &c : all_cases()) {
+        if (c.name != name)
+            continue;
+        Pool p = make_pool(c);
+        Ours ours;
+        if (!prepare(c, p, chosen, &ours))
+            return 1;
+        for (int i = 0; i < n; ++i)
+            convolve(c, ours, p, i);
+        CHECK_CUDA(cudaStreamSynchronize(p.stream));
+        printf("%s: %s\n", name, ours.text);
+        return 0;
+    }
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    const std::string mode = argc > 1 ? argv[1] : "";
+    if (mode == "check")
+        return run_check();
+    if (mode == "one" && argc == 5)
+        return run_one(argv[2], argv[3], atoi(argv[4]));
+    if (mode != "table" && mode != "methods") {
+        fprintf(stderr, "usage: bench_conv2d_gpu table|methods [csv] [text] | check | one CASE ALGORITHM N\n");
+        return 2;
+    }
+    FILE *const csv = argc > 2 && argv[2][0] ? fopen(argv[2], "w") : nullptr;
+    const char *const text = argc > 3 ? argv[3] : "";
+    const int failed = mode == "table" ? run_table(csv, text) : run_methods(csv, text);
+    if (csv)
+        fclose(csv);
+    return failed;
+}

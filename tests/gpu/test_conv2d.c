@@ -1,0 +1,200 @@
+/* Every transform length of the 2-D convolution kernels, in either precision, real and complex, against the sum by definition:
+ * the engine's own choice takes few of them on images as small as those of the conformance suite. */
+#include "gpu.h"
+
+#include "../../gpu/conv2d_bands.h"
+#include "../../gpu/conv2d_prepared.h"
+
+#include <cuda_runtime_api.h>
+#include <math.h>
+
+enum { KERNEL_ROWS = 3, KERNEL_COLUMNS = 4, MARGIN = 11 };
+
+/* One convolution of one image: all outputs of the full convolution, `outside` beyond its sides. */
+struct task {
+    struct lw_op_spec spec;
+    struct lw_conv2d_plan plan;
+    int64_t in_rows, out_rows;          /* of the block */
+    double *pixels, *taps;              /* complex as pairs; pixels [in_rows][columns], those beyond the image among them */
+};
+
+static int parts(const struct task *t) { return t->spec.input.is_complex ? 2 : 1; }
+static size_t real_bytes(const struct task *t) { return t->spec.precision == LW_SINGLE ? sizeof(float) : sizeof(double); }
+
+static double noise(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return ldexp((double)(*state >> 40), -23) - 1;
+}
+
+/* An image as large as the pieces of one transform and a margin more on the axis that is tried. */
+static struct task make_task(enum lw_precision precision, bool is_complex, enum lw_conv2d_method method, int rows, int columns,
+                             int64_t image_rows, int64_t image_columns)
+{
+    const enum lw_scalar scalar = precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
+    struct task t = {
+        .spec = {
+            .kind = LW_OP_CONV2D, .input = {scalar, is_complex, false}, .output = {scalar, is_complex, false},
+            .precision = precision, .layout = LW_TIME_FAST, .n_channels = 1,
+            .conv2d = {
+                .kernel_rows = KERNEL_ROWS, .kernel_columns = KERNEL_COLUMNS, .rows = image_rows, .columns = image_columns,
+                .output_columns = image_columns + KERNEL_COLUMNS - 1, .boundary = LW_ZERO, .outside = 0.5,
+            },
+        },
+        .in_rows = image_rows + 2 * (KERNEL_ROWS - 1),
+        .out_rows = image_rows + KERNEL_ROWS - 1,
+    };
+    struct lw_conv2d_grid *const g = &t.plan.grid;
+    *g = (struct lw_conv2d_grid){.rows = rows, .columns = columns, .hop_rows = rows - KERNEL_ROWS + 1,
+                                 .hop_columns = columns - KERNEL_COLUMNS + 1, .pair_rows = 1, .pair_columns = 1};
+    g->n_across = (t.spec.conv2d.output_columns + g->hop_columns - 1) / g->hop_columns;
+    g->pair_columns = !is_complex && g->n_across > 1 ? 2 : 1;
+    g->pair_rows = !is_complex && g->n_across == 1 ? 2 : 1;
+    g->transforms_across = (int)((g->n_across + g->pair_columns - 1) / g->pair_columns);
+    t.plan.method = method;
+    t.plan.batch = 1;
+    return t;
+}
+
+static void fill(struct task *t)
+{
+    const int64_t n = t->in_rows * t->spec.conv2d.columns * parts(t);
+    uint64_t state = 7;
+    t->pixels = calloc((size_t)n, sizeof *t->pixels);
+    t->taps = calloc(KERNEL_ROWS * KERNEL_COLUMNS * 2, sizeof *t->taps);
+    if (!t->pixels || !t->taps)
+        abort();
+    for (int64_t i = 0; i < n; i++)
+        t->pixels[i] = (double)(float)noise(&state);
+    for (int i = 0; i < KERNEL_ROWS * KERNEL_COLUMNS * parts(t); i++)
+        t->taps[i] = (double)(float)noise(&state);
+    t->spec.conv2d.kernel = t->taps;
+    t->spec.conv2d.kernel_complex = t->spec.input.is_complex;
+}
+
+static double pixel(const struct task *t, int64_t row, int64_t column, int part)
+{
+    const bool is_inside = row >= 0 && row < t->spec.conv2d.rows && column >= 0 && column < t->spec.conv2d.columns;
+    if (!is_inside)
+        return part == 0 ? t->spec.conv2d.outside : 0;
+    return t->pixels[((row + KERNEL_ROWS - 1) * t->spec.conv2d.columns + column) * parts(t) + part];
+}
+
+static void truth(const struct task *t, int64_t row, int64_t column, double sum[2])
+{
+    sum[0] = sum[1] = 0;
+    for (int m = 0; m < KERNEL_ROWS; m++) {
+        for (int n = 0; n < KERNEL_COLUMNS; n++) {
+            const double *const h = t->taps + (m * KERNEL_COLUMNS + n) * parts(t);
+            const double re = pixel(t, row - m, column - n, 0), im = parts(t) == 2 ? pixel(t, row - m, column - n, 1) : 0;
+            sum[0] += h[0] * re - (parts(t) == 2 ? h[1] * im : 0);
+            sum[1] += parts(t) == 2 ? h[0] * im + h[1] * re : 0;
+        }
+    }
+}
+
+static void *on_device(const void *from, size_t bytes)
+{
+    void *memory = NULL;
+    CHECK(cudaMalloc(&memory, bytes + 1) == cudaSuccess, "no device memory for %zu bytes", bytes);
+    if (from)
+        CHECK(cudaMemcpyAsync(memory, from, bytes, cudaMemcpyHostToDevice, NULL) == cudaSuccess, "cannot copy %zu bytes", bytes);
+    CHECK(cudaStreamSynchronize(NULL) == cudaSuccess, "the device failed");
+    return memory;
+}
+
+static void *as_stored(const struct task *t, const double *values, int64_t n)
+{
+    void *const stored = calloc((size_t)n, real_bytes(t));
+    if (!stored)
+        abort();
+    for (int64_t i = 0; i < n; i++)
+        if (t->spec.precision == LW_SINGLE)
+            ((float *)stored)[i] = (float)values[i];
+        else
+            ((double *)stored)[i] = values[i];
+    return stored;
+}
+
+/* @return  the outputs on the host, to be freed */
+static void *run(const struct task *t)
+{
+    const struct lw_op_spec *const spec = &t->spec;
+    const int64_t n_in = t->in_rows * spec->conv2d.columns * parts(t), n_out = t->out_rows * spec->conv2d.output_columns * parts(t);
+    void *const stored = as_stored(t, t->pixels, n_in), *const outputs = calloc((size_t)n_out, real_bytes(t));
+    struct lw_conv2d_block block = lw_conv2d_block_of(spec, 0, t->out_rows, 1);
+    struct lw_conv2d_prepared prepared;
+    struct lw_error err = {0};
+    unsigned flag = 0;
+    void *const input = on_device(stored, (size_t)n_in * real_bytes(t)), *const output = on_device(NULL, (size_t)n_out * real_bytes(t));
+    void *const memory = on_device(NULL, (size_t)lw_conv2d_prepared_bytes(spec, &t->plan));
+    void *const setup = on_device(NULL, (size_t)lw_conv2d_setup_bytes(spec, &t->plan)), *const seen = on_device(&flag, sizeof flag);
+    block.input = input;
+    block.output = output;
+    block.not_finite = seen;
+    CHECK(lw_conv2d_prepare(spec, &t->plan, memory, setup, NULL, &prepared, &err) == LW_OK &&
+          lw_conv2d_run(&prepared, &block, NULL, &err) == LW_OK, "%s", err.message);
+    CHECK(cudaMemcpyAsync(outputs, output, (size_t)n_out * real_bytes(t), cudaMemcpyDeviceToHost, NULL) == cudaSuccess &&
+          cudaMemcpyAsync(&flag, seen, sizeof flag, cudaMemcpyDeviceToHost, NULL) == cudaSuccess &&
+          cudaStreamSynchronize(NULL) == cudaSuccess, "the device failed");
+    CHECK(flag == 0, "pixels that are not finite were met, but there are none");
+    void *const all[] = {input, output, memory, setup, seen};
+    for (int i = 0; i < 5; i++)
+        cudaFree(all[i]);
+    free(stored);
+    return outputs;
+}
+
+/* Transforms of at most 2^25 points; the bound is that of the conformance suite, for outputs of this size. */
+static void check(const struct task *t, const void *outputs)
+{
+    const double allowed = t->spec.precision == LW_SINGLE ? 6e-7 : 2e-15;
+    double errors = 0, power = 0, largest = 0;
+    for (int64_t i = 0; i < t->out_rows * t->spec.conv2d.output_columns; i++) {
+        double sum[2];
+        truth(t, i / t->spec.conv2d.output_columns, i % t->spec.conv2d.output_columns, sum);
+        for (int part = 0; part < parts(t); part++) {
+            const int64_t at = i * parts(t) + part;
+            const double found = t->spec.precision == LW_SINGLE ? (double)((const float *)outputs)[at] : ((const double *)outputs)[at];
+            errors += (found - sum[part]) * (found - sum[part]);
+            power += sum[part] * sum[part];
+            largest = fmax(largest, fabs(found - sum[part]));
+        }
+    }
+    const struct lw_conv2d_grid *const g = &t->plan.grid;
+    CHECK(sqrt(errors / power) <= allowed && largest <= 30 * allowed, "%s, %s, tiles of %lld x %lld: relative rms error %.3g, allowed "
+          "%.3g; largest %.3g", t->spec.precision == LW_SINGLE ? "single" : "double", parts(t) == 2 ? "complex" : "real",
+          (long long)g->rows, (long long)g->columns, sqrt(errors / power), allowed, largest);
+}
+
+static void try_task(struct task t)
+{
+    fill(&t);
+    void *const outputs = run(&t);
+    check(&t, outputs);
+    free(outputs);
+    free(t.pixels);
+    free(t.taps);
+}
+
+static void try_precision(enum lw_precision precision, bool is_complex)
+{
+    const int *const rows = lw_conv2d_column_lengths(precision), *const columns = lw_conv2d_row_lengths(precision);
+    for (const int *r = rows; *r; r++)
+        try_task(make_task(precision, is_complex, LW_CONV2D_BANDS, *r, columns[0], *r + MARGIN, 2 * MARGIN));
+    for (const int *c = columns; *c; c++)
+        try_task(make_task(precision, is_complex, LW_CONV2D_BANDS, rows[0], *c, 2 * MARGIN, *c + MARGIN));
+    for (const int *side = lw_conv2d_tile_sides(precision); *side; side++)
+        try_task(make_task(precision, is_complex, LW_CONV2D_TILES, *side, *side, *side + MARGIN, 2 * *side + MARGIN));
+}
+
+int main(void)
+{
+    const int missing = gpu_missing("conv2d kernels");
+    if (missing)
+        return missing;
+    for (int precision = LW_SINGLE; precision <= LW_DOUBLE; precision++)
+        for (int is_complex = 0; is_complex < 2; is_complex++)
+            try_precision((enum lw_precision)precision, is_complex != 0);
+    return check_result("conv2d kernels");
+}
