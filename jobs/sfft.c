@@ -41,7 +41,7 @@ static const struct lw_option options[] = {
      .help = "Combs; what one of them shows is enough. Default: 2."},
     {.name = "binning", .kind = LW_OPTION_CHOICE, .choices = "partition|serial",
      .help = "partition: threads divide the buckets of a loop, and each sample's index is computed by itself. serial: a "
-             "thread takes a loop, each index from the one before it. The same bits. Default: partition."},
+             "thread takes a loop, each index from the one before it; cpu engine only. The same bits. Default: partition."},
     {.name = "fetch", .kind = LW_OPTION_CHOICE, .choices = "gather|direct",
      .help = "gather: bring a piece's samples, asked for ahead, into the order of the window, then fold. direct: fold each as "
              "it comes. The same bits. Default: gather."},
@@ -94,7 +94,7 @@ static int choose_voting(const struct lw_options *given, struct lw_job *job, str
         .location_loops = (int)lw_options_int(given, "location-loops"), .votes = (int)lw_options_int(given, "votes"),
         .estimation_loops = (int)lw_options_int(given, "estimation-loops"), .comb = lw_options_int(given, "comb"),
         .comb_loops = (int)lw_options_int(given, "comb-loops"),
-        .ways = {(enum lw_sfft2_binning)chosen(given, "binning"), (enum lw_sfft2_layout)chosen(given, "fetch"),
+        .ways = {(enum lw_sfft2_binning)chosen(given, "binning"), (enum lw_sfft2_fetch)chosen(given, "fetch"),
                  (enum lw_sfft2_cutoff)chosen(given, "cutoff")},
     };
     return LW_OK;

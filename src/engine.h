@@ -14,6 +14,7 @@
 #include "error.h"
 #include "post.h"
 #include "rounds.h"
+#include "sfft2_solver.h"
 #include "sfft_solver.h"
 #include "type.h"
 

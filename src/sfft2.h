@@ -32,7 +32,7 @@ enum lw_sfft2_binning {
     LW_SFFT2_PARTITION,             /* a thread owns some buckets of a loop and finds its samples by their own index */
     LW_SFFT2_SERIAL,                /* a thread owns a loop and goes from sample to sample */
 };
-enum lw_sfft2_layout {
+enum lw_sfft2_fetch {
     LW_SFFT2_GATHER,                /* samples are first brought together in the order of the window, ahead of the fold */
     LW_SFFT2_DIRECT,                /* each is folded as it comes */
 };
@@ -40,7 +40,7 @@ enum lw_sfft2_cutoff { LW_SFFT2_SELECT, LW_SFFT2_SORT };
 
 struct lw_sfft2_ways {
     enum lw_sfft2_binning binning;
-    enum lw_sfft2_layout layout;
+    enum lw_sfft2_fetch fetch;
     enum lw_sfft2_cutoff cutoff;
 };
 
@@ -78,10 +78,22 @@ int64_t lw_sfft2_window_half(const struct lw_sfft2_plan *plan);
 struct lw_sfft_stage lw_sfft2_loop(const struct lw_sfft2_plan *plan, int attempt, int l,
                                    const struct lw_sfft_window *window);
 
+/** The first sample of a comb, of which there are comb_loops. */
+int64_t lw_sfft2_first_tooth(const struct lw_sfft2_plan *plan, int attempt, int number);
+
 static inline int lw_sfft2_count_loops(const struct lw_sfft2_plan *plan)
 {
     return plan->choice.location_loops + plan->choice.estimation_loops;
 }
+
+/* All that follows from a plan and the seed, whoever computes: made by sfft2_layout_cpu.h. */
+struct lw_sfft2_layout {
+    struct lw_sfft2_plan plan;
+    int attempt;
+    struct lw_sfft_window *window;                  /* owned */
+    struct lw_sfft_stage loops[LW_SFFT2_LOOPS];     /* [n_loops + 1]: the last one checks */
+    int n_loops;
+};
 
 /* Seconds of each step. */
 struct lw_sfft2_profile {

@@ -55,9 +55,9 @@ static int64_t fold_directly(const struct run *run)
     return at;
 }
 
-static int64_t fold(const struct run *run, enum lw_sfft2_layout layout)
+static int64_t fold(const struct run *run, enum lw_sfft2_fetch fetch)
 {
-    return layout == LW_SFFT2_GATHER ? gather_and_fold(run) : fold_directly(run);
+    return fetch == LW_SFFT2_GATHER ? gather_and_fold(run) : fold_directly(run);
 }
 
 /* Buckets begin .. end-1 of a loop, all their samples: each piece of the window begins at an index of its own. */
@@ -75,7 +75,7 @@ static void bin_buckets(const struct lw_sfft2_bins *bins, const struct lw_sfft2_
         const struct run run = {
             loop, signal, bins->planes[l] + (lo - first), lo, hi, lw_sfft_stage_sample(loop, 0, lo + half),
         };
-        fold(&run, bins->layout);
+        fold(&run, bins->fetch);
     }
 }
 
@@ -91,7 +91,7 @@ static void bin_loop(const struct lw_sfft2_bins *bins, const struct lw_sfft2_sig
         const int64_t left = half + 1 - run.lo < n_buckets - b ? half + 1 - run.lo : n_buckets - b;
         run.plane = bins->planes[l] + b;
         run.hi = run.lo + (left < RUN ? left : RUN);
-        run.at = fold(&run, bins->layout);
+        run.at = fold(&run, bins->fetch);
         run.lo = run.hi;
     }
 }

@@ -6,13 +6,7 @@
 #ifndef LW_SFFT2_BINS_CPU_H
 #define LW_SFFT2_BINS_CPU_H
 
-#include "sfft2.h"
-
-/* All samples of a signal, as (re, im) pairs, or as plain doubles if it is real. */
-struct lw_sfft2_signal {
-    const double *samples;
-    bool is_real;
-};
+#include "sfft2_solver.h"
 
 static inline double _Complex lw_sfft2_sample_cpu(const struct lw_sfft2_signal *signal, int64_t i)
 {
@@ -24,7 +18,7 @@ struct lw_sfft2_bins {
     int n_loops;
     double _Complex *const *planes;                 /* [n_loops][B] */
     enum lw_sfft2_binning binning;
-    enum lw_sfft2_layout layout;
+    enum lw_sfft2_fetch fetch;
     int n_threads;
 };
 

@@ -2,21 +2,19 @@
 
 #include "log.h"
 #include "memory.h"
+#include "sfft2_bins_cpu.h"
 #include "sfft2_cutoff.h"
 #include "sfft2_lines.h"
 #include "sfft2_vote.h"
-#include "sfft2_window_cpu.h"
 #include "sfft_number.h"
 
 #include <complex.h>
 #include <fftw3.h>
 #include <string.h>
 
-struct lw_sfft2_cpu {
-    struct lw_sfft2_plan plan;
-    int attempt, n_threads, n_loops;                /* the loop that checks not counted */
-    struct lw_sfft_window *window;
-    struct lw_sfft_stage loops[LW_SFFT2_LOOPS];
+struct solver {
+    struct lw_sfft2_solver base;
+    int n_threads, n_loops;                         /* the loop that checks not counted */
     double complex *planes[LW_SFFT2_LOOPS];         /* [B] each; the first owns the memory of all */
     fftw_plan transform;                            /* of a plane, in place */
 
@@ -35,6 +33,8 @@ struct lw_sfft2_cpu {
     fftw_plan comb_transform;
 };
 
+static const struct lw_sfft2_plan *plan_of(const struct solver *cpu) { return &cpu->base.layout->plan; }
+
 /* ---- create -------------------------------------------------------------------------------------------------------- */
 
 static int64_t count_frequencies(const struct lw_sfft_spec *spec) { return spec->is_real ? spec->n / 2 + 1 : spec->n; }
@@ -46,16 +46,16 @@ static int64_t most_residues(const struct lw_sfft2_plan *plan)
     return all < plan->choice.comb ? all : plan->choice.comb;
 }
 
-static int create_comb(struct lw_sfft2_cpu *cpu, struct lw_error *err)
+static int create_comb(struct solver *cpu, struct lw_error *err)
 {
-    const int64_t size = cpu->plan.choice.comb, residues = most_residues(&cpu->plan);
+    const int64_t size = plan_of(cpu)->choice.comb, residues = most_residues(plan_of(cpu));
     cpu->comb.size = size;
     if (size == 0)
         return LW_OK;
     if (!(cpu->teeth = lw_alloc_array(size, sizeof *cpu->teeth, "a comb", err)) ||
         !(cpu->tooth_energies = lw_alloc_array(size, sizeof *cpu->tooth_energies, "a comb", err)) ||
         !(cpu->is_approved = lw_alloc_array(size, sizeof *cpu->is_approved, "a comb", err)) ||
-        !(cpu->tooth_places = lw_alloc_array(cpu->plan.n_residues, sizeof *cpu->tooth_places, "a comb", err)) ||
+        !(cpu->tooth_places = lw_alloc_array(plan_of(cpu)->n_residues, sizeof *cpu->tooth_places, "a comb", err)) ||
         !(cpu->comb.approved = lw_alloc_array(residues, sizeof *cpu->comb.approved, "a comb", err)) ||
         !(cpu->comb.permuted = lw_alloc_array(residues, sizeof *cpu->comb.permuted, "a comb", err)))
         return LW_ESYSTEM;
@@ -63,9 +63,9 @@ static int create_comb(struct lw_sfft2_cpu *cpu, struct lw_error *err)
     return cpu->comb_transform ? LW_OK : lw_fail(err, LW_ESYSTEM, "FFTW cannot plan the transform of a comb");
 }
 
-static int create_ballot(struct lw_sfft2_cpu *cpu, struct lw_error *err)
+static int create_ballot(struct solver *cpu, struct lw_error *err)
 {
-    const struct lw_sfft2_plan *const plan = &cpu->plan;
+    const struct lw_sfft2_plan *const plan = plan_of(cpu);
     struct lw_sfft2_ballot *const ballot = &cpu->ballot;
     *ballot = (struct lw_sfft2_ballot){
         .n_frequencies = count_frequencies(&plan->spec), .needed = plan->choice.votes, .capacity = plan->capacity,
@@ -79,9 +79,9 @@ static int create_ballot(struct lw_sfft2_cpu *cpu, struct lw_error *err)
     return LW_OK;
 }
 
-static int create_loops(struct lw_sfft2_cpu *cpu, struct lw_error *err)
+static int create_loops(struct solver *cpu, struct lw_error *err)
 {
-    const struct lw_sfft2_plan *const plan = &cpu->plan;
+    const struct lw_sfft2_plan *const plan = plan_of(cpu);
     const int64_t n_buckets = plan->choice.n_buckets, locating = plan->choice.location_loops;
     const bool sorts = plan->choice.ways.cutoff == LW_SFFT2_SORT;
     if (!(cpu->planes[0] = lw_alloc_array((cpu->n_loops + 1) * n_buckets, sizeof *cpu->planes[0], "buckets", err)) ||
@@ -89,42 +89,18 @@ static int create_loops(struct lw_sfft2_cpu *cpu, struct lw_error *err)
         !(cpu->places = lw_alloc_array(locating * plan->n_selected, sizeof *cpu->places, "buckets", err)) ||
         (sorts && !(cpu->ranked = lw_alloc_array(locating * n_buckets, sizeof *cpu->ranked, "buckets", err))))
         return LW_ESYSTEM;
-    for (int l = 0; l <= cpu->n_loops; l++) {
-        cpu->loops[l] = lw_sfft2_loop(plan, cpu->attempt, l, cpu->window);
+    for (int l = 0; l <= cpu->n_loops; l++)
         cpu->planes[l] = cpu->planes[0] + l * n_buckets;
-    }
     cpu->transform = fftw_plan_dft_1d((int)n_buckets, cpu->planes[0], cpu->planes[0], FFTW_FORWARD,
                                       FFTW_ESTIMATE | FFTW_UNALIGNED);
     return cpu->transform ? LW_OK : lw_fail(err, LW_ESYSTEM, "FFTW cannot plan the transform of the buckets");
 }
 
-int lw_sfft2_create_cpu(const struct lw_sfft2_plan *plan, int attempt, int n_threads, struct lw_sfft2_cpu **out,
-                        struct lw_error *err)
+static void destroy(struct lw_sfft2_solver *base)
 {
-    struct lw_sfft2_cpu *const cpu = lw_alloc(sizeof *cpu, "a sparse transform", err);
-    if (!cpu)
-        return LW_ESYSTEM;
-    cpu->plan = *plan;
-    cpu->attempt = attempt;
-    cpu->n_threads = n_threads;
-    cpu->n_loops = lw_sfft2_count_loops(plan);
-    int rc;
-    if ((rc = lw_sfft2_window_create_cpu(plan, &cpu->window, err)) || (rc = create_loops(cpu, err)) ||
-        (rc = create_ballot(cpu, err)) || (rc = create_comb(cpu, err))) {
-        lw_sfft2_destroy_cpu(cpu);
-        return rc;
-    }
-    *out = cpu;
-    return LW_OK;
-}
-
-void lw_sfft2_destroy_cpu(struct lw_sfft2_cpu *cpu)
-{
-    if (!cpu)
-        return;
+    struct solver *const cpu = (struct solver *)base;
     fftw_destroy_plan(cpu->transform);
     fftw_destroy_plan(cpu->comb_transform);
-    lw_sfft_window_destroy(cpu->window);
     lw_free(cpu->planes[0]);
     lw_free(cpu->energies);
     lw_free(cpu->ranked);
@@ -144,12 +120,10 @@ void lw_sfft2_destroy_cpu(struct lw_sfft2_cpu *cpu)
 
 int64_t lw_sfft2_bytes_cpu(const struct lw_sfft2_plan *plan)
 {
-    const struct lw_sfft2_cpu *const c = NULL;
+    const struct solver *const c = NULL;
     const int64_t buckets = plan->choice.n_buckets, locating = plan->choice.location_loops, comb = plan->choice.comb;
     const int64_t ranked = plan->choice.ways.cutoff == LW_SFFT2_SORT ? (int64_t)sizeof *c->ranked : 0;
-    /* the window while it is made, by a transform that may be a convolution of three times its length */
-    const int64_t window = lw_sfft_window_bytes(&plan->window) + 8 * 2 * lw_sfft2_window_half(plan) * (int64_t)sizeof(double);
-    return (int64_t)sizeof *c + window + (lw_sfft2_count_loops(plan) + 1) * buckets * (int64_t)sizeof *c->planes[0] +
+    return (int64_t)sizeof *c + (lw_sfft2_count_loops(plan) + 1) * buckets * (int64_t)sizeof *c->planes[0] +
            locating * buckets * ((int64_t)sizeof *c->energies + ranked) +
            (locating + 1) * plan->n_selected * (int64_t)sizeof *c->places + count_frequencies(&plan->spec) +
            plan->capacity * (int64_t)(sizeof *c->lines + sizeof *c->ballot.elected) +
@@ -166,11 +140,10 @@ static double lap(double *start)
 }
 
 /* Every (n / size)-th sample from a random one on: a transform of which each bin is the sum of a residue's lines. */
-static void approve(struct lw_sfft2_cpu *cpu, const struct lw_sfft2_signal *signal, int number)
+static void approve(struct solver *cpu, const struct lw_sfft2_signal *signal, int number)
 {
-    const int64_t n = cpu->plan.spec.n, size = cpu->comb.size;
-    const uint64_t counter = (uint64_t)(cpu->attempt * (LW_SFFT2_LOOPS + LW_SFFT2_COMBS) + LW_SFFT2_LOOPS + number);
-    int64_t at = lw_random_below(lw_random_bits(cpu->plan.spec.seed, counter), 0, n);
+    const int64_t n = plan_of(cpu)->spec.n, size = cpu->comb.size;
+    int64_t at = lw_sfft2_first_tooth(plan_of(cpu), cpu->base.layout->attempt, number);
     for (int64_t i = 0; i < size; i++) {
         cpu->teeth[i] = lw_sfft2_sample_cpu(signal, at);
         at = lw_mod_add(at, n / size, n);
@@ -178,19 +151,19 @@ static void approve(struct lw_sfft2_cpu *cpu, const struct lw_sfft2_signal *sign
     fftw_execute(cpu->comb_transform);
     for (int64_t r = 0; r < size; r++)
         cpu->tooth_energies[r] = creal(cpu->teeth[r]) * creal(cpu->teeth[r]) + cimag(cpu->teeth[r]) * cimag(cpu->teeth[r]);
-    const int64_t count = lw_sfft2_cut(LW_SFFT2_SELECT, cpu->tooth_energies, size, cpu->plan.n_residues, NULL,
+    const int64_t count = lw_sfft2_cut(LW_SFFT2_SELECT, cpu->tooth_energies, size, plan_of(cpu)->n_residues, NULL,
                                        cpu->tooth_places);
     for (int64_t i = 0; i < count; i++)
         cpu->is_approved[cpu->tooth_places[i]] = true;
 }
 
 /* Two lines of one residue may cancel each other in one comb: what any comb shows is approved. */
-static void comb(struct lw_sfft2_cpu *cpu, const struct lw_sfft2_signal *signal)
+static void comb(struct solver *cpu, const struct lw_sfft2_signal *signal)
 {
     if (cpu->comb.size == 0)
         return;
     memset(cpu->is_approved, 0, (size_t)cpu->comb.size * sizeof *cpu->is_approved);
-    for (int number = 0; number < cpu->plan.choice.comb_loops; number++)
+    for (int number = 0; number < plan_of(cpu)->choice.comb_loops; number++)
         approve(cpu, signal, number);
     cpu->comb.count = 0;
     for (int64_t r = 0; r < cpu->comb.size; r++)
@@ -198,51 +171,53 @@ static void comb(struct lw_sfft2_cpu *cpu, const struct lw_sfft2_signal *signal)
             cpu->comb.approved[cpu->comb.count++] = r;
 }
 
-static void bin(struct lw_sfft2_cpu *cpu, const struct lw_sfft2_signal *signal)
+static void bin(struct solver *cpu, const struct lw_sfft2_signal *signal)
 {
     const struct lw_sfft2_bins bins = {
-        .loops = cpu->loops, .n_loops = cpu->n_loops + 1, .planes = cpu->planes, .binning = cpu->plan.choice.ways.binning,
-        .layout = cpu->plan.choice.ways.layout, .n_threads = cpu->n_threads,
+        .loops = cpu->base.layout->loops, .n_loops = cpu->n_loops + 1, .planes = cpu->planes, .binning = plan_of(cpu)->choice.ways.binning,
+        .fetch = plan_of(cpu)->choice.ways.fetch, .n_threads = cpu->n_threads,
     };
     lw_sfft2_bin_cpu(&bins, signal);
 }
 
-static void transform(struct lw_sfft2_cpu *cpu)
+static void transform(struct solver *cpu)
 {
     #pragma omp parallel for num_threads(cpu->n_threads) schedule(static)
     for (int l = 0; l <= cpu->n_loops; l++)
         fftw_execute_dft(cpu->transform, cpu->planes[l], cpu->planes[l]);
 }
 
-static struct lw_sfft2_buckets buckets_of(const struct lw_sfft2_cpu *cpu)
+static struct lw_sfft2_buckets buckets_of(const struct solver *cpu)
 {
-    return (struct lw_sfft2_buckets){&cpu->plan, cpu->loops, cpu->planes, cpu->energies, cpu->n_threads};
+    return (struct lw_sfft2_buckets){plan_of(cpu), cpu->base.layout->loops, cpu->planes, cpu->energies, cpu->n_threads};
 }
 
-static void cut(struct lw_sfft2_cpu *cpu)
+static void cut(struct solver *cpu)
 {
     const struct lw_sfft2_buckets buckets = buckets_of(cpu);
-    const int64_t n_buckets = cpu->plan.choice.n_buckets, most = cpu->plan.n_selected;
+    const int64_t n_buckets = plan_of(cpu)->choice.n_buckets, most = plan_of(cpu)->n_selected;
     #pragma omp parallel for num_threads(cpu->n_threads) schedule(static)
-    for (int l = 0; l < cpu->plan.choice.location_loops; l++) {
+    for (int l = 0; l < plan_of(cpu)->choice.location_loops; l++) {
         double *const energies = cpu->energies + l * n_buckets;
         lw_sfft2_energies(&buckets, l, energies);
-        cpu->n_places[l] = lw_sfft2_cut(cpu->plan.choice.ways.cutoff, energies, n_buckets, most,
+        cpu->n_places[l] = lw_sfft2_cut(plan_of(cpu)->choice.ways.cutoff, energies, n_buckets, most,
                                         cpu->ranked ? cpu->ranked + l * n_buckets : NULL, cpu->places + l * most);
     }
 }
 
-static void vote(struct lw_sfft2_cpu *cpu)
+static void vote(struct solver *cpu)
 {
     memset(cpu->ballot.votes, 0, (size_t)cpu->ballot.n_frequencies);
     cpu->ballot.n_elected = 0;
-    for (int l = 0; l < cpu->plan.choice.location_loops; l++)
-        lw_sfft2_vote(&cpu->ballot, &cpu->loops[l], &cpu->comb, cpu->places + l * cpu->plan.n_selected, cpu->n_places[l]);
+    for (int l = 0; l < plan_of(cpu)->choice.location_loops; l++)
+        lw_sfft2_vote(&cpu->ballot, &cpu->base.layout->loops[l], &cpu->comb, cpu->places + l * plan_of(cpu)->n_selected, cpu->n_places[l]);
 }
 
-void lw_sfft2_run_cpu(struct lw_sfft2_cpu *cpu, const struct lw_sfft2_signal *signal, struct lw_sfft_result *result,
-                      struct lw_sfft2_profile *profile)
+static int run(struct lw_sfft2_solver *base, const struct lw_sfft2_signal *signal, struct lw_sfft_result *result,
+               struct lw_sfft2_profile *profile, struct lw_error *err)
 {
+    (void)err;                  /* nothing can fail */
+    struct solver *const cpu = (struct solver *)base;
     const struct lw_sfft2_buckets buckets = buckets_of(cpu);
     const struct lw_sfft2_ballot *const ballot = &cpu->ballot;
     double start = lw_now();
@@ -257,9 +232,31 @@ void lw_sfft2_run_cpu(struct lw_sfft2_cpu *cpu, const struct lw_sfft2_signal *si
     vote(cpu);
     profile->vote += lap(&start);
     const bool is_sure = ballot->n_elected <= ballot->capacity;
-    const int64_t count = lw_sfft2_estimate(&buckets, ballot->elected, is_sure ? ballot->n_elected : ballot->capacity,
-                                            cpu->lines);
+    const int64_t count = lw_sfft2_estimate(&buckets, ballot->elected, is_sure ? ballot->n_elected : 0, cpu->lines);
     profile->estimate += lap(&start);
     lw_sfft2_check(&buckets, cpu->lines, count, is_sure, result);
     profile->check += lap(&start);
+    return LW_OK;
+}
+
+/* ---- all together -------------------------------------------------------------------------------------------------- */
+
+static const struct lw_sfft2_solver_ops ops = {.run = run, .destroy = destroy};
+
+int lw_sfft2_create_cpu(const struct lw_sfft2_layout *layout, int n_threads, struct lw_sfft2_solver **out,
+                        struct lw_error *err)
+{
+    struct solver *const cpu = lw_alloc(sizeof *cpu, "a sparse transform", err);
+    if (!cpu)
+        return LW_ESYSTEM;
+    cpu->base = (struct lw_sfft2_solver){&ops, layout};
+    cpu->n_threads = n_threads;
+    cpu->n_loops = layout->n_loops;
+    int rc;
+    if ((rc = create_loops(cpu, err)) || (rc = create_ballot(cpu, err)) || (rc = create_comb(cpu, err))) {
+        destroy(&cpu->base);
+        return rc;
+    }
+    *out = &cpu->base;
+    return LW_OK;
 }

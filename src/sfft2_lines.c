@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* A bucket of noise that stands out is below this many times the mean of all, all but surely; so a line has to be above. */
-static double least_significance(int64_t n_buckets) { return log((double)n_buckets) + 15; }
+double lw_sfft2_significance(int64_t n_buckets) { return log((double)n_buckets) + 15; }
 
 static double energy_of(double complex z) { return creal(z) * creal(z) + cimag(z) * cimag(z); }
 
@@ -102,6 +102,11 @@ static int by_frequency(const void *a, const void *b)
     return (x->frequency > y->frequency) - (x->frequency < y->frequency);
 }
 
+void lw_sfft2_sort_lines(struct lw_sfft_line *lines, int64_t count)
+{
+    qsort(lines, (size_t)count, sizeof *lines, by_magnitude);
+}
+
 int64_t lw_sfft2_estimate(const struct lw_sfft2_buckets *buckets, const int64_t *frequencies, int64_t count,
                           struct lw_sfft_line *lines)
 {
@@ -109,7 +114,7 @@ int64_t lw_sfft2_estimate(const struct lw_sfft2_buckets *buckets, const int64_t 
     const int64_t n_buckets = buckets->plan->choice.n_buckets;
     lw_sfft2_energies(buckets, 0, buckets->energies);
     const double noise = noise_in_buckets(buckets->energies, n_buckets);
-    const struct bar bar = {noise, noise * least_significance(n_buckets)};
+    const struct bar bar = {noise, noise * lw_sfft2_significance(n_buckets)};
     #pragma omp parallel for num_threads(buckets->n_threads) schedule(static)
     for (int64_t i = 0; i < count; i++) {
         const int64_t f = frequencies[i];
@@ -120,7 +125,7 @@ int64_t lw_sfft2_estimate(const struct lw_sfft2_buckets *buckets, const int64_t 
     for (int64_t i = 0; i < count; i++)
         if (lines[i].re != 0 || lines[i].im != 0)
             lines[kept++] = lines[i];
-    qsort(lines, (size_t)kept, sizeof *lines, by_magnitude);
+    lw_sfft2_sort_lines(lines, kept);
     return kept;
 }
 
@@ -184,7 +189,7 @@ void lw_sfft2_check(const struct lw_sfft2_buckets *buckets, struct lw_sfft_line 
     const double noise = noise_in_buckets(buckets->energies, buckets->plan->choice.n_buckets);
     *result = (struct lw_sfft_result){
         .lines = lines, .n_lines = count_reported(spec, lines, count), .n_found = count, .noise_power = noise / weight,
-        .detection_limit = n * sqrt(noise * least_significance(buckets->plan->choice.n_buckets)),
+        .detection_limit = n * sqrt(noise * lw_sfft2_significance(buckets->plan->choice.n_buckets)),
     };
     if (power > 0)
         result->residual = (sum / n_buckets / weight + energy_of_lines(spec, lines, result->n_lines, count)) / power;

@@ -112,12 +112,23 @@ int lw_sfft2_plan_make(const struct lw_sfft_spec *spec, const struct lw_sfft2_ch
 
 int64_t lw_sfft2_window_half(const struct lw_sfft2_plan *plan) { return lw_sfft_window_half(&plan->window); }
 
+/* Loops, then combs. */
+static uint64_t seed_of(const struct lw_sfft2_plan *plan, int attempt, int number)
+{
+    return lw_random_bits(plan->spec.seed, (uint64_t)(attempt * (LW_SFFT2_LOOPS + LW_SFFT2_COMBS) + number));
+}
+
+int64_t lw_sfft2_first_tooth(const struct lw_sfft2_plan *plan, int attempt, int number)
+{
+    return lw_random_below(seed_of(plan, attempt, LW_SFFT2_LOOPS + number), 0, plan->spec.n);
+}
+
 struct lw_sfft_stage lw_sfft2_loop(const struct lw_sfft2_plan *plan, int attempt, int l,
                                    const struct lw_sfft_window *window)
 {
     const struct lw_sfft_stage_spec spec = {
         .n = plan->spec.n, .n_buckets = plan->choice.n_buckets, .n_shifts = 1,
-        .seed = lw_random_bits(plan->spec.seed, (uint64_t)(attempt * (LW_SFFT2_LOOPS + LW_SFFT2_COMBS) + l)),
+        .seed = seed_of(plan, attempt, l),
     };
     return lw_sfft_stage_make(&spec, window);
 }

@@ -1,7 +1,7 @@
 #include "sfft2_run.h"
 
 #include "memory.h"
-#include "sfft2_cpu.h"
+#include "sfft2_layout_cpu.h"
 #include "sfft_dense_cpu.h"
 
 #include <inttypes.h>
@@ -20,28 +20,45 @@ static int64_t samples_bytes(const struct lw_sfft_flow *flow)
     return lw_sfft_dense_samples_bytes(flow->request.spec.n, flow->request.spec.is_real);
 }
 
+static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+
 /* One attempt at a time, and a channel whole. */
-static int64_t bytes_needed(const struct lw_sfft_flow *flow)
+static struct lw_bytes bytes_needed(const struct lw_sfft_flow *flow)
 {
-    int64_t most = 0;
-    for (int a = 0; a < flow->n_voting; a++)
-        most = lw_sfft2_bytes_cpu(&flow->voting[a]) > most ? lw_sfft2_bytes_cpu(&flow->voting[a]) : most;
-    return samples_bytes(flow) + most + 32 * MIB;
+    const struct lw_engine *const engine = flow->setup.engine;
+    struct lw_bytes most = {0};
+    for (int a = 0; a < flow->n_voting; a++) {
+        const struct lw_bytes bytes = engine->ops->sfft2_bytes(engine, &flow->voting[a]);
+        most.host = max64(most.host, bytes.host + bytes.pinned + lw_sfft2_layout_bytes(&flow->voting[a]));
+        most.device = max64(most.device, bytes.device);
+    }
+    most.host += samples_bytes(flow) + 32 * MIB;
+    return most;
+}
+
+static int64_t device_limit(const struct lw_sfft_flow *flow)
+{
+    const int64_t asked = lw_options_int(flow->setup.options, "gpu-memory"), there_is = flow->setup.engine->device_bytes;
+    return asked > 0 && asked < there_is ? asked : there_is;
 }
 
 /* ---- plan ---------------------------------------------------------------------------------------------------------- */
 
 static int check(const struct lw_sfft_flow *flow, struct lw_error *err)
 {
+    const struct lw_bytes needed = bytes_needed(flow);
     const char *const engine = flow->setup.engine->ops->name;
     char bytes[24], limit[24];
-    if (strcmp(engine, "cpu") != 0)
-        return lw_fail(err, LW_ECONFIG, "--algorithm sfft2 is computed by the cpu engine only, not by %s: give --engine cpu",
-                       engine);
-    if (bytes_needed(flow) > flow->limit_bytes)
+    if (flow->voting[0].choice.ways.binning == LW_SFFT2_SERIAL && strcmp(engine, "cpu") != 0)
+        return lw_fail(err, LW_ECONFIG, "--binning serial, a loop by one thread, is for --engine cpu, not for %s", engine);
+    if (needed.host > flow->limit_bytes)
         return lw_fail(err, LW_ECONFIG, "--algorithm sfft2 reads a channel whole and needs %s on each rank, the limit is %s: "
                        "allow more with --memory, run fewer ranks on a node, or take --algorithm sparse, which reads little",
-                       lw_bytes_text(bytes_needed(flow), bytes), lw_bytes_text(flow->limit_bytes, limit));
+                       lw_bytes_text(needed.host, bytes), lw_bytes_text(flow->limit_bytes, limit));
+    if (needed.device > device_limit(flow))
+        return lw_fail(err, LW_ECONFIG, "--algorithm sfft2 keeps a channel on the GPU and needs %s there, the limit is %s: "
+                       "allow more with --gpu-memory, or take --engine cpu or --algorithm sparse",
+                       lw_bytes_text(needed.device, bytes), lw_bytes_text(device_limit(flow), limit));
     return LW_OK;
 }
 
@@ -77,44 +94,55 @@ void lw_sfft2_flow_print(const struct lw_sfft_flow *flow)
             printf("; %d combs of %" PRId64, plan->choice.comb_loops, plan->choice.comb);
         printf(": %" PRId64 " samples, %.3g%%\n", plan->samples, 100 * (double)plan->samples / (double)plan->spec.n);
     }
+    const struct lw_bytes bytes = bytes_needed(flow);
     char read[24], needed[24], limit[24];
     printf("%-16s%s: all samples of a channel, by the rank that computes it\n", "reads",
            lw_bytes_text(flow->request.spec.n * flow->n_channels * (int64_t)lw_type_bytes(flow->setup.job.op.input), read));
-    printf("%-16sneeds %s on each rank, of %s\n", "memory", lw_bytes_text(bytes_needed(flow), needed),
+    printf("%-16sneeds %s on each rank, of %s\n", "memory", lw_bytes_text(bytes.host, needed),
            lw_bytes_text(flow->limit_bytes, limit));
+    if (bytes.device > 0)
+        printf("%-16sneeds %s, of %s\n", "GPU memory", lw_bytes_text(bytes.device, needed),
+               lw_bytes_text(device_limit(flow), limit));
 }
 
 /* ---- run ----------------------------------------------------------------------------------------------------------- */
 
-static void transform(struct lw_sfft_flow *flow, struct lw_sfft2_cpu *cpu, int attempt, int64_t channel)
+static int transform(struct lw_sfft_flow *flow, struct lw_sfft2_solver *solver, int attempt, int64_t channel,
+                     struct lw_error *err)
 {
     const struct lw_sfft2_signal signal = {flow->dense, flow->request.spec.is_real};
     struct lw_sfft_outcome outcome = flow->mine[channel];
     struct lw_sfft_result result;
     const double start = lw_now();
-    lw_sfft2_run_cpu(cpu, &signal, &result, &flow->profile);
+    const int rc = solver->ops->run(solver, &signal, &result, &flow->profile, err);
     flow->seconds_compute += lw_now() - start;
+    if (rc)
+        return rc;
     outcome.samples += (double)flow->voting[attempt].samples;
     outcome.attempts = attempt + 1;
     lw_sfft_keep(flow, channel, &result, outcome);
+    return LW_OK;
 }
 
 static int run_attempt(struct lw_sfft_flow *flow, int attempt, struct lw_error *err)
 {
     struct lw_comm *const comm = flow->setup.comm;
-    struct lw_sfft2_cpu *cpu = NULL;
+    struct lw_engine *const engine = flow->setup.engine;
+    struct lw_sfft2_layout *layout = NULL;
+    struct lw_sfft2_solver *solver = NULL;
     int64_t c = lw_sfft_next_unexplained(flow, 0);
-    int rc = lw_sfft2_create_cpu(&flow->voting[attempt], attempt, flow->setup.engine->n_workers, &cpu, err);
-    rc = lw_comm_agree(comm, rc, err);
+    int rc = lw_sfft2_layout_create(&flow->voting[attempt], attempt, &layout, err);
+    rc = lw_comm_agree(comm, rc ? rc : engine->ops->sfft2_create(engine, layout, &solver, err), err);
     while (rc == LW_OK && lw_comm_max(comm, c) >= 0) {
         rc = lw_sfft_collect_dense(flow, c, err);
-        if (rc == LW_OK && c >= 0)
-            transform(flow, cpu, attempt, c);
+        if (rc == LW_OK)
+            rc = lw_comm_agree(comm, c >= 0 ? transform(flow, solver, attempt, c, err) : LW_OK, err);
         flow->shown += flow->request.spec.n;
         lw_progress_show(&flow->progress, flow->shown * flow->n_ranks);
         c = c < 0 ? c : lw_sfft_next_unexplained(flow, c + 1);
     }
-    lw_sfft2_destroy_cpu(cpu);
+    lw_sfft2_solver_destroy(solver);
+    lw_sfft2_layout_destroy(layout);
     if (rc == LW_OK)
         lw_sfft_share_outcomes(flow);
     return rc;

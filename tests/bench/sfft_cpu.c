@@ -13,6 +13,7 @@
  * paper's L1 error, over all bins, per line; of sfft2 also the mean time of each step, ms. */
 #include "../../src/memory.h"
 #include "../../src/sfft2_cpu.h"
+#include "../../src/sfft2_layout_cpu.h"
 #include "../../src/sfft_buckets_cpu.h"
 #include "../../src/sfft_number.h"
 
@@ -186,24 +187,29 @@ static int run_sfft2(const struct bench *bench, int number, int n_threads, struc
     const struct lw_sfft_spec spec = spec_of(bench, number);
     const struct lw_sfft2_choice choice = {0};
     const struct lw_sfft2_signal signal = {(const double *)bench->x, false};
-    struct lw_sfft2_cpu *cpu = NULL;
+    struct lw_sfft2_layout *layout = NULL;
+    struct lw_sfft2_solver *solver = NULL;
     struct lw_sfft_result result = {0};
     int attempt = 0;
     for (; attempt < LW_SFFT2_ATTEMPTS && !result.is_explained; attempt++) {
         struct lw_sfft2_plan plan;
-        lw_sfft2_destroy_cpu(cpu);
+        lw_sfft2_solver_destroy(solver);
+        lw_sfft2_layout_destroy(layout);
+        solver = NULL;
+        layout = NULL;
         const int rc = lw_sfft2_plan_make(&spec, &choice, attempt, &plan, err);
         if (rc)
             return rc;
-        if (lw_sfft2_create_cpu(&plan, attempt, n_threads, &cpu, err))
+        if (lw_sfft2_layout_create(&plan, attempt, &layout, err) || lw_sfft2_create_cpu(layout, n_threads, &solver, err))
             fail(err);
         figures->samples = attempt == 0 ? plan.samples : figures->samples;
         const struct clocks start = now();
-        lw_sfft2_run_cpu(cpu, &signal, &result, &figures->profile);
+        solver->ops->run(solver, &signal, &result, &figures->profile, err);
         add_time(figures, start);
     }
     score(bench, &result, attempt, figures);
-    lw_sfft2_destroy_cpu(cpu);
+    lw_sfft2_solver_destroy(solver);
+    lw_sfft2_layout_destroy(layout);
     return LW_OK;
 }
 

@@ -4,7 +4,7 @@
 #include "../../src/sfft2_bins_cpu.h"
 #include "../../src/sfft2_cutoff.h"
 #include "../../src/sfft2_vote.h"
-#include "../../src/sfft2_window_cpu.h"
+#include "../../src/sfft2_layout_cpu.h"
 #include "../../src/sfft_number.h"
 
 #include "../check.h"
@@ -34,12 +34,13 @@ static void check_window(enum lw_sfft2_window kind, enum lw_precision precision)
     const struct lw_sfft_spec spec = {.n = 1 << 18, .sparsity = 8, .precision = precision};
     const struct lw_sfft2_choice choice = {.window = kind, .n_buckets = 256};
     struct lw_sfft2_plan plan;
-    struct lw_sfft_window *window = NULL;
+    struct lw_sfft2_layout *layout = NULL;
     struct lw_error err;
-    if (lw_sfft2_plan_make(&spec, &choice, 0, &plan, &err) || lw_sfft2_window_create_cpu(&plan, &window, &err)) {
+    if (lw_sfft2_plan_make(&spec, &choice, 0, &plan, &err) || lw_sfft2_layout_create(&plan, 0, &layout, &err)) {
         CHECK(false, "%s", err.message);
         return;
     }
+    const struct lw_sfft_window *const window = layout->window;
     for (double u = -LW_SFFT_WINDOW_RANGE; u <= LW_SFFT_WINDOW_RANGE; u += 0.0171) {
         const double expected = response(window, u), got = lw_sfft_window_response(window, u);
         CHECK(fabs(got - expected) < 1e-10, "G(%g) is %.15g, not %.15g", u, expected, got);
@@ -49,7 +50,7 @@ static void check_window(enum lw_sfft2_window kind, enum lw_precision precision)
     for (double u = 1.2; u < 128; u += 0.0317)
         CHECK(fabs(response(window, u)) < plan.window.tolerance, "G(%g) is %g, tolerance %g", u, response(window, u),
               plan.window.tolerance);
-    lw_sfft_window_destroy(window);
+    lw_sfft2_layout_destroy(layout);
 }
 
 /* ---- buckets ------------------------------------------------------------------------------------------------------- */

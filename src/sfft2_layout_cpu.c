@@ -1,4 +1,4 @@
-#include "sfft2_window_cpu.h"
+#include "sfft2_layout_cpu.h"
 
 #include "memory.h"
 
@@ -48,7 +48,7 @@ static int fill_dolph_chebyshev(const struct lw_sfft2_plan *plan, int64_t half, 
     return rc;
 }
 
-int lw_sfft2_window_create_cpu(const struct lw_sfft2_plan *plan, struct lw_sfft_window **out, struct lw_error *err)
+static int create_window(const struct lw_sfft2_plan *plan, struct lw_sfft_window **out, struct lw_error *err)
 {
     const int64_t half = lw_sfft2_window_half(plan);
     double *const factor = lw_alloc_array(half + 1, sizeof *factor, "a window", err);
@@ -61,4 +61,37 @@ int lw_sfft2_window_create_cpu(const struct lw_sfft2_plan *plan, struct lw_sfft_
         rc = lw_sfft_window_create_of(&plan->window, plan->box_half, factor, out, err);
     lw_free(factor);
     return rc;
+}
+
+int lw_sfft2_layout_create(const struct lw_sfft2_plan *plan, int attempt, struct lw_sfft2_layout **out, struct lw_error *err)
+{
+    struct lw_sfft2_layout *const layout = lw_alloc(sizeof *layout, "a sparse transform", err);
+    if (!layout)
+        return LW_ESYSTEM;
+    layout->plan = *plan;
+    layout->attempt = attempt;
+    layout->n_loops = lw_sfft2_count_loops(plan);
+    const int rc = create_window(plan, &layout->window, err);
+    if (rc) {
+        lw_free(layout);
+        return rc;
+    }
+    for (int l = 0; l <= layout->n_loops; l++)
+        layout->loops[l] = lw_sfft2_loop(plan, attempt, l, layout->window);
+    *out = layout;
+    return LW_OK;
+}
+
+void lw_sfft2_layout_destroy(struct lw_sfft2_layout *layout)
+{
+    if (layout)
+        lw_sfft_window_destroy(layout->window);
+    lw_free(layout);
+}
+
+/* The window is made by a transform of its length, which may be a convolution of three times that. */
+int64_t lw_sfft2_layout_bytes(const struct lw_sfft2_plan *plan)
+{
+    return (int64_t)sizeof(struct lw_sfft2_layout) + lw_sfft_window_bytes(&plan->window) +
+           8 * 2 * lw_sfft2_window_half(plan) * (int64_t)sizeof(double);
 }

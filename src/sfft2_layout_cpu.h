@@ -1,0 +1,14 @@
+/* sfft2_layout_cpu.h - the flat window of the published transform, a box in frequency times a Dolph-Chebyshev window or a
+ * Gaussian, and the loops that use it. */
+#ifndef LW_SFFT2_LAYOUT_CPU_H
+#define LW_SFFT2_LAYOUT_CPU_H
+
+#include "sfft2.h"
+
+int lw_sfft2_layout_create(const struct lw_sfft2_plan *plan, int attempt, struct lw_sfft2_layout **out, struct lw_error *err);
+void lw_sfft2_layout_destroy(struct lw_sfft2_layout *layout);   /* NULL is legal */
+
+/** Host bytes while it is made, estimated. */
+int64_t lw_sfft2_layout_bytes(const struct lw_sfft2_plan *plan);
+
+#endif

@@ -1,0 +1,16 @@
+#include "sfft2_conformance.h"
+
+#include "../gpu/gpu.h"
+
+/* Emulated on the CPU, kernels take longer. */
+#ifdef LW_EMULATED
+enum { DIVISOR = 20 };
+#else
+enum { DIVISOR = 1 };
+#endif
+
+int main(void)
+{
+    const int missing = gpu_missing("sfft2_conformance_cuda");
+    return missing ? missing : sfft2_conformance(LW_ENGINE_CUDA, DIVISOR);
+}
