@@ -1,0 +1,116 @@
+"""The job sfft on the cuda engine against itself on any number of ranks, against the cpu engine and against numpy.fft, from file
+to file; its fall-back; and what it says where the GPU's memory is too small. With the kernels emulated on the CPU (the
+program built for that) it needs no GPU.
+
+    sfft_cuda.py LAPWING MPIEXEC"""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import h5py
+    import numpy as np
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+LAPWING, MPIEXEC = sys.argv[1:3]
+random = np.random.default_rng(11)
+checks = 0
+failures = []
+
+
+def check(good, text):
+    global checks
+    checks += 1
+    if not good:
+        failures.append(text)
+        print("failed:", text, file=sys.stderr)
+
+
+def call(ranks, *arguments, code=0):
+    done = subprocess.run([MPIEXEC, "-np", str(ranks), LAPWING, *arguments], capture_output=True, text=True, timeout=200)
+    check(done.returncode == code, f"{' '.join(arguments)} on {ranks} ranks ends with {done.returncode}: {done.stderr}")
+    return done
+
+
+def run(ranks, engine, name, output, *options):
+    call(ranks, "sfft", "--engine", engine, "--share-gpu", "--input", name, "--output", output, "--overwrite", "--quiet",
+         *options)
+    with h5py.File(output) as file:
+        return file["spectrum"][()], dict(file["spectrum"].attrs)
+
+
+def bits(rows):
+    return b"".join(rows[column].tobytes() for column in ("channel", "index", "re", "im"))
+
+
+def agree(what, rows, expected, tolerance):
+    check(np.array_equal(rows[["channel", "index"]], expected[["channel", "index"]]), f"{what}: other lines")
+    if len(rows) == len(expected):
+        error = np.hypot(rows["re"] - expected["re"], rows["im"] - expected["im"])
+        check(np.all(error <= tolerance * expected["magnitude"].max()), f"{what}: values differ by {error.max()}")
+
+
+def make_file(name, n, k):
+    with h5py.File(name, "w") as file:
+        for key, is_complex in (("complex", True), ("real", False)):
+            spectrum = np.zeros((2, n), complex)
+            for channel in spectrum:
+                channel[random.choice(n // 2 - 1, k, False) + 1] = np.exp(2j * np.pi * random.random(k))
+            x = np.fft.ifft(spectrum, axis=1) * n
+            x = x if is_complex else x.real
+            file[key] = (x + 0.01 * random.standard_normal(x.shape)).astype("<c8" if is_complex else "<f4")
+        file["between"] = np.exp(2j * np.pi * 1234.5 * np.arange(n) / n)
+
+
+def engines(name, output, k):
+    """One set of bits on any number of ranks, and the cpu engine's lines, by the sparse and by the dense transform."""
+    for key in ("complex", "real"):
+        options = (f"{name}:/{key}", output, "--axis", "1", "--sparsity", str(k), "--precision", "double")
+        expected, _ = run(1, "cpu", *options)
+        first = None
+        for ranks in (1, 2, 3):
+            rows, about = run(ranks, "cuda", *options)
+            first = first or bits(rows)
+            check(bits(rows) == first, f"{key}: other bits on {ranks} ranks")
+            check(about["algorithm"] == "sparse" and about["is_explained"] == 1, f"{key}: {about}")
+        agree(key, rows, expected, 1e-4)
+        dense, about = run(2, "cuda", *options, "--algorithm", "dense")
+        agree(f"{key}, dense", dense, run(1, "cpu", *options, "--algorithm", "dense")[0], 1e-12)
+        check(about["algorithm"] == "dense" and 0 < about["residual"] < 0.01, f"{key}, dense: {about}")
+
+
+def fall_back(name, output):
+    """A tone between two bins is not sparse: all samples are transformed, or there is an error."""
+    rows, about = run(2, "cuda", f"{name}:/between", output, "--sparsity", "4", "--precision", "double")
+    check(about["algorithm"] == "dense" and rows["index"].tolist() == [1233, 1234, 1235, 1236], f"between: {rows}, {about}")
+    said = call(1, "sfft", "--engine", "cuda", "--input", f"{name}:/between", "--output", output, "--overwrite", "--sparsity", "4",
+                "--fallback", "error", code=65).stderr
+    check("not sparse" in said, said)
+
+
+def memory(name, output):
+    """What is needed on the GPU is known before anything is computed."""
+    source = ("--engine", "cuda", "--input", f"{name}:/between", "--output", output, "--overwrite", "--sparsity", "4")
+    said = call(1, "sfft", *source, "--gpu-memory", "1M", code=78).stderr
+    check("--gpu-memory" in said and "GPU memory on each rank" in said, said)
+    planned = call(1, "plan", "sfft", *source).stdout
+    check("GPU memory" in planned and "3 stages of" in planned, planned)
+
+
+found = subprocess.run([LAPWING, "info"], capture_output=True, text=True, timeout=60).stdout
+if not any(line.split()[:2] == ["engine", "cuda"] and "CUDA device" in line and "no CUDA" not in line
+           for line in found.splitlines()):
+    print("no GPU that can be used")
+    sys.exit(1 if os.environ.get("LW_REQUIRE_GPU") == "1" else 77)
+with tempfile.TemporaryDirectory() as work:
+    name, output = os.path.join(work, "x.h5"), os.path.join(work, "y.h5")
+    make_file(name, 60000, 10)
+    engines(name, output, 10)
+    fall_back(name, output)
+    memory(name, output)
+print(f"{checks} checks, {len(failures)} failed")
+sys.exit(1 if failures or not checks else 0)
