@@ -60,12 +60,12 @@ LW_DEVICE void trace_buckets(const lw_sfft_recovery &r, int s, int line, const S
 }
 
 /* Every line in every plane up to stage `check`, and in the table. */
-LW_DEVICE void trace_lines(const lw_sfft_recovery &r, int check, const SfftPlanes &planes, int lines)
+LW_DEVICE void trace_lines(const lw_sfft_recovery &r, int check, int lines)
 {
     const int n_planes = r.stages[check].first_plane + r.stages[check].n_shifts, n_lines = r.control->n_lines;
     for (int64_t i = SfftTeam::first(); i < (int64_t)n_lines * n_planes; i += SfftTeam::step()) {
         const int plane = (int)(i / n_lines), line = (int)(i % n_lines);
-        const int s = planes.stage[plane], d = plane - r.stages[s].first_plane;
+        const int s = shared_of_block().stage[plane], d = plane - r.stages[s].first_plane;
         const int64_t frequency = r.frequency[lines][line];
         const SfftPlace place = place_of(r.stages[s], frequency);
         r.phase[plane * r.capacity + line] = phase_of(r.stages[s], d, frequency, place.permuted);
@@ -260,7 +260,7 @@ LW_DEVICE int fit_amplitudes(const lw_sfft_recovery &r, int check, int lines, do
 
 /* ---- the rest -------------------------------------------------------------------------------------------------------- */
 
-/* Value i of the planes, measured, in fixed point. */
+/* Value i of the measured, in fixed point. */
 LW_DEVICE void reset_rest(const lw_sfft_recovery &r, int check, double scale, int64_t first, int64_t step)
 {
     const SfftStage &last = r.stages[check];
@@ -274,12 +274,12 @@ LW_DEVICE void reset_rest(const lw_sfft_recovery &r, int check, double scale, in
     }
 }
 
-LW_DEVICE void subtract_lines(const lw_sfft_recovery &r, int check, const SfftPlanes &planes, int lines)
+LW_DEVICE void subtract_lines(const lw_sfft_recovery &r, int check, int lines)
 {
     const int n_planes = r.stages[check].first_plane + r.stages[check].n_shifts, n_lines = r.control->n_lines;
     for (int64_t i = SfftTeam::first(); i < (int64_t)n_lines * n_planes; i += SfftTeam::step()) {
         const int plane = (int)(i / n_lines), line = (int)(i % n_lines);
-        const int s = planes.stage[plane];
+        const int s = shared_of_block().stage[plane];
         const SfftStage &stage = r.stages[s];
         const double2 value = product(r.amplitude[lines][line], r.phase[plane * r.capacity + line]);
 #pragma unroll
@@ -357,19 +357,19 @@ LW_DEVICE bool prune_lines(const lw_sfft_recovery &r, const SfftLook &look, Sfft
 }
 
 /* Sort what was found, fit all amplitudes and take out what turns out to be no line; after that, once more. */
-LW_DEVICE void fit_lines(const lw_sfft_recovery &r, const SfftLook &look, const SfftPlanes &planes, SfftProgress &progress)
+LW_DEVICE void fit_lines(const lw_sfft_recovery &r, const SfftLook &look, SfftProgress &progress)
 {
     sort_lines(r, progress.lines);
     clear_heads(r, look.check + 1);
     progress.lines = 1 - progress.lines;
     SfftTeam::sync();
     for (bool is_again = false;; is_again = true) {
-        trace_lines(r, look.check, planes, progress.lines);
+        trace_lines(r, look.check, progress.lines);
         SfftTeam::sync();
         for (int i = is_again ? 0 : 1; i < 2; ++i) {        /* after pruning, the rest has to be made first */
             if (i == 1)
                 fit_to_rest(r, look, progress);
-            subtract_lines(r, look.check, planes, progress.lines);
+            subtract_lines(r, look.check, progress.lines);
             SfftTeam::sync();
         }
         measure_energies(r, look.check);

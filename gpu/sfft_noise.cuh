@@ -39,7 +39,7 @@ LW_DEVICE void find_digit(const unsigned *histogram, unsigned rank, unsigned *di
 /* The value at place `rank` of the sorted x. By all threads of a block. */
 LW_DEVICE float select_value(const float *x, int64_t count, unsigned rank)
 {
-    __shared__ unsigned histogram[256], digit, rest;
+    unsigned *const histogram = shared_of_block().histogram, &digit = shared_of_block().digit, &rest = shared_of_block().rest;
     unsigned bits = 0;
     for (int shift = 24; shift >= 0; shift -= 8) {
         for (int i = (int)threadIdx.x; i < 256; i += SfftTeam::THREADS)

@@ -234,7 +234,7 @@ LW_DEVICE void take_out(const lw_sfft_recovery &r, const SfftStage &stage, int d
 
 /* Subtract the round's candidates up to a level from the planes of all stages, that which checks included. `lines`: which of the two
  * arrays holds them. */
-LW_DEVICE void subtract_round(const lw_sfft_recovery &r, const SfftRound &round, const SfftPlanes &planes, int level, int lines)
+LW_DEVICE void subtract_round(const lw_sfft_recovery &r, const SfftRound &round, int level, int lines)
 {
     const SfftStage &check = r.stages[round.check];
     const int n_planes = check.first_plane + check.n_shifts;
@@ -244,7 +244,7 @@ LW_DEVICE void subtract_round(const lw_sfft_recovery &r, const SfftRound &round,
         const lw_sfft_device_candidate found = r.candidates[r.list[i / n_planes]];
         if (found.level > level || r.claim[found.slot] != found.claim)
             continue;
-        const SfftStage &stage = r.stages[planes.stage[plane]];
+        const SfftStage &stage = r.stages[shared_of_block().stage[plane]];
         const int d = plane - stage.first_plane;
         const int64_t frequency = (int64_t)r.key[found.slot] - 1;
         const bool has_mirror = r.is_real && frequency > 0 && 2 * frequency < r.n;
@@ -288,7 +288,7 @@ struct SfftProgress {
 /* Peel until nothing more comes out; whether lines were found. At first (is_blind) as if there were no noise, with the strictest
  * tolerance: where all buckets are full, as of a comb, the quiet ones do not tell the noise. The counters are clear
  * before; afterwards, they are when lines are traced. */
-LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, const SfftPlanes &planes, bool is_blind, SfftProgress &progress)
+LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftProgress &progress)
 {
     bool any = false, has_changed = false, sees_noise = !is_blind;
     double before = 0;
@@ -308,7 +308,7 @@ LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, const SfftPlanes &plan
         if (!has_changed && sees_noise)
             break;
         if (has_changed)
-            subtract_round(r, round, planes, level, progress.lines);
+            subtract_round(r, round, level, progress.lines);
         else
             sees_noise = true;  /* from the next round on */
         step = has_changed ? max(step, level) : 1;

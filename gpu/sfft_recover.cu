@@ -16,14 +16,14 @@ LW_DEVICE double scale_for(unsigned long long bits)
     return bits == 0 || exponent > 1020 || exponent < -1000 ? 0 : __longlong_as_double((long long)(1023 - exponent) << 52);
 }
 
-LW_DEVICE void list_planes(const lw_sfft_recovery &r, int check, SfftPlanes &planes)
+LW_DEVICE void list_planes(const lw_sfft_recovery &r, int check)
 {
     const int n_planes = r.stages[check].first_plane + r.stages[check].n_shifts;
     for (int p = (int)threadIdx.x; p < n_planes; p += SfftTeam::THREADS) {
         int s = 0;
         while (s < check && r.stages[s + 1].first_plane <= p)
             s++;
-        planes.stage[p] = (unsigned char)s;
+        shared_of_block().stage[p] = (unsigned char)s;
     }
     __syncthreads();
 }
@@ -153,7 +153,6 @@ LW_DEVICE void report(const lw_sfft_recovery &r, const SfftLook &look, const Sff
 
 __global__ void __launch_bounds__(SfftTeam::THREADS) recover(const lw_sfft_recovery r, int check)
 {
-    __shared__ SfftPlanes planes;
     const SfftLook look = {check, scale_for(r.control->largest)};
     if (look.scale == 0) {
         if (SfftTeam::is_leader()) {
@@ -163,12 +162,12 @@ __global__ void __launch_bounds__(SfftTeam::THREADS) recover(const lw_sfft_recov
         }
         return;
     }
-    list_planes(r, check, planes);
+    list_planes(r, check);
     const double power = begin(r, look);
     SfftProgress progress = {};
     progress.least_noise = power * r.tolerance * r.tolerance * (LW_SFFT_LEAK * LW_SFFT_LEAK) / r.stages[0].window_energy;
-    for (; progress.n_looks < LW_SFFT_LOOKS && peel(r, check, planes, progress.n_looks == 0, progress); ++progress.n_looks)
-        fit_lines(r, look, planes, progress);
+    for (; progress.n_looks < LW_SFFT_LOOKS && peel(r, check, progress.n_looks == 0, progress); ++progress.n_looks)
+        fit_lines(r, look, progress);
     report(r, look, progress, power);
 }
 
@@ -183,6 +182,7 @@ extern "C" int lw_sfft_recovery_blocks(int major)
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeClusterDimension;
     where.blockDim = dim3(SfftTeam::THREADS);
+    where.dynamicSmemBytes = sizeof(SfftShared);
     where.attrs = &attribute;
     where.numAttrs = 1;
     cudaFuncSetAttribute(recover, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
@@ -204,6 +204,7 @@ extern "C" cudaError_t lw_sfft_recovery_run(const lw_sfft_recovery *recovery, in
     cudaLaunchConfig_t where = {};
     where.gridDim = dim3((unsigned)n_blocks);
     where.blockDim = dim3(SfftTeam::THREADS);
+    where.dynamicSmemBytes = sizeof(SfftShared);
     where.stream = stream;
     where.attrs = &attribute;
     where.numAttrs = n_blocks > 1 ? 1 : 0;

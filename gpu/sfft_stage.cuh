@@ -77,9 +77,4 @@ LW_DEVICE void subtract_from_rest(const lw_sfft_recovery &r, int64_t value, doub
     atomicAdd((unsigned long long *)r.rest + 2 * value + 1, (unsigned long long)-to_fixed(x.y));
 }
 
-/* The stages of a run, and where the planes are; in shared memory. */
-struct SfftPlanes {
-    unsigned char stage[LW_SFFT_PLANES];
-};
-
 #endif

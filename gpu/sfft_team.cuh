@@ -19,6 +19,19 @@ struct SfftTeam {
     LW_DEVICE static void sync() { cluster_barrier(); }
 };
 
+/* A block's own memory. It is dynamic: there is one for each block of a cluster where kernels are emulated, too. */
+struct SfftShared {
+    double of_warp[SfftTeam::THREADS / 32];
+    unsigned histogram[256], digit, rest;           /* of a selection */
+    unsigned char stage[LW_SFFT_PLANES];            /* of each plane */
+};
+
+LW_DEVICE SfftShared &shared_of_block()
+{
+    extern __shared__ SfftShared memory[];
+    return memory[0];
+}
+
 struct SfftSum {
     LW_DEVICE static double of(double a, double b) { return a + b; }
 };
@@ -29,7 +42,7 @@ struct SfftLargest {
 /* Over the threads of a block, in a fixed order; every thread gets it. */
 template <class Operation> LW_DEVICE double block_combine(double mine)
 {
-    __shared__ double of_warp[SfftTeam::THREADS / 32];
+    double *const of_warp = shared_of_block().of_warp;
 #pragma unroll
     for (int other = 16; other > 0; other /= 2)
         mine = Operation::of(mine, __shfl_xor_sync(0xffffffffu, mine, other));

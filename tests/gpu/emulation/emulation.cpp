@@ -28,6 +28,7 @@ constexpr size_t shared_capacity = 227 << 10;
 constexpr size_t shared_unasked = 48 << 10;     /* more only after cudaFuncSetAttribute */
 constexpr size_t guard_bytes = 4096;            /* behind every piece of memory; must stay as it is */
 constexpr int guard_value = 0xa5;
+constexpr unsigned most_blocks = 16;            /* of a cluster */
 
 struct Barrier {
     int expected = 0, arrived = 0;
@@ -36,8 +37,17 @@ struct Barrier {
     uint64_t values[32] = {};
 };
 
+struct Block {
+    uint3 index;
+    Barrier whole;
+    std::map<int, Barrier> named;
+    alignas(128) unsigned char shared_memory[shared_capacity + guard_bytes];
+};
+
 struct Fiber {
     jmp_buf place;
+    Block *block;
+    Barrier *warp;
     uint3 thread;
     int number;                         /* in its block: warp = number / 32 */
     Barrier *waits = nullptr;           /* until its generation is another than `since` */
@@ -48,12 +58,11 @@ struct Fiber {
 
 std::vector<Fiber> fibers;
 std::vector<Barrier> warps;
-Barrier whole;
-std::map<int, Barrier> named;
+Block blocks[most_blocks];              /* those of one cluster run at a time */
+Barrier cluster;
 Fiber *running;
 jmp_buf scheduler;
 const std::function<void()> *kernel_body;
-alignas(128) unsigned char shared_memory[shared_capacity + guard_bytes];
 std::map<const void *, size_t> shared_allowed;
 cudaError_t last_error = cudaSuccess;
 
@@ -102,8 +111,9 @@ void fiber_main()
     for (;;) {
         (*kernel_body)();
         running->done = true;
-        leave(whole);
-        leave(warps[(size_t)running->number / 32]);
+        leave(running->block->whole);
+        leave(*running->warp);
+        leave(cluster);
         pause_fiber();
     }
 }
@@ -130,6 +140,7 @@ void resume(Fiber &f)
 {
     running = &f;
     threadIdx = f.thread;
+    blockIdx = f.block->index;
     if (_setjmp(scheduler) != 0)
         return;
     if (f.stack)
@@ -154,7 +165,7 @@ bool guard_is_whole(const unsigned char *guard)
     return std::all_of(guard, guard + guard_bytes, [](unsigned char c) { return c == guard_value; });
 }
 
-void run_block(int n_threads, size_t shared_bytes)
+void run_cluster(int n_threads)
 {
     static std::vector<int> order;
     order.resize((size_t)n_threads);
@@ -173,39 +184,61 @@ void run_block(int n_threads, size_t shared_bytes)
         if (!progress)
             give_up("a barrier that not all threads reach");
     }
-    if (!guard_is_whole(shared_memory + shared_bytes))
-        give_up("written beyond the end of shared memory");
 }
 
-void start_block(dim3 block, size_t shared_bytes)
+/* Block `number` of a cluster, with its share of the fibers and warps. */
+void start_block(Block &b, uint3 index, dim3 block, size_t shared_bytes, unsigned number)
 {
-    const int n = (int)(block.x * block.y * block.z);
-    whole = Barrier{};
-    whole.expected = n;
-    named.clear();
-    warps.assign((size_t)(n + 31) / 32, Barrier{});
-    for (int i = 0; i < n; i++) {
-        Fiber &f = fibers[(size_t)i];
+    const unsigned n = block.x * block.y * block.z, n_warps = (n + 31) / 32;
+    b.index = index;
+    b.whole = Barrier{};
+    b.whole.expected = (int)n;
+    b.named.clear();
+    for (unsigned i = 0; i < n; i++) {
+        Fiber &f = fibers[number * n + i];
+        f.block = &b;
+        f.warp = &warps[number * n_warps + i / 32];
         f.done = false;
         f.waits = nullptr;
-        f.number = i;
-        f.thread = {(unsigned)i % block.x, (unsigned)i / block.x % block.y, (unsigned)i / (block.x * block.y)};
-        warps[(size_t)i / 32].expected++;
+        f.number = (int)i;
+        f.thread = {i % block.x, i / block.x % block.y, i / (block.x * block.y)};
+        f.warp->expected++;
     }
     /* what an earlier block left behind must not be relied on */
-    std::memset(shared_memory, 0xff, shared_bytes);
-    std::memset(shared_memory + shared_bytes, guard_value, guard_bytes);
+    std::memset(b.shared_memory, 0xff, shared_bytes);
+    std::memset(b.shared_memory + shared_bytes, guard_value, guard_bytes);
+}
+
+/* Blocks `first` and those beside it in x. */
+void start_cluster(uint3 first, unsigned n_blocks, dim3 block, size_t shared_bytes)
+{
+    const unsigned n = block.x * block.y * block.z;
+    warps.assign(n_blocks * ((n + 31) / 32), Barrier{});
+    cluster = Barrier{};
+    cluster.expected = (int)(n_blocks * n);
+    for (unsigned i = 0; i < n_blocks; i++)
+        start_block(blocks[i], {first.x + i, first.y, first.z}, block, shared_bytes, i);
+}
+
+void check_guards(unsigned n_blocks, size_t shared_bytes)
+{
+    for (unsigned i = 0; i < n_blocks; i++)
+        if (!guard_is_whole(blocks[i].shared_memory + shared_bytes))
+            give_up("written beyond the end of shared memory");
 }
 
 }  // namespace
 
-void *dynamic_shared() { return shared_memory; }
+void *dynamic_shared() { return running->block->shared_memory; }
 int lane() { return running->number % 32; }
 
-static Barrier &warp() { return warps[(size_t)running->number / 32]; }
+static Barrier &warp() { return *running->warp; }
+
+void cluster_barrier() { wait_at(cluster); }
 
 unsigned block_barrier(unsigned value)
 {
+    Barrier &whole = running->block->whole;
     whole.gathering |= value;
     wait_at(whole);
     return whole.result;
@@ -221,7 +254,7 @@ unsigned warp_barrier(unsigned value, Combine combine)
 
 unsigned named_barrier(int number, int count, unsigned value)
 {
-    Barrier &b = named[number];
+    Barrier &b = running->block->named[number];
     if (b.arrived > 0 && b.expected != count)
         give_up("a named barrier with different counts");
     b.expected = count;
@@ -251,23 +284,25 @@ static size_t shared_limit(const void *kernel)
     return std::min(shared_capacity, asked == shared_allowed.end() ? shared_unasked : std::max(shared_unasked, asked->second));
 }
 
-cudaError_t run(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &body)
+cudaError_t run(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &body,
+                unsigned n_blocks)
 {
     const unsigned n = block.x * block.y * block.z;
     if (n == 0 || n > 1024 || block.z > 64 || grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > INT32_MAX ||
-        grid.y > 65535 || grid.z > 65535 || shared_bytes > shared_limit(kernel))
+        grid.y > 65535 || grid.z > 65535 || shared_bytes > shared_limit(kernel) || n_blocks == 0 ||
+        n_blocks > most_blocks || grid.x % n_blocks != 0)
         return last_error = cudaErrorInvalidConfiguration;
-    if (fibers.size() < n)
-        fibers.resize(n);
+    if (fibers.size() < n_blocks * n)
+        fibers.resize(n_blocks * n);
     kernel_body = &body;
     blockDim = block;
     gridDim = grid;
     for (unsigned z = 0; z < grid.z; z++)
         for (unsigned y = 0; y < grid.y; y++)
-            for (unsigned x = 0; x < grid.x; x++) {
-                blockIdx = {x, y, z};
-                start_block(block, shared_bytes);
-                run_block((int)n, shared_bytes);
+            for (unsigned x = 0; x < grid.x; x += n_blocks) {
+                start_cluster({x, y, z}, n_blocks, block, shared_bytes);
+                run_cluster((int)(n_blocks * n));
+                check_guards(n_blocks, shared_bytes);
             }
     return cudaSuccess;
 }
@@ -285,6 +320,7 @@ static int setting(const char *name, int otherwise)
     return text ? std::atoi(text) : otherwise;
 }
 
+int emulation::most_of_cluster() { return setting("LW_EMULATION_CLUSTER", 4); }
 static int architecture() { return setting("LW_EMULATION_ARCH", 90); }
 static int shared_per_block() { return setting("LW_EMULATION_SHARED_KIB", 227) * 1024; }
 static size_t device_memory() { return (size_t)setting("LW_EMULATION_MEMORY_MIB", 8 << 10) << 20; }

@@ -23,15 +23,20 @@
 #undef __shared__
 #undef __forceinline__
 #undef __launch_bounds__
-#define __shared__ static       /* blocks run one after the other */
+#define __shared__ static       /* blocks run one after the other, but those of a cluster */
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 
 namespace emulation {
 
 /* Run `body` once for every thread of the grid.
- * @param kernel  whose dynamic shared memory cudaFuncSetAttribute may have raised; NULL: nobody's */
-cudaError_t run(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &body);
+ * @param kernel    whose dynamic shared memory cudaFuncSetAttribute may have raised; NULL: nobody's
+ * @param n_blocks  of a cluster: they run at the same time, and must have no shared memory but dynamic */
+cudaError_t run(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &body,
+                unsigned n_blocks = 1);
+
+/* Blocks of the largest cluster that is said to be possible (LW_EMULATION_CLUSTER=1: none). */
+int most_of_cluster();
 
 void allow_shared(const void *kernel, int bytes);
 
@@ -40,6 +45,7 @@ void *dynamic_shared();
 enum Combine { OR, BALLOT };
 
 /* Barriers: of the block, of the warp, or of `count` threads that name the same number. Each can combine one value per thread. */
+void cluster_barrier();
 unsigned block_barrier(unsigned value);
 unsigned warp_barrier(unsigned value, Combine combine);
 unsigned named_barrier(int number, int count, unsigned value);
@@ -69,17 +75,21 @@ struct Where {
 template <class... Parameters, class... Arguments>
 cudaError_t launch_ex(const cudaLaunchConfig_t *where, void (*kernel)(Parameters...), Arguments... arguments)
 {
+    unsigned n_blocks = 1;
+    for (unsigned i = 0; i < where->numAttrs; i++)
+        if (where->attrs[i].id == cudaLaunchAttributeClusterDimension)
+            n_blocks = where->attrs[i].val.clusterDim.x;
     return run((const void *)kernel, where->gridDim, where->blockDim, where->dynamicSmemBytes,
-               [=] { kernel(static_cast<Parameters>(arguments)...); });
+               [=] { kernel(static_cast<Parameters>(arguments)...); }, n_blocks);
 }
 
 }  // namespace emulation
 
 #define cudaLaunchKernelEx emulation::launch_ex
 
-template <class... P> cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, void (*)(P...), const cudaLaunchConfig_t *)
+template <class... P> cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, void (*)(P...), const cudaLaunchConfig_t *where)
 {
-    *clusters = 0;              /* blocks run one after the other */
+    *clusters = (int)where->gridDim.x <= emulation::most_of_cluster();
     return cudaSuccess;
 }
 
@@ -98,8 +108,9 @@ template <int COUNT> inline void barrier_of(int number) { emulation::named_barri
 template <int COUNT> inline bool barrier_any(int number, bool flag) { return emulation::named_barrier(number, COUNT, flag) != 0; }
 inline void copy_async(void *shared, const void *global) { std::memcpy(shared, global, 16); }
 inline void wait_for_copies() {}
+inline unsigned multiprocessor() { return blockIdx.x % 4; }
 inline void wait_for_predecessor() {}
-inline void cluster_barrier() { emulation::block_barrier(0); }      /* there are no clusters but those of one block */
+inline void cluster_barrier() { emulation::cluster_barrier(); }
 
 /* ---- what the compiler gives on a GPU ---- */
 
