@@ -17,20 +17,8 @@ template <class Pixel, class Tap> struct SquareMemory {
     Tap taps[square][square];
 };
 
-/* Where a block's outputs lie. */
-struct DirectPlace {
-    int64_t channel, row, column;
-};
-
-LW_DEVICE DirectPlace direct_place(const lw_conv2d_block &b, int rows, int columns)
-{
-    const int64_t n_across = (b.output_columns + columns - 1) / columns, n_down = (b.count + rows - 1) / rows;
-    const int64_t task = blockIdx.x;
-    return {task / n_across / n_down, task / n_across % n_down * rows, task % n_across * columns};
-}
-
 template <class Pixel, class Tap, class Stored>
-LW_DEVICE bool load_pixels(const lw_conv2d_block &b, const DirectPlace &p, int64_t m0, int64_t n0, SquareMemory<Pixel, Tap> &memory)
+LW_DEVICE bool load_pixels(const lw_conv2d_block &b, const Patch &p, int64_t m0, int64_t n0, SquareMemory<Pixel, Tap> &memory)
 {
     const Window<Pixel, Stored> window = {b, p.channel, p.row + m0, b.first_column + p.column + n0};
     return load_window<lanes, groups>(window, window_rows, window_columns, &memory.pixels[0][0], window_columns + 1);
@@ -38,7 +26,7 @@ LW_DEVICE bool load_pixels(const lw_conv2d_block &b, const DirectPlace &p, int64
 
 /* The taps from (m0, n0) on and the pixels that they meet. */
 template <class Pixel, class Tap>
-LW_DEVICE void load_square(const lw_conv2d_block &b, const DirectPlace &p, const Tap *taps, int64_t m0, int64_t n0,
+LW_DEVICE void load_square(const lw_conv2d_block &b, const Patch &p, const Tap *taps, int64_t m0, int64_t n0,
                            SquareMemory<Pixel, Tap> &memory)
 {
     const int thread = threadIdx.y * lanes + threadIdx.x;
@@ -87,7 +75,7 @@ template <class Pixel, class Tap>
 __global__ void __launch_bounds__(lanes * groups, 2) direct_any(const lw_conv2d_block b, const Tap *taps)
 {
     __shared__ SquareMemory<Pixel, Tap> memory;
-    const DirectPlace p = direct_place(b, tile_rows, tile_columns);
+    const Patch p = patch_of(b, tile_rows, tile_columns);
     Pixel sums[down][across] = {};
     for (int64_t m = 0; m < b.kernel_rows; m += square) {
         for (int64_t n = 0; n < b.kernel_columns; n += square) {
@@ -99,24 +87,23 @@ __global__ void __launch_bounds__(lanes * groups, 2) direct_any(const lw_conv2d_
             add_all(more, sums);
         }
     }
+    scale_sums(sums, b.exponent);
 #pragma unroll
     for (int i = 0; i < down; ++i)
 #pragma unroll
         for (int j = 0; j < across; ++j) {
             const int64_t row = p.row + threadIdx.y * down + i, column = p.column + threadIdx.x + lanes * j;
             if (row < b.count && column < b.output_columns)
-                ((Pixel *)b.output)[(p.channel * b.count + row) * b.output_columns + column] = times_power(sums[i][j], b.exponent);
+                ((Pixel *)b.output)[(p.channel * b.count + row) * b.output_columns + column] = sums[i][j];
         }
-}
-
-static unsigned blocks_for(const lw_conv2d_block &b, int64_t rows, int64_t columns)
-{
-    return static_cast<unsigned>((b.output_columns + columns - 1) / columns * ((b.count + rows - 1) / rows) * b.n_channels);
 }
 
 template <class Pixel, class Tap> static cudaError_t launch_any(const lw_conv2d_block &b, const void *taps, cudaStream_t stream)
 {
-    direct_any<Pixel, Tap><<<blocks_for(b, tile_rows, tile_columns), dim3(lanes, groups), 0, stream>>>(
+    const unsigned blocks = patches_of(b, tile_rows, tile_columns);
+    if (blocks == 0)
+        return cudaErrorInvalidConfiguration;
+    direct_any<Pixel, Tap><<<blocks, dim3(lanes, groups), 0, stream>>>(
         b, static_cast<const Tap *>(taps));
     return cudaGetLastError();
 }

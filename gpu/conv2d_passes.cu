@@ -60,13 +60,8 @@ template <int N, class Pixel, class Tap> LW_DEVICE void add_step(Pixel (&sums)[N
             accumulate(sums[i], taps[m], values[i + m]);
 }
 
-/* Where the outputs of this block lie. */
-struct PassPlace {
-    int64_t channel, row, column;
-};
-
 template <class P, class Stored>
-LW_DEVICE bool load_pixels(const lw_conv2d_block &b, const PassPlace &place, int64_t m, int64_t n, int n_rows, int n_columns, P &memory)
+LW_DEVICE bool load_pixels(const lw_conv2d_block &b, const Patch &place, int64_t m, int64_t n, int n_rows, int n_columns, P &memory)
 {
     const Window<typename P::Pixel, Stored> window = {b, place.channel, place.row + m, b.first_column + place.column + n};
     return load_window<lanes, groups>(window, n_rows, n_columns, memory.pixels, P::PITCH);
@@ -74,7 +69,7 @@ LW_DEVICE bool load_pixels(const lw_conv2d_block &b, const PassPlace &place, int
 
 /* The column pass over the columns that the row's taps from n on meet, n_taps of them, to memory.between. */
 template <class P>
-LW_DEVICE void pass_columns(const lw_conv2d_block &b, const PassPlace &place, const typename P::Tap *column, int64_t n, int n_taps,
+LW_DEVICE void pass_columns(const lw_conv2d_block &b, const Patch &place, const typename P::Tap *column, int64_t n, int n_taps,
                             P &memory)
 {
     typename P::Pixel sums[P::STRIPS][P::V] = {};
@@ -102,7 +97,7 @@ LW_DEVICE void pass_columns(const lw_conv2d_block &b, const PassPlace &place, co
             memory.between[(threadIdx.x + lanes * s) * P::BETWEEN_PITCH + threadIdx.y * P::V + i] = sums[s][i];
 }
 
-template <class P> LW_DEVICE void store_outputs(const lw_conv2d_block &b, const PassPlace &place, const P &memory)
+template <class P> LW_DEVICE void store_outputs(const lw_conv2d_block &b, const Patch &place, const P &memory)
 {
     using Pixel = typename P::Pixel;
     const int n_rows = (int)min(b.count - place.row, (int64_t)P::ROWS);
@@ -110,7 +105,7 @@ template <class P> LW_DEVICE void store_outputs(const lw_conv2d_block &b, const 
     Pixel *const output = (Pixel *)b.output + (place.channel * b.count + place.row) * b.output_columns + place.column;
     for (int y = threadIdx.y; y < n_rows; y += groups)
         for (int x = threadIdx.x; x < n_columns; x += lanes)
-            __stcs(output + y * b.output_columns + x, times_power(memory.pixels[y * P::PITCH + x], b.exponent));
+            __stcs(output + y * b.output_columns + x, memory.pixels[y * P::PITCH + x]);
 }
 
 template <class P> __global__ void __launch_bounds__(threads, P::BYTES == 4 ? 2 : 1)
@@ -118,11 +113,9 @@ separable(const lw_conv2d_block b, const typename P::Tap *column, const typename
 {
     extern __shared__ __align__(128) unsigned char bytes[];
     P &memory = *(P *)bytes;
-    const int64_t n_across = (b.output_columns + P::COLUMNS - 1) / P::COLUMNS, n_down = (b.count + P::ROWS - 1) / P::ROWS;
-    const PassPlace place = {blockIdx.x / n_across / n_down, blockIdx.x / n_across % n_down * P::ROWS,
-                             blockIdx.x % n_across * P::COLUMNS};
+    const Patch place = patch_of(b, P::ROWS, P::COLUMNS);
     const int thread = threadIdx.y * lanes + threadIdx.x, y = thread % P::ROWS, x = thread / P::ROWS * P::H;
-    typename P::Pixel sums[P::H] = {};
+    typename P::Pixel sums[1][P::H] = {};
     for (int64_t n = 0; n < b.kernel_columns; n += P::CHUNK) {
         const int n_taps = chunk_taps<P>(b.kernel_columns, n);
         __syncthreads();
@@ -130,12 +123,13 @@ separable(const lw_conv2d_block b, const typename P::Tap *column, const typename
         pass_columns(b, place, column, n, n_taps, memory);
         __syncthreads();
         for (int first = 0; first < n_taps; first += step)
-            add_step(sums, memory.between + (x + first) * P::BETWEEN_PITCH + y, P::BETWEEN_PITCH, memory.row + first);
+            add_step(sums[0], memory.between + (x + first) * P::BETWEEN_PITCH + y, P::BETWEEN_PITCH, memory.row + first);
     }
+    scale_sums(sums, b.exponent);
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < P::H; ++j)
-        memory.pixels[y * P::PITCH + x + j] = sums[j];
+        memory.pixels[y * P::PITCH + x + j] = sums[0][j];
     __syncthreads();
     store_outputs(b, place, memory);
 }
@@ -145,8 +139,9 @@ separable(const lw_conv2d_block b, const typename P::Tap *column, const typename
 template <class P>
 static cudaError_t launch(const lw_conv2d_block &b, const void *column, const void *row, cudaStream_t stream)
 {
-    const int64_t n_across = (b.output_columns + P::COLUMNS - 1) / P::COLUMNS, n_down = (b.count + P::ROWS - 1) / P::ROWS;
-    const unsigned blocks = static_cast<unsigned>(n_across * n_down * b.n_channels);
+    const unsigned blocks = patches_of(b, P::ROWS, P::COLUMNS);
+    if (blocks == 0)
+        return cudaErrorInvalidConfiguration;
     separable<P><<<blocks, dim3(lanes, groups), sizeof(P), stream>>>(b, static_cast<const typename P::Tap *>(column),
                                                                      static_cast<const typename P::Tap *>(row));
     return cudaGetLastError();

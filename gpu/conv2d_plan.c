@@ -111,7 +111,7 @@ static int64_t n_transforms(const struct lw_op_spec *spec, const struct lw_conv2
 static double tile_microseconds(enum lw_precision precision, int side, int *blocks)
 {
     *blocks = side == 64 && precision == LW_SINGLE ? 4 : 1;
-    return precision == LW_DOUBLE ? 13 : side == 64 ? 2.6 : 11.5;
+    return precision == LW_DOUBLE ? 16 : side == 64 ? 2.7 : 14.5;
 }
 
 static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)

@@ -6,15 +6,15 @@
  * contributes to all ROWS outputs at once. Everything is unrolled; the taps are kernel parameters, so that a fused
  * multiply-add takes its tap from constant memory without an instruction of its own.
  *
- * For SIDE = 7: 1568 fused multiply-adds, 42 shared loads, and 45 pixels loaded and stored per thread of 32 outputs. */
+ * For SIDE = 7 and 8 rows: 1568 fused multiply-adds, 42 shared loads, and 45 pixels loaded and stored per thread of 32 outputs. */
 #include "conv2d_direct.h"
 
 #include "conv2d_window.cuh"
 
 static constexpr int lanes = 32, groups = 8, across = 4;
 
-template <int SIDE> struct Unrolled {
-    static constexpr int ROWS = SIDE <= 7 ? 8 : 4;
+template <int SIDE_, int ROWS_> struct Unrolled {
+    static constexpr int SIDE = SIDE_, ROWS = ROWS_;
     static constexpr int TILE_ROWS = groups * ROWS, TILE_COLUMNS = lanes * across;
     static constexpr int WINDOW_ROWS = TILE_ROWS + SIDE - 1, WINDOW_COLUMNS = TILE_COLUMNS + SIDE - 1;
     static constexpr int LOADS = (across + SIDE - 1 + 3) / 4;           /* of 16 bytes for a row of pixels */
@@ -31,10 +31,10 @@ template <class U, class Stored> LW_DEVICE bool load_pixels(const Window<float, 
 }
 
 /* Row r of a thread's pixels: what it adds to the outputs. */
-template <int SIDE>
-LW_DEVICE void add_row(int r, const float *row, const UnrolledTaps<SIDE> &taps, float (&sums)[Unrolled<SIDE>::ROWS][across])
+template <class U>
+LW_DEVICE void add_row(int r, const float *row, const UnrolledTaps<U::SIDE> &taps, float (&sums)[U::ROWS][across])
 {
-    using U = Unrolled<SIDE>;
+    constexpr int SIDE = U::SIDE;
     float x[4 * U::LOADS];
 #pragma unroll
     for (int l = 0; l < U::LOADS; ++l) {
@@ -65,48 +65,53 @@ template <int ROWS> LW_DEVICE void store_sums(const lw_conv2d_block &b, int64_t 
         if (row + i >= b.count)
             return;
         if (aligned && column < b.output_columns)
-            __stcs((float4 *)at, make_float4(times_power(sums[i][0], b.exponent), times_power(sums[i][1], b.exponent),
-                                             times_power(sums[i][2], b.exponent), times_power(sums[i][3], b.exponent)));
+            __stcs((float4 *)at, make_float4(sums[i][0], sums[i][1], sums[i][2], sums[i][3]));
         else
 #pragma unroll
             for (int j = 0; j < across; ++j)
                 if (column + j < b.output_columns)
-                    at[j] = times_power(sums[i][j], b.exponent);
+                    at[j] = sums[i][j];
     }
 }
 
-template <int SIDE> __global__ void __launch_bounds__(lanes * groups, 3)
-direct_unrolled(const lw_conv2d_block b, const UnrolledTaps<SIDE> taps)
+template <class U> __global__ void __launch_bounds__(lanes * groups, 3)
+direct_unrolled(const lw_conv2d_block b, const UnrolledTaps<U::SIDE> taps)
 {
-    using U = Unrolled<SIDE>;
     __shared__ __align__(16) float pixels[U::WINDOW_ROWS][U::PITCH];
-    const int64_t n_across = (b.output_columns + U::TILE_COLUMNS - 1) / U::TILE_COLUMNS;
-    const int64_t n_down = (b.count + U::TILE_ROWS - 1) / U::TILE_ROWS;
-    const int64_t channel = blockIdx.x / n_across / n_down;
-    const int64_t row = blockIdx.x / n_across % n_down * U::TILE_ROWS, column = blockIdx.x % n_across * U::TILE_COLUMNS;
+    const Patch p = patch_of(b, U::TILE_ROWS, U::TILE_COLUMNS);
     bool met = false;
-    LW_WITH_STORED(b.scalar, (met = load_pixels<U, Stored>({b, channel, row, b.first_column + column}, &pixels[0][0])))
+    LW_WITH_STORED(b.scalar, (met = load_pixels<U, Stored>({b, p.channel, p.row, b.first_column + p.column}, &pixels[0][0])))
     if (met)
         *b.not_finite = 1;
     __syncthreads();
     float sums[U::ROWS][across] = {};
 #pragma unroll
-    for (int r = 0; r < U::ROWS + SIDE - 1; ++r)
-        add_row<SIDE>(r, &pixels[threadIdx.y * U::ROWS + r][across * threadIdx.x], taps, sums);
-    store_sums(b, channel, row + threadIdx.y * U::ROWS, column + across * threadIdx.x, sums);
+    for (int r = 0; r < U::ROWS + U::SIDE - 1; ++r)
+        add_row<U>(r, &pixels[threadIdx.y * U::ROWS + r][across * threadIdx.x], taps, sums);
+    scale_sums(sums, b.exponent);
+    store_sums(b, p.channel, p.row + threadIdx.y * U::ROWS, p.column + across * threadIdx.x, sums);
 }
 
+template <class U> static cudaError_t launch_as(const lw_conv2d_block &b, const UnrolledTaps<U::SIDE> &taps, cudaStream_t stream)
+{
+    const unsigned blocks = patches_of(b, U::TILE_ROWS, U::TILE_COLUMNS);
+    if (blocks == 0)
+        return cudaErrorInvalidConfiguration;
+    direct_unrolled<U><<<blocks, dim3(lanes, groups), 0, stream>>>(b, taps);
+    return cudaGetLastError();
+}
+
+/* Few rows a thread where an image is too small to fill the device; every output is the same sum either way. */
 template <int SIDE> static cudaError_t launch(const lw_conv2d_block &b, const float *from, cudaStream_t stream)
 {
-    using U = Unrolled<SIDE>;
+    using Large = Unrolled<SIDE, SIDE <= 7 ? 8 : 4>;
+    using Small = Unrolled<SIDE, 1>;
+    const unsigned wanted = 400;
     UnrolledTaps<SIDE> taps;
     for (int i = 0; i < SIDE * SIDE; ++i)
         taps.tap[i] = from[i];
-    const int64_t n_across = (b.output_columns + U::TILE_COLUMNS - 1) / U::TILE_COLUMNS;
-    const int64_t n_down = (b.count + U::TILE_ROWS - 1) / U::TILE_ROWS;
-    const unsigned blocks = static_cast<unsigned>(n_across * n_down * b.n_channels);
-    direct_unrolled<SIDE><<<blocks, dim3(lanes, groups), 0, stream>>>(b, taps);
-    return cudaGetLastError();
+    const unsigned blocks = patches_of(b, Large::TILE_ROWS, Large::TILE_COLUMNS);
+    return blocks > 0 && blocks < wanted ? launch_as<Small>(b, taps, stream) : launch_as<Large>(b, taps, stream);
 }
 
 int lw_conv2d_unrolled_side(int64_t kernel_rows, int64_t kernel_columns)

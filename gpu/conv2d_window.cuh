@@ -64,6 +64,33 @@ template <class Pixel, class Stored> LW_DEVICE Pixel finite_pixel(const lw_conv2
 /* Rows of the block's input, and of them those that hold pixels: the rest counts as zero. */
 LW_DEVICE int64_t input_rows(const lw_conv2d_block &b) { return b.kernel_rows - 1 + b.count; }
 
+/* Where the outputs lie that a block of threads makes, `rows` x `columns` of them; fewer than 2^31 blocks, as a division of 64 bits
+ * costs as much as 30 products. */
+struct Patch {
+    int64_t channel, row, column;
+};
+
+__host__ __device__ inline unsigned patches_across(const lw_conv2d_block &b, int columns)
+{
+    return (unsigned)((b.output_columns + columns - 1) / columns);
+}
+
+__host__ __device__ inline unsigned patches_down(const lw_conv2d_block &b, int rows) { return (unsigned)((b.count + rows - 1) / rows); }
+
+LW_DEVICE Patch patch_of(const lw_conv2d_block &b, int rows, int columns)
+{
+    const unsigned across = patches_across(b, columns), down = patches_down(b, rows);
+    const unsigned line = blockIdx.x / across, channel = line / down;
+    return {channel, (int64_t)(line - channel * down) * rows, (int64_t)(blockIdx.x - line * across) * columns};
+}
+
+/* Blocks for it; 0: more than a grid holds. */
+inline unsigned patches_of(const lw_conv2d_block &b, int rows, int columns)
+{
+    const int64_t n = (int64_t)patches_across(b, columns) * patches_down(b, rows) * b.n_channels;
+    return n > INT32_MAX ? 0 : (unsigned)n;
+}
+
 /* A part of a channel's window: its pixel (0, 0) is row `row` of the input, column `column` of the continued image. */
 template <class Pixel, class Stored> struct Window {
     const lw_conv2d_block &b;
@@ -123,6 +150,18 @@ LW_DEVICE float times_power(float x, int exponent) { return exponent == 0 ? x : 
 LW_DEVICE double times_power(double x, int exponent) { return exponent == 0 ? x : scalbn(x, exponent); }
 LW_DEVICE float2 times_power(float2 z, int e) { return {times_power(z.x, e), times_power(z.y, e)}; }
 LW_DEVICE double2 times_power(double2 z, int e) { return {times_power(z.x, e), times_power(z.y, e)}; }
+
+/* The same for sums of a thread, all at once. */
+template <class Pixel, int ROWS, int COLUMNS> LW_DEVICE void scale_sums(Pixel (&sums)[ROWS][COLUMNS], int exponent)
+{
+    if (exponent == 0)
+        return;
+#pragma unroll
+    for (int i = 0; i < ROWS; ++i)
+#pragma unroll
+        for (int j = 0; j < COLUMNS; ++j)
+            sums[i][j] = times_power(sums[i][j], exponent);
+}
 
 /* y += h x */
 LW_DEVICE void accumulate(float &y, float h, float x) { y = fma(h, x, y); }

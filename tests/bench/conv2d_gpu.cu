@@ -4,6 +4,7 @@
  *     bench_conv2d_gpu table [csv] [text]      the recorded table: ours, cuFFT on the whole image (best good size, with padding
  *                                              and cropping) and on tiles (best of four sizes), for cases whose name contains text
  *     bench_conv2d_gpu methods [csv] [text]    every algorithm of ours for those cases, to tune the choice
+ *     bench_conv2d_gpu batches [csv] [text]    large tiles with work areas of various sizes, which may stay in the L2 or not
  *     bench_conv2d_gpu check                   every algorithm against the sum by definition, on awkward sizes
  *     bench_conv2d_gpu one CASE ALGORITHM N    N launches of one case, for a profiler; ALGORITHM as in --algorithm
  *
@@ -195,8 +196,9 @@ static struct lw_op_spec spec_of(const Case &c, const Pool &p, int algorithm)
     return s;
 }
 
-/* false where the algorithm does not suit the case; anything else that fails ends the program. */
-static bool prepare(const Case &c, const Pool &p, int algorithm, Ours *ours)
+/* false where the algorithm does not suit the case; anything else that fails ends the program.
+ * batch: transforms in the work area of large tiles; 0: as planned */
+static bool prepare(const Case &c, const Pool &p, int algorithm, Ours *ours, int batch = 0)
 {
     const struct lw_engine_spec first = {LW_ENGINE_CUDA, LW_OP_CONV2D, 0, 0, 1};
     static struct lw_device device;
@@ -210,6 +212,8 @@ static bool prepare(const Case &c, const Pool &p, int algorithm, Ours *ours)
     ours->spec = spec_of(c, p, algorithm);
     if (lw_conv2d_choose(&device, &ours->spec, &plan, &err))
         return false;
+    if (batch > 0)
+        plan.batch = std::min<int64_t>(batch, plan.batch);
     lw_conv2d_describe(&plan, &ours->spec, ours->text, sizeof ours->text);
     CHECK_CUDA(cudaMalloc(&ours->memory, lw_conv2d_prepared_bytes(&ours->spec, &plan) + 1));
     CHECK_CUDA(cudaMalloc(&setup, lw_conv2d_setup_bytes(&ours->spec, &plan) + 1));
@@ -243,12 +247,12 @@ struct Result {
     char text[160];
 };
 
-static bool measure(const Case &c, Pool *p, int algorithm, Result *r)
+static bool measure(const Case &c, Pool *p, int algorithm, Result *r, int batch = 0)
 {
     Ours ours;
     if (algorithm == LW_ALGORITHM_SEPARABLE)
         upload_taps(p, c.image, true);
-    const bool suits = prepare(c, *p, algorithm, &ours);
+    const bool suits = prepare(c, *p, algorithm, &ours, batch);
     if (suits) {
         CHECK_CUDA(cudaMemsetAsync(p->y, 0xff, 4 * n_pixels(c), p->stream));
         convolve(c, ours, *p, 0);
@@ -363,6 +367,25 @@ static int run_methods(FILE *csv, const char *text)
     return failed > 0;
 }
 
+static int run_batches(FILE *csv, const char *text)
+{
+    for (const Case &c : all_cases()) {
+        if (c.name.find(text) == std::string::npos || c.image.kernel_rows < 63)
+            continue;
+        Pool p = make_pool(c);
+        for (const int batch : {1, 2, 3, 4, 6, 8, 16, 1000}) {
+            Result r;
+            measure(c, &p, LW_ALGORITHM_FULL, &r, batch);
+            for (FILE *const to : {stdout, csv})
+                if (to)
+                    fprintf(to, "%s,batch %d,%.4f,%.1f,%.2g,\"%s\"\n", c.name.c_str(), batch, r.time.sustained,
+                            rate(c, r.time.sustained), r.error, r.text);
+        }
+        release_pool(&p);
+    }
+    return 0;
+}
+
 static int run_check()
 {
     int failed = 0, n = 0;
@@ -413,13 +436,13 @@ int main(int argc, char **argv)
         return run_check();
     if (mode == "one" && argc == 5)
         return run_one(argv[2], argv[3], atoi(argv[4]));
-    if (mode != "table" && mode != "methods") {
-        fprintf(stderr, "usage: bench_conv2d_gpu table|methods [csv] [text] | check | one CASE ALGORITHM N\n");
+    if (mode != "table" && mode != "methods" && mode != "batches") {
+        fprintf(stderr, "usage: bench_conv2d_gpu table|methods|batches [csv] [text] | check | one CASE ALGORITHM N\n");
         return 2;
     }
     FILE *const csv = argc > 2 && argv[2][0] ? fopen(argv[2], "w") : nullptr;
     const char *const text = argc > 3 ? argv[3] : "";
-    const int failed = mode == "table" ? run_table(csv, text) : run_methods(csv, text);
+    const int failed = mode == "table" ? run_table(csv, text) : mode == "methods" ? run_methods(csv, text) : run_batches(csv, text);
     if (csv)
         fclose(csv);
     return failed;

@@ -18,6 +18,7 @@ timeout 90 "$conformance" 2>&1 | tee "$out/conv2d_conformance.txt"
 timeout 120 "$bench" table "$out/conv2d_gpu.csv" 2>&1 | tee "$out/conv2d_gpu.txt"
 timeout 40 "$bench" methods "$out/conv2d_methods_16384.csv" 16384 2>&1 | tee "$out/conv2d_methods.txt"
 timeout 30 "$bench" methods "$out/conv2d_methods_4096.csv" 4096 2>&1 | tee -a "$out/conv2d_methods.txt"
+timeout 30 "$bench" batches "$out/conv2d_batches.csv" '16384^2 255x255' 2>&1 | tee "$out/conv2d_batches.txt"
 for tool in memcheck racecheck; do
     timeout 60 compute-sanitizer --tool $tool "$lengths" 2>&1 | tail -3
 done | tee "$out/conv2d_sanitizer.txt"
