@@ -154,7 +154,10 @@ __global__ void __launch_bounds__(LINEAR_THREADS) end_sort(lw_sfft2_device devic
         device.places[loop * device.n_selected + i] = device.ranked[loop * device.sorted_size + i].place;
 }
 
-dim3 grid_of(int64_t count, int rows) { return dim3((unsigned)((count + LINEAR_THREADS - 1) / LINEAR_THREADS), (unsigned)rows); }
+dim3 grid_of(int64_t count, int rows)
+{
+    return dim3((unsigned)((count + LINEAR_THREADS - 1) / LINEAR_THREADS), (unsigned)rows);
+}
 
 /* ---- comb ---------------------------------------------------------------------------------------------------------- */
 

@@ -115,7 +115,8 @@ __global__ void __launch_bounds__(THREADS) estimate(lw_sfft2_device device)
             rank(im[group], l, device.n_estimates, middle_im[group]);
         }
         __syncthreads();
-        const double2 middle = {(middle_re[group][0] + middle_re[group][1]) / 2, (middle_im[group][0] + middle_im[group][1]) / 2};
+        const double2 middle = {(middle_re[group][0] + middle_re[group][1]) / 2,
+                                (middle_im[group][0] + middle_im[group][1]) / 2};
         const double2 off = {mine.x - middle.x, mine.y - middle.y};
         if (takes_part && energy_of(off) < 12 * noise + 1e-4 * energy_of(middle))
             atomicAdd(&agreeing[group], 1);

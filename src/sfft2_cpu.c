@@ -173,9 +173,10 @@ static void comb(struct solver *cpu, const struct lw_sfft2_signal *signal)
 
 static void bin(struct solver *cpu, const struct lw_sfft2_signal *signal)
 {
+    const struct lw_sfft2_ways *const ways = &plan_of(cpu)->choice.ways;
     const struct lw_sfft2_bins bins = {
-        .loops = cpu->base.layout->loops, .n_loops = cpu->n_loops + 1, .planes = cpu->planes, .binning = plan_of(cpu)->choice.ways.binning,
-        .fetch = plan_of(cpu)->choice.ways.fetch, .n_threads = cpu->n_threads,
+        .loops = cpu->base.layout->loops, .n_loops = cpu->n_loops + 1, .planes = cpu->planes, .binning = ways->binning,
+        .fetch = ways->fetch, .n_threads = cpu->n_threads,
     };
     lw_sfft2_bin_cpu(&bins, signal);
 }
@@ -210,7 +211,8 @@ static void vote(struct solver *cpu)
     memset(cpu->ballot.votes, 0, (size_t)cpu->ballot.n_frequencies);
     cpu->ballot.n_elected = 0;
     for (int l = 0; l < plan_of(cpu)->choice.location_loops; l++)
-        lw_sfft2_vote(&cpu->ballot, &cpu->base.layout->loops[l], &cpu->comb, cpu->places + l * plan_of(cpu)->n_selected, cpu->n_places[l]);
+        lw_sfft2_vote(&cpu->ballot, &cpu->base.layout->loops[l], &cpu->comb, cpu->places + l * plan_of(cpu)->n_selected,
+                      cpu->n_places[l]);
 }
 
 static int run(struct lw_sfft2_solver *base, const struct lw_sfft2_signal *signal, struct lw_sfft_result *result,

@@ -7,11 +7,12 @@
 #   table        every row with cuFFT Z2Z and C2C beside it; OUT/sfft_gpu.csv
 #   statistics   how often all lines are found, over seeds, without and with noise
 #   memcheck racecheck initcheck      compute-sanitizer on the kernels' test
+#   sfft2 sfft2-memcheck      the published transform: conformance, time of each step in all ways; compute-sanitizer
 #   profile      what the profiler says of the three kernels, n = 2^27, k = 1000 and 5000
 #
 # Environment: BUILD, the build folder (build); PYTHON (python3), with numpy and h5py, for the program's test.
 set -u
-[ $# -ge 1 ] || { sed -n '2,13p' "$0"; exit 2; }
+[ $# -ge 1 ] || { sed -n '2,14p' "$0"; exit 2; }
 source=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$1" && out=$(cd "$1" && pwd) && shift || exit 1
 build=$(cd "${BUILD:-$source/build}" && pwd) || exit 1
@@ -36,6 +37,16 @@ profile() {
         ncu --clock-control none --launch-skip 6 --launch-count 6 --kernel-name 'regex:fold|transform|recover|find_largest' \
             --metrics "$metrics" "$bench" one 27 $k 4
     done
+}
+
+sfft2() {
+    code=0
+    "$build/tests/engine/test_sfft2_conformance_cuda" || code=1
+    for shape in "20 1000" "22 1000" "24 1000" "27 1000" "27 100"; do
+        # shellcheck disable=SC2086  # two words
+        "$build/tests/bench/bench_sfft2_gpu" $shape 5 || code=1
+    done
+    return $code
 }
 
 sanitizer() {
@@ -68,5 +79,10 @@ for name in "$@"; do
     for tool in memcheck racecheck initcheck; do
         case $name in all | "$tool") part $tool 60 sanitizer $tool ;; esac
     done
+    case $name in all | sfft2) part sfft2 120 sfft2 ;; esac
+    case $name in all | sfft2-memcheck)
+        part sfft2-memcheck 60 compute-sanitizer --tool memcheck --error-exitcode 1 \
+            "$build/tests/engine/test_sfft2_conformance_cuda" 1000 ;;
+    esac
     case $name in all | profile) part profile 60 profile ;; esac
 done

@@ -11,136 +11,19 @@
  * and of the median run, ms; samples of a first attempt; runs that found all lines and said so, runs that did not say so (the
  * job would fall back to the dense transform), runs that said so wrongly, runs that took a second attempt; the mean of the
  * paper's L1 error, over all bins, per line; of sfft2 also the mean time of each step, ms. */
-#include "../../src/memory.h"
+#include "sfft_bench.h"
+
 #include "../../src/sfft2_cpu.h"
 #include "../../src/sfft2_layout_cpu.h"
 #include "../../src/sfft_buckets_cpu.h"
-#include "../../src/sfft_number.h"
 
-#include <complex.h>
 #include <fftw3.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { MOST_RUNS = 1000, FFTW_RUNS = 3 };
-
-struct bench {
-    int64_t n, k;
-    int n_runs, n_threads;
-    bool has_noise;
-    double snr_db;
-    double complex *x;
-    int64_t *frequency;             /* [k] ascending, some may be alike */
-};
-
-struct figures {
-    double wall[MOST_RUNS], processor[MOST_RUNS];
-    double error;                   /* sum of L1 errors per line */
-    int found, fell_back, wrong, retried, runs;
-    int64_t samples;
-    struct lw_sfft2_profile profile;
-};
-
-static void fail(const struct lw_error *err)
-{
-    fprintf(stderr, "bench_sfft_cpu: %s\n", err->message);
-    exit(1);
-}
-
-/* ---- signal -------------------------------------------------------------------------------------------------------- */
-
-static double uniform(uint64_t seed, uint64_t counter) { return (double)(lw_random_bits(seed, counter) >> 11) * 0x1p-53; }
-
-static double normal(uint64_t seed, uint64_t counter)
-{
-    return sqrt(-2 * log(uniform(seed, 2 * counter) + 0x1p-54)) * cos(2 * M_PI * uniform(seed, 2 * counter + 1));
-}
-
-static double complex line_value(int64_t f) { return cexp(2 * M_PI * I * uniform(3, (uint64_t)f)); }
-
-static int by_value(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void make_signal(struct bench *bench)
-{
-    struct lw_error err;
-    if (!(bench->x = lw_alloc_array(bench->n, sizeof *bench->x, "the signal", &err)) ||
-        !(bench->frequency = lw_alloc_array(bench->k, sizeof *bench->frequency, "the lines", &err)))
-        fail(&err);
-    for (int64_t i = 0; i < bench->k; i++) {
-        bench->frequency[i] = lw_random_below(2, (uint64_t)i, bench->n);
-        bench->x[bench->frequency[i]] = line_value(bench->frequency[i]);
-    }
-    qsort(bench->frequency, (size_t)bench->k, sizeof *bench->frequency, by_value);
-    const fftw_plan inverse = fftw_plan_dft_1d((int)bench->n, bench->x, bench->x, FFTW_BACKWARD, FFTW_ESTIMATE);
-    fftw_execute(inverse);
-    fftw_destroy_plan(inverse);
-    const double sigma = bench->has_noise ? sqrt((double)bench->k * pow(10, -bench->snr_db / 10) / 2) : 0;
-    #pragma omp parallel for schedule(static)
-    for (int64_t t = 0; t < (sigma > 0 ? bench->n : 0); t++)
-        bench->x[t] += sigma * CMPLX(normal(4, (uint64_t)t), normal(5, (uint64_t)t));
-}
-
-/* ---- figures ------------------------------------------------------------------------------------------------------- */
-
-struct clocks {
-    double wall, processor;
-};
-
-static double seconds(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static struct clocks now(void)
-{
-    return (struct clocks){seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID)};
-}
-
-static void add_time(struct figures *figures, struct clocks start)
-{
-    const struct clocks end = now();
-    figures->wall[figures->runs] += end.wall - start.wall;
-    figures->processor[figures->runs] += end.processor - start.processor;
-}
-
-/* Lines are found if all are there; the error is the sum over all bins of |error|, per line. */
-static void score(const struct bench *bench, const struct lw_sfft_result *result, int attempts, struct figures *figures)
-{
-    const double n = (double)bench->n;
-    int64_t at = 0, found = 0, there_are = 0;
-    double error = 0;
-    for (int64_t i = 0; i < bench->k; i++) {
-        const int64_t f = bench->frequency[i];
-        if (i > 0 && f == bench->frequency[i - 1])
-            continue;
-        there_are++;
-        for (; at < result->n_lines && result->lines[at].frequency < f; at++)
-            error += hypot(result->lines[at].re, result->lines[at].im) / n;
-        const bool is_found = at < result->n_lines && result->lines[at].frequency == f;
-        const double complex value = is_found ? CMPLX(result->lines[at].re, result->lines[at].im) / n : 0;
-        error += cabs(value - line_value(f));
-        found += is_found;
-        at += is_found;
-    }
-    for (; at < result->n_lines; at++)
-        error += hypot(result->lines[at].re, result->lines[at].im) / n;
-    figures->error += error / (double)there_are;
-    figures->found += found == there_are && result->is_explained;
-    figures->wrong += found != there_are && result->is_explained;
-    figures->fell_back += !result->is_explained;
-    figures->retried += attempts > 1;
-    figures->runs++;
-}
+enum { FFTW_RUNS = 3 };
 
 /* ---- algorithms ---------------------------------------------------------------------------------------------------- */
 
@@ -166,16 +49,16 @@ static int run_sparse(const struct bench *bench, int number, int n_threads, stru
         return lw_fail(err, LW_ECONFIG, "more than a quarter of the samples would be taken");
     if ((rc = lw_sfft_layout_create(&plan, &layout, err)) || (rc = lw_sfft_create(layout, n_threads, &sfft, err)) ||
         (rc = lw_sfft_cpu_create(sfft, layout, n_threads, &cpu, err)))
-        fail(err);
-    const struct clocks start = now();
+        bench_fail(err);
+    const struct clocks start = bench_now();
     for (; attempt < plan.n_attempts && !result.is_explained; attempt++) {
         for (int s = lw_sfft_first_stage(layout, attempt); s < lw_sfft_first_stage(layout, attempt + 1); s++)
             lw_sfft_cpu_gather(cpu, s, &signal);
         lw_sfft_recover(sfft, attempt, &result);
     }
-    add_time(figures, start);
+    bench_add_time(figures, start);
     figures->samples = plan.attempts[0].samples;
-    score(bench, &result, attempt, figures);
+    bench_score(bench, &result, attempt, figures);
     lw_sfft_cpu_destroy(cpu);
     lw_sfft_destroy(sfft);
     lw_sfft_layout_destroy(layout);
@@ -201,13 +84,13 @@ static int run_sfft2(const struct bench *bench, int number, int n_threads, struc
         if (rc)
             return rc;
         if (lw_sfft2_layout_create(&plan, attempt, &layout, err) || lw_sfft2_create_cpu(layout, n_threads, &solver, err))
-            fail(err);
+            bench_fail(err);
         figures->samples = attempt == 0 ? plan.samples : figures->samples;
-        const struct clocks start = now();
+        const struct clocks start = bench_now();
         solver->ops->run(solver, &signal, &result, &figures->profile, err);
-        add_time(figures, start);
+        bench_add_time(figures, start);
     }
-    score(bench, &result, attempt, figures);
+    bench_score(bench, &result, attempt, figures);
     lw_sfft2_solver_destroy(solver);
     lw_sfft2_layout_destroy(layout);
     return LW_OK;
@@ -221,9 +104,9 @@ static int run_fftw(const struct bench *bench, int number, int n_threads, struct
     fftw_plan_with_nthreads(n_threads);
     const fftw_plan forward = fftw_plan_dft_1d((int)bench->n, bench->x, bench->x, FFTW_FORWARD, FFTW_ESTIMATE);
     fftw_plan_with_nthreads(1);
-    const struct clocks start = now();
+    const struct clocks start = bench_now();
     fftw_execute(forward);
-    add_time(figures, start);
+    bench_add_time(figures, start);
     figures->samples = bench->n;
     figures->runs++;
     fftw_destroy_plan(forward);
@@ -239,34 +122,6 @@ static const struct algorithm {
 
 /* ---- all together -------------------------------------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void print(const struct bench *bench, const struct algorithm *algorithm, int n_threads, struct figures *f)
-{
-    qsort(f->wall, (size_t)f->runs, sizeof *f->wall, by_size);
-    qsort(f->processor, (size_t)f->runs, sizeof *f->processor, by_size);
-    char snr[24] = "none";
-    if (bench->has_noise)
-        snprintf(snr, sizeof snr, "%g", bench->snr_db);
-    printf("n %" PRId64 " k %" PRId64 " snr %s algorithm %s threads %d runs %d wall %.3f wall_median %.3f processor %.3f "
-           "processor_median %.3f samples %" PRId64, bench->n, bench->k, snr, algorithm->name, n_threads, f->runs,
-           1e3 * f->wall[0], 1e3 * f->wall[f->runs / 2], 1e3 * f->processor[0], 1e3 * f->processor[f->runs / 2], f->samples);
-    if (algorithm->has_lines)
-        printf(" found %d fell_back %d wrong %d retried %d l1 %.3g", f->found, f->fell_back, f->wrong, f->retried,
-               f->error / f->runs);
-    if (algorithm->run == run_sfft2) {
-#define X(step) printf(" " #step " %.3f", 1e3 * f->profile.step / f->runs);
-        LW_SFFT2_STEPS(X)
-#undef X
-    }
-    printf("\n");
-    fflush(stdout);
-}
-
 /* @return  best wall time, s; 0: the algorithm cannot do this */
 static double measure(const struct bench *bench, const struct algorithm *algorithm, int n_threads)
 {
@@ -279,7 +134,7 @@ static double measure(const struct bench *bench, const struct algorithm *algorit
             return 0;
         }
     }
-    print(bench, algorithm, n_threads, &figures);
+    bench_print(bench, algorithm->name, n_threads, algorithm->has_lines, algorithm->run == run_sfft2, &figures);
     return figures.wall[0];
 }
 
@@ -308,9 +163,8 @@ int main(int argc, char **argv)
         return 2;
     }
     fftw_init_threads();
-    make_signal(&bench);
+    bench_make_signal(&bench);
     compare(&bench, argc > 5 ? argv[5] : "sparse,sfft2,fftw");
-    lw_free(bench.x);
-    lw_free(bench.frequency);
+    bench_release(&bench);
     return 0;
 }

@@ -307,7 +307,8 @@ static void check_statistics(const struct under_test *test)
     expect(test, (struct scene){.n = 1 << 18, .n_lines = 50, .choice = {.window = LW_SFFT2_GAUSSIAN}}, 10, clean);
     expect(test, (struct scene){.n = 1 << 18, .n_lines = 50, .choice = {.comb = 2048}}, 20, clean);
     expect(test, (struct scene){.n = 1 << 18, .n_lines = 20, .snr_db = 20}, 20, 0.05);
-    expect(test, (struct scene){.n = 1 << 18, .n_lines = 20, .snr_db = 20, .is_real = true, .choice = {.comb = 2048}}, 20, 0.05);
+    expect(test, (struct scene){.n = 1 << 18, .n_lines = 20, .snr_db = 20, .is_real = true, .choice = {.comb = 2048}}, 20,
+           0.05);
     expect(test, (struct scene){.n = 1 << 20, .n_lines = 20, .snr_db = 0.001}, 5, 0.2);
 }
 

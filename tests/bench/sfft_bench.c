@@ -1,0 +1,138 @@
+#include "sfft_bench.h"
+
+#include "../../src/memory.h"
+#include "../../src/sfft_number.h"
+
+#include <fftw3.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+void bench_fail(const struct lw_error *err)
+{
+    fprintf(stderr, "%s\n", err->message);
+    exit(1);
+}
+
+/* ---- signal -------------------------------------------------------------------------------------------------------- */
+
+static double uniform(uint64_t seed, uint64_t counter) { return (double)(lw_random_bits(seed, counter) >> 11) * 0x1p-53; }
+
+static double normal(uint64_t seed, uint64_t counter)
+{
+    return sqrt(-2 * log(uniform(seed, 2 * counter) + 0x1p-54)) * cos(2 * M_PI * uniform(seed, 2 * counter + 1));
+}
+
+static double complex line_value(int64_t f) { return cexp(2 * M_PI * I * uniform(3, (uint64_t)f)); }
+
+static int by_value(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void bench_make_signal(struct bench *bench)
+{
+    struct lw_error err;
+    if (!(bench->x = lw_alloc_array(bench->n, sizeof *bench->x, "the signal", &err)) ||
+        !(bench->frequency = lw_alloc_array(bench->k, sizeof *bench->frequency, "the lines", &err)))
+        bench_fail(&err);
+    for (int64_t i = 0; i < bench->k; i++) {
+        bench->frequency[i] = lw_random_below(2, (uint64_t)i, bench->n);
+        bench->x[bench->frequency[i]] = line_value(bench->frequency[i]);
+    }
+    qsort(bench->frequency, (size_t)bench->k, sizeof *bench->frequency, by_value);
+    const fftw_plan inverse = fftw_plan_dft_1d((int)bench->n, bench->x, bench->x, FFTW_BACKWARD, FFTW_ESTIMATE);
+    fftw_execute(inverse);
+    fftw_destroy_plan(inverse);
+    const double sigma = bench->has_noise ? sqrt((double)bench->k * pow(10, -bench->snr_db / 10) / 2) : 0;
+    #pragma omp parallel for schedule(static)
+    for (int64_t t = 0; t < (sigma > 0 ? bench->n : 0); t++)
+        bench->x[t] += sigma * CMPLX(normal(4, (uint64_t)t), normal(5, (uint64_t)t));
+}
+
+void bench_release(struct bench *bench)
+{
+    lw_free(bench->x);
+    lw_free(bench->frequency);
+}
+
+/* ---- figures ------------------------------------------------------------------------------------------------------- */
+
+static double seconds(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+struct clocks bench_now(void)
+{
+    return (struct clocks){seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID)};
+}
+
+void bench_add_time(struct figures *figures, struct clocks start)
+{
+    const struct clocks end = bench_now();
+    figures->wall[figures->runs] += end.wall - start.wall;
+    figures->processor[figures->runs] += end.processor - start.processor;
+}
+
+void bench_score(const struct bench *bench, const struct lw_sfft_result *result, int attempts, struct figures *figures)
+{
+    const double n = (double)bench->n;
+    int64_t at = 0, found = 0, there_are = 0;
+    double error = 0;
+    for (int64_t i = 0; i < bench->k; i++) {
+        const int64_t f = bench->frequency[i];
+        if (i > 0 && f == bench->frequency[i - 1])
+            continue;
+        there_are++;
+        for (; at < result->n_lines && result->lines[at].frequency < f; at++)
+            error += hypot(result->lines[at].re, result->lines[at].im) / n;
+        const bool is_found = at < result->n_lines && result->lines[at].frequency == f;
+        const double complex value = is_found ? CMPLX(result->lines[at].re, result->lines[at].im) / n : 0;
+        error += cabs(value - line_value(f));
+        found += is_found;
+        at += is_found;
+    }
+    for (; at < result->n_lines; at++)
+        error += hypot(result->lines[at].re, result->lines[at].im) / n;
+    figures->error += error / (double)there_are;
+    figures->found += found == there_are && result->is_explained;
+    figures->wrong += found != there_are && result->is_explained;
+    figures->fell_back += !result->is_explained;
+    figures->retried += attempts > 1;
+    figures->runs++;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void bench_print(const struct bench *bench, const char *algorithm, int n_threads, bool has_lines, bool has_steps,
+                 struct figures *f)
+{
+    qsort(f->wall, (size_t)f->runs, sizeof *f->wall, by_size);
+    qsort(f->processor, (size_t)f->runs, sizeof *f->processor, by_size);
+    char snr[24] = "none";
+    if (bench->has_noise)
+        snprintf(snr, sizeof snr, "%g", bench->snr_db);
+    printf("n %" PRId64 " k %" PRId64 " snr %s algorithm %s threads %d runs %d wall %.3f wall_median %.3f processor %.3f "
+           "processor_median %.3f samples %" PRId64, bench->n, bench->k, snr, algorithm, n_threads, f->runs,
+           1e3 * f->wall[0], 1e3 * f->wall[f->runs / 2], 1e3 * f->processor[0], 1e3 * f->processor[f->runs / 2], f->samples);
+    if (has_lines)
+        printf(" found %d fell_back %d wrong %d retried %d l1 %.3g", f->found, f->fell_back, f->wrong, f->retried,
+               f->error / f->runs);
+    if (has_steps) {
+#define X(step) printf(" " #step " %.3f", 1e3 * f->profile.step / f->runs);
+        LW_SFFT2_STEPS(X)
+#undef X
+    }
+    printf("\n");
+    fflush(stdout);
+}
