@@ -68,13 +68,15 @@ struct lw_sfft_device_candidate {
 
 #define LW_SFFT_DEVICE_ROW 16           /* neighbours of a line in one stage */
 #define LW_SFFT_DEVICE_BLOCKS 16        /* most of a cluster */
+#define LW_SFFT_DEVICE_THREADS 512      /* of a block of recovery */
 
 /* Shared by all threads of recovery. */
 struct lw_sfft_device_control {
     unsigned long long largest;             /* of all buckets measured, as bits of a double */
     unsigned long long not_finite;
     int n_lines, n_keys;                    /* n_keys: frequencies in the table, without mirror images */
-    int n_candidates[2], n_of_level[2][4];  /* of this round, and of the next or the last */
+    int n_candidates[LW_SFFT_DEVICE_BLOCKS];        /* of this round, by the block that found them */
+    int n_of_level[2][4];                   /* of this round, and of the next or the last */
     int n_dropped, n_found;
     double noise[LW_SFFT_STAGES];
     double partial[4][LW_SFFT_DEVICE_BLOCKS];
@@ -93,7 +95,7 @@ struct lw_sfft_recovery {
     long long *rest;                        /* [n_values][2] less what has been found; fixed point */
     float *energies;                        /* [n_buckets] mean over shifts of |rest|^2 */
     struct lw_sfft_device_candidate *candidates;    /* [n_buckets] */
-    int *list;                              /* [n_buckets] buckets of the candidates, in any order */
+    int *list;                              /* buckets of the candidates, in any order; each block has a part of its own */
 
     unsigned long long *key;                /* [slots] frequency + 1; 0 is free */
     unsigned long long *claim;              /* [slots] least of the claims, later rounds first */

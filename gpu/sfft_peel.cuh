@@ -45,6 +45,7 @@ struct SfftRound {
     double noise;               /* per sample */
     int most_level;             /* loosest tolerance that is of interest */
     int half;                   /* which of the counters in control */
+    int64_t part;               /* candidates that a block may have */
 };
 
 /* A bucket's shifts together, and what is asked of one line in it. */
@@ -141,8 +142,8 @@ LW_DEVICE void claim(const lw_sfft_recovery &r, const SfftRound &round, int inde
     const unsigned long long mine = (unsigned long long)(255 - round.number) << 56 | purity << 32 | (unsigned)index;
     atomicMin(&r.claim[slot], mine);
     r.candidates[index] = {amplitude, slot, level, mine};
-    r.list[atomicAdd(&r.control->n_candidates[round.half], 1)] = index;
-    atomicAdd(&r.control->n_of_level[round.half][level], 1);
+    r.list[round.part * SfftTeam::block() + atomicAdd(&shared_of_block().n_candidates, 1)] = index;
+    atomicAdd(&shared_of_block().n_of_level[level], 1);
 }
 
 LW_DEVICE void examine(const lw_sfft_recovery &r, const SfftRound &round, const SfftStage &stage, int64_t b, const SfftSight &sight)
@@ -169,11 +170,16 @@ LW_DEVICE void examine(const lw_sfft_recovery &r, const SfftRound &round, const 
     claim(r, round, (int)(stage.first_bucket + b), frequency, amplitude, level, left / sight.total);
 }
 
+/* Buckets of the stages before `check`. */
+LW_DEVICE int64_t count_buckets(const lw_sfft_recovery &r, int check)
+{
+    return r.stages[check - 1].first_bucket + r.stages[check - 1].n_buckets;
+}
+
 /* Look into all buckets; their energies are kept. Returns the sum of those of stage 0 that this thread has seen. */
 LW_DEVICE double look_round(const lw_sfft_recovery &r, const SfftRound &round)
 {
-    const SfftStage &last = r.stages[round.check - 1];
-    const int64_t count = last.first_bucket + last.n_buckets;
+    const int64_t count = count_buckets(r, round.check);
     double energy = 0;
     int s = 0;
     for (int64_t i = SfftTeam::first(); i < count; i += SfftTeam::step()) {
@@ -191,6 +197,19 @@ LW_DEVICE double look_round(const lw_sfft_recovery &r, const SfftRound &round)
             examine(r, round, stage, b, sight);
     }
     return energy;
+}
+
+/* What the block has found, for all to know: by one thread, when the others are done. */
+LW_DEVICE void give_counts(const lw_sfft_recovery &r, const SfftRound &round)
+{
+    SfftShared &shared = shared_of_block();
+    r.control->n_candidates[SfftTeam::block()] = shared.n_candidates;
+    shared.n_candidates = 0;
+    for (int level = 0; level < LW_SFFT_TOLERANCES; ++level) {
+        if (shared.n_of_level[level] > 0)
+            atomicAdd(&r.control->n_of_level[round.half][level], shared.n_of_level[level]);
+        shared.n_of_level[level] = 0;
+    }
 }
 
 /* ---- taking lines out ------------------------------------------------------------------------------------------------ */
@@ -232,16 +251,40 @@ LW_DEVICE void take_out(const lw_sfft_recovery &r, const SfftStage &stage, int d
     note(r, is_mirror ? table_slot(r, frequency, &is_new) : found.slot, frequency, amplitude, lines);
 }
 
+/* Number the candidates of all blocks; returns how many there are. */
+LW_DEVICE int number_candidates(const lw_sfft_recovery &r)
+{
+    int *const first = shared_of_block().first;
+    int all = 0;
+    for (int b = 0; b < SfftTeam::blocks(); ++b) {
+        if (threadIdx.x == 0)
+            first[b] = all;
+        all += r.control->n_candidates[b];
+    }
+    __syncthreads();
+    return all;
+}
+
+LW_DEVICE int bucket_of_candidate(const lw_sfft_recovery &r, const SfftRound &round, int number)
+{
+    const int *const first = shared_of_block().first;
+    int block = 0;
+    for (int step = LW_SFFT_DEVICE_BLOCKS / 2; step > 0; step /= 2)
+        if (block + step < SfftTeam::blocks() && first[block + step] <= number)
+            block += step;
+    return r.list[round.part * block + number - first[block]];
+}
+
 /* Subtract the round's candidates up to a level from the planes of all stages, that which checks included. `lines`: which of the two
  * arrays holds them. */
 LW_DEVICE void subtract_round(const lw_sfft_recovery &r, const SfftRound &round, int level, int lines)
 {
     const SfftStage &check = r.stages[round.check];
     const int n_planes = check.first_plane + check.n_shifts;
-    const int64_t count = (int64_t)r.control->n_candidates[round.half] * n_planes;
+    const int64_t count = (int64_t)number_candidates(r) * n_planes;
     for (int64_t i = SfftTeam::first(); i < count; i += SfftTeam::step()) {
         const int plane = (int)(i % n_planes);
-        const lw_sfft_device_candidate found = r.candidates[r.list[i / n_planes]];
+        const lw_sfft_device_candidate found = r.candidates[bucket_of_candidate(r, round, (int)(i / n_planes))];
         if (found.level > level || r.claim[found.slot] != found.claim)
             continue;
         const SfftStage &stage = r.stages[shared_of_block().stage[plane]];
@@ -270,7 +313,6 @@ LW_DEVICE int choose_level(const lw_sfft_device_control &control, int half, int 
 
 LW_DEVICE void clear_counters(lw_sfft_device_control &control, int half)
 {
-    control.n_candidates[half] = 0;
     for (int level = 0; level < LW_SFFT_TOLERANCES; ++level)
         control.n_of_level[half][level] = 0;
 }
@@ -290,14 +332,18 @@ struct SfftProgress {
  * before; afterwards, they are when lines are traced. */
 LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftProgress &progress)
 {
+    const int64_t part = (count_buckets(r, check) + SfftTeam::step() - 1) / SfftTeam::step() * SfftTeam::THREADS;
     bool any = false, has_changed = false, sees_noise = !is_blind;
     double before = 0;
     if (is_blind)
         progress.noise = progress.least_noise;
     for (int i = 0, step = 0; i < LW_SFFT_ROUNDS; ++i) {
         const int half = progress.n_rounds % 2;
-        const SfftRound round = {progress.n_rounds++, check, progress.noise, sees_noise ? LW_SFFT_TOLERANCES - 1 : 0, half};
+        const SfftRound round = {progress.n_rounds++, check, progress.noise, sees_noise ? LW_SFFT_TOLERANCES - 1 : 0, half,
+                                 part};
         team_give<SfftSum>(look_round(r, round), r.control->partial[half]);
+        if (threadIdx.x == 0)
+            give_counts(r, round);
         SfftTeam::sync();
         const double now = team_take<SfftSum>(r.control->partial[half]);
         if (r.control->n_keys > most_frequencies(r) || (has_changed && now > 2 * before))

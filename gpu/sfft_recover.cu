@@ -48,6 +48,11 @@ LW_DEVICE double begin(const lw_sfft_recovery &r, const SfftLook &look)
     for (int64_t b = SfftTeam::first(); b < check.n_buckets; b += SfftTeam::step())
         energy += energy_of(scaled(r.values[value_of(check, 0, b)], look.scale));
     team_give<SfftSum>(energy, r.control->partial[2]);
+    if (threadIdx.x == 0) {
+        shared_of_block().n_candidates = 0;
+        for (int level = 0; level < LW_SFFT_TOLERANCES; ++level)
+            shared_of_block().n_of_level[level] = 0;
+    }
     if (SfftTeam::is_leader()) {
         r.control->n_lines = r.control->n_keys = r.control->n_found = 0;
         clear_counters(*r.control, 0);

@@ -6,8 +6,10 @@
 #include "fft.cuh"
 #include "sfft_device.h"
 
+#include "../src/sfft_rules.h"
+
 struct SfftTeam {
-    static constexpr int THREADS = 512;     /* of a block */
+    static constexpr int THREADS = LW_SFFT_DEVICE_THREADS;
 
     LW_DEVICE static int blocks() { return (int)gridDim.x; }
     LW_DEVICE static int block() { return (int)blockIdx.x; }
@@ -23,6 +25,8 @@ struct SfftTeam {
 struct SfftShared {
     double of_warp[SfftTeam::THREADS / 32];
     unsigned histogram[256], digit, rest;           /* of a selection */
+    int n_candidates, n_of_level[LW_SFFT_TOLERANCES];      /* of this block and round */
+    int first[LW_SFFT_DEVICE_BLOCKS];               /* candidate of each block, among those of all */
     unsigned char stage[LW_SFFT_PLANES];            /* of each plane */
 };
 
