@@ -89,7 +89,7 @@ cudaError_t lw_sfft2_approve(const struct lw_sfft2_device *device, cudaStream_t 
 /** A vote for each frequency in the places of one loop; elected grows. */
 cudaError_t lw_sfft2_vote_loop(const struct lw_sfft2_device *device, int loop, cudaStream_t stream);
 
-/** lines = those of the elected that are strong in half of the loops, and on whose median most loops agree. */
+/** lines = those of the elected that are strong in half of the loops, and on whose median a third of them agree. */
 cudaError_t lw_sfft2_estimate_lines(const struct lw_sfft2_device *device, cudaStream_t stream);
 
 #ifdef __cplusplus

@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(THREADS) estimate(lw_sfft2_device device)
             atomicAdd(&agreeing[group], 1);
         __syncthreads();
         if (takes_part && l == 0 && energy_of(middle) > noise * device.significance &&
-            2 * agreeing[group] > device.n_estimates) {
+            3 * agreeing[group] > device.n_estimates) {
             const double n = (double)device.n;
             device.lines[atomicAdd(&device.control->n_lines, 1)] = {f, n * middle.x, n * middle.y};
         }

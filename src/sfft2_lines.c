@@ -64,8 +64,8 @@ static bool is_strong(const struct lw_sfft2_buckets *buckets, const struct bar *
     return 2 * weak <= n_loops;
 }
 
-/* The median, if most loops agree on it but for noise: a frequency that is no line's, but shares buckets with lines in many
- * loops, gets another value from each. 0: it is none. */
+/* The median, if a third of the loops agree on it but for noise, as those do in which a line shares its bucket with no other: a
+ * frequency that is no line's, but shares buckets with lines in most loops, gets another value from each. 0: it is none. */
 static double complex estimate_one(const struct lw_sfft2_buckets *buckets, const struct bar *bar, int64_t f)
 {
     const int n_loops = lw_sfft2_count_loops(buckets->plan);
@@ -84,7 +84,7 @@ static double complex estimate_one(const struct lw_sfft2_buckets *buckets, const
     int agreeing = 0;
     for (int l = 0; l < n_loops; l++)
         agreeing += energy_of(z[l] - middle) < tolerated;
-    return energy_of(middle) > bar->least && 2 * agreeing > n_loops ? middle : 0;
+    return energy_of(middle) > bar->least && 3 * agreeing > n_loops ? middle : 0;
 }
 
 static int by_magnitude(const void *a, const void *b)

@@ -46,7 +46,8 @@ lines() {
     done
 }
 
-for part in ${*:-statistics errors lengths lines}; do
+[ $# -gt 0 ] || set -- statistics errors lengths lines
+for part in "$@"; do
     case $part in
     statistics | errors | lengths | lines) ;;
     *) echo "no part '$part'" >&2; exit 2 ;;

@@ -13,7 +13,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (the backend has to be chosen first)
 
 STEPS = ("bin", "transform", "cutoff", "vote", "estimate", "check")
-LOOKS = {"sparse": ("#2b6cb0", "o", "default (sparse)"), "sfft2": ("#c05621", "s", "sfft2"), "fftw": ("#555555", "^", "FFTW")}
+LOOKS = {"sparse": ("#2b6cb0", "o", "default (sparse)"), "sfft2": ("#c05621", "s", "sfft2"),
+         "comb": ("#d69e2e", "D", "sfft2 with a comb"), "fftw": ("#555555", "^", "FFTW")}
 
 
 def records(folder, part):

@@ -1,7 +1,9 @@
 /* sfft_cpu.c - sparse transforms of a signal in memory on the CPU, beside FFTW's of all samples.
  *
  *     bench_sfft_cpu [LOG2_N [K [RUNS [SNR_DB [ALGORITHMS [THREADS]]]]]]
- *     default:        27      1000  20    none    sparse,sfft2,fftw  2
+ *     default:        27      1000  20    none    sparse,sfft2,comb,fftw  2
+ *
+ * sparse is the default algorithm of `lapwing sfft`, sfft2 the published one, comb the same with a comb (sFFT 2.0).
  *
  * The signal holds K lines of magnitude 1 at random frequencies, complex double, in white noise of SNR_DB per sample. Timed is
  * all from signal to sorted lines, attempts that follow a first one included; plans, windows and buffers are made before, as
@@ -10,7 +12,7 @@
  * Prints, for each algorithm on one thread and on THREADS, a line of names and values: wall and processor time of the best
  * and of the median run, ms; samples of a first attempt; runs that found all lines and said so, runs that did not say so (the
  * job would fall back to the dense transform), runs that said so wrongly, runs that took a second attempt; the mean of the
- * paper's L1 error, over all bins, per line; of sfft2 also the mean time of each step, ms. */
+ * paper's L1 error, over all bins, per line; of sfft2 and comb also the mean time of each step, ms. */
 #include "sfft_bench.h"
 
 #include "../../src/sfft2_cpu.h"
@@ -65,10 +67,10 @@ static int run_sparse(const struct bench *bench, int number, int n_threads, stru
     return LW_OK;
 }
 
-static int run_sfft2(const struct bench *bench, int number, int n_threads, struct figures *figures, struct lw_error *err)
+static int run_voting(const struct bench *bench, const struct lw_sfft2_choice *choice, int number, int n_threads,
+                      struct figures *figures, struct lw_error *err)
 {
     const struct lw_sfft_spec spec = spec_of(bench, number);
-    const struct lw_sfft2_choice choice = {0};
     const struct lw_sfft2_signal signal = {(const double *)bench->x, false};
     struct lw_sfft2_layout *layout = NULL;
     struct lw_sfft2_solver *solver = NULL;
@@ -80,7 +82,7 @@ static int run_sfft2(const struct bench *bench, int number, int n_threads, struc
         lw_sfft2_layout_destroy(layout);
         solver = NULL;
         layout = NULL;
-        const int rc = lw_sfft2_plan_make(&spec, &choice, attempt, &plan, err);
+        const int rc = lw_sfft2_plan_make(&spec, choice, attempt, &plan, err);
         if (rc)
             return rc;
         if (lw_sfft2_layout_create(&plan, attempt, &layout, err) || lw_sfft2_create_cpu(layout, n_threads, &solver, err))
@@ -94,6 +96,21 @@ static int run_sfft2(const struct bench *bench, int number, int n_threads, struc
     lw_sfft2_solver_destroy(solver);
     lw_sfft2_layout_destroy(layout);
     return LW_OK;
+}
+
+static int run_sfft2(const struct bench *bench, int number, int n_threads, struct figures *figures, struct lw_error *err)
+{
+    const struct lw_sfft2_choice choice = {0};
+    return run_voting(bench, &choice, number, n_threads, figures, err);
+}
+
+/* sFFT 2.0: of 64 residues for each line, the strongest alone are voted for. */
+static int run_comb(const struct bench *bench, int number, int n_threads, struct figures *figures, struct lw_error *err)
+{
+    struct lw_sfft2_choice choice = {.comb = 64};
+    while (choice.comb < 64 * bench->k && choice.comb < bench->n / 16)
+        choice.comb *= 2;
+    return run_voting(bench, &choice, number, n_threads, figures, err);
 }
 
 static int run_fftw(const struct bench *bench, int number, int n_threads, struct figures *figures, struct lw_error *err)
@@ -117,8 +134,11 @@ static int run_fftw(const struct bench *bench, int number, int n_threads, struct
 static const struct algorithm {
     const char *name;
     int (*run)(const struct bench *bench, int number, int n_threads, struct figures *figures, struct lw_error *err);
-    bool has_lines;
-} algorithms[] = {{"sparse", run_sparse, true}, {"sfft2", run_sfft2, true}, {"fftw", run_fftw, false}};
+    bool has_lines, has_steps;
+} algorithms[] = {
+    {"sparse", run_sparse, true, false}, {"sfft2", run_sfft2, true, true}, {"comb", run_comb, true, true},
+    {"fftw", run_fftw, false, false},
+};
 
 /* ---- all together -------------------------------------------------------------------------------------------------- */
 
@@ -134,7 +154,7 @@ static double measure(const struct bench *bench, const struct algorithm *algorit
             return 0;
         }
     }
-    bench_print(bench, algorithm->name, n_threads, algorithm->has_lines, algorithm->run == run_sfft2, &figures);
+    bench_print(bench, algorithm->name, n_threads, algorithm->has_lines, algorithm->has_steps, &figures);
     return figures.wall[0];
 }
 
@@ -164,7 +184,7 @@ int main(int argc, char **argv)
     }
     fftw_init_threads();
     bench_make_signal(&bench);
-    compare(&bench, argc > 5 ? argv[5] : "sparse,sfft2,fftw");
+    compare(&bench, argc > 5 ? argv[5] : "sparse,sfft2,comb,fftw");
     bench_release(&bench);
     return 0;
 }

@@ -83,6 +83,24 @@ def engines(name, output, k):
         check(about["algorithm"] == "dense" and 0 < about["residual"] < 0.01, f"{key}, dense: {about}")
 
 
+def voting(name, output, k):
+    """--algorithm sfft2: one set of bits on any number of ranks and in all ways, and the cpu engine's lines."""
+    for key in ("complex", "real"):
+        options = (f"{name}:/{key}", output, "--axis", "1", "--sparsity", str(k), "--algorithm", "sfft2")
+        expected, _ = run(1, "cpu", *options)
+        first = None
+        for ranks, way in ((1, ()), (2, ("--fetch", "direct", "--cutoff", "sort"))):
+            rows, about = run(ranks, "cuda", *options, *way)
+            first = first or bits(rows)
+            check(bits(rows) == first, f"sfft2 {key}: other bits on {ranks} ranks with {way}")
+            check(about["algorithm"] == "sfft2" and about["is_explained"] == 1, f"sfft2 {key}: {about}")
+        agree(f"sfft2 {key}", rows, expected, 1e-12)
+    source = ("sfft", "--engine", "cuda", "--input", f"{name}:/between", "--output", output, "--overwrite", "--sparsity", "4",
+              "--algorithm", "sfft2")
+    check("--gpu-memory" in call(1, *source, "--gpu-memory", "1M", code=78).stderr, "sfft2 takes more GPU memory than it may")
+    check("--engine cpu" in call(1, *source, "--binning", "serial", code=78).stderr, "sfft2 takes --binning serial")
+
+
 def fall_back(name, output):
     """A tone between two bins is not sparse: all samples are transformed, or there is an error."""
     rows, about = run(2, "cuda", f"{name}:/between", output, "--sparsity", "4", "--precision", "double")
@@ -110,6 +128,7 @@ with tempfile.TemporaryDirectory() as work:
     name, output = os.path.join(work, "x.h5"), os.path.join(work, "y.h5")
     make_file(name, 60000, 10)
     engines(name, output, 10)
+    voting(name, output, 10)
     fall_back(name, output)
     memory(name, output)
 print(f"{checks} checks, {len(failures)} failed")
