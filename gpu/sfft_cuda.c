@@ -18,7 +18,7 @@ struct solver_cuda {
     cufftHandle fft[LW_SFFT_ATTEMPTS];              /* where the own kernel does not do it */
     bool has_fft[LW_SFFT_ATTEMPTS];
     void *fft_work;                                 /* for the largest of them */
-    double2 *staging;                               /* [samples of the largest stage] pinned, on their way to the device */
+    double2 *staging;                               /* [samples of the largest stage] pinned, on their way */
     struct lw_sfft_device_result *result;           /* pinned */
     struct lw_sfft_line *lines;                     /* [sparsity] pinned */
 };
@@ -144,7 +144,8 @@ static int upload_all(struct solver_cuda *solver, struct lw_error *err)
     const struct lw_sfft_device_control none = {0};
     if ((rc = upload(solver->memory.recovery.control, &none, sizeof none, solver->stream, err)))
         return rc;
-    return upload(solver->memory.stages, solver->stages, layout->n_stages * (int64_t)sizeof *solver->stages, solver->stream, err);
+    return upload(solver->memory.stages, solver->stages, layout->n_stages * (int64_t)sizeof *solver->stages,
+                  solver->stream, err);
 }
 
 static void describe_recovery(struct solver_cuda *solver)
@@ -199,7 +200,8 @@ static int run_fft(struct solver_cuda *solver, int attempt, const struct lw_sfft
     double2 *const values = solver->memory.values + solver->stages[range->first_stage].first_value;
     int rc;
     if ((rc = lw_cufft_check(cufftSetStream(solver->fft[attempt], stream), "transforming the buckets", err)) ||
-        (rc = lw_cufft_check(cufftExecZ2Z(solver->fft[attempt], values, values, CUFFT_FORWARD), "transforming the buckets", err)))
+        (rc = lw_cufft_check(cufftExecZ2Z(solver->fft[attempt], values, values, CUFFT_FORWARD), "transforming the buckets",
+                             err)))
         return rc;
     return lw_cuda_check(lw_sfft_largest(range, solver->memory.values, &solver->memory.recovery.control->largest, stream),
                          "finding the largest bucket", err);
@@ -247,7 +249,8 @@ int lw_sfft_cuda_enqueue(struct lw_sfft_solver *solver, int attempt, const struc
         .first_plane = layout->first_plane[lw_sfft_first_stage(layout, attempt)],
         .n_planes = n_planes_of(&layout->plan, attempt), .n_buckets = layout->plan.attempts[attempt].n_buckets,
     };
-    int rc = lw_cuda_check(lw_sfft_fold(&range, signal, signal ? NULL : cuda->memory.rows, cuda->memory.values, control, stream),
+    const double2 *const rows = signal ? NULL : cuda->memory.rows;
+    int rc = lw_cuda_check(lw_sfft_fold(&range, signal, rows, cuda->memory.values, control, stream),
                            "folding samples into buckets", err);
     if (rc == LW_OK && cuda->has_fft[attempt])
         rc = run_fft(cuda, attempt, &range, stream, err);

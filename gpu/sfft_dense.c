@@ -112,7 +112,8 @@ static int transform(const struct dense *dense, const double *samples, struct lw
 }
 
 /* Results of a kernel, to the host. */
-static int fetch(const struct dense *dense, cudaError_t status, void *to, const void *from, int64_t bytes, struct lw_error *err)
+static int fetch(const struct dense *dense, cudaError_t status, void *to, const void *from, int64_t bytes,
+                 struct lw_error *err)
 {
     if (status == cudaSuccess)
         status = cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToHost, dense->stream);
@@ -121,8 +122,8 @@ static int fetch(const struct dense *dense, cudaError_t status, void *to, const 
     return lw_cuda_check(status, "choosing the largest coefficients", err);
 }
 
-static int count_digit(const struct dense *dense, const struct lw_sfft_dense_spectrum *spectrum, const unsigned short *digits,
-                       int n_digits, struct lw_error *err)
+static int count_digit(const struct dense *dense, const struct lw_sfft_dense_spectrum *spectrum,
+                       const unsigned short *digits, int n_digits, struct lw_error *err)
 {
     const int64_t bytes = LW_SFFT_DENSE_VALUES * (int64_t)sizeof *dense->counts;
     cudaError_t status = cudaMemsetAsync(dense->counts, 0, (size_t)bytes, dense->stream);
@@ -176,8 +177,8 @@ static int choose(const struct dense *dense, const struct lw_sfft_dense_spectrum
 }
 
 /* Energy of the whole spectrum that the lines leave, as part of it. */
-static int measure_rest(const struct dense *dense, const struct lw_sfft_dense_spectrum *spectrum, struct lw_sfft_result *result,
-                        struct lw_error *err)
+static int measure_rest(const struct dense *dense, const struct lw_sfft_dense_spectrum *spectrum,
+                        struct lw_sfft_result *result, struct lw_error *err)
 {
     const int rc = fetch(dense, lw_sfft_dense_energy(spectrum, dense->sums, dense->stream), dense->host, dense->sums,
                          LW_SFFT_DENSE_PARTS * (int64_t)sizeof *dense->sums, err);

@@ -1,4 +1,5 @@
-/* sfft_dense.h - the largest coefficients by the transform of all samples, on the GPU: lw_sfft_dense_cpu's counterpart. */
+/* sfft_dense.h - the largest coefficients by the transform of all samples, on the GPU: lw_sfft_dense_cpu's
+ * counterpart. */
 #ifndef LW_SFFT_DENSE_H
 #define LW_SFFT_DENSE_H
 
@@ -15,8 +16,8 @@ int lw_sfft_dense_cuda(const struct lw_sfft_spec *spec, const double *samples, s
 
 /* ---- kernels ---- */
 
-/* Coefficients are ordered by the bits of |X|^2, equal ones by frequency downwards: by digits of 16 bits, LW_SFFT_DENSE_DIGITS of
- * them, from the top. */
+/* Coefficients are ordered by the bits of |X|^2, equal ones by frequency downwards: by digits of 16 bits,
+ * LW_SFFT_DENSE_DIGITS of them, from the top. */
 enum { LW_SFFT_DENSE_DIGITS = 7, LW_SFFT_DENSE_VALUES = 65536, LW_SFFT_DENSE_PARTS = 1024 };
 
 struct lw_sfft_dense_spectrum {

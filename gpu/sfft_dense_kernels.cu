@@ -1,5 +1,6 @@
-/* sfft_dense_kernels.cu - the k largest of all coefficients by radix selection: a pass counts one digit of 16 bits of those that agree
- * in the digits before it, so few passes, each at the speed of memory, find the k-th value exactly, whatever the values are. */
+/* sfft_dense_kernels.cu - the k largest of all coefficients by radix selection: a pass counts one digit of 16 bits of
+ * those that agree in the digits before it, so few passes, each at the speed of memory, find the k-th value exactly,
+ * whatever the values are. */
 #include "fft.cuh"
 #include "sfft_dense.h"
 
@@ -19,11 +20,13 @@ LW_DEVICE bool counts(const lw_sfft_dense_spectrum &s, double energy) { return e
 /* Digit i of a coefficient: four of its energy, three of its frequency, which is below 2^48. */
 LW_DEVICE unsigned digit_of(double energy, int64_t frequency, int i)
 {
-    const unsigned long long bits = i < 4 ? (unsigned long long)__double_as_longlong(energy) : ~(unsigned long long)frequency;
+    const unsigned long long bits = i < 4 ? (unsigned long long)__double_as_longlong(energy)
+                                          : ~(unsigned long long)frequency;
     return (unsigned)(bits >> (i < 4 ? 48 - 16 * i : 96 - 16 * i) & 65535);
 }
 
-__global__ void __launch_bounds__(THREADS) count(lw_sfft_dense_spectrum s, Digits digits, int n_digits, unsigned long long *found)
+__global__ void __launch_bounds__(THREADS)
+count(lw_sfft_dense_spectrum s, Digits digits, int n_digits, unsigned long long *found)
 {
     for (int64_t f = blockIdx.x * (int64_t)THREADS + threadIdx.x; f < s.n_bins; f += (int64_t)gridDim.x * THREADS) {
         const double energy = energy_of(s.values[f]);
@@ -35,8 +38,8 @@ __global__ void __launch_bounds__(THREADS) count(lw_sfft_dense_spectrum s, Digit
     }
 }
 
-__global__ void __launch_bounds__(THREADS) collect(lw_sfft_dense_spectrum s, Digits digits, lw_sfft_device_line *lines,
-                                                   unsigned long long *n_lines)
+__global__ void __launch_bounds__(THREADS)
+collect(lw_sfft_dense_spectrum s, Digits digits, lw_sfft_device_line *lines, unsigned long long *n_lines)
 {
     for (int64_t f = blockIdx.x * (int64_t)THREADS + threadIdx.x; f < s.n_bins; f += (int64_t)gridDim.x * THREADS) {
         const double2 x = s.values[f];

@@ -1,7 +1,8 @@
 /* sfft_device.h - the sparse transform's data on the device, and the launchers of its kernels. C and CUDA C.
  *
  * Everything is normalised: what is measured is scaled by a power of two that brings the largest bucket to about 1, so
- * that squares stay in range and sums can be kept in 64-bit fixed point, which makes them independent of their order. */
+ * that squares stay in range and sums can be kept in 64-bit fixed point, which makes them independent of their order.
+ * */
 #ifndef LW_SFFT_DEVICE_H
 #define LW_SFFT_DEVICE_H
 
@@ -24,7 +25,7 @@ struct lw_sfft_device_stage {
     int64_t first_value;        /* among those of all planes, */
     int64_t first_sample;       /* and its samples among the rows of all planes */
     double window_energy;
-    double least;               /* energy that a line must have in all its shifts together, in variances of a bucket's noise */
+    double least;               /* energy that a line must have in all its shifts together, in variances of its noise */
     double noise_per_energy;    /* variance of white noise per sample whose bucket energies have the median 1 */
     const double *taps;         /* [2 half + 1], g[i] at i + half */
     const double *response;     /* as in struct lw_sfft_window */
@@ -125,8 +126,8 @@ struct lw_sfft_recovery {
 extern "C" {
 #endif
 
-/** values[plane][b] = sum over i = b mod B of g[i] x[(sigma (s + i) + tau) mod n], for the planes of a range. Samples that
- * are not finite count as zero.
+/** values[plane][b] = sum over i = b mod B of g[i] x[(sigma (s + i) + tau) mod n], for the planes of a range. Samples
+ * that are not finite count as zero.
  * @param rows        samples as the host collected them, (re, im), at stage.first_sample; NULL: take `signal`
  * Of the first range, control->largest is set to 0.
  * @param control  the number of such samples is added to not_finite */

@@ -1,9 +1,9 @@
 /* sfft_fit.cuh - all amplitudes at once, by least squares over all buckets.
  *
- * With A the map from amplitudes to buckets, the normal equations A* A x = A* u are set up once: a line shares buckets with few others,
- * so a row of A* A has some ten entries, and conjugate gradients on them are the work of one block with its own barriers,
- * in its own level-one cache. Lines are sorted by frequency first: from there on every sum has one order. The other blocks
- * meanwhile copy the measured buckets, from which what was fitted is subtracted afresh. */
+ * With A the map from amplitudes to buckets, the normal equations A* A x = A* u are set up once: a line shares buckets
+ * with few others, so a row of A* A has some ten entries, and conjugate gradients on them are the work of one block
+ * with its own barriers, in its own level-one cache. Lines are sorted by frequency first: from there on every sum has
+ * one order. The other blocks meanwhile copy the measured buckets, from which what was fitted is subtracted afresh. */
 #ifndef LW_SFFT_FIT_CUH
 #define LW_SFFT_FIT_CUH
 
@@ -86,8 +86,9 @@ LW_DEVICE void trace_lines(const lw_sfft_recovery &r, int check, int lines)
 
 /* ---- the normal equations -------------------------------------------------------------------------------------------- */
 
-/* The lines of a stage whose buckets overlap those of `line`, by number; returns how many. They are few: a bucket holds less than one on
- * average. Beyond LW_SFFT_DEVICE_ROW the highest numbers are left out, and the check stage will tell. */
+/* The lines of a stage whose buckets overlap those of `line`, by number; returns how many. They are few: a bucket
+ * holds less than one on average. Beyond LW_SFFT_DEVICE_ROW the highest numbers are left out, and the check stage will
+ * tell. */
 LW_DEVICE int find_neighbours(const lw_sfft_recovery &r, int s, int line)
 {
     const SfftStage &stage = r.stages[s];
@@ -190,7 +191,8 @@ LW_DEVICE double2 apply_row(const lw_sfft_recovery &r, int check, int line)
         const int count = r.row_count[s * r.capacity + line];
         const int64_t row = s * LW_SFFT_DEVICE_ROW * r.capacity + line;
         for (int e = 0; e < count; ++e) {
-            const double2 part = product(r.row_value[row + e * r.capacity], r.direction[r.row_line[row + e * r.capacity]]);
+            const int64_t at = row + e * r.capacity;
+            const double2 part = product(r.row_value[at], r.direction[r.row_line[at]]);
             sum = {sum.x + part.x, sum.y + part.y};
         }
     }
@@ -329,8 +331,8 @@ LW_DEVICE void fit_to_rest(const lw_sfft_recovery &r, const SfftLook &look, Sfft
     SfftTeam::sync();
 }
 
-/* Take lines out that the fit has shown to be none; whether there were any. The others have to be traced again, and to be subtracted
- * from the rest, which is then as measured. */
+/* Take lines out that the fit has shown to be none; whether there were any. The others have to be traced again, and to
+ * be subtracted from the rest, which is then as measured. */
 LW_DEVICE bool prune_lines(const lw_sfft_recovery &r, const SfftLook &look, SfftProgress &progress)
 {
     const double least = LW_SFFT_SIGNIFICANCE * progress.noise * r.stages[0].window_energy;

@@ -1,8 +1,8 @@
 /* sfft_fold.cu - samples to rows of B sums: window and fold.
  *
- * A thread makes one sum: bucket b of one plane. Its samples, about 5 (2 h + 1 over B), lie anywhere in a signal on the device
- * and are asked for at once; neighbouring threads share nothing but the taps, which are read in order. Indices advance by
- * B sigma modulo n, so there is one 128-bit product a thread. Grid: (buckets / THREADS, planes). */
+ * A thread makes one sum: bucket b of one plane. Its samples, about 5 (2 h + 1 over B), lie anywhere in a signal on
+ * the device and are asked for at once; neighbouring threads share nothing but the taps, which are read in order.
+ * Indices advance by B sigma modulo n, so there is one 128-bit product a thread. Grid: (buckets / THREADS, planes). */
 #include "sfft_device.h"
 #include "sfft_number.cuh"
 
@@ -31,7 +31,8 @@ template <class Real, bool IS_COMPLEX> struct Signal {
     {
         const int64_t place = (stage.shift[d] + i) % stage.n;
         const int64_t at = mod_multiply(stage.sigma, mod_wrap(place, stage.n), stage.n, stage.inverse_n);
-        return {mod_add(at, stage.tau, stage.n), mod_multiply(stage.sigma, stage.n_buckets % stage.n, stage.n, stage.inverse_n)};
+        const int64_t step = mod_multiply(stage.sigma, stage.n_buckets % stage.n, stage.n, stage.inverse_n);
+        return {mod_add(at, stage.tau, stage.n), step};
     }
 
     LW_DEVICE double2 next(const lw_sfft_device_stage &stage, Walk &walk) const
@@ -130,8 +131,9 @@ cudaError_t launch(const lw_sfft_device_range *range, Source source, double2 *va
 
 }  // namespace
 
-extern "C" cudaError_t lw_sfft_fold(const lw_sfft_device_range *range, const lw_sfft_device_signal *signal, const double2 *rows,
-                                    double2 *values, lw_sfft_device_control *control, cudaStream_t stream)
+extern "C" cudaError_t lw_sfft_fold(const lw_sfft_device_range *range, const lw_sfft_device_signal *signal,
+                                    const double2 *rows, double2 *values, lw_sfft_device_control *control,
+                                    cudaStream_t stream)
 {
     if (range->n_planes == 0 || range->n_buckets == 0)
         return cudaSuccess;

@@ -53,7 +53,8 @@ static void lay_out_buckets(const struct lw_sfft_sizes *sizes, struct lw_arena *
     r->rest = lw_arena_take(arena, 2 * sizes->n_values * (int64_t)sizeof *r->rest);
     r->energies = lw_arena_take(arena, sizes->n_buckets * (int64_t)sizeof *r->energies);
     r->candidates = lw_arena_take(arena, sizes->n_buckets * (int64_t)sizeof *r->candidates);
-    r->list = lw_arena_take(arena, (sizes->n_buckets + LW_SFFT_DEVICE_BLOCKS * LW_SFFT_DEVICE_THREADS) * (int64_t)sizeof *r->list);
+    const int64_t of_blocks = sizes->n_buckets + LW_SFFT_DEVICE_BLOCKS * LW_SFFT_DEVICE_THREADS;     /* parts rounded up */
+    r->list = lw_arena_take(arena, of_blocks * (int64_t)sizeof *r->list);
     r->head = lw_arena_take(arena, sizes->n_buckets * (int64_t)sizeof *r->head);
 }
 

@@ -1,7 +1,7 @@
 /* sfft_noise.cuh - the noise, from quantiles of the bucket energies: lines fill part of the buckets only.
  *
- * One block a stage: the value of a rank, by its bits from the top, eight at a time (energies are not negative, so that floats have the
- * order of their bits). */
+ * One block a stage: the value of a rank, by its bits from the top, eight at a time (energies are not negative, so
+ * that floats have the order of their bits). */
 #ifndef LW_SFFT_NOISE_CUH
 #define LW_SFFT_NOISE_CUH
 
@@ -39,7 +39,8 @@ LW_DEVICE void find_digit(const unsigned *histogram, unsigned rank, unsigned *di
 /* The value at place `rank` of the sorted x. By all threads of a block. */
 LW_DEVICE float select_value(const float *x, int64_t count, unsigned rank)
 {
-    unsigned *const histogram = shared_of_block().histogram, &digit = shared_of_block().digit, &rest = shared_of_block().rest;
+    SfftShared &shared = shared_of_block();
+    unsigned *const histogram = shared.histogram, &digit = shared.digit, &rest = shared.rest;
     unsigned bits = 0;
     for (int shift = 24; shift >= 0; shift -= 8) {
         for (int i = (int)threadIdx.x; i < 256; i += SfftTeam::THREADS)

@@ -1,10 +1,11 @@
-/* sfft_peel.cuh - peeling: tell the line that a bucket holds, if it holds just one, and take it out of all stages; round
- * after round, all buckets of all stages at a time.
+/* sfft_peel.cuh - peeling: tell the line that a bucket holds, if it holds just one, and take it out of all stages;
+ * round after round, all buckets of all stages at a time.
  *
- * A round looks into every bucket (a thread each) and notes the line that it may hold; a line that several stages see goes
- * to the purest of the buckets, by a claim in the table of frequencies. A barrier later what was found is subtracted (a thread for each
- * line and plane). Which tolerance a round goes by is decided between the two: the strictest that finds anything.
- * All sums are in fixed point and all choices by value, so that the order of threads does not matter. */
+ * A round looks into every bucket (a thread each) and notes the line that it may hold; a line that several stages see
+ * goes to the purest of the buckets, by a claim in the table of frequencies. A barrier later what was found is
+ * subtracted (a thread for each line and plane). Which tolerance a round goes by is decided between the two: the
+ * strictest that finds anything. All sums are in fixed point and all choices by value, so that the order of threads
+ * does not matter. */
 #ifndef LW_SFFT_PEEL_CUH
 #define LW_SFFT_PEEL_CUH
 
@@ -12,7 +13,8 @@
 
 /* ---- the table of frequencies ---------------------------------------------------------------------------------------- */
 
-/* The slot of a frequency, a new one if need be; there are always free ones (sfft_cuda.c). Whether it is new goes to `is_new`. */
+/* The slot of a frequency, a new one if need be; there are always free ones (sfft_cuda.c). Whether it is new goes to
+ * `is_new`. */
 LW_DEVICE int table_slot(const lw_sfft_recovery &r, int64_t frequency, bool *is_new)
 {
     const unsigned long long key = (unsigned long long)frequency + 1;
@@ -86,9 +88,9 @@ LW_DEVICE uint64_t turns_of(double2 u)
     return (uint64_t)__float2ll_rn(atan2f((float)u.y, (float)u.x) * per_radian) << 32;
 }
 
-/* The permuted frequency of the one line in bucket b: the bucket gives it to half a bucket, and the phase gained over each
- * shift to a part of a turn of that shift. Phases need a part in 100 of a turn only; the exact frequency follows by
- * rounding. */
+/* The permuted frequency of the one line in bucket b: the bucket gives it to half a bucket, and the phase gained over
+ * each shift to a part of a turn of that shift. Phases need a part in 100 of a turn only; the exact frequency follows
+ * by rounding. */
 LW_DEVICE int64_t locate(const lw_sfft_recovery &r, const SfftStage &stage, int64_t b)
 {
     uint64_t turns = (uint64_t)((double)b / (double)stage.n_buckets * 18446744073709551616.0);      /* f' / n */
@@ -146,7 +148,8 @@ LW_DEVICE void claim(const lw_sfft_recovery &r, const SfftRound &round, int inde
     atomicAdd(&shared_of_block().n_of_level[level], 1);
 }
 
-LW_DEVICE void examine(const lw_sfft_recovery &r, const SfftRound &round, const SfftStage &stage, int64_t b, const SfftSight &sight)
+LW_DEVICE void examine(const lw_sfft_recovery &r, const SfftRound &round, const SfftStage &stage, int64_t b,
+                       const SfftSight &sight)
 {
     const double count = stage.n_shifts;
     const double most_left = tolerance_of(round.most_level) * sight.total + sight.spread;
@@ -275,8 +278,8 @@ LW_DEVICE int bucket_of_candidate(const lw_sfft_recovery &r, const SfftRound &ro
     return r.list[round.part * block + number - first[block]];
 }
 
-/* Subtract the round's candidates up to a level from the planes of all stages, that which checks included. `lines`: which of the two
- * arrays holds them. */
+/* Subtract the round's candidates up to a level from the planes of all stages, that which checks included. `lines`:
+ * which of the two arrays holds them. */
 LW_DEVICE void subtract_round(const lw_sfft_recovery &r, const SfftRound &round, int level, int lines)
 {
     const SfftStage &check = r.stages[round.check];
@@ -327,9 +330,9 @@ struct SfftProgress {
     int lines;                  /* which of the two arrays holds the lines */
 };
 
-/* Peel until nothing more comes out; whether lines were found. At first (is_blind) as if there were no noise, with the strictest
- * tolerance: where all buckets are full, as of a comb, the quiet ones do not tell the noise. The counters are clear
- * before; afterwards, they are when lines are traced. */
+/* Peel until nothing more comes out; whether lines were found. At first (is_blind) as if there were no noise, with the
+ * strictest tolerance: where all buckets are full, as of a comb, the quiet ones do not tell the noise. The counters
+ * are clear before; afterwards, they are when lines are traced. */
 LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftProgress &progress)
 {
     const int64_t part = (count_buckets(r, check) + SfftTeam::step() - 1) / SfftTeam::step() * SfftTeam::THREADS;
@@ -339,8 +342,8 @@ LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftPro
         progress.noise = progress.least_noise;
     for (int i = 0, step = 0; i < LW_SFFT_ROUNDS; ++i) {
         const int half = progress.n_rounds % 2;
-        const SfftRound round = {progress.n_rounds++, check, progress.noise, sees_noise ? LW_SFFT_TOLERANCES - 1 : 0, half,
-                                 part};
+        const int most_level = sees_noise ? LW_SFFT_TOLERANCES - 1 : 0;
+        const SfftRound round = {progress.n_rounds++, check, progress.noise, most_level, half, part};
         team_give<SfftSum>(look_round(r, round), r.control->partial[half]);
         if (threadIdx.x == 0)
             give_counts(r, round);

@@ -1,8 +1,10 @@
-/* sfft_recover.cu - lines from buckets in one kernel: peel, fit, look again, check, choose, all by the blocks of one cluster.
+/* sfft_recover.cu - lines from buckets in one kernel: peel, fit, look again, check, choose, all by the blocks of one
+ * cluster.
  *
- * What there is to do is small (half a megabyte of buckets for a thousand lines) and made of some thirty steps that each
- * wait for the last: a barrier of a cluster takes a fraction of what a launch does, and lets the data decide how many there
- * are. The first step scales the measured buckets; the last ones choose the strongest lines, which are in order already. */
+ * What there is to do is small (half a megabyte of buckets for a thousand lines) and made of some thirty steps that
+ * each wait for the last: a barrier of a cluster takes a fraction of what a launch does, and lets the data decide how
+ * many there are. The first step scales the measured buckets; the last ones choose the strongest lines, which are in
+ * order already. */
 #include "sfft_fit.cuh"
 
 namespace {
@@ -33,7 +35,8 @@ LW_DEVICE double check_energy_at(const lw_sfft_recovery &r, int check, int64_t b
     return energy_of(rest_at(r, value_of(r.stages[check], 0, b)));
 }
 
-/* Mean |x|^2 per sample by the energies of the check stage: over random permutations, its window weighs all frequencies alike. */
+/* Mean |x|^2 per sample by the energies of the check stage: over random permutations, its window weighs all
+ * frequencies alike. */
 LW_DEVICE double power_of(const lw_sfft_recovery &r, int check, double energy)
 {
     return energy / (double)r.stages[check].n_buckets / r.stages[check].window_energy;
@@ -64,7 +67,8 @@ LW_DEVICE double begin(const lw_sfft_recovery &r, const SfftLook &look)
 
 /* ---- the result ------------------------------------------------------------------------------------------------------ */
 
-/* Keep the lines that may be reported. |X|^2 of these, normalised, and -1 of the others, go to r.residue, which is free. */
+/* Keep the lines that may be reported. |X|^2 of these, normalised, and -1 of the others, go to r.residue, which is
+ * free. */
 LW_DEVICE void weigh_lines(const lw_sfft_recovery &r, int lines, double scale)
 {
     const double least = r.min_magnitude * scale / (double)r.n;
@@ -103,11 +107,13 @@ LW_DEVICE void write_lines(const lw_sfft_recovery &r, int lines, double scale)
     count_before(r.control->n_lines, is_before, write);
 }
 
-/* Energy of a line that is not reported, per sample; of a real signal's mirror images none is, but they go with the others. */
+/* Energy of a line that is not reported, per sample; of a real signal's mirror images none is, but they go with the
+ * others. */
 LW_DEVICE double energy_left_out(const lw_sfft_recovery &r, int lines, int64_t j)
 {
     const int64_t frequency = r.frequency[lines][j];
-    const bool is_mirror = r.is_real && 2 * frequency > r.n, has_mirror = r.is_real && frequency > 0 && 2 * frequency < r.n;
+    const bool is_mirror = r.is_real && 2 * frequency > r.n;
+    const bool has_mirror = r.is_real && frequency > 0 && 2 * frequency < r.n;
     return r.keep[j] || is_mirror ? 0 : (has_mirror ? 2 : 1) * energy_of(r.amplitude[lines][j]);
 }
 
@@ -201,7 +207,8 @@ extern "C" int lw_sfft_recovery_blocks(int major)
     return 1;
 }
 
-extern "C" cudaError_t lw_sfft_recovery_run(const lw_sfft_recovery *recovery, int check, int n_blocks, cudaStream_t stream)
+extern "C" cudaError_t lw_sfft_recovery_run(const lw_sfft_recovery *recovery, int check, int n_blocks,
+                                            cudaStream_t stream)
 {
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeClusterDimension;

@@ -62,7 +62,10 @@ LW_DEVICE int wrapped(int bucket, int n_buckets)
 }
 
 /* Bucket b of plane d, in the rest's values. */
-LW_DEVICE int64_t value_of(const SfftStage &stage, int d, int64_t b) { return stage.first_value + d * stage.n_buckets + b; }
+LW_DEVICE int64_t value_of(const SfftStage &stage, int d, int64_t b)
+{
+    return stage.first_value + d * stage.n_buckets + b;
+}
 
 LW_DEVICE double2 rest_at(const lw_sfft_recovery &r, int64_t value)
 {

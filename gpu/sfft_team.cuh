@@ -1,5 +1,5 @@
-/* sfft_team.cuh - the threads that recover lines together: the blocks of one cluster, or one block where a device has no
- * clusters. Work is dealt out warp by warp over the blocks, so that little work uses many multiprocessors. */
+/* sfft_team.cuh - the threads that recover lines together: the blocks of one cluster, or one block where a device has
+ * no clusters. Work is dealt out warp by warp over the blocks, so that little work uses many multiprocessors. */
 #ifndef LW_SFFT_TEAM_CUH
 #define LW_SFFT_TEAM_CUH
 

@@ -1,9 +1,9 @@
 /* sfft_transform.cu - transforms of B points in shared memory, B = 2^a or 3 2^a, double precision.
  *
- * One block a plane. A thread holds E points, 8 or (where B has the factor 3) 12, and there are B / E threads. A pass of
- * radix R does E / R butterflies a thread and writes in the order that makes the last pass come out sorted (Stockham): all read,
- * barrier, all write, barrier, so one buffer is enough. An element of padding after every 8 keeps the strided writes of
- * the first pass free of bank conflicts. */
+ * One block a plane. A thread holds E points, 8 or (where B has the factor 3) 12, and there are B / E threads. A pass
+ * of radix R does E / R butterflies a thread and writes in the order that makes the last pass come out sorted
+ * (Stockham): all read, barrier, all write, barrier, so one buffer is enough. An element of padding after every 8
+ * keeps the strided writes of the first pass free of bank conflicts. */
 #include "fft.cuh"
 #include "sfft_device.h"
 
@@ -36,7 +36,8 @@ struct Plane {
     const double2 *roots;       /* exp(-2 pi i k / B) */
 };
 
-/* One pass after `done` points of each have been transformed. Before: the points are in shared memory, for all to see. */
+/* One pass after `done` points of each have been transformed. Before: the points are in shared memory, for all to see.
+ * */
 template <int E, int R> LW_DEVICE void pass(const Plane &p, int done)
 {
     constexpr int COUNT = E / R;
@@ -135,7 +136,8 @@ transform(lw_sfft_device_range range, double2 *values, unsigned long long *large
     raise_largest(most, largest);
 }
 
-__global__ void __launch_bounds__(256) find_largest(lw_sfft_device_range range, const double2 *values, unsigned long long *largest)
+__global__ void __launch_bounds__(256)
+find_largest(lw_sfft_device_range range, const double2 *values, unsigned long long *largest)
 {
     const lw_sfft_device_stage &stage = range.stages[range.first_stage];
     const int64_t count = range.n_planes * range.n_buckets;
@@ -161,7 +163,8 @@ cudaError_t launch_for(const lw_sfft_device_range *range, double2 *values, unsig
 {
     const int bytes = shared_bytes(range->n_buckets);
     const unsigned threads = (unsigned)(range->n_buckets / E < 32 ? 32 : range->n_buckets / E);
-    const cudaError_t status = cudaFuncSetAttribute(transform<E, MOST_THREADS>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    const cudaError_t status = cudaFuncSetAttribute(transform<E, MOST_THREADS>,
+                                                    cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (status != cudaSuccess)
         return status;
     transform<E, MOST_THREADS><<<(unsigned)range->n_planes, threads, (size_t)bytes, stream>>>(*range, values, largest);

@@ -1,5 +1,5 @@
-/* sfft_run.c - the order in which a sparse transform is made of a file: collect, recover, once more with all attempts for
- * what is not explained, then densely or not at all. Ranks agree on failure before each collective step. */
+/* sfft_run.c - the order in which a sparse transform is made of a file: collect, recover, once more with all attempts
+ * for what is not explained, then densely or not at all. Ranks agree on failure before each collective step. */
 #include "sfft_run.h"
 
 #include "memory.h"

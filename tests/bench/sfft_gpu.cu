@@ -4,15 +4,16 @@
  *     bench_sfft_gpu statistics                         how often all lines are found, over seeds
  *     bench_sfft_gpu one LOG2_N K [SEEDS [SNR_DB]]      one row without cuFFT, for a profiler
  *
- * The signal holds K lines of magnitude 1 at random frequencies, complex double (or float), in white noise of SNR_DB per sample if
- * there is one. Timed is all from the signal to sorted coefficients, both on the device: fold, transform and recovery of the first
- * attempt, as one graph. single: median of graphs that each wait behind a memset of twice the L2 cache, so that all is cold and
- * nothing of the launch on the host is counted; sustained: back to back, solvers of different seeds taking turns, so that the samples of
- * one are mostly gone from the cache when it comes again.
+ * The signal holds K lines of magnitude 1 at random frequencies, complex double (or float), in white noise of SNR_DB per
+ * sample if there is one. Timed is all from the signal to sorted coefficients, both on the device: fold, transform and
+ * recovery of the first attempt, as one graph. single: median of graphs that each wait behind a memset of twice the L2
+ * cache, so that all is cold and nothing of the launch on the host is counted; sustained: back to back, solvers of
+ * different seeds taking turns, so that the samples of one are mostly gone from the cache when it comes again.
  *
- * Found: runs whose first attempt found all lines and said so; retried: runs that took a further attempt and then said so; lost:
- * runs that never did (the job would fall back to the dense transform); wrong: runs that said so and had not. L1: the paper's error,
- * sum over all bins of |error|, per line, the worst of the runs. */
+ * Found: runs whose first attempt found all lines and said so; retried: runs that took a further attempt and then said
+ * so; lost: runs that never did (the job would fall back to the dense transform); wrong: runs that said so and had not.
+ * L1: the paper's error, sum over all bins of |error|, per line, the worst of the runs.
+ */
 extern "C" {
 #include "../../gpu/sfft_cuda.h"
 #include "../../src/sfft_number.h"

@@ -1,6 +1,6 @@
-/* The sparse transform against signals whose spectrum is known, over many seeds: supports of all shapes, noise, unequal
- * lines, real signals, lengths without factors; and signals that are not sparse, about which it has to say so. Only what it
- * finds itself counts: nothing falls back here. */
+/* The sparse transform against signals whose spectrum is known, over many seeds: supports of all shapes, noise,
+ * unequal lines, real signals, lengths without factors; and signals that are not sparse, about which it has to say so.
+ * Only what it finds itself counts: nothing falls back here. */
 #include "sfft_conformance.h"
 
 #include "../../src/memory.h"
@@ -231,7 +231,8 @@ static struct score run_trials(const struct scene *scene, int trials)
     return score;
 }
 
-/* Found in at least `least` trials; never a wrong answer that is called right. With unit lines the L1 error is bounded. */
+/* Found in at least `least` trials; never a wrong answer that is called right. With unit lines the L1 error is
+ * bounded. */
 static void expect(struct scene scene, int trials, int least, double most_error)
 {
     const struct score score = run_trials(&scene, trials);

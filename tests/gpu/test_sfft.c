@@ -1,5 +1,6 @@
-/* The kernels of the sparse transform against plain sums in double: samples to rows of sums (from a signal on the device and
- * from rows gathered on the host), transforms of all lengths, and what recovery leaves of the buckets that it has not used. */
+/* The kernels of the sparse transform against plain sums in double: samples to rows of sums (from a signal on the
+ * device and from rows gathered on the host), transforms of all lengths, and what recovery leaves of the buckets that
+ * it has not used. */
 #include "gpu.h"
 
 #include "../../gpu/sfft_cuda.h"
@@ -144,7 +145,8 @@ static int64_t check_sums(const struct bench *b, struct lw_type type, const doub
             }
             const double2 *const got = values + (b->layout->first_plane[s] + d) * n_buckets;
             for (int64_t i = 0; i < n_buckets; i++)
-                CHECK(cabs(CMPLX(got[i].x, got[i].y) - sums[i]) < 1e-15, "%s%zu, stage %d, shift %d, sum %" PRId64 ": %.17g %.17g, not %.17g %.17g", type.is_complex ? "complex " : "", 8 * lw_scalar_bytes(type.scalar),
+                CHECK(cabs(CMPLX(got[i].x, got[i].y) - sums[i]) < 1e-15, "%s%zu, stage %d, shift %d, sum %" PRId64
+                      ": %.17g %.17g, not %.17g %.17g", type.is_complex ? "complex " : "", 8 * lw_scalar_bytes(type.scalar),
                       s, d, i, got[i].x, got[i].y, creal(sums[i]), cimag(sums[i]));
         }
         lw_free(sums);
