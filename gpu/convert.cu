@@ -1,7 +1,7 @@
 /* One thread per scalar, neighbours in a warp: every access is coalesced. */
 #include "convert.h"
 
-#include "sample.cuh"
+#include "stored_value.cuh"
 
 static constexpr int block_threads = 256;
 static constexpr int64_t most_blocks = 1 << 20;         /* the rest by the grid-stride loop */
@@ -60,28 +60,12 @@ cudaError_t lw_cuda_swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cud
     return cudaGetLastError();
 }
 
-/* rint rounds to nearest even; the comparisons are exact because they are made in double. */
-template <typename Stored>
-__device__ inline Stored saturated(double value)
-{
-    constexpr int64_t span = int64_t(1) << 8 * sizeof(Stored);
-    constexpr double lowest = std::is_signed<Stored>::value ? -span / 2 : 0;
-    constexpr double highest = lowest + span - 1;
-    const double rounded = rint(value);
-    if (isnan(rounded))
-        return 0;
-    return static_cast<Stored>(rounded < lowest ? lowest : rounded > highest ? highest : rounded);
-}
-
 template <typename Real, typename Stored>
 __global__ void convert(const Real *from, Stored *to, int64_t n)
 {
     const int64_t stride = int64_t(gridDim.x) * block_threads;
     for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < n; i += stride) {
-        if constexpr (std::is_floating_point<Stored>::value)
-            to[i] = static_cast<Stored>(from[i]);
-        else
-            to[i] = saturated<Stored>(from[i]);
+        to[i] = stored_value<Stored>(from[i]);
     }
 }
 
@@ -102,4 +86,19 @@ cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void 
         return cudaSuccess;
     return precision == LW_SINGLE ? convert_from(static_cast<const float *>(from), to, scalar, n, stream)
                                   : convert_from(static_cast<const double *>(from), to, scalar, n, stream);
+}
+
+__global__ void square(const float *from, double *to, int64_t n)
+{
+    const int64_t stride = int64_t(gridDim.x) * block_threads;
+    for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < n; i += stride)
+        to[i] = static_cast<double>(from[i]) * from[i];
+}
+
+cudaError_t lw_cuda_square(const float *from, double *to, int64_t n, cudaStream_t stream)
+{
+    if (n == 0)
+        return cudaSuccess;
+    square<<<blocks_for(n), block_threads, 0, stream>>>(from, to, n);
+    return cudaGetLastError();
 }

@@ -19,6 +19,9 @@ cudaError_t lw_cuda_swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cud
 cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar, int64_t n,
                             cudaStream_t stream);
 
+/** to[i] = from[i]^2, which float64 holds exactly. */
+cudaError_t lw_cuda_square(const float *from, double *to, int64_t n, cudaStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif

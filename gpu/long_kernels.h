@@ -25,7 +25,8 @@ struct lw_long_geometry {
     enum lw_scalar input;
     bool input_complex, output_complex;
     enum lw_pairing pairing;
-    int64_t segment, hop;       /* N and N - M + 1 */
+    int64_t segment, hop;       /* N and N - M + 1, less the reach of what is made of the series */
+    int64_t reach;              /* that reach */
     int64_t count, n_channels;  /* of the block */
     int64_t n_groups, n_items;
 };

@@ -2,6 +2,7 @@
 
 #include "arena.h"
 #include "cuda_error.h"
+#include "long_post.h"
 #include "split_kernels.h"
 #include "../src/memory.h"
 
@@ -55,7 +56,8 @@ static int64_t segment_for(const struct lw_cuda_ols_spec *spec)
 static int64_t choose_segment(const struct lw_cuda_ols_spec *spec, int64_t n_outputs)
 {
     int64_t segment = segment_for(spec);
-    while (n_outputs > 0 && segment > LW_LONG_LEAST_SEGMENT && segment / 2 >= n_outputs + spec->n_taps - 1)
+    const int reach = lw_post_reach(spec->post).before + lw_post_reach(spec->post).after;
+    while (n_outputs > 0 && segment > LW_LONG_LEAST_SEGMENT && segment / 2 >= n_outputs + spec->n_taps - 1 + reach)
         segment /= 2;
     return segment;
 }
@@ -86,6 +88,7 @@ static int choose_group(const struct lw_long_ols_plan *plan)
     return plan->is_split ? (int)least(plan->spec.n_filters, 2) : 1;
 }
 
+/* @param n_taps  and reach */
 static int check_segment(int64_t segment, int64_t n_taps, struct lw_error *err)
 {
     if (segment >= n_taps && segment <= LW_LONG_MOST_SEGMENT)
@@ -109,17 +112,19 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, s
 {
     const int64_t wanted = spec->segment ? spec->segment : choose_segment(spec, n_outputs);
     const int64_t segment = wanted == 1 ? 2 : wanted;       /* cuFFT does not promise a transform of one point */
-    const int rc = check_segment(segment, spec->n_taps, err);
+    const int reach = lw_post_reach(spec->post).before + lw_post_reach(spec->post).after;
+    const int rc = check_segment(segment, spec->n_taps + reach, err);
     if (rc)
         return rc;
     const bool is_real = !spec->input_complex && !spec->taps_complex;
     const enum lw_pairing pairing = !is_real ? LW_UNPAIRED : spec->n_channels > 1 ? LW_PAIRED_CHANNELS : LW_PAIRED_HOPS;
-    const int64_t hop = segment - spec->n_taps + 1;
+    const int64_t hop = segment - spec->n_taps + 1 - reach;
     *out = (struct lw_long_ols_plan){
         .spec = *spec,
         .pairing = pairing,
         .segment = segment,
         .hop = hop,
+        .reach = reach,
         .is_split = is_split(spec, segment),
         .unit = pairing == LW_PAIRED_HOPS ? 2 * hop : hop,
         .channel_unit = pairing == LW_PAIRED_CHANNELS ? 2 : 1,
@@ -298,6 +303,7 @@ static struct lw_long_geometry geometry_of(const struct lw_long_ols_plan *plan, 
         .pairing = plan->pairing,
         .segment = plan->segment,
         .hop = plan->hop,
+        .reach = plan->reach,
         .count = block->count,
         .n_channels = block->n_channels,
         .n_groups = n_groups,
@@ -311,10 +317,15 @@ static char *spectrum_of(const struct lw_long_ols *ols, int filter)
 }
 
 /* One filter's outputs. */
-static void *plane_of(const struct lw_long_geometry *geometry, void *output, int filter)
+static void *plane_of(const struct lw_long_geometry *geometry, const struct lw_cuda_ols_block *block, int filter)
 {
-    const int64_t value_bytes = complex_bytes(geometry->precision) / (geometry->output_complex ? 1 : 2);
-    return (char *)output + filter * geometry->count * geometry->n_channels * value_bytes;
+    const bool is_complex = geometry->output_complex && !(block->post && block->post->kind != LW_POST_NONE &&
+                                                          block->post->kind != LW_POST_DERIVATIVE);
+    const int64_t value_bytes = complex_bytes(geometry->precision) / (is_complex ? 1 : 2);
+    const int64_t outputs = block->post ? lw_post_outputs((struct lw_post){block->post->kind, block->post->rate}, block->post->n,
+                                                          block->post->first, block->count)
+                                        : geometry->count;
+    return (char *)block->output + filter * outputs * geometry->n_channels * value_bytes;
 }
 
 /* What one batch works on. */
@@ -341,6 +352,16 @@ static int cut(struct lw_long_ols *ols, const struct batch *b, int n, struct lw_
                                       b->stream), "cutting a batch of segments", err);
 }
 
+/* Outputs of a batch from products that are transformed back already. */
+static int store(const struct batch *b, const void *products, int filter, struct lw_error *err)
+{
+    void *const plane = plane_of(b->geometry, b->block, filter);
+    const cudaError_t status = b->block->post ? lw_long_post(b->geometry, b->block->post, products, b->first,
+                                                             b->n, plane, b->stream)
+                                              : lw_long_store(b->geometry, products, b->first, b->n, plane, b->stream);
+    return lw_cuda_check(status, "storing a batch of segments", err);
+}
+
 static int filter_through_cufft(struct lw_long_ols *ols, const struct batch *b, int filter, struct lw_error *err)
 {
     int rc;
@@ -349,9 +370,7 @@ static int filter_through_cufft(struct lw_long_ols *ols, const struct batch *b, 
                             "multiplying by a filter's spectrum", err)) ||
         (rc = transform(ols, ols->products, CUFFT_INVERSE, err)))
         return rc;
-    return lw_cuda_check(lw_long_store(b->geometry, ols->products, b->first, b->n,
-                                       plane_of(b->geometry, b->block->output, filter), b->stream),
-                         "storing a batch of segments", err);
+    return store(b, ols->products, filter, err);
 }
 
 static int run_through_cufft(struct lw_long_ols *ols, const struct batch *b, struct lw_error *err)
@@ -384,13 +403,11 @@ static int gather_split(struct lw_long_ols *ols, const struct batch *b, struct l
 static int scatter_split(struct lw_long_ols *ols, const struct batch *b, void *products, int filter,
                          struct lw_error *err)
 {
-    const bool transposed = is_transposed(b->geometry);
-    void *const plane = plane_of(b->geometry, b->block->output, filter);
-    cudaError_t status = lw_split_scatter(b->geometry, ols->work_area, b->first, b->n, products,
-                                          transposed ? NULL : plane, b->stream);
-    if (status == cudaSuccess && transposed)
-        status = lw_long_store(b->geometry, products, b->first, b->n, plane, b->stream);
-    return lw_cuda_check(status, "storing a batch of segments", err);
+    const bool in_place = is_transposed(b->geometry) || b->block->post;
+    void *const plane = in_place ? NULL : plane_of(b->geometry, b->block, filter);
+    const int rc = lw_cuda_check(lw_split_scatter(b->geometry, ols->work_area, b->first, b->n, products, plane, b->stream),
+                                 "storing a batch of segments", err);
+    return rc || !in_place ? rc : store(b, products, filter, err);
 }
 
 static int run_split(struct lw_long_ols *ols, const struct batch *b, struct lw_error *err)

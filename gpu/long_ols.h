@@ -14,7 +14,8 @@
 struct lw_long_ols_plan {
     struct lw_cuda_ols_spec spec;
     enum lw_pairing pairing;
-    int64_t segment, hop;           /* N and N - M + 1 */
+    int64_t segment, hop;           /* N and N - M + 1 - reach */
+    int reach;                      /* samples of the series that something made of it needs beyond a hop */
     bool is_split;                  /* else through cuFFT */
     int batch;                      /* segments in work at a time */
     int group;                      /* filters in work at a time: 1 for cuFFT */
@@ -26,7 +27,8 @@ struct lw_long_ols_plan {
 #define LW_LONG_LEAST_SEGMENT ((int64_t)1 << 8)        /* that is chosen; any from the filter's length on may be asked for */
 #define LW_LONG_MOST_SEGMENT ((int64_t)1 << 28)
 
-/** Choose N, a power of two (or take spec->segment, of any length), and the batch. Pure.
+/** Choose N, a power of two (or take spec->segment, of any length), and the batch. What is made of the series (spec->post) is
+ * made by a kernel of its own from the products, in which the segments' series stand complete. Pure.
  * @param n_outputs  on the whole axis, 0: not known
  * @return LW_ECONFIG for a segment that is shorter than the filter or too long, or for taps beyond that limit */
 int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, struct lw_long_ols_plan *out,

@@ -14,6 +14,7 @@ static const OlsKernels *const all_kernels[] = {
     &lw_ols_f256, &lw_ols_f512, &lw_ols_f1024, &lw_ols_f2048, &lw_ols_f4096, &lw_ols_f8192,
     &lw_ols_d256, &lw_ols_d512, &lw_ols_d1024, &lw_ols_d2048, &lw_ols_d4096,
     &lw_ols_slow_f, &lw_ols_slow_d,
+    &lw_ols_post_f, &lw_ols_post_f8192, &lw_ols_post_d, &lw_ols_post_slow_f, &lw_ols_post_slow_d,
 };
 
 static constexpr double MEMORY_RATE = 4.29e12;          /* bytes per second */
@@ -61,6 +62,7 @@ static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const 
     const bool slow = spec->layout == LW_TIME_SLOW && spec->n_channels > 1;
     const int discard = discard_of(k, spec->n_taps);
     return k->precision == spec->precision && (k->layout == LW_TIME_SLOW) == slow &&
+           k->post == lw_cuda_post_is_needed(spec->post) &&
            k->paired == (!spec->input_complex && !spec->taps_complex) && (!k->one_filter || spec->n_filters == 1) &&
            (!k->ahead || spec->n_filters > 1) && (!k->staged || is_short(spec->input)) && has_room(k, arch) &&
            spec->n_taps - 1 <= discard && 4 * discard <= 3 * k->segment;
@@ -159,7 +161,7 @@ static void plan_segments(struct lw_cuda_ols_plan *plan, const OlsKernel *k)
     plan->design = k->ahead ? "filters ahead" : k->staged ? "segments ahead" : k->one_filter ? "one filter" : "";
     plan->segment = k->segment;
     plan->discard = discard_of(k, spec->n_taps);
-    plan->hop = plan->segment - plan->discard;
+    plan->hop = plan->segment - plan->discard - plan->reach;
     plan->unit = k->paired && !channels ? 2 * (int64_t)plan->hop : plan->hop;
     plan->channel_unit = k->paired && channels ? 2 : 1;
     plan->bank_bytes = lw_ols_bank_layout(k, spec->n_filters).bytes;
@@ -184,9 +186,10 @@ extern "C" int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const str
     plan.arch = *arch;
     plan.design = "";
     plan.output_complex = spec->input_complex || spec->taps_complex;
+    plan.reach = lw_post_reach(spec->post).before + lw_post_reach(spec->post).after;
     legal_segments(&plan, arch);
     const OlsKernel *k = plan.most_segment ? of_rank(spec, arch, spec->segment) : nullptr;
-    const bool direct = spec->segment == 0 && spec->rank == 0 && lw_direct_suits(spec);
+    const bool direct = spec->segment == 0 && spec->rank == 0 && !lw_cuda_post_is_needed(spec->post) && lw_direct_suits(spec);
     if (direct && (!k || lw_direct_seconds_per_output(spec) < seconds_per_output(k, spec)))
         plan_direct(&plan);
     else if (k)

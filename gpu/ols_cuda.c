@@ -1,13 +1,15 @@
 /* ols_cuda.c - the operation `ols` of the CUDA engine: which path computes it, its memory, and the steps of a block:
  *
- *     input -> byte order -> NaN to zero -> filter (segments, direct or long)
- *           -> output type -> NaN marked -> byte order -> output
+ *     input -> byte order -> NaN to zero -> filter (segments, direct or long), and what is made of the series
+ *           -> output type -> NaN marked -> ends of a derivative -> byte order -> output
  *
- * Steps that a type does not need are not launched. */
+ * Steps that a type does not need are not launched. A derivative that is not interpolated is folded into the taps and needs
+ * no kernel of its own but for the axis' two ends. */
 #include "arena.h"
 #include "convert.h"
 #include "cuda_error.h"
 #include "long_ols.h"
+#include "ols_ends.h"
 #include "op_cuda.h"
 #include "repair_nan.h"
 #include "../src/memory.h"
@@ -25,14 +27,24 @@ struct resolved {
 
 struct ols {
     struct resolved resolved;
-    void *memory;                   /* device: the kernel's bank, or all that the long path keeps */
+    void *memory;                   /* device: the kernel's bank, or all that the long path keeps; then: */
+    void *weights;                  /* of interpolation */
+    void *ends;                     /* filters for the ends of a derivative that is folded in */
+    struct lw_post_args post;
     struct lw_long_ols *long_ols;   /* NULL: a kernel does it */
 };
 
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
 
+/* What the kernels see: a folded derivative is part of the filters. */
+static int64_t kernel_taps(const struct lw_op_spec *spec)
+{
+    return spec->ols.n_taps + (lw_post_folds(spec->ols.post) ? 2 : 0);
+}
+
 static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
 {
+    const struct lw_post none = {LW_POST_NONE, 1};
     return (struct lw_cuda_ols_spec){
         .precision = spec->precision,
         .layout = spec->layout,
@@ -41,7 +53,8 @@ static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
         .taps_complex = spec->ols.taps_complex,
         .n_channels = spec->n_channels,
         .n_filters = spec->ols.n_filters,
-        .n_taps = spec->ols.n_taps,
+        .n_taps = kernel_taps(spec),
+        .post = lw_post_folds(spec->ols.post) ? none : spec->ols.post,
         .segment = spec->ols.segment,
     };
 }
@@ -89,18 +102,22 @@ static void describe_kernel(const struct lw_cuda_ols_plan *from, struct lw_op_pl
 static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan,
                     struct lw_error *err)
 {
-    if (spec->ols.post.kind != LW_POST_NONE || lw_post_rate(spec->ols.post) > 1)
-        return lw_fail(err, LW_ECONFIG, "the cuda engine does not compute --post and --interpolate yet: use --engine cpu");
-    assert(spec->output.is_complex == (spec->input.is_complex || spec->ols.taps_complex));
+    assert(spec->output.is_complex ==
+           ((spec->input.is_complex || spec->ols.taps_complex) && !lw_post_is_real(spec->ols.post)));
     struct resolved resolved;
     const int rc = resolve(device, spec, &resolved, err);
     if (rc)
         return rc;
-    *plan = (struct lw_op_plan){.halo = spec->ols.n_taps - 1, .n_planes = spec->ols.n_filters};
+    const struct lw_reach reach = lw_post_reach(spec->ols.post);
+    *plan = (struct lw_op_plan){
+        .halo = spec->ols.n_taps - 1 + reach.before + reach.after, .n_planes = spec->ols.n_filters,
+    };
     if (resolved.is_long)
         describe_long(&resolved.beyond, plan);
     else
         describe_kernel(&resolved.kernel, plan);
+    plan->seconds_per_output /= lw_post_rate(spec->ols.post);
+    lw_post_describe(spec->ols.post, plan->text, sizeof plan->text);
     return LW_OK;
 }
 
@@ -108,12 +125,27 @@ static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spe
 
 static int64_t taps_bytes(const struct lw_op_spec *spec)
 {
-    return spec->ols.n_filters * spec->ols.n_taps * (spec->ols.taps_complex ? 16 : 8);
+    return spec->ols.n_filters * kernel_taps(spec) * (spec->ols.taps_complex ? 16 : 8);
+}
+
+static int64_t ends_bytes(const struct lw_op_spec *spec)
+{
+    return lw_post_folds(spec->ols.post) ? spec->ols.n_filters * (kernel_taps(spec) - 1) * (spec->ols.taps_complex ? 16 : 8) : 0;
 }
 
 static int64_t kept_bytes(const struct resolved *resolved)
 {
     return resolved->is_long ? lw_long_ols_bytes(&resolved->beyond) : (int64_t)resolved->kernel.bank_bytes;
+}
+
+/* What is kept for the operation's life. */
+static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct resolved *resolved, struct ols *ols)
+{
+    struct lw_arena arena = {.base = ols->memory};
+    lw_arena_take(&arena, kept_bytes(resolved));
+    ols->weights = lw_arena_take(&arena, (int64_t)lw_cuda_post_weights_bytes(spec));
+    ols->ends = lw_arena_take(&arena, ends_bytes(spec));
+    return arena.used;
 }
 
 /* Device memory during create: the taps in double, and what the long path needs to transform them. */
@@ -153,10 +185,11 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
     if (resolve(device, spec, &resolved, NULL))
         return;                     /* cannot be: the plan was made from the same spec */
     struct setup setup;
-    shape->op_bytes = kept_bytes(&resolved);
+    struct ols counted = {0};
+    shape->op_bytes = lay_out_kept(spec, &resolved, &counted);
     shape->setup_bytes = lay_out_setup(spec, &resolved, NULL, &setup);
     shape->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct ols);
-    shape->work_bytes = converts_output(spec) ? output_scalars(spec, shape->count, shape->n_channels) *
+    shape->work_bytes = converts_output(spec) ? output_scalars(spec, shape->count * lw_op_output_width(spec), shape->n_channels) *
                                                     (int64_t)lw_scalar_bytes(computed_scalar(spec))
                                               : 0;
 }
@@ -169,12 +202,55 @@ static int allocate(int64_t bytes, const char *what, void **memory, struct lw_er
     return status == cudaSuccess ? LW_OK : lw_cuda_no_memory(status, what, bytes, 1, err);
 }
 
-static int prepare(const struct lw_op *op, struct ols *ols, const struct setup *setup, cudaStream_t stream,
-                   struct lw_error *err)
+/* Host copies that must live until the stream is done. */
+struct host {
+    double *folded, *ends;
+    void *weights;
+};
+
+static int make_host(const struct lw_op_spec *spec, struct host *host, struct lw_error *err)
 {
-    const cudaError_t status = cudaMemcpyAsync(setup->taps, op->spec.ols.taps, (size_t)taps_bytes(&op->spec),
-                                               cudaMemcpyHostToDevice, stream);
-    const int rc = lw_cuda_check(status, "copying the filters to the device", err);
+    const struct lw_ols_spec *const ols = &spec->ols;
+    const int parts = ols->taps_complex ? 2 : 1;
+    if (!(host->weights = lw_alloc(lw_cuda_post_weights_bytes(spec), "the weights of interpolation", err)))
+        return LW_ESYSTEM;
+    lw_cuda_post_weights(spec, host->weights);
+    if (!lw_post_folds(ols->post))
+        return LW_OK;
+    if (!(host->folded = lw_alloc((size_t)taps_bytes(spec), "the filters' derivatives", err)) ||
+        !(host->ends = lw_alloc((size_t)ends_bytes(spec), "the filters for the ends", err)))
+        return LW_ESYSTEM;
+    for (int64_t f = 0; f < ols->n_filters; f++) {
+        const double *const taps = ols->taps + f * ols->n_taps * parts;
+        lw_post_fold(taps, ols->n_taps, parts, host->folded + f * (ols->n_taps + 2) * parts);
+        lw_post_fold_end(taps, ols->n_taps, parts, host->ends + f * (ols->n_taps + 1) * parts);
+    }
+    return LW_OK;
+}
+
+static void release_host(struct host *host)
+{
+    lw_free(host->folded);
+    lw_free(host->ends);
+    lw_free(host->weights);
+}
+
+static int copy_to_device(const struct lw_op_spec *spec, const struct ols *ols, const struct setup *setup,
+                          const struct host *host, cudaStream_t stream, struct lw_error *err)
+{
+    const double *const taps = host->folded ? host->folded : spec->ols.taps;
+    cudaError_t status = cudaMemcpyAsync(setup->taps, taps, (size_t)taps_bytes(spec), cudaMemcpyHostToDevice, stream);
+    if (status == cudaSuccess && ends_bytes(spec) > 0)
+        status = cudaMemcpyAsync(ols->ends, host->ends, (size_t)ends_bytes(spec), cudaMemcpyHostToDevice, stream);
+    if (status == cudaSuccess && lw_cuda_post_weights_bytes(spec) > 0)
+        status = cudaMemcpyAsync(ols->weights, host->weights, lw_cuda_post_weights_bytes(spec), cudaMemcpyHostToDevice, stream);
+    return lw_cuda_check(status, "copying the filters to the device", err);
+}
+
+static int prepare(const struct lw_op *op, struct ols *ols, const struct setup *setup, const struct host *host,
+                   cudaStream_t stream, struct lw_error *err)
+{
+    const int rc = copy_to_device(&op->spec, ols, setup, host, stream, err);
     if (rc)
         return rc;
     if (ols->resolved.is_long)
@@ -189,13 +265,16 @@ static int prepare_once(const struct lw_op *op, struct ols *ols, cudaStream_t st
 {
     void *memory = NULL;
     struct setup setup;
+    struct host host = {0};
     int rc = allocate(op->shape.setup_bytes, "transforming the filters", &memory, err);
     if (rc)
         return rc;
     lay_out_setup(&op->spec, &ols->resolved, memory, &setup);
-    rc = prepare(op, ols, &setup, stream, err);
+    if (!(rc = make_host(&op->spec, &host, err)))
+        rc = prepare(op, ols, &setup, &host, stream, err);
     const cudaError_t status = cudaStreamSynchronize(stream);
     cudaFree(memory);
+    release_host(&host);
     return rc ? rc : lw_cuda_check(status, "transforming the filters", err);
 }
 
@@ -209,6 +288,9 @@ static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
     if ((rc = resolve(op->device, &op->spec, &ols->resolved, err)) ||
         (rc = allocate(op->shape.op_bytes, "the filters' spectra", &ols->memory, err)))
         return rc;
+    lay_out_kept(&op->spec, &ols->resolved, ols);
+    lw_cuda_post_args(&op->spec, &ols->post);
+    ols->post.weights = ols->weights;
     return prepare_once(op, ols, stream, err);
 }
 
@@ -242,15 +324,25 @@ static int order_input(const struct lw_op *op, const struct lw_op_work *work, st
     return swap_bytes(work->input, op->spec.input.scalar, input_scalars(op, work), work->stream, err);
 }
 
+static struct lw_post_args post_of(const struct lw_op *op, const struct lw_op_work *work)
+{
+    struct lw_post_args post = ((const struct ols *)op->state)->post;
+    post.first = work->block.first;
+    post.out_of_range = &work->report->out_of_range;
+    return post;
+}
+
 static int filter(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
 {
     const struct ols *const ols = op->state;
+    const struct lw_post_args post = post_of(op, work);
     const struct lw_cuda_ols_block block = {
         .input = work->input,
         .output = converts_output(&op->spec) ? work->work : work->output,
         .bank = ols->memory,
         .not_finite = &work->report->flag,
         .count = work->block.count,
+        .post = lw_cuda_post_is_needed(op->spec.ols.post) ? &post : NULL,
         .n_channels = work->block.n_channels,
     };
     if (ols->long_ols)
@@ -263,7 +355,9 @@ static int convert_output(const struct lw_op *op, const struct lw_op_work *work,
 {
     if (!converts_output(&op->spec))
         return LW_OK;
-    const int64_t n = output_scalars(&op->spec, work->block.count, work->block.n_channels);
+    const int64_t n = output_scalars(&op->spec, lw_op_outputs(&op->spec, &work->block), work->block.n_channels);
+    if (lw_cuda_post_squares(&op->spec))
+        return lw_cuda_check(lw_cuda_square(work->work, work->output, n, work->stream), "squaring a block", err);
     return lw_cuda_check(lw_cuda_convert(work->work, op->spec.precision, work->output, op->spec.output.scalar, n,
                                          work->stream), "converting a block", err);
 }
@@ -278,10 +372,12 @@ static struct lw_repair repair_of(const struct lw_op *op, const struct lw_op_wor
         .output_type = op->spec.output,
         .precision = op->spec.precision,
         .layout = op->spec.layout,
+        .n_taps = op->spec.ols.n_taps,
         .halo = op->plan.halo,
         .count = work->block.count,
         .n_channels = work->block.n_channels,
         .n_planes = op->plan.n_planes,
+        .post = post_of(op, work),
     };
 }
 
@@ -299,11 +395,37 @@ static int repair_output(const struct lw_op *op, const struct lw_op_work *work, 
                                                                "marking what is not a number", err);
 }
 
+static int make_ends(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    const struct lw_block *const block = &work->block;
+    if (!lw_post_folds(op->spec.ols.post))
+        return LW_OK;
+    const struct lw_ends ends = {
+        .input = work->input,
+        .output = work->output,
+        .taps = ((const struct ols *)op->state)->ends,
+        .input_type = op->spec.input,
+        .output_type = op->spec.output,
+        .precision = op->spec.precision,
+        .layout = op->spec.layout,
+        .nan = op->spec.nan,
+        .taps_complex = op->spec.ols.taps_complex,
+        .n_filters = op->spec.ols.n_filters,
+        .n_taps = op->spec.ols.n_taps + 1,
+        .halo = op->plan.halo,
+        .count = block->count,
+        .n_channels = block->n_channels,
+        .has_first = block->first == 0,
+        .has_last = block->first + block->count == op->spec.n_outputs,
+    };
+    return lw_cuda_check(lw_cuda_ols_ends(&ends, work->stream), "computing the ends of the axis", err);
+}
+
 static int order_output(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
 {
     if (!op->spec.output.is_swapped)
         return LW_OK;
-    const int64_t n = output_scalars(&op->spec, work->block.count, work->block.n_channels);
+    const int64_t n = output_scalars(&op->spec, lw_op_outputs(&op->spec, &work->block), work->block.n_channels);
     return swap_bytes(work->output, op->spec.output.scalar, n, work->stream, err);
 }
 
@@ -311,7 +433,7 @@ static int enqueue(struct lw_op *op, const struct lw_op_work *work, struct lw_er
 {
     int rc;
     if ((rc = order_input(op, work, err)) || (rc = clean_input(op, work, err)) || (rc = filter(op, work, err)) ||
-        (rc = convert_output(op, work, err)) || (rc = repair_output(op, work, err)))
+        (rc = convert_output(op, work, err)) || (rc = repair_output(op, work, err)) || (rc = make_ends(op, work, err)))
         return rc;
     return order_output(op, work, err);
 }

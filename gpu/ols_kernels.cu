@@ -87,6 +87,22 @@ static void arrange_slow(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const 
     a->rows_aligned = a->input_pitch * scalar_bytes[a->input_scalar] % 16 == 0;
 }
 
+/* Outputs take the place of samples of the series in the output's pitches. */
+static void arrange_post(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
+{
+    const struct lw_post post = plan->spec.post;
+    const int64_t outputs = lw_post_outputs(post, block->post->n, block->post->first, block->count);
+    a->post = *block->post;
+    if (k->layout == LW_TIME_SLOW) {
+        a->output_pitch = a->n_channels * (plan->output_complex && !lw_post_is_real(post) ? 2 : 1);
+        a->plane = outputs * a->output_pitch;
+    } else {
+        a->output_pitch = plan->channel_unit * outputs;
+        a->output_second = a->pairs_hops ? (int64_t)plan->hop * a->post.rate : outputs;
+        a->plane = a->n_channels * outputs;
+    }
+}
+
 /* Everything but the sharing out. */
 static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
 {
@@ -98,13 +114,15 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
     a.not_finite = block->not_finite;
     a.count = block->count;
     a.n_channels = block->n_channels;
-    a.input_row = spec->n_taps - 1 + block->count;
+    a.input_row = spec->n_taps - 1 + plan->reach + block->count;
     a.input_scalar = spec->input;
     a.input_complex = spec->input_complex;
     if (k->layout == LW_TIME_SLOW)
         arrange_slow(&a, plan, k);
     else
         arrange_fast(&a, plan, k);
+    if (k->post)
+        arrange_post(&a, plan, k, block);
     a.step = plan->unit;
     a.spectra = lw_ols_bank_layout(k, spec->n_filters).spectra;
     a.lead = plan->discard - (int)(spec->n_taps - 1);

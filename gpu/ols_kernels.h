@@ -12,6 +12,9 @@
  *   LW_CUDA_DIRECT     the sum itself, for short filters; any block gives the same bits.
  *   LW_CUDA_TOO_LONG   more taps than a segment holds on this architecture: not computed here.
  *
+ * With power, amplitude or interpolation (lw_cuda_post_is_needed) the kernels of ols_post.cuh take the segments' part: the halo
+ * is M - 1 + reach, and the output holds what lw_post_outputs says. The direct path has no such.
+ *
  * Two real segments share one complex transform: the same hop of channels 2 i and 2 i + 1 where there are several channels,
  * else the hops 2 j and 2 j + 1. Blocks are cut at multiples of `unit` and `channel_unit`, which keep pairs together. */
 #ifndef LW_OLS_KERNELS_H
@@ -22,6 +25,7 @@ extern "C" {
 #endif
 
 #include "../src/engine.h"
+#include "post_args.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,6 +50,7 @@ struct lw_cuda_ols_spec {
     int64_t n_channels;                 /* of the whole data set: decides what is paired */
     int n_filters;
     int64_t n_taps;                     /* M */
+    struct lw_post post;                /* what kernels are to make of the series; a derivative at rate 1 is in the taps instead */
     int segment;                        /* FFT length N wanted; 0: the table's choice, or the direct path */
     int rank;                           /* 0: the best kernel by the model; 1, 2 ..: for a benchmark, the next ones */
 };
@@ -58,7 +63,8 @@ struct lw_cuda_ols_plan {
     const char *design;                 /* what sets the kernel apart from others of its segment length; static */
     int segment;                        /* N; 0 for the direct path */
     int discard;                        /* outputs dropped at the front of a segment, >= M - 1 */
-    int hop;                            /* segment - discard */
+    int hop;                            /* segment - discard, less the reach of `post` */
+    int reach;                          /* samples of the series that it needs beyond a hop */
     int64_t unit, channel_unit;         /* see struct lw_grid */
     bool output_complex;
     size_t bank_bytes;                  /* device memory that lw_cuda_ols_prepare fills and every launch reads */
@@ -85,7 +91,8 @@ struct lw_cuda_ols_block {
     const void *bank;
     unsigned *not_finite;               /* one word: set to 1 where a sample that is not finite (in the computing precision)
                                            was met and counted as zero; never cleared here. May be NULL for integer input */
-    int64_t count;                      /* outputs on the axis, >= 0 */
+    int64_t count;                      /* outputs on the axis (of the series), >= 0 */
+    const struct lw_post_args *post;    /* host; complete, with those of the spec's post that is needed; else NULL */
     int64_t n_channels;                 /* of the block, >= 0; even, except for the data set's last ones, where paired */
 };
 

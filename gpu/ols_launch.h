@@ -3,6 +3,7 @@
 #define LW_OLS_LAUNCH_H
 
 #include "ols_kernels.h"
+#include "post_args.h"
 
 /* Arguments of every overlap-save kernel. "Sample" is one element of input or output (complex: one pair). A segment here is
  * what one transform holds: with real signals a pair. */
@@ -30,6 +31,7 @@ struct OlsArgs {
     int n_groups;                   /* time slow: hops of channels side by side; segment = step x n_groups + group */
     int slot_steps, slot_groups;    /* n_slots in steps and groups */
     int n_slots, n_rounds, n_tail;  /* see OlsWalk */
+    struct lw_post_args post;       /* kernels of ols_post.cuh; output pitches, second and plane then count outputs (time slow: reals) */
 };
 
 /* One compiled kernel. */
@@ -41,6 +43,7 @@ struct OlsKernel {
     bool paired;                    /* real signal, two to a transform */
     int together;                   /* time slow: transforms of adjacent channels that a block works on; else 1 */
     bool one_filter;                /* for n_filters = 1 only */
+    bool post;                      /* makes something of the series, and only that */
     bool ahead;                     /* fetches filters ahead into shared memory */
     bool staged;                    /* fetches segments ahead; for int8, uint8, int16 and uint16 only; no more blocks than the device holds */
     int side, groups;               /* E, P: see fft.cuh */
@@ -59,5 +62,6 @@ struct OlsKernels {
 extern const OlsKernels lw_ols_f256, lw_ols_f512, lw_ols_f1024, lw_ols_f2048, lw_ols_f4096, lw_ols_f8192;
 extern const OlsKernels lw_ols_d256, lw_ols_d512, lw_ols_d1024, lw_ols_d2048, lw_ols_d4096;
 extern const OlsKernels lw_ols_slow_f, lw_ols_slow_d;
+extern const OlsKernels lw_ols_post_f, lw_ols_post_f8192, lw_ols_post_d, lw_ols_post_slow_f, lw_ols_post_slow_d;
 
 #endif

@@ -3,6 +3,7 @@
  * spoilt output is written once, and the whole search is linear in the block however many samples are bad. */
 #include "repair_nan.h"
 
+#include "post.cuh"
 #include "sample.cuh"
 
 #include <math_constants.h>
@@ -17,10 +18,17 @@ __device__ static int64_t input_index(const lw_repair &r, int64_t channel, int64
     return r.layout == LW_TIME_SLOW ? i * r.n_channels + channel : channel * (r.halo + r.count) + i;
 }
 
+/* Outputs of a channel. */
+__device__ static int64_t output_row(const lw_repair &r)
+{
+    return r.count * r.post.rate - (r.post.first + r.count == r.post.n ? r.post.rate - 1 : 0);
+}
+
 __device__ static int64_t output_index(const lw_repair &r, int64_t plane, int64_t channel, int64_t o)
 {
-    const int64_t in_plane = r.layout == LW_TIME_SLOW ? o * r.n_channels + channel : channel * r.count + o;
-    return plane * r.count * r.n_channels + in_plane;
+    const int64_t n = output_row(r);
+    const int64_t in_plane = r.layout == LW_TIME_SLOW ? o * r.n_channels + channel : channel * n + o;
+    return plane * n * r.n_channels + in_plane;
 }
 
 template <typename Real, typename Stored>
@@ -61,6 +69,38 @@ __device__ static void spoil(const lw_repair &r, int64_t channel, int64_t o)
     }
 }
 
+/* Outputs of sample i of the block whose stencils hold sample s. */
+__device__ static void spoil_sample(const lw_repair &r, int64_t channel, int64_t i, int64_t s)
+{
+    const int64_t axis = r.post.first + i;
+    const int place = post_place(r.post, axis), k = (int)(s - i) + LW_POST_REACH, phases = phases_of(r.post, axis);
+    if (k >= r.post.begin[place][0] && k < r.post.end[place][0])
+        spoil(r, channel, i * r.post.rate);
+    if (k >= r.post.begin[place][1] && k < r.post.end[place][1])
+        for (int phase = 1; phase < phases; phase++)
+            spoil(r, channel, i * r.post.rate + phase);
+}
+
+/* One warp: likewise what is interpolated from the samples of the series that bad sample p answers for, up to the next bad one.
+ * Sample s of the block's series is made of the samples of the input up to s + M - 1 + before. */
+template <typename Real, typename Stored>
+__device__ static void spoil_interpolated(const lw_repair &r, int64_t channel, int64_t p)
+{
+    const int lane = threadIdx.x % warp;
+    const int64_t length = r.halo + r.count, newest = r.n_taps - 1 + r.post.before;
+    const int64_t end = p + r.n_taps < length ? p + r.n_taps : length;
+    for (int64_t q0 = p; q0 < end; q0 += warp) {
+        const int64_t q = q0 + lane, s = q - newest;
+        const unsigned next = __ballot_sync(~0u, q > p && q < end && is_bad<Real, Stored>(r, channel, q));
+        const int64_t stop = next ? q0 + __ffs(next) - 1 : end;
+        for (int64_t i = s - LW_POST_REACH; q < stop && i <= s + LW_POST_REACH; i++)
+            if (i >= 0 && i < r.count)
+                spoil_sample(r, channel, i, s);
+        if (next)
+            return;
+    }
+}
+
 /* One warp: the outputs that bad sample p answers for. */
 template <typename Real, typename Stored>
 __device__ static void spoil_after(const lw_repair &r, int64_t channel, int64_t p)
@@ -77,6 +117,15 @@ __device__ static void spoil_after(const lw_repair &r, int64_t channel, int64_t 
         if (next)
             return;
     }
+}
+
+template <typename Real, typename Stored>
+__device__ static void spoil_for(const lw_repair &r, int64_t channel, int64_t p)
+{
+    if (r.post.rate > 1)
+        spoil_interpolated<Real, Stored>(r, channel, p);
+    else
+        spoil_after<Real, Stored>(r, channel, p);
 }
 
 /* Call `found(channel, i, bad)` for every sample, by whole warps with 32 neighbours on the axis; bad = false past the end. */
@@ -113,7 +162,7 @@ __global__ void repair_nan(lw_repair r)
         if (bad)
             report(r, channel, i);
         for (unsigned left = __ballot_sync(~0u, bad); left; left &= left - 1)
-            spoil_after<Real, Stored>(r, channel, i - threadIdx.x % warp + __ffs(left) - 1);
+            spoil_for<Real, Stored>(r, channel, i - threadIdx.x % warp + __ffs(left) - 1);
     });
 }
 

@@ -7,6 +7,7 @@
 
 #include "../src/engine.h"
 #include "nan_report.h"
+#include "post_args.h"
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>
@@ -22,13 +23,15 @@ struct lw_repair {
     struct lw_type input_type, output_type;
     enum lw_precision precision;    /* decides what is finite */
     enum lw_layout layout;
-    int64_t halo;                   /* M - 1 */
+    int64_t n_taps;                 /* M */
+    int64_t halo;                   /* M - 1, and the reach of post.h */
     int64_t count, n_channels;      /* of the block */
     int64_t n_planes;
+    struct lw_post_args post;       /* rate 1: an output is touched by the samples of the halo before it and its own */
 };
 
 /** Enqueue the search and repair. The kernel reads the flag on the device and ends at once where it is zero. Output o of a
- * channel is touched by the samples o .. o + halo of the block's input: NaN in every part, 0 in integer outputs. Fills the
+ * channel is touched by the samples o .. o + halo of the block's input, an interpolated one by those of its stencil: NaN in every part, 0 in integer outputs. Fills the
  * report's n_own and lowest_complement. Launches nothing for integer input. */
 cudaError_t lw_cuda_repair_nan(const struct lw_repair *repair, cudaStream_t stream);
 

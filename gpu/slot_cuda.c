@@ -151,6 +151,7 @@ static void read_report(const struct lw_op *op, struct slot_cuda *slot)
     const struct lw_nan_report *const report = slot->report;
     const int64_t n_channels = slot->base.block.n_channels, width = lw_op_input_width(&op->spec);
     const int64_t lowest = report->n_own ? (int64_t)~report->lowest_complement : 0;
+    slot->base.is_out_of_range = report->out_of_range != 0;
     slot->base.n_not_finite = (int64_t)report->n_own;
     slot->base.not_finite_channel = lowest / width % n_channels;
     slot->base.not_finite_sample = lowest / width / n_channels;
