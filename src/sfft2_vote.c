@@ -51,18 +51,30 @@ static void walk_all(struct walk *walk, const struct lw_sfft_stage *loop, int64_
     }
 }
 
+/* The first permuted residue that is not below. */
+static int64_t residue_from(const struct lw_sfft2_comb *comb, int64_t least)
+{
+    int64_t low = 0, high = comb->count;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (comb->permuted[middle] < least)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* The comb's size divides n, so the residues of permuted frequencies are permuted residues. */
 static void walk_comb(struct walk *walk, const struct lw_sfft_stage *loop, const struct lw_sfft2_comb *comb, int64_t first,
                       int64_t end)
 {
     const int64_t n = loop->spec.n;
-    for (int64_t base = first - lw_mod(first, comb->size); base < end; base += comb->size) {
-        for (int64_t r = 0; r < comb->count; r++) {
-            const int64_t permuted = base + comb->permuted[r];
-            if (permuted >= end)
-                break;
-            if (permuted >= first)
-                visit(walk, lw_mod_multiply(loop->sigma_inverse, lw_mod(permuted, n), n));
+    int64_t base = first - lw_mod(first, comb->size), r = residue_from(comb, first - base);
+    for (; base < end; base += comb->size, r = 0) {
+        for (; r < comb->count && base + comb->permuted[r] < end; r++) {
+            const int64_t permuted = lw_mod(base + comb->permuted[r], n);
+            visit(walk, lw_mod_multiply(loop->sigma_inverse, permuted, n));
         }
     }
 }
