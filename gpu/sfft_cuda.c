@@ -11,7 +11,7 @@
 struct solver_cuda {
     struct lw_sfft_solver base;
     cudaStream_t stream;
-    int n_blocks;                                   /* of recovery */
+    struct lw_sfft_recovery_shape shape;
     void *device, *pinned;                          /* the two allocations that hold everything below */
     struct lw_sfft_memory memory;
     struct lw_sfft_device_stage stages[LW_SFFT_STAGES];     /* as on the device */
@@ -257,7 +257,7 @@ int lw_sfft_cuda_enqueue(struct lw_sfft_solver *solver, int attempt, const struc
     else if (rc == LW_OK)
         rc = lw_cuda_check(lw_sfft_transform(&range, cuda->memory.values, &control->largest, stream),
                            "transforming the buckets", err);
-    return rc ? rc : lw_cuda_check(lw_sfft_recovery_run(&cuda->memory.recovery, range.end_stage - 1, cuda->n_blocks, stream),
+    return rc ? rc : lw_cuda_check(lw_sfft_recovery_run(&cuda->memory.recovery, range.end_stage - 1, &cuda->shape, stream),
                                    "recovering lines", err);
 }
 
@@ -305,7 +305,7 @@ int lw_sfft_cuda_create(const struct lw_device *device, const struct lw_sfft_lay
     if (!solver)
         return LW_ESYSTEM;
     solver->base = (struct lw_sfft_solver){&ops, layout};
-    solver->n_blocks = lw_sfft_recovery_blocks(device->major);
+    solver->shape = lw_sfft_recovery_shape_of(device->major, device->shared_bytes);
     int rc;
     if ((rc = lw_cuda_check(cudaStreamCreateWithFlags(&solver->stream, cudaStreamNonBlocking), "making a stream", err)) ||
         (rc = allocate(solver, device, err)) || (rc = upload_all(solver, err)) || (rc = plan_ffts(solver, device, err))) {

@@ -21,6 +21,7 @@ struct lw_sfft_device_stage {
     int64_t shift[LW_SFFT_SHIFTS];
     double inverse_shift[LW_SFFT_SHIFTS];           /* 1 / shift; 0 where the shift is 0 */
     int n_shifts, first_plane;
+    int window;                 /* number of its window: the attempt */
     int64_t first_bucket;       /* of the stage, among the buckets of all stages, */
     int64_t first_value;        /* among those of all planes, */
     int64_t first_sample;       /* and its samples among the rows of all planes */
@@ -146,11 +147,16 @@ cudaError_t lw_sfft_transform(const struct lw_sfft_device_range *range, double2 
 cudaError_t lw_sfft_largest(const struct lw_sfft_device_range *range, const double2 *values, unsigned long long *largest,
                             cudaStream_t stream);
 
-/** Blocks that work together in lw_sfft_recovery_run on this device: a cluster where there are such, else one. */
-int lw_sfft_recovery_blocks(int major);
+/* How lw_sfft_recovery_run works on a device. */
+struct lw_sfft_recovery_shape {
+    int n_blocks;               /* that work together: a cluster where there are such, else one */
+    int most_windows;           /* whose responses find room in a block's shared memory */
+};
+struct lw_sfft_recovery_shape lw_sfft_recovery_shape_of(int major, int shared_bytes);
 
 /** lw_sfft_recover with all stages before `check`, and that one to check: to result and lines, both on the device. */
-cudaError_t lw_sfft_recovery_run(const struct lw_sfft_recovery *recovery, int check, int n_blocks, cudaStream_t stream);
+cudaError_t lw_sfft_recovery_run(const struct lw_sfft_recovery *recovery, int check,
+                                 const struct lw_sfft_recovery_shape *shape, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -43,14 +43,14 @@ LW_DEVICE void select_lines(const lw_sfft_recovery &r, int from)
 
 LW_DEVICE void clear_heads(const lw_sfft_recovery &r, int end_stage)
 {
-    const SfftStage &last = r.stages[end_stage - 1];
+    const SfftStage &last = stage_at(end_stage - 1);
     for (int64_t i = SfftTeam::first(); i < last.first_bucket + last.n_buckets; i += SfftTeam::step())
         r.head[i] = -1;
 }
 
 LW_DEVICE void trace_buckets(const lw_sfft_recovery &r, int s, int line, const SfftPlace &place)
 {
-    const SfftStage &stage = r.stages[s];
+    const SfftStage &stage = stage_at(s);
     const int64_t at = s * r.capacity + line;
     r.bucket[at] = place.bucket;
 #pragma unroll
@@ -62,13 +62,13 @@ LW_DEVICE void trace_buckets(const lw_sfft_recovery &r, int s, int line, const S
 /* Every line in every plane up to stage `check`, and in the table. */
 LW_DEVICE void trace_lines(const lw_sfft_recovery &r, int check, int lines)
 {
-    const int n_planes = r.stages[check].first_plane + r.stages[check].n_shifts, n_lines = r.control->n_lines;
+    const int n_planes = stage_at(check).first_plane + stage_at(check).n_shifts, n_lines = r.control->n_lines;
     for (int64_t i = SfftTeam::first(); i < (int64_t)n_lines * n_planes; i += SfftTeam::step()) {
         const int plane = (int)(i / n_lines), line = (int)(i % n_lines);
-        const int s = shared_of_block().stage[plane], d = plane - r.stages[s].first_plane;
+        const int s = shared_of_block().stage_of_plane[plane], d = plane - stage_at(s).first_plane;
         const int64_t frequency = r.frequency[lines][line];
-        const SfftPlace place = place_of(r.stages[s], frequency);
-        r.phase[plane * r.capacity + line] = phase_of(r.stages[s], d, frequency, place.permuted);
+        const SfftPlace place = place_of(stage_at(s), frequency);
+        r.phase[plane * r.capacity + line] = phase_of(stage_at(s), d, frequency, place.permuted);
         if (d == 0)
             trace_buckets(r, s, line, place);
         if (plane == 0) {
@@ -91,7 +91,7 @@ LW_DEVICE void trace_lines(const lw_sfft_recovery &r, int check, int lines)
  * tell. */
 LW_DEVICE int find_neighbours(const lw_sfft_recovery &r, int s, int line)
 {
-    const SfftStage &stage = r.stages[s];
+    const SfftStage &stage = stage_at(s);
     int *const row = r.row_line + s * LW_SFFT_DEVICE_ROW * r.capacity + line;
     const int *const next = r.next + s * r.capacity;
     int count = 0;
@@ -123,7 +123,7 @@ LW_DEVICE double overlap(const lw_sfft_recovery &r, int s, int line, int other, 
 
 LW_DEVICE double2 coupling(const lw_sfft_recovery &r, int s, int line, int other)
 {
-    const SfftStage &stage = r.stages[s];
+    const SfftStage &stage = stage_at(s);
     const int n_buckets = (int)stage.n_buckets;
     int apart = r.bucket[s * r.capacity + other] - r.bucket[s * r.capacity + line];
     apart = apart > 2 ? apart - n_buckets : apart < -2 ? apart + n_buckets : apart;
@@ -139,7 +139,7 @@ LW_DEVICE double2 coupling(const lw_sfft_recovery &r, int s, int line, int other
 /* A line's part of A* applied to the rest, of one stage. */
 LW_DEVICE double2 project(const lw_sfft_recovery &r, int s, int line)
 {
-    const SfftStage &stage = r.stages[s];
+    const SfftStage &stage = stage_at(s);
     const int b = r.bucket[s * r.capacity + line];
     double2 sum = {0, 0};
     for (int d = 0; d < stage.n_shifts; ++d) {
@@ -168,7 +168,7 @@ LW_DEVICE void set_up_fit(const lw_sfft_recovery &r, int check)
             r.row_value[row + e * r.capacity] = coupling(r, s, line, r.row_line[row + e * r.capacity]);
         r.row_count[at] = count;
         r.gradient[at] = project(r, s, line);
-        r.weight[at] = r.stages[s].n_shifts * overlap(r, s, line, line, 0);
+        r.weight[at] = stage_at(s).n_shifts * overlap(r, s, line, line, 0);
     }
 }
 
@@ -252,7 +252,7 @@ LW_DEVICE int fit_amplitudes(const lw_sfft_recovery &r, int check, int lines, do
     for (int j = (int)threadIdx.x; j < n_lines; j += SfftTeam::THREADS)
         weight += weight_of(r, check, j);
     weight = block_combine<SfftSum>(weight);
-    const double enough = LW_SFFT_FIT_ENOUGH * weight * noise * r.stages[0].window_energy;
+    const double enough = LW_SFFT_FIT_ENOUGH * weight * noise * stage_at(0).window_energy;
     double energy = begin_fit(r, check, n_lines);
     int steps = 0;
     for (; steps < LW_SFFT_FIT_STEPS && energy > enough && energy > 0; ++steps)
@@ -265,7 +265,7 @@ LW_DEVICE int fit_amplitudes(const lw_sfft_recovery &r, int check, int lines, do
 /* Value i of the measured, in fixed point. */
 LW_DEVICE void reset_rest(const lw_sfft_recovery &r, int check, double scale, int64_t first, int64_t step)
 {
-    const SfftStage &last = r.stages[check];
+    const SfftStage &last = stage_at(check);
     const int64_t count = last.first_value + last.n_shifts * last.n_buckets;
     for (int64_t i = first; i < count; i += step) {
         const double2 x = r.values[i];
@@ -278,11 +278,11 @@ LW_DEVICE void reset_rest(const lw_sfft_recovery &r, int check, double scale, in
 
 LW_DEVICE void subtract_lines(const lw_sfft_recovery &r, int check, int lines)
 {
-    const int n_planes = r.stages[check].first_plane + r.stages[check].n_shifts, n_lines = r.control->n_lines;
+    const int n_planes = stage_at(check).first_plane + stage_at(check).n_shifts, n_lines = r.control->n_lines;
     for (int64_t i = SfftTeam::first(); i < (int64_t)n_lines * n_planes; i += SfftTeam::step()) {
         const int plane = (int)(i / n_lines), line = (int)(i % n_lines);
-        const int s = shared_of_block().stage[plane];
-        const SfftStage &stage = r.stages[s];
+        const int s = shared_of_block().stage_of_plane[plane];
+        const SfftStage &stage = stage_at(s);
         const double2 value = product(r.amplitude[lines][line], r.phase[plane * r.capacity + line]);
 #pragma unroll
         for (int k = 0; k < 3; ++k) {
@@ -296,15 +296,14 @@ LW_DEVICE void subtract_lines(const lw_sfft_recovery &r, int check, int lines)
 /* Of all buckets of the stages that locate. */
 LW_DEVICE void measure_energies(const lw_sfft_recovery &r, int check)
 {
-    const SfftStage &last = r.stages[check - 1];
+    const SfftStage &last = stage_at(check - 1);
     int s = 0;
     for (int64_t i = SfftTeam::first(); i < last.first_bucket + last.n_buckets; i += SfftTeam::step()) {
-        while (i >= r.stages[s].first_bucket + r.stages[s].n_buckets)
+        while (i >= stage_at(s).first_bucket + stage_at(s).n_buckets)
             s++;
-        const SfftStage &stage = r.stages[s];
+        const SfftStage &stage = stage_at(s);
         double sum = 0;
-        for (int d = 0; d < stage.n_shifts; ++d)
-            sum += energy_of(rest_at(r, value_of(stage, d, i - stage.first_bucket)));
+        for_shifts(r, stage, i - stage.first_bucket, [&](int, double2 u) { sum += energy_of(u); });
         r.energies[i] = (float)(sum / stage.n_shifts);
     }
 }
@@ -335,7 +334,7 @@ LW_DEVICE void fit_to_rest(const lw_sfft_recovery &r, const SfftLook &look, Sfft
  * be subtracted from the rest, which is then as measured. */
 LW_DEVICE bool prune_lines(const lw_sfft_recovery &r, const SfftLook &look, SfftProgress &progress)
 {
-    const double least = LW_SFFT_SIGNIFICANCE * progress.noise * r.stages[0].window_energy;
+    const double least = LW_SFFT_SIGNIFICANCE * progress.noise * stage_at(0).window_energy;
     const int n_lines = r.control->n_lines;
     for (int64_t j = SfftTeam::first(); j < n_lines; j += SfftTeam::step()) {
         const bool is_kept = energy_of(r.amplitude[progress.lines][j]) * weight_of(r, look.check, (int)j) > least;

@@ -115,7 +115,7 @@ struct lw_sfft_device_stage lw_sfft_memory_stage(const struct lw_sfft_memory *me
     struct lw_sfft_device_stage on_device = {
         .n = stage->spec.n, .n_buckets = stage->spec.n_buckets, .inverse_n = 1 / (double)stage->spec.n,
         .sigma = stage->sigma, .sigma_inverse = stage->sigma_inverse, .tau = stage->tau,
-        .half = stage->window->half, .n_shifts = stage->spec.n_shifts, .first_plane = layout->first_plane[s],
+        .half = stage->window->half, .window = attempt, .n_shifts = stage->spec.n_shifts, .first_plane = layout->first_plane[s],
         .window_energy = stage->window->energy,
         .noise_per_energy = 1 / (median_of_energies(stage->spec.n_shifts) * stage->window->energy),
         .taps = memory->taps[attempt], .response = memory->response[attempt], .roots = memory->roots[attempt],

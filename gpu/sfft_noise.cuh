@@ -65,7 +65,7 @@ LW_DEVICE float select_value(const float *x, int64_t count, unsigned rank)
 LW_DEVICE void estimate_noise(const lw_sfft_recovery &r, int check, double quantile)
 {
     for (int s = SfftTeam::block(); s < check; s += SfftTeam::blocks()) {
-        const SfftStage &stage = r.stages[s];
+        const SfftStage &stage = stage_at(s);
         if (stage.n_shifts == 1)
             continue;
         const float energy = select_value(r.energies + stage.first_bucket, stage.n_buckets,
@@ -80,7 +80,7 @@ LW_DEVICE double noise_estimated(const lw_sfft_recovery &r, int check, double le
 {
     double noise = INFINITY;
     for (int s = 0; s < check; ++s)
-        if (r.stages[s].n_shifts > 1)
+        if (stage_at(s).n_shifts > 1)
             noise = fmin(noise, r.control->noise[s]);
     return fmax(noise, least);
 }

@@ -70,11 +70,11 @@ LW_DEVICE double tolerance_of(int level)
 LW_DEVICE SfftSight look_into(const lw_sfft_recovery &r, const SfftStage &stage, int64_t b, double noise_per_sample)
 {
     SfftSight sight = {0, 0, 0, 0};
-    for (int d = 0; d < stage.n_shifts; ++d) {
-        const double energy = energy_of(rest_at(r, value_of(stage, d, b)));
+    for_shifts(r, stage, b, [&](int, double2 u) {
+        const double energy = energy_of(u);
         sight.total += energy;
         sight.magnitudes += sqrtf((float)energy);
-    }
+    });
     const double noise = noise_per_sample * stage.window_energy;
     sight.least = noise * stage.least;
     sight.spread = noise * (stage.n_shifts + LW_SFFT_SPREAD * sqrtf((float)stage.n_shifts));
@@ -176,7 +176,7 @@ LW_DEVICE void examine(const lw_sfft_recovery &r, const SfftRound &round, const 
 /* Buckets of the stages before `check`. */
 LW_DEVICE int64_t count_buckets(const lw_sfft_recovery &r, int check)
 {
-    return r.stages[check - 1].first_bucket + r.stages[check - 1].n_buckets;
+    return stage_at(check - 1).first_bucket + stage_at(check - 1).n_buckets;
 }
 
 /* Look into all buckets; their energies are kept. Returns the sum of those of stage 0 that this thread has seen. */
@@ -186,9 +186,9 @@ LW_DEVICE double look_round(const lw_sfft_recovery &r, const SfftRound &round)
     double energy = 0;
     int s = 0;
     for (int64_t i = SfftTeam::first(); i < count; i += SfftTeam::step()) {
-        while (i >= r.stages[s].first_bucket + r.stages[s].n_buckets)
+        while (i >= stage_at(s).first_bucket + stage_at(s).n_buckets)
             s++;
-        const SfftStage &stage = r.stages[s];
+        const SfftStage &stage = stage_at(s);
         const int64_t b = i - stage.first_bucket;
         if (stage.n_shifts == 1)
             continue;
@@ -282,7 +282,7 @@ LW_DEVICE int bucket_of_candidate(const lw_sfft_recovery &r, const SfftRound &ro
  * which of the two arrays holds them. */
 LW_DEVICE void subtract_round(const lw_sfft_recovery &r, const SfftRound &round, int level, int lines)
 {
-    const SfftStage &check = r.stages[round.check];
+    const SfftStage &check = stage_at(round.check);
     const int n_planes = check.first_plane + check.n_shifts;
     const int64_t count = (int64_t)number_candidates(r) * n_planes;
     for (int64_t i = SfftTeam::first(); i < count; i += SfftTeam::step()) {
@@ -290,7 +290,7 @@ LW_DEVICE void subtract_round(const lw_sfft_recovery &r, const SfftRound &round,
         const lw_sfft_device_candidate found = r.candidates[bucket_of_candidate(r, round, (int)(i / n_planes))];
         if (found.level > level || r.claim[found.slot] != found.claim)
             continue;
-        const SfftStage &stage = r.stages[shared_of_block().stage[plane]];
+        const SfftStage &stage = stage_at(shared_of_block().stage_of_plane[plane]);
         const int d = plane - stage.first_plane;
         const int64_t frequency = (int64_t)r.key[found.slot] - 1;
         const bool has_mirror = r.is_real && frequency > 0 && 2 * frequency < r.n;

@@ -18,33 +18,42 @@ LW_DEVICE double scale_for(unsigned long long bits)
     return bits == 0 || exponent > 1020 || exponent < -1000 ? 0 : __longlong_as_double((long long)(1023 - exponent) << 52);
 }
 
-LW_DEVICE void list_planes(const lw_sfft_recovery &r, int check)
+/* What never changes, into shared memory: level-one cache is empty after each barrier of the cluster. */
+LW_DEVICE void copy_stages(const lw_sfft_recovery &r, int check, int n_windows)
 {
-    const int n_planes = r.stages[check].first_plane + r.stages[check].n_shifts;
-    for (int p = (int)threadIdx.x; p < n_planes; p += SfftTeam::THREADS) {
-        int s = 0;
-        while (s < check && r.stages[s + 1].first_plane <= p)
-            s++;
-        shared_of_block().stage[p] = (unsigned char)s;
+    SfftShared &shared = shared_of_block();
+    double *const responses = (double *)(&shared + 1);
+    for (int s = 0; s <= check; ++s) {
+        const SfftStage &stage = r.stages[s];
+        const bool is_copied = stage.window < n_windows, is_first = s == 0 || r.stages[s - 1].window != stage.window;
+        double *const copy = responses + stage.window * LW_SFFT_RESPONSE_SIZE;
+        for (int i = (int)threadIdx.x; is_copied && is_first && i < LW_SFFT_RESPONSE_SIZE; i += SfftTeam::THREADS)
+            copy[i] = stage.response[i];
+        for (int d = (int)threadIdx.x; d < stage.n_shifts; d += SfftTeam::THREADS)
+            shared.stage_of_plane[stage.first_plane + d] = (unsigned char)s;
+        if ((int)threadIdx.x == s) {
+            shared.stages[s] = stage;
+            shared.stages[s].response = is_copied ? copy : stage.response;
+        }
     }
     __syncthreads();
 }
 
 LW_DEVICE double check_energy_at(const lw_sfft_recovery &r, int check, int64_t b)
 {
-    return energy_of(rest_at(r, value_of(r.stages[check], 0, b)));
+    return energy_of(rest_at(r, value_of(stage_at(check), 0, b)));
 }
 
 /* Mean |x|^2 per sample by the energies of the check stage: over random permutations, its window weighs all
  * frequencies alike. */
 LW_DEVICE double power_of(const lw_sfft_recovery &r, int check, double energy)
 {
-    return energy / (double)r.stages[check].n_buckets / r.stages[check].window_energy;
+    return energy / (double)stage_at(check).n_buckets / stage_at(check).window_energy;
 }
 
 LW_DEVICE double begin(const lw_sfft_recovery &r, const SfftLook &look)
 {
-    const SfftStage &check = r.stages[look.check];
+    const SfftStage &check = stage_at(look.check);
     reset_rest(r, look.check, look.scale, SfftTeam::first(), SfftTeam::step());
     table_clear(r);
     double energy = 0;
@@ -122,7 +131,7 @@ LW_DEVICE void measure_result(const lw_sfft_recovery &r, const SfftLook &look, i
     double left_out = 0, energy = 0, most = 0;
     for (int64_t j = SfftTeam::first(); j < r.control->n_lines; j += SfftTeam::step())
         left_out += energy_left_out(r, lines, j);
-    for (int64_t b = SfftTeam::first(); b < r.stages[look.check].n_buckets; b += SfftTeam::step()) {
+    for (int64_t b = SfftTeam::first(); b < stage_at(look.check).n_buckets; b += SfftTeam::step()) {
         const double here = check_energy_at(r, look.check, b);
         energy += here;
         most = SfftLargest::of(most, here);
@@ -162,7 +171,7 @@ LW_DEVICE void report(const lw_sfft_recovery &r, const SfftLook &look, const Sff
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------------ */
 
-__global__ void __launch_bounds__(SfftTeam::THREADS) recover(const lw_sfft_recovery r, int check)
+__global__ void __launch_bounds__(SfftTeam::THREADS) recover(const lw_sfft_recovery r, int check, int n_windows)
 {
     const SfftLook look = {check, scale_for(r.control->largest)};
     if (look.scale == 0) {
@@ -173,10 +182,10 @@ __global__ void __launch_bounds__(SfftTeam::THREADS) recover(const lw_sfft_recov
         }
         return;
     }
-    list_planes(r, check);
+    copy_stages(r, check, n_windows);
     const double power = begin(r, look);
     SfftProgress progress = {};
-    progress.least_noise = power * r.tolerance * r.tolerance * (LW_SFFT_LEAK * LW_SFFT_LEAK) / r.stages[0].window_energy;
+    progress.least_noise = power * r.tolerance * r.tolerance * (LW_SFFT_LEAK * LW_SFFT_LEAK) / stage_at(0).window_energy;
     for (; progress.n_looks < LW_SFFT_LOOKS && peel(r, check, progress.n_looks == 0, progress); ++progress.n_looks)
         fit_lines(r, look, progress);
     report(r, look, progress, power);
@@ -184,41 +193,57 @@ __global__ void __launch_bounds__(SfftTeam::THREADS) recover(const lw_sfft_recov
 
 }  // namespace
 
-extern "C" int lw_sfft_recovery_blocks(int major)
+namespace {
+
+int shared_bytes(int n_windows)
 {
-    if (major < 9)
-        return 1;
-    int clusters = 0;
-    cudaLaunchConfig_t where = {};
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    where.blockDim = dim3(SfftTeam::THREADS);
-    where.dynamicSmemBytes = sizeof(SfftShared);
-    where.attrs = &attribute;
-    where.numAttrs = 1;
-    cudaFuncSetAttribute(recover, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-    for (int blocks = LW_SFFT_DEVICE_BLOCKS; blocks > 1; blocks /= 2) {
-        attribute.val.clusterDim = {(unsigned)blocks, 1, 1};
-        where.gridDim = dim3((unsigned)blocks);
-        if (cudaOccupancyMaxActiveClusters(&clusters, recover, &where) == cudaSuccess && clusters > 0)
-            return blocks;
-    }
-    cudaGetLastError();         /* none of the sizes is possible: not an error */
-    return 1;
+    return (int)(sizeof(SfftShared) + (size_t)n_windows * LW_SFFT_RESPONSE_SIZE * sizeof(double));
 }
 
-extern "C" cudaError_t lw_sfft_recovery_run(const lw_sfft_recovery *recovery, int check, int n_blocks,
-                                            cudaStream_t stream)
+/* A launch of one cluster; the attribute is the caller's, for the launch's life. */
+cudaLaunchConfig_t launch_of(int n_blocks, int n_windows, cudaLaunchAttribute *attribute)
 {
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim = {(unsigned)n_blocks, 1, 1};
+    *attribute = {};
+    attribute->id = cudaLaunchAttributeClusterDimension;
+    attribute->val.clusterDim = {(unsigned)n_blocks, 1, 1};
     cudaLaunchConfig_t where = {};
     where.gridDim = dim3((unsigned)n_blocks);
     where.blockDim = dim3(SfftTeam::THREADS);
-    where.dynamicSmemBytes = sizeof(SfftShared);
-    where.stream = stream;
-    where.attrs = &attribute;
+    where.dynamicSmemBytes = (size_t)shared_bytes(n_windows);
+    where.attrs = attribute;
     where.numAttrs = n_blocks > 1 ? 1 : 0;
-    return cudaLaunchKernelEx(&where, recover, *recovery, check);
+    return where;
+}
+
+}  // namespace
+
+extern "C" lw_sfft_recovery_shape lw_sfft_recovery_shape_of(int major, int most_shared_bytes)
+{
+    lw_sfft_recovery_shape shape = {1, LW_SFFT_ATTEMPTS};
+    while (shape.most_windows > 0 && shared_bytes(shape.most_windows) > most_shared_bytes)
+        shape.most_windows--;
+    cudaFuncSetAttribute(recover, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes(shape.most_windows));
+    if (major < 9)
+        return shape;
+    cudaFuncSetAttribute(recover, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    for (int blocks = LW_SFFT_DEVICE_BLOCKS; blocks > 1; blocks /= 2) {
+        int clusters = 0;
+        cudaLaunchAttribute attribute;
+        const cudaLaunchConfig_t where = launch_of(blocks, shape.most_windows, &attribute);
+        if (cudaOccupancyMaxActiveClusters(&clusters, recover, &where) == cudaSuccess && clusters > 0) {
+            shape.n_blocks = blocks;
+            return shape;
+        }
+    }
+    cudaGetLastError();         /* none of the sizes is possible: not an error */
+    return shape;
+}
+
+extern "C" cudaError_t lw_sfft_recovery_run(const lw_sfft_recovery *recovery, int check, const lw_sfft_recovery_shape *shape,
+                                            cudaStream_t stream)
+{
+    cudaLaunchAttribute attribute;
+    cudaLaunchConfig_t where = launch_of(shape->n_blocks, shape->most_windows, &attribute);
+    where.stream = stream;
+    return cudaLaunchKernelEx(&where, recover, *recovery, check, shape->most_windows);
 }

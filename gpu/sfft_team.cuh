@@ -27,14 +27,17 @@ struct SfftShared {
     unsigned histogram[256], digit, rest;           /* of a selection */
     int n_candidates, n_of_level[LW_SFFT_TOLERANCES];      /* of this block and round */
     int first[LW_SFFT_DEVICE_BLOCKS];               /* candidate of each block, among those of all */
-    unsigned char stage[LW_SFFT_PLANES];            /* of each plane */
-};
+    lw_sfft_device_stage stages[LW_SFFT_STAGES];    /* up to that which checks; a copy */
+    unsigned char stage_of_plane[LW_SFFT_PLANES];
+};                              /* behind it, a copy of the responses of some windows, [LW_SFFT_RESPONSE_SIZE] each */
 
 LW_DEVICE SfftShared &shared_of_block()
 {
     extern __shared__ SfftShared memory[];
     return memory[0];
 }
+
+LW_DEVICE const lw_sfft_device_stage &stage_at(int s) { return shared_of_block().stages[s]; }
 
 struct SfftSum {
     LW_DEVICE static double of(double a, double b) { return a + b; }

@@ -24,8 +24,6 @@
 #include "sfft_stage.h"
 #include "type.h"
 
-#define LW_SFFT_ATTEMPTS 3
-
 struct lw_sfft_spec {
     int64_t n;                      /* samples */
     bool is_real;                   /* then lines come in pairs f, n - f; only 0 .. n/2 is reported */

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #define LW_SFFT_SHIFTS 48           /* enough for r = 1 and any n */
+#define LW_SFFT_ATTEMPTS 3
 #define LW_SFFT_STAGES 16           /* of all attempts, and their planes of buckets, one for each shift */
 #define LW_SFFT_PLANES 256
 
