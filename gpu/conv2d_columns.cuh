@@ -105,6 +105,24 @@ template <class F> LW_DEVICE int even_out(const int *exponents, int n_rows, type
     return e;
 }
 
+/* The rows t + T m of a column; those from n_rows on are zero. */
+template <class F, bool WHOLE>
+LW_DEVICE void load_column(typename F::C (&v)[F::E], const typename F::C *at, int64_t pitch, const typename F::Real *factors,
+                           int n_rows)
+{
+#pragma unroll
+    for (int m = 0; m < F::E; ++m, at += F::T * pitch) {
+        v[m] = {0, 0};
+        if (WHOLE || F::T * m < n_rows)
+            v[m] = __ldcs(at);
+    }
+#pragma unroll
+    for (int m = 0; m < F::E; ++m) {
+        const auto factor = WHOLE || F::T * m < n_rows ? factors[F::T * m] : 0;
+        v[m] = {v[m].x * factor, v[m].y * factor};
+    }
+}
+
 /* Block (x, y): transform x of the batch, columns WIDTH y on, so that blocks which run together share the spectrum. */
 template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_columns(const BandArgs a)
 {
@@ -127,15 +145,10 @@ template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLO
     F fft;
     fft.begin((const C *)a.column_table, t);
     C v[F::E];
-#pragma unroll
-    for (int m = 0; m < F::E; ++m) {
-        const int y = t + F::T * m;
-        v[m] = {0, 0};
-        if (y < n_rows) {
-            const C z = __ldcs(points + y * pitch);
-            v[m] = {z.x * factors[y], z.y * factors[y]};
-        }
-    }
+    if (n_rows == F::N)
+        load_column<F, true>(v, points + t * pitch, pitch, factors + t, n_rows - t);
+    else
+        load_column<F, false>(v, points + t * pitch, pitch, factors + t, n_rows - t);
     fft.forward(v, shared, t);
     const C *const spectrum = (const C *)a.spectrum + (int64_t)blockIdx.y * F::E * F::THREADS + threadIdx.x;
 #pragma unroll
@@ -144,13 +157,12 @@ template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLO
         v[m] = {z.y, z.x};
     }
     fft.backward(v, shared, t);
-    const int lead = (int)a.block.kernel_rows - 1;
+    const int lead = (int)a.block.kernel_rows - 1, first = t - lead;
+    C *at = points + t * pitch;
 #pragma unroll
-    for (int m = 0; m < F::E; ++m) {
-        const int y = t + F::T * m;
-        if (y >= lead && y < n_rows)
-            points[y * pitch] = v[m];
-    }
+    for (int m = 0; m < F::E; ++m, at += F::T * pitch)
+        if ((unsigned)(first + F::T * m) < (unsigned)(n_rows - lead))
+            *at = v[m];
 }
 
 template <class F, int BLOCKS> constexpr BandKernel columns_kernel(enum lw_precision precision)

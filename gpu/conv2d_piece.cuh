@@ -61,7 +61,7 @@ template <class Real> LW_DEVICE Real power_of_two(int exponent)
         return __longlong_as_double((long long)(exponent + 1023) << 52);
 }
 
-/* 2^e for any e: the product of two factors. */
+/* 2^e for any e as the product of two factors, the second of which is 1 but for e that no normal number has. */
 template <class Real> struct Power {
     Real first, second;
 
@@ -71,8 +71,21 @@ template <class Real> struct Power {
         first = power_of_two<Real>(one);
         second = power_of_two<Real>(rest);
     }
-
-    LW_DEVICE Real times(Real x) const { return x * first * second; }
 };
+
+/* Undo the scaling of the pieces in re and im. v has them swapped: the piece of re stands in im. */
+template <class C, int E> LW_DEVICE void scale_back(C (&v)[E], int re_exponent, int im_exponent)
+{
+    using Power = Power<decltype(C::x)>;
+    const Power re(re_exponent), im(im_exponent);
+#pragma unroll
+    for (int m = 0; m < E; ++m)
+        v[m] = {v[m].x * im.first, v[m].y * re.first};
+    if (re.second == 1 && im.second == 1)
+        return;
+#pragma unroll
+    for (int m = 0; m < E; ++m)
+        v[m] = {v[m].x * im.second, v[m].y * re.second};
+}
 
 #endif

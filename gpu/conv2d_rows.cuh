@@ -31,39 +31,66 @@ LW_DEVICE Line line_of(const lw_conv2d_block &b, const Piece &p, int y)
     return line;
 }
 
-/* Its point x, as the number stored. */
-template <class Pixel, class Stored> LW_DEVICE Pixel line_pixel(const lw_conv2d_block &b, const Line &line, int x)
+/* Pixel i of the input, as the number stored. */
+template <class Pixel, class Stored> LW_DEVICE Pixel raw_pixel(const lw_conv2d_block &b, const Stored *stored, int64_t i)
 {
     using Real = RealPartOf<Pixel>;
+    if constexpr (!is_complex_pixel<Pixel>)
+        return converted<Real>(__ldg(stored + i));
+    else if constexpr (std::is_floating_point<Stored>::value) {
+        if (b.input_complex)
+            return stored_pair<Real, Stored, true>(stored, i);
+        return stored_pair<Real, Stored, false>(stored, i);
+    } else
+        return stored_pair<Real, Stored, false>(stored, i);
+}
+
+/* A line's point x. */
+template <class Pixel, class Stored> LW_DEVICE Pixel line_pixel(const lw_conv2d_block &b, const Line &line, int x)
+{
     int64_t column = line.column + x;
     if (!line.exists)
         return pixel_of<Pixel>(0);
     if (column < 0 || column >= b.columns)
         column = boundary_index(b.boundary, column, b.columns);
     if (line.open || column < 0)
-        return pixel_of<Pixel>((Real)b.outside);
-    const Stored *const stored = (const Stored *)b.input;
-    if constexpr (!is_complex_pixel<Pixel>)
-        return converted<Real>(__ldg(stored + line.index + column));
-    else if constexpr (std::is_floating_point<Stored>::value) {
-        if (b.input_complex)
-            return stored_pair<Real, Stored, true>(stored, line.index + column);
-        return stored_pair<Real, Stored, false>(stored, line.index + column);
-    } else
-        return stored_pair<Real, Stored, false>(stored, line.index + column);
+        return pixel_of<Pixel>((RealPartOf<Pixel>)b.outside);
+    return raw_pixel<Pixel>(b, (const Stored *)b.input, line.index + column);
+}
+
+/* Whether all points from 0 to n are stored pixels. */
+LW_DEVICE bool is_inner(const lw_conv2d_block &b, const Line &line, int n)
+{
+    return line.exists && !line.open && line.column >= 0 && line.column + n <= b.columns;
+}
+
+/* A thread's points of an inner line are at constant distances from the first. */
+template <class F, class Pixel, class Stored, class Put>
+LW_DEVICE void load_part(const lw_conv2d_block &b, const Line &line, int t, Put put)
+{
+    if (is_inner(b, line, F::N)) {
+        const Stored *const x = (const Stored *)b.input;
+        const int64_t first = line.index + line.column + t;
+#pragma unroll
+        for (int m = 0; m < F::E; ++m)
+            put(m, raw_pixel<Pixel>(b, x, first + F::T * m));
+    } else {
+#pragma unroll
+        for (int m = 0; m < F::E; ++m)
+            put(m, line_pixel<Pixel, Stored>(b, line, t + F::T * m));
+    }
 }
 
 template <class F, bool PAIRED, class Stored>
 LW_DEVICE void load_line(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Line (&lines)[2], int t)
 {
     using Real = typename F::Real;
-#pragma unroll
-    for (int m = 0; m < F::E; ++m) {
-        if constexpr (PAIRED)
-            v[m] = {line_pixel<Real, Stored>(b, lines[0], t + F::T * m), line_pixel<Real, Stored>(b, lines[1], t + F::T * m)};
-        else
-            v[m] = line_pixel<typename F::C, Stored>(b, lines[0], t + F::T * m);
-    }
+    using C = typename F::C;
+    if constexpr (PAIRED) {
+        load_part<F, Real, Stored>(b, lines[0], t, [&](int m, Real x) { v[m].x = x; });
+        load_part<F, Real, Stored>(b, lines[1], t, [&](int m, Real x) { v[m].y = x; });
+    } else
+        load_part<F, C, Stored>(b, lines[0], t, [&](int m, C x) { v[m] = x; });
 }
 
 /* Over the team. */
@@ -151,25 +178,25 @@ template <class F, int BLOCKS, bool PAIRED> __global__ void __launch_bounds__(F:
         points[F::T * m] = v[m];
 }
 
-/* One piece's outputs of a row. */
+/* One piece's outputs of a row, at constant distances from the first. */
 template <class F, bool PAIRED, int PART>
-LW_DEVICE void store_line(const typename F::C (&v)[F::E], const lw_conv2d_block &b, const Piece &p, int i, int exponent, int t)
+LW_DEVICE void store_line(const typename F::C (&v)[F::E], const lw_conv2d_block &b, const Piece &p, int i, int t)
 {
     using Real = typename F::Real;
-    using C = typename F::C;
+    using Out = typename std::conditional<PAIRED, Real, typename F::C>::type;
     if (i >= p.n_rows)
         return;
-    const Power<Real> power(exponent);
-    const int64_t index = (p.channel * b.count + p.row + i) * b.output_columns + p.column;
+    const int first = t - ((int)b.kernel_columns - 1);
+    Out *at = (Out *)b.output + (p.channel * b.count + p.row + i) * b.output_columns + p.column + first;
+    opaque(at);
 #pragma unroll
     for (int m = 0; m < F::E; ++m) {
-        const int j = t + F::T * m - ((int)b.kernel_columns - 1);
-        if (j < 0 || j >= p.n_columns)
+        if ((unsigned)(first + F::T * m) >= (unsigned)p.n_columns)
             continue;
         if constexpr (PAIRED)
-            __stcs((Real *)b.output + index + j, power.times(PART == 0 ? v[m].y : v[m].x));
+            __stcs(at + F::T * m, PART == 0 ? v[m].y : v[m].x);
         else
-            __stcs((C *)b.output + index + j, C{power.times(v[m].y), power.times(v[m].x)});
+            __stcs(at + F::T * m, Out{v[m].y, v[m].x});
     }
 }
 
@@ -198,9 +225,10 @@ template <class F, int BLOCKS, bool PAIRED> __global__ void __launch_bounds__(F:
         butterfly(v[m], v[m + F::E / 2]);
     fft.backward(v, team_memory<F>(memory), t);
     const int exponent = a.exponents[item] + a.block.exponent;
-    store_line<F, PAIRED, 0>(v, a.block, p.piece[0], i, exponent, t);
+    scale_back(v, exponent, exponent);
+    store_line<F, PAIRED, 0>(v, a.block, p.piece[0], i, t);
     if (PAIRED)
-        store_line<F, PAIRED, 1>(v, a.block, p.piece[1], i, exponent, t);
+        store_line<F, PAIRED, 1>(v, a.block, p.piece[1], i, t);
 }
 
 template <class F, int BLOCKS> constexpr BandKernel rows_kernel(enum lw_precision precision)

@@ -282,27 +282,25 @@ LW_DEVICE int2 load_scaled(typename F::C (&v)[F::E], const lw_conv2d_block &b, c
     return e;
 }
 
-/* The outputs of one piece, which stand in re or im of v as PART says; both for complex ones. */
+/* The outputs of one piece, which stand in re or im of v (swapped) as PART says; both for complex ones. */
 template <class F, bool PAIRED, int PART>
-LW_DEVICE void store_piece(const typename F::C (&v)[F::E], const lw_conv2d_block &b, const Piece &p, int exponent, int t)
+LW_DEVICE void store_piece(const typename F::C (&v)[F::E], const lw_conv2d_block &b, const Piece &p, int t)
 {
     using Real = typename F::Real;
-    using C = typename F::C;
-    const int lead = (int)b.kernel_rows - 1, x = t % F::S - ((int)b.kernel_columns - 1), y0 = t / F::S;
+    using Out = typename std::conditional<PAIRED, Real, typename F::C>::type;
+    const int lead = (int)b.kernel_rows - 1, x = t % F::S - ((int)b.kernel_columns - 1), first = t / F::S - lead;
     if (x < 0 || x >= p.n_columns)
         return;
-    const Power<Real> power(exponent + b.exponent);
-    const int64_t index = (p.channel * b.count + p.row - lead) * b.output_columns + p.column + x;
+    const int64_t pitch = 4 * b.output_columns;
+    Out *at = (Out *)b.output + (p.channel * b.count + p.row + first) * b.output_columns + p.column + x;
 #pragma unroll
-    for (int m = 0; m < F::E; ++m) {
-        const int y = y0 + 4 * m;
-        if (y < lead || y >= lead + p.n_rows)
+    for (int m = 0; m < F::E; ++m, at += pitch) {
+        if ((unsigned)(first + 4 * m) >= (unsigned)p.n_rows)
             continue;
-        const int64_t at = index + y * b.output_columns;
         if constexpr (PAIRED)
-            __stcs((Real *)b.output + at, power.times(PART == 0 ? v[m].y : v[m].x));
+            __stcs(at, PART == 0 ? v[m].y : v[m].x);
         else
-            __stcs((C *)b.output + at, C{power.times(v[m].y), power.times(v[m].x)});
+            __stcs(at, Out{v[m].y, v[m].x});
     }
 }
 
@@ -325,9 +323,10 @@ conv2d_tile(const lw_conv2d_block b, const lw_conv2d_grid g, const typename F::C
     tile_forward<F>(v, shared, t);
     tile_multiply<F>(v, bank + F::S, t);
     tile_backward<F>(v, shared, t);
-    store_piece<F, PAIRED, 0>(v, b, piece_of(b, g, spot, 0), exponents.x, t);
+    scale_back(v, exponents.x + b.exponent, exponents.y + b.exponent);
+    store_piece<F, PAIRED, 0>(v, b, piece_of(b, g, spot, 0), t);
     if (PAIRED)
-        store_piece<F, PAIRED, 1>(v, b, piece_of(b, g, spot, 1), exponents.y, t);
+        store_piece<F, PAIRED, 1>(v, b, piece_of(b, g, spot, 1), t);
 }
 
 #endif
