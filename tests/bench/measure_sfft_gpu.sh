@@ -72,17 +72,17 @@ part() {
 
 nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,power.limit --format=csv,noheader | tee "$out/device.txt"
 [ $# -gt 0 ] || set -- all
-for name in "$@"; do
-    case $name in all | checks) part checks 80 checks ;; esac
-    case $name in all | table) part table 80 "$bench" table "$out/sfft_gpu.csv" ;; esac
-    case $name in all | statistics) part statistics 90 "$bench" statistics ;; esac
+for wanted in "$@"; do
+    case $wanted in all | checks) part checks 80 checks ;; esac
+    case $wanted in all | table) part table 80 "$bench" table "$out/sfft_gpu.csv" ;; esac
+    case $wanted in all | statistics) part statistics 90 "$bench" statistics ;; esac
     for tool in memcheck racecheck initcheck; do
-        case $name in all | "$tool") part $tool 60 sanitizer $tool ;; esac
+        case $wanted in all | "$tool") part $tool 60 sanitizer $tool ;; esac
     done
-    case $name in all | sfft2) part sfft2 120 sfft2 ;; esac
-    case $name in all | sfft2-memcheck)
+    case $wanted in all | sfft2) part sfft2 120 sfft2 ;; esac
+    case $wanted in all | sfft2-memcheck)
         part sfft2-memcheck 60 compute-sanitizer --tool memcheck --error-exitcode 1 \
             "$build/tests/engine/test_sfft2_conformance_cuda" 1000 ;;
     esac
-    case $name in all | profile) part profile 60 profile ;; esac
+    case $wanted in all | profile) part profile 60 profile ;; esac
 done
