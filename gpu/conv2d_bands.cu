@@ -1,4 +1,5 @@
-/* Launchers of the three passes of large tiles, their tables, and the kernel's spectrum in the order of the column pass. */
+/* Launchers of the three passes of large tiles, their tables, and the kernel's spectrum in the order of the column
+ * pass. */
 #include "conv2d_bands.cuh"
 
 #include "conv2d_spectrum.cuh"
@@ -55,7 +56,8 @@ struct BandTrio {
 static BandTrio trio_of(enum lw_precision precision, int64_t rows, int64_t columns)
 {
     const BandKernels k = kernels_of(precision);
-    return {find(k.rows, k.n_rows, (int)columns), find(k.back, k.n_rows, (int)columns), find(k.columns, k.n_columns, (int)rows)};
+    return {find(k.rows, k.n_rows, (int)columns), find(k.back, k.n_rows, (int)columns),
+            find(k.columns, k.n_columns, (int)rows)};
 }
 
 static int most(int a, int b) { return a > b ? a : b; }
@@ -87,7 +89,8 @@ static int64_t lay_out_bank(enum lw_precision precision, int rows, int columns, 
     return arena.used;
 }
 
-static int64_t lay_out_work(enum lw_precision precision, int rows, int columns, int64_t batch, void *memory, BandArgs &args)
+static int64_t lay_out_work(enum lw_precision precision, int rows, int columns, int64_t batch, void *memory,
+                            BandArgs &args)
 {
     struct lw_arena arena = {static_cast<char *>(memory), 0};
     args.points = lw_arena_take(&arena, batch * rows * columns * complex_bytes(precision));
@@ -163,8 +166,9 @@ static cudaError_t allow_shared(const BandKernel *k)
     cudaError_t status = cudaSuccess;
     if (k->paired)
         status = cudaFuncSetAttribute(k->paired, cudaFuncAttributeMaxDynamicSharedMemorySize, k->shared_bytes);
-    return status == cudaSuccess ? cudaFuncSetAttribute(k->single, cudaFuncAttributeMaxDynamicSharedMemorySize, k->shared_bytes)
-                                 : status;
+    if (status == cudaSuccess)
+        status = cudaFuncSetAttribute(k->single, cudaFuncAttributeMaxDynamicSharedMemorySize, k->shared_bytes);
+    return status;
 }
 
 template <class C>
@@ -176,12 +180,14 @@ static cudaError_t prepare(const BandTrio &trio, const KernelSpectrum &s, const 
             return one;
     fill_table<C>(trio.row, bank.row_table, stream);
     fill_table<C>(trio.column, bank.column_table, stream);
-    const BandOrder order = {trio.row->side, trio.row->groups, trio.column->side, trio.column->groups, trio.column->together};
+    const BandOrder order = {trio.row->side, trio.row->groups, trio.column->side, trio.column->groups,
+                             trio.column->together};
     return fill_spectrum(s, order, static_cast<C *>(bank.spectrum), stream);
 }
 
-cudaError_t lw_conv2d_bands_prepare(enum lw_precision precision, int rows, int columns, const double *taps, bool is_complex,
-                                    int64_t kernel_rows, int64_t kernel_columns, void *setup, void *memory, cudaStream_t stream)
+cudaError_t lw_conv2d_bands_prepare(enum lw_precision precision, int rows, int columns, const double *taps,
+                                    bool is_complex, int64_t kernel_rows, int64_t kernel_columns, void *setup,
+                                    void *memory, cudaStream_t stream)
 {
     KernelSpectrum s = {taps, is_complex, kernel_rows, kernel_columns, rows, columns};
     BandBank bank;
@@ -193,7 +199,8 @@ cudaError_t lw_conv2d_bands_prepare(enum lw_precision precision, int rows, int c
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-static void launch(void (*kernel)(const BandArgs), const BandKernel *k, dim3 grid, const BandArgs &args, cudaStream_t stream)
+static void launch(void (*kernel)(const BandArgs), const BandKernel *k, dim3 grid, const BandArgs &args,
+                   cudaStream_t stream)
 {
     kernel<<<grid, k->threads, k->shared_bytes, stream>>>(args);
 }
@@ -203,7 +210,8 @@ static unsigned blocks_of(const BandKernel *k, int64_t lines)
     return static_cast<unsigned>((lines + k->together - 1) / k->together);
 }
 
-cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,
+cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid,
+                            enum lw_precision precision,
                             const void *memory, int64_t first, int n, void *work, cudaStream_t stream)
 {
     if (n == 0)
@@ -220,7 +228,9 @@ cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw
     args.spectrum = bank.spectrum;
     const bool paired = !block->output_complex;
     launch(paired ? trio.row->paired : trio.row->single, trio.row, blocks_of(trio.row, n * grid->rows), args, stream);
-    launch(trio.column->single, trio.column, dim3((unsigned)n, (unsigned)(grid->columns / trio.column->together)), args, stream);
-    launch(paired ? trio.back->paired : trio.back->single, trio.back, blocks_of(trio.back, n * grid->hop_rows), args, stream);
+    launch(trio.column->single, trio.column, dim3((unsigned)n, (unsigned)(grid->columns / trio.column->together)), args,
+           stream);
+    launch(paired ? trio.back->paired : trio.back->single, trio.back, blocks_of(trio.back, n * grid->hop_rows), args,
+           stream);
     return cudaGetLastError();
 }

@@ -1,8 +1,8 @@
 /* conv2d_bands.cuh - what the three passes of large tiles agree on.
  *
- * work: [transform of the batch][R][C] complex, rows of the tile in natural order, the C bins of a row in the order of the row
- * transform's threads (see fft.cuh), which is of no consequence to the columns. Then the exponents that the row pass took out of
- * each row, [transform][R], and what the column pass left in all of them, [transform]. */
+ * work: [transform of the batch][R][C] complex, rows of the tile in natural order, the C bins of a row in the order of
+ * the row transform's threads (see fft.cuh), which is of no consequence to the columns. Then the exponents that the row
+ * pass took out of each row, [transform][R], and what the column pass left in all of them, [transform]. */
 #ifndef LW_CONV2D_BANDS_CUH
 #define LW_CONV2D_BANDS_CUH
 

@@ -21,17 +21,20 @@ const int *lw_conv2d_column_lengths(enum lw_precision precision);
 /** Shared memory of the block that needs most. */
 int lw_conv2d_bands_shared_bytes(enum lw_precision precision, int rows, int columns);
 
-/** Bytes of the kernel's spectrum and of tables, of what only prepare needs, and of the work area for `batch` transforms. */
+/** Bytes of the kernel's spectrum and of tables, of what only prepare needs, and of the work area for `batch`
+ * transforms. */
 int64_t lw_conv2d_bands_bytes(enum lw_precision precision, int rows, int columns);
 int64_t lw_conv2d_bands_setup_bytes(int rows, int columns, int64_t kernel_rows);
 int64_t lw_conv2d_bands_work_bytes(enum lw_precision precision, int rows, int columns, int64_t batch);
 
 /** As lw_conv2d_tile_prepare. */
-cudaError_t lw_conv2d_bands_prepare(enum lw_precision precision, int rows, int columns, const double *taps, bool is_complex,
-                                    int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank, cudaStream_t stream);
+cudaError_t lw_conv2d_bands_prepare(enum lw_precision precision, int rows, int columns, const double *taps,
+                                    bool is_complex, int64_t kernel_rows, int64_t kernel_columns, void *setup,
+                                    void *bank, cudaStream_t stream);
 
 /** Transforms first .. first + n - 1 of a block. */
-cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,
+cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid,
+                            enum lw_precision precision,
                             const void *bank, int64_t first, int n, void *work, cudaStream_t stream);
 
 #ifdef __cplusplus

@@ -1,8 +1,9 @@
 /* conv2d_block.h - one block of images on the device, as all convolution kernels see it.
  *
- * The input holds the rows that the outputs need, kernel_rows - 1 + count of them per image, and all columns of the image; what
- * lies beside an image is made by the kernels. Output (i, j) needs rows i .. i + kernel_rows - 1 of the input and columns
- * first_column + j .. first_column + j + kernel_columns - 1 of the image continued beyond its sides. */
+ * The input holds the rows that the outputs need, kernel_rows - 1 + count of them per image, and all columns of the
+ * image; what lies beside an image is made by the kernels. Output (i, j) needs rows i .. i + kernel_rows - 1 of the
+ * input and columns first_column + j .. first_column + j + kernel_columns - 1 of the image continued beyond its
+ * sides. */
 #ifndef LW_CONV2D_BLOCK_H
 #define LW_CONV2D_BLOCK_H
 
@@ -14,7 +15,8 @@
 #include <stdint.h>
 
 struct lw_conv2d_block {
-    const void *input;          /* [n_channels][kernel_rows - 1 + count][columns], stored type in this machine's byte order */
+    const void *input;          /* [n_channels][kernel_rows - 1 + count][columns], stored type in this machine's byte
+                                   order */
     void *output;               /* [n_channels][count][output_columns], computing precision */
     unsigned *not_finite;       /* set to 1 where a pixel that is not finite was met and counted as zero */
     enum lw_scalar scalar;      /* of the input */

@@ -1,9 +1,11 @@
-/* conv2d_columns.cuh - the column pass of large tiles: a block takes WIDTH neighbouring columns of one transform, reads them WIDTH
- * values side by side (32 or 64 bytes, whole sectors), transforms, multiplies, transforms back and writes them in place.
+/* conv2d_columns.cuh - the column pass of large tiles: a block takes WIDTH neighbouring columns of one transform, reads
+ * them WIDTH values side by side (32 or 64 bytes, whole sectors), transforms, multiplies, transforms back and writes
+ * them in place.
  *
- * T = E P threads hold a column as fft.cuh describes; here thread i of the block holds column i % WIDTH, so that neighbours work on
- * neighbouring columns, and the exchanges pass the block's barrier. Shared memory: value j of column c stands at j WIDTH + c, rows
- * of E values with a pitch of E + 1: free of bank conflicts for WIDTH values of 8 bytes and up to half a warp. */
+ * T = E P threads hold a column as fft.cuh describes; here thread i of the block holds column i % WIDTH, so that
+ * neighbours work on neighbouring columns, and the exchanges pass the block's barrier. Shared memory: value j of column
+ * c stands at j WIDTH + c, rows of E values with a pitch of E + 1: free of bank conflicts for WIDTH values of 8 bytes
+ * and up to half a warp. */
 #ifndef LW_CONV2D_COLUMNS_CUH
 #define LW_CONV2D_COLUMNS_CUH
 
@@ -107,7 +109,8 @@ template <class F> LW_DEVICE int even_out(const int *exponents, int n_rows, type
 
 /* The rows t + T m of a column; those from n_rows on are zero. */
 template <class F, bool WHOLE>
-LW_DEVICE void load_column(typename F::C (&v)[F::E], const typename F::C *at, int64_t pitch, const typename F::Real *factors,
+LW_DEVICE void load_column(typename F::C (&v)[F::E], const typename F::C *at, int64_t pitch,
+                           const typename F::Real *factors,
                            int n_rows)
 {
 #pragma unroll
@@ -167,7 +170,8 @@ template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLO
 
 template <class F, int BLOCKS> constexpr BandKernel columns_kernel(enum lw_precision precision)
 {
-    return {precision, F::N, F::E, F::P, F::WIDTH, F::THREADS, F::SHARED_BYTES_OF_BLOCK, nullptr, conv2d_columns<F, BLOCKS>};
+    return {precision, F::N, F::E, F::P, F::WIDTH, F::THREADS, F::SHARED_BYTES_OF_BLOCK, nullptr,
+            conv2d_columns<F, BLOCKS>};
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* conv2d_cuda.c - the operation `conv2d` of the CUDA engine: its memory, and the steps of a block:
  *
- *     input -> byte order -> convolution (what is not finite as zero) -> NaN marked or weighted -> output type -> byte order
+ *     input -> byte order -> convolution (what is not finite as zero) -> NaN marked or weighted -> output type -> byte
+ *     order
  *
  * Steps that a type does not need are not launched. */
 #include "arena.h"
@@ -19,7 +20,8 @@ struct conv2d {
 
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
 
-static int plan_conv2d(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
+static int plan_conv2d(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan,
+                       struct lw_error *err)
 {
     struct lw_conv2d_plan chosen;
     const int rc = lw_conv2d_choose(device, spec, &chosen, err);
@@ -58,7 +60,8 @@ struct work {
     void *flaws;
 };
 
-static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_conv2d_block *block, void *memory, struct work *work)
+static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_conv2d_block *block, void *memory,
+                            struct work *work)
 {
     const int64_t scalars = converts_output(spec) ? output_scalars(spec, block->count, block->n_channels) : 0;
     struct lw_arena arena = {.base = memory};
@@ -91,8 +94,8 @@ static int allocate(int64_t bytes, const char *what, void **memory, struct lw_er
 }
 
 /* The set-up memory is gone again afterwards. */
-static int prepare(const struct lw_op *op, const struct lw_conv2d_plan *plan, struct conv2d *conv2d, cudaStream_t stream,
-                   struct lw_error *err)
+static int prepare(const struct lw_op *op, const struct lw_conv2d_plan *plan, struct conv2d *conv2d,
+                   cudaStream_t stream, struct lw_error *err)
 {
     void *setup = NULL;
     int rc = allocate(op->shape.setup_bytes, "transforming the kernel", &setup, err);
@@ -142,10 +145,12 @@ static int order_input(const struct lw_op *op, const struct lw_op_work *work, st
     if (!op->spec.input.is_swapped)
         return LW_OK;
     const int64_t pixels = (op->plan.halo + work->block.count) * work->block.n_channels * op->spec.conv2d.columns;
-    return swap_bytes(work->input, op->spec.input.scalar, pixels * (op->spec.input.is_complex ? 2 : 1), work->stream, err);
+    return swap_bytes(work->input, op->spec.input.scalar, pixels * (op->spec.input.is_complex ? 2 : 1), work->stream,
+                      err);
 }
 
-static int convolve(const struct conv2d *conv2d, const struct lw_conv2d_block *block, cudaStream_t stream, struct lw_error *err)
+static int convolve(const struct conv2d *conv2d, const struct lw_conv2d_block *block, cudaStream_t stream,
+                    struct lw_error *err)
 {
     int rc;
     if (conv2d->prepared.plan.method != LW_CONV2D_BANDS)
@@ -171,12 +176,14 @@ static int treat_flaws(const struct lw_op *op, const struct lw_op_work *from, co
     return lw_cuda_check(lw_conv2d_treat_flaws(block, &flaws, from->stream), "treating what is not a number", err);
 }
 
-static int convert_output(const struct lw_op *op, const struct lw_op_work *from, const void *computed, struct lw_error *err)
+static int convert_output(const struct lw_op *op, const struct lw_op_work *from, const void *computed,
+                          struct lw_error *err)
 {
     const int64_t n = output_scalars(&op->spec, from->block.count, from->block.n_channels);
     int rc = LW_OK;
     if (converts_output(&op->spec))
-        rc = lw_cuda_check(lw_cuda_convert(computed, op->spec.precision, from->output, op->spec.output.scalar, n, from->stream),
+        rc = lw_cuda_check(lw_cuda_convert(computed, op->spec.precision, from->output, op->spec.output.scalar, n,
+                                           from->stream),
                            "converting a block", err);
     if (rc == LW_OK && op->spec.output.is_swapped)
         rc = swap_bytes(from->output, op->spec.output.scalar, n, from->stream, err);
@@ -186,7 +193,8 @@ static int convert_output(const struct lw_op *op, const struct lw_op_work *from,
 static int enqueue(struct lw_op *op, const struct lw_op_work *from, struct lw_error *err)
 {
     const struct conv2d *const conv2d = op->state;
-    struct lw_conv2d_block block = lw_conv2d_block_of(&op->spec, from->block.first, from->block.count, from->block.n_channels);
+    struct lw_conv2d_block block = lw_conv2d_block_of(&op->spec, from->block.first, from->block.count,
+                                                      from->block.n_channels);
     struct work work;
     lay_out_work(&op->spec, &block, from->work, &work);
     block.input = from->input;

@@ -1,9 +1,10 @@
 /* Direct sums with any kernel, real or complex, in either precision.
  *
- * A block of 32 x 8 threads makes 64 x 32 outputs: thread (x, y) the columns x and x + 32 of rows 4 y .. 4 y + 3. The kernel goes by
- * in squares of 8 x 8 taps, padded with zeros; for each, the pixels that it meets (39 rows of 71) and the taps are brought into
- * shared memory, 11 to 45 KB. Lanes are neighbours in a row there and in global memory: coalesced, free of bank conflicts, and a
- * tap is the same for all. Per column of taps a thread reads 22 pixels and 8 taps for 64 products. */
+ * A block of 32 x 8 threads makes 64 x 32 outputs: thread (x, y) the columns x and x + 32 of rows 4 y .. 4 y + 3. The
+ * kernel goes by in squares of 8 x 8 taps, padded with zeros; for each, the pixels that it meets (39 rows of 71) and
+ * the taps are brought into shared memory, 11 to 45 KB. Lanes are neighbours in a row there and in global memory:
+ * coalesced, free of bank conflicts, and a tap is the same for all. Per column of taps a thread reads 22 pixels and 8
+ * taps for 64 products. */
 #include "conv2d_direct.h"
 
 #include "conv2d_window.cuh"
@@ -18,7 +19,8 @@ template <class Pixel, class Tap> struct SquareMemory {
 };
 
 template <class Pixel, class Tap, class Stored>
-LW_DEVICE bool load_pixels(const lw_conv2d_block &b, const Patch &p, int64_t m0, int64_t n0, SquareMemory<Pixel, Tap> &memory)
+LW_DEVICE bool load_pixels(const lw_conv2d_block &b, const Patch &p, int64_t m0, int64_t n0,
+                           SquareMemory<Pixel, Tap> &memory)
 {
     const Window<Pixel, Stored> window = {b, p.channel, p.row + m0, b.first_column + p.column + n0};
     return load_window<lanes, groups>(window, window_rows, window_columns, &memory.pixels[0][0], window_columns + 1);
@@ -98,7 +100,8 @@ __global__ void __launch_bounds__(lanes * groups, 2) direct_any(const lw_conv2d_
         }
 }
 
-template <class Pixel, class Tap> static cudaError_t launch_any(const lw_conv2d_block &b, const void *taps, cudaStream_t stream)
+template <class Pixel, class Tap>
+static cudaError_t launch_any(const lw_conv2d_block &b, const void *taps, cudaStream_t stream)
 {
     const unsigned blocks = patches_of(b, tile_rows, tile_columns);
     if (blocks == 0)
@@ -108,7 +111,8 @@ template <class Pixel, class Tap> static cudaError_t launch_any(const lw_conv2d_
     return cudaGetLastError();
 }
 
-template <class Real> static cudaError_t launch_as(const lw_conv2d_block &b, bool kernel_complex, const void *taps, cudaStream_t stream)
+template <class Real>
+static cudaError_t launch_as(const lw_conv2d_block &b, bool kernel_complex, const void *taps, cudaStream_t stream)
 {
     if (kernel_complex)
         return launch_any<Complex<Real>, Complex<Real>>(b, taps, stream);

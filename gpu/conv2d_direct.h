@@ -9,13 +9,15 @@
 extern "C" {
 #endif
 
-/* Largest side of the kernels that are taken unrolled, with their taps as kernel parameters: float, real image and kernel. */
+/* Largest side of the kernels that are taken unrolled, with their taps as kernel parameters: float, real image and
+ * kernel. */
 #define LW_CONV2D_MOST_SIDE 11
 
 /** Side of the unrolled kernel that a kernel is padded to with zeros; 0: there is none. */
 int lw_conv2d_unrolled_side(int64_t kernel_rows, int64_t kernel_columns);
 
-/** Convolve a block with `side` x `side` taps: tap (m, n) meets row i + m and column j + n of the window of output (i, j).
+/** Convolve a block with `side` x `side` taps: tap (m, n) meets row i + m and column j + n of the window of output (i,
+ * j).
  * @param taps  [side][side], host, read before return */
 cudaError_t lw_conv2d_unrolled(const struct lw_conv2d_block *block, int side, const float *taps, cudaStream_t stream);
 

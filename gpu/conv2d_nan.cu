@@ -15,9 +15,16 @@ static constexpr int block_threads = 256, warp = 32;
 static constexpr int64_t most_blocks = 4096;
 
 /* Columns of the window of all outputs of a row, and words of their bits. */
-__host__ __device__ static inline int64_t window_columns(const lw_conv2d_block &b) { return b.output_columns + b.kernel_columns - 1; }
+__host__ __device__ static inline int64_t window_columns(const lw_conv2d_block &b)
+{
+    return b.output_columns + b.kernel_columns - 1;
+}
+
 __host__ __device__ static inline int64_t words_of(int64_t bits) { return (bits + warp - 1) / warp; }
-__host__ __device__ static inline int64_t lines_of(const lw_conv2d_block &b) { return b.n_channels * (b.kernel_rows - 1 + b.count); }
+__host__ __device__ static inline int64_t lines_of(const lw_conv2d_block &b)
+{
+    return b.n_channels * (b.kernel_rows - 1 + b.count);
+}
 
 /* Call `each(line, word, lane)` for words [0, n_words) of lines [0, n_lines), by whole warps. */
 template <class Each> LW_DEVICE void for_words(int64_t n_lines, int64_t n_words, Each each)
@@ -109,12 +116,14 @@ LW_DEVICE double weight_of(const lw_conv2d_block &b, const lw_conv2d_flaws &flaw
     const int64_t bad_words = words_of(window_columns(b));
     double lost = 0;
     for (int64_t m = 0; m < b.kernel_rows; ++m)
-        lost += lost_in_row(flaws.bad + (line + m) * bad_words, flaws.sums + m * (b.kernel_columns + 1), column, b.kernel_columns);
+        lost += lost_in_row(flaws.bad + (line + m) * bad_words, flaws.sums + m * (b.kernel_columns + 1), column,
+                            b.kernel_columns);
     const double least = 1e-6, valid = (flaws.sum - lost) / flaws.sum;
     return valid < least ? CUDART_NAN : 1 / valid;
 }
 
-template <class Real> LW_DEVICE void treat(const lw_conv2d_block &b, const lw_conv2d_flaws &flaws, int64_t index, double weight)
+template <class Real>
+LW_DEVICE void treat(const lw_conv2d_block &b, const lw_conv2d_flaws &flaws, int64_t index, double weight)
 {
     const int parts = b.output_complex ? 2 : 1;
     Real *const at = (Real *)b.output + parts * index;
@@ -155,7 +164,8 @@ static void note(const lw_conv2d_block &b, const lw_conv2d_flaws &flaws, cudaStr
         note_bad<Real, Stored><<<blocks, block_threads, 0, stream>>>(b, flaws);
 }
 
-template <class Real> static cudaError_t treat_as(const lw_conv2d_block &b, const lw_conv2d_flaws &flaws, cudaStream_t stream)
+template <class Real>
+static cudaError_t treat_as(const lw_conv2d_block &b, const lw_conv2d_flaws &flaws, cudaStream_t stream)
 {
     if (b.scalar == LW_FLOAT64)
         note<Real, double>(b, flaws, stream);
@@ -184,9 +194,11 @@ void lw_conv2d_flaws_place(const struct lw_conv2d_block *block, void *memory, st
     flaws->touched = flaws->bad + lines_of(*block) * words_of(window_columns(*block));
 }
 
-cudaError_t lw_conv2d_treat_flaws(const struct lw_conv2d_block *block, const struct lw_conv2d_flaws *flaws, cudaStream_t stream)
+cudaError_t lw_conv2d_treat_flaws(const struct lw_conv2d_block *block, const struct lw_conv2d_flaws *flaws,
+                                  cudaStream_t stream)
 {
     if (block->count == 0 || block->n_channels == 0 || !has_flaws(*block))
         return cudaSuccess;
-    return flaws->precision == LW_SINGLE ? treat_as<float>(*block, *flaws, stream) : treat_as<double>(*block, *flaws, stream);
+    return flaws->precision == LW_SINGLE ? treat_as<float>(*block, *flaws, stream)
+                                         : treat_as<double>(*block, *flaws, stream);
 }

@@ -1,15 +1,18 @@
 /* Separable kernels: both passes by one block, which keeps what lies between them in shared memory.
  *
- * A block of 32 x 8 threads makes 64 columns of 8 V rows (V = 8 for float). The taps go by in chunks, 32 of the column and 32 of the
- * row at a time, padded with zeros to multiples of 8:
+ * A block of 32 x 8 threads makes 64 columns of 8 V rows (V = 8 for float). The taps go by in chunks, 32 of the column
+ * and 32 of the row at a time, padded with zeros to multiples of 8:
  *
  *     pixels     (8 V + chunk - 1) x (64 + chunk - 1) pixels, lanes along a row
- *     columns    thread (x, y): V rows of columns x, x + 32 ..; sums stay in registers while the column's chunks go by, then
- *                -> between[column][row], with an odd pitch: lanes write without bank conflicts, and the row pass reads so
+ *     columns    thread (x, y): V rows of columns x, x + 32 ..; sums stay in registers while the column's chunks go by,
+ *     then
+ *                -> between[column][row], with an odd pitch: lanes write without bank conflicts, and the row pass reads
+ *                so
  *     rows       a thread sums neighbouring columns of one row; lanes take neighbouring rows
  *     outputs    through shared memory once more, so that lanes store along a row
  *
- * For 8 taps a thread reads V + 7 pixels and makes 8 V products in the column pass; in the row pass as many of 64 ROWS / 256. */
+ * For 8 taps a thread reads V + 7 pixels and makes 8 V products in the column pass; in the row pass as many of 64 ROWS
+ * / 256. */
 #include "conv2d_passes.h"
 
 #include "conv2d_window.cuh"
@@ -47,7 +50,8 @@ template <class Tap> LW_DEVICE void load_taps(const Tap *taps, int64_t n_taps, i
 }
 
 /* sums[i] += taps[m] x[i + m], m < step, with x and the next ones `stride` apart */
-template <int N, class Pixel, class Tap> LW_DEVICE void add_step(Pixel (&sums)[N], const Pixel *x, int stride, const Tap *taps)
+template <int N, class Pixel, class Tap>
+LW_DEVICE void add_step(Pixel (&sums)[N], const Pixel *x, int stride, const Tap *taps)
 {
     Pixel values[N + step - 1];
 #pragma unroll
@@ -61,15 +65,18 @@ template <int N, class Pixel, class Tap> LW_DEVICE void add_step(Pixel (&sums)[N
 }
 
 template <class P, class Stored>
-LW_DEVICE bool load_pixels(const lw_conv2d_block &b, const Patch &place, int64_t m, int64_t n, int n_rows, int n_columns, P &memory)
+LW_DEVICE bool load_pixels(const lw_conv2d_block &b, const Patch &place, int64_t m, int64_t n, int n_rows,
+                           int n_columns, P &memory)
 {
-    const Window<typename P::Pixel, Stored> window = {b, place.channel, place.row + m, b.first_column + place.column + n};
+    using Pixel = typename P::Pixel;
+    const Window<Pixel, Stored> window = {b, place.channel, place.row + m, b.first_column + place.column + n};
     return load_window<lanes, groups>(window, n_rows, n_columns, memory.pixels, P::PITCH);
 }
 
 /* The column pass over the columns that the row's taps from n on meet, n_taps of them, to memory.between. */
 template <class P>
-LW_DEVICE void pass_columns(const lw_conv2d_block &b, const Patch &place, const typename P::Tap *column, int64_t n, int n_taps,
+LW_DEVICE void pass_columns(const lw_conv2d_block &b, const Patch &place, const typename P::Tap *column, int64_t n,
+                            int n_taps,
                             P &memory)
 {
     typename P::Pixel sums[P::STRIPS][P::V] = {};
@@ -78,14 +85,16 @@ LW_DEVICE void pass_columns(const lw_conv2d_block &b, const Patch &place, const 
         const int m_taps = chunk_taps<P>(b.kernel_rows, m);
         __syncthreads();
         load_taps(column, b.kernel_rows, m, m_taps, memory.column);
-        LW_WITH_STORED(b.scalar, (met |= load_pixels<P, Stored>(b, place, m, n, P::ROWS + m_taps - 1, P::COLUMNS + n_taps - 1,
+        LW_WITH_STORED(b.scalar,
+                       (met |= load_pixels<P, Stored>(b, place, m, n, P::ROWS + m_taps - 1, P::COLUMNS + n_taps - 1,
                                                                 memory)))
         __syncthreads();
         for (int first = 0; first < m_taps; first += step)
 #pragma unroll
             for (int s = 0; s < P::STRIPS; ++s)
                 if (lanes * s < P::COLUMNS + n_taps - 1)
-                    add_step(sums[s], memory.pixels + (threadIdx.y * P::V + first) * P::PITCH + threadIdx.x + lanes * s, P::PITCH,
+                    add_step(sums[s], memory.pixels + (threadIdx.y * P::V + first) * P::PITCH + threadIdx.x + lanes * s,
+                             P::PITCH,
                              memory.column + first);
     }
     if (met)
@@ -111,6 +120,7 @@ template <class P> LW_DEVICE void store_outputs(const lw_conv2d_block &b, const 
 template <class P> __global__ void __launch_bounds__(threads, P::BYTES == 4 ? 2 : 1)
 separable(const lw_conv2d_block b, const typename P::Tap *column, const typename P::Tap *row)
 {
+    static_assert(sizeof(P) <= 99 << 10, "what a block has on the smaller architectures");
     extern __shared__ __align__(128) unsigned char bytes[];
     P &memory = *(P *)bytes;
     const Patch place = patch_of(b, P::ROWS, P::COLUMNS);
@@ -123,7 +133,8 @@ separable(const lw_conv2d_block b, const typename P::Tap *column, const typename
         pass_columns(b, place, column, n, n_taps, memory);
         __syncthreads();
         for (int first = 0; first < n_taps; first += step)
-            add_step(sums[0], memory.between + (x + first) * P::BETWEEN_PITCH + y, P::BETWEEN_PITCH, memory.row + first);
+            add_step(sums[0], memory.between + (x + first) * P::BETWEEN_PITCH + y, P::BETWEEN_PITCH,
+                     memory.row + first);
     }
     scale_sums(sums, b.exponent);
     __syncthreads();
@@ -148,12 +159,14 @@ static cudaError_t launch(const lw_conv2d_block &b, const void *column, const vo
 }
 
 template <class Real>
-static cudaError_t launch_as(const lw_conv2d_block &b, bool kernel_complex, const void *column, const void *row, cudaStream_t stream)
+static cudaError_t launch_as(const lw_conv2d_block &b, bool kernel_complex, const void *column, const void *row,
+                             cudaStream_t stream)
 {
     using C = Complex<Real>;
     if (kernel_complex)
         return launch<Passes<C, C>>(b, column, row, stream);
-    return b.input_complex ? launch<Passes<C, Real>>(b, column, row, stream) : launch<Passes<Real, Real>>(b, column, row, stream);
+    return b.input_complex ? launch<Passes<C, Real>>(b, column, row, stream)
+                           : launch<Passes<Real, Real>>(b, column, row, stream);
 }
 
 cudaError_t lw_conv2d_passes(const struct lw_conv2d_block *block, enum lw_precision precision, bool kernel_complex,
@@ -173,7 +186,8 @@ template <class P> static cudaError_t allow_shared()
 template <class Real> static cudaError_t prepare()
 {
     using C = Complex<Real>;
-    const cudaError_t status[] = {allow_shared<Passes<Real, Real>>(), allow_shared<Passes<C, Real>>(), allow_shared<Passes<C, C>>()};
+    const cudaError_t status[] = {allow_shared<Passes<Real, Real>>(), allow_shared<Passes<C, Real>>(),
+                                  allow_shared<Passes<C, C>>()};
     for (const cudaError_t one : status)
         if (one != cudaSuccess)
             return one;
@@ -183,9 +197,4 @@ template <class Real> static cudaError_t prepare()
 cudaError_t lw_conv2d_passes_prepare(enum lw_precision precision)
 {
     return precision == LW_SINGLE ? prepare<float>() : prepare<double>();
-}
-
-int lw_conv2d_passes_shared_bytes(enum lw_precision precision)
-{
-    return precision == LW_SINGLE ? (int)sizeof(Passes<float2, float2>) : (int)sizeof(Passes<double2, double2>);
 }

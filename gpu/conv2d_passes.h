@@ -1,5 +1,5 @@
-/* conv2d_passes.h - 2-D convolution with a kernel that is the product of a column and a row: a pass along the columns and one along
- * the rows. */
+/* conv2d_passes.h - 2-D convolution with a kernel that is the product of a column and a row: a pass along the columns
+ * and one along the rows. */
 #ifndef LW_CONV2D_PASSES_H
 #define LW_CONV2D_PASSES_H
 
@@ -12,9 +12,6 @@ extern "C" {
 
 /** Allow the kernels their shared memory on the current device. */
 cudaError_t lw_conv2d_passes_prepare(enum lw_precision precision);
-
-/** Shared memory of the block that needs most. */
-int lw_conv2d_passes_shared_bytes(enum lw_precision precision);
 
 /** Convolve a block; column tap m meets row i + m and row tap n column j + n of the window of output (i, j).
  * @param column  [kernel_rows], device, computing precision, complex if the kernel is

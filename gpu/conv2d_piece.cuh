@@ -1,7 +1,7 @@
 /* conv2d_piece.cuh - the pieces of a transform: where they lie, their magnitude, and powers of two to scale by.
  *
- * Pieces are brought to a magnitude near 1 before they are transformed and back afterwards, so that a faint one keeps its digits
- * beside a bright one in the same transform, and none leaves the range of numbers. */
+ * Pieces are brought to a magnitude near 1 before they are transformed and back afterwards, so that a faint one keeps
+ * its digits beside a bright one in the same transform, and none leaves the range of numbers. */
 #ifndef LW_CONV2D_PIECE_CUH
 #define LW_CONV2D_PIECE_CUH
 
@@ -16,7 +16,8 @@ struct Piece {
 
 LW_DEVICE int least(int64_t a, int64_t b) { return (int)(a < b ? a : b); }
 
-/* Where a transform stands among those of a block; fewer than 2^31, as a division of 64 bits costs as much as 30 products. */
+/* Where a transform stands among those of a block; fewer than 2^31, as a division of 64 bits costs as much as 30
+ * products. */
 struct Spot {
     unsigned channel, down, across;
 };
@@ -33,7 +34,8 @@ LW_DEVICE Piece piece_of(const lw_conv2d_block &b, const lw_conv2d_grid &g, cons
     const int below = g.pair_rows == 2 ? which : 0, beside = g.pair_columns == 2 ? which : 0;
     Piece p = {spot.channel, ((int64_t)spot.down * g.pair_rows + below) * g.hop_rows,
                ((int64_t)spot.across * g.pair_columns + beside) * g.hop_columns, 0, 0};
-    const bool exists = which == below + beside && spot.channel < b.n_channels && p.row < b.count && p.column < b.output_columns;
+    const bool exists = which == below + beside && spot.channel < b.n_channels && p.row < b.count &&
+                        p.column < b.output_columns;
     if (exists) {
         p.n_rows = least(g.hop_rows, b.count - p.row);
         p.n_columns = least(g.hop_columns, b.output_columns - p.column);
@@ -41,7 +43,8 @@ LW_DEVICE Piece piece_of(const lw_conv2d_block &b, const lw_conv2d_grid &g, cons
     return p;
 }
 
-/* The biased exponent of a number, that of the next power of two not above it; infinite_exponent of what is not finite. */
+/* The biased exponent of a number, that of the next power of two not above it; infinite_exponent of what is not
+ * finite. */
 LW_DEVICE int biased_exponent(float x) { return (__float_as_int(x) & 0x7fffffff) >> 23; }
 LW_DEVICE int biased_exponent(double x) { return (int)((__double_as_longlong(x) & 0x7fffffffffffffffll) >> 52); }
 template <class Real> constexpr int infinite_exponent = sizeof(Real) == 4 ? 0xff : 0x7ff;

@@ -1,5 +1,6 @@
-/* conv2d_plan.c - a cost model with fixed numbers, so that every rank, run and memory budget comes to the same choice. The numbers
- * were derived by counting (tests/bench/results/conv2d_gpu_static.md); they need only be right in proportion to each other. */
+/* conv2d_plan.c - a cost model with fixed numbers, so that every rank, run and memory budget comes to the same choice.
+ * The numbers were derived by counting (tests/bench/results/conv2d_gpu_static.md); they need only be right in
+ * proportion to each other. */
 #include "conv2d_plan.h"
 
 #include "conv2d_bands.h"
@@ -12,7 +13,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A kernel whose remainder beside column times row is smaller than this is separable: below what rounding does to it. */
+/* A kernel whose remainder beside column times row is smaller than this is separable: below what rounding does. */
 static double rank_tolerance(enum lw_precision precision) { return precision == LW_DOUBLE ? 5e-16 : 1e-7; }
 
 static const double memory_rate = 4.0e12;           /* bytes a second */
@@ -74,7 +75,8 @@ static struct lw_conv2d_plan passes(const struct lw_op_spec *spec)
     const double beyond = taps > 64 ? 2 : 1;        /* the columns' sums are made again for each chunk of the row */
     return (struct lw_conv2d_plan){
         .method = LW_CONV2D_PASSES,
-        .seconds = larger(1.2 * memory_seconds(spec), beyond * (taps + 8) * products_per_tap(spec) / (0.3 * product_rate)),
+        .seconds = larger(1.2 * memory_seconds(spec),
+                          beyond * (taps + 8) * products_per_tap(spec) / (0.3 * product_rate)),
     };
 }
 
@@ -137,7 +139,8 @@ static double band_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_g
 static struct lw_conv2d_plan bands(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     struct lw_conv2d_plan plan = {.method = LW_CONV2D_BANDS, .grid = *grid};
-    const int64_t n = n_transforms(spec, grid), wanted = (int64_t)(wanted_points / (double)(grid->rows * grid->columns));
+    const int64_t n = n_transforms(spec, grid);
+    const int64_t wanted = (int64_t)(wanted_points / (double)(grid->rows * grid->columns));
     plan.batch = min64(n, max64(wanted, grid->transforms_across));
     const double launches = 3 * (double)ceil_div(n, plan.batch);
     plan.seconds = ((double)n * band_bytes(spec, grid) / pass_rate + launches * launch_seconds) / n_outputs(spec);
@@ -153,7 +156,8 @@ static void keep_cheaper(const struct lw_conv2d_plan *plan, bool *is_found, stru
     *is_found = true;
 }
 
-static void choose_tile(const struct lw_device *device, const struct lw_op_spec *spec, bool *is_found, struct lw_conv2d_plan *best)
+static void choose_tile(const struct lw_device *device, const struct lw_op_spec *spec, bool *is_found,
+                        struct lw_conv2d_plan *best)
 {
     struct lw_conv2d_grid grid;
     for (const int *side = lw_conv2d_tile_sides(spec->precision); *side; side++) {
@@ -164,7 +168,8 @@ static void choose_tile(const struct lw_device *device, const struct lw_op_spec 
     }
 }
 
-static void choose_bands(const struct lw_device *device, const struct lw_op_spec *spec, bool *is_found, struct lw_conv2d_plan *best)
+static void choose_bands(const struct lw_device *device, const struct lw_op_spec *spec, bool *is_found,
+                         struct lw_conv2d_plan *best)
 {
     struct lw_conv2d_grid grid;
     for (const int *rows = lw_conv2d_column_lengths(spec->precision); *rows; rows++) {
@@ -183,7 +188,8 @@ static void choose_bands(const struct lw_device *device, const struct lw_op_spec
 /* The norm of what column times row leaves of the kernel, relative to the kernel's. */
 static int find_residual(const struct lw_conv2d_spec *c, double *residual, struct lw_error *err)
 {
-    double *const factors = lw_alloc_array(2 * (c->kernel_rows + c->kernel_columns), sizeof *factors, "a kernel's factors", err);
+    double *const factors = lw_alloc_array(2 * (c->kernel_rows + c->kernel_columns), sizeof *factors,
+                                           "a kernel's factors", err);
     if (!factors)
         return LW_ESYSTEM;
     *residual = lw_separate(c->kernel, c->kernel_rows, c->kernel_columns, c->kernel_complex, factors,
@@ -199,7 +205,8 @@ static int take_passes(const struct lw_op_spec *spec, struct lw_conv2d_plan *pla
     if (rc)
         return rc;
     if (residual > rank_tolerance(spec->precision))
-        return lw_fail(err, LW_ECONFIG, "--algorithm separable: the kernel is not the product of a column and a row: %.2g of its "
+        return lw_fail(err, LW_ECONFIG,
+                       "--algorithm separable: the kernel is not the product of a column and a row: %.2g of its "
                        "norm would be lost, allowed is %.2g; choose another algorithm", residual,
                        rank_tolerance(spec->precision));
     *plan = passes(spec);
@@ -267,7 +274,8 @@ void lw_conv2d_describe(const struct lw_conv2d_plan *plan, const struct lw_op_sp
                  " along the rows", c->kernel_rows, c->kernel_columns);
         return;
     default:
-        snprintf(text, size, "overlap-save on tiles of %" PRId64 " x %" PRId64 " %s, hop %" PRId64 " x %" PRId64 "%s", g->rows,
+        snprintf(text, size, "overlap-save on tiles of %" PRId64 " x %" PRId64 " %s, hop %" PRId64 " x %" PRId64 "%s",
+                 g->rows,
                  g->columns, plan->method == LW_CONV2D_TILES ? "in shared memory" : "in three passes", g->hop_rows,
                  g->hop_columns, is_complex(spec) ? "" : ", two real ones as one complex");
     }

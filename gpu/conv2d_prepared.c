@@ -54,9 +54,10 @@ static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_conv2d_pla
     const int rows = (int)plan->grid.rows, columns = (int)plan->grid.columns;
     struct lw_arena arena = {.base = memory};
     kept->bank = lw_arena_take(&arena, bank_bytes(spec, plan));
-    kept->row = lw_arena_take(&arena, plan->method == LW_CONV2D_PASSES ? taps_bytes(spec, spec->conv2d.kernel_columns) : 0);
-    kept->work = lw_arena_take(&arena, plan->method == LW_CONV2D_BANDS
-                                           ? lw_conv2d_bands_work_bytes(spec->precision, rows, columns, plan->batch) : 0);
+    const bool has_row = plan->method == LW_CONV2D_PASSES;
+    kept->row = lw_arena_take(&arena, has_row ? taps_bytes(spec, spec->conv2d.kernel_columns) : 0);
+    kept->work = lw_arena_take(&arena, plan->method != LW_CONV2D_BANDS ? 0 :
+                                      lw_conv2d_bands_work_bytes(spec->precision, rows, columns, plan->batch));
     kept->sums = lw_arena_take(&arena, spec->nan == LW_NAN_INTERPOLATE ? sums_bytes(spec) : 0);
     return arena.used;
 }
@@ -73,14 +74,16 @@ struct setup {
     void *work;
 };
 
-static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory, struct setup *setup)
+static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory,
+                             struct setup *setup)
 {
     const int rows = (int)plan->grid.rows, columns = (int)plan->grid.columns;
     const int64_t work = plan->method == LW_CONV2D_TILES ? lw_conv2d_tile_setup_bytes(rows, spec->conv2d.kernel_rows)
                          : plan->method == LW_CONV2D_BANDS
                              ? lw_conv2d_bands_setup_bytes(rows, columns, spec->conv2d.kernel_rows) : 0;
     struct lw_arena arena = {.base = memory};
-    setup->taps = lw_arena_take(&arena, has_transforms(plan) ? n_taps(spec) * tap_parts(spec) * (int64_t)sizeof(double) : 0);
+    const int64_t taps = n_taps(spec) * tap_parts(spec) * (int64_t)sizeof(double);
+    setup->taps = lw_arena_take(&arena, has_transforms(plan) ? taps : 0);
     setup->work = lw_arena_take(&arena, work);
     return arena.used;
 }
@@ -118,8 +121,8 @@ static cudaError_t send(void *to, const void *from, int64_t bytes, cudaStream_t 
 }
 
 /* `n` taps, last first, divided by 2^exponent, in the computing precision, to device memory. */
-static int send_turned(const struct lw_op_spec *spec, const double *taps, int64_t n, int exponent, void *to, cudaStream_t stream,
-                       struct lw_error *err)
+static int send_turned(const struct lw_op_spec *spec, const double *taps, int64_t n, int exponent, void *to,
+                       cudaStream_t stream, struct lw_error *err)
 {
     const int parts = tap_parts(spec);
     void *const turned = lw_alloc((size_t)taps_bytes(spec, n), "the kernel", err);
@@ -139,7 +142,8 @@ static void turn_unrolled(const struct lw_op_spec *spec, struct lw_conv2d_prepar
     for (int64_t m = 0; m < c->kernel_rows; m++)
         for (int64_t n = 0; n < c->kernel_columns; n++)
             conv2d->unrolled[m * conv2d->plan.side + n] =
-                (float)ldexp(c->kernel[(c->kernel_rows - 1 - m) * c->kernel_columns + c->kernel_columns - 1 - n], -conv2d->exponent);
+                (float)ldexp(c->kernel[(c->kernel_rows - 1 - m) * c->kernel_columns + c->kernel_columns - 1 - n],
+                             -conv2d->exponent);
 }
 
 /* Both factors get a largest tap near 1. */
@@ -176,22 +180,25 @@ static int prepare_transforms(const struct setup *setup, const struct lw_conv2d_
     lw_free(taps);
     const int rows = (int)p->plan.grid.rows, columns = (int)p->plan.grid.columns;
     if (status == cudaSuccess && p->plan.method == LW_CONV2D_TILES)
-        status = lw_conv2d_tile_prepare(p->spec.precision, rows, setup->taps, c->kernel_complex, c->kernel_rows, c->kernel_columns,
+        status = lw_conv2d_tile_prepare(p->spec.precision, rows, setup->taps, c->kernel_complex, c->kernel_rows,
+                                        c->kernel_columns,
                                         setup->work, p->bank, stream);
     else if (status == cudaSuccess)
-        status = lw_conv2d_bands_prepare(p->spec.precision, rows, columns, setup->taps, c->kernel_complex, c->kernel_rows,
+        status = lw_conv2d_bands_prepare(p->spec.precision, rows, columns, setup->taps, c->kernel_complex,
+                                         c->kernel_rows,
                                          c->kernel_columns, setup->work, p->bank, stream);
     return lw_cuda_check(status, "transforming the kernel", err);
 }
 
-/* In the transforms, a kernel's largest tap is near 1; direct sums need that only where numbers would leave the range. */
+/* In the transforms, a kernel's largest tap is near 1; direct sums need that only where numbers leave the range. */
 static int choose_exponent(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan)
 {
     const int exponent = exponent_of(spec->conv2d.kernel, n_taps(spec) * tap_parts(spec)), harmless = 40;
     return !has_transforms(plan) && exponent > -harmless && exponent < harmless ? 0 : exponent;
 }
 
-static int prepare_taps(const struct setup *setup, struct lw_conv2d_prepared *p, cudaStream_t stream, struct lw_error *err)
+static int prepare_taps(const struct setup *setup, struct lw_conv2d_prepared *p, cudaStream_t stream,
+                        struct lw_error *err)
 {
     p->exponent = choose_exponent(&p->spec, &p->plan);
     switch (p->plan.method) {
@@ -240,7 +247,8 @@ int lw_conv2d_prepare(const struct lw_op_spec *spec, const struct lw_conv2d_plan
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t first, int64_t count, int64_t n_channels)
+struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t first, int64_t count,
+                                          int64_t n_channels)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
     return (struct lw_conv2d_block){
@@ -261,7 +269,8 @@ struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t
     };
 }
 
-static cudaError_t run_bands(const struct lw_conv2d_prepared *p, const struct lw_conv2d_block *block, cudaStream_t stream)
+static cudaError_t run_bands(const struct lw_conv2d_prepared *p, const struct lw_conv2d_block *block,
+                             cudaStream_t stream)
 {
     struct lw_conv2d_grid grid = p->plan.grid;
     const int64_t n = lw_conv2d_cut(block, &grid);

@@ -1,4 +1,4 @@
-/* conv2d_prepared.h - a kernel on the device as the method of a plan wants it, and the convolution of blocks with it. */
+/* conv2d_prepared.h - a kernel on the device as the method of a plan wants it, and the convolution with it. */
 #ifndef LW_CONV2D_PREPARED_H
 #define LW_CONV2D_PREPARED_H
 
@@ -32,10 +32,11 @@ int lw_conv2d_prepare(const struct lw_op_spec *spec, const struct lw_conv2d_plan
 
 /** What the kernels are told about a block, without its buffers.
  * @param first  output row of the image */
-struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t first, int64_t count, int64_t n_channels);
+struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t first, int64_t count,
+                                          int64_t n_channels);
 
-/** Enqueue the convolution of a block whose buffers are set: pixels that are not finite count as zero. Blocks on different
- * streams share the work area: one waits for the other. */
+/** Enqueue the convolution of a block whose buffers are set: pixels that are not finite count as zero. Blocks on
+ * different streams share the work area: one waits for the other. */
 int lw_conv2d_run(const struct lw_conv2d_prepared *prepared, const struct lw_conv2d_block *block, cudaStream_t stream,
                   struct lw_error *err);
 

@@ -1,8 +1,9 @@
-/* conv2d_rows.cuh - the row passes of large tiles: a team of threads takes a row (two, as re and im, of real pieces), transforms it
- * in registers and shared memory (see fft.cuh), and reads and writes global memory with lanes side by side.
+/* conv2d_rows.cuh - the row passes of large tiles: a team of threads takes a row (two, as re and im, of real pieces),
+ * transforms it in registers and shared memory (see fft.cuh), and reads and writes global memory with lanes side by
+ * side.
  *
- * Each row is brought to a magnitude near 1; the column pass evens that out between rows. Pixels that are not finite show in
- * the row's largest exponent. */
+ * Each row is brought to a magnitude near 1; the column pass evens that out between rows. Pixels that are not finite
+ * show in the row's largest exponent. */
 #ifndef LW_CONV2D_ROWS_CUH
 #define LW_CONV2D_ROWS_CUH
 
@@ -32,7 +33,8 @@ LW_DEVICE Line line_of(const lw_conv2d_block &b, const Piece &p, int y)
 }
 
 /* Pixel i of the input, as the number stored. */
-template <class Pixel, class Stored> LW_DEVICE Pixel raw_pixel(const lw_conv2d_block &b, const Stored *stored, int64_t i)
+template <class Pixel, class Stored>
+LW_DEVICE Pixel raw_pixel(const lw_conv2d_block &b, const Stored *stored, int64_t i)
 {
     using Real = RealPartOf<Pixel>;
     if constexpr (!is_complex_pixel<Pixel>)
@@ -127,7 +129,8 @@ template <class F, bool PAIRED> LW_DEVICE void drop_from_line(typename F::C (&v)
 
 /* Points of a row, scaled; returns the exponent that was taken out. */
 template <class F, bool PAIRED>
-LW_DEVICE int load_scaled_line(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Line (&lines)[2], int *reduce, int t)
+LW_DEVICE int load_scaled_line(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Line (&lines)[2], int *reduce,
+                               int t)
 {
     using Real = typename F::Real;
     LW_WITH_STORED(b.scalar, (load_line<F, PAIRED, Stored>(v, b, lines, t)))
@@ -151,7 +154,8 @@ template <class F> LW_DEVICE typename F::C *team_memory(unsigned char *memory)
     return (typename F::C *)(memory + F::Team::number() * (F::SHARED_BYTES_OF_BLOCK / F::TEAMS));
 }
 
-template <class F, int BLOCKS, bool PAIRED> __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_rows(const BandArgs a)
+template <class F, int BLOCKS, bool PAIRED>
+__global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_rows(const BandArgs a)
 {
     using C = typename F::C;
     extern __shared__ __align__(128) unsigned char memory[];
@@ -201,7 +205,8 @@ LW_DEVICE void store_line(const typename F::C (&v)[F::E], const lw_conv2d_block 
 }
 
 /* Row i of the outputs stands in row kernel_rows - 1 + i of the tile. */
-template <class F, int BLOCKS, bool PAIRED> __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_back(const BandArgs a)
+template <class F, int BLOCKS, bool PAIRED>
+__global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_back(const BandArgs a)
 {
     using C = typename F::C;
     extern __shared__ __align__(128) unsigned char memory[];

@@ -53,7 +53,8 @@ static __global__ void conv2d_transform_rows(const KernelSpectrum s)
 }
 
 /* order.bin(i): the bin at place i. */
-template <class Order, class C> __global__ void conv2d_transform_columns(const KernelSpectrum s, const Order order, C *spectrum)
+template <class Order, class C>
+__global__ void conv2d_transform_columns(const KernelSpectrum s, const Order order, C *spectrum)
 {
     using Real = decltype(C::x);
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

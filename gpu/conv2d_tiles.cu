@@ -58,7 +58,8 @@ template <class Kernel> static cudaError_t allow_shared(Kernel kernel, int bytes
 }
 
 cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, int side, const double *taps, bool is_complex,
-                                   int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank, cudaStream_t stream)
+                                   int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank,
+                                   cudaStream_t stream)
 {
     KernelSpectrum s = {taps, is_complex, kernel_rows, kernel_columns, side, side};
     lay_out_spectrum(s, setup);
@@ -85,7 +86,8 @@ int64_t lw_conv2d_cut(const struct lw_conv2d_block *block, struct lw_conv2d_grid
     return grid->transforms_across * down * block->n_channels;
 }
 
-cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,
+cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid,
+                            enum lw_precision precision,
                             const void *bank, cudaStream_t stream)
 {
     struct lw_conv2d_grid g = *grid;

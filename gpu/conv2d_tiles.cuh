@@ -1,10 +1,11 @@
-/* conv2d_tiles.cuh - overlap-save on tiles of S x S points: load, transform, multiply, transform back, store, by one block.
+/* conv2d_tiles.cuh - overlap-save on tiles of S x S points: load, transform, multiply, transform back, store, by one
+ * block.
  *
  *     y = IFFT(X K)[kernel_rows - 1 ..][kernel_columns - 1 ..]
  *
- * S = 4 E, with E = 16 or 32 points in each of T = 16 E threads. Two real pieces are one transform (the kernel is real: re and im
- * of the result are the two), a complex one is one by itself. With rows y = y0 + 4 y1, ky = k1 + E k0 and columns x = x0 + 16 x1,
- * kx = l1 + X l0 (X = E / 4), a thread's points are
+ * S = 4 E, with E = 16 or 32 points in each of T = 16 E threads. Two real pieces are one transform (the kernel is real:
+ * re and im of the result are the two), a complex one is one by itself. With rows y = y0 + 4 y1, ky = k1 + E k0 and
+ * columns x = x0 + 16 x1, kx = l1 + X l0 (X = E / 4), a thread's points are
  *
  *     step   thread            points              what is done
  *     1      y0, x             y1 = 0 .. E - 1     radix E over y1 -> k1
@@ -13,14 +14,14 @@
  *            -- exchange within the 16 threads of k1 --
  *     3      k1, (k0, l1)      x0 = 0 .. 15        weighted radix 16 over x0 -> l0, E / 16 of them; times K; and back
  *
- * and the same steps in reverse. So a tile passes the block's barrier twice, and global memory is read and written in step 1 by
- * lanes along a row. Numbers on the way back have re and im swapped, see fft.cuh.
+ * and the same steps in reverse. So a tile passes the block's barrier twice, and global memory is read and written in
+ * step 1 by lanes along a row. Numbers on the way back have re and im swapped, see fft.cuh.
  *
- * Shared memory: E regions (one for each k1) of 17 E complex values: S x 4 in natural order in the exchange of the block, E rows of
- * 16 with a pitch of 17 in that of the group; all accesses are free of bank conflicts (half-warps of 16 neighbours, or of stride
- * 17). Float: 34 KB for 64 x 64, 136 KB for 128 x 128. Then the roots exp(-2 pi i k / S).
+ * Shared memory: E regions (one for each k1) of 17 E complex values: S x 4 in natural order in the exchange of the
+ * block, E rows of 16 with a pitch of 17 in that of the group; all accesses are free of bank conflicts (half-warps of
+ * 16 neighbours, or of stride 17). Float: 34 KB for 64 x 64, 136 KB for 128 x 128. Then the roots exp(-2 pi i k / S).
  *
- * Pixels that are not finite show in the largest exponent of the tile; only then it is loaded again with them as zeros. */
+ * Pixels that are not finite show in the largest exponent of the tile; only then they are made zeros. */
 #ifndef LW_CONV2D_TILES_CUH
 #define LW_CONV2D_TILES_CUH
 
@@ -47,7 +48,8 @@ template <class Real_, int E_> struct Tile {
 };
 
 /* w, w^2, w^4 .. for w = exp(-2 pi i k / S) */
-template <class F, int R> LW_DEVICE void tile_powers(const typename F::C *roots, int k, typename F::C (&power)[log2_of(R)])
+template <class F, int R>
+LW_DEVICE void tile_powers(const typename F::C *roots, int k, typename F::C (&power)[log2_of(R)])
 {
 #pragma unroll
     for (int l = 0; l < log2_of(R); ++l)
@@ -55,7 +57,8 @@ template <class F, int R> LW_DEVICE void tile_powers(const typename F::C *roots,
 }
 
 /* COUNT transforms of R points: point j of transform i is v[i * STEP + j * STRIDE]. */
-template <int R, int STRIDE, int COUNT, int STEP, bool WEIGHTED, class C, int E> LW_DEVICE void dft_each(C (&v)[E], const C *power)
+template <int R, int STRIDE, int COUNT, int STEP, bool WEIGHTED, class C, int E>
+LW_DEVICE void dft_each(C (&v)[E], const C *power)
 {
 #pragma unroll
     for (int i = 0; i < COUNT; ++i) {
@@ -159,8 +162,8 @@ template <class F> LW_DEVICE void tile_multiply(double2 (&v)[F::E], const double
 
 /* ---- pixels ------------------------------------------------------------------------------------------------------ */
 
-/* A thread's column of a piece's window: pixels of rows [begin, end) of the tile are stored `pitch` apart from `index` on; rows
- * from there to `rows` are beyond the image. Without a column, begin = end. */
+/* A thread's column of a piece's window: pixels of rows [begin, end) of the tile are stored `pitch` apart from `index`
+ * on; rows from there to `rows` are beyond the image. Without a column, begin = end. */
 struct Strand {
     int64_t index, pitch;
     int begin, end, rows;
@@ -182,7 +185,8 @@ template <int S> LW_DEVICE Strand strand_of(const lw_conv2d_block &b, const Piec
 }
 
 /* Row y of it, as the number stored. */
-template <class Pixel, class Stored, bool INNER> LW_DEVICE Pixel strand_pixel(const lw_conv2d_block &b, const Strand &s, int y)
+template <class Pixel, class Stored, bool INNER>
+LW_DEVICE Pixel strand_pixel(const lw_conv2d_block &b, const Strand &s, int y)
 {
     using Real = RealPartOf<Pixel>;
     if (!INNER && (y < s.begin || y >= s.end))

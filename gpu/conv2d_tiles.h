@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* How a block's outputs are cut: pieces of hop_rows x hop_columns, on a grid that begins at its first output. Two real ones, one
- * above or beside the other, share a transform. */
+/* How a block's outputs are cut: pieces of hop_rows x hop_columns, on a grid that begins at its first output. Two real
+ * ones, one above or beside the other, share a transform. */
 struct lw_conv2d_grid {
     int64_t rows, columns;              /* of a transform */
     int64_t hop_rows, hop_columns;
@@ -36,9 +36,11 @@ int64_t lw_conv2d_tile_setup_bytes(int side, int64_t kernel_rows);
  * @param taps  [kernel_rows][kernel_columns] (x 2 if complex), float64, device; divided by 2^exponent of the blocks
  * @param setup  lw_conv2d_tile_setup_bytes, device, until the stream has come by */
 cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, int side, const double *taps, bool is_complex,
-                                   int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank, cudaStream_t stream);
+                                   int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank,
+                                   cudaStream_t stream);
 
-cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid, enum lw_precision precision,
+cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid,
+                            enum lw_precision precision,
                             const void *bank, cudaStream_t stream);
 
 #ifdef __cplusplus

@@ -1,12 +1,13 @@
 /* Direct sums with a small real kernel in single precision.
  *
- * A block of 32 x 8 threads makes 128 columns of 8 ROWS rows: thread (x, y) the columns 4 x .. 4 x + 3 of rows ROWS y .. ROWS y + ROWS - 1.
- * The pixels that the block needs are brought into shared memory, lanes side by side: coalesced. A thread then goes through its
- * rows of pixels from above, reads each by 16-byte loads (contiguous over the warp: no bank conflicts), and adds what the row
- * contributes to all ROWS outputs at once. Everything is unrolled; the taps are kernel parameters, so that a fused
- * multiply-add takes its tap from constant memory without an instruction of its own.
+ * A block of 32 x 8 threads makes 128 columns of 8 ROWS rows: thread (x, y) the columns 4 x .. 4 x + 3 of rows ROWS y
+ * .. ROWS y + ROWS - 1. The pixels that the block needs are brought into shared memory, lanes side by side: coalesced.
+ * A thread then goes through its rows of pixels from above, reads each by 16-byte loads (contiguous over the warp: no
+ * bank conflicts), and adds what the row contributes to all ROWS outputs at once. Everything is unrolled; the taps are
+ * kernel parameters, so that a fused multiply-add takes its tap from constant memory without an instruction of its own.
  *
- * For SIDE = 7 and 8 rows: 1568 fused multiply-adds, 42 shared loads, and 45 pixels loaded and stored per thread of 32 outputs. */
+ * For SIDE = 7 and 8 rows: 1568 fused multiply-adds, 42 shared loads, and 45 pixels loaded and stored per thread of 32
+ * outputs. */
 #include "conv2d_direct.h"
 
 #include "conv2d_window.cuh"
@@ -80,7 +81,8 @@ direct_unrolled(const lw_conv2d_block b, const UnrolledTaps<U::SIDE> taps)
     __shared__ __align__(16) float pixels[U::WINDOW_ROWS][U::PITCH];
     const Patch p = patch_of(b, U::TILE_ROWS, U::TILE_COLUMNS);
     bool met = false;
-    LW_WITH_STORED(b.scalar, (met = load_pixels<U, Stored>({b, p.channel, p.row, b.first_column + p.column}, &pixels[0][0])))
+    LW_WITH_STORED(b.scalar,
+                   (met = load_pixels<U, Stored>({b, p.channel, p.row, b.first_column + p.column}, &pixels[0][0])))
     if (met)
         *b.not_finite = 1;
     __syncthreads();
@@ -92,7 +94,8 @@ direct_unrolled(const lw_conv2d_block b, const UnrolledTaps<U::SIDE> taps)
     store_sums(b, p.channel, p.row + threadIdx.y * U::ROWS, p.column + across * threadIdx.x, sums);
 }
 
-template <class U> static cudaError_t launch_as(const lw_conv2d_block &b, const UnrolledTaps<U::SIDE> &taps, cudaStream_t stream)
+template <class U>
+static cudaError_t launch_as(const lw_conv2d_block &b, const UnrolledTaps<U::SIDE> &taps, cudaStream_t stream)
 {
     const unsigned blocks = patches_of(b, U::TILE_ROWS, U::TILE_COLUMNS);
     if (blocks == 0)

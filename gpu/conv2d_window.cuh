@@ -53,7 +53,8 @@ template <class Pixel, class Stored, bool COMPLEX> LW_DEVICE Pixel finite_pixel(
 }
 
 /* Stored pixels are complex only as float or double. */
-template <class Pixel, class Stored> LW_DEVICE Pixel finite_pixel(const lw_conv2d_block &b, const Stored *x, int64_t i, bool &met)
+template <class Pixel, class Stored>
+LW_DEVICE Pixel finite_pixel(const lw_conv2d_block &b, const Stored *x, int64_t i, bool &met)
 {
     if constexpr (is_complex_pixel<Pixel> && std::is_floating_point<Stored>::value)
         if (b.input_complex)
@@ -64,8 +65,8 @@ template <class Pixel, class Stored> LW_DEVICE Pixel finite_pixel(const lw_conv2
 /* Rows of the block's input, and of them those that hold pixels: the rest counts as zero. */
 LW_DEVICE int64_t input_rows(const lw_conv2d_block &b) { return b.kernel_rows - 1 + b.count; }
 
-/* Where the outputs lie that a block of threads makes, `rows` x `columns` of them; fewer than 2^31 blocks, as a division of 64 bits
- * costs as much as 30 products. */
+/* Where the outputs lie that a block of threads makes, `rows` x `columns` of them; fewer than 2^31 blocks, as a
+ * division of 64 bits costs as much as 30 products. */
 struct Patch {
     int64_t channel, row, column;
 };
@@ -75,7 +76,10 @@ __host__ __device__ inline unsigned patches_across(const lw_conv2d_block &b, int
     return (unsigned)((b.output_columns + columns - 1) / columns);
 }
 
-__host__ __device__ inline unsigned patches_down(const lw_conv2d_block &b, int rows) { return (unsigned)((b.count + rows - 1) / rows); }
+__host__ __device__ inline unsigned patches_down(const lw_conv2d_block &b, int rows)
+{
+    return (unsigned)((b.count + rows - 1) / rows);
+}
 
 LW_DEVICE Patch patch_of(const lw_conv2d_block &b, int rows, int columns)
 {
@@ -121,8 +125,8 @@ template <class Pixel, class Stored> struct Window {
     LW_DEVICE int64_t origin() const { return (channel * input_rows(b) + row) * b.columns + column; }
 };
 
-/* The pixels [0, n_rows) x [0, n_columns) of a window to shared memory, rows `pitch` apart, by threads (x, y) of LANES x GROUPS.
- * Returns whether this thread met one that is not finite. */
+/* The pixels [0, n_rows) x [0, n_columns) of a window to shared memory, rows `pitch` apart, by threads (x, y) of LANES
+ * x GROUPS. Returns whether this thread met one that is not finite. */
 template <int LANES, int GROUPS, bool INNER, class Pixel, class Stored>
 LW_DEVICE bool load_rows(const Window<Pixel, Stored> &window, int n_rows, int n_columns, Pixel *to, int pitch)
 {

@@ -1,14 +1,17 @@
-/* conv2d_gpu.cu - benchmark of 2-D convolution on the CUDA engine, on device-resident data: float32, zeros beyond the sides, output
- * of the image's size.
+/* conv2d_gpu.cu - benchmark of 2-D convolution on the CUDA engine, on device-resident data: float32, zeros beyond the
+ * sides, output of the image's size.
  *
- *     bench_conv2d_gpu table [csv] [text]      the recorded table: ours, cuFFT on the whole image (best good size, with padding
- *                                              and cropping) and on tiles (best of four sizes), for cases whose name contains text
+ *     bench_conv2d_gpu table [csv] [text]      the recorded table: ours, cuFFT on the whole image (best good size, with
+ *     padding
+ *                                              and cropping) and on tiles (best of four sizes), for cases whose name
+ *                                              contains text
  *     bench_conv2d_gpu methods [csv] [text]    every algorithm of ours for those cases, to tune the choice
- *     bench_conv2d_gpu batches [csv] [text]    large tiles with work areas of various sizes, which may stay in the L2 or not
- *     bench_conv2d_gpu check                   every algorithm against the sum by definition, on awkward sizes
+ *     bench_conv2d_gpu batches [csv] [text]    large tiles with work areas of various sizes, which may stay in the L2
+ *     or not bench_conv2d_gpu check                   every algorithm against the sum by definition, on awkward sizes
  *     bench_conv2d_gpu one CASE ALGORITHM N    N launches of one case, for a profiler; ALGORITHM as in --algorithm
  *
- * Images rotate over a working set of more than 4 times the L2. Every row is checked at random pixels against the sum in double. */
+ * Images rotate over a working set of more than 4 times the L2. Every row is checked at random pixels against the sum
+ * in double. */
 #include "cufft_image.cuh"
 extern "C" {
 #include "../../gpu/conv2d_prepared.h"
@@ -48,7 +51,8 @@ static std::vector<Case> all_cases()
     return cases;
 }
 
-/* ---- data ------------------------------------------------------------------------------------------------------------- */
+/* ---- data
+ * ------------------------------------------------------------------------------------------------------------- */
 
 /* One image in place, with the rows above and below it that a block has. */
 struct Pool {
@@ -67,7 +71,8 @@ static std::vector<double> make_taps(const ImageCase &c, bool separable)
     double sum = 0;
     for (int m = 0; m < c.kernel_rows; ++m)
         for (int n = 0; n < c.kernel_columns; ++n) {
-            const double u = (m - c.ahead_rows) / (0.3 * c.kernel_rows), v = (n - c.ahead_columns) / (0.3 * c.kernel_columns);
+            const double u = (m - c.ahead_rows) / (0.3 * c.kernel_rows);
+            const double v = (n - c.ahead_columns) / (0.3 * c.kernel_columns);
             const double noise = separable ? 1 : 0.5 + hash24((uint64_t)m * c.kernel_columns + n, 9) / 16777216.0;
             sum += taps[(size_t)m * c.kernel_columns + n] = exp(-u * u - v * v) * noise;
         }
@@ -79,7 +84,8 @@ static std::vector<double> make_taps(const ImageCase &c, bool separable)
 static void upload_taps(Pool *p, const ImageCase &c, bool separable)
 {
     p->host_taps = make_taps(c, separable);
-    CHECK_CUDA(cudaMemcpyAsync(p->taps, p->host_taps.data(), p->host_taps.size() * sizeof(double), cudaMemcpyHostToDevice, p->stream));
+    CHECK_CUDA(cudaMemcpyAsync(p->taps, p->host_taps.data(), p->host_taps.size() * sizeof(double),
+                               cudaMemcpyHostToDevice, p->stream));
     CHECK_CUDA(cudaStreamSynchronize(p->stream));
 }
 
@@ -121,7 +127,8 @@ static const float *image_of(const Case &c, const Pool &p, int i)
 
 static float *output_of(const Case &c, const Pool &p, int i) { return p.y + i % p.n * n_pixels(c); }
 
-/* ---- check ------------------------------------------------------------------------------------------------------------ */
+/* ---- check
+ * ------------------------------------------------------------------------------------------------------------ */
 
 /* Pixel s of the sample: the corners, then random ones. */
 __host__ __device__ static int64_t sampled(const ImageCase &c, int s)
@@ -132,13 +139,15 @@ __host__ __device__ static int64_t sampled(const ImageCase &c, int s)
 }
 
 /* sums: squares of the differences and of the truth. One block a pixel. */
-static __global__ void compare(const ImageCase c, const float *image, const float *output, const double *taps, double *sums)
+static __global__ void compare(const ImageCase c, const float *image, const float *output, const double *taps,
+                               double *sums)
 {
     __shared__ double parts[128];
     const int64_t at = sampled(c, blockIdx.x), row = at / c.columns, column = at % c.columns;
     double sum = 0;
     for (int i = threadIdx.x; i < c.kernel_rows * c.kernel_columns; i += 128) {
-        const int64_t y = row + c.ahead_rows - i / c.kernel_columns, x = column + c.ahead_columns - i % c.kernel_columns;
+        const int64_t y = row + c.ahead_rows - i / c.kernel_columns;
+        const int64_t x = column + c.ahead_columns - i % c.kernel_columns;
         if (y >= 0 && y < c.rows && x >= 0 && x < c.columns)
             sum += taps[i] * image[y * c.columns + x];
     }
@@ -167,7 +176,8 @@ static double error_of(const Case &c, const Pool &p)
 
 static const double TOLERANCE = 3e-6;
 
-/* ---- ours ------------------------------------------------------------------------------------------------------------------ */
+/* ---- ours
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 struct Ours {
     struct lw_op_spec spec;
@@ -266,7 +276,8 @@ static bool measure(const Case &c, Pool *p, int algorithm, Result *r, int batch 
     return suits;
 }
 
-/* ---- cuFFT ------------------------------------------------------------------------------------------------------------ */
+/* ---- cuFFT
+ * ------------------------------------------------------------------------------------------------------------ */
 
 /* ms, 0 where it cannot be done */
 static double measure_cufft(const Case &c, const Pool &p, int rows, int columns, int batch)
@@ -277,7 +288,8 @@ static double measure_cufft(const Case &c, const Pool &p, int rows, int columns,
     cufft_convolve(f, image_of(c, p, 0), output_of(c, p, 0), p.stream);
     if (!(error_of(c, p) < 10 * TOLERANCE))
         printf("  cuFFT %d x %d: wrong result, error %.2g\n", rows, columns, error_of(c, p));
-    const Timing t = time_run([&](int i) { cufft_convolve(f, image_of(c, p, i), output_of(c, p, i), p.stream); }, p.stream,
+    const Timing t = time_run([&](int i) { cufft_convolve(f, image_of(c, p, i), output_of(c, p, i), p.stream); },
+                              p.stream,
                               BUDGET_MS);
     cufft_release(&f);
     return t.sustained;
@@ -292,7 +304,8 @@ static double measure_whole(const Case &c, const Pool &p)
         even = good_size(even + 1);
     while (round % 64)
         round = good_size(round + 1);
-    const double plain = measure_cufft(c, p, good_size(rows), even, 1), rounded = measure_cufft(c, p, good_size(rows), round, 1);
+    const double plain = measure_cufft(c, p, good_size(rows), even, 1);
+    const double rounded = measure_cufft(c, p, good_size(rows), round, 1);
     return plain == 0 ? rounded : rounded == 0 ? plain : std::min(plain, rounded);
 }
 
@@ -311,7 +324,8 @@ static double measure_tiles(const Case &c, const Pool &p, int *best_side)
     return best;
 }
 
-/* ---- modes ------------------------------------------------------------------------------------------------------------ */
+/* ---- modes
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static double rate(const Case &c, double ms) { return ms > 0 ? (double)n_pixels(c) / ms * 1e-6 : 0; }
 
@@ -332,8 +346,9 @@ static int run_table(FILE *csv, const char *text)
         const double whole = measure_whole(c, p), tiles = measure_tiles(c, p, &side);
         const double best = tiles > 0 && (whole == 0 || tiles < whole) ? tiles : whole;
         char line[400];
-        snprintf(line, sizeof line, "%s,%.4f,%.4f,%.1f,%.1f,%.1f,%d,%.2f,%.2g,\"%s\"", c.name.c_str(), r.time.sustained, r.time.single,
-                 rate(c, r.time.sustained), rate(c, whole), rate(c, tiles), side, best / r.time.sustained, r.error, r.text);
+        snprintf(line, sizeof line, "%s,%.4f,%.4f,%.1f,%.1f,%.1f,%d,%.2f,%.2g,\"%s\"", c.name.c_str(), r.time.sustained,
+                 r.time.single, rate(c, r.time.sustained), rate(c, whole), rate(c, tiles), side,
+                 best / r.time.sustained, r.error, r.text);
         printf("%s%s\n", line, r.error < TOLERANCE ? "" : "   WRONG");
         fflush(stdout);
         if (csv)
@@ -389,7 +404,8 @@ static int run_batches(FILE *csv, const char *text)
 static int run_check()
 {
     int failed = 0, n = 0;
-    for (const auto &kernel : {std::pair<int, int>{1, 1}, {7, 7}, {4, 9}, {11, 3}, {31, 30}, {63, 64}, {255, 100}, {300, 301}, {1000, 9}}) {
+    for (const auto &kernel : {std::pair<int, int>{1, 1}, {7, 7}, {4, 9}, {11, 3}, {31, 30}, {63, 64}, {255, 100},
+                               {300, 301}, {1000, 9}}) {
         Case c = square(1000, kernel.first, kernel.second);
         c.image.columns = 1501;
         Pool p = make_pool(c);
@@ -398,7 +414,8 @@ static int run_check()
             if (!measure(c, &p, a, &r))
                 continue;
             const bool good = r.error < TOLERANCE;
-            printf("%s %dx%d %s: error %.2g%s\n", algorithms[a], kernel.first, kernel.second, r.text, r.error, good ? "" : "   WRONG");
+            printf("%s %dx%d %s: error %.2g%s\n", algorithms[a], kernel.first, kernel.second, r.text, r.error,
+                   good ? "" : "   WRONG");
             failed += !good;
             ++n;
         }
@@ -442,7 +459,9 @@ int main(int argc, char **argv)
     }
     FILE *const csv = argc > 2 && argv[2][0] ? fopen(argv[2], "w") : nullptr;
     const char *const text = argc > 3 ? argv[3] : "";
-    const int failed = mode == "table" ? run_table(csv, text) : mode == "methods" ? run_methods(csv, text) : run_batches(csv, text);
+    const int failed = mode == "table"     ? run_table(csv, text)
+                       : mode == "methods" ? run_methods(csv, text)
+                                           : run_batches(csv, text);
     if (csv)
         fclose(csv);
     return failed;

@@ -1,5 +1,5 @@
-/* cufft_image.cuh - the comparison of the conv2d benchmark: convolution of a real image by cuFFT, zeros beyond the sides, output of
- * the image's size. As one transform of the whole image, and by overlap-save on tiles. */
+/* cufft_image.cuh - the comparison of the conv2d benchmark: convolution of a real image by cuFFT, zeros beyond the
+ * sides, output of the image's size. As one transform of the whole image, and by overlap-save on tiles. */
 #ifndef CUFFT_IMAGE_CUH
 #define CUFFT_IMAGE_CUH
 
@@ -45,7 +45,8 @@ __global__ void cufft_gather(const CufftImage f, const float *image, int first)
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < all; i += (int64_t)gridDim.x * blockDim.x) {
         const int tile = first + (int)(i / n), y = (int)(i % n / f.columns), x = (int)(i % f.columns);
         const int64_t row = (int64_t)(tile / f.across) * f.hop_rows + f.c.ahead_rows - (f.c.kernel_rows - 1) + y;
-        const int64_t column = (int64_t)(tile % f.across) * f.hop_columns + f.c.ahead_columns - (f.c.kernel_columns - 1) + x;
+        const int64_t left = f.c.ahead_columns - (f.c.kernel_columns - 1);
+        const int64_t column = (int64_t)(tile % f.across) * f.hop_columns + left + x;
         const bool inside = row >= 0 && row < f.c.rows && column >= 0 && column < f.c.columns;
         f.points[i] = inside ? image[row * f.c.columns + column] : 0;
     }
@@ -55,7 +56,8 @@ __global__ void cufft_multiply(const CufftImage f)
 {
     const int64_t n = (int64_t)f.rows * (f.columns / 2 + 1);
     const float scale = 1.0f / f.rows / f.columns;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n * f.batch; i += (int64_t)gridDim.x * blockDim.x) {
+    const int64_t all = n * f.batch;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < all; i += (int64_t)gridDim.x * blockDim.x) {
         const float2 z = f.bins[i], k = f.kernel[i % n];
         f.bins[i] = {scale * (z.x * k.x - z.y * k.y), scale * (z.x * k.y + z.y * k.x)};
     }
@@ -64,9 +66,11 @@ __global__ void cufft_multiply(const CufftImage f)
 __global__ void cufft_scatter(const CufftImage f, float *output, int first)
 {
     const int64_t n = (int64_t)f.hop_rows * f.hop_columns;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n * f.batch; i += (int64_t)gridDim.x * blockDim.x) {
+    const int64_t all = n * f.batch;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < all; i += (int64_t)gridDim.x * blockDim.x) {
         const int b = (int)(i / n), tile = first + b, y = (int)(i % n / f.hop_columns), x = (int)(i % f.hop_columns);
-        const int64_t row = (int64_t)(tile / f.across) * f.hop_rows + y, column = (int64_t)(tile % f.across) * f.hop_columns + x;
+        const int64_t row = (int64_t)(tile / f.across) * f.hop_rows + y,
+            column = (int64_t)(tile % f.across) * f.hop_columns + x;
         if (tile < f.n_tiles && row < f.c.rows && column < f.c.columns)
             output[row * f.c.columns + column] =
                 f.points[((int64_t)b * f.rows + y + f.c.kernel_rows - 1) * f.columns + x + f.c.kernel_columns - 1];
@@ -89,7 +93,7 @@ inline void cufft_release(CufftImage *f)
     cudaFree(f->kernel);
 }
 
-/* Transforms of rows x columns points, `batch` at a time; false where cuFFT or the memory does not do it. taps: device. */
+/* Transforms of rows x columns points, `batch` at a time; false where cuFFT or the memory does not do it. */
 inline bool cufft_create(const ImageCase &c, int rows, int columns, int batch, const double *taps, cudaStream_t stream,
                          CufftImage *f)
 {

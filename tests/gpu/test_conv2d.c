@@ -1,5 +1,5 @@
-/* Every transform length of the 2-D convolution kernels, in either precision, real and complex, against the sum by definition:
- * the engine's own choice takes few of them on images as small as those of the conformance suite. */
+/* Every transform length of the 2-D convolution kernels, in either precision, real and complex, against the sum by
+ * definition: the engine's own choice takes few of them on images as small as those of the conformance suite. */
 #include "gpu.h"
 
 #include "../../gpu/conv2d_bands.h"
@@ -15,11 +15,12 @@ struct task {
     struct lw_op_spec spec;
     struct lw_conv2d_plan plan;
     int64_t in_rows, out_rows;          /* of the block */
-    double *pixels, *taps;              /* complex as pairs; pixels [in_rows][columns], those beyond the image among them */
+    double *pixels, *taps;              /* complex as pairs; pixels [in_rows][columns], some beyond the image */
 };
 
 static int parts(const struct task *t) { return t->spec.input.is_complex ? 2 : 1; }
-static size_t real_bytes(const struct task *t) { return t->spec.precision == LW_SINGLE ? sizeof(float) : sizeof(double); }
+static bool is_single(const struct task *t) { return t->spec.precision == LW_SINGLE; }
+static size_t real_bytes(const struct task *t) { return is_single(t) ? sizeof(float) : sizeof(double); }
 
 static double noise(uint64_t *state)
 {
@@ -28,7 +29,8 @@ static double noise(uint64_t *state)
 }
 
 /* An image as large as the pieces of one transform and a margin more on the axis that is tried. */
-static struct task make_task(enum lw_precision precision, bool is_complex, enum lw_conv2d_method method, int rows, int columns,
+static struct task make_task(enum lw_precision precision, bool is_complex, enum lw_conv2d_method method, int rows,
+                             int columns,
                              int64_t image_rows, int64_t image_columns)
 {
     const enum lw_scalar scalar = precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
@@ -37,7 +39,8 @@ static struct task make_task(enum lw_precision precision, bool is_complex, enum 
             .kind = LW_OP_CONV2D, .input = {scalar, is_complex, false}, .output = {scalar, is_complex, false},
             .precision = precision, .layout = LW_TIME_FAST, .n_channels = 1,
             .conv2d = {
-                .kernel_rows = KERNEL_ROWS, .kernel_columns = KERNEL_COLUMNS, .rows = image_rows, .columns = image_columns,
+                .kernel_rows = KERNEL_ROWS, .kernel_columns = KERNEL_COLUMNS, .rows = image_rows,
+                .columns = image_columns,
                 .output_columns = image_columns + KERNEL_COLUMNS - 1, .boundary = LW_ZERO, .outside = 0.5,
             },
         },
@@ -86,7 +89,8 @@ static void truth(const struct task *t, int64_t row, int64_t column, double sum[
     for (int m = 0; m < KERNEL_ROWS; m++) {
         for (int n = 0; n < KERNEL_COLUMNS; n++) {
             const double *const h = t->taps + (m * KERNEL_COLUMNS + n) * parts(t);
-            const double re = pixel(t, row - m, column - n, 0), im = parts(t) == 2 ? pixel(t, row - m, column - n, 1) : 0;
+            const double re = pixel(t, row - m, column - n, 0);
+            const double im = parts(t) == 2 ? pixel(t, row - m, column - n, 1) : 0;
             sum[0] += h[0] * re - (parts(t) == 2 ? h[1] * im : 0);
             sum[1] += parts(t) == 2 ? h[0] * im + h[1] * re : 0;
         }
@@ -98,7 +102,8 @@ static void *on_device(const void *from, size_t bytes)
     void *memory = NULL;
     CHECK(cudaMalloc(&memory, bytes + 1) == cudaSuccess, "no device memory for %zu bytes", bytes);
     if (from)
-        CHECK(cudaMemcpyAsync(memory, from, bytes, cudaMemcpyHostToDevice, NULL) == cudaSuccess, "cannot copy %zu bytes", bytes);
+        CHECK(cudaMemcpyAsync(memory, from, bytes, cudaMemcpyHostToDevice, NULL) == cudaSuccess,
+              "cannot copy %zu bytes", bytes);
     CHECK(cudaStreamSynchronize(NULL) == cudaSuccess, "the device failed");
     return memory;
 }
@@ -120,21 +125,25 @@ static void *as_stored(const struct task *t, const double *values, int64_t n)
 static void *run(const struct task *t)
 {
     const struct lw_op_spec *const spec = &t->spec;
-    const int64_t n_in = t->in_rows * spec->conv2d.columns * parts(t), n_out = t->out_rows * spec->conv2d.output_columns * parts(t);
+    const int64_t n_in = t->in_rows * spec->conv2d.columns * parts(t);
+    const int64_t n_out = t->out_rows * spec->conv2d.output_columns * parts(t);
     void *const stored = as_stored(t, t->pixels, n_in), *const outputs = calloc((size_t)n_out, real_bytes(t));
     struct lw_conv2d_block block = lw_conv2d_block_of(spec, 0, t->out_rows, 1);
     struct lw_conv2d_prepared prepared;
     struct lw_error err = {0};
     unsigned flag = 0;
-    void *const input = on_device(stored, (size_t)n_in * real_bytes(t)), *const output = on_device(NULL, (size_t)n_out * real_bytes(t));
+    void *const input = on_device(stored, (size_t)n_in * real_bytes(t));
+    void *const output = on_device(NULL, (size_t)n_out * real_bytes(t));
     void *const memory = on_device(NULL, (size_t)lw_conv2d_prepared_bytes(spec, &t->plan));
-    void *const setup = on_device(NULL, (size_t)lw_conv2d_setup_bytes(spec, &t->plan)), *const seen = on_device(&flag, sizeof flag);
+    void *const setup = on_device(NULL, (size_t)lw_conv2d_setup_bytes(spec, &t->plan));
+    void *const seen = on_device(&flag, sizeof flag);
     block.input = input;
     block.output = output;
     block.not_finite = seen;
     CHECK(lw_conv2d_prepare(spec, &t->plan, memory, setup, NULL, &prepared, &err) == LW_OK &&
           lw_conv2d_run(&prepared, &block, NULL, &err) == LW_OK, "%s", err.message);
-    CHECK(cudaMemcpyAsync(outputs, output, (size_t)n_out * real_bytes(t), cudaMemcpyDeviceToHost, NULL) == cudaSuccess &&
+    CHECK(cudaMemcpyAsync(outputs, output, (size_t)n_out * real_bytes(t), cudaMemcpyDeviceToHost,
+                          NULL) == cudaSuccess &&
           cudaMemcpyAsync(&flag, seen, sizeof flag, cudaMemcpyDeviceToHost, NULL) == cudaSuccess &&
           cudaStreamSynchronize(NULL) == cudaSuccess, "the device failed");
     CHECK(flag == 0, "pixels that are not finite were met, but there are none");
@@ -155,15 +164,16 @@ static void check(const struct task *t, const void *outputs)
         truth(t, i / t->spec.conv2d.output_columns, i % t->spec.conv2d.output_columns, sum);
         for (int part = 0; part < parts(t); part++) {
             const int64_t at = i * parts(t) + part;
-            const double found = t->spec.precision == LW_SINGLE ? (double)((const float *)outputs)[at] : ((const double *)outputs)[at];
+            const double found = is_single(t) ? (double)((const float *)outputs)[at] : ((const double *)outputs)[at];
             errors += (found - sum[part]) * (found - sum[part]);
             power += sum[part] * sum[part];
             largest = fmax(largest, fabs(found - sum[part]));
         }
     }
     const struct lw_conv2d_grid *const g = &t->plan.grid;
-    CHECK(sqrt(errors / power) <= allowed && largest <= 30 * allowed, "%s, %s, tiles of %lld x %lld: relative rms error %.3g, allowed "
-          "%.3g; largest %.3g", t->spec.precision == LW_SINGLE ? "single" : "double", parts(t) == 2 ? "complex" : "real",
+    CHECK(sqrt(errors / power) <= allowed && largest <= 30 * allowed,
+          "%s, %s, tiles of %lld x %lld: relative rms error %.3g, allowed %.3g; largest %.3g",
+          is_single(t) ? "single" : "double", parts(t) == 2 ? "complex" : "real",
           (long long)g->rows, (long long)g->columns, sqrt(errors / power), allowed, largest);
 }
 
