@@ -319,12 +319,11 @@ static char *spectrum_of(const struct lw_long_ols *ols, int filter)
 /* One filter's outputs. */
 static void *plane_of(const struct lw_long_geometry *geometry, const struct lw_cuda_ols_block *block, int filter)
 {
-    const bool is_complex = geometry->output_complex && !(block->post && block->post->kind != LW_POST_NONE &&
-                                                          block->post->kind != LW_POST_DERIVATIVE);
+    const struct lw_post_args *const args = block->post;
+    const struct lw_post post = {args ? args->kind : LW_POST_NONE, args ? args->rate : 1};
+    const bool is_complex = geometry->output_complex && !lw_post_is_real(post);
     const int64_t value_bytes = complex_bytes(geometry->precision) / (is_complex ? 1 : 2);
-    const int64_t outputs = block->post ? lw_post_outputs((struct lw_post){block->post->kind, block->post->rate}, block->post->n,
-                                                          block->post->first, block->count)
-                                        : geometry->count;
+    const int64_t outputs = args ? lw_post_outputs(post, args->n, args->first, block->count) : geometry->count;
     return (char *)block->output + filter * outputs * geometry->n_channels * value_bytes;
 }
 
@@ -355,10 +354,10 @@ static int cut(struct lw_long_ols *ols, const struct batch *b, int n, struct lw_
 /* Outputs of a batch from products that are transformed back already. */
 static int store(const struct batch *b, const void *products, int filter, struct lw_error *err)
 {
+    const struct lw_post_args *const post = b->block->post;
     void *const plane = plane_of(b->geometry, b->block, filter);
-    const cudaError_t status = b->block->post ? lw_long_post(b->geometry, b->block->post, products, b->first,
-                                                             b->n, plane, b->stream)
-                                              : lw_long_store(b->geometry, products, b->first, b->n, plane, b->stream);
+    const cudaError_t status = post ? lw_long_post(b->geometry, post, products, b->first, b->n, plane, b->stream)
+                                    : lw_long_store(b->geometry, products, b->first, b->n, plane, b->stream);
     return lw_cuda_check(status, "storing a batch of segments", err);
 }
 

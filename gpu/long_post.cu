@@ -1,5 +1,5 @@
-/* Thread to output: x runs along what is contiguous in the output, a segment's outputs or, time slow, the channels; the samples
- * of the series that neighbouring threads share come through L1. */
+/* Thread to output: x runs along what is contiguous in the output, a segment's outputs or, time slow, the channels; the
+ * samples of the series that neighbouring threads share come through L1. */
 #include "long_post.h"
 
 #include "long_place.cuh"
@@ -34,12 +34,13 @@ __device__ static Real part_of(const lw_post_args &post, const Real *at, int64_t
 }
 
 template <typename Real>
-__device__ static void make_output(const lw_long_geometry &g, const lw_post_args &post, const Complex<Real> *at, int64_t item,
-                                   int64_t i, int phase, Real *plane, bool &lost)
+__device__ static void make_output(const lw_long_geometry &g, const lw_post_args &post, const Complex<Real> *at,
+                                   int64_t item, int64_t i, int phase, Real *plane, bool &lost)
 {
     const int64_t segment = item / g.n_groups, group = item % g.n_groups;
     for (int part = 0; part < (g.pairing == LW_UNPAIRED ? 1 : 2); part++) {
-        const int64_t channel = channel_of(g, group, part), sample = start_of(g, segment, part) + i, axis = post.first + sample;
+        const int64_t channel = channel_of(g, group, part), sample = start_of(g, segment, part) + i;
+        const int64_t axis = post.first + sample;
         if (channel < 0 || sample >= g.count || phase >= phases_of(post, axis))
             continue;
         const int64_t to = output_of(g, post, channel, sample * post.rate + phase);

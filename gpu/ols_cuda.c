@@ -130,7 +130,8 @@ static int64_t taps_bytes(const struct lw_op_spec *spec)
 
 static int64_t ends_bytes(const struct lw_op_spec *spec)
 {
-    return lw_post_folds(spec->ols.post) ? spec->ols.n_filters * (kernel_taps(spec) - 1) * (spec->ols.taps_complex ? 16 : 8) : 0;
+    const int64_t doubles = (kernel_taps(spec) - 1) * (spec->ols.taps_complex ? 2 : 1);
+    return lw_post_folds(spec->ols.post) ? spec->ols.n_filters * doubles * (int64_t)sizeof(double) : 0;
 }
 
 static int64_t kept_bytes(const struct resolved *resolved)
@@ -189,7 +190,8 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
     shape->op_bytes = lay_out_kept(spec, &resolved, &counted);
     shape->setup_bytes = lay_out_setup(spec, &resolved, NULL, &setup);
     shape->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct ols);
-    shape->work_bytes = converts_output(spec) ? output_scalars(spec, shape->count * lw_op_output_width(spec), shape->n_channels) *
+    const int64_t most = shape->count * lw_op_output_width(spec);
+    shape->work_bytes = converts_output(spec) ? output_scalars(spec, most, shape->n_channels) *
                                                     (int64_t)lw_scalar_bytes(computed_scalar(spec))
                                               : 0;
 }
@@ -243,7 +245,8 @@ static int copy_to_device(const struct lw_op_spec *spec, const struct ols *ols, 
     if (status == cudaSuccess && ends_bytes(spec) > 0)
         status = cudaMemcpyAsync(ols->ends, host->ends, (size_t)ends_bytes(spec), cudaMemcpyHostToDevice, stream);
     if (status == cudaSuccess && lw_cuda_post_weights_bytes(spec) > 0)
-        status = cudaMemcpyAsync(ols->weights, host->weights, lw_cuda_post_weights_bytes(spec), cudaMemcpyHostToDevice, stream);
+        status = cudaMemcpyAsync(ols->weights, host->weights, lw_cuda_post_weights_bytes(spec), cudaMemcpyHostToDevice,
+                                 stream);
     return lw_cuda_check(status, "copying the filters to the device", err);
 }
 

@@ -1,13 +1,17 @@
 /* ols_post.cuh - the overlap-save kernels whose epilogue makes something of the series: power, amplitude, interpolation.
  *
- * They are ols_segments and ols_segments_slow up to the transform back, with other epilogues, and are compiled for fewer lengths,
- * so that the kernels that store what they computed keep their registers. A segment computes before + hop + after samples of
- * the series from row `discard` on (a multiple of the team's size) and makes the outputs of the hop in the middle:
+ * They are ols_segments and ols_segments_slow up to the transform back, with other epilogues, and compiled for fewer
+ * lengths, so that the kernels that store what they computed keep their registers. A segment computes before + hop + after
+ * samples of the series, from row `discard` on (a multiple of the team's size), and makes the outputs of the hop:
  *
  *   rate 1     each thread from its own registers, coalesced as without
- *   rate > 1   through the exchange region, where the series stands in order: neighbouring threads make neighbouring outputs, and
- *              read the few samples that these share (one access, mostly). Weights come through L1. Two team barriers more
- *   time slow  always so, since its outputs go through the regions in any case: neighbouring threads make neighbouring channels */
+ *   rate > 1   through the exchange region, where the series stands in order: neighbouring threads make neighbouring
+ *              outputs, and read the few samples that these share (one access, mostly). Weights come through L1. Two team
+ *              barriers more
+ *   time slow  always so, since outputs go through the regions in any case: neighbouring threads make neighbouring
+ *              channels
+ *
+ * All of it is chosen at run time, once a filter: beside the transforms the branches are free. */
 #ifndef LW_OLS_POST_CUH
 #define LW_OLS_POST_CUH
 
@@ -15,11 +19,12 @@
 #include "ols_slow.cuh"
 #include "post.cuh"
 
-/* ---- time fast ----------------------------------------------------------------------------------------------------- */
+/* ---- time fast --------------------------------------------------------------------------------------------------- */
 
 /* Rate 1: row i of outputs is that of the series. y: output 0 of the segment, 1 real an output where real. */
 template <class F, bool PAIRED>
-LW_DEVICE void store_points(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t, bool &lost)
+LW_DEVICE void store_points(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t,
+                            bool &lost)
 {
     using Real = typename F::Real;
     Real *const y = (Real *)a.output + output, *const second = y + a.output_second;
@@ -40,13 +45,14 @@ LW_DEVICE void store_points(const typename F::C (&v)[F::E], const OlsArgs &a, co
 
 /* One output of each series of the segment; sample i of the hop stands at `at`. */
 template <class C, bool PAIRED>
-LW_DEVICE void store_phase(const OlsArgs &a, const OlsPlace &p, const C *at, int64_t first, int i, int phase, int64_t output,
-                           bool &lost)
+LW_DEVICE void store_phase(const OlsArgs &a, const OlsPlace &p, const C *at, int64_t first, int i, int phase,
+                           int64_t output, bool &lost)
 {
     using Real = decltype(C::x);
     const int64_t axis = a.post.first + first + i, j = output + (int64_t)i * a.post.rate + phase;
     const int64_t later = PAIRED && a.pairs_hops ? axis + a.hop : axis;
-    const bool has[2] = {i < p.want[0] && phase < phases_of(a.post, axis), i < p.want[1] && phase < phases_of(a.post, later)};
+    const bool has[2] = {i < p.want[0] && phase < phases_of(a.post, axis),
+                         i < p.want[1] && phase < phases_of(a.post, later)};
     C c = {0, 0};
     if (has[0])
         c.x = phase_sum(a.post, &at->x, 2, axis, phase);
@@ -67,8 +73,8 @@ LW_DEVICE void store_phase(const OlsArgs &a, const OlsPlace &p, const C *at, int
 }
 
 template <class F, bool PAIRED>
-LW_DEVICE void store_phases(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t first, int64_t output,
-                            typename F::C *shared, int t, bool &lost)
+LW_DEVICE void store_phases(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t first,
+                            int64_t output, typename F::C *shared, int t, bool &lost)
 {
     F::Team::sync();                /* the regions have been read */
 #pragma unroll
@@ -90,7 +96,8 @@ LW_DEVICE void store_phases(const typename F::C (&v)[F::E], const OlsArgs &a, co
     F::Team::sync();
 }
 
-template <class F, int BLOCKS, bool PAIRED> __global__ void __launch_bounds__(F::T, BLOCKS) ols_segments_post(const OlsArgs a)
+template <class F, int BLOCKS, bool PAIRED>
+__global__ void __launch_bounds__(F::T, BLOCKS) ols_segments_post(const OlsArgs a)
 {
     using C = typename F::C;
     static_assert(F::T >= 32, "one segment a block");
@@ -130,7 +137,7 @@ template <class F, int BLOCKS, bool PAIRED> __global__ void __launch_bounds__(F:
         *a.post.out_of_range = 1;
 }
 
-/* ---- time slow ----------------------------------------------------------------------------------------------------- */
+/* ---- time slow --------------------------------------------------------------------------------------------------- */
 
 /* One output of team w: of two real channels, or of a complex one. y: the output's row, from channel 0 on. */
 template <class F, bool PAIRED>
@@ -222,7 +229,7 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_segments_slow_post(const
         *a.post.out_of_range = 1;
 }
 
-/* ---- table entries ------------------------------------------------------------------------------------------------- */
+/* ---- table entries ----------------------------------------------------------------------------------------------- */
 
 template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_post_entry()
 {
@@ -263,7 +270,8 @@ template <class Real, int E, int P, int W, int BLOCKS, bool PAIRED> OlsKernel ol
 }
 
 /* both kinds of signal */
-#define LW_OLS_POST(Real, E, P, BLOCKS) ols_post_kernel<Real, E, P, BLOCKS, false>(), ols_post_kernel<Real, E, P, BLOCKS, true>()
+#define LW_OLS_POST(Real, E, P, BLOCKS) \
+    ols_post_kernel<Real, E, P, BLOCKS, false>(), ols_post_kernel<Real, E, P, BLOCKS, true>()
 #define LW_OLS_SLOW_POST(Real, E, P, W, BLOCKS) \
     ols_slow_post_kernel<Real, E, P, W, BLOCKS, false>(), ols_slow_post_kernel<Real, E, P, W, BLOCKS, true>()
 

@@ -15,7 +15,8 @@ LW_DEVICE int post_place(const lw_post_args &post, int64_t i)
 LW_DEVICE int phases_of(const lw_post_args &post, int64_t i) { return i == post.n - 1 ? 1 : post.rate; }
 
 /* Output `phase` of sample i of the axis, which is at[0]; its neighbours on the axis are `step` reals apart. */
-template <class Real> LW_DEVICE Real phase_sum(const lw_post_args &post, const Real *at, int64_t step, int64_t i, int phase)
+template <class Real>
+LW_DEVICE Real phase_sum(const lw_post_args &post, const Real *at, int64_t step, int64_t i, int phase)
 {
     const int place = post_place(post, i), group = phase > 0;
     const Real *weight = (const Real *)post.weights + place * LW_POST_SPAN * post.rate + phase;

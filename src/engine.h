@@ -38,8 +38,8 @@ enum lw_layout {
     LW_TIME_SLOW,               /* [axis][channel] */
 };
 
-/* Overlap-save filtering: y[f][c][i] = sum_m taps[f][m] x[c][i + look_ahead - m], and what post.h makes of y. With a reach of
- * `before` and `after`, own sample i of a block is x[i + look_ahead + after], and the halo is n_taps - 1 + before + after. */
+/* Overlap-save filtering: y[f][c][i] = sum_m taps[f][m] x[c][i + look_ahead - m], and what post.h makes of y. With a reach
+ * of `before` and `after`, own sample i of a block is x[i + look_ahead + after], and the halo n_taps - 1 + before + after. */
 struct lw_ols_spec {
     const double *taps;         /* [n_filters x n_taps], or [n_filters x n_taps x 2] if complex; host, borrowed until
                                    op_create returns; already conjugated and reversed for a correlation */
@@ -84,8 +84,8 @@ struct lw_op_spec {
     enum lw_layout layout;
     enum lw_nan nan;
     int64_t n_channels;         /* of the whole data set */
-    int64_t n_outputs;          /* on the whole axis (of y, before interpolation), so that no segment is much longer than that;
-                                   0: not known */
+    int64_t n_outputs;          /* on the whole axis (of y, before interpolation), so that no segment is much longer than
+                                   that; 0: not known */
     union {
         struct lw_ols_spec ols;
         struct lw_conv2d_spec conv2d;

@@ -3,8 +3,8 @@
  *     segment s of a block     |<- n_taps - 1 ->|<------- hop outputs ------->|        `length` working samples
  *                              |<- n_taps - 1 ->| before |<--- hop --->| after |       where outputs are interpolated
  *
- * "Sums" are the samples of the filtered series that a segment computes, before + hop + after of them. What post.h makes of
- * them is made in the segment, while they are in the caches, so that no output depends on how a block is cut.
+ * "Sums" are the samples of the filtered series that a segment computes, before + hop + after of them. What post.h
+ * makes of them is made in the segment, while they are in the caches, so that no output depends on how a block is cut.
  *
  * Three methods. DIRECT sums in the time domain. WHOLE transforms a segment as `length` complex points. HALF takes a
  * real segment as length / 2 complex points z[j] = x[2j] + i x[2j+1] with transform Z; with the transforms E and O of
@@ -57,8 +57,8 @@ struct lw_filters_cpu {
     int64_t n_terms;
     int64_t stride;             /* reals from one filter to the next */
     int *exponents;             /* [n_filters]: outputs are still to be multiplied by 2^exponent */
-    double *ends;               /* where a derivative is folded in: [n_filters x (n_taps - 1)], the filters for the axis' two
-                                   ends; else NULL */
+    double *ends;               /* where a derivative is folded in: [n_filters x (n_taps - 1)], the filters for the
+                                   axis' two ends; else NULL */
 };
 
 int64_t lw_filters_bytes_cpu(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols);

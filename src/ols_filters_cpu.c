@@ -203,8 +203,8 @@ static int create_ends(const struct lw_ols_shape_cpu *shape, const struct lw_ols
     return LW_OK;
 }
 
-static int create_folded(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, struct lw_filters_cpu *out,
-                         struct lw_error *err)
+static int create_folded(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols,
+                         struct lw_filters_cpu *out, struct lw_error *err)
 {
     const int64_t n = shape->n_filters * shape->n_taps * (ols->taps_complex ? 2 : 1);
     double *const taps = lw_alloc_array(n, sizeof *taps, "the filters' derivatives", err);

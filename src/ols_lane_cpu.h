@@ -135,11 +135,11 @@ void lw_piece_store_cpu(const struct lw_ols_cpu *ols, const struct lw_lane_cpu *
                         const struct lw_run_cpu *run);
 
 /** Samples [first, first + count) of a channel of a slot's input as working samples. @param x  of the signal's width */
-void lw_slot_load_cpu(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int64_t channel, int64_t first, int64_t count,
-                      void *x);
+void lw_slot_load_cpu(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int64_t channel, int64_t first,
+                      int64_t count, void *x);
 
-/** Convert one output of `output_parts` reals and put it into the slot. */
-void lw_slot_store_cpu(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int filter, int64_t channel, int64_t output,
-                       const void *y);
+/** Convert one output, real or complex as the spec's, and put it into the slot. */
+void lw_slot_store_cpu(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int filter, int64_t channel,
+                       int64_t output, const void *y);
 
 #endif

@@ -78,8 +78,8 @@ static double segment_cost(const struct costs *costs, const struct lw_ols_shape_
     double per_filter = (costs->store_real + tile_cost(costs, shape)) * reals_out;
     double once = (costs->load_real + tile_cost(costs, shape)) * reals_in;
     if (shape->method == LW_DIRECT) {
-        const double per_vector = (double)shape->kernels->direct_step / 8;
-        per_filter += (double)(shape->hop * shape->width) * (double)shape->n_taps * (taps_complex ? 2 : 1) * costs->vector_product / per_vector;
+        const double per_vector = (double)shape->kernels->direct_step / 8, reals = (double)(shape->hop * shape->width);
+        per_filter += reals * (double)shape->n_taps * (taps_complex ? 2 : 1) * costs->vector_product / per_vector;
     } else {
         once += fft_cost(costs, shape->points);
         per_filter += fft_cost(costs, shape->points) +
@@ -162,11 +162,13 @@ static int check(const struct lw_op_spec *spec, struct lw_error *err)
     assert(spec->n_outputs > 0 || (ols->post.kind == LW_POST_NONE && lw_post_rate(ols->post) == 1));
     const int64_t least = least_segment(spec);
     if (least > MOST_TAPS)
-        return lw_fail(err, LW_ECONFIG, "a filter of %" PRId64 " taps is longer than the %" PRId64 " that the cpu engine takes%s",
-                       ols->n_taps, MOST_TAPS - (least - ols->n_taps), least > ols->n_taps ? " with --post or --interpolate" : "");
+        return lw_fail(err, LW_ECONFIG, "a filter of %" PRId64 " taps is longer than the %" PRId64 " that the cpu "
+                       "engine takes%s", ols->n_taps, MOST_TAPS - (least - ols->n_taps),
+                       least > ols->n_taps ? " with --post or --interpolate" : "");
     if (ols->segment != 0 && (ols->segment < least || ols->segment > MOST_SEGMENT))
         return lw_fail(err, LW_ECONFIG, "a segment of %d is not in %" PRId64 "..%d: from the filter's length%s on",
-                       ols->segment, least, MOST_SEGMENT, least > ols->n_taps ? " and what --post or --interpolate needs" : "");
+                       ols->segment, least, MOST_SEGMENT,
+                       least > ols->n_taps ? " and what --post or --interpolate needs" : "");
     return LW_OK;
 }
 

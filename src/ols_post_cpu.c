@@ -164,7 +164,8 @@ void lw_piece_post_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, c
 
 /* Working samples first .. first + n - 1 of a channel of the slot's input, made finite.
  * @return whether the output that they make is to be NaN */
-static bool load_end(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int64_t channel, int64_t first, int64_t n)
+static bool load_end(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int64_t channel, int64_t first,
+                     int64_t n)
 {
     uint8_t touched = 0;
     struct lw_repair_cpu repair = {

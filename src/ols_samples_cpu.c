@@ -118,15 +118,18 @@ void lw_piece_finish_cpu(const struct lw_ols_cpu *ols, const struct lw_lane_cpu 
 /* ---- out --------------------------------------------------------------------------------------------------------- */
 
 /* Where an output of a filter and channel of a slot is stored. */
-static char *output_at(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int filter, int64_t channel, int64_t output)
+static char *output_at(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int filter, int64_t channel,
+                       int64_t output)
 {
     const int64_t n_channels = slot->block.n_channels, n_outputs = lw_op_outputs(&ols->spec, &slot->block);
     const bool is_fast = ols->spec.layout == LW_TIME_FAST;
     const int64_t in_plane = is_fast ? channel * n_outputs + output : output * n_channels + channel;
-    return (char *)slot->output + (filter * n_outputs * n_channels + in_plane) * (int64_t)lw_type_bytes(ols->spec.output);
+    const int64_t at = filter * n_outputs * n_channels + in_plane;
+    return (char *)slot->output + at * (int64_t)lw_type_bytes(ols->spec.output);
 }
 
-static void store_time_fast(const struct lw_ols_cpu *ols, const struct lw_piece_cpu *piece, const struct lw_run_cpu *run)
+static void store_time_fast(const struct lw_ols_cpu *ols, const struct lw_piece_cpu *piece,
+                            const struct lw_run_cpu *run)
 {
     struct lw_panel_cpu panel = panel_of(ols->spec.output, 1, run->count);
     panel.squares = run->squares;
@@ -144,8 +147,8 @@ static void store_time_slow(const struct lw_ols_cpu *ols, const struct lw_lane_c
         struct lw_panel_cpu panel = panel_of(ols->spec.output, rows, n_channels);
         panel.stored_stride = row_bytes;
         panel.squares = run->squares;
-        ols->shape.kernels->transpose(lw_real_at_cpu(ols, run->y, row * width), run->pitch, n_channels, rows, (int)width,
-                                      lane->panel, n_channels * width);
+        ols->shape.kernels->transpose(lw_real_at_cpu(ols, run->y, row * width), run->pitch, n_channels, rows,
+                                      (int)width, lane->panel, n_channels * width);
         ols->shape.kernels->store(&panel, lane->panel, stored + row * row_bytes);
     }
 }
@@ -160,8 +163,8 @@ void lw_piece_store_cpu(const struct lw_ols_cpu *ols, const struct lw_lane_cpu *
 }
 
 /* ---- single channels --------------------------------------------------------------------------------------------- */
-void lw_slot_load_cpu(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int64_t channel, int64_t first, int64_t count,
-                      void *x)
+void lw_slot_load_cpu(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int64_t channel, int64_t first,
+                      int64_t count, void *x)
 {
     const int64_t bytes = (int64_t)lw_type_bytes(ols->spec.input), n_channels = slot->block.n_channels;
     const int64_t axis = lw_ols_halo_cpu(&ols->shape) + slot->block.count;
@@ -172,8 +175,8 @@ void lw_slot_load_cpu(const struct lw_ols_cpu *ols, const struct lw_slot *slot, 
     ols->shape.kernels->load(&panel, (const char *)slot->input + at * bytes, x);
 }
 
-void lw_slot_store_cpu(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int filter, int64_t channel, int64_t output,
-                       const void *y)
+void lw_slot_store_cpu(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int filter, int64_t channel,
+                       int64_t output, const void *y)
 {
     const struct lw_panel_cpu panel = panel_of(ols->spec.output, 1, 1);
     ols->shape.kernels->store(&panel, y, output_at(ols, slot, filter, channel, output));

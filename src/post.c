@@ -31,8 +31,8 @@ int lw_post_check(struct lw_post post, int64_t n, struct lw_error *err)
 {
     const int rate = lw_post_rate(post);
     if (post.kind == LW_POST_DERIVATIVE && n < 2)
-        return lw_fail(err, LW_ECONFIG, "--post derivative needs at least 2 samples, as numpy.gradient does; the filtered series has "
-                       "%" PRId64, n);
+        return lw_fail(err, LW_ECONFIG, "--post derivative needs at least 2 samples, as numpy.gradient does; the "
+                       "filtered series has %" PRId64, n);
     if (n > INT64_MAX / 64 / rate)
         return lw_fail(err, LW_ECONFIG, "--interpolate %d of %" PRId64 " samples: more than can be counted", rate, n);
     return LW_OK;
@@ -55,7 +55,7 @@ void lw_post_describe(struct lw_post post, char *text, size_t size)
                  post.kind == LW_POST_NONE ? "" : lw_post_text(post.kind));
 }
 
-/* ---- folding ------------------------------------------------------------------------------------------------------- */
+/* ---- folding ----------------------------------------------------------------------------------------------------- */
 
 /* out[m] = factor (h[m] - h[m - delay]) */
 static void subtract_delayed(const double *taps, int64_t n, int64_t delay, double factor, double *out)
@@ -74,7 +74,7 @@ void lw_post_fold_end(const double *taps, int64_t n_taps, int parts, double *out
     subtract_delayed(taps, n_taps * parts, parts, 1, out);
 }
 
-/* ---- interpolation ------------------------------------------------------------------------------------------------- */
+/* ---- interpolation ----------------------------------------------------------------------------------------------- */
 
 /* Samples [begin, end) of y, and their weights. */
 struct sum {
@@ -126,7 +126,8 @@ static struct sum output(struct lw_post post, int64_t n, int64_t j)
 
 static void add_phase(const struct sum *sum, int64_t i, int phase, struct lw_post_weights *out)
 {
-    const int group = phase > 0, begin = (int)(sum->begin - i) + LW_POST_REACH, end = (int)(sum->end - i) + LW_POST_REACH;
+    const int group = phase > 0;
+    const int begin = (int)(sum->begin - i) + LW_POST_REACH, end = (int)(sum->end - i) + LW_POST_REACH;
     const bool is_first = out->end[group] == 0;
     out->begin[group] = is_first || begin < out->begin[group] ? begin : out->begin[group];
     out->end[group] = end > out->end[group] ? end : out->end[group];

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* ---- power and amplitude ------------------------------------------------------------------------------------------- */
+/* ---- power and amplitude ----------------------------------------------------------------------------------------- */
 static inline bool is_out_of_range(real power, bool is_zero, real least, real most)
 {
     return (power < least && !is_zero) || power > most;
@@ -50,7 +50,7 @@ void KERNEL(lw_amplitude)(void *y, int64_t n, int width)
             out[i] = length(out[2 * i], out[2 * i + 1]);
 }
 
-/* ---- interpolation ------------------------------------------------------------------------------------------------- */
+/* ---- interpolation ----------------------------------------------------------------------------------------------- */
 
 /* Phases [from, to) of the sample at y. Sums are in the order of k, wherever a phase stands in a vector. */
 static inline void add_phases(const struct lw_phases_cpu *phases, const real *y, int from, int to, int width, real *out)
@@ -72,7 +72,8 @@ static inline void add_phases(const struct lw_phases_cpu *phases, const real *y,
     }
 }
 
-void KERNEL(lw_interpolate)(const struct lw_phases_cpu *phases, const void *y, int64_t n, int n_phases, int width, void *out)
+void KERNEL(lw_interpolate)(const struct lw_phases_cpu *phases, const void *y, int64_t n, int n_phases, int width,
+                            void *out)
 {
     const real *const in = y;
     real *const to = out;
@@ -82,7 +83,7 @@ void KERNEL(lw_interpolate)(const struct lw_phases_cpu *phases, const void *y, i
     }
 }
 
-/* ---- direct sums --------------------------------------------------------------------------------------------------- */
+/* ---- direct sums ------------------------------------------------------------------------------------------------- */
 
 /* Sums that go on side by side: rounding errors are those of a shorter sum. */
 enum { SIDE = 8 };

@@ -70,7 +70,7 @@ static struct truth series_at(const struct trial_data *data, int64_t filter, int
     return truth;
 }
 
-/* ---- what is made of the series, by its definition ---------------------------------------------------------------- */
+/* ---- what is made of the series, by its definition --------------------------------------------------------------- */
 
 /* A run of the series; truth and error are those of a filter's and channel's whole series. */
 struct range {
@@ -113,14 +113,16 @@ static struct truth made_at(const struct trial_data *data, const struct truth *s
     const struct range low = stencil_of(data, before), high = stencil_of(data, after);
     struct truth truth = {.value = interpolated_at(data, series, result), .slope = 1};
     if (kind == LW_POST_DERIVATIVE)
-        truth.value = (interpolated_at(data, series, after) - interpolated_at(data, series, before)) / (double)(after - before);
+        truth.value = (interpolated_at(data, series, after) - interpolated_at(data, series, before)) /
+                      (double)(after - before);
     if (kind == LW_POST_POWER) {
         truth.slope = 2 * cabs(truth.value);
         truth.value = creal(truth.value) * creal(truth.value) + cimag(truth.value) * cimag(truth.value);
     }
     if (kind == LW_POST_AMPLITUDE)
         truth.value = cabs(truth.value);
-    for (int64_t k = low.begin < high.begin ? low.begin : high.begin; k < (low.end > high.end ? low.end : high.end); k++)
+    const int64_t end = low.end > high.end ? low.end : high.end;
+    for (int64_t k = low.begin < high.begin ? low.begin : high.begin; k < end; k++)
         truth.is_touched |= series[k].is_touched;
     return truth;
 }
@@ -153,7 +155,7 @@ static double output_at(const struct trial_data *data, const struct trial_result
     return value;
 }
 
-/* How far a result is from the truth, beyond what its type cannot hold, and for a power beyond the rounding of its squares. */
+/* How far a result is from the truth, beyond what its type cannot hold, for a power beyond the rounding of squares. */
 static double deviation(const struct trial *t, double got, double want)
 {
     const enum lw_scalar scalar = t->output.scalar;
@@ -215,14 +217,16 @@ static double derivative_norm_of(const struct trial *t, const double *taps, int6
     return sqrt(sum);
 }
 
-/* The bound of the design on the rms error of a filter. The weights of an interpolation sum up to at most 1.7 in magnitude,
- * and they, and its sums, are rounded themselves. A complex number's amplitude takes the errors of both its parts. */
+/* The bound of the design on the rms error of a filter. The weights of an interpolation sum up to at most 1.7 in
+ * magnitude, and they, and its sums, are rounded themselves. A complex number's amplitude takes the errors of both its
+ * parts. */
 static double bound_of(const struct trial_data *data, const struct trial_result *result, int64_t filter)
 {
     const struct trial *const t = &data->trial;
     const double eps = t->precision == LW_DOUBLE ? 1e-16 : 5e-8;
     const double n = result->plan.segment > 0 ? (double)result->plan.segment : (double)t->n_taps;
-    const double norm = lw_post_folds(t->post) ? derivative_norm_of(t, data->taps, filter) : norm_of(t, data->taps, filter);
+    const bool folds = lw_post_folds(t->post);
+    const double norm = folds ? derivative_norm_of(t, data->taps, filter) : norm_of(t, data->taps, filter);
     const double series = eps * log2(2 * n) * data->rms * norm;
     const double made = lw_post_rate(t->post) > 1 ? 1.7 * (series + 2 * eps * data->rms * norm) : series;
     return lw_post_is_real(t->post) && (t->input.is_complex || t->taps_complex) ? 1.5 * made : made;
@@ -238,8 +242,8 @@ static bool is_checked(const struct trial_data *data, const struct lw_op_plan *p
 }
 
 /* All outputs of a filter and channel, where something is made of the series. */
-static void compare_made(const struct trial_data *data, const struct trial_result *result, int64_t filter, int64_t channel,
-                         double bound, struct errors *errors)
+static void compare_made(const struct trial_data *data, const struct trial_result *result, int64_t filter,
+                         int64_t channel, double bound, struct errors *errors)
 {
     struct truth *const series = calloc((size_t)data->n_outputs, sizeof *series);
     if (!series)
@@ -253,8 +257,8 @@ static void compare_made(const struct trial_data *data, const struct trial_resul
     free(series);
 }
 
-static void compare_series(const struct trial_data *data, const struct trial_result *result, int64_t filter, int64_t channel,
-                           int64_t step, double bound, struct errors *errors)
+static void compare_series(const struct trial_data *data, const struct trial_result *result, int64_t filter,
+                           int64_t channel, int64_t step, double bound, struct errors *errors)
 {
     for (int64_t o = 0; o < data->n_outputs; o++)
         if (is_checked(data, &result->plan, o, step)) {
