@@ -53,7 +53,7 @@ static bool has_room(const OlsKernel *k, const struct lw_cuda_arch *arch)
 {
     const int reserved = 1024;      /* by the driver, of every block; a multiprocessor has that much more than a block may use */
     return k->shared_bytes <= arch->shared_bytes &&
-           (!(k->ahead || k->staged) || k->blocks * (k->shared_bytes + reserved) <= arch->shared_bytes + reserved);
+           (!(k->design == OLS_AHEAD || k->staged) || k->blocks * (k->shared_bytes + reserved) <= arch->shared_bytes + reserved);
 }
 
 /* Whether a kernel can do the job at all: a quarter of a segment at least must be kept. */
@@ -64,15 +64,24 @@ static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const 
     return k->precision == spec->precision && (k->layout == LW_TIME_SLOW) == slow &&
            k->post == lw_cuda_post_is_needed(spec->post) &&
            k->paired == (!spec->input_complex && !spec->taps_complex) && (!k->one_filter || spec->n_filters == 1) &&
-           (!k->ahead || spec->n_filters > 1) && (!k->staged || is_short(spec->input)) && has_room(k, arch) &&
+           (k->design == OLS_PLAIN || spec->n_filters > 1) && (!k->staged || is_short(spec->input)) && has_room(k, arch) &&
            spec->n_taps - 1 <= discard && 4 * discard <= 3 * k->segment;
 }
 
-/* What fetching ahead changes in the cost of a transform, predicted: at 8192 points two warps a scheduler wait for the filters;
+/* What the design changes in the cost of a transform, predicted: at 8192 points two warps a scheduler wait for the filters;
  * shorter segments have others to work on meanwhile, and may find the filters in L1. */
-static double ahead_factor(const OlsKernel *k)
+static double design_factor(const OlsKernel *k)
 {
-    return !k->ahead ? 1.0 : k->segment == 8192 ? 0.9 : 1.01;
+    if (k->design == OLS_PLAIN)
+        return 1.0;
+    return k->design == OLS_AHEAD && k->segment == 8192 ? 0.9 : k->design == OLS_FOLLOW ? 1.01 : 1.02;
+}
+
+static const char *design_text(const OlsKernel *k)
+{
+    if (k->design != OLS_PLAIN)
+        return k->design == OLS_AHEAD ? "filters ahead" : "filters in step";
+    return k->staged ? "segments ahead" : k->one_filter ? "one filter" : "";
 }
 
 static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
@@ -80,7 +89,7 @@ static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_sp
     const int reals = k->paired ? 1 : 2, bytes = reals * (spec->precision == LW_SINGLE ? 4 : 8);
     const double memory = bytes * (1.0 + 1.0 / spec->n_filters) / MEMORY_RATE;
     const double outputs = (double)(k->segment - discard_of(k, spec->n_taps)) * (k->paired ? 2 : 1);
-    const double transform = point_seconds(k) * ahead_factor(k) * k->segment * (1.0 + 0.8 / spec->n_filters) / outputs;
+    const double transform = point_seconds(k) * design_factor(k) * k->segment * (1.0 + 0.8 / spec->n_filters) / outputs;
     const double worst = memory > transform ? memory : transform;
     return worst + 0.02 * (memory + transform) - (k->one_filter ? 0.01 * memory : 0) -
            (k->staged ? 0.01 * memory : 0);
@@ -158,7 +167,7 @@ static void plan_segments(struct lw_cuda_ols_plan *plan, const OlsKernel *k)
     const struct lw_cuda_ols_spec *spec = &plan->spec;
     const bool channels = spec->n_channels > 1;
     plan->path = LW_CUDA_SEGMENTS;
-    plan->design = k->ahead ? "filters ahead" : k->staged ? "segments ahead" : k->one_filter ? "one filter" : "";
+    plan->design = design_text(k);
     plan->segment = k->segment;
     plan->discard = discard_of(k, spec->n_taps);
     plan->hop = plan->segment - plan->discard - plan->reach;

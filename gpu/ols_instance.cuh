@@ -20,8 +20,9 @@ template <class Real, int E, int P, int BLOCKS, bool PAIRED, bool KEEP> OlsKerne
     return k;
 }
 
-/* Time fast. DISCARD: outputs dropped, -1: given at run time. AHEAD: the next filter is fetched while one is in work. */
-template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP, bool AHEAD = false> OlsKernel ols_kernel()
+/* Time fast. DISCARD: outputs dropped, -1: given at run time. */
+template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP, OlsDesign DESIGN = OLS_PLAIN>
+OlsKernel ols_kernel()
 {
     using F = Transform<Real, E, P, Team<E * P, 1>>;
     OlsKernel k = ols_entry<Real, E, P, BLOCKS, PAIRED, KEEP>();
@@ -29,9 +30,9 @@ template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED, bool K
     k.discard = DISCARD;
     k.together = 1;
     k.threads = F::T < 32 ? 32 : F::T;
-    k.shared_bytes = k.threads / F::T * F::SHARED_BYTES + (AHEAD ? F::N * (int)sizeof(typename F::C) : 0);
-    k.ahead = AHEAD;
-    k.kernel = ols_segments<F, BLOCKS, DISCARD, PAIRED, KEEP, AHEAD, StoreEpilogue>;
+    k.shared_bytes = k.threads / F::T * F::SHARED_BYTES + (DESIGN == OLS_AHEAD ? F::N * (int)sizeof(typename F::C) : 0);
+    k.design = DESIGN;
+    k.kernel = ols_segments<F, BLOCKS, DISCARD, PAIRED, KEEP, DESIGN, StoreEpilogue>;
     return k;
 }
 
@@ -65,8 +66,8 @@ template <class Real, int E, int P, int W, int BLOCKS, int DISCARD> OlsKernel ol
 #define LW_OLS_BOTH(Real, E, P, BLOCKS, DISCARD, KEEP) \
     ols_kernel<Real, E, P, BLOCKS, DISCARD, false, KEEP>(), ols_kernel<Real, E, P, BLOCKS, DISCARD, true, KEEP>()
 
-#define LW_OLS_AHEAD(Real, E, P, BLOCKS, DISCARD) \
-    ols_kernel<Real, E, P, BLOCKS, DISCARD, false, true, true>(), ols_kernel<Real, E, P, BLOCKS, DISCARD, true, true, true>()
+#define LW_OLS_DESIGN(Real, E, P, BLOCKS, DISCARD, DESIGN) \
+    ols_kernel<Real, E, P, BLOCKS, DISCARD, false, true, DESIGN>(), ols_kernel<Real, E, P, BLOCKS, DISCARD, true, true, DESIGN>()
 #define LW_OLS_SLOW(Real, E, P, W, BLOCKS, KEEP) \
     ols_slow_kernel<Real, E, P, W, BLOCKS, false, KEEP>(), ols_slow_kernel<Real, E, P, W, BLOCKS, true, KEEP>()
 

@@ -34,6 +34,9 @@ struct OlsArgs {
     struct lw_post_args post;       /* kernels of ols_post.cuh; output pitches, second and plane then count outputs (time slow: reals) */
 };
 
+/* How a time-fast kernel gets at its filters, see ols_segments.cuh. */
+enum OlsDesign { OLS_PLAIN, OLS_AHEAD, OLS_FOLLOW };
+
 /* One compiled kernel. */
 struct OlsKernel {
     enum lw_precision precision;
@@ -44,7 +47,7 @@ struct OlsKernel {
     int together;                   /* time slow: transforms of adjacent channels that a block works on; else 1 */
     bool one_filter;                /* for n_filters = 1 only */
     bool post;                      /* makes something of the series, and only that */
-    bool ahead;                     /* fetches filters ahead into shared memory */
+    OlsDesign design;               /* time fast */
     bool staged;                    /* fetches segments ahead; for int8, uint8, int16 and uint16 only; no more blocks than the device holds */
     int side, groups;               /* E, P: see fft.cuh */
     int threads;                    /* of a block */

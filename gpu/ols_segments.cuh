@@ -8,8 +8,13 @@
  * are the two outputs). Thread t holds the samples t + T m, m < E, of segment, spectrum (bin(t) + T m) and output, so every
  * access to global memory is coalesced (128 or 256 bytes a warp) and nothing is ever reordered. The spectrum X stays in
  * registers while the filters go by; H comes through L1 as 16-byte loads, stored in the threads' order and scaled by
- * 1/N; with AHEAD each thread copies its own values of the next filter to shared memory while it works on this one, where
- * too few warps are there to hide the way from L2, or the filters do not stay in L1. The product is fused with the first butterflies of the way back; re and im are swapped there, see fft.cuh.
+ * 1/N. Where the filters do not stay in L1, or too few warps are there to hide the way from L2, two other designs:
+ *
+ *   AHEAD   each thread copies its own values of the next filter to shared memory while it works on this one
+ *   FOLLOW  a block begins with the filter that the other blocks of its multiprocessor are at, as far as it can know, so that
+ *           they find it in L1, too. Only the order in which filters are worked on depends on that, and no result
+ *
+ * The product is fused with the first butterflies of the way back; re and im are swapped there, see fft.cuh.
  *
  * Rows of outputs below D are neither computed nor stored: D is a compile-time constant where it matters (DISCARD >= 0).
  * KEEP = false is for one filter: X need not outlive the product, which leaves registers for a third more warps.
@@ -194,6 +199,11 @@ LW_DEVICE void multiply(double2 (&v)[F::E], const double2 (&x)[F::E], const doub
     }
 }
 
+template <class F> LW_DEVICE const typename F::C *spectra_of(const OlsArgs &a, int f)
+{
+    return (const typename F::C *)a.bank + a.spectra + (int64_t)f * F::N;
+}
+
 /* Ask for the thread's own values of a filter. Nobody else reads them, so that no barrier is needed. */
 template <class F> LW_DEVICE void fetch_ahead(typename F::C *ahead, const typename F::C *bank, int t)
 {
@@ -228,7 +238,20 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
     }
 }
 
-template <class F, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP, bool AHEAD, class Epilogue>
+/* The filter that a multiprocessor's blocks are at: a hint, written and read without order. */
+constexpr int MOST_MULTIPROCESSORS = 512;
+static __device__ volatile int filter_at[MOST_MULTIPROCESSORS];
+
+LW_DEVICE volatile int *filter_hint() { return filter_at + multiprocessor() % MOST_MULTIPROCESSORS; }
+
+/* The hint's successor, if the step has it; else the step's first filter. */
+LW_DEVICE int filter_to_begin_with(const OlsStep &step)
+{
+    const int next = *filter_hint() + 1;
+    return next >= step.begin && next < step.end ? next : step.begin;
+}
+
+template <class F, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP, OlsDesign DESIGN, class Epilogue>
 __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(const OlsArgs a)
 {
     using C = typename F::C;
@@ -238,6 +261,7 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(co
 
     const int part = PER_WARP == 1 ? 0 : threadIdx.x / T, t = threadIdx.x % T;
     C *const shared = (C *)(memory + part * F::SHARED_BYTES), *const ahead = (C *)(memory + F::SHARED_BYTES);
+    constexpr bool AHEAD = DESIGN == OLS_AHEAD;
     static_assert(!AHEAD || PER_WARP == 1, "one segment a block");
 
     OlsWalk walk;
@@ -248,9 +272,9 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(co
     C v[F::E], kept[F::E];
     for (OlsStep step; walk.next(a, blockIdx.x, step);) {
         const OlsPlace p = place_of<F::N, PAIRED>(a, step.segment * PER_WARP + part);
-        const C *bank = (const C *)a.bank + a.spectra + (int64_t)step.begin * F::N;
+        int f = DESIGN == OLS_FOLLOW ? filter_to_begin_with(step) : step.begin;
         if (AHEAD)
-            fetch_ahead<F>(ahead, bank, t);
+            fetch_ahead<F>(ahead, spectra_of<F>(a, f), t);
         transform_segment<F, PAIRED>(v, fft, a, p, shared, t);
         if (KEEP) {
 #pragma unroll
@@ -258,18 +282,23 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(co
                 kept[m] = v[m];
         }
         const bool whole = min(p.want[0], p.want[1]) == a.hop;
-        int64_t output = p.output + step.begin * a.plane;
 #pragma unroll 1
-        for (int f = step.begin; f < step.end; ++f, bank += F::N, output += a.plane) {
+        for (int left = step.end - step.begin; left > 0; --left, ++f) {
+            if (DESIGN == OLS_FOLLOW) {
+                f = f == step.end ? step.begin : f;
+                if (t == 0)
+                    *filter_hint() = f;
+            }
             fft.pin();
             if (AHEAD)
                 wait_for_copies();
-            multiply<F, AHEAD>(v, KEEP ? kept : v, AHEAD ? ahead : bank, t);
-            if (AHEAD && f + 1 < step.end) {
+            multiply<F, AHEAD>(v, KEEP ? kept : v, AHEAD ? ahead : spectra_of<F>(a, f), t);
+            if (AHEAD && left > 1) {
                 __syncwarp();           /* the values have been read */
-                fetch_ahead<F>(ahead, bank + F::N, t);
+                fetch_ahead<F>(ahead, spectra_of<F>(a, f + 1), t);
             }
             fft.backward(v, shared, t);
+            const int64_t output = p.output + f * a.plane;
             if (whole)
                 store_segment<F, DISCARD, PAIRED, true, Epilogue>(v, a, p, output, t);
             else

@@ -45,6 +45,14 @@ __device__ __forceinline__ void copy_async(void *shared, const void *global)
 
 __device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
+/* The multiprocessor that this block runs on. */
+__device__ __forceinline__ unsigned multiprocessor()
+{
+    unsigned number;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(number));
+    return number;
+}
+
 /* Launched as a programmatic dependent, a block starts while the kernel before it in the stream ends, and touches memory only
  * after this. Without effect otherwise. */
 __device__ __forceinline__ void wait_for_predecessor()
