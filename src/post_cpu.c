@@ -72,12 +72,45 @@ static inline void add_phases(const struct lw_phases_cpu *phases, const real *y,
     }
 }
 
+/* Sums made at a time where there are few phases, in vectors along the axis; and phases from which on vectors along the
+ * phases are longer. */
+enum { RUN = 512, MANY = 32 };
+
+/* One phase of n samples. */
+static void add_run(const struct lw_phases_cpu *phases, const real *y, int64_t n, int phase, int width, real *out)
+{
+    const real *const weights = (const real *)phases->weights + phase;
+    const int group = phase > 0;
+    real sums[RUN];
+    for (int64_t i = 0; i < n * width; i += RUN) {
+        const int64_t left = n * width - i, count = left < RUN ? left : RUN;
+        for (int64_t j = 0; j < count; j++)
+            sums[j] = 0;
+        for (int k = phases->begin[group]; k < phases->end[group]; k++) {
+            const real weight = weights[k * phases->rate], *const at = y + i + (k - LW_POST_REACH) * width;
+            for (int64_t j = 0; j < count; j++)
+                sums[j] += weight * at[j];
+        }
+        real *const to = out + i * phases->rate + phase * width;
+        if (width == 1)
+            for (int64_t j = 0; j < count; j++)
+                to[j * phases->rate] = sums[j];
+        else
+            for (int64_t j = 0; j < count; j += 2) {
+                to[j * phases->rate] = sums[j];
+                to[j * phases->rate + 1] = sums[j + 1];
+            }
+    }
+}
+
 void KERNEL(lw_interpolate)(const struct lw_phases_cpu *phases, const void *y, int64_t n, int n_phases, int width,
                             void *out)
 {
     const real *const in = y;
     real *const to = out;
-    for (int64_t i = 0; i < n; i++) {
+    for (int phase = 0; phases->rate < MANY && phase < n_phases; phase++)
+        add_run(phases, in, n, phase, width, to);
+    for (int64_t i = 0; phases->rate >= MANY && i < n; i++) {
         add_phases(phases, in + i * width, 0, 1, width, to + i * phases->rate * width);
         add_phases(phases, in + i * width, 1, n_phases, width, to + i * phases->rate * width);
     }
