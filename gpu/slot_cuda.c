@@ -114,6 +114,14 @@ static int copy_in(const struct lw_op *op, struct slot_cuda *slot, struct lw_err
     return lw_cuda_check(status, "copying a block to the device", err);
 }
 
+/* What the kernels have written: of an interpolated axis' last sample, one output only. */
+static int64_t written_bytes(const struct lw_op *op, const struct lw_block *block)
+{
+    const int64_t all = lw_block_output_bytes(&op->spec, &op->plan, block->count, block->n_channels);
+    return op->spec.kind == LW_OP_OLS ? all / (block->count * lw_op_output_width(&op->spec)) * lw_op_outputs(&op->spec, block)
+                                      : all;
+}
+
 static int copy_out(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
 {
     const struct lw_block *const block = &slot->base.block;
@@ -121,8 +129,7 @@ static int copy_out(const struct lw_op *op, struct slot_cuda *slot, struct lw_er
                                          cudaMemcpyDeviceToHost, slot->stream);
     if (status == cudaSuccess)
         status = cudaMemcpyAsync(slot->base.output, slot->device_output,
-                                 (size_t)lw_block_output_bytes(&op->spec, &op->plan, block->count, block->n_channels),
-                                 cudaMemcpyDeviceToHost, slot->stream);
+                                 (size_t)written_bytes(op, block), cudaMemcpyDeviceToHost, slot->stream);
     if (status == cudaSuccess)
         status = cudaEventRecord(slot->done, slot->stream);
     return lw_cuda_check(status, "copying a block from the device", err);
