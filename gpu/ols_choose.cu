@@ -51,9 +51,9 @@ static bool is_short(enum lw_scalar s) { return s == LW_INT8 || s == LW_UINT8 ||
 /* What is fetched ahead takes shared memory, which must not cost blocks. */
 static bool has_room(const OlsKernel *k, const struct lw_cuda_arch *arch)
 {
-    const int reserved = 1024;      /* by the driver, of every block; a multiprocessor has that much more than a block may use */
-    return k->shared_bytes <= arch->shared_bytes &&
-           (!(k->design == OLS_AHEAD || k->staged) || k->blocks * (k->shared_bytes + reserved) <= arch->shared_bytes + reserved);
+    const int reserved = 1024;      /* by the driver, of every block; a multiprocessor has that much more than a block may */
+    const bool all_fit = k->blocks * (k->shared_bytes + reserved) <= arch->shared_bytes + reserved;
+    return k->shared_bytes <= arch->shared_bytes && (all_fit || !(k->design == OLS_AHEAD || k->staged));
 }
 
 /* Whether a kernel can do the job at all: a quarter of a segment at least must be kept. */
@@ -64,12 +64,12 @@ static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const 
     return k->precision == spec->precision && (k->layout == LW_TIME_SLOW) == slow &&
            k->post == lw_cuda_post_is_needed(spec->post) &&
            k->paired == (!spec->input_complex && !spec->taps_complex) && (!k->one_filter || spec->n_filters == 1) &&
-           (k->design == OLS_PLAIN || spec->n_filters > 1) && (!k->staged || is_short(spec->input)) && has_room(k, arch) &&
-           spec->n_taps - 1 <= discard && 4 * discard <= 3 * k->segment;
+           (k->design == OLS_PLAIN || spec->n_filters > 1) && (!k->staged || is_short(spec->input)) &&
+           has_room(k, arch) && spec->n_taps - 1 <= discard && 4 * discard <= 3 * k->segment;
 }
 
-/* What the design changes in the cost of a transform, predicted: at 8192 points two warps a scheduler wait for the filters;
- * shorter segments have others to work on meanwhile, and may find the filters in L1. */
+/* What the design changes in the cost of a transform, predicted: at 8192 points two warps a scheduler wait for the
+ * filters; shorter segments have others to work on meanwhile, and may find the filters in L1. */
 static double design_factor(const OlsKernel *k)
 {
     if (k->design == OLS_PLAIN)
@@ -106,8 +106,7 @@ static const OlsKernel *kernel_at(int index)
     return nullptr;
 }
 
-/* The cheapest kernel of that segment length (0: any) that comes after `previous`, an index and its cost; the table's order
- * decides where they cost the same. Index -1: there is none. */
+/* A kernel by its index, -1: none; the table's order decides where two cost the same. */
 struct Choice {
     int index;
     double cost;
@@ -115,7 +114,9 @@ struct Choice {
 
 static bool comes_before(Choice a, Choice b) { return a.cost < b.cost || (a.cost == b.cost && a.index < b.index); }
 
-static Choice cheapest(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int segment, Choice previous)
+/* The cheapest kernel of that segment length (0: any) that comes after `previous`. */
+static Choice cheapest(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int segment,
+                       Choice previous)
 {
     Choice best = {-1, 0};
     for (int i = 0; const OlsKernel *k = kernel_at(i); ++i) {
@@ -212,8 +213,8 @@ extern "C" int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const str
     return LW_OK;
 }
 
-/* The choice is repeated with the plan's own segment length, so that a plan needs no pointer. Among the kernels of that length
- * the rank is another only where a benchmark asks for ranks among all lengths, which it does not. */
+/* The choice is repeated with the plan's own segment length, so that a plan needs no pointer. That finds the same kernel
+ * for rank 0, and for other ranks where the length was asked for, as benchmarks do. */
 const OlsKernel *lw_ols_kernel_of(const struct lw_cuda_ols_plan *plan)
 {
     return of_rank(&plan->spec, &plan->arch, plan->segment);

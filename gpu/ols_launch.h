@@ -48,7 +48,7 @@ struct OlsKernel {
     bool one_filter;                /* for n_filters = 1 only */
     bool post;                      /* makes something of the series, and only that */
     OlsDesign design;               /* time fast */
-    bool staged;                    /* fetches segments ahead; for int8, uint8, int16 and uint16 only; no more blocks than the device holds */
+    bool staged;                    /* fetches segments ahead: short integers only, no more blocks than the device holds */
     int side, groups;               /* E, P: see fft.cuh */
     int threads;                    /* of a block */
     int blocks;                     /* that an SM holds at most, by registers */

@@ -11,8 +11,8 @@
  * 1/N. Where the filters do not stay in L1, or too few warps are there to hide the way from L2, two other designs:
  *
  *   AHEAD   each thread copies its own values of the next filter to shared memory while it works on this one
- *   FOLLOW  a block begins with the filter that the other blocks of its multiprocessor are at, as far as it can know, so that
- *           they find it in L1, too. Only the order in which filters are worked on depends on that, and no result
+ *   FOLLOW  a block begins with the filter that the other blocks of its multiprocessor are at, as far as it can know, so
+ *           that they find it in L1, too. Only the order in which filters are worked on depends on that, and no result
  *
  * The product is fused with the first butterflies of the way back; re and im are swapped there, see fft.cuh.
  *
@@ -20,7 +20,8 @@
  * KEEP = false is for one filter: X need not outlive the product, which leaves registers for a third more warps.
  *
  * Samples that are not finite spoil every bin, so one value per thread is looked at after the forward transform; only then
- * the segment is loaded again, with them replaced by zero. Shared memory: see fft.cuh; with AHEAD E values a thread behind it. */
+ * the segment is loaded again, with them replaced by zero. Shared memory: see fft.cuh; with AHEAD E values a thread
+ * behind it. */
 #ifndef LW_OLS_SEGMENTS_CUH
 #define LW_OLS_SEGMENTS_CUH
 

@@ -1,13 +1,13 @@
-/* ols_staged.cuh - the overlap-save kernel, time slow, for short integers and one filter: as ols_slow.cuh, with the rows of the
- * next segment on their way while one is in work.
+/* ols_staged.cuh - the overlap-save kernel, time slow, for short integers and one filter: as ols_slow.cuh, with the rows
+ * of the next segment on their way while one is in work.
  *
- *   stage   the block copies 2 W adjacent stored values of every row, 16 or 32 bytes, to a tile in shared memory as they
- *           are: nothing waits for them, and no register holds them
- *   read    thread t of team w takes pair w of the rows t + T m from the tile and converts it. With rows of 16 bytes four
- *           lanes meet in a bank: as many accesses as it would take to write and read the converted values
+ *   stage   the block copies 2 W adjacent stored values of every row, 16 or 32 bytes, to a tile in shared memory as
+ *           they are: nothing waits for them, and no register holds them
+ *   read    thread t of team w takes pair w of the rows t + T m from the tile and converts it. With rows of 16 bytes
+ *           four lanes meet in a bank: as many accesses as it would take to write and read the converted values
  *
- * As many blocks run as the device holds; each takes segments n_slots apart. Rows that are not whole (at the last channels, or
- * where rows begin elsewhere than at 16 bytes) are loaded as ols_slow.cuh does it. Integers are finite.
+ * As many blocks run as the device holds; each takes segments n_slots apart. Rows that are not whole (at the last
+ * channels, or where rows begin elsewhere than at 16 bytes) are loaded as ols_slow.cuh does it. Integers are finite.
  *
  * Shared memory: the regions of ols_slow.cuh, then the tile, 32 bytes for each of N rows. */
 #ifndef LW_OLS_STAGED_CUH
@@ -27,7 +27,8 @@ enum { STAGED = 1, ALL_ROWS = 2, WHOLE_HOP = 4 };
 template <class F, int W, int VALUE_BYTES, bool CHECKED>
 LW_DEVICE void stage_rows(unsigned char *tile, const OlsArgs &a, int64_t input, int have)
 {
-    constexpr int ROW = 2 * W * VALUE_BYTES / 16, THREADS = SlowBlock<F, W>::THREADS, ROWS = THREADS / ROW;   /* copies of a row */
+    constexpr int ROW = 2 * W * VALUE_BYTES / 16;       /* copies of a row */
+    constexpr int THREADS = SlowBlock<F, W>::THREADS, ROWS = THREADS / ROW;
     static_assert(2 * W * VALUE_BYTES % 16 == 0 && THREADS % ROW == 0, "rows are copied by 16 bytes");
     const int row = threadIdx.x / ROW;
     const int64_t pitch = a.input_pitch * VALUE_BYTES;
@@ -84,7 +85,8 @@ template <class F, int W> LW_DEVICE void stage_segment(unsigned char *tile, cons
 
 /* v[m] = row t + T m of the team's pair. CHECKED: zero where it does not exist. */
 template <class F, int W, class Stored, bool CHECKED>
-LW_DEVICE void read_tile(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, int have, int team, int t)
+LW_DEVICE void read_tile(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, int have, int team,
+                         int t)
 {
     struct alignas(2 * sizeof(Stored)) Pair { Stored x, y; };
     const Pair *const pairs = (const Pair *)tile + team;
@@ -99,8 +101,8 @@ LW_DEVICE void read_tile(typename F::C (&v)[F::E], const unsigned char *tile, co
 }
 
 template <class F, int W, class Stored>
-LW_DEVICE void read_tile(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const StagedSegment &s, int team,
-                         int t)
+LW_DEVICE void read_tile(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a,
+                         const StagedSegment &s, int team, int t)
 {
     if (s.known & ALL_ROWS)
         read_tile<F, W, Stored, false>(v, tile, a, F::N, team, t);
@@ -109,8 +111,8 @@ LW_DEVICE void read_tile(typename F::C (&v)[F::E], const unsigned char *tile, co
 }
 
 template <class F, int W>
-LW_DEVICE void read_staged(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const StagedSegment &s, int team,
-                           int t)
+LW_DEVICE void read_staged(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a,
+                           const StagedSegment &s, int team, int t)
 {
     switch (a.input_scalar) {
     case LW_INT8:   read_tile<F, W, int8_t>(v, tile, a, s, team, t); break;
@@ -141,8 +143,10 @@ LW_DEVICE void store_staged(unsigned char *memory, const OlsArgs &a, const Stage
 {
     typename F::Real *const y = (typename F::Real *)a.output;
     if constexpr (DISCARD >= 0)
-        if (s.known & WHOLE_HOP)
-            return store_hop<F, W, DISCARD, Epilogue>(memory, a, y + (int64_t)s.step * a.step * a.output_pitch + s.group * 2 * W);
+        if (s.known & WHOLE_HOP) {
+            const int64_t first = (int64_t)s.step * a.step * a.output_pitch + s.group * 2 * W;
+            return store_hop<F, W, DISCARD, Epilogue>(memory, a, y + first);
+        }
     const SlowPlace p = slow_place<F::N, W>(a, s.step, s.group);
     store_rows<F, W, Epilogue>(memory, a, p, y + p.output);
 }
