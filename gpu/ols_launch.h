@@ -31,7 +31,8 @@ struct OlsArgs {
     int n_groups;                   /* time slow: hops of channels side by side; segment = step x n_groups + group */
     int slot_steps, slot_groups;    /* n_slots in steps and groups */
     int n_slots, n_rounds, n_tail;  /* see OlsWalk */
-    struct lw_post_args post;       /* kernels of ols_post.cuh; output pitches, second and plane then count outputs (time slow: reals) */
+    struct lw_post_args post;       /* kernels of ols_post.cuh; then output_pitch, output_second and plane count outputs
+                                       (time slow: reals) */
 };
 
 /* How a time-fast kernel gets at its filters, see ols_segments.cuh. */
