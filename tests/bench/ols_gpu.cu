@@ -278,7 +278,13 @@ static void release(Ours *ours)
 
 static void launch(const Case &c, const Ours &ours, const Pool &p, size_t x_at, size_t y_at)
 {
-    const struct lw_cuda_ols_block b = {p.x + x_at, p.y + y_at, p.bank, p.not_finite, c.count, c.n_channels};
+    lw_cuda_ols_block b = {};
+    b.input = p.x + x_at;
+    b.output = p.y + y_at;
+    b.bank = p.bank;
+    b.not_finite = p.not_finite;
+    b.count = c.count;
+    b.n_channels = c.n_channels;
     if (ours.is_long)
         CHECK_CUDA(lw_long_ols_launch(ours.long_ols, &b, p.stream, nullptr));
     else

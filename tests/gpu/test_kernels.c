@@ -149,7 +149,9 @@ static void convolve(struct trial *t, const char *data, int64_t first, int64_t c
     void *const x = on_device(in_bytes), *const y = on_device(bytes);
     copy(x, block, in_bytes, cudaMemcpyHostToDevice);
     cudaMemsetAsync(y, 0xff, bytes, NULL);
-    const struct lw_cuda_ols_block b = {x, y, t->bank, t->not_finite, count, channels};
+    const struct lw_cuda_ols_block b = {
+        .input = x, .output = y, .bank = t->bank, .not_finite = t->not_finite, .count = count, .n_channels = channels,
+    };
     CHECK(lw_cuda_ols_launch(&t->plan, &b, NULL) == 0, "launch, N %d", t->plan.segment);
     copy(out, y, bytes, cudaMemcpyDeviceToHost);
     cudaFree(x);
