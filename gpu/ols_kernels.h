@@ -92,8 +92,8 @@ struct lw_cuda_ols_block {
     unsigned *not_finite;               /* one word: set to 1 where a sample that is not finite (in the computing precision)
                                            was met and counted as zero; never cleared here. May be NULL for integer input */
     int64_t count;                      /* outputs on the axis (of the series), >= 0 */
-    const struct lw_post_args *post;    /* host; complete, with those of the spec's post that is needed; else NULL */
     int64_t n_channels;                 /* of the block, >= 0; even, except for the data set's last ones, where paired */
+    const struct lw_post_args *post;    /* host; complete, with those of the spec's post that is needed; else NULL */
 };
 
 /** Convolve one block with all filters. Nothing is launched for no outputs.
