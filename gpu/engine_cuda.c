@@ -16,19 +16,11 @@ struct engine_cuda {
     struct lw_device device;
 };
 
-static const struct {
-    const char *name;
-    const struct lw_op_cuda_ops *ops;       /* NULL: not on this engine */
-} operations[] = {
-    [LW_OP_OLS] = {"ols", &lw_op_cuda_ols},
-    [LW_OP_CONV2D] = {"conv2d", &lw_op_cuda_conv2d},
-    [LW_OP_SFFT] = {"sfft", NULL},
+/* What is done block by block; sfft has solvers of its own. */
+static const struct lw_op_cuda_ops *const operations[] = {
+    [LW_OP_OLS] = &lw_op_cuda_ols,
+    [LW_OP_CONV2D] = &lw_op_cuda_conv2d,
 };
-
-bool lw_engine_cuda_computes(enum lw_op_kind kind)
-{
-    return operations[kind].ops != NULL;
-}
 
 static const struct lw_device *device_of(const struct lw_engine *engine)
 {
@@ -50,10 +42,7 @@ static void architecture(const struct lw_engine *engine, char *text, size_t size
 static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan,
                    struct lw_error *err)
 {
-    const struct lw_op_cuda_ops *const ops = operations[spec->kind].ops;
-    if (!ops)
-        return lw_fail(err, LW_ECONFIG, "the cuda engine does not compute %s: use --engine cpu", operations[spec->kind].name);
-    return ops->plan(device_of(engine), spec, plan, err);
+    return operations[spec->kind]->plan(device_of(engine), spec, plan, err);
 }
 
 static struct lw_op_shape shape_of(const struct lw_engine *engine, const struct lw_op_spec *spec,
@@ -65,7 +54,7 @@ static struct lw_op_shape shape_of(const struct lw_engine *engine, const struct 
         .input_bytes = lw_block_input_bytes(spec, plan, count, n_channels),
         .output_bytes = lw_block_output_bytes(spec, plan, count, n_channels),
     };
-    operations[spec->kind].ops->measure(device_of(engine), spec, plan, &shape);
+    operations[spec->kind]->measure(device_of(engine), spec, plan, &shape);
     return shape;
 }
 
@@ -112,7 +101,7 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     struct lw_op *const op = lw_alloc(sizeof *op, "an operation", err);
     if (!op)
         return LW_ESYSTEM;
-    op->ops = operations[spec->kind].ops;
+    op->ops = operations[spec->kind];
     op->device = device_of(engine);
     op->spec = *spec;
     op->plan = *plan;

@@ -17,10 +17,3 @@ bool lw_engine_cuda_usable(char why[160])
     snprintf(why, 160, "built without CUDA");
     return false;
 }
-
-/* What stands in the way here is that there is no device to compute on. */
-bool lw_engine_cuda_computes(enum lw_op_kind kind)
-{
-    (void)kind;
-    return true;
-}

@@ -6,10 +6,6 @@
 static int create_auto(const struct lw_engine_spec *spec, struct lw_engine **out, char why[200], struct lw_error *err)
 {
     char reason[160];
-    if (!lw_engine_cuda_computes(spec->op)) {
-        snprintf(why, 200, "cpu engine: the cuda engine does not compute this job yet");
-        return lw_engine_create_cpu(spec, out, err);
-    }
     /* The cuda engine passes the conformance suite with its kernels emulated; until it has passed on a GPU, it is taken
      * only by those who ask for it. */
     if (lw_engine_cuda_usable(reason))

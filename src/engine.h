@@ -203,7 +203,6 @@ struct lw_engine {
 
 struct lw_engine_spec {
     enum lw_engine_kind kind;
-    enum lw_op_kind op;         /* AUTO takes an engine that computes this */
     int n_threads;              /* cpu: 0 = the cores this process may run on (sched_getaffinity) */
     int node_rank;              /* this rank's number on its node, and how many there are: cuda chooses the device */
     int node_ranks;
@@ -218,9 +217,6 @@ void lw_engine_destroy(struct lw_engine *engine);           /* NULL is legal */
 /* The implementations; src/engine.c chooses. Without CUDA, gpu/engine_none.c stands in for the cuda engine. */
 int lw_engine_create_cpu(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
 int lw_engine_create_cuda(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
-
-/** Whether the cuda engine has the operation. */
-bool lw_engine_cuda_computes(enum lw_op_kind kind);
 
 /** Whether a CUDA device can be used, and why not. Never fails; creates no context.
  * @param why  one line: the devices, or what is missing */

@@ -19,7 +19,6 @@ static int open_engine(struct lw_setup *setup, struct lw_error *err)
     const struct lw_options *const options = setup->options;
     const struct lw_engine_spec spec = {
         .kind = (enum lw_engine_kind)lw_options_choice(options, "engine"),
-        .op = setup->job.op.kind,
         .n_threads = (int)lw_options_int(options, "threads"),
         .node_rank = lw_comm_node_rank(setup->comm),
         .node_ranks = lw_comm_node_size(setup->comm),

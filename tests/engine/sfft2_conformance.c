@@ -112,7 +112,7 @@ struct under_test {
 
 static struct lw_engine *open_engine(enum lw_engine_kind kind, int n_threads)
 {
-    const struct lw_engine_spec spec = {.kind = kind, .op = LW_OP_SFFT, .n_threads = n_threads, .node_ranks = 1};
+    const struct lw_engine_spec spec = {.kind = kind, .n_threads = n_threads, .node_ranks = 1};
     struct lw_engine *engine = NULL;
     struct lw_error err;
     char why[200];

@@ -428,7 +428,7 @@ int sfft_conformance(enum lw_engine_kind kind, int divisor)
         printf("%s: no device: %s\n", name, why);
         return required && strcmp(required, "1") == 0 ? 1 : CHECK_SKIP;
     }
-    const struct lw_engine_spec spec = {.kind = kind, .op = LW_OP_SFFT, .n_threads = 1, .node_ranks = 1};
+    const struct lw_engine_spec spec = {.kind = kind, .n_threads = 1, .node_ranks = 1};
     if (lw_engine_create(&spec, &engine, why, &err)) {
         fprintf(stderr, "%s: %s\n", name, err.message);
         return 1;
