@@ -1,34 +1,38 @@
 #!/bin/sh
-# measure_conv2d_gpu.sh BUILD OUT [quick|profile] - checks, the table, tuning and compute-sanitizer of 2-D convolution, on the
-# first GPU; under 5 minutes. BUILD: the build folder with bench_conv2d_gpu, test_gpu_conv2d and
-# test_conv2d_conformance_cuda; OUT: a folder for logs and CSV. quick: only the checks, a minute. profile: only the
-# profiler's view of the kernels, 2 minutes.
-set -u
-build=$1 out=$2 what=${3:-all}
+# measure_conv2d_gpu.sh OUT [PART...] - all that is to be known of 2-D convolution on a GPU, in parts (gpu_parts.sh); builds
+# nothing. By default all parts:
+#
+#   checks     every transform length and the benchmark's cases against sums in double, conformance
+#   table      every row with cuFFT beside it; OUT/conv2d_gpu.csv
+#   methods    each method at 16384^2, for the model in conv2d_plan.c; OUT/conv2d_methods.csv
+#   batches    sizes of the work area of large kernels; OUT/conv2d_batches.csv
+#   memcheck racecheck initcheck      compute-sanitizer on every transform length
+#   profile    what the profiler says of each family of kernels
+#
+# Environment: BUILD, the build folder (build); SECONDS_IN_ALL, after which no part begins (540).
+. "$(dirname "$0")/gpu_parts.sh"
+parts_begin "$0" "$@"
+shift
 bench=$build/tests/bench/bench_conv2d_gpu
-lengths=$build/tests/gpu/test_gpu_conv2d conformance=$build/tests/engine/test_conv2d_conformance_cuda
-mkdir -p "$out"
-export LW_REQUIRE_GPU=1
+lengths=$build/tests/gpu/test_gpu_conv2d
 
-check() {
-    nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,power.limit --format=csv,noheader
-    timeout 40 "$lengths" 2>&1
-    timeout 40 "$bench" check 2>&1
-    timeout 60 "$conformance" 2>&1
+part_checks() {
+    code=0
+    "$lengths" || code=1
+    "$bench" check || code=1
+    "$build/tests/engine/test_conv2d_conformance_cuda" || code=1
+    return $code
 }
 
-# Every step has a limit; what it wrote until then is kept.
-measure() {
-    timeout 120 "$bench" table "$out/conv2d_gpu.csv" 2>&1 | tee "$out/conv2d_gpu.txt"
-    timeout 30 "$bench" methods "$out/conv2d_methods.csv" 16384 2>&1 | tee "$out/conv2d_methods.txt"
-    timeout 15 "$bench" batches "$out/conv2d_batches.csv" '16384^2 255x255' 2>&1 | tee "$out/conv2d_batches.txt"
-    for tool in memcheck racecheck; do
-        timeout 30 compute-sanitizer --tool $tool "$lengths" 2>&1 | tail -3
-    done | tee "$out/conv2d_sanitizer.txt"
-}
+part_table() { "$bench" table "$out/conv2d_gpu.csv"; }
+part_methods() { "$bench" methods "$out/conv2d_methods.csv" 16384; }
+part_batches() { "$bench" batches "$out/conv2d_batches.csv" '16384^2 255x255'; }
+part_memcheck() { sanitize memcheck "$lengths"; }
+part_racecheck() { sanitize racecheck "$lengths"; }
+part_initcheck() { sanitize initcheck "$lengths"; }
 
-profile() {
-    kernels='regex:conv2d_tile|conv2d_rows|conv2d_columns|conv2d_back|direct_|separable'
+part_profile() {
+    code=0
     metrics=gpu__time_duration.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed
     metrics=$metrics,sm__inst_issued.avg.pct_of_peak_sustained_active,sm__warps_active.avg.pct_of_peak_sustained_active
     metrics=$metrics,sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active
@@ -37,11 +41,19 @@ profile() {
     metrics=$metrics,dram__throughput.avg.pct_of_peak_sustained_elapsed
     for one in 7x7:direct 31x31:separable 15x15:tiles 31x31:tiles 127x127:full 255x255:full; do
         echo "== $one"
-        timeout 20 ncu --clock-control none --launch-skip 6 --launch-count 3 --kernel-name "$kernels" \
-            --metrics "$metrics" "$bench" one "16384^2 ${one%:*}" "${one#*:}" 9
+        profile_kernels 'conv2d_tile|conv2d_rows|conv2d_columns|conv2d_back|direct_|separable' "$metrics" \
+            "$bench" one "16384^2 ${one%:*}" "${one#*:}" 9 || code=1
     done
+    return $code
 }
 
-[ "$what" = profile ] && { profile > "$out/conv2d_profile.txt" 2>&1; exit 0; }
-check | tee "$out/conv2d_check.txt"
-[ "$what" = quick ] || measure
+limit_of() {
+    case $1 in
+    checks) echo 140 ;;
+    table) echo 120 ;;
+    profile) echo 100 ;;
+    *) echo 40 ;;
+    esac
+}
+
+parts_run 'checks table methods batches memcheck racecheck initcheck profile' "$@"

@@ -1,7 +1,6 @@
 #!/bin/sh
-# measure_ols_gpu.sh OUT [PART...] - all that is to be known of the overlap-save engine on a GPU, in parts that do not need each
-# other; builds nothing. Each part writes OUT/PART.txt (and CSV) and, when it has ended well, OUT/PART.done: parts that are done
-# are left out the next time. A part that runs out of its time, or fails, says so, and the next one begins.
+# measure_ols_gpu.sh OUT [PART...] - all that is to be known of the overlap-save engine on a GPU, in parts (gpu_parts.sh); builds
+# nothing. By default all parts:
 #
 #   checks     the engine's tests on the GPU, every kernel in the benchmark against sums in double, and the program's result
 #              beside that of its kernels emulated on the CPU
@@ -15,15 +14,10 @@
 #
 # Environment: BUILD, the build folder (build); SECONDS_IN_ALL, after which no part begins (540); DATA, the folder with
 # gw150914-h1.hdf5 and gw150914-bank.h5; RAM, a folder on a RAM disk (/dev/shm).
-set -u
-[ $# -ge 1 ] || { sed -n '2,20p' "$0"; exit 2; }
-source=$(cd "$(dirname "$0")/../.." && pwd)
-mkdir -p "$1" && out=$(cd "$1" && pwd) && shift || exit 1
-build=$(cd "${BUILD:-$source/build}" && pwd) || exit 1
+. "$(dirname "$0")/gpu_parts.sh"
+parts_begin "$0" "$@"
+shift
 data=${DATA:-$source/../shared/data}
-end=$(($(date +%s) + ${SECONDS_IN_ALL:-540}))
-export LW_REQUIRE_GPU=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_base_warn_component_unused=0
 bench=$build/tests/bench/bench_ols_gpu
 lapwing=$build/lapwing
 result=$build/tests/bench/ols_result
@@ -36,20 +30,12 @@ ranks() {
     mpirun --bind-to none -np "$n" "$@"
 }
 
-# ---- the parts: each is a function; its exit code is the part's ----------------------------------------------------------
-
 survey() {
     "$lapwing" synth ols --output "$out/survey.h5" --samples 4000037 --channels 3 --type int16 --taps 257 --n-filters 2 \
         --overwrite --quiet
 }
 
-filter() {      # OUTPUT [option...]
-    file=$1
-    shift
-    "$@" ols --input "$out/survey.h5:/signal" --filters "$out/survey.h5:/filters" --output "$file" --overwrite --quiet
-}
-
-checks() {
+part_checks() {
     code=0
     for test in gpu_device gpu_slots gpu_long gpu_kernels; do
         "$build/tests/gpu/test_$test" || code=1
@@ -68,7 +54,7 @@ checks() {
     return $code
 }
 
-ranks_part() {
+part_ranks() {
     code=0
     survey
     job="--input $out/survey.h5:/signal --filters $out/survey.h5:/filters --overwrite --engine cuda"
@@ -99,21 +85,18 @@ ranks_part() {
     return $code
 }
 
-sanitize() {
-    compute-sanitizer --tool "$1" --error-exitcode 9 "$build/tests/gpu/test_gpu_kernels" 5 &&
-        compute-sanitizer --tool "$1" --error-exitcode 9 "$build/tests/gpu/test_gpu_slots"
-}
-memcheck() { sanitize memcheck; }
-racecheck() { sanitize racecheck; }
-initcheck() { sanitize initcheck; }
+sanitize_all() { sanitize "$1" "$build/tests/gpu/test_gpu_kernels" 5 && sanitize "$1" "$build/tests/gpu/test_gpu_slots"; }
+part_memcheck() { sanitize_all memcheck; }
+part_racecheck() { sanitize_all racecheck; }
+part_initcheck() { sanitize_all initcheck; }
 
 table() { "$bench" table "$out/$1.csv" "$2"; }
-c2c() { table c2c 'c2c 2^26'; }
-r2r() { table r2r 'r2r 2^26'; }
-small() { table small_c2c 'c2c 2^21' && table small_r2r 'r2r 2^21' && table least 2^18; }
-other() { table double double && table integer int; }
+part_c2c() { table c2c 'c2c 2^26'; }
+part_r2r() { table r2r 'r2r 2^26'; }
+part_small() { table small_c2c 'c2c 2^21' && table small_r2r 'r2r 2^21' && table least 2^18; }
+part_other() { table double double && table integer int; }
 
-choice() {
+part_choice() {
     code=0
     for cases in 'c2c 2^26' 'r2r 2^26' 'c2c 2^21' 'r2r 2^21' double int; do
         "$bench" segments "$out/choice_$(echo "$cases" | tr ' ^' '__').csv" "$cases" || code=1
@@ -124,20 +107,20 @@ choice() {
 # On 1, 2, 4 .. of N.
 powers() { for p in 1 2 4 8; do [ "$p" -gt "$1" ] || echo "$p"; done; }
 
-link() {
+part_link() {
     for p in $(powers "$n_gpus"); do
         ranks "$p" "$build/tests/bench/bench_ols_link" || return 1
     done
 }
 
-files() {
+part_files() {
     ram=$(mktemp -d "${RAM:-/dev/shm}/lapwing.XXXXXX") || return 1
     code=0
     OMP_WAIT_POLICY=passive
     export OMP_WAIT_POLICY
     for filters in 1 8; do
         [ $filters -eq 1 ] && samples=64M || samples=16M
-        "$lapwing" synth ols --output "$ram/survey.h5" --samples $samples --channels 4 --type int16 --taps 257 --n-filters $filters \
+        "$lapwing" synth ols --output "$ram/survey.h5" --samples "$samples" --channels 4 --type int16 --taps 257 --n-filters $filters \
             --overwrite --quiet || code=1
         for p in $(powers 4); do
             echo "== $filters filters, $p ranks"
@@ -150,7 +133,7 @@ files() {
     return $code
 }
 
-profile() {
+part_profile() {
     code=0
     metrics=sm__throughput.avg.pct_of_peak_sustained_elapsed,sm__inst_issued.avg.pct_of_peak_sustained_active
     metrics=$metrics,sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active
@@ -166,15 +149,12 @@ profile() {
     for case in 'c2c 2^26 M=257 F=8' 'r2r 2^26 M=257 F=1' 'c2c 2^26 M=513 F=8' 'c2c 2^26 M=1025 F=8' 'c2c 2^26 M=2049 F=8' \
                 'r2r 2^26 M=16 F=8' 'uint8 [2^20 x 832] time slow M=257 F=1' 'double c2c 2^24 M=257 F=8' 'c2c 2^26 M=16385 F=8'; do
         echo "== $case"
-        ncu --clock-control none --launch-skip 3 --launch-count 3 --kernel-name 'regex:ols_segments|direct_|split_' \
-            --metrics "$metrics" "$bench" one "$case" 0 5 || code=1
+        profile_kernels 'ols_segments|direct_|split_' "$metrics" "$bench" one "$case" 0 5 || code=1
     done
     return $code
 }
 
-# ---- one after the other ------------------------------------------------------------------------------------------------
-
-limit_of() {    # seconds that a part may take
+limit_of() {
     case $1 in
     checks) echo 150 ;;
     c2c | r2r | choice) echo 120 ;;
@@ -183,30 +163,4 @@ limit_of() {    # seconds that a part may take
     esac
 }
 
-# Run in a shell of its own that can be stopped, with everything it started.
-if [ "${LAPWING_PART:-}" ]; then
-    "$LAPWING_PART"
-    exit
-fi
-
-parts=${*:-checks ranks c2c r2r small other link files memcheck racecheck initcheck choice profile}
-nvidia-smi --query-gpu=name,uuid,driver_version,clocks.max.sm,power.limit --format=csv,noheader | tee "$out/device.txt"
-"$lapwing" --version | tee -a "$out/device.txt"
-for part in $parts; do
-    [ ! -e "$out/$part.done" ] || { echo "$part: done before"; continue; }
-    started=$(date +%s)
-    left=$((end - started))
-    [ "$left" -ge 20 ] || { echo "$part: not begun, the time is over"; continue; }
-    limit=$(limit_of "$part")
-    function=$part
-    [ "$part" != ranks ] || function=ranks_part
-    LAPWING_PART=$function BUILD=$build timeout --kill-after=5 $((limit < left ? limit : left)) "$0" "$out" >"$out/$part.txt" 2>&1
-    code=$?
-    case $code in
-    0) : >"$out/$part.done"; verdict="done" ;;
-    124 | 137) verdict="stopped after its time" ;;
-    *) verdict="FAILED with $code" ;;
-    esac
-    echo "== $part: $verdict, $(($(date +%s) - started)) s"
-    tail -n 12 "$out/$part.txt" | cut -c 1-200
-done
+parts_run 'checks ranks c2c r2r small other link files memcheck racecheck initcheck choice profile' "$@"
