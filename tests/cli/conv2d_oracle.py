@@ -10,14 +10,16 @@ may hold M51.fits."""
 
 import itertools
 import os
-import subprocess
 import sys
 import tempfile
 import warnings
 
+from tested import as_arguments, beyond, check, data_path, finish, lapwing, noise, random
+
+import h5py
+import numpy as np
+
 try:
-    import h5py
-    import numpy as np
     from scipy.signal import fftconvolve
 except ImportError as missing:
     print(f"skipped: {missing}")
@@ -27,36 +29,12 @@ try:
 except ImportError:
     convolve = None
 
-LAPWING, MPIEXEC = sys.argv[1:3]
-PAD = {"zero": "constant", "constant=7.5": "constant", "edge": "edge", "wrap": "wrap", "reflect": "symmetric"}
+BOUNDARIES = "zero", "constant=7.5", "edge", "wrap", "reflect"
 ranks = itertools.cycle([1, 2, 3, 4])
-random = np.random.default_rng(1)
-checks = 0
-failures = []
-
-
-def check(name, good, text):
-    global checks
-    checks += 1
-    if not good:
-        failures.append(f"{name}: {text}")
-
-
-def positions(boundary, n, width):
-    """The pixel at each position of an axis of n pixels continued by `width` at both ends; -1: outside."""
-    i = np.arange(-width, n + width)
-    if boundary == "edge":
-        return np.clip(i, 0, n - 1)
-    if boundary == "wrap":
-        return i % n
-    if boundary == "reflect":
-        i = i % (2 * n)
-        return np.where(i < n, i, 2 * n - 1 - i)
-    return np.where((i >= 0) & (i < n), i, -1)
 
 
 def pad(x, rows, columns, boundary):
-    down, right = positions(boundary, x.shape[0], rows), positions(boundary, x.shape[1], columns)
+    down, right = beyond(boundary, x.shape[0], rows), beyond(boundary, x.shape[1], columns)
     value = 7.5 if boundary.startswith("constant") else 0
     return np.where((down[:, None] < 0) | (right < 0), value, x[np.ix_(down, right)])
 
@@ -82,13 +60,8 @@ def run(work, name, image, kernel, n_ranks=None, **options):
     with h5py.File(files[0], "w") as file:
         file["image"] = image
         file["kernel"] = kernel
-    command = [MPIEXEC, "-np", str(n_ranks or next(ranks)), LAPWING, "conv2d", "--input", files[0] + ":/image",
-               "--kernel", files[0] + ":/kernel", "--output", files[1], "--overwrite", "--quiet"]
-    for key, value in options.items():
-        command += [f"--{key.replace('_', '-')}"] + ([] if value is True else [str(value)])
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    if done.returncode:
-        failures.append(f"{name}: exit code {done.returncode}: {' '.join(command)}: {done.stderr}")
+    if lapwing(n_ranks or next(ranks), "conv2d", "--input", files[0] + ":/image", "--kernel", files[0] + ":/kernel",
+               "--output", files[1], "--overwrite", "--quiet", *as_arguments(options)).returncode:
         return None
     with h5py.File(files[1]) as file:
         return file["convolved"][()], dict(file["convolved"].attrs), dict(file.attrs)
@@ -99,29 +72,19 @@ def rms(x):
 
 
 def compare(name, found, wanted, x, h, precision="single"):
-    check(name, found.shape == wanted.shape, f"shape {found.shape}, expected {wanted.shape}")
+    check(found.shape == wanted.shape, f"{name}: shape {found.shape}, expected {wanted.shape}")
     if found.shape != wanted.shape:
         return
-    check(name, np.iscomplexobj(found) == np.iscomplexobj(wanted), f"type {found.dtype}")
-    check(name, np.array_equal(np.isnan(found), np.isnan(wanted)),
-          f"{np.isnan(found).sum()} are not a number, expected {np.isnan(wanted).sum()}")
+    check(np.iscomplexobj(found) == np.iscomplexobj(wanted), f"{name}: type {found.dtype}")
+    check(np.array_equal(np.isnan(found), np.isnan(wanted)),
+          f"{name}: {np.isnan(found).sum()} are not a number, expected {np.isnan(wanted).sum()}")
     good = np.isfinite(found) & np.isfinite(wanted)
     unit, rounding = (1e-16, 2.0 ** -54) if precision == "double" else (5e-8, 2.0 ** -25)
     bound = unit * 21 * max(rms(x[np.isfinite(x)]), 7.5) * np.sqrt(np.sum(np.abs(h) ** 2)) + rounding * rms(wanted[good])
     if precision == "double":
         bound += 1e-15 * rms(wanted[good])      # the oracle's own transform
     error = rms((found - wanted)[good])
-    check(name, error <= bound, f"rms error {error:.3g}, allowed {bound:.3g}")
-
-
-def noise(shape, dtype):
-    dtype = np.dtype(dtype)
-    if dtype.kind in "iu":
-        middle = 0 if dtype.kind == "i" else 2 ** (8 * dtype.itemsize - 1)
-        scale = 2.0 ** (8 * dtype.itemsize - 4)
-        return np.clip(middle + scale * random.standard_normal(shape), np.iinfo(dtype).min, np.iinfo(dtype).max).astype(dtype)
-    x = random.standard_normal(shape)
-    return (x + 1j * random.standard_normal(shape) if dtype.kind == "c" else x).astype(dtype)
+    check(error <= bound, f"{name}: rms error {error:.3g}, allowed {bound:.3g}")
 
 
 def try_one(work, name, x, h, **options):
@@ -137,7 +100,7 @@ def try_one(work, name, x, h, **options):
 
 def options_and_shapes(work):
     x = noise((61, 47), "f4")
-    for kernel, boundary in itertools.product([(1, 1), (5, 4), (8, 31), (70, 9), (90, 80)], PAD):
+    for kernel, boundary in itertools.product([(1, 1), (5, 4), (8, 31), (70, 9), (90, 80)], BOUNDARIES):
         h = noise(kernel, "f8")
         try_one(work, "shapes", x, h, boundary=boundary)
         try_one(work, "shapes", x, h, boundary=boundary, mode="full", correlate=True)
@@ -158,14 +121,14 @@ def types_and_stacks(work):
         try_one(work, f"type {dtype}", noise((3, 19, 33), dtype), noise((9, 4), "c16"), precision="double", boundary="reflect")
     x = noise((5, 30, 20), "f4")
     result = run(work, "images", x, noise((3, 3), "f4"), channels="1:5:2", start=4, count=11)
-    check("images", result is not None and result[0].shape == (2, 11, 20), "two images of 11 rows")
+    check(result is not None and result[0].shape == (2, 11, 20), "images: two images of 11 rows")
     h = noise((3, 3), "f4")
     result = run(work, "images", x, h, channels="1:5:2", start=4, count=11, split="channels", n_ranks=2)
     if result:
         wanted = np.stack([expected(image.astype(float), h) for image in x[1:5:2, 4:15]])
         compare("images", result[0], wanted, x, h)
-        check("images", result[1]["first_image"] == 1 and result[1]["image_step"] == 2 and
-              result[1]["first_input_row"] == 4, f"attributes {result[1]}")
+        check(result[1]["first_image"] == 1 and result[1]["image_step"] == 2 and
+              result[1]["first_input_row"] == 4, f"images: attributes {result[1]}")
 
 
 def same_bits(work):
@@ -181,7 +144,7 @@ def same_bits(work):
             if result is None:
                 continue
             first = result[0].tobytes() if first is None else first
-            check("bits", first == result[0].tobytes(), f"{algorithm}, {n_ranks} ranks, {extra}: other bits")
+            check(first == result[0].tobytes(), f"bits: {algorithm}, {n_ranks} ranks, {extra}: other bits")
 
 
 def spoiled(shape):
@@ -206,8 +169,8 @@ def not_finite(work):
             result = run(work, "nan propagate", x, h, **common)
             if result:
                 compare("nan propagate", result[0], np.where(bad, np.nan, wanted), x, h, precision)
-                check("nan propagate", result[2]["samples_not_finite"] == (~np.isfinite(x)).sum(),
-                      f"{result[2]['samples_not_finite']} not finite, expected {(~np.isfinite(x)).sum()}")
+                check(result[2]["samples_not_finite"] == (~np.isfinite(x)).sum(),
+                      f"nan propagate: {result[2]['samples_not_finite']} not finite, expected {(~np.isfinite(x)).sum()}")
     if convolve is None:
         print("astropy is not there: interpolation is judged by tests/engine only")
         return
@@ -229,7 +192,7 @@ def covered(x, h, boundary):
     """How many finite pixels the kernel covers; those beyond the sides count as the boundary makes them."""
     finite = pad(np.isfinite(x).astype(float), h.shape[0] - 1, h.shape[1] - 1, "zero" if boundary[0] in "zc" else boundary)
     if boundary[0] in "zc":
-        rows, columns = positions("zero", x.shape[0], h.shape[0] - 1), positions("zero", x.shape[1], h.shape[1] - 1)
+        rows, columns = beyond("zero", x.shape[0], h.shape[0] - 1), beyond("zero", x.shape[1], h.shape[1] - 1)
         finite[(rows[:, None] < 0) | (columns < 0)] = 1
     count = np.rint(fftconvolve(finite, np.ones(h.shape), "valid"))
     first = (h.shape[0] - 1) // 2, (h.shape[1] - 1) // 2
@@ -247,13 +210,13 @@ def read_fits(path):
     return np.frombuffer(content, ">i2", side["NAXIS1  "] * side["NAXIS2  "], end).reshape(side["NAXIS2  "], side["NAXIS1  "])
 
 
-def galaxy(work, folder):
-    path = os.path.join(folder, "M51.fits")
+def galaxy(work):
+    path = data_path("M51.fits")
     if not os.path.isfile(path):
         print(f"{path} is not there: without M51")
         return
     x = read_fits(path)
-    check("M51", x.shape == (512, 512) and x.max() == 19936, f"read as {x.shape}, largest {x.max()}")
+    check(x.shape == (512, 512) and x.max() == 19936, f"M51: read as {x.shape}, largest {x.max()}")
     down, right = np.mgrid[-12:13, -12:13]
     gauss = np.exp(-(down ** 2 + right ** 2) / (2 * 3.0 ** 2))
     slanted = np.exp(-(down ** 2 + down * right + right ** 2) / (2 * 3.0 ** 2))
@@ -268,8 +231,5 @@ with tempfile.TemporaryDirectory() as folder:
     types_and_stacks(folder)
     same_bits(folder)
     not_finite(folder)
-    galaxy(folder, os.environ.get("LAPWING_DATA") or (sys.argv[3] if len(sys.argv) > 3 else ""))
-for text in failures[:20]:
-    print("failed:", text)
-print(f"conv2d_oracle: {checks} checks, {len(failures)} failed")
-sys.exit(bool(failures) or checks == 0)
+    galaxy(folder)
+finish()

@@ -15,50 +15,18 @@ axis or the channels split, and with the least memory there can be."""
 import itertools
 import os
 import re
-import subprocess
-import sys
 import tempfile
 
-try:
-    import h5py
-    import numpy as np
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+from tested import as_arguments, check, convolve, finish, lapwing
 
-LAPWING, MPIEXEC = sys.argv[1:3]
-PAD = {"zero": "constant", "edge": "edge", "wrap": "wrap", "reflect": "symmetric"}
+import h5py
+import numpy as np
+
 ranks = itertools.cycle([1, 2, 3, 4])
 random = np.random.default_rng(2)
-checks = 0
-failures = []
-
-
-def check(name, good, text):
-    global checks
-    checks += 1
-    if not good:
-        failures.append(f"{name}: {text}")
 
 
 # ---- the oracle -------------------------------------------------------------------------------------------------------------
-
-def series(x, h, mode, boundary):
-    """One channel with one filter."""
-    taps = len(h)
-    width = taps - 1
-    padded = x
-    while width > 0:                # numpy.pad wraps and reflects by no more than the length
-        step = min(width, len(x))
-        if boundary in ("wrap", "reflect") and width > len(x):
-            raise ValueError("not needed here")
-        padded = np.pad(padded, step, mode=PAD[boundary])
-        width -= step
-    full = np.convolve(padded, h, "valid") if taps > 1 else x * h[0]
-    if mode == "same":
-        return full[(taps - 1) // 2:][:len(x)]
-    return full if mode == "full" else full[taps - 1:len(x)]
-
 
 def interpolate(y, rate):
     if rate == 1:
@@ -88,7 +56,7 @@ def made(y, post, rate):
 
 def expected(x, filters, axis, options):
     def one(h):
-        return np.apply_along_axis(lambda row: made(series(row, h, options.get("mode", "same"), options.get("boundary", "zero")),
+        return np.apply_along_axis(lambda row: made(convolve(row, h, options.get("mode", "same"), options.get("boundary", "zero")),
                                                     options.get("post", "none"), options.get("interpolate", 1)), axis, x)
     return np.stack([one(h) for h in filters])
 
@@ -111,15 +79,9 @@ def bound(wanted, x, h, options):
 
 def run(work, n_ranks, options, expect=0):
     output = os.path.join(work, "out.h5")
-    command = [MPIEXEC, "-np", str(n_ranks), LAPWING, "ols", "--input", f"{work}/in.h5:/x", "--filters", f"{work}/in.h5:/h",
-               "--output", output, "--overwrite"]
-    for key, value in options.items():
-        command += [f"--{key.replace('_', '-')}", str(value)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    if done.returncode != expect:
-        failures.append(f"exit code {done.returncode}, not {expect}: {' '.join(command)}: {done.stderr}")
-        return None, {}, done.stderr
-    if expect:
+    done = lapwing(n_ranks, "ols", "--input", f"{work}/in.h5:/x", "--filters", f"{work}/in.h5:/h", "--output", output,
+                   "--overwrite", *as_arguments(options), code=expect)
+    if done.returncode:
         return None, {}, done.stderr
     with h5py.File(output) as file:
         return file["filtered"][()], {**file.attrs, **file["filtered"].attrs}, done.stderr
@@ -137,7 +99,7 @@ def least_memory(work, n_ranks, options):
     """The smallest --memory in MiB, from the message that refuses less."""
     _, _, said = run(work, n_ranks, {**options, "memory": "1M"}, expect=78)
     needed = re.search(r"needs (\d+)[.\d]* MiB", said)
-    check("memory", needed, f"1M is not refused with what is needed: {said}")
+    check(needed, f"memory: 1M is not refused with what is needed: {said}")
     return int(needed.group(1)) + 3 if needed else 1000
 
 
@@ -148,7 +110,7 @@ def same_bits(work, name, found, options, thorough):
             tight = f"{least_memory(work, n_ranks, {**options, **way})}M" if thorough else "1G"
             other, _, _ = run(work, n_ranks, {**options, **way, "memory": tight})
             same = other is not None and found.tobytes() == other.tobytes()
-            check(name, same, f"other bits on {n_ranks} ranks with {way} and {tight}")
+            check(same, f"{name}: other bits on {n_ranks} ranks with {way} and {tight}")
 
 
 def case(name, shape=(1000,), dtype="f4", taps=(2, 33), taps_dtype="f8", axis=0, scale=1.0, spoil=None, thorough=False, **options):
@@ -165,15 +127,15 @@ def case(name, shape=(1000,), dtype="f4", taps=(2, 33), taps_dtype="f8", axis=0,
             return {}, ""
         wide = x.astype(complex if np.iscomplexobj(x) else float)
         wanted = expected(wide, filters, axis, options)
-        check(name, found.shape == wanted.shape, f"shape {found.shape}, expected {wanted.shape}")
-        check(name, np.iscomplexobj(found) == np.iscomplexobj(wanted), f"type {found.dtype}")
+        check(found.shape == wanted.shape, f"{name}: shape {found.shape}, expected {wanted.shape}")
+        check(np.iscomplexobj(found) == np.iscomplexobj(wanted), f"{name}: type {found.dtype}")
         if found.shape == wanted.shape:
             for f, h in enumerate(filters):
                 same = np.array_equal(np.isnan(found[f]), np.isnan(wanted[f]))
-                check(name, same, f"not-a-number in other places: {np.flatnonzero(np.isnan(found[f]) != np.isnan(wanted[f]))[:9]}")
+                check(same, f"{name}: not-a-number in other places: {np.flatnonzero(np.isnan(found[f]) != np.isnan(wanted[f]))[:9]}")
                 error = np.sqrt(np.nanmean(np.abs(found[f].astype(complex) - wanted[f]) ** 2))
                 most = bound(wanted[f], wide, h, options)
-                check(name, error <= most, f"filter {f}: rms error {error:.3g} is above {most:.3g}")
+                check(error <= most, f"{name}: filter {f}: rms error {error:.3g} is above {most:.3g}")
         same_bits(work, name, found, options, thorough)
         return about, said
 
@@ -223,14 +185,14 @@ def tiny():
     for dtype in ("f4", "c8"):
         case(f"tiny amplitude {dtype}", (500,), dtype, scale=1e-21, post="amplitude")
         about, said = case(f"tiny power in float64 {dtype}", (500,), dtype, scale=1e-21, post="power", output_type="float64")
-        check("tiny", about.get("powers_out_of_range") == 0 and "--output-type" not in said, f"a warning without need: {said}")
+        check(about.get("powers_out_of_range") == 0 and "--output-type" not in said, f"tiny: a warning without need: {said}")
         case(f"tiny double {dtype}", (500,), "f8" if dtype == "f4" else "c16", scale=1e-21, post="power", precision="double")
     with tempfile.TemporaryDirectory() as work:
         with h5py.File(f"{work}/in.h5", "w") as file:
             file["x"], file["h"] = noise((500,), "f4") * np.float32(1e-21), noise((1, 9), "f8")
         _, about, said = run(work, 2, {"post": "power"})
-        check("tiny", about.get("powers_out_of_range") == 1, "the file does not say that powers left float32's range")
-        check("tiny", "--output-type float64" in said, f"no warning of powers beyond float32: {said}")
+        check(about.get("powers_out_of_range") == 1, "tiny: the file does not say that powers left float32's range")
+        check("--output-type float64" in said, f"tiny: no warning of powers beyond float32: {said}")
 
 
 def bits():
@@ -247,23 +209,20 @@ def description():
             for key, value in (("sample_rate", 500.0), ("start_time", 1126259446), ("start_unit", "GPS second"), ("unit", "V")):
                 file["x"].attrs[key] = value
         found, about, _ = run(work, 3, {"mode": "valid", "interpolate": 4, "post": "power"})
-        check("description", found is not None and found.shape == (2, 4 * 389 + 1), f"shape {found.shape}")
+        check(found is not None and found.shape == (2, 4 * 389 + 1), f"description: shape {found.shape}")
         for key, value in (("sample_rate_hz", 2000), ("start_time", 1126259446 + 10 / 500), ("post", "power"), ("interpolate", 4),
                            ("unit", "(V)^2")):
             text = about.get(key)
             text = text.decode() if isinstance(text, bytes) else text
-            check("description", text == value, f"{key} is {text}, expected {value}")
+            check(text == value, f"description: {key} is {text}, expected {value}")
         _, _, said = run(work, 2, {"interpolate": 65}, expect=2)
-        check("description", "65" in said and "64" in said, f"the message names no limits: {said}")
+        check("65" in said and "64" in said, f"description: the message names no limits: {said}")
         with h5py.File(f"{work}/in.h5", "w") as file:
             file["x"], file["h"] = noise((1,), "f4"), noise((2, 1), "f8")
         _, _, said = run(work, 1, {"post": "derivative"}, expect=78)
-        check("description", "derivative" in said and "2" in said, f"a derivative of one sample: {said}")
+        check("derivative" in said and "2" in said, f"description: a derivative of one sample: {said}")
 
 
 for part in (kinds, short, types, not_finite, tiny, bits, description):
     part()
-for failure in failures[:20]:
-    print("failed:", failure)
-print(f"post.py: {checks} checks, {len(failures)} failed")
-sys.exit(bool(failures) or checks == 0)
+finish()

@@ -6,43 +6,25 @@ The files are looked for in FOLDER, or in the folder that the environment variab
 there, the test skips. The numbers to match were computed with scipy in double precision."""
 
 import os
-import subprocess
-import sys
 import tempfile
 
-try:
-    import h5py
-    import numpy as np
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+from tested import check, finish, lapwing, real_data
 
-LAPWING, MPIEXEC = sys.argv[1:3]
-data = os.environ.get("LAPWING_DATA") or (sys.argv[3] if len(sys.argv) > 3 else "")
-FILES = ("gw150914-h1.hdf5", "gw150914-bank.h5", "das-silixa.hdf5")
-absent = [name for name in FILES if not os.path.isfile(os.path.join(data, name))]
-if absent:
-    print(f"skipped: {', '.join(absent)} not found; LAPWING_DATA names their folder")
-    sys.exit(77)
-failures = []
+import h5py
+import numpy as np
 
-
-def check(good, text):
-    if not good:
-        failures.append(text)
+STRAIN, BANK, ACOUSTIC = real_data("gw150914-h1.hdf5", "gw150914-bank.h5", "das-silixa.hdf5")
 
 
 def run(work, ranks, *options):
     output = os.path.join(work, "out.h5")
-    subprocess.run([MPIEXEC, "-np", str(ranks), LAPWING, "ols", *options, "--output", output, "--overwrite", "--quiet"],
-                   check=True, timeout=120)
+    lapwing(ranks, "ols", *options, "--output", output, "--overwrite", "--quiet")
     with h5py.File(output) as file:
         return file["filtered"][()], dict(file["filtered"].attrs)
 
 
 def gravitational_wave(work):
-    source = ("--input", os.path.join(data, FILES[0]) + ":/strain/Strain",
-              "--filters", os.path.join(data, FILES[1]) + ":/taps")
+    source = "--input", STRAIN + ":/strain/Strain", "--filters", BANK + ":/taps"
     for precision, tolerance in (("double", 1e-6), ("single", 1e-3)):
         y, about = run(work, 4, *source, "--mode", "same", "--precision", precision)
         check(y.shape == (2, 131072), f"shape {y.shape}")
@@ -59,13 +41,12 @@ def gravitational_wave(work):
 
 
 def acoustic_sensing(work):
-    source = os.path.join(data, FILES[2])
     other, taps = os.path.join(work, "transposed.h5"), os.path.join(work, "taps.h5")
-    with h5py.File(source) as file, h5py.File(other, "w") as copy:
+    with h5py.File(ACOUSTIC) as file, h5py.File(other, "w") as copy:
         copy["Acoustic"] = file["Acoustic"][()].T
     with h5py.File(taps, "w") as file:
         file["taps"] = low_pass(33, 50, 500)
-    slow, _ = run(work, 3, "--input", f"{source}:/Acoustic", "--filters", f"{taps}:/taps", "--axis", "0")
+    slow, _ = run(work, 3, "--input", f"{ACOUSTIC}:/Acoustic", "--filters", f"{taps}:/taps", "--axis", "0")
     fast, _ = run(work, 2, "--input", f"{other}:/Acoustic", "--filters", f"{taps}:/taps", "--axis", "1")
     check(slow.shape == (100, 3840) and fast.shape == (3840, 100), f"shapes {slow.shape}, {fast.shape}")
     for name, y in (("time slow", slow), ("time fast", fast.T)):
@@ -83,7 +64,4 @@ def low_pass(n_taps, cutoff, rate):
 with tempfile.TemporaryDirectory() as folder:
     gravitational_wave(folder)
     acoustic_sensing(folder)
-for failure in failures:
-    print("failed:", failure)
-print(f"real_data.py: {len(failures)} failed")
-sys.exit(bool(failures))
+finish()

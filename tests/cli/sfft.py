@@ -4,36 +4,18 @@ it refuses.
     sfft.py LAPWING MPIEXEC"""
 
 import os
-import subprocess
-import sys
 import tempfile
 
-try:
-    import h5py
-    import numpy as np
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+from tested import check, finish, lapwing
 
-LAPWING, MPIEXEC = sys.argv[1:3]
+import h5py
+import numpy as np
+
 random = np.random.default_rng(7)
-checks = 0
-failures = []
-
-
-def check(good, text):
-    global checks
-    checks += 1
-    if not good:
-        failures.append(text)
-        print("failed:", text, file=sys.stderr)
 
 
 def call(ranks, *arguments, code=0):
-    command = [MPIEXEC, "-np", str(ranks), LAPWING, *arguments, "--quiet"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    check(done.returncode == code, f"{' '.join(command)} ends with {done.returncode}: {done.stderr}")
-    return done.stderr
+    return lapwing(ranks, *arguments, "--quiet", code=code).stderr
 
 
 def run(ranks, name, output, *options):
@@ -191,9 +173,9 @@ def synth(work):
         check(np.allclose(rows["frequency"], expected["frequency"], rtol=1e-12), f"{options}: frequencies")
         error = np.hypot(rows["re"] - expected["re"], rows["im"] - expected["im"]) / expected["magnitude"]
         check(error.max() < 0.05, f"{options}: values differ by {error.max()}")
-        planned = subprocess.run([MPIEXEC, "-np", "2", LAPWING, "plan", "sfft", "--input", one + ":/signal", "--sparsity", "20",
-                                  "--output", "none.h5", "--axis", "0"], capture_output=True, text=True, timeout=60)
-        check(planned.returncode == 0 and "3 stages of" in planned.stdout and not os.path.exists("none.h5"), planned.stdout)
+        planned = lapwing(2, "plan", "sfft", "--input", one + ":/signal", "--sparsity", "20", "--output", "none.h5", "--axis",
+                          "0").stdout
+        check("3 stages of" in planned and not os.path.exists("none.h5"), planned)
 
 
 def voting(work):
@@ -231,8 +213,8 @@ def voting(work):
             rows, about, _ = run(2, f"{name}:/{key}", output, "--axis", "1", *base, *options)
             for c in range(3):
                 compare(f"sfft2 {key} {options}", rows, c, x[c], k, 1e-3)
-    said = subprocess.run([LAPWING, "sfft", "--input", name + ":/complex", "--axis", "1", "--output", output, "--overwrite",
-                           *base, "--verbose"], capture_output=True, text=True, timeout=60).stderr
+    said = lapwing(1, "sfft", "--input", name + ":/complex", "--axis", "1", "--output", output, "--overwrite", *base,
+                   "--verbose").stderr
     for step in ("comb", "bin", "transform", "cutoff", "vote", "estimate", "check"):
         check(f"sfft2 {step} " in said, f"no time of {step}: {said}")
     between = ("sfft", "--input", name + ":/between", "--output", output, "--overwrite", *base)
@@ -248,14 +230,11 @@ def voting(work):
                                 (78, "--buckets 30", "--buckets 30"), (2, "sfft2 only", "--algorithm sparse --votes 2")):
         said = call(1, *between, *options.split(), code=code)
         check(what in said, f"{options}: {said}")
-    planned = subprocess.run([MPIEXEC, "-np", "2", LAPWING, "plan", "sfft", "--input", name + ":/between", *base],
-                             capture_output=True, text=True, timeout=60)
-    check(planned.returncode == 0 and "votes elect" in planned.stdout and "all samples of a channel" in planned.stdout,
-          planned.stdout)
+    planned = lapwing(2, "plan", "sfft", "--input", name + ":/between", *base).stdout
+    check("votes elect" in planned and "all samples of a channel" in planned, planned)
 
 
 with tempfile.TemporaryDirectory() as work:
     for part in (shapes, accuracy, edges, honesty, synth, voting):
         part(work)
-print(f"{checks} checks, {len(failures)} failed")
-sys.exit(1 if failures or not checks else 0)
+finish()

@@ -5,39 +5,19 @@ program built for that) it needs no GPU.
     sfft_cuda.py LAPWING MPIEXEC"""
 
 import os
-import subprocess
 import sys
 import tempfile
 
-try:
-    import h5py
-    import numpy as np
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+from tested import check, finish, lapwing
 
-LAPWING, MPIEXEC = sys.argv[1:3]
+import h5py
+import numpy as np
+
 random = np.random.default_rng(11)
-checks = 0
-failures = []
-
-
-def check(good, text):
-    global checks
-    checks += 1
-    if not good:
-        failures.append(text)
-        print("failed:", text, file=sys.stderr)
-
-
-def call(ranks, *arguments, code=0):
-    done = subprocess.run([MPIEXEC, "-np", str(ranks), LAPWING, *arguments], capture_output=True, text=True, timeout=200)
-    check(done.returncode == code, f"{' '.join(arguments)} on {ranks} ranks ends with {done.returncode}: {done.stderr}")
-    return done
 
 
 def run(ranks, engine, name, output, *options):
-    call(ranks, "sfft", "--engine", engine, "--share-gpu", "--input", name, "--output", output, "--overwrite", "--quiet",
+    lapwing(ranks, "sfft", "--engine", engine, "--share-gpu", "--input", name, "--output", output, "--overwrite", "--quiet",
          *options)
     with h5py.File(output) as file:
         return file["spectrum"][()], dict(file["spectrum"].attrs)
@@ -97,15 +77,15 @@ def voting(name, output, k):
         agree(f"sfft2 {key}", rows, expected, 1e-12)
     source = ("sfft", "--engine", "cuda", "--input", f"{name}:/between", "--output", output, "--overwrite", "--sparsity", "4",
               "--algorithm", "sfft2")
-    check("--gpu-memory" in call(1, *source, "--gpu-memory", "1M", code=78).stderr, "sfft2 takes more GPU memory than it may")
-    check("--engine cpu" in call(1, *source, "--binning", "serial", code=78).stderr, "sfft2 takes --binning serial")
+    check("--gpu-memory" in lapwing(1, *source, "--gpu-memory", "1M", code=78).stderr, "sfft2 takes more GPU memory than it may")
+    check("--engine cpu" in lapwing(1, *source, "--binning", "serial", code=78).stderr, "sfft2 takes --binning serial")
 
 
 def fall_back(name, output):
     """A tone between two bins is not sparse: all samples are transformed, or there is an error."""
     rows, about = run(2, "cuda", f"{name}:/between", output, "--sparsity", "4", "--precision", "double")
     check(about["algorithm"] == "dense" and rows["index"].tolist() == [1233, 1234, 1235, 1236], f"between: {rows}, {about}")
-    said = call(1, "sfft", "--engine", "cuda", "--input", f"{name}:/between", "--output", output, "--overwrite", "--sparsity", "4",
+    said = lapwing(1, "sfft", "--engine", "cuda", "--input", f"{name}:/between", "--output", output, "--overwrite", "--sparsity", "4",
                 "--fallback", "error", code=65).stderr
     check("not sparse" in said, said)
 
@@ -113,13 +93,13 @@ def fall_back(name, output):
 def memory(name, output):
     """What is needed on the GPU is known before anything is computed."""
     source = ("--engine", "cuda", "--input", f"{name}:/between", "--output", output, "--overwrite", "--sparsity", "4")
-    said = call(1, "sfft", *source, "--gpu-memory", "1M", code=78).stderr
+    said = lapwing(1, "sfft", *source, "--gpu-memory", "1M", code=78).stderr
     check("--gpu-memory" in said and "GPU memory on each rank" in said, said)
-    planned = call(1, "plan", "sfft", *source).stdout
+    planned = lapwing(1, "plan", "sfft", *source).stdout
     check("GPU memory" in planned and "3 stages of" in planned, planned)
 
 
-found = subprocess.run([LAPWING, "info"], capture_output=True, text=True, timeout=60).stdout
+found = lapwing(1, "info").stdout
 if not any(line.split()[:2] == ["engine", "cuda"] and "CUDA device" in line and "no CUDA" not in line
            for line in found.splitlines()):
     print("no GPU that can be used")
@@ -131,5 +111,4 @@ with tempfile.TemporaryDirectory() as work:
     voting(name, output, 10)
     fall_back(name, output)
     memory(name, output)
-print(f"{checks} checks, {len(failures)} failed")
-sys.exit(1 if failures or not checks else 0)
+finish()

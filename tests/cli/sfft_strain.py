@@ -12,43 +12,25 @@ are not sparse.
 The file is looked for in FOLDER, or in the folder that LAPWING_DATA names; where it is not there, the test skips."""
 
 import os
-import subprocess
-import sys
 import tempfile
 
-try:
-    import h5py
-    import numpy as np
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+from tested import check, finish, lapwing, real_data
 
-LAPWING, MPIEXEC = sys.argv[1:3]
-STRAIN = os.path.join(os.environ.get("LAPWING_DATA") or (sys.argv[3] if len(sys.argv) > 3 else ""), "gw150914-h1.hdf5")
-if not os.path.isfile(STRAIN):
-    print(f"skipped: {STRAIN} not found; LAPWING_DATA names its folder")
-    sys.exit(77)
+import h5py
+import numpy as np
+
+STRAIN, = real_data("gw150914-h1.hdf5")
 RATE, TAPS = 4096, 8193         # 131072 samples: 122880, or 30 s, are left in mode valid
 LINES_HZ = [35.9, 36.7, 60.0, 331.9]
-failures = []
 
 
-def check(good, text):
-    if not good:
-        failures.append(text)
-        print("failed:", text, file=sys.stderr)
-
-
-def lapwing(ranks, *arguments, code=0):
-    done = subprocess.run([MPIEXEC, "-np", str(ranks), LAPWING, *arguments, "--overwrite", "--quiet"], capture_output=True,
-                          text=True, timeout=120)
-    check(done.returncode == code, f"{' '.join(arguments)} ends with {done.returncode}: {done.stderr}")
-    return done.stderr
+def quiet(ranks, *arguments, code=0):
+    return lapwing(ranks, *arguments, "--overwrite", "--quiet", code=code).stderr
 
 
 def sfft(work, ranks, signal, k, *options):
     output = os.path.join(work, "lines.h5")
-    lapwing(ranks, "sfft", "--input", signal, "--output", output, "--sparsity", str(k), "--precision", "double", *options)
+    quiet(ranks, "sfft", "--input", signal, "--output", output, "--sparsity", str(k), "--precision", "double", *options)
     with h5py.File(output) as file:
         return file["spectrum"][()], dict(file["spectrum"].attrs)
 
@@ -74,7 +56,7 @@ def whiten(work, x, top_hz):
     taps, output = os.path.join(work, "taps.h5"), os.path.join(work, f"white{top_hz}.h5")
     with h5py.File(taps, "w") as file:
         file["taps"] = whitening(x, top_hz)
-    lapwing(2, "ols", "--input", STRAIN + ":/strain/Strain", "--filters", taps + ":/taps", "--mode", "valid", "--precision",
+    quiet(2, "ols", "--input", STRAIN + ":/strain/Strain", "--filters", taps + ":/taps", "--mode", "valid", "--precision",
             "double", "--output", output)
     with h5py.File(output) as file:
         return output + ":/filtered", file["filtered"][()].ravel()
@@ -105,7 +87,7 @@ def sparse_band(work, x):
 
 def not_sparse(work, signal, y, k, residual):
     """Said in three ways; the dense transform that follows has numpy's coefficients."""
-    said = lapwing(2, "sfft", "--input", signal, "--output", os.path.join(work, "none.h5"), "--sparsity", str(k), "--fallback",
+    said = quiet(2, "sfft", "--input", signal, "--output", os.path.join(work, "none.h5"), "--sparsity", str(k), "--fallback",
                    "error", code=65)
     check("not sparse" in said and not os.path.exists(os.path.join(work, "none.h5")), said)
     _, about = sfft(work, 2, signal, k, "--fallback", "partial")
@@ -127,5 +109,4 @@ with tempfile.TemporaryDirectory() as folder:
     # the share of energy that the 20 and the 100 strongest pairs leave, by numpy
     not_sparse(folder, white, filtered, 20, 0.287)
     not_sparse(folder, STRAIN + ":/strain/Strain", samples, 100, 0.055)
-print(f"sfft_strain.py: {len(failures)} failed")
-sys.exit(bool(failures))
+finish()

@@ -1,0 +1,105 @@
+"""What the tests in Python share: what they need, checks that are counted, the program on so many ranks, a signal beyond its
+ends. A test is called as TEST LAPWING MPIEXEC [FOLDER with real data]. Without numpy and h5py it is skipped here."""
+
+import os
+import subprocess
+import sys
+
+try:
+    import h5py     # noqa: F401  (whoever imports this module may rely on it)
+    import numpy as np
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+LAPWING, MPIEXEC = sys.argv[1:3]
+random = np.random.default_rng(1)
+n_checks = n_failed = 0
+
+
+def check(good, text):
+    global n_checks, n_failed
+    n_checks += 1
+    if not good:
+        n_failed += 1
+        if n_failed <= 20:
+            print("failed:", text, file=sys.stderr)
+    return bool(good)
+
+
+def finish():
+    print(f"{os.path.basename(sys.argv[0])}: {n_checks} checks, {n_failed} failed")
+    sys.exit(1 if n_failed or not n_checks else 0)
+
+
+def lapwing(ranks, *arguments, code=0):
+    """Run the program, which has to end with `code`."""
+    command = [MPIEXEC, "-np", str(ranks), LAPWING, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    check(done.returncode == code, f"{' '.join(command)} ends with {done.returncode}, not {code}: {done.stderr}")
+    return done
+
+
+def as_arguments(options):
+    """{"nan": "zero", "output_type": "input", "correlate": True} as the command line has it."""
+    return [word for key, value in options.items()
+            for word in [f"--{key.replace('_', '-')}"] + ([] if value is True else [value])]
+
+
+def data_path(name):
+    """Of a file in the folder that LAPWING_DATA names, or else in FOLDER; it may not be there."""
+    return os.path.join(os.environ.get("LAPWING_DATA") or (sys.argv[3] if len(sys.argv) > 3 else ""), name)
+
+
+def real_data(*names):
+    """Paths of these files; the test is skipped where one lacks."""
+    paths = [data_path(name) for name in names]
+    absent = [name for name, path in zip(names, paths) if not os.path.isfile(path)]
+    if absent:
+        print(f"skipped: {', '.join(absent)} not found; LAPWING_DATA names their folder")
+        sys.exit(77)
+    return paths
+
+
+def noise(shape, dtype):
+    """Samples that use most of a type's range, unsigned ones about its middle."""
+    dtype = np.dtype(dtype)
+    if dtype.kind in "iu":
+        middle = 0 if dtype.kind == "i" else 2 ** (8 * dtype.itemsize - 1)
+        scale = 2.0 ** (8 * dtype.itemsize - 4)
+        return np.clip(middle + scale * random.standard_normal(shape), np.iinfo(dtype).min, np.iinfo(dtype).max).astype(dtype)
+    x = random.standard_normal(shape)
+    return (x + 1j * random.standard_normal(shape) if dtype.kind == "c" else x).astype(dtype)
+
+
+def beyond(boundary, n, width):
+    """The samples that stand at -width .. n + width - 1 of a signal of n samples continued beyond its ends; -1: outside."""
+    i = np.arange(-width, n + width)
+    if boundary == "edge":
+        return np.clip(i, 0, n - 1)
+    if boundary == "wrap":
+        return i % n
+    if boundary == "reflect":
+        i = i % (2 * n)
+        return np.where(i < n, i, 2 * n - 1 - i)
+    return np.where((i >= 0) & (i < n), i, -1)
+
+
+def pad(x, width, boundary):
+    """numpy.pad of one axis, which before numpy 1.25 does not wrap right by more than the signal's length."""
+    index = beyond(boundary, len(x), width)
+    padded = np.where(index < 0, 0, x[index])
+    if width <= len(x):
+        mode = {"zero": "constant", "reflect": "symmetric"}.get(boundary, boundary)
+        assert np.array_equal(padded, np.pad(x, width, mode=mode), equal_nan=True)
+    return padded
+
+
+def convolve(x, h, mode, boundary):
+    """One channel with one filter."""
+    taps = len(h)
+    full = np.convolve(pad(x, taps - 1, boundary), h, "valid") if taps > 1 else x * h[0]
+    assert len(full) == len(x) + taps - 1
+    if mode == "same":
+        return full[(taps - 1) // 2:][:len(x)]
+    return full if mode == "full" else full[taps - 1:len(x)]
