@@ -74,7 +74,8 @@ struct lw_cuda_ols_plan {
 
 /** Resolve a spec. A pure function; needs no device.
  * @return LW_OK; LW_ECONFIG if `segment` is no length that a kernel exists for or is too short for the taps, naming the legal
- *         ones, or if there are no more than `rank` kernels. With too many taps for any segment: LW_OK and LW_CUDA_TOO_LONG, where `segment` is then not looked at */
+ *         ones, or if there are no more than `rank` kernels. With too many taps for any segment: LW_OK and
+ *         LW_CUDA_TOO_LONG, and `segment` is not looked at */
 int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, struct lw_cuda_ols_plan *out,
                        struct lw_error *err);
 

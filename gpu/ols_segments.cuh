@@ -4,8 +4,8 @@
  *     X = FFT(x[start .. start + N))                          start = j hop - (D - (M - 1))
  *     y[f][j hop + i] = IFFT(X H[f])[D + i],  0 <= i < hop    D >= M - 1: what the circular convolution wraps is dropped
  *
- * A team of T = E P threads (a block; two teams where T = 16) takes one segment, or two real ones as re and im (taps are real then: re and im of the result
- * are the two outputs). Thread t holds the samples t + T m, m < E, of segment, spectrum (bin(t) + T m) and output, so every
+ * A team of T = E P threads (a block; two teams where T = 16) takes one segment, or two real ones as re and im (taps are
+ * real then: re and im of the result are the two outputs). Thread t holds the samples t + T m, m < E, of segment, spectrum (bin(t) + T m) and output, so every
  * access to global memory is coalesced (128 or 256 bytes a warp) and nothing is ever reordered. The spectrum X stays in
  * registers while the filters go by; H comes through L1 as 16-byte loads, stored in the threads' order and scaled by
  * 1/N. Where the filters do not stay in L1, or too few warps are there to hide the way from L2, two other designs:
@@ -40,7 +40,8 @@ struct OlsStep {
     int segment, begin, end;
 };
 
-/* The steps of a block, which is a slot: `rounds` whole segments, `slots` apart, then an even share of the (segment, filter) units left. */
+/* The steps of a block, which is a slot: `rounds` whole segments, `slots` apart, then an even share of the (segment, filter)
+ * units left. */
 struct OlsWalk {
     int round, unit, unit_end;
 

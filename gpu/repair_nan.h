@@ -31,8 +31,8 @@ struct lw_repair {
 };
 
 /** Enqueue the search and repair. The kernel reads the flag on the device and ends at once where it is zero. Output o of a
- * channel is touched by the samples o .. o + halo of the block's input, an interpolated one by those of its stencil: NaN in every part, 0 in integer outputs. Fills the
- * report's n_own and lowest_complement. Launches nothing for integer input. */
+ * channel is touched by the samples o .. o + halo of the block's input, an interpolated one by those of its stencil: NaN in
+ * every part, 0 in integer outputs. Fills the report's n_own and lowest_complement. Launches nothing for integer input. */
 cudaError_t lw_cuda_repair_nan(const struct lw_repair *repair, cudaStream_t stream);
 
 /** Enqueue the search for samples that are not finite in the input; they become zero and are reported likewise. Output and

@@ -34,9 +34,9 @@ static const struct lw_option options[] = {
              "the run, or be left out: then the kernel's elements that cover finite pixels are scaled to the sum of all "
              "(as astropy.convolution does), and where less than 1e-6 of it is left the output is NaN."},
     {.name = "algorithm", .kind = LW_OPTION_CHOICE, .choices = "auto|direct|tiles|full|separable", .fallback = "auto",
-     .help = "How it is computed: as direct sums, by transforms of tiles, of bands as wide as the image (on a GPU: of large tiles in "
-             "three passes), or, if the kernel is the product of a column and a row, in two passes. 'lapwing plan conv2d' shows "
-             "what auto chooses."},
+     .help = "How it is computed: as direct sums, by transforms of tiles, of bands as wide as the image (on a GPU: of large "
+             "tiles in three passes), or, if the kernel is the product of a column and a row, in two passes. 'lapwing plan "
+             "conv2d' shows what auto chooses."},
     {.name = "start", .kind = LW_OPTION_INT, .argument = "ROW", .fallback = "0", .minimum = 0, .maximum = 9e18,
      .help = "First row of the image to use."},
     {.name = "count", .kind = LW_OPTION_INT, .argument = "ROWS", .minimum = 1, .maximum = 9e18,

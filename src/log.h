@@ -15,7 +15,7 @@ void lw_log_start(int rank, const char *host, enum lw_log_level level);
 
 void lw_log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));        /* rank 0, unless quiet */
 void lw_log_detail(const char *format, ...) __attribute__((format(printf, 1, 2)));      /* rank 0, if verbose */
-void lw_log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));        /* any rank; "rank 3 (host): " unless rank 0 */
+void lw_log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));        /* any rank, named unless it is 0 */
 void lw_log_error(const struct lw_error *err);      /* rank 0: "lapwing: message", with err's rank and host if not rank 0's */
 
 /* Progress of the run: one rewritten line on a terminal, otherwise a line at each tenth of the work, but at least 10 s

@@ -72,7 +72,8 @@ int64_t lw_sfft_bytes(const struct lw_sfft_plan *plan)
     const struct lw_sfft *const s = NULL;
     const int64_t capacity = lw_sfft_capacity(plan);
     struct lw_sfft_stage stages[LW_SFFT_STAGES] = {0};
-    int64_t bytes = (int64_t)(sizeof *s + sizeof *s->layout) + most_buckets(plan) * (int64_t)(sizeof *s->candidates + sizeof *s->energies) +
+    int64_t bytes = (int64_t)(sizeof *s + sizeof *s->layout) +
+                    most_buckets(plan) * (int64_t)(sizeof *s->candidates + sizeof *s->energies) +
                     capacity * (int64_t)(sizeof *s->changed + sizeof *s->change + sizeof *s->keep + sizeof *s->lines);
     int n_stages = 0;
     for (int a = 0; a < plan->n_attempts; a++) {

@@ -9,8 +9,8 @@
  *
  * Printed: the median of each over several repetitions, taken in turn; (read + write + compute) / run: 100 % is a run that
  * hides nothing and loses nothing, more is overlap; and max(read + write, compute) / run, what is reached of all the overlap
- * there can be: files are read and written by one thread, and computing on a GPU includes the copies to it and back. Give a folder on a RAM disk to leave the disk out, and set
- * OMP_WAIT_POLICY=passive, as lapwing does for itself. */
+ * there can be: files are read and written by one thread, and computing on a GPU includes the copies to it and back. Give a
+ * folder on a RAM disk to leave the disk out, and set OMP_WAIT_POLICY=passive, as lapwing does for itself. */
 #include "../../src/commands.h"
 #include "../../src/comm_mpi.h"
 #include "../../src/log.h"

@@ -1,8 +1,8 @@
 /* emulation.h - CUDA kernels on the CPU, for tests on machines without a GPU.
  *
  * A .cu or .cuh file of gpu/ is translated (translate.py: launches, dynamic shared memory) and compiled as C++ with this
- * header in front of it: __global__ and __device__ mean nothing, and what gpu/ptx.cuh gives is here. A launch runs block after block; the
- * threads of a block are fibers of one operating-system thread that run one at a time from barrier to barrier, in
+ * header in front of it: __global__ and __device__ mean nothing, and what gpu/ptx.cuh gives is here. A launch runs block
+ * after block; the threads of a block are fibers of one operating-system thread that run one at a time from barrier to barrier, in
  * ascending or descending order (LW_EMULATION_ORDER=reverse) or in a shuffled one (=shuffle). A result that depends on the
  * order tells of a missing barrier; a barrier that not all threads reach ends the program with a message.
  *
