@@ -28,7 +28,7 @@ static const struct lw_option options[] = {
     {.name = "post", .kind = LW_OPTION_CHOICE, .choices = "none|power|amplitude|derivative", .fallback = "none",
      .help = "What to make of the filtered (and interpolated) series: |y|^2 or |y|, real also where y is complex, or its "
              "derivative per output sample (numpy.gradient: central differences, one-sided at the two ends). Powers that leave "
-             "float32's range bring a warning; with --output-type float64 they are exact."},
+             "float32's range bring a warning; --output-type float64 holds them."},
     {.name = "segment", .kind = LW_OPTION_INT, .argument = "N", .minimum = 1, .maximum = 1 << 30,
      .help = "FFT length of a segment, at least M. Default: chosen by a cost model; 'lapwing plan ols' shows it."},
     {0},
