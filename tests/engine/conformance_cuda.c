@@ -1,3 +1,9 @@
 #include "conformance.h"
 
-int main(void) { return conformance(LW_ENGINE_CUDA); }
+#include "../gpu/gpu.h"
+
+int main(void)
+{
+    const int missing = gpu_missing("conformance_cuda");
+    return missing ? missing : conformance(LW_ENGINE_CUDA);
+}

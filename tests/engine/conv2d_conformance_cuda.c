@@ -1,3 +1,9 @@
 #include "conv2d_conformance.h"
 
-int main(void) { return conv2d_conformance(LW_ENGINE_CUDA); }
+#include "../gpu/gpu.h"
+
+int main(void)
+{
+    const int missing = gpu_missing("conv2d_conformance_cuda");
+    return missing ? missing : conv2d_conformance(LW_ENGINE_CUDA);
+}

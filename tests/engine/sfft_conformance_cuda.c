@@ -1,4 +1,5 @@
 #include "sfft_conformance.h"
+#include "../gpu/gpu.h"
 
 /* Emulated on the CPU, kernels take longer. */
 #ifdef LW_EMULATED
@@ -7,4 +8,8 @@ enum { DIVISOR = 10 };
 enum { DIVISOR = 1 };
 #endif
 
-int main(void) { return sfft_conformance(LW_ENGINE_CUDA, DIVISOR); }
+int main(void)
+{
+    const int missing = gpu_missing("sfft_conformance_cuda");
+    return missing ? missing : sfft_conformance(LW_ENGINE_CUDA, DIVISOR);
+}

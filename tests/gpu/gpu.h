@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 0 if there is a device; else the code to exit with. */
+/* 0 if there is a device; else the code that the test has to exit with. */
 static inline int gpu_missing(const char *name)
 {
     char why[160];
