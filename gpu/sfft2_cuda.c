@@ -373,7 +373,7 @@ int lw_sfft2_cuda_run_on(struct lw_sfft2_solver *base, const double *samples, st
     add_times(solver, profile);
     const struct lw_sfft2_buckets buckets = {&layout->plan, layout->loops, solver->planes, solver->energies, 1};
     const double start = lw_now();
-    lw_sfft2_sort_lines(solver->lines, count);
+    lw_sfft_sort_by_magnitude(solver->lines, count);
     lw_sfft2_check(&buckets, solver->lines, count, solver->control.n_elected <= solver->device.capacity, result);
     profile->check += lw_now() - start;
     return LW_OK;

@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 
 struct dense {
     const struct lw_sfft_spec *spec;
@@ -155,12 +154,6 @@ static int find_least(const struct dense *dense, const struct lw_sfft_dense_spec
     return LW_OK;
 }
 
-static int by_frequency(const void *a, const void *b)
-{
-    const struct lw_sfft_line *const x = a, *const y = b;
-    return (x->frequency > y->frequency) - (x->frequency < y->frequency);
-}
-
 static int choose(const struct dense *dense, const struct lw_sfft_dense_spectrum *spectrum, struct lw_sfft_line *lines,
                   int64_t *n_lines, struct lw_error *err)
 {
@@ -172,7 +165,7 @@ static int choose(const struct dense *dense, const struct lw_sfft_dense_spectrum
     if (status == cudaSuccess)
         status = lw_sfft_dense_collect(spectrum, digits, dense->lines, dense->counts, dense->stream);
     rc = fetch(dense, status, lines, dense->lines, *n_lines * (int64_t)sizeof *lines, err);
-    qsort(lines, (size_t)*n_lines, sizeof *lines, by_frequency);
+    lw_sfft_sort_by_frequency(lines, *n_lines);
     return rc;
 }
 

@@ -117,6 +117,10 @@ struct lw_sfft_result {
 /** Find the lines from the stages of attempts 0 .. attempt, all of which have been filled. */
 void lw_sfft_recover(struct lw_sfft *sfft, int attempt, struct lw_sfft_result *result);
 
+/** Lowest frequency first; strongest first, of equal ones that of the lower frequency. */
+void lw_sfft_sort_by_frequency(struct lw_sfft_line *lines, int64_t count);
+void lw_sfft_sort_by_magnitude(struct lw_sfft_line *lines, int64_t count);
+
 /* What recovery has measured. Energies of buckets are means over their shifts. */
 struct lw_sfft_figures {
     double power;                   /* of the signal, per sample, and of its noise */

@@ -4,7 +4,6 @@
 
 #include <complex.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* A bucket of noise that stands out is below this many times the mean of all, all but surely; so a line has to be above. */
 double lw_sfft2_significance(int64_t n_buckets) { return log((double)n_buckets) + 15; }
@@ -87,26 +86,6 @@ static double complex estimate_one(const struct lw_sfft2_buckets *buckets, const
     return energy_of(middle) > bar->least && 3 * agreeing > n_loops ? middle : 0;
 }
 
-static int by_magnitude(const void *a, const void *b)
-{
-    const struct lw_sfft_line *const x = a, *const y = b;
-    const double p = x->re * x->re + x->im * x->im, q = y->re * y->re + y->im * y->im;
-    if (p != q)
-        return p < q ? 1 : -1;
-    return (x->frequency > y->frequency) - (x->frequency < y->frequency);
-}
-
-static int by_frequency(const void *a, const void *b)
-{
-    const struct lw_sfft_line *const x = a, *const y = b;
-    return (x->frequency > y->frequency) - (x->frequency < y->frequency);
-}
-
-void lw_sfft2_sort_lines(struct lw_sfft_line *lines, int64_t count)
-{
-    qsort(lines, (size_t)count, sizeof *lines, by_magnitude);
-}
-
 int64_t lw_sfft2_estimate(const struct lw_sfft2_buckets *buckets, const int64_t *frequencies, int64_t count,
                           struct lw_sfft_line *lines)
 {
@@ -125,7 +104,7 @@ int64_t lw_sfft2_estimate(const struct lw_sfft2_buckets *buckets, const int64_t 
     for (int64_t i = 0; i < count; i++)
         if (lines[i].re != 0 || lines[i].im != 0)
             lines[kept++] = lines[i];
-    lw_sfft2_sort_lines(lines, kept);
+    lw_sfft_sort_by_magnitude(lines, kept);
     return kept;
 }
 
@@ -195,5 +174,5 @@ void lw_sfft2_check(const struct lw_sfft2_buckets *buckets, struct lw_sfft_line 
         result->residual = (sum / n_buckets / weight + energy_of_lines(spec, lines, result->n_lines, count)) / power;
     const double leak = power * pow(3 * buckets->plan->window.tolerance, 2);
     result->is_explained = is_sure && is_noise(buckets, noise, leak, sum) && lw_sfft_is_complete(spec, power, result);
-    qsort(lines, (size_t)result->n_lines, sizeof *lines, by_frequency);
+    lw_sfft_sort_by_frequency(lines, result->n_lines);
 }

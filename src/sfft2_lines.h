@@ -22,9 +22,6 @@ double lw_sfft2_energies(const struct lw_sfft2_buckets *buckets, int loop, doubl
 int64_t lw_sfft2_estimate(const struct lw_sfft2_buckets *buckets, const int64_t *frequencies, int64_t count,
                           struct lw_sfft_line *lines);
 
-/** Strongest first. */
-void lw_sfft2_sort_lines(struct lw_sfft_line *lines, int64_t count);
-
 /** Energy that a line must have in a bucket, in variances of the noise there. */
 double lw_sfft2_significance(int64_t n_buckets);
 

@@ -3,7 +3,6 @@
 #include <fftw3.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* FFTW's tables and buffers: a length with a large prime factor is done as a convolution of more than twice the length. */
 int64_t lw_sfft_dense_bytes(int64_t n, bool is_real)
@@ -63,12 +62,6 @@ static void rise(struct lw_sfft_line *lines, int64_t at, struct lw_sfft_line lin
     lines[at] = line;
 }
 
-static int by_frequency(const void *a, const void *b)
-{
-    const struct lw_sfft_line *const x = a, *const y = b;
-    return (x->frequency > y->frequency) - (x->frequency < y->frequency);
-}
-
 /* Times that a coefficient of a half spectrum counts in the whole one. */
 static double multiplicity(const struct lw_sfft_spec *spec, int64_t frequency)
 {
@@ -88,7 +81,7 @@ static int64_t keep_largest(const struct lw_sfft_spec *spec, const double *spect
         else if (is_weaker(&lines[0], &line))
             sink(lines, count, line);
     }
-    qsort(lines, (size_t)count, sizeof *lines, by_frequency);
+    lw_sfft_sort_by_frequency(lines, count);
     return count;
 }
 

@@ -8,7 +8,6 @@
 #include "sfft_rules.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double tolerances[LW_SFFT_TOLERANCES] = LW_SFFT_TOLERANCE_VALUES;
@@ -179,21 +178,6 @@ static void find_lines(const struct look *look)
 
 /* ---- the result ------------------------------------------------------------------------------------------------------ */
 
-static int by_magnitude(const void *a, const void *b)
-{
-    const struct lw_sfft_line *const x = a, *const y = b;
-    const double p = x->re * x->re + x->im * x->im, q = y->re * y->re + y->im * y->im;
-    if (p != q)
-        return p < q ? 1 : -1;
-    return (x->frequency > y->frequency) - (x->frequency < y->frequency);
-}
-
-static int by_frequency(const void *a, const void *b)
-{
-    const struct lw_sfft_line *const x = a, *const y = b;
-    return (x->frequency > y->frequency) - (x->frequency < y->frequency);
-}
-
 /* Energy of lines that were found and are not reported: the weakest, or those below the minimum. */
 static double energy_left_out(const struct lw_sfft *sfft, const struct lw_sfft_result *result)
 {
@@ -222,9 +206,9 @@ static void report_lines(struct lw_sfft *sfft, struct lw_sfft_result *result)
             sfft->lines[count++] = (struct lw_sfft_line){model->frequency[j], creal(x), cimag(x)};
     }
     result->n_found = count;
-    qsort(sfft->lines, (size_t)count, sizeof *sfft->lines, by_magnitude);
+    lw_sfft_sort_by_magnitude(sfft->lines, count);
     result->n_lines = count < spec->sparsity ? count : spec->sparsity;
-    qsort(sfft->lines, (size_t)result->n_lines, sizeof *sfft->lines, by_frequency);
+    lw_sfft_sort_by_frequency(sfft->lines, result->n_lines);
     result->lines = sfft->lines;
 }
 

@@ -2,6 +2,7 @@
  * the direct path, signals and taps real and complex, both layouts and precisions, every stored type, samples that are not
  * finite; and the same bits however a signal is cut at the plan's unit. */
 #include "gpu.h"
+#include "gpu_memory.h"
 
 #include "../../gpu/ols_kernels.h"
 
@@ -30,22 +31,6 @@ static uint64_t next_random(void)
 }
 
 static double uniform(void) { return (double)(next_random() % 2000001) * 1e-6 - 1; }
-
-static void *on_device(size_t bytes)
-{
-    void *memory = NULL;
-    if (cudaMalloc(&memory, bytes) != cudaSuccess) {
-        fprintf(stderr, "no device memory for %zu bytes\n", bytes);
-        exit(1);
-    }
-    return memory;
-}
-
-static void copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
-{
-    CHECK(cudaMemcpyAsync(to, from, bytes, kind, NULL) == cudaSuccess && cudaStreamSynchronize(NULL) == cudaSuccess,
-          "copy of %zu bytes", bytes);
-}
 
 /* One real of the stored type at data[index]; returns what it stands for. */
 static double put_real(enum lw_scalar scalar, void *data, int64_t index, double value)

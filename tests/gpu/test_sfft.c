@@ -2,6 +2,7 @@
  * device and from rows gathered on the host), transforms of all lengths, and what recovery leaves of the buckets that
  * it has not used. */
 #include "gpu.h"
+#include "gpu_memory.h"
 
 #include "../../gpu/sfft_cuda.h"
 #include "../../gpu/sfft_memory.h"
@@ -16,22 +17,6 @@
 enum { SHARED_BYTES = 227 << 10 };
 
 static double uniform(uint64_t seed, uint64_t counter) { return (double)(lw_random_bits(seed, counter) >> 11) * 0x1p-52 - 1; }
-
-static void *on_device(size_t bytes)
-{
-    void *memory = NULL;
-    if (cudaMalloc(&memory, bytes) != cudaSuccess) {
-        fprintf(stderr, "no device memory for %zu bytes\n", bytes);
-        exit(1);
-    }
-    return memory;
-}
-
-static void copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
-{
-    CHECK(cudaMemcpyAsync(to, from, bytes, kind, NULL) == cudaSuccess && cudaStreamSynchronize(NULL) == cudaSuccess,
-          "copy of %zu bytes", bytes);
-}
 
 static void *copied(const void *from, size_t bytes)
 {
