@@ -77,22 +77,23 @@ static void op_destroy(struct lw_op *op)
     if (!op)
         return;
     op->ops->destroy(op);
+    if (op->in)
+        cudaStreamDestroy(op->in);
+    if (op->out)
+        cudaStreamDestroy(op->out);
     lw_free(op);
 }
 
-/* Run the operation's set-up on a stream of its own and wait for that. */
+/* Run the operation's set-up and wait for that. */
 static int set_up(struct lw_op *op, struct lw_error *err)
 {
-    cudaStream_t stream = NULL;
-    int rc = lw_cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream", err);
-    if (rc)
+    int rc;
+    if ((rc = lw_cuda_check(cudaStreamCreateWithFlags(&op->in, cudaStreamNonBlocking), "making a stream", err)) ||
+        (rc = lw_cuda_check(cudaStreamCreateWithFlags(&op->out, cudaStreamNonBlocking), "making a stream", err)))
         return rc;
-    rc = op->ops->create(op, stream, err);
-    const cudaError_t status = cudaStreamSynchronize(stream);
-    if (!rc)
-        rc = lw_cuda_check(status, "preparing the filters on the device", err);
-    cudaStreamDestroy(stream);
-    return rc;
+    rc = op->ops->create(op, op->in, err);
+    const cudaError_t status = cudaStreamSynchronize(op->in);
+    return rc ? rc : lw_cuda_check(status, "preparing the filters on the device", err);
 }
 
 static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,

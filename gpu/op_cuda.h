@@ -53,6 +53,7 @@ struct lw_op {
     struct lw_op_spec spec;             /* the taps are gone after create */
     struct lw_op_plan plan;
     struct lw_op_shape shape;
+    cudaStream_t in, out;               /* copies of all slots, in the order of their blocks (slot_cuda.h) */
     void *state;                        /* of the implementation, owned */
 };
 

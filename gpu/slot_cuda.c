@@ -10,7 +10,7 @@
 struct slot_cuda {
     struct lw_slot base;                    /* input and output are pinned */
     cudaStream_t stream;
-    cudaEvent_t begun, done;
+    cudaEvent_t begun, arrived, computed, done;
     void *pinned, *device;                  /* the two allocations that hold everything below */
     void *device_input, *device_output, *device_work;
     struct lw_nan_report *report, *device_report;
@@ -74,6 +74,8 @@ int lw_slot_cuda_create(struct lw_op *op, struct lw_slot **out, struct lw_error 
     if ((rc = allocate(slot, &op->shape, err)) ||
         (rc = lw_cuda_check(cudaStreamCreateWithFlags(&slot->stream, cudaStreamNonBlocking), "making a stream", err)) ||
         (rc = lw_cuda_check(cudaEventCreate(&slot->begun), "making an event", err)) ||
+        (rc = lw_cuda_check(cudaEventCreateWithFlags(&slot->arrived, cudaEventDisableTiming), "making an event", err)) ||
+        (rc = lw_cuda_check(cudaEventCreateWithFlags(&slot->computed, cudaEventDisableTiming), "making an event", err)) ||
         (rc = lw_cuda_check(cudaEventCreateWithFlags(&slot->done, cudaEventBlockingSync), "making an event", err))) {
         lw_slot_cuda_destroy(op, &slot->base);
         return rc;
@@ -84,33 +86,43 @@ int lw_slot_cuda_create(struct lw_op *op, struct lw_slot **out, struct lw_error 
 
 void lw_slot_cuda_destroy(struct lw_op *op, struct lw_slot *slot)
 {
-    (void)op;
     struct slot_cuda *const s = of(slot);
     if (!s)
         return;
-    if (s->stream) {
-        cudaStreamSynchronize(s->stream);
+    const cudaStream_t streams[] = {op->in, s->stream, op->out};
+    for (int i = 0; i < 3; i++)
+        if (streams[i])
+            cudaStreamSynchronize(streams[i]);
+    if (s->stream)
         cudaStreamDestroy(s->stream);
-    }
-    if (s->begun)
-        cudaEventDestroy(s->begun);
-    if (s->done)
-        cudaEventDestroy(s->done);
+    const cudaEvent_t events[] = {s->begun, s->arrived, s->computed, s->done};
+    for (int i = 0; i < 4; i++)
+        if (events[i])
+            cudaEventDestroy(events[i]);
     cudaFree(s->device);
     cudaFreeHost(s->pinned);
     lw_free(s);
 }
 
+/* `stream` goes on when `event`, recorded on `before`, has come. */
+static cudaError_t follow(cudaStream_t stream, cudaEvent_t event, cudaStream_t before)
+{
+    const cudaError_t status = cudaEventRecord(event, before);
+    return status == cudaSuccess ? cudaStreamWaitEvent(stream, event, 0) : status;
+}
+
 static int copy_in(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
 {
     const struct lw_block *const block = &slot->base.block;
-    cudaError_t status = cudaEventRecord(slot->begun, slot->stream);
+    cudaError_t status = cudaEventRecord(slot->begun, op->in);
     if (status == cudaSuccess)
         status = cudaMemcpyAsync(slot->device_input, slot->base.input,
                                  (size_t)lw_block_input_bytes(&op->spec, &op->plan, block->count, block->n_channels),
-                                 cudaMemcpyHostToDevice, slot->stream);
+                                 cudaMemcpyHostToDevice, op->in);
     if (status == cudaSuccess)
         status = cudaMemsetAsync(slot->device_report, 0, sizeof *slot->device_report, slot->stream);
+    if (status == cudaSuccess)
+        status = follow(slot->stream, slot->arrived, op->in);
     return lw_cuda_check(status, "copying a block to the device", err);
 }
 
@@ -125,13 +137,14 @@ static int64_t written_bytes(const struct lw_op *op, const struct lw_block *bloc
 static int copy_out(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
 {
     const struct lw_block *const block = &slot->base.block;
-    cudaError_t status = cudaMemcpyAsync(slot->report, slot->device_report, sizeof *slot->report,
-                                         cudaMemcpyDeviceToHost, slot->stream);
+    cudaError_t status = follow(op->out, slot->computed, slot->stream);
     if (status == cudaSuccess)
-        status = cudaMemcpyAsync(slot->base.output, slot->device_output,
-                                 (size_t)written_bytes(op, block), cudaMemcpyDeviceToHost, slot->stream);
+        status = cudaMemcpyAsync(slot->report, slot->device_report, sizeof *slot->report, cudaMemcpyDeviceToHost, op->out);
     if (status == cudaSuccess)
-        status = cudaEventRecord(slot->done, slot->stream);
+        status = cudaMemcpyAsync(slot->base.output, slot->device_output, (size_t)written_bytes(op, block),
+                                 cudaMemcpyDeviceToHost, op->out);
+    if (status == cudaSuccess)
+        status = cudaEventRecord(slot->done, op->out);
     return lw_cuda_check(status, "copying a block from the device", err);
 }
 

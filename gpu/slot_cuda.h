@@ -2,7 +2,8 @@
  *
  *     pinned input --H2D--> device input --kernels--> device output --D2H--> pinned output
  *
- * All of it on the slot's own stream, so that copies and kernels of different slots overlap. */
+ * The kernels on the slot's own stream; the copies in each direction on one stream for all slots. If every slot copied on
+ * its own, copies of two slots in one direction would share the link, both end late, and leave it idle afterwards. */
 #ifndef LW_SLOT_CUDA_H
 #define LW_SLOT_CUDA_H
 
