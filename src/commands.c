@@ -147,7 +147,7 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_CHOICE,
         .choices = "auto|cpu|cuda",
         .fallback = "auto",
-        .help = "What computes: the CPU, or a GPU. auto takes the CPU until the cuda engine has been proven on a GPU; it says "
+        .help = "What computes: the CPU, or a GPU for each rank. auto takes GPUs where every rank has one that works, and says "
                 "which engine it took and why.",
     },
     {

@@ -209,9 +209,8 @@ struct lw_engine_spec {
     bool share_device;          /* cuda: several ranks may use one GPU */
 };
 
-/** Create the engine asked for; AUTO takes cpu, and says why.
- * @param why  set to one line for the log: which engine was taken and the reason */
-int lw_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, char why[200], struct lw_error *err);
+/** Create the engine asked for; AUTO is settled before (lw_setup_open), since all ranks must take the same. */
+int lw_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
 void lw_engine_destroy(struct lw_engine *engine);           /* NULL is legal */
 
 /* The implementations; src/engine.c chooses. Without CUDA, gpu/engine_none.c stands in for the cuda engine. */

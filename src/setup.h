@@ -13,7 +13,6 @@ struct lw_setup {
     struct lw_engine *engine;
     struct lw_job job;
     struct lw_plan plan;
-    char engine_why[200];               /* which engine was taken and why */
     char engine_text[160];              /* what it runs on */
 };
 

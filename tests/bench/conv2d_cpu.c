@@ -100,8 +100,8 @@ int main(int argc, char **argv)
     const struct lw_engine_spec spec = {.kind = LW_ENGINE_CPU, .n_threads = 1, .node_ranks = 1};
     struct lw_engine *engine;
     struct lw_error err;
-    char why[200], text[160];
-    if (lw_engine_create(&spec, &engine, why, &err))
+    char text[160];
+    if (lw_engine_create(&spec, &engine, &err))
         fail(&err);
     engine->ops->describe(engine, text, sizeof text);
     printf("# %lld x %lld pixels, %s precision, %s\n", (long long)size, (long long)size,

@@ -491,8 +491,7 @@ static void test_cuts(enum lw_engine_kind kind)
     const struct lw_engine_spec spec = {.kind = kind, .n_threads = 3, .node_ranks = 1, .share_device = true};
     struct lw_engine *other;
     struct lw_error err = {0};
-    char why[200];
-    CHECK(lw_engine_create(&spec, &other, why, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_engine_create(&spec, &other, &err) == LW_OK, "%s", err.message);
     if (err.code)
         return;
     for (int i = 0; i < COUNT(sizes); i++) {
@@ -519,8 +518,8 @@ int conformance(enum lw_engine_kind kind)
 {
     const struct lw_engine_spec spec = {.kind = kind, .node_ranks = 1, .share_device = true};
     struct lw_error err = {0};
-    char why[200], text[160];
-    const int rc = lw_engine_create(&spec, &engine, why, &err);
+    char text[160];
+    const int rc = lw_engine_create(&spec, &engine, &err);
     if (rc == LW_ECONFIG) {         /* an instruction set that this processor lacks */
         printf("conformance: skipped: %s\n", err.message);
         return CHECK_SKIP;

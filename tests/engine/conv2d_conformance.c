@@ -295,9 +295,8 @@ static void test_cuts(enum lw_engine_kind kind)
 {
     struct lw_engine *other;
     struct lw_error err = {0};
-    char why[200];
     const struct lw_engine_spec spec = {.kind = kind, .n_threads = 3, .node_ranks = 1, .share_device = true};
-    if (lw_engine_create(&spec, &other, why, &err)) {
+    if (lw_engine_create(&spec, &other, &err)) {
         CHECK(false, "%s", err.message);
         return;
     }
@@ -351,8 +350,7 @@ int conv2d_conformance(enum lw_engine_kind kind)
 {
     const struct lw_engine_spec spec = {.kind = kind, .node_ranks = 1, .share_device = true};
     struct lw_error err = {0};
-    char why[200];
-    if (lw_engine_create(&spec, &engine, why, &err)) {
+    if (lw_engine_create(&spec, &engine, &err)) {
         fprintf(stderr, "conv2d conformance: no engine: %s\n", err.message);
         return 1;
     }

@@ -115,8 +115,7 @@ static struct lw_engine *open_engine(enum lw_engine_kind kind, int n_threads)
     const struct lw_engine_spec spec = {.kind = kind, .n_threads = n_threads, .node_ranks = 1};
     struct lw_engine *engine = NULL;
     struct lw_error err;
-    char why[200];
-    CHECK(lw_engine_create(&spec, &engine, why, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_engine_create(&spec, &engine, &err) == LW_OK, "%s", err.message);
     return engine;
 }
 

@@ -421,10 +421,10 @@ static void check_scenes(int divisor)
 int sfft_conformance(enum lw_engine_kind kind, int divisor)
 {
     struct lw_error err;
-    char why[200], name[40];
+    char name[40];
     snprintf(name, sizeof name, "sfft_conformance_%s", kind == LW_ENGINE_CUDA ? "cuda" : "cpu");
     const struct lw_engine_spec spec = {.kind = kind, .n_threads = 1, .node_ranks = 1};
-    if (lw_engine_create(&spec, &engine, why, &err)) {
+    if (lw_engine_create(&spec, &engine, &err)) {
         fprintf(stderr, "%s: %s\n", name, err.message);
         return 1;
     }

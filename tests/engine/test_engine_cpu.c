@@ -35,8 +35,7 @@ static struct lw_engine *open_engine(int n_threads)
     const struct lw_engine_spec spec = {.kind = LW_ENGINE_CPU, .n_threads = n_threads};
     struct lw_engine *engine = NULL;
     struct lw_error err = {0};
-    char why[200];
-    CHECK(lw_engine_create(&spec, &engine, why, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_engine_create(&spec, &engine, &err) == LW_OK, "%s", err.message);
     if (!engine)
         exit(1);
     return engine;
@@ -146,11 +145,11 @@ static void test_options(void)
 {
     static const int bad[] = {-1, 1000000};
     struct lw_engine *engine = NULL;
-    char why[200], text[160];
+    char text[160];
     for (int i = 0; i < COUNT(bad); i++) {
         struct lw_error err = {0};
         const struct lw_engine_spec spec = {.kind = LW_ENGINE_CPU, .n_threads = bad[i]};
-        CHECK(lw_engine_create(&spec, &engine, why, &err) == LW_ECONFIG && !engine, "%d threads are accepted", bad[i]);
+        CHECK(lw_engine_create(&spec, &engine, &err) == LW_ECONFIG && !engine, "%d threads are accepted", bad[i]);
     }
     engine = open_engine(3);
     engine->ops->describe(engine, text, sizeof text);
@@ -161,7 +160,7 @@ static void test_options(void)
     struct lw_error err = {0};
     setenv("LAPWING_ISA", "nonsense", 1);
     const struct lw_engine_spec spec = {.kind = LW_ENGINE_CPU};
-    CHECK(lw_engine_create(&spec, &engine, why, &err) == LW_ECONFIG && strstr(err.message, "generic"), "nonsense: %s",
+    CHECK(lw_engine_create(&spec, &engine, &err) == LW_ECONFIG && strstr(err.message, "generic"), "nonsense: %s",
           err.message);
     unsetenv("LAPWING_ISA");
 }
