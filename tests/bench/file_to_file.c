@@ -35,7 +35,8 @@ struct bench {
     struct lw_setup setup;
     char output[LW_MAX_PATH];
     char plain[LW_MAX_PATH];
-    char *buffer;               /* a slot's input or output, whichever is longer */
+    char *buffers;              /* as many as there are slots, used in turn: one alone would stay in the processor's cache */
+    int64_t buffer_bytes;       /* a slot's input or output, whichever is longer */
 };
 
 static void stop(struct bench *b, const struct lw_error *err)
@@ -50,6 +51,11 @@ static hid_t collective_file_access(const struct bench *b)
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fapl_mpio(access, lw_comm_mpi(b->comm), MPI_INFO_NULL);
     return access;
+}
+
+static char *buffer_of(const struct bench *b, int64_t round)
+{
+    return b->buffers + round % b->setup.plan.depth * b->buffer_bytes;
 }
 
 /* Move the slab [first, first + count) of a dataset, collectively. */
@@ -98,7 +104,7 @@ static double plain_read(struct bench *b)
             first[1 - axis] = block.channel;
             count[1 - axis] = block.n_channels;
         }
-        transfer(dataset, job->inputs[0].n_dims, first, count, b->buffer, false);
+        transfer(dataset, job->inputs[0].n_dims, first, count, buffer_of(b, round), false);
     }
     H5Dclose(dataset);
     H5Fclose(file);
@@ -128,7 +134,7 @@ static double plain_write(struct bench *b)
         const struct lw_block block = lw_rounds_block(rounds, round, lw_comm_rank(b->comm));
         int64_t first[LW_MAX_DIMS], count[LW_MAX_DIMS];
         lw_job_place(job, &block, first, count);
-        transfer(dataset, job->result.n_dims, first, count, b->buffer, true);
+        transfer(dataset, job->result.n_dims, first, count, buffer_of(b, round), true);
     }
     H5Dclose(dataset);
     H5Pclose(how);
@@ -233,7 +239,8 @@ static void prepare(struct bench *b, int argc, char **argv)
     const int64_t samples = plan->rounds.slice * plan->rounds.group;
     const int64_t in = samples * (int64_t)lw_type_bytes(b->setup.job.op.input);
     const int64_t out = samples * plan->op.n_planes * (int64_t)lw_type_bytes(b->setup.job.op.output);
-    if (!(b->buffer = lw_alloc_array(in > out ? in : out, 1, "the benchmark's buffer", &err)))
+    b->buffer_bytes = in > out ? in : out;
+    if (!(b->buffers = lw_alloc_array(plan->depth, (size_t)b->buffer_bytes, "the benchmark's buffers", &err)))
         stop(b, &err);
 }
 
@@ -295,7 +302,7 @@ int main(int argc, char **argv)
     }
     lw_setup_close(&b.setup);
     lw_options_destroy(b.options);
-    lw_free(b.buffer);
+    lw_free(b.buffers);
     lw_comm_stop(b.comm);
     return 0;
 }

@@ -119,7 +119,7 @@ part_files() {
     OMP_WAIT_POLICY=passive
     export OMP_WAIT_POLICY
     for filters in 1 8; do
-        [ $filters -eq 1 ] && samples=64M || samples=16M
+        [ $filters -eq 1 ] && samples=256M || samples=32M      # some seconds, for the GPU's start takes a quarter of one
         "$lapwing" synth ols --output "$ram/survey.h5" --samples "$samples" --channels 4 --type int16 --taps 257 --n-filters $filters \
             --overwrite --quiet || code=1
         for p in $(powers 4); do
@@ -158,6 +158,7 @@ limit_of() {
     case $1 in
     checks) echo 150 ;;
     c2c | r2r | choice) echo 120 ;;
+    files) echo 180 ;;
     profile) echo 100 ;;
     *) echo 75 ;;
     esac
