@@ -35,6 +35,21 @@ __device__ __forceinline__ void cluster_barrier()
 #endif
 }
 
+/* The same for all blocks of a grid, which must all be running (a cooperative launch). *arrived counts blocks, from 0 on;
+ * expected, by the first thread of a block: how many have come when all have come to this barrier. */
+__device__ __forceinline__ void grid_barrier(unsigned *arrived, unsigned expected)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        unsigned now;
+        asm volatile("red.release.gpu.global.add.u32 [%0], 1;" :: "l"(arrived) : "memory");
+        do
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(arrived) : "memory");
+        while (now < expected);
+    }
+    __syncthreads();
+}
+
 /* 16 bytes from global to shared memory, both aligned to that, past the registers and the L1 cache: under way until this thread
  * calls wait_for_copies; others see them after a barrier that follows. */
 __device__ __forceinline__ void copy_async(void *shared, const void *global)

@@ -161,7 +161,6 @@ static void describe_recovery(struct solver_cuda *solver)
     r->tolerance = plan->window.tolerance;
     r->is_real = plan->spec.is_real;
     r->capacity = sizes.capacity;
-    r->table_bits = sizes.table_bits;
 }
 
 /* ---- cuFFT ----------------------------------------------------------------------------------------------------------- */
@@ -197,7 +196,7 @@ static int plan_ffts(struct solver_cuda *solver, const struct lw_device *device,
 static int run_fft(struct solver_cuda *solver, int attempt, const struct lw_sfft_device_range *range, cudaStream_t stream,
                    struct lw_error *err)
 {
-    double2 *const values = solver->memory.values + solver->stages[range->first_stage].first_value;
+    double2 *const values = solver->memory.values + range->first_value;
     int rc;
     if ((rc = lw_cufft_check(cufftSetStream(solver->fft[attempt], stream), "transforming the buckets", err)) ||
         (rc = lw_cufft_check(cufftExecZ2Z(solver->fft[attempt], values, values, CUFFT_FORWARD), "transforming the buckets",
@@ -246,8 +245,9 @@ int lw_sfft_cuda_enqueue(struct lw_sfft_solver *solver, int attempt, const struc
     const struct lw_sfft_device_range range = {
         .stages = cuda->memory.stages,
         .first_stage = lw_sfft_first_stage(layout, attempt), .end_stage = lw_sfft_first_stage(layout, attempt + 1),
-        .first_plane = layout->first_plane[lw_sfft_first_stage(layout, attempt)],
-        .n_planes = n_planes_of(&layout->plan, attempt), .n_buckets = layout->plan.attempts[attempt].n_buckets,
+        .n_planes = n_planes_of(&layout->plan, attempt), .n_shifts = layout->plan.attempts[attempt].n_shifts,
+        .n_buckets = layout->plan.attempts[attempt].n_buckets,
+        .first_value = cuda->stages[lw_sfft_first_stage(layout, attempt)].first_value, .roots = cuda->memory.roots[attempt],
     };
     const double2 *const rows = signal ? NULL : cuda->memory.rows;
     int rc = lw_cuda_check(lw_sfft_fold(&range, signal, rows, cuda->memory.values, control, stream),
@@ -257,7 +257,10 @@ int lw_sfft_cuda_enqueue(struct lw_sfft_solver *solver, int attempt, const struc
     else if (rc == LW_OK)
         rc = lw_cuda_check(lw_sfft_transform(&range, cuda->memory.values, &control->largest, stream),
                            "transforming the buckets", err);
-    return rc ? rc : lw_cuda_check(lw_sfft_recovery_run(&cuda->memory.recovery, range.end_stage - 1, &cuda->shape, stream),
+    const int64_t n_buckets = cuda->stages[range.end_stage - 1].first_bucket;
+    struct lw_sfft_recovery recovery = cuda->memory.recovery;
+    recovery.table_bits = lw_sfft_table_bits(recovery.capacity, n_buckets);
+    return rc ? rc : lw_cuda_check(lw_sfft_recovery_run(&recovery, range.end_stage - 1, n_buckets, &cuda->shape, stream),
                                    "recovering lines", err);
 }
 
@@ -305,7 +308,7 @@ int lw_sfft_cuda_create(const struct lw_device *device, const struct lw_sfft_lay
     if (!solver)
         return LW_ESYSTEM;
     solver->base = (struct lw_sfft_solver){&ops, layout};
-    solver->shape = lw_sfft_recovery_shape_of(device->major, device->shared_bytes);
+    solver->shape = lw_sfft_recovery_shape_of(device->major, device->n_multiprocessors, device->shared_bytes);
     int rc;
     if ((rc = lw_cuda_check(cudaStreamCreateWithFlags(&solver->stream, cudaStreamNonBlocking), "making a stream", err)) ||
         (rc = allocate(solver, device, err)) || (rc = upload_all(solver, err)) || (rc = plan_ffts(solver, device, err))) {

@@ -10,14 +10,6 @@ namespace {
 
 constexpr int THREADS = 128;
 
-LW_DEVICE const lw_sfft_device_stage *stage_of(const lw_sfft_device_range &range, int plane)
-{
-    int s = range.first_stage;
-    while (s + 1 < range.end_stage && range.stages[s + 1].first_plane <= plane)
-        s++;
-    return &range.stages[s];
-}
-
 /* Samples of a signal on the device, of one plane, from tap i on in steps of B. */
 template <class Real, bool IS_COMPLEX> struct Signal {
     const void *samples;
@@ -82,15 +74,18 @@ template <class Source> __global__ void __launch_bounds__(THREADS)
 fold(lw_sfft_device_range range, Source source, double2 *values, lw_sfft_device_control *control)
 {
     constexpr int TOGETHER = 6;         /* loads in flight */
+    wait_for_predecessor();             /* of which there is none: lets the next kernel start early */
     const int64_t b = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-    if (range.first_stage == 0 && b == 0 && blockIdx.y == 0)
-        control->largest = 0;
+    if (b == 0 && blockIdx.y == 0) {
+        control->arrivals = 0;
+        if (range.first_stage == 0)
+            control->largest = 0;
+    }
     if (b >= range.n_buckets)
         return;
-    const int plane = range.first_plane + (int)blockIdx.y;
-    const lw_sfft_device_stage &stage = *stage_of(range, plane);
-    const int d = plane - stage.first_plane;
-    const int64_t n_buckets = stage.n_buckets, half = stage.half;
+    const int plane = (int)blockIdx.y, d = plane % range.n_shifts;
+    const lw_sfft_device_stage &stage = range.stages[range.first_stage + plane / range.n_shifts];
+    const int64_t n_buckets = range.n_buckets, half = stage.half;
     int64_t i = b - (half + b) / n_buckets * n_buckets;     /* the first tap of this bucket, >= -half */
     const double *const taps = stage.taps + half;
     auto walk = source.begin(stage, d, i);
@@ -116,7 +111,7 @@ fold(lw_sfft_device_range range, Source source, double2 *values, lw_sfft_device_
         }
         i += TOGETHER * n_buckets;
     }
-    values[stage.first_value + d * n_buckets + b] = sum;
+    values[range.first_value + plane * n_buckets + b] = sum;
     source.report(not_finite);
 }
 

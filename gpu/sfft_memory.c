@@ -1,5 +1,7 @@
 #include "sfft_memory.h"
 
+#include "../src/sfft_rules.h"
+
 #include <math.h>
 
 static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -11,12 +13,10 @@ static int64_t window_half(const struct lw_sfft_plan *plan, int attempt)
     return lw_sfft_window_half(&window);
 }
 
-/* Slots for all frequencies that lines can have at the start of a round, and for those that one round may add, half
- * of them free. */
-static int table_bits(const struct lw_sfft_sizes *sizes)
+int lw_sfft_table_bits(int64_t capacity, int64_t n_buckets)
 {
     int bits = 5;
-    while ((int64_t)1 << bits < 2 * (sizes->capacity + sizes->n_buckets))
+    while ((int64_t)1 << bits < 2 * (capacity + n_buckets))
         bits++;
     return bits;
 }
@@ -35,7 +35,7 @@ struct lw_sfft_sizes lw_sfft_sizes_of(const struct lw_sfft_plan *plan)
         sizes.n_samples += n_planes * row;
         sizes.most_samples = max64(sizes.most_samples, attempt->n_shifts * row);
     }
-    sizes.table_bits = table_bits(&sizes);
+    sizes.table_bits = lw_sfft_table_bits(sizes.capacity, sizes.n_buckets);
     return sizes;
 }
 
@@ -52,9 +52,8 @@ static void lay_out_buckets(const struct lw_sfft_sizes *sizes, struct lw_arena *
 {
     r->rest = lw_arena_take(arena, 2 * sizes->n_values * (int64_t)sizeof *r->rest);
     r->energies = lw_arena_take(arena, sizes->n_buckets * (int64_t)sizeof *r->energies);
-    r->candidates = lw_arena_take(arena, sizes->n_buckets * (int64_t)sizeof *r->candidates);
     const int64_t of_blocks = sizes->n_buckets + LW_SFFT_DEVICE_BLOCKS * LW_SFFT_DEVICE_THREADS;     /* parts rounded up */
-    r->list = lw_arena_take(arena, of_blocks * (int64_t)sizeof *r->list);
+    r->candidates = lw_arena_take(arena, of_blocks * (int64_t)sizeof *r->candidates);
     r->head = lw_arena_take(arena, sizes->n_buckets * (int64_t)sizeof *r->head);
 }
 
@@ -78,14 +77,17 @@ static void lay_out_lines(const struct lw_sfft_sizes *sizes, struct lw_arena *ar
     r->gain = lw_arena_take(arena, 3 * of_stages * (int64_t)sizeof *r->gain);
     r->phase = lw_arena_take(arena, sizes->n_planes * n * (int64_t)sizeof *r->phase);
     r->next = lw_arena_take(arena, of_stages * (int64_t)sizeof *r->next);
-    r->row_count = lw_arena_take(arena, of_stages * (int64_t)sizeof *r->row_count);
     r->row_line = lw_arena_take(arena, LW_SFFT_DEVICE_ROW * of_stages * (int64_t)sizeof *r->row_line);
     r->row_value = lw_arena_take(arena, LW_SFFT_DEVICE_ROW * of_stages * (int64_t)sizeof *r->row_value);
     r->gradient = lw_arena_take(arena, of_stages * (int64_t)sizeof *r->gradient);
     r->weight = lw_arena_take(arena, of_stages * (int64_t)sizeof *r->weight);
+    r->diagonal = lw_arena_take(arena, n * (int64_t)sizeof *r->diagonal);
     r->residue = lw_arena_take(arena, n * (int64_t)sizeof *r->residue);
+    r->image[0] = lw_arena_take(arena, n * (int64_t)sizeof *r->image[0]);
+    r->image[1] = lw_arena_take(arena, n * (int64_t)sizeof *r->image[1]);
     r->direction = lw_arena_take(arena, n * (int64_t)sizeof *r->direction);
-    r->image = lw_arena_take(arena, n * (int64_t)sizeof *r->image);
+    r->direction_image = lw_arena_take(arena, n * (int64_t)sizeof *r->direction_image);
+    r->direction_image_image = lw_arena_take(arena, n * (int64_t)sizeof *r->direction_image_image);
 }
 
 void lw_sfft_memory_lay_out(const struct lw_sfft_plan *plan, struct lw_arena *arena, struct lw_sfft_memory *memory)
@@ -114,18 +116,21 @@ struct lw_sfft_device_stage lw_sfft_memory_stage(const struct lw_sfft_memory *me
     const int attempt = lw_sfft_attempt_of(layout, s);
     struct lw_sfft_device_stage on_device = {
         .n = stage->spec.n, .n_buckets = stage->spec.n_buckets, .inverse_n = 1 / (double)stage->spec.n,
+        .inverse_n_buckets = 1 / (double)stage->spec.n_buckets, .inverse_n_shifts = 1 / (double)stage->spec.n_shifts,
         .sigma = stage->sigma, .sigma_inverse = stage->sigma_inverse, .tau = stage->tau,
         .half = stage->window->half, .window = attempt, .n_shifts = stage->spec.n_shifts, .first_plane = layout->first_plane[s],
         .window_energy = stage->window->energy,
         .noise_per_energy = 1 / (median_of_energies(stage->spec.n_shifts) * stage->window->energy),
-        .taps = memory->taps[attempt], .response = memory->response[attempt], .roots = memory->roots[attempt],
+        .taps = memory->taps[attempt], .response = memory->response[attempt],
     };
     for (int d = 0; d < stage->spec.n_shifts; d++) {
         on_device.shift[d] = stage->shift[d];
         on_device.inverse_shift[d] = stage->shift[d] > 0 ? 1 / (double)stage->shift[d] : 0;
     }
-    if (stage->spec.n_shifts > 1)
-        on_device.least = stage->spec.n_shifts * pow(lw_sfft_stage_least_amplitude(stage), 2);
+    const double count = stage->spec.n_shifts;
+    on_device.spread = stage->window->energy * (count + LW_SFFT_SPREAD * sqrt(count));
+    if (count > 1)
+        on_device.least = stage->window->energy * count * pow(lw_sfft_stage_least_amplitude(stage), 2);
     if (last) {
         on_device.first_bucket = last->first_bucket + last->n_buckets;
         on_device.first_value = last->first_value + last->n_shifts * last->n_buckets;

@@ -13,10 +13,14 @@ struct lw_sfft_sizes {
     int64_t most_samples;                           /* of one stage */
     int64_t capacity;                               /* lines */
     int64_t sparsity;
-    int table_bits;
+    int table_bits;                                 /* for all attempts together */
 };
 
 struct lw_sfft_sizes lw_sfft_sizes_of(const struct lw_sfft_plan *plan);
+
+/** Slots (2^bits) for all frequencies that lines can have at the start of a round, and for those that one round over that many
+ * buckets may add, half of them free. */
+int lw_sfft_table_bits(int64_t capacity, int64_t n_buckets);
 
 struct lw_sfft_memory {
     struct lw_sfft_device_stage *stages;

@@ -1,7 +1,8 @@
 /* sfft_noise.cuh - the noise, from quantiles of the bucket energies: lines fill part of the buckets only.
  *
- * One block a stage: the value of a rank, by its bits from the top, eight at a time (energies are not negative, so
- * that floats have the order of their bits). */
+ * One block a stage: the value of a rank, by its bits from the top (energies are not negative, so that floats have the
+ * order of their bits), eight at a time. After two digits it is known to a part in 256, which is better than a quantile
+ * tells the noise. */
 #ifndef LW_SFFT_NOISE_CUH
 #define LW_SFFT_NOISE_CUH
 
@@ -13,7 +14,7 @@
 LW_DEVICE void find_digit(const unsigned *histogram, unsigned rank, unsigned *digit, unsigned *rest)
 {
     constexpr int EACH = 8;
-    const int lane = (int)threadIdx.x % 32;
+    const int lane = SfftTeam::lane();
     unsigned sum = 0;
     for (int i = 0; i < EACH; ++i)
         sum += histogram[lane * EACH + i];
@@ -36,29 +37,31 @@ LW_DEVICE void find_digit(const unsigned *histogram, unsigned rank, unsigned *di
     }
 }
 
-/* The value at place `rank` of the sorted x. By all threads of a block. */
+/* About the value at place `rank` of the sorted x. By all threads of a block. */
 LW_DEVICE float select_value(const float *x, int64_t count, unsigned rank)
 {
+    constexpr int DIGITS = 2, LOWEST = 31 - 8 * DIGITS;     /* bits not looked at; the sign is 0 */
     SfftShared &shared = shared_of_block();
-    unsigned *const histogram = shared.histogram, &digit = shared.digit, &rest = shared.rest;
     unsigned bits = 0;
-    for (int shift = 24; shift >= 0; shift -= 8) {
-        for (int i = (int)threadIdx.x; i < 256; i += SfftTeam::THREADS)
-            histogram[i] = 0;
-        __syncthreads();
+    for (int i = (int)threadIdx.x; i < DIGITS * 256; i += SfftTeam::THREADS)
+        shared.histogram[i / 256][i % 256] = 0;
+    __syncthreads();
+    for (int step = 0; step < DIGITS; ++step) {
+        const int shift = 31 - 8 * (step + 1);
+#pragma unroll 4
         for (int64_t i = threadIdx.x; i < count; i += SfftTeam::THREADS) {
             const unsigned mine = (unsigned)__float_as_int(x[i]);
-            if (shift == 24 || (mine ^ bits) >> (shift + 8) == 0)
-                atomicAdd(&histogram[mine >> shift & 255], 1u);
+            if (step == 0 || (mine ^ bits) >> (shift + 8) == 0)
+                atomicAdd(&shared.histogram[step][mine >> shift & 255], 1u);
         }
         __syncthreads();
         if (threadIdx.x < 32)
-            find_digit(histogram, rank, &digit, &rest);
+            find_digit(shared.histogram[step], rank, &shared.digit, &shared.rest);
         __syncthreads();
-        bits |= digit << shift;
-        rank = rest;
+        bits |= shared.digit << shift;
+        rank = shared.rest;
     }
-    return __int_as_float((int)bits);
+    return __int_as_float((int)(bits | 1u << (LOWEST - 1)));
 }
 
 /* To control->noise, of the stages that locate, from the energies as last measured. */
@@ -72,6 +75,7 @@ LW_DEVICE void estimate_noise(const lw_sfft_recovery &r, int check, double quant
                                           (unsigned)(quantile * (double)stage.n_buckets));
         if (threadIdx.x == 0)
             r.control->noise[s] = (double)energy * stage.noise_per_energy;
+        __syncthreads();
     }
 }
 

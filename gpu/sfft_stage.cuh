@@ -23,9 +23,8 @@ LW_DEVICE double response(const SfftStage &stage, double u)
     const int i = (int)place;
     const double t = place - i;
     const double *const y = stage.response + i;
-    const double a = -t * (t - 1) * (t - 2) / 6, b = (t + 1) * (t - 1) * (t - 2) / 2;
-    const double c = -(t + 1) * t * (t - 2) / 2, d = (t + 1) * t * (t - 1) / 6;
-    return a * y[0] + b * y[1] + c * y[2] + d * y[3];
+    const double inner = t * (t - 1) * (1.0 / 6), outer = (t + 1) * (t - 2) * 0.5;
+    return inner * ((t + 1) * y[3] - (t - 2) * y[0]) + outer * ((t - 1) * y[1] - t * y[2]);
 }
 
 struct SfftPlace {
@@ -48,8 +47,9 @@ LW_DEVICE SfftPlace place_of(const SfftStage &stage, int64_t frequency)
 }
 
 /* exp(2 pi i f (sigma s[d] + tau) / n) */
-LW_DEVICE double2 phase_of(const SfftStage &stage, int d, int64_t frequency, int64_t permuted)
+LW_DEVICE double2 phase_of(int s, int d, int64_t frequency, int64_t permuted)
 {
+    const SfftStage &stage = stage_at(s);
     const int64_t shift = stage.shift[d] < stage.n ? stage.shift[d] : stage.shift[d] - stage.n;
     const int64_t turns = mod_add(mod_multiply(permuted, shift, stage.n, stage.inverse_n),
                                   mod_multiply(frequency, stage.tau, stage.n, stage.inverse_n), stage.n);

@@ -3,7 +3,8 @@
  * One block a plane. A thread holds E points, 8 or (where B has the factor 3) 12, and there are B / E threads. A pass
  * of radix R does E / R butterflies a thread and writes in the order that makes the last pass come out sorted
  * (Stockham): all read, barrier, all write, barrier, so one buffer is enough. An element of padding after every 8
- * keeps the strided writes of the first pass free of bank conflicts. */
+ * keeps the strided writes of the first pass free of bank conflicts. The roots of unity are copied to shared memory too
+ * where there is room: each pass would wait for others of them. */
 #include "fft.cuh"
 #include "sfft_device.h"
 
@@ -33,7 +34,10 @@ template <int R> LW_DEVICE void butterfly_of(double2 (&v)[R])
 struct Plane {
     int n;                      /* B */
     double2 *shared;
-    const double2 *roots;       /* exp(-2 pi i k / B) */
+    const double2 *roots;       /* exp(-2 pi i k / B); padded where they are in shared memory */
+    bool is_padded;
+
+    LW_DEVICE double2 root(int k) const { return roots[is_padded ? padded(k) : k]; }
 };
 
 /* One pass after `done` points of each have been transformed. Before: the points are in shared memory, for all to see.
@@ -53,7 +57,7 @@ template <int E, int R> LW_DEVICE void pass(const Plane &p, int done)
         for (int r = 0; r < R; ++r) {
             v[q][r] = p.shared[padded(j + r * (p.n / R))];
             if (r > 0 && done > 1)
-                v[q][r] = product(v[q][r], __ldg(p.roots + r * step));
+                v[q][r] = product(v[q][r], p.root(r * step));
         }
         butterfly_of<R>(v[q]);
     }
@@ -99,24 +103,21 @@ LW_DEVICE void raise_largest(double mine, unsigned long long *largest)
 
 LW_DEVICE double larger_part(double2 x) { return fmax(fabs(x.x), fabs(x.y)); }
 
-LW_DEVICE const lw_sfft_device_stage &stage_of(const lw_sfft_device_range &range, int plane)
-{
-    int s = range.first_stage;
-    while (s + 1 < range.end_stage && range.stages[s + 1].first_plane <= plane)
-        s++;
-    return range.stages[s];
-}
-
 /* Threads beyond B / E, which fill the last warp, only take part in barriers and in finding the largest. */
 template <int E, int MOST_THREADS> __global__ void __launch_bounds__(MOST_THREADS)
-transform(lw_sfft_device_range range, double2 *values, unsigned long long *largest)
+transform(lw_sfft_device_range range, double2 *values, unsigned long long *largest, bool has_room)
 {
     extern __shared__ double2 points[];
-    const int plane = range.first_plane + (int)blockIdx.x;
-    const lw_sfft_device_stage &stage = stage_of(range, plane);
-    double2 *const mine = values + stage.first_value + (plane - stage.first_plane) * stage.n_buckets;
-    const Plane p = {(int)stage.n_buckets, points, stage.roots};
-    const int threads = p.n / E, t = (int)threadIdx.x;
+    double2 *const mine = values + range.first_value + blockIdx.x * range.n_buckets;
+    const int n = (int)range.n_buckets, threads = n / E, t = (int)threadIdx.x;
+    double2 *const copy = points + padded(n);
+    const Plane p = {n, points, has_room ? copy : range.roots, has_room};
+    if (t < threads && has_room) {
+#pragma unroll
+        for (int e = 0; e < E; ++e)
+            copy[padded(t + e * threads)] = range.roots[t + e * threads];
+    }
+    wait_for_predecessor();
     if (t < threads) {
 #pragma unroll
         for (int e = 0; e < E; ++e)
@@ -139,11 +140,10 @@ transform(lw_sfft_device_range range, double2 *values, unsigned long long *large
 __global__ void __launch_bounds__(256)
 find_largest(lw_sfft_device_range range, const double2 *values, unsigned long long *largest)
 {
-    const lw_sfft_device_stage &stage = range.stages[range.first_stage];
     const int64_t count = range.n_planes * range.n_buckets;
     double most = 0;
     for (int64_t i = blockIdx.x * 256ll + threadIdx.x; i < count; i += gridDim.x * 256ll)
-        most = fmax(most, larger_part(values[stage.first_value + i]));
+        most = fmax(most, larger_part(values[range.first_value + i]));
     raise_largest(most, largest);
 }
 
@@ -161,14 +161,24 @@ int points_of(int64_t n_buckets)
 template <int E, int MOST_THREADS>
 cudaError_t launch_for(const lw_sfft_device_range *range, double2 *values, unsigned long long *largest, cudaStream_t stream)
 {
-    const int bytes = shared_bytes(range->n_buckets);
-    const unsigned threads = (unsigned)(range->n_buckets / E < 32 ? 32 : range->n_buckets / E);
+    constexpr int LEAST_SHARED = 99 << 10;      /* that a block may have anywhere */
+    const bool has_room = 2 * shared_bytes(range->n_buckets) <= LEAST_SHARED;
+    const int bytes = shared_bytes(range->n_buckets) * (has_room ? 2 : 1);
     const cudaError_t status = cudaFuncSetAttribute(transform<E, MOST_THREADS>,
                                                     cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (status != cudaSuccess)
         return status;
-    transform<E, MOST_THREADS><<<(unsigned)range->n_planes, threads, (size_t)bytes, stream>>>(*range, values, largest);
-    return cudaGetLastError();
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t where = {};
+    where.gridDim = dim3((unsigned)range->n_planes);
+    where.blockDim = dim3((unsigned)(range->n_buckets / E < 32 ? 32 : range->n_buckets / E));
+    where.dynamicSmemBytes = (size_t)bytes;
+    where.stream = stream;
+    where.attrs = &attribute;
+    where.numAttrs = 1;
+    return cudaLaunchKernelEx(&where, transform<E, MOST_THREADS>, *range, values, largest, has_room);
 }
 
 /* Few threads may have the registers that two radix-8 or radix-4 butterflies ask for. */

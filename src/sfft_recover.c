@@ -124,6 +124,8 @@ static int64_t peel(const struct look *look, bool is_blind)
         all += found;
         if (now > 2 * before)
             break;                  /* what was taken for lines is none */
+        if (all > 0 && now <= LW_SFFT_EXHAUSTED * look->least_noise)
+            break;
         if (found == 0 || now > 0.99 * before)
             step++;
         before = now;
@@ -133,7 +135,7 @@ static int64_t peel(const struct look *look, bool is_blind)
     return all;
 }
 
-/* Fit all amplitudes to a hundredth of the deviation that noise gives them. */
+/* Fit all amplitudes to a tenth of the deviation that noise gives them. */
 static void fit(const struct look *look)
 {
     struct lw_sfft_model *const model = look->sfft->model;

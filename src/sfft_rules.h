@@ -19,10 +19,13 @@ enum {
 /* What leaks between lines counts as noise: this part of the window's tolerance, as amplitude. */
 #define LW_SFFT_LEAK 0.3
 
+/* Peeling ends when this many times the energy of what leaks is left: a weaker line shows after the fit. */
+#define LW_SFFT_EXHAUSTED 4.0
+
 /* A fitted line is kept if its energy is this many times the noise's; a fit ends when its gradient has this part of the
  * energy that the noise gives it. */
 #define LW_SFFT_SIGNIFICANCE 20.0
-#define LW_SFFT_FIT_ENOUGH 1e-4
+#define LW_SFFT_FIT_ENOUGH 1e-2
 
 /* Quantiles of the bucket energies that the noise is taken from: when nothing has been found yet, while lines are being
  * found, after a fit. */

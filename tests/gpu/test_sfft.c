@@ -63,7 +63,7 @@ static struct bench open_bench(int64_t n, int64_t k)
     b.memory.stages = copied(b.stages, sizeof b.stages);
     b.range = (struct lw_sfft_device_range){
         .stages = b.memory.stages, .n_planes = b.layout->first_plane[n_stages], .end_stage = n_stages,
-        .n_buckets = plan.attempts[0].n_buckets,
+        .n_shifts = plan.attempts[0].n_shifts, .n_buckets = plan.attempts[0].n_buckets,
     };
     b.values = on_device((size_t)(b.range.n_planes * b.range.n_buckets) * sizeof *b.values);
     const struct lw_sfft_device_control none = {.largest = 5};
@@ -205,11 +205,11 @@ static void check_transform(int64_t n)
         x[i] = (double2){uniform(3, (uint64_t)i), uniform(4, (uint64_t)i)};
     double2 *const roots_gpu = copied(roots, (size_t)n * sizeof *roots);
     double2 *const values = copied(x, PLANES * (size_t)n * sizeof *x);
-    const struct lw_sfft_device_stage stage = {.n_buckets = n, .n_shifts = PLANES, .roots = roots_gpu};
-    struct lw_sfft_device_stage *const stages = copied(&stage, sizeof stage);
     const unsigned long long none = 0;
     unsigned long long *const raised = copied(&none, sizeof none);
-    const struct lw_sfft_device_range range = {.stages = stages, .n_planes = PLANES, .end_stage = 1, .n_buckets = n};
+    const struct lw_sfft_device_range range = {
+        .n_planes = PLANES, .end_stage = 1, .n_shifts = PLANES, .n_buckets = n, .roots = roots_gpu,
+    };
     CHECK(lw_sfft_transform(&range, values, raised, NULL) == cudaSuccess, "transform of %" PRId64 " points", n);
     copy(X, values, PLANES * (size_t)n * sizeof *X, cudaMemcpyDeviceToHost);
     for (int p = 0; p < PLANES; p++)
@@ -233,7 +233,6 @@ static void check_transform(int64_t n)
     CHECK(found == largest, "largest of %" PRId64 " points, afterwards: %g, not %g", n, found, largest);
     cudaFree(roots_gpu);
     cudaFree(values);
-    cudaFree(stages);
     cudaFree(raised);
     lw_free(roots);
     lw_free(x);

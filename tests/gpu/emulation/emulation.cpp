@@ -28,7 +28,7 @@ constexpr size_t shared_capacity = 227 << 10;
 constexpr size_t shared_unasked = 48 << 10;     /* more only after cudaFuncSetAttribute */
 constexpr size_t guard_bytes = 4096;            /* behind every piece of memory; must stay as it is */
 constexpr int guard_value = 0xa5;
-constexpr unsigned most_blocks = 16;            /* of a cluster */
+constexpr unsigned most_blocks = 32;            /* of a cluster or a cooperative grid */
 
 struct Barrier {
     int expected = 0, arrived = 0;
@@ -311,9 +311,9 @@ cudaError_t run(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, 
 
 /* ---- the runtime library --------------------------------------------------------------------------------------------- */
 
-/* The device: a Hopper by default; LW_EMULATION_SHARED_KIB=99 LW_EMULATION_ARCH=89 and the like for another, with
- * LW_EMULATION_MEMORY_MIB of memory. LW_EMULATION_FIRST_DEVICE numbers the devices of the machine that a process sees, as a
- * launcher that shows each of them another one does. */
+/* The device: a Hopper by default; LW_EMULATION_SHARED_KIB=99 LW_EMULATION_ARCH=89 LW_EMULATION_MULTIPROCESSORS=32 and the like
+ * for another, with LW_EMULATION_MEMORY_MIB of memory. LW_EMULATION_FIRST_DEVICE numbers the devices of the machine that a
+ * process sees, as a launcher that shows each of them another one does. */
 static int setting(const char *name, int otherwise)
 {
     const char *const text = std::getenv(name);
@@ -321,6 +321,7 @@ static int setting(const char *name, int otherwise)
 }
 
 int emulation::most_of_cluster() { return setting("LW_EMULATION_CLUSTER", 4); }
+static int multiprocessors() { return setting("LW_EMULATION_MULTIPROCESSORS", 4); }
 static int architecture() { return setting("LW_EMULATION_ARCH", 90); }
 static int shared_per_block() { return setting("LW_EMULATION_SHARED_KIB", 227) * 1024; }
 static size_t device_memory() { return (size_t)setting("LW_EMULATION_MEMORY_MIB", 8 << 10) << 20; }
@@ -340,7 +341,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
     p->uuid.bytes[15] = (char)(setting("LW_EMULATION_FIRST_DEVICE", 0) + device);
     p->major = architecture() / 10;
     p->minor = architecture() % 10;
-    p->multiProcessorCount = 4;
+    p->multiProcessorCount = multiprocessors();
     p->sharedMemPerBlockOptin = (size_t)shared_per_block();
     p->totalGlobalMem = device_memory();
     return cudaSuccess;
@@ -349,7 +350,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
 {
     switch (attribute) {
-    case cudaDevAttrMultiProcessorCount: *value = 4; break;
+    case cudaDevAttrMultiProcessorCount: *value = multiprocessors(); break;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = shared_per_block() + 1024; break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = shared_per_block(); break;
     case cudaDevAttrComputeCapabilityMajor: *value = architecture() / 10; break;

@@ -23,15 +23,19 @@
 #undef __shared__
 #undef __forceinline__
 #undef __launch_bounds__
+#undef __noinline__
+#undef __grid_constant__
 #define __shared__ static       /* blocks run one after the other, but those of a cluster */
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __noinline__
+#define __grid_constant__
 
 namespace emulation {
 
 /* Run `body` once for every thread of the grid.
  * @param kernel    whose dynamic shared memory cudaFuncSetAttribute may have raised; NULL: nobody's
- * @param n_blocks  of a cluster: they run at the same time, and must have no shared memory but dynamic */
+ * @param n_blocks  of a cluster or a cooperative grid: they run at the same time, with no shared memory but dynamic */
 cudaError_t run(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &body,
                 unsigned n_blocks = 1);
 
@@ -79,6 +83,8 @@ cudaError_t launch_ex(const cudaLaunchConfig_t *where, void (*kernel)(Parameters
     for (unsigned i = 0; i < where->numAttrs; i++)
         if (where->attrs[i].id == cudaLaunchAttributeClusterDimension)
             n_blocks = where->attrs[i].val.clusterDim.x;
+        else if (where->attrs[i].id == cudaLaunchAttributeCooperative && where->attrs[i].val.cooperative)
+            n_blocks = where->gridDim.x;
     return run((const void *)kernel, where->gridDim, where->blockDim, where->dynamicSmemBytes,
                [=] { kernel(static_cast<Parameters>(arguments)...); }, n_blocks);
 }
@@ -90,6 +96,13 @@ cudaError_t launch_ex(const cudaLaunchConfig_t *where, void (*kernel)(Parameters
 template <class... P> cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, void (*)(P...), const cudaLaunchConfig_t *where)
 {
     *clusters = (int)where->gridDim.x <= emulation::most_of_cluster();
+    return cudaSuccess;
+}
+
+template <class... P>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*)(P...), int, size_t)
+{
+    *blocks = 1;
     return cudaSuccess;
 }
 
@@ -111,6 +124,7 @@ inline void wait_for_copies() {}
 inline unsigned multiprocessor() { return blockIdx.x % 4; }
 inline void wait_for_predecessor() {}
 inline void cluster_barrier() { emulation::cluster_barrier(); }
+inline void grid_barrier(unsigned *, unsigned) { emulation::cluster_barrier(); }
 
 /* ---- what the compiler gives on a GPU ---- */
 
@@ -138,6 +152,7 @@ template <class T> inline T __ldg(const T *at) { return *at; }
 template <class T> inline T __ldcs(const T *at) { return *at; }
 template <class T> inline void __stcs(T *at, T value) { *at = value; }
 inline int __ffs(int value) { return __builtin_ffs(value); }
+inline int __popc(unsigned value) { return __builtin_popcount(value); }
 
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector)
 {
@@ -154,6 +169,8 @@ template <class T> inline T atomicMax(T *at, T value) { const T old = *at; *at =
 template <class T> inline T atomicExch(T *at, T value) { const T old = *at; *at = value; return old; }
 template <class T> inline T atomicCAS(T *at, T expected, T value) { const T old = *at; *at = old == expected ? value : old; return old; }
 template <class T> inline T atomicOr(T *at, T value) { const T old = *at; *at = old | value; return old; }
+
+inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
 
 inline void sincospi(double x, double *s, double *c)
 {
