@@ -142,9 +142,10 @@ template <class C> static void fill_table(const BandKernel *k, void *table, cuda
     fill_powers<C><<<(n + threads - 1) / threads, threads, 0, stream>>>(static_cast<C *>(table), k->side, k->groups);
 }
 
-/* Which bin stands where, in rows and columns as their threads hold them. */
+/* Which bin stands where, in rows and columns as their threads hold them: values m, m + 1 .. of a thread of the column
+ * pass side by side, per_load of them, which are 16 bytes. */
 struct BandOrder {
-    int row_side, row_groups, column_side, column_groups, width;
+    int row_side, row_groups, column_side, column_groups, width, per_load;
 
     __host__ __device__ static int bin_of(int side, int groups, int t, int m)
     {
@@ -154,7 +155,8 @@ struct BandOrder {
     __host__ __device__ Bin2d bin(int64_t i) const
     {
         const int row_threads = row_side * row_groups, threads = column_side * column_groups * width;
-        const int thread = (int)(i % threads), m = (int)(i / threads % column_side);
+        const int thread = (int)(i / per_load % threads);
+        const int m = (int)(i / per_load / threads * per_load % column_side + i % per_load);
         const int column = (int)(i / threads / column_side) * width + thread % width;
         return {bin_of(column_side, column_groups, thread / width, m),
                 bin_of(row_side, row_groups, column % row_threads, column / row_threads)};
@@ -181,7 +183,7 @@ static cudaError_t prepare(const BandTrio &trio, const KernelSpectrum &s, const 
     fill_table<C>(trio.row, bank.row_table, stream);
     fill_table<C>(trio.column, bank.column_table, stream);
     const BandOrder order = {trio.row->side, trio.row->groups, trio.column->side, trio.column->groups,
-                             trio.column->together};
+                             trio.column->together, 16 / (int)sizeof(C)};
     return fill_spectrum(s, order, static_cast<C *>(bank.spectrum), stream);
 }
 
@@ -199,10 +201,29 @@ cudaError_t lw_conv2d_bands_prepare(enum lw_precision precision, int rows, int c
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-static void launch(void (*kernel)(const BandArgs), const BandKernel *k, dim3 grid, const BandArgs &args,
-                   cudaStream_t stream)
+/* Whether the current device knows programmatic dependents. */
+static bool has_dependents()
 {
-    kernel<<<grid, k->threads, k->shared_bytes, stream>>>(args);
+    int device, major = 0;
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major >= 9;
+}
+
+/* dependent: its blocks may start while the kernel before it ends, see wait_for_predecessor. */
+static cudaError_t launch(void (*kernel)(const BandArgs), const BandKernel *k, dim3 grid, bool dependent,
+                          const BandArgs &args, cudaStream_t stream)
+{
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = dim3(k->threads);
+    config.dynamicSmemBytes = k->shared_bytes;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = dependent ? 1 : 0;
+    return cudaLaunchKernelEx(&config, kernel, args);
 }
 
 static unsigned blocks_of(const BandKernel *k, int64_t lines)
@@ -226,11 +247,17 @@ cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw
     args.row_table = bank.row_table;
     args.column_table = bank.column_table;
     args.spectrum = bank.spectrum;
-    const bool paired = !block->output_complex;
-    launch(paired ? trio.row->paired : trio.row->single, trio.row, blocks_of(trio.row, n * grid->rows), args, stream);
-    launch(trio.column->single, trio.column, dim3((unsigned)n, (unsigned)(grid->columns / trio.column->together)), args,
-           stream);
-    launch(paired ? trio.back->paired : trio.back->single, trio.back, blocks_of(trio.back, n * grid->hop_rows), args,
-           stream);
+    const bool paired = !block->output_complex, may_depend = has_dependents();
+    const cudaError_t status[] = {
+        launch(paired ? trio.row->paired : trio.row->single, trio.row, blocks_of(trio.row, n * grid->rows),
+               may_depend && first > 0, args, stream),
+        launch(trio.column->single, trio.column, dim3((unsigned)n, (unsigned)(grid->columns / trio.column->together)),
+               may_depend, args, stream),
+        launch(paired ? trio.back->paired : trio.back->single, trio.back, blocks_of(trio.back, n * grid->hop_rows),
+               may_depend, args, stream),
+    };
+    for (const cudaError_t one : status)
+        if (one != cudaSuccess)
+            return one;
     return cudaGetLastError();
 }

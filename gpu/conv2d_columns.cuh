@@ -18,6 +18,7 @@ template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Re
     static constexpr int WIDTH = WIDTH_, THREADS = T * WIDTH, WARPS = THREADS / 32;
     static constexpr int ROW = (E + 1) * WIDTH, GROUP = E * ROW;        /* of a group r = t / E */
     static constexpr int EXCHANGE_BYTES = P * GROUP * (int)sizeof(C);
+    static constexpr int PER_LOAD = 16 / (int)sizeof(C);                /* of the spectrum */
     static constexpr int FACTOR_BYTES = N * (int)sizeof(Real);
     static constexpr int SHARED_BYTES_OF_BLOCK = EXCHANGE_BYTES + FACTOR_BYTES + WARPS * (int)sizeof(int);
 
@@ -31,11 +32,28 @@ template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Re
         this->load(table, t);
     }
 
-    /* Radix-P part's exchange, there and back. */
-    LW_DEVICE static C &natural(C *shared, int i) { return shared[i * WIDTH]; }
+    /* Places of the radix-P part's exchange: point m of this thread before, and after. Opaque, as else each is computed by
+     * several instructions and kept for the way back. */
+    LW_DEVICE static int split_place(int t)
+    {
+        int place = t * WIDTH;
+        opaque(place);
+        return place;
+    }
 
-    /* E x E points of group r, of which this thread holds number `lane`. */
-    LW_DEVICE void square_in(C (&v)[E], C *group, int lane) const
+    LW_DEVICE static int group_place(int t)
+    {
+        int place = (t / E * E * E + t % E) * WIDTH;
+        opaque(place);
+        return place;
+    }
+
+    LW_DEVICE static constexpr int split_step(int m) { return (m / Q * E * E + T * (m % Q)) * WIDTH; }
+    LW_DEVICE static constexpr int group_step(int m) { return E * m * WIDTH; }
+
+    /* E x E points of group r, of which this thread holds number `lane`. `then` is called once this thread's are out of
+     * shared memory again. */
+    template <class Then> LW_DEVICE void square_in(C (&v)[E], C *group, int lane, Then then) const
     {
         dft<E, false>(v, (const C *)nullptr);
 #pragma unroll
@@ -45,24 +63,30 @@ template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Re
 #pragma unroll
         for (int m = 0; m < E; ++m)
             v[m] = group[m * ROW + lane * WIDTH];
+        then();
         dft<E, true>(v, this->inner.p);
     }
 
-    LW_DEVICE void forward(C (&v)[E], C *shared, int t)
+    /* `then` is called when nobody needs the shared memory any longer. */
+    template <class Then> LW_DEVICE void forward(C (&v)[E], C *shared, int t, Then then)
     {
         if constexpr (P > 1) {
             this->split(v);
+            const int own = split_place(t), group = group_place(t);
 #pragma unroll
             for (int m = 0; m < E; ++m)
-                natural(shared, m / Q * E * E + t + T * (m % Q)) = v[m];
+                shared[own + split_step(m)] = v[m];
             __syncthreads();
 #pragma unroll
             for (int m = 0; m < E; ++m)
-                v[m] = natural(shared, t / E * E * E + t % E + E * m);
+                v[m] = shared[group + group_step(m)];
             __syncthreads();
             begin(table, t);
         }
-        square_in(v, shared + t / E * GROUP, t % E);
+        square_in(v, shared + t / E * GROUP, t % E, [&] {
+            __syncthreads();
+            then();
+        });
     }
 
     LW_DEVICE void backward(C (&v)[E], C *shared, int t)
@@ -70,17 +94,18 @@ template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Re
         if constexpr (P > 1)
             begin(table, t);
         __syncthreads();            /* everyone has read what was there */
-        square_in(v, shared + t / E * GROUP, t % E);
+        square_in(v, shared + t / E * GROUP, t % E, [] {});
         if constexpr (P > 1) {
             begin(table, t);
             __syncthreads();
+            const int own = split_place(t), group = group_place(t);
 #pragma unroll
             for (int m = 0; m < E; ++m)
-                natural(shared, t / E * E * E + t % E + E * m) = v[m];
+                shared[group + group_step(m)] = v[m];
             __syncthreads();
 #pragma unroll
             for (int m = 0; m < E; ++m)
-                v[m] = natural(shared, m / Q * E * E + t + T * (m % Q));
+                v[m] = shared[own + split_step(m)];
             this->join(v);
         }
     }
@@ -90,9 +115,14 @@ template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Re
 template <class F> LW_DEVICE int even_out(const int *exponents, int n_rows, typename F::Real *factors, int *reduce)
 {
     using Real = typename F::Real;
-    int e = -exponent_bias<Real>;
-    for (int y = threadIdx.x; y < n_rows; y += F::THREADS)
-        e = max(e, exponents[y]);
+    constexpr int OWN = F::N / F::THREADS;
+    int own[OWN], e = -exponent_bias<Real>;
+#pragma unroll
+    for (int i = 0; i < OWN; ++i) {
+        const int y = threadIdx.x + i * F::THREADS;
+        own[i] = y < n_rows ? exponents[y] : -exponent_bias<Real>;
+        e = max(e, own[i]);
+    }
 #pragma unroll
     for (int other = 16; other > 0; other /= 2)
         e = max(e, __shfl_xor_sync(0xffffffffu, e, other));
@@ -101,28 +131,56 @@ template <class F> LW_DEVICE int even_out(const int *exponents, int n_rows, type
     __syncthreads();
     for (int warp = 0; warp < F::WARPS; ++warp)
         e = max(e, reduce[warp]);
-    for (int y = threadIdx.x; y < n_rows; y += F::THREADS)
-        factors[y] = power_of_two<Real>(max(exponents[y] - e, 1 - exponent_bias<Real>));
+#pragma unroll
+    for (int i = 0; i < OWN; ++i)
+        factors[threadIdx.x + i * F::THREADS] = power_of_two<Real>(max(own[i] - e, 1 - exponent_bias<Real>));
     __syncthreads();
     return e;
 }
 
 /* The rows t + T m of a column; those from n_rows on are zero. */
-template <class F, bool WHOLE>
-LW_DEVICE void load_column(typename F::C (&v)[F::E], const typename F::C *at, int64_t pitch,
-                           const typename F::Real *factors,
-                           int n_rows)
+template <class F> LW_DEVICE void load_column(typename F::C (&v)[F::E], const typename F::C *at, int64_t pitch, int n_rows)
 {
 #pragma unroll
     for (int m = 0; m < F::E; ++m, at += F::T * pitch) {
+        opaque(at);                 /* else each address is computed from the first one, by several instructions */
         v[m] = {0, 0};
-        if (WHOLE || F::T * m < n_rows)
+        if (F::T * m < n_rows)
             v[m] = __ldcs(at);
     }
+}
+
+/* The spectrum is brought into shared memory, where each thread finds its own values 16 bytes at a time, while points
+ * are transformed. */
+template <class F> LW_DEVICE void fetch_spectrum(const typename F::C *spectrum, unsigned char *memory)
+{
+    const float4 *const from = (const float4 *)spectrum + threadIdx.x;
+    float4 *const to = (float4 *)memory + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < F::E / F::PER_LOAD; ++i)
+        copy_async(to + i * F::THREADS, from + i * F::THREADS);
+}
+
+/* v = v K, swapped */
+template <class F> LW_DEVICE void multiply_column(float2 (&v)[F::E], const unsigned char *memory)
+{
+    const float4 *const k = (const float4 *)memory + threadIdx.x;
+#pragma unroll
+    for (int m = 0; m < F::E; m += 2) {
+        const float4 two = k[m / 2 * F::THREADS];
+        const float2 a = product(v[m], float2{two.x, two.y}), b = product(v[m + 1], float2{two.z, two.w});
+        v[m] = {a.y, a.x};
+        v[m + 1] = {b.y, b.x};
+    }
+}
+
+template <class F> LW_DEVICE void multiply_column(double2 (&v)[F::E], const unsigned char *memory)
+{
+    const double2 *const k = (const double2 *)memory + threadIdx.x;
 #pragma unroll
     for (int m = 0; m < F::E; ++m) {
-        const auto factor = WHOLE || F::T * m < n_rows ? factors[F::T * m] : 0;
-        v[m] = {v[m].x * factor, v[m].y * factor};
+        const double2 z = product(v[m], k[m * F::THREADS]);
+        v[m] = {z.y, z.x};
     }
 }
 
@@ -137,35 +195,36 @@ template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLO
     const int t = threadIdx.x / F::WIDTH, n_rows = pieces_of(a, blockIdx.x).needed_rows;
     if (n_rows == 0)
         return;
+    wait_for_predecessor();
+    const int64_t pitch = a.grid.columns;
+    C *const points = (C *)a.points + (int64_t)blockIdx.x * F::N * pitch + (int64_t)blockIdx.y * F::WIDTH +
+                      threadIdx.x % F::WIDTH;
+    C v[F::E];
+    load_column<F>(v, points + t * pitch, pitch, n_rows - t);
+    __syncwarp();                   /* else the compiler waits for the exponents before it asks for the points */
     const int e = even_out<F>(a.row_exponents + (int64_t)blockIdx.x * F::N, n_rows, factors,
                               (int *)(memory + F::EXCHANGE_BYTES + F::FACTOR_BYTES));
     if (blockIdx.y == 0 && threadIdx.x == 0)
         a.exponents[blockIdx.x] = e;
-
-    const int64_t pitch = a.grid.columns;
-    C *const points = (C *)a.points + (int64_t)blockIdx.x * F::N * pitch + (int64_t)blockIdx.y * F::WIDTH +
-                      threadIdx.x % F::WIDTH;
+#pragma unroll
+    for (int m = 0; m < F::E; ++m)
+        v[m] = {v[m].x * factors[t + F::T * m], v[m].y * factors[t + F::T * m]};
     F fft;
     fft.begin((const C *)a.column_table, t);
-    C v[F::E];
-    if (n_rows == F::N)
-        load_column<F, true>(v, points + t * pitch, pitch, factors + t, n_rows - t);
-    else
-        load_column<F, false>(v, points + t * pitch, pitch, factors + t, n_rows - t);
-    fft.forward(v, shared, t);
-    const C *const spectrum = (const C *)a.spectrum + (int64_t)blockIdx.y * F::E * F::THREADS + threadIdx.x;
-#pragma unroll
-    for (int m = 0; m < F::E; ++m) {
-        const C z = product(v[m], __ldg(spectrum + m * F::THREADS));
-        v[m] = {z.y, z.x};
-    }
+    fft.forward(v, shared, t, [&] {
+        fetch_spectrum<F>((const C *)a.spectrum + (int64_t)blockIdx.y * F::N * F::WIDTH, memory);
+    });
+    wait_for_copies();
+    multiply_column<F>(v, memory);
     fft.backward(v, shared, t);
     const int lead = (int)a.block.kernel_rows - 1, first = t - lead;
     C *at = points + t * pitch;
 #pragma unroll
-    for (int m = 0; m < F::E; ++m, at += F::T * pitch)
+    for (int m = 0; m < F::E; ++m, at += F::T * pitch) {
+        opaque(at);
         if ((unsigned)(first + F::T * m) < (unsigned)(n_rows - lead))
-            *at = v[m];
+            __stcg(at, v[m]);
+    }
 }
 
 template <class F, int BLOCKS> constexpr BandKernel columns_kernel(enum lw_precision precision)

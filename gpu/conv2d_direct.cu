@@ -77,7 +77,7 @@ template <class Pixel, class Tap>
 __global__ void __launch_bounds__(lanes * groups, 2) direct_any(const lw_conv2d_block b, const Tap *taps)
 {
     __shared__ SquareMemory<Pixel, Tap> memory;
-    const Patch p = patch_of(b, tile_rows, tile_columns);
+    const Patch p = patch_of(b, blockIdx.x, tile_rows, tile_columns);
     Pixel sums[down][across] = {};
     for (int64_t m = 0; m < b.kernel_rows; m += square) {
         for (int64_t n = 0; n < b.kernel_columns; n += square) {

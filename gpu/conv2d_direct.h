@@ -11,7 +11,7 @@ extern "C" {
 
 /* Largest side of the kernels that are taken unrolled, with their taps as kernel parameters: float, real image and
  * kernel. */
-#define LW_CONV2D_MOST_SIDE 11
+#define LW_CONV2D_MOST_SIDE 9
 
 /** Side of the unrolled kernel that a kernel is padded to with zeros; 0: there is none. */
 int lw_conv2d_unrolled_side(int64_t kernel_rows, int64_t kernel_columns);

@@ -123,7 +123,7 @@ separable(const lw_conv2d_block b, const typename P::Tap *column, const typename
     static_assert(sizeof(P) <= 99 << 10, "what a block has on the smaller architectures");
     extern __shared__ __align__(128) unsigned char bytes[];
     P &memory = *(P *)bytes;
-    const Patch place = patch_of(b, P::ROWS, P::COLUMNS);
+    const Patch place = patch_of(b, blockIdx.x, P::ROWS, P::COLUMNS);
     const int thread = threadIdx.y * lanes + threadIdx.x, y = thread % P::ROWS, x = thread / P::ROWS * P::H;
     typename P::Pixel sums[1][P::H] = {};
     for (int64_t n = 0; n < b.kernel_columns; n += P::CHUNK) {

@@ -43,10 +43,13 @@ LW_DEVICE Piece piece_of(const lw_conv2d_block &b, const lw_conv2d_grid &g, cons
     return p;
 }
 
+/* Of several numbers, the largest of these has the largest exponent. */
+LW_DEVICE int magnitude_bits(float x) { return __float_as_int(x) & 0x7fffffff; }
+LW_DEVICE int magnitude_bits(double x) { return (int)(__double_as_longlong(x) >> 32) & 0x7fffffff; }
+
 /* The biased exponent of a number, that of the next power of two not above it; infinite_exponent of what is not
  * finite. */
-LW_DEVICE int biased_exponent(float x) { return (__float_as_int(x) & 0x7fffffff) >> 23; }
-LW_DEVICE int biased_exponent(double x) { return (int)((__double_as_longlong(x) & 0x7fffffffffffffffll) >> 52); }
+template <class Real> LW_DEVICE int biased_exponent(int bits) { return bits >> (sizeof(Real) == 4 ? 23 : 20); }
 template <class Real> constexpr int infinite_exponent = sizeof(Real) == 4 ? 0xff : 0x7ff;
 template <class Real> constexpr int exponent_bias = sizeof(Real) == 4 ? 127 : 1023;
 

@@ -1,6 +1,6 @@
 /* conv2d_plan.c - a cost model with fixed numbers, so that every rank, run and memory budget comes to the same choice.
- * The numbers were derived by counting (tests/bench/results/conv2d_gpu_static.md); they need only be right in
- * proportion to each other. */
+ * The numbers were measured on an H200 (`bench_conv2d_gpu methods`); they need only be right in proportion to each
+ * other. */
 #include "conv2d_plan.h"
 
 #include "conv2d_bands.h"
@@ -17,8 +17,7 @@
 static double rank_tolerance(enum lw_precision precision) { return precision == LW_DOUBLE ? 5e-16 : 1e-7; }
 
 static const double memory_rate = 4.0e12;           /* bytes a second */
-static const double pass_rate = 3.2e12;             /* likewise, of the passes over large tiles */
-static const double launch_seconds = 3e-6;
+static const double launch_seconds = 2e-6;
 static const double product_rate = 29.6e12;         /* fused multiply-adds a second of the device, single precision */
 static const double wanted_points = 1 << 25;        /* of the work area: fills the device, 256 MiB */
 enum { MULTIPROCESSORS = 132 };
@@ -82,6 +81,16 @@ static struct lw_conv2d_plan passes(const struct lw_op_spec *spec)
 
 /* ---- transforms -------------------------------------------------------------------------------------------------- */
 
+/* Transforms one above the other with `pieces` of them in each; what the last one has less of counts as far as its rows
+ * are touched. */
+static double transforms_down(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid, int pieces)
+{
+    const int64_t each = pieces * grid->hop_rows, rest = output_rows(spec) % each;
+    const double lead = (double)spec->conv2d.kernel_rows - 1;
+    const double touched = rest > 0 ? ((double)min64(rest, grid->hop_rows) + lead) / (double)grid->rows : 0;
+    return (double)(output_rows(spec) / each) + touched;
+}
+
 /* A grid of tiles of this size; false if the kernel leaves nothing of them. */
 static bool cut(const struct lw_op_spec *spec, int64_t rows, int64_t columns, struct lw_conv2d_grid *grid)
 {
@@ -95,8 +104,8 @@ static bool cut(const struct lw_op_spec *spec, int64_t rows, int64_t columns, st
     };
     grid->n_across = ceil_div(c->output_columns, grid->hop_columns);
     /* An odd number beside each other leaves half a transform empty, as does one above each other. */
-    const int64_t n_down = ceil_div(output_rows(spec), grid->hop_rows);
-    if (!is_complex(spec) && ceil_div(grid->n_across, 2) * n_down <= grid->n_across * ceil_div(n_down, 2))
+    const double beside = (double)ceil_div(grid->n_across, 2) * transforms_down(spec, grid, 1);
+    if (!is_complex(spec) && beside <= (double)grid->n_across * transforms_down(spec, grid, 2))
         grid->pair_columns = 2;
     else if (!is_complex(spec))
         grid->pair_rows = 2;
@@ -113,7 +122,7 @@ static int64_t n_transforms(const struct lw_op_spec *spec, const struct lw_conv2
 static double tile_microseconds(enum lw_precision precision, int side, int *blocks)
 {
     *blocks = side == 64 && precision == LW_SINGLE ? 4 : 1;
-    return precision == LW_DOUBLE ? 16 : side == 64 ? 2.7 : 14.5;
+    return precision == LW_DOUBLE ? 16 : side == 64 ? 2.8 : 14.8;
 }
 
 static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
@@ -130,10 +139,15 @@ static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw
 static double band_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     const double complex = spec->precision == LW_DOUBLE ? 16 : 8, columns = (double)grid->columns;
-    const double hop = (double)min64(grid->hop_rows, output_rows(spec));
-    const double window = hop + (double)spec->conv2d.kernel_rows - 1;
+    const double hop = (double)grid->hop_rows, window = (double)grid->rows;
     const double spectrum = (double)grid->rows * columns / (double)grid->transforms_across;
     return complex * (3 * window * columns + 3 * hop * columns + spectrum);
+}
+
+/* Bytes a second of the three passes together: with long columns few fit beside each other into shared memory. */
+static double pass_rate(const struct lw_conv2d_grid *grid)
+{
+    return grid->rows < 2048 ? 3.25e12 : grid->rows == 2048 ? 2.7e12 : 2.2e12;
 }
 
 static struct lw_conv2d_plan bands(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
@@ -143,7 +157,9 @@ static struct lw_conv2d_plan bands(const struct lw_op_spec *spec, const struct l
     const int64_t wanted = (int64_t)(wanted_points / (double)(grid->rows * grid->columns));
     plan.batch = min64(n, max64(wanted, grid->transforms_across));
     const double launches = 3 * (double)ceil_div(n, plan.batch);
-    plan.seconds = ((double)n * band_bytes(spec, grid) / pass_rate + launches * launch_seconds) / n_outputs(spec);
+    const double work = (double)(spec->n_channels * grid->transforms_across) *
+                        transforms_down(spec, grid, grid->pair_rows);
+    plan.seconds = (work * band_bytes(spec, grid) / pass_rate(grid) + launches * launch_seconds) / n_outputs(spec);
     return plan;
 }
 

@@ -17,22 +17,32 @@ template <class Real, int E, int P, int TEAMS_> struct RowPass : Transform<Real,
     static_assert(Base::T % 32 == 0, "a warp works on one row");
 };
 
-/* A row of a piece's window: where its pixels are stored, or that there are none. */
-struct Line {
-    int64_t index, column;          /* of the pixel that stands in column 0 of the image; position of point 0 */
-    bool exists, open;              /* open: beyond the image, all of it */
+/* A row of a piece's window. Its points [begin, end) are pixels [index + begin, index + end) of the input, and the others
+ * `fill`; but where not `plain`: those are pixels from elsewhere in the image's row. */
+template <class Real> struct Line {
+    int64_t index, row, column;     /* of point 0; of the row's first pixel in the input; of point 0 in the image */
+    int begin, end;
+    Real fill;
+    bool plain;
 };
 
-LW_DEVICE Line line_of(const lw_conv2d_block &b, const Piece &p, int y)
+template <class F> LW_DEVICE Line<typename F::Real> line_of(const lw_conv2d_block &b, const Piece &p, int y)
 {
-    const int64_t r = p.row + y, position = b.first_row + r;
-    Line line = {(p.channel * input_rows(b) + r) * b.columns, b.first_column + p.column, false, false};
-    line.exists = p.n_rows > 0 && r < input_rows(b);
-    line.open = b.boundary == LW_ZERO && (position < 0 || position >= b.rows);
+    const int64_t r = p.row + y, position = b.first_row + r, column = b.first_column + p.column;
+    const int64_t row = (p.channel * input_rows(b) + r) * b.columns;
+    Line<typename F::Real> line = {row + column, row, column, 0, 0, 0, true};
+    if (p.n_rows == 0 || r >= input_rows(b))
+        return line;
+    line.fill = b.outside;
+    if (b.boundary == LW_ZERO && (position < 0 || position >= b.rows))
+        return line;
+    line.begin = column < 0 ? least(-column, F::N) : 0;
+    line.end = column < b.columns ? least(b.columns - column, F::N) : 0;
+    line.plain = b.boundary == LW_ZERO || (line.begin == 0 && line.end == F::N);
     return line;
 }
 
-/* Pixel i of the input, as the number stored. */
+/* Pixel i of `stored`, as the number stored. */
 template <class Pixel, class Stored>
 LW_DEVICE Pixel raw_pixel(const lw_conv2d_block &b, const Stored *stored, int64_t i)
 {
@@ -47,52 +57,58 @@ LW_DEVICE Pixel raw_pixel(const lw_conv2d_block &b, const Stored *stored, int64_
         return stored_pair<Real, Stored, false>(stored, i);
 }
 
-/* A line's point x. */
-template <class Pixel, class Stored> LW_DEVICE Pixel line_pixel(const lw_conv2d_block &b, const Line &line, int x)
-{
-    int64_t column = line.column + x;
-    if (!line.exists)
-        return pixel_of<Pixel>(0);
-    if (column < 0 || column >= b.columns)
-        column = boundary_index(b.boundary, column, b.columns);
-    if (line.open || column < 0)
-        return pixel_of<Pixel>((RealPartOf<Pixel>)b.outside);
-    return raw_pixel<Pixel>(b, (const Stored *)b.input, line.index + column);
-}
-
-/* Whether all points from 0 to n are stored pixels. */
-LW_DEVICE bool is_inner(const lw_conv2d_block &b, const Line &line, int n)
-{
-    return line.exists && !line.open && line.column >= 0 && line.column + n <= b.columns;
-}
-
-/* A thread's points of an inner line are at constant distances from the first. */
+/* A plain line: its pixels are at constant distances from the first. */
 template <class F, class Pixel, class Stored, class Put>
-LW_DEVICE void load_part(const lw_conv2d_block &b, const Line &line, int t, Put put)
+LW_DEVICE void load_plain(const lw_conv2d_block &b, const Line<typename F::Real> &line, int t, Put put)
 {
-    if (is_inner(b, line, F::N)) {
-        const Stored *const x = (const Stored *)b.input;
-        const int64_t first = line.index + line.column + t;
+    constexpr bool may_be_complex = is_complex_pixel<Pixel> && std::is_floating_point<Stored>::value;
+    const Stored *from = (const Stored *)b.input + (line.index + t) * (may_be_complex && b.input_complex ? 2 : 1);
+    opaque(from);                   /* else each address is computed from the input's, by several instructions */
+    const int before = t - line.begin;
+    const unsigned n = max(line.end - line.begin, 0);
 #pragma unroll
-        for (int m = 0; m < F::E; ++m)
-            put(m, raw_pixel<Pixel>(b, x, first + F::T * m));
-    } else {
-#pragma unroll
-        for (int m = 0; m < F::E; ++m)
-            put(m, line_pixel<Pixel, Stored>(b, line, t + F::T * m));
+    for (int m = 0; m < F::E; ++m) {
+        Pixel value = pixel_of<Pixel>(line.fill);
+        if ((unsigned)(before + F::T * m) < n)
+            value = raw_pixel<Pixel>(b, from, F::T * m);
+        put(m, value);
     }
 }
 
+/* Point x of any line. */
+template <class Pixel, class Stored>
+LW_DEVICE Pixel line_pixel(const lw_conv2d_block &b, const Line<RealPartOf<Pixel>> &line, int x)
+{
+    if (line.plain && (x < line.begin || x >= line.end))
+        return pixel_of<Pixel>(line.fill);
+    const int64_t column = boundary_index(b.boundary, line.column + x, b.columns);
+    return raw_pixel<Pixel>(b, (const Stored *)b.input, line.row + column);
+}
+
+/* By way of shared memory, one point after the other: few lines are not plain, and their code is to be short. */
 template <class F, bool PAIRED, class Stored>
-LW_DEVICE void load_line(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Line (&lines)[2], int t)
+LW_DEVICE void load_line(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Line<typename F::Real> (&lines)[2],
+                         typename F::C *shared, int t)
 {
     using Real = typename F::Real;
     using C = typename F::C;
-    if constexpr (PAIRED) {
-        load_part<F, Real, Stored>(b, lines[0], t, [&](int m, Real x) { v[m].x = x; });
-        load_part<F, Real, Stored>(b, lines[1], t, [&](int m, Real x) { v[m].y = x; });
-    } else
-        load_part<F, C, Stored>(b, lines[0], t, [&](int m, C x) { v[m] = x; });
+    if (lines[0].plain && lines[1].plain) {
+        if constexpr (PAIRED) {
+            load_plain<F, Real, Stored>(b, lines[0], t, [&](int m, Real x) { v[m].x = x; });
+            load_plain<F, Real, Stored>(b, lines[1], t, [&](int m, Real x) { v[m].y = x; });
+        } else
+            load_plain<F, C, Stored>(b, lines[0], t, [&](int m, C x) { v[m] = x; });
+        return;
+    }
+#pragma unroll 1
+    for (int x = t; x < F::N; x += F::T)
+        if constexpr (PAIRED)
+            shared[x] = {line_pixel<Real, Stored>(b, lines[0], x), line_pixel<Real, Stored>(b, lines[1], x)};
+        else
+            shared[x] = line_pixel<C, Stored>(b, lines[0], x);
+#pragma unroll
+    for (int m = 0; m < F::E; ++m)
+        v[m] = shared[t + F::T * m];
 }
 
 /* Over the team. */
@@ -101,7 +117,8 @@ template <class F> LW_DEVICE int largest_exponent(const typename F::C (&v)[F::E]
     int e = 0;
 #pragma unroll
     for (int m = 0; m < F::E; ++m)
-        e = max(e, max(biased_exponent(v[m].x), biased_exponent(v[m].y)));
+        e = max(e, max(magnitude_bits(v[m].x), magnitude_bits(v[m].y)));
+    e = biased_exponent<typename F::Real>(e);
 #pragma unroll
     for (int other = 16; other > 0; other /= 2)
         e = max(e, __shfl_xor_sync(0xffffffffu, e, other));
@@ -129,11 +146,12 @@ template <class F, bool PAIRED> LW_DEVICE void drop_from_line(typename F::C (&v)
 
 /* Points of a row, scaled; returns the exponent that was taken out. */
 template <class F, bool PAIRED>
-LW_DEVICE int load_scaled_line(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Line (&lines)[2], int *reduce,
-                               int t)
+LW_DEVICE int load_scaled_line(typename F::C (&v)[F::E], const lw_conv2d_block &b,
+                               const Line<typename F::Real> (&lines)[2], typename F::C *shared, int t)
 {
     using Real = typename F::Real;
-    LW_WITH_STORED(b.scalar, (load_line<F, PAIRED, Stored>(v, b, lines, t)))
+    int *const reduce = (int *)((unsigned char *)shared + F::SHARED_BYTES);
+    LW_WITH_STORED(b.scalar, (load_line<F, PAIRED, Stored>(v, b, lines, shared, t)))
     int e = largest_exponent<F>(v, reduce, t);
     if (e == infinite_exponent<Real>) {
         if (t == 0)
@@ -168,11 +186,12 @@ __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_rows(const BandArgs
     const Pieces p = pieces_of(a, item);
     if (y >= p.needed_rows)
         return;
-    const Line lines[2] = {line_of(a.block, p.piece[0], y), line_of(a.block, p.piece[1], y)};
+    const Line<typename F::Real> lines[2] = {line_of<F>(a.block, p.piece[0], y), line_of<F>(a.block, p.piece[1], y)};
     F fft;
     fft.load((const C *)a.row_table, t);
+    wait_for_predecessor();
     C v[F::E];
-    const int e = load_scaled_line<F, PAIRED>(v, a.block, lines, (int *)((unsigned char *)shared + F::SHARED_BYTES), t);
+    const int e = load_scaled_line<F, PAIRED>(v, a.block, lines, shared, t);
     if (t == 0)
         a.row_exponents[line] = e;
     fft.forward(v, shared, t);
@@ -222,6 +241,7 @@ __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_back(const BandArgs
     fft.load((const C *)a.row_table, t);
     const C *const points = (const C *)a.points + ((int64_t)item * a.grid.rows + lead + i) * F::N + t;
     C v[F::E];
+    wait_for_predecessor();
 #pragma unroll
     for (int m = 0; m < F::E; ++m)
         v[m] = __ldcs(points + F::T * m);

@@ -237,7 +237,9 @@ template <class F, bool PAIRED> LW_DEVICE int2 largest_exponents(const typename 
     int2 e = {0, 0};
 #pragma unroll
     for (int m = 0; m < F::E; ++m)
-        e = {max(e.x, biased_exponent(v[m].x)), max(e.y, biased_exponent(v[m].y))};
+        e = {max(e.x, magnitude_bits(v[m].x)), max(e.y, magnitude_bits(v[m].y))};
+    using Real = typename F::Real;
+    e = {biased_exponent<Real>(e.x), biased_exponent<Real>(e.y)};
 #pragma unroll
     for (int other = 16; other > 0; other /= 2)
         e = {max(e.x, __shfl_xor_sync(0xffffffffu, e.x, other)), max(e.y, __shfl_xor_sync(0xffffffffu, e.y, other))};

@@ -81,11 +81,12 @@ __host__ __device__ inline unsigned patches_down(const lw_conv2d_block &b, int r
     return (unsigned)((b.count + rows - 1) / rows);
 }
 
-LW_DEVICE Patch patch_of(const lw_conv2d_block &b, int rows, int columns)
+/* Patch `number`. */
+LW_DEVICE Patch patch_of(const lw_conv2d_block &b, unsigned number, int rows, int columns)
 {
     const unsigned across = patches_across(b, columns), down = patches_down(b, rows);
-    const unsigned line = blockIdx.x / across, channel = line / down;
-    return {channel, (int64_t)(line - channel * down) * rows, (int64_t)(blockIdx.x - line * across) * columns};
+    const unsigned line = number / across, channel = line / down;
+    return {channel, (int64_t)(line - channel * down) * rows, (int64_t)(number - line * across) * columns};
 }
 
 /* Blocks for it; 0: more than a grid holds. */

@@ -366,7 +366,7 @@ static int run_methods(FILE *csv, const char *text)
         if (c.name.find(text) == std::string::npos)
             continue;
         Pool p = make_pool(c);
-        for (int a = LW_ALGORITHM_DIRECT; a <= LW_ALGORITHM_SEPARABLE; ++a) {
+        for (int a = LW_ALGORITHM_AUTO; a <= LW_ALGORITHM_SEPARABLE; ++a) {
             Result r;
             const bool is_slow = a == LW_ALGORITHM_DIRECT && c.image.kernel_rows > 15;
             if (is_slow || !measure(c, &p, a, &r))

@@ -13,16 +13,19 @@ unset SLURM_GPUS_PER_TASK SLURM_TRES_PER_TASK
 length=${LW_EMULATED:+30007}
 length=${length:-3000017}
 
+job_name=ols
+dataset=/filtered
+
 # gpu RANKS argument ...: the job on the cuda engine, ranks sharing devices
 gpu() {
     gpu_ranks=$1
     shift
-    ok "$gpu_ranks" ols --engine cuda --share-gpu --overwrite "$@"
+    ok "$gpu_ranks" $job_name --engine cuda --share-gpu --overwrite "$@"
 }
 
 # smallest argument ...: the MiB of the device that just suffice, from the message that refuses less
 smallest() {
-    lap 0 ols --engine cuda "$@" --gpu-memory 1M --output never.h5
+    lap 0 $job_name --engine cuda "$@" --gpu-memory 1M --output never.h5
     sed -n 's/.*needs \([0-9]*\)[0-9.]* MiB of GPU memory on each rank, the limit is 1.0 MiB (--gpu-memory): .*/\1/p' err
 }
 
@@ -31,15 +34,15 @@ all() {
     name=$1
     shift
     gpu 0 "$@" --output plain.h5
-    [ -n "$(bits plain.h5)" ]
+    [ -n "$(bits plain.h5 $dataset)" ]
     verdict $? "$name: no result"
     gpu 2 "$@" --output other.h5
-    same_bits plain.h5 other.h5
+    same_bits plain.h5 other.h5 $dataset
     least=$(smallest "$@")
     [ -n "$least" ]
     verdict $? "$name: --gpu-memory 1M is not refused with the memory needed: $(cat err)"
     gpu 3 "$@" --output other.h5 --gpu-memory "$((least + 2))M" --split axis
-    same_bits plain.h5 other.h5
+    same_bits plain.h5 other.h5 $dataset
     grep -Eo '[0-9]+ rounds?' err >>rounds
 }
 
@@ -54,6 +57,18 @@ ok 0 synth ols --output many.h5 --samples $((16 * length)) --channels 1 --taps 6
 all 'many rounds' --input many.h5:/signal --filters many.h5:/filters
 [ "$(tail -n 1 rounds)" != '1 round' ]
 verdict $? "--gpu-memory leaves one round"
+
+# one of each family of kernels: direct sums, tiles in shared memory, large tiles, two passes
+job_name=conv2d
+dataset=/convolved
+rows=${LW_EMULATED:+301}
+rows=${rows:-2003}
+for psf in 'direct 7' 'tiles 31' 'full 40' 'auto 9'; do
+    ok 0 synth conv2d --overwrite --output sky.h5 --rows "$rows" --columns 403 --images 2 --psf-size "${psf#* }"
+    all "conv2d, $psf" --input sky.h5:/image --kernel sky.h5:/psf --algorithm "${psf% *}" --boundary reflect
+done
+job_name=ols
+dataset=/filtered
 
 job="ols --engine cuda --input fast.h5:/signal --filters fast.h5:/filters"
 # shellcheck disable=SC2086  # a list of words, here and below

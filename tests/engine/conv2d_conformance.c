@@ -261,6 +261,23 @@ static void test_not_finite(void)
     }
 }
 
+/* Images so wide that strips of 128 columns lie inside of them, rows of any alignment, kernels of every small side; whole,
+ * and with a pixel that is not finite. */
+static void test_small_kernels(void)
+{
+    for (int side = 1; side <= 12; side++) {
+        struct image t = plain;
+        t.algorithm = LW_ALGORITHM_DIRECT;
+        t.n_images = 2;
+        t.rows = 37;
+        t.columns = 400 + side % 4;
+        t.kernel_rows = side;
+        t.kernel_columns = side % 3 == 0 ? side - 1 : side;
+        try_one(&t, side % 2 * 11, "small kernels");
+        check_flaws(&t, side % 2);
+    }
+}
+
 /* Every such pixel is counted once, whatever part of the window the outputs need: here none lies in the prologue. */
 static void test_first_flaw(void)
 {
@@ -362,6 +379,7 @@ int conv2d_conformance(enum lw_engine_kind kind)
     test_integer_outputs();
     test_magnitudes();
     test_many_tiles();
+    test_small_kernels();
     test_not_finite();
     test_first_flaw();
     test_cuts(kind);
