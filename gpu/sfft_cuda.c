@@ -248,6 +248,7 @@ int lw_sfft_cuda_enqueue(struct lw_sfft_solver *solver, int attempt, const struc
         .n_planes = n_planes_of(&layout->plan, attempt), .n_shifts = layout->plan.attempts[attempt].n_shifts,
         .n_buckets = layout->plan.attempts[attempt].n_buckets,
         .first_value = cuda->stages[lw_sfft_first_stage(layout, attempt)].first_value, .roots = cuda->memory.roots[attempt],
+        .has_clusters = cuda->shape.cluster_blocks >= 8,
     };
     const double2 *const rows = signal ? NULL : cuda->memory.rows;
     int rc = lw_cuda_check(lw_sfft_fold(&range, signal, rows, cuda->memory.values, control, stream),

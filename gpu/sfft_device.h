@@ -48,6 +48,7 @@ struct lw_sfft_device_range {
     int64_t n_buckets;          /* of each stage of the range */
     int64_t first_value;        /* of its planes, which stand one after another */
     const double2 *roots;       /* [n_buckets] exp(-2 pi i k / B), on the device */
+    int has_clusters;           /* of 8 blocks, for the transform */
 };
 
 /* What recovery takes and gives, beside the buckets. */
@@ -121,9 +122,7 @@ struct lw_sfft_recovery {
 
     int *row_line;                          /* [capacity][stages][LW_SFFT_DEVICE_ROW] that share buckets with one; -1: none */
     double2 *row_value;                     /* likewise: their products over the planes of the stage */
-    double2 *gradient;                      /* [capacity][stages] */
-    double *weight;                         /* [capacity][stages] energy that a line of amplitude 1 has there */
-    double *diagonal;                       /* [capacity] that energy of all stages */
+    double *diagonal;                       /* [capacity] energy that a line of amplitude 1 has in all stages */
     double2 *residue;                       /* [capacity], of the normal equations A x = y, as all that follow */
     double2 *image[2];                      /* A residue, of this step and the last */
     double2 *direction, *direction_image, *direction_image_image;       /* d, A d, A A d */

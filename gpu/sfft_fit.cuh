@@ -89,7 +89,7 @@ LW_DEVICE void sort_lines(const lw_sfft_recovery &r, int from)
         r.frequency[1 - from][number] = frequency[line];
         r.amplitude[1 - from][number] = r.amplitude[from][line];
     };
-    if (count <= SFFT_SORTED)
+    if (count > SFFT_FEW && count <= SFFT_SORTED)
         rank_lines(frequency, count, place);
     else
         count_before(count, is_before, place);
@@ -279,49 +279,37 @@ LW_DEVICE void set_up_row(const lw_sfft_recovery &r, const SfftLook &look, int s
     }
 }
 
-/* Rows, diagonal and right side of the stages before `check`. */
+/* Rows, diagonal and right side (as the first residue) of the stages before `check`: a warp for each line, SFFT_LANES of it
+ * for each stage. The sum of the diagonal goes to partial[2]. */
 LW_DEVICE void set_up_fit(const lw_sfft_recovery &r, const SfftLook &look)
 {
-    const int64_t items = (int64_t)r.control->n_lines * look.check, rounded = (items * SFFT_LANES + 31) / 32 * 32;
-    for (int64_t i = SfftTeam::first(); i < rounded; i += SfftTeam::step()) {
-        const bool is_one = i / SFFT_LANES < items;
-        const int line = is_one ? (int)(i / SFFT_LANES / look.check) : 0, s = is_one ? (int)(i / SFFT_LANES % look.check) : 0;
-        const int64_t at = (int64_t)line * look.n_stages() + s;
-        const double2 sum = warp_combine<SfftSum>(project(r, look, s, line), SFFT_LANES);
-        if (!is_one)
-            continue;
-        set_up_row(r, look, s, line);
-        if (i % SFFT_LANES == 0) {
-            r.gradient[at] = sum;
-            r.weight[at] = stage_at(s).n_shifts * overlap(r.gain + 3 * at, r.gain + 3 * at, 0);
+    const int lane = SfftTeam::lane();
+    double all = 0;
+    for (int64_t i = SfftTeam::first(); i < r.control->n_lines * 32ll; i += SfftTeam::step()) {
+        const int line = (int)(i / 32);
+        double2 gradient = {0, 0}, weight = {0, 0};
+        for (int s = lane / SFFT_LANES; s < look.check; s += 32 / SFFT_LANES) {
+            const double *const gain = r.gain + 3 * ((int64_t)line * look.n_stages() + s);
+            const double2 part = project(r, look, s, line);
+            gradient = {gradient.x + part.x, gradient.y + part.y};
+            weight.x += lane % SFFT_LANES == 0 ? stage_at(s).n_shifts * overlap(gain, gain, 0) : 0;
+            set_up_row(r, look, s, line);
         }
+        gradient = warp_combine<SfftSum>(gradient);
+        weight = warp_combine<SfftSum>(weight);
+        if (lane != 0)
+            continue;
+        r.residue[line] = gradient;
+        r.diagonal[line] = weight.x;
+        r.direction[line] = r.direction_image[line] = r.direction_image_image[line] = {0, 0};
+        all += weight.x;
     }
+    team_give<SfftSum>({all, 0}, r.control->partial[2]);
 }
 
 /* ---- conjugate gradients, SFFT_ROW_LANES threads for each line ------------------------------------------------------- */
 
 constexpr int SFFT_ROW_LANES = 8;
-
-/* Energy that a line of amplitude 1 has in the stages before `check`. */
-LW_DEVICE double weight_of(const lw_sfft_recovery &r, const SfftLook &look, int64_t line)
-{
-    double sum = 0;
-#pragma unroll 2
-    for (int s = 0; s < look.check; ++s)
-        sum += r.weight[line * look.n_stages() + s];
-    return sum;
-}
-
-LW_DEVICE double2 gradient_of(const lw_sfft_recovery &r, const SfftLook &look, int64_t line)
-{
-    double2 sum = {0, 0};
-#pragma unroll 2
-    for (int s = 0; s < look.check; ++s) {
-        const double2 part = r.gradient[line * look.n_stages() + s];
-        sum = {sum.x + part.x, sum.y + part.y};
-    }
-    return sum;
-}
 
 /* (A* A x) of one line. */
 LW_DEVICE double2 apply_row(const lw_sfft_recovery &r, const SfftLook &look, int64_t line, const double2 *x)
@@ -359,19 +347,6 @@ template <class Step> LW_DEVICE double2 sum_over_lines(int n_lines, Step step)
 LW_DEVICE double2 products_of(double2 residue, double2 image)
 {
     return {energy_of(residue), residue.x * image.x + residue.y * image.y};
-}
-
-/* The gradient as residue, and the diagonal, of which the sum goes to partial[2]. */
-LW_DEVICE void begin_residue(const lw_sfft_recovery &r, const SfftLook &look, int n_lines)
-{
-    double weight = 0;
-    for (int64_t j = SfftTeam::first(); j < n_lines; j += SfftTeam::step()) {
-        r.residue[j] = gradient_of(r, look, j);
-        r.diagonal[j] = weight_of(r, look, j);
-        weight += r.diagonal[j];
-        r.direction[j] = r.direction_image[j] = r.direction_image_image[j] = {0, 0};
-    }
-    team_give<SfftSum>({weight, 0}, r.control->partial[2]);
 }
 
 /* The residue's image; the products go to partial[0]. */
@@ -418,8 +393,6 @@ LW_DEVICE void step_fit(const lw_sfft_recovery &r, const SfftLook &look, int n_l
 LW_DEVICE int fit_amplitudes(const lw_sfft_recovery &r, const SfftLook &look, int lines, double noise)
 {
     const int n_lines = r.control->n_lines;
-    begin_residue(r, look, n_lines);
-    SfftTeam::sync();
     begin_image(r, look, n_lines);
     SfftTeam::sync();
     const double enough = LW_SFFT_FIT_ENOUGH * team_take<SfftSum>(r.control->partial[2]).x * noise * stage_at(0).window_energy;
@@ -472,25 +445,38 @@ LW_DEVICE void subtract_lines(const lw_sfft_recovery &r, const SfftLook &look, i
     }
 }
 
-/* Of all buckets of the stages that locate; their sum over all shifts goes to partial[3]. */
-LW_DEVICE void measure_energies(const lw_sfft_recovery &r, int check)
+/* Of a stage's buckets from `first` on, `step` apart; returns the sum of those of all shifts, if it locates. */
+LW_DEVICE double measure_energies(const lw_sfft_recovery &r, int s, int64_t first, int64_t step)
 {
-    const int64_t count = count_buckets(check);
+    const SfftStage &stage = stage_at(s);
     double all = 0;
-    int s = 0;
-    for (int64_t i = SfftTeam::first(); i < count; i += SfftTeam::step()) {
-        while (i >= stage_at(s).first_bucket + stage_at(s).n_buckets)
-            s++;
-        const SfftStage &stage = stage_at(s);
+    for (int64_t b = first; b < stage.n_buckets; b += step) {
         double sum = 0;
-        for_shifts(r, stage, i - stage.first_bucket, [&](int, double2 u) { sum += energy_of(u); });
-        r.energies[i] = (float)(sum * stage.inverse_n_shifts);
-        all += stage.n_shifts > 1 ? sum : 0;
+        for_shifts(r, stage, b, [&](int, double2 u) { sum += energy_of(u); });
+        r.energies[stage.first_bucket + b] = (float)(sum * stage.inverse_n_shifts);
+        all += sum;
     }
-    team_give<SfftSum>({all, 0}, r.control->partial[3]);
+    return stage.n_shifts > 1 ? all : 0;
 }
 
-/* Whether that is less than any line must have. */
+/* The noise of what is left, to control->noise, and its energy, to partial[3]. Of few buckets, the block that estimates a stage's
+ * noise measures them too, in less time than a barrier takes. */
+LW_DEVICE void measure_rest(const lw_sfft_recovery &r, int check)
+{
+    constexpr int FEW = 8192;
+    const bool are_few = count_buckets(check) <= FEW;
+    double energy = 0;
+    for (int s = are_few ? SfftTeam::block() : 0; s < check; s += are_few ? SfftTeam::blocks() : 1)
+        energy += measure_energies(r, s, are_few ? (int)threadIdx.x : SfftTeam::first(),
+                                   are_few ? SfftTeam::THREADS : SfftTeam::step());
+    team_give<SfftSum>({energy, 0}, r.control->partial[3]);
+    if (!are_few)
+        SfftTeam::sync();
+    estimate_noise(r, check, LW_SFFT_QUANTILE_FITTED);
+    SfftTeam::sync();
+}
+
+/* Whether that energy is less than any line must have. */
 LW_DEVICE bool has_no_line(const lw_sfft_recovery &r, int check, double noise)
 {
     const double all = team_take<SfftSum>(r.control->partial[3]).x;
@@ -557,10 +543,7 @@ LW_DEVICE void fit_lines(const lw_sfft_recovery &r, const SfftLook &look, SfftPr
             subtract_lines(r, look, progress.lines);
             SfftTeam::sync();
         }
-        measure_energies(r, look.check);
-        SfftTeam::sync();
-        estimate_noise(r, look.check, LW_SFFT_QUANTILE_FITTED);
-        SfftTeam::sync();
+        measure_rest(r, look.check);
         progress.noise = noise_estimated(r, look.check, progress.least_noise);
         progress.is_exhausted = has_no_line(r, look.check, progress.noise);
         if (is_again || !prune_lines(r, look, progress))

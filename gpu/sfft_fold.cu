@@ -21,9 +21,9 @@ template <class Real, bool IS_COMPLEX> struct Signal {
 
     LW_DEVICE Walk begin(const lw_sfft_device_stage &stage, int d, int64_t i) const
     {
-        const int64_t place = (stage.shift[d] + i) % stage.n;
-        const int64_t at = mod_multiply(stage.sigma, mod_wrap(place, stage.n), stage.n, stage.inverse_n);
-        const int64_t step = mod_multiply(stage.sigma, stage.n_buckets % stage.n, stage.n, stage.inverse_n);
+        const int64_t place = mod_wrap(stage.shift[d] + i, stage.n);        /* a window is shorter than the signal */
+        const int64_t at = mod_multiply(stage.sigma, place < stage.n ? place : place - stage.n, stage.n, stage.inverse_n);
+        const int64_t step = mod_multiply(stage.sigma, stage.n_buckets, stage.n, stage.inverse_n);
         return {mod_add(at, stage.tau, stage.n), step};
     }
 
@@ -86,7 +86,7 @@ fold(lw_sfft_device_range range, Source source, double2 *values, lw_sfft_device_
     const int plane = (int)blockIdx.y, d = plane % range.n_shifts;
     const lw_sfft_device_stage &stage = range.stages[range.first_stage + plane / range.n_shifts];
     const int64_t n_buckets = range.n_buckets, half = stage.half;
-    int64_t i = b - (half + b) / n_buckets * n_buckets;     /* the first tap of this bucket, >= -half */
+    int64_t i = b - (unsigned)(half + b) / (unsigned)n_buckets * n_buckets;     /* the first tap of this bucket, >= -half */
     const double *const taps = stage.taps + half;
     auto walk = source.begin(stage, d, i);
     double2 sum = {0, 0};

@@ -79,8 +79,6 @@ static void lay_out_lines(const struct lw_sfft_sizes *sizes, struct lw_arena *ar
     r->next = lw_arena_take(arena, of_stages * (int64_t)sizeof *r->next);
     r->row_line = lw_arena_take(arena, LW_SFFT_DEVICE_ROW * of_stages * (int64_t)sizeof *r->row_line);
     r->row_value = lw_arena_take(arena, LW_SFFT_DEVICE_ROW * of_stages * (int64_t)sizeof *r->row_value);
-    r->gradient = lw_arena_take(arena, of_stages * (int64_t)sizeof *r->gradient);
-    r->weight = lw_arena_take(arena, of_stages * (int64_t)sizeof *r->weight);
     r->diagonal = lw_arena_take(arena, n * (int64_t)sizeof *r->diagonal);
     r->residue = lw_arena_take(arena, n * (int64_t)sizeof *r->residue);
     r->image[0] = lw_arena_take(arena, n * (int64_t)sizeof *r->image[0]);

@@ -380,7 +380,7 @@ LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftPro
     if (is_blind)
         progress.noise = progress.least_noise;
     const double leak = progress.least_noise * stage_at(0).window_energy * (double)stage_at(0).n_buckets;
-    for (int i = 0, step = 0; i < LW_SFFT_ROUNDS; ++i) {
+    for (int i = 0, step = 0, n_keys_before = 0; i < LW_SFFT_ROUNDS; ++i) {
         const int half = progress.n_rounds % 2;
         const int most_level = sees_noise ? LW_SFFT_TOLERANCES - 1 : 0;
         const SfftRound round = {progress.n_rounds++, check, progress.noise, most_level, half, part};
@@ -392,10 +392,12 @@ LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftPro
         SfftTeam::sync();
         const float now = energy_take(r.control->energy[half]);
         const int level = choose_level(*r.control, half, step + (has_changed && now > 0.99f * before));
-        if (r.control->n_keys > most_frequencies(r) || (has_changed && now > 2 * before))
+        const int n_keys = r.control->n_keys;
+        if (n_keys > most_frequencies(r) || (has_changed && now > 2 * before))
             break;              /* what was taken for lines is none */
-        if (any && now <= LW_SFFT_EXHAUSTED * leak)
+        if (any && now <= (n_keys > n_keys_before ? LW_SFFT_EXHAUSTED : LW_SFFT_EXHAUSTED_SAME) * leak)
             break;
+        n_keys_before = n_keys;
         step += has_changed && now > 0.99f * before;
         has_changed = sees_noise ? level < LW_SFFT_TOLERANCES : step == 0 && level == 0;
         if (!has_changed && sees_noise)

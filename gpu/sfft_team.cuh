@@ -19,6 +19,7 @@
 /* To sort lines: intervals of the spectrum, and the most lines that a block has room for. */
 #define SFFT_INTERVALS 4096
 #define SFFT_SORTED 8192
+#define SFFT_FEW 256            /* up to which they are sorted faster by comparing each with each */
 
 /* Scratch of one step at a time. */
 union SfftScratch {
@@ -223,7 +224,7 @@ template <class IsKept, class Place> LW_DEVICE void pack(int count, IsKept is_ke
 }
 
 /* For each of `count` items, how many of `count` others `is_before` (item, other) holds; eight lanes share an item.
- * `found` (item, number) is called by one of them. Where nothing faster does. */
+ * `found` (item, number) is called by one of them. */
 template <class IsBefore, class Found> LW_DEVICE void count_before(int count, IsBefore is_before, Found found)
 {
     constexpr int LANES = 8;
@@ -232,7 +233,7 @@ template <class IsBefore, class Found> LW_DEVICE void count_before(int count, Is
         const int item = (int)(i / LANES);
         int number = 0;
         if (item < count)
-#pragma unroll 1
+#pragma unroll 4
             for (int other = (int)(i % LANES); other < count; other += LANES)
                 number += is_before(item, other);
 #pragma unroll

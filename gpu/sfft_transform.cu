@@ -4,7 +4,10 @@
  * of radix R does E / R butterflies a thread and writes in the order that makes the last pass come out sorted
  * (Stockham): all read, barrier, all write, barrier, so one buffer is enough. An element of padding after every 8
  * keeps the strided writes of the first pass free of bank conflicts. The roots of unity are copied to shared memory too
- * where there is room: each pass would wait for others of them. */
+ * where there is room: each pass would wait for others of them.
+ *
+ * Long planes take the blocks of a cluster, where there are such: block c of P transforms the points c, c + P, ..., and the
+ * P transforms are combined through global memory. */
 #include "fft.cuh"
 #include "sfft_device.h"
 
@@ -103,6 +106,8 @@ LW_DEVICE void raise_largest(double mine, unsigned long long *largest)
 
 LW_DEVICE double larger_part(double2 x) { return fmax(fabs(x.x), fabs(x.y)); }
 
+constexpr int MOST_OF_PART = 256;       /* threads of a block that transforms a part of a plane */
+
 /* Threads beyond B / E, which fill the last warp, only take part in barriers and in finding the largest. */
 template <int E, int MOST_THREADS> __global__ void __launch_bounds__(MOST_THREADS)
 transform(lw_sfft_device_range range, double2 *values, unsigned long long *largest, bool has_room)
@@ -137,6 +142,48 @@ transform(lw_sfft_device_range range, double2 *values, unsigned long long *large
     raise_largest(most, largest);
 }
 
+/* X[k + q B / P] = sum over c of (exp(-2 pi i c k / B) Y[k]) exp(-2 pi i c q / P), Y the transform of block c. */
+template <int E, int PARTS> __global__ void __launch_bounds__(MOST_OF_PART)
+transform_parts(lw_sfft_device_range range, double2 *values, unsigned long long *largest)
+{
+    extern __shared__ double2 points[];
+    double2 *const mine = values + range.first_value + blockIdx.x / PARTS * range.n_buckets;
+    const int n = (int)range.n_buckets / PARTS, threads = n / E, t = (int)threadIdx.x, part = (int)blockIdx.x % PARTS;
+    double2 *const copy = points + padded(n);
+    const Plane p = {n, points, copy, true};
+#pragma unroll
+    for (int e = 0; e < E; ++e)
+        copy[padded(t + e * threads)] = range.roots[(t + e * threads) * PARTS];
+    wait_for_predecessor();
+#pragma unroll
+    for (int e = 0; e < E; ++e)
+        points[padded(t + e * threads)] = mine[(t + e * threads) * PARTS + part];
+    cluster_barrier();          /* all blocks have their points */
+    passes<E>(p);
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+        const int k = t + e * threads;
+        mine[part * n + k] = product(points[padded(k)], range.roots[part * k]);
+    }
+    cluster_barrier();
+    double most = 0;
+#pragma unroll
+    for (int e = 0; e < E / PARTS; ++e) {
+        const int k = part * (n / PARTS) + t + e * threads;
+        double2 v[PARTS];
+#pragma unroll
+        for (int c = 0; c < PARTS; ++c)
+            v[c] = mine[c * n + k];
+        butterfly_of<PARTS>(v);
+#pragma unroll
+        for (int q = 0; q < PARTS; ++q) {
+            mine[q * n + k] = v[q];
+            most = fmax(most, larger_part(v[q]));
+        }
+    }
+    raise_largest(most, largest);
+}
+
 __global__ void __launch_bounds__(256)
 find_largest(lw_sfft_device_range range, const double2 *values, unsigned long long *largest)
 {
@@ -158,6 +205,23 @@ int points_of(int64_t n_buckets)
     return is_power && n_buckets % points == 0 && n_buckets / points >= 1 && n_buckets / points <= 1024 ? points : 0;
 }
 
+/* Of `parts` blocks a plane, while the kernel before it ends; the two attributes are the caller's. */
+cudaLaunchConfig_t launch_of(int n_planes, int parts, int64_t threads, int bytes, cudaLaunchAttribute *attributes)
+{
+    attributes[0] = attributes[1] = {};
+    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[0].val.programmaticStreamSerializationAllowed = 1;
+    attributes[1].id = cudaLaunchAttributeClusterDimension;
+    attributes[1].val.clusterDim = {(unsigned)parts, 1, 1};
+    cudaLaunchConfig_t where = {};
+    where.gridDim = dim3((unsigned)(n_planes * parts));
+    where.blockDim = dim3((unsigned)(threads < 32 ? 32 : threads));
+    where.dynamicSmemBytes = (size_t)bytes;
+    where.attrs = attributes;
+    where.numAttrs = parts > 1 ? 2 : 1;
+    return where;
+}
+
 template <int E, int MOST_THREADS>
 cudaError_t launch_for(const lw_sfft_device_range *range, double2 *values, unsigned long long *largest, cudaStream_t stream)
 {
@@ -168,23 +232,39 @@ cudaError_t launch_for(const lw_sfft_device_range *range, double2 *values, unsig
                                                     cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (status != cudaSuccess)
         return status;
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t where = {};
-    where.gridDim = dim3((unsigned)range->n_planes);
-    where.blockDim = dim3((unsigned)(range->n_buckets / E < 32 ? 32 : range->n_buckets / E));
-    where.dynamicSmemBytes = (size_t)bytes;
+    cudaLaunchAttribute attributes[2];
+    cudaLaunchConfig_t where = launch_of(range->n_planes, 1, range->n_buckets / E, bytes, attributes);
     where.stream = stream;
-    where.attrs = &attribute;
-    where.numAttrs = 1;
     return cudaLaunchKernelEx(&where, transform<E, MOST_THREADS>, *range, values, largest, has_room);
 }
 
+/* Whether planes are long enough to be divided, and come out in whole warps. */
+template <int E, int PARTS> bool has_parts(const lw_sfft_device_range *range)
+{
+    const int64_t threads = range->n_buckets / PARTS / E;
+    return range->has_clusters && threads % 32 == 0 && threads >= 64 && threads <= MOST_OF_PART;
+}
+
+template <int E, int PARTS>
+cudaError_t launch_parts(const lw_sfft_device_range *range, double2 *values, unsigned long long *largest, cudaStream_t stream)
+{
+    const int bytes = 2 * shared_bytes(range->n_buckets / PARTS);
+    const cudaError_t status = cudaFuncSetAttribute(transform_parts<E, PARTS>,
+                                                    cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (status != cudaSuccess)
+        return status;
+    cudaLaunchAttribute attributes[2];
+    cudaLaunchConfig_t where = launch_of(range->n_planes, PARTS, range->n_buckets / PARTS / E, bytes, attributes);
+    where.stream = stream;
+    return cudaLaunchKernelEx(&where, transform_parts<E, PARTS>, *range, values, largest);
+}
+
 /* Few threads may have the registers that two radix-8 or radix-4 butterflies ask for. */
-template <int E>
+template <int E, int PARTS>
 cudaError_t launch(const lw_sfft_device_range *range, double2 *values, unsigned long long *largest, cudaStream_t stream)
 {
+    if (has_parts<E, PARTS>(range))
+        return launch_parts<E, PARTS>(range, values, largest, stream);
     return range->n_buckets / E <= 512 ? launch_for<E, 512>(range, values, largest, stream)
                                        : launch_for<E, 1024>(range, values, largest, stream);
 }
@@ -202,8 +282,8 @@ extern "C" cudaError_t lw_sfft_transform(const lw_sfft_device_range *range, doub
     if (range->n_planes == 0)
         return cudaSuccess;
     switch (points_of(range->n_buckets)) {
-    case 12: return launch<12>(range, values, largest, stream);
-    case 8: return launch<8>(range, values, largest, stream);
+    case 12: return launch<12, 4>(range, values, largest, stream);
+    case 8: return launch<8, 8>(range, values, largest, stream);
     default: return cudaErrorInvalidValue;
     }
 }

@@ -119,12 +119,14 @@ static int64_t peel(const struct look *look, bool is_blind)
     if (is_blind)
         look->sfft->noise_power = look->least_noise;
     for (int round = 0, step = 0; round < LW_SFFT_ROUNDS && step < LW_SFFT_TOLERANCES; round++) {
+        const int64_t n_lines = look->sfft->model->n_lines;
         const int64_t found = peel_stages(look, tolerances[step]);
         const double now = power_left(look->sfft, 0);
         all += found;
         if (now > 2 * before)
             break;                  /* what was taken for lines is none */
-        if (all > 0 && now <= LW_SFFT_EXHAUSTED * look->least_noise)
+        const bool is_new = look->sfft->model->n_lines > n_lines;
+        if (all > 0 && now <= (is_new ? LW_SFFT_EXHAUSTED : LW_SFFT_EXHAUSTED_SAME) * look->least_noise)
             break;
         if (found == 0 || now > 0.99 * before)
             step++;

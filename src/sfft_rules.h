@@ -19,8 +19,10 @@ enum {
 /* What leaks between lines counts as noise: this part of the window's tolerance, as amplitude. */
 #define LW_SFFT_LEAK 0.3
 
-/* Peeling ends when this many times the energy of what leaks is left: a weaker line shows after the fit. */
+/* Peeling ends when this many times the energy of what leaks is left, or so many if no frequency was new in a round: a weaker
+ * line shows after the fit. */
 #define LW_SFFT_EXHAUSTED 4.0
+#define LW_SFFT_EXHAUSTED_SAME 100.0
 
 /* A fitted line is kept if its energy is this many times the noise's; a fit ends when its gradient has this part of the
  * energy that the noise gives it. */

@@ -192,7 +192,7 @@ static void check_fold(int64_t n, int64_t k)
 
 /* ---- transforms -------------------------------------------------------------------------------------------------------- */
 
-static void check_transform(int64_t n)
+static void check_transform(int64_t n, int has_clusters)
 {
     enum { PLANES = 3, BINS = 40 };
     CHECK(lw_sfft_transform_fits(n, SHARED_BYTES), "no transform of %" PRId64 " points", n);
@@ -209,6 +209,7 @@ static void check_transform(int64_t n)
     unsigned long long *const raised = copied(&none, sizeof none);
     const struct lw_sfft_device_range range = {
         .n_planes = PLANES, .end_stage = 1, .n_shifts = PLANES, .n_buckets = n, .roots = roots_gpu,
+        .has_clusters = has_clusters,
     };
     CHECK(lw_sfft_transform(&range, values, raised, NULL) == cudaSuccess, "transform of %" PRId64 " points", n);
     copy(X, values, PLANES * (size_t)n * sizeof *X, cudaMemcpyDeviceToHost);
@@ -326,10 +327,13 @@ int main(void)
     check_fold(30000, 3);
     check_fold(65537, 40);
     check_fold(1 << 18, 200);
-    for (int64_t n = 64; n <= 8192; n *= 2) {
-        check_transform(n);
-        check_transform(n / 2 * 3);
-    }
+    int major = 0;
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0);
+    for (int64_t n = 64; n <= 8192; n *= 2)
+        for (int has_clusters = 0; has_clusters <= (major >= 9); has_clusters++) {
+            check_transform(n, has_clusters);
+            check_transform(n / 2 * 3, has_clusters);
+        }
     CHECK(!lw_sfft_transform_fits(80, SHARED_BYTES) && !lw_sfft_transform_fits(16384, SHARED_BYTES), "too many fit");
     check_recovery(engine, 1);
     check_recovery(engine, 1e-21);
