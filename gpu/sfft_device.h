@@ -69,8 +69,8 @@ struct lw_sfft_device_candidate {
     double2 amplitude;
     int64_t frequency;
     unsigned long long claim;   /* the least claim of a frequency wins */
-    int slot;                   /* of its frequency in the table */
-    int level;                  /* the tolerance that it needs */
+    int64_t slot;               /* of its frequency in the table */
+    int64_t level;              /* the tolerance that it needs */
 };
 
 #define LW_SFFT_DEVICE_ROW 16           /* neighbours of a line in one stage */

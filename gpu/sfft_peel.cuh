@@ -255,7 +255,7 @@ LW_DEVICE void give_counts(const lw_sfft_recovery &r, const SfftRound &round)
 /* ---- taking lines out ------------------------------------------------------------------------------------------------ */
 
 /* Add to a line's amplitude; one thread for each line. */
-LW_DEVICE void note(const lw_sfft_recovery &r, int slot, int64_t frequency, double2 amplitude, int lines)
+LW_DEVICE void note(const lw_sfft_recovery &r, int64_t slot, int64_t frequency, double2 amplitude, int lines)
 {
     int line = r.line[slot];
     if (line < 0) {
