@@ -14,7 +14,7 @@
 template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Real, E, P, Team<E * P, 1>> {
     using Base = Transform<Real, E, P, Team<E * P, 1>>;
     using C = typename Base::C;
-    static constexpr int T = Base::T, Q = Base::Q, N = Base::N;
+    static constexpr int T = Base::T, N = Base::N;
     static constexpr int WIDTH = WIDTH_, THREADS = T * WIDTH, WARPS = THREADS / 32;
     static constexpr int ROW = (E + 1) * WIDTH, GROUP = E * ROW;        /* of a group r = t / E */
     static constexpr int EXCHANGE_BYTES = P * GROUP * (int)sizeof(C);
@@ -48,7 +48,7 @@ template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Re
         return place;
     }
 
-    LW_DEVICE static constexpr int split_step(int m) { return (m / Q * E * E + T * (m % Q)) * WIDTH; }
+    LW_DEVICE static constexpr int split_step(int m) { return (m % P * E * E + T * (m / P)) * WIDTH; }
     LW_DEVICE static constexpr int group_step(int m) { return E * m * WIDTH; }
 
     /* E x E points of group r, of which this thread holds number `lane`. `then` is called once this thread's are out of

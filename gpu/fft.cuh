@@ -11,7 +11,8 @@
  *
  * Shared memory: P regions of E rows with PITCH complex values each (8704 bytes per region for float, E = 32). Rows
  * are written whole by 16-byte stores and read across; the pitch is E + 16 bytes, which makes both free of bank conflicts
- * (a quarter warp's 16-byte words start at 4 t mod 32 words). The radix-P exchange uses the same regions without pitch. */
+ * (a quarter warp's 16-byte words start at 4 t mod 32 words). The radix-P exchange uses the same regions without pitch; for
+ * small P it moves only what goes from group to group: one P-th stays in its thread, and even in its register. */
 #ifndef LW_FFT_CUH
 #define LW_FFT_CUH
 
@@ -175,33 +176,71 @@ template <int T, int TEAMS> struct Team {
     }
 };
 
-template <class Real_, int E_, int P_, class Team_> struct Transform {
+/* SHELVED: the powers lie in shared memory, and are read where they are needed, instead of in registers: for kernels that have
+ * none to spare. (What a compiler spills goes to local memory, and through L1, where filters pass, to L2.) */
+template <class Real_, int E_, int P_, class Team_, bool SHELVED = false> struct Transform {
     using Real = Real_;
     using C = Complex<Real>;
     using Team = Team_;
     static constexpr int E = E_, P = P_, T = E * P, N = E * T, Q = E / P;
     static constexpr int PITCH = E + 16 / (int)sizeof(C), REGION = E * PITCH;
     static constexpr int SHARED_BYTES = P * REGION * (int)sizeof(C);
+    static constexpr int SHELF_BYTES = SHELVED ? (log2_of(E) + log2_of(P)) * T * (int)sizeof(C) : 0;
     static_assert(P <= E, "the radix-P stage is done in registers");
 
     Powers<C, E> inner;         /* w = exp(-2 pi i lane / E^2) */
     Powers<C, P> outer;         /* w = exp(-2 pi i t / N) */
+    const C *shelf;             /* the table's rows, from this thread's values on */
 
-    /* table: log2(E) rows for `inner`, log2(P) for `outer`, of T values each */
-    LW_DEVICE void load(const C *table, int t)
+    /* table: log2(E) rows for `inner`, log2(P) for `outer`, of T values each; `shared`: SHELF_BYTES, of all the block's
+     * teams together, whose first fills it: a barrier for the others */
+    LW_DEVICE void load(const C *table, int t, C *shared = nullptr)
     {
-        inner.load(table, t, T);
-        outer.load(table + log2_of(E) * T, t, T);
+        if constexpr (SHELVED) {
+            shelf = shared + t;
+            if (Team::number() > 0)
+                return;
+#pragma unroll
+            for (int l = 0; l < log2_of(E) + log2_of(P); ++l)
+                shared[l * T + t] = __ldg(table + l * T + t);
+        } else {
+            inner.load(table, t, T);
+            outer.load(table + log2_of(E) * T, t, T);
+        }
     }
 
     LW_DEVICE void pin()
     {
-        inner.pin();
-        outer.pin();
+        if constexpr (!SHELVED) {
+            inner.pin();
+            outer.pin();
+        }
+    }
+
+    LW_DEVICE Powers<C, E> inner_powers() const
+    {
+        Powers<C, E> w = inner;
+        if constexpr (SHELVED) {
+#pragma unroll
+            for (int l = 0; l < log2_of(E); ++l)
+                w.p[l] = shelf[l * T];
+        }
+        return w;
+    }
+
+    LW_DEVICE Powers<C, P> outer_powers() const
+    {
+        Powers<C, P> w = outer;
+        if constexpr (SHELVED) {
+#pragma unroll
+            for (int l = 0; l < log2_of(P); ++l)
+                w.p[l] = shelf[(log2_of(E) + l) * T];
+        }
+        return w;
     }
 
     /* E x E points inside a group of E threads; `region` is the group's own. Before: nobody else reads the region. */
-    template <bool BEGUN> LW_DEVICE void square(C (&v)[E], C *region, int lane) const
+    template <bool BEGUN> LW_DEVICE void square_rows(C (&v)[E], C *region, int lane) const
     {
         dft<E, false, BEGUN>(v, (const C *)nullptr);
         __syncwarp();
@@ -216,25 +255,32 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
                 row[j] = v[j];
         }
         __syncwarp();
+    }
+
+    LW_DEVICE void square_columns(C (&v)[E], const C *region, int lane) const
+    {
 #pragma unroll
         for (int m = 0; m < E; ++m)
             v[m] = region[m * PITCH + lane];
-        dft<E, true>(v, inner.p);
+        const Powers<C, E> w = inner_powers();
+        dft<E, true>(v, w.p);
     }
 
-    /* the powers of exp(-2 pi i (t + T q) / N) */
-    LW_DEVICE Powers<C, P> outer_powers(int q) const
+    /* the powers of exp(-2 pi i (t + T q) / N), given those for q = 0 */
+    LW_DEVICE static Powers<C, P> turned(const Powers<C, P> &first, int q)
     {
         Powers<C, P> w;
 #pragma unroll
         for (int l = 0; l < log2_of(P); ++l)
-            w.p[l] = q == 0 ? outer.p[l] : product(outer.p[l], root_half<C>(q << l, E));
+            w.p[l] = q == 0 ? first.p[l] : product(first.p[l], root_half<C>(q << l, E));
         return w;
     }
 
-    /* radix-P over v[q + j Q], then the twiddles exp(-2 pi i n0 r / N), n0 = t + T q */
+    /* radix-P over v[q + j Q], then the twiddles exp(-2 pi i n0 r / N), n0 = t + T q; to v[r + P q], for group r */
     LW_DEVICE void split(C (&v)[E]) const
     {
+        const Powers<C, P> first = outer_powers();
+        C a[E];
 #pragma unroll
         for (int q = 0; q < Q; ++q) {
             C b[P];
@@ -242,34 +288,46 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
             for (int j = 0; j < P; ++j)
                 b[j] = v[q + j * Q];
             dft<P, false>(b, (const C *)nullptr);
-            const Powers<C, P> w = outer_powers(q);
+            const Powers<C, P> w = turned(first, q);
             C u[P];         /* w^r from w^(2^l), by few products: rounding errors add up along a chain of them */
-            v[q] = b[0];
+            a[P * q] = b[0];
 #pragma unroll
             for (int r = 1; r < P; ++r) {
                 const int l = log2_of(r), rest = r - (1 << l);
                 u[r] = rest == 0 ? w.p[l] : product(u[rest], w.p[l]);
-                v[q + r * Q] = product(b[r], u[r]);
+                a[r + P * q] = product(b[r], u[r]);
             }
         }
+#pragma unroll
+        for (int m = 0; m < E; ++m)
+            v[m] = a[m];
     }
 
-    /* radix-P over v[q + j Q] with weights w^j, w = exp(-2 pi i (t + T q) / N) */
+    /* radix-P over v[r + P q], from group r, with weights w^r, w = exp(-2 pi i (t + T q) / N); to v[q + j Q] */
     LW_DEVICE void join(C (&v)[E]) const
     {
+        const Powers<C, P> first = outer_powers();
+        C a[E];
 #pragma unroll
         for (int q = 0; q < Q; ++q) {
             C b[P];
-            const Powers<C, P> w = outer_powers(q);
+            const Powers<C, P> w = turned(first, q);
 #pragma unroll
-            for (int j = 0; j < P; ++j)
-                b[j] = v[q + j * Q];
+            for (int r = 0; r < P; ++r)
+                b[r] = v[r + P * q];
             dft<P, true>(b, w.p);
 #pragma unroll
             for (int j = 0; j < P; ++j)
-                v[q + j * Q] = b[j];
+                a[q + j * Q] = b[j];
         }
+#pragma unroll
+        for (int m = 0; m < E; ++m)
+            v[m] = a[m];
     }
+
+    /* Whether v[m] goes from group to group in the radix-P exchange. One P-th would stay where it is; from P = 8 on, finding
+     * out costs more than moving it. */
+    LW_DEVICE static bool moves(int m, int t) { return P > 4 || m % P != t / E; }
 
     LW_DEVICE void forward(C (&v)[E], C *shared, int t) const
     {
@@ -280,34 +338,55 @@ template <class Real_, int E_, int P_, class Team_> struct Transform {
             Team::sync();
 #pragma unroll
             for (int m = 0; m < E; ++m)
-                shared[m / Q * REGION + t + T * (m % Q)] = v[m];
+                if (moves(m, t))
+                    shared[m % P * REGION + t + T * (m / P)] = v[m];
             Team::sync();
 #pragma unroll
             for (int m = 0; m < E; ++m)
-                v[m] = region[lane + E * m];
+                if (moves(m, t))
+                    v[m] = region[lane + E * m];
         }
-        square<false>(v, region, lane);
+        square_rows<false>(v, region, lane);
+        square_columns(v, region, lane);
     }
 
     /* v: pairs (v[m], v[m + E / 2]) already replaced by their sum and difference */
     LW_DEVICE void backward(C (&v)[E], C *shared, int t) const
     {
+        begin_backward(v, shared, t);
+        end_backward(v, shared, t);
+    }
+
+    /* The same in two parts, the second from the last exchange's reads on: what follows it can then be compiled together with it,
+     * so that results leave one by one. */
+    LW_DEVICE void begin_backward(C (&v)[E], C *shared, int t) const
+    {
         const int lane = t % E;
         C *region = shared + t / E * REGION;
         if constexpr (P > 1)
             Team::sync();       /* everyone has read the regions */
-        square<true>(v, region, lane);
+        square_rows<true>(v, region, lane);
         if constexpr (P > 1) {
+            square_columns(v, region, lane);
             __syncwarp();
 #pragma unroll
             for (int m = 0; m < E; ++m)
-                region[lane + E * m] = v[m];
+                if (moves(m, t))
+                    region[lane + E * m] = v[m];
             Team::sync();
+        }
+    }
+
+    LW_DEVICE void end_backward(C (&v)[E], const C *shared, int t) const
+    {
+        if constexpr (P > 1) {
 #pragma unroll
             for (int m = 0; m < E; ++m)
-                v[m] = shared[m / Q * REGION + t + T * (m % Q)];
+                if (moves(m, t))
+                    v[m] = shared[m % P * REGION + t + T * (m / P)];
             join(v);
-        }
+        } else
+            square_columns(v, shared + t / E * REGION, t % E);
     }
 };
 

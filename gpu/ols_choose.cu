@@ -19,22 +19,41 @@ static const OlsKernels *const all_kernels[] = {
 
 static constexpr double MEMORY_RATE = 4.29e12;          /* bytes per second */
 
-/* seconds per point of a transform back, on the whole device */
-static double point_seconds(const OlsKernel *k)
+/* Picoseconds per point of a transform back, on the whole device, of a kernel with fixed discard: fitted to what
+ * `bench_ols_gpu segments` gave on an H200 on 2026-11-20, with 8 filters, at 2^26 samples (double precision: 2^24). */
+struct Rate {
+    int segment;
+    OlsDesign design;
+    double complex_single, paired_single, in_double;
+};
+
+static const Rate rates[] = {
+    {256, OLS_PLAIN, 1.37, 1.40, 3.1},
+    {512, OLS_PLAIN, 1.50, 1.55, 3.75},
+    {1024, OLS_PLAIN, 1.66, 1.77, 4.3},
+    {2048, OLS_PLAIN, 2.01, 2.13, 5.1},
+    {4096, OLS_PLAIN, 2.22, 2.53, 6.8},
+    {8192, OLS_PLAIN, 3.10, 3.17, 0},
+    {8192, OLS_TWIN, 2.80, 2.90, 0},
+};
+
+/* What else was seen then: long segments, time slow (uint8, one filter, 257 taps); and 32 filters of 512 points, which L1 does
+ * not keep beside the 92 KB of shared memory (those of 256 points it does, those of 1024 are no slower for it). */
+static double slowed(const OlsKernel *k, int n_filters)
 {
-    const bool single = k->precision == LW_SINGLE;
-    double picoseconds;
-    if (k->segment <= 512)
-        picoseconds = single ? 2.6 : 6.0;
-    else if (k->segment == 1024)
-        picoseconds = single ? 1.86 : 5.0;
-    else if (k->segment == 2048)
-        picoseconds = single ? 2.42 : 6.0;
-    else if (k->segment == 4096)
-        picoseconds = single ? 2.85 : 7.0;
-    else
-        picoseconds = 3.3;
-    return picoseconds * 1e-12 * (k->discard < 0 ? 1.04 : 1.0);
+    const bool slow = k->layout == LW_TIME_SLOW && k->segment >= 4096;
+    const bool missed = k->precision == LW_SINGLE && k->segment == 512 && n_filters > 24;
+    return (k->discard < 0 ? 1.04 : 1.0) * (slow ? 1.7 : 1.0) * (missed ? 1.2 : 1.0);
+}
+
+static double point_seconds(const OlsKernel *k, int n_filters)
+{
+    for (const Rate &r : rates)
+        if (r.segment == k->segment && r.design == k->design) {
+            const double single = k->paired ? r.paired_single : r.complex_single;
+            return (k->precision == LW_SINGLE ? single : r.in_double) * 1e-12 * slowed(k, n_filters);
+        }
+    return 1;
 }
 
 static int discard_of(const OlsKernel *k, int64_t n_taps)
@@ -53,7 +72,7 @@ static bool has_room(const OlsKernel *k, const struct lw_cuda_arch *arch)
 {
     const int reserved = 1024;      /* by the driver, of every block; a multiprocessor has that much more than a block may */
     const bool all_fit = k->blocks * (k->shared_bytes + reserved) <= arch->shared_bytes + reserved;
-    return k->shared_bytes <= arch->shared_bytes && (all_fit || !(k->design == OLS_AHEAD || k->staged));
+    return k->shared_bytes <= arch->shared_bytes && (all_fit || !k->staged);
 }
 
 /* Whether a kernel can do the job at all: a quarter of a segment at least must be kept. */
@@ -68,19 +87,10 @@ static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const 
            has_room(k, arch) && spec->n_taps - 1 <= discard && 4 * discard <= 3 * k->segment;
 }
 
-/* What the design changes in the cost of a transform, predicted: at 8192 points two warps a scheduler wait for the
- * filters; shorter segments have others to work on meanwhile, and may find the filters in L1. */
-static double design_factor(const OlsKernel *k)
-{
-    if (k->design == OLS_PLAIN)
-        return 1.0;
-    return k->design == OLS_AHEAD && k->segment == 8192 ? 0.9 : k->design == OLS_FOLLOW ? 1.01 : 1.02;
-}
-
 static const char *design_text(const OlsKernel *k)
 {
-    if (k->design != OLS_PLAIN)
-        return k->design == OLS_AHEAD ? "filters ahead" : "filters in step";
+    if (k->design == OLS_TWIN)
+        return "two teams";
     return k->staged ? "segments ahead" : k->one_filter ? "one filter" : "";
 }
 
@@ -89,10 +99,11 @@ static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_sp
     const int reals = k->paired ? 1 : 2, bytes = reals * (spec->precision == LW_SINGLE ? 4 : 8);
     const double memory = bytes * (1.0 + 1.0 / spec->n_filters) / MEMORY_RATE;
     const double outputs = (double)(k->segment - discard_of(k, spec->n_taps)) * (k->paired ? 2 : 1);
-    const double transform = point_seconds(k) * design_factor(k) * k->segment * (1.0 + 0.8 / spec->n_filters) / outputs;
+    const double transform = point_seconds(k, spec->n_filters) * k->segment * (1.0 + 0.8 / spec->n_filters) / outputs;
     const double worst = memory > transform ? memory : transform;
-    return worst + 0.02 * (memory + transform) - (k->one_filter ? 0.01 * memory : 0) -
-           (k->staged ? 0.01 * memory : 0);
+    /* where memory is the limit, what has more warps or asks for its samples early comes nearer to it */
+    const int favours = (k->one_filter ? 1 : 0) + (k->staged ? 1 : 0) + (k->segment == 256 ? 1 : 0);
+    return worst + 0.02 * (memory + transform) - favours * 0.01 * memory;
 }
 
 /* The kernels in the table's order; NULL behind the last. */
@@ -114,27 +125,27 @@ struct Choice {
 
 static bool comes_before(Choice a, Choice b) { return a.cost < b.cost || (a.cost == b.cost && a.index < b.index); }
 
-/* The cheapest kernel of that segment length (0: any) that comes after `previous`. */
-static Choice cheapest(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int segment,
-                       Choice previous)
+/* The cheapest kernel of the spec's segment length (0: any) that comes after `previous`. */
+static Choice cheapest(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, Choice previous)
 {
     Choice best = {-1, 0};
     for (int i = 0; const OlsKernel *k = kernel_at(i); ++i) {
         const Choice choice = {i, seconds_per_output(k, spec)};
-        if (fits(k, spec, arch) && (segment == 0 || k->segment == segment) && comes_before(previous, choice) &&
+        if (fits(k, spec, arch) && (spec->segment == 0 || k->segment == spec->segment) && comes_before(previous, choice) &&
             (best.index < 0 || comes_before(choice, best)))
             best = choice;
     }
     return best;
 }
 
-static const OlsKernel *of_rank(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int segment)
+/* The index of the kernel of the spec's rank; -1: there are not as many. */
+static int of_rank(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch)
 {
     Choice choice = {-1, -1};
     for (int rank = 0; rank <= spec->rank; ++rank)
-        if ((choice = cheapest(spec, arch, segment, choice)).index < 0)
-            return nullptr;
-    return kernel_at(choice.index);
+        if ((choice = cheapest(spec, arch, choice)).index < 0)
+            return -1;
+    return choice.index;
 }
 
 static void legal_segments(struct lw_cuda_ols_plan *plan, const struct lw_cuda_arch *arch)
@@ -163,11 +174,13 @@ OlsBankLayout lw_ols_bank_layout(const OlsKernel *kernel, int n_filters)
     return b;
 }
 
-static void plan_segments(struct lw_cuda_ols_plan *plan, const OlsKernel *k)
+static void plan_segments(struct lw_cuda_ols_plan *plan, int index)
 {
     const struct lw_cuda_ols_spec *spec = &plan->spec;
+    const OlsKernel *const k = kernel_at(index);
     const bool channels = spec->n_channels > 1;
     plan->path = LW_CUDA_SEGMENTS;
+    plan->kernel = index;
     plan->design = design_text(k);
     plan->segment = k->segment;
     plan->discard = discard_of(k, spec->n_taps);
@@ -198,12 +211,12 @@ extern "C" int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const str
     plan.output_complex = spec->input_complex || spec->taps_complex;
     plan.reach = lw_post_reach(spec->post).before + lw_post_reach(spec->post).after;
     legal_segments(&plan, arch);
-    const OlsKernel *k = plan.most_segment ? of_rank(spec, arch, spec->segment) : nullptr;
+    const int index = plan.most_segment ? of_rank(spec, arch) : -1;
     const bool direct = spec->segment == 0 && spec->rank == 0 && !lw_cuda_post_is_needed(spec->post) && lw_direct_suits(spec);
-    if (direct && (!k || lw_direct_seconds_per_output(spec) < seconds_per_output(k, spec)))
+    if (direct && (index < 0 || lw_direct_seconds_per_output(spec) < seconds_per_output(kernel_at(index), spec)))
         plan_direct(&plan);
-    else if (k)
-        plan_segments(&plan, k);
+    else if (index >= 0)
+        plan_segments(&plan, index);
     else if (plan.most_segment == 0)
         plan.path = LW_CUDA_TOO_LONG;
     else
@@ -213,9 +226,4 @@ extern "C" int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const str
     return LW_OK;
 }
 
-/* The choice is repeated with the plan's own segment length, so that a plan needs no pointer. That finds the same kernel
- * for rank 0, and for other ranks where the length was asked for, as benchmarks do. */
-const OlsKernel *lw_ols_kernel_of(const struct lw_cuda_ols_plan *plan)
-{
-    return of_rank(&plan->spec, &plan->arch, plan->segment);
-}
+const OlsKernel *lw_ols_kernel_of(const struct lw_cuda_ols_plan *plan) { return kernel_at(plan->kernel); }

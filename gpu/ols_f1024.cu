@@ -6,8 +6,6 @@ static const OlsKernel list[] = {
     LW_OLS_BOTH(float, 32, 1, 12, 128, true),
     LW_OLS_BOTH(float, 32, 1, 12, 256, true),
     LW_OLS_BOTH(float, 32, 1, 12, -1, true),
-    LW_OLS_DESIGN(float, 32, 1, 12, 256, OLS_FOLLOW),
-    LW_OLS_DESIGN(float, 32, 1, 12, -1, OLS_FOLLOW),
     LW_OLS_BOTH(float, 32, 1, 16, 64, false),
     LW_OLS_BOTH(float, 32, 1, 16, 256, false),
     LW_OLS_BOTH(float, 32, 1, 16, -1, false),

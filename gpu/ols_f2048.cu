@@ -5,11 +5,5 @@ static const OlsKernel list[] = {
     LW_OLS_BOTH(float, 32, 2, 6, 256, true),
     LW_OLS_BOTH(float, 32, 2, 6, 512, true),
     LW_OLS_BOTH(float, 32, 2, 6, -1, true),
-    LW_OLS_DESIGN(float, 32, 2, 6, 256, OLS_AHEAD),
-    LW_OLS_DESIGN(float, 32, 2, 6, 512, OLS_AHEAD),
-    LW_OLS_DESIGN(float, 32, 2, 6, -1, OLS_AHEAD),
-    LW_OLS_DESIGN(float, 32, 2, 6, 256, OLS_FOLLOW),
-    LW_OLS_DESIGN(float, 32, 2, 6, 512, OLS_FOLLOW),
-    LW_OLS_DESIGN(float, 32, 2, 6, -1, OLS_FOLLOW),
 };
 const OlsKernels lw_ols_f2048 = LW_OLS_LIST(list);

@@ -5,8 +5,8 @@ static const OlsKernel list[] = {
     LW_OLS_BOTH(float, 32, 8, 1, 2048, true),
     LW_OLS_BOTH(float, 32, 8, 1, 4096, true),
     LW_OLS_BOTH(float, 32, 8, 1, -1, true),
-    LW_OLS_DESIGN(float, 32, 8, 1, 2048, OLS_AHEAD),
-    LW_OLS_DESIGN(float, 32, 8, 1, 4096, OLS_AHEAD),
-    LW_OLS_DESIGN(float, 32, 8, 1, -1, OLS_AHEAD),
+    LW_OLS_TWIN_BOTH(32, 8, 2048),
+    LW_OLS_TWIN_BOTH(32, 8, 4096),
+    LW_OLS_TWIN_BOTH(32, 8, -1),
 };
 const OlsKernels lw_ols_f8192 = LW_OLS_LIST(list);

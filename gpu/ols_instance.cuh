@@ -5,6 +5,7 @@
 #include "ols_segments.cuh"
 #include "ols_slow.cuh"
 #include "ols_staged.cuh"
+#include "ols_twin.cuh"
 
 /* Real, E, P: the transform; BLOCKS an SM must hold (bounds the registers) */
 template <class Real, int E, int P, int BLOCKS, bool PAIRED, bool KEEP> OlsKernel ols_entry()
@@ -21,18 +22,31 @@ template <class Real, int E, int P, int BLOCKS, bool PAIRED, bool KEEP> OlsKerne
 }
 
 /* Time fast. DISCARD: outputs dropped, -1: given at run time. */
-template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP, OlsDesign DESIGN = OLS_PLAIN>
-OlsKernel ols_kernel()
+template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP> OlsKernel ols_kernel()
 {
-    using F = Transform<Real, E, P, Team<E * P, 1>>;
+    using F = Transform<Real, E, P, Team<E * P, 1>, !KEEP>;
     OlsKernel k = ols_entry<Real, E, P, BLOCKS, PAIRED, KEEP>();
     k.layout = LW_TIME_FAST;
     k.discard = DISCARD;
     k.together = 1;
     k.threads = F::T < 32 ? 32 : F::T;
-    k.shared_bytes = k.threads / F::T * F::SHARED_BYTES + (DESIGN == OLS_AHEAD ? F::N * (int)sizeof(typename F::C) : 0);
-    k.design = DESIGN;
-    k.kernel = ols_segments<F, BLOCKS, DISCARD, PAIRED, KEEP, DESIGN, StoreEpilogue>;
+    k.shared_bytes = k.threads / F::T * F::SHARED_BYTES + F::SHELF_BYTES;
+    k.kernel = ols_segments<F, BLOCKS, DISCARD, PAIRED, KEEP, StoreEpilogue>;
+    return k;
+}
+
+/* Time fast, single precision, two teams a segment, a block an SM. */
+template <int E, int P, int DISCARD, bool PAIRED> OlsKernel ols_twin_kernel()
+{
+    using F = Transform<float, E, P, Team<E * P, TWINS>, true>;
+    OlsKernel k = ols_entry<float, E, P, 1, PAIRED, true>();
+    k.layout = LW_TIME_FAST;
+    k.discard = DISCARD;
+    k.together = 1;
+    k.threads = TwinBlock<F>::THREADS;
+    k.shared_bytes = TwinBlock<F>::SHARED_BYTES;
+    k.design = OLS_TWIN;
+    k.kernel = ols_segments_twin<F, DISCARD, PAIRED, StoreEpilogue>;
     return k;
 }
 
@@ -66,8 +80,7 @@ template <class Real, int E, int P, int W, int BLOCKS, int DISCARD> OlsKernel ol
 #define LW_OLS_BOTH(Real, E, P, BLOCKS, DISCARD, KEEP) \
     ols_kernel<Real, E, P, BLOCKS, DISCARD, false, KEEP>(), ols_kernel<Real, E, P, BLOCKS, DISCARD, true, KEEP>()
 
-#define LW_OLS_DESIGN(Real, E, P, BLOCKS, DISCARD, DESIGN) \
-    ols_kernel<Real, E, P, BLOCKS, DISCARD, false, true, DESIGN>(), ols_kernel<Real, E, P, BLOCKS, DISCARD, true, true, DESIGN>()
+#define LW_OLS_TWIN_BOTH(E, P, DISCARD) ols_twin_kernel<E, P, DISCARD, false>(), ols_twin_kernel<E, P, DISCARD, true>()
 #define LW_OLS_SLOW(Real, E, P, W, BLOCKS, KEEP) \
     ols_slow_kernel<Real, E, P, W, BLOCKS, false, KEEP>(), ols_slow_kernel<Real, E, P, W, BLOCKS, true, KEEP>()
 

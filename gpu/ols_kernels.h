@@ -60,6 +60,7 @@ struct lw_cuda_ols_plan {
     struct lw_cuda_ols_spec spec;
     struct lw_cuda_arch arch;
     enum lw_cuda_path path;
+    int kernel;                         /* number of the compiled kernel; LW_CUDA_SEGMENTS */
     const char *design;                 /* what sets the kernel apart from others of its segment length; static */
     int segment;                        /* N; 0 for the direct path */
     int discard;                        /* outputs dropped at the front of a segment, >= M - 1 */

@@ -35,8 +35,8 @@ struct OlsArgs {
                                        (time slow: reals) */
 };
 
-/* How a time-fast kernel gets at its filters, see ols_segments.cuh. */
-enum OlsDesign { OLS_PLAIN, OLS_AHEAD, OLS_FOLLOW };
+/* Who works on a segment of a time-fast kernel: a team (ols_segments.cuh) or two of them (ols_twin.cuh). */
+enum OlsDesign { OLS_PLAIN, OLS_TWIN };
 
 /* One compiled kernel. */
 struct OlsKernel {

@@ -5,23 +5,19 @@
  *     y[f][j hop + i] = IFFT(X H[f])[D + i],  0 <= i < hop    D >= M - 1: what the circular convolution wraps is dropped
  *
  * A team of T = E P threads (a block; two teams where T = 16) takes one segment, or two real ones as re and im (taps are
- * real then: re and im of the result are the two outputs). Thread t holds the samples t + T m, m < E, of segment, spectrum (bin(t) + T m) and output, so every
- * access to global memory is coalesced (128 or 256 bytes a warp) and nothing is ever reordered. The spectrum X stays in
- * registers while the filters go by; H comes through L1 as 16-byte loads, stored in the threads' order and scaled by
- * 1/N. Where the filters do not stay in L1, or too few warps are there to hide the way from L2, two other designs:
- *
- *   AHEAD   each thread copies its own values of the next filter to shared memory while it works on this one
- *   FOLLOW  a block begins with the filter that the other blocks of its multiprocessor are at, as far as it can know, so
- *           that they find it in L1, too. Only the order in which filters are worked on depends on that, and no result
+ * real then: re and im of the result are the two outputs). Thread t holds the samples t + T m, m < E, of segment, spectrum
+ * (bin(t) + T m) and output, so every access to global memory is coalesced (128 or 256 bytes a warp) and nothing is ever
+ * reordered. The spectrum X stays in registers while the filters go by; H comes through L1 as 16-byte loads, stored in the
+ * threads' order and scaled by 1/N. For the longest segments ols_twin.cuh has another design.
  *
  * The product is fused with the first butterflies of the way back; re and im are swapped there, see fft.cuh.
  *
  * Rows of outputs below D are neither computed nor stored: D is a compile-time constant where it matters (DISCARD >= 0).
- * KEEP = false is for one filter: X need not outlive the product, which leaves registers for a third more warps.
+ * KEEP = false is for one filter: X need not outlive the product, and the powers are read from shared memory, which leaves
+ * registers for a third more warps.
  *
  * Samples that are not finite spoil every bin, so one value per thread is looked at after the forward transform; only then
- * the segment is loaded again, with them replaced by zero. Shared memory: see fft.cuh; with AHEAD E values a thread
- * behind it. */
+ * the segment is loaded again, with them replaced by zero. Shared memory: see fft.cuh. */
 #ifndef LW_OLS_SEGMENTS_CUH
 #define LW_OLS_SEGMENTS_CUH
 
@@ -100,8 +96,9 @@ template <int N, bool PAIRED> LW_DEVICE OlsPlace place_of(const OlsArgs &a, int 
     return p;
 }
 
-/* v[m] = sample t + T m, zero where it does not exist. CHECKED: also where it is not finite. Returns whether one was met. */
-template <class F, class Stored, bool PAIRED, bool COMPLEX, bool CHECKED>
+/* v[m] = sample t + T m, zero where it does not exist; those of rows from LEAD on do, unless CHECKED, which also makes those
+ * zero that are not finite. Returns whether one was met. */
+template <class F, class Stored, bool PAIRED, bool COMPLEX, bool CHECKED, int LEAD>
 LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int t)
 {
     using Real = typename F::Real;
@@ -114,12 +111,13 @@ LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const Ol
     for (int m = 0; m < F::E; ++m) {
         const int k = F::T * m, i = k + t;
         v[m] = {0, 0};
+        const bool led = k >= LEAD || i >= a.lead;
         if constexpr (PAIRED) {
-            if (!CHECKED || (i >= a.lead && i < p.have[0]))
+            if (led && (!CHECKED || i < p.have[0]))
                 v[m].x = converted<Real>(__ldg(x + k));
-            if (!CHECKED || (i >= a.lead && i < p.have[1]))
+            if (led && (!CHECKED || i < p.have[1]))
                 v[m].y = converted<Real>(__ldg(second + k));
-        } else if (!CHECKED || (i >= a.lead && i < p.have[0]))
+        } else if (led && (!CHECKED || i < p.have[0]))
             v[m] = stored_pair<Real, Stored, COMPLEX>(x, k);
         if (CHECKED) {
             v[m].x = finite_or_zero(v[m].x, met);
@@ -129,32 +127,32 @@ LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const Ol
     return met;
 }
 
-template <class F, bool PAIRED, bool CHECKED>
+template <class F, bool PAIRED, bool CHECKED, int LEAD>
 LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int t)
 {
     bool met = false;
     if (!PAIRED && a.input_complex) {
         if (a.input_scalar == LW_FLOAT64)
-            met = load_segment<F, double, PAIRED, true, CHECKED>(v, a, p, t);
+            met = load_segment<F, double, PAIRED, true, CHECKED, LEAD>(v, a, p, t);
         else
-            met = load_segment<F, float, PAIRED, true, CHECKED>(v, a, p, t);
+            met = load_segment<F, float, PAIRED, true, CHECKED, LEAD>(v, a, p, t);
     } else
-        LW_WITH_STORED(a.input_scalar, (met = load_segment<F, Stored, PAIRED, false, CHECKED>(v, a, p, t)))
+        LW_WITH_STORED(a.input_scalar, (met = load_segment<F, Stored, PAIRED, false, CHECKED, LEAD>(v, a, p, t)))
     return met;
 }
 
-/* The segment's spectrum. */
-template <class F, bool PAIRED>
+/* The segment's spectrum. LEAD: more than a.lead can be, samples. */
+template <class F, bool PAIRED, int LEAD = F::N>
 LW_DEVICE void transform_segment(typename F::C (&v)[F::E], const F &fft, const OlsArgs &a, const OlsPlace &p,
                                  typename F::C *shared, int t)
 {
-    bool checked = a.lead > 0 || min(p.have[0], p.have[1]) < F::N;
+    bool checked = min(p.have[0], p.have[1]) < F::N;
     for (bool again = false;; again = true, checked = true) {
         if (checked) {
-            if (load_segment<F, PAIRED, true>(v, a, p, t))
+            if (load_segment<F, PAIRED, true, LEAD>(v, a, p, t))
                 *a.not_finite = 1;
         } else
-            load_segment<F, PAIRED, false>(v, a, p, t);
+            load_segment<F, PAIRED, false, LEAD>(v, a, p, t);
         fft.forward(v, shared, t);
         if (!F::Team::any(!isfinite(v[0].x) || !isfinite(v[0].y)) || again)
             return;
@@ -173,26 +171,23 @@ template <class C> LW_DEVICE void multiply_pair(C &low, C &high, C x, C h, C y, 
     high = {fma((Real)2, s.y, -p.y), fma((Real)2, s.x, -p.x)};
 }
 
-/* AHEAD: `bank` is in shared memory. */
-template <class F, bool AHEAD = false>
+template <class F>
 LW_DEVICE void multiply(float2 (&v)[F::E], const float2 (&x)[F::E], const float2 *bank, int t)
 {
     constexpr int E = F::E, T = F::T;
     const float4 *h = (const float4 *)bank + t;
 #pragma unroll
     for (int m = 0; m < E / 2; m += 2) {
-        const float4 *const l = h + m / 2 * T, *const u = h + (m + E / 2) / 2 * T;
-        const float4 low = AHEAD ? *l : __ldg(l), high = AHEAD ? *u : __ldg(u);
+        const float4 low = __ldg(h + m / 2 * T), high = __ldg(h + (m + E / 2) / 2 * T);
         const float2 a = x[m], b = x[m + E / 2], c = x[m + 1], d = x[m + 1 + E / 2];
         multiply_pair(v[m], v[m + E / 2], a, {low.x, low.y}, b, {high.x, high.y});
         multiply_pair(v[m + 1], v[m + 1 + E / 2], c, {low.z, low.w}, d, {high.z, high.w});
     }
 }
 
-template <class F, bool AHEAD = false>
+template <class F>
 LW_DEVICE void multiply(double2 (&v)[F::E], const double2 (&x)[F::E], const double2 *bank, int t)
 {
-    static_assert(!AHEAD, "only for single precision");
     constexpr int E = F::E, T = F::T;
 #pragma unroll
     for (int m = 0; m < E / 2; ++m) {
@@ -201,18 +196,12 @@ LW_DEVICE void multiply(double2 (&v)[F::E], const double2 (&x)[F::E], const doub
     }
 }
 
+/* What is dropped beyond the M - 1 outputs that must be: less than a row where the least is dropped. */
+template <class F> __host__ __device__ constexpr int lead_of(int discard) { return discard < 0 ? F::T : discard; }
+
 template <class F> LW_DEVICE const typename F::C *spectra_of(const OlsArgs &a, int f)
 {
     return (const typename F::C *)a.bank + a.spectra + (int64_t)f * F::N;
-}
-
-/* Ask for the thread's own values of a filter. Nobody else reads them, so that no barrier is needed. */
-template <class F> LW_DEVICE void fetch_ahead(typename F::C *ahead, const typename F::C *bank, int t)
-{
-    constexpr int COPIES = F::E * (int)sizeof(typename F::C) / 16;
-#pragma unroll
-    for (int m = 0; m < COPIES; ++m)
-        copy_async((float4 *)ahead + m * F::T + t, (const float4 *)bank + m * F::T + t);
 }
 
 /* Rows from D on, a multiple of T; v holds the result with re and im swapped. y: the team's first output. */
@@ -240,44 +229,37 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
     }
 }
 
-/* The filter that a multiprocessor's blocks are at: a hint, written and read without order. */
-constexpr int MOST_MULTIPROCESSORS = 512;
-static __device__ volatile int filter_at[MOST_MULTIPROCESSORS];
-
-LW_DEVICE volatile int *filter_hint() { return filter_at + multiprocessor() % MOST_MULTIPROCESSORS; }
-
-/* The hint's successor, if the step has it; else the step's first filter. */
-LW_DEVICE int filter_to_begin_with(const OlsStep &step)
+/* The end of the way back, stored. Both stand in one branch, so that the compiler stores the first results while it computes
+ * the last. */
+template <class F, int DISCARD, bool PAIRED, bool WHOLE, class Epilogue>
+LW_DEVICE void finish_segment(typename F::C (&v)[F::E], const F &fft, const typename F::C *shared, const OlsArgs &a,
+                              const OlsPlace &p, int64_t output, int t)
 {
-    const int next = *filter_hint() + 1;
-    return next >= step.begin && next < step.end ? next : step.begin;
+    fft.end_backward(v, shared, t);
+    store_segment<F, DISCARD, PAIRED, WHOLE, Epilogue>(v, a, p, output, t);
 }
 
-template <class F, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP, OlsDesign DESIGN, class Epilogue>
+template <class F, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP, class Epilogue>
 __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(const OlsArgs a)
 {
     using C = typename F::C;
     static_assert(DISCARD < 0 || DISCARD % F::T == 0, "rows are dropped whole");
     constexpr int T = F::T, PER_WARP = T < 32 ? 32 / T : 1;
+    static_assert(F::SHELF_BYTES == 0 || PER_WARP == 1, "one team a block");
     extern __shared__ __align__(128) unsigned char memory[];
 
     const int part = PER_WARP == 1 ? 0 : threadIdx.x / T, t = threadIdx.x % T;
-    C *const shared = (C *)(memory + part * F::SHARED_BYTES), *const ahead = (C *)(memory + F::SHARED_BYTES);
-    constexpr bool AHEAD = DESIGN == OLS_AHEAD;
-    static_assert(!AHEAD || PER_WARP == 1, "one segment a block");
+    C *const shared = (C *)(memory + part * F::SHARED_BYTES);
 
     OlsWalk walk;
     walk.start(a, blockIdx.x);
     wait_for_predecessor();
     F fft;
-    fft.load((const C *)a.bank, t);
+    fft.load((const C *)a.bank, t, (C *)(memory + F::SHARED_BYTES));
     C v[F::E], kept[F::E];
     for (OlsStep step; walk.next(a, blockIdx.x, step);) {
         const OlsPlace p = place_of<F::N, PAIRED>(a, step.segment * PER_WARP + part);
-        int f = DESIGN == OLS_FOLLOW ? filter_to_begin_with(step) : step.begin;
-        if (AHEAD)
-            fetch_ahead<F>(ahead, spectra_of<F>(a, f), t);
-        transform_segment<F, PAIRED>(v, fft, a, p, shared, t);
+        transform_segment<F, PAIRED, lead_of<F>(DISCARD)>(v, fft, a, p, shared, t);
         if (KEEP) {
 #pragma unroll
             for (int m = 0; m < F::E; ++m)
@@ -285,26 +267,15 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(co
         }
         const bool whole = min(p.want[0], p.want[1]) == a.hop;
 #pragma unroll 1
-        for (int left = step.end - step.begin; left > 0; --left, ++f) {
-            if (DESIGN == OLS_FOLLOW) {
-                f = f == step.end ? step.begin : f;
-                if (t == 0)
-                    *filter_hint() = f;
-            }
+        for (int f = step.begin; f < step.end; ++f) {
             fft.pin();
-            if (AHEAD)
-                wait_for_copies();
-            multiply<F, AHEAD>(v, KEEP ? kept : v, AHEAD ? ahead : spectra_of<F>(a, f), t);
-            if (AHEAD && left > 1) {
-                __syncwarp();           /* the values have been read */
-                fetch_ahead<F>(ahead, spectra_of<F>(a, f + 1), t);
-            }
-            fft.backward(v, shared, t);
+            multiply<F>(v, KEEP ? kept : v, spectra_of<F>(a, f), t);
+            fft.begin_backward(v, shared, t);
             const int64_t output = p.output + f * a.plane;
             if (whole)
-                store_segment<F, DISCARD, PAIRED, true, Epilogue>(v, a, p, output, t);
+                finish_segment<F, DISCARD, PAIRED, true, Epilogue>(v, fft, shared, a, p, output, t);
             else
-                store_segment<F, DISCARD, PAIRED, false, Epilogue>(v, a, p, output, t);
+                finish_segment<F, DISCARD, PAIRED, false, Epilogue>(v, fft, shared, a, p, output, t);
             if (!KEEP)
                 break;
         }

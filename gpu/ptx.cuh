@@ -15,7 +15,13 @@ template <int COUNT> __device__ __forceinline__ void barrier_of(int number)
     asm volatile("bar.sync %0, %1;" :: "r"(number), "n"(COUNT) : "memory");
 }
 
-/* The same; returns whether `flag` holds in any of the threads. */
+/* Count as arrived at such a barrier, without waiting there. */
+template <int COUNT> __device__ __forceinline__ void arrive_at(int number)
+{
+    asm volatile("bar.arrive %0, %1;" :: "r"(number), "n"(COUNT) : "memory");
+}
+
+/* The same as barrier_of; returns whether `flag` holds in any of the threads. */
 template <int COUNT> __device__ __forceinline__ bool barrier_any(int number, bool flag)
 {
     int result;
@@ -60,13 +66,8 @@ __device__ __forceinline__ void copy_async(void *shared, const void *global)
 
 __device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-/* The multiprocessor that this block runs on. */
-__device__ __forceinline__ unsigned multiprocessor()
-{
-    unsigned number;
-    asm volatile("mov.u32 %0, %%smid;" : "=r"(number));
-    return number;
-}
+/* Bring the line at an address of global memory to L2; a hint. */
+__device__ __forceinline__ void prefetch(const void *global) { asm volatile("prefetch.global.L2 [%0];" :: "l"(global)); }
 
 /* Launched as a programmatic dependent, a block starts while the kernel before it in the stream ends, and touches memory only
  * after this. Without effect otherwise. */

@@ -292,6 +292,24 @@ static void test_choice(void)
     CHECK(lw_cuda_ols_choose(&spec, &arch, &plan, &err) == LW_OK && plan.path == LW_CUDA_TOO_LONG, "2^20 taps");
 }
 
+/* What fits a multiprocessor, and only for filters that two teams can share. */
+static void test_two_teams(void)
+{
+    static const struct { int shared_bytes, n_filters; const char *design; } cases[] = {
+        {232448, 8, "two teams"}, {232448, 1, ""}, {101376, 8, ""},
+    };
+    for (int i = 0; i < 3; i++) {
+        const struct lw_cuda_arch chip = {.major = 9, .shared_bytes = cases[i].shared_bytes};
+        const struct lw_cuda_ols_spec spec = {
+            .input = LW_FLOAT32, .n_channels = 1, .n_filters = cases[i].n_filters, .n_taps = 2049, .segment = 8192,
+        };
+        struct lw_cuda_ols_plan plan;
+        struct lw_error err;
+        CHECK(lw_cuda_ols_choose(&spec, &chip, &plan, &err) == LW_OK && strcmp(plan.design, cases[i].design) == 0,
+              "%d bytes, %d filters: \"%s\"", cases[i].shared_bytes, cases[i].n_filters, plan.design);
+    }
+}
+
 /* test_gpu_kernels [STEP]: only every STEP-th trial, for compute-sanitizer; a number prime to 168 leaves out no kind. */
 int main(int argc, char **argv)
 {
@@ -306,5 +324,6 @@ int main(int argc, char **argv)
     test_stored_types(step);
     test_ranks(step);
     test_choice();
+    test_two_teams();
     return check_result("gpu_kernels");
 }

@@ -252,15 +252,28 @@ unsigned warp_barrier(unsigned value, Combine combine)
     return b.result;
 }
 
-unsigned named_barrier(int number, int count, unsigned value)
+static Barrier &named(int number, int count)
 {
     Barrier &b = running->block->named[number];
     if (b.arrived > 0 && b.expected != count)
         give_up("a named barrier with different counts");
     b.expected = count;
+    return b;
+}
+
+unsigned named_barrier(int number, int count, unsigned value)
+{
+    Barrier &b = named(number, count);
     b.gathering |= value;
     wait_at(b);
     return b.result;
+}
+
+void named_arrival(int number, int count)
+{
+    Barrier &b = named(number, count);
+    if (++b.arrived == b.expected)
+        release(b);
 }
 
 uint64_t warp_exchange(uint64_t value, int from)

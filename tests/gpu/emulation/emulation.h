@@ -53,6 +53,7 @@ void cluster_barrier();
 unsigned block_barrier(unsigned value);
 unsigned warp_barrier(unsigned value, Combine combine);
 unsigned named_barrier(int number, int count, unsigned value);
+void named_arrival(int number, int count);              /* without waiting */
 uint64_t warp_exchange(uint64_t value, int lane);       /* the value of another lane of the warp */
 int lane();
 
@@ -118,10 +119,11 @@ template <class... P> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *, vo
 
 template <class T> inline void opaque(T &) {}
 template <int COUNT> inline void barrier_of(int number) { emulation::named_barrier(number, COUNT, 0); }
+template <int COUNT> inline void arrive_at(int number) { emulation::named_arrival(number, COUNT); }
 template <int COUNT> inline bool barrier_any(int number, bool flag) { return emulation::named_barrier(number, COUNT, flag) != 0; }
 inline void copy_async(void *shared, const void *global) { std::memcpy(shared, global, 16); }
 inline void wait_for_copies() {}
-inline unsigned multiprocessor() { return blockIdx.x % 4; }
+inline void prefetch(const void *) {}
 inline void wait_for_predecessor() {}
 inline void cluster_barrier() { emulation::cluster_barrier(); }
 inline void grid_barrier(unsigned *, unsigned) { emulation::cluster_barrier(); }
