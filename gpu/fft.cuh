@@ -9,10 +9,10 @@
  *   backward   its mirror image: E x E in each group, exchange, weighted radix-P. It computes the same sums with
  *              exp(-2 pi i n k / N): the caller swaps re and im of the spectrum, and finds im and re swapped in the result.
  *
- * Shared memory: P regions of E rows with PITCH complex values each (8704 bytes per region for float, E = 32). Rows
- * are written whole by 16-byte stores and read across; the pitch is E + 16 bytes, which makes both free of bank conflicts
- * (a quarter warp's 16-byte words start at 4 t mod 32 words). The radix-P exchange uses the same regions without pitch; for
- * small P it moves only what goes from group to group: one P-th stays in its thread, and even in its register. */
+ * Shared memory: P regions of E rows with PITCH complex values each (8704 bytes per region for float, E = 32). Rows are
+ * written whole by 16-byte stores and read across; the pitch is E + 16 bytes, which makes both free of bank conflicts
+ * (a quarter warp's 16-byte words start at 4 t mod 32 words). The radix-P exchange uses the same regions without pitch;
+ * for small P it moves only what goes from group to group: one P-th stays in its thread, and even in its register. */
 #ifndef LW_FFT_CUH
 #define LW_FFT_CUH
 
@@ -176,8 +176,8 @@ template <int T, int TEAMS> struct Team {
     }
 };
 
-/* SHELVED: the powers lie in shared memory, and are read where they are needed, instead of in registers: for kernels that have
- * none to spare. (What a compiler spills goes to local memory, and through L1, where filters pass, to L2.) */
+/* SHELVED: the powers lie in shared memory, and are read where they are needed, instead of in registers: for kernels
+ * that have none to spare. (What a compiler spills goes to local memory, and through L1, where filters pass, to L2.) */
 template <class Real_, int E_, int P_, class Team_, bool SHELVED = false> struct Transform {
     using Real = Real_;
     using C = Complex<Real>;
@@ -325,8 +325,8 @@ template <class Real_, int E_, int P_, class Team_, bool SHELVED = false> struct
             v[m] = a[m];
     }
 
-    /* Whether v[m] goes from group to group in the radix-P exchange. One P-th would stay where it is; from P = 8 on, finding
-     * out costs more than moving it. */
+    /* Whether v[m] goes from group to group in the radix-P exchange. One P-th would stay where it is; from P = 8 on,
+     * finding out costs more than moving it. */
     LW_DEVICE static bool moves(int m, int t) { return P > 4 || m % P != t / E; }
 
     LW_DEVICE void forward(C (&v)[E], C *shared, int t) const
@@ -357,8 +357,8 @@ template <class Real_, int E_, int P_, class Team_, bool SHELVED = false> struct
         end_backward(v, shared, t);
     }
 
-    /* The same in two parts, the second from the last exchange's reads on: what follows it can then be compiled together with it,
-     * so that results leave one by one. */
+    /* The same in two parts, the second from the last exchange's reads on: what follows it can then be compiled
+     * together with it, so that results leave one by one. */
     LW_DEVICE void begin_backward(C (&v)[E], C *shared, int t) const
     {
         const int lane = t % E;

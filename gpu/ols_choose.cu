@@ -37,8 +37,8 @@ static const Rate rates[] = {
     {8192, OLS_TWIN, 2.80, 2.90, 0},
 };
 
-/* What else was seen then: long segments, time slow (uint8, one filter, 257 taps); and 32 filters of 512 points, which L1 does
- * not keep beside the 92 KB of shared memory (those of 256 points it does, those of 1024 are no slower for it). */
+/* What else was seen then: long segments, time slow (uint8, one filter, 257 taps); and 32 filters of 512 points, which
+ * L1 does not keep beside the 92 KB of shared memory. It does keep those of 256 points; 1024 are no slower for it. */
 static double slowed(const OlsKernel *k, int n_filters)
 {
     const bool slow = k->layout == LW_TIME_SLOW && k->segment >= 4096;
@@ -131,8 +131,8 @@ static Choice cheapest(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     Choice best = {-1, 0};
     for (int i = 0; const OlsKernel *k = kernel_at(i); ++i) {
         const Choice choice = {i, seconds_per_output(k, spec)};
-        if (fits(k, spec, arch) && (spec->segment == 0 || k->segment == spec->segment) && comes_before(previous, choice) &&
-            (best.index < 0 || comes_before(choice, best)))
+        if (fits(k, spec, arch) && (spec->segment == 0 || k->segment == spec->segment) &&
+            comes_before(previous, choice) && (best.index < 0 || comes_before(choice, best)))
             best = choice;
     }
     return best;

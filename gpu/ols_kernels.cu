@@ -51,8 +51,8 @@ static cudaError_t resident_blocks(const OlsKernel *k, int64_t *blocks, bool *de
     return cudaSuccess;
 }
 
-/* Many units: one segment a team, in the hardware's order. Few, or blocks that ask for the next segment ahead: the segments, then
- * an even share of what is left, filter by filter, so that all teams end together. */
+/* Many units: one segment a team, in the hardware's order. Few, or blocks that ask for the next segment ahead: the
+ * segments, then an even share of what is left, filter by filter, so that all teams end together. */
 static void share_out(OlsArgs *a, const OlsKernel *k, int64_t n_units, int64_t resident)
 {
     const int64_t pieces = n_units * a->n_filters;

@@ -4,17 +4,17 @@
  *     X = FFT(x[start .. start + N))                          start = j hop - (D - (M - 1))
  *     y[f][j hop + i] = IFFT(X H[f])[D + i],  0 <= i < hop    D >= M - 1: what the circular convolution wraps is dropped
  *
- * A team of T = E P threads (a block; two teams where T = 16) takes one segment, or two real ones as re and im (taps are
- * real then: re and im of the result are the two outputs). Thread t holds the samples t + T m, m < E, of segment, spectrum
- * (bin(t) + T m) and output, so every access to global memory is coalesced (128 or 256 bytes a warp) and nothing is ever
- * reordered. The spectrum X stays in registers while the filters go by; H comes through L1 as 16-byte loads, stored in the
- * threads' order and scaled by 1/N. For the longest segments ols_twin.cuh has another design.
+ * A team of T = E P threads (a block; two teams where T = 16) takes one segment, or two real ones as re and im (taps
+ * are real then: re and im of the result are the two outputs). Thread t holds the samples t + T m, m < E, of segment,
+ * spectrum (bin(t) + T m) and output, so every access to global memory is coalesced (128 or 256 bytes a warp) and
+ * nothing is ever reordered. The spectrum X stays in registers while the filters go by; H comes through L1 as 16-byte
+ * loads, stored in the threads' order and scaled by 1/N. For the longest segments ols_twin.cuh has another design.
  *
  * The product is fused with the first butterflies of the way back; re and im are swapped there, see fft.cuh.
  *
- * Rows of outputs below D are neither computed nor stored: D is a compile-time constant where it matters (DISCARD >= 0).
- * KEEP = false is for one filter: X need not outlive the product, and the powers are read from shared memory, which leaves
- * registers for a third more warps.
+ * Rows of outputs below D are neither computed nor stored: D is a compile-time constant where it matters (DISCARD >=
+ * 0). KEEP = false is for one filter: X need not outlive the product, and the powers are read from shared memory, which
+ * leaves registers for a third more warps.
  *
  * Samples that are not finite spoil every bin, so one value per thread is looked at after the forward transform; only then
  * the segment is loaded again, with them replaced by zero. Shared memory: see fft.cuh. */
@@ -96,8 +96,8 @@ template <int N, bool PAIRED> LW_DEVICE OlsPlace place_of(const OlsArgs &a, int 
     return p;
 }
 
-/* v[m] = sample t + T m, zero where it does not exist; those of rows from LEAD on do, unless CHECKED, which also makes those
- * zero that are not finite. Returns whether one was met. */
+/* v[m] = sample t + T m, zero where it does not exist; those of rows from LEAD on do, unless CHECKED, which also makes
+ * those zero that are not finite. Returns whether one was met. */
 template <class F, class Stored, bool PAIRED, bool COMPLEX, bool CHECKED, int LEAD>
 LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int t)
 {
@@ -229,8 +229,8 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
     }
 }
 
-/* The end of the way back, stored. Both stand in one branch, so that the compiler stores the first results while it computes
- * the last. */
+/* The end of the way back, stored. Both stand in one branch, so that the compiler stores the first results while it
+ * computes the last. */
 template <class F, int DISCARD, bool PAIRED, bool WHOLE, class Epilogue>
 LW_DEVICE void finish_segment(typename F::C (&v)[F::E], const F &fft, const typename F::C *shared, const OlsArgs &a,
                               const OlsPlace &p, int64_t output, int t)

@@ -1,11 +1,11 @@
-/* ols_twin.cuh - the overlap-save kernel for long segments, time fast: as ols_segments.cuh, but two teams of threads share a
- * segment (or pair), and take its filters in turn.
+/* ols_twin.cuh - the overlap-save kernel for long segments, time fast: as ols_segments.cuh, but two teams of threads
+ * share a segment (or pair), and take its filters in turn.
  *
- * One team's registers hold a spectrum of 8192 points, and then an SM has room for no other team: eight warps, which wait for
- * memory and barriers at the same time. Here the spectrum lies in shared memory, so that 16 warps fit. The first team
- * transforms the segment while the second works on the last filter of the one before it, and is half a filter ahead of it
- * from then on: in step, both would use shared memory at the same time, and the arithmetic units at the same time. Blocks
- * stay, and ask for the next segment's samples to be brought to L2 a segment ahead.
+ * One team's registers hold a spectrum of 8192 points, and then an SM has room for no other team: eight warps, which
+ * wait for memory and barriers at the same time. Here the spectrum lies in shared memory, so that 16 warps fit. The
+ * first team transforms the segment while the second works on the last filter of the one before it, and is half a
+ * filter ahead of it from then on: in step, both would use shared memory at the same time, and the arithmetic units at
+ * the same time. Blocks stay, and ask for the next segment's samples to be brought to L2 a segment ahead.
  *
  * Shared memory: an exchange region for each team, the spectrum, E values a thread, as the bank stores filters (16-byte
  * accesses of neighbouring words, free of bank conflicts), and the powers, which are the same for both teams. */
@@ -42,7 +42,8 @@ template <class F> LW_DEVICE void take_spectrum(float2 (&v)[F::E], const float4 
 /* Ask for the samples of the step after this one: one line of L2 a thread. */
 template <class F, bool PAIRED> LW_DEVICE void fetch_next(const OlsArgs &a, OlsWalk walk)
 {
-    const int scalar_bytes = a.input_scalar == LW_FLOAT64 ? 8 : a.input_scalar >= LW_INT32 ? 4 : a.input_scalar >= LW_INT16 ? 2 : 1;
+    const int scalar_bytes = a.input_scalar == LW_FLOAT64 ? 8 : a.input_scalar >= LW_INT32 ? 4
+                             : a.input_scalar >= LW_INT16 ? 2 : 1;
     const int sample_bytes = scalar_bytes * (a.input_complex ? 2 : 1), line = 128;
     OlsStep next;
     if (!walk.next(a, blockIdx.x, next))

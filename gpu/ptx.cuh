@@ -67,7 +67,10 @@ __device__ __forceinline__ void copy_async(void *shared, const void *global)
 __device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 /* Bring the line at an address of global memory to L2; a hint. */
-__device__ __forceinline__ void prefetch(const void *global) { asm volatile("prefetch.global.L2 [%0];" :: "l"(global)); }
+__device__ __forceinline__ void prefetch(const void *global)
+{
+    asm volatile("prefetch.global.L2 [%0];" :: "l"(global));
+}
 
 /* Launched as a programmatic dependent, a block starts while the kernel before it in the stream ends, and touches memory only
  * after this. Without effect otherwise. */

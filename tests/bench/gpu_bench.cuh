@@ -57,8 +57,8 @@ template <class Run> double time_calls(Run run, int n, cudaStream_t stream, cuda
     return ms / n;
 }
 
-/* Each of n calls between two events of its own. They are queued without waiting, so that what the host takes to launch one
- * hides behind the one before; the calls themselves do not overlap. */
+/* Each of n calls between two events of its own. They are queued without waiting, so that what the host takes to launch
+ * one hides behind the one before; the calls themselves do not overlap. */
 template <class Run> std::vector<double> time_each(Run run, int n, cudaStream_t stream)
 {
     std::vector<cudaEvent_t> events(2 * n);
