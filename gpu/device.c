@@ -99,15 +99,16 @@ int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, 
     return measure_memory(device, err);
 }
 
-bool lw_engine_cuda_usable(char why[160])
+bool lw_engine_cuda_usable(const struct lw_engine_spec *spec, char why[160])
 {
     struct lw_error err;
     struct lw_device device;
     int n_devices;
-    if (count_devices(&n_devices, &err) || read_properties(0, &device, &err)) {
+    if (count_devices(&n_devices, &err) || check_sharing(spec, n_devices, &err) ||
+        read_properties(spec->node_rank % n_devices, &device, &err)) {
         snprintf(why, 160, "%.159s", err.message);
         return false;
     }
-    snprintf(why, 160, "%d CUDA device%s, the first %.100s", n_devices, n_devices == 1 ? "" : "s", device.name);
+    snprintf(why, 160, "%d CUDA device%s, this rank's %.100s", n_devices, n_devices == 1 ? "" : "s", device.name);
     return true;
 }

@@ -12,8 +12,9 @@ int lw_engine_create_cuda(const struct lw_engine_spec *spec, struct lw_engine **
                    "(nvcc 12 or later) and build again");
 }
 
-bool lw_engine_cuda_usable(char why[160])
+bool lw_engine_cuda_usable(const struct lw_engine_spec *spec, char why[160])
 {
+    (void)spec;
     snprintf(why, 160, "built without CUDA");
     return false;
 }

@@ -147,8 +147,8 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_CHOICE,
         .choices = "auto|cpu|cuda",
         .fallback = "auto",
-        .help = "What computes: the CPU, or a GPU for each rank. auto takes GPUs where every rank has one that works, and says "
-                "which engine it took and why.",
+        .help = "What computes: the CPU, or a GPU for each rank. auto takes GPUs where every rank has one of its own, "
+                "or may share it (--share-gpu), and says which engine it took and why.",
     },
     {
         .name = "threads",

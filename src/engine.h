@@ -217,8 +217,8 @@ void lw_engine_destroy(struct lw_engine *engine);           /* NULL is legal */
 int lw_engine_create_cpu(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
 int lw_engine_create_cuda(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
 
-/** Whether a CUDA device can be used, and why not. Never fails; creates no context.
+/** Whether lw_engine_create_cuda would find a device for this rank, and why not. Never fails; creates no context.
  * @param why  one line: the devices, or what is missing */
-bool lw_engine_cuda_usable(char why[160]);
+bool lw_engine_cuda_usable(const struct lw_engine_spec *spec, char why[160]);
 
 #endif

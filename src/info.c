@@ -44,10 +44,13 @@ static void print_cpu_engine(void)
     lw_engine_destroy(engine);
 }
 
-static void print_cuda_engine(void)
+static void print_cuda_engine(const struct lw_comm *comm)
 {
+    const struct lw_engine_spec spec = {
+        .kind = LW_ENGINE_CUDA, .node_rank = lw_comm_node_rank(comm), .node_ranks = lw_comm_node_size(comm),
+    };
     char why[160];
-    const bool is_usable = lw_engine_cuda_usable(why);
+    const bool is_usable = lw_engine_cuda_usable(&spec, why);
     printf("%-12s%s%s\n", "engine cuda", is_usable ? "" : "not usable: ", why);
 }
 
@@ -68,7 +71,7 @@ void lw_info_build(const struct lw_comm *comm)
     row("MPI", lw_comm_library(comm));
     row("HDF5", lw_hdf5_text());
     print_cpu_engine();
-    print_cuda_engine();
+    print_cuda_engine(comm);
     print_machine(comm);
 }
 

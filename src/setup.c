@@ -14,38 +14,38 @@ static int open_input(struct lw_setup *setup, struct lw_error *err)
     return lw_reader_open(setup->comm, input, &setup->reader, err);
 }
 
-/* The engine asked for, and else cuda where every rank has a GPU that it can use: all must take the same. */
-static enum lw_engine_kind choose_engine(struct lw_setup *setup)
+/* Settle LW_ENGINE_AUTO: cuda where every rank has a GPU of its own, since all must take the same. */
+static enum lw_engine_kind choose_engine(struct lw_setup *setup, const struct lw_engine_spec *spec)
 {
-    const enum lw_engine_kind asked = (enum lw_engine_kind)lw_options_choice(setup->options, "engine");
-    if (asked != LW_ENGINE_AUTO) {
-        lw_log_info("%s engine: asked for", asked == LW_ENGINE_CUDA ? "cuda" : "cpu");
-        return asked;
+    if (spec->kind != LW_ENGINE_AUTO) {
+        lw_log_info("%s engine: asked for", spec->kind == LW_ENGINE_CUDA ? "cuda" : "cpu");
+        return spec->kind;
     }
     char why[160];
     struct lw_error missing;
-    const int rc = lw_engine_cuda_usable(why) ? LW_OK : lw_fail(&missing, LW_ECONFIG, "%s", why);
-    if (lw_comm_agree(setup->comm, rc, &missing)) {
-        if (lw_comm_size(setup->comm) > 1)
-            lw_log_info("cpu engine: rank %d (%s): %s", missing.rank, missing.host, missing.message);
-        else
-            lw_log_info("cpu engine: %s", missing.message);
-        return LW_ENGINE_CPU;
+    const int rc = lw_engine_cuda_usable(spec, why) ? LW_OK : lw_fail(&missing, LW_ECONFIG, "%s", why);
+    if (lw_comm_agree(setup->comm, rc, &missing) == LW_OK) {
+        lw_log_info("cuda engine: %s", why);
+        return LW_ENGINE_CUDA;
     }
-    lw_log_info("cuda engine: %s", why);
-    return LW_ENGINE_CUDA;
+    if (lw_comm_size(setup->comm) > 1)
+        lw_log_info("cpu engine: rank %d (%s): %s", missing.rank, missing.host, missing.message);
+    else
+        lw_log_info("cpu engine: %s", missing.message);
+    return LW_ENGINE_CPU;
 }
 
 static int open_engine(struct lw_setup *setup, struct lw_error *err)
 {
     const struct lw_options *const options = setup->options;
-    const struct lw_engine_spec spec = {
-        .kind = choose_engine(setup),
+    struct lw_engine_spec spec = {
+        .kind = (enum lw_engine_kind)lw_options_choice(options, "engine"),
         .n_threads = (int)lw_options_int(options, "threads"),
         .node_rank = lw_comm_node_rank(setup->comm),
         .node_ranks = lw_comm_node_size(setup->comm),
         .share_device = lw_options_flag(options, "share-gpu"),
     };
+    spec.kind = choose_engine(setup, &spec);
     const int rc = lw_comm_agree(setup->comm, lw_engine_create(&spec, &setup->engine, err), err);
     if (rc == LW_OK)
         setup->engine->ops->describe(setup->engine, setup->engine_text, sizeof setup->engine_text);

@@ -11,8 +11,9 @@
 /* 0 if there is a device; else the code that the test has to exit with. */
 static inline int gpu_missing(const char *name)
 {
+    const struct lw_engine_spec spec = {.kind = LW_ENGINE_CUDA, .node_ranks = 1};
     char why[160];
-    if (lw_engine_cuda_usable(why))
+    if (lw_engine_cuda_usable(&spec, why))
         return 0;
     const char *const required = getenv("LW_REQUIRE_GPU");
     const int is_required = required && strcmp(required, "1") == 0;
