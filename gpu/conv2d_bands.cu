@@ -3,6 +3,7 @@
 #include "conv2d_bands.cuh"
 
 #include "conv2d_spectrum.cuh"
+#include "dependent.cuh"
 
 static constexpr int most_lengths = 8;
 
@@ -201,21 +202,11 @@ cudaError_t lw_conv2d_bands_prepare(enum lw_precision precision, int rows, int c
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* Whether the current device knows programmatic dependents. */
-static bool has_dependents()
-{
-    int device, major = 0;
-    return cudaGetDevice(&device) == cudaSuccess &&
-           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major >= 9;
-}
-
-/* dependent: its blocks may start while the kernel before it ends, see wait_for_predecessor. */
+/* dependent: on the kernel before it, see dependent.cuh. */
 static cudaError_t launch(void (*kernel)(const BandArgs), const BandKernel *k, dim3 grid, bool dependent,
                           const BandArgs &args, cudaStream_t stream)
 {
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute attribute = dependent_attribute();
     cudaLaunchConfig_t config = {};
     config.gridDim = grid;
     config.blockDim = dim3(k->threads);

@@ -34,9 +34,11 @@ static void describe(const struct lw_engine *engine, char *text, size_t size)
     snprintf(text, size, "%s, %s, %s", device->name, device->uuid, lw_bytes_text(device->memory_bytes, memory));
 }
 
+/* Sums of sfft's recovery are ordered by the number of blocks that run at a time. */
 static void architecture(const struct lw_engine *engine, char *text, size_t size)
 {
-    snprintf(text, size, "sm_%d%d", device_of(engine)->major, device_of(engine)->minor);
+    const struct lw_device *const device = device_of(engine);
+    snprintf(text, size, "sm_%d%d with %d multiprocessors", device->major, device->minor, device->n_multiprocessors);
 }
 
 static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan,

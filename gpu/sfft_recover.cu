@@ -5,6 +5,7 @@
  * each wait for the last: a barrier of a team takes a fraction of what a launch does, and lets the data decide how many
  * there are. The first step scales the measured buckets; the last ones choose the strongest lines, which are in order
  * already. */
+#include "dependent.cuh"
 #include "sfft_fit.cuh"
 
 namespace {
@@ -229,9 +230,9 @@ int shared_bytes(int n_windows)
  * kernel before it ends. The two attributes are the caller's, for the launch's life. */
 cudaLaunchConfig_t launch_of(int n_blocks, int n_windows, cudaLaunchAttribute *attributes)
 {
-    attributes[0] = attributes[1] = {};
-    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[0].val.programmaticStreamSerializationAllowed = 1;
+    const int first = has_dependents() ? 0 : 1;
+    attributes[0] = dependent_attribute();
+    attributes[1] = {};
     if (n_blocks > LW_SFFT_DEVICE_CLUSTER) {
         attributes[1].id = cudaLaunchAttributeCooperative;
         attributes[1].val.cooperative = 1;
@@ -243,8 +244,8 @@ cudaLaunchConfig_t launch_of(int n_blocks, int n_windows, cudaLaunchAttribute *a
     where.gridDim = dim3((unsigned)n_blocks);
     where.blockDim = dim3(SfftTeam::THREADS);
     where.dynamicSmemBytes = (size_t)shared_bytes(n_windows);
-    where.attrs = attributes;
-    where.numAttrs = n_blocks > 1 ? 2 : 1;
+    where.attrs = attributes + first;
+    where.numAttrs = (unsigned)((n_blocks > 1 ? 2 : 1) - first);
     return where;
 }
 

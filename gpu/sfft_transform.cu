@@ -8,6 +8,7 @@
  *
  * Long planes take the blocks of a cluster, where there are such: block c of P transforms the points c, c + P, ..., and the
  * P transforms are combined through global memory. */
+#include "dependent.cuh"
 #include "fft.cuh"
 #include "sfft_device.h"
 
@@ -208,17 +209,17 @@ int points_of(int64_t n_buckets)
 /* Of `parts` blocks a plane, while the kernel before it ends; the two attributes are the caller's. */
 cudaLaunchConfig_t launch_of(int n_planes, int parts, int64_t threads, int bytes, cudaLaunchAttribute *attributes)
 {
-    attributes[0] = attributes[1] = {};
-    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[0].val.programmaticStreamSerializationAllowed = 1;
+    const int first = has_dependents() ? 0 : 1;
+    attributes[0] = dependent_attribute();
+    attributes[1] = {};
     attributes[1].id = cudaLaunchAttributeClusterDimension;
     attributes[1].val.clusterDim = {(unsigned)parts, 1, 1};
     cudaLaunchConfig_t where = {};
     where.gridDim = dim3((unsigned)(n_planes * parts));
     where.blockDim = dim3((unsigned)(threads < 32 ? 32 : threads));
     where.dynamicSmemBytes = (size_t)bytes;
-    where.attrs = attributes;
-    where.numAttrs = parts > 1 ? 2 : 1;
+    where.attrs = attributes + first;
+    where.numAttrs = (unsigned)((parts > 1 ? 2 : 1) - first);
     return where;
 }
 
