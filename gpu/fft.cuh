@@ -150,6 +150,11 @@ template <class C, int R> struct Powers {
     }
 };
 
+/* What a transform calls where there is nothing to call. */
+struct Nothing {
+    LW_DEVICE void operator()() const {}
+};
+
 /* T threads of a block that work on one segment; a block holds TEAMS of them. */
 template <int T, int TEAMS> struct Team {
     LW_DEVICE static int number() { return TEAMS == 1 ? 0 : (int)threadIdx.x / T; }
@@ -257,11 +262,14 @@ template <class Real_, int E_, int P_, class Team_, bool SHELVED = false> struct
         __syncwarp();
     }
 
-    LW_DEVICE void square_columns(C (&v)[E], const C *region, int lane) const
+    /* read: called when the thread has read the region for the last time */
+    template <class Read = Nothing>
+    LW_DEVICE void square_columns(C (&v)[E], const C *region, int lane, Read read = {}) const
     {
 #pragma unroll
         for (int m = 0; m < E; ++m)
             v[m] = region[m * PITCH + lane];
+        read();
         const Powers<C, E> w = inner_powers();
         dft<E, true>(v, w.p);
     }

@@ -31,9 +31,9 @@ template <class C> __global__ void ols_powers(C *table, const double2 *roots, in
 }
 
 /* spectra[f][..] = (1 / N) sum_j taps[f][j] exp(-2 pi i j k / N) by the definition, one thread per bin; thread t's m-th bin is
- * k = P (t mod E) + t / E + T m. Single: bins m and m + 1 of a thread lie side by side (one 16-byte load). */
+ * k = P (t mod E) + t / E + T m, delayed by `delay` samples. Single: bins m and m + 1 of a thread lie side by side (one 16-byte load). */
 template <class C> __global__ void ols_spectra(C *spectra, const double2 *roots, const double *taps, bool taps_complex,
-                                               int n_filters, int64_t n_taps, int side, int groups)
+                                               int n_filters, int64_t n_taps, int delay, int side, int groups)
 {
     const int threads = side * groups, n = side * threads;
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -45,7 +45,7 @@ template <class C> __global__ void ols_spectra(C *spectra, const double2 *roots,
     const int k = groups * (t % side) + t / side + threads * m;
     double2 sum = {0, 0};
     for (int64_t j = 0; j < n_taps; ++j) {
-        const double2 w = roots[(int)(j * k & (n - 1))];
+        const double2 w = roots[(int)((j + delay) * k & (n - 1))];
         const int64_t at = f * n_taps + j;
         const double2 h = taps_complex ? ((const double2 *)taps)[at] : double2{taps[at], 0};
         sum.x += h.x * w.x - h.y * w.y;

@@ -67,12 +67,20 @@ static int discard_of(const OlsKernel *k, int64_t n_taps)
 
 static bool is_short(enum lw_scalar s) { return s == LW_INT8 || s == LW_UINT8 || s == LW_INT16 || s == LW_UINT16; }
 
+/* Whether samples are fetched as the stored type is. Time slow: a block takes whole rows of `together` pairs of channels. */
+static bool can_stage(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
+{
+    if (k->layout == LW_TIME_FAST)
+        return spec->input != LW_FLOAT64;
+    return is_short(spec->input) && (k->together <= 8 || spec->n_channels >= 2 * k->together);
+}
+
 /* What is fetched ahead takes shared memory, which must not cost blocks. */
 static bool has_room(const OlsKernel *k, const struct lw_cuda_arch *arch)
 {
     const int reserved = 1024;      /* by the driver, of every block; a multiprocessor has that much more than a block may */
     const bool all_fit = k->blocks * (k->shared_bytes + reserved) <= arch->shared_bytes + reserved;
-    return k->shared_bytes <= arch->shared_bytes && (all_fit || !k->staged);
+    return k->shared_bytes <= arch->shared_bytes && (all_fit || !k->staged || k->layout == LW_TIME_FAST);
 }
 
 /* Whether a kernel can do the job at all: a quarter of a segment at least must be kept. */
@@ -83,7 +91,7 @@ static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const 
     return k->precision == spec->precision && (k->layout == LW_TIME_SLOW) == slow &&
            k->post == lw_cuda_post_is_needed(spec->post) &&
            k->paired == (!spec->input_complex && !spec->taps_complex) && (!k->one_filter || spec->n_filters == 1) &&
-           (k->design == OLS_PLAIN || spec->n_filters > 1) && (!k->staged || is_short(spec->input)) &&
+           (k->design == OLS_PLAIN || spec->n_filters > 1) && (!k->staged || can_stage(k, spec)) &&
            has_room(k, arch) && spec->n_taps - 1 <= discard && 4 * discard <= 3 * k->segment;
 }
 

@@ -6,8 +6,8 @@ static const OlsKernel list[] = {
     LW_OLS_BOTH(float, 32, 1, 12, 128, true),
     LW_OLS_BOTH(float, 32, 1, 12, 256, true),
     LW_OLS_BOTH(float, 32, 1, 12, -1, true),
-    LW_OLS_BOTH(float, 32, 1, 16, 64, false),
-    LW_OLS_BOTH(float, 32, 1, 16, 256, false),
-    LW_OLS_BOTH(float, 32, 1, 16, -1, false),
+    LW_OLS_ONE_FILTER(32, 1, 16, 64),
+    LW_OLS_ONE_FILTER(32, 1, 16, 256),
+    LW_OLS_ONE_FILTER(32, 1, 16, -1),
 };
 const OlsKernels lw_ols_f1024 = LW_OLS_LIST(list);

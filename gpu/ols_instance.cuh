@@ -2,6 +2,7 @@
 #ifndef LW_OLS_INSTANCE_CUH
 #define LW_OLS_INSTANCE_CUH
 
+#include "ols_ahead.cuh"
 #include "ols_segments.cuh"
 #include "ols_slow.cuh"
 #include "ols_staged.cuh"
@@ -18,6 +19,7 @@ template <class Real, int E, int P, int BLOCKS, bool PAIRED, bool KEEP> OlsKerne
     k.side = E;
     k.groups = P;
     k.blocks = BLOCKS;
+    k.groups_each = 1;
     return k;
 }
 
@@ -50,6 +52,17 @@ template <int E, int P, int DISCARD, bool PAIRED> OlsKernel ols_twin_kernel()
     return k;
 }
 
+/* Time fast, one filter. */
+template <int E, int P, int BLOCKS, int DISCARD, bool PAIRED> OlsKernel ols_ahead_kernel()
+{
+    using F = Transform<float, E, P, Team<E * P, 1>>;
+    OlsKernel k = ols_kernel<float, E, P, BLOCKS, DISCARD, PAIRED, false>();
+    k.staged = true;
+    k.reversed = true;
+    k.kernel = ols_segments_ahead<F, BLOCKS, DISCARD, PAIRED, StoreEpilogue>;
+    return k;
+}
+
 /* Time slow, W transforms together. */
 template <class Real, int E, int P, int W, int BLOCKS, bool PAIRED, bool KEEP> OlsKernel ols_slow_kernel()
 {
@@ -64,15 +77,20 @@ template <class Real, int E, int P, int W, int BLOCKS, bool PAIRED, bool KEEP> O
     return k;
 }
 
-/* Time slow, short integers, one filter. */
-template <class Real, int E, int P, int W, int BLOCKS, int DISCARD> OlsKernel ols_staged_kernel()
+/* Time slow, short integers, one filter: GROUPS of W transforms in a block, one block a multiprocessor. */
+template <class Real, int E, int P, int W, int GROUPS, int DISCARD> OlsKernel ols_staged_kernel()
 {
-    using F = Transform<Real, E, P, Team<E * P, W>>;
-    OlsKernel k = ols_slow_kernel<Real, E, P, W, BLOCKS, true, false>();
+    using F = Transform<Real, E, P, Team<E * P, W * GROUPS>>;
+    OlsKernel k = ols_entry<Real, E, P, 1, true, false>();
+    k.layout = LW_TIME_SLOW;
     k.discard = DISCARD;
+    k.together = W;
+    k.groups_each = GROUPS;
     k.staged = true;
-    k.shared_bytes = StagedBlock<F, W>::SHARED_BYTES;
-    k.kernel = ols_segments_staged<F, W, BLOCKS, DISCARD, StoreEpilogue>;
+    k.reversed = true;
+    k.threads = F::T * W * GROUPS;
+    k.shared_bytes = StagedBlock<F, W>::SHARED_BYTES * GROUPS + F::N * (int)sizeof(typename F::C);
+    k.kernel = ols_segments_staged<F, W, GROUPS, DISCARD, StoreEpilogue>;
     return k;
 }
 
@@ -81,6 +99,8 @@ template <class Real, int E, int P, int W, int BLOCKS, int DISCARD> OlsKernel ol
     ols_kernel<Real, E, P, BLOCKS, DISCARD, false, KEEP>(), ols_kernel<Real, E, P, BLOCKS, DISCARD, true, KEEP>()
 
 #define LW_OLS_TWIN_BOTH(E, P, DISCARD) ols_twin_kernel<E, P, DISCARD, false>(), ols_twin_kernel<E, P, DISCARD, true>()
+#define LW_OLS_ONE_FILTER(E, P, BLOCKS, DISCARD) \
+    ols_ahead_kernel<E, P, BLOCKS, DISCARD, false>(), ols_ahead_kernel<E, P, BLOCKS, DISCARD, true>()
 #define LW_OLS_SLOW(Real, E, P, W, BLOCKS, KEEP) \
     ols_slow_kernel<Real, E, P, W, BLOCKS, false, KEEP>(), ols_slow_kernel<Real, E, P, W, BLOCKS, true, KEEP>()
 

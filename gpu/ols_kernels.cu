@@ -17,7 +17,7 @@ static void fill_bank(const struct lw_cuda_ols_spec *spec, const OlsKernel *k, c
     const int rows = spec->n_filters < 32768 ? spec->n_filters : 32768;
     const dim3 grid((n + threads - 1) / threads, rows, (spec->n_filters + rows - 1) / rows);
     ols_spectra<<<grid, threads, 0, stream>>>((C *)bank + layout->spectra, roots, taps, spec->taps_complex, spec->n_filters,
-                                              spec->n_taps, k->side, k->groups);
+                                              spec->n_taps, k->reversed ? 1 : 0, k->side, k->groups);
 }
 
 extern "C" int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank,
@@ -35,8 +35,8 @@ extern "C" int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const do
     return failed ? failed : cudaFuncSetAttribute(k->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, k->shared_bytes);
 }
 
-/* Blocks that the current device runs at a time. */
-static cudaError_t resident_blocks(const OlsKernel *k, int64_t *blocks, bool *dependent)
+/* Slots that the current device runs at a time. */
+static cudaError_t resident_slots(const OlsKernel *k, int64_t *slots, bool *dependent)
 {
     int device, n_sm, shared, major;
     cudaError_t failed;
@@ -46,7 +46,7 @@ static cudaError_t resident_blocks(const OlsKernel *k, int64_t *blocks, bool *de
         (failed = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device)))
         return failed;
     const int by_shared = shared / (k->shared_bytes + 1024);
-    *blocks = (int64_t)n_sm * (by_shared < k->blocks ? by_shared : k->blocks);
+    *slots = (int64_t)n_sm * (by_shared < k->blocks ? by_shared : k->blocks) * k->groups_each;
     *dependent = major >= 9;
     return cudaSuccess;
 }
@@ -64,6 +64,25 @@ static void share_out(OlsArgs *a, const OlsKernel *k, int64_t n_units, int64_t r
     a->n_tail = (int)((n_units - (int64_t)a->n_rounds * a->n_slots) * a->n_filters);
 }
 
+/* What a block that fetches segments ahead counts by. */
+static void count_slots(OlsArgs *a, const OlsKernel *k)
+{
+    const int across = a->n_segments / a->n_steps;
+    if (k->layout == LW_TIME_SLOW) {
+        a->n_groups = across;
+        a->slot_steps = a->n_slots / across;
+        a->slot_groups = a->n_slots % across;
+    } else {
+        a->n_rows = across;
+        a->slot_rows = a->n_slots / a->n_steps;
+        a->slot_steps = a->n_slots % a->n_steps;
+        a->whole_rows = k->paired && !a->pairs_hops ? (int)(a->n_channels / 2) : across;
+        a->whole_begin = (int)((a->lead + a->step - 1) / a->step);
+        const int64_t last = a->input_row + a->lead - k->segment - 16 - (a->pairs_hops ? a->hop : 0);
+        a->whole_end = last < 0 ? 0 : (int)(last / a->step + 1);
+    }
+}
+
 /* [channel][axis] */
 static void arrange_fast(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k)
 {
@@ -79,12 +98,11 @@ static void arrange_fast(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const 
 /* [axis][channel] */
 static void arrange_slow(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k)
 {
-    const int scalar_bytes[LW_N_SCALARS] = {1, 1, 2, 2, 4, 4, 8};
     a->input_pitch = a->n_channels * (a->input_complex ? 2 : 1);
     a->output_pitch = a->n_channels * (plan->output_complex ? 2 : 1);
     a->input_second = k->paired || a->input_complex ? 2 : 1;
     a->plane = a->count * a->output_pitch;
-    a->rows_aligned = a->input_pitch * scalar_bytes[a->input_scalar] % 16 == 0;
+    a->rows_aligned = a->n_channels * a->sample_bytes % 16 == 0;
 }
 
 /* Outputs take the place of samples of the series in the output's pitches. */
@@ -106,6 +124,7 @@ static void arrange_post(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const 
 /* Everything but the sharing out. */
 static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
 {
+    const int scalar_bytes[LW_N_SCALARS] = {1, 1, 2, 2, 4, 4, 8};
     const struct lw_cuda_ols_spec *spec = &plan->spec;
     OlsArgs a = {};
     a.input = block->input;
@@ -117,6 +136,7 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
     a.input_row = spec->n_taps - 1 + plan->reach + block->count;
     a.input_scalar = spec->input;
     a.input_complex = spec->input_complex;
+    a.sample_bytes = scalar_bytes[spec->input] * (spec->input_complex ? 2 : 1);
     if (k->layout == LW_TIME_SLOW)
         arrange_slow(&a, plan, k);
     else
@@ -166,16 +186,14 @@ extern "C" int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const str
     if (n_segments > INT_MAX || n_units * a.n_filters > INT64_MAX / 2)
         return cudaErrorInvalidValue;
     a.n_steps = (int)n_steps;
-    a.n_groups = (int)(n_segments / n_steps);
     a.n_segments = (int)n_segments;
 
     int64_t resident;
     bool dependent;
-    const cudaError_t failed = resident_blocks(k, &resident, &dependent);
+    const cudaError_t failed = resident_slots(k, &resident, &dependent);
     if (failed)
         return failed;
     share_out(&a, k, n_units, resident);
-    a.slot_steps = a.n_slots / a.n_groups;
-    a.slot_groups = a.n_slots % a.n_groups;
-    return launch(k, &a, a.n_slots, dependent, stream);
+    count_slots(&a, k);
+    return launch(k, &a, (a.n_slots + k->groups_each - 1) / k->groups_each, dependent, stream);
 }

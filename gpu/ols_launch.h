@@ -29,7 +29,11 @@ struct OlsArgs {
     int n_filters;
     int n_steps, n_segments;        /* along the axis; in all */
     int n_groups;                   /* time slow: hops of channels side by side; segment = step x n_groups + group */
-    int slot_steps, slot_groups;    /* n_slots in steps and groups */
+    int slot_steps, slot_groups;    /* n_slots in steps and groups; */
+    int n_rows, slot_rows;          /* time fast: rows; segment = row x n_steps + step; n_slots in rows */
+    int whole_rows;                 /* segments of these rows and of steps whole_begin .. whole_end - 1 lie, with what is */
+    int whole_begin, whole_end;     /* copied with their last sample by 16 bytes, wholly in their rows */
+    int sample_bytes;               /* of the input */
     int n_slots, n_rounds, n_tail;  /* see OlsWalk */
     struct lw_post_args post;       /* kernels of ols_post.cuh; then output_pitch, output_second and plane count outputs
                                        (time slow: reals) */
@@ -49,8 +53,11 @@ struct OlsKernel {
     bool one_filter;                /* for n_filters = 1 only */
     bool post;                      /* makes something of the series, and only that */
     OlsDesign design;               /* time fast */
-    bool staged;                    /* fetches segments ahead: short integers only, no more blocks than the device holds */
+    bool staged;                    /* fetches segments ahead: no more blocks than the device holds; time slow: only
+                                       short integers */
+    bool reversed;                  /* takes the spectra of taps that are one sample later: see ols_ahead.cuh */
     int side, groups;               /* E, P: see fft.cuh */
+    int groups_each;                /* slots that a block holds */
     int threads;                    /* of a block */
     int blocks;                     /* that an SM holds at most, by registers */
     int shared_bytes;               /* of a block */

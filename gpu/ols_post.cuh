@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_segments_slow_post(const
         p.have = clamp_to(a.input_row - start, F::N);
         p.want = clamp_to(a.count - first, a.hop);
         p.in_columns = clamp_to(a.input_pitch - (int64_t)group * W * a.input_second, W * (int)a.input_second);
-        load_block<F, W>(memory, a, p);
+        load_block<F, W>(memory, a, p, threadIdx.x);
         __syncthreads();
 #pragma unroll
         for (int m = 0; m < F::E; ++m)
@@ -242,6 +242,7 @@ template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_post_
     k.side = E;
     k.groups = P;
     k.blocks = BLOCKS;
+    k.groups_each = 1;
     return k;
 }
 

@@ -73,11 +73,9 @@ struct OlsPlace {
 
 LW_DEVICE int clamp_to(int64_t x, int most) { return (int)(x < 0 ? 0 : x < most ? x : most); }
 
-template <int N, bool PAIRED> LW_DEVICE OlsPlace place_of(const OlsArgs &a, int segment)
+template <int N, bool PAIRED> LW_DEVICE OlsPlace place_at(const OlsArgs &a, int row, int step, bool exists = true)
 {
-    const int row = segment / a.n_steps, step = segment - row * a.n_steps;
     const int64_t first = (int64_t)step * a.step, start = first - a.lead;
-    const bool exists = segment < a.n_segments;
     OlsPlace p;
     p.input = row * a.input_pitch + start;
     p.output = row * a.output_pitch + first;
@@ -96,6 +94,12 @@ template <int N, bool PAIRED> LW_DEVICE OlsPlace place_of(const OlsArgs &a, int 
     return p;
 }
 
+template <int N, bool PAIRED> LW_DEVICE OlsPlace place_of(const OlsArgs &a, int segment)
+{
+    const int row = segment / a.n_steps;
+    return place_at<N, PAIRED>(a, row, segment - row * a.n_steps, segment < a.n_segments);
+}
+
 /* v[m] = sample t + T m, zero where it does not exist; those of rows from LEAD on do, unless CHECKED, which also makes
  * those zero that are not finite. Returns whether one was met. */
 template <class F, class Stored, bool PAIRED, bool COMPLEX, bool CHECKED, int LEAD>
@@ -105,19 +109,25 @@ LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const Ol
     const Stored *x = (const Stored *)a.input + (p.input + t) * (COMPLEX ? 2 : 1);
     const Stored *second = x + a.input_second;
     opaque(x);
-    opaque(second);         /* else all types' addresses are computed before the choice of type */
+    int lead = a.lead, have[2] = {p.have[0], p.have[1]};
+    opaque(second);         /* else all types' addresses are computed before the choice of type, */
+    if (CHECKED) {          /* and what is there of a segment, even where that is not asked */
+        opaque(lead);
+        opaque(have[0]);
+        opaque(have[1]);
+    }
     bool met = false;
 #pragma unroll
     for (int m = 0; m < F::E; ++m) {
         const int k = F::T * m, i = k + t;
         v[m] = {0, 0};
-        const bool led = k >= LEAD || i >= a.lead;
+        const bool led = k >= LEAD || i >= lead;
         if constexpr (PAIRED) {
-            if (led && (!CHECKED || i < p.have[0]))
+            if (led && (!CHECKED || i < have[0]))
                 v[m].x = converted<Real>(__ldg(x + k));
-            if (led && (!CHECKED || i < p.have[1]))
+            if (led && (!CHECKED || i < have[1]))
                 v[m].y = converted<Real>(__ldg(second + k));
-        } else if (led && (!CHECKED || i < p.have[0]))
+        } else if (led && (!CHECKED || i < have[0]))
             v[m] = stored_pair<Real, Stored, COMPLEX>(x, k);
         if (CHECKED) {
             v[m].x = finite_or_zero(v[m].x, met);

@@ -9,7 +9,7 @@
  *   store   each team writes its outputs into its region at t + T m; then the block copies rows of 8 W bytes (sectors of memory)
  *           as 16-byte stores, W / 2 lanes a row.
  *
- * Regions are 128 / W bytes further apart than they need be, so that the lanes that read one row from several regions meet
+ * Regions are 128 / W bytes (16 at least) further apart than they need be, so that the lanes that read one row from several regions meet
  * different banks. Two block barriers a filter beside the transform's own. */
 #ifndef LW_OLS_SLOW_CUH
 #define LW_OLS_SLOW_CUH
@@ -22,7 +22,8 @@
 template <class F, int W> struct SlowBlock {
     using C = typename F::C;
     using Real = typename F::Real;
-    static constexpr int THREADS = F::T * W, STRIDE = F::SHARED_BYTES + (W > 1 ? 128 / W : 0), SHARED_BYTES = W * STRIDE;
+    static constexpr int THREADS = F::T * W, STRIDE = F::SHARED_BYTES + (W > 8 ? 16 : W > 1 ? 128 / W : 0);
+    static constexpr int SHARED_BYTES = W * STRIDE;
     static constexpr int VECTOR = 2 * W * sizeof(Real) < 16 ? 2 * W : 16 / (int)sizeof(Real);     /* reals of a store */
 
     LW_DEVICE static C *region(unsigned char *memory, int w) { return (C *)(memory + w * STRIDE); }
@@ -77,16 +78,17 @@ LW_DEVICE void load_row(Real (&row)[2 * W], const Stored *x, int columns, bool s
     }
 }
 
+/* thread: of the W teams that work on the hop */
 template <class F, int W, class Stored, bool WHOLE>
-LW_DEVICE bool load_rows(unsigned char *memory, const OlsArgs &a, const SlowPlace &p)
+LW_DEVICE bool load_rows(unsigned char *memory, const OlsArgs &a, const SlowPlace &p, int thread)
 {
     using B = SlowBlock<F, W>;
     using Real = typename F::Real;
-    const Stored *x = (const Stored *)a.input + p.input + threadIdx.x * a.input_pitch;
+    const Stored *x = (const Stored *)a.input + p.input + thread * a.input_pitch;
     const int64_t advance = B::THREADS * a.input_pitch;
     bool met = false;
 #pragma unroll 2
-    for (int i = threadIdx.x; i < F::N; i += B::THREADS, x += advance) {
+    for (int i = thread; i < F::N; i += B::THREADS, x += advance) {
         Real row[2 * W] = {};
         if (i >= a.lead && i < p.have)
             load_row<Real, Stored, W, WHOLE>(row, x, p.in_columns, a.input_second == 1, met);
@@ -97,14 +99,15 @@ LW_DEVICE bool load_rows(unsigned char *memory, const OlsArgs &a, const SlowPlac
     return met;
 }
 
-template <class F, int W> LW_DEVICE void load_block(unsigned char *memory, const OlsArgs &a, const SlowPlace &p)
+template <class F, int W>
+LW_DEVICE void load_block(unsigned char *memory, const OlsArgs &a, const SlowPlace &p, int thread)
 {
     const bool whole = a.input_second == 2 && p.in_columns == 2 * W && a.rows_aligned;
     bool met = false;
     if (whole)
-        LW_WITH_STORED(a.input_scalar, (met = load_rows<F, W, Stored, true>(memory, a, p)))
+        LW_WITH_STORED(a.input_scalar, (met = load_rows<F, W, Stored, true>(memory, a, p, thread)))
     else
-        LW_WITH_STORED(a.input_scalar, (met = load_rows<F, W, Stored, false>(memory, a, p)))
+        LW_WITH_STORED(a.input_scalar, (met = load_rows<F, W, Stored, false>(memory, a, p, thread)))
     if (met)
         *a.not_finite = 1;
 }
@@ -129,14 +132,15 @@ template <class F, int W, class Epilogue> LW_DEVICE void store_vector(typename F
 
 /* Outputs of all teams from the regions, from row `discard` on. y: the block's first output. */
 template <class F, int W, class Epilogue>
-LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const SlowPlace &p, typename F::Real *y)
+LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const SlowPlace &p, typename F::Real *y,
+                          int thread)
 {
     using B = SlowBlock<F, W>;
     using Real = typename F::Real;
     constexpr int V = B::VECTOR, EACH = 2 * W / V;          /* stores of a row */
     if (p.out_columns == 2 * W && a.output_pitch % V == 0) {
         constexpr int ROWS = B::THREADS / EACH;             /* that the block stores at a time */
-        const int part = threadIdx.x % EACH, first = threadIdx.x / EACH;
+        const int part = thread % EACH, first = thread / EACH;
         const typename F::C *from = B::region(memory, part * V / 2) + a.discard + first;
         Real *to = y + first * a.output_pitch + part * V;
         const int64_t advance = ROWS * a.output_pitch;
@@ -144,7 +148,7 @@ LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const SlowPla
         for (int row = first; row < p.want; row += ROWS, from += ROWS, to += advance)
             store_vector<F, W, Epilogue>(to, from);
     } else {
-        for (int i = threadIdx.x; i < p.want * 2 * W; i += B::THREADS) {
+        for (int i = thread; i < p.want * 2 * W; i += B::THREADS) {
             const int row = i / (2 * W), column = i % (2 * W);
             if (column < p.out_columns)
                 Epilogue::put(y + row * a.output_pitch + column,
@@ -173,7 +177,7 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_segments_slow(const OlsA
         /* hops side by side one after the other: blocks that run together share sectors and rows of memory */
         const int row = step.segment / a.n_groups, group = step.segment - row * a.n_groups;
         const SlowPlace p = slow_place<F::N, W>(a, row, group);
-        load_block<F, W>(memory, a, p);
+        load_block<F, W>(memory, a, p, threadIdx.x);
         __syncthreads();
 #pragma unroll
         for (int m = 0; m < F::E; ++m)
@@ -197,7 +201,7 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_segments_slow(const OlsA
             for (int m = 0; m < F::E; ++m)
                 own[t + F::T * m] = {v[m].y, v[m].x};
             __syncthreads();
-            store_rows<F, W, Epilogue>(memory, a, p, y);
+            store_rows<F, W, Epilogue>(memory, a, p, y, threadIdx.x);
             __syncthreads();
             if (!KEEP)
                 break;
