@@ -222,6 +222,13 @@ static unsigned blocks_of(const BandKernel *k, int64_t lines)
     return static_cast<unsigned>((lines + k->together - 1) / k->together);
 }
 
+/* Whether all transforms up to `last` need all rows of their windows. */
+static bool is_whole(const lw_conv2d_block &block, const lw_conv2d_grid &grid, int64_t last)
+{
+    const int64_t down = last / grid.transforms_across;
+    return block.n_channels == 1 && (down * grid.pair_rows + 1) * grid.hop_rows <= block.count;
+}
+
 cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid,
                             enum lw_precision precision,
                             const void *memory, int64_t first, int n, void *work, cudaStream_t stream)
@@ -230,7 +237,7 @@ cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw
         return cudaSuccess;
     const BandTrio trio = trio_of(precision, grid->rows, grid->columns);
     BandBank bank;
-    BandArgs args = {*block, *grid, first, n};
+    BandArgs args = {*block, *grid, first, n, is_whole(*block, *grid, first + n - 1)};
     if (lw_conv2d_cut(block, &args.grid) > INT32_MAX)
         return cudaErrorInvalidConfiguration;
     lay_out_bank(precision, (int)grid->rows, (int)grid->columns, const_cast<void *>(memory), bank);

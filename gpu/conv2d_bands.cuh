@@ -14,6 +14,7 @@ struct BandArgs {
     lw_conv2d_grid grid;
     int64_t first;                  /* transform of the block */
     int n;                          /* of the batch */
+    bool is_whole;                  /* all of them need all rows of their windows */
     const void *row_table, *column_table, *spectrum;
     void *points;
     int *row_exponents, *exponents;

@@ -32,8 +32,8 @@ template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Re
         this->load(table, t);
     }
 
-    /* Places of the radix-P part's exchange: point m of this thread before, and after. Opaque, as else each is computed by
-     * several instructions and kept for the way back. */
+    /* Places of the radix-P part's exchange: point 0 of this thread before, and after. Opaque, as else each point's is
+     * computed by several instructions and kept for the way back. */
     LW_DEVICE static int split_place(int t)
     {
         int place = t * WIDTH;
@@ -139,7 +139,8 @@ template <class F> LW_DEVICE int even_out(const int *exponents, int n_rows, type
 }
 
 /* The rows t + T m of a column; those from n_rows on are zero. */
-template <class F> LW_DEVICE void load_column(typename F::C (&v)[F::E], const typename F::C *at, int64_t pitch, int n_rows)
+template <class F>
+LW_DEVICE void load_column(typename F::C (&v)[F::E], const typename F::C *at, int64_t pitch, int n_rows)
 {
 #pragma unroll
     for (int m = 0; m < F::E; ++m, at += F::T * pitch) {
@@ -192,7 +193,7 @@ template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLO
     extern __shared__ __align__(128) unsigned char memory[];
     C *const shared = (C *)memory + threadIdx.x % F::WIDTH;
     Real *const factors = (Real *)(memory + F::EXCHANGE_BYTES);
-    const int t = threadIdx.x / F::WIDTH, n_rows = pieces_of(a, blockIdx.x).needed_rows;
+    const int t = threadIdx.x / F::WIDTH, n_rows = a.is_whole ? F::N : pieces_of(a, blockIdx.x).needed_rows;
     if (n_rows == 0)
         return;
     wait_for_predecessor();

@@ -17,8 +17,8 @@ template <class Real, int E, int P, int TEAMS_> struct RowPass : Transform<Real,
     static_assert(Base::T % 32 == 0, "a warp works on one row");
 };
 
-/* A row of a piece's window. Its points [begin, end) are pixels [index + begin, index + end) of the input, and the others
- * `fill`; but where not `plain`: those are pixels from elsewhere in the image's row. */
+/* A row of a piece's window. Its points [begin, end) are pixels [index + begin, index + end) of the input, and the
+ * others `fill`; but where not `plain`: those are pixels from elsewhere in the image's row. */
 template <class Real> struct Line {
     int64_t index, row, column;     /* of point 0; of the row's first pixel in the input; of point 0 in the image */
     int begin, end;

@@ -1,17 +1,17 @@
 /* Direct sums with a small real kernel in single precision.
  *
- * A warp makes a strip of 128 columns and some rows, thread t the columns 4 t .. 4 t + 3: it walks down the rows of pixels,
- * and adds what each contributes to the SIDE rows of outputs that it meets, whose sums stand in registers. A row comes
- * from global memory by loads with lanes side by side, whatever its type and alignment, two rows ahead of its use; it
- * passes through shared memory of the warp's own, from which each thread reads the pixels it needs by 16-byte loads
- * (contiguous over the warp: no bank conflicts). Warps do not wait for each other, each being a block; therefore the
- * loop over rows is to be short, or they wait for instructions. The taps are kernel parameters, so that a fused
- * multiply-add takes its tap from constant memory without an instruction of its own.
+ * A warp makes a strip of 128 columns and some rows, thread t the columns 4 t .. 4 t + 3: it walks down the rows of
+ * pixels, and adds what each contributes to the SIDE rows of outputs that it meets, whose sums stand in registers. A
+ * row comes from global memory by loads with lanes side by side, whatever its type and alignment, two rows ahead of
+ * its use; it passes through shared memory of the warp's own, from which each thread reads the pixels it needs by
+ * 16-byte loads (contiguous over the warp: no bank conflicts). Warps do not wait for each other, each being a block;
+ * therefore the loop over rows is to be short, or they wait for instructions. The taps are kernel parameters, so that a
+ * fused multiply-add takes its tap from constant memory without an instruction of its own.
  *
  * For SIDE = 7, each row of 128 pixels: 196 fused multiply-adds, 5 loads, 5 shared stores, 3 shared loads, 1 store.
  *
- * In strips that lie inside the image, of float pixels, no pixel is looked at: one that is not finite makes all sums that
- * it meets so, and the strip is then made again as any other is. Every output is the same sum either way. */
+ * In strips of float pixels no pixel is looked at: one that is not finite makes all sums that it meets so, and the
+ * strip is then made again with all pixels tested. Every output is the same sum either way. */
 #include "conv2d_direct.h"
 
 #include "conv2d_window.cuh"
@@ -86,7 +86,8 @@ template <class S, bool IS_FLOAT> struct AnyRows {
     {
 #pragma unroll
         for (int l = 0; l < S::LOADS; ++l)
-            columns[l] = (unsigned)boundary_index(b.boundary, b.first_column + p.column + place_of<S>(l, lane), b.columns);
+            columns[l] = (unsigned)boundary_index(b.boundary, b.first_column + p.column + place_of<S>(l, lane),
+                                                  b.columns);
     }
 
     template <class Stored> LW_DEVICE void fetch_as(const Stored *from, float (&pixels)[S::LOADS])
@@ -163,7 +164,8 @@ template <class S, class Rows> struct Walk {
     float sums[S::SIDE][across];    /* sums[j]: of the outputs SIDE - 1 - j rows before the row of pixels */
     float zero;                     /* while all outputs are finite */
 
-    LW_DEVICE Walk(const lw_conv2d_block &block, const UnrolledTaps<S::SIDE> &taps_, const Patch &p, float *memory, int lane_) :
+    LW_DEVICE Walk(const lw_conv2d_block &block, const UnrolledTaps<S::SIDE> &taps_, const Patch &p, float *memory,
+                   int lane_) :
         b(block), taps(taps_), lane(lane_), rows(block, p, lane_), sums{}, zero(0)
     {
         to = (float *)b.output + (p.channel * b.count + p.row) * b.output_columns + p.column + across * lane;
@@ -193,8 +195,8 @@ template <class S, class Rows> struct Walk {
         to += b.output_columns;
     }
 
-    /* The pixels that this thread needs of the next row, in the memory `which`. Before, the row two rows on is asked for,
-     * if it is needed. */
+    /* The pixels that this thread needs of the next row, in the memory `which`. Before, the row two rows on is asked
+     * for, if it is needed. */
     LW_DEVICE void next_row(int which, bool is_needed, float (&x)[4 * S::VECTORS])
     {
         const int offset = which * S::PITCH;

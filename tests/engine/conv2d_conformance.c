@@ -261,8 +261,8 @@ static void test_not_finite(void)
     }
 }
 
-/* Images so wide that strips of 128 columns lie inside of them, rows of any alignment, kernels of every small side; whole,
- * and with a pixel that is not finite. */
+/* Images so wide that strips of 128 columns lie inside of them, rows of any alignment, kernels of every small side;
+ * whole, and with pixels that are not finite. */
 static void test_small_kernels(void)
 {
     for (int side = 1; side <= 12; side++) {
