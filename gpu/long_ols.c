@@ -1,6 +1,7 @@
 #include "long_ols.h"
 
 #include "arena.h"
+#include "cluster_kernels.h"
 #include "cuda_error.h"
 #include "long_post.h"
 #include "split_kernels.h"
@@ -15,7 +16,8 @@ struct lw_long_ols {
     cudaEvent_t idle;               /* the work space is free again */
     void *segments;                 /* [batch][N] complex */
     char *products;                 /* [group][batch][N] complex */
-    void *work_area;                /* cuFFT's, or the split kernels' tables */
+    void *work_area;                /* cuFFT's, or our own kernels' tables */
+    int resident;                   /* clusters that the device runs at a time */
     char *spectra;                  /* [n_filters][N] complex, already divided by N */
 };
 
@@ -31,35 +33,17 @@ static cufftType transform_type(enum lw_precision precision)
 
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
 
-static bool is_split(const struct lw_cuda_ols_spec *spec, int64_t segment)
+static enum lw_long_method method_for(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch,
+                                      int64_t segment)
 {
-    return spec->precision == LW_SINGLE && lw_split_exists(segment);
+    if (lw_cluster_exists(arch, spec->precision, segment))
+        return LW_LONG_CLUSTER;
+    return spec->precision == LW_SINGLE && lw_split_exists(segment) ? LW_LONG_SPLIT : LW_LONG_CUFFT;
 }
 
-/* Long segments waste less on the overlap and cost more memory. Where the split kernels have a length that wastes at
- * most about half (it is faster all the same), it is taken; else eight filter lengths where that is little memory, then
- * fewer. */
-static int64_t segment_for(const struct lw_cuda_ols_spec *spec)
+static int reach_of(const struct lw_cuda_ols_spec *spec)
 {
-    const int64_t n_taps = spec->n_taps;
-    for (int64_t segment = LW_LONG_LEAST_SEGMENT; segment <= LW_LONG_MOST_SEGMENT; segment *= 2)
-        if (is_split(spec, segment) && n_taps <= (segment < 1 << 22 ? segment / 4 : segment / 2))
-            return segment;
-    const int64_t factor = n_taps <= 1 << 18 ? 8 : n_taps <= 1 << 24 ? 4 : 2;
-    int64_t segment = LW_LONG_LEAST_SEGMENT;
-    while (segment < factor * (n_taps - 1) && segment < LW_LONG_MOST_SEGMENT)
-        segment *= 2;
-    return segment;
-}
-
-/* One segment need not hold more than the whole result and the overlap. */
-static int64_t choose_segment(const struct lw_cuda_ols_spec *spec, int64_t n_outputs)
-{
-    int64_t segment = segment_for(spec);
-    const int reach = lw_post_reach(spec->post).before + lw_post_reach(spec->post).after;
-    while (n_outputs > 0 && segment > LW_LONG_LEAST_SEGMENT && segment / 2 >= n_outputs + spec->n_taps - 1 + reach)
-        segment /= 2;
-    return segment;
+    return lw_post_reach(spec->post).before + lw_post_reach(spec->post).after;
 }
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -70,6 +54,71 @@ static int64_t ceil_div(int64_t a, int64_t b)
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+/* Whether segments are cut and stored by kernels of their own: samples that are not one after the other, or something
+ * that is made of the series. */
+static bool is_staged(const struct lw_cuda_ols_spec *spec)
+{
+    return (spec->layout == LW_TIME_SLOW && spec->n_channels > 1) || lw_cuda_post_is_needed(spec->post);
+}
+
+/* Seconds that a point of a segment takes there, and again for each filter back; measured on one H200. */
+static double point_seconds(const struct lw_cuda_ols_spec *spec, enum lw_long_method method, int64_t segment)
+{
+    const double stages = is_staged(spec) ? 5e-12 : 0;
+    switch (method) {
+    case LW_LONG_CLUSTER: return stages + (segment <= 32768 ? 4.5e-12 : segment <= 65536 ? 4.9e-12 : 7.6e-12);
+    case LW_LONG_SPLIT: return stages + (segment <= 262144 ? 11.4e-12 : 12.8e-12);
+    default: return 22.5e-12;
+    }
+}
+
+/* Of the input, with all filters. */
+static double seconds_per_sample(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t segment)
+{
+    const double hop = (double)(segment - spec->n_taps + 1 - reach_of(spec));
+    const double wide = spec->precision == LW_SINGLE ? 1 : 2.4;
+    const double each = wide * point_seconds(spec, method_for(spec, arch, segment), segment);
+    return each * (spec->n_filters + 1) * (double)segment / hop;
+}
+
+/* For cuFFT: long segments waste less on the overlap and cost more memory. Eight filter lengths where that is little
+ * memory, then fewer. */
+static int64_t ample_segment(int64_t n_taps)
+{
+    const int64_t factor = n_taps <= 1 << 18 ? 8 : n_taps <= 1 << 24 ? 4 : 2;
+    int64_t segment = LW_LONG_LEAST_SEGMENT;
+    while (segment < factor * (n_taps - 1) && segment < LW_LONG_MOST_SEGMENT)
+        segment *= 2;
+    return segment;
+}
+
+/* One segment need not hold more than the whole result and the overlap. */
+static bool is_needless(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, int64_t segment)
+{
+    return n_outputs > 0 && segment > LW_LONG_LEAST_SEGMENT &&
+           segment / 2 >= n_outputs + spec->n_taps - 1 + reach_of(spec);
+}
+
+/* The cheapest length of our own kernels, or cuFFT's. */
+static int64_t choose_segment(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs)
+{
+    int64_t best = ample_segment(spec->n_taps);
+    while (is_needless(spec, n_outputs, best))
+        best /= 2;
+    double best_seconds = seconds_per_sample(spec, arch, best);
+    for (int64_t segment = LW_LONG_LEAST_SEGMENT; segment <= LW_LONG_MOST_SEGMENT; segment *= 2) {
+        if (method_for(spec, arch, segment) == LW_LONG_CUFFT || segment < spec->n_taps + reach_of(spec) ||
+            is_needless(spec, n_outputs, segment))
+            continue;
+        const double seconds = seconds_per_sample(spec, arch, segment);
+        if (seconds < best_seconds) {
+            best = segment;
+            best_seconds = seconds;
+        }
+    }
+    return best;
 }
 
 /* Large enough to fill the device, small enough that segments and products stay in a large L2 between the steps; never
@@ -85,7 +134,7 @@ static int choose_batch(const struct lw_long_ols_plan *plan, int64_t n_outputs)
 
 static int choose_group(const struct lw_long_ols_plan *plan)
 {
-    return plan->is_split ? (int)least(plan->spec.n_filters, 2) : 1;
+    return plan->method == LW_LONG_CUFFT ? 1 : (int)least(plan->spec.n_filters, 2);
 }
 
 /* @param n_taps  and reach */
@@ -97,22 +146,12 @@ static int check_segment(int64_t segment, int64_t n_taps, struct lw_error *err)
                    "..%" PRId64 " (leave it out to have it chosen)", segment, n_taps, n_taps, LW_LONG_MOST_SEGMENT);
 }
 
-/* Bytes moved per output over the bandwidth that such kernels reach; each of cuFFT's transforms takes two passes. */
-static double model_seconds(const struct lw_long_ols_plan *plan)
+int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs,
+                       struct lw_long_ols_plan *out, struct lw_error *err)
 {
-    const double bytes_per_second = 3e12;
-    const double passes = plan->is_split ? 2.0 / plan->spec.n_filters + 3.5 : 5.0 / plan->spec.n_filters + 7;
-    const double shared_by = plan->pairing == LW_UNPAIRED ? 1 : 2;
-    const double overlap = (double)plan->segment / (double)plan->hop;
-    return passes * overlap * (double)complex_bytes(plan->spec.precision) / shared_by / bytes_per_second;
-}
-
-int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, struct lw_long_ols_plan *out,
-                       struct lw_error *err)
-{
-    const int64_t wanted = spec->segment ? spec->segment : choose_segment(spec, n_outputs);
+    const int64_t wanted = spec->segment ? spec->segment : choose_segment(spec, arch, n_outputs);
     const int64_t segment = wanted == 1 ? 2 : wanted;       /* cuFFT does not promise a transform of one point */
-    const int reach = lw_post_reach(spec->post).before + lw_post_reach(spec->post).after;
+    const int reach = reach_of(spec);
     const int rc = check_segment(segment, spec->n_taps + reach, err);
     if (rc)
         return rc;
@@ -125,18 +164,34 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, s
         .segment = segment,
         .hop = hop,
         .reach = reach,
-        .is_split = is_split(spec, segment),
+        .method = method_for(spec, arch, segment),
+        .is_staged = is_staged(spec),
         .unit = pairing == LW_PAIRED_HOPS ? 2 * hop : hop,
         .channel_unit = pairing == LW_PAIRED_CHANNELS ? 2 : 1,
         .output_complex = !is_real,
     };
     out->group = choose_group(out);
     out->batch = choose_batch(out, n_outputs);
-    out->seconds_per_output = model_seconds(out);
+    const int shared_by = spec->n_filters * (pairing == LW_UNPAIRED ? 1 : 2);
+    out->seconds_per_output = seconds_per_sample(spec, arch, segment) / shared_by;
     return LW_OK;
 }
 
+bool lw_long_ols_is_cheaper(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs, struct lw_long_ols_plan *out)
+{
+    const double clearly = 0.85;        /* the two models are not exact; at 4097 taps either may be the faster */
+    return kernel->path == LW_CUDA_SEGMENTS && kernel->spec.segment == 0 && kernel->spec.rank == 0 &&
+           lw_long_ols_choose(&kernel->spec, &kernel->arch, n_outputs, out, NULL) == LW_OK &&
+           out->seconds_per_output < clearly * kernel->seconds_per_output;
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* Whether blocks share work space: not where one kernel takes samples to outputs. */
+static bool has_work_space(const struct lw_long_ols_plan *plan)
+{
+    return plan->method != LW_LONG_CLUSTER || plan->is_staged;
+}
 
 /* Bytes that cuFFT wants for `batch` transforms. A plan that cannot be made is reported by create, which makes it again. */
 static int64_t work_area_bytes(int64_t segment, cufftType type, int batch)
@@ -154,17 +209,21 @@ static int64_t work_area_bytes(int64_t segment, cufftType type, int batch)
 
 static int64_t own_work_bytes(const struct lw_long_ols_plan *plan)
 {
-    return plan->is_split ? lw_split_table_bytes(plan->segment)
-                          : work_area_bytes(plan->segment, transform_type(plan->spec.precision), plan->batch);
+    switch (plan->method) {
+    case LW_LONG_CLUSTER: return lw_cluster_table_bytes(plan->spec.precision, plan->segment);
+    case LW_LONG_SPLIT: return lw_split_table_bytes(plan->segment);
+    default: return work_area_bytes(plan->segment, transform_type(plan->spec.precision), plan->batch);
+    }
 }
 
 static int64_t lay_out(struct lw_long_ols *ols, void *memory)
 {
     const struct lw_long_ols_plan *const plan = &ols->plan;
     const int64_t segment_bytes = plan->segment * complex_bytes(plan->spec.precision);
+    const int64_t batch = has_work_space(plan) ? plan->batch : 0;
     struct lw_arena arena = {.base = memory};
-    ols->segments = lw_arena_take(&arena, plan->batch * segment_bytes);
-    ols->products = lw_arena_take(&arena, plan->group * plan->batch * segment_bytes);
+    ols->segments = lw_arena_take(&arena, batch * segment_bytes);
+    ols->products = lw_arena_take(&arena, plan->group * batch * segment_bytes);
     ols->work_area = lw_arena_take(&arena, own_work_bytes(plan));
     ols->spectra = lw_arena_take(&arena, plan->spec.n_filters * segment_bytes);
     return arena.used;
@@ -214,6 +273,16 @@ static int make_plan(int64_t segment, cufftType type, int batch, void *work_area
     return lw_cufft_check(cufftSetWorkArea(*fft, work_area), what, err);
 }
 
+static cudaError_t order_filter(const struct lw_long_ols_plan *plan, const void *padded, void *spectrum,
+                                cudaStream_t stream)
+{
+    switch (plan->method) {
+    case LW_LONG_CLUSTER: return lw_cluster_order(plan->spec.precision, plan->segment, padded, spectrum, stream);
+    case LW_LONG_SPLIT: return lw_split_order(plan->segment, padded, spectrum, stream);
+    default: return lw_long_scale(plan->spec.precision, padded, plan->segment, spectrum, stream);
+    }
+}
+
 static int transform_filter(struct lw_long_ols *ols, cufftHandle fft, const double *taps, void *padded, int64_t filter,
                             cudaStream_t stream, struct lw_error *err)
 {
@@ -226,9 +295,7 @@ static int transform_filter(struct lw_long_ols *ols, cufftHandle fft, const doub
                             "padding a filter", err)) ||
         (rc = lw_cufft_check(cufftExecZ2Z(fft, padded, padded, CUFFT_FORWARD), "transforming a filter", err)))
         return rc;
-    return lw_cuda_check(ols->plan.is_split ? lw_split_order(segment, padded, spectrum, stream)
-                                            : lw_long_scale(spec->precision, padded, segment, spectrum, stream),
-                         "scaling a filter", err);
+    return lw_cuda_check(order_filter(&ols->plan, padded, spectrum, stream), "scaling a filter", err);
 }
 
 static int transform_filters(struct lw_long_ols *ols, const double *taps, void *memory, cudaStream_t stream,
@@ -250,10 +317,25 @@ static int transform_filters(struct lw_long_ols *ols, const double *taps, void *
     return rc;
 }
 
+static int prepare_cluster(struct lw_long_ols *ols, cudaStream_t stream, struct lw_error *err)
+{
+    const struct lw_long_ols_plan *const plan = &ols->plan;
+    const int without_clusters = 1 << 20;
+    const int rc = lw_cuda_check(lw_cluster_prepare(plan->spec.precision, plan->segment, ols->work_area, &ols->resident,
+                                                    stream), "preparing long segments", err);
+    if (rc || ols->resident > 0)
+        return rc;
+    return lw_fail(err, LW_ECONFIG, "this device, or the part of it that this program may use, does not hold a segment "
+                   "of %" PRId64 " samples in shared memory: give --segment %d, which takes another way", plan->segment,
+                   without_clusters);
+}
+
 static int prepare_transforms(struct lw_long_ols *ols, cudaStream_t stream, struct lw_error *err)
 {
     const struct lw_long_ols_plan *const plan = &ols->plan;
-    if (plan->is_split)
+    if (plan->method == LW_LONG_CLUSTER)
+        return prepare_cluster(ols, stream, err);
+    if (plan->method == LW_LONG_SPLIT)
         return lw_cuda_check(lw_split_prepare(plan->segment, ols->work_area, stream), "preparing long segments", err);
     return make_plan(plan->segment, transform_type(plan->spec.precision), plan->batch, ols->work_area, &ols->fft,
                      &ols->has_fft, err);
@@ -385,7 +467,7 @@ static int run_through_cufft(struct lw_long_ols *ols, const struct batch *b, str
 /* Whether samples are transposed on their way into and out of segments. */
 static bool is_transposed(const struct lw_long_geometry *geometry)
 {
-    return geometry->layout == LW_TIME_SLOW && geometry->n_groups > 1;
+    return geometry->layout == LW_TIME_SLOW && geometry->n_channels > 1;
 }
 
 static int gather_split(struct lw_long_ols *ols, const struct batch *b, struct lw_error *err)
@@ -425,22 +507,91 @@ static int run_split(struct lw_long_ols *ols, const struct batch *b, struct lw_e
     return rc;
 }
 
+/* Reals from one filter's outputs to the next one's. */
+static int64_t plane_reals(const struct lw_long_geometry *geometry)
+{
+    return geometry->count * geometry->n_channels * (geometry->output_complex ? 2 : 1);
+}
+
+static struct lw_cluster_work cluster_work(const struct lw_long_ols *ols, const struct batch *b, int filter,
+                                           int n_filters)
+{
+    return (struct lw_cluster_work){
+        .geometry = b->geometry,
+        .table = ols->work_area,
+        .bank = spectrum_of(ols, filter),
+        .first = b->first,
+        .n = b->n,
+        .n_filters = n_filters,
+        .resident = ols->resident,
+        .not_finite = b->block->not_finite,
+    };
+}
+
+/* All items from samples to outputs. */
+static int run_cluster(const struct lw_long_ols *ols, const struct batch *b, struct lw_error *err)
+{
+    struct lw_cluster_work work = cluster_work(ols, b, 0, ols->plan.spec.n_filters);
+    work.input = b->block->input;
+    work.output = b->block->output;
+    work.plane = plane_reals(b->geometry);
+    return lw_cuda_check(lw_cluster_run(&work, b->stream), "filtering long segments", err);
+}
+
+/* A batch, a group of filters at a time. */
+static int run_staged(struct lw_long_ols *ols, const struct batch *b, struct lw_error *err)
+{
+    const struct lw_long_ols_plan *const plan = &ols->plan;
+    const int64_t product_bytes = b->n * plan->segment * complex_bytes(plan->spec.precision);
+    int rc = cut(ols, b, b->n, err);
+    for (int begin = 0; begin < plan->spec.n_filters && !rc; begin += plan->group) {
+        const int n_filters = (int)least(plan->spec.n_filters - begin, plan->group);
+        struct lw_cluster_work work = cluster_work(ols, b, begin, n_filters);
+        work.segments = ols->segments;
+        work.products = ols->products;
+        rc = lw_cuda_check(lw_cluster_run(&work, b->stream), "filtering a batch of segments", err);
+        for (int f = 0; f < n_filters && !rc; f++)
+            rc = store(b, ols->products + f * product_bytes, begin + f, err);
+    }
+    return rc;
+}
+
 static int claim(struct lw_long_ols *ols, cudaStream_t stream, struct lw_error *err)
 {
+    if (!has_work_space(&ols->plan))
+        return LW_OK;
     const int rc = lw_cuda_check(cudaStreamWaitEvent(stream, ols->idle, 0), "waiting for the work space", err);
-    return rc || ols->plan.is_split ? rc : lw_cufft_check(cufftSetStream(ols->fft, stream),
-                                                          "choosing the stream of the transforms", err);
+    return rc || !ols->has_fft ? rc : lw_cufft_check(cufftSetStream(ols->fft, stream),
+                                                     "choosing the stream of the transforms", err);
+}
+
+static int run_batch(struct lw_long_ols *ols, const struct batch *batch, struct lw_error *err)
+{
+    switch (ols->plan.method) {
+    case LW_LONG_CLUSTER: return ols->plan.is_staged ? run_staged(ols, batch, err) : run_cluster(ols, batch, err);
+    case LW_LONG_SPLIT: return run_split(ols, batch, err);
+    default: return run_through_cufft(ols, batch, err);
+    }
+}
+
+/* Items that are worked on at a time: where there is no work space, as many as a launch counts. */
+static int64_t items_at_once(const struct lw_long_ols_plan *plan)
+{
+    const int64_t most = 1 << 24;
+    return has_work_space(plan) ? plan->batch : most / plan->spec.n_filters + 1;
 }
 
 int lw_long_ols_launch(struct lw_long_ols *ols, const struct lw_cuda_ols_block *block, cudaStream_t stream,
                        struct lw_error *err)
 {
     const struct lw_long_geometry geometry = geometry_of(&ols->plan, block);
+    const int64_t at_once = items_at_once(&ols->plan);
     int rc = claim(ols, stream, err);
-    for (int64_t first = 0; first < geometry.n_items && !rc; first += ols->plan.batch) {
-        const int n = (int)least(geometry.n_items - first, ols->plan.batch);
-        const struct batch batch = {&geometry, block, first, n, stream};
-        rc = ols->plan.is_split ? run_split(ols, &batch, err) : run_through_cufft(ols, &batch, err);
+    for (int64_t first = 0; first < geometry.n_items && !rc; first += at_once) {
+        const struct batch batch = {&geometry, block, first, (int)least(geometry.n_items - first, at_once), stream};
+        rc = run_batch(ols, &batch, err);
     }
-    return rc ? rc : lw_cuda_check(cudaEventRecord(ols->idle, stream), "releasing the work space", err);
+    if (rc || !has_work_space(&ols->plan))
+        return rc;
+    return lw_cuda_check(cudaEventRecord(ols->idle, stream), "releasing the work space", err);
 }

@@ -59,7 +59,8 @@ static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
     };
 }
 
-/* A kernel where one holds the filter in the segment asked for; else the long path, which takes any segment. */
+/* A kernel where one holds the filter in the segment asked for; else the long path, which takes any segment. Where neither is
+ * asked for and both can do it, what costs less. */
 static int resolve(const struct lw_device *device, const struct lw_op_spec *spec, struct resolved *out,
                    struct lw_error *err)
 {
@@ -67,7 +68,10 @@ static int resolve(const struct lw_device *device, const struct lw_op_spec *spec
     const struct lw_cuda_ols_spec wanted = kernel_spec(spec);
     const int rc = lw_cuda_ols_choose(&wanted, &arch, &out->kernel, NULL);
     out->is_long = rc || out->kernel.path == LW_CUDA_TOO_LONG;
-    return out->is_long ? lw_long_ols_choose(&wanted, spec->n_outputs, &out->beyond, err) : LW_OK;
+    if (out->is_long)
+        return lw_long_ols_choose(&wanted, &arch, spec->n_outputs, &out->beyond, err);
+    out->is_long = lw_long_ols_is_cheaper(&out->kernel, spec->n_outputs, &out->beyond);
+    return LW_OK;
 }
 
 static const char *pairing_text(int64_t unit, int64_t hop, int64_t channel_unit)
@@ -77,12 +81,17 @@ static const char *pairing_text(int64_t unit, int64_t hop, int64_t channel_unit)
 
 static void describe_long(const struct lw_long_ols_plan *from, struct lw_op_plan *plan)
 {
+    const char *const texts[] = {
+        [LW_LONG_CLUSTER] = "in the shared memory of several multiprocessors",
+        [LW_LONG_SPLIT] = "in three passes",
+        [LW_LONG_CUFFT] = "through cuFFT",
+    };
     plan->unit = from->unit;
     plan->channel_unit = from->channel_unit;
     plan->segment = (int)from->segment;
     plan->seconds_per_output = from->seconds_per_output;
     snprintf(plan->text, sizeof plan->text, "overlap-save %s, N = %" PRId64 ", hop %" PRId64 "%s",
-             from->is_split ? "in three passes" : "through cuFFT", from->segment, from->hop,
+             texts[from->method], from->segment, from->hop,
              pairing_text(from->unit, from->hop, from->channel_unit));
 }
 

@@ -7,7 +7,8 @@
  * Numbers on the way back have re and im swapped from the product to the last step, see fft.cuh. */
 #include "split_kernels.h"
 
-#include "long_place.cuh"
+#include "long_access.cuh"
+#include "long_fft.cuh"
 #include "ols_segments.cuh"
 
 template <int E, int P, int WIDTH_> struct Columns : Transform<float, E, P, Team<E * P, WIDTH_>> {
@@ -26,7 +27,7 @@ template <class ColumnT_, class RowT_> struct Split {
     using RowT = RowT_;
     static constexpr int ROWS = ColumnT::N, COLUMNS = RowT::N;
     static constexpr int64_t N = int64_t(ROWS) * COLUMNS;
-    static constexpr int COLUMN_TABLE = log2_of(ColumnT::N) * ColumnT::T, ROW_TABLE = log2_of(RowT::N) * RowT::T;
+    static constexpr int COLUMN_TABLE = powers_of<ColumnT>(), ROW_TABLE = powers_of<RowT>();
 };
 
 using Split18 = Split<Columns<16, 1, 16>, Rows<32, 1>>;
@@ -62,34 +63,52 @@ template <int64_t N, int T, int E> LW_DEVICE void twiddle_all(float2 (&v)[E], in
     twist<log2_of(E)>(v, 0, twiddle<N>(a * b), power);
 }
 
-/* Bin of thread t's first spectral value, see fft.cuh. */
-template <class F> LW_DEVICE int first_bin(int t) { return F::P * (t % F::E) + t / F::E; }
-
 template <class F> LW_DEVICE int team_of() { return threadIdx.x / F::T; }
 template <class F> LW_DEVICE float2 *exchange_of(float2 *tile)
 {
     return tile + team_of<F>() * (F::SHARED_BYTES / int(sizeof(float2)));
 }
 
-/* Global memory to tile and back, by `access(row, column, value)`: thread i takes column i % WIDTH of rows i / WIDTH + T m. */
-template <class F, class Access> LW_DEVICE void for_tile(float2 *tile, Access access)
+/* Between global memory and tile thread i moves column i % WIDTH of rows i / WIDTH + T m, all of them under way at a
+ * time. */
+template <class F> LW_DEVICE int column_of() { return threadIdx.x % F::WIDTH; }
+template <class F> LW_DEVICE int row_of() { return threadIdx.x / F::WIDTH; }
+template <class F> LW_DEVICE float2 *tile_at(float2 *tile)
 {
-    const int column = threadIdx.x % F::WIDTH, row = threadIdx.x / F::WIDTH;
-#pragma unroll 8
-    for (int m = 0; m < F::E; ++m)
-        access(row + F::T * m, column, tile[(row + F::T * m) * F::PITCH_OF_TILE + column]);
+    return tile + row_of<F>() * F::PITCH_OF_TILE + column_of<F>();
 }
 
-template <class S, typename Stored>
-LW_DEVICE bool gather_samples(const lw_long_geometry &g, const void *input, int64_t item, int tile_begin, float2 *tile)
+template <class F> LW_DEVICE void to_tile(float2 *tile, const float2 (&v)[F::E])
 {
-    const placement p = place(g, item);
-    bool not_finite = false;
-    for_tile<typename S::ColumnT>(tile, [&](int row, int column, float2 &value) {
-        const int64_t position = int64_t(row) * S::COLUMNS + tile_begin + column;
-        value = fetch<float>(g, p, static_cast<const Stored *>(input), position, not_finite);
-    });
-    return not_finite;
+#pragma unroll
+    for (int m = 0; m < F::E; ++m)
+        tile_at<F>(tile)[F::T * m * F::PITCH_OF_TILE] = v[m];
+}
+
+template <class F> LW_DEVICE void from_tile(float2 (&v)[F::E], float2 *tile)
+{
+#pragma unroll
+    for (int m = 0; m < F::E; ++m)
+        v[m] = tile_at<F>(tile)[F::T * m * F::PITCH_OF_TILE];
+}
+
+/* Positions in an item from one of a thread's rows to the next. */
+template <class S> struct RowStep {
+    LW_DEVICE constexpr int operator()(int m) const { return S::ColumnT::T * S::COLUMNS * m; }
+};
+
+template <class S> LW_DEVICE void load_tile(float2 (&v)[S::ColumnT::E], const float2 *from)
+{
+#pragma unroll
+    for (int m = 0; m < S::ColumnT::E; ++m)
+        v[m] = from[RowStep<S>{}(m)];
+}
+
+template <class S, bool SWAPPED> LW_DEVICE void store_tile(const float2 (&v)[S::ColumnT::E], float2 *to)
+{
+#pragma unroll
+    for (int m = 0; m < S::ColumnT::E; ++m)
+        to[RowStep<S>{}(m)] = SWAPPED ? float2{v[m].y, v[m].x} : v[m];
 }
 
 /* The block's columns of an item, natural order in, natural order out, times the twiddles. */
@@ -100,21 +119,18 @@ gather(lw_long_geometry g, const float2 *table, const void *input, int64_t first
     using F = typename S::ColumnT;
     extern __shared__ __align__(128) float2 tile[];
     const int tile_begin = blockIdx.x * F::WIDTH, t = threadIdx.x % F::T;
-    float2 *const item = spectra + blockIdx.y * S::N + tile_begin;
-    if (input) {
-        bool not_finite = false;
-        const int64_t number = first + blockIdx.y;
-        LW_WITH_STORED(g.input, (not_finite = gather_samples<S, Stored>(g, input, number, tile_begin, tile)))
-        if (not_finite)
-            *flag = 1;
-    } else {
-        for_tile<F>(tile, [&](int row, int column, float2 &value) { value = item[row * S::COLUMNS + column]; });
-    }
+    const int begin = row_of<F>() * S::COLUMNS + tile_begin + column_of<F>();
+    float2 *const item = spectra + blockIdx.y * S::N + begin;
+    float2 v[F::E];
+    if (!input)
+        load_tile<S>(v, item);
+    else if (load_item(v, g, input, item_place(g, first + blockIdx.y), begin, RowStep<S>{}))
+        *flag = 1;
+    to_tile<F>(tile, v);
     F fft;
     fft.load(table, t);
     __syncthreads();
     float2 *const column = tile + team_of<F>();
-    float2 v[F::E];
 #pragma unroll
     for (int m = 0; m < F::E; ++m)
         v[m] = column[(t + F::T * m) * F::PITCH_OF_TILE];
@@ -126,7 +142,8 @@ gather(lw_long_geometry g, const float2 *table, const void *input, int64_t first
     for (int m = 0; m < F::E; ++m)
         column[(first_bin<F>(t) + F::T * m) * F::PITCH_OF_TILE] = v[m];
     __syncthreads();
-    for_tile<F>(tile, [&](int row, int column, float2 &value) { item[row * S::COLUMNS + column] = value; });
+    from_tile<F>(v, tile);
+    store_tile<S, false>(v, item);
 }
 
 /* One row of one item, with all filters. */
@@ -168,13 +185,15 @@ scatter(lw_long_geometry g, const float2 *table, int64_t first, float2 *products
     using F = typename S::ColumnT;
     extern __shared__ __align__(128) float2 tile[];
     const int tile_begin = blockIdx.x * F::WIDTH, t = threadIdx.x % F::T;
-    float2 *const item = products + blockIdx.y * S::N + tile_begin;
-    for_tile<F>(tile, [&](int row, int column, float2 &value) { value = item[row * S::COLUMNS + column]; });
+    const int begin = row_of<F>() * S::COLUMNS + tile_begin + column_of<F>();
+    float2 *const item = products + blockIdx.y * S::N + begin;
+    float2 v[F::E];
+    load_tile<S>(v, item);
+    to_tile<F>(tile, v);
     F fft;
     fft.load(table, t);
     __syncthreads();
     float2 *const column = tile + team_of<F>();
-    float2 v[F::E];
 #pragma unroll
     for (int m = 0; m < F::E; ++m)
         v[m] = column[(first_bin<F>(t) + F::T * m) * F::PITCH_OF_TILE];
@@ -186,31 +205,15 @@ scatter(lw_long_geometry g, const float2 *table, int64_t first, float2 *products
     __syncthreads();
 #pragma unroll
     for (int m = 0; m < F::E; ++m)
-        column[(t + F::T * m) * F::PITCH_OF_TILE] = {v[m].y, v[m].x};
+        column[(t + F::T * m) * F::PITCH_OF_TILE] = v[m];
     __syncthreads();
-    if (!plane) {
-        for_tile<F>(tile, [&](int row, int column, float2 &value) { item[row * S::COLUMNS + column] = value; });
-        return;
-    }
-    const placement p = place(g, first + blockIdx.y);
-    for_tile<F>(tile, [&](int row, int column, float2 &value) {
-        const int64_t o = int64_t(row) * S::COLUMNS + tile_begin + column - (g.segment - g.hop);
-        if (o >= 0)
-            put(g, p, value, o, plane);
-    });
-}
-
-/* Rows of Transform's table for one transform length, in double; one thread each. */
-static __global__ void powers(float2 *table, int side, int groups)
-{
-    const int threads = side * groups, n = side * threads, inner_rows = log2_of(side);
-    const int i = blockIdx.x * blockDim.x + threadIdx.x, row = i / threads, t = i % threads;
-    if (row >= inner_rows + log2_of(groups))
-        return;
-    const int k = row < inner_rows ? t % side * groups << row : t << (row - inner_rows);
-    double s, c;
-    sincospi(-2.0 * (k & (n - 1)) / n, &s, &c);
-    table[i] = {float(c), float(s)};
+    from_tile<F>(v, tile);
+    if (!plane)
+        store_tile<S, true>(v, item);
+    else if (g.output_complex)
+        store_item<true>(v, plane, item_place(g, first + blockIdx.y), begin, RowStep<S>{});
+    else
+        store_item<false>(v, plane, item_place(g, first + blockIdx.y), begin, RowStep<S>{});
 }
 
 /* Value i of a row's spectrum, in the order multiply() of ols_segments.cuh reads: bins m, m + 1 of a thread side by side. */
@@ -218,8 +221,7 @@ template <class S> __global__ void order(const double2 *padded, float2 *spectrum
 {
     using F = typename S::RowT;
     const int i = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    const int m = i / (2 * F::T) * 2 + i % 2, t = i / 2 % F::T;
-    const double2 h = padded[row + int64_t(S::ROWS) * (first_bin<F>(t) + F::T * m)];
+    const double2 h = padded[row + int64_t(S::ROWS) * bin_of<F>(i)];
     spectrum[int64_t(row) * S::COLUMNS + i] = {float(h.x / S::N), float(h.y / S::N)};
 }
 
@@ -259,12 +261,6 @@ template <class Kernel> static cudaError_t allow_shared(Kernel kernel, int bytes
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 }
 
-template <class F> static void fill_powers(void *table, cudaStream_t stream)
-{
-    const int values = log2_of(F::N) * F::T, threads = 128;
-    powers<<<(values + threads - 1) / threads, threads, 0, stream>>>(static_cast<float2 *>(table), F::E, F::P);
-}
-
 cudaError_t lw_split_prepare(int64_t segment, void *table, cudaStream_t stream)
 {
     return with_split(segment, [=](auto split) {
@@ -277,7 +273,7 @@ cudaError_t lw_split_prepare(int64_t segment, void *table, cudaStream_t stream)
         for (const cudaError_t one : status)
             if (one != cudaSuccess)
                 return one;
-        fill_powers<typename S::ColumnT>(table, stream);
+        fill_powers<typename S::ColumnT>(static_cast<float2 *>(table), stream);
         fill_powers<typename S::RowT>(static_cast<float2 *>(table) + S::COLUMN_TABLE, stream);
         return cudaGetLastError();
     });

@@ -2,7 +2,8 @@
  *
  *     bench_ols_gpu table [csv] [text]     the recorded table: chosen kernel, cuFFT overlap-save without and with callbacks, and
  *                                          one FFT over the signal, for the cases whose name contains text
- *     bench_ols_gpu segments [csv] [text]  every kernel of every segment length of ours for these cases
+ *     bench_ols_gpu segments [csv] [text]  every kernel of every segment length of ours for these cases; long filters: the
+ *                                          other paths, too
  *     bench_ols_gpu check                  every kernel against the sum by definition in double, on awkward sizes
  *     bench_ols_gpu one CASE SEGMENT N     N launches of one case, for a profiler
  *
@@ -20,6 +21,7 @@ extern "C" {
 #include <cstring>
 #include <string>
 
+static const int LONGEST_KERNEL = 8192;     /* of one block's segments */
 static const double MEMORY_RATE = 4.29e12, WORKING_SET = 512.0 * (1 << 20);
 
 struct Case {
@@ -249,10 +251,13 @@ static bool choose(const Case &c, int segment, Ours *ours, int rank = 0)
     const struct lw_cuda_arch arch = this_arch();
     const struct lw_cuda_ols_spec s = spec_of(c, segment, rank);
     *ours = {};
-    if (lw_cuda_ols_choose(&s, &arch, &ours->plan, nullptr) != LW_OK)
-        return false;
-    ours->is_long = ours->plan.path == LW_CUDA_TOO_LONG;
-    return !ours->is_long || (segment == 0 && lw_long_ols_choose(&s, c.count, &ours->beyond, nullptr) == LW_OK);
+    const bool is_kernel = lw_cuda_ols_choose(&s, &arch, &ours->plan, nullptr) == LW_OK;
+    ours->is_long = is_kernel ? ours->plan.path == LW_CUDA_TOO_LONG : segment > LONGEST_KERNEL && rank == 0;
+    if (!ours->is_long && is_kernel)
+        ours->is_long = lw_long_ols_is_cheaper(&ours->plan, c.count, &ours->beyond);
+    if (!ours->is_long)
+        return is_kernel;
+    return lw_long_ols_choose(&s, &arch, c.count, &ours->beyond, nullptr) == LW_OK && (segment == 0 || rank == 0);
 }
 
 static void prepare(Ours *ours, const Pool &p)
@@ -433,11 +438,12 @@ static std::vector<Case> all_cases()
         cases.push_back(one_channel(complex_signal, 21, 193, 1));
         cases.push_back(one_channel(complex_signal, 21, 193, 64));
         cases.push_back(one_channel(complex_signal, 18, 257, 8));
-        cases.push_back(one_channel(complex_signal, 26, 16385, 8));
+        for (const int64_t m : {8193, 16385, 65537})
+            cases.push_back(one_channel(complex_signal, 26, m, 8));
         cases.push_back(one_channel(complex_signal, 26, 1 << 20, 1));
         for (const int64_t m : {4, 8, 16, 32})
             cases.push_back(one_channel(complex_signal, 26, m, 8));
-        for (const int64_t m : {65, 257, 513})
+        for (const int64_t m : {65, 257, 513, 16385})
             cases.push_back(one_channel(complex_signal, 24, m, 8, true));
     }
     cases.push_back({"uint8 [2^20 x 832] time slow M=257 F=1", false, false, false, 832, 1 << 20, LW_UINT8, LW_TIME_SLOW, 1, 257});
@@ -447,8 +453,9 @@ static std::vector<Case> all_cases()
 
 static const char *path_text(const Ours &ours, char text[40])
 {
+    const char *const methods[] = {"cluster", "split", "cuFFT"};
     if (ours.is_long)
-        snprintf(text, 40, "%s %lld", ours.beyond.is_split ? "split" : "cuFFT", (long long)ours.beyond.segment);
+        snprintf(text, 40, "%s %lld", methods[ours.beyond.method], (long long)ours.beyond.segment);
     else if (ours.plan.path == LW_CUDA_DIRECT)
         snprintf(text, 40, "direct");
     else
@@ -502,12 +509,16 @@ static bool run_row(FILE *csv, const Case &c, Ours *ours, const Pool &p, bool ba
     return r.unwritten > 0 || !(r.error < (c.is_double ? 1e-14 : 2e-6)) || (baseline && !(b.difference < tolerance(c)));
 }
 
-/* Every kernel of every segment length. Returns the number of rows that are wrong. */
+/* Every kernel of every segment length that a quarter of is kept of at least; for long filters also what other paths take.
+ * Returns the number of rows that are wrong. */
 static int run_segments(FILE *csv, const Case &c, const Pool &p)
 {
-    int wrong = 0;
+    const int longest = c.n_taps > 2048 ? 1 << 22 : LONGEST_KERNEL;
+    int wrong = 0, n = 256;
     Ours ours;
-    for (int n = 256; n <= 8192; n *= 2)
+    while (4 * (c.n_taps - 1) > 3 * (int64_t)n)
+        n *= 2;
+    for (; n <= longest; n *= 2)
         for (int rank = 0; choose(c, n, &ours, rank); ++rank)
             wrong += run_row(csv, c, &ours, p, false);
     return wrong;

@@ -230,6 +230,7 @@ void check_guards(unsigned n_blocks, size_t shared_bytes)
 }  // namespace
 
 void *dynamic_shared() { return running->block->shared_memory; }
+unsigned char *dynamic_shared_of(int rank) { return blocks[rank].shared_memory; }
 int lane() { return running->number % 32; }
 
 static Barrier &warp() { return *running->warp; }
@@ -333,7 +334,7 @@ static int setting(const char *name, int otherwise)
     return text ? std::atoi(text) : otherwise;
 }
 
-int emulation::most_of_cluster() { return setting("LW_EMULATION_CLUSTER", 4); }
+int emulation::most_of_cluster() { return setting("LW_EMULATION_CLUSTER", 16); }
 static int multiprocessors() { return setting("LW_EMULATION_MULTIPROCESSORS", 4); }
 static int architecture() { return setting("LW_EMULATION_ARCH", 90); }
 static int shared_per_block() { return setting("LW_EMULATION_SHARED_KIB", 227) * 1024; }

@@ -18,7 +18,8 @@
 #include <cstring>
 #include <functional>
 
-#define LW_PTX_CUH              /* its contents are replaced below */
+#define LW_PTX_CUH              /* their contents are replaced below */
+#define LW_PTX_CLUSTER_CUH
 
 #undef __shared__
 #undef __forceinline__
@@ -45,6 +46,7 @@ int most_of_cluster();
 void allow_shared(const void *kernel, int bytes);
 
 void *dynamic_shared();
+unsigned char *dynamic_shared_of(int rank);             /* of a block of the running one's cluster */
 
 enum Combine { OR, BALLOT };
 
@@ -127,6 +129,21 @@ inline void prefetch(const void *) {}
 inline void wait_for_predecessor() {}
 inline void cluster_barrier() { emulation::cluster_barrier(); }
 inline void grid_barrier(unsigned *, unsigned) { emulation::cluster_barrier(); }
+
+/* ---- gpu/ptx_cluster.cuh: what a block sends is there at once; both waits are for all threads of the cluster ---- */
+
+#define LW_HAS_CLUSTERS 1
+typedef unsigned char *PeerMemory;
+inline PeerMemory peer_memory(const void *, int rank) { return emulation::dynamic_shared_of(rank); }
+template <class T> inline void send(PeerMemory peer, int offset, int, T value)
+{
+    std::memcpy(peer + offset, &value, sizeof value);
+}
+inline void begin_arrivals(void *) {}
+inline void expect_arrivals(void *, int) {}
+inline void wait_for_arrivals(void *, int) { emulation::cluster_barrier(); }
+inline void cluster_arrive() {}
+inline void cluster_wait() { emulation::cluster_barrier(); }
 
 /* ---- what the compiler gives on a GPU ---- */
 
