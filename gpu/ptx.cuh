@@ -1,4 +1,4 @@
-/* ptx.cuh - what CUDA C has no words for: the one file with inline PTX. */
+/* ptx.cuh - what CUDA C has no words for: inline PTX stands here and in ptx_cluster.cuh only. */
 #ifndef LW_PTX_CUH
 #define LW_PTX_CUH
 

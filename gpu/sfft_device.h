@@ -56,7 +56,7 @@ struct lw_sfft_device_result {
     int64_t n_lines, n_found;
     double power, noise_power, check_energy, check_most, energy_left_out;   /* struct lw_sfft_figures */
     unsigned long long not_finite;          /* samples of a signal on the device, since the last result */
-    int n_rounds, n_steps, n_looks;         /* how long it took: of peeling, of the fits, peel and fit together */
+    int n_rounds, n_steps;                  /* how long it took: of peeling, of the fits */
 };
 
 struct lw_sfft_device_line {

@@ -5,7 +5,7 @@
 #   checks     the engine's tests on the GPU, every kernel in the benchmark against sums in double, and the program's result
 #              beside that of its kernels emulated on the CPU
 #   ranks      one rank, three ranks that share a GPU, one rank on each of two GPUs: the same bits; the peak of GW150914
-#   memcheck racecheck initcheck      compute-sanitizer on a fifth of the kernels' trials, and on the slots
+#   memcheck racecheck initcheck      compute-sanitizer on a fifth of the kernels' trials, on long filters and on the slots
 #   c2c r2r small other               the table, with cuFFT and one FFT over the signal in the same run
 #   choice     every segment length and second design, for the tables in ols_choose.cu
 #   link       the engine from and to pinned memory beside copies alone, on 1, 2, 4 .. GPUs
@@ -85,10 +85,11 @@ part_ranks() {
     return $code
 }
 
-sanitize_all() { sanitize "$1" "$build/tests/gpu/test_gpu_kernels" 5 && sanitize "$1" "$build/tests/gpu/test_gpu_slots"; }
-part_memcheck() { sanitize_all memcheck; }
-part_racecheck() { sanitize_all racecheck; }
-part_initcheck() { sanitize_all initcheck; }
+sanitize_kernels() { sanitize "$1" "$build/tests/gpu/test_gpu_kernels" 5 && sanitize "$1" "$build/tests/gpu/test_gpu_long"; }
+part_memcheck() { sanitize_kernels memcheck && sanitize memcheck "$build/tests/gpu/test_gpu_slots"; }
+part_racecheck() { sanitize_kernels racecheck && sanitize racecheck "$build/tests/gpu/test_gpu_slots"; }
+# Not the slots: their test counts device memory, of which this tool takes a part.
+part_initcheck() { sanitize_kernels initcheck; }
 
 table() { "$bench" table "$out/$1.csv" "$2"; }
 part_c2c() { table c2c 'c2c 2^26'; }
@@ -159,6 +160,7 @@ limit_of() {
     checks) echo 150 ;;
     c2c | r2r | choice) echo 120 ;;
     files) echo 180 ;;
+    racecheck) echo 300 ;;
     profile) echo 100 ;;
     *) echo 75 ;;
     esac

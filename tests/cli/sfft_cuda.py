@@ -57,7 +57,9 @@ def engines(name, output, k):
             first = first or bits(rows)
             check(bits(rows) == first, f"{key}: other bits on {ranks} ranks")
             check(about["algorithm"] == "sparse" and about["is_explained"] == 1, f"{key}: {about}")
-        agree(key, rows, expected, 1e-4)
+        # Both end their fits near the end, by what is small beside the noise: 4173 samples, seen through their windows, leave
+        # amplitudes of 60000 and (real) 30000 a deviation of 27.
+        agree(key, rows, expected, 3e-4)
         dense, about = run(2, "cuda", *options, "--algorithm", "dense")
         agree(f"{key}, dense", dense, run(1, "cpu", *options, "--algorithm", "dense")[0], 1e-12)
         check(about["algorithm"] == "dense" and 0 < about["residual"] < 0.01, f"{key}, dense: {about}")
