@@ -153,8 +153,12 @@ static int read_prologue(struct run *run, const struct lw_block *block, struct l
 static bool reaches_end(const struct run *run, int64_t round)
 {
     const struct lw_rounds *const rounds = &run->setup.plan.rounds;
-    const struct lw_block last = lw_rounds_block(rounds, round, lw_rounds_workers(rounds, round) - 1);
-    return last.first + last.count + run->setup.job.look_ahead > run->setup.job.n_samples;
+    for (int rank = 0; rank < rounds->n_ranks; rank++) {
+        const struct lw_block block = lw_rounds_block(rounds, round, rank);
+        if (block.count > 0 && block.first + block.count + run->setup.job.look_ahead > run->setup.job.n_samples)
+            return true;
+    }
+    return false;
 }
 
 static int read_slice(struct run *run, const struct lw_block *block, struct lw_slot *slot, struct lw_error *err)

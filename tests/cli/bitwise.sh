@@ -23,7 +23,8 @@ all() {
         [ -n "$least" ]
         verdict $? "$name: --memory 1M is not refused with the memory needed: $(cat err)"
         for way in '--threads 2' "--threads 1 --split axis --memory $((least + 3))M" \
-                   "--threads 2 --split channels --memory $((least + 10))M"; do
+                   "--threads 2 --split channels --memory $((least + 10))M" \
+                   "--threads 1 --split channels --memory $((least + 3))M"; do
             # shellcheck disable=SC2086  # options
             ok $ranks ols "$@" $way --output other.h5 --overwrite --verbose
             same_bits plain.h5 other.h5
