@@ -76,13 +76,18 @@ struct lw_rounds lw_rounds_make(const struct lw_grid *grid, int n_ranks, enum lw
     return rounds;
 }
 
+int64_t lw_rounds_end(const struct lw_rounds *rounds, int64_t round)
+{
+    return min64((round % axis_rounds(rounds) + 1) * round_span(rounds), rounds->grid.n_outputs);
+}
+
 int lw_rounds_workers(const struct lw_rounds *rounds, int64_t round)
 {
     const struct lw_grid *const grid = &rounds->grid;
     if (rounds->split == LW_SPLIT_CHANNELS)
         return (int)min64(rounds->n_ranks, divide_up(grid->n_channels, grid->channel_unit));
     const int64_t begin = round % axis_rounds(rounds) * round_span(rounds);
-    const int64_t units = divide_up(min64(grid->n_outputs - begin, round_span(rounds)), grid->unit);
+    const int64_t units = divide_up(lw_rounds_end(rounds, round) - begin, grid->unit);
     return (int)max64(1, min64(rounds->n_ranks, units / least_units(grid)));
 }
 
@@ -90,7 +95,7 @@ static void axis_part(const struct lw_rounds *rounds, int64_t round, int rank, i
 {
     const struct lw_grid *const grid = &rounds->grid;
     const int64_t begin = round % axis_rounds(rounds) * round_span(rounds);
-    const int64_t length = min64(grid->n_outputs - begin, round_span(rounds));
+    const int64_t length = lw_rounds_end(rounds, round) - begin;
     int64_t first = 0, last = divide_up(length, grid->unit);
     if (rounds->split == LW_SPLIT_AXIS)
         share(last, workers, rank, &first, &last);

@@ -60,8 +60,12 @@ struct lw_rounds lw_rounds_make(const struct lw_grid *grid, int n_ranks, enum lw
 /** What `rank` does in `round`, 0 <= round < n_rounds. */
 struct lw_block lw_rounds_block(const struct lw_rounds *rounds, int64_t round, int rank);
 
-/** Ranks with work in `round`: ranks 0 .. workers-1 have some, the others none (with the channels split: likewise). */
+/** Ranks with work in `round`: ranks 0 .. workers-1 have some, the others none. With the channels split, that is so of a
+ * channel's first round; in later groups of channels, the last of these ranks may have none left. */
 int lw_rounds_workers(const struct lw_rounds *rounds, int64_t round);
+
+/** The output on the axis up to which some rank works in `round`. */
+int64_t lw_rounds_end(const struct lw_rounds *rounds, int64_t round);
 
 /** Whether `round` is the first on the axis of its group of channels, where the carry starts afresh. */
 bool lw_rounds_starts_axis(const struct lw_rounds *rounds, int64_t round);

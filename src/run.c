@@ -152,13 +152,8 @@ static int read_prologue(struct run *run, const struct lw_block *block, struct l
 /* Whether any rank's slice of the round reaches beyond the end of the signal. */
 static bool reaches_end(const struct run *run, int64_t round)
 {
-    const struct lw_rounds *const rounds = &run->setup.plan.rounds;
-    for (int rank = 0; rank < rounds->n_ranks; rank++) {
-        const struct lw_block block = lw_rounds_block(rounds, round, rank);
-        if (block.count > 0 && block.first + block.count + run->setup.job.look_ahead > run->setup.job.n_samples)
-            return true;
-    }
-    return false;
+    const struct lw_job *const job = &run->setup.job;
+    return lw_rounds_end(&run->setup.plan.rounds, round) + job->look_ahead > job->n_samples;
 }
 
 static int read_slice(struct run *run, const struct lw_block *block, struct lw_slot *slot, struct lw_error *err)
