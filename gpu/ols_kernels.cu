@@ -1,4 +1,5 @@
 /* ols_kernels.cu - the launcher of the overlap-save kernels and of their filter banks. */
+#include "dependent.cuh"
 #include "direct.h"
 #include "ols_bank.cuh"
 #include "ols_choose.h"
@@ -36,18 +37,16 @@ extern "C" int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const do
 }
 
 /* Slots that the current device runs at a time. */
-static cudaError_t resident_slots(const OlsKernel *k, int64_t *slots, bool *dependent)
+static cudaError_t resident_slots(const OlsKernel *k, int64_t *slots)
 {
-    int device, n_sm, shared, major;
+    int device, n_sm, shared;
     cudaError_t failed;
     if ((failed = cudaGetDevice(&device)) ||
         (failed = cudaDeviceGetAttribute(&n_sm, cudaDevAttrMultiProcessorCount, device)) ||
-        (failed = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device)) ||
-        (failed = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device)))
+        (failed = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device)))
         return failed;
     const int by_shared = shared / (k->shared_bytes + 1024);
     *slots = (int64_t)n_sm * (by_shared < k->blocks ? by_shared : k->blocks) * k->groups_each;
-    *dependent = major >= 9;
     return cudaSuccess;
 }
 
@@ -152,18 +151,16 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
     return a;
 }
 
-static cudaError_t launch(const OlsKernel *k, OlsArgs *a, int64_t n_blocks, bool dependent, cudaStream_t stream)
+static cudaError_t launch(const OlsKernel *k, OlsArgs *a, int64_t n_blocks, cudaStream_t stream)
 {
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute attribute = dependent_attribute();
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3((unsigned)n_blocks);
     config.blockDim = dim3(k->threads);
     config.dynamicSmemBytes = k->shared_bytes;
     config.stream = stream;
     config.attrs = &attribute;
-    config.numAttrs = dependent ? 1 : 0;
+    config.numAttrs = has_dependents() ? 1 : 0;
     const cudaError_t failed = cudaLaunchKernelEx(&config, k->kernel, *a);
     return failed ? failed : cudaGetLastError();
 }
@@ -189,11 +186,10 @@ extern "C" int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const str
     a.n_segments = (int)n_segments;
 
     int64_t resident;
-    bool dependent;
-    const cudaError_t failed = resident_slots(k, &resident, &dependent);
+    const cudaError_t failed = resident_slots(k, &resident);
     if (failed)
         return failed;
     share_out(&a, k, n_units, resident);
     count_slots(&a, k);
-    return launch(k, &a, (a.n_slots + k->groups_each - 1) / k->groups_each, dependent, stream);
+    return launch(k, &a, (a.n_slots + k->groups_each - 1) / k->groups_each, stream);
 }

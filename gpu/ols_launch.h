@@ -29,7 +29,7 @@ struct OlsArgs {
     int n_filters;
     int n_steps, n_segments;        /* along the axis; in all */
     int n_groups;                   /* time slow: hops of channels side by side; segment = step x n_groups + group */
-    int slot_steps, slot_groups;    /* n_slots in steps and groups; */
+    int slot_steps, slot_groups;    /* n_slots in steps and groups */
     int n_rows, slot_rows;          /* time fast: rows; segment = row x n_steps + step; n_slots in rows */
     int whole_rows;                 /* segments of these rows and of steps whole_begin .. whole_end - 1 lie, with what is */
     int whole_begin, whole_end;     /* copied with their last sample by 16 bytes, wholly in their rows */
