@@ -81,7 +81,7 @@ cudaError_t lw_cluster_prepare(enum lw_precision precision, int64_t segment, voi
         const cudaError_t failed = allow<S>(resident);
         if (failed)
             return failed;
-        fill_powers<typename S::F>(static_cast<C *>(table), stream);
+        fill_powers(static_cast<C *>(table), S::F::E, S::F::P, stream);
         C *const wide = static_cast<C *>(table) + S::LOCAL_TABLE;
         cluster_powers<<<values / threads, threads, 0, stream>>>(wide, S::L, S::LEVELS, S::N);
         return cudaGetLastError();

@@ -31,7 +31,7 @@ template <class F_, int WIDTH_, int RESIDENT_> struct Cluster {
     static constexpr int INBOX = F::SHARED_BYTES, BARRIERS = INBOX + L * (int)sizeof(C);
     static constexpr int SHARED_BYTES = BARRIERS + 8 * (F::T / 32);
     static constexpr int LEVELS = log2_of(WIDTH);
-    static constexpr int LOCAL_TABLE = powers_of<F>();          /* values, before those of the radix-WIDTH stage */
+    static constexpr int LOCAL_TABLE = powers_of(F::E, F::P);  /* values, before those of the radix-WIDTH stage */
     static constexpr int TABLE = LOCAL_TABLE + LEVELS * L;
     static_assert(Q >= EACH && Q % EACH == 0, "whole stores");
 };

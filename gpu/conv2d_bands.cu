@@ -4,6 +4,7 @@
 
 #include "conv2d_spectrum.cuh"
 #include "dependent.cuh"
+#include "fft_powers.cuh"
 
 static constexpr int most_lengths = 8;
 
@@ -73,7 +74,7 @@ int lw_conv2d_bands_shared_bytes(enum lw_precision precision, int rows, int colu
 
 static int64_t complex_bytes(enum lw_precision precision) { return precision == LW_SINGLE ? 8 : 16; }
 
-static int64_t table_values(const BandKernel *k) { return (int64_t)log2_of(k->length) * k->side * k->groups; }
+static int64_t table_values(const BandKernel *k) { return powers_of(k->side, k->groups); }
 
 struct BandBank {
     void *row_table, *column_table, *spectrum;
@@ -123,26 +124,6 @@ int64_t lw_conv2d_bands_setup_bytes(int rows, int columns, int64_t kernel_rows)
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* Rows of Transform's table, see fft.cuh; one thread each. */
-template <class C> static __global__ void fill_powers(C *table, int side, int groups)
-{
-    using Real = decltype(C::x);
-    const int threads = side * groups, n = side * threads, inner_rows = log2_of(side);
-    const int i = blockIdx.x * blockDim.x + threadIdx.x, row = i / threads, t = i % threads;
-    if (row >= inner_rows + log2_of(groups))
-        return;
-    const int k = row < inner_rows ? t % side * groups << row : t << (row - inner_rows);
-    double s, c;
-    sincospi(-2.0 * (k & (n - 1)) / n, &s, &c);
-    table[i] = {(Real)c, (Real)s};
-}
-
-template <class C> static void fill_table(const BandKernel *k, void *table, cudaStream_t stream)
-{
-    const int n = (int)table_values(k), threads = 128;
-    fill_powers<C><<<(n + threads - 1) / threads, threads, 0, stream>>>(static_cast<C *>(table), k->side, k->groups);
-}
-
 /* Which bin stands where, in rows and columns as their threads hold them: values m, m + 1 .. of a thread of the column
  * pass side by side, per_load of them, which are 16 bytes. */
 struct BandOrder {
@@ -181,8 +162,8 @@ static cudaError_t prepare(const BandTrio &trio, const KernelSpectrum &s, const 
     for (const cudaError_t one : status)
         if (one != cudaSuccess)
             return one;
-    fill_table<C>(trio.row, bank.row_table, stream);
-    fill_table<C>(trio.column, bank.column_table, stream);
+    fill_powers(static_cast<C *>(bank.row_table), trio.row->side, trio.row->groups, stream);
+    fill_powers(static_cast<C *>(bank.column_table), trio.column->side, trio.column->groups, stream);
     const BandOrder order = {trio.row->side, trio.row->groups, trio.column->side, trio.column->groups,
                              trio.column->together, 16 / (int)sizeof(C)};
     return fill_spectrum(s, order, static_cast<C *>(bank.spectrum), stream);

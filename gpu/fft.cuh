@@ -85,10 +85,38 @@ template <class C> LW_DEVICE void butterfly(C &a, C &b)
     b = m;
 }
 
-/* v[k] <- sum_j v[j] w^j exp(-2 pi i j k / R), by R / 2 log2(R) radix-2 butterflies; power[l] = w^(2^l), w = 1 unless
- * WEIGHTED. Butterflies that share a twiddle stand next to each other, so that its register is read once.
+/* What a weighted radix-R transform multiplies with in butterfly k < max(2^level / 2, 1) of each group of a level, from the
+ * powers w^(2^l) */
+template <int R, class C> LW_DEVICE C twiddle(const C *power, int level, int k)
+{
+    const C first = power[log2_of(R) - 1 - level];
+    return k == 0 ? first : product(first, root<C>(k, 2 << level));
+}
+
+/* The same from a table of all of them, for kernels in which they come cheap from shared memory: pairs of numbers
+ * twiddle_number(level, k), `pitch` pairs apart. They are asked for in the order of their numbers. */
+__host__ __device__ constexpr int twiddle_number(int level, int k) { return (1 << level) / 2 + k; }
+
+struct TwiddleTable {
+    const float4 *pairs;
+    int pitch;
+    float2 second;
+};
+
+template <int R> LW_DEVICE float2 twiddle(TwiddleTable &table, int level, int k)
+{
+    const int number = twiddle_number(level, k);
+    if (number % 2 == 1)
+        return table.second;
+    const float4 pair = table.pairs[number / 2 * table.pitch];
+    table.second = {pair.z, pair.w};
+    return {pair.x, pair.y};
+}
+
+/* v[k] <- sum_j v[j] w^j exp(-2 pi i j k / R), by R / 2 log2(R) radix-2 butterflies; w = 1 unless WEIGHTED. Butterflies that
+ * share a twiddle stand next to each other, so that its register is read once.
  * BEGUN: each pair (v[j], v[j + R / 2]) has already been replaced by its sum and difference. */
-template <int R, bool WEIGHTED, bool BEGUN = false, class C> LW_DEVICE void dft(C (&v)[R], const C *power)
+template <int R, bool WEIGHTED, bool BEGUN = false, class C, class Weights> LW_DEVICE void dft(C (&v)[R], Weights weights)
 {
     C a[R];
 #pragma unroll
@@ -99,10 +127,9 @@ template <int R, bool WEIGHTED, bool BEGUN = false, class C> LW_DEVICE void dft(
         const int half = 1 << level;
 #pragma unroll
         for (int k = 0; k < (half + 1) / 2; ++k) {
-            const C turn = root<C>(k, 2 * half);
-            C u = turn;
-            if (WEIGHTED)
-                u = k == 0 ? power[log2_of(R) - 1 - level] : product(power[log2_of(R) - 1 - level], turn);
+            C u = root<C>(k, 2 * half);
+            if constexpr (WEIGHTED)
+                u = twiddle<R>(weights, level, k);
             const C rotated = {u.y, -u.x};      /* for k + half / 2: a quarter turn further */
 #pragma unroll
             for (int b = 0; b < R; b += 2 * half) {

@@ -137,12 +137,11 @@ LW_DEVICE void multiply_in_place(float2 &v, float2 h)
     v.x = fmaf(v.x, h.x, -s);
 }
 
-/* SHARED: `bank` is in shared memory. */
-template <class F, bool SHARED = false> LW_DEVICE void multiply_all(float2 (&v)[F::E], const float2 *bank, int t)
+template <class F> LW_DEVICE void multiply_all(float2 (&v)[F::E], const float2 *bank, int t)
 {
 #pragma unroll
     for (int m = 0; m < F::E; m += 2) {
-        const float4 *const at = (const float4 *)bank + m / 2 * F::T + t, h = SHARED ? *at : __ldg(at);
+        const float4 h = __ldg((const float4 *)bank + m / 2 * F::T + t);
         multiply_in_place(v[m], {h.x, h.y});
         multiply_in_place(v[m + 1], {h.z, h.w});
     }

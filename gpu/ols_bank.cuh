@@ -2,7 +2,7 @@
 #ifndef LW_OLS_BANK_CUH
 #define LW_OLS_BANK_CUH
 
-#include "fft.cuh"
+#include "fft_powers.cuh"
 
 #include <cstdint>
 
@@ -10,28 +10,13 @@
 __global__ void ols_roots(double2 *roots, int n)
 {
     const int k = blockIdx.x * blockDim.x + threadIdx.x;
-    if (k >= n)
-        return;
-    double s, c;
-    sincospi(-2.0 * k / n, &s, &c);
-    roots[k] = {c, s};
-}
-
-/* Rows of Transform's table: w^(2^l) for the E x E transform (l < log2 E), then for the radix-P stage. One thread each. */
-template <class C> __global__ void ols_powers(C *table, const double2 *roots, int side, int groups)
-{
-    const int threads = side * groups, i = blockIdx.x * blockDim.x + threadIdx.x;
-    const int row = i / threads, t = i % threads, inner_rows = log2_of(side);
-    if (row >= inner_rows + log2_of(groups))
-        return;
-    const int n = side * threads, mask = n - 1;
-    const double2 w = row < inner_rows ? roots[(t % side * groups << row) & mask] : roots[(t << (row - inner_rows)) & mask];
-    using Real = decltype(C::x);
-    table[i] = {(Real)w.x, (Real)w.y};
+    if (k < n)
+        roots[k] = exact_root<double2>(k, n);
 }
 
 /* spectra[f][..] = (1 / N) sum_j taps[f][j] exp(-2 pi i j k / N) by the definition, one thread per bin; thread t's m-th bin is
- * k = P (t mod E) + t / E + T m, delayed by `delay` samples. Single: bins m and m + 1 of a thread lie side by side (one 16-byte load). */
+ * k = P (t mod E) + t / E + T m, delayed by `delay` samples. Single: bins m and m + 1 of a thread lie side by side (one
+ * 16-byte load). */
 template <class C> __global__ void ols_spectra(C *spectra, const double2 *roots, const double *taps, bool taps_complex,
                                                int n_filters, int64_t n_taps, int delay, int side, int groups)
 {

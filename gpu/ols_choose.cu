@@ -6,7 +6,7 @@
 #include "ols_choose.h"
 
 #include "direct.h"
-#include "fft.cuh"
+#include "fft_powers.cuh"
 
 #include <cstdio>
 
@@ -99,7 +99,9 @@ static const char *design_text(const OlsKernel *k)
 {
     if (k->design == OLS_TWIN)
         return "two teams";
-    return k->staged ? "segments ahead" : k->one_filter ? "one filter" : "";
+    if (k->staged)
+        return k->layout == LW_TIME_SLOW ? "channels abreast" : "segments ahead";
+    return k->one_filter ? "one filter" : "";
 }
 
 static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
@@ -174,9 +176,7 @@ OlsBankLayout lw_ols_bank_layout(const OlsKernel *kernel, int n_filters)
 {
     const size_t value = kernel->precision == LW_SINGLE ? sizeof(float2) : sizeof(double2);
     OlsBankLayout b;
-    b.powers = log2_of(kernel->side) + log2_of(kernel->groups);
-    b.threads = kernel->side * kernel->groups;
-    b.spectra = (b.powers * b.threads + 31) / 32 * 32;
+    b.spectra = (powers_of(kernel->side, kernel->groups) + 31) / 32 * 32;
     b.roots_bytes = (b.spectra + (size_t)n_filters * kernel->segment) * value;
     b.bytes = b.roots_bytes + kernel->segment * sizeof(double2);
     return b;

@@ -6,9 +6,7 @@
 
 /* How values lie in the bank of an overlap-save kernel, in values of the computing precision (complex); see ols_bank.cuh. */
 struct OlsBankLayout {
-    int powers;                     /* rows of twiddle powers, of `threads` values each */
-    int threads;                    /* of a team */
-    int spectra;                    /* first value of the spectra */
+    int spectra;                    /* first value of the spectra, after those of the twiddle powers */
     size_t roots_bytes;             /* where the roots of unity begin, bytes */
     size_t bytes;
 };

@@ -2,12 +2,12 @@
 #include "ols_instance.cuh"
 
 static const OlsKernel list[] = {
-    LW_OLS_BOTH(float, 32, 1, 12, 64, true),
-    LW_OLS_BOTH(float, 32, 1, 12, 128, true),
-    LW_OLS_BOTH(float, 32, 1, 12, 256, true),
-    LW_OLS_BOTH(float, 32, 1, 12, -1, true),
-    LW_OLS_ONE_FILTER(32, 1, 16, 64),
-    LW_OLS_ONE_FILTER(32, 1, 16, 256),
-    LW_OLS_ONE_FILTER(32, 1, 16, -1),
+    LW_OLS_BOTH(float, 32, 1, 12, 64),
+    LW_OLS_BOTH(float, 32, 1, 12, 128),
+    LW_OLS_BOTH(float, 32, 1, 12, 256),
+    LW_OLS_BOTH(float, 32, 1, 12, -1),
+    LW_OLS_ONE_FILTER(32, 16, 64),
+    LW_OLS_ONE_FILTER(32, 16, 256),
+    LW_OLS_ONE_FILTER(32, 16, -1),
 };
 const OlsKernels lw_ols_f1024 = LW_OLS_LIST(list);

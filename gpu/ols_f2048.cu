@@ -2,8 +2,8 @@
 #include "ols_instance.cuh"
 
 static const OlsKernel list[] = {
-    LW_OLS_BOTH(float, 32, 2, 6, 256, true),
-    LW_OLS_BOTH(float, 32, 2, 6, 512, true),
-    LW_OLS_BOTH(float, 32, 2, 6, -1, true),
+    LW_OLS_BOTH(float, 32, 2, 6, 256),
+    LW_OLS_BOTH(float, 32, 2, 6, 512),
+    LW_OLS_BOTH(float, 32, 2, 6, -1),
 };
 const OlsKernels lw_ols_f2048 = LW_OLS_LIST(list);

@@ -2,8 +2,8 @@
 #include "ols_instance.cuh"
 
 static const OlsKernel list[] = {
-    LW_OLS_BOTH(float, 32, 4, 3, 512, true),
-    LW_OLS_BOTH(float, 32, 4, 3, 1024, true),
-    LW_OLS_BOTH(float, 32, 4, 3, -1, true),
+    LW_OLS_BOTH(float, 32, 4, 3, 512),
+    LW_OLS_BOTH(float, 32, 4, 3, 1024),
+    LW_OLS_BOTH(float, 32, 4, 3, -1),
 };
 const OlsKernels lw_ols_f4096 = LW_OLS_LIST(list);

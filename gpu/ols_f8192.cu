@@ -2,9 +2,9 @@
 #include "ols_instance.cuh"
 
 static const OlsKernel list[] = {
-    LW_OLS_BOTH(float, 32, 8, 1, 2048, true),
-    LW_OLS_BOTH(float, 32, 8, 1, 4096, true),
-    LW_OLS_BOTH(float, 32, 8, 1, -1, true),
+    LW_OLS_BOTH(float, 32, 8, 1, 2048),
+    LW_OLS_BOTH(float, 32, 8, 1, 4096),
+    LW_OLS_BOTH(float, 32, 8, 1, -1),
     LW_OLS_TWIN_BOTH(32, 8, 2048),
     LW_OLS_TWIN_BOTH(32, 8, 4096),
     LW_OLS_TWIN_BOTH(32, 8, -1),

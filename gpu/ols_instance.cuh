@@ -2,38 +2,36 @@
 #ifndef LW_OLS_INSTANCE_CUH
 #define LW_OLS_INSTANCE_CUH
 
+#include "ols_abreast.cuh"
 #include "ols_ahead.cuh"
 #include "ols_segments.cuh"
 #include "ols_slow.cuh"
-#include "ols_staged.cuh"
 #include "ols_twin.cuh"
 
 /* Real, E, P: the transform; BLOCKS an SM must hold (bounds the registers) */
-template <class Real, int E, int P, int BLOCKS, bool PAIRED, bool KEEP> OlsKernel ols_entry()
+template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_entry()
 {
     OlsKernel k = {};
     k.precision = sizeof(Real) == 4 ? LW_SINGLE : LW_DOUBLE;
     k.segment = E * E * P;
     k.paired = PAIRED;
-    k.one_filter = !KEEP;
     k.side = E;
     k.groups = P;
     k.blocks = BLOCKS;
-    k.groups_each = 1;
     return k;
 }
 
 /* Time fast. DISCARD: outputs dropped, -1: given at run time. */
-template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP> OlsKernel ols_kernel()
+template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED> OlsKernel ols_kernel()
 {
-    using F = Transform<Real, E, P, Team<E * P, 1>, !KEEP>;
-    OlsKernel k = ols_entry<Real, E, P, BLOCKS, PAIRED, KEEP>();
+    using F = Transform<Real, E, P, Team<E * P, 1>>;
+    OlsKernel k = ols_entry<Real, E, P, BLOCKS, PAIRED>();
     k.layout = LW_TIME_FAST;
     k.discard = DISCARD;
     k.together = 1;
     k.threads = F::T < 32 ? 32 : F::T;
-    k.shared_bytes = k.threads / F::T * F::SHARED_BYTES + F::SHELF_BYTES;
-    k.kernel = ols_segments<F, BLOCKS, DISCARD, PAIRED, KEEP, StoreEpilogue>;
+    k.shared_bytes = k.threads / F::T * F::SHARED_BYTES;
+    k.kernel = ols_segments<F, BLOCKS, DISCARD, PAIRED, StoreEpilogue>;
     return k;
 }
 
@@ -41,7 +39,7 @@ template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED, bool K
 template <int E, int P, int DISCARD, bool PAIRED> OlsKernel ols_twin_kernel()
 {
     using F = Transform<float, E, P, Team<E * P, TWINS>, true>;
-    OlsKernel k = ols_entry<float, E, P, 1, PAIRED, true>();
+    OlsKernel k = ols_entry<float, E, P, 1, PAIRED>();
     k.layout = LW_TIME_FAST;
     k.discard = DISCARD;
     k.together = 1;
@@ -52,24 +50,31 @@ template <int E, int P, int DISCARD, bool PAIRED> OlsKernel ols_twin_kernel()
     return k;
 }
 
-/* Time fast, one filter. */
-template <int E, int P, int BLOCKS, int DISCARD, bool PAIRED> OlsKernel ols_ahead_kernel()
+/* Time fast, single precision, one filter, a warp a segment. */
+template <int E, int BLOCKS, int DISCARD, bool PAIRED> OlsKernel ols_ahead_kernel()
 {
-    using F = Transform<float, E, P, Team<E * P, 1>>;
-    OlsKernel k = ols_kernel<float, E, P, BLOCKS, DISCARD, PAIRED, false>();
+    using F = Transform<float, E, 1, Team<E, 1>>;
+    OlsKernel k = ols_entry<float, E, 1, BLOCKS, PAIRED>();
+    k.layout = LW_TIME_FAST;
+    k.discard = DISCARD;
+    k.together = 1;
+    k.one_filter = true;
     k.staged = true;
     k.reversed = true;
+    k.threads = F::T;
+    k.shared_bytes = F::SHARED_BYTES;
     k.kernel = ols_segments_ahead<F, BLOCKS, DISCARD, PAIRED, StoreEpilogue>;
     return k;
 }
 
-/* Time slow, W transforms together. */
+/* Time slow, W transforms together. KEEP: the spectrum is kept, for several filters. */
 template <class Real, int E, int P, int W, int BLOCKS, bool PAIRED, bool KEEP> OlsKernel ols_slow_kernel()
 {
     using F = Transform<Real, E, P, Team<E * P, W>>;
-    OlsKernel k = ols_entry<Real, E, P, BLOCKS, PAIRED, KEEP>();
+    OlsKernel k = ols_entry<Real, E, P, BLOCKS, PAIRED>();
     k.layout = LW_TIME_SLOW;
     k.discard = -1;
+    k.one_filter = !KEEP;
     k.together = W;
     k.threads = SlowBlock<F, W>::THREADS;
     k.shared_bytes = SlowBlock<F, W>::SHARED_BYTES;
@@ -77,30 +82,29 @@ template <class Real, int E, int P, int W, int BLOCKS, bool PAIRED, bool KEEP> O
     return k;
 }
 
-/* Time slow, short integers, one filter: GROUPS of W transforms in a block, one block a multiprocessor. */
-template <class Real, int E, int P, int W, int GROUPS, int DISCARD> OlsKernel ols_staged_kernel()
+/* Time slow, single precision, real signals of short integers, one filter: W transforms together, BLOCKS a multiprocessor. */
+template <int E, int W, int BLOCKS, int DISCARD> OlsKernel ols_abreast_kernel()
 {
-    using F = Transform<Real, E, P, Team<E * P, W * GROUPS>>;
-    OlsKernel k = ols_entry<Real, E, P, 1, true, false>();
+    using F = Transform<float, E, 1, Team<E, W>>;
+    OlsKernel k = ols_entry<float, E, 1, BLOCKS, true>();
     k.layout = LW_TIME_SLOW;
     k.discard = DISCARD;
     k.together = W;
-    k.groups_each = GROUPS;
+    k.one_filter = true;
     k.staged = true;
-    k.reversed = true;
-    k.threads = F::T * W * GROUPS;
-    k.shared_bytes = StagedBlock<F, W>::SHARED_BYTES * GROUPS + F::N * (int)sizeof(typename F::C);
-    k.kernel = ols_segments_staged<F, W, GROUPS, DISCARD, StoreEpilogue>;
+    k.threads = AbreastBlock<F, W>::THREADS;
+    k.shared_bytes = AbreastBlock<F, W>::SHARED_BYTES;
+    k.kernel = ols_segments_abreast<F, W, BLOCKS, DISCARD, StoreEpilogue>;
     return k;
 }
 
 /* both kinds of signal */
-#define LW_OLS_BOTH(Real, E, P, BLOCKS, DISCARD, KEEP) \
-    ols_kernel<Real, E, P, BLOCKS, DISCARD, false, KEEP>(), ols_kernel<Real, E, P, BLOCKS, DISCARD, true, KEEP>()
+#define LW_OLS_BOTH(Real, E, P, BLOCKS, DISCARD) \
+    ols_kernel<Real, E, P, BLOCKS, DISCARD, false>(), ols_kernel<Real, E, P, BLOCKS, DISCARD, true>()
 
 #define LW_OLS_TWIN_BOTH(E, P, DISCARD) ols_twin_kernel<E, P, DISCARD, false>(), ols_twin_kernel<E, P, DISCARD, true>()
-#define LW_OLS_ONE_FILTER(E, P, BLOCKS, DISCARD) \
-    ols_ahead_kernel<E, P, BLOCKS, DISCARD, false>(), ols_ahead_kernel<E, P, BLOCKS, DISCARD, true>()
+#define LW_OLS_ONE_FILTER(E, BLOCKS, DISCARD) \
+    ols_ahead_kernel<E, BLOCKS, DISCARD, false>(), ols_ahead_kernel<E, BLOCKS, DISCARD, true>()
 #define LW_OLS_SLOW(Real, E, P, W, BLOCKS, KEEP) \
     ols_slow_kernel<Real, E, P, W, BLOCKS, false, KEEP>(), ols_slow_kernel<Real, E, P, W, BLOCKS, true, KEEP>()
 

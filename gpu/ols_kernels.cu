@@ -13,8 +13,7 @@ static void fill_bank(const struct lw_cuda_ols_spec *spec, const OlsKernel *k, c
     const int threads = 128, n = k->segment;
     double2 *roots = (double2 *)((char *)bank + layout->roots_bytes);
     ols_roots<<<(n + threads - 1) / threads, threads, 0, stream>>>(roots, n);
-    const int n_powers = layout->powers * layout->threads;
-    ols_powers<<<(n_powers + threads - 1) / threads, threads, 0, stream>>>((C *)bank, roots, k->side, k->groups);
+    fill_powers((C *)bank, k->side, k->groups, stream);
     const int rows = spec->n_filters < 32768 ? spec->n_filters : 32768;
     const dim3 grid((n + threads - 1) / threads, rows, (spec->n_filters + rows - 1) / rows);
     ols_spectra<<<grid, threads, 0, stream>>>((C *)bank + layout->spectra, roots, taps, spec->taps_complex, spec->n_filters,
@@ -36,31 +35,42 @@ extern "C" int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const do
     return failed ? failed : cudaFuncSetAttribute(k->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, k->shared_bytes);
 }
 
-/* Slots that the current device runs at a time. */
-static cudaError_t resident_slots(const OlsKernel *k, int64_t *slots)
+/* Slots that the current device runs at a time: so many on each of n_sm multiprocessors. */
+struct Resident {
+    int n_sm, each;
+};
+
+static cudaError_t resident_slots(const OlsKernel *k, Resident *slots)
 {
-    int device, n_sm, shared;
+    int device, shared;
     cudaError_t failed;
     if ((failed = cudaGetDevice(&device)) ||
-        (failed = cudaDeviceGetAttribute(&n_sm, cudaDevAttrMultiProcessorCount, device)) ||
+        (failed = cudaDeviceGetAttribute(&slots->n_sm, cudaDevAttrMultiProcessorCount, device)) ||
         (failed = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device)))
         return failed;
     const int by_shared = shared / (k->shared_bytes + 1024);
-    *slots = (int64_t)n_sm * (by_shared < k->blocks ? by_shared : k->blocks) * k->groups_each;
+    slots->each = by_shared < k->blocks ? by_shared : k->blocks;
     return cudaSuccess;
 }
 
-/* Many units: one segment a team, in the hardware's order. Few, or blocks that ask for the next segment ahead: the
- * segments, then an even share of what is left, filter by filter, so that all teams end together. */
-static void share_out(OlsArgs *a, const OlsKernel *k, int64_t n_units, int64_t resident)
+/* Many units: one segment a team, in the hardware's order. Few, or blocks that ask for the next segment ahead: whole segments
+ * for all slots, then even shares of what is left, filter by filter, so that all end together. But a segment is transformed by
+ * every slot that has a share of it: where slots that took whole ones would be idle for no more than two transforms, the
+ * multiprocessors get whole ones, each as many (blocks are dealt out to them in turn), and other slots share the rest. */
+static void share_out(OlsArgs *a, const OlsKernel *k, int64_t n_units, Resident resident)
 {
-    const int64_t pieces = n_units * a->n_filters;
-    if (n_units >= 16 * resident && !k->staged && k->design != OLS_TWIN)
+    const int64_t pieces = n_units * a->n_filters, n_resident = (int64_t)resident.n_sm * resident.each;
+    if (n_units >= 16 * n_resident && !k->staged && k->design != OLS_TWIN)
         a->n_slots = (int)n_units;
     else
-        a->n_slots = (int)(pieces < resident ? pieces : resident);
+        a->n_slots = (int)(pieces < n_resident ? pieces : n_resident);
     a->n_rounds = (int)(n_units / a->n_slots);
-    a->n_tail = (int)((n_units - (int64_t)a->n_rounds * a->n_slots) * a->n_filters);
+    const int left = (int)(n_units - (int64_t)a->n_rounds * a->n_slots);
+    const bool whole = (int64_t)(a->n_slots - left) * (a->n_filters + 1) <= 2 * (int64_t)a->n_slots;
+    a->n_whole = whole ? left / resident.n_sm * resident.n_sm : 0;
+    const int n_sharing = a->n_slots - a->n_whole, units = (left - a->n_whole) * a->n_filters;
+    a->share = units / n_sharing;
+    a->n_larger = units % n_sharing;
 }
 
 /* What a block that fetches segments ahead counts by. */
@@ -151,11 +161,11 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
     return a;
 }
 
-static cudaError_t launch(const OlsKernel *k, OlsArgs *a, int64_t n_blocks, cudaStream_t stream)
+static cudaError_t launch(const OlsKernel *k, const OlsArgs *a, cudaStream_t stream)
 {
     cudaLaunchAttribute attribute = dependent_attribute();
     cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)n_blocks);
+    config.gridDim = dim3(a->n_slots);
     config.blockDim = dim3(k->threads);
     config.dynamicSmemBytes = k->shared_bytes;
     config.stream = stream;
@@ -185,11 +195,11 @@ extern "C" int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const str
     a.n_steps = (int)n_steps;
     a.n_segments = (int)n_segments;
 
-    int64_t resident;
+    Resident resident;
     const cudaError_t failed = resident_slots(k, &resident);
     if (failed)
         return failed;
     share_out(&a, k, n_units, resident);
     count_slots(&a, k);
-    return launch(k, &a, (a.n_slots + k->groups_each - 1) / k->groups_each, stream);
+    return launch(k, &a, stream);
 }

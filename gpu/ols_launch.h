@@ -34,7 +34,7 @@ struct OlsArgs {
     int whole_rows;                 /* segments of these rows and of steps whole_begin .. whole_end - 1 lie, with what is */
     int whole_begin, whole_end;     /* copied with their last sample by 16 bytes, wholly in their rows */
     int sample_bytes;               /* of the input */
-    int n_slots, n_rounds, n_tail;  /* see OlsWalk */
+    int n_slots, n_rounds, n_whole, share, n_larger;        /* see OlsWalk */
     struct lw_post_args post;       /* kernels of ols_post.cuh; then output_pitch, output_second and plane count outputs
                                        (time slow: reals) */
 };
@@ -57,7 +57,6 @@ struct OlsKernel {
                                        short integers */
     bool reversed;                  /* takes the spectra of taps that are one sample later: see ols_ahead.cuh */
     int side, groups;               /* E, P: see fft.cuh */
-    int groups_each;                /* slots that a block holds */
     int threads;                    /* of a block */
     int blocks;                     /* that an SM holds at most, by registers */
     int shared_bytes;               /* of a block */

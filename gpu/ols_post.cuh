@@ -242,7 +242,6 @@ template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_post_
     k.side = E;
     k.groups = P;
     k.blocks = BLOCKS;
-    k.groups_each = 1;
     return k;
 }
 

@@ -13,8 +13,7 @@
  * The product is fused with the first butterflies of the way back; re and im are swapped there, see fft.cuh.
  *
  * Rows of outputs below D are neither computed nor stored: D is a compile-time constant where it matters (DISCARD >=
- * 0). KEEP = false is for one filter: X need not outlive the product, and the powers are read from shared memory, which
- * leaves registers for a third more warps.
+ * 0).
  *
  * Samples that are not finite spoil every bin, so one value per thread is looked at after the forward transform; only then
  * the segment is loaded again, with them replaced by zero. Shared memory: see fft.cuh. */
@@ -36,21 +35,24 @@ struct OlsStep {
     int segment, begin, end;
 };
 
-/* The steps of a block, which is a slot: `rounds` whole segments, `slots` apart, then an even share of the (segment, filter)
- * units left. */
+/* The steps of a block, which is a slot: whole segments, n_slots apart; the last round of these is for the first n_whole slots
+ * only. The others have `share` of the (segment, filter) units left, the first n_larger of them one more. */
 struct OlsWalk {
-    int round, unit, unit_end;
+    int round, rounds, unit, unit_end;
 
     LW_DEVICE void start(const OlsArgs &a, int slot)
     {
+        const bool whole = slot < a.n_whole;
+        const int number = slot - a.n_whole;
         round = 0;
-        unit = (int)((int64_t)slot * a.n_tail / a.n_slots);
-        unit_end = (int)((slot + (int64_t)1) * a.n_tail / a.n_slots);
+        rounds = a.n_rounds + (whole ? 1 : 0);
+        unit = whole ? 0 : number * a.share + min(number, a.n_larger);
+        unit_end = whole ? 0 : unit + a.share + (number < a.n_larger ? 1 : 0);
     }
 
     LW_DEVICE bool next(const OlsArgs &a, int slot, OlsStep &step)
     {
-        if (round < a.n_rounds) {
+        if (round < rounds) {
             step = {slot + round * a.n_slots, 0, a.n_filters};
             ++round;
             return true;
@@ -59,7 +61,7 @@ struct OlsWalk {
             return false;
         const int segment = unit / a.n_filters, begin = unit - segment * a.n_filters;
         const int end = min(a.n_filters, begin + unit_end - unit);
-        step = {a.n_rounds * a.n_slots + segment, begin, end};
+        step = {a.n_rounds * a.n_slots + a.n_whole + segment, begin, end};
         unit += end - begin;
         return true;
     }
@@ -96,8 +98,12 @@ template <int N, bool PAIRED> LW_DEVICE OlsPlace place_at(const OlsArgs &a, int 
 
 template <int N, bool PAIRED> LW_DEVICE OlsPlace place_of(const OlsArgs &a, int segment)
 {
-    const int row = segment / a.n_steps;
-    return place_at<N, PAIRED>(a, row, segment - row * a.n_steps, segment < a.n_segments);
+    int row = 0, step = segment;
+    if (segment >= a.n_steps) {         /* else there is nothing to divide, which takes long */
+        row = segment / a.n_steps;
+        step = segment - row * a.n_steps;
+    }
+    return place_at<N, PAIRED>(a, row, step, segment < a.n_segments);
 }
 
 /* v[m] = sample t + T m, zero where it does not exist; those of rows from LEAD on do, unless CHECKED, which also makes
@@ -181,14 +187,16 @@ template <class C> LW_DEVICE void multiply_pair(C &low, C &high, C x, C h, C y, 
     high = {fma((Real)2, s.y, -p.y), fma((Real)2, s.x, -p.x)};
 }
 
-template <class F>
+/* SHARED: `bank` is in shared memory. */
+template <class F, bool SHARED = false>
 LW_DEVICE void multiply(float2 (&v)[F::E], const float2 (&x)[F::E], const float2 *bank, int t)
 {
     constexpr int E = F::E, T = F::T;
     const float4 *h = (const float4 *)bank + t;
 #pragma unroll
     for (int m = 0; m < E / 2; m += 2) {
-        const float4 low = __ldg(h + m / 2 * T), high = __ldg(h + (m + E / 2) / 2 * T);
+        const float4 *const from = h + m / 2 * T, *const beyond = from + E / 4 * T;
+        const float4 low = SHARED ? *from : __ldg(from), high = SHARED ? *beyond : __ldg(beyond);
         const float2 a = x[m], b = x[m + E / 2], c = x[m + 1], d = x[m + 1 + E / 2];
         multiply_pair(v[m], v[m + E / 2], a, {low.x, low.y}, b, {high.x, high.y});
         multiply_pair(v[m + 1], v[m + 1 + E / 2], c, {low.z, low.w}, d, {high.z, high.w});
@@ -249,13 +257,12 @@ LW_DEVICE void finish_segment(typename F::C (&v)[F::E], const F &fft, const type
     store_segment<F, DISCARD, PAIRED, WHOLE, Epilogue>(v, a, p, output, t);
 }
 
-template <class F, int BLOCKS, int DISCARD, bool PAIRED, bool KEEP, class Epilogue>
+template <class F, int BLOCKS, int DISCARD, bool PAIRED, class Epilogue>
 __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(const OlsArgs a)
 {
     using C = typename F::C;
     static_assert(DISCARD < 0 || DISCARD % F::T == 0, "rows are dropped whole");
     constexpr int T = F::T, PER_WARP = T < 32 ? 32 / T : 1;
-    static_assert(F::SHELF_BYTES == 0 || PER_WARP == 1, "one team a block");
     extern __shared__ __align__(128) unsigned char memory[];
 
     const int part = PER_WARP == 1 ? 0 : threadIdx.x / T, t = threadIdx.x % T;
@@ -265,29 +272,25 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(co
     walk.start(a, blockIdx.x);
     wait_for_predecessor();
     F fft;
-    fft.load((const C *)a.bank, t, (C *)(memory + F::SHARED_BYTES));
+    fft.load((const C *)a.bank, t);
     C v[F::E], kept[F::E];
     for (OlsStep step; walk.next(a, blockIdx.x, step);) {
         const OlsPlace p = place_of<F::N, PAIRED>(a, step.segment * PER_WARP + part);
         transform_segment<F, PAIRED, lead_of<F>(DISCARD)>(v, fft, a, p, shared, t);
-        if (KEEP) {
 #pragma unroll
-            for (int m = 0; m < F::E; ++m)
-                kept[m] = v[m];
-        }
+        for (int m = 0; m < F::E; ++m)
+            kept[m] = v[m];
         const bool whole = min(p.want[0], p.want[1]) == a.hop;
 #pragma unroll 1
         for (int f = step.begin; f < step.end; ++f) {
             fft.pin();
-            multiply<F>(v, KEEP ? kept : v, spectra_of<F>(a, f), t);
+            multiply<F>(v, kept, spectra_of<F>(a, f), t);
             fft.begin_backward(v, shared, t);
             const int64_t output = p.output + f * a.plane;
             if (whole)
                 finish_segment<F, DISCARD, PAIRED, true, Epilogue>(v, fft, shared, a, p, output, t);
             else
                 finish_segment<F, DISCARD, PAIRED, false, Epilogue>(v, fft, shared, a, p, output, t);
-            if (!KEEP)
-                break;
         }
     }
 }

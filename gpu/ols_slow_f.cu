@@ -4,10 +4,10 @@
 static const OlsKernel list[] = {
     LW_OLS_SLOW(float, 32, 1, 4, 3, true),
     LW_OLS_SLOW(float, 32, 1, 8, 2, false),
-    ols_staged_kernel<float, 32, 1, 16, 1, 256>(),
-    ols_staged_kernel<float, 32, 1, 16, 1, -1>(),
-    ols_staged_kernel<float, 32, 1, 8, 2, 256>(),
-    ols_staged_kernel<float, 32, 1, 8, 2, -1>(),
+    ols_abreast_kernel<32, 16, 1, 256>(),
+    ols_abreast_kernel<32, 16, 1, -1>(),
+    ols_abreast_kernel<32, 8, 2, 256>(),
+    ols_abreast_kernel<32, 8, 2, -1>(),
     LW_OLS_SLOW(float, 32, 4, 2, 1, true),
     LW_OLS_SLOW(float, 32, 8, 1, 1, true),
 };

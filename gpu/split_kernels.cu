@@ -27,7 +27,7 @@ template <class ColumnT_, class RowT_> struct Split {
     using RowT = RowT_;
     static constexpr int ROWS = ColumnT::N, COLUMNS = RowT::N;
     static constexpr int64_t N = int64_t(ROWS) * COLUMNS;
-    static constexpr int COLUMN_TABLE = powers_of<ColumnT>(), ROW_TABLE = powers_of<RowT>();
+    static constexpr int COLUMN_TABLE = powers_of(ColumnT::E, ColumnT::P), ROW_TABLE = powers_of(RowT::E, RowT::P);
 };
 
 using Split18 = Split<Columns<16, 1, 16>, Rows<32, 1>>;
@@ -273,8 +273,8 @@ cudaError_t lw_split_prepare(int64_t segment, void *table, cudaStream_t stream)
         for (const cudaError_t one : status)
             if (one != cudaSuccess)
                 return one;
-        fill_powers<typename S::ColumnT>(static_cast<float2 *>(table), stream);
-        fill_powers<typename S::RowT>(static_cast<float2 *>(table) + S::COLUMN_TABLE, stream);
+        fill_powers(static_cast<float2 *>(table), S::ColumnT::E, S::ColumnT::P, stream);
+        fill_powers(static_cast<float2 *>(table) + S::COLUMN_TABLE, S::RowT::E, S::RowT::P, stream);
         return cudaGetLastError();
     });
 }
