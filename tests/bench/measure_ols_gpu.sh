@@ -85,9 +85,12 @@ part_ranks() {
     return $code
 }
 
-sanitize_kernels() { sanitize "$1" "$build/tests/gpu/test_gpu_kernels" 5 && sanitize "$1" "$build/tests/gpu/test_gpu_long"; }
+# sanitize_kernels TOOL [SAMPLES]: long filters on signals of at most so many samples
+sanitize_kernels() {
+    sanitize "$1" "$build/tests/gpu/test_gpu_kernels" 5 && sanitize "$1" "$build/tests/gpu/test_gpu_long" ${2:+"$2"}
+}
 part_memcheck() { sanitize_kernels memcheck && sanitize memcheck "$build/tests/gpu/test_gpu_slots"; }
-part_racecheck() { sanitize_kernels racecheck && sanitize racecheck "$build/tests/gpu/test_gpu_slots"; }
+part_racecheck() { sanitize racecheck "$build/tests/gpu/test_gpu_slots" && sanitize_kernels racecheck 150000; }
 # Not the slots: their test counts device memory, of which this tool takes a part.
 part_initcheck() { sanitize_kernels initcheck; }
 
@@ -95,11 +98,11 @@ table() { "$bench" table "$out/$1.csv" "$2"; }
 part_c2c() { table c2c 'c2c 2^26'; }
 part_r2r() { table r2r 'r2r 2^26'; }
 part_small() { table small_c2c 'c2c 2^21' && table small_r2r 'r2r 2^21' && table least 2^18; }
-part_other() { table double double && table integer int; }
+part_other() { table double double && table channels time; }
 
 part_choice() {
     code=0
-    for cases in 'c2c 2^26' 'r2r 2^26' 'c2c 2^21' 'r2r 2^21' double int; do
+    for cases in 'c2c 2^26' 'r2r 2^26' 'c2c 2^21' 'r2r 2^21' double time; do
         "$bench" segments "$out/choice_$(echo "$cases" | tr ' ^' '__').csv" "$cases" || code=1
     done
     return $code
