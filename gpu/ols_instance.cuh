@@ -8,19 +8,6 @@
 #include "ols_slow.cuh"
 #include "ols_twin.cuh"
 
-/* Real, E, P: the transform; BLOCKS an SM must hold (bounds the registers) */
-template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_entry()
-{
-    OlsKernel k = {};
-    k.precision = sizeof(Real) == 4 ? LW_SINGLE : LW_DOUBLE;
-    k.segment = E * E * P;
-    k.paired = PAIRED;
-    k.side = E;
-    k.groups = P;
-    k.blocks = BLOCKS;
-    return k;
-}
-
 /* Time fast. DISCARD: outputs dropped, -1: given at run time. */
 template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED> OlsKernel ols_kernel()
 {

@@ -63,6 +63,19 @@ struct OlsKernel {
     void (*kernel)(const OlsArgs);
 };
 
+/* What every kernel's entry begins with. Real, E, P: the transform; BLOCKS an SM must hold (bounds the registers). */
+template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_entry()
+{
+    OlsKernel k = {};
+    k.precision = sizeof(Real) == 4 ? LW_SINGLE : LW_DOUBLE;
+    k.segment = E * E * P;
+    k.paired = PAIRED;
+    k.side = E;
+    k.groups = P;
+    k.blocks = BLOCKS;
+    return k;
+}
+
 /* The kernels of one .cu file, named like it. */
 struct OlsKernels {
     const OlsKernel *list;

@@ -233,15 +233,9 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_segments_slow_post(const
 
 template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_post_entry()
 {
-    OlsKernel k = {};
-    k.precision = sizeof(Real) == 4 ? LW_SINGLE : LW_DOUBLE;
-    k.segment = E * E * P;
+    OlsKernel k = ols_entry<Real, E, P, BLOCKS, PAIRED>();
     k.discard = -1;
     k.post = true;
-    k.paired = PAIRED;
-    k.side = E;
-    k.groups = P;
-    k.blocks = BLOCKS;
     return k;
 }
 

@@ -9,8 +9,8 @@
  *   store   each team writes its outputs into its region at t + T m; then the block copies rows of 8 W bytes (sectors of memory)
  *           as 16-byte stores, W / 2 lanes a row.
  *
- * Regions are 128 / W bytes (16 at least) further apart than they need be, so that the lanes that read one row from several regions meet
- * different banks. Two block barriers a filter beside the transform's own. */
+ * Regions are 128 / W bytes (16 at least) further apart than they need be, so that the lanes that read one row from several
+ * regions meet different banks. Two block barriers a filter beside the transform's own. */
 #ifndef LW_OLS_SLOW_CUH
 #define LW_OLS_SLOW_CUH
 

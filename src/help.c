@@ -151,6 +151,14 @@ static void print_job(struct lw_page *page, const struct lw_job_ops *job)
     print_example(page, job->example);
 }
 
+/* A job's own example begins with its synthetic input; a command's names one job, and is none for the others. */
+static const char *example_of(const struct lw_command *command, const struct lw_job_ops *job)
+{
+    if (job && command->action == LW_ACTION_SYNTH)
+        return job->example;
+    return !job || strstr(command->example, job->name) ? command->example : NULL;
+}
+
 static void print_command(struct lw_page *page, const struct lw_command *command, const struct lw_job_ops *job)
 {
     char usage[USAGE_SIZE];
@@ -174,8 +182,7 @@ static void print_command(struct lw_page *page, const struct lw_command *command
         print_jobs(page);
         lw_page_paragraph(page, "'lapwing help JOB' lists the options of a job.");
     }
-    /* a job's own example begins with its synthetic input; the command's names one job only */
-    print_example(page, job && command->action == LW_ACTION_SYNTH ? job->example : command->example);
+    print_example(page, example_of(command, job));
 }
 
 void lw_help_print(FILE *file, const struct lw_command *command, const struct lw_job_ops *job)
