@@ -37,6 +37,12 @@ for command in ols conv2d plan synth run info help 'plan ols' 'synth ols' 'synth
     [ "$(awk 'length > 80' out | wc -l)" -eq 0 ]
     verdict $? "lapwing help $command has lines of more than 80 columns: $(awk 'length > 80' out)"
 done
+ok 0 help plan ols
+grep -q 'lapwing plan ols' out
+verdict $? "lapwing help plan ols has no example"
+ok 0 help plan conv2d
+! grep -q 'lapwing plan ols' out
+verdict $? "lapwing help plan conv2d has an example of another job"
 ok 0 ols --input x --bogus --help
 says '^Options of ols$'
 
