@@ -44,6 +44,11 @@ struct Block {
     alignas(128) unsigned char shared_memory[shared_capacity + guard_bytes];
 };
 
+struct Copy {
+    void *to;
+    const void *from;
+};
+
 struct Fiber {
     jmp_buf place;
     Block *block;
@@ -53,6 +58,7 @@ struct Fiber {
     Barrier *waits = nullptr;           /* until its generation is another than `since` */
     unsigned since = 0;
     bool done = false;
+    std::vector<Copy> copies;           /* asked for, not yet made */
     void *stack = nullptr;              /* NULL: not yet made */
 };
 
@@ -148,15 +154,20 @@ void resume(Fiber &f)
     begin_fiber(f);
 }
 
+bool order_is(const char *name)
+{
+    static const char *const wanted = std::getenv("LW_EMULATION_ORDER");
+    return wanted && std::strcmp(wanted, name) == 0;
+}
+
 /* The order in which threads run between two barriers. */
 void order_threads(std::vector<int> &order)
 {
-    static const char *const wanted = std::getenv("LW_EMULATION_ORDER");
     static std::mt19937 random(1);
     std::iota(order.begin(), order.end(), 0);
-    if (wanted && std::strcmp(wanted, "reverse") == 0)
+    if (order_is("reverse"))
         std::reverse(order.begin(), order.end());
-    else if (wanted && std::strcmp(wanted, "shuffle") == 0)
+    else if (order_is("shuffle"))
         std::shuffle(order.begin(), order.end(), random);
 }
 
@@ -186,6 +197,18 @@ void run_cluster(int n_threads)
     }
 }
 
+/* What an earlier block left behind must not be relied on: no number in either precision, and never the same bytes. */
+void spoil(unsigned char *memory, size_t bytes)
+{
+    static uint32_t state = 1;
+    std::memset(memory, 0xff, bytes);
+    for (size_t i = 0; i + sizeof state <= bytes; i += sizeof state) {
+        state = state * 1664525 + 1013904223;
+        const uint32_t word = 0xfff00001u | state >> 12;
+        std::memcpy(memory + i, &word, sizeof word);
+    }
+}
+
 /* Block `number` of a cluster, with its share of the fibers and warps. */
 void start_block(Block &b, uint3 index, dim3 block, size_t shared_bytes, unsigned number)
 {
@@ -200,12 +223,12 @@ void start_block(Block &b, uint3 index, dim3 block, size_t shared_bytes, unsigne
         f.warp = &warps[number * n_warps + i / 32];
         f.done = false;
         f.waits = nullptr;
+        f.copies.clear();
         f.number = (int)i;
         f.thread = {i % block.x, i / block.x % block.y, i / (block.x * block.y)};
         f.warp->expected++;
     }
-    /* what an earlier block left behind must not be relied on */
-    std::memset(b.shared_memory, 0xff, shared_bytes);
+    spoil(b.shared_memory, shared_bytes);
     std::memset(b.shared_memory + shared_bytes, guard_value, guard_bytes);
 }
 
@@ -268,6 +291,22 @@ unsigned named_barrier(int number, int count, unsigned value)
     b.gathering |= value;
     wait_at(b);
     return b.result;
+}
+
+/* A copy may be made at any time until it is waited for: at once, or in reverse order as late as that. */
+void copy_later(void *to, const void *from)
+{
+    if (order_is("reverse"))
+        running->copies.push_back({to, from});
+    else
+        std::memcpy(to, from, 16);
+}
+
+void wait_for_copies()
+{
+    for (const Copy &copy : running->copies)
+        std::memcpy(copy.to, copy.from, 16);
+    running->copies.clear();
 }
 
 void named_arrival(int number, int count)

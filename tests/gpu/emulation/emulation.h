@@ -4,7 +4,8 @@
  * header in front of it: __global__ and __device__ mean nothing, and what gpu/ptx.cuh gives is here. A launch runs block
  * after block; the threads of a block are fibers of one operating-system thread that run one at a time from barrier to barrier, in
  * ascending or descending order (LW_EMULATION_ORDER=reverse) or in a shuffled one (=shuffle). A result that depends on the
- * order tells of a missing barrier; a barrier that not all threads reach ends the program with a message.
+ * order tells of a missing barrier; a barrier that not all threads reach ends the program with a message. Asynchronous
+ * copies are made at once, in descending order not before they are waited for.
  *
  * It checks arithmetic, indices, barriers and bounds (with the address sanitizer), not speed, and not the memory model of
  * a real GPU. The runtime library (emulation.cpp) and cuFFT (emulation_fft.c) have stand-ins of the same names. */
@@ -56,6 +57,8 @@ unsigned block_barrier(unsigned value);
 unsigned warp_barrier(unsigned value, Combine combine);
 unsigned named_barrier(int number, int count, unsigned value);
 void named_arrival(int number, int count);              /* without waiting */
+void copy_later(void *to, const void *from);            /* 16 bytes */
+void wait_for_copies();                                 /* of the thread that runs */
 uint64_t warp_exchange(uint64_t value, int lane);       /* the value of another lane of the warp */
 int lane();
 
@@ -123,8 +126,8 @@ template <class T> inline void opaque(T &) {}
 template <int COUNT> inline void barrier_of(int number) { emulation::named_barrier(number, COUNT, 0); }
 template <int COUNT> inline void arrive_at(int number) { emulation::named_arrival(number, COUNT); }
 template <int COUNT> inline bool barrier_any(int number, bool flag) { return emulation::named_barrier(number, COUNT, flag) != 0; }
-inline void copy_async(void *shared, const void *global) { std::memcpy(shared, global, 16); }
-inline void wait_for_copies() {}
+inline void copy_async(void *shared, const void *global) { emulation::copy_later(shared, global); }
+inline void wait_for_copies() { emulation::wait_for_copies(); }
 inline void prefetch(const void *) {}
 inline void wait_for_predecessor() {}
 inline void cluster_barrier() { emulation::cluster_barrier(); }
