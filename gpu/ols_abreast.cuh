@@ -98,15 +98,7 @@ struct AbreastHop {
     bool staged;            /* the tile has its rows, or will */
     bool all_rows, whole;   /* of those staged: all rows exist, all outputs are wanted */
 
-    LW_DEVICE void next(const OlsArgs &a)
-    {
-        step += a.slot_steps;
-        group += a.slot_groups;
-        if (group >= a.n_groups) {
-            group -= a.n_groups;
-            ++step;
-        }
-    }
+    LW_DEVICE void next(const OlsArgs &a) { move_on(step, group, a.slot_steps, a.slot_groups, a.n_groups); }
 };
 
 /* CHECKED: only rows that exist. from: the first byte of row 0. */
@@ -138,18 +130,16 @@ LW_DEVICE void stage_rows(unsigned char *tile, const OlsArgs &a, int64_t input, 
 /* Rows of 2 W values that begin at multiples of 16 bytes are asked for, if there is such a hop. */
 template <class F, int W> LW_DEVICE void stage_hop(unsigned char *tile, const OlsArgs &a, AbreastHop &hop)
 {
-    const int column = hop.group * 2 * W;
-    hop.staged = hop.step < a.n_steps && a.input_second == 2 && column + 2 * W <= a.input_pitch && a.rows_aligned;
+    const SlowPlace place = slow_place<F::N, W>(a, hop.step, hop.group);
+    hop.staged = hop.step < a.n_steps && has_whole_rows<W>(a, place);
     if (!hop.staged)
         return;
-    const int64_t first = (int64_t)hop.step * a.step, start = first - a.lead;
-    const int have = clamp_to(a.input_row - start, F::N);
-    hop.all_rows = a.lead == 0 && have == F::N;
-    hop.whole = a.count - first >= a.hop;
+    hop.all_rows = a.lead == 0 && place.have == F::N;
+    hop.whole = place.want == a.hop;
     if (a.sample_bytes == 1)
-        stage_rows<F, W, 1>(tile, a, start * a.input_pitch + column, have);
+        stage_rows<F, W, 1>(tile, a, place.input, place.have);
     else
-        stage_rows<F, W, 2>(tile, a, start * a.input_pitch + column, have);
+        stage_rows<F, W, 2>(tile, a, place.input, place.have);
 }
 
 /* Two short integers side by side as numbers: each is the last bits of 2^23 + x, which is the number less BIAS. */
@@ -181,7 +171,7 @@ LW_DEVICE void read_tile(typename F::C (&v)[F::E], const unsigned char *tile, co
     for (int m = 0; m < E; ++m)
         v[m] = U::biased(pairs[F::T * m * W]);
     if (!hop.all_rows) {
-        const int have = clamp_to(a.input_row - ((int64_t)hop.step * a.step - a.lead), F::N);
+        const int have = slow_place<F::N, W>(a, hop.step, hop.group).have;
 #pragma unroll
         for (int m = 0; m < E; ++m)
             if (t + F::T * m < a.lead || t + F::T * m >= have)
@@ -237,9 +227,9 @@ template <class F, int W, int DISCARD, class Epilogue>
 LW_DEVICE void store_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const AbreastHop &hop, int t, int p)
 {
     const int discard = DISCARD >= 0 ? DISCARD : a.discard;
-    const int64_t first = (int64_t)hop.step * a.step, advance = F::T * a.output_pitch;
-    const int column = hop.group * 2 * W + 2 * p;
-    float *y = (float *)a.output + (first + t) * a.output_pitch + column;
+    const SlowPlace place = slow_place<F::N, W>(a, hop.step, hop.group);
+    const int64_t advance = F::T * a.output_pitch;
+    float *y = (float *)a.output + place.output + t * a.output_pitch + 2 * p;
     if (hop.staged && hop.whole) {
 #pragma unroll
         for (int m = 0; m < F::E; ++m)
@@ -249,15 +239,14 @@ LW_DEVICE void store_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const
             }
         return;
     }
-    const int64_t want = a.count - first < a.hop ? a.count - first : a.hop;
 #pragma unroll
     for (int m = 0; m < F::E; ++m) {
         if (F::T * m < discard)
             continue;
-        if (F::T * m - discard + t < want) {
-            if (column < a.output_pitch)
+        if (F::T * m - discard + t < place.want) {
+            if (2 * p < place.out_columns)
                 Epilogue::put(y, v[m].y);
-            if (column + 1 < a.output_pitch)
+            if (2 * p + 1 < place.out_columns)
                 Epilogue::put(y + 1, v[m].x);
         }
         y += advance;

@@ -24,15 +24,7 @@
 struct AheadSegment {
     int row, step, skews;
 
-    LW_DEVICE void next(const OlsArgs &a)
-    {
-        row += a.slot_rows;
-        step += a.slot_steps;
-        if (step >= a.n_steps) {
-            step -= a.n_steps;
-            ++row;
-        }
-    }
+    LW_DEVICE void next(const OlsArgs &a) { move_on(row, step, a.slot_rows, a.slot_steps, a.n_steps); }
     LW_DEVICE int64_t first(const OlsArgs &a) const { return (int64_t)step * a.step; }
     LW_DEVICE bool staged() const { return skews >= 0; }
 

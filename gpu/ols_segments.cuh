@@ -67,6 +67,17 @@ struct OlsWalk {
     }
 };
 
+/* On from a place in rows of `length` places: by so many rows and so many places, fewer than a row has. */
+LW_DEVICE void move_on(int &row, int &place, int rows, int places, int length)
+{
+    row += rows;
+    place += places;
+    if (place >= length) {
+        place -= length;
+        ++row;
+    }
+}
+
 /* Where a segment (or pair) lies. A sample i of it exists for lead <= i < have, an output i (from D on) for i < want. */
 struct OlsPlace {
     int64_t input, output;          /* of sample 0 and of the first output of filter 0, in samples */
@@ -247,14 +258,20 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
     }
 }
 
-/* The end of the way back, stored. Both stand in one branch, so that the compiler stores the first results while it
- * computes the last. */
-template <class F, int DISCARD, bool PAIRED, bool WHOLE, class Epilogue>
+/* The end of the way back of filter f, stored. Both stand in one branch, so that the compiler stores the first results while
+ * it computes the last. whole: all outputs are wanted. */
+template <class F, int DISCARD, bool PAIRED, class Epilogue>
 LW_DEVICE void finish_segment(typename F::C (&v)[F::E], const F &fft, const typename F::C *shared, const OlsArgs &a,
-                              const OlsPlace &p, int64_t output, int t)
+                              const OlsPlace &p, bool whole, int f, int t)
 {
-    fft.end_backward(v, shared, t);
-    store_segment<F, DISCARD, PAIRED, WHOLE, Epilogue>(v, a, p, output, t);
+    const int64_t output = p.output + f * a.plane;
+    if (whole) {
+        fft.end_backward(v, shared, t);
+        store_segment<F, DISCARD, PAIRED, true, Epilogue>(v, a, p, output, t);
+    } else {
+        fft.end_backward(v, shared, t);
+        store_segment<F, DISCARD, PAIRED, false, Epilogue>(v, a, p, output, t);
+    }
 }
 
 template <class F, int BLOCKS, int DISCARD, bool PAIRED, class Epilogue>
@@ -286,11 +303,7 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(co
             fft.pin();
             multiply<F>(v, kept, spectra_of<F>(a, f), t);
             fft.begin_backward(v, shared, t);
-            const int64_t output = p.output + f * a.plane;
-            if (whole)
-                finish_segment<F, DISCARD, PAIRED, true, Epilogue>(v, fft, shared, a, p, output, t);
-            else
-                finish_segment<F, DISCARD, PAIRED, false, Epilogue>(v, fft, shared, a, p, output, t);
+            finish_segment<F, DISCARD, PAIRED, Epilogue>(v, fft, shared, a, p, whole, f, t);
         }
     }
 }

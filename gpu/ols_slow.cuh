@@ -49,6 +49,12 @@ template <int N, int W> LW_DEVICE SlowPlace slow_place(const OlsArgs &a, int ste
     return p;
 }
 
+/* Whether every row is there with all its reals, which begin at a multiple of 16 bytes. */
+template <int W> LW_DEVICE bool has_whole_rows(const OlsArgs &a, const SlowPlace &p)
+{
+    return a.input_second == 2 && p.in_columns == 2 * W && a.rows_aligned;
+}
+
 template <class Real, class Stored> LW_DEVICE Real finite_stored(Stored x, bool &met)
 {
     const Real value = converted<Real>(x);
@@ -102,9 +108,8 @@ LW_DEVICE bool load_rows(unsigned char *memory, const OlsArgs &a, const SlowPlac
 template <class F, int W>
 LW_DEVICE void load_block(unsigned char *memory, const OlsArgs &a, const SlowPlace &p, int thread)
 {
-    const bool whole = a.input_second == 2 && p.in_columns == 2 * W && a.rows_aligned;
     bool met = false;
-    if (whole)
+    if (has_whole_rows<W>(a, p))
         LW_WITH_STORED(a.input_scalar, (met = load_rows<F, W, Stored, true>(memory, a, p, thread)))
     else
         LW_WITH_STORED(a.input_scalar, (met = load_rows<F, W, Stored, false>(memory, a, p, thread)))

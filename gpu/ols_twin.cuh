@@ -94,11 +94,7 @@ __global__ void __launch_bounds__(TwinBlock<F>::THREADS, 1) ols_segments_twin(co
             fft.begin_backward(v, shared, t);
             if (f == step.begin && f + 1 < step.end)
                 arrive_at<TwinBlock<F>::THREADS>(HALF_DONE);
-            const int64_t output = p.output + f * a.plane;
-            if (whole)
-                finish_segment<F, DISCARD, PAIRED, true, Epilogue>(v, fft, shared, a, p, output, t);
-            else
-                finish_segment<F, DISCARD, PAIRED, false, Epilogue>(v, fft, shared, a, p, output, t);
+            finish_segment<F, DISCARD, PAIRED, Epilogue>(v, fft, shared, a, p, whole, f, t);
         }
     }
 }
