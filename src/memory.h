@@ -28,8 +28,9 @@ struct lw_memory_limit {
     const char *source;         /* "available memory", "cgroup limit", "Slurm's grant" */
 };
 
-/** The smallest of the system's available memory (/proc/meminfo MemAvailable), what the cgroup (v1 or v2) still allows,
- * and Slurm's grant for this node (SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU times the CPUs on the node, MiB). */
+/** The smallest of the system's available memory (/proc/meminfo MemAvailable), what the cgroup (v1 or v2) still allows, and
+ * Slurm's grant for this node (SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU times the CPUs on the node, MiB). The page cache
+ * counts as free. */
 struct lw_memory_limit lw_memory_available(void);
 
 int64_t lw_memory_resident_bytes(void);     /* resident set size now (VmRSS); 0 if unknown */

@@ -59,6 +59,9 @@ static void check_memory(void)
     setenv("SLURM_MEM_PER_NODE", "3", 1);
     struct lw_memory_limit granted = lw_memory_available();
     CHECK(granted.bytes == 3 << 20 && strcmp(granted.source, "Slurm's grant") == 0, "%lld", (long long)granted.bytes);
+    setenv("SLURM_MEM_PER_NODE", "9223372036854775807", 1);
+    granted = lw_memory_available();
+    CHECK(granted.bytes > 0 && strcmp(granted.source, "Slurm's grant") != 0, "%lld", (long long)granted.bytes);
     unsetenv("SLURM_MEM_PER_NODE");
     setenv("SLURM_MEM_PER_CPU", "2", 1);
     setenv("SLURM_CPUS_ON_NODE", "4", 1);
