@@ -141,7 +141,7 @@ void lw_comm_gather_all(struct lw_comm *comm, const void *mine, int bytes, void 
 
 void lw_comm_collect(struct lw_comm *comm, double *values, int64_t count, int root)
 {
-    const int64_t most = LW_MESSAGE_BYTES / (int64_t)sizeof *values;
+    const int64_t most = LW_COLLECT_BYTES / (int64_t)sizeof *values;
     for (int64_t first = 0; first < count; first += most) {
         const int part = (int)(count - first < most ? count - first : most);
         if (comm->rank == root)

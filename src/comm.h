@@ -46,6 +46,9 @@ void lw_comm_gather(struct lw_comm *comm, const double *mine, int count, double 
 /** Everybody's `bytes` on every rank, as [size][bytes]. Collective. */
 void lw_comm_gather_all(struct lw_comm *comm, const void *mine, int bytes, void *all);
 
+/* lw_comm_collect sends so much at a time: MPI keeps one or two such parts on ranks that pass sums on. */
+#define LW_COLLECT_BYTES ((int64_t)8 << 20)
+
 /** Add up everybody's `count` doubles on rank `root`, in place there; the others' are unchanged. Exact where no two ranks
  * have a value other than zero in one place. Any count. Collective. */
 void lw_comm_collect(struct lw_comm *comm, double *values, int64_t count, int root);

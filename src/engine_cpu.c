@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "ols_cpu.h"
 #include "sfft2_cpu.h"
+#include "sfft_buckets_cpu.h"
 #include "sfft_dense_cpu.h"
 #include "sfft_solver_cpu.h"
 #include "worker_cpu.h"
@@ -188,7 +189,7 @@ static void destroy(struct lw_engine *engine) { lw_free(engine); }
 static struct lw_bytes sfft_bytes(const struct lw_engine *engine, const struct lw_sfft_plan *plan)
 {
     (void)engine;
-    return (struct lw_bytes){.host = lw_sfft_bytes(plan)};
+    return (struct lw_bytes){.host = lw_sfft_bytes(plan) + lw_sfft_cpu_bytes(plan)};
 }
 
 static int sfft_create(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
@@ -212,7 +213,7 @@ static int sfft2_create(struct lw_engine *engine, const struct lw_sfft2_layout *
 static struct lw_bytes sfft_dense_bytes(const struct lw_engine *engine, const struct lw_sfft_spec *spec)
 {
     (void)engine;
-    return (struct lw_bytes){.host = lw_sfft_dense_bytes(spec->n, spec->is_real)};
+    return (struct lw_bytes){.host = lw_sfft_dense_bytes(spec)};
 }
 
 static int sfft_dense(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,

@@ -3,6 +3,9 @@
 #include "proc.h"
 
 #include <inttypes.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +34,13 @@ void *lw_alloc_array(int64_t count, size_t size, const char *what, struct lw_err
 void lw_free(void *memory)
 {
     free(memory);
+}
+
+void lw_memory_trim(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }
 
 const char *lw_bytes_text(int64_t bytes, char text[24])

@@ -19,6 +19,9 @@ void *lw_alloc_array(int64_t count, size_t size, const char *what, struct lw_err
 
 void lw_free(void *memory);     /* NULL is legal */
 
+/** Give what has been freed back to the system, so that it does not count beside what is allocated next. */
+void lw_memory_trim(void);
+
 /** Text of a byte count, for example "1.5 GiB". Returns `text`. */
 const char *lw_bytes_text(int64_t bytes, char text[24]);
 

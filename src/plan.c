@@ -10,9 +10,6 @@ static const int64_t wanted_slot_bytes = 64 * (int64_t)MIB;
 static const int64_t least_slot_bytes = 8 * (int64_t)MIB;
 enum { WANTED_ROUNDS = 8 };
 
-/* What HDF5 and the MPI file layer were seen to take beyond the program's own buffers, with a margin. */
-static const int64_t file_layer_bytes = 24 * (int64_t)MIB;
-
 /* Assumed for the estimate only: a parallel file system or RAM disk, per node. */
 static const double file_bytes_per_second = 1e9;
 
@@ -22,7 +19,7 @@ static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 int64_t lw_plan_host_bytes(const struct lw_plan *plan)
 {
     const struct lw_plan_bytes *const b = &plan->bytes;
-    return b->base + b->files + b->halo + b->engine + b->pinned;
+    return plan->limits.base + b->files + b->halo + b->engine + b->pinned;
 }
 
 /* Bytes of one sample of the axis of one channel. */
@@ -90,7 +87,7 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     const struct lw_view_spec view = lw_plan_view(plan, job);
     const struct lw_bytes engine = spec->engine->ops->op_bytes(spec->engine, &job->op, &plan->op, plan->rounds.slice,
                                                                plan->rounds.group, plan->depth);
-    plan->bytes.files = file_layer_bytes + lw_reader_bytes(spec->reader, &view);
+    plan->bytes.files = LW_FILE_LAYER_BYTES + lw_reader_bytes(spec->reader, &view);
     plan->bytes.halo = lw_halo_bytes(&halo) + lw_window_bytes(&window);
     plan->bytes.engine = engine.host;
     plan->bytes.pinned = engine.pinned;
@@ -99,53 +96,22 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
 
 static bool fits(const struct lw_plan *plan)
 {
-    return lw_plan_host_bytes(plan) <= plan->host_limit &&
-           (plan->device_limit == 0 || plan->bytes.device <= plan->device_limit);
-}
-
-/* The memory that every rank may use: what was asked for, or a share of what the tightest node has. */
-static void find_limits(const struct lw_plan_spec *spec, struct lw_plan *plan)
-{
-    const struct lw_memory_limit node = lw_memory_available();
-    const int ranks = lw_comm_node_size(spec->comm);
-    plan->bytes.base = lw_comm_max(spec->comm, lw_memory_resident_bytes());
-    /* a fifth stays free for the page cache, through which the files pass */
-    const int64_t share = lw_comm_min(spec->comm, node.bytes / 5 * 4 / ranks);
-    plan->host_limit = spec->memory > 0 ? spec->memory : plan->bytes.base + share;
-    if (spec->memory > 0)
-        snprintf(plan->limit_source, sizeof plan->limit_source, "--memory");
-    else
-        snprintf(plan->limit_source, sizeof plan->limit_source, "%s on the node, %d rank%s there", node.source, ranks,
-                 ranks == 1 ? "" : "s");
-}
-
-/* The same on the device: what was asked for, as long as every rank's device has it free. */
-static void find_device_limit(const struct lw_plan_spec *spec, struct lw_plan *plan)
-{
-    const int64_t free_bytes = lw_comm_min(spec->comm, spec->engine->device_bytes);
-    const int sharing = (int)lw_comm_max(spec->comm, spec->engine->device_ranks);
-    const bool is_asked = spec->gpu_memory > 0 && spec->gpu_memory < free_bytes;
-    plan->device_limit = is_asked ? spec->gpu_memory : free_bytes;
-    if (is_asked)
-        snprintf(plan->device_source, sizeof plan->device_source, "--gpu-memory");
-    else if (sharing > 1)
-        snprintf(plan->device_source, sizeof plan->device_source, "free on the GPU, %d ranks share it", sharing);
-    else
-        snprintf(plan->device_source, sizeof plan->device_source, "free on the GPU");
+    return lw_plan_host_bytes(plan) <= plan->limits.host &&
+           (plan->limits.device == 0 || plan->bytes.device <= plan->limits.device);
 }
 
 static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct lw_error *err)
 {
     char needed[24], limit[24];
-    if (lw_plan_host_bytes(plan) > plan->host_limit)
+    if (lw_plan_host_bytes(plan) > plan->limits.host)
         return lw_fail(err, LW_ECONFIG, "the smallest round needs %s of memory on each rank, the limit is %s (%s): allow more "
                        "with --memory, run fewer ranks on a node, or choose %s",
-                       lw_bytes_text(lw_plan_host_bytes(plan), needed), lw_bytes_text(plan->host_limit, limit),
-                       plan->limit_source, job->ops->remedy);
+                       lw_bytes_text(lw_plan_host_bytes(plan), needed), lw_bytes_text(plan->limits.host, limit),
+                       plan->limits.host_source, job->ops->remedy);
     return lw_fail(err, LW_ECONFIG, "the smallest round needs %s of GPU memory on each rank, the limit is %s (%s): allow more "
                    "with --gpu-memory, free the GPU, let fewer ranks share it, or choose %s",
-                   lw_bytes_text(plan->bytes.device, needed), lw_bytes_text(plan->device_limit, limit),
-                   plan->device_source, job->ops->remedy);
+                   lw_bytes_text(plan->bytes.device, needed), lw_bytes_text(plan->limits.device, limit),
+                   plan->limits.device_source, job->ops->remedy);
 }
 
 /* Halve the slots until they fit. */
@@ -190,8 +156,7 @@ int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct l
     int rc = spec->engine->ops->op_plan(spec->engine, &spec->job->op, &plan->op, err);
     if ((rc = lw_comm_agree(spec->comm, rc, err)))
         return rc;
-    find_limits(spec, plan);
-    find_device_limit(spec, plan);
+    lw_limits_find(spec->comm, spec->engine, spec->memory, spec->gpu_memory, &plan->limits);
     rc = choose_rounds(spec, plan, err);
     if ((rc = lw_comm_agree(spec->comm, rc, err)))
         return rc;

@@ -6,12 +6,12 @@
 #include "engine.h"
 #include "halo.h"
 #include "job.h"
+#include "limits.h"
 #include "rounds.h"
 #include "window.h"
 
-/* Host bytes of one rank by what they are for; pinned and device bytes stand beside them. */
+/* Host bytes of one rank by what they are for, on top of limits.base; pinned and device bytes stand beside them. */
 struct lw_plan_bytes {
-    int64_t base;               /* resident after MPI, engine and files have started */
     int64_t files;              /* what the MPI file layer takes while it works, and bounce buffers */
     int64_t halo;               /* carry, messages, boundary samples */
     int64_t engine;             /* slots (pageable), filters, FFT work space */
@@ -24,9 +24,7 @@ struct lw_plan {
     struct lw_rounds rounds;
     int depth;                  /* slots */
     struct lw_plan_bytes bytes;
-    int64_t host_limit, device_limit;       /* per rank; device 0: none known */
-    char limit_source[160];     /* "--memory", "half of available memory, 4 ranks on the node" */
-    char device_source[64];     /* "--gpu-memory", "free on the GPU, 2 ranks share it" */
+    struct lw_limits limits;
     int64_t input_bytes, output_bytes;      /* of all ranks together */
     double compute_seconds, file_seconds;   /* estimates for the whole run */
 };

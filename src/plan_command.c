@@ -58,16 +58,16 @@ static void print_bytes(const struct lw_plan *plan)
 {
     const struct lw_plan_bytes *const b = &plan->bytes;
     char note[256], limit[24];
-    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->host_limit, limit), plan->limit_source);
+    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->limits.host, limit), plan->limits.host_source);
     bytes_row("host memory", lw_plan_host_bytes(plan), note);
-    bytes_row("  base", b->base, " resident before the first round");
+    bytes_row("  base", plan->limits.base, " resident before the first round");
     bytes_row("  files", b->files, "");
     bytes_row("  halo", b->halo, "");
     bytes_row("  engine", b->engine, "");
     bytes_row("  pinned", b->pinned, "");
-    if (plan->device_limit > 0)
-        snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->device_limit, limit), plan->device_source);
-    bytes_row("device memory", b->device, plan->device_limit > 0 ? note : "");
+    if (plan->limits.device > 0)
+        snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->limits.device, limit), plan->limits.device_source);
+    bytes_row("device memory", b->device, plan->limits.device > 0 ? note : "");
 }
 
 static void print_plan(const struct lw_setup *setup)

@@ -101,7 +101,7 @@ static void announce(struct run *run)
                 rounds->n_rounds, rounds->n_rounds == 1 ? "" : "s", rounds->slice, rounds->group, rounds->n_ranks,
                 rounds->n_ranks == 1 ? "" : "s");
     lw_log_detail("memory: %s a rank, of %s (%s)", lw_bytes_text(lw_plan_host_bytes(plan), host),
-                  lw_bytes_text(plan->host_limit, limit), plan->limit_source);
+                  lw_bytes_text(plan->limits.host, limit), plan->limits.host_source);
 }
 
 /* ---- one round ----------------------------------------------------------------------------------------------------- */

@@ -74,7 +74,8 @@ int64_t lw_sfft_bytes(const struct lw_sfft_plan *plan)
     struct lw_sfft_stage stages[LW_SFFT_STAGES] = {0};
     int64_t bytes = (int64_t)(sizeof *s + sizeof *s->layout) +
                     most_buckets(plan) * (int64_t)(sizeof *s->candidates + sizeof *s->energies) +
-                    capacity * (int64_t)(sizeof *s->changed + sizeof *s->change + sizeof *s->keep + sizeof *s->lines);
+                    capacity * (int64_t)(sizeof *s->changed + sizeof *s->change + sizeof *s->keep) +
+                    2 * capacity * (int64_t)sizeof *s->lines;           /* sorted with a copy */
     int n_stages = 0;
     for (int a = 0; a < plan->n_attempts; a++) {
         const struct lw_sfft_attempt *const attempt = &plan->attempts[a];

@@ -5,6 +5,7 @@
 #include "sfft2_bins_cpu.h"
 #include "sfft2_cutoff.h"
 #include "sfft2_lines.h"
+#include "sfft_dense_cpu.h"
 #include "sfft2_vote.h"
 #include "sfft_number.h"
 
@@ -118,16 +119,18 @@ static void destroy(struct lw_sfft2_solver *base)
     lw_free(cpu);
 }
 
+/* Lists are sorted with a copy. */
 int64_t lw_sfft2_bytes_cpu(const struct lw_sfft2_plan *plan)
 {
     const struct solver *const c = NULL;
     const int64_t buckets = plan->choice.n_buckets, locating = plan->choice.location_loops, comb = plan->choice.comb;
-    const int64_t ranked = plan->choice.ways.cutoff == LW_SFFT2_SORT ? (int64_t)sizeof *c->ranked : 0;
+    const int64_t ranked = plan->choice.ways.cutoff == LW_SFFT2_SORT ? 2 * (int64_t)sizeof *c->ranked : 0;
     return (int64_t)sizeof *c + (lw_sfft2_count_loops(plan) + 1) * buckets * (int64_t)sizeof *c->planes[0] +
            locating * buckets * ((int64_t)sizeof *c->energies + ranked) +
-           (locating + 1) * plan->n_selected * (int64_t)sizeof *c->places + count_frequencies(&plan->spec) +
-           plan->capacity * (int64_t)(sizeof *c->lines + sizeof *c->ballot.elected) +
-           comb * (int64_t)(sizeof *c->teeth + sizeof *c->tooth_energies + sizeof *c->is_approved + 3 * sizeof *c->places);
+           (2 * locating + 1) * plan->n_selected * (int64_t)sizeof *c->places + count_frequencies(&plan->spec) +
+           plan->capacity * (int64_t)(2 * sizeof *c->lines + sizeof *c->ballot.elected) +
+           comb * (int64_t)(sizeof *c->teeth + sizeof *c->tooth_energies + sizeof *c->is_approved + 4 * sizeof *c->places) +
+           lw_sfft_fftw_bytes(buckets, false) + (comb > 0 ? lw_sfft_fftw_bytes(comb, false) : 0);
 }
 
 /* ---- steps --------------------------------------------------------------------------------------------------------- */

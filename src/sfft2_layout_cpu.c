@@ -1,6 +1,7 @@
 #include "sfft2_layout_cpu.h"
 
 #include "memory.h"
+#include "sfft_dense_cpu.h"
 
 #include <complex.h>
 #include <fftw3.h>
@@ -89,9 +90,10 @@ void lw_sfft2_layout_destroy(struct lw_sfft2_layout *layout)
     lw_free(layout);
 }
 
-/* The window is made by a transform of its length, which may be a convolution of three times that. */
+/* The window is made by a transform of its length, out of place. */
 int64_t lw_sfft2_layout_bytes(const struct lw_sfft2_plan *plan)
 {
+    const int64_t taps = 2 * lw_sfft2_window_half(plan) + 1;
     return (int64_t)sizeof(struct lw_sfft2_layout) + lw_sfft_window_bytes(&plan->window) +
-           8 * 2 * lw_sfft2_window_half(plan) * (int64_t)sizeof(double);
+           2 * lw_sfft_dense_samples_bytes(taps, true) + lw_sfft_fftw_bytes(taps, true);
 }

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MIB ((int64_t)1 << 20)
-
 static const char *window_name(const struct lw_sfft2_plan *plan)
 {
     return plan->choice.window == LW_SFFT2_GAUSSIAN ? "gaussian" : "dolph-chebyshev";
@@ -23,7 +21,7 @@ static int64_t samples_bytes(const struct lw_sfft_flow *flow)
 static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* One attempt at a time, and a channel whole. */
-static struct lw_bytes bytes_needed(const struct lw_sfft_flow *flow)
+struct lw_bytes lw_sfft2_flow_bytes(const struct lw_sfft_flow *flow)
 {
     const struct lw_engine *const engine = flow->setup.engine;
     struct lw_bytes most = {0};
@@ -32,33 +30,17 @@ static struct lw_bytes bytes_needed(const struct lw_sfft_flow *flow)
         most.host = max64(most.host, bytes.host + bytes.pinned + lw_sfft2_layout_bytes(&flow->voting[a]));
         most.device = max64(most.device, bytes.device);
     }
-    most.host += samples_bytes(flow) + 32 * MIB;
+    most.host += samples_bytes(flow);
     return most;
-}
-
-static int64_t device_limit(const struct lw_sfft_flow *flow)
-{
-    const int64_t asked = lw_options_int(flow->setup.options, "gpu-memory"), there_is = flow->setup.engine->device_bytes;
-    return asked > 0 && asked < there_is ? asked : there_is;
 }
 
 /* ---- plan ---------------------------------------------------------------------------------------------------------- */
 
-static int check(const struct lw_sfft_flow *flow, struct lw_error *err)
+static int check_binning(const struct lw_sfft_flow *flow, struct lw_error *err)
 {
-    const struct lw_bytes needed = bytes_needed(flow);
     const char *const engine = flow->setup.engine->ops->name;
-    char bytes[24], limit[24];
     if (flow->voting[0].choice.ways.binning == LW_SFFT2_SERIAL && strcmp(engine, "cpu") != 0)
         return lw_fail(err, LW_ECONFIG, "--binning serial, a loop by one thread, is for --engine cpu, not for %s", engine);
-    if (needed.host > flow->limit_bytes)
-        return lw_fail(err, LW_ECONFIG, "--algorithm sfft2 reads a channel whole and needs %s on each rank, the limit is %s: "
-                       "allow more with --memory, run fewer ranks on a node, or take --algorithm sparse, which reads little",
-                       lw_bytes_text(needed.host, bytes), lw_bytes_text(flow->limit_bytes, limit));
-    if (needed.device > device_limit(flow))
-        return lw_fail(err, LW_ECONFIG, "--algorithm sfft2 keeps a channel on the GPU and needs %s there, the limit is %s: "
-                       "allow more with --gpu-memory, or take --engine cpu or --algorithm sparse",
-                       lw_bytes_text(needed.device, bytes), lw_bytes_text(device_limit(flow), limit));
     return LW_OK;
 }
 
@@ -72,7 +54,7 @@ int lw_sfft2_flow_plan(struct lw_sfft_flow *flow, struct lw_error *err)
     while (flow->n_voting < LW_SFFT2_ATTEMPTS &&
            lw_sfft2_plan_make(&flow->request.spec, choice, flow->n_voting, &flow->voting[flow->n_voting], NULL) == LW_OK)
         flow->n_voting++;
-    if ((rc = check(flow, err)))
+    if ((rc = check_binning(flow, err)))
         return rc;
     const struct lw_sfft2_plan *const plan = &flow->voting[0];
     snprintf(flow->setup.plan.op.text, sizeof flow->setup.plan.op.text, "sfft2: %d + %d loops of %" PRId64 " buckets, %d of %d "
@@ -94,15 +76,9 @@ void lw_sfft2_flow_print(const struct lw_sfft_flow *flow)
             printf("; %d combs of %" PRId64, plan->choice.comb_loops, plan->choice.comb);
         printf(": %" PRId64 " samples, %.3g%%\n", plan->samples, 100 * (double)plan->samples / (double)plan->spec.n);
     }
-    const struct lw_bytes bytes = bytes_needed(flow);
-    char read[24], needed[24], limit[24];
+    char read[24];
     printf("%-16s%s: all samples of a channel, by the rank that computes it\n", "reads",
            lw_bytes_text(flow->request.spec.n * flow->n_channels * (int64_t)lw_type_bytes(flow->setup.job.op.input), read));
-    printf("%-16sneeds %s on each rank, of %s\n", "memory", lw_bytes_text(bytes.host, needed),
-           lw_bytes_text(flow->limit_bytes, limit));
-    if (bytes.device > 0)
-        printf("%-16sneeds %s, of %s\n", "GPU memory", lw_bytes_text(bytes.device, needed),
-               lw_bytes_text(device_limit(flow), limit));
 }
 
 /* ---- run ----------------------------------------------------------------------------------------------------------- */

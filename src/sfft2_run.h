@@ -5,8 +5,9 @@
 
 #include "sfft_flow.h"
 
-/** Loops, buckets and memory. LW_ECONFIG: what was chosen is not possible, or does not fit. */
+/** Loops and buckets. LW_ECONFIG: what was chosen is not possible. */
 int lw_sfft2_flow_plan(struct lw_sfft_flow *flow, struct lw_error *err);
+struct lw_bytes lw_sfft2_flow_bytes(const struct lw_sfft_flow *flow);      /* with the samples of a channel */
 
 /** For the plan command, on rank 0. */
 void lw_sfft2_flow_print(const struct lw_sfft_flow *flow);

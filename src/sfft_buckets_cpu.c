@@ -1,6 +1,7 @@
 #include "sfft_buckets_cpu.h"
 
 #include "memory.h"
+#include "sfft_dense_cpu.h"
 #include "sfft_number.h"
 
 #include <complex.h>
@@ -14,11 +15,19 @@ struct lw_sfft_cpu {
     int n_threads;
     fftw_plan forward[LW_SFFT_ATTEMPTS];    /* of B complex numbers, in place */
     int64_t row;                            /* longest row of samples */
-    double complex *rows;                   /* [n_threads][row] */
+    double complex *rows;                   /* [n_threads][row], for gathering */
 };
 
-int lw_sfft_cpu_create(struct lw_sfft *sfft, const struct lw_sfft_layout *layout, int n_threads, struct lw_sfft_cpu **out,
-                       struct lw_error *err)
+int64_t lw_sfft_cpu_bytes(const struct lw_sfft_plan *plan)
+{
+    int64_t bytes = (int64_t)sizeof(struct lw_sfft_cpu);
+    for (int a = 0; a < plan->n_attempts; a++)
+        bytes += lw_sfft_fftw_bytes(plan->attempts[a].n_buckets, false);
+    return bytes;
+}
+
+int lw_sfft_cpu_create(struct lw_sfft *sfft, const struct lw_sfft_layout *layout, int n_threads, bool gathers,
+                       struct lw_sfft_cpu **out, struct lw_error *err)
 {
     struct lw_sfft_cpu *const cpu = lw_alloc(sizeof *cpu, "a sparse transform", err);
     if (!cpu)
@@ -31,7 +40,7 @@ int lw_sfft_cpu_create(struct lw_sfft *sfft, const struct lw_sfft_layout *layout
         cpu->row = length > cpu->row ? length : cpu->row;
         cpu->forward[a] = fftw_plan_dft_1d((int)window->spec.n_buckets, plane, plane, FFTW_FORWARD, FFTW_ESTIMATE);
     }
-    cpu->rows = lw_alloc_array(n_threads * cpu->row, sizeof *cpu->rows, "samples", err);
+    cpu->rows = lw_alloc_array(gathers ? n_threads * cpu->row : 0, sizeof *cpu->rows, "samples", err);
     if (!cpu->rows) {
         lw_sfft_cpu_destroy(cpu);
         return LW_ESYSTEM;

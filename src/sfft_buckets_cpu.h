@@ -6,9 +6,11 @@
 
 struct lw_sfft_cpu;
 
-/** The transforms that the stages of a layout need, for filling the planes of `sfft`; both are borrowed. */
-int lw_sfft_cpu_create(struct lw_sfft *sfft, const struct lw_sfft_layout *layout, int n_threads, struct lw_sfft_cpu **out,
-                       struct lw_error *err);
+/** The transforms that the stages of a layout need, for filling the planes of `sfft`; both are borrowed.
+ * @param gathers  lw_sfft_cpu_gather will be called: each thread needs a row of samples */
+int lw_sfft_cpu_create(struct lw_sfft *sfft, const struct lw_sfft_layout *layout, int n_threads, bool gathers,
+                       struct lw_sfft_cpu **out, struct lw_error *err);
+int64_t lw_sfft_cpu_bytes(const struct lw_sfft_plan *plan);    /* of one that does not gather */
 void lw_sfft_cpu_destroy(struct lw_sfft_cpu *cpu);              /* NULL is legal */
 
 /** Fill the planes of a stage.

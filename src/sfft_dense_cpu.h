@@ -5,8 +5,11 @@
 
 #include "sfft_solver.h"
 
-/** Bytes of the samples that lw_sfft_dense_cpu works in, and of what FFTW takes for itself, estimated. */
-int64_t lw_sfft_dense_bytes(int64_t n, bool is_real);
+/** Bytes that FFTW takes for itself beside the n samples of a transform in place, at most, as measured. */
+int64_t lw_sfft_fftw_bytes(int64_t n, bool is_real);
+
+/** Bytes of the samples that lw_sfft_dense_cpu works in, and of all that it takes. */
+int64_t lw_sfft_dense_bytes(const struct lw_sfft_spec *spec);
 
 /** The largest coefficients of spec->n samples, at most spec->sparsity and none below spec->min_magnitude; of a real signal
  * only those at 0 .. n/2. Bit by bit the same whatever the number of threads: one computes.

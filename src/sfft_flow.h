@@ -1,5 +1,5 @@
-/* sfft_flow.h - what the files of the job's flow share: sfft_run.c (order of things), sfft_collect.c (samples from the file
- * to the rank that needs them), sfft_table.c (the result). */
+/* sfft_flow.h - what the files of the job's flow share: sfft_run.c (order of things), sfft_memory.c (whether it fits),
+ * sfft_collect.c (samples from the file to the rank that needs them), sfft_table.c (the result). */
 #ifndef LW_SFFT_FLOW_H
 #define LW_SFFT_FLOW_H
 
@@ -17,6 +17,17 @@ struct lw_sfft_outcome {
     double is_dense, is_explained;
 };
 
+/* Bytes on each rank, on top of limits.base. */
+struct lw_sfft_flow_bytes {
+    int64_t files;                  /* what the file layer takes, and the reader */
+    int64_t kept;                   /* to the end: lines, figures, the buffer of reads, rows of the table */
+    int64_t search, search_device;  /* until the lines are found: samples and solver */
+    int64_t dense, dense_device;    /* then, if it must be: all samples of a channel and their transform */
+};
+
+/* Attempts whose samples are collected in the first pass over the file. */
+enum { LW_SFFT_FIRST_ATTEMPTS = 2 };
+
 struct lw_sfft_flow {
     struct lw_setup setup;
     struct lw_sfft_request request;
@@ -29,8 +40,8 @@ struct lw_sfft_flow {
     int rank, n_ranks;
     int64_t n_channels;
 
-    int64_t limit_bytes;            /* host memory of this run on each rank, beyond what is resident at its start */
-    int64_t device_limit_bytes;     /* and device memory; 0: the engine has no device */
+    struct lw_limits limits;
+    struct lw_sfft_flow_bytes bytes;
     int64_t group;                  /* channels whose samples are collected together */
     int64_t block;                  /* samples of one read of a group, on the axis */
     void *buffer;                   /* [group x block] stored samples */
@@ -53,6 +64,25 @@ static inline struct lw_sfft_line *lw_sfft_lines_of(const struct lw_sfft_flow *f
     return flow->lines + channel / flow->n_ranks * flow->request.spec.sparsity;
 }
 
+static inline bool lw_sfft_is_sparse(const struct lw_sfft_flow *flow) { return flow->plan.n_attempts > 0; }
+static inline bool lw_sfft_is_voting(const struct lw_sfft_flow *flow) { return flow->request.algorithm == LW_SFFT_VOTING; }
+
+/** Samples of a channel that the first so many attempts take. */
+int64_t lw_sfft_attempt_samples(const struct lw_sfft_plan *plan, int n_attempts);
+
+/** Why all channels are dense from the start. */
+const char *lw_sfft_why_dense(const struct lw_sfft_flow *flow);
+
+/** Choose `group` and `block`, and count bytes. LW_ECONFIG: it does not fit. */
+int lw_sfft_memory_plan(struct lw_sfft_flow *flow, struct lw_error *err);
+void lw_sfft_memory_print(const struct lw_sfft_flow *flow);         /* for the plan command, on rank 0 */
+int64_t lw_sfft_values(const struct lw_sfft_flow *flow);            /* length of flow->values, in pairs */
+struct lw_view_spec lw_sfft_view(const struct lw_sfft_flow *flow);  /* the reads of a group and block */
+
+/** Whether the dense transform may be begun; and what to say if not, `why` being the reason for one: always LW_ECONFIG. */
+bool lw_sfft_fits_dense(const struct lw_sfft_flow *flow);
+int lw_sfft_refuse_dense(const struct lw_sfft_flow *flow, const char *why, struct lw_error *err);
+
 /** Samples of the axis across which reading goes on rather than starting anew. */
 int64_t lw_sfft_gap(const struct lw_sfft_flow *flow);
 
@@ -73,6 +103,9 @@ void lw_sfft_keep(struct lw_sfft_flow *flow, int64_t channel, const struct lw_sf
 
 /** What became of all channels, to all ranks: from `mine` to `all`. Collective. */
 void lw_sfft_share_outcomes(struct lw_sfft_flow *flow);
+
+/** Bytes of rows on their way to the table. */
+int64_t lw_sfft_table_bytes(const struct lw_sfft_flow *flow);
 
 /** Write the result. Collective. */
 int lw_sfft_write(struct lw_sfft_flow *flow, const char *command_line, struct lw_error *err);

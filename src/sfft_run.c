@@ -10,33 +10,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MIB ((int64_t)1 << 20)
-
-/* Attempts whose samples are collected in the first pass over the file. */
-enum { FIRST_ATTEMPTS = 2 };
-
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* ---- plan ---------------------------------------------------------------------------------------------------------- */
 
-/* Host memory that this rank may use beyond what it has now: --memory, or four fifths of its share of the node's. */
-static int64_t memory_limit(const struct lw_setup *setup)
-{
-    const int64_t asked = lw_options_int(setup->options, "memory");
-    const int64_t share = lw_memory_available().bytes / 5 * 4 / lw_comm_node_size(setup->comm);
-    const int64_t mine = asked > 0 ? max64(asked - lw_memory_resident_bytes(), 0) : share;
-    return lw_comm_min(setup->comm, mine);
-}
-
-/* The same of the device: --gpu-memory, or what the engine may use. */
-static int64_t device_limit(const struct lw_setup *setup)
-{
-    const int64_t asked = lw_options_int(setup->options, "gpu-memory"), mine = setup->engine->device_bytes;
-    return lw_comm_min(setup->comm, asked > 0 && asked < mine ? asked : mine);
-}
-
-static int64_t attempt_samples(const struct lw_sfft_plan *plan, int n_attempts)
+int64_t lw_sfft_attempt_samples(const struct lw_sfft_plan *plan, int n_attempts)
 {
     int64_t samples = 0;
     for (int a = 0; a < n_attempts && a < plan->n_attempts; a++)
@@ -44,107 +22,40 @@ static int64_t attempt_samples(const struct lw_sfft_plan *plan, int n_attempts)
     return samples;
 }
 
-static bool is_sparse(const struct lw_sfft_flow *flow) { return flow->plan.n_attempts > 0; }
-static bool is_voting(const struct lw_sfft_flow *flow) { return flow->request.algorithm == LW_SFFT_VOTING; }
-
-static int refuse_memory(const struct lw_sfft_flow *flow, int64_t needed, struct lw_error *err)
+const char *lw_sfft_why_dense(const struct lw_sfft_flow *flow)
 {
-    char bytes[24], limit[24];
-    return lw_fail(err, LW_ECONFIG, "the sparse transform needs %s on each rank, the limit is %s: allow more with --memory, "
-                   "run fewer ranks on a node, or ask for a smaller --sparsity", lw_bytes_text(needed, bytes),
-                   lw_bytes_text(flow->limit_bytes, limit));
+    return flow->request.algorithm == LW_SFFT_DENSE ? "--algorithm dense was given"
+                                                    : "a sparse transform would take more than a quarter of the samples";
 }
 
-static int refuse_device_memory(const struct lw_sfft_flow *flow, int64_t needed, struct lw_error *err)
+static void describe(struct lw_sfft_flow *flow)
 {
-    char bytes[24], limit[24];
-    return lw_fail(err, LW_ECONFIG, "the sparse transform needs %s of GPU memory on each rank, the limit is %s: allow more with "
-                   "--gpu-memory, free the GPU, let fewer ranks share it, or ask for a smaller --sparsity",
-                   lw_bytes_text(needed, bytes), lw_bytes_text(flow->device_limit_bytes, limit));
-}
-
-/* What the engine takes for the sparse transform. */
-static struct lw_bytes solver_bytes(const struct lw_sfft_flow *flow)
-{
-    const struct lw_engine *const engine = flow->setup.engine;
-    return is_sparse(flow) ? engine->ops->sfft_bytes(engine, &flow->plan) : (struct lw_bytes){0};
-}
-
-/* Channels and samples that go together: half of the memory for values, a read of 16 MiB. */
-static int plan_memory(struct lw_sfft_flow *flow, struct lw_error *err)
-{
-    const struct lw_op_spec *const op = &flow->setup.job.op;
-    const int64_t sample_bytes = (int64_t)lw_type_bytes(op->input);
-    const struct lw_bytes solver = solver_bytes(flow);
-    const int64_t fixed = solver.host + solver.pinned;
-    /* the values of one channel with all attempts, and the list of its samples, which this rank may own all of */
-    const int64_t all = attempt_samples(&flow->plan, LW_SFFT_ATTEMPTS);
-    const int64_t values_bytes = attempt_samples(&flow->plan, FIRST_ATTEMPTS) * 16;
-    const int64_t needed = fixed + all * (16 + 32) + 16 * MIB;
-    if (is_sparse(flow) && needed > flow->limit_bytes)
-        return refuse_memory(flow, needed, err);
-    if (solver.device > flow->device_limit_bytes)
-        return refuse_device_memory(flow, solver.device, err);
-    const int64_t room = (flow->limit_bytes - needed) / 2;
-    flow->group = min64(flow->n_channels, 1 + (values_bytes > 0 ? room / values_bytes : 0));
-    flow->block = min64(flow->request.spec.n, max64(1, 16 * MIB / (flow->group * sample_bytes)));
-    return LW_OK;
+    struct lw_op_plan *const op = &flow->setup.plan.op;
+    const struct lw_sfft_attempt *const first = &flow->plan.attempts[0];
+    if (lw_sfft_is_sparse(flow))
+        snprintf(op->text, sizeof op->text, "sparse: %d stages of %" PRId64 " buckets, %d shifts; %" PRId64 " samples, "
+                 "%.3g%% of the signal", first->n_stages, first->n_buckets, first->n_shifts, first->samples,
+                 100 * (double)first->samples / (double)flow->request.spec.n);
+    else
+        snprintf(op->text, sizeof op->text, "dense: all %" PRId64 " samples", flow->request.spec.n);
 }
 
 static int make_plan(struct lw_sfft_flow *flow, struct lw_error *err)
 {
-    struct lw_setup *const setup = &flow->setup;
+    const struct lw_setup *const setup = &flow->setup;
     flow->request = setup->job.sfft;
     flow->n_channels = setup->job.op.n_channels;
     flow->rank = lw_comm_rank(setup->comm);
     flow->n_ranks = lw_comm_size(setup->comm);
-    flow->limit_bytes = memory_limit(setup);
-    flow->device_limit_bytes = device_limit(setup);
     if (flow->request.algorithm == LW_SFFT_AUTO || flow->request.algorithm == LW_SFFT_SPARSE)
         flow->plan = lw_sfft_plan_make(&flow->request.spec);
-    if (flow->request.algorithm == LW_SFFT_SPARSE && !is_sparse(flow))
+    if (flow->request.algorithm == LW_SFFT_SPARSE && !lw_sfft_is_sparse(flow))
         return lw_fail(err, LW_ECONFIG, "--algorithm sparse: %" PRId64 " lines of %" PRId64 " samples would take more than a "
                        "quarter of the samples; --algorithm auto or dense reads them all", flow->request.spec.sparsity,
                        flow->request.spec.n);
-    const int rc = plan_memory(flow, err);
-    if (rc == LW_OK && is_voting(flow))
-        return lw_sfft2_flow_plan(flow, err);
-    char *const text = setup->plan.op.text;
-    const struct lw_sfft_attempt *const first = &flow->plan.attempts[0];
-    if (is_sparse(flow))
-        snprintf(text, sizeof setup->plan.op.text, "sparse: %d stages of %" PRId64 " buckets, %d shifts; %" PRId64 " samples, "
-                 "%.3g%% of the signal", first->n_stages, first->n_buckets, first->n_shifts, first->samples,
-                 100 * (double)first->samples / (double)flow->request.spec.n);
-    else
-        snprintf(text, sizeof setup->plan.op.text, "dense: all %" PRId64 " samples", flow->request.spec.n);
-    return rc;
-}
-
-static struct lw_bytes dense_bytes(const struct lw_sfft_flow *flow)
-{
-    const struct lw_engine *const engine = flow->setup.engine;
-    return engine->ops->sfft_dense_bytes(engine, &flow->request.spec);
-}
-
-/* Device memory for the dense transform, beside what the sparse one keeps. */
-static int64_t device_left(const struct lw_sfft_flow *flow) { return flow->device_limit_bytes - solver_bytes(flow).device; }
-
-static bool fits_dense(const struct lw_sfft_flow *flow)
-{
-    const struct lw_bytes bytes = dense_bytes(flow);
-    return bytes.host + 32 * MIB <= flow->limit_bytes && bytes.device <= device_left(flow);
-}
-
-static int refuse_dense(const struct lw_sfft_flow *flow, const char *why, struct lw_error *err)
-{
-    char bytes[24], limit[24];
-    if (dense_bytes(flow).device > device_left(flow))
-        return lw_fail(err, LW_EDATA, "%s, and the dense transform needs %s of GPU memory on one rank, of %s that it may use: "
-                       "allow more with --gpu-memory, take --engine cpu, or what was found with --fallback partial", why,
-                       lw_bytes_text(dense_bytes(flow).device, bytes), lw_bytes_text(device_left(flow), limit));
-    return lw_fail(err, LW_EDATA, "%s, and the dense transform needs %s on one rank, of %s that it may use: allow more with "
-                   "--memory, or take what was found with --fallback partial", why,
-                   lw_bytes_text(dense_bytes(flow).host, bytes), lw_bytes_text(flow->limit_bytes, limit));
+    describe(flow);
+    const int rc = lw_sfft_is_voting(flow) ? lw_sfft2_flow_plan(flow, err) : LW_OK;
+    return rc ? rc : lw_sfft_memory_plan(flow, err);
 }
 
 /* ---- open ---------------------------------------------------------------------------------------------------------- */
@@ -171,22 +82,18 @@ static int allocate(struct lw_sfft_flow *flow, struct lw_error *err)
     const struct lw_op_spec *const op = &flow->setup.job.op;
     const int64_t own = (flow->n_channels + flow->n_ranks - 1) / flow->n_ranks;
     struct lw_engine *const engine = flow->setup.engine;
-    struct lw_view_spec view = flow->setup.job.view;
-    view.max_axis = flow->block;
-    view.max_channels = flow->group;
-    const int64_t values = max64(attempt_samples(&flow->plan, FIRST_ATTEMPTS) * flow->group,
-                                 attempt_samples(&flow->plan, LW_SFFT_ATTEMPTS));
+    const struct lw_view_spec view = lw_sfft_view(flow);
     int rc;
     if ((rc = lw_reader_select(flow->setup.reader, &view, err)))
         return rc;
     if (!(flow->buffer = lw_alloc_array(flow->group * flow->block, lw_type_bytes(op->input), "samples", err)) ||
-        !(flow->values = lw_alloc_array(values, 2 * sizeof *flow->values, "samples", err)) ||
+        !(flow->values = lw_alloc_array(lw_sfft_values(flow), 2 * sizeof *flow->values, "samples", err)) ||
         !(flow->mine = lw_alloc_array(flow->n_channels, sizeof *flow->mine, "channels", err)) ||
         !(flow->all = lw_alloc_array(flow->n_channels, sizeof *flow->all, "channels", err)) ||
         !(flow->lines = lw_alloc_array(own * flow->request.spec.sparsity, sizeof *flow->lines, "lines", err)))
         return LW_ESYSTEM;
-    if (is_sparse(flow) && ((rc = lw_sfft_layout_create(&flow->plan, &flow->layout, err)) ||
-                            (rc = engine->ops->sfft_create(engine, flow->layout, &flow->solver, err))))
+    if (lw_sfft_is_sparse(flow) && ((rc = lw_sfft_layout_create(&flow->plan, &flow->layout, err)) ||
+                                    (rc = engine->ops->sfft_create(engine, flow->layout, &flow->solver, err))))
         return rc;
     return LW_OK;
 }
@@ -194,19 +101,30 @@ static int allocate(struct lw_sfft_flow *flow, struct lw_error *err)
 static int open_flow(struct lw_sfft_flow *flow, struct lw_comm *comm, const struct lw_job_ops *ops,
                      const struct lw_options *options, struct lw_error *err)
 {
-    int rc;
-    if ((rc = lw_setup_open(comm, ops, options, &flow->setup, err)) ||
-        (rc = lw_comm_agree(comm, make_plan(flow, err), err)))
+    const int rc = lw_setup_open(comm, ops, options, &flow->setup, err);
+    if (rc)
         return rc;
-    return LW_OK;
+    lw_limits_find(comm, flow->setup.engine, lw_options_int(options, "memory"), lw_options_int(options, "gpu-memory"),
+                   &flow->limits);
+    return lw_comm_agree(comm, make_plan(flow, err), err);
+}
+
+/* What only the search for lines needs. */
+static void end_search(struct lw_sfft_flow *flow)
+{
+    lw_sfft_solver_destroy(flow->solver);
+    lw_sfft_layout_destroy(flow->layout);
+    lw_free(flow->values);
+    flow->solver = NULL;
+    flow->layout = NULL;
+    flow->values = NULL;
+    lw_memory_trim();
 }
 
 static void close_flow(struct lw_sfft_flow *flow)
 {
-    lw_sfft_solver_destroy(flow->solver);
-    lw_sfft_layout_destroy(flow->layout);
+    end_search(flow);
     lw_free(flow->buffer);
-    lw_free(flow->values);
     lw_free(flow->dense);
     lw_free(flow->mine);
     lw_free(flow->all);
@@ -258,7 +176,7 @@ static int collect_and_recover(struct lw_sfft_flow *flow, int n_attempts, int64_
     int rc = lw_sfft_collect(flow, n_attempts, channel, n_channels, err);
     if (rc)
         return rc;
-    const int64_t total = attempt_samples(&flow->plan, n_attempts);
+    const int64_t total = lw_sfft_attempt_samples(&flow->plan, n_attempts);
     const double start = lw_now();
     for (int64_t c = 0; rc == LW_OK && c < n_channels; c++)
         if (lw_sfft_owner(flow, channel + c) == flow->rank)
@@ -278,7 +196,7 @@ void lw_sfft_share_outcomes(struct lw_sfft_flow *flow)
 
 static int run_sparse(struct lw_sfft_flow *flow, struct lw_error *err)
 {
-    const int first_attempts = (int)min64(FIRST_ATTEMPTS, flow->plan.n_attempts);
+    const int first_attempts = (int)min64(LW_SFFT_FIRST_ATTEMPTS, flow->plan.n_attempts);
     int rc = LW_OK;
     for (int64_t c = 0; rc == LW_OK && c < flow->n_channels; c += flow->group)
         rc = collect_and_recover(flow, first_attempts, c, min64(flow->group, flow->n_channels - c), err);
@@ -323,6 +241,7 @@ static int run_dense(struct lw_sfft_flow *flow, struct lw_error *err)
 {
     struct lw_comm *const comm = flow->setup.comm;
     const int64_t bytes = lw_sfft_dense_samples_bytes(flow->request.spec.n, flow->request.spec.is_real);
+    end_search(flow);
     flow->dense = lw_alloc((size_t)bytes, "all samples of a channel", err);
     int rc = lw_comm_agree(comm, flow->dense ? LW_OK : LW_ESYSTEM, err);
     for (int64_t c = lw_sfft_next_unexplained(flow, 0); rc == LW_OK && lw_comm_max(comm, c) >= 0;
@@ -372,25 +291,24 @@ static int fall_back(struct lw_sfft_flow *flow, struct lw_error *err)
     case LW_SFFT_FALL_DENSE:
         break;
     }
-    if (!fits_dense(flow))
-        return refuse_dense(flow, why, err);
+    if (!lw_sfft_fits_dense(flow))
+        return lw_sfft_refuse_dense(flow, why, err);
     lw_log_info("%s; falling back to the dense transform", why);
     return run_dense(flow, err);
 }
 
 static int compute(struct lw_sfft_flow *flow, struct lw_error *err)
 {
-    if (is_sparse(flow) || is_voting(flow)) {
-        const int rc = is_voting(flow) ? lw_sfft2_flow_run(flow, err) : run_sparse(flow, err);
+    if (lw_sfft_is_sparse(flow) || lw_sfft_is_voting(flow)) {
+        const int rc = lw_sfft_is_voting(flow) ? lw_sfft2_flow_run(flow, err) : run_sparse(flow, err);
         return rc ? rc : fall_back(flow, err);
     }
-    const char *const why = flow->request.algorithm == LW_SFFT_DENSE
-                                ? "--algorithm dense" : "a sparse transform would take more than a quarter of the samples";
-    return fits_dense(flow) ? run_dense(flow, err) : refuse_dense(flow, why, err);
+    return run_dense(flow, err);
 }
 
 static void summarize(const struct lw_sfft_flow *flow)
 {
+    const int64_t peak = lw_comm_max(flow->setup.comm, lw_memory_peak_bytes());
     double lines = 0, dense = 0, attempts = 0, residual = 0;
     for (int64_t c = 0; c < flow->n_channels; c++) {
         lines += flow->all[c].lines;
@@ -404,14 +322,15 @@ static void summarize(const struct lw_sfft_flow *flow)
                 dense == 1 ? "" : "s");
     lw_log_info("read %.3f s, combined %s in %.3f s, computed %.3f s (rank 0)", flow->seconds_read,
                 lw_bytes_text(flow->bytes_combined, combined), flow->seconds_combine, flow->seconds_compute);
-    if (is_voting(flow))
+    lw_log_detail("peak memory of a rank: %s", lw_bytes_text(peak, combined));
+    if (lw_sfft_is_voting(flow))
         lw_sfft2_flow_log(flow);
 }
 
 /* Of a channel, in the first pass. */
 static int64_t first_samples(const struct lw_sfft_flow *flow)
 {
-    return is_voting(flow) ? flow->request.spec.n : attempt_samples(&flow->plan, FIRST_ATTEMPTS);
+    return lw_sfft_is_voting(flow) ? flow->request.spec.n : lw_sfft_attempt_samples(&flow->plan, LW_SFFT_FIRST_ATTEMPTS);
 }
 
 int lw_sfft_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
@@ -455,7 +374,7 @@ static int count_reads(const struct lw_sfft_flow *flow, int64_t *reads, int64_t 
     struct lw_sfft_samples samples;
     const struct lw_sfft_samples_spec spec = {
         .layout = flow->layout, .first_stage = 0,
-        .end_stage = lw_sfft_first_stage(flow->layout, (int)min64(FIRST_ATTEMPTS, flow->plan.n_attempts)),
+        .end_stage = lw_sfft_first_stage(flow->layout, (int)min64(LW_SFFT_FIRST_ATTEMPTS, flow->plan.n_attempts)),
         .rank = flow->rank, .n_ranks = flow->n_ranks, .gap = lw_sfft_gap(flow), .longest = flow->block,
     };
     const int rc = lw_comm_agree(flow->setup.comm, lw_sfft_samples_create(&spec, &samples, err), err);
@@ -477,24 +396,13 @@ static int print_sparse(struct lw_sfft_flow *flow, struct lw_error *err)
         return rc;
     char read[24], all[24], combined[24];
     const int64_t total = flow->request.spec.n * flow->n_channels * (int64_t)lw_type_bytes(flow->setup.job.op.input);
-    const int64_t values = attempt_samples(&flow->plan, FIRST_ATTEMPTS) * 16;
+    const int64_t values = lw_sfft_attempt_samples(&flow->plan, LW_SFFT_FIRST_ATTEMPTS) * 16;
     print_attempts(flow);
     printf("%-16s%s of %s in %" PRId64 " reads, %" PRId64 " channel%s at a time\n", "reads", lw_bytes_text(bytes, read),
            lw_bytes_text(total, all), reads, flow->group, flow->group == 1 ? "" : "s");
     printf("%-16s%s a rank over MPI\n", "combines",
            lw_bytes_text(flow->n_ranks > 1 ? values * flow->n_channels : 0, combined));
     return LW_OK;
-}
-
-static void print_memory(const struct lw_sfft_flow *flow)
-{
-    char sparse[24], dense[24], limit[24];
-    printf("%-16sneeds %s on one rank, of %s: %s\n", "dense transform",
-           lw_bytes_text(dense_bytes(flow).host, dense), lw_bytes_text(flow->limit_bytes, limit),
-           fits_dense(flow) ? "fits" : "does not fit");
-    if (flow->device_limit_bytes > 0)
-        printf("%-16ssparse %s, dense %s, of %s\n", "GPU memory", lw_bytes_text(solver_bytes(flow).device, sparse),
-               lw_bytes_text(dense_bytes(flow).device, dense), lw_bytes_text(flow->device_limit_bytes, limit));
 }
 
 int lw_sfft_plan_command(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
@@ -511,12 +419,12 @@ int lw_sfft_plan_command(struct lw_comm *comm, const struct lw_job_ops *ops, con
                job->op.layout == LW_TIME_FAST ? "time fast" : "time slow", "", job->summary, "engine", flow.setup.engine_text,
                "algorithm", flow.setup.plan.op.text);
     }
-    if (rc == LW_OK && is_sparse(&flow))
+    if (rc == LW_OK && lw_sfft_is_sparse(&flow))
         rc = print_sparse(&flow, err);
-    if (rc == LW_OK && flow.rank == 0 && is_voting(&flow))
+    if (rc == LW_OK && flow.rank == 0 && lw_sfft_is_voting(&flow))
         lw_sfft2_flow_print(&flow);
     if (rc == LW_OK && flow.rank == 0)
-        print_memory(&flow);
+        lw_sfft_memory_print(&flow);
     close_flow(&flow);
     return rc;
 }

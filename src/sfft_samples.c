@@ -3,6 +3,7 @@
 #include "memory.h"
 #include "sfft_number.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 int64_t lw_sfft_samples_total(const struct lw_sfft_layout *layout, int first_stage, int end_stage)
@@ -67,6 +68,13 @@ static int64_t list_spans(const struct lw_sfft_samples_spec *spec, const struct 
         begin = end;
     }
     return n_spans;
+}
+
+/* qsort takes a copy of the list, before there are spans; each sample may be a span of its own. */
+int64_t lw_sfft_samples_bytes(int64_t count)
+{
+    static_assert(sizeof(struct lw_sfft_span) >= sizeof(struct lw_sfft_wanted), "spans take more than sorting");
+    return count * (int64_t)(sizeof(struct lw_sfft_wanted) + sizeof(struct lw_sfft_span));
 }
 
 int lw_sfft_samples_create(const struct lw_sfft_samples_spec *spec, struct lw_sfft_samples *samples, struct lw_error *err)

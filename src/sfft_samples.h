@@ -40,6 +40,7 @@ struct lw_sfft_samples_spec {
 
 /** `samples` may be released whatever the outcome. */
 int lw_sfft_samples_create(const struct lw_sfft_samples_spec *spec, struct lw_sfft_samples *samples, struct lw_error *err);
+int64_t lw_sfft_samples_bytes(int64_t count);               /* at most, for a list of so many, sorting included */
 void lw_sfft_samples_release(struct lw_sfft_samples *samples);
 
 /** Samples that stages [first_stage, end_stage) take together, over all ranks. */

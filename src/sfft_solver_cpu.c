@@ -42,7 +42,7 @@ int lw_sfft_solver_create_cpu(const struct lw_sfft_layout *layout, int n_threads
     cpu->base = (struct lw_sfft_solver){&ops, layout};
     int rc;
     if ((rc = lw_sfft_create(layout, n_threads, &cpu->sfft, err)) ||
-        (rc = lw_sfft_cpu_create(cpu->sfft, layout, n_threads, &cpu->cpu, err))) {
+        (rc = lw_sfft_cpu_create(cpu->sfft, layout, n_threads, false, &cpu->cpu, err))) {
         destroy(&cpu->base);
         return rc;
     }

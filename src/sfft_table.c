@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 
 enum { SPECTRUM, CHANNELS, N_TABLES };
 
@@ -53,37 +52,64 @@ static double frequency(const struct lw_sfft_flow *flow, int64_t index)
     return (double)turns / (double)spec->n * (rate > 0 ? rate : 1);
 }
 
-static int by_frequency(const void *a, const void *b)
+/* Rows that are filled and written together. */
+enum { BLOCK_ROWS = 1 << 16 };
+
+int64_t lw_sfft_table_bytes(const struct lw_sfft_flow *flow)
 {
-    const struct line_row *const x = a, *const y = b;
-    return (x->frequency > y->frequency) - (x->frequency < y->frequency);
+    const int64_t rows = flow->request.spec.sparsity < BLOCK_ROWS ? flow->request.spec.sparsity : BLOCK_ROWS;
+    return rows * (int64_t)sizeof(struct line_row);
 }
 
-static void fill_rows(const struct lw_sfft_flow *flow, int64_t channel, struct line_row *rows)
+/* Lines are in the order of their index, rows in that of their frequency: where it is negative comes first. */
+static int64_t count_before_negative(const struct lw_sfft_flow *flow, int64_t channel)
 {
     const struct lw_sfft_line *const lines = lw_sfft_lines_of(flow, channel);
-    const int64_t count = (int64_t)flow->mine[channel].lines;
-    for (int64_t i = 0; i < count; i++)
-        rows[i] = (struct line_row){
-            input_channel(flow, channel), lines[i].frequency, frequency(flow, lines[i].frequency), lines[i].re, lines[i].im,
-            hypot(lines[i].re, lines[i].im),
-        };
-    qsort(rows, (size_t)count, sizeof *rows, by_frequency);
+    const int64_t all = (int64_t)flow->mine[channel].lines;
+    int64_t count = 0;
+    while (count < all && frequency(flow, lines[count].frequency) >= 0)
+        count++;
+    return count;
 }
 
-/* Channel by channel, each by its rank; the others write nothing. */
+/* Rows [first, first + count) of a channel, of which lines[turn] is the first. */
+static void fill_rows(const struct lw_sfft_flow *flow, int64_t channel, int64_t turn, int64_t first, int64_t count,
+                      struct line_row *rows)
+{
+    const struct lw_sfft_line *const lines = lw_sfft_lines_of(flow, channel);
+    const int64_t all = (int64_t)flow->mine[channel].lines;
+    for (int64_t i = 0; i < count; i++) {
+        const struct lw_sfft_line *const line = &lines[(turn + first + i) % all];
+        rows[i] = (struct line_row){
+            input_channel(flow, channel), line->frequency, frequency(flow, line->frequency), line->re, line->im,
+            hypot(line->re, line->im),
+        };
+    }
+}
+
+/* The lines of one channel, from row `at` of the table on: its rank writes, the others take part. */
+static int write_channel(struct lw_sfft_flow *flow, struct lw_writer *writer, int64_t channel, int64_t at,
+                         struct line_row *rows, struct lw_error *err)
+{
+    const bool is_mine = lw_sfft_owner(flow, channel) == flow->rank;
+    const int64_t all = (int64_t)flow->all[channel].lines;
+    const int64_t turn = is_mine ? count_before_negative(flow, channel) : 0;
+    int rc = LW_OK;
+    for (int64_t first = 0; rc == LW_OK && first < all; first += BLOCK_ROWS) {
+        const int64_t count = !is_mine ? 0 : all - first < BLOCK_ROWS ? all - first : BLOCK_ROWS;
+        fill_rows(flow, channel, turn, first, count, rows);
+        rc = lw_writer_write(writer, SPECTRUM, &(int64_t){count > 0 ? at + first : 0}, &count, rows, err);
+    }
+    return rc;
+}
+
 static int write_lines(struct lw_sfft_flow *flow, struct lw_writer *writer, struct line_row *rows, struct lw_error *err)
 {
-    int64_t first = 0;
+    int64_t at = 0;
     int rc = LW_OK;
     for (int64_t c = 0; rc == LW_OK && c < flow->n_channels; c++) {
-        const bool is_mine = lw_sfft_owner(flow, c) == flow->rank;
-        const int64_t all = (int64_t)flow->all[c].lines, count = is_mine ? all : 0;
-        if (is_mine)
-            fill_rows(flow, c, rows);
-        if (all > 0)
-            rc = lw_writer_write(writer, SPECTRUM, &(int64_t){count > 0 ? first : 0}, &count, rows, err);
-        first += all;
+        rc = write_channel(flow, writer, c, at, rows, err);
+        at += (int64_t)flow->all[c].lines;
     }
     return rc;
 }
@@ -172,7 +198,7 @@ int lw_sfft_write(struct lw_sfft_flow *flow, const char *command_line, struct lw
     struct lw_writer *writer = NULL;
     struct lw_attribute late[LW_PROVENANCE_END];
     char now[32];
-    struct line_row *const rows = lw_alloc_array(flow->request.spec.sparsity, sizeof *rows, "rows of the table", err);
+    struct line_row *const rows = lw_alloc((size_t)lw_sfft_table_bytes(flow), "rows of the table", err);
     int rc = lw_provenance_collect(&flow->setup, command_line, &provenance, err);
     rc = lw_comm_agree(comm, rows ? rc : LW_ESYSTEM, err);
     if (rc == LW_OK) {

@@ -37,7 +37,8 @@ int64_t lw_sfft_window_half(const struct lw_sfft_window_spec *spec)
 
 int64_t lw_sfft_window_bytes(const struct lw_sfft_window_spec *spec)
 {
-    return (2 * lw_sfft_window_half(spec) + 1 + LW_SFFT_RESPONSE_SIZE) * (int64_t)sizeof(double);
+    const int64_t factor = lw_sfft_window_half(spec) + 1;      /* while it is made */
+    return (2 * lw_sfft_window_half(spec) + 1 + factor + LW_SFFT_RESPONSE_SIZE) * (int64_t)sizeof(double);
 }
 
 static void fill_kaiser(const struct lw_sfft_window_spec *spec, int64_t half, double *factor)

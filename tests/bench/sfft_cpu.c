@@ -50,7 +50,7 @@ static int run_sparse(const struct bench *bench, int number, int n_threads, stru
     if (plan.n_attempts == 0)
         return lw_fail(err, LW_ECONFIG, "more than a quarter of the samples would be taken");
     if ((rc = lw_sfft_layout_create(&plan, &layout, err)) || (rc = lw_sfft_create(layout, n_threads, &sfft, err)) ||
-        (rc = lw_sfft_cpu_create(sfft, layout, n_threads, &cpu, err)))
+        (rc = lw_sfft_cpu_create(sfft, layout, n_threads, true, &cpu, err)))
         bench_fail(err);
     const struct clocks start = bench_now();
     for (; attempt < plan.n_attempts && !result.is_explained; attempt++) {

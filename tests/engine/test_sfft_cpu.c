@@ -32,7 +32,7 @@ static struct lw_sfft_result recover_by(int n_threads, const double complex *x, 
     struct lw_sfft *sfft = NULL;
     struct lw_sfft_cpu *cpu = NULL;
     CHECK(lw_sfft_layout_create(&plan, &layout, &err) == LW_OK && lw_sfft_create(layout, n_threads, &sfft, &err) == LW_OK &&
-              lw_sfft_cpu_create(sfft, layout, n_threads, &cpu, &err) == LW_OK, "%s", err.message);
+              lw_sfft_cpu_create(sfft, layout, n_threads, true, &cpu, &err) == LW_OK, "%s", err.message);
     for (int s = 0; s < lw_sfft_first_stage(layout, 1); s++)
         lw_sfft_cpu_gather(cpu, s, &signal);
     struct lw_sfft_result result;
