@@ -128,16 +128,12 @@ static int read_prologue(struct run *run, const struct lw_block *block, struct l
 {
     const struct lw_job *const job = &run->setup.job;
     const int64_t length = run->setup.plan.op.halo;
-    struct lw_window_part part = {.into = lw_halo_carry(run->halo), .into_axis = length};
-    const bool needed = lw_halo_needs_prologue(run->halo, block->round);
-    if (needed) {
-        part.begin = job->look_ahead - length;
-        part.end = job->look_ahead;
-        part.channel = block->channel;
-        part.n_channels = block->n_channels;
-    }
-    const int rc = lw_window_read(run->window, &part, true, err);
-    if (rc || !needed)
+    const struct lw_window_part part = {
+        .begin = job->look_ahead - length, .end = job->look_ahead, .channel = block->channel, .n_channels = block->n_channels,
+        .into = lw_halo_carry(run->halo), .into_axis = length,
+    };
+    const int rc = lw_window_read(run->window, &part, err);
+    if (rc)
         return rc;
     const int64_t last = part.end < job->n_samples ? part.end : job->n_samples;
     const int64_t bad = count_not_finite(run, &part, part.begin > 0 ? part.begin : 0, last);
@@ -147,13 +143,6 @@ static int read_prologue(struct run *run, const struct lw_block *block, struct l
                        "--nan propagate or --nan zero", bad, last * lw_op_input_width(&job->op), job->inputs[0].file,
                        job->inputs[0].path);
     return LW_OK;
-}
-
-/* Whether any rank's slice of the round reaches beyond the end of the signal. */
-static bool reaches_end(const struct run *run, int64_t round)
-{
-    const struct lw_job *const job = &run->setup.job;
-    return lw_rounds_end(&run->setup.plan.rounds, round) + job->look_ahead > job->n_samples;
 }
 
 static int read_slice(struct run *run, const struct lw_block *block, struct lw_slot *slot, struct lw_error *err)
@@ -167,7 +156,7 @@ static int read_slice(struct run *run, const struct lw_block *block, struct lw_s
         part.channel = block->channel;
         part.n_channels = block->n_channels;
     }
-    const int rc = lw_window_read(run->window, &part, reaches_end(run, block->round), err);
+    const int rc = lw_window_read(run->window, &part, err);
     if (rc == LW_OK && part.end > job->n_samples && job->boundary != LW_ZERO)
         run->not_finite -= count_not_finite(run, &part, part.begin > job->n_samples ? part.begin : job->n_samples, part.end);
     return rc;
@@ -176,15 +165,14 @@ static int read_slice(struct run *run, const struct lw_block *block, struct lw_s
 static int feed(struct run *run, int64_t round, struct lw_error *err)
 {
     struct lw_comm *const comm = run->setup.comm;
-    const struct lw_rounds *const rounds = &run->setup.plan.rounds;
-    const struct lw_block block = lw_rounds_block(rounds, round, lw_comm_rank(comm));
+    const struct lw_block block = lw_rounds_block(&run->setup.plan.rounds, round, lw_comm_rank(comm));
     struct lw_slot *const slot = lw_pipeline_acquire(run->pipeline);
 
     const double start = lw_now();
-    int rc = LW_OK;
-    if (lw_rounds_starts_axis(rounds, round) && run->setup.plan.op.halo > 0)
-        rc = lw_comm_agree(comm, read_prologue(run, &block, err), err);
-    if (rc || (rc = lw_comm_agree(comm, read_slice(run, &block, slot, err), err)))
+    int rc = lw_halo_needs_prologue(run->halo, round) ? read_prologue(run, &block, err) : LW_OK;
+    if (rc == LW_OK)
+        rc = read_slice(run, &block, slot, err);
+    if ((rc = lw_comm_agree(comm, rc, err)))
         return rc;
     const double read = lw_now();
     lw_halo_begin(run->halo, round, slot->input);
