@@ -44,6 +44,9 @@ struct lw_comm *lw_comm_start(int *argc, char ***argv)
     /* In collective file calls each rank transfers its own part: ranks have large parts, so that passing them through
      * aggregators, Open MPI's choice from 3 ranks on, costs 40 to 90 MiB a rank and half the speed. */
     setenv("OMPI_MCA_fcoll", "individual", 0);
+    /* Nobody uses shared file pointers. Other components than this keep them behind a semaphore that bears the file's name,
+     * one for the whole machine: left by a killed run, it makes every later run with that name hang. */
+    setenv("OMPI_MCA_sharedfp", "individual", 0);
 
     int provided = MPI_THREAD_SINGLE;
     if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED) {
