@@ -13,16 +13,11 @@ bool lw_attribute_read_real(hid_t object, const char *name, double *value);
 /** The attribute as a text, of fixed or variable length, cut to `size`. False if there is none, or it is no text. */
 bool lw_attribute_read_text(hid_t object, const char *name, char *text, size_t size);
 
-/** Create the attribute: texts UTF-8, of variable length (h5py reads str) or, if `is_late`, of fixed length; int64; float64.
- * Collective where the file is open on all ranks: with the same values everywhere. */
+/** Create the attribute: texts UTF-8, of variable length (h5py reads str) or, if `is_late`, of fixed length; int64;
+ * float64. */
 int lw_attribute_write(hid_t object, const struct lw_attribute *attribute, struct lw_error *err);
 
 /** Give an attribute made by lw_attribute_write a new value, in place: the file's structure does not change. */
 int lw_attribute_overwrite(hid_t object, const struct lw_attribute *attribute, struct lw_error *err);
-
-/** Rank 0's attributes on every rank, so that all write the same (host names and clocks differ). Collective.
- * @param out  one block that holds the texts too; release with lw_free */
-int lw_attributes_share(struct lw_comm *comm, const struct lw_attribute *mine, int *count, struct lw_attribute **out,
-                        struct lw_error *err);
 
 #endif

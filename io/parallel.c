@@ -11,7 +11,6 @@ hid_t lw_parallel_access(const struct lw_comm *comm)
 {
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fapl_mpio(access, lw_comm_mpi(comm), MPI_INFO_NULL);
-    H5Pset_alignment(access, (hsize_t)LW_FILE_ALIGNMENT, (hsize_t)LW_FILE_ALIGNMENT);
     return access;
 }
 
@@ -29,12 +28,4 @@ void lw_parallel_report(hid_t transfer, const char *what)
     if (local != 0 || global != 0)
         lw_log_detail("%s: HDF5 made the collective transfer independent (cause 0x%x here, 0x%x on all ranks)", what,
                       (unsigned)local, (unsigned)global);
-}
-
-int lw_parallel_opened(struct lw_comm *comm, int code, struct lw_error *err)
-{
-    const int64_t n_failed = lw_comm_sum(comm, code != LW_OK);
-    if (code != LW_OK && n_failed < lw_comm_size(comm))
-        lw_comm_abort(comm, err);
-    return lw_comm_agree(comm, code, err);
 }

@@ -3,19 +3,12 @@
 #include "../src/memory.h"
 #include "hdf5_error.h"
 #include "hdf5_type.h"
-#include "parallel.h"
 #include "probe.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* What rank 0 finds out and tells the others. */
-struct finding {
-    struct lw_dataset_info info;
-    bool is_collective;
-};
 
 static int check_type(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
@@ -29,23 +22,8 @@ static int check_type(hid_t dataset, struct lw_dataset_info *info, struct lw_err
     return rc;
 }
 
-/* MPI-IO transfers whole extents of the file. Filters need chunks decoded one by one, which HDF5's collective read does
- * with a buffer for every chunk of the selection at once, and slower than from a cache. Virtual and external datasets it
- * cannot open at all, and HDF5 1.10 fails where chunks were never written. */
-static bool can_be_collective(hid_t dataset)
-{
-    const hid_t creation = H5Dget_create_plist(dataset);
-    const H5D_layout_t layout = H5Pget_layout(creation);
-    const bool is_plain = (layout == H5D_CONTIGUOUS && H5Pget_external_count(creation) == 0) ||
-                          (layout == H5D_CHUNKED && H5Pget_nfilters(creation) == 0);
-    H5Pclose(creation);
-
-    H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
-    H5Dget_space_status(dataset, &status);
-    return is_plain && status == H5D_SPACE_STATUS_ALLOCATED;
-}
-
-static int examine(const char *name, struct finding *finding, struct lw_error *err)
+/* By rank 0, which tells the others. */
+static int examine(const char *name, struct lw_dataset_info *info, struct lw_error *err)
 {
     char file_name[LW_MAX_PATH], path[LW_MAX_PATH];
     hid_t file = -1, dataset = -1;
@@ -53,10 +31,9 @@ static int examine(const char *name, struct finding *finding, struct lw_error *e
     if ((rc = lw_probe_parse(name, file_name, path, err)) ||
         (rc = lw_probe_file(file_name, &file, err)) ||
         (rc = lw_probe_dataset(file, file_name, path, &dataset, err)) ||
-        (rc = lw_probe_describe(file, file_name, path, dataset, &finding->info, err)) ||
-        (rc = check_type(dataset, &finding->info, err)))
+        (rc = lw_probe_describe(file, file_name, path, dataset, info, err)) ||
+        (rc = check_type(dataset, info, err)))
         goto close;
-    finding->is_collective = can_be_collective(dataset);
 close:
     if (dataset >= 0)
         H5Dclose(dataset);
@@ -88,37 +65,21 @@ static int open_dataset(struct lw_reader *reader, struct lw_error *err)
     return LW_OK;
 }
 
-static int open_collective(struct lw_reader *reader, struct lw_error *err)
-{
-    const hid_t access = lw_parallel_access(reader->comm);
-    reader->file = H5Fopen(reader->info.file, H5F_ACC_RDONLY, access);
-    int rc = reader->file >= 0 ? LW_OK : lw_hdf5_fail(err, LW_EIO, "cannot read '%s' with MPI-IO", reader->info.file);
-    H5Pclose(access);
-    if ((rc = lw_parallel_opened(reader->comm, rc, err)))
-        return rc;
-    reader->transfer = lw_parallel_transfer();
-    return lw_comm_agree(reader->comm, open_dataset(reader, err), err);
-}
-
 static int open_own(struct lw_reader *reader, struct lw_error *err)
 {
     int rc = lw_probe_file(reader->info.file, &reader->file, err);
     if (rc == LW_OK)
         rc = open_dataset(reader, err);
-    reader->transfer = H5Pcreate(H5P_DATASET_XFER);
     return lw_comm_agree(reader->comm, rc, err);
 }
 
 static int find_dataset(struct lw_reader *reader, const char *name, struct lw_error *err)
 {
-    struct finding finding = {0};
     lw_hdf5_quiet();
-    int rc = lw_comm_rank(reader->comm) == 0 ? examine(name, &finding, err) : LW_OK;
+    int rc = lw_comm_rank(reader->comm) == 0 ? examine(name, &reader->info, err) : LW_OK;
     if ((rc = lw_comm_agree(reader->comm, rc, err)))
         return rc;
-    lw_comm_broadcast(reader->comm, &finding, sizeof finding);
-    reader->info = finding.info;
-    reader->is_collective = finding.is_collective;
+    lw_comm_broadcast(reader->comm, &reader->info, sizeof reader->info);
     return lw_comm_agree(reader->comm, check_same_file(&reader->info, err), err);
 }
 
@@ -130,9 +91,8 @@ int lw_reader_open(struct lw_comm *comm, const char *name, struct lw_reader **ou
         lw_free(reader);
         return rc;
     }
-    *reader = (struct lw_reader){.comm = comm, .file = -1, .dataset = -1, .type = -1, .transfer = -1};
-    if ((rc = find_dataset(reader, name, err)) ||
-        (rc = reader->is_collective ? open_collective(reader, err) : open_own(reader, err))) {
+    *reader = (struct lw_reader){.comm = comm, .file = -1, .dataset = -1, .type = -1};
+    if ((rc = find_dataset(reader, name, err)) || (rc = open_own(reader, err))) {
         lw_reader_close(reader);
         return rc;
     }
@@ -144,8 +104,6 @@ void lw_reader_close(struct lw_reader *reader)
 {
     if (!reader)
         return;
-    if (reader->transfer >= 0)
-        H5Pclose(reader->transfer);
     if (reader->type >= 0)
         H5Tclose(reader->type);
     if (reader->dataset >= 0)

@@ -1,11 +1,12 @@
-/* reader.h - collective reading of one dataset of an archive file.
+/* reader.h - reading one dataset of an archive file.
  *
  * A reader shows its dataset as a view [channel][axis] or [axis][channel] (the layout it is stored in), after the choice of
  * the axis, a piece of the axis and a selection of channels. Images are shown as [channel][axis], each sample a row of pixels.
  * Samples come in their stored type and byte order.
  *
- * Contiguous and plain chunked datasets are read by collective transfers. For those that are compressed, virtual, external or
- * have chunks that were never written, each rank has a plain handle of its own, with a cache of decoded chunks. */
+ * Each rank reads through a plain HDF5 handle of its own, which reports every failed read. MPI-IO does not: Open MPI's
+ * collective reads swallow failed and short ones. HDF5 itself reads zeros beyond the end of a file that has become shorter,
+ * so the caller checks after the last read that the file is still the one that was opened (lw_job_check_inputs). */
 #ifndef LW_READER_H
 #define LW_READER_H
 
@@ -25,24 +26,24 @@ struct lw_view_spec {
     int64_t start, count;       /* piece of the axis */
     struct lw_range channels;   /* of the other dimension; where there is none: 0:1:1 */
     bool has_rows;              /* the last dimension is neither axis nor channels: each sample is a whole row of it */
-    int64_t max_axis, max_channels;     /* largest single read, for bounce buffers and call counts */
+    int64_t max_axis, max_channels;     /* largest single read, for the bounce buffer and the cache of chunks */
 };
 
 /* Part of the view, and where it goes: `into` has the layout's two dimensions with the axis dimension `into_axis` long
  * (time fast: [n_channels][into_axis]; time slow: [into_axis][n_channels]); the samples are placed from `into_first` on. */
 struct lw_slab {
-    int64_t first, count;               /* axis of the view; count 0 = nothing, still collective */
+    int64_t first, count;               /* axis of the view; count 0: nothing */
     int64_t channel, n_channels;
     void *into;
     int64_t into_axis, into_first;
 };
 
-/** Open "FILE:/path/in/file" for collective reading. The last colon that is followed by "/" parts file and path.
+/** Open "FILE:/path/in/file" on every rank. The last colon that is followed by "/" parts file and path.
  * Errors: LW_EUSAGE (no path given: lists the datasets), LW_EIO (missing or unreadable file), LW_EDATA (not HDF5, no such
  * dataset: lists those there are; a type outside LW_SCALARS; rank 0 or above LW_MAX_DIMS; no data). Collective: every
  * rank returns the same code. */
 int lw_reader_open(struct lw_comm *comm, const char *name, struct lw_reader **out, struct lw_error *err);
-void lw_reader_close(struct lw_reader *reader);             /* Collective. NULL is legal. */
+void lw_reader_close(struct lw_reader *reader);             /* NULL is legal. */
 
 const struct lw_dataset_info *lw_reader_info(const struct lw_reader *reader);
 
@@ -50,8 +51,7 @@ const struct lw_dataset_info *lw_reader_info(const struct lw_reader *reader);
 int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err);
 int64_t lw_reader_bytes(const struct lw_reader *reader, const struct lw_view_spec *view);
 
-/** Read part of the view. Collective: every rank calls equally often, with nothing to read if need be. A failing rank
- * ends all ranks (lw_comm_abort) once the collective file call has begun. */
+/** Read part of the view. Not collective. LW_EIO, or LW_EDATA where a filter cannot decode a chunk; names the samples. */
 int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err);
 
 int64_t lw_reader_bytes_read(const struct lw_reader *reader);   /* by this rank, so far, stored type */

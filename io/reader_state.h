@@ -7,23 +7,20 @@
 #include <hdf5.h>
 #include <stdbool.h>
 
-/* How one read is made of file calls, the same number on every rank: n_slow x n_fast calls of at most slow x fast samples
- * of the view's two dimensions. `bounce_bytes` > 0: through the bounce buffer. */
+/* How one read is made of file calls: of at most slow x fast samples of the view's two dimensions each.
+ * `bounce_bytes` > 0: through the bounce buffer. */
 struct calls {
     int64_t slow, fast;
-    int64_t n_slow, n_fast;
     int64_t bounce_bytes;
 };
 
 struct lw_reader {
     struct lw_comm *comm;
     struct lw_dataset_info info;
-    bool is_collective;         /* transfers over MPI-IO; otherwise each rank has a plain handle of its own */
-    hid_t file, dataset, type, transfer;
+    hid_t file, dataset, type;
     struct lw_view_spec view;
     struct calls calls;
     char *bounce;
-    bool was_reported;
     int64_t bytes_read;
 };
 

@@ -1,10 +1,8 @@
 /* reader_view.c - which part of a dataset is shown, and how it is read. */
 #include "reader_state.h"
 
-#include "../src/comm_mpi.h"
 #include "../src/memory.h"
 #include "hdf5_error.h"
-#include "parallel.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -52,22 +50,20 @@ static int64_t channel_extent(const struct lw_view_spec *view, int64_t n)
     return (n - 1) * view->channels.step + 1;
 }
 
-/* Whole rows of the fast dimension, as many as fit the limit; where not one does, parts of a row. */
+/* One call reads everything. Only where channels are picked out of contiguous rows, calls are as large as the bounce buffer:
+ * whole rows of the fast dimension, as many as fit; where not one does, parts of a row. */
 static struct calls plan_calls(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
     const bool slow = is_time_slow(reader, view);
-    const bool bounces = slow && view->channels.step > 1;
-    const int64_t step = bounces ? view->channels.step : 1;
-    const int64_t limit = (bounces ? BOUNCE_BYTES : LW_MESSAGE_BYTES) / sample_bytes(reader, view);
-    const int64_t n_slow = slow ? view->max_axis : view->max_channels;
-    const int64_t n_fast = slow ? view->max_channels : view->max_axis;
-
-    struct calls calls = {.fast = min64(n_fast, (limit - 1) / step + 1)};
-    const int64_t row = (calls.fast - 1) * step + 1;
-    calls.slow = min64(n_slow, calls.fast < n_fast ? 1 : limit / row);
-    calls.n_fast = divide_up(n_fast, calls.fast);
-    calls.n_slow = divide_up(n_slow, calls.slow);
-    calls.bounce_bytes = bounces ? calls.slow * row * sample_bytes(reader, view) : 0;
+    struct calls calls = {.slow = slow ? view->max_axis : view->max_channels, .fast = slow ? view->max_channels : view->max_axis};
+    if (!slow || view->channels.step == 1)
+        return calls;
+    const int64_t limit = BOUNCE_BYTES / sample_bytes(reader, view);
+    const int64_t fast = min64(calls.fast, (limit - 1) / view->channels.step + 1);
+    const int64_t row = channel_extent(view, fast);
+    calls.slow = min64(calls.slow, fast < calls.fast ? 1 : limit / row);
+    calls.fast = fast;
+    calls.bounce_bytes = calls.slow * row * sample_bytes(reader, view);
     return calls;
 }
 
@@ -117,9 +113,6 @@ static int check_view(const struct lw_reader *reader, const struct lw_view_spec 
     if (n_dims < 1 || n_dims > 2)
         return lw_fail(err, LW_EDATA, "%s:%s has %d dimensions: %s can be read", info->file, info->path, info->n_dims,
                        view->has_rows ? "2 or 3" : "1 or 2");
-    if (sample_bytes(reader, view) > LW_MESSAGE_BYTES)
-        return lw_fail(err, LW_EDATA, "a row of %s:%s has %" PRId64 " bytes: at most %" PRId64 " can be read at a time",
-                       info->file, info->path, sample_bytes(reader, view), (int64_t)LW_MESSAGE_BYTES);
     if (view->axis < 0 || view->axis >= n_dims || (view->has_rows && view->axis != n_dims - 1))
         return lw_fail(err, LW_ECONFIG, "%s:%s has %d dimensions: dimension %d cannot be the axis", info->file, info->path,
                        info->n_dims, view->axis);
@@ -165,8 +158,7 @@ int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, 
 
 /* ---- read ---------------------------------------------------------------------------------------------------------- */
 
-/* Part of a slab that one file call reads, in the view's slow and fast dimension: [slow, slow + n_slow) and so on; empty if
- * a count is 0. */
+/* Part of a slab that one file call reads, in the view's slow and fast dimension: [slow, slow + n_slow) and so on. */
 struct piece {
     int64_t slow, n_slow;
     int64_t fast, n_fast;
@@ -177,14 +169,6 @@ static struct piece whole_slab(const struct lw_reader *reader, const struct lw_s
     if (is_time_slow(reader, &reader->view))
         return (struct piece){slab->first, slab->count, slab->channel, slab->n_channels};
     return (struct piece){slab->channel, slab->n_channels, slab->first, slab->count};
-}
-
-/* The part of [first, first + count) that call number `call` of `size` each takes. */
-static void cut(int64_t call, int64_t size, int64_t *first, int64_t *count)
-{
-    const int64_t before = min64(call * size, *count);
-    *first += before;
-    *count = min64(size, *count - before);
 }
 
 static void select_in_file(const struct lw_reader *reader, const struct piece *piece, hid_t space)
@@ -221,34 +205,16 @@ static hid_t memory_space(const struct lw_reader *reader, int64_t n_slow, int64_
     return space;
 }
 
-/* A failure inside a collective call cannot be told to the ranks that are still in it.
- * @param piece  what is read; NULL: nothing */
-static void transfer(struct lw_reader *reader, const struct piece *piece, hid_t memory, hid_t space, void *into,
-                     struct lw_error *err)
+static int transfer(struct lw_reader *reader, const struct piece *piece, hid_t memory, hid_t space, void *into,
+                    struct lw_error *err)
 {
-    const struct lw_dataset_info *const info = &reader->info;
-    if (H5Dread(reader->dataset, reader->type, memory, space, reader->transfer, into) >= 0)
-        return;
-    if (piece) {
-        const bool slow = is_time_slow(reader, &reader->view);
-        const int64_t first = reader->view.start + (slow ? piece->slow : piece->fast);
-        const int64_t count = slow ? piece->n_slow : piece->n_fast;
-        lw_hdf5_fail(err, LW_EIO, "cannot read samples %" PRId64 "..%" PRId64 " of %s:%s", first, first + count - 1,
-                     info->file, info->path);
-    } else {
-        lw_hdf5_fail(err, LW_EIO, "cannot read %s:%s", info->file, info->path);
-    }
-    lw_comm_abort(reader->comm, err);
-}
-
-static void transfer_nothing(struct lw_reader *reader, hid_t space, struct lw_error *err)
-{
-    char unused[16];
-    const hid_t memory = H5Screate_simple(1, &(hsize_t){1}, NULL);
-    H5Sselect_none(space);
-    H5Sselect_none(memory);
-    transfer(reader, NULL, memory, space, unused, err);
-    H5Sclose(memory);
+    if (H5Dread(reader->dataset, reader->type, memory, space, H5P_DEFAULT, into) >= 0)
+        return LW_OK;
+    const bool slow = is_time_slow(reader, &reader->view);
+    const int64_t first = reader->view.start + (slow ? piece->slow : piece->fast);
+    const int64_t count = slow ? piece->n_slow : piece->n_fast;
+    return lw_hdf5_fail(err, LW_EIO, "cannot read samples %" PRId64 "..%" PRId64 " of %s:%s", first, first + count - 1,
+                        reader->info.file, reader->info.path);
 }
 
 /* Where a piece begins in the caller's buffer, and how many samples its rows are apart. */
@@ -281,8 +247,8 @@ static void pick_channels(const struct lw_reader *reader, const struct piece *pi
     }
 }
 
-static void read_piece(struct lw_reader *reader, const struct lw_slab *slab, const struct piece *piece, hid_t space,
-                       struct lw_error *err)
+static int read_piece(struct lw_reader *reader, const struct lw_slab *slab, const struct piece *piece, hid_t space,
+                      struct lw_error *err)
 {
     int64_t pitch;
     char *const into = place(reader, slab, piece, &pitch);
@@ -290,18 +256,14 @@ static void read_piece(struct lw_reader *reader, const struct lw_slab *slab, con
     const hid_t memory = reader->bounce ? memory_space(reader, piece->n_slow, extent, extent)
                                         : memory_space(reader, piece->n_slow, piece->n_fast, pitch);
     select_in_file(reader, piece, space);
-    transfer(reader, piece, memory, space, reader->bounce ? reader->bounce : into, err);
+    const int rc = transfer(reader, piece, memory, space, reader->bounce ? reader->bounce : into, err);
     H5Sclose(memory);
+    if (rc)
+        return rc;
     if (reader->bounce)
         pick_channels(reader, piece, into, pitch);
     reader->bytes_read += piece->n_slow * piece->n_fast * sample_bytes(reader, &reader->view);
-}
-
-static void report_once(struct lw_reader *reader)
-{
-    if (reader->is_collective && !reader->was_reported)
-        lw_parallel_report(reader->transfer, reader->info.file);
-    reader->was_reported = true;
+    return LW_OK;
 }
 
 int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err)
@@ -311,17 +273,16 @@ int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct 
     assert(slab->count <= reader->view.max_axis && slab->n_channels <= reader->view.max_channels);
     assert(slab->count == 0 || slab->first + slab->count <= reader->view.count);
 
+    int rc = LW_OK;
     const hid_t space = H5Dget_space(reader->dataset);
-    for (int64_t call = 0; call < calls->n_slow * calls->n_fast; call++) {
-        struct piece piece = whole;
-        cut(call / calls->n_fast, calls->slow, &piece.slow, &piece.n_slow);
-        cut(call % calls->n_fast, calls->fast, &piece.fast, &piece.n_fast);
-        if (piece.n_slow > 0 && piece.n_fast > 0)
-            read_piece(reader, slab, &piece, space, err);
-        else if (reader->is_collective)
-            transfer_nothing(reader, space, err);
-    }
+    for (int64_t slow = 0; rc == LW_OK && slow < whole.n_slow; slow += calls->slow)
+        for (int64_t fast = 0; rc == LW_OK && fast < whole.n_fast; fast += calls->fast) {
+            const struct piece piece = {
+                whole.slow + slow, min64(calls->slow, whole.n_slow - slow),
+                whole.fast + fast, min64(calls->fast, whole.n_fast - fast),
+            };
+            rc = read_piece(reader, slab, &piece, space, err);
+        }
     H5Sclose(space);
-    report_once(reader);
-    return LW_OK;
+    return rc;
 }

@@ -2,6 +2,7 @@
 
 #include "../src/log.h"
 #include "../src/memory.h"
+#include "writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,14 +29,17 @@ int lw_result_file_name(struct lw_result_file *result, const char *file, bool ov
     return LW_OK;
 }
 
-/* ---- claim --------------------------------------------------------------------------------------------------------- */
+/* ---- the final name ------------------------------------------------------------------------------------------------ */
 
+/* A link counts as what it is, not as what it points to: the rename at the end replaces the link. */
 static int check_name(const struct lw_result_file *result, struct lw_error *err)
 {
     struct stat status;
-    if (stat(result->name, &status) != 0)
+    if (lstat(result->name, &status) != 0)
         return errno == ENOENT ? LW_OK : lw_fail(err, LW_EIO, "cannot write '%s': %s", result->name, strerror(errno));
-    if (!S_ISREG(status.st_mode))
+    if (!result->overwrite && S_ISLNK(status.st_mode))
+        return lw_fail(err, LW_EIO, "'%s' exists, as a link: give --overwrite to replace it, or another name", result->name);
+    if (stat(result->name, &status) == 0 && !S_ISREG(status.st_mode))
         return lw_fail(err, LW_EIO, "cannot write '%s': it is a %s", result->name,
                        S_ISDIR(status.st_mode) ? "folder; give a file in it" : "device or pipe");
     if (!result->overwrite)
@@ -43,17 +47,96 @@ static int check_name(const struct lw_result_file *result, struct lw_error *err)
     return LW_OK;
 }
 
+int lw_result_file_check(const struct lw_result_file *result, struct lw_error *err)
+{
+    const int rc = check_name(result, err);
+    if (rc)
+        return rc;
+    char copy[LW_MAX_PATH];
+    snprintf(copy, sizeof copy, "%s", result->name);
+    if (access(dirname(copy), W_OK | X_OK) != 0)
+        return lw_fail(err, LW_EIO, "cannot write '%s' in its folder: %s", result->name, strerror(errno));
+    return LW_OK;
+}
+
+/* ---- claim --------------------------------------------------------------------------------------------------------- */
+
+/* Whether the temporary name is still that of the open file. */
+static bool bears_name(const struct lw_result_file *result)
+{
+    struct stat mine, there;
+    return fstat(result->fd, &mine) == 0 && lstat(result->part, &there) == 0 && mine.st_dev == there.st_dev &&
+           mine.st_ino == there.st_ino;
+}
+
+/* A file that stands there already may only be what a run of the same user has left. */
+static int check_leftover(const struct lw_result_file *result, struct lw_error *err)
+{
+    struct stat status;
+    const char *trouble = NULL;
+    if (fstat(result->fd, &status) != 0)
+        trouble = strerror(errno);
+    else if (!S_ISREG(status.st_mode))
+        trouble = "it is no plain file; remove it";
+    else if (status.st_uid != geteuid())
+        trouble = "it belongs to another user; remove it, or give another --output";
+    else if (status.st_nlink > 1)
+        trouble = "it is a hard link to another file; remove it";
+    return trouble ? lw_fail(err, LW_EIO, "cannot write '%s': %s", result->part, trouble) : LW_OK;
+}
+
+static int fail_open(const struct lw_result_file *result, struct lw_error *err)
+{
+    return lw_fail(err, LW_EIO, "cannot write '%s': %s", result->part,
+                   errno == ELOOP ? "it is a symbolic link; remove it" : strerror(errno));
+}
+
+/* Open the temporary file without following links. Where it vanishes meanwhile, `fd` stays -1. */
+static int open_part(struct lw_result_file *result, struct lw_error *err)
+{
+    const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    result->fd = open(result->part, flags | O_CREAT | O_EXCL, 0666);
+    if (result->fd >= 0)
+        return LW_OK;
+    if (errno != EEXIST)
+        return fail_open(result, err);
+    result->fd = open(result->part, flags);
+    if (result->fd < 0)
+        return errno == ENOENT ? LW_OK : fail_open(result, err);
+    return check_leftover(result, err);
+}
+
 static int lock_part(struct lw_result_file *result, struct lw_error *err)
 {
-    result->fd = open(result->part, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (result->fd < 0)
-        return lw_fail(err, LW_EIO, "cannot write '%s': %s", result->part, strerror(errno));
-    if (flock(result->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        close(result->fd);
-        result->fd = -1;
-        return lw_fail(err, LW_EIO, "another run is writing '%s' (it holds '%s')", result->name, result->part);
+    if (flock(result->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return LW_OK;
+    return lw_fail(err, LW_EIO, "another run is writing '%s' (it holds '%s')", result->name, result->part);
+}
+
+/* A run that finishes between our open and our lock takes the name away from the file that we then hold: then once more. */
+static int hold_part(struct lw_result_file *result, struct lw_error *err)
+{
+    for (int attempt = 0; attempt < 100; attempt++) {
+        int rc;
+        if ((rc = check_name(result, err)) || (rc = open_part(result, err)) ||
+            (result->fd >= 0 && (rc = lock_part(result, err)))) {
+            lw_result_file_leave(result);
+            return rc;
+        }
+        if (result->fd >= 0 && bears_name(result))
+            return LW_OK;
+        lw_result_file_leave(result);
     }
-    return LW_OK;
+    return lw_fail(err, LW_EIO, "cannot write '%s': other programs create and delete it all the time", result->part);
+}
+
+int lw_result_file_join(struct lw_result_file *result, struct lw_error *err)
+{
+    result->fd = open(result->part, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (result->fd >= 0)
+        return LW_OK;
+    return lw_fail(err, LW_EIO, "cannot write '%s' here (%s): all ranks need it, on a file system that their nodes share",
+                   result->part, strerror(errno));
 }
 
 static int64_t free_bytes(int fd)
@@ -85,13 +168,12 @@ static int check_room(const struct lw_result_file *result, int64_t bytes, struct
 
 int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw_error *err)
 {
-    int rc;
-    if ((rc = check_name(result, err)) || (rc = lock_part(result, err)))
+    int rc = hold_part(result, err);
+    if (rc)
         return rc;
-    if (ftruncate(result->fd, 0) != 0)
+    if ((rc = check_name(result, err)) == LW_OK && ftruncate(result->fd, 0) != 0)       /* taken before we had the lock? */
         rc = lw_fail(err, LW_EIO, "cannot write '%s': %s", result->part, strerror(errno));
-    else
-        rc = check_room(result, bytes, err);
+    rc = rc ? rc : check_room(result, bytes, err);
     if (rc)
         lw_result_file_discard(result);
     return rc;
@@ -130,17 +212,17 @@ int lw_result_file_reserve(const struct lw_result_file *result, int64_t bytes, s
 
 /* ---- publish ------------------------------------------------------------------------------------------------------- */
 
-static int sync_folder(const char *name, struct lw_error *err)
+/* The name is given; only a power failure could still take it away. */
+static void sync_folder(const char *name)
 {
     char copy[LW_MAX_PATH];
     snprintf(copy, sizeof copy, "%s", name);
     const int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     /* EINVAL: a file system whose folders need no sync */
-    const bool synced = folder >= 0 && (fsync(folder) == 0 || errno == EINVAL);
-    const int cause = errno;
+    if (folder < 0 || (fsync(folder) != 0 && errno != EINVAL))
+        lw_log_warn("cannot sync the folder of '%s': %s", name, strerror(errno));
     if (folder >= 0)
         close(folder);
-    return synced ? LW_OK : lw_fail(err, LW_EIO, "cannot sync the folder of '%s': %s", name, strerror(cause));
 }
 
 /* Without --overwrite, a file that came into being since the claim is kept, where the file system can tell. */
@@ -159,18 +241,28 @@ int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err)
 {
     if (fsync(result->fd) != 0)
         return lw_fail(err, LW_EIO, "cannot write '%s' to disk: %s", result->part, strerror(errno));
-    if (rename_part(result) != 0)
-        return lw_fail(err, LW_EIO, "cannot rename '%s' to '%s': %s", result->part, result->name, strerror(errno));
-    close(result->fd);
-    result->fd = -1;
-    return sync_folder(result->name, err);
+    if (!bears_name(result))
+        return lw_fail(err, LW_EIO, "'%s' was deleted or replaced while it was written: the result is lost; run again",
+                       result->part);
+    const int cause = rename_part(result) == 0 ? 0 : errno;
+    lw_result_file_leave(result);
+    if (cause)
+        return lw_fail(err, LW_EIO, "the result is complete but cannot be renamed to '%s' (%s): it stays as '%s'",
+                       result->name, strerror(cause), result->part);
+    sync_folder(result->name);
+    return LW_OK;
 }
 
 void lw_result_file_discard(struct lw_result_file *result)
 {
-    if (result->fd < 0)
-        return;
-    unlink(result->part);
-    close(result->fd);
+    if (result->fd >= 0 && bears_name(result))
+        unlink(result->part);
+    lw_result_file_leave(result);
+}
+
+void lw_result_file_leave(struct lw_result_file *result)
+{
+    if (result->fd >= 0)
+        close(result->fd);
     result->fd = -1;
 }

@@ -1,10 +1,15 @@
-/* result_file.h - the file that a result grows in: its temporary name, its room on disk and its final name. POSIX only; by
- * one process, rank 0.
+/* result_file.h - the file that a result grows in: its temporary name, its room on disk and its final name. POSIX only. Rank 0
+ * claims and publishes it; the other ranks join it.
  *
+ *     check    whether the final name can be given, before any work; touches nothing
  *     claim    OUT.lapwing-part is created and locked, the disk asked for room
+ *     join     another rank opens what rank 0 has claimed
  *     reserve  once the file's structure is known: blocks are allocated
  *     publish  synced and renamed to OUT
- *     discard  OUT.lapwing-part is deleted */
+ *     discard  OUT.lapwing-part is deleted
+ *
+ * Names are predictable, so other runs and other people may have put something there: a link is never followed, a file of
+ * somebody else's never emptied, and what is renamed or deleted is the file that was claimed, or nothing. */
 #ifndef LW_RESULT_FILE_H
 #define LW_RESULT_FILE_H
 
@@ -14,31 +19,40 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LW_PART_SUFFIX ".lapwing-part"
-
 struct lw_result_file {
     char name[LW_MAX_PATH];
     char part[LW_MAX_PATH];     /* the temporary name */
     bool overwrite;
-    int fd;                     /* of the temporary file, with the lock; -1: none */
+    int fd;                     /* of the temporary file, on rank 0 with the lock; -1: none */
 };
 
 /** The two names. LW_EIO if they are too long. No file is touched. */
 int lw_result_file_name(struct lw_result_file *result, const char *file, bool overwrite, struct lw_error *err);
 
-/** Create the temporary file, or empty one that a killed run has left. LW_EIO: the final file exists and must not be
- * overwritten, is no plain file, its folder does not exist or cannot be written, another run is writing it, `bytes` do not
- * fit on the disk or exceed the file-size limit. */
+/** LW_EIO: the final name exists and must not be overwritten, or is no plain file, or its folder does not exist or cannot be
+ * written. */
+int lw_result_file_check(const struct lw_result_file *result, struct lw_error *err);
+
+/** Create the temporary file, or empty one that a killed run has left. LW_EIO: as lw_result_file_check; the temporary name is
+ * taken by a link or by somebody else's file; another run is writing it; `bytes` do not fit on the disk or exceed the
+ * file-size limit. */
 int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw_error *err);
+
+/** Open the temporary file that rank 0 has claimed. LW_EIO if this rank cannot write it. */
+int lw_result_file_join(struct lw_result_file *result, struct lw_error *err);
 
 /** Allocate the first `bytes` of the file on disk. LW_EIO, naming the bytes needed and free, if they are not there. On file
  * systems that cannot allocate, warn if the free space is short. */
 int lw_result_file_reserve(const struct lw_result_file *result, int64_t bytes, struct lw_error *err);
 
-/** Give the complete file its final name, durably. */
+/** Give the complete file its final name, durably. LW_EIO: where only the name is refused, the message says under which one
+ * the result stays, and lw_result_file_discard leaves it. */
 int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err);
 
 /** Delete the temporary file, unless published. */
 void lw_result_file_discard(struct lw_result_file *result);
+
+/** Forget the temporary file; it stays. */
+void lw_result_file_leave(struct lw_result_file *result);
 
 #endif

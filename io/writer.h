@@ -1,8 +1,9 @@
 /* writer.h - one HDF5 result file, written collectively.
  *
- *   create   all of the file's structure under a temporary name beside the final one, space reserved on disk, flushed
+ *   create   rank 0 makes all of the file's structure under a temporary name beside the final one and reserves its room on
+ *            disk; then all ranks open the file together
  *   write    raw data only
- *   finish   completion attribute, flush, rename to the final name
+ *   finish   flushed and closed by all; then rank 0 marks it complete and gives it its final name
  *   destroy  before finish: the temporary file is deleted
  *
  * Datasets are contiguous and aligned. A killed run leaves no file under the final name. */
@@ -11,6 +12,8 @@
 
 #include "../src/comm.h"
 #include "dataset.h"
+
+#define LW_PART_SUFFIX ".lapwing-part"       /* of the temporary name */
 
 struct lw_writer;
 
@@ -48,7 +51,7 @@ struct lw_writer_dataset {
 struct lw_writer_spec {
     const char *file;
     bool overwrite;
-    const struct lw_attribute *attributes;  /* of the root group: provenance */
+    const struct lw_attribute *attributes;  /* of the root group: provenance; rank 0's count */
     int n_attributes;
     const struct lw_writer_dataset *datasets;
     int n_datasets;
@@ -66,7 +69,8 @@ int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first,
 
 /** Mark the result complete, flush and give it its final name. `attributes` (fixed-size numbers and texts known only at
  * the end: end time, samples that were not finite) must have been given to create with placeholder values of at least
- * the same text length, and are overwritten in place. Collective. The writer is spent; only destroy may follow. */
+ * the same text length, and are overwritten in place; rank 0's count. LW_EIO where the final name cannot be given, too: the
+ * complete file then stays under its temporary name. Collective. The writer is spent; only destroy may follow. */
 int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes,
                      struct lw_error *err);
 

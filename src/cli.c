@@ -253,7 +253,7 @@ static int load_jobfile(struct lw_cli *cli, struct lw_comm *comm, struct lw_erro
            (rc = lw_jobfile_apply(&jobfile, cli->options, err)) ||
            (rc = parse_options(cli, cli->argc, cli->argv, err)));
     lw_jobfile_release(&jobfile);
-    return rc;
+    return lw_comm_agree(comm, rc, err);
 }
 
 static void start_log(const struct lw_cli *cli, const struct lw_comm *comm)

@@ -1,6 +1,7 @@
 #include "comm_mpi.h"
 #include "memory.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,22 +38,68 @@ static void find_node(struct lw_comm *comm)
     gethostname(comm->host, sizeof comm->host - 1);
 }
 
-struct lw_comm *lw_comm_start(int *argc, char ***argv)
+static void set_up_library(void)
 {
     /* Open MPI 4.1.1-4.1.4 reads irregular selections wrongly with data sieving (open-mpi/ompi#10546). */
     setenv("OMPI_MCA_fbtl_posix_read_datasieving", "0", 0);
     /* In collective file calls each rank transfers its own part: ranks have large parts, so that passing them through
      * aggregators, Open MPI's choice from 3 ranks on, costs 40 to 90 MiB a rank and half the speed. */
     setenv("OMPI_MCA_fcoll", "individual", 0);
+    /* Nobody uses shared file pointers. Other components than this keep them behind a semaphore that bears the file's name,
+     * one for the whole machine: left by a killed run, it makes every later run with that name hang. */
+    setenv("OMPI_MCA_sharedfp", "individual", 0);
+}
 
+static bool is_starting;
+
+/* Open MPI leaves the process with a code of its own where it cannot start. */
+static void exit_with_our_code(int status, void *context)
+{
+    (void)context;
+    if (is_starting && status != 0)
+        _exit(LW_ESYSTEM);
+}
+
+/* An error of MPI itself ends all ranks, with the documented code instead of MPI's own. */
+static void end_all(MPI_Comm *mpi_comm, int *code, ...)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length, rank = 0;
+    MPI_Error_string(*code, text, &length);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    fprintf(stderr, "lapwing: rank %d: MPI failed (%s): check the network and the other ranks\n", rank, text);
+    fflush(stderr);
+    MPI_Abort(*mpi_comm, LW_ESYSTEM);
+}
+
+static void start_library(int *argc, char ***argv)
+{
     int provided = MPI_THREAD_SINGLE;
-    if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED) {
+    set_up_library();
+    on_exit(exit_with_our_code, NULL);
+    is_starting = true;
+    const int rc = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+    if (rc != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED) {
         fprintf(stderr, "lapwing: MPI does not start with thread support (MPI_THREAD_FUNNELED): check the MPI installation\n");
         exit(LW_ESYSTEM);
     }
-    struct lw_comm *const comm = lw_alloc(sizeof *comm, "the communicator", NULL);
-    if (!comm)
+    is_starting = false;
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(end_all, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Errhandler_free(&handler);
+}
+
+struct lw_comm *lw_comm_start(int *argc, char ***argv)
+{
+    start_library(argc, argv);
+    struct lw_error err = {0};
+    struct lw_comm *const comm = lw_alloc(sizeof *comm, "the communicator", &err);
+    if (!comm) {
+        fprintf(stderr, "lapwing: %s\n", err.message);
+        fflush(stderr);
         MPI_Abort(MPI_COMM_WORLD, LW_ESYSTEM);
+    }
     MPI_Comm_dup(MPI_COMM_WORLD, &comm->world);
     MPI_Comm_rank(comm->world, &comm->rank);
     MPI_Comm_size(comm->world, &comm->size);
@@ -91,15 +138,36 @@ int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err)
     return err->code;
 }
 
+/* Texts that fit are shown whole, longer ones from the word on in which they begin to differ. */
+static int fail_differing(const struct lw_comm *comm, const char *what, const char *theirs, const char *mine, bool is_whole,
+                          struct lw_error *err)
+{
+    size_t at = 0;
+    while (theirs[at] && theirs[at] == mine[at])
+        at++;
+    while (at > 0 && (is_whole || theirs[at - 1] != ' '))
+        at--;
+    return lw_fail(err, LW_ECONFIG, "%s differs: rank 0 has '%.200s', rank %d has '%.200s'", what, theirs + at, comm->rank,
+                   mine + at);
+}
+
 int lw_comm_same(struct lw_comm *comm, const char *what, const char *text, struct lw_error *err)
 {
-    char mine[256] = "", theirs[256];
-    snprintf(mine, sizeof mine, "%s", text);
-    memcpy(theirs, mine, sizeof mine);
-    MPI_Bcast(theirs, (int)sizeof theirs, MPI_CHAR, 0, comm->world);
+    enum { PART = 256 };
+    const int64_t length = (int64_t)strlen(text);
+    int64_t end = length + 1;       /* of rank 0's text, with the final zero */
+    lw_comm_broadcast(comm, &end, sizeof end);
     int rc = LW_OK;
-    if (strcmp(mine, theirs) != 0)
-        rc = lw_fail(err, LW_ECONFIG, "%s differs: rank 0 has '%s', rank %d has '%s'", what, theirs, comm->rank, mine);
+    for (int64_t first = 0; first < end; first += PART) {
+        const int part = (int)(end - first < PART ? end - first : PART);
+        const char *const mine = text + (first < length ? first : length);
+        char theirs[PART + 1] = "";
+        if (comm->rank == 0)
+            memcpy(theirs, mine, (size_t)part);
+        MPI_Bcast(theirs, part, MPI_CHAR, 0, comm->world);
+        if (rc == LW_OK && strncmp(mine, theirs, (size_t)part) != 0)
+            rc = fail_differing(comm, what, theirs, mine, end <= PART && length < PART, err);
+    }
     return lw_comm_agree(comm, rc, err);
 }
 

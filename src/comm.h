@@ -1,7 +1,8 @@
 /* comm.h - the ranks of this run: a duplicate of MPI_COMM_WORLD and the few collective steps the program needs.
  *
  * mpi.h stays behind this header (comm_mpi.h gives the raw communicator to the files that may use it). All functions
- * marked Collective are called by every rank, in the same order, with the same counts. MPI errors are fatal. */
+ * marked Collective are called by every rank, in the same order, with the same counts. An error of MPI itself ends all ranks
+ * with LW_ESYSTEM. */
 #ifndef LW_COMM_H
 #define LW_COMM_H
 
@@ -31,7 +32,8 @@ const char *lw_comm_library(const struct lw_comm *comm);    /* "Open MPI 4.1.4" 
  * @param err  in: this rank's error if code != LW_OK; out: the agreed error */
 int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err);
 
-/** Refuse if `text` is not the same on all ranks: LW_ECONFIG, "`what` differs: rank 0 has ..., rank 3 has ...". Collective. */
+/** Refuse if `text`, of any length, is not the same on all ranks: LW_ECONFIG, "`what` differs: rank 0 has ..., rank 3 has ...".
+ * Collective. */
 int lw_comm_same(struct lw_comm *comm, const char *what, const char *text, struct lw_error *err);
 
 void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes);        /* from rank 0, any size. Collective. */

@@ -3,6 +3,10 @@
 #include "post.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static struct lw_attribute *add(struct lw_job *job, const char *name, enum lw_attribute_kind kind)
@@ -43,14 +47,40 @@ void lw_job_place(const struct lw_job *job, const struct lw_block *block, int64_
     }
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 int lw_job_check_output(const struct lw_job *job, const char *output, struct lw_error *err)
 {
-    struct stat result, input;
-    if (stat(output, &result) != 0)
-        return LW_OK;
-    for (int i = 0; i < job->n_inputs; i++)
-        if (stat(job->inputs[i].file, &input) == 0 && input.st_dev == result.st_dev && input.st_ino == result.st_ino)
+    char part[LW_MAX_PATH + sizeof LW_PART_SUFFIX];
+    snprintf(part, sizeof part, "%.*s" LW_PART_SUFFIX, LW_MAX_PATH, output);
+    for (int i = 0; i < job->n_inputs; i++) {
+        const char *const input = job->inputs[i].file;
+        if (is_same_file(output, input))
             return lw_fail(err, LW_EUSAGE, "--output %s is also the %s: give the result a file of its own", output,
                            job->input_names[i]);
+        if (is_same_file(part, input))
+            return lw_fail(err, LW_EUSAGE, "the %s '%s' is the file in which --output %s grows until it is complete: rename "
+                           "the %s, or give another --output", job->input_names[i], input, output, job->input_names[i]);
+    }
+    return LW_OK;
+}
+
+int lw_job_check_inputs(const struct lw_job *job, struct lw_error *err)
+{
+    for (int i = 0; i < job->n_inputs; i++) {
+        const struct lw_dataset_info *const info = &job->inputs[i];
+        struct stat now;
+        if (stat(info->file, &now) != 0)
+            return lw_fail(err, LW_EDATA, "the %s '%s' has vanished while it was read (%s): there is no result",
+                           job->input_names[i], info->file, strerror(errno));
+        if (now.st_size != info->file_bytes || (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec != info->modified_ns)
+            return lw_fail(err, LW_EDATA, "the %s '%s' has changed while it was read (%" PRId64 " bytes at first, %" PRId64
+                           " now): there is no result; run again when nobody writes it", job->input_names[i], info->file,
+                           info->file_bytes, (int64_t)now.st_size);
+    }
     return LW_OK;
 }

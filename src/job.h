@@ -74,8 +74,12 @@ void lw_job_note_real(struct lw_job *job, const char *name, double value);
 void lw_job_place(const struct lw_job *job, const struct lw_block *block, int64_t first[LW_MAX_DIMS],
                   int64_t count[LW_MAX_DIMS]);
 
-/** Refuse an output file that is one of the inputs, which --overwrite would destroy. LW_EUSAGE. */
+/** Refuse an output that is one of the inputs, or whose temporary file would be: writing would destroy it. LW_EUSAGE. */
 int lw_job_check_output(const struct lw_job *job, const char *output, struct lw_error *err);
+
+/** After the last read: refuse inputs whose size or modification time is no longer what it was when they were opened, since
+ * what was read may be of either state. LW_EDATA. By one process. */
+int lw_job_check_inputs(const struct lw_job *job, struct lw_error *err);
 
 extern const struct lw_job_ops lw_job_ols, lw_job_conv2d, lw_job_sfft;
 

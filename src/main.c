@@ -1,6 +1,7 @@
 /* main.c - start MPI where it is needed, do what the command line asks for, and end every rank with the same code. */
 #include "cli.h"
 #include "comm.h"
+#include "help.h"
 #include "log.h"
 
 #include <signal.h>
@@ -30,11 +31,14 @@ static int finish_alone(const struct lw_cli *cli, int code, const struct lw_erro
     return code;
 }
 
+/* From here on no rank goes its own way: a launcher may have started some of them with other words, or another build. */
 static int finish_together(struct lw_cli *cli, int code, struct lw_comm *comm, struct lw_error *err)
 {
     lw_log_start(lw_comm_rank(comm), lw_comm_host(comm), LW_LOG_NORMAL);
-    if (code == LW_OK)
-        code = lw_cli_execute(cli, comm, err);
+    (void)((code = lw_comm_agree(comm, code, err)) ||
+           (code = lw_comm_same(comm, "the version of lapwing", lw_version_text(), err)) ||
+           (code = lw_comm_same(comm, "the command line", cli->command_line, err)) ||
+           (code = lw_cli_execute(cli, comm, err)));
     if (code != LW_OK)
         lw_log_error(err);
     return code;

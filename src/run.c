@@ -27,6 +27,7 @@ struct run {
     struct lw_writer *writer;
     struct lw_progress progress;
     double seconds[N_STAGES];           /* this rank's */
+    double *all_seconds;                /* [ranks x N_STAGES], for the summary on rank 0 */
     double started;
     int64_t done_outputs;               /* of all ranks: progress in the order of rounds */
     int64_t not_finite;                 /* samples of this rank's slices, boundary copies not counted */
@@ -52,11 +53,8 @@ static int open_result(struct run *run, const char *command_line, struct lw_erro
 {
     struct lw_setup *const setup = &run->setup;
     struct lw_job *const job = &setup->job;
-    const char *const output = lw_options_text(setup->options, "output");
-    if (!output)
-        return lw_fail(err, LW_EUSAGE, "--output is missing: give the file for the result");
-    int rc = lw_comm_rank(setup->comm) == 0 ? lw_job_check_output(job, output, err) : LW_OK;
-    if ((rc = lw_comm_agree(setup->comm, rc, err)))
+    int rc = lw_setup_check_output(setup, err);
+    if (rc)
         return rc;
     rc = lw_provenance_collect(setup, command_line, &run->provenance, err);
     if ((rc = lw_comm_agree(setup->comm, rc, err)))
@@ -66,7 +64,7 @@ static int open_result(struct run *run, const char *command_line, struct lw_erro
     job->result.attributes = job->attributes;
     job->result.n_attributes = job->n_attributes;
     const struct lw_writer_spec spec = {
-        .file = output, .overwrite = lw_options_flag(setup->options, "overwrite"),
+        .file = lw_options_text(setup->options, "output"), .overwrite = lw_options_flag(setup->options, "overwrite"),
         .attributes = run->provenance.attributes, .n_attributes = run->provenance.n_attributes,
         .datasets = &job->result, .n_datasets = 1,
     };
@@ -82,6 +80,9 @@ static int open_buffers(struct run *run, struct lw_error *err)
     const struct lw_window_spec window = lw_plan_window(plan, &setup->job, setup->reader);
     const struct lw_halo_spec halo = lw_plan_halo(plan, &setup->job);
     int rc;
+    if (!(run->all_seconds = lw_alloc_array((int64_t)lw_comm_size(setup->comm) * N_STAGES, sizeof *run->all_seconds,
+                                            "the summary", err)))
+        return LW_ESYSTEM;
     if ((rc = lw_reader_select(setup->reader, &view, err)) ||
         (rc = lw_window_create(&window, &run->window, err)) ||
         (rc = lw_halo_create(setup->comm, &halo, &run->halo, err)) ||
@@ -128,16 +129,12 @@ static int read_prologue(struct run *run, const struct lw_block *block, struct l
 {
     const struct lw_job *const job = &run->setup.job;
     const int64_t length = run->setup.plan.op.halo;
-    struct lw_window_part part = {.into = lw_halo_carry(run->halo), .into_axis = length};
-    const bool needed = lw_halo_needs_prologue(run->halo, block->round);
-    if (needed) {
-        part.begin = job->look_ahead - length;
-        part.end = job->look_ahead;
-        part.channel = block->channel;
-        part.n_channels = block->n_channels;
-    }
-    const int rc = lw_window_read(run->window, &part, true, err);
-    if (rc || !needed)
+    const struct lw_window_part part = {
+        .begin = job->look_ahead - length, .end = job->look_ahead, .channel = block->channel, .n_channels = block->n_channels,
+        .into = lw_halo_carry(run->halo), .into_axis = length,
+    };
+    const int rc = lw_window_read(run->window, &part, err);
+    if (rc)
         return rc;
     const int64_t last = part.end < job->n_samples ? part.end : job->n_samples;
     const int64_t bad = count_not_finite(run, &part, part.begin > 0 ? part.begin : 0, last);
@@ -147,13 +144,6 @@ static int read_prologue(struct run *run, const struct lw_block *block, struct l
                        "--nan propagate or --nan zero", bad, last * lw_op_input_width(&job->op), job->inputs[0].file,
                        job->inputs[0].path);
     return LW_OK;
-}
-
-/* Whether any rank's slice of the round reaches beyond the end of the signal. */
-static bool reaches_end(const struct run *run, int64_t round)
-{
-    const struct lw_job *const job = &run->setup.job;
-    return lw_rounds_end(&run->setup.plan.rounds, round) + job->look_ahead > job->n_samples;
 }
 
 static int read_slice(struct run *run, const struct lw_block *block, struct lw_slot *slot, struct lw_error *err)
@@ -167,7 +157,7 @@ static int read_slice(struct run *run, const struct lw_block *block, struct lw_s
         part.channel = block->channel;
         part.n_channels = block->n_channels;
     }
-    const int rc = lw_window_read(run->window, &part, reaches_end(run, block->round), err);
+    const int rc = lw_window_read(run->window, &part, err);
     if (rc == LW_OK && part.end > job->n_samples && job->boundary != LW_ZERO)
         run->not_finite -= count_not_finite(run, &part, part.begin > job->n_samples ? part.begin : job->n_samples, part.end);
     return rc;
@@ -176,15 +166,14 @@ static int read_slice(struct run *run, const struct lw_block *block, struct lw_s
 static int feed(struct run *run, int64_t round, struct lw_error *err)
 {
     struct lw_comm *const comm = run->setup.comm;
-    const struct lw_rounds *const rounds = &run->setup.plan.rounds;
-    const struct lw_block block = lw_rounds_block(rounds, round, lw_comm_rank(comm));
+    const struct lw_block block = lw_rounds_block(&run->setup.plan.rounds, round, lw_comm_rank(comm));
     struct lw_slot *const slot = lw_pipeline_acquire(run->pipeline);
 
     const double start = lw_now();
-    int rc = LW_OK;
-    if (lw_rounds_starts_axis(rounds, round) && run->setup.plan.op.halo > 0)
-        rc = lw_comm_agree(comm, read_prologue(run, &block, err), err);
-    if (rc || (rc = lw_comm_agree(comm, read_slice(run, &block, slot, err), err)))
+    int rc = lw_halo_needs_prologue(run->halo, round) ? read_prologue(run, &block, err) : LW_OK;
+    if (rc == LW_OK)
+        rc = read_slice(run, &block, slot, err);
+    if ((rc = lw_comm_agree(comm, rc, err)))
         return rc;
     const double read = lw_now();
     lw_halo_begin(run->halo, round, slot->input);
@@ -281,7 +270,7 @@ struct flaws {
 };
 
 /* Minimum, median and maximum over the ranks of each stage's time, and what the whole run reached. */
-static void summarize(struct run *run, double *all, const struct flaws *flaws, int64_t peak)
+static void summarize(const struct run *run, const struct flaws *flaws, int64_t peak)
 {
     static const char *const names[N_STAGES] = {"read", "halo", "compute", "write"};
     const struct lw_plan *const plan = &run->setup.plan;
@@ -290,7 +279,7 @@ static void summarize(struct run *run, double *all, const struct flaws *flaws, i
     double column[size];
     for (int stage = 0; stage < N_STAGES; stage++) {
         for (int rank = 0; rank < size; rank++)
-            column[rank] = all[rank * N_STAGES + stage];
+            column[rank] = run->all_seconds[rank * N_STAGES + stage];
         qsort(column, (size_t)size, sizeof *column, compare);
         lw_log_info("%-8s %8.3f s  %8.3f s  %8.3f s   (minimum, median, maximum over ranks)", names[stage], column[0],
                     column[size / 2], column[size - 1]);
@@ -311,25 +300,24 @@ static void summarize(struct run *run, double *all, const struct flaws *flaws, i
 static int finish(struct run *run, struct lw_error *err)
 {
     struct lw_comm *const comm = run->setup.comm;
+    int rc = lw_setup_check_inputs(&run->setup, err);
+    if (rc)
+        return rc;
     const struct flaws flaws = {lw_comm_sum(comm, run->not_finite), lw_comm_sum(comm, run->out_of_range)};
     struct lw_attribute attributes[LW_PROVENANCE_END + 1];
     char now[32];
     lw_provenance_end(flaws.not_finite, now, attributes);
     attributes[LW_PROVENANCE_END] = power_range(flaws.out_of_range > 0);
-    int rc = lw_writer_finish(run->writer, attributes, LW_PROVENANCE_END + has_powers(run), err);
+    rc = lw_writer_finish(run->writer, attributes, LW_PROVENANCE_END + has_powers(run), err);
     lw_progress_end(&run->progress);
     if (rc)
         return rc;
 
     const int64_t peak = lw_comm_max(comm, lw_memory_peak_bytes());
-    double *const all = lw_alloc_array((int64_t)lw_comm_size(comm) * N_STAGES, sizeof *all, "the summary", err);
-    if ((rc = lw_comm_agree(comm, all ? LW_OK : LW_ESYSTEM, err)) == LW_OK) {
-        lw_comm_gather(comm, run->seconds, N_STAGES, all);
-        if (lw_comm_rank(comm) == 0)
-            summarize(run, all, &flaws, peak);
-    }
-    lw_free(all);
-    return rc;
+    lw_comm_gather(comm, run->seconds, N_STAGES, run->all_seconds);
+    if (lw_comm_rank(comm) == 0)
+        summarize(run, &flaws, peak);
+    return LW_OK;
 }
 
 static void close_run(struct run *run)
@@ -339,6 +327,7 @@ static void close_run(struct run *run)
     lw_window_destroy(run->window);
     lw_writer_destroy(run->writer);
     lw_provenance_release(&run->provenance);
+    lw_free(run->all_seconds);
     lw_setup_close(&run->setup);
 }
 

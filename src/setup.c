@@ -1,5 +1,6 @@
 #include "setup.h"
 
+#include "../io/result_file.h"
 #include "devices.h"
 #include "log.h"
 
@@ -101,4 +102,27 @@ void lw_setup_close(struct lw_setup *setup)
         setup->job.ops->release(&setup->job);
     lw_engine_destroy(setup->engine);
     lw_reader_close(setup->reader);
+}
+
+static int check_output(const struct lw_setup *setup, struct lw_error *err)
+{
+    const char *const output = lw_options_text(setup->options, "output");
+    struct lw_result_file result;
+    int rc;
+    if (!output)
+        return lw_fail(err, LW_EUSAGE, "--output is missing: give the file for the result");
+    if ((rc = lw_job_check_output(&setup->job, output, err)) ||
+        (rc = lw_result_file_name(&result, output, lw_options_flag(setup->options, "overwrite"), err)))
+        return rc;
+    return lw_result_file_check(&result, err);
+}
+
+int lw_setup_check_output(const struct lw_setup *setup, struct lw_error *err)
+{
+    return lw_comm_agree(setup->comm, lw_comm_rank(setup->comm) == 0 ? check_output(setup, err) : LW_OK, err);
+}
+
+int lw_setup_check_inputs(const struct lw_setup *setup, struct lw_error *err)
+{
+    return lw_comm_agree(setup->comm, lw_comm_rank(setup->comm) == 0 ? lw_job_check_inputs(&setup->job, err) : LW_OK, err);
 }

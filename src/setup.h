@@ -21,4 +21,10 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
                   struct lw_setup *setup, struct lw_error *err);
 void lw_setup_close(struct lw_setup *setup);    /* Collective. */
 
+/** Hours of work must not end in a file that cannot be made, or that is an input. LW_EUSAGE, LW_EIO. Collective. */
+int lw_setup_check_output(const struct lw_setup *setup, struct lw_error *err);
+
+/** After the last read: the inputs are still those that were opened, see lw_job_check_inputs. Collective. */
+int lw_setup_check_inputs(const struct lw_setup *setup, struct lw_error *err);
+
 #endif

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -59,23 +58,6 @@ static int make_plan(struct lw_sfft_flow *flow, struct lw_error *err)
 }
 
 /* ---- open ---------------------------------------------------------------------------------------------------------- */
-
-/* Hours of work must not end in a file that cannot be made, or that is the input. */
-static int check_output(const struct lw_sfft_flow *flow, struct lw_error *err)
-{
-    const char *const output = lw_options_text(flow->setup.options, "output");
-    struct stat result;
-    if (!output)
-        return lw_fail(err, LW_EUSAGE, "--output is missing: give the file for the result");
-    if (flow->rank != 0 || stat(output, &result) != 0)
-        return LW_OK;
-    const int rc = lw_job_check_output(&flow->setup.job, output, err);
-    if (rc)
-        return rc;
-    if (!lw_options_flag(flow->setup.options, "overwrite"))
-        return lw_fail(err, LW_EIO, "'%s' exists: give --overwrite to replace it, or another --output", output);
-    return LW_OK;
-}
 
 static int allocate(struct lw_sfft_flow *flow, struct lw_error *err)
 {
@@ -339,14 +321,15 @@ int lw_sfft_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct
     struct lw_sfft_flow flow = {0};
     int rc;
     if ((rc = open_flow(&flow, comm, ops, options, err)) ||
-        (rc = lw_comm_agree(comm, check_output(&flow, err), err)) ||
+        (rc = lw_setup_check_output(&flow.setup, err)) ||
         (rc = lw_comm_agree(comm, allocate(&flow, err), err)))
         goto done;
     lw_log_info("%s: %s", ops->name, flow.setup.job.summary);
     lw_log_info("%s", flow.setup.plan.op.text);
     lw_progress_start(&flow.progress, first_samples(&flow) * flow.n_channels, 0);
-    if ((rc = compute(&flow, err)) == LW_OK)
-        rc = lw_sfft_write(&flow, command_line, err);
+    (void)((rc = compute(&flow, err)) ||
+           (rc = lw_setup_check_inputs(&flow.setup, err)) ||
+           (rc = lw_sfft_write(&flow, command_line, err)));
     lw_progress_end(&flow.progress);
     if (rc == LW_OK)
         summarize(&flow);

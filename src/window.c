@@ -106,26 +106,25 @@ static void spread(const struct lw_window *window, const struct lw_window_part *
 static int read_outside(struct lw_window *window, const struct lw_window_part *part, int64_t begin, int64_t end,
                         struct lw_error *err)
 {
+    if (begin >= end)
+        return LW_OK;
     int64_t first, count;
     source_range(&window->spec, begin, end, &first, &count);
-    if (lw_window_max_read(&window->spec) > 0) {
-        const struct lw_slab slab = {.first = first, .count = count, .channel = part->channel,
-                                     .n_channels = part->n_channels, .into = window->scratch, .into_axis = count};
-        const int rc = lw_reader_read(window->spec.reader, &slab, err);
-        if (rc)
-            return rc;
-    }
+    const struct lw_slab slab = {.first = first, .count = count, .channel = part->channel,
+                                 .n_channels = part->n_channels, .into = window->scratch, .into_axis = count};
+    const int rc = lw_reader_read(window->spec.reader, &slab, err);
+    if (rc)
+        return rc;
     spread(window, part, begin, end, first, count);
     return LW_OK;
 }
 
-int lw_window_read(struct lw_window *window, const struct lw_window_part *part, bool outside, struct lw_error *err)
+int lw_window_read(struct lw_window *window, const struct lw_window_part *part, struct lw_error *err)
 {
     const int64_t n = window->spec.n_samples;
-    int rc = read_inside(window, part, err);
-    if (rc || !outside)
-        return rc;
-    if ((rc = read_outside(window, part, part->begin, min64(part->end, 0), err)) ||
+    int rc;
+    if ((rc = read_inside(window, part, err)) ||
+        (rc = read_outside(window, part, part->begin, min64(part->end, 0), err)) ||
         (rc = read_outside(window, part, max64(part->begin, n), part->end, err)))
         return rc;
     return LW_OK;

@@ -40,8 +40,7 @@ struct lw_window_part {
     int64_t into_axis, into_first;
 };
 
-/** Fill a part. Collective: every rank calls, with begin = end if it needs nothing.
- * @param outside  whether any rank's part leaves the signal: the same on every rank; false saves two collective reads */
-int lw_window_read(struct lw_window *window, const struct lw_window_part *part, bool outside, struct lw_error *err);
+/** Fill a part; begin = end: nothing. Errors are those of lw_reader_read. */
+int lw_window_read(struct lw_window *window, const struct lw_window_part *part, struct lw_error *err);
 
 #endif

@@ -45,7 +45,7 @@ static void check_part(struct lw_window *window, const struct lw_window_spec *sp
     int32_t *const into = malloc((size_t)(axis * N_CHANNELS) * sizeof *into);
     const struct lw_window_part part = {begin, end, 1, 2, into, axis, PAD};
     struct lw_error err;
-    CHECK(lw_window_read(window, &part, true, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_window_read(window, &part, &err) == LW_OK, "%s", err.message);
     for (int64_t c = 0; c < 2; c++) {
         for (int64_t i = 0; i < length; i++) {
             const int32_t found = into[spec->layout == LW_TIME_FAST ? c * axis + PAD + i : (PAD + i) * 2 + c];
