@@ -9,8 +9,15 @@
 
 hid_t lw_parallel_access(const struct lw_comm *comm)
 {
+    /* Each rank writes its own part: ranks have large parts, which would only wait for each other on the way through
+     * aggregators; and pieces between which others write must not be read, changed and written back. */
+    MPI_Info hints;
+    MPI_Info_create(&hints);
+    MPI_Info_set(hints, "romio_cb_write", "disable");
+    MPI_Info_set(hints, "romio_ds_write", "disable");
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_fapl_mpio(access, lw_comm_mpi(comm), MPI_INFO_NULL);
+    H5Pset_fapl_mpio(access, lw_comm_mpi(comm), hints);
+    MPI_Info_free(&hints);
     return access;
 }
 

@@ -38,8 +38,13 @@ static void find_node(struct lw_comm *comm)
     gethostname(comm->host, sizeof comm->host - 1);
 }
 
+/* Environment variables that are set already win. The names that an Open MPI does not know mean nothing to it. */
 static void set_up_library(void)
 {
+    /* File access by ROMIO (as Open MPI 4 and 5 call it), whose collective open fails on all ranks if it fails on one. Open
+     * MPI's own, OMPIO, then waits for ever. The settings below are for where there is no ROMIO. */
+    setenv("OMPI_MCA_io_romio321_priority", "100", 0);
+    setenv("OMPI_MCA_io_romio341_priority", "100", 0);
     /* Open MPI 4.1.1-4.1.4 reads irregular selections wrongly with data sieving (open-mpi/ompi#10546). */
     setenv("OMPI_MCA_fbtl_posix_read_datasieving", "0", 0);
     /* In collective file calls each rank transfers its own part: ranks have large parts, so that passing them through
