@@ -110,6 +110,7 @@ void lw_reader_close(struct lw_reader *reader)
         H5Dclose(reader->dataset);
     if (reader->file >= 0)
         H5Fclose(reader->file);
+    lw_free(reader->row.memory);
     lw_free(reader->bounce);
     lw_free(reader);
 }

@@ -21,12 +21,21 @@ struct lw_range {
     int64_t begin, end, step;
 };
 
+/* What becomes of a chunk, where the dataset is stored in chunks. Those that a filter must decode are never read in place,
+ * and very large ones that need no decoding always are. */
+enum lw_chunks {
+    LW_CHUNKS_IN_PLACE,         /* only the samples wanted are read, row by row of the chunk */
+    LW_CHUNKS_WHOLE,            /* every read takes each chunk that it touches whole */
+    LW_CHUNKS_KEPT,             /* and keeps what the next read will want of the last ones (lw_reader_bytes counts it) */
+};
+
 struct lw_view_spec {
     int axis;                   /* dimension of the dataset that is the axis */
     int64_t start, count;       /* piece of the axis */
     struct lw_range channels;   /* of the other dimension; where there is none: 0:1:1 */
     bool has_rows;              /* the last dimension is neither axis nor channels: each sample is a whole row of it */
-    int64_t max_axis, max_channels;     /* largest single read, for the bounce buffer and the cache of chunks */
+    int64_t max_axis, max_channels;     /* largest single read */
+    enum lw_chunks chunks;
 };
 
 /* Part of the view, and where it goes: `into` has the layout's two dimensions with the axis dimension `into_axis` long
@@ -47,9 +56,30 @@ void lw_reader_close(struct lw_reader *reader);             /* NULL is legal. */
 
 const struct lw_dataset_info *lw_reader_info(const struct lw_reader *reader);
 
-/** Choose the view. LW_ECONFIG if a range leaves the dataset. Allocates bounce buffers (lw_reader_bytes). Not collective. */
+/** Choose the view. LW_ECONFIG if a range leaves the dataset. Not collective. */
 int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err);
+
+/** Host bytes that selecting and reading take: bounce buffers, chunks, and HDF5's own for the chunks it works on. */
 int64_t lw_reader_bytes(const struct lw_reader *reader, const struct lw_view_spec *view);
+
+/** Channels of the view in a chunk; 0: chunks do not matter. */
+int64_t lw_reader_chunk_width(const struct lw_reader *reader, const struct lw_view_spec *view);
+
+/* The reads of a run: pieces of the view, one after the other along the axis, for one group of channels after the other. */
+struct lw_reads {
+    int64_t axis, channels;     /* samples and channels in one */
+    int n_axis_ranks;           /* ranks that take the pieces of the axis in turn */
+    int n_ranks;                /* that read at the same time */
+};
+
+/* Each chunk is taken so many times on average, over all ranks; and the seconds that this takes beyond reading the file once,
+ * at an assumed rate. */
+struct lw_chunk_cost {
+    double times, seconds;
+};
+
+struct lw_chunk_cost lw_reader_chunk_cost(const struct lw_reader *reader, const struct lw_view_spec *view,
+                                          const struct lw_reads *reads);
 
 /** Read part of the view. Not collective. LW_EIO, or LW_EDATA where a filter cannot decode a chunk; names the samples. */
 int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err);

@@ -1,5 +1,5 @@
 /* reader_view.c - which part of a dataset is shown, and how it is read. */
-#include "reader_state.h"
+#include "chunks.h"
 
 #include "../src/memory.h"
 #include "hdf5_error.h"
@@ -13,88 +13,29 @@
 /* File bytes of one read where every so many channels are picked out of contiguous rows. */
 #define BOUNCE_BYTES (32 * MIB)
 
-/* Decoded chunks that are kept for the next read, at most. */
-#define CHUNK_CACHE_BYTES (64 * MIB)
-enum { CHUNK_CACHE_SLOTS = 20011 };         /* a prime well above the number of chunks kept */
-
 /* ---- the view ------------------------------------------------------------------------------------------------------ */
 
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Dimensions that are axis or channels. */
-static int view_dims(const struct lw_reader *reader, const struct lw_view_spec *view)
-{
-    return reader->info.n_dims - (view->has_rows ? 1 : 0);
-}
-
-static bool is_time_slow(const struct lw_reader *reader, const struct lw_view_spec *view)
-{
-    return view_dims(reader, view) == 2 && view->axis == 0;
-}
-
-/* Values in one sample of the view. */
-static int64_t row_length(const struct lw_reader *reader, const struct lw_view_spec *view)
-{
-    return view->has_rows ? reader->info.dims[reader->info.n_dims - 1] : 1;
-}
-
-static int64_t sample_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
-{
-    return row_length(reader, view) * (int64_t)lw_type_bytes(reader->info.type);
-}
-
-/* File samples from the first to the last of `n` channels. */
-static int64_t channel_extent(const struct lw_view_spec *view, int64_t n)
-{
-    return (n - 1) * view->channels.step + 1;
-}
-
-/* One call reads everything. Only where channels are picked out of contiguous rows, calls are as large as the bounce buffer:
- * whole rows of the fast dimension, as many as fit; where not one does, parts of a row. */
+/* One call reads everything. Only where channels are picked out of contiguous rows, calls are as large as the bounce buffer,
+ * unless there is a row of chunks to pick them from: whole rows of the fast dimension, as many as fit; where not one does, parts of a row. */
 static struct calls plan_calls(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
-    const bool slow = is_time_slow(reader, view);
-    struct calls calls = {.slow = slow ? view->max_axis : view->max_channels, .fast = slow ? view->max_channels : view->max_axis};
-    if (!slow || view->channels.step == 1)
-        return calls;
-    const int64_t limit = BOUNCE_BYTES / sample_bytes(reader, view);
+    if (!lw_view_picks(reader, view) || lw_chunks_are_kept(reader, view))
+        return (struct calls){INT64_MAX, INT64_MAX, 0};
+    struct calls calls = {.slow = view->max_axis, .fast = view->max_channels};
+    const int64_t limit = BOUNCE_BYTES / lw_view_sample_bytes(reader, view);
     const int64_t fast = min64(calls.fast, (limit - 1) / view->channels.step + 1);
-    const int64_t row = channel_extent(view, fast);
+    const int64_t row = lw_view_extent(view, fast);
     calls.slow = min64(calls.slow, fast < calls.fast ? 1 : limit / row);
     calls.fast = fast;
-    calls.bounce_bytes = calls.slow * row * sample_bytes(reader, view);
+    calls.bounce_bytes = calls.slow * row * lw_view_sample_bytes(reader, view);
     return calls;
-}
-
-static int64_t chunk_bytes(const struct lw_reader *reader)
-{
-    int64_t bytes = (int64_t)lw_type_bytes(reader->info.type);
-    for (int d = 0; d < reader->info.n_dims; d++)
-        bytes *= reader->info.chunk[d];
-    return bytes;
-}
-
-/* Enough for the chunks of all channels at one place of the axis: those that a cut divides, and the next read needs again. */
-static int64_t chunk_cache_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
-{
-    int64_t columns = 1;
-    if (view->has_rows)
-        columns = divide_up(row_length(reader, view), reader->info.chunk[reader->info.n_dims - 1]);
-    if (view_dims(reader, view) == 2) {
-        const int other = 1 - view->axis;
-        const int64_t there_are = divide_up(reader->info.dims[other], reader->info.chunk[other]);
-        columns *= min64(there_are, divide_up(channel_extent(view, view->max_channels), reader->info.chunk[other]) + 1);
-    }
-    return min64(columns * chunk_bytes(reader), CHUNK_CACHE_BYTES);
 }
 
 int64_t lw_reader_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
-    int64_t bytes = plan_calls(reader, view).bounce_bytes;
-    if (reader->info.is_compressed)
-        bytes += chunk_cache_bytes(reader, view) + 2 * chunk_bytes(reader);     /* stored and decoded, while decoding */
-    return bytes;
+    return plan_calls(reader, view).bounce_bytes + lw_chunks_bytes(reader, view);
 }
 
 static int check_range(const struct lw_reader *reader, const char *what, int64_t begin, int64_t end, int64_t length,
@@ -109,7 +50,7 @@ static int check_range(const struct lw_reader *reader, const char *what, int64_t
 static int check_view(const struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err)
 {
     const struct lw_dataset_info *const info = &reader->info;
-    const int n_dims = view_dims(reader, view);
+    const int n_dims = lw_view_dims(reader, view);
     if (n_dims < 1 || n_dims > 2)
         return lw_fail(err, LW_EDATA, "%s:%s has %d dimensions: %s can be read", info->file, info->path, info->n_dims,
                        view->has_rows ? "2 or 3" : "1 or 2");
@@ -126,20 +67,6 @@ static int check_view(const struct lw_reader *reader, const struct lw_view_spec 
     return LW_OK;
 }
 
-/* The cache of a dataset is fixed when it is opened. Chunks that were read whole are the first to go; but with a preemption
- * of 1 HDF5 would drop only those, and grow without bound. */
-static int reopen_with_cache(struct lw_reader *reader, int64_t bytes, struct lw_error *err)
-{
-    const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    H5Pset_chunk_cache(access, CHUNK_CACHE_SLOTS, (size_t)bytes, 0.75);
-    H5Dclose(reader->dataset);
-    reader->dataset = H5Dopen2(reader->file, reader->info.path, access);
-    H5Pclose(access);
-    if (reader->dataset < 0)
-        return lw_hdf5_fail(err, LW_EIO, "cannot open %s:%s again", reader->info.file, reader->info.path);
-    return LW_OK;
-}
-
 int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err)
 {
     int rc = check_view(reader, view, err);
@@ -153,7 +80,7 @@ int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, 
     if (reader->calls.bounce_bytes > 0 &&
         !(reader->bounce = lw_alloc((size_t)reader->calls.bounce_bytes, "channels read with a step", err)))
         return LW_ESYSTEM;
-    return reader->info.is_compressed ? reopen_with_cache(reader, chunk_cache_bytes(reader, view), err) : LW_OK;
+    return lw_chunks_select(reader, err);
 }
 
 /* ---- read ---------------------------------------------------------------------------------------------------------- */
@@ -166,7 +93,7 @@ struct piece {
 
 static struct piece whole_slab(const struct lw_reader *reader, const struct lw_slab *slab)
 {
-    if (is_time_slow(reader, &reader->view))
+    if (lw_view_is_time_slow(reader, &reader->view))
         return (struct piece){slab->first, slab->count, slab->channel, slab->n_channels};
     return (struct piece){slab->channel, slab->n_channels, slab->first, slab->count};
 }
@@ -175,13 +102,13 @@ static void select_in_file(const struct lw_reader *reader, const struct piece *p
 {
     const struct lw_view_spec *const view = &reader->view;
     const hsize_t step = (hsize_t)view->channels.step;
-    hsize_t start[3] = {0}, stride[3] = {1, 1, 1}, count[3] = {1, 1, (hsize_t)row_length(reader, view)};
+    hsize_t start[3] = {0}, stride[3] = {1, 1, 1}, count[3] = {1, 1, (hsize_t)lw_view_row_length(reader, view)};
 
-    if (is_time_slow(reader, view)) {
+    if (lw_view_is_time_slow(reader, view)) {
         start[0] = (hsize_t)(view->start + piece->slow);
         start[1] = (hsize_t)(view->channels.begin + piece->fast * view->channels.step);
         count[0] = (hsize_t)piece->n_slow;
-        count[1] = (hsize_t)channel_extent(view, piece->n_fast);
+        count[1] = (hsize_t)lw_view_extent(view, piece->n_fast);
     } else {
         start[0] = (hsize_t)(view->channels.begin + piece->slow * view->channels.step);
         start[1] = (hsize_t)(view->start + piece->fast);
@@ -189,14 +116,14 @@ static void select_in_file(const struct lw_reader *reader, const struct piece *p
         count[0] = (hsize_t)piece->n_slow;
         count[1] = (hsize_t)piece->n_fast;
     }
-    const int skip = 2 - view_dims(reader, view);       /* without channels: the fast dimension alone */
+    const int skip = 2 - lw_view_dims(reader, view);       /* without channels: the fast dimension alone */
     H5Sselect_hyperslab(space, H5S_SELECT_SET, start + skip, stride + skip, count + skip, NULL);
 }
 
 /* `n_slow` times `n_fast` samples, `pitch` samples apart. */
 static hid_t memory_space(const struct lw_reader *reader, int64_t n_slow, int64_t n_fast, int64_t pitch)
 {
-    const int64_t length = row_length(reader, &reader->view);
+    const int64_t length = lw_view_row_length(reader, &reader->view);
     const hsize_t dims[2] = {(hsize_t)n_slow, (hsize_t)(pitch * length)}, start[2] = {0, 0};
     const hsize_t count[2] = {(hsize_t)n_slow, (hsize_t)(n_fast * length)};
     const hid_t space = H5Screate_simple(2, dims, NULL);
@@ -210,7 +137,7 @@ static int transfer(struct lw_reader *reader, const struct piece *piece, hid_t m
 {
     if (H5Dread(reader->dataset, reader->type, memory, space, H5P_DEFAULT, into) >= 0)
         return LW_OK;
-    const bool slow = is_time_slow(reader, &reader->view);
+    const bool slow = lw_view_is_time_slow(reader, &reader->view);
     const int64_t first = reader->view.start + (slow ? piece->slow : piece->fast);
     const int64_t count = slow ? piece->n_slow : piece->n_fast;
     return lw_hdf5_fail(err, LW_EIO, "cannot read samples %" PRId64 "..%" PRId64 " of %s:%s", first, first + count - 1,
@@ -221,7 +148,7 @@ static int transfer(struct lw_reader *reader, const struct piece *piece, hid_t m
 static char *place(const struct lw_reader *reader, const struct lw_slab *slab, const struct piece *piece, int64_t *pitch)
 {
     int64_t row, column;
-    if (is_time_slow(reader, &reader->view)) {
+    if (lw_view_is_time_slow(reader, &reader->view)) {
         *pitch = slab->n_channels;
         row = slab->into_first + piece->slow - slab->first;
         column = piece->fast - slab->channel;
@@ -230,19 +157,18 @@ static char *place(const struct lw_reader *reader, const struct lw_slab *slab, c
         row = piece->slow - slab->channel;
         column = slab->into_first + piece->fast - slab->first;
     }
-    return (char *)slab->into + (row * *pitch + column) * sample_bytes(reader, &reader->view);
+    return (char *)slab->into + (row * *pitch + column) * lw_view_sample_bytes(reader, &reader->view);
 }
 
-/* Every `step`-th sample of rows in the bounce buffer to rows in the caller's. */
-static void pick_channels(const struct lw_reader *reader, const struct piece *piece, char *into, int64_t pitch)
+void lw_view_pick(const struct lw_reader *reader, const char *rows, int64_t n_rows, int64_t n_channels, char *into, int64_t pitch)
 {
-    const size_t bytes = (size_t)sample_bytes(reader, &reader->view);
+    const size_t bytes = (size_t)lw_view_sample_bytes(reader, &reader->view);
     const size_t step = (size_t)reader->view.channels.step * bytes;
-    const size_t row_bytes = (size_t)channel_extent(&reader->view, piece->n_fast) * bytes;
-    for (int64_t r = 0; r < piece->n_slow; r++) {
-        const char *from = reader->bounce + (size_t)r * row_bytes;
+    const size_t row_bytes = (size_t)lw_view_extent(&reader->view, n_channels) * bytes;
+    for (int64_t r = 0; r < n_rows; r++) {
+        const char *from = rows + (size_t)r * row_bytes;
         char *to = into + (size_t)(r * pitch) * bytes;
-        for (int64_t c = 0; c < piece->n_fast; c++, from += step, to += bytes)
+        for (int64_t c = 0; c < n_channels; c++, from += step, to += bytes)
             memcpy(to, from, bytes);
     }
 }
@@ -252,7 +178,7 @@ static int read_piece(struct lw_reader *reader, const struct lw_slab *slab, cons
 {
     int64_t pitch;
     char *const into = place(reader, slab, piece, &pitch);
-    const int64_t extent = channel_extent(&reader->view, piece->n_fast);
+    const int64_t extent = lw_view_extent(&reader->view, piece->n_fast);
     const hid_t memory = reader->bounce ? memory_space(reader, piece->n_slow, extent, extent)
                                         : memory_space(reader, piece->n_slow, piece->n_fast, pitch);
     select_in_file(reader, piece, space);
@@ -261,22 +187,18 @@ static int read_piece(struct lw_reader *reader, const struct lw_slab *slab, cons
     if (rc)
         return rc;
     if (reader->bounce)
-        pick_channels(reader, piece, into, pitch);
-    reader->bytes_read += piece->n_slow * piece->n_fast * sample_bytes(reader, &reader->view);
+        lw_view_pick(reader, reader->bounce, piece->n_slow, piece->n_fast, into, pitch);
     return LW_OK;
 }
 
-int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err)
+int lw_view_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err)
 {
     const struct calls *const calls = &reader->calls;
     const struct piece whole = whole_slab(reader, slab);
-    assert(slab->count <= reader->view.max_axis && slab->n_channels <= reader->view.max_channels);
-    assert(slab->count == 0 || slab->first + slab->count <= reader->view.count);
-
     int rc = LW_OK;
     const hid_t space = H5Dget_space(reader->dataset);
-    for (int64_t slow = 0; rc == LW_OK && slow < whole.n_slow; slow += calls->slow)
-        for (int64_t fast = 0; rc == LW_OK && fast < whole.n_fast; fast += calls->fast) {
+    for (int64_t slow = 0; rc == LW_OK && slow < whole.n_slow; slow += min64(calls->slow, whole.n_slow))
+        for (int64_t fast = 0; rc == LW_OK && fast < whole.n_fast; fast += min64(calls->fast, whole.n_fast)) {
             const struct piece piece = {
                 whole.slow + slow, min64(calls->slow, whole.n_slow - slow),
                 whole.fast + fast, min64(calls->fast, whole.n_fast - fast),
@@ -284,5 +206,15 @@ int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct 
             rc = read_piece(reader, slab, &piece, space, err);
         }
     H5Sclose(space);
+    return rc;
+}
+
+int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err)
+{
+    assert(slab->count <= reader->view.max_axis && slab->n_channels <= reader->view.max_channels);
+    assert(slab->count == 0 || slab->first + slab->count <= reader->view.count);
+    const int rc = reader->row.memory ? lw_chunks_read(reader, slab, err) : lw_view_read(reader, slab, err);
+    if (rc == LW_OK)
+        reader->bytes_read += slab->count * slab->n_channels * lw_view_sample_bytes(reader, &reader->view);
     return rc;
 }

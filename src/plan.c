@@ -13,6 +13,10 @@ enum { WANTED_ROUNDS = 8 };
 /* Assumed for the estimate only: a parallel file system or RAM disk, per node. */
 static const double file_bytes_per_second = 1e9;
 
+/* Seen in MPI's lists of the pieces of a write, and the time that each takes, assumed. */
+static const int64_t bytes_per_piece = 64;
+static const double seconds_per_piece = 1e-6;
+
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
@@ -53,6 +57,7 @@ struct lw_view_spec lw_plan_view(const struct lw_plan *plan, const struct lw_job
     struct lw_view_spec view = job->view;
     view.max_axis = max64(max64(plan->rounds.slice, plan->op.halo), lw_window_max_read(&window));
     view.max_channels = plan->rounds.group;
+    view.chunks = plan->chunks;
     return view;
 }
 
@@ -62,21 +67,37 @@ static int64_t sample_slot_bytes(const struct lw_job *job, const struct lw_op_pl
     return input_bytes(job) + output_bytes(job, op);
 }
 
+/* Channels that one rank has at most. */
+static int64_t rank_channels(const struct lw_plan_spec *spec, const struct lw_grid *grid, enum lw_split split)
+{
+    const int n_ranks = lw_comm_size(spec->comm);
+    return split == LW_SPLIT_CHANNELS ? (grid->n_channels + n_ranks - 1) / n_ranks : grid->n_channels;
+}
+
 /* Rounds whose slots hold about `slot_bytes`. Where time is slow, a sample of all channels is contiguous in the file, so
- * all channels go together; where it is fast, long slices of few channels are. */
+ * all channels go together; where it is fast, long slices of few channels are.
+ * @param group  channels that go together; 0: as above */
 static struct lw_rounds rounds_of_size(const struct lw_plan_spec *spec, const struct lw_plan *plan,
-                                       const struct lw_grid *grid, enum lw_split split, int64_t slot_bytes)
+                                       const struct lw_grid *grid, enum lw_split split, int64_t slot_bytes, int64_t group)
 {
     const int n_ranks = lw_comm_size(spec->comm);
     const int64_t samples = max64(1, slot_bytes / sample_slot_bytes(spec->job, &plan->op));
-    const int64_t channels = split == LW_SPLIT_CHANNELS ? (grid->n_channels + n_ranks - 1) / n_ranks : grid->n_channels;
+    if (group > 0)
+        return lw_rounds_make(grid, n_ranks, split, samples / group, group);
     if (spec->job->op.layout == LW_TIME_SLOW) {
         const int64_t least = lw_rounds_least_slice(grid, n_ranks, split);
-        const int64_t group = min64(channels, max64(1, samples / least));
+        group = min64(rank_channels(spec, grid, split), max64(1, samples / least));
         return lw_rounds_make(grid, n_ranks, split, samples / group, group);
     }
     const struct lw_rounds widest = lw_rounds_make(grid, n_ranks, split, samples / grid->channel_unit, grid->channel_unit);
     return lw_rounds_make(grid, n_ranks, split, widest.slice, samples / widest.slice);
+}
+
+/* Rows of the result that one write cuts into pieces: a part of the channels, where time is slow. */
+static int64_t pieces_of_write(const struct lw_plan *plan, const struct lw_job *job)
+{
+    const bool is_part = plan->rounds.group < plan->rounds.grid.n_channels;
+    return job->op.layout == LW_TIME_SLOW && is_part ? plan->op.n_planes * plan->rounds.slice : 0;
 }
 
 static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
@@ -87,7 +108,8 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     const struct lw_view_spec view = lw_plan_view(plan, job);
     const struct lw_bytes engine = spec->engine->ops->op_bytes(spec->engine, &job->op, &plan->op, plan->rounds.slice,
                                                                plan->rounds.group, plan->depth);
-    plan->bytes.files = LW_FILE_LAYER_BYTES + lw_reader_bytes(spec->reader, &view);
+    plan->bytes.files = LW_FILE_LAYER_BYTES + lw_reader_bytes(spec->reader, &view) +
+                        pieces_of_write(plan, job) * bytes_per_piece;
     plan->bytes.halo = lw_halo_bytes(&halo) + lw_window_bytes(&window);
     plan->bytes.engine = engine.host;
     plan->bytes.pinned = engine.pinned;
@@ -114,28 +136,9 @@ static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct l
                    plan->limits.device_source, job->ops->remedy);
 }
 
-/* Halve the slots until they fit. */
-static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err)
-{
-    const struct lw_job *const job = spec->job;
-    const struct lw_grid grid = {
-        .n_outputs = job->n_outputs, .unit = plan->op.unit, .halo = plan->op.halo,
-        .n_channels = job->op.n_channels, .channel_unit = plan->op.channel_unit,
-    };
-    const int n_ranks = lw_comm_size(spec->comm);
-    const enum lw_split split = lw_rounds_resolve_split(&grid, n_ranks, spec->split);
-    const int64_t all = job->n_outputs * job->op.n_channels * sample_slot_bytes(job, &plan->op);
-    const int64_t even = max64(all / n_ranks / WANTED_ROUNDS, least_slot_bytes);
+/* ---- the choice ------------------------------------------------------------------------------------------------------ */
 
-    for (int64_t slot_bytes = min64(even, wanted_slot_bytes); slot_bytes > 0; slot_bytes /= 2) {
-        plan->rounds = rounds_of_size(spec, plan, &grid, split, slot_bytes);
-        count_bytes(spec, plan);
-        if (fits(plan))
-            return LW_OK;
-    }
-    return refuse(plan, job, err);
-}
-
+/* What does not depend on the rounds. Collective. */
 static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
     const struct lw_job *const job = spec->job;
@@ -150,6 +153,87 @@ static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
     plan->file_seconds = (double)(plan->input_bytes + plan->output_bytes) / file_bytes_per_second;
 }
 
+double lw_plan_seconds(const struct lw_plan *plan)
+{
+    const double files = plan->file_seconds + plan->chunk_cost.seconds + plan->piece_seconds;
+    return plan->compute_seconds > files ? plan->compute_seconds : files;
+}
+
+static void estimate_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan)
+{
+    const struct lw_rounds *const rounds = &plan->rounds;
+    const struct lw_view_spec view = lw_plan_view(plan, spec->job);
+    const bool shares_axis = rounds->split == LW_SPLIT_AXIS;
+    const struct lw_reads reads = {
+        .axis = rounds->slice, .channels = rounds->group, .n_axis_ranks = shares_axis ? lw_rounds_workers(rounds, 0) : 1,
+        .n_ranks = lw_rounds_workers(rounds, 0),
+    };
+    plan->chunk_cost = lw_reader_chunk_cost(spec->reader, &view, &reads);
+    const double writes = (double)rounds->n_groups * (double)spec->job->n_outputs / (double)rounds->slice;
+    plan->piece_seconds = (double)pieces_of_write(plan, spec->job) * writes * seconds_per_piece / reads.n_ranks;
+}
+
+/* Halve the slots until they fit. @return  whether they do */
+static bool fit_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
+                       int64_t group)
+{
+    const struct lw_job *const job = spec->job;
+    const int64_t all = job->n_outputs * job->op.n_channels * sample_slot_bytes(job, &plan->op);
+    const int64_t even = max64(all / lw_comm_size(spec->comm) / WANTED_ROUNDS, least_slot_bytes);
+
+    for (int64_t slot_bytes = min64(even, wanted_slot_bytes); slot_bytes > 0; slot_bytes /= 2) {
+        plan->rounds = rounds_of_size(spec, plan, grid, split, slot_bytes, group);
+        count_bytes(spec, plan);
+        if (fits(plan))
+            return true;
+    }
+    return false;
+}
+
+/* Take other rounds where they are clearly faster. */
+static void try_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split,
+                       int64_t group, enum lw_chunks chunks)
+{
+    struct lw_plan other = *plan;
+    other.chunks = chunks;
+    if (!fit_rounds(spec, &other, grid, split, group))
+        return;
+    estimate_rounds(spec, &other);
+    if (lw_plan_seconds(&other) < 0.9 * lw_plan_seconds(plan))
+        *plan = other;
+}
+
+/* Groups as wide as chunks, or several of them, so that no chunk is cut. */
+static void try_chunks(const struct lw_plan_spec *spec, struct lw_plan *plan, const struct lw_grid *grid, enum lw_split split)
+{
+    const struct lw_view_spec view = lw_plan_view(plan, spec->job);
+    int64_t width = lw_reader_chunk_width(spec->reader, &view);
+    if (width == 0)
+        return;
+    if (width % grid->channel_unit != 0)
+        width *= grid->channel_unit;
+    const int64_t most = rank_channels(spec, grid, split);
+    try_rounds(spec, plan, grid, split, 0, LW_CHUNKS_KEPT);
+    for (int64_t group = most; group > 0; group = group > width ? max64(group / 2 / width * width, width) : 0)
+        try_rounds(spec, plan, grid, split, group, LW_CHUNKS_KEPT);
+}
+
+static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err)
+{
+    const struct lw_job *const job = spec->job;
+    const struct lw_grid grid = {
+        .n_outputs = job->n_outputs, .unit = plan->op.unit, .halo = plan->op.halo,
+        .n_channels = job->op.n_channels, .channel_unit = plan->op.channel_unit,
+    };
+    const enum lw_split split = lw_rounds_resolve_split(&grid, lw_comm_size(spec->comm), spec->split);
+    plan->chunks = LW_CHUNKS_WHOLE;
+    if (!fit_rounds(spec, plan, &grid, split, 0))
+        return refuse(plan, job, err);
+    estimate_rounds(spec, plan);
+    try_chunks(spec, plan, &grid, split);
+    return LW_OK;
+}
+
 int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err)
 {
     *plan = (struct lw_plan){.depth = spec->engine->depth > 0 ? spec->engine->depth : 2};
@@ -157,9 +241,6 @@ int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct l
     if ((rc = lw_comm_agree(spec->comm, rc, err)))
         return rc;
     lw_limits_find(spec->comm, spec->engine, spec->memory, spec->gpu_memory, &plan->limits);
-    rc = choose_rounds(spec, plan, err);
-    if ((rc = lw_comm_agree(spec->comm, rc, err)))
-        return rc;
     estimate(spec, plan);
-    return LW_OK;
+    return lw_comm_agree(spec->comm, choose_rounds(spec, plan, err), err);
 }

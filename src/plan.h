@@ -23,10 +23,13 @@ struct lw_plan {
     struct lw_op_plan op;
     struct lw_rounds rounds;
     int depth;                  /* slots */
+    enum lw_chunks chunks;      /* of the input */
     struct lw_plan_bytes bytes;
     struct lw_limits limits;
     int64_t input_bytes, output_bytes;      /* of all ranks together */
     double compute_seconds, file_seconds;   /* estimates for the whole run */
+    struct lw_chunk_cost chunk_cost;        /* comes on top of file_seconds */
+    double piece_seconds;                   /* likewise: for rows of the result that are written in pieces */
 };
 
 /* What planning starts from. All borrowed during the call. */
@@ -43,8 +46,11 @@ struct lw_plan_spec {
 /** Host bytes per rank, all together. */
 int64_t lw_plan_host_bytes(const struct lw_plan *plan);
 
+/** Seconds of the whole run: computing, and reading and writing at the same time. */
+double lw_plan_seconds(const struct lw_plan *plan);
+
 /** Resolve the operation, then choose the largest rounds (up to the size that overlaps well) that fit the memory of every
- * rank. Errors: LW_ECONFIG, naming the bytes of the smallest round and the limit. Collective. */
+ * rank; where the input is stored in chunks, those by which they are decoded least often. Errors: LW_ECONFIG, naming the bytes of the smallest round and the limit. Collective. */
 int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err);
 
 /** The specs that the plan's numbers belong to; `reader` with its view selected. */

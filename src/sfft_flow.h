@@ -44,6 +44,7 @@ struct lw_sfft_flow {
     struct lw_sfft_flow_bytes bytes;
     int64_t group;                  /* channels whose samples are collected together */
     int64_t block;                  /* samples of one read of a group, on the axis */
+    enum lw_chunks chunks;          /* of the input */
     void *buffer;                   /* [group x block] stored samples */
     double *values;                 /* [group][total](re, im) */
     double *dense;                  /* all samples of one channel; NULL until needed */

@@ -21,6 +21,7 @@ struct lw_view_spec lw_sfft_view(const struct lw_sfft_flow *flow)
     struct lw_view_spec view = flow->setup.job.view;
     view.max_axis = flow->block;
     view.max_channels = flow->group;
+    view.chunks = flow->chunks;
     return view;
 }
 
@@ -152,17 +153,28 @@ static void choose_group(struct lw_sfft_flow *flow, int64_t group)
     count(flow);
 }
 
-/* Half of what is left goes to channels whose samples are collected together; the dense transform, which may follow, is
- * not made impossible by them, since it comes when they have gone. */
-int lw_sfft_memory_plan(struct lw_sfft_flow *flow, struct lw_error *err)
+/* Half of what is left goes to channels whose samples are collected together; the dense transform, which may follow, is not
+ * made impossible by them, since it comes when they have gone. */
+static void choose_groups(struct lw_sfft_flow *flow)
 {
     choose_group(flow, 1);
     const int64_t room = flow->limits.host - with(flow, flow->bytes.search);
     const int64_t one = lw_sfft_attempt_samples(&flow->plan, LW_SFFT_FIRST_ATTEMPTS) * 2 * (int64_t)sizeof *flow->values;
     if (one > 0 && room > 0)
         choose_group(flow, min64(flow->n_channels, 1 + room / 2 / one));
-    while (flow->group > 1 && with(flow, flow->bytes.search) > flow->limits.host)
+    while (flow->group > 1 && needed_bytes(flow) > flow->limits.host)
         choose_group(flow, flow->group / 2);
+}
+
+/* Of a compressed input, the chunks of the last read are kept where there is room; from others, little is read here and there. */
+int lw_sfft_memory_plan(struct lw_sfft_flow *flow, struct lw_error *err)
+{
+    flow->chunks = lw_reader_info(flow->setup.reader)->is_compressed ? LW_CHUNKS_KEPT : LW_CHUNKS_IN_PLACE;
+    choose_groups(flow);
+    if (flow->chunks == LW_CHUNKS_KEPT && needed_bytes(flow) > flow->limits.host) {
+        flow->chunks = LW_CHUNKS_IN_PLACE;
+        choose_groups(flow);
+    }
     return check(flow, err);
 }
 

@@ -159,18 +159,26 @@ static void read_rounds(const struct subject *s, struct lw_comm *comm, int64_t s
         }
 }
 
-static void check_view(struct lw_comm *comm, struct subject *s, struct lw_range channels, int64_t group)
+static void check_view_with(struct lw_comm *comm, struct subject *s, struct lw_range channels, int64_t group,
+                            enum lw_chunks chunks)
 {
     struct lw_error err = {0};
     const int64_t n_channels = (channels.end - channels.begin + channels.step - 1) / channels.step;
-    const int64_t slices[] = {1 + N / 3, 64};
+    const int64_t slices[] = {1 + N / 3, 17};
     for (size_t i = 0; i < sizeof slices / sizeof *slices; i++) {
         s->view = (struct lw_view_spec){.axis = axis_of(s->shape), .start = 13, .count = N - 20,
                                         .channels = channels, .max_axis = slices[i], .max_channels = group,
-                                        .has_rows = s->shape == IMAGE || s->shape == IMAGES};
+                                        .has_rows = s->shape == IMAGE || s->shape == IMAGES, .chunks = chunks};
         CHECK(lw_reader_select(s->reader, &s->view, &err) == LW_OK, "%s: %s", s->name, err.message);
         read_rounds(s, comm, slices[i], 5 * (int64_t)i, n_channels);
     }
+}
+
+static void check_view(struct lw_comm *comm, struct subject *s, struct lw_range channels, int64_t group)
+{
+    const bool is_chunked = lw_reader_info(s->reader)->chunk[0] > 0;
+    for (int chunks = LW_CHUNKS_IN_PLACE; chunks <= (is_chunked ? LW_CHUNKS_KEPT : LW_CHUNKS_IN_PLACE); chunks++)
+        check_view_with(comm, s, channels, group, (enum lw_chunks)chunks);
 }
 
 /* NULL where it fails, which is then a failed check. */
@@ -313,10 +321,10 @@ static void write_rows(const char *path, enum storage storage, int64_t n_rows, i
     const hsize_t dims[2] = {(hsize_t)n_rows, (hsize_t)n}, chunk[2] = {1, 1 << 20};
     const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     const hid_t space = H5Screate_simple(2, dims, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
-    if (storage == COMPRESSED) {
+    if (storage != CONTIGUOUS)
         H5Pset_chunk(creation, 2, chunk);
+    if (storage == COMPRESSED)
         H5Pset_deflate(creation, 1);
-    }
     const hid_t dataset = H5Dcreate2(file, "rows", H5T_IEEE_F32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     float *const data = malloc((size_t)(n_rows * n) * sizeof *data);
     for (int64_t i = 0; i < n_rows * n; i++)
@@ -330,7 +338,7 @@ static void write_rows(const char *path, enum storage storage, int64_t n_rows, i
 }
 
 /* Reading takes what lw_reader_bytes says, and little for the file layer: no copy of the slab. */
-static void check_memory(struct lw_comm *comm, const char *folder, enum storage storage)
+static void check_memory(struct lw_comm *comm, const char *folder, enum storage storage, enum lw_chunks chunks)
 {
     enum { ROWS = 3, LENGTH = 6000000, SLICE = 1500000, HALO = 1000, FILE_LAYER = 8 << 20 };
     char file[300];
@@ -344,7 +352,7 @@ static void check_memory(struct lw_comm *comm, const char *folder, enum storage 
     if (!reader)
         return;
     const struct lw_view_spec view = {.axis = 1, .count = LENGTH, .channels = {0, ROWS, 1}, .max_axis = SLICE,
-                                      .max_channels = ROWS};
+                                      .max_channels = ROWS, .chunks = chunks};
     const size_t bytes = (size_t)ROWS * (HALO + SLICE) * sizeof(float);
     float *const into = malloc(bytes);
     memset(into, 1, bytes);
@@ -383,8 +391,10 @@ int main(int argc, char **argv)
                 check_dataset(comm, file, type, (enum storage)storage, (enum shape)shape);
     check_wide(comm, folder);
     check_long(comm, folder);
-    check_memory(comm, folder, CONTIGUOUS);
-    check_memory(comm, folder, COMPRESSED);
+    check_memory(comm, folder, CONTIGUOUS, LW_CHUNKS_IN_PLACE);
+    check_memory(comm, folder, CHUNKED, LW_CHUNKS_WHOLE);
+    check_memory(comm, folder, COMPRESSED, LW_CHUNKS_WHOLE);
+    check_memory(comm, folder, COMPRESSED, LW_CHUNKS_KEPT);
     lw_comm_barrier(comm);
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     CHECK(lw_comm_rank(comm) != 0 || system(command) == 0, "%s", command);
