@@ -131,15 +131,15 @@ static int create_all(hid_t file, const struct lw_writer_spec *spec, int64_t *en
     return rc;
 }
 
-/* Closing writes what HDF5 still holds, so its failure is one of writing. */
-static int close_file(hid_t file, int rc, const char *name, struct lw_error *err)
+/* Writes what HDF5 still holds. After a failure, HDF5 1.10 would try again when MPI ends, and crash. */
+static int close_file(hid_t file, int rc, const char *name, bool *is_stuck, struct lw_error *err)
 {
-    if (H5Fclose(file) < 0 && rc == LW_OK)
-        rc = lw_hdf5_fail(err, LW_EIO, "cannot write '%s'", name);
-    return rc;
+    *is_stuck = H5Fflush(file, H5F_SCOPE_LOCAL) < 0 || H5Fclose(file) < 0;
+    return *is_stuck && rc == LW_OK ? lw_hdf5_fail(err, LW_EIO, "cannot write '%s'", name) : rc;
 }
 
-int lw_structure_create(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_error *err)
+int lw_structure_create(const struct lw_result_file *result, const struct lw_writer_spec *spec, bool *is_stuck,
+                        struct lw_error *err)
 {
     const hid_t access = plain_access();
     const hid_t file = H5Fcreate(result->part, H5F_ACC_TRUNC, H5P_DEFAULT, access);
@@ -150,13 +150,13 @@ int lw_structure_create(const struct lw_result_file *result, const struct lw_wri
     int rc = create_all(file, spec, &end, err);
     if (rc == LW_OK)
         rc = lw_result_file_reserve(result, end, err);      /* before the first byte is written */
-    return close_file(file, rc, result->part, err);
+    return close_file(file, rc, result->part, is_stuck, err);
 }
 
 /* ---- complete ------------------------------------------------------------------------------------------------------ */
 
 int lw_structure_complete(const struct lw_result_file *result, const struct lw_attribute *attributes, int n_attributes,
-                          struct lw_error *err)
+                          bool *is_stuck, struct lw_error *err)
 {
     const hid_t access = plain_access();
     const hid_t file = H5Fopen(result->part, H5F_ACC_RDWR, access);
@@ -169,5 +169,5 @@ int lw_structure_complete(const struct lw_result_file *result, const struct lw_a
         rc = lw_attribute_overwrite(file, &attributes[a], err);
     if (rc == LW_OK)
         rc = lw_attribute_overwrite(file, &complete, err);
-    return close_file(file, rc, result->part, err);
+    return close_file(file, rc, result->part, is_stuck, err);
 }

@@ -10,12 +10,15 @@
 #include "result_file.h"
 #include "writer.h"
 
-/** Create the file under its temporary name, which is claimed. LW_EIO, LW_ECONFIG (an attribute that is too long). */
-int lw_structure_create(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_error *err);
+/** Create the file under its temporary name, which is claimed. LW_EIO, LW_ECONFIG (an attribute that is too long).
+ * @param is_stuck  set where HDF5 could not write the file: then only lw_comm_abort ends the program, because HDF5 would try
+ *                  again when MPI ends, and crash */
+int lw_structure_create(const struct lw_result_file *result, const struct lw_writer_spec *spec, bool *is_stuck,
+                        struct lw_error *err);
 
-/** Overwrite attributes of the root group, then mark the file complete. LW_EIO. */
+/** Overwrite attributes of the root group, then mark the file complete. LW_EIO. @param is_stuck  as above */
 int lw_structure_complete(const struct lw_result_file *result, const struct lw_attribute *attributes, int n_attributes,
-                          struct lw_error *err);
+                          bool *is_stuck, struct lw_error *err);
 
 /** Bytes of one element of the dataset: a sample, or a row of a table. */
 int64_t lw_structure_element_bytes(const struct lw_writer_dataset *dataset);

@@ -32,7 +32,8 @@ struct lw_writer {
 
 /* ---- create -------------------------------------------------------------------------------------------------------- */
 
-/* A failure that the other ranks, inside the same collective file call, cannot be told of; closing the file could hang. */
+/* After a failure that the other ranks, inside the same collective file call, cannot be told of, or after which HDF5 cannot be
+ * used any more: closing the file could hang or crash. */
 static void abandon(struct lw_writer *writer, const struct lw_error *err)
 {
     lw_result_file_discard(&writer->result);
@@ -61,10 +62,13 @@ static int check_same(struct lw_comm *comm, const struct lw_writer_spec *spec, s
 static int make_file(struct lw_writer *writer, const struct lw_writer_spec *spec, struct lw_error *err)
 {
     const bool makes = lw_comm_rank(writer->comm) == 0;
+    bool is_stuck = false;
     int rc = lw_result_file_name(&writer->result, spec->file, spec->overwrite, err);
     if (rc == LW_OK && makes)
         (void)((rc = lw_result_file_claim(&writer->result, lw_structure_room(spec), err)) ||
-               (rc = lw_structure_create(&writer->result, spec, err)));
+               (rc = lw_structure_create(&writer->result, spec, &is_stuck, err)));
+    if (is_stuck)
+        abandon(writer, err);
     if ((rc = lw_comm_agree(writer->comm, rc, err)))
         return rc;
     return lw_comm_agree(writer->comm, makes ? LW_OK : lw_result_file_join(&writer->result, err), err);
@@ -233,11 +237,14 @@ int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attrib
                      struct lw_error *err)
 {
     int rc = LW_OK;
+    bool is_stuck = false;
     flush_and_close(writer, err);
     lw_comm_barrier(writer->comm);
     if (lw_comm_rank(writer->comm) == 0)
-        (void)((rc = lw_structure_complete(&writer->result, attributes, n_attributes, err)) ||
+        (void)((rc = lw_structure_complete(&writer->result, attributes, n_attributes, &is_stuck, err)) ||
                (rc = lw_result_file_publish(&writer->result, err)));
+    if (is_stuck)
+        abandon(writer, err);
     return lw_comm_agree(writer->comm, rc, err);
 }
 

@@ -1,0 +1,113 @@
+"""The K-th call of one kind fails in one rank of three: every run ends in time, with the documented code and one message, and
+leaves neither result nor temporary file; or it survives, and the result is right.
+
+    calls.py LAPWING MPIEXEC FAULT_LIBRARY [all]     all: every K instead of a selection (about ten minutes)"""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
+from tested import LAPWING, MPIEXEC, check, finish, h5py, np, random  # noqa: E402
+
+LIBRARY, TRIES_ALL = os.path.abspath(sys.argv[3]), sys.argv[4:] == ["all"]
+RANKS, SOME = 3, 4      # of each kind of call and job, without `all`
+CODES = {"memory": {71}, "read": {65, 74}, "short-read": {65, 74}}      # all others: 74
+FILES = {"open": "in.h5", "read": "in.h5", "short-read": "in.h5"}       # all others: the output
+
+
+def make_input(path):
+    with h5py.File(path, "w") as file:
+        file["signal"] = random.standard_normal((3, 20000)).astype("f4")
+        file.create_dataset("packed", data=random.standard_normal((3, 20000)).astype("f4"), chunks=(2, 3000), compression="gzip")
+        file["taps"] = random.standard_normal((2, 65))
+        file["image"], file["kernel"] = random.standard_normal((60, 50)), random.standard_normal((5, 5))
+        turns = np.arange(1 << 14) / (1 << 14)
+        file["tones"] = sum(np.cos(2 * np.pi * frequency * turns) for frequency in (5, 500, 1234))
+
+
+def jobs(path):
+    return {
+        "ols": ["ols", "--input", path + ":/signal", "--filters", path + ":/taps", "--axis", "1"],
+        "packed": ["ols", "--input", path + ":/packed", "--filters", path + ":/taps", "--axis", "1", "--boundary", "wrap"],
+        "conv2d": ["conv2d", "--input", path + ":/image", "--kernel", path + ":/kernel"],
+        "sfft": ["sfft", "--input", path + ":/tones", "--sparsity", "3"],
+    }
+
+
+class Trial:
+    def __init__(self, folder, job, kind, rank):
+        self.folder, self.kind, self.rank = folder, kind, rank
+        self.path, self.out, self.count = (os.path.join(folder, name) for name in ("in.h5", "out.h5", "count"))
+        self.arguments = [*jobs(self.path)[job], "--output", self.out, "--overwrite", "--quiet", "--threads", "1"]
+        self.name = f"{job}, {kind} on rank {rank}"
+
+    def run(self, k):
+        for name in (self.out, self.out + ".lapwing-part", self.count):
+            if os.path.exists(name):
+                os.remove(name)
+        setting = {"LD_PRELOAD": LIBRARY, "FAULT": f"{self.kind}:{k}", "FAULT_RANK": self.rank, "FAULT_COUNT": self.count,
+                   "FAULT_FILE": os.path.join(self.folder, FILES.get(self.kind, "out.h5")), "OMP_WAIT_POLICY": "passive"}
+        command = [MPIEXEC, "-np", str(RANKS), "env", *[f"{key}={value}" for key, value in setting.items()], LAPWING, *self.arguments]
+        try:        # in a session of its own, since a rank that hangs outlives its mpirun
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+            _, said = process.communicate(timeout=60)
+            return process.returncode, said
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.communicate()
+            return "no end", ""
+
+    def data(self):
+        with h5py.File(self.out) as file:
+            return {name: dataset[()].tobytes() for name, dataset in file.items()}
+
+    def judge(self, k, reference):
+        code, said = self.run(k)
+        what = f"{self.name}, call {k}: code {code}, {said[:300]}"
+        is_kept = self.kind == "rename"     # the one failure after which the complete file stays
+        check(os.path.exists(self.out + ".lapwing-part") == is_kept, "the temporary file: " + what)
+        if code == 0:
+            check(self.data() == reference, "another result: " + what)
+        else:
+            check(code in CODES.get(self.kind, {74}), what)
+            check("lapwing: " in said, "no message: " + what)
+            check(not os.path.exists(self.out), "a result: " + what)
+        if is_kept:
+            with h5py.File(self.out + ".lapwing-part") as file:
+                check(file.attrs["lapwing_complete"] == 1 and "it stays as" in said, "it is whole, and the message says so: " + what)
+
+    def chosen(self, total):
+        if TRIES_ALL or total <= SOME:
+            return range(1, total + 1)
+        return sorted({1, total, *random.integers(2, total, SOME - 2).tolist()})
+
+    def all(self):
+        code, said = self.run(0)
+        if not check(code == 0, f"{self.name}, undisturbed: code {code}, {said}"):
+            return 0
+        with open(self.count) as file:
+            total = max(map(int, file))
+        reference = self.data()
+        for k in self.chosen(total):
+            self.judge(k, reference)
+        return total
+
+
+def main():
+    calls = {}
+    with tempfile.TemporaryDirectory() as folder:
+        make_input(os.path.join(folder, "in.h5"))
+        plan = [("ols", kind, rank) for kind in ("open", "write", "short-write", "sync") for rank in (0, 2)]
+        plan += [("ols", "rename", 0), ("conv2d", "open", 1), ("sfft", "write", 0), ("sfft", "open", 2)]
+        plan += [(job, kind, 1) for job in ("ols", "packed", "sfft") for kind in ("read", "short-read")]
+        plan += [(job, "memory", 1) for job in ("ols", "packed", "conv2d", "sfft")]
+        for job, kind, rank in plan:
+            calls[kind] = calls.get(kind, 0) + Trial(folder, job, kind, rank).all()
+    for kind, total in calls.items():
+        check(total > 0, f"no call of kind {kind} was counted")
+    finish()
+
+
+main()

@@ -1,0 +1,188 @@
+/* fault.c - a library to preload: one call of the program fails.
+ *
+ *   FAULT       KIND:K   the K-th call of that kind, from 1 on; 0: none, they are only counted. The kinds:
+ *                        memory (what the program itself allocates, not its libraries), open, read, short-read (half of what
+ *                        was asked for is read), write, short-write, sync, lock, rename; or slow- and one of these: the
+ *                        call succeeds, but waits for two seconds first
+ *   FAULT_FILE  counted are only calls for files whose path contains this text; not for memory
+ *   FAULT_RANK  the rank it happens on; in any other, nothing is counted
+ *   FAULT_COUNT the calls counted are appended to this file when the process ends */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct {
+    bool is_on, is_slow;
+    char kind[16];
+    long wanted, seen;
+    const char *file, *count;
+    uintptr_t begin, end;       /* of the program's own code */
+} fault;
+
+/* The first object that is visited is the program. */
+static int find_program(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    (void)context;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *const segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
+            continue;
+        fault.begin = info->dlpi_addr + segment->p_vaddr;
+        fault.end = fault.begin + segment->p_memsz;
+    }
+    return 1;
+}
+
+__attribute__((constructor)) static void set_up(void)
+{
+    const char *const what = getenv("FAULT"), *const rank = getenv("FAULT_RANK"), *const mine = getenv("OMPI_COMM_WORLD_RANK");
+    fault.is_slow = what && strncmp(what, "slow-", 5) == 0;
+    if (!what || sscanf(what + (fault.is_slow ? 5 : 0), "%15[a-z-]:%ld", fault.kind, &fault.wanted) != 2 || (rank && strcmp(rank, mine ? mine : "0") != 0))
+        return;
+    fault.file = getenv("FAULT_FILE") ? getenv("FAULT_FILE") : "";
+    fault.count = getenv("FAULT_COUNT");
+    dl_iterate_phdr(find_program, NULL);
+    fault.is_on = true;
+}
+
+__attribute__((destructor)) static void report(void)
+{
+    if (!fault.is_on || !fault.count)
+        return;
+    fault.is_on = false;
+    FILE *const file = fopen(fault.count, "a");
+    if (file) {
+        fprintf(file, "%ld\n", fault.seen);
+        fclose(file);
+    }
+}
+
+/* Whether this call is the one. */
+static bool is_hit(int error)
+{
+    if (__atomic_add_fetch(&fault.seen, 1, __ATOMIC_RELAXED) != fault.wanted)
+        return false;
+    if (fault.is_slow)
+        sleep(2);
+    errno = error;
+    return !fault.is_slow;
+}
+
+static bool hits_path(const char *kind, const char *path)
+{
+    return fault.is_on && strcmp(fault.kind, kind) == 0 && strstr(path, fault.file) && is_hit(EIO);
+}
+
+static bool hits_descriptor(const char *kind, int fd)
+{
+    char link[40], path[1024] = "";
+    if (!fault.is_on || strcmp(fault.kind, kind) != 0)
+        return false;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    return readlink(link, path, sizeof path - 1) > 0 && hits_path(kind, path);
+}
+
+static bool hits_caller(void *caller)
+{
+    const uintptr_t at = (uintptr_t)caller;
+    return fault.is_on && strcmp(fault.kind, "memory") == 0 && at >= fault.begin && at < fault.end && is_hit(ENOMEM);
+}
+
+/* ---- memory: under glibc's own names, since dlsym allocates ---- */
+
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+
+void *malloc(size_t bytes)
+{
+    return hits_caller(__builtin_return_address(0)) ? NULL : __libc_malloc(bytes);
+}
+
+void *calloc(size_t count, size_t bytes)
+{
+    return hits_caller(__builtin_return_address(0)) ? NULL : __libc_calloc(count, bytes);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    return hits_caller(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, bytes);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t bytes)
+{
+    *out = hits_caller(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, bytes);
+    return *out ? 0 : ENOMEM;
+}
+
+/* ---- files ---- */
+
+static void *real(const char *name) { return dlsym(RTLD_NEXT, name); }
+
+/* Reading and writing, each with and without a position, each under the two names that compilers give them. */
+#define TRANSFER(name, kind, buffer)                                                                        \
+    ssize_t name(int fd, buffer data, size_t bytes)                                                         \
+    {                                                                                                       \
+        ssize_t (*const call)(int, buffer, size_t) = (ssize_t (*)(int, buffer, size_t))real(#name);         \
+        return hits_descriptor(kind, fd) ? -1 : call(fd, data, hits_descriptor("short-" kind, fd) ? bytes / 2 : bytes); \
+    }
+#define TRANSFER_AT(name, kind, buffer)                                                                     \
+    ssize_t name(int fd, buffer data, size_t bytes, off_t at)                                               \
+    {                                                                                                       \
+        ssize_t (*const call)(int, buffer, size_t, off_t) = (ssize_t (*)(int, buffer, size_t, off_t))real(#name); \
+        return hits_descriptor(kind, fd) ? -1 : call(fd, data, hits_descriptor("short-" kind, fd) ? bytes / 2 : bytes, at); \
+    }
+TRANSFER(read, "read", void *)
+TRANSFER_AT(pread, "read", void *)
+TRANSFER_AT(pread64, "read", void *)
+TRANSFER(write, "write", const void *)
+TRANSFER_AT(pwrite, "write", const void *)
+TRANSFER_AT(pwrite64, "write", const void *)
+
+#define OPEN(name)                                                                                          \
+    int name(const char *path, int flags, ...)                                                              \
+    {                                                                                                       \
+        va_list arguments;                                                                                  \
+        va_start(arguments, flags);                                                                         \
+        const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;                  \
+        va_end(arguments);                                                                                  \
+        int (*const call)(const char *, int, ...) = (int (*)(const char *, int, ...))real(#name);           \
+        return hits_path("open", path) ? -1 : call(path, flags, mode);                                      \
+    }
+OPEN(open)
+OPEN(open64)
+
+int fsync(int fd)
+{
+    int (*const call)(int) = (int (*)(int))real("fsync");
+    return hits_descriptor("sync", fd) ? -1 : call(fd);
+}
+
+int flock(int fd, int operation)
+{
+    int (*const call)(int, int) = (int (*)(int, int))real("flock");
+    return hits_descriptor("lock", fd) ? -1 : call(fd, operation);
+}
+
+int rename(const char *from, const char *to)
+{
+    int (*const call)(const char *, const char *) = (int (*)(const char *, const char *))real("rename");
+    return hits_path("rename", from) ? -1 : call(from, to);
+}
+
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
+{
+    int (*const call)(int, const char *, int, const char *, unsigned) =
+        (int (*)(int, const char *, int, const char *, unsigned))real("renameat2");
+    return hits_path("rename", from) ? -1 : call(from_folder, from, to_folder, to, flags);
+}
