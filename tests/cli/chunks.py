@@ -50,9 +50,8 @@ def test():
     results = [memory.check("no chunks", 1, ols("signal"), "150M")]
     expected = result(memory.WORK)
     for case in cases():
-        good = memory.check(*case) and np.array_equal(result(memory.WORK), expected)
-        results.append(good)
-        print("" if good else f"FAILED: {case[0]}: another result", end="")
+        results += [memory.check(*case), np.array_equal(result(memory.WORK), expected)]
+        print(f"{'ok' if results[-1] else 'FAILED'}: {case[0]}: the same result", flush=True)
     results += [
         memory.check("every third channel", 2, ols("tall", "--channels", "0:48:3"), "140M"),
         memory.check("image", 2, ["conv2d", "--input", "chunks.h5:/image", "--kernel", "chunks.h5:/psf"], "100M"),

@@ -98,7 +98,7 @@ def memory(name, output):
     said = lapwing(1, "sfft", *source, "--gpu-memory", "1M", code=78).stderr
     check("--gpu-memory" in said and "GPU memory on each rank" in said, said)
     planned = lapwing(1, "plan", "sfft", *source).stdout
-    check("GPU memory" in planned and "3 stages of" in planned, planned)
+    check("device memory" in planned and "3 stages of" in planned, planned)
 
 
 found = lapwing(1, "info").stdout
