@@ -36,7 +36,10 @@ static int64_t chunk_bytes(const struct lw_reader *reader)
 }
 
 /* Samples of the axis in a chunk, and channels of the file. */
-static int64_t height(const struct lw_reader *reader, const struct lw_view_spec *view) { return reader->info.chunk[view->axis]; }
+static int64_t height(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    return reader->info.chunk[view->axis];
+}
 
 static int64_t width(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
@@ -148,7 +151,7 @@ int64_t lw_reader_chunk_width(const struct lw_reader *reader, const struct lw_vi
 
 /* ---- select ------------------------------------------------------------------------------------------------------------ */
 
-/* The cache of a dataset is fixed when it is opened. With a preemption of 1, HDF5 would drop only chunks that were read whole. */
+/* The cache of a dataset is fixed when it is opened. With a preemption of 1, HDF5 would drop only chunks read whole. */
 static int reopen(struct lw_reader *reader, struct lw_error *err)
 {
     const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);

@@ -18,7 +18,8 @@
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* One call reads everything. Only where channels are picked out of contiguous rows, calls are as large as the bounce buffer,
- * unless there is a row of chunks to pick them from: whole rows of the fast dimension, as many as fit; where not one does, parts of a row. */
+ * unless there is a row of chunks to pick them from: whole rows of the fast dimension, as many as fit; where not one does,
+ * parts of a row. */
 static struct calls plan_calls(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
     if (!lw_view_picks(reader, view) || lw_chunks_are_kept(reader, view))
@@ -160,7 +161,8 @@ static char *place(const struct lw_reader *reader, const struct lw_slab *slab, c
     return (char *)slab->into + (row * *pitch + column) * lw_view_sample_bytes(reader, &reader->view);
 }
 
-void lw_view_pick(const struct lw_reader *reader, const char *rows, int64_t n_rows, int64_t n_channels, char *into, int64_t pitch)
+void lw_view_pick(const struct lw_reader *reader, const char *rows, int64_t n_rows, int64_t n_channels, char *into,
+                  int64_t pitch)
 {
     const size_t bytes = (size_t)lw_view_sample_bytes(reader, &reader->view);
     const size_t step = (size_t)reader->view.channels.step * bytes;

@@ -50,7 +50,8 @@ int64_t lw_plan_host_bytes(const struct lw_plan *plan);
 double lw_plan_seconds(const struct lw_plan *plan);
 
 /** Resolve the operation, then choose the largest rounds (up to the size that overlaps well) that fit the memory of every
- * rank; where the input is stored in chunks, those by which they are decoded least often. Errors: LW_ECONFIG, naming the bytes of the smallest round and the limit. Collective. */
+ * rank; where the input is stored in chunks, those by which they are decoded least often. Errors: LW_ECONFIG, naming the bytes
+ * of the smallest round and the limit. Collective. */
 int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err);
 
 /** The specs that the plan's numbers belong to; `reader` with its view selected. */

@@ -66,7 +66,8 @@ static void print_bytes(const struct lw_plan *plan)
     bytes_row("  engine", b->engine, "");
     bytes_row("  pinned", b->pinned, "");
     if (plan->limits.device > 0)
-        snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->limits.device, limit), plan->limits.device_source);
+        snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->limits.device, limit),
+                 plan->limits.device_source);
     bytes_row("device memory", b->device, plan->limits.device > 0 ? note : "");
 }
 

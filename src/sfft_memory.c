@@ -166,7 +166,7 @@ static void choose_groups(struct lw_sfft_flow *flow)
         choose_group(flow, flow->group / 2);
 }
 
-/* Of a compressed input, the chunks of the last read are kept where there is room; from others, little is read here and there. */
+/* Of compressed input, chunks of the last read are kept where there is room; of others, little is read, here and there. */
 int lw_sfft_memory_plan(struct lw_sfft_flow *flow, struct lw_error *err)
 {
     flow->chunks = lw_reader_info(flow->setup.reader)->is_compressed ? LW_CHUNKS_KEPT : LW_CHUNKS_IN_PLACE;
@@ -207,8 +207,8 @@ void lw_sfft_memory_print(const struct lw_sfft_flow *flow)
     row("  kept", b->kept, " lines, figures, buffers");
     if (!is_dense_only(flow))
         row("  search", b->search, " until lines are found");
-    snprintf(note, sizeof note, " %s: %s", is_dense_only(flow) ? "all samples of a channel" : "where lines do not explain a channel",
-             lw_sfft_fits_dense(flow) ? "fits" : "does not fit");
+    const char *const when = is_dense_only(flow) ? "all samples of a channel" : "where lines do not explain a channel";
+    snprintf(note, sizeof note, " %s: %s", when, lw_sfft_fits_dense(flow) ? "fits" : "does not fit");
     row("  dense", b->dense, note);
     if (flow->limits.device > 0)
         print_device(flow);
