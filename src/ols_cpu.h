@@ -6,14 +6,16 @@
  * "Sums" are the samples of the filtered series that a segment computes, before + hop + after of them. What post.h
  * makes of them is made in the segment, while they are in the caches, so that no output depends on how a block is cut.
  *
- * Three methods. DIRECT sums in the time domain. WHOLE transforms a segment as `length` complex points. HALF takes a
- * real segment as length / 2 complex points z[j] = x[2j] + i x[2j+1] with transform Z; with the transforms E and O of
- * the filter's even and odd taps and W = exp(-2 pi i / (length / 2)), the filtered segment, packed alike, has the
- * transform
+ * Three methods. DIRECT sums in the time domain. WHOLE transforms a segment as complex points. HALF takes a real segment
+ * as half as many complex points z[j] = x[2j] + i x[2j+1] with transform Z; with the transforms E and O of the filter's
+ * even and odd taps and W = exp(-2 pi i / points), the filtered segment, packed alike, has the transform
  *
  *     A[k] Z[k] + B[k] conj(Z[-k]),    A[k] = E[k] + i/2 (1 - W^k) O[k],    B[k] = i/2 (1 + W^k) O[k],
  *
- * so that no spectrum is ever untangled, and channels and hops need no partner. */
+ * so that no spectrum is ever untangled, and channels and hops need no partner.
+ *
+ * Transforms with large prime factors are slow, and their errors several times as large. So a segment of such a length,
+ * which only a user asks for, is followed by zeros up to the next better length. */
 #ifndef LW_OLS_CPU_H
 #define LW_OLS_CPU_H
 
@@ -37,7 +39,7 @@ struct lw_ols_shape_cpu {
     int64_t before, after;      /* samples of the series that interpolation needs beyond a segment's own `hop` */
     int rate;                   /* outputs made of a sample of the series */
     int64_t length, hop;
-    int64_t points;             /* of the complex transform; 0: none */
+    int64_t points;             /* of the complex transform, which may reach beyond the segment; 0: none */
     int64_t tile;               /* channels worked on together: more than one only where time is slow */
     bool widens, narrows;       /* real samples in complex arithmetic: on the way in, and on the way out */
 };

@@ -26,7 +26,7 @@ static struct lw_lane_sizes_cpu direct_sizes(const struct lw_op_spec *spec, cons
 static struct lw_lane_sizes_cpu transform_sizes(const struct lw_ols_shape_cpu *shape)
 {
     const struct lw_fft_cpu fft = shape->kernels->fft_shape(shape->points);
-    const int64_t reals = padded(shape, shape->length * shape->width);
+    const int64_t reals = padded(shape, 2 * shape->points);
     const bool is_bank = shape->n_filters > 1;
     return (struct lw_lane_sizes_cpu){
         .x = reals,

@@ -96,6 +96,19 @@ static double output_cost(const struct lw_op_spec *spec, const struct lw_ols_sha
     return segment_cost(costs, shape, spec->ols.taps_complex) / (used * (double)shape->n_filters);
 }
 
+/* The least number from n on that has no prime factor above 7. */
+static int64_t smooth(int64_t n)
+{
+    for (;; n++) {
+        int64_t rest = n;
+        for (int factor = 2; factor <= 7; factor++)
+            while (rest % factor == 0)
+                rest /= factor;
+        if (rest == 1)
+            return n;
+    }
+}
+
 struct lw_ols_shape_cpu lw_ols_shape_cpu(const struct lw_op_spec *spec, int segment)
 {
     const bool is_complex = spec->input.is_complex || spec->ols.taps_complex;
@@ -113,7 +126,7 @@ struct lw_ols_shape_cpu lw_ols_shape_cpu(const struct lw_op_spec *spec, int segm
     shape.width = is_complex || shape.method == LW_WHOLE ? 2 : 1;
     shape.length = segment > 0 ? segment : DIRECT_HOP + lw_ols_halo_cpu(&shape);
     shape.hop = shape.length - lw_ols_halo_cpu(&shape);
-    shape.points = segment == 0 ? 0 : shape.method == LW_HALF ? segment / 2 : segment;
+    shape.points = segment == 0 ? 0 : smooth(shape.method == LW_HALF ? segment / 2 : segment);
     shape.tile = spec->layout == LW_TIME_FAST ? 1 : spec->n_channels < LW_TILE_CPU ? spec->n_channels : LW_TILE_CPU;
     shape.widens = shape.width == 2 && !spec->input.is_complex;
     shape.narrows = shape.width == 2 && !is_complex;
@@ -178,11 +191,15 @@ static void describe(const struct lw_ols_shape_cpu *shape, struct lw_post post, 
         [LW_WHOLE] = "complex transforms",
         [LW_HALF] = "real segments as half as many complex points",
     };
+    const int64_t padded = shape->method == LW_HALF ? 2 * shape->points : shape->points;
+    int used = 0;
     if (shape->method == LW_DIRECT)
-        snprintf(text, size, "direct sum of %" PRId64 " taps", shape->n_taps);
+        used = snprintf(text, size, "direct sum of %" PRId64 " taps", shape->n_taps);
     else
-        snprintf(text, size, "overlap-save, N = %" PRId64 ", hop %" PRId64 ", %s", shape->length, shape->hop,
-                 methods[shape->method]);
+        used = snprintf(text, size, "overlap-save, N = %" PRId64 ", hop %" PRId64 ", %s", shape->length, shape->hop,
+                        methods[shape->method]);
+    if (shape->method != LW_DIRECT && padded > shape->length)
+        snprintf(text + used, size - (size_t)used, ", with zeros to %" PRId64, padded);
     lw_post_describe(post, text, size);
 }
 

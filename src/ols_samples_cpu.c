@@ -84,7 +84,8 @@ void lw_piece_condition_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *la
     const struct lw_kernels_cpu *const k = ols->shape.kernels;
     void *const x = lw_x_cpu(ols, lane, c);
     const int64_t width = ols->shape.width, n = piece->n_samples * width;
-    k->fill(lw_real_at_cpu(ols, x, n), ols->shape.length * width - n, 0);
+    const int64_t reals = ols->shape.method == LW_DIRECT ? ols->shape.length * width : 2 * ols->shape.points;
+    k->fill(lw_real_at_cpu(ols, x, n), reals - n, 0);
     lane->exponents[c] = 0;
     lane->is_blanked[c] = false;
     if (lw_scalar_is_integer(ols->spec.input.scalar))

@@ -6,6 +6,22 @@
 
 #include <complex.h>
 
+/* What the samples are, about `mean` and of the size `spread`. */
+enum trial_signal {
+    TRIAL_NOISE,        /* white */
+    TRIAL_EDGES,        /* noise, and a first and a last sample a thousand times as large */
+    TRIAL_BURST,        /* noise, a tenth of it a thousand times as large */
+    TRIAL_RAMP,
+};
+
+/* What the taps are. */
+enum trial_filter {
+    TRIAL_RANDOM,       /* of random sign: their sum stays near their norm even where the signal has a large mean */
+    TRIAL_BOXCAR,
+    TRIAL_POSITIVE,     /* random, all above zero */
+    TRIAL_STEP,         /* the second half of a boxcar negative */
+};
+
 struct trial {
     struct lw_type input, output;
     enum lw_precision precision;
@@ -18,6 +34,8 @@ struct trial {
     struct lw_post post;
     bool taps_complex;
     double mean, spread;            /* of the samples, before they are rounded to the stored type */
+    enum trial_signal signal;
+    enum trial_filter filter;
     uint64_t seed;
 };
 
@@ -30,7 +48,6 @@ struct trial_data {
     double complex *values;         /* [channel][sample], as the stored type holds them */
     double *taps;                   /* as struct lw_ols_spec wants them */
     char *stored;                   /* [channel][sample] in the stored type */
-    double rms;                     /* of the finite samples */
 };
 
 /* How the work is cut and queued. */
@@ -55,6 +72,8 @@ double trial_uniform(uint64_t *state);      /* in (-1, 1) */
 double trial_kept(enum lw_scalar scalar, double value); /* what the type keeps of it: rounded, saturated */
 void trial_put_scalar(struct lw_type type, double value, char *to);     /* in the type's byte order */
 
+bool trial_is_dominated(const struct trial *trial);     /* by a few samples */
+
 void trial_make(const struct trial *trial, struct trial_data *data);
 void trial_store(struct trial_data *data);          /* values -> stored; call again after changing values */
 void trial_free(struct trial_data *data);
@@ -70,6 +89,9 @@ bool trial_run(struct lw_engine *engine, const struct trial_data *data, const st
 
 /** Compare with the float64 direct sum: rms and largest error, and exactly which outputs are not a number. */
 void trial_check(const struct trial_data *data, const struct trial_result *result, const char *what);
+
+/** The bound on the rms error of a filter's output, over all channels, that README.md promises. */
+double trial_bound(const struct trial_data *data, const struct lw_op_plan *plan, int64_t filter);
 
 /** One line about a trial, for messages. Returns `text`. */
 const char *trial_text(const struct trial *trial, char text[256]);

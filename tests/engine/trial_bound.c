@@ -1,0 +1,95 @@
+/* trial_bound.c - how far a filter's output may be from the truth.
+ *
+ * README.md promises for the rms error of a filter's output, over all its channels and beyond what the stored type rounds off,
+ *
+ *     error <= e r (log2(2N) ||h||_2 + 10 ||h||_1),        e = 5e-8 in single, 1e-16 in double precision,
+ *
+ * N: the segment's length, or the taps of a direct sum. r: the rms value of the samples that one tap meets, the tap where it
+ * is largest; samples that the boundary makes are among them. That is rms(x) where the signal is much longer than the filter.
+ *
+ * The first term is for roundings that are as random as noise: r ||h||_2 is the rms value of white noise after the filter, and
+ * a transform spreads its roundings evenly over the segment. It is enough where the samples or the taps have random signs.
+ * The second term is for products that add up instead of cancelling, as those of a mean, of a repeated edge or of a few large
+ * samples do: by Minkowski's inequality neither the outputs nor partial sums of them are larger than r ||h||_1 in rms. Equal
+ * products round alike, so that a direct sum of them may be off by up to nine times e r ||h||_1. */
+#include "trial.h"
+
+#include <math.h>
+
+#define COHERENT 10
+
+struct norms {
+    double one, two;
+};
+
+/* Tap m of a filter; of h * [1/2, 0, -1/2] where a derivative is folded in. */
+static double complex tap_of(const struct trial *t, const double *h, int64_t m, bool folds)
+{
+    if (folds)
+        return (tap_of(t, h, m, false) - tap_of(t, h, m - 2, false)) / 2;
+    if (m < 0 || m >= t->n_taps)
+        return 0;
+    return t->taps_complex ? CMPLX(h[2 * m], h[2 * m + 1]) : h[m];
+}
+
+static struct norms norms_of(const struct trial_data *data, int64_t filter)
+{
+    const struct trial *const t = &data->trial;
+    const double *const h = data->taps + filter * t->n_taps * (t->taps_complex ? 2 : 1);
+    const bool folds = lw_post_folds(t->post);
+    struct norms norms = {0};
+    for (int64_t m = 0; m < t->n_taps + (folds ? 2 : 0); m++) {
+        const double size = cabs(tap_of(t, h, m, folds));
+        norms.one += size;
+        norms.two += size * size;
+    }
+    norms.two = sqrt(norms.two);
+    return norms;
+}
+
+/* Sum over the channels of |x|^2 at a position. Samples that are not finite count as zero. */
+static double power_at(const struct trial_data *data, int64_t position)
+{
+    double sum = 0;
+    for (int64_t c = 0; c < data->trial.n_channels; c++) {
+        const double size = cabs(trial_sample(data, c, position));
+        sum += isfinite(size) && size < 1e100 ? size * size : 0;
+    }
+    return sum;
+}
+
+/* r: each tap meets as many consecutive samples as there are outputs, the last tap the first of them. */
+static double level_of(const struct trial_data *data)
+{
+    const struct trial *const t = &data->trial;
+    const int64_t begin = data->look_ahead - (t->n_taps - 1), n = data->n_outputs;
+    double sum = 0, largest = 0;
+    for (int64_t i = 0; i < n + t->n_taps - 1; i++) {
+        sum += power_at(data, begin + i) - (i >= n ? power_at(data, begin + i - n) : 0);
+        largest = i >= n - 1 ? fmax(largest, sum) : largest;
+    }
+    return sqrt(largest / (double)(t->n_channels * n));
+}
+
+/* A boundary that repeats samples makes them less random. */
+static bool has_random_signs(const struct trial *t)
+{
+    const bool repeats = t->boundary == LW_EDGE || (t->boundary != LW_ZERO && t->n_samples < t->n_taps);
+    const bool is_white = t->signal == TRIAL_NOISE && t->mean == 0 && !repeats;
+    return is_white || (t->filter == TRIAL_RANDOM && !trial_is_dominated(t));
+}
+
+/* The weights of an interpolation sum up to at most 1.7 in magnitude, and they, and its sums, are rounded themselves. A
+ * complex number's amplitude takes the errors of both its parts. */
+double trial_bound(const struct trial_data *data, const struct lw_op_plan *plan, int64_t filter)
+{
+    const struct trial *const t = &data->trial;
+    const double e = t->precision == LW_DOUBLE ? 1e-16 : 5e-8;
+    const double n = plan->segment > 0 ? (double)plan->segment : (double)t->n_taps;
+    const double r = level_of(data);
+    const struct norms h = norms_of(data, filter);
+    const bool is_random = has_random_signs(t);
+    const double series = e * r * (log2(2 * n) * h.two + (is_random ? 0 : COHERENT * h.one));
+    const double made = lw_post_rate(t->post) > 1 ? 1.7 * (series + 2 * e * r * (is_random ? h.two : h.one)) : series;
+    return lw_post_is_real(t->post) && (t->input.is_complex || t->taps_complex) ? 1.5 * made : made;
+}
