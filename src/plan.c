@@ -2,6 +2,7 @@
 
 #include "memory.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 /* A slot holds this much input and output: enough for file calls to run at full rate, small enough for many rounds. */
@@ -100,6 +101,7 @@ static int64_t pieces_of_write(const struct lw_plan *plan, const struct lw_job *
     return job->op.layout == LW_TIME_SLOW && is_part ? plan->op.n_planes * plan->rounds.slice : 0;
 }
 
+/* Of the rank that needs most (they may have different numbers of threads), so that all choose the same rounds. */
 static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
     const struct lw_job *const job = spec->job;
@@ -111,9 +113,9 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     plan->bytes.files = LW_FILE_LAYER_BYTES + lw_reader_bytes(spec->reader, &view) +
                         pieces_of_write(plan, job) * bytes_per_piece;
     plan->bytes.halo = lw_halo_bytes(&halo) + lw_window_bytes(&window);
-    plan->bytes.engine = engine.host;
-    plan->bytes.pinned = engine.pinned;
-    plan->bytes.device = engine.device;
+    plan->bytes.engine = lw_comm_max(spec->comm, engine.host);
+    plan->bytes.pinned = lw_comm_max(spec->comm, engine.pinned);
+    plan->bytes.device = lw_comm_max(spec->comm, engine.device);
 }
 
 static bool fits(const struct lw_plan *plan)
@@ -234,6 +236,16 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
     return LW_OK;
 }
 
+/* Ranks on different processors (--allow-mixed) must still cut alike; rank 0's estimate counts. */
+static int agree_on_op(struct lw_comm *comm, struct lw_op_plan *op, struct lw_error *err)
+{
+    char text[200];
+    snprintf(text, sizeof text, "N = %d, hop %" PRId64 ", halo %" PRId64 ", channels by %" PRId64, op->segment, op->unit, op->halo,
+             op->channel_unit);
+    lw_comm_broadcast(comm, &op->seconds_per_output, sizeof op->seconds_per_output);
+    return lw_comm_same(comm, "what the engine chose for this job", text, err);
+}
+
 int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err)
 {
     *plan = (struct lw_plan){.depth = spec->engine->depth > 0 ? spec->engine->depth : 2};
@@ -241,6 +253,8 @@ int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct l
     if ((rc = lw_comm_agree(spec->comm, rc, err)))
         return rc;
     lw_limits_find(spec->comm, spec->engine, spec->memory, spec->gpu_memory, &plan->limits);
+    if ((rc = agree_on_op(spec->comm, &plan->op, err)))
+        return rc;
     estimate(spec, plan);
     return lw_comm_agree(spec->comm, choose_rounds(spec, plan, err), err);
 }
