@@ -37,7 +37,8 @@ const struct lw_command lw_commands[] = {
             "A job file holds one section named after the job, such as [ols], and in it lines 'option = value' with the "
             "options' names without dashes; flags take yes or no. Lines that begin with # or ; are comments, and so is what "
             "follows a ; behind a blank. A long value goes on in the next line where a line ends with a backslash. Only "
-            "rank 0 reads the file. Options on the command line override those in the file. A result keeps its "
+            "rank 0 reads the file. Options on the command line override those in the file; in neither may one be given "
+            "twice. A result keeps its "
             "configuration in this form: 'lapwing info RESULT.h5' prints it.",
         .example = "mpirun -np 4 lapwing run jobs/ols.ini --output other.h5",
     },
