@@ -50,7 +50,7 @@ const struct lw_command lw_commands[] = {
         .description =
             "Without a file: versions of lapwing, compiler, MPI and HDF5, the engines that can be used, and the cores and "
             "memory that this process may use. With an HDF5 file: its datasets with shape, type, size, storage and sampling; "
-            "if it is a result of lapwing, also the job file that makes it again.",
+            "if it is a result of lapwing, also the job file that makes it again, and whether it is incomplete.",
         .example = "lapwing info\nlapwing info survey.h5",
     },
     {
