@@ -132,8 +132,9 @@ const struct lw_option lw_common_options[] = {
         .name = "output-type",
         .kind = LW_OPTION_CHOICE,
         .choices = "float32|float64|input|int8|uint8|int16|uint16|int32",
-        .help = "Type of the output's samples. input: that of the input; an integer type must be the input's, and results "
-                "are rounded and saturated. Default: float32 for single, float64 for double precision.",
+        .help = "Type of the output's samples. input: that of the input. For an integer type results are rounded, saturated and, "
+                "where they are not numbers, 0; how many it could not hold is said. Default: float32 for single, float64 for "
+                "double precision.",
     },
     {
         .name = "nan",
