@@ -183,7 +183,7 @@ static int convert_output(const struct lw_op *op, const struct lw_op_work *from,
     int rc = LW_OK;
     if (converts_output(&op->spec))
         rc = lw_cuda_check(lw_cuda_convert(computed, op->spec.precision, from->output, op->spec.output.scalar, n,
-                                           from->stream),
+                                           from->report, from->stream),
                            "converting a block", err);
     if (rc == LW_OK && op->spec.output.is_swapped)
         rc = swap_bytes(from->output, op->spec.output.scalar, n, from->stream, err);

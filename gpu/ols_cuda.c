@@ -344,13 +344,24 @@ static struct lw_post_args post_of(const struct lw_op *op, const struct lw_op_wo
     return post;
 }
 
+/* Outputs as they are computed; where the result is of another type, they are converted in the end. */
+static void *computed(const struct lw_op *op, const struct lw_op_work *work)
+{
+    return converts_output(&op->spec) ? work->work : work->output;
+}
+
+static struct lw_type computed_type(const struct lw_op_spec *spec)
+{
+    return (struct lw_type){.scalar = computed_scalar(spec), .is_complex = spec->output.is_complex};
+}
+
 static int filter(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
 {
     const struct ols *const ols = op->state;
     const struct lw_post_args post = post_of(op, work);
     const struct lw_cuda_ols_block block = {
         .input = work->input,
-        .output = converts_output(&op->spec) ? work->work : work->output,
+        .output = computed(op, work),
         .bank = ols->memory,
         .not_finite = &work->report->flag,
         .count = work->block.count,
@@ -371,17 +382,17 @@ static int convert_output(const struct lw_op *op, const struct lw_op_work *work,
     if (lw_cuda_post_squares(&op->spec))
         return lw_cuda_check(lw_cuda_square(work->work, work->output, n, work->stream), "squaring a block", err);
     return lw_cuda_check(lw_cuda_convert(work->work, op->spec.precision, work->output, op->spec.output.scalar, n,
-                                         work->stream), "converting a block", err);
+                                         work->report, work->stream), "converting a block", err);
 }
 
 static struct lw_repair repair_of(const struct lw_op *op, const struct lw_op_work *work)
 {
     return (struct lw_repair){
         .input = work->input,
-        .output = work->output,
+        .output = computed(op, work),
         .report = work->report,
         .input_type = op->spec.input,
-        .output_type = op->spec.output,
+        .output_type = computed_type(&op->spec),
         .precision = op->spec.precision,
         .layout = op->spec.layout,
         .n_taps = op->spec.ols.n_taps,
@@ -414,10 +425,10 @@ static int make_ends(const struct lw_op *op, const struct lw_op_work *work, stru
         return LW_OK;
     const struct lw_ends ends = {
         .input = work->input,
-        .output = work->output,
+        .output = computed(op, work),
         .taps = ((const struct ols *)op->state)->ends,
         .input_type = op->spec.input,
-        .output_type = op->spec.output,
+        .output_type = computed_type(&op->spec),
         .precision = op->spec.precision,
         .layout = op->spec.layout,
         .nan = op->spec.nan,
@@ -445,7 +456,7 @@ static int enqueue(struct lw_op *op, const struct lw_op_work *work, struct lw_er
 {
     int rc;
     if ((rc = order_input(op, work, err)) || (rc = clean_input(op, work, err)) || (rc = filter(op, work, err)) ||
-        (rc = convert_output(op, work, err)) || (rc = repair_output(op, work, err)) || (rc = make_ends(op, work, err)))
+        (rc = repair_output(op, work, err)) || (rc = make_ends(op, work, err)) || (rc = convert_output(op, work, err)))
         return rc;
     return order_output(op, work, err);
 }

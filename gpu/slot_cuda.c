@@ -172,6 +172,7 @@ static void read_report(const struct lw_op *op, struct slot_cuda *slot)
     const int64_t n_channels = slot->base.block.n_channels, width = lw_op_input_width(&op->spec);
     const int64_t lowest = report->n_own ? (int64_t)~report->lowest_complement : 0;
     slot->base.is_out_of_range = report->out_of_range != 0;
+    slot->base.loss = (struct lw_loss){(int64_t)report->n_saturated, (int64_t)report->n_nan};
     slot->base.n_not_finite = (int64_t)report->n_own;
     slot->base.not_finite_channel = lowest / width % n_channels;
     slot->base.not_finite_sample = lowest / width / n_channels;

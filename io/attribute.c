@@ -3,6 +3,7 @@
 #include "../src/memory.h"
 #include "hdf5_error.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,57 +28,83 @@ static void close_found(const struct found *found)
         H5Aclose(found->attribute);
 }
 
-static struct found find(hid_t object, const char *name)
+void lw_attribute_broken(hid_t object, const char *what, struct lw_error *err)
+{
+    char place[256] = "";
+    if (err->code != LW_OK)
+        return;
+    lw_hdf5_fail(err, LW_EDATA, "%s cannot be read", what);
+    H5Iget_name(object, place, sizeof place);
+    const size_t used = strlen(err->message);
+    snprintf(err->message + used, sizeof err->message - used, " (of %s)", place[0] ? place : "the file");
+}
+
+static void note_broken(hid_t object, const char *name, struct lw_error *err)
+{
+    char what[128];
+    snprintf(what, sizeof what, "attribute %.100s", name);
+    lw_attribute_broken(object, what, err);
+}
+
+static struct found find(hid_t object, const char *name, struct lw_error *err)
 {
     struct found found = {-1, -1, 0};
-    if (H5Aexists(object, name) <= 0 || (found.attribute = H5Aopen(object, name, H5P_DEFAULT)) < 0)
+    const htri_t exists = H5Aexists(object, name);
+    if (exists > 0 && (found.attribute = H5Aopen(object, name, H5P_DEFAULT)) >= 0)
+        found.type = H5Aget_type(found.attribute);
+    if (exists != 0 && found.type < 0)
+        note_broken(object, name, err);
+    if (found.type < 0)
         return found;
-    found.type = H5Aget_type(found.attribute);
     const hid_t space = H5Aget_space(found.attribute);
     found.n_elements = H5Sget_simple_extent_npoints(space);
     H5Sclose(space);
     return found;
 }
 
-static bool read_number(const struct found *found, double *value)
+static bool is_number(const struct found *found)
 {
     const H5T_class_t class = H5Tget_class(found->type);
-    return (class == H5T_INTEGER || class == H5T_FLOAT) && found->n_elements == 1 &&
-           H5Aread(found->attribute, H5T_NATIVE_DOUBLE, value) >= 0;
+    return (class == H5T_INTEGER || class == H5T_FLOAT) && found->n_elements == 1;
 }
 
-static bool read_variable_text(const struct found *found, char *text, size_t size)
+static bool is_text(const struct found *found, int count)
 {
-    char *stored = NULL;
-    if (H5Aread(found->attribute, found->type, &stored) < 0 || !stored)
-        return false;
-    snprintf(text, size, "%s", stored);
-    H5free_memory(stored);
-    return true;
+    return H5Tget_class(found->type) == H5T_STRING && found->n_elements == count && count <= H5S_MAX_RANK;
 }
 
-/* Fixed texts may be padded with spaces and need not end with a zero. */
-static bool read_fixed_text(const struct found *found, char *text, size_t size)
+static bool read_variable_text(const struct found *found, int index, char *text, size_t size)
 {
-    const size_t stored_size = H5Tget_size(found->type);
-    char *const stored = lw_alloc(stored_size + 1, "an attribute", NULL);
-    const bool done = stored && H5Aread(found->attribute, found->type, stored) >= 0;
-    if (done) {
-        size_t length = strlen(stored);
-        while (length > 0 && stored[length - 1] == ' ')
-            stored[--length] = '\0';
-        snprintf(text, size, "%s", stored);
-    }
-    lw_free(stored);
+    char *stored[H5S_MAX_RANK] = {NULL};
+    const bool done = H5Aread(found->attribute, found->type, stored) >= 0;
+    if (done && stored[index])
+        snprintf(text, size, "%s", stored[index]);
+    for (int i = 0; done && i < found->n_elements; i++)
+        H5free_memory(stored[i]);
     return done;
 }
 
-static bool read_text(const struct found *found, char *text, size_t size)
+/* Fixed texts may be padded with spaces and need not end with a zero. */
+static bool read_fixed_text(const struct found *found, int index, char *text, size_t size)
 {
-    if (H5Tget_class(found->type) != H5T_STRING || found->n_elements != 1)
-        return false;
-    return H5Tis_variable_str(found->type) > 0 ? read_variable_text(found, text, size)
-                                               : read_fixed_text(found, text, size);
+    const size_t stored_size = H5Tget_size(found->type);
+    char *const all = lw_alloc_array(found->n_elements, stored_size, "an attribute", NULL);
+    const bool done = all && H5Aread(found->attribute, found->type, all) >= 0;
+    if (done) {
+        const char *const stored = all + (size_t)index * stored_size;
+        size_t length = strnlen(stored, stored_size);
+        while (length > 0 && stored[length - 1] == ' ')
+            length--;
+        snprintf(text, size, "%.*s", (int)(length < size ? length : size), stored);
+    }
+    lw_free(all);
+    return done;
+}
+
+static bool read_item(const struct found *found, int index, char *text, size_t size)
+{
+    return H5Tis_variable_str(found->type) > 0 ? read_variable_text(found, index, text, size)
+                                               : read_fixed_text(found, index, text, size);
 }
 
 static bool parse_number(const char *text, double *value)
@@ -87,23 +114,41 @@ static bool parse_number(const char *text, double *value)
     return end != text && end[strspn(end, " \t\r\n")] == '\0';
 }
 
-bool lw_attribute_read_real(hid_t object, const char *name, double *value)
+static bool read_number(const struct found *found, double *value, double *accuracy)
 {
-    const struct found found = find(object, name);
-    char text[64];
-    const bool done = found.type >= 0 &&
-                      (read_number(&found, value) ||
-                       (read_text(&found, text, sizeof text) && parse_number(text, value)));
-    close_found(&found);
-    return done && isfinite(*value);
+    const bool is_short = H5Tget_class(found->type) == H5T_FLOAT && H5Tget_size(found->type) < 8;
+    *accuracy = is_short ? (double)FLT_EPSILON : 0;
+    return H5Aread(found->attribute, H5T_NATIVE_DOUBLE, value) >= 0;
 }
 
-bool lw_attribute_read_text(hid_t object, const char *name, char *text, size_t size)
+bool lw_attribute_read_real(hid_t object, const char *name, double *value, double *accuracy, struct lw_error *err)
 {
-    const struct found found = find(object, name);
-    const bool done = found.type >= 0 && read_text(&found, text, size);
+    const struct found found = find(object, name, err);
+    const bool numeric = found.type >= 0 && is_number(&found), textual = found.type >= 0 && is_text(&found, 1);
+    char text[64] = "";
+    *accuracy = 0;
+    const bool done = (numeric && read_number(&found, value, accuracy)) || (textual && read_item(&found, 0, text, sizeof text));
+    if ((numeric || textual) && !done)
+        note_broken(object, name, err);
+    close_found(&found);
+    return done && (numeric || parse_number(text, value)) && isfinite(*value);
+}
+
+bool lw_attribute_read_item(hid_t object, const char *name, int index, int count, char *text, size_t size,
+                            struct lw_error *err)
+{
+    const struct found found = find(object, name, err);
+    const bool fits = found.type >= 0 && is_text(&found, count);
+    const bool done = fits && read_item(&found, index, text, size);
+    if (fits && !done)
+        note_broken(object, name, err);
     close_found(&found);
     return done;
+}
+
+bool lw_attribute_read_text(hid_t object, const char *name, char *text, size_t size, struct lw_error *err)
+{
+    return lw_attribute_read_item(object, name, 0, 1, text, size, err);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------- */

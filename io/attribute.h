@@ -6,12 +6,22 @@
 
 #include <hdf5.h>
 
-/** The attribute as a number: a scalar or single element of any numeric type, or a text that is a number. False if there
- * is none, or it is not finite. */
-bool lw_attribute_read_real(hid_t object, const char *name, double *value);
+/* Reading: false if there is no such attribute, or it is of another kind. Where there is one and HDF5 cannot read it, that is
+ * noted in *err too (LW_EDATA, LW_EIO), unless an earlier error stands there: begin with code LW_OK, ask at the end. */
 
-/** The attribute as a text, of fixed or variable length, cut to `size`. False if there is none, or it is no text. */
-bool lw_attribute_read_text(hid_t object, const char *name, char *text, size_t size);
+/** The attribute as a number: a finite scalar or single element of any numeric type, or a text that is a number.
+ * @param accuracy  relative, of the type that it is stored as */
+bool lw_attribute_read_real(hid_t object, const char *name, double *value, double *accuracy, struct lw_error *err);
+
+/** The attribute as a text, of fixed or variable length, cut to `size`. */
+bool lw_attribute_read_text(hid_t object, const char *name, char *text, size_t size, struct lw_error *err);
+
+/** The text number `index` of an attribute that holds `count` texts, at most H5S_MAX_RANK. */
+bool lw_attribute_read_item(hid_t object, const char *name, int index, int count, char *text, size_t size,
+                            struct lw_error *err);
+
+/** Note in *err that HDF5 has just failed to read `what`, of that object. */
+void lw_attribute_broken(hid_t object, const char *what, struct lw_error *err);
 
 /** Create the attribute: texts UTF-8, of variable length (h5py reads str) or, if `is_late`, of fixed length; int64;
  * float64. */

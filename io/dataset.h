@@ -13,6 +13,7 @@
  * input has it. */
 struct lw_axis_metadata {
     double sample_rate_hz;      /* 0: not known */
+    double rate_accuracy;       /* relative, of the numbers that it was found in */
     double start;               /* in start_unit; only if has_start */
     bool has_start;
     char start_unit[64];        /* "second", "GPS second", "s since ..." as found; "" not known */

@@ -1,9 +1,11 @@
 #include "listing.h"
 
 #include "attribute.h"
+#include "hdf5_error.h"
 #include "hdf5_type.h"
 #include "probe.h"
 #include "sampling.h"
+#include "shield.h"
 
 #include <hdf5.h>
 #include <inttypes.h>
@@ -86,13 +88,20 @@ static void describe_storage(hid_t dataset, struct lw_listing *row)
 static void describe_sampling(hid_t file, hid_t dataset, struct lw_listing *row)
 {
     struct lw_dataset_info info = {0};
+    struct lw_error broken;
+    hsize_t dims[H5S_MAX_RANK];
     snprintf(info.path, sizeof info.path, "%s", row->path);
     const hid_t space = H5Dget_space(dataset);
-    info.n_dims = H5Sget_simple_extent_ndims(space);
+    info.n_dims = H5Sget_simple_extent_dims(space, dims, NULL);
     H5Sclose(space);
-    if (info.n_dims >= 1 && info.n_dims <= LW_MAX_DIMS)
-        lw_sampling_find(file, dataset, &info);
-    lw_sampling_text(&info.axis, row->sampling, sizeof row->sampling);
+    if (info.n_dims < 1 || info.n_dims > LW_MAX_DIMS)
+        return;
+    for (int d = 0; d < info.n_dims; d++)
+        info.dims[d] = (int64_t)dims[d];
+    if (lw_sampling_find(file, dataset, &info, &broken) == LW_OK)
+        lw_sampling_text(&info.axis, row->sampling, sizeof row->sampling);
+    else
+        snprintf(row->sampling, sizeof row->sampling, "%.120s", broken.message);
 }
 
 static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *link, void *context)
@@ -101,10 +110,13 @@ static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *link, v
     if (link->type != H5L_TYPE_HARD)
         return 0;
     const hid_t object = H5Oopen(file, name, H5P_DEFAULT);
-    if (H5Iget_type(object) == H5I_DATASET) {
-        char path[LW_MAX_PATH];
-        snprintf(path, sizeof path, "/%s", name);
-        struct lw_listing row = {.path = path};
+    char path[LW_MAX_PATH];
+    snprintf(path, sizeof path, "/%s", name);
+    struct lw_listing row = {.path = path};
+    if (object < 0) {
+        snprintf(row.storage, sizeof row.storage, "damaged");
+        walk->visit(&row, walk->context);
+    } else if (H5Iget_type(object) == H5I_DATASET) {
         describe_shape(object, &row);
         describe_type(object, &row);
         describe_storage(object, &row);
@@ -116,31 +128,65 @@ static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *link, v
     return 0;
 }
 
-static void walk_file(hid_t file, struct walk walk)
+static herr_t walk_file(hid_t file, struct walk walk)
 {
-    H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit_link, &walk);
+    return H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit_link, &walk);
 }
 
 int lw_list_file(const char *file, void (*visit)(const struct lw_listing *dataset, void *context), void *context,
                  struct lw_error *err)
 {
     hid_t opened;
-    const int rc = lw_probe_file(file, &opened, err);
+    int rc = lw_probe_file(file, &opened, err);
     if (rc)
         return rc;
-    walk_file(opened, (struct walk){visit, context});
+    if (walk_file(opened, (struct walk){visit, context}) < 0)
+        rc = lw_hdf5_fail(err, LW_EDATA, "'%.600s' is a damaged HDF5 file", file);
     H5Fclose(opened);
-    return LW_OK;
+    return rc;
 }
 
-bool lw_list_note(const char *file, const char *attribute, char *text, size_t size)
+static bool is_ours(hid_t file, struct lw_error *err)
 {
+    char program[16];
+    return lw_attribute_read_text(file, "program", program, sizeof program, err) && strcmp(program, "lapwing") == 0;
+}
+
+bool lw_list_origin(const char *file, struct lw_listing_origin *origin)
+{
+    struct lw_error err = {0};
     hid_t opened;
-    if (lw_probe_file(file, &opened, NULL))
+    *origin = (struct lw_listing_origin){0};
+    if (lw_probe_file(file, &opened, &err))
         return false;
-    const bool found = lw_attribute_read_text(opened, attribute, text, size);
+    origin->is_incomplete = lw_probe_is_incomplete(opened);
+    const bool found = is_ours(opened, &err) &&
+                       lw_attribute_read_text(opened, "version", origin->version, sizeof origin->version, &err) &&
+                       lw_attribute_read_text(opened, "job", origin->job, sizeof origin->job, &err) &&
+                       lw_attribute_read_text(opened, "end_time_utc", origin->end, sizeof origin->end, &err) &&
+                       lw_attribute_read_text(opened, "configuration", origin->configuration, sizeof origin->configuration, &err);
     H5Fclose(opened);
     return found;
+}
+
+static void pass_over(const struct lw_listing *dataset, void *context)
+{
+    (void)dataset;
+    (void)context;
+}
+
+static int list_all(const char *file, void *result, struct lw_error *err)
+{
+    struct lw_listing_origin origin;
+    *(char *)result = 1;
+    lw_list_origin(file, &origin);
+    return lw_list_file(file, pass_over, NULL, err);
+}
+
+int lw_list_check(const char *file, struct lw_error *err)
+{
+    char done;
+    return lw_shield(list_all, file, &done, sizeof done, err);
 }
 
 /* ---- in one line --------------------------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@ struct lw_listing {
     char shape[128];            /* "[131072]", "[100 x 3840]", "single value", "no data" */
     char type[96];              /* "float64", "compound {time, flux}" */
     char storage[160];          /* "contiguous", "chunks [2048], shuffle + deflate" */
-    char sampling[128];         /* "4096 Hz from 1126259446 GPS second", "" if the file does not say */
+    char sampling[128];         /* "4096 Hz from 1126259446 GPS second", "" if the file does not say; what of it is damaged */
     int64_t stored_bytes;       /* in the file, after compression */
 };
 
@@ -25,8 +25,18 @@ struct lw_listing {
 int lw_list_file(const char *file, void (*visit)(const struct lw_listing *dataset, void *context), void *context,
                  struct lw_error *err);
 
-/** A text attribute of the file as a whole (its root group), cut to `size`. By one process. False if there is none. */
-bool lw_list_note(const char *file, const char *attribute, char *text, size_t size);
+/** Do what lw_list_file and lw_list_origin do in a process of its own first: LW_EDATA where HDF5 crashes on the file. */
+int lw_list_check(const char *file, struct lw_error *err);
+
+/* Where a file comes from: texts of its root group, cut. */
+struct lw_listing_origin {
+    bool is_incomplete;         /* a run of this program did not finish it */
+    char version[64], end[40], job[40];
+    char configuration[16384];
+};
+
+/** Whether it is a result of this program that says how to make it again. By one process. `is_incomplete` is set in any case. */
+bool lw_list_origin(const char *file, struct lw_listing_origin *origin);
 
 /** For messages: "/a float64 [10], /b int16 [2 x 3]", cut with the number left out, or "no datasets". Returns `text`.
  * @param file  an open HDF5 file (hid_t) */

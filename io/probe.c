@@ -1,11 +1,13 @@
 #include "probe.h"
 
+#include "../src/file.h"
+#include "attribute.h"
 #include "hdf5_error.h"
 #include "listing.h"
 #include "sampling.h"
+#include "virtual.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,17 +43,11 @@ int lw_probe_parse(const char *name, char file[LW_MAX_PATH], char path[LW_MAX_PA
 /* Ask the system before HDF5, whose messages for these are of no use. */
 static int check_readable(const char *file, struct lw_error *err)
 {
-    struct stat status;
-    const int fd = open(file, O_RDONLY | O_CLOEXEC);
+    char why[96];
+    const int fd = lw_file_open(file, why);
     if (fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, strerror(errno));
-    const int rc = fstat(fd, &status);
+        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, why);
     close(fd);
-    if (rc != 0)
-        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, strerror(errno));
-    if (!S_ISREG(status.st_mode))
-        return lw_fail(err, LW_EIO, "cannot read '%s': it is a %s, not a file", file,
-                       S_ISDIR(status.st_mode) ? "folder" : "device or pipe");
     return LW_OK;
 }
 
@@ -65,46 +61,57 @@ static hid_t reading_access(void)
     return access;
 }
 
+/* Why HDF5 has just not opened it. */
+static int fail_open(const char *file, struct lw_error *err)
+{
+    char reason[256];
+    lw_hdf5_reason(reason, sizeof reason);
+    if (strstr(reason, "lock file"))
+        return lw_fail(err, LW_EIO, "cannot read '%s': another program writes it (%s)", file, reason);
+    if (lw_hdf5_errno() != 0)
+        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, reason);
+    return lw_fail(err, LW_EDATA, "'%s' is a damaged HDF5 file: %s", file, reason);
+}
+
 int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
 {
     lw_hdf5_quiet();
-    const int rc = check_readable(file, err);
+    int rc = check_readable(file, err);
     if (rc)
         return rc;
-    if (H5Fis_hdf5(file) <= 0)
+    const htri_t is_hdf5 = H5Fis_hdf5(file);
+    if (is_hdf5 < 0 && lw_hdf5_errno() != 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot read '%s'", file);
+    if (is_hdf5 <= 0)
         return lw_fail(err, LW_EDATA, "'%s' is not an HDF5 file", file);
 
     const hid_t access = reading_access();
-    const hid_t opened = H5Fopen(file, H5F_ACC_RDONLY, access);
-    char reason[256];
-    if (opened < 0)
-        lw_hdf5_reason(reason, sizeof reason);
+    *out = H5Fopen(file, H5F_ACC_RDONLY, access);
+    rc = *out < 0 ? fail_open(file, err) : LW_OK;
     H5Pclose(access);
-    if (opened < 0 && strstr(reason, "lock file"))
-        return lw_fail(err, LW_EIO, "cannot read '%s': another program writes it (%s)", file, reason);
-    if (opened < 0)
-        return lw_fail(err, LW_EDATA, "'%s' is a damaged HDF5 file: %s", file, reason);
-    *out = opened;
-    return LW_OK;
+    return rc;
 }
 
 /* ---- the dataset --------------------------------------------------------------------------------------------------- */
 
-static int check_filters(const char *file_name, const char *path, hid_t creation, struct lw_error *err)
+static int check_filters(const char *file_name, const char *path, hid_t dataset, struct lw_error *err)
 {
+    const hid_t creation = H5Dget_create_plist(dataset);
+    int rc = LW_OK;
     const int n_filters = H5Pget_nfilters(creation);
-    for (int f = 0; f < n_filters; f++) {
+    for (int f = 0; f < n_filters && rc == LW_OK; f++) {
         char name[64] = "";
         unsigned flags, settings;
         size_t n_values = 0;
         const H5Z_filter_t filter = H5Pget_filter2(creation, (unsigned)f, &flags, &n_values, NULL, sizeof name, name,
                                                    &settings);
         if (filter >= 0 && H5Zfilter_avail(filter) <= 0)
-            return lw_fail(err, LW_EDATA, "%s:%s is compressed with filter %d ('%s'), which HDF5 does not find: install "
-                           "its plugin and set HDF5_PLUGIN_PATH, or decompress the file with h5repack -f NONE",
-                           file_name, path, (int)filter, name);
+            rc = lw_fail(err, LW_EDATA, "%s:%s is compressed with filter %d ('%s'), which HDF5 does not find: install "
+                         "its plugin and set HDF5_PLUGIN_PATH, or decompress the file with h5repack -f NONE",
+                         file_name, path, (int)filter, name);
     }
-    return LW_OK;
+    H5Pclose(creation);
+    return rc;
 }
 
 static const char *object_text(H5I_type_t type)
@@ -119,6 +126,8 @@ int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t 
         return lw_fail(err, LW_EUSAGE, "name a dataset of the file, as in '%.128s:/path'; it has %s", file_name,
                        lw_listing_line(file, there, sizeof there));
     const hid_t object = H5Oopen(file, path, H5P_DEFAULT);
+    if (object < 0 && lw_hdf5_errno() != 0 && lw_hdf5_errno() != ENOENT)
+        return lw_hdf5_fail(err, LW_EIO, "cannot read %.128s:%.128s", file_name, path);
     if (object < 0)
         return lw_fail(err, LW_EDATA, "'%.128s' has no dataset '%.128s'; it has %s", file_name, path,
                        lw_listing_line(file, there, sizeof there));
@@ -128,10 +137,8 @@ int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t 
         return lw_fail(err, LW_EDATA, "'%.128s' in '%.128s' is %s, not a dataset; the file has %s", path, file_name,
                        object_text(type), lw_listing_line(file, there, sizeof there));
     }
-    const hid_t creation = H5Dget_create_plist(object);
-    const int rc = check_filters(file_name, path, creation, err);
-    H5Pclose(creation);
-    if (rc) {
+    int rc;
+    if ((rc = check_filters(file_name, path, object, err)) || (rc = lw_virtual_check(file, file_name, object, err))) {
         H5Oclose(object);
         return rc;
     }
@@ -185,6 +192,13 @@ static int describe_file(struct lw_dataset_info *info, struct lw_error *err)
     return LW_OK;
 }
 
+static int describe_sampling(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
+{
+    struct lw_error broken;
+    const int rc = lw_sampling_find(file, dataset, info, &broken);
+    return rc == LW_OK ? rc : lw_fail(err, rc, "%.200s:%.200s: %.500s", info->file, info->path, broken.message);
+}
+
 int lw_probe_describe(hid_t file, const char *file_name, const char *path, hid_t dataset, struct lw_dataset_info *info,
                       struct lw_error *err)
 {
@@ -195,6 +209,45 @@ int lw_probe_describe(hid_t file, const char *file_name, const char *path, hid_t
     if ((rc = describe_file(info, err)) || (rc = describe_shape(dataset, info, err)))
         return rc;
     describe_storage(dataset, info);
-    lw_sampling_find(file, dataset, info);
-    return LW_OK;
+    return describe_sampling(file, dataset, info, err);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------------------- */
+
+/* Of the root group of a result: 0 until it is complete. */
+bool lw_probe_is_incomplete(hid_t file)
+{
+    double complete, accuracy;
+    struct lw_error broken = {0};
+    return lw_attribute_read_real(file, "lapwing_complete", &complete, &accuracy, &broken) && complete == 0;
+}
+
+static int check_complete(hid_t file, const char *file_name, struct lw_error *err)
+{
+    return lw_probe_is_incomplete(file)
+               ? lw_fail(err, LW_EDATA, "'%s' is incomplete: the run of lapwing that was to make it did not come to its end; "
+                         "run it again ('lapwing info' shows its job file)", file_name)
+               : LW_OK;
+}
+
+int lw_probe_open(const char *name, struct lw_probe *probe, struct lw_error *err)
+{
+    struct lw_dataset_info *const info = &probe->info;
+    char file_name[LW_MAX_PATH], path[LW_MAX_PATH];
+    *probe = (struct lw_probe){.file = -1, .dataset = -1};
+    int rc;
+    if ((rc = lw_probe_parse(name, file_name, path, err)) || (rc = lw_probe_file(file_name, &probe->file, err)) ||
+        (rc = check_complete(probe->file, file_name, err)) ||
+        (rc = lw_probe_dataset(probe->file, file_name, path, &probe->dataset, err)) ||
+        (rc = lw_probe_describe(probe->file, file_name, path, probe->dataset, info, err)))
+        lw_probe_close(probe);
+    return rc;
+}
+
+void lw_probe_close(struct lw_probe *probe)
+{
+    if (probe->dataset >= 0)
+        H5Dclose(probe->dataset);
+    if (probe->file >= 0)
+        H5Fclose(probe->file);
 }

@@ -4,11 +4,23 @@
 #include "hdf5_error.h"
 #include "hdf5_type.h"
 #include "probe.h"
+#include "shield.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* A dataset that was never written may have any dimensions. */
+static int check_bytes(const struct lw_dataset_info *info, struct lw_error *err)
+{
+    int64_t bytes = (int64_t)lw_type_bytes(info->type);
+    for (int d = 0; d < info->n_dims; d++)
+        if (__builtin_mul_overflow(bytes, info->dims[d], &bytes))
+            return lw_fail(err, LW_EDATA, "%s:%s has more bytes than 64 bits can count: its dimension %d has length %" PRId64,
+                           info->file, info->path, d, info->dims[d]);
+    return LW_OK;
+}
 
 static int check_type(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
@@ -19,26 +31,20 @@ static int check_type(hid_t dataset, struct lw_dataset_info *info, struct lw_err
         rc = lw_fail(err, LW_EDATA, "%s:%s holds %s; samples must be %s: convert it first", info->file, info->path,
                      lw_hdf5_type_text(stored, found, sizeof found), LW_LEGAL_TYPES);
     H5Tclose(stored);
-    return rc;
+    return rc ? rc : check_bytes(info, err);
 }
 
 /* By rank 0, which tells the others. */
-static int examine(const char *name, struct lw_dataset_info *info, struct lw_error *err)
+static int examine(const char *name, void *result, struct lw_error *err)
 {
-    char file_name[LW_MAX_PATH], path[LW_MAX_PATH];
-    hid_t file = -1, dataset = -1;
-    int rc;
-    if ((rc = lw_probe_parse(name, file_name, path, err)) ||
-        (rc = lw_probe_file(file_name, &file, err)) ||
-        (rc = lw_probe_dataset(file, file_name, path, &dataset, err)) ||
-        (rc = lw_probe_describe(file, file_name, path, dataset, info, err)) ||
-        (rc = check_type(dataset, info, err)))
-        goto close;
-close:
-    if (dataset >= 0)
-        H5Dclose(dataset);
-    if (file >= 0)
-        H5Fclose(file);
+    struct lw_dataset_info *const info = result;
+    struct lw_probe probe;
+    int rc = lw_probe_open(name, &probe, err);
+    if (rc)
+        return rc;
+    *info = probe.info;
+    rc = check_type(probe.dataset, info, err);
+    lw_probe_close(&probe);
     return rc;
 }
 
@@ -75,8 +81,9 @@ static int open_own(struct lw_reader *reader, struct lw_error *err)
 
 static int find_dataset(struct lw_reader *reader, const char *name, struct lw_error *err)
 {
-    lw_hdf5_quiet();
-    int rc = lw_comm_rank(reader->comm) == 0 ? examine(name, &reader->info, err) : LW_OK;
+    int rc = LW_OK;
+    if (lw_comm_rank(reader->comm) == 0)
+        rc = lw_shield(examine, name, &reader->info, sizeof reader->info, err);
     if ((rc = lw_comm_agree(reader->comm, rc, err)))
         return rc;
     lw_comm_broadcast(reader->comm, &reader->info, sizeof reader->info);

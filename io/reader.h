@@ -56,6 +56,9 @@ void lw_reader_close(struct lw_reader *reader);             /* NULL is legal. */
 
 const struct lw_dataset_info *lw_reader_info(const struct lw_reader *reader);
 
+/** What lw_reader_select would refuse about the view, whatever its max_axis and max_channels. Not collective. */
+int lw_reader_check(const struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err);
+
 /** Choose the view. LW_ECONFIG if a range leaves the dataset. Not collective. */
 int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err);
 

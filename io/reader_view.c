@@ -48,7 +48,7 @@ static int check_range(const struct lw_reader *reader, const char *what, int64_t
                    end - 1, reader->info.file, reader->info.path, length - 1);
 }
 
-static int check_view(const struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err)
+int lw_reader_check(const struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err)
 {
     const struct lw_dataset_info *const info = &reader->info;
     const int n_dims = lw_view_dims(reader, view);
@@ -70,7 +70,7 @@ static int check_view(const struct lw_reader *reader, const struct lw_view_spec 
 
 int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err)
 {
-    int rc = check_view(reader, view, err);
+    int rc = lw_reader_check(reader, view, err);
     if (rc)
         return rc;
     assert(view->max_axis > 0 && view->max_channels > 0);

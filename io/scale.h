@@ -2,6 +2,8 @@
 #ifndef LW_SCALE_H
 #define LW_SCALE_H
 
+#include "../src/error.h"
+
 #include <hdf5.h>
 #include <stdbool.h>
 
@@ -13,11 +15,17 @@ struct lw_scale {
     char path[256];             /* of the scale's dataset */
 };
 
+/* What cannot be read is noted in *err, as attribute.h says. Attributes that are not as the HDF5 dimension scale specification
+ * wants them (of another type, for another number of dimensions) say nothing; HDF5's own functions would crash on them. */
+
 /** The dimension of `dataset` whose label or scale is named "time" or "t", -1 if none is. */
-int lw_scale_time_dimension(hid_t dataset, int n_dims);
+int lw_scale_time_dimension(hid_t dataset, int n_dims, struct lw_error *err);
 
 /** The first regular numeric scale of that dimension with at least two values. */
-bool lw_scale_read(hid_t dataset, int dimension, struct lw_scale *out);
+bool lw_scale_read(hid_t dataset, int dimension, int n_dims, struct lw_scale *out, struct lw_error *err);
+
+/** Whether a dimension or dataset of that name holds times: "time" or "t", in either case. */
+bool lw_scale_is_time(const char *name);
 
 /** Seconds in one of a unit: "s", "ms", "seconds since 1970-01-01", ...; 0 if it is no unit of time. */
 double lw_scale_unit_seconds(const char *unit);

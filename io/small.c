@@ -5,20 +5,24 @@
 #include "hdf5_error.h"
 #include "hdf5_type.h"
 #include "probe.h"
+#include "shield.h"
 
 #include <hdf5.h>
 #include <inttypes.h>
+#include <string.h>
 
+/* Doubles that all elements are; -1 if that is more than can be counted. */
 static int64_t count_doubles(const struct lw_dataset_info *info)
 {
     int64_t count = info->type.is_complex ? 2 : 1;
     for (int d = 0; d < info->n_dims; d++)
-        count *= info->dims[d];
+        if (__builtin_mul_overflow(count, info->dims[d], &count))
+            return -1;
     return count;
 }
 
 /* Types that samples cannot have are reported as the float64 that they become. */
-static int read_values(hid_t dataset, struct lw_dataset_info *info, double **values, struct lw_error *err)
+static int describe_type(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
     char found[96];
     bool is_complex;
@@ -27,46 +31,76 @@ static int read_values(hid_t dataset, struct lw_dataset_info *info, double **val
     const hid_t memory = lw_hdf5_type_as_float64(stored, &is_complex);
     if (!lw_hdf5_type_parse(stored, &info->type))
         info->type = (struct lw_type){.scalar = LW_FLOAT64, .is_complex = is_complex};
-
     if (memory < 0)
         rc = lw_fail(err, LW_EDATA, "%s:%s holds %s, not numbers: it must be of an integer or floating-point type, or a "
                      "complex compound {r, i}, {re, im} or {real, imag}", info->file, info->path,
                      lw_hdf5_type_text(stored, found, sizeof found));
-    else if (!(*values = lw_alloc_array(count_doubles(info), sizeof **values, info->path, err)))
-        rc = LW_ESYSTEM;
-    else if (H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, *values) < 0)
-        rc = lw_hdf5_fail(err, LW_EIO, "cannot read %s:%s", info->file, info->path);
-    if (memory >= 0)
+    else
         H5Tclose(memory);
     H5Tclose(stored);
     return rc;
 }
 
-static int check_rank(const struct lw_dataset_info *info, struct lw_error *err)
+static int check_shape(const struct lw_dataset_info *info, struct lw_error *err)
 {
-    if (info->n_dims <= 2)
-        return LW_OK;
-    return lw_fail(err, LW_EDATA, "%s:%s has %d dimensions: it must have 1 or 2", info->file, info->path, info->n_dims);
+    if (info->n_dims > 2)
+        return lw_fail(err, LW_EDATA, "%s:%s has %d dimensions: it must have 1 or 2", info->file, info->path, info->n_dims);
+    if (count_doubles(info) < 0)
+        return lw_fail(err, LW_EDATA, "%s:%s has %" PRId64 " x %" PRId64 " elements: more than any memory holds", info->file,
+                       info->path, info->dims[0], info->dims[1]);
+    return LW_OK;
+}
+
+/* The chunks are counted so that their index is read here, where it may be damaged. */
+static int examine(const char *name, void *result, struct lw_error *err)
+{
+    struct lw_probe probe;
+    int rc = lw_probe_open(name, &probe, err);
+    if (rc)
+        return rc;
+    if ((rc = describe_type(probe.dataset, &probe.info, err)) == LW_OK)
+        rc = check_shape(&probe.info, err);
+    H5Dget_storage_size(probe.dataset);
+    *(struct lw_dataset_info *)result = probe.info;
+    lw_probe_close(&probe);
+    return rc;
+}
+
+static int read_values(hid_t dataset, const struct lw_dataset_info *info, double *values, struct lw_error *err)
+{
+    bool is_complex;
+    const hid_t stored = H5Dget_type(dataset);
+    const hid_t memory = lw_hdf5_type_as_float64(stored, &is_complex);
+    int rc = LW_OK;
+    if (H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+        rc = lw_hdf5_fail(err, LW_EIO, "cannot read %s:%s", info->file, info->path);
+    H5Tclose(memory);
+    H5Tclose(stored);
+    return rc;
+}
+
+/* Should the file have changed since it was examined, its shape is no longer that of the memory. */
+static int read_dataset(const char *name, const struct lw_dataset_info *info, double *values, struct lw_error *err)
+{
+    struct lw_probe probe;
+    int rc = lw_probe_open(name, &probe, err);
+    if (rc)
+        return rc;
+    if ((rc = describe_type(probe.dataset, &probe.info, err)) == LW_OK)
+        rc = memcmp(probe.info.dims, info->dims, sizeof info->dims) == 0 && probe.info.type.is_complex == info->type.is_complex
+                 ? read_values(probe.dataset, info, values, err)
+                 : lw_fail(err, LW_EDATA, "'%s' changed while it was read", info->file);
+    lw_probe_close(&probe);
+    return rc;
 }
 
 static int read_alone(const char *name, struct lw_dataset_info *info, double **values, struct lw_error *err)
 {
-    char file_name[LW_MAX_PATH], path[LW_MAX_PATH];
-    hid_t file = -1, dataset = -1;
-    int rc;
-    if ((rc = lw_probe_parse(name, file_name, path, err)) ||
-        (rc = lw_probe_file(file_name, &file, err)) ||
-        (rc = lw_probe_dataset(file, file_name, path, &dataset, err)) ||
-        (rc = lw_probe_describe(file, file_name, path, dataset, info, err)) ||
-        (rc = check_rank(info, err)) ||
-        (rc = read_values(dataset, info, values, err)))
-        goto close;
-close:
-    if (dataset >= 0)
-        H5Dclose(dataset);
-    if (file >= 0)
-        H5Fclose(file);
-    return rc;
+    const int rc = lw_shield(examine, name, info, sizeof *info, err);
+    if (rc)
+        return rc;
+    *values = lw_alloc_array(count_doubles(info), sizeof **values, info->path, err);
+    return *values ? read_dataset(name, info, *values, err) : LW_ESYSTEM;
 }
 
 int lw_read_small(struct lw_comm *comm, const char *name, struct lw_dataset_info *info, double **values,

@@ -12,7 +12,7 @@
 
 static const struct lw_option options[] = {
     {.name = "filters", .kind = LW_OPTION_TEXT, .argument = "FILE:/dataset", .is_required = true,
-     .help = "Filter bank: taps as [M] or [F x M], real or complex."},
+     .help = "Filter bank: taps as [M] or [F x M], real or complex; [M x 1] is one filter, too."},
     {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same",
      .help = "Part of the convolution to keep: all n+M-1 outputs, the central n (output i is full output i+(M-1)/2), or "
              "the n-M+1 that need no sample beyond the ends."},
@@ -21,6 +21,9 @@ static const struct lw_option options[] = {
              "mirrored with its end sample (numpy.pad's constant, edge, wrap and symmetric)."},
     {.name = "correlate", .kind = LW_OPTION_FLAG,
      .help = "Correlate with the filters instead of convolving: taps are conjugated and reversed."},
+    {.name = "allow-rate-mismatch", .kind = LW_OPTION_FLAG,
+     .help = "Run though the filters are made for another sampling rate than the input's. Otherwise that is an error, where the "
+             "file says both."},
     {.name = "interpolate", .kind = LW_OPTION_INT, .argument = "R", .fallback = "1", .minimum = 1,
      .maximum = LW_POST_MOST_RATE,
      .help = "Interpolate the filtered series to R times its sampling rate, by cubics through four samples: of n outputs "
@@ -68,6 +71,20 @@ static int check_finite(const struct lw_dataset_info *info, const double *taps, 
     return LW_OK;
 }
 
+/* A filter's frequencies are fractions of the rate it was made for. */
+static int check_rate(const struct lw_options *given, const struct lw_dataset_info *input, const struct lw_dataset_info *filters,
+                      struct lw_error *err)
+{
+    const struct lw_axis_metadata *const a = &input->axis, *const b = &filters->axis;
+    const double accuracy = fmax(1e-9, a->rate_accuracy + b->rate_accuracy);
+    if (a->sample_rate_hz <= 0 || b->sample_rate_hz <= 0 || lw_options_flag(given, "allow-rate-mismatch") ||
+        fabs(a->sample_rate_hz - b->sample_rate_hz) <= accuracy * a->sample_rate_hz)
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "the filters in %.300s:%.100s are for %.12g Hz (%s), the samples in %.300s:%.100s have %.12g Hz "
+                   "(%s): make filters for that rate, or give --allow-rate-mismatch", filters->file, filters->path,
+                   b->sample_rate_hz, b->source, input->file, input->path, a->sample_rate_hz, a->source);
+}
+
 static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
 {
     const char *const name = lw_options_text(given, "filters");
@@ -80,13 +97,14 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
     job->n_inputs++;
 
     struct lw_ols_spec *const ols = &job->op.ols;
-    const int64_t n_filters = info->n_dims == 2 ? info->dims[0] : 1;
+    const bool is_column = info->n_dims == 2 && info->dims[1] == 1;
+    const int64_t n_filters = info->n_dims == 2 && !is_column ? info->dims[0] : 1;
     if (n_filters > LW_OLS_MAX_FILTERS)
         return lw_fail(err, LW_EDATA, "%s:%s holds %" PRId64 " filters, at most %d are possible", info->file, info->path,
                        n_filters, LW_OLS_MAX_FILTERS);
     ols->taps = job->taps;
     ols->n_filters = (int)n_filters;
-    ols->n_taps = info->dims[info->n_dims - 1];
+    ols->n_taps = is_column ? info->dims[0] : info->dims[info->n_dims - 1];
     ols->taps_complex = info->type.is_complex;
     ols->segment = (int)lw_options_int(given, "segment");
     ols->post.kind = (enum lw_post_kind)lw_options_choice(given, "post");
@@ -94,7 +112,8 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
     job->has_planes = info->n_dims == 2;
 
     const int parts = ols->taps_complex ? 2 : 1;
-    if ((rc = check_finite(info, job->taps, ols->n_taps, parts, n_filters * ols->n_taps * parts, err)))
+    if ((rc = check_rate(given, &job->inputs[0], info, err)) ||
+        (rc = check_finite(info, job->taps, ols->n_taps, parts, n_filters * ols->n_taps * parts, err)))
         return rc;
     if (lw_options_flag(given, "correlate"))
         for (int f = 0; f < ols->n_filters; f++)

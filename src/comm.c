@@ -1,4 +1,5 @@
 #include "comm_mpi.h"
+#include "log.h"
 #include "memory.h"
 
 #include <stdbool.h>
@@ -226,8 +227,7 @@ void lw_comm_collect(struct lw_comm *comm, double *values, int64_t count, int ro
 
 void lw_comm_abort(const struct lw_comm *comm, const struct lw_error *err)
 {
-    fprintf(stderr, "lapwing: rank %d (%s): %s\n", comm->rank, comm->host, err->message);
-    fflush(stderr);
+    lw_log_fatal(comm->rank, comm->host, err);
     MPI_Abort(comm->world, err->code);
     abort();
 }

@@ -37,7 +37,8 @@ const struct lw_command lw_commands[] = {
             "A job file holds one section named after the job, such as [ols], and in it lines 'option = value' with the "
             "options' names without dashes; flags take yes or no. Lines that begin with # or ; are comments, and so is what "
             "follows a ; behind a blank. A long value goes on in the next line where a line ends with a backslash. Only "
-            "rank 0 reads the file. Options on the command line override those in the file. A result keeps its "
+            "rank 0 reads the file. Options on the command line override those in the file; in neither may one be given "
+            "twice. A result keeps its "
             "configuration in this form: 'lapwing info RESULT.h5' prints it.",
         .example = "mpirun -np 4 lapwing run jobs/ols.ini --output other.h5",
     },
@@ -49,7 +50,7 @@ const struct lw_command lw_commands[] = {
         .description =
             "Without a file: versions of lapwing, compiler, MPI and HDF5, the engines that can be used, and the cores and "
             "memory that this process may use. With an HDF5 file: its datasets with shape, type, size, storage and sampling; "
-            "if it is a result of lapwing, also the job file that makes it again.",
+            "if it is a result of lapwing, also the job file that makes it again, and whether it is incomplete.",
         .example = "lapwing info\nlapwing info survey.h5",
     },
     {
@@ -131,8 +132,9 @@ const struct lw_option lw_common_options[] = {
         .name = "output-type",
         .kind = LW_OPTION_CHOICE,
         .choices = "float32|float64|input|int8|uint8|int16|uint16|int32",
-        .help = "Type of the output's samples. input: that of the input; an integer type must be the input's, and results "
-                "are rounded and saturated. Default: float32 for single, float64 for double precision.",
+        .help = "Type of the output's samples. input: that of the input. For an integer type results are rounded, saturated and, "
+                "where they are not numbers, 0; how many it could not hold is said. Default: float32 for single, float64 for "
+                "double precision.",
     },
     {
         .name = "nan",

@@ -28,6 +28,7 @@ struct lane {
     struct lw_flaws2d_cpu flaws[MOST_PIECES];
     int exponents[MOST_PIECES];         /* pixels of the piece were divided by 2^exponent */
     struct lw_tally2d_cpu not_finite;   /* of the block so far */
+    struct lw_loss loss;                /* likewise */
 };
 
 struct lane_sizes {
@@ -210,7 +211,7 @@ static void finish_row(const struct lw_conv2d_cpu *conv2d, struct lane *lane, co
     };
     const int64_t index = (piece->channel * piece->slot->block.count + piece->row + row) *
                           conv2d->spec.conv2d.output_columns + piece->column;
-    k->store(&panel, outputs, (char *)piece->slot->output + (size_t)index * lw_type_bytes(type));
+    k->store(&panel, outputs, (char *)piece->slot->output + (size_t)index * lw_type_bytes(type), &lane->loss);
 }
 
 /* When all rows of a piece's window have been looked at. */
@@ -400,11 +401,15 @@ static void run_task(const struct lw_conv2d_cpu *conv2d, struct lane *lane, cons
         run_window(conv2d, lane, &pieces[0]);
 }
 
-static void report_not_finite(const struct lw_conv2d_cpu *conv2d, struct lw_slot *slot)
+static void report(const struct lw_conv2d_cpu *conv2d, struct lw_slot *slot)
 {
     struct lw_tally2d_cpu all = {0};
-    for (int i = 0; i < conv2d->n_lanes; i++)
+    slot->loss = (struct lw_loss){0};
+    for (int i = 0; i < conv2d->n_lanes; i++) {
         lw_tally2d_add_cpu(&all, conv2d->lanes[i].not_finite);
+        slot->loss.n_saturated += conv2d->lanes[i].loss.n_saturated;
+        slot->loss.n_nan += conv2d->lanes[i].loss.n_nan;
+    }
     slot->n_not_finite = all.n;
     slot->not_finite_channel = all.channel;
     slot->not_finite_sample = all.row;
@@ -414,12 +419,14 @@ static void report_not_finite(const struct lw_conv2d_cpu *conv2d, struct lw_slot
 void lw_conv2d_run_cpu(struct lw_conv2d_cpu *conv2d, struct lw_slot *slot)
 {
     const int64_t tasks = n_tasks(&conv2d->shape, slot->block.count, slot->block.n_channels);
-    for (int i = 0; i < conv2d->n_lanes; i++)
+    for (int i = 0; i < conv2d->n_lanes; i++) {
         conv2d->lanes[i].not_finite = (struct lw_tally2d_cpu){0};
+        conv2d->lanes[i].loss = (struct lw_loss){0};
+    }
 #pragma omp parallel for num_threads(conv2d->n_lanes) schedule(dynamic)
     for (int64_t task = 0; task < tasks; task++)
         run_task(conv2d, &conv2d->lanes[omp_get_thread_num()], slot, task);
-    report_not_finite(conv2d, slot);
+    report(conv2d, slot);
 }
 
 void lw_conv2d_warm_up_cpu(struct lw_conv2d_cpu *conv2d)

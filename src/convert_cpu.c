@@ -9,7 +9,7 @@
 #define STAGE 512
 
 typedef void (*load_fn)(const void *stored, real *restrict out, int64_t n);
-typedef void (*store_fn)(const real *restrict in, void *stored, int64_t n);
+typedef void (*store_fn)(const real *restrict in, void *stored, int64_t n, struct lw_loss *loss);
 
 static inline real nearest_real(real x) { return REAL_MATH(rint)(x); }
 static inline double nearest_double(double x) { return rint(x); }
@@ -33,33 +33,40 @@ LW_SCALARS(X)
     X(LW_UINT16, uint16_t, real, 0, UINT16_MAX)         \
     X(LW_INT32, int32_t, double, INT32_MIN, INT32_MAX)
 
-#define X(name, type, wide, low, high)                                          \
-    static void store_##name(const real *restrict in, void *stored, int64_t n)  \
-    {                                                                           \
-        type *const restrict out = stored;                                      \
-        for (int64_t i = 0; i < n; i++) {                                       \
-            const wide number = in[i] == in[i] ? (wide)in[i] : 0;               \
-            const wide raised = number < (wide)(low) ? (wide)(low) : number;    \
-            const wide inside = raised > (wide)(high) ? (wide)(high) : raised;  \
-            out[i] = (type)(int32_t)nearest_##wide(inside);                     \
-        }                                                                       \
+#define X(name, type, wide, low, high)                                                              \
+    static void store_##name(const real *restrict in, void *stored, int64_t n, struct lw_loss *loss) \
+    {                                                                                               \
+        type *const restrict out = stored;                                                          \
+        int32_t n_saturated = 0, n_nan = 0;                                                         \
+        for (int64_t i = 0; i < n; i++) {                                                           \
+            const wide number = nearest_##wide(in[i] == in[i] ? (wide)in[i] : 0);                   \
+            const wide raised = number < (wide)(low) ? (wide)(low) : number;                        \
+            const wide inside = raised > (wide)(high) ? (wide)(high) : raised;                      \
+            out[i] = (type)(int32_t)inside;                                                         \
+            n_saturated += inside != number;                                                        \
+            n_nan += in[i] != in[i];                                                                \
+        }                                                                                           \
+        loss->n_saturated += n_saturated;                                                           \
+        loss->n_nan += n_nan;                                                                       \
     }
 INTEGERS(X)
 #undef X
 
-#define X(name, type)                                                           \
-    static void store_##name(const real *restrict in, void *stored, int64_t n)  \
-    {                                                                           \
-        type *const restrict out = stored;                                      \
-        for (int64_t i = 0; i < n; i++)                                         \
-            out[i] = (type)in[i];                                               \
+#define X(name, type)                                                                               \
+    static void store_##name(const real *restrict in, void *stored, int64_t n, struct lw_loss *loss) \
+    {                                                                                               \
+        type *const restrict out = stored;                                                          \
+        (void)loss;                                                                                 \
+        for (int64_t i = 0; i < n; i++)                                                             \
+            out[i] = (type)in[i];                                                                   \
     }
 X(LW_FLOAT32, float)
 X(LW_FLOAT64, double)
 #undef X
 
-static void store_squares(const real *restrict in, void *stored, int64_t n)
+static void store_squares(const real *restrict in, void *stored, int64_t n, struct lw_loss *loss)
 {
+    (void)loss;
     double *const restrict out = stored;
     for (int64_t i = 0; i < n; i++)
         out[i] = (double)in[i] * (double)in[i];
@@ -111,12 +118,12 @@ static void load_swapped(load_fn load, size_t bytes, const char *stored, real *r
     }
 }
 
-static void store_swapped(store_fn store, size_t bytes, const real *restrict in, char *stored, int64_t n)
+static void store_swapped(store_fn store, size_t bytes, const real *restrict in, char *stored, int64_t n, struct lw_loss *loss)
 {
     uint64_t stage[STAGE];
     for (int64_t i = 0; i < n; i += STAGE) {
         const int64_t count = n - i < STAGE ? n - i : STAGE;
-        store(in + i, stage, count);
+        store(in + i, stage, count, loss);
         swap(bytes, stage, stored + (size_t)i * bytes, count);
     }
 }
@@ -152,14 +159,14 @@ static void load_run(const struct lw_panel_cpu *panel, const void *stored, real 
         loaders[panel->scalar](stored, out, n);
 }
 
-static void store_run(const struct lw_panel_cpu *panel, const real *in, void *stored, int64_t n)
+static void store_run(const struct lw_panel_cpu *panel, const real *in, void *stored, int64_t n, struct lw_loss *loss)
 {
     const store_fn store = panel->squares ? store_squares : stores[panel->scalar];
     assert(!panel->squares || panel->scalar == LW_FLOAT64);
     if (panel->is_swapped)
-        store_swapped(store, lw_scalar_bytes(panel->scalar), in, stored, n);
+        store_swapped(store, lw_scalar_bytes(panel->scalar), in, stored, n, loss);
     else
-        store(in, stored, n);
+        store(in, stored, n, loss);
 }
 
 /* Rows that the stage holds; a panel of one row needs none. */
@@ -187,10 +194,10 @@ void KERNEL(lw_load)(const struct lw_panel_cpu *panel, const void *stored, void 
     }
 }
 
-void KERNEL(lw_store)(const struct lw_panel_cpu *panel, const void *reals, void *stored)
+void KERNEL(lw_store)(const struct lw_panel_cpu *panel, const void *reals, void *stored, struct lw_loss *loss)
 {
     if (panel->rows == 1) {
-        store_run(panel, reals, stored, panel->columns);
+        store_run(panel, reals, stored, panel->columns, loss);
         return;
     }
     uint64_t stage[STAGE];
@@ -198,7 +205,7 @@ void KERNEL(lw_store)(const struct lw_panel_cpu *panel, const void *reals, void 
     const int64_t step = rows_at_a_time(row_bytes);
     for (int64_t row = 0; row < panel->rows; row += step) {
         const int64_t rows = panel->rows - row < step ? panel->rows - row : step;
-        store_run(panel, (const real *)reals + row * panel->columns, stage, rows * panel->columns);
+        store_run(panel, (const real *)reals + row * panel->columns, stage, rows * panel->columns, loss);
         copy_rows((const char *)stage, row_bytes, (char *)stored + row * panel->stored_stride, panel->stored_stride,
                   rows, (size_t)row_bytes);
     }

@@ -117,6 +117,12 @@ struct lw_bytes {
     int64_t device;
 };
 
+/* Values of an integer output that it could not hold. */
+struct lw_loss {
+    int64_t n_saturated;        /* rounded, they were beyond the type's range */
+    int64_t n_nan;              /* became 0 */
+};
+
 /* One buffer set. The engine allocates and frees input and output.
  *
  *   input   block of halo + count samples in the stored type:
@@ -136,6 +142,7 @@ struct lw_slot {
     int64_t not_finite_channel, not_finite_sample;
     int64_t not_finite_column;  /* conv2d: the first such pixel of that row */
     bool is_out_of_range;       /* set by wait: some power is too large or too small for float32 or float64, as stored */
+    struct lw_loss loss;        /* set by wait: of the block's outputs */
     double busy_seconds;        /* the engine's time from start to end of this slot's work */
 };
 

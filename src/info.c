@@ -4,9 +4,11 @@
 #include "../io/writer.h"
 #include "engine.h"
 #include "help.h"
+#include "log.h"
 #include "memory.h"
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -88,45 +90,71 @@ static void widen(int *width, const char *text)
     *width = length > *width ? length : *width;
 }
 
+/* A dataset's texts as they are shown: names come from the file. */
+struct texts {
+    char path[4 * LW_MAX_PATH], type[400], storage[700], sampling[600];
+};
+
+static struct texts make_texts(const struct lw_listing *dataset)
+{
+    struct texts texts;
+    lw_escape(dataset->path, "", texts.path, sizeof texts.path);
+    lw_escape(dataset->type, "", texts.type, sizeof texts.type);
+    lw_escape(dataset->storage, "", texts.storage, sizeof texts.storage);
+    lw_escape(dataset->sampling, "", texts.sampling, sizeof texts.sampling);
+    return texts;
+}
+
 static void measure_row(const struct lw_listing *dataset, void *context)
 {
     struct widths *const widths = context;
-    widen(&widths->path, dataset->path);
+    const struct texts texts = make_texts(dataset);
+    widen(&widths->path, texts.path);
     widen(&widths->shape, dataset->shape);
-    widen(&widths->type, dataset->type);
+    widen(&widths->type, texts.type);
     widths->n_rows++;
 }
 
 static void print_row(const struct lw_listing *dataset, void *context)
 {
     const struct widths *const widths = context;
+    const struct texts texts = make_texts(dataset);
     char bytes[24];
-    printf("%-*s  %-*s  %-*s  %9s  %s%s%s\n", widths->path, dataset->path, widths->shape, dataset->shape, widths->type,
-           dataset->type, lw_bytes_text(dataset->stored_bytes, bytes), dataset->storage, dataset->sampling[0] ? ", " : "",
-           dataset->sampling);
+    printf("%-*s  %-*s  %-*s  %9s  %s%s%s\n", widths->path, texts.path, widths->shape, dataset->shape, widths->type,
+           texts.type, lw_bytes_text(dataset->stored_bytes, bytes), texts.storage, texts.sampling[0] ? ", " : "",
+           texts.sampling);
 }
 
 /* A result of this program says how to make it again. */
 static void print_origin(const char *file)
 {
-    char program[16], version[64], end[40], job[40];
-    char configuration[16384];
-    if (!lw_list_note(file, "program", program, sizeof program) || strcmp(program, "lapwing") != 0 ||
-        !lw_list_note(file, "version", version, sizeof version) || !lw_list_note(file, "job", job, sizeof job) ||
-        !lw_list_note(file, "end_time_utc", end, sizeof end) ||
-        !lw_list_note(file, "configuration", configuration, sizeof configuration))
+    struct lw_listing_origin origin;
+    const bool says_how = lw_list_origin(file, &origin);
+    char version[256], end[160], job[160], configuration[sizeof origin.configuration * 4];
+    if (origin.is_incomplete)
+        printf("\n# incomplete: the run of lapwing that was to make it did not come to its end\n");
+    if (!says_how)
         return;
-    printf("\n# made by lapwing %s, finished %s; as a job file:\n[%s]\n%s", version, end, job, configuration);
+    printf("\n# made by lapwing %s, %s %s; as a job file:\n[%s]\n%s", lw_escape(origin.version, "", version, sizeof version),
+           origin.is_incomplete ? "not finished" : "finished",
+           origin.is_incomplete ? "" : lw_escape(origin.end, "", end, sizeof end), lw_escape(origin.job, "", job, sizeof job),
+           lw_escape(origin.configuration, "\n", configuration, sizeof configuration));
+}
+
+static void print_empty(const char *file)
+{
+    char name[4 * LW_MAX_PATH];
+    printf("%s holds no datasets\n", lw_escape(file, "", name, sizeof name));
 }
 
 static int print_file(const char *file, struct lw_error *err)
 {
     struct widths widths = {0};
     int rc;
-    if ((rc = lw_list_file(file, measure_row, &widths, err)) || (rc = lw_list_file(file, print_row, &widths, err)))
+    if ((rc = lw_list_check(file, err)) || (rc = lw_list_file(file, measure_row, &widths, err)) || (rc = lw_list_file(file, print_row, &widths, err)))
         return rc;
     if (widths.n_rows == 0)
-        printf("%s holds no datasets\n", file);
+        print_empty(file);
     print_origin(file);
     return LW_OK;
 }

@@ -1,6 +1,7 @@
 #include "jobfile.h"
 
 #include "commands.h"
+#include "file.h"
 #include "memory.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The ini parser's own limits, with its defaults: a line in a buffer of 200 bytes, names of less than 50 characters. */
 enum { MAX_BYTES = 1 << 20, MAX_LINE = 196, MAX_NAME = 48, MAX_VALUE = 4096, MAX_KEYS = 100 };
@@ -16,9 +18,13 @@ enum { MAX_BYTES = 1 << 20, MAX_LINE = 196, MAX_NAME = 48, MAX_VALUE = 4096, MAX
 
 static int read_text(struct lw_jobfile *jobfile, struct lw_error *err)
 {
-    FILE *const file = fopen(jobfile->path, "r");
+    char why[96];
+    const int fd = lw_file_open(jobfile->path, why);
+    FILE *const file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (fd >= 0 && !file)
+        close(fd);
     if (!file)
-        return lw_fail(err, LW_EIO, "%s: cannot read the job file: %s", jobfile->path, strerror(errno));
+        return lw_fail(err, LW_EIO, "%s: cannot read the job file: %s", jobfile->path, fd < 0 ? why : strerror(errno));
     errno = 0;
     jobfile->bytes = (int64_t)fread(jobfile->text, 1, MAX_BYTES + 1, file);
     const bool is_read = !ferror(file);
@@ -197,6 +203,10 @@ static int take_value(void *context, const char *section, const char *name, cons
     struct parse *const parse = context;
     if (parse->code != LW_OK || !find_job(parse, section))
         return 0;
+    if (!*name) {
+        fail(parse, parse->line, "there is no option's name before the equals sign");
+        return 0;
+    }
     if (!parse->is_continuation) {
         set_option(parse);
         snprintf(parse->name, sizeof parse->name, "%s", name);

@@ -7,6 +7,7 @@
 #ifndef LW_KERNELS_CPU_H
 #define LW_KERNELS_CPU_H
 
+#include "engine.h"
 #include "error.h"
 #include "type.h"
 
@@ -66,8 +67,8 @@ struct lw_kernels_cpu {
 
     /* ---- stored samples and reals ---- */
     void (*load)(const struct lw_panel_cpu *panel, const void *stored, void *reals);
-    /* Integers: rounded to nearest even, saturated, NaN becomes 0. */
-    void (*store)(const struct lw_panel_cpu *panel, const void *reals, void *stored);
+    /* Integers: rounded to nearest even, saturated, NaN becomes 0; how many of them is added to *loss. Less than 2^31. */
+    void (*store)(const struct lw_panel_cpu *panel, const void *reals, void *stored, struct lw_loss *loss);
     /* out[c][r] = in[r][c]: working samples of `width` reals; strides in reals between the rows of each. */
     void (*transpose)(const void *in, int64_t in_stride, int64_t rows, int64_t columns, int width,
                       void *out, int64_t out_stride);

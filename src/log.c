@@ -28,13 +28,54 @@ void lw_log_start(int rank, const char *host, enum lw_log_level level)
     snprintf(state.host, sizeof state.host, "%s", host);
 }
 
+/* ---- text from outside --------------------------------------------------------------------------------------------- */
+
+/* Bytes of the UTF-8 character at `text`; 0: it is none, or a control character (those of two bytes are U+0080 to U+009F). */
+static size_t printable_bytes(const unsigned char *text)
+{
+    if (text[0] >= 0x20 && text[0] < 0x7f)
+        return 1;
+    const size_t bytes = text[0] >= 0xf0 && text[0] < 0xf5 ? 4 : text[0] >= 0xe0 && text[0] < 0xf0 ? 3
+                                                               : text[0] >= 0xc2 && text[0] < 0xe0 ? 2 : 0;
+    for (size_t i = 1; i < bytes; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    return bytes == 2 && text[0] == 0xc2 && text[1] < 0xa0 ? 0 : bytes;
+}
+
+const char *lw_escape(const char *text, const char *keep, char *out, size_t size)
+{
+    size_t used = 0;
+    for (const unsigned char *at = (const unsigned char *)text; *at;) {
+        const size_t bytes = strchr(keep, *at) ? 1 : printable_bytes(at);
+        if (used + (bytes ? bytes : 4) >= size)
+            break;
+        if (bytes)
+            memcpy(out + used, at, bytes);
+        else
+            snprintf(out + used, 5, "\\x%02x", *at);
+        used += bytes ? bytes : 4;
+        at += bytes ? bytes : 1;
+    }
+    out[used] = '\0';
+    return out;
+}
+
+/* ---- messages ------------------------------------------------------------------------------------------------------ */
+
 /* One write for the whole line: the lines of several ranks must not mix. */
+static void print_text(const char *prefix, const char *message)
+{
+    char shown[8192];
+    fprintf(stderr, "%s%s%s\n", state.is_line_open ? "\n" : "", prefix, lw_escape(message, "", shown, sizeof shown));
+    state.is_line_open = false;
+}
+
 static void print_line(const char *prefix, const char *format, va_list arguments)
 {
     char message[2048];
     vsnprintf(message, sizeof message, format, arguments);
-    fprintf(stderr, "%s%s%s\n", state.is_line_open ? "\n" : "", prefix, message);
-    state.is_line_open = false;
+    print_text(prefix, message);
 }
 
 void lw_log_info(const char *format, ...)
@@ -72,14 +113,20 @@ void lw_log_error(const struct lw_error *err)
 {
     if (state.rank != 0)
         return;
-    const char *const newline = state.is_line_open ? "\n" : "";
-    state.is_line_open = false;
+    char prefix[128] = "lapwing: ";
     if (err->rank > 0 && err->host[0])
-        fprintf(stderr, "%slapwing: rank %d (%s): %s\n", newline, err->rank, err->host, err->message);
+        snprintf(prefix, sizeof prefix, "lapwing: rank %d (%s): ", err->rank, err->host);
     else if (err->rank > 0)
-        fprintf(stderr, "%slapwing: rank %d: %s\n", newline, err->rank, err->message);
-    else
-        fprintf(stderr, "%slapwing: %s\n", newline, err->message);
+        snprintf(prefix, sizeof prefix, "lapwing: rank %d: ", err->rank);
+    print_text(prefix, err->message);
+}
+
+void lw_log_fatal(int rank, const char *host, const struct lw_error *err)
+{
+    char prefix[128];
+    snprintf(prefix, sizeof prefix, "lapwing: rank %d (%s): ", rank, host);
+    print_text(prefix, err->message);
+    fflush(stderr);
 }
 
 double lw_now(void)

@@ -165,9 +165,12 @@ static void report(const struct lw_ols_cpu *ols, struct lw_slot *slot)
 {
     struct lw_tally_cpu all = {0};
     slot->is_out_of_range = false;
+    slot->loss = (struct lw_loss){0};
     for (int i = 0; i < ols->n_lanes; i++) {
         lw_tally_add_cpu(&all, &ols->lanes[i].not_finite);
         slot->is_out_of_range |= ols->lanes[i].is_out_of_range;
+        slot->loss.n_saturated += ols->lanes[i].loss.n_saturated;
+        slot->loss.n_nan += ols->lanes[i].loss.n_nan;
     }
     slot->n_not_finite = all.n;
     slot->not_finite_channel = all.channel;
@@ -182,6 +185,7 @@ void lw_ols_run_cpu(struct lw_ols_cpu *ols, struct lw_slot *slot)
     for (int i = 0; i < ols->n_lanes; i++) {
         ols->lanes[i].not_finite = (struct lw_tally_cpu){0};
         ols->lanes[i].is_out_of_range = false;
+        ols->lanes[i].loss = (struct lw_loss){0};
     }
 #pragma omp parallel for num_threads(ols->n_lanes) schedule(dynamic, chunk)
     for (int64_t task = 0; task < tasks; task++) {

@@ -34,6 +34,7 @@ struct lw_lane_cpu {
     bool is_blanked[LW_TILE_CPU];
     struct lw_tally_cpu not_finite;     /* of the block so far */
     bool is_out_of_range;               /* some power of the block so far */
+    struct lw_loss loss;                /* likewise */
 };
 
 struct lw_ols_cpu {
@@ -131,7 +132,7 @@ struct lw_run_cpu {
 };
 
 /** Convert a run of outputs and put them into the slot. */
-void lw_piece_store_cpu(const struct lw_ols_cpu *ols, const struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
+void lw_piece_store_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
                         const struct lw_run_cpu *run);
 
 /** Samples [first, first + count) of a channel of a slot's input as working samples. @param x  of the signal's width */

@@ -150,10 +150,27 @@ static void interpolate(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, 
     }
 }
 
+/* The axis' ends of a derivative are made anew (lw_post_ends_cpu): what a type would lose of them counts there alone. */
+static void drop_ends(const struct lw_ols_cpu *ols, const struct lw_piece_cpu *piece, void *y)
+{
+    const struct lw_block *const block = &piece->slot->block;
+    const int64_t begin = block->first + piece->first, last = piece->n_outputs - 1;
+    const int width = series_width(ols);
+    for (int c = 0; c < piece->n_channels; c++) {
+        void *const series = lw_real_at_cpu(ols, y, c * ols->sizes.y);
+        if (begin == 0)
+            ols->shape.kernels->fill(series, width, 0);
+        if (begin + last == ols->spec.n_outputs - 1)
+            ols->shape.kernels->fill(lw_real_at_cpu(ols, series, last * width), width, 0);
+    }
+}
+
 void lw_piece_post_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
                        int filter, void *y)
 {
     struct lw_run_cpu run = {filter, piece->first, piece->n_outputs, y, ols->sizes.y, false};
+    if (ols->filters.ends)
+        drop_ends(ols, piece, y);
     if (ols->shape.rate > 1)
         interpolate(ols, lane, piece, filter, y);
     else

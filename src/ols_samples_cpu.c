@@ -129,15 +129,16 @@ static char *output_at(const struct lw_ols_cpu *ols, const struct lw_slot *slot,
     return (char *)slot->output + at * (int64_t)lw_type_bytes(ols->spec.output);
 }
 
-static void store_time_fast(const struct lw_ols_cpu *ols, const struct lw_piece_cpu *piece,
+static void store_time_fast(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
                             const struct lw_run_cpu *run)
 {
     struct lw_panel_cpu panel = panel_of(ols->spec.output, 1, run->count);
     panel.squares = run->squares;
-    ols->shape.kernels->store(&panel, run->y, output_at(ols, piece->slot, run->filter, piece->channel, run->first));
+    ols->shape.kernels->store(&panel, run->y, output_at(ols, piece->slot, run->filter, piece->channel, run->first),
+                              &lane->loss);
 }
 
-static void store_time_slow(const struct lw_ols_cpu *ols, const struct lw_lane_cpu *lane,
+static void store_time_slow(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane,
                             const struct lw_piece_cpu *piece, const struct lw_run_cpu *run)
 {
     const int64_t n_channels = piece->n_channels, width = parts(ols->spec.output);
@@ -150,15 +151,15 @@ static void store_time_slow(const struct lw_ols_cpu *ols, const struct lw_lane_c
         panel.squares = run->squares;
         ols->shape.kernels->transpose(lw_real_at_cpu(ols, run->y, row * width), run->pitch, n_channels, rows,
                                       (int)width, lane->panel, n_channels * width);
-        ols->shape.kernels->store(&panel, lane->panel, stored + row * row_bytes);
+        ols->shape.kernels->store(&panel, lane->panel, stored + row * row_bytes, &lane->loss);
     }
 }
 
-void lw_piece_store_cpu(const struct lw_ols_cpu *ols, const struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
+void lw_piece_store_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
                         const struct lw_run_cpu *run)
 {
     if (ols->spec.layout == LW_TIME_FAST)
-        store_time_fast(ols, piece, run);
+        store_time_fast(ols, lane, piece, run);
     else
         store_time_slow(ols, lane, piece, run);
 }
@@ -180,5 +181,5 @@ void lw_slot_store_cpu(const struct lw_ols_cpu *ols, const struct lw_slot *slot,
                        int64_t output, const void *y)
 {
     const struct lw_panel_cpu panel = panel_of(ols->spec.output, 1, 1);
-    ols->shape.kernels->store(&panel, y, output_at(ols, slot, filter, channel, output));
+    ols->shape.kernels->store(&panel, y, output_at(ols, slot, filter, channel, output), &ols->lanes[0].loss);
 }

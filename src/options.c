@@ -177,9 +177,12 @@ static int parse_one(struct lw_options *options, int argc, char **argv, int *i, 
     char origin[MAX_ORIGIN];
     snprintf(origin, sizeof origin, "--%.*s", (int)(equals ? equals - name : (long)strlen(name)), name);
 
-    const struct lw_option_value *const value = find(options, origin + 2);
+    struct lw_option_value *const value = find(options, origin + 2);
     if (!value)
         return fail_unknown(options, origin + 2, origin, err);
+    if (value->is_typed)
+        return lw_fail(err, LW_EUSAGE, "%s is given twice: give it once", origin);
+    value->is_typed = true;
     const char *const text = argument_text(value->option, equals, argc, argv, i);
     if (!text)
         return lw_fail(err, LW_EUSAGE, "%s: the value is missing; give %s %s", origin, origin, placeholder(value->option));

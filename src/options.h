@@ -47,8 +47,8 @@ void lw_options_destroy(struct lw_options *options);        /* NULL is legal */
 int lw_options_set(struct lw_options *options, const char *name, const char *text, const char *origin,
                    struct lw_error *err);
 
-/** Parse --name value, --name=value, --flag and --flag=no; stops at the first thing that is not an option. Where an option
- * is given twice, the last one counts.
+/** Parse --name value, --name=value, --flag and --flag=no; stops at the first thing that is not an option. What was set before
+ * is overridden; an option that is given here twice is LW_EUSAGE.
  * @param used  set to the arguments consumed */
 int lw_options_parse(struct lw_options *options, int argc, char **argv, int *used, struct lw_error *err);
 

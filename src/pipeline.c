@@ -87,6 +87,7 @@ int lw_pipeline_submit(struct lw_pipeline *pipeline, struct lw_slot *slot, const
     slot->block = *block;
     slot->n_not_finite = 0;
     slot->is_out_of_range = false;
+    slot->loss = (struct lw_loss){0};
     slot->busy_seconds = 0;
     const int rc = block->count > 0 ? pipeline->engine->ops->submit(pipeline->op, slot, block, err) : LW_OK;
     if (rc == LW_OK)

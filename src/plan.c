@@ -246,10 +246,25 @@ static int agree_on_op(struct lw_comm *comm, struct lw_op_plan *op, struct lw_er
     return lw_comm_same(comm, "what the engine chose for this job", text, err);
 }
 
+/* Input and result together, as what follows counts them; in double, which cannot overflow. */
+static int check_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan, struct lw_error *err)
+{
+    const struct lw_op_spec *const op = &spec->job->op;
+    const double sample = (double)lw_op_input_width(op) * (double)lw_type_bytes(op->input) +
+                          (double)plan->op.n_planes * (double)lw_op_output_width(op) * (double)lw_type_bytes(op->output);
+    const double all = (double)spec->job->n_outputs * (double)op->n_channels * sample;
+    if (all > 0x1p62)
+        return lw_fail(err, LW_ECONFIG, "input and result have %.3g bytes, more than can be counted: choose a piece with --start "
+                       "and --count, or fewer --channels", all);
+    return LW_OK;
+}
+
 int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err)
 {
     *plan = (struct lw_plan){.depth = spec->engine->depth > 0 ? spec->engine->depth : 2};
     int rc = spec->engine->ops->op_plan(spec->engine, &spec->job->op, &plan->op, err);
+    if (rc == LW_OK)
+        rc = check_bytes(spec, plan, err);
     if ((rc = lw_comm_agree(spec->comm, rc, err)))
         return rc;
     lw_limits_find(spec->comm, spec->engine, spec->memory, spec->gpu_memory, &plan->limits);

@@ -1,4 +1,5 @@
 /* plan_command.c - `lapwing plan JOB`: the plan in words. */
+#include "log.h"
 #include "memory.h"
 #include "run.h"
 #include "setup.h"
@@ -21,9 +22,10 @@ static void print_input(const struct lw_setup *setup)
 {
     const struct lw_job *const job = &setup->job;
     const struct lw_dataset_info *const input = &job->inputs[0];
-    char type[40];
+    char type[40], file[2 * LW_MAX_PATH], path[2 * LW_MAX_PATH];
     row("job", job->ops->name);
-    printf("%-16s%s:%s, %s, %" PRId64 " %ss x %" PRId64 " %s%s", "input", input->file, input->path,
+    printf("%-16s%s:%s, %s, %" PRId64 " %ss x %" PRId64 " %s%s", "input", lw_escape(input->file, "", file, sizeof file),
+           lw_escape(input->path, "", path, sizeof path),
            lw_type_text(input->type, type), job->n_samples, job->ops->sample, job->op.n_channels, job->ops->channel,
            job->op.n_channels == 1 ? "" : "s");
     if (lw_op_input_width(&job->op) > 1)

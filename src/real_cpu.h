@@ -54,7 +54,7 @@ typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), may_alias, a
 
 /* The entries of the table, see kernels_cpu.h. */
 void KERNEL(lw_load)(const struct lw_panel_cpu *panel, const void *stored, void *reals);
-void KERNEL(lw_store)(const struct lw_panel_cpu *panel, const void *reals, void *stored);
+void KERNEL(lw_store)(const struct lw_panel_cpu *panel, const void *reals, void *stored, struct lw_loss *loss);
 void KERNEL(lw_transpose)(const void *in, int64_t in_stride, int64_t rows, int64_t columns, int width, void *out,
                           int64_t out_stride);
 void KERNEL(lw_widen)(void *x, int64_t n);

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum stage { READ, HALO, COMPUTE, WRITE, N_STAGES };
 
@@ -32,6 +33,7 @@ struct run {
     int64_t done_outputs;               /* of all ranks: progress in the order of rounds */
     int64_t not_finite;                 /* samples of this rank's slices, boundary copies not counted */
     int64_t out_of_range;               /* of this rank's slots: with powers that their type cannot hold */
+    struct lw_loss loss;                /* of this rank */
 };
 
 /* ---- powers out of range: an attribute of their results ------------------------------------------------------------ */
@@ -45,6 +47,33 @@ static bool has_powers(const struct run *run)
 static struct lw_attribute power_range(bool is_left)
 {
     return (struct lw_attribute){.name = "powers_out_of_range", .kind = LW_ATTRIBUTE_INT, .integer = is_left, .is_late = true};
+}
+
+/* ---- what an integer result cannot hold: attributes, too ------------------------------------------------------------- */
+
+/* @return how many there are: none for a floating-point result */
+static int list_loss(const struct run *run, const struct lw_loss *loss, struct lw_attribute attributes[2])
+{
+    const struct lw_attribute both[] = {
+        {.name = "samples_saturated", .kind = LW_ATTRIBUTE_INT, .integer = loss->n_saturated, .is_late = true},
+        {.name = "samples_nan_stored_as_zero", .kind = LW_ATTRIBUTE_INT, .integer = loss->n_nan, .is_late = true},
+    };
+    if (!lw_scalar_is_integer(run->setup.job.op.output.scalar))
+        return 0;
+    memcpy(attributes, both, sizeof both);
+    return 2;
+}
+
+static void warn_of_loss(const struct lw_loss *loss, enum lw_scalar scalar)
+{
+    char type[40];
+    lw_type_text((struct lw_type){.scalar = scalar}, type);
+    if (loss->n_saturated > 0)
+        lw_log_warn("%" PRId64 " of the result's samples are beyond the range of %s and were stored as its largest or smallest "
+                    "number: store them with --output-type float32", loss->n_saturated, type);
+    if (loss->n_nan > 0)
+        lw_log_warn("%" PRId64 " of the result's samples are not numbers, which %s cannot hold, and were stored as 0: store them "
+                    "with --output-type float32", loss->n_nan, type);
 }
 
 /* ---- before the first round ---------------------------------------------------------------------------------------- */
@@ -61,6 +90,7 @@ static int open_result(struct run *run, const char *command_line, struct lw_erro
         return rc;
     if (has_powers(run))
         run->provenance.attributes[run->provenance.n_attributes++] = power_range(false);
+    run->provenance.n_attributes += list_loss(run, &run->loss, run->provenance.attributes + run->provenance.n_attributes);
     job->result.attributes = job->attributes;
     job->result.n_attributes = job->n_attributes;
     const struct lw_writer_spec spec = {
@@ -227,6 +257,8 @@ static int take_result(struct run *run, struct lw_error *err)
         return rc;
     run->not_finite += slot->n_not_finite;
     run->out_of_range += slot->is_out_of_range;
+    run->loss.n_saturated += slot->loss.n_saturated;
+    run->loss.n_nan += slot->loss.n_nan;
     run->seconds[COMPUTE] += slot->busy_seconds;
 
     const double start = lw_now();
@@ -267,6 +299,7 @@ static int compare(const void *a, const void *b)
 /* Of all ranks. */
 struct flaws {
     int64_t not_finite, out_of_range;
+    struct lw_loss loss;
 };
 
 /* Minimum, median and maximum over the ranks of each stage's time, and what the whole run reached. */
@@ -295,6 +328,7 @@ static void summarize(const struct run *run, const struct flaws *flaws, int64_t 
     if (flaws->out_of_range > 0)
         lw_log_warn("some powers are too small or too large for the result's type and have lost digits or are 0 or infinite: "
                     "store them with --output-type float64, or take --post amplitude");
+    warn_of_loss(&flaws->loss, run->setup.job.op.output.scalar);
 }
 
 static int finish(struct run *run, struct lw_error *err)
@@ -303,12 +337,15 @@ static int finish(struct run *run, struct lw_error *err)
     int rc = lw_setup_check_inputs(&run->setup, err);
     if (rc)
         return rc;
-    const struct flaws flaws = {lw_comm_sum(comm, run->not_finite), lw_comm_sum(comm, run->out_of_range)};
-    struct lw_attribute attributes[LW_PROVENANCE_END + 1];
+    const struct flaws flaws = {lw_comm_sum(comm, run->not_finite), lw_comm_sum(comm, run->out_of_range),
+                                {lw_comm_sum(comm, run->loss.n_saturated), lw_comm_sum(comm, run->loss.n_nan)}};
+    struct lw_attribute attributes[LW_PROVENANCE_END + 3];
     char now[32];
     lw_provenance_end(flaws.not_finite, now, attributes);
     attributes[LW_PROVENANCE_END] = power_range(flaws.out_of_range > 0);
-    rc = lw_writer_finish(run->writer, attributes, LW_PROVENANCE_END + has_powers(run), err);
+    int count = LW_PROVENANCE_END + has_powers(run);
+    count += list_loss(run, &flaws.loss, attributes + count);
+    rc = lw_writer_finish(run->writer, attributes, count, err);
     lw_progress_end(&run->progress);
     if (rc)
         return rc;

@@ -80,7 +80,8 @@ static int make_plan(struct lw_setup *setup, struct lw_error *err)
         .memory = lw_options_int(setup->options, "memory"),
         .gpu_memory = lw_options_int(setup->options, "gpu-memory"),
     };
-    return lw_plan_make(&spec, &setup->plan, err);
+    const int rc = lw_reader_check(setup->reader, &setup->job.view, err);
+    return rc ? rc : lw_plan_make(&spec, &setup->plan, err);
 }
 
 int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,

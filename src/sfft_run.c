@@ -395,9 +395,10 @@ int lw_sfft_plan_command(struct lw_comm *comm, const struct lw_job_ops *ops, con
     int rc = open_flow(&flow, comm, ops, options, err);
     if (rc == LW_OK && flow.rank == 0) {
         const struct lw_job *const job = &flow.setup.job;
-        char type[40];
+        char type[40], file[2 * LW_MAX_PATH], path[2 * LW_MAX_PATH];
         printf("%-16s%s\n%-16s%s:%s, %s, %" PRId64 " samples x %" PRId64 " channel%s, %s\n%-16s%s\n%-16s%s\n%-16s%s\n", "job",
-               ops->name, "input", job->inputs[0].file, job->inputs[0].path, lw_type_text(job->op.input, type), job->n_samples,
+               ops->name, "input", lw_escape(job->inputs[0].file, "", file, sizeof file),
+               lw_escape(job->inputs[0].path, "", path, sizeof path), lw_type_text(job->op.input, type), job->n_samples,
                job->op.n_channels, job->op.n_channels == 1 ? "" : "s",
                job->op.layout == LW_TIME_FAST ? "time fast" : "time slow", "", job->summary, "engine", flow.setup.engine_text,
                "algorithm", flow.setup.plan.op.text);

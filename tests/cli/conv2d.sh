@@ -11,9 +11,11 @@ says() {
 }
 
 # ---- synthetic skies: the same on any number of ranks
-for options in '' '--images 3 --type int16 --psf-size 8' '--rows 1 --columns 700 --type float64' '--type uint16 --sources 0'; do
+size='--rows 301 --columns 203'
+for options in "$size" "$size --images 3 --type int16 --psf-size 8" '--rows 1 --columns 700 --type float64' \
+    "$size --type uint16 --sources 0"; do
     for ranks in 0 2 3; do
-        ok $ranks synth conv2d --output s$ranks.h5 --rows 301 --columns 203 $options --overwrite
+        ok $ranks synth conv2d --output s$ranks.h5 $options --overwrite
         [ $ranks -eq 0 ] || same_bits s0.h5 s$ranks.h5 /image
         [ $ranks -eq 0 ] || same_bits s0.h5 s$ranks.h5 /psf
     done

@@ -31,7 +31,7 @@ refuse 0 78 'job\.ini: not a job file: it holds null bytes' run job.ini
 head -c 2000000 /dev/zero | tr '\0' '#' >job.ini
 refuse 0 78 'longer than 1 MiB' run job.ini
 refuse 0 74 'nosuch\.ini: cannot read the job file: No such file' run nosuch.ini
-refuse 0 74 'cannot read the job file: Is a directory' run .
+refuse 0 74 'cannot read the job file: it is a folder' run .
 printf '[ols]\ninput = odd.h5:/signal\nfilters = odd.h5:/filters\n' >job.ini
 refuse 0 2 '--output is missing' run job.ini
 refuse 0 2 '--segmet: no such option; did you mean --segment\?' run job.ini --output x --segmet 9

@@ -158,7 +158,7 @@ def kinds():
 def short():
     for n, (rate, post) in itertools.product((1, 2, 3, 4), ((1, "derivative"), (3, "none"), (3, "derivative"))):
         if n > 1 or post != "derivative":
-            case(f"n {n}, rate {rate}, {post}", (n,), taps=(2, 1 + n // 2), interpolate=rate, post=post)
+            case(f"n {n}, rate {rate}, {post}", (n,), taps=(2, 2 + n // 2), interpolate=rate, post=post)
     case("M > n", (40,), taps=(2, 61), post="derivative", mode="full")
     case("M > n, interpolated", (40,), taps=(2, 61), interpolate=4)
     case("M = 1", (500,), taps=(1, 1), post="derivative", interpolate=2)

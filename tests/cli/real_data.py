@@ -35,6 +35,13 @@ def gravitational_wave(work):
         rate, start = about.get("sample_rate_hz"), about.get("start_time")
         check(rate == 4096 and start == 1126259446, f"{precision}: sampled with {rate} Hz from {start}")
         check(rate and abs(start + at / rate - 1126259462.424) < 1e-3, f"{precision}: the event's time")
+    job_file = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "jobs", "gw-matched-filter.ini")
+    lapwing(2, "run", job_file, *source, "--output", os.path.join(work, "out.h5"), "--overwrite", "--quiet")
+    with h5py.File(os.path.join(work, "out.h5")) as file:
+        y, about = file["filtered"][()], file["filtered"].attrs
+        at = 8192 + int(np.argmax(np.hypot(*y)[8192:-8192]))
+        seconds = about["start_time"] + at / about["sample_rate_hz"]
+    check(abs(seconds - 1126259462.424) < 1e-3, f"the job file puts the event at {seconds}")
     y, _ = run(work, 3, *source, "--mode", "valid")
     at = int(np.argmax(y[0].astype(float) ** 2 + y[1].astype(float) ** 2))
     check(at == 63176, f"valid: the peak is at sample {at}, expected 63176")

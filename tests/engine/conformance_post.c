@@ -3,6 +3,7 @@
 
 #include "../check.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +216,86 @@ static void test_out_of_range(void)
     }
 }
 
+/* ---- values that an integer cannot hold -------------------------------------------------------------------------- */
+
+/* Sample i of a channel of a series that a filter with a single tap of 1, in its middle, leaves as it is: NaN where any tap
+ * touches NaN, and 0 beyond the ends. */
+static double kept_sample(const struct trial_data *data, int64_t channel, int64_t i)
+{
+    const struct trial *const t = &data->trial;
+    double value = 0;
+    for (int64_t m = 0; m < t->n_taps; m++) {
+        const int64_t at = i + data->look_ahead - m;
+        const double x = at >= 0 && at < t->n_samples ? creal(data->values[channel * t->n_samples + at]) : 0;
+        if (isnan(x))
+            return x;
+        value = at == i ? x : value;
+    }
+    return value;
+}
+
+/* numpy.gradient; its middle sample counts, too. */
+static double kept_slope(const struct trial_data *data, int64_t channel, int64_t i)
+{
+    const int64_t before = i > 0 ? i - 1 : i, after = i < data->n_outputs - 1 ? i + 1 : i;
+    const double slope = (kept_sample(data, channel, after) - kept_sample(data, channel, before)) / (double)(after - before);
+    return isnan(kept_sample(data, channel, i)) ? NAN : slope;
+}
+
+static struct lw_loss expected_loss(const struct trial_data *data)
+{
+    const struct trial *const t = &data->trial;
+    struct lw_loss loss = {0};
+    for (int64_t c = 0; c < t->n_channels; c++) {
+        for (int64_t i = 0; i < data->n_outputs; i++) {
+            const double y = t->post.kind == LW_POST_DERIVATIVE ? kept_slope(data, c, i) : kept_sample(data, c, i);
+            loss.n_saturated += t->n_filters * (y < INT8_MIN || y > INT8_MAX);
+            loss.n_nan += t->n_filters * isnan(y);
+        }
+    }
+    return loss;
+}
+
+/* Even numbers, so that slopes are whole: no rounding error decides. */
+static void make_even(struct trial_data *data)
+{
+    const struct trial *const t = &data->trial;
+    for (int64_t i = 0; i < t->n_channels * t->n_samples; i++)
+        data->values[i] = t->input.scalar == LW_FLOAT32 && i % 300 == 7 ? NAN : 2 * rint(creal(data->values[i]) / 2);
+    for (int64_t i = 0; i < t->n_filters * t->n_taps; i++)
+        data->taps[i] = i % t->n_taps == data->look_ahead;
+    trial_store(data);
+}
+
+/* The first and the last output of a derivative are made twice, and count once. */
+static void test_loss(void)
+{
+    for (int i = 0; i < 24; i++) {
+        struct trial t = conformance_plain;
+        t.input.scalar = i % 3 == 2 ? LW_FLOAT32 : LW_INT16;
+        t.output.scalar = LW_INT8;
+        t.post.kind = i % 2 ? LW_POST_DERIVATIVE : LW_POST_NONE;
+        t.n_taps = (int64_t[]){1, 5, 90, 90}[i / 6];
+        t.segment = i / 6 == 3 ? 256 : 0;
+        t.layout = (enum lw_layout)(i / 3 % 2);
+        t.n_channels = 3;
+        t.n_filters = 2;
+        t.n_samples = 700;
+        t.spread = 900;
+        struct trial_data data;
+        struct trial_result result;
+        trial_make(&t, &data);
+        make_even(&data);
+        const struct lw_loss expected = expected_loss(&data);
+        if (conformance_run(&data, &result))
+            CHECK(result.loss.n_saturated == expected.n_saturated && result.loss.n_nan == expected.n_nan,
+                  "loss %d: %" PRId64 " saturated, %" PRId64 " NaN; expected %" PRId64 " and %" PRId64, i,
+                  result.loss.n_saturated, result.loss.n_nan, expected.n_saturated, expected.n_nan);
+        free(result.outputs);
+        trial_free(&data);
+    }
+}
+
 /* ---- not a number ------------------------------------------------------------------------------------------------ */
 static void test_not_finite(void)
 {
@@ -288,6 +369,7 @@ void conformance_of_post(void)
     test_cubics();
     test_magnitudes();
     test_out_of_range();
+    test_loss();
     test_not_finite();
     test_not_finite_ends();
 }

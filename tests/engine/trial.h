@@ -64,6 +64,7 @@ struct trial_result {
     size_t bytes;
     int64_t n_not_finite, first_sample, first_channel;      /* own samples of all blocks; on the window's axis */
     bool is_out_of_range;
+    struct lw_loss loss;
 };
 
 uint64_t trial_random(uint64_t *state);

@@ -96,6 +96,8 @@ static void collect(struct run *run, struct lw_slot *slot)
     take_output(run, slot);
     take_report(run->result, slot);
     run->result->is_out_of_range |= slot->is_out_of_range;
+    run->result->loss.n_saturated += slot->loss.n_saturated;
+    run->result->loss.n_nan += slot->loss.n_nan;
 }
 
 static void run_blocks(struct run *run)

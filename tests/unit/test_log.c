@@ -134,6 +134,31 @@ static void test_terminal(void)
                "\r100.0 %  500.0 samples/s  2.0 kB/s  0 s left\033[K\n", "a terminal");
 }
 
+/* Control characters of one byte and of two, bytes that are no UTF-8, UTF-8, and where the room ends. */
+static void test_escape(void)
+{
+    static const struct {
+        const char *text, *keep, *shown;
+    } cases[] = {
+        {"plain text, 100 %s", "", "plain text, 100 %s"}, {"", "", ""},
+        {"\x1b[31m\a\x7f", "", "\\x1b[31m\\x07\\x7f"}, {"two\nlines\t", "\n", "two\nlines\\x09"}, {"two\nlines", "", "two\\x0alines"},
+        {"gr\xc3\xb6\xc3\x9f" "e \xe2\x98\x83 \xf0\x9f\x98\x80 \xc2\xa0", "", "gr\xc3\xb6\xc3\x9f" "e \xe2\x98\x83 \xf0\x9f\x98\x80 \xc2\xa0"},
+        {"\xc2\x9b" "2J", "", "\\xc2\\x9b2J"}, {"\xff\xc3", "", "\\xff\\xc3"}, {"\xe2\x98", "", "\\xe2\\x98"}, {"\x9b", "", "\\x9b"},
+    };
+    char shown[64];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK(strcmp(lw_escape(cases[i].text, cases[i].keep, shown, sizeof shown), cases[i].shown) == 0, "case %zu: %s", i, shown);
+    CHECK(strcmp(lw_escape("abc\x1b", "", shown, 7), "abc") == 0, "no half of an escape: %s", shown);
+    CHECK(strcmp(lw_escape("ab\xc3\xb6", "", shown, 4), "ab") == 0, "no half of a character: %s", shown);
+    lw_log_start(0, "here", LW_LOG_NORMAL);
+    lw_log_warn("a file named %s", "\x1b]0;x\a");
+    check_text("lapwing: warning: a file named \\x1b]0;x\\x07\n", "warnings are escaped");
+    struct lw_error err;
+    lw_fail(&err, LW_EDATA, "bad\r%s", "\x1b");
+    lw_log_error(&err);
+    check_text("lapwing: bad\\x0d\\x1b\n", "errors are escaped");
+}
+
 int main(void)
 {
     real_stderr = dup(STDERR_FILENO);
@@ -143,6 +168,7 @@ int main(void)
     setvbuf(stderr, NULL, _IONBF, 0);
     test_levels();
     test_errors();
+    test_escape();
     test_lines();
     test_terminal();
     dup2(real_stderr, STDERR_FILENO);
