@@ -8,6 +8,7 @@
 #include "virtual.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -182,6 +183,22 @@ static void describe_storage(hid_t dataset, struct lw_dataset_info *info)
     H5Pclose(creation);
 }
 
+/* Samples that lie in the object's header. HDF5 copies as many as the shape says, also where fewer are there. */
+static int check_compact(hid_t dataset, const struct lw_dataset_info *info, struct lw_error *err)
+{
+    const hid_t creation = H5Dget_create_plist(dataset), type = H5Dget_type(dataset), space = H5Dget_space(dataset);
+    const bool is_compact = H5Pget_layout(creation) == H5D_COMPACT;
+    const hsize_t stored = H5Dget_storage_size(dataset), samples = (hsize_t)H5Sget_simple_extent_npoints(space);
+    hsize_t needed = H5Tget_size(type);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Pclose(creation);
+    if (!is_compact || (!__builtin_mul_overflow(needed, samples, &needed) && stored >= needed))
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "damaged HDF5 file: %.400s:%.400s holds %" PRIu64 " bytes, fewer than its shape and type need",
+                   info->file, info->path, (uint64_t)stored);
+}
+
 static int describe_file(struct lw_dataset_info *info, struct lw_error *err)
 {
     struct stat status;
@@ -206,7 +223,7 @@ int lw_probe_describe(hid_t file, const char *file_name, const char *path, hid_t
     snprintf(info->file, sizeof info->file, "%s", file_name);
     snprintf(info->path, sizeof info->path, "%s", path);
     int rc;
-    if ((rc = describe_file(info, err)) || (rc = describe_shape(dataset, info, err)))
+    if ((rc = describe_file(info, err)) || (rc = describe_shape(dataset, info, err)) || (rc = check_compact(dataset, info, err)))
         return rc;
     describe_storage(dataset, info);
     return describe_sampling(file, dataset, info, err);

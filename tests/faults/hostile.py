@@ -178,6 +178,21 @@ def damaged_metadata():
         run("info", "damaged.h5", code=DATA, says="amaged")
         if at == links:
             ols("whole.h5:/x", "damaged.h5:/h", "--axis", "1", code=DATA, says="amaged", ranks=2)
+    # samples in the object's header, of which there are fewer than the shape says: sizes before and at the layout message's data
+    with h5py.File("compact.h5", "w") as file:
+        space, compact = h5py.h5s.create_simple((50,)), h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        compact.set_layout(h5py.h5d.COMPACT)
+        h5py.h5d.create(file.id, b"x", h5py.h5t.IEEE_F64LE, space, compact).write(h5py.h5s.ALL, h5py.h5s.ALL, np.full(50, 1 / 3))
+        file["h"] = np.ones(5)
+    ols("compact.h5:/x", "compact.h5:/h")
+    with open("compact.h5", "rb") as file:
+        data = file.read()
+    at = data.index(np.full(50, 1 / 3).tobytes()) - 2
+    check(data[at:at + 2] == (400).to_bytes(2, "little"), "the size of the compact data")
+    with open("compact.h5", "wb") as file:
+        file.write(data[:at] + (8).to_bytes(2, "little") + data[at + 2:])
+    ols("compact.h5:/x", "whole.h5:/h", code=DATA, says="fewer than its shape")
+    ols("whole.h5:/x", "compact.h5:/x", "--axis", "1", code=DATA, says="fewer than its shape")
 
 
 # ---- names, options, job files ---------------------------------------------------------------------------------------------
