@@ -71,12 +71,12 @@ static double level_of(const struct trial_data *data)
     return sqrt(largest / (double)(t->n_channels * n));
 }
 
-/* A boundary that repeats samples makes them less random. */
+/* Of a short signal a boundary repeats the samples, or a filter has few of them: they are not that random. */
 static bool has_random_signs(const struct trial *t)
 {
-    const bool repeats = t->boundary == LW_EDGE || (t->boundary != LW_ZERO && t->n_samples < t->n_taps);
-    const bool is_white = t->signal == TRIAL_NOISE && t->mean == 0 && !repeats;
-    return is_white || (t->filter == TRIAL_RANDOM && !trial_is_dominated(t));
+    const bool is_white = t->signal == TRIAL_NOISE && t->mean == 0 && t->boundary != LW_EDGE;
+    const bool is_random = is_white || (t->filter == TRIAL_RANDOM && !trial_is_dominated(t));
+    return is_random && t->n_samples >= t->n_taps;
 }
 
 /* The weights of an interpolation sum up to at most 1.7 in magnitude, and they, and its sums, are rounded themselves. A
