@@ -1,8 +1,8 @@
 /* dataset.h - what a reader finds and a writer makes, without saying how: no HDF5 in here. */
-#ifndef LW_DATASET_H
-#define LW_DATASET_H
+#ifndef LW_IO_DATASET_H
+#define LW_IO_DATASET_H
 
-#include "../src/type.h"
+#include "base/type.h"
 
 #include <stdint.h>
 

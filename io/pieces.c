@@ -1,6 +1,6 @@
-#include "pieces.h"
+#include "io/pieces.h"
 
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+#include "base/integers.h"
 
 static int64_t pieces_per_row(const struct lw_pieces *pieces)
 {

@@ -2,10 +2,10 @@
  *
  * The block is packed row-major in memory. It is cut at one dimension: pieces take as many whole rows of it as fit the
  * limit, and one index of each dimension before it; so every piece is a contiguous part of the memory. */
-#ifndef LW_PIECES_H
-#define LW_PIECES_H
+#ifndef LW_IO_PIECES_H
+#define LW_IO_PIECES_H
 
-#include "dataset.h"
+#include "io/dataset.h"
 
 #include <stdint.h>
 

@@ -7,12 +7,12 @@
  * Each rank reads through a plain HDF5 handle of its own, which reports every failed read. MPI-IO does not: Open MPI's
  * collective reads swallow failed and short ones. HDF5 itself reads zeros beyond the end of a file that has become shorter,
  * so the caller checks after the last read that the file is still the one that was opened (lw_job_check_inputs). */
-#ifndef LW_READER_H
-#define LW_READER_H
+#ifndef LW_IO_READER_H
+#define LW_IO_READER_H
 
-#include "../src/comm.h"
-#include "../src/engine.h"
-#include "dataset.h"
+#include "comm/comm.h"
+#include "engine/engine.h"
+#include "io/dataset.h"
 
 struct lw_reader;
 

@@ -1,8 +1,8 @@
-#include "result_file.h"
+#include "io/result_file.h"
 
-#include "../src/log.h"
-#include "../src/memory.h"
-#include "writer.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "io/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,11 +10,11 @@
  *
  * Names are predictable, so other runs and other people may have put something there: a link is never followed, a file of
  * somebody else's never emptied, and what is renamed or deleted is the file that was claimed, or nothing. */
-#ifndef LW_RESULT_FILE_H
-#define LW_RESULT_FILE_H
+#ifndef LW_IO_RESULT_FILE_H
+#define LW_IO_RESULT_FILE_H
 
-#include "../src/error.h"
-#include "dataset.h"
+#include "base/error.h"
+#include "io/dataset.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,11 +7,11 @@
  *   destroy  before finish: the temporary file is deleted
  *
  * Datasets are contiguous and aligned. A killed run leaves no file under the final name. */
-#ifndef LW_WRITER_H
-#define LW_WRITER_H
+#ifndef LW_IO_WRITER_H
+#define LW_IO_WRITER_H
 
-#include "../src/comm.h"
-#include "dataset.h"
+#include "comm/comm.h"
+#include "io/dataset.h"
 
 #define LW_PART_SUFFIX ".lapwing-part"       /* of the temporary name */
 

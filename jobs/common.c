@@ -1,6 +1,6 @@
-#include "common.h"
+#include "jobs/common.h"
 
-#include "../src/memory.h"
+#include "base/memory.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef LW_JOBS_COMMON_H
 #define LW_JOBS_COMMON_H
 
-#include "../src/job.h"
+#include "job/job.h"
 
 /** --axis, or what the file says, for data of rank 1 or 2 (time and channel). LW_EDATA, LW_EUSAGE if that is contradictory or
  * not enough. */

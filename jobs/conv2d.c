@@ -1,9 +1,9 @@
 /* conv2d.c - the job `conv2d`: 2-D convolution of an image, or of each image of a stack, with a kernel. */
-#include "conv2d.h"
+#include "jobs/conv2d.h"
 
-#include "../src/convolution.h"
-#include "../src/parse.h"
-#include "common.h"
+#include "base/parse.h"
+#include "jobs/common.h"
+#include "signal/convolution.h"
 
 #include <assert.h>
 #include <complex.h>

@@ -1,8 +1,8 @@
 /* conv2d.h - what the files of the job `conv2d` share. */
-#ifndef LW_CONV2D_H
-#define LW_CONV2D_H
+#ifndef LW_JOBS_CONV2D_H
+#define LW_JOBS_CONV2D_H
 
-#include "../src/job.h"
+#include "job/job.h"
 
 /* jobs/conv2d_synth.c: see lw_job_ops.synth_options and .synth */
 extern const struct lw_option lw_conv2d_synth_options[];

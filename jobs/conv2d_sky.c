@@ -1,4 +1,4 @@
-#include "conv2d_sky.h"
+#include "jobs/conv2d_sky.h"
 
 #include <inttypes.h>
 #include <math.h>

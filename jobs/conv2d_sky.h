@@ -7,10 +7,10 @@
  *
  * The point-spread function is a Moffat profile whose isophotes are slanted ellipses, so it is not separable; it sums up to 1.
  * Every pixel is a function of the seed and its place alone. */
-#ifndef LW_CONV2D_SKY_H
-#define LW_CONV2D_SKY_H
+#ifndef LW_JOBS_CONV2D_SKY_H
+#define LW_JOBS_CONV2D_SKY_H
 
-#include "noise.h"
+#include "jobs/noise.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* jobs.c - the jobs that there are. A further one is a further line here. */
-#include "../src/job.h"
+#include "job/job.h"
 
 const struct lw_job_ops *const lw_jobs[] = {
     &lw_job_ols,

@@ -1,4 +1,4 @@
-#include "noise.h"
+#include "jobs/noise.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* ols.c - the job `ols`: 1-D convolution of an archived signal with a bank of FIR filters by overlap-save. */
-#include "ols.h"
+#include "jobs/ols.h"
 
-#include "../src/convolution.h"
-#include "common.h"
+#include "jobs/common.h"
+#include "signal/convolution.h"
 
 #include <assert.h>
 #include <inttypes.h>

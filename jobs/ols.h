@@ -1,8 +1,8 @@
 /* ols.h - what the files of the job `ols` share. */
-#ifndef LW_OLS_H
-#define LW_OLS_H
+#ifndef LW_JOBS_OLS_H
+#define LW_JOBS_OLS_H
 
-#include "../src/job.h"
+#include "job/job.h"
 
 #define LW_OLS_MAX_FILTERS (1 << 20)
 

@@ -1,4 +1,4 @@
-#include "ols_survey.h"
+#include "jobs/ols_survey.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -7,10 +7,10 @@
  *     odd filters    band-passes (windowed sinc, gain 1); a tone at the band's centre lasts for the whole survey
  *
  * Every sample is a function of the seed and its place alone: any part can be made anywhere. */
-#ifndef LW_OLS_SURVEY_H
-#define LW_OLS_SURVEY_H
+#ifndef LW_JOBS_OLS_SURVEY_H
+#define LW_JOBS_OLS_SURVEY_H
 
-#include "noise.h"
+#include "jobs/noise.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* ols_synth.c - `lapwing synth ols`: write the synthetic survey of ols_survey.h and its filter bank to one file. */
-#include "../src/log.h"
-#include "../src/memory.h"
-#include "noise.h"
-#include "ols.h"
-#include "ols_survey.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "jobs/noise.h"
+#include "jobs/ols.h"
+#include "jobs/ols_survey.h"
 
 #include <inttypes.h>
 #include <math.h>

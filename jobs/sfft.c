@@ -1,8 +1,8 @@
 /* sfft.c - the job `sfft`: the largest Fourier coefficients of a very long signal, from a small part of its samples. */
-#include "sfft.h"
+#include "jobs/sfft.h"
 
-#include "../src/sfft_number.h"
-#include "common.h"
+#include "jobs/common.h"
+#include "sfft/number.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* sfft.h - what the files of the job `sfft` share. */
-#ifndef LW_JOB_SFFT_H
-#define LW_JOB_SFFT_H
+#ifndef LW_JOBS_SFFT_H
+#define LW_JOBS_SFFT_H
 
-#include "../src/job.h"
+#include "job/job.h"
 
 /* jobs/sfft_synth.c: see lw_job_ops.synth_options and .synth */
 extern const struct lw_option lw_sfft_synth_options[];

@@ -1,9 +1,9 @@
 /* sfft_synth.c - `lapwing synth sfft`: tones at whole frequencies in white noise, and a table of them. Every sample is a
  * function of the seed and its place alone. */
-#include "../src/log.h"
-#include "../src/memory.h"
-#include "../src/sfft_number.h"
-#include "sfft.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "jobs/sfft.h"
+#include "sfft/number.h"
 
 #include <complex.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* main.c - start MPI where it is needed, do what the command line asks for, and end every rank with the same code. */
-#include "cli.h"
-#include "comm.h"
-#include "help.h"
-#include "log.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/help.h"
+#include "comm/comm.h"
 
 #include <signal.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
  * Prints one line per kernel and algorithm: processor seconds of the best of some runs (of the one thread that computes, so
  * that other work on the machine counts little), and what the plan says. conv2d_scipy.py runs it beside
  * scipy.signal.oaconvolve. */
-#include "../../src/engine.h"
+#include "engine/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>

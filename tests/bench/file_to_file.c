@@ -11,13 +11,13 @@
  * hides nothing and loses nothing, more is overlap; and max(read + write, compute) / run, what is reached of all the overlap
  * there can be: files are read and written by one thread, and computing on a GPU includes the copies to it and back. Give a
  * folder on a RAM disk to leave the disk out, and set OMP_WAIT_POLICY=passive, as lapwing does for itself. */
-#include "../../src/commands.h"
-#include "../../src/comm_mpi.h"
-#include "../../src/log.h"
-#include "../../src/memory.h"
-#include "../../src/pipeline.h"
-#include "../../src/run.h"
-#include "../../src/setup.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "cli/commands.h"
+#include "comm/raw.h"
+#include "run/loop.h"
+#include "run/pipeline.h"
+#include "run/setup.h"
 
 #include <hdf5.h>
 #include <inttypes.h>

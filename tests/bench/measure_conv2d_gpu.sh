@@ -4,7 +4,7 @@
 #
 #   checks     every transform length and the benchmark's cases against sums in double, conformance
 #   table      every row with cuFFT beside it; OUT/conv2d_gpu.csv
-#   methods    each method at 16384^2, for the model in conv2d_plan.c; OUT/conv2d_methods.csv
+#   methods    each method at 16384^2, for the model in gpu/conv2d/plan.c; OUT/conv2d_methods.csv
 #   batches    sizes of the work area of large kernels; OUT/conv2d_batches.csv
 #   memcheck racecheck initcheck      compute-sanitizer on every transform length
 #   profile    what the profiler says of each family of kernels
@@ -20,7 +20,7 @@ part_checks() {
     code=0
     "$lengths" || code=1
     "$bench" check || code=1
-    "$build/tests/engine/test_conv2d_conformance_cuda" || code=1
+    "$build/tests/engine/test_suites" conv2d cuda || code=1
     return $code
 }
 

@@ -7,7 +7,7 @@
 #   ranks      one rank, three ranks that share a GPU, one rank on each of two GPUs: the same bits; the peak of GW150914
 #   memcheck racecheck initcheck      compute-sanitizer on a fifth of the kernels' trials, on long filters and on the slots
 #   c2c r2r small other               the table, with cuFFT and one FFT over the signal in the same run
-#   choice     every segment length and second design, for the tables in ols_choose.cu
+#   choice     every segment length and second design, for the tables in gpu/ols/choose.cu
 #   link       the engine from and to pinned memory beside copies alone, on 1, 2, 4 .. GPUs
 #   files      whole runs from file to file on a RAM disk, on 1, 2, 4 .. ranks
 #   profile    what the profiler says of each family of kernels
@@ -40,7 +40,9 @@ part_checks() {
     for test in gpu_device gpu_slots gpu_long gpu_kernels; do
         "$build/tests/gpu/test_$test" || code=1
     done
-    "$build/tests/engine/test_conformance_cuda" || code=1
+    for suite in ols accuracy; do
+        "$build/tests/engine/test_suites" $suite cuda || code=1
+    done
     "$bench" check || code=1
     emulated=$build/tests/gpu/emulation/emulated_lapwing
     "$lapwing" synth ols --output "$out/little.h5" --samples 60013 --channels 3 --taps 257 --n-filters 2 --overwrite --quiet

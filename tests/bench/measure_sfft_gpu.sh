@@ -16,12 +16,12 @@ parts_begin "$0" "$@"
 shift
 bench=$build/tests/bench/bench_sfft_gpu
 kernels=$build/tests/gpu/test_gpu_sfft
-published=$build/tests/engine/test_sfft2_conformance_cuda
+suites=$build/tests/engine/test_suites
 
 part_checks() {
     code=0
     "$kernels" || code=1
-    "$build/tests/engine/test_sfft_conformance_cuda" || code=1
+    "$suites" sfft cuda || code=1
     "${PYTHON:-python3}" "$source/tests/cli/sfft_cuda.py" "$build/lapwing" mpirun || code=1
     return $code
 }
@@ -34,7 +34,7 @@ part_initcheck() { sanitize initcheck "$kernels"; }
 
 part_sfft2() {
     code=0
-    "$published" || code=1
+    "$suites" published cuda || code=1
     for shape in "20 1000" "22 1000" "24 1000" "27 1000" "27 100"; do
         # shellcheck disable=SC2086  # two words
         "$build/tests/bench/bench_sfft2_gpu" $shape 5 || code=1
@@ -42,7 +42,7 @@ part_sfft2() {
     return $code
 }
 
-part_sfft2_memcheck() { sanitize memcheck "$published" 1000; }
+part_sfft2_memcheck() { sanitize memcheck "$suites" published cuda 1000; }
 
 part_profile() {
     code=0

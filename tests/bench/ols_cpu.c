@@ -4,8 +4,8 @@
  *
  * Every case is run once per repeat, so that what else the machine does meets all of them alike; medians are printed.
  * "wall" is elapsed time, "cpu" what all threads used; both in nanoseconds per output sample. Not a test. */
-#include "../../src/engine.h"
-#include "../../src/log.h"
+#include "base/log.h"
+#include "engine/engine.h"
 
 #include <fftw3.h>
 #include <inttypes.h>

@@ -14,7 +14,7 @@
 #include "direct_steps.cuh"
 #include "gpu_bench.cuh"
 extern "C" {
-#include "../../gpu/long_ols.h"
+#include "gpu/ols/long/long.h"
 }
 
 #include <cmath>

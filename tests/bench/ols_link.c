@@ -9,9 +9,9 @@
  *
  * Printed for F = 1 and 8: the slowest rank's rates, the engine's as percent of the slower direction alone and of both
  * together. All ranks start together, so that rows of different P tell how the ranks' GPUs share the host. */
-#include "../../src/comm.h"
-#include "../../src/log.h"
-#include "../../src/pipeline.h"
+#include "base/log.h"
+#include "comm/comm.h"
+#include "run/pipeline.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
  * steps are timed on the device. The algorithm of a row is sfft2:FETCH:CUTOFF[:comb]. */
 #include "sfft_bench.h"
 
-#include "../../gpu/sfft2_cuda.h"
-#include "../../src/sfft2_layout_cpu.h"
+#include "cpu/sfft/published/layout.h"
+#include "gpu/sfft/published/solver.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "sfft_bench.h"
 
-#include "../../src/memory.h"
-#include "../../src/sfft_number.h"
+#include "base/memory.h"
+#include "sfft/number.h"
 
 #include <fftw3.h>
 #include <inttypes.h>

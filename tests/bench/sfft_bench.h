@@ -3,7 +3,7 @@
 #ifndef LW_SFFT_BENCH_H
 #define LW_SFFT_BENCH_H
 
-#include "../../src/sfft2.h"
+#include "sfft/published/published.h"
 
 #include <complex.h>
 

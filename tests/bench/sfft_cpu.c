@@ -15,9 +15,9 @@
  * paper's L1 error, over all bins, per line; of sfft2 and comb also the mean time of each step, ms. */
 #include "sfft_bench.h"
 
-#include "../../src/sfft2_cpu.h"
-#include "../../src/sfft2_layout_cpu.h"
-#include "../../src/sfft_buckets_cpu.h"
+#include "cpu/sfft/buckets.h"
+#include "cpu/sfft/published/layout.h"
+#include "cpu/sfft/published/solver.h"
 
 #include <fftw3.h>
 #include <inttypes.h>

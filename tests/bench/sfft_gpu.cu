@@ -15,8 +15,8 @@
  * L1: the paper's error, sum over all bins of |error|, per line, the worst of the runs.
  */
 extern "C" {
-#include "../../gpu/sfft_cuda.h"
-#include "../../src/sfft_number.h"
+#include "gpu/sfft/solver.h"
+#include "sfft/number.h"
 }
 
 #include "gpu_bench.cuh"

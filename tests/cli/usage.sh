@@ -17,7 +17,7 @@ says '^  ols '
 for word in plan synth run info help; do
     says "^  $word"
 done
-for code in 0 2 65 71 74 75 78; do
+for code in 0 2 65 71 74 78; do
     says "^  $code  "
 done
 for form in help -h; do

@@ -1,6 +1,6 @@
 /* accuracy.c - the promised error (trial_bound.c) over random configurations: samples with a mean, with edges or bursts that
  * dominate, filters whose taps add up, segments of hop 1 and of awkward lengths, long direct sums. */
-#include "conformance.h"
+#include "suites.h"
 
 #include "../check.h"
 #include "trial.h"
@@ -137,8 +137,9 @@ static void test_awkward_segments(void)
     }
 }
 
-int accuracy(enum lw_engine_kind kind)
+int suite_accuracy(enum lw_engine_kind kind, int divisor)
 {
+    (void)divisor;
     const struct lw_engine_spec spec = {.kind = kind, .node_ranks = 1, .share_device = true};
     struct lw_error err = {0};
     is_cpu = kind == LW_ENGINE_CPU;

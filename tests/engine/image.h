@@ -2,7 +2,7 @@
 #ifndef LW_TEST_IMAGE_H
 #define LW_TEST_IMAGE_H
 
-#include "../../src/engine.h"
+#include "engine/engine.h"
 
 #include <complex.h>
 
@@ -35,7 +35,7 @@ struct image_result {
     struct lw_op_plan plan;
     char *outputs;                      /* [image][out_rows][out_columns] */
     size_t bytes;
-    int64_t n_not_finite, first_row, first_image, first_column;     /* row: of the window, see convolution.h */
+    int64_t n_not_finite, first_row, first_image, first_column;     /* row: of the window, see signal/convolution.h */
 };
 
 void image_make(const struct image *image, struct image_data *data);

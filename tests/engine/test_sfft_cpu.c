@@ -1,8 +1,8 @@
 /* What only the CPU's sparse transform has: the same bits for any number of threads, and samples of every
  * stored type. All else is in sfft_conformance.c. */
-#include "../../src/sfft_buckets_cpu.h"
-#include "../../src/sfft_number.h"
-#include "../../src/memory.h"
+#include "base/memory.h"
+#include "cpu/sfft/buckets.h"
+#include "sfft/number.h"
 
 #include "../check.h"
 

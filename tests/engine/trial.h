@@ -2,7 +2,7 @@
 #ifndef LW_TEST_TRIAL_H
 #define LW_TEST_TRIAL_H
 
-#include "../../src/engine.h"
+#include "engine/engine.h"
 
 #include <complex.h>
 
@@ -81,7 +81,7 @@ void trial_free(struct trial_data *data);
 
 struct lw_op_spec trial_spec(const struct trial_data *data);
 
-/** The sample at a position of the window (see convolution.h), the boundary applied. */
+/** The sample at a position of the window (see signal/convolution.h), the boundary applied. */
 double complex trial_sample(const struct trial_data *data, int64_t channel, int64_t position);
 
 /** Run it; failures are reported by CHECK. @return whether there is a result, to be freed with free(result->outputs) */

@@ -3,7 +3,7 @@
 #define LW_TEST_GPU_H
 
 #include "../check.h"
-#include "../../src/engine.h"
+#include "engine/engine.h"
 
 #include <stdlib.h>
 #include <string.h>

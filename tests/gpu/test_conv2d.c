@@ -2,8 +2,8 @@
  * definition: the engine's own choice takes few of them on images as small as those of the conformance suite. */
 #include "gpu.h"
 
-#include "../../gpu/conv2d_bands.h"
-#include "../../gpu/conv2d_prepared.h"
+#include "gpu/conv2d/bands.h"
+#include "gpu/conv2d/prepared.h"
 
 #include <cuda_runtime_api.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "gpu.h"
 #include "gpu_memory.h"
 
-#include "../../gpu/ols_kernels.h"
+#include "gpu/ols/kernels/kernels.h"
 
 #include <complex.h>
 #include <cuda_runtime_api.h>

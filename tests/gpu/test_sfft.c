@@ -4,10 +4,10 @@
 #include "gpu.h"
 #include "gpu_memory.h"
 
-#include "../../gpu/sfft_cuda.h"
-#include "../../gpu/sfft_memory.h"
-#include "../../src/memory.h"
-#include "../../src/sfft_number.h"
+#include "base/memory.h"
+#include "gpu/sfft/memory.h"
+#include "gpu/sfft/solver.h"
+#include "sfft/number.h"
 
 #include <complex.h>
 #include <cuda_runtime_api.h>

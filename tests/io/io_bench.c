@@ -4,10 +4,10 @@
  *
  * Every rank writes its slice of each round and reads it behind a halo, float32, some channels in both layouts. Shown are the best of
  * three passes and the growth of this process' peak memory beyond its own buffer. */
-#include "../../io/reader.h"
-#include "../../io/writer.h"
-#include "../../src/log.h"
-#include "../../src/memory.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "io/reader.h"
+#include "io/writer.h"
 
 #include <fcntl.h>
 #include <stdio.h>

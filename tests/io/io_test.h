@@ -2,9 +2,9 @@
 #ifndef LW_IO_TEST_H
 #define LW_IO_TEST_H
 
-#include "../../src/comm.h"
-#include "../../src/type.h"
 #include "../check.h"
+#include "base/type.h"
+#include "comm/comm.h"
 
 #include <hdf5.h>
 #include <stdint.h>

@@ -6,11 +6,11 @@
  *     io_tool list FILE
  *     io_tool write FILE SAMPLES ROUNDS PAUSE_MS       a result: /filtered complex float32 [2 x SAMPLES], written in rounds
  *     io_tool damage FILE                              /damaged float32 [4096], whose second compressed chunk is noise */
-#include "../../io/listing.h"
-#include "../../io/reader.h"
-#include "../../io/writer.h"
-#include "../../src/log.h"
-#include "../../src/memory.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "io/hdf5/listing.h"
+#include "io/reader.h"
+#include "io/writer.h"
 
 #include <hdf5.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* How often chunks are decoded: counted by a filter of the test's own, against what lw_reader_chunk_cost foretells. */
-#include "../../io/reader.h"
+#include "io/reader.h"
 #include "io_test.h"
 
 enum { N = 1000, N_CHANNELS = 12, HEIGHT = 200, WIDTH = 4, N_CHUNKS = N / HEIGHT * (N_CHANNELS / WIDTH), FILTER = 300 };

@@ -1,8 +1,8 @@
 /* What a user can get wrong about an input file: the documented code on every rank, and a message that says what was found and
  * what to do. */
-#include "../../io/listing.h"
-#include "../../io/reader.h"
-#include "../../src/memory.h"
+#include "base/memory.h"
+#include "io/hdf5/listing.h"
+#include "io/reader.h"
 #include "io_test.h"
 
 #include <sys/stat.h>

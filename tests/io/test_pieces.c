@@ -1,6 +1,6 @@
 /* Pieces tile their block exactly, stay below the limit and are contiguous in memory: all small shapes. */
-#include "../../io/pieces.h"
 #include "../check.h"
+#include "io/pieces.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What the writer writes, HDF5 alone reads back byte by byte: every type, 1 to 4 dimensions, blocks that leave ranks idle. The
  * structure is as promised: contiguous, aligned, complete only at the end, one final name. */
-#include "../../io/writer.h"
+#include "io/writer.h"
 #include "io_test.h"
 
 #include <sys/stat.h>

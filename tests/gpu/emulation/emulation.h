@@ -1,7 +1,7 @@
 /* emulation.h - CUDA kernels on the CPU, for tests on machines without a GPU.
  *
  * A .cu or .cuh file of gpu/ is translated (translate.py: launches, dynamic shared memory) and compiled as C++ with this
- * header in front of it: __global__ and __device__ mean nothing, and what gpu/ptx.cuh gives is here. A launch runs block
+ * header in front of it: __global__ and __device__ mean nothing, and what gpu/device/ptx.cuh gives is here. A launch runs block
  * after block; the threads of a block are fibers of one operating-system thread that run one at a time from barrier to barrier, in
  * ascending or descending order (LW_EMULATION_ORDER=reverse) or in a shuffled one (=shuffle). A result that depends on the
  * order tells of a missing barrier; a barrier that not all threads reach ends the program with a message. Asynchronous
@@ -120,7 +120,7 @@ template <class... P> cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cud
 }
 template <class... P> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *, void (*)(P...)) { return cudaSuccess; }
 
-/* ---- gpu/ptx.cuh ---- */
+/* ---- gpu/device/ptx.cuh ---- */
 
 template <class T> inline void opaque(T &) {}
 template <int COUNT> inline void barrier_of(int number) { emulation::named_barrier(number, COUNT, 0); }
@@ -133,7 +133,7 @@ inline void wait_for_predecessor() {}
 inline void cluster_barrier() { emulation::cluster_barrier(); }
 inline void grid_barrier(unsigned *, unsigned) { emulation::cluster_barrier(); }
 
-/* ---- gpu/ptx_cluster.cuh: what a block sends is there at once; both waits are for all threads of the cluster ---- */
+/* ---- gpu/device/ptx_cluster.cuh: what a block sends is there at once; both waits are for all threads of the cluster ---- */
 
 #define LW_HAS_CLUSTERS 1
 typedef unsigned char *PeerMemory;

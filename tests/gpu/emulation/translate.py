@@ -1,9 +1,9 @@
-"""Copy CUDA sources to a folder, with the two things that plain C++ cannot say in other words:
+"""Copy CUDA sources to the places below a folder that they have below their roots, with the two things that plain C++ cannot say in other words:
 
     kernel<<<grid, block, bytes, stream>>>(a, b);     a call of emulation::run
     extern __shared__ float2 tile[];                  a pointer to the emulated shared memory
 
-usage: translate.py OUTPUT_FOLDER FILE...
+usage: translate.py OUTPUT_FOLDER GENERATED_ROOT SOURCE_ROOT FILE...        the first root that a file is below counts
 """
 import pathlib
 import re
@@ -53,13 +53,19 @@ def translate_launches(text):
     return text
 
 
+def place(source, roots):
+    root = next(root for root in roots if source.is_relative_to(root))
+    return source.relative_to(root)
+
+
 def main():
-    folder = pathlib.Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[2:]:
-        source = pathlib.Path(name)
+    folder, *roots = map(pathlib.Path, sys.argv[1:4])
+    for source in map(pathlib.Path, sys.argv[4:]):
         text = SHARED.sub(r"\1 *const \2 = (\1 *)emulation::dynamic_shared();", source.read_text())
-        target = folder / (source.name + ".cpp" if source.suffix == ".cu" else source.name)
+        target = folder / place(source, roots)
+        if source.suffix == ".cu":
+            target = target.with_name(target.name + ".cpp")
+        target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(translate_launches(text))
 
 

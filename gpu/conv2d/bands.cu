@@ -1,0 +1,242 @@
+/* Launchers of the three passes of large tiles, their tables, and the kernel's spectrum in the order of the column
+ * pass. */
+#include "gpu/conv2d/bands.cuh"
+
+#include "gpu/conv2d/spectrum.cuh"
+#include "gpu/device/dependent.cuh"
+#include "gpu/device/fft_powers.cuh"
+
+static constexpr int most_lengths = 8;
+
+/* The kernels of one precision. */
+struct BandKernels {
+    const BandKernel *rows, *back, *columns;
+    int n_rows, n_columns;
+};
+
+static BandKernels kernels_of(enum lw_precision precision)
+{
+    if (precision == LW_SINGLE)
+        return {lw_conv2d_rows_f, lw_conv2d_back_f, lw_conv2d_columns_f, lw_conv2d_n_rows_f, lw_conv2d_n_columns_f};
+    return {lw_conv2d_rows_d, lw_conv2d_back_d, lw_conv2d_columns_d, lw_conv2d_n_rows_d, lw_conv2d_n_columns_d};
+}
+
+static const BandKernel *find(const BandKernel *list, int n, int length)
+{
+    for (int i = 0; i < n; ++i)
+        if (list[i].length == length)
+            return list + i;
+    return nullptr;
+}
+
+static const int *list_lengths(const BandKernel *list, int n, int (&lengths)[most_lengths])
+{
+    for (int i = 0; i < most_lengths; ++i)
+        lengths[i] = i < n && i < most_lengths - 1 ? list[i].length : 0;
+    return lengths;
+}
+
+const int *lw_conv2d_row_lengths(enum lw_precision precision)
+{
+    static int lengths[2][most_lengths];
+    const BandKernels k = kernels_of(precision);
+    return list_lengths(k.rows, k.n_rows, lengths[precision]);
+}
+
+const int *lw_conv2d_column_lengths(enum lw_precision precision)
+{
+    static int lengths[2][most_lengths];
+    const BandKernels k = kernels_of(precision);
+    return list_lengths(k.columns, k.n_columns, lengths[precision]);
+}
+
+/* The three kernels of a tile of `rows` x `columns` points. */
+struct BandTrio {
+    const BandKernel *row, *back, *column;
+};
+
+static BandTrio trio_of(enum lw_precision precision, int64_t rows, int64_t columns)
+{
+    const BandKernels k = kernels_of(precision);
+    return {find(k.rows, k.n_rows, (int)columns), find(k.back, k.n_rows, (int)columns),
+            find(k.columns, k.n_columns, (int)rows)};
+}
+
+static int most(int a, int b) { return a > b ? a : b; }
+
+int lw_conv2d_bands_shared_bytes(enum lw_precision precision, int rows, int columns)
+{
+    const BandTrio trio = trio_of(precision, rows, columns);
+    return most(trio.row->shared_bytes, most(trio.back->shared_bytes, trio.column->shared_bytes));
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static int64_t complex_bytes(enum lw_precision precision) { return precision == LW_SINGLE ? 8 : 16; }
+
+static int64_t table_values(const BandKernel *k) { return powers_of(k->side, k->groups); }
+
+struct BandBank {
+    void *row_table, *column_table, *spectrum;
+};
+
+static int64_t lay_out_bank(enum lw_precision precision, int rows, int columns, void *memory, BandBank &bank)
+{
+    const BandTrio trio = trio_of(precision, rows, columns);
+    const int64_t bytes = complex_bytes(precision);
+    struct lw_arena arena = {static_cast<char *>(memory), 0};
+    bank.row_table = lw_arena_take(&arena, table_values(trio.row) * bytes);
+    bank.column_table = lw_arena_take(&arena, table_values(trio.column) * bytes);
+    bank.spectrum = lw_arena_take(&arena, (int64_t)rows * columns * bytes);
+    return arena.used;
+}
+
+static int64_t lay_out_work(enum lw_precision precision, int rows, int columns, int64_t batch, void *memory,
+                            BandArgs &args)
+{
+    struct lw_arena arena = {static_cast<char *>(memory), 0};
+    args.points = lw_arena_take(&arena, batch * rows * columns * complex_bytes(precision));
+    args.row_exponents = static_cast<int *>(lw_arena_take(&arena, batch * rows * (int64_t)sizeof(int)));
+    args.exponents = static_cast<int *>(lw_arena_take(&arena, batch * (int64_t)sizeof(int)));
+    return arena.used;
+}
+
+int64_t lw_conv2d_bands_bytes(enum lw_precision precision, int rows, int columns)
+{
+    BandBank bank;
+    return lay_out_bank(precision, rows, columns, nullptr, bank);
+}
+
+int64_t lw_conv2d_bands_work_bytes(enum lw_precision precision, int rows, int columns, int64_t batch)
+{
+    BandArgs args;
+    return lay_out_work(precision, rows, columns, batch, nullptr, args);
+}
+
+int64_t lw_conv2d_bands_setup_bytes(int rows, int columns, int64_t kernel_rows)
+{
+    KernelSpectrum s = {};
+    s.rows = rows;
+    s.columns = columns;
+    s.kernel_rows = kernel_rows;
+    return lay_out_spectrum(s, nullptr);
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+/* Which bin stands where, in rows and columns as their threads hold them: values m, m + 1 .. of a thread of the column
+ * pass side by side, per_load of them, which are 16 bytes. */
+struct BandOrder {
+    int row_side, row_groups, column_side, column_groups, width, per_load;
+
+    __host__ __device__ static int bin_of(int side, int groups, int t, int m)
+    {
+        return groups * (t % side) + t / side + side * groups * m;
+    }
+
+    __host__ __device__ Bin2d bin(int64_t i) const
+    {
+        const int row_threads = row_side * row_groups, threads = column_side * column_groups * width;
+        const int thread = (int)(i / per_load % threads);
+        const int m = (int)(i / per_load / threads * per_load % column_side + i % per_load);
+        const int column = (int)(i / threads / column_side) * width + thread % width;
+        return {bin_of(column_side, column_groups, thread / width, m),
+                bin_of(row_side, row_groups, column % row_threads, column / row_threads)};
+    }
+};
+
+static cudaError_t allow_shared(const BandKernel *k)
+{
+    cudaError_t status = cudaSuccess;
+    if (k->paired)
+        status = cudaFuncSetAttribute(k->paired, cudaFuncAttributeMaxDynamicSharedMemorySize, k->shared_bytes);
+    if (status == cudaSuccess)
+        status = cudaFuncSetAttribute(k->single, cudaFuncAttributeMaxDynamicSharedMemorySize, k->shared_bytes);
+    return status;
+}
+
+template <class C>
+static cudaError_t prepare(const BandTrio &trio, const KernelSpectrum &s, const BandBank &bank, cudaStream_t stream)
+{
+    const cudaError_t status[] = {allow_shared(trio.row), allow_shared(trio.back), allow_shared(trio.column)};
+    for (const cudaError_t one : status)
+        if (one != cudaSuccess)
+            return one;
+    fill_powers(static_cast<C *>(bank.row_table), trio.row->side, trio.row->groups, stream);
+    fill_powers(static_cast<C *>(bank.column_table), trio.column->side, trio.column->groups, stream);
+    const BandOrder order = {trio.row->side, trio.row->groups, trio.column->side, trio.column->groups,
+                             trio.column->together, 16 / (int)sizeof(C)};
+    return fill_spectrum(s, order, static_cast<C *>(bank.spectrum), stream);
+}
+
+cudaError_t lw_conv2d_bands_prepare(enum lw_precision precision, int rows, int columns, const double *taps,
+                                    bool is_complex, int64_t kernel_rows, int64_t kernel_columns, void *setup,
+                                    void *memory, cudaStream_t stream)
+{
+    KernelSpectrum s = {taps, is_complex, kernel_rows, kernel_columns, rows, columns};
+    BandBank bank;
+    lay_out_spectrum(s, setup);
+    lay_out_bank(precision, rows, columns, memory, bank);
+    const BandTrio trio = trio_of(precision, rows, columns);
+    return precision == LW_SINGLE ? prepare<float2>(trio, s, bank, stream) : prepare<double2>(trio, s, bank, stream);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+/* dependent: on the kernel before it, see dependent.cuh. */
+static cudaError_t launch(void (*kernel)(const BandArgs), const BandKernel *k, dim3 grid, bool dependent,
+                          const BandArgs &args, cudaStream_t stream)
+{
+    cudaLaunchAttribute attribute = dependent_attribute();
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = dim3(k->threads);
+    config.dynamicSmemBytes = k->shared_bytes;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = dependent ? 1 : 0;
+    return cudaLaunchKernelEx(&config, kernel, args);
+}
+
+static unsigned blocks_of(const BandKernel *k, int64_t lines)
+{
+    return static_cast<unsigned>((lines + k->together - 1) / k->together);
+}
+
+/* Whether all transforms up to `last` need all rows of their windows. */
+static bool is_whole(const lw_conv2d_block &block, const lw_conv2d_grid &grid, int64_t last)
+{
+    const int64_t down = last / grid.transforms_across;
+    return block.n_channels == 1 && (down * grid.pair_rows + 1) * grid.hop_rows <= block.count;
+}
+
+cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid,
+                            enum lw_precision precision,
+                            const void *memory, int64_t first, int n, void *work, cudaStream_t stream)
+{
+    if (n == 0)
+        return cudaSuccess;
+    const BandTrio trio = trio_of(precision, grid->rows, grid->columns);
+    BandBank bank;
+    BandArgs args = {*block, *grid, first, n, is_whole(*block, *grid, first + n - 1)};
+    if (lw_conv2d_cut(block, &args.grid) > INT32_MAX)
+        return cudaErrorInvalidConfiguration;
+    lay_out_bank(precision, (int)grid->rows, (int)grid->columns, const_cast<void *>(memory), bank);
+    lay_out_work(precision, (int)grid->rows, (int)grid->columns, n, work, args);
+    args.row_table = bank.row_table;
+    args.column_table = bank.column_table;
+    args.spectrum = bank.spectrum;
+    const bool paired = !block->output_complex, may_depend = has_dependents();
+    const cudaError_t status[] = {
+        launch(paired ? trio.row->paired : trio.row->single, trio.row, blocks_of(trio.row, n * grid->rows),
+               may_depend && first > 0, args, stream),
+        launch(trio.column->single, trio.column, dim3((unsigned)n, (unsigned)(grid->columns / trio.column->together)),
+               may_depend, args, stream),
+        launch(paired ? trio.back->paired : trio.back->single, trio.back, blocks_of(trio.back, n * grid->hop_rows),
+               may_depend, args, stream),
+    };
+    for (const cudaError_t one : status)
+        if (one != cudaSuccess)
+            return one;
+    return cudaGetLastError();
+}

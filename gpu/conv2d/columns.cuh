@@ -1,0 +1,237 @@
+/* columns.cuh - the column pass of large tiles: a block takes WIDTH neighbouring columns of one transform, reads
+ * them WIDTH values side by side (32 or 64 bytes, whole sectors), transforms, multiplies, transforms back and writes
+ * them in place.
+ *
+ * T = E P threads hold a column as gpu/device/fft.cuh describes; here thread i of the block holds column i % WIDTH, so that
+ * neighbours work on neighbouring columns, and the exchanges pass the block's barrier. Shared memory: value j of column
+ * c stands at j WIDTH + c, rows of E values with a pitch of E + 1: free of bank conflicts for WIDTH values of 8 bytes
+ * and up to half a warp. */
+#ifndef LW_GPU_CONV2D_COLUMNS_CUH
+#define LW_GPU_CONV2D_COLUMNS_CUH
+
+#include "gpu/conv2d/bands.cuh"
+
+template <class Real, int E, int P, int WIDTH_> struct ColumnPass : Transform<Real, E, P, Team<E * P, 1>> {
+    using Base = Transform<Real, E, P, Team<E * P, 1>>;
+    using C = typename Base::C;
+    static constexpr int T = Base::T, N = Base::N;
+    static constexpr int WIDTH = WIDTH_, THREADS = T * WIDTH, WARPS = THREADS / 32;
+    static constexpr int ROW = (E + 1) * WIDTH, GROUP = E * ROW;        /* of a group r = t / E */
+    static constexpr int EXCHANGE_BYTES = P * GROUP * (int)sizeof(C);
+    static constexpr int PER_LOAD = 16 / (int)sizeof(C);                /* of the spectrum */
+    static constexpr int FACTOR_BYTES = N * (int)sizeof(Real);
+    static constexpr int SHARED_BYTES_OF_BLOCK = EXCHANGE_BYTES + FACTOR_BYTES + WARPS * (int)sizeof(int);
+
+    const C *table;
+
+    /* Powers are loaded where they are used: kept, they take registers that the points need. */
+    LW_DEVICE void begin(const C *table_, int t)
+    {
+        table = table_;
+        opaque(table);
+        this->load(table, t);
+    }
+
+    /* Places of the radix-P part's exchange: point 0 of this thread before, and after. Opaque, as else each point's is
+     * computed by several instructions and kept for the way back. */
+    LW_DEVICE static int split_place(int t)
+    {
+        int place = t * WIDTH;
+        opaque(place);
+        return place;
+    }
+
+    LW_DEVICE static int group_place(int t)
+    {
+        int place = (t / E * E * E + t % E) * WIDTH;
+        opaque(place);
+        return place;
+    }
+
+    LW_DEVICE static constexpr int split_step(int m) { return (m % P * E * E + T * (m / P)) * WIDTH; }
+    LW_DEVICE static constexpr int group_step(int m) { return E * m * WIDTH; }
+
+    /* E x E points of group r, of which this thread holds number `lane`. `then` is called once this thread's are out of
+     * shared memory again. */
+    template <class Then> LW_DEVICE void square_in(C (&v)[E], C *group, int lane, Then then) const
+    {
+        dft<E, false>(v, (const C *)nullptr);
+#pragma unroll
+        for (int j = 0; j < E; ++j)
+            group[lane * ROW + j * WIDTH] = v[j];
+        __syncthreads();
+#pragma unroll
+        for (int m = 0; m < E; ++m)
+            v[m] = group[m * ROW + lane * WIDTH];
+        then();
+        dft<E, true>(v, this->inner.p);
+    }
+
+    /* `then` is called when nobody needs the shared memory any longer. */
+    template <class Then> LW_DEVICE void forward(C (&v)[E], C *shared, int t, Then then)
+    {
+        if constexpr (P > 1) {
+            this->split(v);
+            const int own = split_place(t), group = group_place(t);
+#pragma unroll
+            for (int m = 0; m < E; ++m)
+                shared[own + split_step(m)] = v[m];
+            __syncthreads();
+#pragma unroll
+            for (int m = 0; m < E; ++m)
+                v[m] = shared[group + group_step(m)];
+            __syncthreads();
+            begin(table, t);
+        }
+        square_in(v, shared + t / E * GROUP, t % E, [&] {
+            __syncthreads();
+            then();
+        });
+    }
+
+    LW_DEVICE void backward(C (&v)[E], C *shared, int t)
+    {
+        if constexpr (P > 1)
+            begin(table, t);
+        __syncthreads();            /* everyone has read what was there */
+        square_in(v, shared + t / E * GROUP, t % E, [] {});
+        if constexpr (P > 1) {
+            begin(table, t);
+            __syncthreads();
+            const int own = split_place(t), group = group_place(t);
+#pragma unroll
+            for (int m = 0; m < E; ++m)
+                shared[group + group_step(m)] = v[m];
+            __syncthreads();
+#pragma unroll
+            for (int m = 0; m < E; ++m)
+                v[m] = shared[own + split_step(m)];
+            this->join(v);
+        }
+    }
+};
+
+/* Sets factors[y] = 2^(exponent of row y - the largest), and returns the largest. A barrier. */
+template <class F> LW_DEVICE int even_out(const int *exponents, int n_rows, typename F::Real *factors, int *reduce)
+{
+    using Real = typename F::Real;
+    constexpr int OWN = F::N / F::THREADS;
+    int own[OWN], e = -exponent_bias<Real>;
+#pragma unroll
+    for (int i = 0; i < OWN; ++i) {
+        const int y = threadIdx.x + i * F::THREADS;
+        own[i] = y < n_rows ? exponents[y] : -exponent_bias<Real>;
+        e = max(e, own[i]);
+    }
+#pragma unroll
+    for (int other = 16; other > 0; other /= 2)
+        e = max(e, __shfl_xor_sync(0xffffffffu, e, other));
+    if (threadIdx.x % 32 == 0)
+        reduce[threadIdx.x / 32] = e;
+    __syncthreads();
+    for (int warp = 0; warp < F::WARPS; ++warp)
+        e = max(e, reduce[warp]);
+#pragma unroll
+    for (int i = 0; i < OWN; ++i)
+        factors[threadIdx.x + i * F::THREADS] = power_of_two<Real>(max(own[i] - e, 1 - exponent_bias<Real>));
+    __syncthreads();
+    return e;
+}
+
+/* The rows t + T m of a column; those from n_rows on are zero. */
+template <class F>
+LW_DEVICE void load_column(typename F::C (&v)[F::E], const typename F::C *at, int64_t pitch, int n_rows)
+{
+#pragma unroll
+    for (int m = 0; m < F::E; ++m, at += F::T * pitch) {
+        opaque(at);                 /* else each address is computed from the first one, by several instructions */
+        v[m] = {0, 0};
+        if (F::T * m < n_rows)
+            v[m] = __ldcs(at);
+    }
+}
+
+/* The spectrum is brought into shared memory, where each thread finds its own values 16 bytes at a time, while points
+ * are transformed. */
+template <class F> LW_DEVICE void fetch_spectrum(const typename F::C *spectrum, unsigned char *memory)
+{
+    const float4 *const from = (const float4 *)spectrum + threadIdx.x;
+    float4 *const to = (float4 *)memory + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < F::E / F::PER_LOAD; ++i)
+        copy_async(to + i * F::THREADS, from + i * F::THREADS);
+}
+
+/* v = v K, swapped */
+template <class F> LW_DEVICE void multiply_column(float2 (&v)[F::E], const unsigned char *memory)
+{
+    const float4 *const k = (const float4 *)memory + threadIdx.x;
+#pragma unroll
+    for (int m = 0; m < F::E; m += 2) {
+        const float4 two = k[m / 2 * F::THREADS];
+        const float2 a = product(v[m], float2{two.x, two.y}), b = product(v[m + 1], float2{two.z, two.w});
+        v[m] = {a.y, a.x};
+        v[m + 1] = {b.y, b.x};
+    }
+}
+
+template <class F> LW_DEVICE void multiply_column(double2 (&v)[F::E], const unsigned char *memory)
+{
+    const double2 *const k = (const double2 *)memory + threadIdx.x;
+#pragma unroll
+    for (int m = 0; m < F::E; ++m) {
+        const double2 z = product(v[m], k[m * F::THREADS]);
+        v[m] = {z.y, z.x};
+    }
+}
+
+/* Block (x, y): transform x of the batch, columns WIDTH y on, so that blocks which run together share the spectrum. */
+template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_columns(const BandArgs a)
+{
+    using Real = typename F::Real;
+    using C = typename F::C;
+    extern __shared__ __align__(128) unsigned char memory[];
+    C *const shared = (C *)memory + threadIdx.x % F::WIDTH;
+    Real *const factors = (Real *)(memory + F::EXCHANGE_BYTES);
+    const int t = threadIdx.x / F::WIDTH, n_rows = a.is_whole ? F::N : pieces_of(a, blockIdx.x).needed_rows;
+    if (n_rows == 0)
+        return;
+    wait_for_predecessor();
+    const int64_t pitch = a.grid.columns;
+    C *const points = (C *)a.points + (int64_t)blockIdx.x * F::N * pitch + (int64_t)blockIdx.y * F::WIDTH +
+                      threadIdx.x % F::WIDTH;
+    C v[F::E];
+    load_column<F>(v, points + t * pitch, pitch, n_rows - t);
+    __syncwarp();                   /* else the compiler waits for the exponents before it asks for the points */
+    const int e = even_out<F>(a.row_exponents + (int64_t)blockIdx.x * F::N, n_rows, factors,
+                              (int *)(memory + F::EXCHANGE_BYTES + F::FACTOR_BYTES));
+    if (blockIdx.y == 0 && threadIdx.x == 0)
+        a.exponents[blockIdx.x] = e;
+#pragma unroll
+    for (int m = 0; m < F::E; ++m)
+        v[m] = {v[m].x * factors[t + F::T * m], v[m].y * factors[t + F::T * m]};
+    F fft;
+    fft.begin((const C *)a.column_table, t);
+    fft.forward(v, shared, t, [&] {
+        fetch_spectrum<F>((const C *)a.spectrum + (int64_t)blockIdx.y * F::N * F::WIDTH, memory);
+    });
+    wait_for_copies();
+    multiply_column<F>(v, memory);
+    fft.backward(v, shared, t);
+    const int lead = (int)a.block.kernel_rows - 1, first = t - lead;
+    C *at = points + t * pitch;
+#pragma unroll
+    for (int m = 0; m < F::E; ++m, at += F::T * pitch) {
+        opaque(at);
+        if ((unsigned)(first + F::T * m) < (unsigned)(n_rows - lead))
+            __stcg(at, v[m]);
+    }
+}
+
+template <class F, int BLOCKS> constexpr BandKernel columns_kernel(enum lw_precision precision)
+{
+    return {precision, F::N, F::E, F::P, F::WIDTH, F::THREADS, F::SHARED_BYTES_OF_BLOCK, nullptr,
+            conv2d_columns<F, BLOCKS>};
+}
+
+#endif

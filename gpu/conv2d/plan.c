@@ -1,0 +1,298 @@
+/* plan.c - a cost model with fixed numbers, so that every rank, run and memory budget comes to the same choice.
+ * The numbers were measured on an H200 (`bench_conv2d_gpu methods`); they need only be right in proportion to each
+ * other. */
+#include "gpu/conv2d/plan.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "gpu/conv2d/bands.h"
+#include "gpu/conv2d/direct.h"
+#include "gpu/conv2d/passes.h"
+#include "signal/separable.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/* A kernel whose remainder beside column times row is smaller than this is separable: below what rounding does. */
+static double rank_tolerance(enum lw_precision precision) { return precision == LW_DOUBLE ? 5e-16 : 1e-7; }
+
+static const double memory_rate = 4.0e12;           /* bytes a second */
+static const double launch_seconds = 2e-6;
+static const double product_rate = 29.6e12;         /* fused multiply-adds a second of the device, single precision */
+static const double wanted_points = 1 << 25;        /* of the work area: fills the device, 256 MiB */
+enum { MULTIPROCESSORS = 132 };
+
+static bool is_complex(const struct lw_op_spec *spec) { return spec->input.is_complex || spec->conv2d.kernel_complex; }
+
+static int64_t output_rows(const struct lw_op_spec *spec) { return spec->n_outputs > 0 ? spec->n_outputs : 1 << 16; }
+
+static double n_outputs(const struct lw_op_spec *spec)
+{
+    return (double)spec->n_channels * (double)output_rows(spec) * (double)spec->conv2d.output_columns;
+}
+
+/* Bytes of a pixel read and one written, at the least. */
+static double memory_seconds(const struct lw_op_spec *spec)
+{
+    const double reals = is_complex(spec) ? 2 : 1, real = spec->precision == LW_DOUBLE ? 8 : 4;
+    return ((double)lw_type_bytes(spec->input) + reals * real) / memory_rate;
+}
+
+static double larger(double a, double b) { return a > b ? a : b; }
+
+/* ---- in the space domain ----------------------------------------------------------------------------------------- */
+
+/* Multiply-adds of reals for one tap and pixel; double precision has half the rate. */
+static double products_per_tap(const struct lw_op_spec *spec)
+{
+    return (is_complex(spec) ? 2 : 1) * (spec->conv2d.kernel_complex ? 2 : 1) * (spec->precision == LW_DOUBLE ? 2 : 1);
+}
+
+static struct lw_conv2d_plan direct(const struct lw_op_spec *spec)
+{
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    struct lw_conv2d_plan plan = {.method = LW_CONV2D_DIRECT};
+    const double taps = (double)c->kernel_rows * (double)c->kernel_columns;
+    if (spec->precision == LW_SINGLE && !is_complex(spec))
+        plan.side = lw_conv2d_unrolled_side(c->kernel_rows, c->kernel_columns);
+    plan.seconds = larger(1.1 * memory_seconds(spec), taps * products_per_tap(spec) / (0.35 * product_rate));
+    const double unrolled = larger(1.1 * memory_seconds(spec), plan.side * plan.side / (0.65 * product_rate));
+    if (plan.side > 0 && unrolled <= plan.seconds) {
+        plan.method = LW_CONV2D_UNROLLED;
+        plan.seconds = unrolled;
+    }
+    return plan;
+}
+
+static struct lw_conv2d_plan passes(const struct lw_op_spec *spec)
+{
+    const double taps = (double)(spec->conv2d.kernel_rows + spec->conv2d.kernel_columns);
+    const double beyond = taps > 64 ? 2 : 1;        /* the columns' sums are made again for each chunk of the row */
+    return (struct lw_conv2d_plan){
+        .method = LW_CONV2D_PASSES,
+        .seconds = larger(1.2 * memory_seconds(spec),
+                          beyond * (taps + 8) * products_per_tap(spec) / (0.3 * product_rate)),
+    };
+}
+
+/* ---- transforms -------------------------------------------------------------------------------------------------- */
+
+/* Transforms one above the other with `pieces` of them in each; what the last one has less of counts as far as its rows
+ * are touched. */
+static double transforms_down(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid, int pieces)
+{
+    const int64_t each = pieces * grid->hop_rows, rest = output_rows(spec) % each;
+    const double lead = (double)spec->conv2d.kernel_rows - 1;
+    const double touched = rest > 0 ? ((double)min64(rest, grid->hop_rows) + lead) / (double)grid->rows : 0;
+    return (double)(output_rows(spec) / each) + touched;
+}
+
+/* A grid of tiles of this size; false if the kernel leaves nothing of them. */
+static bool cut(const struct lw_op_spec *spec, int64_t rows, int64_t columns, struct lw_conv2d_grid *grid)
+{
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    if (c->kernel_rows > rows || c->kernel_columns > columns)
+        return false;
+    *grid = (struct lw_conv2d_grid){
+        .rows = rows, .columns = columns,
+        .hop_rows = rows - c->kernel_rows + 1, .hop_columns = columns - c->kernel_columns + 1,
+        .pair_rows = 1, .pair_columns = 1,
+    };
+    grid->n_across = divide_up(c->output_columns, grid->hop_columns);
+    /* An odd number beside each other leaves half a transform empty, as does one above each other. */
+    const double beside = (double)divide_up(grid->n_across, 2) * transforms_down(spec, grid, 1);
+    if (!is_complex(spec) && beside <= (double)grid->n_across * transforms_down(spec, grid, 2))
+        grid->pair_columns = 2;
+    else if (!is_complex(spec))
+        grid->pair_rows = 2;
+    grid->transforms_across = (int)divide_up(grid->n_across, grid->pair_columns);
+    return true;
+}
+
+static int64_t n_transforms(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
+{
+    return spec->n_channels * grid->transforms_across * divide_up(output_rows(spec), grid->hop_rows * grid->pair_rows);
+}
+
+/* Microseconds that a multiprocessor takes for a tile with `blocks` of them at a time. */
+static double tile_microseconds(enum lw_precision precision, int side, int *blocks)
+{
+    *blocks = side == 64 && precision == LW_SINGLE ? 4 : 1;
+    return precision == LW_DOUBLE ? 16 : side == 64 ? 2.8 : 14.8;
+}
+
+static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
+{
+    struct lw_conv2d_plan plan = {.method = LW_CONV2D_TILES, .grid = *grid};
+    int blocks;
+    const double each = 1e-6 * tile_microseconds(spec->precision, (int)grid->rows, &blocks);
+    const double transforms = larger((double)n_transforms(spec, grid), blocks * MULTIPROCESSORS);
+    plan.seconds = transforms * each / MULTIPROCESSORS / n_outputs(spec);
+    return plan;
+}
+
+/* Bytes that the three passes move for a transform: pixels, the rows' transforms there and back, the outputs. */
+static double band_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
+{
+    const double complex = spec->precision == LW_DOUBLE ? 16 : 8, columns = (double)grid->columns;
+    const double hop = (double)grid->hop_rows, window = (double)grid->rows;
+    const double spectrum = (double)grid->rows * columns / (double)grid->transforms_across;
+    return complex * (3 * window * columns + 3 * hop * columns + spectrum);
+}
+
+/* Bytes a second of the three passes together: less where few long columns fit beside each other into shared memory,
+ * and for long rows. */
+static double pass_rate(const struct lw_conv2d_grid *grid)
+{
+    const double by_rows = grid->rows < 2048 ? 3.25e12 : grid->rows == 2048 ? 2.7e12 : 2.2e12;
+    const double by_columns = grid->columns < 4096 ? 3.25e12 : 2.9e12;
+    return by_rows < by_columns ? by_rows : by_columns;
+}
+
+static struct lw_conv2d_plan bands(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
+{
+    struct lw_conv2d_plan plan = {.method = LW_CONV2D_BANDS, .grid = *grid};
+    const int64_t n = n_transforms(spec, grid);
+    const int64_t wanted = (int64_t)(wanted_points / (double)(grid->rows * grid->columns));
+    plan.batch = min64(n, max64(wanted, grid->transforms_across));
+    const double launches = 3 * (double)divide_up(n, plan.batch);
+    const double work = (double)(spec->n_channels * grid->transforms_across) *
+                        transforms_down(spec, grid, grid->pair_rows);
+    plan.seconds = (work * band_bytes(spec, grid) / pass_rate(grid) + launches * launch_seconds) / n_outputs(spec);
+    return plan;
+}
+
+static bool fits(const struct lw_device *device, int shared_bytes) { return shared_bytes <= device->shared_bytes; }
+
+static void keep_cheaper(const struct lw_conv2d_plan *plan, bool *is_found, struct lw_conv2d_plan *best)
+{
+    if (!*is_found || plan->seconds < best->seconds)
+        *best = *plan;
+    *is_found = true;
+}
+
+static void choose_tile(const struct lw_device *device, const struct lw_op_spec *spec, bool *is_found,
+                        struct lw_conv2d_plan *best)
+{
+    struct lw_conv2d_grid grid;
+    for (const int *side = lw_conv2d_tile_sides(spec->precision); *side; side++) {
+        if (!fits(device, lw_conv2d_tile_shared_bytes(spec->precision, *side)) || !cut(spec, *side, *side, &grid))
+            continue;
+        const struct lw_conv2d_plan plan = tile(spec, &grid);
+        keep_cheaper(&plan, is_found, best);
+    }
+}
+
+static void choose_bands(const struct lw_device *device, const struct lw_op_spec *spec, bool *is_found,
+                         struct lw_conv2d_plan *best)
+{
+    struct lw_conv2d_grid grid;
+    for (const int *rows = lw_conv2d_column_lengths(spec->precision); *rows; rows++) {
+        for (const int *columns = lw_conv2d_row_lengths(spec->precision); *columns; columns++) {
+            if (!fits(device, lw_conv2d_bands_shared_bytes(spec->precision, *rows, *columns)) ||
+                !cut(spec, *rows, *columns, &grid))
+                continue;
+            const struct lw_conv2d_plan plan = bands(spec, &grid);
+            keep_cheaper(&plan, is_found, best);
+        }
+    }
+}
+
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
+
+/* The norm of what column times row leaves of the kernel, relative to the kernel's. */
+static int find_residual(const struct lw_conv2d_spec *c, double *residual, struct lw_error *err)
+{
+    double *const factors = lw_alloc_array(2 * (c->kernel_rows + c->kernel_columns), sizeof *factors,
+                                           "a kernel's factors", err);
+    if (!factors)
+        return LW_ESYSTEM;
+    *residual = lw_separate(c->kernel, c->kernel_rows, c->kernel_columns, c->kernel_complex, factors,
+                            factors + 2 * c->kernel_rows);
+    lw_free(factors);
+    return LW_OK;
+}
+
+static int take_passes(const struct lw_op_spec *spec, struct lw_conv2d_plan *plan, struct lw_error *err)
+{
+    double residual;
+    const int rc = find_residual(&spec->conv2d, &residual, err);
+    if (rc)
+        return rc;
+    if (residual > rank_tolerance(spec->precision))
+        return lw_fail(err, LW_ECONFIG,
+                       "--algorithm separable: the kernel is not the product of a column and a row: %.2g of its "
+                       "norm would be lost, allowed is %.2g; choose another algorithm", residual,
+                       rank_tolerance(spec->precision));
+    *plan = passes(spec);
+    return LW_OK;
+}
+
+static int take_transform(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_conv2d_plan *plan,
+                          struct lw_error *err)
+{
+    bool is_found = false;
+    if (spec->conv2d.algorithm == LW_ALGORITHM_TILES)
+        choose_tile(device, spec, &is_found, plan);
+    if (!is_found)
+        choose_bands(device, spec, &is_found, plan);
+    if (is_found)
+        return LW_OK;
+    return lw_fail(err, LW_ECONFIG, "the transforms of the cuda engine do not hold a kernel of %" PRId64 " x %" PRId64
+                   "; try --algorithm direct, or --engine cpu", spec->conv2d.kernel_rows, spec->conv2d.kernel_columns);
+}
+
+static int take_cheapest(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_conv2d_plan *plan,
+                         struct lw_error *err)
+{
+    bool is_found = true;
+    struct lw_conv2d_plan best = direct(spec);
+    choose_tile(device, spec, &is_found, &best);
+    choose_bands(device, spec, &is_found, &best);
+    const struct lw_conv2d_plan separable = passes(spec);
+    double residual = 1;
+    if (separable.seconds < best.seconds) {
+        const int rc = find_residual(&spec->conv2d, &residual, err);
+        if (rc)
+            return rc;
+    }
+    *plan = residual <= rank_tolerance(spec->precision) ? separable : best;
+    return LW_OK;
+}
+
+int lw_conv2d_choose(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_conv2d_plan *plan,
+                     struct lw_error *err)
+{
+    assert(spec->kind == LW_OP_CONV2D && spec->layout == LW_TIME_FAST && spec->n_channels >= 1);
+    switch (spec->conv2d.algorithm) {
+    case LW_ALGORITHM_DIRECT: *plan = direct(spec); return LW_OK;
+    case LW_ALGORITHM_SEPARABLE: return take_passes(spec, plan, err);
+    case LW_ALGORITHM_TILES:
+    case LW_ALGORITHM_FULL: return take_transform(device, spec, plan, err);
+    default: return take_cheapest(device, spec, plan, err);
+    }
+}
+
+/* ---- in words ---------------------------------------------------------------------------------------------------- */
+
+void lw_conv2d_describe(const struct lw_conv2d_plan *plan, const struct lw_op_spec *spec, char *text, size_t size)
+{
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    const struct lw_conv2d_grid *const g = &plan->grid;
+    switch (plan->method) {
+    case LW_CONV2D_UNROLLED:
+    case LW_CONV2D_DIRECT:
+        snprintf(text, size, "direct sum of %" PRId64 " x %" PRId64 " taps", c->kernel_rows, c->kernel_columns);
+        return;
+    case LW_CONV2D_PASSES:
+        snprintf(text, size, "separable kernel: a pass of %" PRId64 " taps along the columns and one of %" PRId64
+                 " along the rows", c->kernel_rows, c->kernel_columns);
+        return;
+    default:
+        snprintf(text, size, "overlap-save on tiles of %" PRId64 " x %" PRId64 " %s, hop %" PRId64 " x %" PRId64 "%s",
+                 g->rows,
+                 g->columns, plan->method == LW_CONV2D_TILES ? "in shared memory" : "in three passes", g->hop_rows,
+                 g->hop_columns, is_complex(spec) ? "" : ", two real ones as one complex");
+    }
+}

@@ -1,0 +1,302 @@
+#include "gpu/conv2d/prepared.h"
+
+#include "base/memory.h"
+#include "gpu/conv2d/bands.h"
+#include "gpu/conv2d/passes.h"
+#include "gpu/host/arena.h"
+#include "gpu/host/error.h"
+#include "signal/separable.h"
+
+#include <math.h>
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static bool has_transforms(const struct lw_conv2d_plan *plan)
+{
+    return plan->method == LW_CONV2D_TILES || plan->method == LW_CONV2D_BANDS;
+}
+
+static int tap_parts(const struct lw_op_spec *spec) { return spec->conv2d.kernel_complex ? 2 : 1; }
+
+static int64_t n_taps(const struct lw_op_spec *spec) { return spec->conv2d.kernel_rows * spec->conv2d.kernel_columns; }
+
+static enum lw_scalar computed_scalar(const struct lw_op_spec *spec)
+{
+    return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
+}
+
+/* Of `n` taps in the computing precision. */
+static int64_t taps_bytes(const struct lw_op_spec *spec, int64_t n)
+{
+    return n * tap_parts(spec) * (int64_t)lw_scalar_bytes(computed_scalar(spec));
+}
+
+static int64_t sums_bytes(const struct lw_op_spec *spec)
+{
+    return spec->conv2d.kernel_rows * (spec->conv2d.kernel_columns + 1) * (int64_t)sizeof(double);
+}
+
+static int64_t bank_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan)
+{
+    const int rows = (int)plan->grid.rows, columns = (int)plan->grid.columns;
+    switch (plan->method) {
+    case LW_CONV2D_UNROLLED: return 0;
+    case LW_CONV2D_DIRECT: return taps_bytes(spec, n_taps(spec));
+    case LW_CONV2D_PASSES: return taps_bytes(spec, spec->conv2d.kernel_rows);
+    case LW_CONV2D_TILES: return lw_conv2d_tile_bytes(spec->precision, rows);
+    default: return lw_conv2d_bands_bytes(spec->precision, rows, columns);
+    }
+}
+
+static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory,
+                       struct lw_conv2d_prepared *kept)
+{
+    const int rows = (int)plan->grid.rows, columns = (int)plan->grid.columns;
+    struct lw_arena arena = {.base = memory};
+    kept->bank = lw_arena_take(&arena, bank_bytes(spec, plan));
+    const bool has_row = plan->method == LW_CONV2D_PASSES;
+    kept->row = lw_arena_take(&arena, has_row ? taps_bytes(spec, spec->conv2d.kernel_columns) : 0);
+    kept->work = lw_arena_take(&arena, plan->method != LW_CONV2D_BANDS ? 0 :
+                                      lw_conv2d_bands_work_bytes(spec->precision, rows, columns, plan->batch));
+    kept->sums = lw_arena_take(&arena, spec->nan == LW_NAN_INTERPOLATE ? sums_bytes(spec) : 0);
+    return arena.used;
+}
+
+int64_t lw_conv2d_prepared_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan)
+{
+    struct lw_conv2d_prepared kept;
+    return lay_out(spec, plan, NULL, &kept);
+}
+
+/* Parts of the memory that only preparing needs. */
+struct setup {
+    double *taps;
+    void *work;
+};
+
+static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory,
+                             struct setup *setup)
+{
+    const int rows = (int)plan->grid.rows, columns = (int)plan->grid.columns;
+    const int64_t work = plan->method == LW_CONV2D_TILES ? lw_conv2d_tile_setup_bytes(rows, spec->conv2d.kernel_rows)
+                         : plan->method == LW_CONV2D_BANDS
+                             ? lw_conv2d_bands_setup_bytes(rows, columns, spec->conv2d.kernel_rows) : 0;
+    struct lw_arena arena = {.base = memory};
+    const int64_t taps = n_taps(spec) * tap_parts(spec) * (int64_t)sizeof(double);
+    setup->taps = lw_arena_take(&arena, has_transforms(plan) ? taps : 0);
+    setup->work = lw_arena_take(&arena, work);
+    return arena.used;
+}
+
+int64_t lw_conv2d_setup_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan)
+{
+    struct setup setup;
+    return lay_out_setup(spec, plan, NULL, &setup);
+}
+
+/* ---- preparing --------------------------------------------------------------------------------------------------- */
+
+/* The largest power of two not above the largest of `n` numbers, as its exponent. */
+static int exponent_of(const double *values, int64_t n)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < n; i++)
+        largest = fmax(largest, fabs(values[i]));
+    return largest > 0 ? ilogb(largest) : 0;
+}
+
+static void put_real(enum lw_precision precision, void *to, int64_t i, double value)
+{
+    if (precision == LW_SINGLE)
+        ((float *)to)[i] = (float)value;
+    else
+        ((double *)to)[i] = value;
+}
+
+/* Host memory to the device, done at return. */
+static cudaError_t send(void *to, const void *from, int64_t bytes, cudaStream_t stream)
+{
+    const cudaError_t status = cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, stream);
+    return status == cudaSuccess ? cudaStreamSynchronize(stream) : status;
+}
+
+/* `n` taps, last first, divided by 2^exponent, in the computing precision, to device memory. */
+static int send_turned(const struct lw_op_spec *spec, const double *taps, int64_t n, int exponent, void *to,
+                       cudaStream_t stream, struct lw_error *err)
+{
+    const int parts = tap_parts(spec);
+    void *const turned = lw_alloc((size_t)taps_bytes(spec, n), "the kernel", err);
+    if (!turned)
+        return LW_ESYSTEM;
+    for (int64_t i = 0; i < n; i++)
+        for (int part = 0; part < parts; part++)
+            put_real(spec->precision, turned, parts * i + part, ldexp(taps[parts * (n - 1 - i) + part], -exponent));
+    const cudaError_t status = send(to, turned, taps_bytes(spec, n), stream);
+    lw_free(turned);
+    return lw_cuda_check(status, "copying the kernel to the device", err);
+}
+
+static void turn_unrolled(const struct lw_op_spec *spec, struct lw_conv2d_prepared *conv2d)
+{
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    for (int64_t m = 0; m < c->kernel_rows; m++)
+        for (int64_t n = 0; n < c->kernel_columns; n++)
+            conv2d->unrolled[m * conv2d->plan.side + n] =
+                (float)ldexp(c->kernel[(c->kernel_rows - 1 - m) * c->kernel_columns + c->kernel_columns - 1 - n],
+                             -conv2d->exponent);
+}
+
+/* Both factors get a largest tap near 1. */
+static int prepare_passes(const struct lw_op_spec *spec, struct lw_conv2d_prepared *conv2d, cudaStream_t stream,
+                          struct lw_error *err)
+{
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    const int64_t rows = c->kernel_rows, columns = c->kernel_columns, parts = tap_parts(spec);
+    double *const column = lw_alloc_array(parts * (rows + columns), sizeof *column, "the kernel's factors", err);
+    if (!column)
+        return LW_ESYSTEM;
+    double *const row = column + parts * rows;
+    lw_separate(c->kernel, rows, columns, c->kernel_complex, column, row);
+    const int of_column = exponent_of(column, parts * rows), of_row = exponent_of(row, parts * columns);
+    conv2d->exponent = of_column + of_row;
+    int rc = send_turned(spec, column, rows, of_column, conv2d->bank, stream, err);
+    if (rc == LW_OK)
+        rc = send_turned(spec, row, columns, of_row, conv2d->row, stream, err);
+    lw_free(column);
+    return rc ? rc : lw_cuda_check(lw_conv2d_passes_prepare(spec->precision), "preparing the passes", err);
+}
+
+static int prepare_transforms(const struct setup *setup, const struct lw_conv2d_prepared *p, cudaStream_t stream,
+                              struct lw_error *err)
+{
+    const struct lw_conv2d_spec *const c = &p->spec.conv2d;
+    const int64_t n = n_taps(&p->spec) * tap_parts(&p->spec);
+    double *const taps = lw_alloc_array(n, sizeof *taps, "the kernel", err);
+    if (!taps)
+        return LW_ESYSTEM;
+    for (int64_t i = 0; i < n; i++)
+        taps[i] = ldexp(c->kernel[i], -p->exponent);
+    cudaError_t status = send(setup->taps, taps, n * (int64_t)sizeof *taps, stream);
+    lw_free(taps);
+    const int rows = (int)p->plan.grid.rows, columns = (int)p->plan.grid.columns;
+    if (status == cudaSuccess && p->plan.method == LW_CONV2D_TILES)
+        status = lw_conv2d_tile_prepare(p->spec.precision, rows, setup->taps, c->kernel_complex, c->kernel_rows,
+                                        c->kernel_columns,
+                                        setup->work, p->bank, stream);
+    else if (status == cudaSuccess)
+        status = lw_conv2d_bands_prepare(p->spec.precision, rows, columns, setup->taps, c->kernel_complex,
+                                         c->kernel_rows,
+                                         c->kernel_columns, setup->work, p->bank, stream);
+    return lw_cuda_check(status, "transforming the kernel", err);
+}
+
+/* In the transforms, a kernel's largest tap is near 1; direct sums need that only where numbers leave the range. */
+static int choose_exponent(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan)
+{
+    const int exponent = exponent_of(spec->conv2d.kernel, n_taps(spec) * tap_parts(spec)), harmless = 40;
+    return !has_transforms(plan) && exponent > -harmless && exponent < harmless ? 0 : exponent;
+}
+
+static int prepare_taps(const struct setup *setup, struct lw_conv2d_prepared *p, cudaStream_t stream,
+                        struct lw_error *err)
+{
+    p->exponent = choose_exponent(&p->spec, &p->plan);
+    switch (p->plan.method) {
+    case LW_CONV2D_UNROLLED: turn_unrolled(&p->spec, p); return LW_OK;
+    case LW_CONV2D_DIRECT:
+        return send_turned(&p->spec, p->spec.conv2d.kernel, n_taps(&p->spec), p->exponent, p->bank, stream, err);
+    case LW_CONV2D_PASSES: return prepare_passes(&p->spec, p, stream, err);
+    default: return prepare_transforms(setup, p, stream, err);
+    }
+}
+
+/* Sums along the rows of the turned kernel, so that what a run of pixels weighs is a difference of two. */
+static int send_sums(const struct lw_op_spec *spec, struct lw_conv2d_prepared *conv2d, cudaStream_t stream,
+                     struct lw_error *err)
+{
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    if (spec->nan != LW_NAN_INTERPOLATE)
+        return LW_OK;
+    double *const sums = lw_alloc((size_t)sums_bytes(spec), "sums of the kernel", err);
+    if (!sums)
+        return LW_ESYSTEM;
+    for (int64_t m = 0; m < c->kernel_rows; m++) {
+        double *const line = sums + m * (c->kernel_columns + 1);
+        for (int64_t n = 0; n < c->kernel_columns; n++)
+            line[n + 1] = line[n] + c->kernel[(c->kernel_rows - 1 - m) * c->kernel_columns + c->kernel_columns - 1 - n];
+        conv2d->sum += line[c->kernel_columns];
+    }
+    const cudaError_t status = send(conv2d->sums, sums, sums_bytes(spec), stream);
+    lw_free(sums);
+    return lw_cuda_check(status, "copying sums of the kernel to the device", err);
+}
+
+int lw_conv2d_prepare(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory, void *setup,
+                      cudaStream_t stream, struct lw_conv2d_prepared *out, struct lw_error *err)
+{
+    struct setup parts;
+    *out = (struct lw_conv2d_prepared){.spec = *spec, .plan = *plan};
+    lay_out(spec, plan, memory, out);
+    lay_out_setup(spec, plan, setup, &parts);
+    int rc = prepare_taps(&parts, out, stream, err);
+    if (rc == LW_OK)
+        rc = send_sums(&out->spec, out, stream, err);
+    out->spec.conv2d.kernel = NULL;         /* borrowed during this call only */
+    return rc;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t first, int64_t count,
+                                          int64_t n_channels)
+{
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    return (struct lw_conv2d_block){
+        .scalar = spec->input.scalar,
+        .input_complex = spec->input.is_complex,
+        .output_complex = spec->output.is_complex,
+        .boundary = c->boundary,
+        .outside = c->outside,
+        .rows = c->rows,
+        .columns = c->columns,
+        .first_row = first + c->look_ahead_rows - (c->kernel_rows - 1),
+        .first_column = c->look_ahead_columns - (c->kernel_columns - 1),
+        .output_columns = c->output_columns,
+        .kernel_rows = c->kernel_rows,
+        .kernel_columns = c->kernel_columns,
+        .count = count,
+        .n_channels = n_channels,
+    };
+}
+
+static cudaError_t run_bands(const struct lw_conv2d_prepared *p, const struct lw_conv2d_block *block,
+                             cudaStream_t stream)
+{
+    struct lw_conv2d_grid grid = p->plan.grid;
+    const int64_t n = lw_conv2d_cut(block, &grid);
+    cudaError_t status = cudaSuccess;
+    for (int64_t first = 0; status == cudaSuccess && first < n; first += p->plan.batch) {
+        const int64_t left = n - first;
+        status = lw_conv2d_bands(block, &grid, p->spec.precision, p->bank, first,
+                                 (int)(left < p->plan.batch ? left : p->plan.batch), p->work, stream);
+    }
+    return status;
+}
+
+int lw_conv2d_run(const struct lw_conv2d_prepared *p, const struct lw_conv2d_block *from, cudaStream_t stream,
+                  struct lw_error *err)
+{
+    const enum lw_precision precision = p->spec.precision;
+    const bool is_complex = p->spec.conv2d.kernel_complex;
+    struct lw_conv2d_block block = *from;
+    block.exponent = p->exponent;
+    cudaError_t status;
+    switch (p->plan.method) {
+    case LW_CONV2D_UNROLLED: status = lw_conv2d_unrolled(&block, p->plan.side, p->unrolled, stream); break;
+    case LW_CONV2D_DIRECT: status = lw_conv2d_direct(&block, precision, is_complex, p->bank, stream); break;
+    case LW_CONV2D_PASSES: status = lw_conv2d_passes(&block, precision, is_complex, p->bank, p->row, stream); break;
+    case LW_CONV2D_TILES: status = lw_conv2d_tiles(&block, &p->plan.grid, precision, p->bank, stream); break;
+    default: status = run_bands(p, &block, stream);
+    }
+    return lw_cuda_check(status, "convolving a block", err);
+}

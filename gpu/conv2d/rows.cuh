@@ -1,0 +1,271 @@
+/* rows.cuh - the row passes of large tiles: a team of threads takes a row (two, as re and im, of real pieces),
+ * transforms it in registers and shared memory (see gpu/device/fft.cuh), and reads and writes global memory with lanes side by
+ * side.
+ *
+ * Each row is brought to a magnitude near 1; the column pass evens that out between rows. Pixels that are not finite
+ * show in the row's largest exponent. */
+#ifndef LW_GPU_CONV2D_ROWS_CUH
+#define LW_GPU_CONV2D_ROWS_CUH
+
+#include "gpu/conv2d/bands.cuh"
+
+/* Rows of N points; TEAMS of them in a block. */
+template <class Real, int E, int P, int TEAMS_> struct RowPass : Transform<Real, E, P, Team<E * P, TEAMS_>> {
+    using Base = Transform<Real, E, P, Team<E * P, TEAMS_>>;
+    static constexpr int TEAMS = TEAMS_, THREADS = TEAMS * Base::T, WARPS = Base::T / 32;
+    static constexpr int SHARED_BYTES_OF_BLOCK = TEAMS * (Base::SHARED_BYTES + 16 * ((WARPS + 3) / 4));
+    static_assert(Base::T % 32 == 0, "a warp works on one row");
+};
+
+/* A row of a piece's window. Its points [begin, end) are pixels [index + begin, index + end) of the input, and the
+ * others `fill`; but where not `plain`: those are pixels from elsewhere in the image's row. */
+template <class Real> struct Line {
+    int64_t index, row, column;     /* of point 0; of the row's first pixel in the input; of point 0 in the image */
+    int begin, end;
+    Real fill;
+    bool plain;
+};
+
+template <class F> LW_DEVICE Line<typename F::Real> line_of(const lw_conv2d_block &b, const Piece &p, int y)
+{
+    const int64_t r = p.row + y, position = b.first_row + r, column = b.first_column + p.column;
+    const int64_t row = (p.channel * input_rows(b) + r) * b.columns;
+    Line<typename F::Real> line = {row + column, row, column, 0, 0, 0, true};
+    if (p.n_rows == 0 || r >= input_rows(b))
+        return line;
+    line.fill = b.outside;
+    if (b.boundary == LW_ZERO && (position < 0 || position >= b.rows))
+        return line;
+    line.begin = column < 0 ? least(-column, F::N) : 0;
+    line.end = column < b.columns ? least(b.columns - column, F::N) : 0;
+    line.plain = b.boundary == LW_ZERO || (line.begin == 0 && line.end == F::N);
+    return line;
+}
+
+/* Pixel i of `stored`, as the number stored. */
+template <class Pixel, class Stored>
+LW_DEVICE Pixel raw_pixel(const lw_conv2d_block &b, const Stored *stored, int64_t i)
+{
+    using Real = RealPartOf<Pixel>;
+    if constexpr (!is_complex_pixel<Pixel>)
+        return converted<Real>(__ldg(stored + i));
+    else if constexpr (std::is_floating_point<Stored>::value) {
+        if (b.input_complex)
+            return stored_pair<Real, Stored, true>(stored, i);
+        return stored_pair<Real, Stored, false>(stored, i);
+    } else
+        return stored_pair<Real, Stored, false>(stored, i);
+}
+
+/* A plain line: its pixels are at constant distances from the first. */
+template <class F, class Pixel, class Stored, class Put>
+LW_DEVICE void load_plain(const lw_conv2d_block &b, const Line<typename F::Real> &line, int t, Put put)
+{
+    constexpr bool may_be_complex = is_complex_pixel<Pixel> && std::is_floating_point<Stored>::value;
+    const Stored *from = (const Stored *)b.input + (line.index + t) * (may_be_complex && b.input_complex ? 2 : 1);
+    opaque(from);                   /* else each address is computed from the input's, by several instructions */
+    const int before = t - line.begin;
+    const unsigned n = max(line.end - line.begin, 0);
+#pragma unroll
+    for (int m = 0; m < F::E; ++m) {
+        Pixel value = pixel_of<Pixel>(line.fill);
+        if ((unsigned)(before + F::T * m) < n)
+            value = raw_pixel<Pixel>(b, from, F::T * m);
+        put(m, value);
+    }
+}
+
+/* Point x of any line. */
+template <class Pixel, class Stored>
+LW_DEVICE Pixel line_pixel(const lw_conv2d_block &b, const Line<RealPartOf<Pixel>> &line, int x)
+{
+    if (line.plain && (x < line.begin || x >= line.end))
+        return pixel_of<Pixel>(line.fill);
+    const int64_t column = boundary_index(b.boundary, line.column + x, b.columns);
+    return raw_pixel<Pixel>(b, (const Stored *)b.input, line.row + column);
+}
+
+/* By way of shared memory, one point after the other: few lines are not plain, and their code is to be short. */
+template <class F, bool PAIRED, class Stored>
+LW_DEVICE void load_line(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Line<typename F::Real> (&lines)[2],
+                         typename F::C *shared, int t)
+{
+    using Real = typename F::Real;
+    using C = typename F::C;
+    if (lines[0].plain && lines[1].plain) {
+        if constexpr (PAIRED) {
+            load_plain<F, Real, Stored>(b, lines[0], t, [&](int m, Real x) { v[m].x = x; });
+            load_plain<F, Real, Stored>(b, lines[1], t, [&](int m, Real x) { v[m].y = x; });
+        } else
+            load_plain<F, C, Stored>(b, lines[0], t, [&](int m, C x) { v[m] = x; });
+        return;
+    }
+#pragma unroll 1
+    for (int x = t; x < F::N; x += F::T)
+        if constexpr (PAIRED)
+            shared[x] = {line_pixel<Real, Stored>(b, lines[0], x), line_pixel<Real, Stored>(b, lines[1], x)};
+        else
+            shared[x] = line_pixel<C, Stored>(b, lines[0], x);
+#pragma unroll
+    for (int m = 0; m < F::E; ++m)
+        v[m] = shared[t + F::T * m];
+}
+
+/* Over the team. */
+template <class F> LW_DEVICE int largest_exponent(const typename F::C (&v)[F::E], int *reduce, int t)
+{
+    int e = 0;
+#pragma unroll
+    for (int m = 0; m < F::E; ++m)
+        e = max(e, max(magnitude_bits(v[m].x), magnitude_bits(v[m].y)));
+    e = biased_exponent<typename F::Real>(e);
+#pragma unroll
+    for (int other = 16; other > 0; other /= 2)
+        e = max(e, __shfl_xor_sync(0xffffffffu, e, other));
+    if (F::WARPS == 1)
+        return e;
+    F::Team::sync();                /* everyone has read what was there */
+    if (t % 32 == 0)
+        reduce[t / 32] = e;
+    F::Team::sync();
+    for (int warp = 0; warp < F::WARPS; ++warp)
+        e = max(e, reduce[warp]);
+    return e;
+}
+
+template <class F, bool PAIRED> LW_DEVICE void drop_from_line(typename F::C (&v)[F::E])
+{
+    bool unused = false;
+#pragma unroll
+    for (int m = 0; m < F::E; ++m) {
+        const bool whole = !PAIRED && !(isfinite(v[m].x) && isfinite(v[m].y));
+        v[m].x = whole ? 0 : finite_or_zero(v[m].x, unused);
+        v[m].y = whole ? 0 : finite_or_zero(v[m].y, unused);
+    }
+}
+
+/* Points of a row, scaled; returns the exponent that was taken out. */
+template <class F, bool PAIRED>
+LW_DEVICE int load_scaled_line(typename F::C (&v)[F::E], const lw_conv2d_block &b,
+                               const Line<typename F::Real> (&lines)[2], typename F::C *shared, int t)
+{
+    using Real = typename F::Real;
+    int *const reduce = (int *)((unsigned char *)shared + F::SHARED_BYTES);
+    LW_WITH_STORED(b.scalar, (load_line<F, PAIRED, Stored>(v, b, lines, shared, t)))
+    int e = largest_exponent<F>(v, reduce, t);
+    if (e == infinite_exponent<Real>) {
+        if (t == 0)
+            *b.not_finite = 1;
+        drop_from_line<F, PAIRED>(v);
+        e = largest_exponent<F>(v, reduce, t);
+    }
+    e = usable_exponent<Real>(e);
+    const Real scale = power_of_two<Real>(-e);
+#pragma unroll
+    for (int m = 0; m < F::E; ++m)
+        v[m] = {v[m].x * scale, v[m].y * scale};
+    return e;
+}
+
+template <class F> LW_DEVICE typename F::C *team_memory(unsigned char *memory)
+{
+    return (typename F::C *)(memory + F::Team::number() * (F::SHARED_BYTES_OF_BLOCK / F::TEAMS));
+}
+
+template <class F, int BLOCKS, bool PAIRED>
+__global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_rows(const BandArgs a)
+{
+    using C = typename F::C;
+    extern __shared__ __align__(128) unsigned char memory[];
+    C *const shared = team_memory<F>(memory);
+    const int t = F::Team::thread();
+    const unsigned line = blockIdx.x * F::TEAMS + F::Team::number(), item = line / (unsigned)a.grid.rows;
+    const int y = (int)(line - item * (unsigned)a.grid.rows);
+    if (item >= (unsigned)a.n)
+        return;
+    const Pieces p = pieces_of(a, item);
+    if (y >= p.needed_rows)
+        return;
+    const Line<typename F::Real> lines[2] = {line_of<F>(a.block, p.piece[0], y), line_of<F>(a.block, p.piece[1], y)};
+    F fft;
+    fft.load((const C *)a.row_table, t);
+    wait_for_predecessor();
+    C v[F::E];
+    const int e = load_scaled_line<F, PAIRED>(v, a.block, lines, shared, t);
+    if (t == 0)
+        a.row_exponents[line] = e;
+    fft.forward(v, shared, t);
+    C *const points = (C *)a.points + (int64_t)line * F::N + t;
+#pragma unroll
+    for (int m = 0; m < F::E; ++m)
+        points[F::T * m] = v[m];
+}
+
+/* One piece's outputs of a row, at constant distances from the first. */
+template <class F, bool PAIRED, int PART>
+LW_DEVICE void store_line(const typename F::C (&v)[F::E], const lw_conv2d_block &b, const Piece &p, int i, int t)
+{
+    using Real = typename F::Real;
+    using Out = typename std::conditional<PAIRED, Real, typename F::C>::type;
+    if (i >= p.n_rows)
+        return;
+    const int first = t - ((int)b.kernel_columns - 1);
+    Out *at = (Out *)b.output + (p.channel * b.count + p.row + i) * b.output_columns + p.column + first;
+    opaque(at);
+#pragma unroll
+    for (int m = 0; m < F::E; ++m) {
+        if ((unsigned)(first + F::T * m) >= (unsigned)p.n_columns)
+            continue;
+        if constexpr (PAIRED)
+            __stcs(at + F::T * m, PART == 0 ? v[m].y : v[m].x);
+        else
+            __stcs(at + F::T * m, Out{v[m].y, v[m].x});
+    }
+}
+
+/* Row i of the outputs stands in row kernel_rows - 1 + i of the tile. */
+template <class F, int BLOCKS, bool PAIRED>
+__global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_back(const BandArgs a)
+{
+    using C = typename F::C;
+    extern __shared__ __align__(128) unsigned char memory[];
+    const int t = F::Team::thread();
+    const unsigned line = blockIdx.x * F::TEAMS + F::Team::number(), item = line / (unsigned)a.grid.hop_rows;
+    const int i = (int)(line - item * (unsigned)a.grid.hop_rows), lead = (int)a.block.kernel_rows - 1;
+    if (item >= (unsigned)a.n)
+        return;
+    const Pieces p = pieces_of(a, item);
+    if (lead + i >= p.needed_rows)
+        return;
+    F fft;
+    fft.load((const C *)a.row_table, t);
+    const C *const points = (const C *)a.points + ((int64_t)item * a.grid.rows + lead + i) * F::N + t;
+    C v[F::E];
+    wait_for_predecessor();
+#pragma unroll
+    for (int m = 0; m < F::E; ++m)
+        v[m] = __ldcs(points + F::T * m);
+#pragma unroll
+    for (int m = 0; m < F::E / 2; ++m)
+        butterfly(v[m], v[m + F::E / 2]);
+    fft.backward(v, team_memory<F>(memory), t);
+    const int exponent = a.exponents[item] + a.block.exponent;
+    scale_back(v, exponent, exponent);
+    store_line<F, PAIRED, 0>(v, a.block, p.piece[0], i, t);
+    if (PAIRED)
+        store_line<F, PAIRED, 1>(v, a.block, p.piece[1], i, t);
+}
+
+template <class F, int BLOCKS> constexpr BandKernel rows_kernel(enum lw_precision precision)
+{
+    return {precision, F::N, F::E, F::P, F::TEAMS, F::THREADS, F::SHARED_BYTES_OF_BLOCK, conv2d_rows<F, BLOCKS, true>,
+            conv2d_rows<F, BLOCKS, false>};
+}
+
+template <class F, int BLOCKS> constexpr BandKernel back_kernel(enum lw_precision precision)
+{
+    return {precision, F::N, F::E, F::P, F::TEAMS, F::THREADS, F::SHARED_BYTES_OF_BLOCK, conv2d_back<F, BLOCKS, true>,
+            conv2d_back<F, BLOCKS, false>};
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* tiles.h - 2-D convolution by overlap-save on tiles that one block transforms in shared memory. */
+#ifndef LW_GPU_CONV2D_TILES_H
+#define LW_GPU_CONV2D_TILES_H
+
+#include "engine/engine.h"
+#include "gpu/conv2d/block.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a block's outputs are cut: pieces of hop_rows x hop_columns, on a grid that begins at its first output. Two real
+ * ones, one above or beside the other, share a transform. */
+struct lw_conv2d_grid {
+    int64_t rows, columns;              /* of a transform */
+    int64_t hop_rows, hop_columns;
+    int64_t n_across;                   /* pieces side by side */
+    int pair_rows, pair_columns;        /* pieces of a transform: 1 x 1, 1 x 2 or 2 x 1 */
+    int transforms_across, transforms_down;     /* of an image; down: of the block at hand, see lw_conv2d_cut */
+};
+
+/** Transforms of the block, after setting how many there are down an image of it. */
+int64_t lw_conv2d_cut(const struct lw_conv2d_block *block, struct lw_conv2d_grid *grid);
+
+/** Sides of the tiles, 0-ended; of the precision. */
+const int *lw_conv2d_tile_sides(enum lw_precision precision);
+
+/** Shared memory of a block that works on such a tile. */
+int lw_conv2d_tile_shared_bytes(enum lw_precision precision, int side);
+
+/** Bytes of the kernel's spectrum and roots, and of what only lw_conv2d_tile_prepare needs. */
+int64_t lw_conv2d_tile_bytes(enum lw_precision precision, int side);
+int64_t lw_conv2d_tile_setup_bytes(int side, int64_t kernel_rows);
+
+/** Fill `bank`, and allow the kernels their shared memory on the current device.
+ * @param taps  [kernel_rows][kernel_columns] (x 2 if complex), float64, device; divided by 2^exponent of the blocks
+ * @param setup  lw_conv2d_tile_setup_bytes, device, until the stream has come by */
+cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, int side, const double *taps, bool is_complex,
+                                   int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank,
+                                   cudaStream_t stream);
+
+cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid,
+                            enum lw_precision precision,
+                            const void *bank, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

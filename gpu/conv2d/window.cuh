@@ -1,0 +1,186 @@
+/* window.cuh - pixels of a block's images, continued beyond their sides, in device code. */
+#ifndef LW_GPU_CONV2D_WINDOW_CUH
+#define LW_GPU_CONV2D_WINDOW_CUH
+
+extern "C" {
+#include "gpu/conv2d/block.h"
+}
+
+#include "gpu/ols/kernels/stored.cuh"
+
+/* A pixel or tap is a Real or a Complex<Real>. */
+template <class Pixel> struct RealPart { using type = Pixel; };
+template <> struct RealPart<float2> { using type = float; };
+template <> struct RealPart<double2> { using type = double; };
+template <class Pixel> using RealPartOf = typename RealPart<Pixel>::type;
+template <class Pixel> constexpr bool is_complex_pixel = sizeof(Pixel) == 2 * sizeof(RealPartOf<Pixel>);
+
+template <class Pixel> LW_DEVICE Pixel pixel_of(RealPartOf<Pixel> real)
+{
+    if constexpr (is_complex_pixel<Pixel>)
+        return {real, 0};
+    else
+        return real;
+}
+
+/* See lw_boundary_index. */
+LW_DEVICE int64_t boundary_index(enum lw_boundary boundary, int64_t i, int64_t n)
+{
+    if (i >= 0 && i < n)
+        return i;
+    if (boundary == LW_ZERO)
+        return -1;
+    if (boundary == LW_EDGE)
+        return i < 0 ? 0 : n - 1;
+    const int64_t period = boundary == LW_WRAP ? n : 2 * n;
+    const int64_t rest = i % period, at = rest < 0 ? rest + period : rest;
+    return at < n ? at : period - 1 - at;
+}
+
+/* Pixel i of the input; zero, and told of, if it is not finite. COMPLEX: as stored. */
+template <class Pixel, class Stored, bool COMPLEX> LW_DEVICE Pixel finite_pixel(const Stored *x, int64_t i, bool &met)
+{
+    using Real = RealPartOf<Pixel>;
+    if constexpr (!is_complex_pixel<Pixel>)
+        return finite_or_zero(converted<Real>(__ldg(x + i)), met);
+    else {
+        bool bad = false;
+        const Pixel s = stored_pair<Real, Stored, COMPLEX>(x, i);
+        const Pixel value = {finite_or_zero(s.x, bad), finite_or_zero(s.y, bad)};
+        met |= bad;
+        return bad ? Pixel{0, 0} : value;
+    }
+}
+
+/* Stored pixels are complex only as float or double. */
+template <class Pixel, class Stored>
+LW_DEVICE Pixel finite_pixel(const lw_conv2d_block &b, const Stored *x, int64_t i, bool &met)
+{
+    if constexpr (is_complex_pixel<Pixel> && std::is_floating_point<Stored>::value)
+        if (b.input_complex)
+            return finite_pixel<Pixel, Stored, true>(x, i, met);
+    return finite_pixel<Pixel, Stored, false>(x, i, met);
+}
+
+/* Rows of the block's input, and of them those that hold pixels: the rest counts as zero. */
+LW_DEVICE int64_t input_rows(const lw_conv2d_block &b) { return b.kernel_rows - 1 + b.count; }
+
+/* Where the outputs lie that a block of threads makes, `rows` x `columns` of them; fewer than 2^31 blocks, as a
+ * division of 64 bits costs as much as 30 products. */
+struct Patch {
+    int64_t channel, row, column;
+};
+
+__host__ __device__ inline unsigned patches_across(const lw_conv2d_block &b, int columns)
+{
+    return (unsigned)((b.output_columns + columns - 1) / columns);
+}
+
+__host__ __device__ inline unsigned patches_down(const lw_conv2d_block &b, int rows)
+{
+    return (unsigned)((b.count + rows - 1) / rows);
+}
+
+/* Patch `number`. */
+LW_DEVICE Patch patch_of(const lw_conv2d_block &b, unsigned number, int rows, int columns)
+{
+    const unsigned across = patches_across(b, columns), down = patches_down(b, rows);
+    const unsigned line = number / across, channel = line / down;
+    return {channel, (int64_t)(line - channel * down) * rows, (int64_t)(number - line * across) * columns};
+}
+
+/* Blocks for it; 0: more than a grid holds. */
+inline unsigned patches_of(const lw_conv2d_block &b, int rows, int columns)
+{
+    const int64_t n = (int64_t)patches_across(b, columns) * patches_down(b, rows) * b.n_channels;
+    return n > INT32_MAX ? 0 : (unsigned)n;
+}
+
+/* A part of a channel's window: its pixel (0, 0) is row `row` of the input, column `column` of the continued image. */
+template <class Pixel, class Stored> struct Window {
+    const lw_conv2d_block &b;
+    int64_t channel, row, column;
+
+    /* Any pixel. */
+    LW_DEVICE Pixel at(int64_t y, int64_t x, bool &met) const
+    {
+        using Real = RealPartOf<Pixel>;
+        const int64_t r = row + y, position = b.first_row + r;
+        if (r >= input_rows(b))
+            return pixel_of<Pixel>(0);
+        const bool open = b.boundary == LW_ZERO && (position < 0 || position >= b.rows);
+        const int64_t c = open ? -1 : boundary_index(b.boundary, column + x, b.columns);
+        if (c < 0)
+            return pixel_of<Pixel>((Real)b.outside);
+        return finite_pixel<Pixel>(b, (const Stored *)b.input, (channel * input_rows(b) + r) * b.columns + c, met);
+    }
+
+    /* Whether the pixels [0, n_rows) x [0, n_columns) all lie in the image. */
+    LW_DEVICE bool is_inner(int64_t n_rows, int64_t n_columns) const
+    {
+        return column >= 0 && column + n_columns <= b.columns && row + n_rows <= input_rows(b) &&
+               (b.boundary != LW_ZERO || (b.first_row + row >= 0 && b.first_row + row + n_rows <= b.rows));
+    }
+
+    /* Index of pixel (0, 0) in the input, for an inner window. */
+    LW_DEVICE int64_t origin() const { return (channel * input_rows(b) + row) * b.columns + column; }
+};
+
+/* The pixels [0, n_rows) x [0, n_columns) of a window to shared memory, rows `pitch` apart, by threads (x, y) of LANES
+ * x GROUPS. Returns whether this thread met one that is not finite. */
+template <int LANES, int GROUPS, bool INNER, class Pixel, class Stored>
+LW_DEVICE bool load_rows(const Window<Pixel, Stored> &window, int n_rows, int n_columns, Pixel *to, int pitch)
+{
+    const Stored *const inner = (const Stored *)window.b.input;
+    const int64_t origin = INNER ? window.origin() : 0;
+    bool met = false;
+#pragma unroll 2
+    for (int y = threadIdx.y; y < n_rows; y += GROUPS)
+#pragma unroll 4
+        for (int x = threadIdx.x; x < n_columns; x += LANES)
+            to[y * pitch + x] = INNER ? finite_pixel<Pixel>(window.b, inner, origin + y * window.b.columns + x, met)
+                                      : window.at(y, x, met);
+    return met;
+}
+
+template <int LANES, int GROUPS, class Pixel, class Stored>
+LW_DEVICE bool load_window(const Window<Pixel, Stored> &window, int n_rows, int n_columns, Pixel *to, int pitch)
+{
+    return window.is_inner(n_rows, n_columns) ? load_rows<LANES, GROUPS, true>(window, n_rows, n_columns, to, pitch)
+                                              : load_rows<LANES, GROUPS, false>(window, n_rows, n_columns, to, pitch);
+}
+
+/* x 2^exponent, exactly but for results that are not normal numbers */
+LW_DEVICE float times_power(float x, int exponent) { return exponent == 0 ? x : scalbnf(x, exponent); }
+LW_DEVICE double times_power(double x, int exponent) { return exponent == 0 ? x : scalbn(x, exponent); }
+LW_DEVICE float2 times_power(float2 z, int e) { return {times_power(z.x, e), times_power(z.y, e)}; }
+LW_DEVICE double2 times_power(double2 z, int e) { return {times_power(z.x, e), times_power(z.y, e)}; }
+
+/* The same for sums of a thread, all at once. */
+template <class Pixel, int ROWS, int COLUMNS> LW_DEVICE void scale_sums(Pixel (&sums)[ROWS][COLUMNS], int exponent)
+{
+    if (exponent == 0)
+        return;
+#pragma unroll
+    for (int i = 0; i < ROWS; ++i)
+#pragma unroll
+        for (int j = 0; j < COLUMNS; ++j)
+            sums[i][j] = times_power(sums[i][j], exponent);
+}
+
+/* y += h x */
+LW_DEVICE void accumulate(float &y, float h, float x) { y = fma(h, x, y); }
+LW_DEVICE void accumulate(double &y, double h, double x) { y = fma(h, x, y); }
+template <class C, class Real> LW_DEVICE auto accumulate(C &y, Real h, C x) -> decltype((void)(x.x * h))
+{
+    y = {fma(h, x.x, y.x), fma(h, x.y, y.y)};
+}
+template <class C> LW_DEVICE auto accumulate(C &y, C h, C x) -> decltype((void)x.x)
+{
+    y.x = fma(h.x, x.x, y.x);
+    y.y = fma(h.x, x.y, y.y);
+    y.x = fma(-h.y, x.y, y.x);
+    y.y = fma(h.y, x.x, y.y);
+}
+
+#endif

@@ -1,0 +1,125 @@
+/* One thread per scalar, neighbours in a warp: every access is coalesced. */
+#include "gpu/device/convert.h"
+
+#include "gpu/device/stored_value.cuh"
+
+static constexpr int block_threads = 256;
+static constexpr int64_t most_blocks = 1 << 20;         /* the rest by the grid-stride loop */
+
+static unsigned blocks_for(int64_t n)
+{
+    const int64_t blocks = (n + block_threads - 1) / block_threads;
+    return static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks);
+}
+
+__device__ inline uint16_t reversed(uint16_t word)
+{
+    return static_cast<uint16_t>(word << 8 | word >> 8);
+}
+
+__device__ inline uint32_t reversed(uint32_t word)
+{
+    return __byte_perm(word, 0, 0x0123);
+}
+
+__device__ inline uint64_t reversed(uint64_t word)
+{
+    const uint64_t low = reversed(static_cast<uint32_t>(word >> 32));
+    return static_cast<uint64_t>(reversed(static_cast<uint32_t>(word))) << 32 | low;
+}
+
+template <typename Word>
+__global__ void swap_bytes(Word *data, int64_t n)
+{
+    const int64_t stride = int64_t(gridDim.x) * block_threads;
+    for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < n; i += stride)
+        data[i] = reversed(data[i]);
+}
+
+cudaError_t lw_cuda_swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cudaStream_t stream)
+{
+    if (n == 0)
+        return cudaSuccess;
+    const unsigned blocks = blocks_for(n);
+    switch (scalar) {
+    case LW_INT8:
+    case LW_UINT8:
+        return cudaSuccess;
+    case LW_INT16:
+    case LW_UINT16:
+        swap_bytes<<<blocks, block_threads, 0, stream>>>(static_cast<uint16_t *>(data), n);
+        break;
+    case LW_INT32:
+    case LW_FLOAT32:
+        swap_bytes<<<blocks, block_threads, 0, stream>>>(static_cast<uint32_t *>(data), n);
+        break;
+    default:
+        swap_bytes<<<blocks, block_threads, 0, stream>>>(static_cast<uint64_t *>(data), n);
+        break;
+    }
+    return cudaGetLastError();
+}
+
+/* Add up what the threads of a warp have found. Few blocks find anything. */
+__device__ inline void add_found(unsigned found, unsigned long long *total)
+{
+    for (int other = 16; other > 0; other /= 2)
+        found += __shfl_xor_sync(0xffffffffu, found, other);
+    if (found > 0 && threadIdx.x % 32 == 0)
+        atomicAdd(total, static_cast<unsigned long long>(found));
+}
+
+/* A thread meets less than 2^31 scalars: there are 2^28 threads at most, of which each has one in so many. */
+template <typename Real, typename Stored>
+__global__ void convert(const Real *from, Stored *to, int64_t n, lw_nan_report *report)
+{
+    const int64_t stride = int64_t(gridDim.x) * block_threads;
+    unsigned n_saturated = 0, n_nan = 0;
+    for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < n; i += stride) {
+        const Real value = from[i];
+        to[i] = stored_value<Stored>(value);
+        if constexpr (!std::is_floating_point<Stored>::value) {
+            n_nan += isnan(value);
+            n_saturated += !isnan(value) && static_cast<double>(to[i]) != rint(static_cast<double>(value));
+        }
+    }
+    if constexpr (!std::is_floating_point<Stored>::value) {
+        add_found(n_saturated, &report->n_saturated);
+        add_found(n_nan, &report->n_nan);
+    }
+}
+
+template <typename Real>
+static cudaError_t convert_from(const Real *from, void *to, enum lw_scalar scalar, int64_t n, lw_nan_report *report,
+                                cudaStream_t stream)
+{
+    return with_scalar(scalar, [=](auto example) {
+        using Stored = decltype(example);
+        convert<<<blocks_for(n), block_threads, 0, stream>>>(from, static_cast<Stored *>(to), n, report);
+        return cudaGetLastError();
+    });
+}
+
+cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar, int64_t n,
+                            struct lw_nan_report *report, cudaStream_t stream)
+{
+    if (n == 0)
+        return cudaSuccess;
+    return precision == LW_SINGLE ? convert_from(static_cast<const float *>(from), to, scalar, n, report, stream)
+                                  : convert_from(static_cast<const double *>(from), to, scalar, n, report, stream);
+}
+
+__global__ void square(const float *from, double *to, int64_t n)
+{
+    const int64_t stride = int64_t(gridDim.x) * block_threads;
+    for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < n; i += stride)
+        to[i] = static_cast<double>(from[i]) * from[i];
+}
+
+cudaError_t lw_cuda_square(const float *from, double *to, int64_t n, cudaStream_t stream)
+{
+    if (n == 0)
+        return cudaSuccess;
+    square<<<blocks_for(n), block_threads, 0, stream>>>(from, to, n);
+    return cudaGetLastError();
+}

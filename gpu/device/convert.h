@@ -1,0 +1,31 @@
+/* convert.h - element-wise conversions on the device, all asynchronous on the stream. Nothing is launched for n = 0. */
+#ifndef LW_GPU_DEVICE_CONVERT_H
+#define LW_GPU_DEVICE_CONVERT_H
+
+#include "base/type.h"
+#include "gpu/host/nan_report.h"
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Reverse the bytes of n scalars in place. */
+cudaError_t lw_cuda_swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cudaStream_t stream);
+
+/** Convert n scalars of the computing precision. Integers: rounded to nearest even, saturated, NaN becomes 0, and how many of
+ * them is added to the report.
+ * @param from  float or double by precision; must not overlap `to` */
+cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar, int64_t n,
+                            struct lw_nan_report *report, cudaStream_t stream);
+
+/** to[i] = from[i]^2, which float64 holds exactly. */
+cudaError_t lw_cuda_square(const float *from, double *to, int64_t n, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,428 @@
+/* fft.cuh - complex transforms of E * E * P points, E points per thread, in registers and shared memory.
+ *
+ * A team of T = E P threads holds the points t + T m (m = 0 .. E - 1) of a signal in thread t, both before and after:
+ * natural order, coalesced. The spectrum's order is bin(t) + T m, bin(t) = P (t mod E) + t / E.
+ *
+ *   forward    P > 1: radix-P butterflies over n1 (n = n0 + (N/P) n1), twiddles, exchange over the team's barrier, so that group
+ *              r = t / E of E threads owns the bins k = r (mod P); then each group an E x E transform of its own:
+ *              radix-E, exchange within the group, radix-E with weighted inputs.
+ *   backward   its mirror image: E x E in each group, exchange, weighted radix-P. It computes the same sums with
+ *              exp(-2 pi i n k / N): the caller swaps re and im of the spectrum, and finds im and re swapped in the result.
+ *
+ * Shared memory: P regions of E rows with PITCH complex values each (8704 bytes per region for float, E = 32). Rows are
+ * written whole by 16-byte stores and read across; the pitch is E + 16 bytes, which makes both free of bank conflicts
+ * (a quarter warp's 16-byte words start at 4 t mod 32 words). The radix-P exchange uses the same regions without pitch;
+ * for small P it moves only what goes from group to group: one P-th stays in its thread, and even in its register. */
+#ifndef LW_GPU_DEVICE_FFT_CUH
+#define LW_GPU_DEVICE_FFT_CUH
+
+#include "gpu/device/ptx.cuh"
+
+#include <cuda_runtime.h>
+
+#define LW_DEVICE __device__ __forceinline__
+
+template <class Real> struct ComplexOf;
+template <> struct ComplexOf<float> { using type = float2; };
+template <> struct ComplexOf<double> { using type = double2; };
+template <class Real> using Complex = typename ComplexOf<Real>::type;
+
+/* These two are called with numbers that are constants only once loops are unrolled: without recursion and loops, of which the
+ * compiler for sm_100 and later would make calls, and local memory of the arrays that they index. */
+
+/* the whole part of the logarithm, 1 <= n < 2^16 */
+__host__ __device__ constexpr int log2_of(int n)
+{
+    return (n >= 2) + (n >= 4) + (n >= 8) + (n >= 16) + (n >= 32) + (n >= 64) + (n >= 128) + (n >= 256) + (n >= 512) +
+           (n >= 1024) + (n >= 2048) + (n >= 4096) + (n >= 8192) + (n >= 16384) + (n >= 32768);
+}
+
+/* j with its log2(n) bits in reverse order, n <= 32 */
+__host__ __device__ constexpr int reversed(int j, int n)
+{
+    return ((j & 1) << 4 | (j & 2) << 2 | (j & 4) | (j & 8) >> 2 | (j & 16) >> 4) >> (5 - log2_of(n));
+}
+
+template <class C> LW_DEVICE C product(C a, C b) { return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x}; }
+
+/* exp(-2 pi i k / n) for n <= 32, 0 <= k <= n / 4; a constant once loops are unrolled */
+template <class C> LW_DEVICE C root(int k, int n)
+{
+    constexpr double cosine[9] = {
+        1.0, 0.98078528040323044913, 0.92387953251128675613, 0.83146961230254523708, 0.70710678118654752440,
+        0.55557023301960222474, 0.38268343236508977173, 0.19509032201612826785, 0.0,
+    };
+    const int q = k * (32 / n);
+    using Real = decltype(C::x);
+    return {(Real)cosine[q], (Real)-cosine[8 - q]};
+}
+
+/* the same for 0 <= k <= n / 2 */
+template <class C> LW_DEVICE C root_half(int k, int n)
+{
+    if (4 * k <= n)
+        return root<C>(k, n);
+    const C w = root<C>(k - n / 4, n);
+    return {w.y, -w.x};
+}
+
+/* (a, b) <- (a + u b, a - u b) in six fused operations: p = a + u b, then 2 a - p */
+template <class C> LW_DEVICE void butterfly(C &a, C &b, C u)
+{
+    using Real = decltype(C::x);
+    C p = {fma(u.x, b.x, a.x), fma(u.x, b.y, a.y)};
+    p.x = fma(-u.y, b.y, p.x);
+    p.y = fma(u.y, b.x, p.y);
+    b = {fma((Real)2, a.x, -p.x), fma((Real)2, a.y, -p.y)};
+    a = p;
+}
+
+/* (a, b) <- (a + b, a - b) */
+template <class C> LW_DEVICE void butterfly(C &a, C &b)
+{
+    const C m = {a.x - b.x, a.y - b.y};
+    a = {a.x + b.x, a.y + b.y};
+    b = m;
+}
+
+/* What a weighted radix-R transform multiplies with in butterfly k < max(2^level / 2, 1) of each group of a level, from the
+ * powers w^(2^l) */
+template <int R, class C> LW_DEVICE C twiddle(const C *power, int level, int k)
+{
+    const C first = power[log2_of(R) - 1 - level];
+    return k == 0 ? first : product(first, root<C>(k, 2 << level));
+}
+
+/* The same from a table of all of them, for kernels in which they come cheap from shared memory: pairs of numbers
+ * twiddle_number(level, k), `pitch` pairs apart. They are asked for in the order of their numbers. */
+__host__ __device__ constexpr int twiddle_number(int level, int k) { return (1 << level) / 2 + k; }
+
+struct TwiddleTable {
+    const float4 *pairs;
+    int pitch;
+    float2 second;
+};
+
+template <int R> LW_DEVICE float2 twiddle(TwiddleTable &table, int level, int k)
+{
+    const int number = twiddle_number(level, k);
+    if (number % 2 == 1)
+        return table.second;
+    const float4 pair = table.pairs[number / 2 * table.pitch];
+    table.second = {pair.z, pair.w};
+    return {pair.x, pair.y};
+}
+
+/* v[k] <- sum_j v[j] w^j exp(-2 pi i j k / R), by R / 2 log2(R) radix-2 butterflies; w = 1 unless WEIGHTED. Butterflies that
+ * share a twiddle stand next to each other, so that its register is read once.
+ * BEGUN: each pair (v[j], v[j + R / 2]) has already been replaced by its sum and difference. */
+template <int R, bool WEIGHTED, bool BEGUN = false, class C, class Weights> LW_DEVICE void dft(C (&v)[R], Weights weights)
+{
+    C a[R];
+#pragma unroll
+    for (int j = 0; j < R; ++j)
+        a[reversed(j, R)] = v[j];
+#pragma unroll
+    for (int level = BEGUN ? 1 : 0; level < log2_of(R); ++level) {
+        const int half = 1 << level;
+#pragma unroll
+        for (int k = 0; k < (half + 1) / 2; ++k) {
+            C u = root<C>(k, 2 * half);
+            if constexpr (WEIGHTED)
+                u = twiddle<R>(weights, level, k);
+            const C rotated = {u.y, -u.x};      /* for k + half / 2: a quarter turn further */
+#pragma unroll
+            for (int b = 0; b < R; b += 2 * half) {
+                if (WEIGHTED || k > 0)
+                    butterfly(a[b + k], a[b + k + half], u);
+                else
+                    butterfly(a[b + k], a[b + k + half]);
+                if (half == 1)
+                    continue;
+                C &c = a[b + k + half / 2], &d = a[b + k + half / 2 + half];
+                if (WEIGHTED || k > 0)
+                    butterfly(c, d, rotated);
+                else {
+                    d = {d.y, -d.x};
+                    butterfly(c, d);
+                }
+            }
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < R; ++j)
+        v[j] = a[j];
+}
+
+/* w, w^2, w^4 .. w^(R/2) of a weighted radix-R butterfly */
+template <class C, int R> struct Powers {
+    C p[log2_of(R) + 1];
+
+    LW_DEVICE void load(const C *table, int t, int pitch)
+    {
+#pragma unroll
+        for (int l = 0; l < log2_of(R); ++l)
+            p[l] = __ldg(table + l * pitch + t);
+    }
+
+    /* Keeps the compiler from computing all that follows from the powers ahead of the filter loop, into more registers
+     * than there are. */
+    LW_DEVICE void pin()
+    {
+#pragma unroll
+        for (int l = 0; l < log2_of(R); ++l) {
+            opaque(p[l].x);
+            opaque(p[l].y);
+        }
+    }
+};
+
+/* What a transform calls where there is nothing to call. */
+struct Nothing {
+    LW_DEVICE void operator()() const {}
+};
+
+/* T threads of a block that work on one segment; a block holds TEAMS of them. */
+template <int T, int TEAMS> struct Team {
+    LW_DEVICE static int number() { return TEAMS == 1 ? 0 : (int)threadIdx.x / T; }
+    LW_DEVICE static int thread() { return TEAMS == 1 ? (int)threadIdx.x : (int)threadIdx.x % T; }
+
+    LW_DEVICE static void sync()
+    {
+        if (T <= 32)
+            __syncwarp();
+        else if (TEAMS == 1)
+            __syncthreads();
+        else
+            barrier_of<T>(number() + 1);
+    }
+
+    /* Whether `flag` holds in any thread of the team (T < 32: of the warp); a barrier. */
+    LW_DEVICE static bool any(bool flag)
+    {
+        if (T <= 32)
+            return __any_sync(0xffffffffu, flag);
+        if (TEAMS == 1)
+            return __syncthreads_or(flag);
+        return barrier_any<T>(number() + 1, flag);
+    }
+};
+
+/* SHELVED: the powers lie in shared memory, and are read where they are needed, instead of in registers: for kernels
+ * that have none to spare. (What a compiler spills goes to local memory, and through L1, where filters pass, to L2.) */
+template <class Real_, int E_, int P_, class Team_, bool SHELVED = false> struct Transform {
+    using Real = Real_;
+    using C = Complex<Real>;
+    using Team = Team_;
+    static constexpr int E = E_, P = P_, T = E * P, N = E * T, Q = E / P;
+    static constexpr int PITCH = E + 16 / (int)sizeof(C), REGION = E * PITCH;
+    static constexpr int SHARED_BYTES = P * REGION * (int)sizeof(C);
+    static constexpr int SHELF_BYTES = SHELVED ? (log2_of(E) + log2_of(P)) * T * (int)sizeof(C) : 0;
+    static_assert(P <= E, "the radix-P stage is done in registers");
+
+    Powers<C, E> inner;         /* w = exp(-2 pi i lane / E^2) */
+    Powers<C, P> outer;         /* w = exp(-2 pi i t / N) */
+    const C *shelf;             /* the table's rows, from this thread's values on */
+
+    /* table: log2(E) rows for `inner`, log2(P) for `outer`, of T values each; `shared`: SHELF_BYTES, of all the block's
+     * teams together, whose first fills it: a barrier for the others */
+    LW_DEVICE void load(const C *table, int t, C *shared = nullptr)
+    {
+        if constexpr (SHELVED) {
+            shelf = shared + t;
+            if (Team::number() > 0)
+                return;
+#pragma unroll
+            for (int l = 0; l < log2_of(E) + log2_of(P); ++l)
+                shared[l * T + t] = __ldg(table + l * T + t);
+        } else {
+            inner.load(table, t, T);
+            outer.load(table + log2_of(E) * T, t, T);
+        }
+    }
+
+    LW_DEVICE void pin()
+    {
+        if constexpr (!SHELVED) {
+            inner.pin();
+            outer.pin();
+        }
+    }
+
+    LW_DEVICE Powers<C, E> inner_powers() const
+    {
+        Powers<C, E> w = inner;
+        if constexpr (SHELVED) {
+#pragma unroll
+            for (int l = 0; l < log2_of(E); ++l)
+                w.p[l] = shelf[l * T];
+        }
+        return w;
+    }
+
+    LW_DEVICE Powers<C, P> outer_powers() const
+    {
+        Powers<C, P> w = outer;
+        if constexpr (SHELVED) {
+#pragma unroll
+            for (int l = 0; l < log2_of(P); ++l)
+                w.p[l] = shelf[(log2_of(E) + l) * T];
+        }
+        return w;
+    }
+
+    /* E x E points inside a group of E threads; `region` is the group's own. Before: nobody else reads the region. */
+    template <bool BEGUN> LW_DEVICE void square_rows(C (&v)[E], C *region, int lane) const
+    {
+        dft<E, false, BEGUN>(v, (const C *)nullptr);
+        __syncwarp();
+        C *row = region + lane * PITCH;
+        if constexpr (sizeof(C) == 8) {
+#pragma unroll
+            for (int j = 0; j < E; j += 2)
+                *(float4 *)(row + j) = make_float4(v[j].x, v[j].y, v[j + 1].x, v[j + 1].y);
+        } else {
+#pragma unroll
+            for (int j = 0; j < E; ++j)
+                row[j] = v[j];
+        }
+        __syncwarp();
+    }
+
+    /* read: called when the thread has read the region for the last time */
+    template <class Read = Nothing>
+    LW_DEVICE void square_columns(C (&v)[E], const C *region, int lane, Read read = {}) const
+    {
+#pragma unroll
+        for (int m = 0; m < E; ++m)
+            v[m] = region[m * PITCH + lane];
+        read();
+        const Powers<C, E> w = inner_powers();
+        dft<E, true>(v, w.p);
+    }
+
+    /* the powers of exp(-2 pi i (t + T q) / N), given those for q = 0 */
+    LW_DEVICE static Powers<C, P> turned(const Powers<C, P> &first, int q)
+    {
+        Powers<C, P> w;
+#pragma unroll
+        for (int l = 0; l < log2_of(P); ++l)
+            w.p[l] = q == 0 ? first.p[l] : product(first.p[l], root_half<C>(q << l, E));
+        return w;
+    }
+
+    /* radix-P over v[q + j Q], then the twiddles exp(-2 pi i n0 r / N), n0 = t + T q; to v[r + P q], for group r */
+    LW_DEVICE void split(C (&v)[E]) const
+    {
+        const Powers<C, P> first = outer_powers();
+        C a[E];
+#pragma unroll
+        for (int q = 0; q < Q; ++q) {
+            C b[P];
+#pragma unroll
+            for (int j = 0; j < P; ++j)
+                b[j] = v[q + j * Q];
+            dft<P, false>(b, (const C *)nullptr);
+            const Powers<C, P> w = turned(first, q);
+            C u[P];         /* w^r from w^(2^l), by few products: rounding errors add up along a chain of them */
+            a[P * q] = b[0];
+#pragma unroll
+            for (int r = 1; r < P; ++r) {
+                const int l = log2_of(r), rest = r - (1 << l);
+                u[r] = rest == 0 ? w.p[l] : product(u[rest], w.p[l]);
+                a[r + P * q] = product(b[r], u[r]);
+            }
+        }
+#pragma unroll
+        for (int m = 0; m < E; ++m)
+            v[m] = a[m];
+    }
+
+    /* radix-P over v[r + P q], from group r, with weights w^r, w = exp(-2 pi i (t + T q) / N); to v[q + j Q] */
+    LW_DEVICE void join(C (&v)[E]) const
+    {
+        const Powers<C, P> first = outer_powers();
+        C a[E];
+#pragma unroll
+        for (int q = 0; q < Q; ++q) {
+            C b[P];
+            const Powers<C, P> w = turned(first, q);
+#pragma unroll
+            for (int r = 0; r < P; ++r)
+                b[r] = v[r + P * q];
+            dft<P, true>(b, w.p);
+#pragma unroll
+            for (int j = 0; j < P; ++j)
+                a[q + j * Q] = b[j];
+        }
+#pragma unroll
+        for (int m = 0; m < E; ++m)
+            v[m] = a[m];
+    }
+
+    /* Whether v[m] goes from group to group in the radix-P exchange. One P-th would stay where it is; from P = 8 on,
+     * finding out costs more than moving it. */
+    LW_DEVICE static bool moves(int m, int t) { return P > 4 || m % P != t / E; }
+
+    LW_DEVICE void forward(C (&v)[E], C *shared, int t) const
+    {
+        const int lane = t % E;
+        C *region = shared + t / E * REGION;
+        if constexpr (P > 1) {
+            split(v);
+            Team::sync();
+#pragma unroll
+            for (int m = 0; m < E; ++m)
+                if (moves(m, t))
+                    shared[m % P * REGION + t + T * (m / P)] = v[m];
+            Team::sync();
+#pragma unroll
+            for (int m = 0; m < E; ++m)
+                if (moves(m, t))
+                    v[m] = region[lane + E * m];
+        }
+        square_rows<false>(v, region, lane);
+        square_columns(v, region, lane);
+    }
+
+    /* v: pairs (v[m], v[m + E / 2]) already replaced by their sum and difference */
+    LW_DEVICE void backward(C (&v)[E], C *shared, int t) const
+    {
+        begin_backward(v, shared, t);
+        end_backward(v, shared, t);
+    }
+
+    /* The same in two parts, the second from the last exchange's reads on: what follows it can then be compiled
+     * together with it, so that results leave one by one. */
+    LW_DEVICE void begin_backward(C (&v)[E], C *shared, int t) const
+    {
+        const int lane = t % E;
+        C *region = shared + t / E * REGION;
+        if constexpr (P > 1)
+            Team::sync();       /* everyone has read the regions */
+        square_rows<true>(v, region, lane);
+        if constexpr (P > 1) {
+            square_columns(v, region, lane);
+            __syncwarp();
+#pragma unroll
+            for (int m = 0; m < E; ++m)
+                if (moves(m, t))
+                    region[lane + E * m] = v[m];
+            Team::sync();
+        }
+    }
+
+    LW_DEVICE void end_backward(C (&v)[E], const C *shared, int t) const
+    {
+        if constexpr (P > 1) {
+#pragma unroll
+            for (int m = 0; m < E; ++m)
+                if (moves(m, t))
+                    v[m] = shared[m % P * REGION + t + T * (m / P)];
+            join(v);
+        } else
+            square_columns(v, shared + t / E * REGION, t % E);
+    }
+};
+
+#endif

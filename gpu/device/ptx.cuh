@@ -1,0 +1,84 @@
+/* ptx.cuh - what CUDA C has no words for: inline PTX stands here and in ptx_cluster.cuh only. */
+#ifndef LW_GPU_DEVICE_PTX_CUH
+#define LW_GPU_DEVICE_PTX_CUH
+
+/* The compiler may not assume anything about the value from here on: keeps what follows from it from being computed early,
+ * into registers that are needed elsewhere. */
+__device__ __forceinline__ void opaque(int &x) { asm volatile("" : "+r"(x)); }
+__device__ __forceinline__ void opaque(float &x) { asm volatile("" : "+f"(x)); }
+__device__ __forceinline__ void opaque(double &x) { asm volatile("" : "+d"(x)); }
+template <class T> __device__ __forceinline__ void opaque(T *&x) { asm volatile("" : "+l"(x)); }
+
+/* A barrier of COUNT threads of a block, a multiple of 32; number 1 .. 15 (0 is __syncthreads). */
+template <int COUNT> __device__ __forceinline__ void barrier_of(int number)
+{
+    asm volatile("bar.sync %0, %1;" :: "r"(number), "n"(COUNT) : "memory");
+}
+
+/* Count as arrived at such a barrier, without waiting there. */
+template <int COUNT> __device__ __forceinline__ void arrive_at(int number)
+{
+    asm volatile("bar.arrive %0, %1;" :: "r"(number), "n"(COUNT) : "memory");
+}
+
+/* The same as barrier_of; returns whether `flag` holds in any of the threads. */
+template <int COUNT> __device__ __forceinline__ bool barrier_any(int number, bool flag)
+{
+    int result;
+    asm volatile("{ .reg .pred in, out; setp.ne.b32 in, %1, 0; bar.red.or.pred out, %2, %3, in; selp.b32 %0, 1, 0, out; }"
+                 : "=r"(result) : "r"((int)flag), "r"(number), "n"(COUNT) : "memory");
+    return result != 0;
+}
+
+/* A barrier of all blocks of a cluster (of one block, where there are no clusters), after which each sees what the others have
+ * written to global memory. */
+__device__ __forceinline__ void cluster_barrier()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#else
+    __syncthreads();
+#endif
+}
+
+/* The same for all blocks of a grid, which must all be running (a cooperative launch). *arrived counts blocks, from 0 on;
+ * expected, by the first thread of a block: how many have come when all have come to this barrier. */
+__device__ __forceinline__ void grid_barrier(unsigned *arrived, unsigned expected)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        unsigned now;
+        asm volatile("red.release.gpu.global.add.u32 [%0], 1;" :: "l"(arrived) : "memory");
+        do
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(arrived) : "memory");
+        while (now < expected);
+    }
+    __syncthreads();
+}
+
+/* 16 bytes from global to shared memory, both aligned to that, past the registers and the L1 cache: under way until this thread
+ * calls wait_for_copies; others see them after a barrier that follows. */
+__device__ __forceinline__ void copy_async(void *shared, const void *global)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(shared)), "l"(global) : "memory");
+}
+
+__device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+/* Bring the line at an address of global memory to L2; a hint. */
+__device__ __forceinline__ void prefetch(const void *global)
+{
+    asm volatile("prefetch.global.L2 [%0];" :: "l"(global));
+}
+
+/* Launched as a programmatic dependent, a block starts while the kernel before it in the stream ends, and touches memory only
+ * after this. Without effect otherwise. */
+__device__ __forceinline__ void wait_for_predecessor()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* device.h - which GPU this rank drives. Creates a context on that one only. */
+#ifndef LW_GPU_HOST_DEVICE_H
+#define LW_GPU_HOST_DEVICE_H
+
+#include "engine/engine.h"
+
+struct lw_device {
+    int index;                      /* among the visible devices */
+    char name[256];
+    char uuid[LW_DEVICE_ID];        /* "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", as nvidia-smi prints it */
+    int major, minor;               /* compute capability */
+    int n_multiprocessors;
+    int shared_bytes;               /* most that a block may use */
+    int64_t memory_bytes;
+    int64_t usable_bytes;           /* what is free after the context was made; ranks that share it divide it */
+};
+
+/** Take device `node_rank` modulo the visible devices and create its context.
+ * LW_ECONFIG if more ranks are on the node than devices are visible and they may not share; LW_ESYSTEM if there is none
+ * or it cannot be used by this build. */
+int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, struct lw_error *err);
+
+#endif

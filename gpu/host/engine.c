@@ -1,0 +1,204 @@
+/* engine.c - the CUDA engine: one GPU. Operations are in gpu/ols/ols.c and gpu/conv2d/conv2d.c, slots in
+ * gpu/host/slot.c. */
+#include "base/memory.h"
+#include "gpu/host/arena.h"
+#include "gpu/host/error.h"
+#include "gpu/host/op.h"
+#include "gpu/host/slot.h"
+#include "gpu/sfft/dense.h"
+#include "gpu/sfft/published/solver.h"
+#include "gpu/sfft/solver.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct engine_cuda {
+    struct lw_engine base;
+    struct lw_device device;
+};
+
+/* What is done block by block. LW_OP_SFFT is not: it has solvers of its own, and nobody plans an operation for it. */
+static const struct lw_op_cuda_ops *const operations[] = {
+    [LW_OP_OLS] = &lw_op_cuda_ols,
+    [LW_OP_CONV2D] = &lw_op_cuda_conv2d,
+};
+
+static const struct lw_device *device_of(const struct lw_engine *engine)
+{
+    return &((const struct engine_cuda *)engine)->device;
+}
+
+static void describe(const struct lw_engine *engine, char *text, size_t size)
+{
+    const struct lw_device *const device = device_of(engine);
+    char memory[24];
+    snprintf(text, size, "%s, %s, %s", device->name, device->uuid, lw_bytes_text(device->memory_bytes, memory));
+}
+
+/* Sums of sfft's recovery are ordered by the number of blocks that run at a time. */
+static void architecture(const struct lw_engine *engine, char *text, size_t size)
+{
+    const struct lw_device *const device = device_of(engine);
+    snprintf(text, size, "sm_%d%d with %d multiprocessors", device->major, device->minor, device->n_multiprocessors);
+}
+
+static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan,
+                   struct lw_error *err)
+{
+    return operations[spec->kind]->plan(device_of(engine), spec, plan, err);
+}
+
+static struct lw_op_shape shape_of(const struct lw_engine *engine, const struct lw_op_spec *spec,
+                                   const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
+{
+    struct lw_op_shape shape = {
+        .count = count,
+        .n_channels = n_channels,
+        .input_bytes = lw_block_input_bytes(spec, plan, count, n_channels),
+        .output_bytes = lw_block_output_bytes(spec, plan, count, n_channels),
+    };
+    operations[spec->kind]->measure(device_of(engine), spec, plan, &shape);
+    return shape;
+}
+
+static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_op_spec *spec,
+                                const struct lw_op_plan *plan, int64_t count, int64_t n_channels, int depth)
+{
+    const struct lw_op_shape shape = shape_of(engine, spec, plan, count, n_channels);
+    struct lw_bytes bytes = lw_slot_cuda_bytes(&shape);
+    bytes.host = bytes.host * depth + shape.host_bytes;
+    bytes.pinned *= depth;
+    /* What is needed only for the set-up is gone before the slots are made. */
+    const int64_t setup = lw_device_bytes(shape.setup_bytes);
+    bytes.device *= depth;
+    bytes.device = lw_device_bytes(shape.op_bytes) + (bytes.device > setup ? bytes.device : setup);
+    return bytes;
+}
+
+static void op_destroy(struct lw_op *op)
+{
+    if (!op)
+        return;
+    op->ops->destroy(op);
+    if (op->in)
+        cudaStreamDestroy(op->in);
+    if (op->out)
+        cudaStreamDestroy(op->out);
+    lw_free(op);
+}
+
+/* Run the operation's set-up and wait for that. */
+static int set_up(struct lw_op *op, struct lw_error *err)
+{
+    int rc;
+    if ((rc = lw_cuda_check(cudaStreamCreateWithFlags(&op->in, cudaStreamNonBlocking), "making a stream", err)) ||
+        (rc = lw_cuda_check(cudaStreamCreateWithFlags(&op->out, cudaStreamNonBlocking), "making a stream", err)))
+        return rc;
+    rc = op->ops->create(op, op->in, err);
+    const cudaError_t status = cudaStreamSynchronize(op->in);
+    return rc ? rc : lw_cuda_check(status, "preparing the filters on the device", err);
+}
+
+static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
+                     int64_t count, int64_t n_channels, struct lw_op **out, struct lw_error *err)
+{
+    struct lw_op *const op = lw_alloc(sizeof *op, "an operation", err);
+    if (!op)
+        return LW_ESYSTEM;
+    op->ops = operations[spec->kind];
+    op->device = device_of(engine);
+    op->spec = *spec;
+    op->plan = *plan;
+    op->shape = shape_of(engine, spec, plan, count, n_channels);
+    const int rc = set_up(op, err);
+    if (rc) {
+        op_destroy(op);
+        return rc;
+    }
+    *out = op;
+    return LW_OK;
+}
+
+static void destroy(struct lw_engine *engine)
+{
+    lw_free(engine);
+}
+
+static struct lw_bytes sfft_bytes(const struct lw_engine *engine, const struct lw_sfft_plan *plan)
+{
+    return lw_sfft_cuda_bytes(device_of(engine), plan);
+}
+
+static int sfft_create(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
+                       struct lw_error *err)
+{
+    return lw_sfft_cuda_create(device_of(engine), layout, out, err);
+}
+
+static struct lw_bytes sfft2_bytes(const struct lw_engine *engine, const struct lw_sfft2_plan *plan)
+{
+    (void)engine;
+    return lw_sfft2_cuda_bytes(plan);
+}
+
+static int sfft2_create(struct lw_engine *engine, const struct lw_sfft2_layout *layout, struct lw_sfft2_solver **out,
+                        struct lw_error *err)
+{
+    (void)engine;
+    return lw_sfft2_cuda_create(layout, out, err);
+}
+
+static struct lw_bytes sfft_dense_bytes(const struct lw_engine *engine, const struct lw_sfft_spec *spec)
+{
+    (void)engine;
+    return lw_sfft_dense_cuda_bytes(spec);
+}
+
+static int sfft_dense(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
+                      struct lw_sfft_result *result, struct lw_error *err)
+{
+    (void)engine;
+    return lw_sfft_dense_cuda(spec, samples, lines, result, err);
+}
+
+static const struct lw_engine_ops engine_ops = {
+    .name = "cuda",
+    .describe = describe,
+    .architecture = architecture,
+    .op_plan = op_plan,
+    .op_bytes = op_bytes,
+    .op_create = op_create,
+    .op_destroy = op_destroy,
+    .slot_create = lw_slot_cuda_create,
+    .slot_destroy = lw_slot_cuda_destroy,
+    .submit = lw_slot_cuda_submit,
+    .wait = lw_slot_cuda_wait,
+    .sfft_bytes = sfft_bytes,
+    .sfft_create = sfft_create,
+    .sfft_dense_bytes = sfft_dense_bytes,
+    .sfft_dense = sfft_dense,
+    .sfft2_bytes = sfft2_bytes,
+    .sfft2_create = sfft2_create,
+    .destroy = destroy,
+};
+
+int lw_engine_create_cuda(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
+{
+    struct engine_cuda *const engine = lw_alloc(sizeof *engine, "the CUDA engine", err);
+    if (!engine)
+        return LW_ESYSTEM;
+    const int rc = lw_device_open(spec, &engine->device, err);
+    if (rc) {
+        lw_free(engine);
+        return rc;
+    }
+    engine->base = (struct lw_engine){
+        .ops = &engine_ops,
+        .depth = 3,             /* one block on its way in, one in work, one on its way out */
+        .n_workers = 1,
+        .device_bytes = engine->device.usable_bytes,
+    };
+    snprintf(engine->base.device_id, sizeof engine->base.device_id, "%s", engine->device.uuid);
+    *out = &engine->base;
+    return LW_OK;
+}

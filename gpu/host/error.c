@@ -1,0 +1,72 @@
+#include "gpu/host/error.h"
+
+#include "base/memory.h"
+
+static const char *remedy_of(cudaError_t status)
+{
+    switch (status) {
+    case cudaErrorMemoryAllocation:
+        return ": lower --gpu-memory or --memory, or free the device";
+    case cudaErrorInsufficientDriver:
+    case cudaErrorSystemDriverMismatch:
+        return ": install a newer NVIDIA driver, or use --engine cpu";
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorUnsupportedPtxVersion:
+        return ": this program was not built for that device, see CMAKE_CUDA_ARCHITECTURES, or use --engine cpu";
+    case cudaErrorDevicesUnavailable:
+        return ": another process holds the device exclusively; use another one, or --engine cpu";
+    case cudaErrorNoDevice:
+        return ": use --engine cpu";
+    default:
+        return "";
+    }
+}
+
+int lw_cuda_check(cudaError_t status, const char *what, struct lw_error *err)
+{
+    if (status == cudaSuccess)
+        return LW_OK;
+    return lw_fail(err, LW_ESYSTEM, "%s: %s (%s)%s", what, cudaGetErrorString(status), cudaGetErrorName(status),
+                   remedy_of(status));
+}
+
+static const char *cufft_text(cufftResult status)
+{
+    switch (status) {
+    case CUFFT_ALLOC_FAILED:
+        return "no memory for the plan: lower --gpu-memory or --memory";
+    case CUFFT_INVALID_SIZE:
+        return "a transform length that cuFFT does not take";
+    case CUFFT_SETUP_FAILED:
+        return "cuFFT could not start on this device";
+    case CUFFT_EXEC_FAILED:
+        return "a transform failed on the device";
+    case CUFFT_NOT_SUPPORTED:
+        return "not supported by this cuFFT";
+    default:
+        return "cuFFT failed";
+    }
+}
+
+int lw_cufft_check(cufftResult status, const char *what, struct lw_error *err)
+{
+    if (status == CUFFT_SUCCESS)
+        return LW_OK;
+    return lw_fail(err, LW_ESYSTEM, "%s: %s (cuFFT error %d)", what, cufft_text(status), (int)status);
+}
+
+int lw_cuda_no_memory(cudaError_t status, const char *what, int64_t bytes, int is_device, struct lw_error *err)
+{
+    if (status != cudaErrorMemoryAllocation)
+        return lw_cuda_check(status, what, err);
+    cudaGetLastError();         /* the failed allocation is reported here; later launches must not find it again */
+    char needed[24], room[24];
+    lw_bytes_text(bytes, needed);
+    if (!is_device)
+        return lw_fail(err, LW_ESYSTEM, "no pinned memory for %s: %s needed; lower --memory or run fewer ranks on a "
+                       "node", what, needed);
+    size_t free_bytes = 0, total_bytes = 0;
+    cudaMemGetInfo(&free_bytes, &total_bytes);
+    return lw_fail(err, LW_ESYSTEM, "no device memory for %s: %s needed, %s free; lower --gpu-memory or --memory", what,
+                   needed, lw_bytes_text((int64_t)free_bytes, room));
+}

@@ -1,0 +1,74 @@
+/* op.h - what an operation of the CUDA engine implements. gpu/host/engine.c finds the implementation by lw_op_kind. */
+#ifndef LW_GPU_HOST_OP_H
+#define LW_GPU_HOST_OP_H
+
+#include "gpu/host/device.h"
+#include "gpu/host/nan_report.h"
+
+#include <cuda_runtime_api.h>
+
+/* Largest block, and the memory that follows from it. */
+struct lw_op_shape {
+    int64_t count, n_channels;      /* of the largest block */
+    int64_t input_bytes, output_bytes;      /* of a slot, each on the host and on the device */
+    int64_t work_bytes;             /* device memory of a slot beyond these */
+    int64_t op_bytes;               /* device memory for the operation's life */
+    int64_t setup_bytes;            /* device memory only while it is created */
+    int64_t host_bytes;             /* pageable memory for the operation's life */
+};
+
+/* One submitted block on the device; everything is enqueued on `stream`. */
+struct lw_op_work {
+    void *input;                    /* as struct lw_slot describes, on the device; may be changed */
+    void *output;
+    void *work;                     /* shape.work_bytes */
+    struct lw_nan_report *report;   /* zeroed */
+    struct lw_block block;
+    cudaStream_t stream;
+};
+
+struct lw_op;
+
+struct lw_op_cuda_ops {
+    int (*plan)(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan,
+                struct lw_error *err);
+
+    /** Fill work_bytes, op_bytes, setup_bytes and host_bytes of a shape whose other fields are set. */
+    void (*measure)(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
+                    struct lw_op_shape *shape);
+
+    /** Allocate and fill what the operation keeps; op->spec, plan, shape and device are set. The work may be in flight on
+     * `stream` at return. */
+    int (*create)(struct lw_op *op, cudaStream_t stream, struct lw_error *err);
+    void (*destroy)(struct lw_op *op);          /* accepts a half-built operation */
+
+    /** Enqueue the kernels of one block. Allocates nothing and does not wait. */
+    int (*enqueue)(struct lw_op *op, const struct lw_op_work *work, struct lw_error *err);
+};
+
+struct lw_op {
+    const struct lw_op_cuda_ops *ops;
+    const struct lw_device *device;     /* borrowed from the engine */
+    struct lw_op_spec spec;             /* the taps are gone after create */
+    struct lw_op_plan plan;
+    struct lw_op_shape shape;
+    cudaStream_t in, out;               /* copies of all slots, in the order of their blocks (gpu/host/slot.h) */
+    void *state;                        /* of the implementation, owned */
+};
+
+/* Bytes of a block's input and output: both are packed tightly. */
+static inline int64_t lw_block_input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
+                                           int64_t n_channels)
+{
+    return (plan->halo + count) * n_channels * lw_op_input_width(spec) * (int64_t)lw_type_bytes(spec->input);
+}
+
+static inline int64_t lw_block_output_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
+                                            int64_t n_channels)
+{
+    return plan->n_planes * count * n_channels * lw_op_output_width(spec) * (int64_t)lw_type_bytes(spec->output);
+}
+
+extern const struct lw_op_cuda_ops lw_op_cuda_ols, lw_op_cuda_conv2d;
+
+#endif

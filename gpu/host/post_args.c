@@ -1,0 +1,60 @@
+#include "gpu/host/post_args.h"
+
+#include <float.h>
+#include <math.h>
+
+bool lw_cuda_post_is_needed(struct lw_post post)
+{
+    return lw_post_is_real(post) || lw_post_rate(post) > 1;
+}
+
+bool lw_cuda_post_squares(const struct lw_op_spec *spec)
+{
+    return spec->ols.post.kind == LW_POST_POWER && spec->output.scalar == LW_FLOAT64 && spec->precision == LW_SINGLE;
+}
+
+void lw_cuda_post_args(const struct lw_op_spec *spec, struct lw_post_args *out)
+{
+    const enum lw_scalar scalar = spec->output.scalar;
+    const struct lw_post post = spec->ols.post;
+    *out = (struct lw_post_args){
+        .kind = post.kind,
+        .rate = lw_post_rate(post),
+        .before = lw_post_folds(post) ? 0 : lw_post_reach(post).before,
+        .is_amplitude = post.kind == LW_POST_AMPLITUDE || lw_cuda_post_squares(spec),
+        .least = scalar == LW_FLOAT32 ? FLT_MIN : scalar == LW_FLOAT64 ? DBL_MIN : 0,
+        .most = scalar == LW_FLOAT32 ? FLT_MAX : scalar == LW_FLOAT64 ? DBL_MAX : INFINITY,
+        .n = spec->n_outputs,
+    };
+    for (int place = 0; out->rate > 1 && place < LW_POST_PLACES; place++) {
+        struct lw_post_weights w;
+        lw_post_weigh(post, spec->n_outputs, place, &w);
+        for (int group = 0; group < 2; group++) {
+            out->begin[place][group] = (unsigned char)w.begin[group];
+            out->end[place][group] = (unsigned char)w.end[group];
+        }
+    }
+}
+
+size_t lw_cuda_post_weights_bytes(const struct lw_op_spec *spec)
+{
+    const int rate = lw_post_rate(spec->ols.post);
+    return rate > 1 ? (size_t)(LW_POST_PLACES * LW_POST_SPAN * rate) * (spec->precision == LW_SINGLE ? 4 : 8) : 0;
+}
+
+void lw_cuda_post_weights(const struct lw_op_spec *spec, void *weights)
+{
+    const int rate = lw_post_rate(spec->ols.post);
+    for (int place = 0; rate > 1 && place < LW_POST_PLACES; place++) {
+        struct lw_post_weights w;
+        lw_post_weigh(spec->ols.post, spec->n_outputs, place, &w);
+        for (int i = 0; i < LW_POST_SPAN * rate; i++) {
+            const double weight = w.weights[i / rate][i % rate];
+            const int at = place * LW_POST_SPAN * rate + i;
+            if (spec->precision == LW_SINGLE)
+                ((float *)weights)[at] = (float)weight;
+            else
+                ((double *)weights)[at] = weight;
+        }
+    }
+}

@@ -1,0 +1,197 @@
+#include "gpu/host/slot.h"
+
+#include "base/memory.h"
+#include "gpu/host/arena.h"
+#include "gpu/host/error.h"
+
+#include <assert.h>
+#include <nvtx3/nvToolsExt.h>
+
+struct slot_cuda {
+    struct lw_slot base;                    /* input and output are pinned */
+    cudaStream_t stream;
+    cudaEvent_t begun, arrived, computed, done;
+    void *pinned, *device;                  /* the two allocations that hold everything below */
+    void *device_input, *device_output, *device_work;
+    struct lw_nan_report *report, *device_report;
+};
+
+static struct slot_cuda *of(struct lw_slot *slot)
+{
+    return (struct slot_cuda *)slot;
+}
+
+static int64_t lay_out_pinned(struct slot_cuda *slot, const struct lw_op_shape *shape)
+{
+    struct lw_arena arena = {.base = slot->pinned};
+    slot->base.input = lw_arena_take(&arena, shape->input_bytes);
+    slot->base.output = lw_arena_take(&arena, shape->output_bytes);
+    slot->report = lw_arena_take(&arena, sizeof *slot->report);
+    return arena.used;
+}
+
+static int64_t lay_out_device(struct slot_cuda *slot, const struct lw_op_shape *shape)
+{
+    struct lw_arena arena = {.base = slot->device};
+    slot->device_input = lw_arena_take(&arena, shape->input_bytes);
+    slot->device_output = lw_arena_take(&arena, shape->output_bytes);
+    slot->device_work = lw_arena_take(&arena, shape->work_bytes);
+    slot->device_report = lw_arena_take(&arena, sizeof *slot->device_report);
+    return arena.used;
+}
+
+struct lw_bytes lw_slot_cuda_bytes(const struct lw_op_shape *shape)
+{
+    struct slot_cuda counted = {0};
+    return (struct lw_bytes){
+        .host = sizeof counted,
+        .pinned = lay_out_pinned(&counted, shape),
+        .device = lw_device_bytes(lay_out_device(&counted, shape)),
+    };
+}
+
+static int allocate(struct slot_cuda *slot, const struct lw_op_shape *shape, struct lw_error *err)
+{
+    const int64_t pinned_bytes = lay_out_pinned(slot, shape);
+    const int64_t device_bytes = lay_out_device(slot, shape);
+    cudaError_t status = cudaHostAlloc(&slot->pinned, (size_t)pinned_bytes, cudaHostAllocDefault);
+    if (status != cudaSuccess)
+        return lw_cuda_no_memory(status, "a slot", pinned_bytes, 0, err);
+    status = cudaMalloc(&slot->device, (size_t)device_bytes);
+    if (status != cudaSuccess)
+        return lw_cuda_no_memory(status, "a slot", device_bytes, 1, err);
+    lay_out_pinned(slot, shape);
+    lay_out_device(slot, shape);
+    return LW_OK;
+}
+
+int lw_slot_cuda_create(struct lw_op *op, struct lw_slot **out, struct lw_error *err)
+{
+    struct slot_cuda *const slot = lw_alloc(sizeof *slot, "a slot", err);
+    if (!slot)
+        return LW_ESYSTEM;
+    int rc;
+    if ((rc = allocate(slot, &op->shape, err)) ||
+        (rc = lw_cuda_check(cudaStreamCreateWithFlags(&slot->stream, cudaStreamNonBlocking), "making a stream", err)) ||
+        (rc = lw_cuda_check(cudaEventCreate(&slot->begun), "making an event", err)) ||
+        (rc = lw_cuda_check(cudaEventCreateWithFlags(&slot->arrived, cudaEventDisableTiming), "making an event", err)) ||
+        (rc = lw_cuda_check(cudaEventCreateWithFlags(&slot->computed, cudaEventDisableTiming), "making an event", err)) ||
+        (rc = lw_cuda_check(cudaEventCreateWithFlags(&slot->done, cudaEventBlockingSync), "making an event", err))) {
+        lw_slot_cuda_destroy(op, &slot->base);
+        return rc;
+    }
+    *out = &slot->base;
+    return LW_OK;
+}
+
+void lw_slot_cuda_destroy(struct lw_op *op, struct lw_slot *slot)
+{
+    struct slot_cuda *const s = of(slot);
+    if (!s)
+        return;
+    const cudaStream_t streams[] = {op->in, s->stream, op->out};
+    for (int i = 0; i < 3; i++)
+        if (streams[i])
+            cudaStreamSynchronize(streams[i]);
+    if (s->stream)
+        cudaStreamDestroy(s->stream);
+    const cudaEvent_t events[] = {s->begun, s->arrived, s->computed, s->done};
+    for (int i = 0; i < 4; i++)
+        if (events[i])
+            cudaEventDestroy(events[i]);
+    cudaFree(s->device);
+    cudaFreeHost(s->pinned);
+    lw_free(s);
+}
+
+/* `stream` goes on when `event`, recorded on `before`, has come. */
+static cudaError_t follow(cudaStream_t stream, cudaEvent_t event, cudaStream_t before)
+{
+    const cudaError_t status = cudaEventRecord(event, before);
+    return status == cudaSuccess ? cudaStreamWaitEvent(stream, event, 0) : status;
+}
+
+static int copy_in(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
+{
+    const struct lw_block *const block = &slot->base.block;
+    cudaError_t status = cudaEventRecord(slot->begun, op->in);
+    if (status == cudaSuccess)
+        status = cudaMemcpyAsync(slot->device_input, slot->base.input,
+                                 (size_t)lw_block_input_bytes(&op->spec, &op->plan, block->count, block->n_channels),
+                                 cudaMemcpyHostToDevice, op->in);
+    if (status == cudaSuccess)
+        status = cudaMemsetAsync(slot->device_report, 0, sizeof *slot->device_report, slot->stream);
+    if (status == cudaSuccess)
+        status = follow(slot->stream, slot->arrived, op->in);
+    return lw_cuda_check(status, "copying a block to the device", err);
+}
+
+/* What the kernels have written: of an interpolated axis' last sample, one output only. */
+static int64_t written_bytes(const struct lw_op *op, const struct lw_block *block)
+{
+    const int64_t all = lw_block_output_bytes(&op->spec, &op->plan, block->count, block->n_channels);
+    return op->spec.kind == LW_OP_OLS ? all / (block->count * lw_op_output_width(&op->spec)) * lw_op_outputs(&op->spec, block)
+                                      : all;
+}
+
+static int copy_out(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
+{
+    const struct lw_block *const block = &slot->base.block;
+    cudaError_t status = follow(op->out, slot->computed, slot->stream);
+    if (status == cudaSuccess)
+        status = cudaMemcpyAsync(slot->report, slot->device_report, sizeof *slot->report, cudaMemcpyDeviceToHost, op->out);
+    if (status == cudaSuccess)
+        status = cudaMemcpyAsync(slot->base.output, slot->device_output, (size_t)written_bytes(op, block),
+                                 cudaMemcpyDeviceToHost, op->out);
+    if (status == cudaSuccess)
+        status = cudaEventRecord(slot->done, op->out);
+    return lw_cuda_check(status, "copying a block from the device", err);
+}
+
+int lw_slot_cuda_submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err)
+{
+    assert(block->count > 0 && block->count <= op->shape.count);
+    assert(block->n_channels > 0 && block->n_channels <= op->shape.n_channels);
+    struct slot_cuda *const s = of(slot);
+    slot->block = *block;
+    const struct lw_op_work work = {
+        .input = s->device_input, .output = s->device_output, .work = s->device_work,
+        .report = s->device_report, .block = *block, .stream = s->stream,
+    };
+    nvtxRangePushA("lapwing submit");
+    int rc;
+    if (!(rc = copy_in(op, s, err)) && !(rc = op->ops->enqueue(op, &work, err)))
+        rc = copy_out(op, s, err);
+    nvtxRangePop();
+    return rc;
+}
+
+static void read_report(const struct lw_op *op, struct slot_cuda *slot)
+{
+    const struct lw_nan_report *const report = slot->report;
+    const int64_t n_channels = slot->base.block.n_channels, width = lw_op_input_width(&op->spec);
+    const int64_t lowest = report->n_own ? (int64_t)~report->lowest_complement : 0;
+    slot->base.is_out_of_range = report->out_of_range != 0;
+    slot->base.loss = (struct lw_loss){(int64_t)report->n_saturated, (int64_t)report->n_nan};
+    slot->base.n_not_finite = (int64_t)report->n_own;
+    slot->base.not_finite_channel = lowest / width % n_channels;
+    slot->base.not_finite_sample = lowest / width / n_channels;
+    slot->base.not_finite_column = lowest % width;
+}
+
+int lw_slot_cuda_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *err)
+{
+    struct slot_cuda *const s = of(slot);
+    nvtxRangePushA("lapwing wait");
+    float milliseconds = 0;
+    cudaError_t status = cudaEventSynchronize(s->done);
+    if (status == cudaSuccess)
+        status = cudaEventElapsedTime(&milliseconds, s->begun, s->done);
+    nvtxRangePop();
+    const int rc = lw_cuda_check(status, "computing a block on the device", err);
+    if (rc)
+        return rc;
+    slot->busy_seconds = (double)milliseconds / 1000;
+    read_report(op, s);
+    return LW_OK;
+}

@@ -1,0 +1,20 @@
+/* slot.h - the buffers of one slot and the way of a block through the device.
+ *
+ *     pinned input --H2D--> device input --kernels--> device output --D2H--> pinned output
+ *
+ * The kernels on the slot's own stream; the copies in each direction on one stream for all slots. If every slot copied on
+ * its own, copies of two slots in one direction would share the link, both end late, and leave it idle afterwards. */
+#ifndef LW_GPU_HOST_SLOT_H
+#define LW_GPU_HOST_SLOT_H
+
+#include "gpu/host/op.h"
+
+/** Pinned host bytes and device bytes of one slot. */
+struct lw_bytes lw_slot_cuda_bytes(const struct lw_op_shape *shape);
+
+int lw_slot_cuda_create(struct lw_op *op, struct lw_slot **out, struct lw_error *err);
+void lw_slot_cuda_destroy(struct lw_op *op, struct lw_slot *slot);      /* waits for what is in flight; NULL is legal */
+int lw_slot_cuda_submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err);
+int lw_slot_cuda_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *err);
+
+#endif

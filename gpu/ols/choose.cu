@@ -1,0 +1,237 @@
+/* choose.cu - the choice of kernel and segment length: the cheapest of the kernels that fit, by a small model.
+ *
+ * seconds per output = max(memory, transform): what a sample costs at the memory rate (its share of the read and its
+ * write), and what a segment costs divided by its outputs. The rates were measured on one H200 (tests/bench/results);
+ * other architectures take the same choice, less the kernels that need more shared memory than they have. */
+#include "gpu/ols/choose.h"
+
+#include "gpu/device/fft_powers.cuh"
+#include "gpu/ols/direct/direct.h"
+
+#include <cstdio>
+
+static const OlsKernels *const all_kernels[] = {
+    &lw_ols_f256, &lw_ols_f512, &lw_ols_f1024, &lw_ols_f2048, &lw_ols_f4096, &lw_ols_f8192,
+    &lw_ols_d256, &lw_ols_d512, &lw_ols_d1024, &lw_ols_d2048, &lw_ols_d4096,
+    &lw_ols_slow_f, &lw_ols_slow_d,
+    &lw_ols_post_f, &lw_ols_post_f8192, &lw_ols_post_d, &lw_ols_post_slow_f, &lw_ols_post_slow_d,
+};
+
+static constexpr double MEMORY_RATE = 4.29e12;          /* bytes per second */
+
+/* Picoseconds per point of a transform back, on the whole device, of a kernel with fixed discard: fitted to what
+ * `bench_ols_gpu segments` gave on an H200 on 2026-11-20, with 8 filters, at 2^26 samples (double precision: 2^24). */
+struct Rate {
+    int segment;
+    OlsDesign design;
+    double complex_single, paired_single, in_double;
+};
+
+static const Rate rates[] = {
+    {256, OLS_PLAIN, 1.37, 1.40, 3.1},
+    {512, OLS_PLAIN, 1.50, 1.55, 3.75},
+    {1024, OLS_PLAIN, 1.66, 1.77, 4.3},
+    {2048, OLS_PLAIN, 2.01, 2.13, 5.1},
+    {4096, OLS_PLAIN, 2.22, 2.53, 6.8},
+    {8192, OLS_PLAIN, 3.10, 3.17, 0},
+    {8192, OLS_TWIN, 2.80, 2.90, 0},
+};
+
+/* What else was seen then: long segments, time slow (uint8, one filter, 257 taps); and 32 filters of 512 points, which
+ * L1 does not keep beside the 92 KB of shared memory. It does keep those of 256 points; 1024 are no slower for it. */
+static double slowed(const OlsKernel *k, int n_filters)
+{
+    const bool slow = k->layout == LW_TIME_SLOW && k->segment >= 4096;
+    const bool missed = k->precision == LW_SINGLE && k->segment == 512 && n_filters > 24;
+    return (k->discard < 0 ? 1.04 : 1.0) * (slow ? 1.7 : 1.0) * (missed ? 1.2 : 1.0);
+}
+
+static double point_seconds(const OlsKernel *k, int n_filters)
+{
+    for (const Rate &r : rates)
+        if (r.segment == k->segment && r.design == k->design) {
+            const double single = k->paired ? r.paired_single : r.complex_single;
+            return (k->precision == LW_SINGLE ? single : r.in_double) * 1e-12 * slowed(k, n_filters);
+        }
+    return 1;
+}
+
+static int discard_of(const OlsKernel *k, int64_t n_taps)
+{
+    const int64_t granule = k->side * k->groups;        /* a row of outputs, one of each thread, is dropped whole */
+    const int64_t least = (n_taps - 1 + granule - 1) / granule * granule;
+    if (k->discard >= 0)
+        return k->discard;
+    return least <= k->segment ? (int)least : k->segment;
+}
+
+static bool is_short(enum lw_scalar s) { return s == LW_INT8 || s == LW_UINT8 || s == LW_INT16 || s == LW_UINT16; }
+
+/* Whether samples are fetched as the stored type is. Time slow: a block takes whole rows of `together` pairs of channels. */
+static bool can_stage(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
+{
+    if (k->layout == LW_TIME_FAST)
+        return spec->input != LW_FLOAT64;
+    return is_short(spec->input) && (k->together <= 8 || spec->n_channels >= 2 * k->together);
+}
+
+/* What is fetched ahead takes shared memory, which must not cost blocks. */
+static bool has_room(const OlsKernel *k, const struct lw_cuda_arch *arch)
+{
+    const int reserved = 1024;      /* by the driver, of every block; a multiprocessor has that much more than a block may */
+    const bool all_fit = k->blocks * (k->shared_bytes + reserved) <= arch->shared_bytes + reserved;
+    return k->shared_bytes <= arch->shared_bytes && (all_fit || !k->staged || k->layout == LW_TIME_FAST);
+}
+
+/* Whether a kernel can do the job at all: a quarter of a segment at least must be kept. */
+static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch)
+{
+    const bool slow = spec->layout == LW_TIME_SLOW && spec->n_channels > 1;
+    const int discard = discard_of(k, spec->n_taps);
+    return k->precision == spec->precision && (k->layout == LW_TIME_SLOW) == slow &&
+           k->post == lw_cuda_post_is_needed(spec->post) &&
+           k->paired == (!spec->input_complex && !spec->taps_complex) && (!k->one_filter || spec->n_filters == 1) &&
+           (k->design == OLS_PLAIN || spec->n_filters > 1) && (!k->staged || can_stage(k, spec)) &&
+           has_room(k, arch) && spec->n_taps - 1 <= discard && 4 * discard <= 3 * k->segment;
+}
+
+static const char *design_text(const OlsKernel *k)
+{
+    if (k->design == OLS_TWIN)
+        return "two teams";
+    if (k->staged)
+        return k->layout == LW_TIME_SLOW ? "channels abreast" : "segments ahead";
+    return k->one_filter ? "one filter" : "";
+}
+
+static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
+{
+    const int reals = k->paired ? 1 : 2, bytes = reals * (spec->precision == LW_SINGLE ? 4 : 8);
+    const double memory = bytes * (1.0 + 1.0 / spec->n_filters) / MEMORY_RATE;
+    const double outputs = (double)(k->segment - discard_of(k, spec->n_taps)) * (k->paired ? 2 : 1);
+    const double transform = point_seconds(k, spec->n_filters) * k->segment * (1.0 + 0.8 / spec->n_filters) / outputs;
+    const double worst = memory > transform ? memory : transform;
+    /* where memory is the limit, what has more warps or asks for its samples early comes nearer to it */
+    const int favours = (k->one_filter ? 1 : 0) + (k->staged ? 1 : 0) + (k->segment == 256 ? 1 : 0);
+    return worst + 0.02 * (memory + transform) - favours * 0.01 * memory;
+}
+
+/* The kernels in the table's order; NULL behind the last. */
+static const OlsKernel *kernel_at(int index)
+{
+    for (const OlsKernels *kernels : all_kernels) {
+        if (index < kernels->n)
+            return kernels->list + index;
+        index -= kernels->n;
+    }
+    return nullptr;
+}
+
+/* A kernel by its index, -1: none; the table's order decides where two cost the same. */
+struct Choice {
+    int index;
+    double cost;
+};
+
+static bool comes_before(Choice a, Choice b) { return a.cost < b.cost || (a.cost == b.cost && a.index < b.index); }
+
+/* The cheapest kernel of the spec's segment length (0: any) that comes after `previous`. */
+static Choice cheapest(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, Choice previous)
+{
+    Choice best = {-1, 0};
+    for (int i = 0; const OlsKernel *k = kernel_at(i); ++i) {
+        const Choice choice = {i, seconds_per_output(k, spec)};
+        if (fits(k, spec, arch) && (spec->segment == 0 || k->segment == spec->segment) &&
+            comes_before(previous, choice) && (best.index < 0 || comes_before(choice, best)))
+            best = choice;
+    }
+    return best;
+}
+
+/* The index of the kernel of the spec's rank; -1: there are not as many. */
+static int of_rank(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch)
+{
+    Choice choice = {-1, -1};
+    for (int rank = 0; rank <= spec->rank; ++rank)
+        if ((choice = cheapest(spec, arch, choice)).index < 0)
+            return -1;
+    return choice.index;
+}
+
+static void legal_segments(struct lw_cuda_ols_plan *plan, const struct lw_cuda_arch *arch)
+{
+    for (const OlsKernels *kernels : all_kernels)
+        for (int i = 0; i < kernels->n; ++i) {
+            const OlsKernel *k = kernels->list + i;
+            if (!fits(k, &plan->spec, arch))
+                continue;
+            if (plan->least_segment == 0 || k->segment < plan->least_segment)
+                plan->least_segment = k->segment;
+            if (k->segment > plan->most_segment)
+                plan->most_segment = k->segment;
+        }
+}
+
+OlsBankLayout lw_ols_bank_layout(const OlsKernel *kernel, int n_filters)
+{
+    const size_t value = kernel->precision == LW_SINGLE ? sizeof(float2) : sizeof(double2);
+    OlsBankLayout b;
+    b.spectra = (powers_of(kernel->side, kernel->groups) + 31) / 32 * 32;
+    b.roots_bytes = (b.spectra + (size_t)n_filters * kernel->segment) * value;
+    b.bytes = b.roots_bytes + kernel->segment * sizeof(double2);
+    return b;
+}
+
+static void plan_segments(struct lw_cuda_ols_plan *plan, int index)
+{
+    const struct lw_cuda_ols_spec *spec = &plan->spec;
+    const OlsKernel *const k = kernel_at(index);
+    const bool channels = spec->n_channels > 1;
+    plan->path = LW_CUDA_SEGMENTS;
+    plan->kernel = index;
+    plan->design = design_text(k);
+    plan->segment = k->segment;
+    plan->discard = discard_of(k, spec->n_taps);
+    plan->hop = plan->segment - plan->discard - plan->reach;
+    plan->unit = k->paired && !channels ? 2 * (int64_t)plan->hop : plan->hop;
+    plan->channel_unit = k->paired && channels ? 2 : 1;
+    plan->bank_bytes = lw_ols_bank_layout(k, spec->n_filters).bytes;
+    plan->seconds_per_output = seconds_per_output(k, spec);
+}
+
+static void plan_direct(struct lw_cuda_ols_plan *plan)
+{
+    plan->path = LW_CUDA_DIRECT;
+    plan->design = "";
+    plan->unit = 1;
+    plan->channel_unit = 1;
+    plan->bank_bytes = lw_direct_bank_bytes(&plan->spec);
+    plan->seconds_per_output = lw_direct_seconds_per_output(&plan->spec);
+}
+
+extern "C" int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch,
+                                  struct lw_cuda_ols_plan *out, struct lw_error *err)
+{
+    struct lw_cuda_ols_plan plan = {};
+    plan.spec = *spec;
+    plan.arch = *arch;
+    plan.design = "";
+    plan.output_complex = spec->input_complex || spec->taps_complex;
+    plan.reach = lw_post_reach(spec->post).before + lw_post_reach(spec->post).after;
+    legal_segments(&plan, arch);
+    const int index = plan.most_segment ? of_rank(spec, arch) : -1;
+    const bool direct = spec->segment == 0 && spec->rank == 0 && !lw_cuda_post_is_needed(spec->post) && lw_direct_suits(spec);
+    if (direct && (index < 0 || lw_direct_seconds_per_output(spec) < seconds_per_output(kernel_at(index), spec)))
+        plan_direct(&plan);
+    else if (index >= 0)
+        plan_segments(&plan, index);
+    else if (plan.most_segment == 0)
+        plan.path = LW_CUDA_TOO_LONG;
+    else
+        return lw_fail(err, LW_ECONFIG, "segment %d: with %lld taps the CUDA engine has the powers of two from %d to %d",
+                       spec->segment, (long long)spec->n_taps, plan.least_segment, plan.most_segment);
+    *out = plan;
+    return LW_OK;
+}
+
+const OlsKernel *lw_ols_kernel_of(const struct lw_cuda_ols_plan *plan) { return kernel_at(plan->kernel); }

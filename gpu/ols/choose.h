@@ -1,0 +1,19 @@
+/* choose.h - which compiled kernel a spec gets. Pure. */
+#ifndef LW_GPU_OLS_CHOOSE_H
+#define LW_GPU_OLS_CHOOSE_H
+
+#include "gpu/ols/kernels/launch.h"
+
+/* How values lie in the bank of an overlap-save kernel, in values of the computing precision (complex); see gpu/ols/kernels/bank.cuh. */
+struct OlsBankLayout {
+    int spectra;                    /* first value of the spectra, after those of the twiddle powers */
+    size_t roots_bytes;             /* where the roots of unity begin, bytes */
+    size_t bytes;
+};
+
+/** The kernel of a plan whose path is LW_CUDA_SEGMENTS. */
+const OlsKernel *lw_ols_kernel_of(const struct lw_cuda_ols_plan *plan);
+
+OlsBankLayout lw_ols_bank_layout(const OlsKernel *kernel, int n_filters);
+
+#endif

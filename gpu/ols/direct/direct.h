@@ -1,0 +1,17 @@
+/* direct.h - the direct kernels for short filters: when they suit, their bank (the taps), their launch. */
+#ifndef LW_GPU_OLS_DIRECT_DIRECT_H
+#define LW_GPU_OLS_DIRECT_DIRECT_H
+
+#include "gpu/ols/kernels/kernels.h"
+
+/** Whether a direct kernel exists for the spec. */
+bool lw_direct_suits(const struct lw_cuda_ols_spec *spec);
+
+double lw_direct_seconds_per_output(const struct lw_cuda_ols_spec *spec);
+size_t lw_direct_bank_bytes(const struct lw_cuda_ols_spec *spec);
+
+/* as the functions of gpu/ols/kernels/kernels.h */
+int lw_direct_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream);
+int lw_direct_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda_ols_block *block, struct CUstream_st *stream);
+
+#endif

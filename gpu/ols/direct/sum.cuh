@@ -1,0 +1,190 @@
+/* sum.cuh - convolution by the definition, for short filters: y[f][c][o] = sum_m taps[f][m] x[c][o + M - 1 - m].
+ *
+ * Taps are padded with zeros to a compile-time PAD >= M, so that a thread's window of samples stays in registers while all
+ * filters go by; taps come through L1, the same for all threads, each used RUN times. Samples that are not finite count as
+ * zero, so that a padded tap adds exactly nothing and every output is the same sum in any block.
+ *
+ *   direct_fast  time fast. A block converts DIRECT_TILE samples and their halo into shared memory (8 or 16 KB), once. Thread i
+ *                owns RUN outputs of 16 bytes each, 16 bytes apart from its neighbours': window reads and stores are
+ *                16-byte accesses, contiguous over the warp: coalesced, free of bank conflicts.
+ *   direct_slow  time slow. Thread i owns channel i and DIRECT_STEPS samples of time in turn: accesses are contiguous over
+ *                the channels. Its window's halo is read again from the caches, (DIRECT_STEPS + PAD - 1) / DIRECT_STEPS times. */
+#ifndef LW_GPU_OLS_DIRECT_SUM_CUH
+#define LW_GPU_OLS_DIRECT_SUM_CUH
+
+#include "gpu/ols/kernels/stored.cuh"
+
+constexpr int DIRECT_THREADS = 256, DIRECT_STEPS = 32;
+
+struct DirectArgs {
+    const void *input;
+    void *output;
+    const void *taps;               /* [n_filters][PAD], computing precision */
+    unsigned *not_finite;
+    int64_t count, n_channels, halo;
+    int n_filters;
+    int input_scalar;
+    bool input_complex;
+    bool aligned;                   /* rows of outputs begin at multiples of 16 bytes */
+};
+
+/* Sample and tap types: real or complex of one precision; the output is complex if either is. */
+LW_DEVICE void add_product(float &y, float h, float x) { y = fma(h, x, y); }
+LW_DEVICE void add_product(double &y, double h, double x) { y = fma(h, x, y); }
+
+template <class C, class Real> LW_DEVICE auto add_product(C &y, Real h, C x) -> decltype((void)(x.x * h))
+{
+    y = {fma(h, x.x, y.x), fma(h, x.y, y.y)};
+}
+
+template <class C> LW_DEVICE auto add_product(C &y, C h, C x) -> decltype((void)x.x)
+{
+    y.x = fma(h.x, x.x, y.x);
+    y.y = fma(h.x, x.y, y.y);
+    y.x = fma(-h.y, x.y, y.x);
+    y.y = fma(h.y, x.x, y.y);
+}
+
+template <class Sample> struct RealOf { using type = Sample; };
+template <> struct RealOf<float2> { using type = float; };
+template <> struct RealOf<double2> { using type = double; };
+
+/* Sample i of a row as Sample, finite. */
+template <class Sample, class Stored, bool COMPLEX> LW_DEVICE Sample direct_sample(const Stored *x, int64_t i, bool &met)
+{
+    using Real = typename RealOf<Sample>::type;
+    if constexpr (sizeof(Sample) == sizeof(Real))
+        return finite_or_zero(converted<Real>(__ldg(x + i)), met);
+    else {
+        const Sample s = stored_pair<Real, Stored, COMPLEX>(x, i);
+        return {finite_or_zero(s.x, met), finite_or_zero(s.y, met)};
+    }
+}
+
+/* Call `expression` with Stored and COMPLEX set for the block's input. */
+#define LW_WITH_SAMPLE(a, expression)                                                   \
+    if (sizeof(Sample) > sizeof(typename RealOf<Sample>::type) && (a).input_complex) {  \
+        constexpr bool COMPLEX = true;                                                  \
+        if ((a).input_scalar == LW_FLOAT64) { using Stored = double; expression; }      \
+        else { using Stored = float; expression; }                                      \
+    } else {                                                                            \
+        constexpr bool COMPLEX = false;                                                 \
+        LW_WITH_STORED((a).input_scalar, expression)                                    \
+    }
+
+template <class Sample, int TILE, int PAD, class Stored, bool COMPLEX>
+LW_DEVICE bool fill_tile(Sample *tile, const DirectArgs &a, int64_t channel, int64_t first)
+{
+    /* tile[i] = sample first + i - PAD of the outputs' time, which is sample + halo of the input */
+    const int64_t row = a.halo + a.count, start = first + a.halo - PAD;
+    const Stored *x = (const Stored *)a.input + channel * row * (COMPLEX ? 2 : 1);
+    bool met = false;
+#pragma unroll 4
+    for (int i = threadIdx.x; i < TILE + PAD; i += DIRECT_THREADS) {
+        const int64_t at = start + i;
+        tile[i] = at >= 0 && at < row ? direct_sample<Sample, Stored, COMPLEX>(x, at, met) : Sample{};
+    }
+    return met;
+}
+
+template <class Sample, class Tap, int PAD, int RUN>
+__global__ void __launch_bounds__(DIRECT_THREADS) direct_fast(const DirectArgs a)
+{
+    constexpr int VECTOR = 16 / (int)sizeof(Sample), SPAN = DIRECT_THREADS * VECTOR, TILE = SPAN * RUN, WINDOW = PAD + VECTOR;
+    struct alignas(16) Vector { Sample s[VECTOR]; };
+    __shared__ __align__(16) Sample tile[TILE + PAD];
+
+    const int64_t first = (int64_t)blockIdx.x * TILE;
+    for (int64_t channel = blockIdx.y; channel < a.n_channels; channel += gridDim.y) {
+        bool met = false;
+        __syncthreads();
+        LW_WITH_SAMPLE(a, (met = fill_tile<Sample, TILE, PAD, Stored, COMPLEX>(tile, a, channel, first)))
+        if (met)
+            *a.not_finite = 1;
+        __syncthreads();
+
+        Sample x[RUN][WINDOW];      /* x[r][PAD + v - m] meets tap m for output v */
+#pragma unroll
+        for (int r = 0; r < RUN; ++r)
+#pragma unroll
+            for (int i = 0; i < WINDOW; i += VECTOR) {
+                const Vector w = *(const Vector *)(tile + r * SPAN + threadIdx.x * VECTOR + i);
+#pragma unroll
+                for (int v = 0; v < VECTOR; ++v)
+                    x[r][i + v] = w.s[v];
+            }
+        const int64_t o = first + threadIdx.x * VECTOR;
+        Sample *y = (Sample *)a.output + channel * a.count + o;
+        const Tap *taps = (const Tap *)a.taps;
+#pragma unroll 1
+        for (int f = 0; f < a.n_filters; ++f, taps += PAD, y += a.n_channels * a.count) {
+            Vector sum[RUN] = {};
+#pragma unroll
+            for (int m = 0; m < PAD; ++m) {
+                const Tap h = __ldg(taps + m);
+#pragma unroll
+                for (int r = 0; r < RUN; ++r)
+#pragma unroll
+                    for (int v = 0; v < VECTOR; ++v)
+                        add_product(sum[r].s[v], h, x[r][PAD + v - m]);
+            }
+#pragma unroll
+            for (int r = 0; r < RUN; ++r) {
+                const int64_t left = a.count - o - r * SPAN;
+                if (a.aligned && left >= VECTOR)
+                    __stcs((float4 *)(y + r * SPAN), repacked<float4>(sum[r]));
+                else
+#pragma unroll
+                    for (int v = 0; v < VECTOR; ++v)
+                        if (v < left)
+                            __stcs(y + r * SPAN + v, sum[r].s[v]);
+            }
+        }
+    }
+}
+
+template <class Sample, class Tap, int PAD, class Stored, bool COMPLEX>
+LW_DEVICE bool direct_column(const DirectArgs &a, int64_t channel, int64_t first)
+{
+    const Stored *x = (const Stored *)a.input + channel * (COMPLEX ? 2 : 1);
+    bool met = false;
+    Sample w[PAD + 1] = {};         /* w[PAD - m] meets tap m */
+#pragma unroll
+    for (int i = 1; i < PAD; ++i) {
+        const int64_t at = first + a.halo - PAD + i;
+        w[i + 1] = at >= 0 ? direct_sample<Sample, Stored, COMPLEX>(x, at * a.n_channels, met) : Sample{};
+    }
+    const int64_t last = first + DIRECT_STEPS < a.count ? first + DIRECT_STEPS : a.count;
+    for (int64_t o = first; o < last; ++o) {
+#pragma unroll
+        for (int i = 0; i < PAD; ++i)
+            w[i] = w[i + 1];
+        w[PAD] = direct_sample<Sample, Stored, COMPLEX>(x, (o + a.halo) * a.n_channels, met);
+        const Tap *taps = (const Tap *)a.taps;
+        Sample *y = (Sample *)a.output + o * a.n_channels + channel;
+#pragma unroll 1
+        for (int f = 0; f < a.n_filters; ++f, taps += PAD, y += a.n_channels * a.count) {
+            Sample sum = {};
+#pragma unroll
+            for (int m = 0; m < PAD; ++m)
+                add_product(sum, __ldg(taps + m), w[PAD - m]);
+            __stcs(y, sum);
+        }
+    }
+    return met;
+}
+
+template <class Sample, class Tap, int PAD>
+__global__ void __launch_bounds__(DIRECT_THREADS) direct_slow(const DirectArgs a)
+{
+    const int64_t channel = blockIdx.x * (int64_t)DIRECT_THREADS + threadIdx.x;
+    if (channel >= a.n_channels)
+        return;
+    bool met = false;
+    for (int64_t first = blockIdx.y * (int64_t)DIRECT_STEPS; first < a.count; first += gridDim.y * (int64_t)DIRECT_STEPS)
+        LW_WITH_SAMPLE(a, (met |= direct_column<Sample, Tap, PAD, Stored, COMPLEX>(a, channel, first)))
+    if (met)
+        *a.not_finite = 1;
+}
+
+#endif

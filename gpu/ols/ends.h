@@ -1,0 +1,38 @@
+/* ends.h - the first and the last output of the axis of a derivative that is folded into the filters, see src/post.h. C. */
+#ifndef LW_GPU_OLS_ENDS_H
+#define LW_GPU_OLS_ENDS_H
+
+#include "engine/engine.h"
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One block, on the device. */
+struct lw_ends {
+    const void *input;              /* as in struct lw_slot, in this machine's byte order */
+    void *output;                   /* likewise, the block's outputs of the type `output_type` */
+    const double *taps;             /* [n_filters x n_taps (x 2 if complex)]: h * [1, -1] */
+    struct lw_type input_type, output_type;
+    enum lw_precision precision;    /* decides what is finite */
+    enum lw_layout layout;
+    enum lw_nan nan;
+    bool taps_complex;
+    int n_filters;
+    int64_t n_taps;                 /* M + 1 */
+    int64_t halo;                   /* M + 1: of the block */
+    int64_t count, n_channels;      /* of the block */
+    bool has_first, has_last;       /* whether the axis begins, and ends, with it */
+};
+
+/** Overwrite these outputs, of all filters and channels; each is a sum in double, and NaN if it touches a sample that is not
+ * finite. Launches nothing for a block without them. */
+cudaError_t lw_cuda_ols_ends(const struct lw_ends *ends, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

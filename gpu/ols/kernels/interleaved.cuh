@@ -1,0 +1,304 @@
+/* interleaved.cuh - the overlap-save kernel, time slow, for short integers and one filter: as gpu/ols/kernels/time_slow.cuh, with nothing turned
+ * from rows into columns.
+ *
+ * A block takes one hop of W pairs of adjacent channels: W transforms of E x E points. A warp has the same threads, two or four of
+ * them, of all transforms, so that what it reads and stores makes whole rows of channels.
+ *
+ *   stage   the block copies the stored values of all rows to a tile in shared memory as they are: nothing waits for them, and
+ *           no register holds them
+ *   read    thread t of transform p takes pair p of the rows t + T m from the tile and converts it
+ *   store   pair p of the rows t + T m, from registers: 8 W bytes of a row side by side
+ *
+ * Exchange region: E x E values of each transform. Forward, thread t writes its row and reads its column, on the way back
+ * it writes its column and reads its row: always where it has just read, so that there is no more to wait for than what
+ * others have written, twice a segment. In between, the next segment's rows are on their way: they are asked for when
+ * everybody has written, and so has read the tile, and are there when everybody has written for the second time.
+ *
+ * Turns: a multiprocessor sends 32 bytes a cycle, so that a hop's outputs take a fifth of the time. If all warps came to them
+ * together, nobody would compute meanwhile. So each 128 threads (a warp of every scheduler) begin the last transform
+ * when those before them have ended it, and store beside its arithmetic.
+ *
+ * Rows that are not whole (at the last channels, or where rows begin elsewhere than at 16 bytes) are read one by one. Integers
+ * are finite. */
+#ifndef LW_GPU_OLS_KERNELS_INTERLEAVED_CUH
+#define LW_GPU_OLS_KERNELS_INTERLEAVED_CUH
+
+#include "gpu/ols/kernels/time_slow.cuh"
+
+/* A thread's row and column of the exchange region [row][column / 2][transform][column % 2]: a row's values are two and two side
+ * by side (16-byte accesses), and a column's beside those of the next column, which the next thread has. Rows are 64 bytes
+ * longer than their values, so that both are free of bank conflicts. */
+template <class F, int W> struct AbreastExchange {
+    using C = typename F::C;
+    static constexpr int E = F::E, PITCH = E * W + 64 / (int)sizeof(C), BYTES = E * PITCH * (int)sizeof(C);
+    C *row, *column;
+
+    LW_DEVICE AbreastExchange(unsigned char *memory, int t, int p)
+    {
+        row = (C *)memory + t * PITCH + 2 * p;
+        column = (C *)memory + t / 2 * 2 * W + 2 * p + t % 2;
+    }
+    LW_DEVICE void put_row(const C (&v)[E]) const
+    {
+#pragma unroll
+        for (int j = 0; j < E; j += 2)
+            *(float4 *)(row + j * W) = make_float4(v[j].x, v[j].y, v[j + 1].x, v[j + 1].y);
+    }
+    LW_DEVICE void take_row(C (&v)[E]) const
+    {
+#pragma unroll
+        for (int j = 0; j < E; j += 2) {
+            const float4 pair = *(const float4 *)(row + j * W);
+            v[j] = {pair.x, pair.y};
+            v[j + 1] = {pair.z, pair.w};
+        }
+    }
+    LW_DEVICE void put_column(const C (&v)[E]) const
+    {
+#pragma unroll
+        for (int j = 0; j < E; ++j)
+            column[j * PITCH] = v[j];
+    }
+    LW_DEVICE void take_column(C (&v)[E]) const
+    {
+#pragma unroll
+        for (int j = 0; j < E; ++j)
+            v[j] = column[j * PITCH];
+    }
+};
+
+/* Shared memory: the filter, the twiddles, the exchange region, the tile. */
+template <class F, int W> struct AbreastBlock {
+    using C = typename F::C;
+    static constexpr int THREADS = F::T * W, TURN = 128, TURNS = THREADS / TURN;
+    static constexpr int TWIDDLES = F::N * (int)sizeof(C), EXCHANGE = TWIDDLES + F::N / 2 * (int)sizeof(C);
+    static constexpr int TILE = EXCHANGE + AbreastExchange<F, W>::BYTES;
+    static constexpr int SHARED_BYTES = TILE + F::N * 2 * W * 2;
+};
+
+/* The table of thread t's twiddles, see gpu/device/fft.cuh; `fills`: one of the threads with its number does. Then a barrier. */
+template <class F> LW_DEVICE TwiddleTable twiddle_table(float4 *pairs, const typename F::C *powers, int t, bool fills)
+{
+    constexpr int E = F::E;
+    if (fills) {
+        Powers<float2, E> w;
+        w.load(powers, t, F::T);
+#pragma unroll
+        for (int number = 0; number < E / 2; ++number) {
+            const int level = number == 0 ? 0 : log2_of(number) + 1, k = number - twiddle_number(level, 0);
+            ((float2 *)(pairs + number / 2 * F::T + t))[number % 2] = twiddle<E>(w.p, level, k);
+        }
+    }
+    return {pairs + t, F::T, {}};
+}
+
+/* A hop by its two numbers, and what is known of it when its rows have been asked for. */
+struct AbreastHop {
+    int step, group;
+    bool staged;            /* the tile has its rows, or will */
+    bool all_rows, whole;   /* of those staged: all rows exist, all outputs are wanted */
+
+    LW_DEVICE void next(const OlsArgs &a) { move_on(step, group, a.slot_steps, a.slot_groups, a.n_groups); }
+};
+
+/* CHECKED: only rows that exist. from: the first byte of row 0. */
+template <class F, int W, int VALUE_BYTES, bool CHECKED>
+LW_DEVICE void stage_rows(unsigned char *tile, const OlsArgs &a, const char *from, int have)
+{
+    constexpr int ROW = 2 * W * VALUE_BYTES / 16, ROWS = AbreastBlock<F, W>::THREADS / ROW;     /* copies of a row */
+    static_assert(2 * W * VALUE_BYTES % 16 == 0 && F::N % ROWS == 0, "rows are copied by 16 bytes");
+    const int row = threadIdx.x / ROW;
+    const int64_t pitch = a.input_pitch * VALUE_BYTES;
+    from += row * pitch + threadIdx.x % ROW * 16;
+    tile += threadIdx.x * 16;
+#pragma unroll
+    for (int k = 0; k < F::N; k += ROWS, from += ROWS * pitch)
+        if (!CHECKED || (k + row >= a.lead && k + row < have))
+            copy_async(tile + k * ROW * 16, from);
+}
+
+template <class F, int W, int VALUE_BYTES>
+LW_DEVICE void stage_rows(unsigned char *tile, const OlsArgs &a, int64_t input, int have)
+{
+    const char *const from = (const char *)a.input + input * VALUE_BYTES;
+    if (a.lead > 0 || have < F::N)
+        stage_rows<F, W, VALUE_BYTES, true>(tile, a, from, have);
+    else
+        stage_rows<F, W, VALUE_BYTES, false>(tile, a, from, have);
+}
+
+/* Rows of 2 W values that begin at multiples of 16 bytes are asked for, if there is such a hop. */
+template <class F, int W> LW_DEVICE void stage_hop(unsigned char *tile, const OlsArgs &a, AbreastHop &hop)
+{
+    const SlowPlace place = slow_place<F::N, W>(a, hop.step, hop.group);
+    hop.staged = hop.step < a.n_steps && has_whole_rows<W>(a, place);
+    if (!hop.staged)
+        return;
+    hop.all_rows = a.lead == 0 && place.have == F::N;
+    hop.whole = place.want == a.hop;
+    if (a.sample_bytes == 1)
+        stage_rows<F, W, 1>(tile, a, place.input, place.have);
+    else
+        stage_rows<F, W, 2>(tile, a, place.input, place.have);
+}
+
+/* Two short integers side by side as numbers: each is the last bits of 2^23 + x, which is the number less BIAS. */
+template <class Stored> struct Unpacked {
+    static constexpr bool BYTES = sizeof(Stored) == 1, SIGNED = std::is_signed<Stored>::value;
+    static constexpr float BIAS = 8388608.0f + (SIGNED ? BYTES ? 128 : 32768 : 0);
+    using Pair = typename std::conditional<BYTES, uint16_t, uint32_t>::type;
+
+    LW_DEVICE static float2 biased(unsigned pair)
+    {
+        if (SIGNED)
+            pair ^= BYTES ? 0x8080u : 0x80008000u;
+        const unsigned x = __byte_perm(pair, 0x4b000000u, BYTES ? 0x7440 : 0x7410);
+        const unsigned y = __byte_perm(pair, 0x4b000000u, BYTES ? 0x7441 : 0x7432);
+        return {repacked<float>(x), repacked<float>(y)};
+    }
+};
+
+/* v: pair p of the rows t + T m, zero where it does not exist; pairs (v[m], v[m + E / 2]) replaced by their sum and difference,
+ * of which the latter has no bias. All of it is exact. */
+template <class F, int W, class Stored>
+LW_DEVICE void read_tile(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const AbreastHop &hop, int t,
+                         int p)
+{
+    using U = Unpacked<Stored>;
+    constexpr int E = F::E;
+    const typename U::Pair *const pairs = (const typename U::Pair *)tile + t * W + p;
+#pragma unroll
+    for (int m = 0; m < E; ++m)
+        v[m] = U::biased(pairs[F::T * m * W]);
+    if (!hop.all_rows) {
+        const int have = slow_place<F::N, W>(a, hop.step, hop.group).have;
+#pragma unroll
+        for (int m = 0; m < E; ++m)
+            if (t + F::T * m < a.lead || t + F::T * m >= have)
+                v[m] = {U::BIAS, U::BIAS};
+    }
+#pragma unroll
+    for (int m = 0; m < E / 2; ++m) {
+        const float2 low = v[m], high = v[m + E / 2];
+        v[m] = {low.x - 2 * U::BIAS + high.x, low.y - 2 * U::BIAS + high.y};
+        v[m + E / 2] = {low.x - high.x, low.y - high.y};
+    }
+}
+
+/* The same from global memory. */
+template <class F, int W, class Stored>
+LW_DEVICE void read_rows(typename F::C (&v)[F::E], const OlsArgs &a, const AbreastHop &hop, int t, int p)
+{
+    const SlowPlace place = slow_place<F::N, W>(a, hop.step, hop.group);
+    const Stored *x = (const Stored *)a.input + place.input + t * a.input_pitch + 2 * p;
+#pragma unroll
+    for (int m = 0; m < F::E; ++m, x += F::T * a.input_pitch) {
+        const bool exists = t + F::T * m >= a.lead && t + F::T * m < place.have;
+        v[m].x = exists && 2 * p < place.in_columns ? converted<float>(__ldg(x)) : 0;
+        v[m].y = exists && 2 * p + 1 < place.in_columns ? converted<float>(__ldg(x + 1)) : 0;
+    }
+#pragma unroll
+    for (int m = 0; m < F::E / 2; ++m)
+        butterfly(v[m], v[m + F::E / 2]);
+}
+
+template <class F, int W, class Stored>
+LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const AbreastHop &hop, int t, int p)
+{
+    if (hop.staged)
+        read_tile<F, W, Stored>(v, tile, a, hop, t, p);
+    else
+        read_rows<F, W, Stored>(v, a, hop, t, p);
+}
+
+template <class F, int W>
+LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const AbreastHop &hop, int t, int p)
+{
+    switch (a.input_scalar) {
+    case LW_INT8:   read_hop<F, W, int8_t>(v, tile, a, hop, t, p); break;
+    case LW_UINT8:  read_hop<F, W, uint8_t>(v, tile, a, hop, t, p); break;
+    case LW_INT16:  read_hop<F, W, int16_t>(v, tile, a, hop, t, p); break;
+    default:        read_hop<F, W, uint16_t>(v, tile, a, hop, t, p); break;
+    }
+}
+
+/* Pair p of the outputs of row t + T m, from row D on; v holds the result with re and im swapped. */
+template <class F, int W, int DISCARD, class Epilogue>
+LW_DEVICE void store_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const AbreastHop &hop, int t, int p)
+{
+    const int discard = DISCARD >= 0 ? DISCARD : a.discard;
+    const SlowPlace place = slow_place<F::N, W>(a, hop.step, hop.group);
+    const int64_t advance = F::T * a.output_pitch;
+    float *y = (float *)a.output + place.output + t * a.output_pitch + 2 * p;
+    if (hop.staged && hop.whole) {
+#pragma unroll
+        for (int m = 0; m < F::E; ++m)
+            if (F::T * m >= discard) {
+                Epilogue::put((float2 *)y, make_float2(v[m].y, v[m].x));
+                y += advance;
+            }
+        return;
+    }
+#pragma unroll
+    for (int m = 0; m < F::E; ++m) {
+        if (F::T * m < discard)
+            continue;
+        if (F::T * m - discard + t < place.want) {
+            if (2 * p < place.out_columns)
+                Epilogue::put(y, v[m].y);
+            if (2 * p + 1 < place.out_columns)
+                Epilogue::put(y + 1, v[m].x);
+        }
+        y += advance;
+    }
+}
+
+template <class F, int W, int BLOCKS, int DISCARD, class Epilogue>
+__global__ void __launch_bounds__(F::T * W, BLOCKS) ols_segments_abreast(const OlsArgs a)
+{
+    static_assert(F::P == 1 && (DISCARD < 0 || DISCARD % F::T == 0), "E x E points; rows are dropped whole");
+    using Block = AbreastBlock<F, W>;
+    using C = typename F::C;
+    constexpr int E = F::E;
+    extern __shared__ __align__(128) unsigned char memory[];
+    C *const filter = (C *)memory;
+    unsigned char *const tile = memory + Block::TILE;
+    const int t = threadIdx.x / (2 * W) * 2 + threadIdx.x % 2, p = threadIdx.x % (2 * W) / 2;
+    const AbreastExchange<F, W> exchange(memory + Block::EXCHANGE, t, p);
+
+    wait_for_predecessor();
+    AbreastHop ahead = {(int)blockIdx.x / a.n_groups, (int)blockIdx.x % a.n_groups};
+    stage_hop<F, W>(tile, a, ahead);
+    for (int i = threadIdx.x; i < F::N / 2; i += Block::THREADS)
+        ((float4 *)filter)[i] = __ldg((const float4 *)spectra_of<F>(a, 0) + i);
+    const TwiddleTable twiddles = twiddle_table<F>((float4 *)(memory + Block::TWIDDLES), (const C *)a.bank, t, p == 0);
+    wait_for_copies();
+    __syncthreads();                    /* the filter and everybody's rows are there */
+    C v[E];
+    while (ahead.step < a.n_steps) {
+        const AbreastHop now = ahead;
+        read_hop<F, W>(v, tile, a, now, t, p);
+        dft<E, false, true>(v, (const C *)nullptr);
+        exchange.put_row(v);
+        __syncthreads();                /* everybody has written, and has read the tile */
+        ahead.next(a);
+        stage_hop<F, W>(tile, a, ahead);
+        exchange.take_column(v);
+        dft<E, true>(v, twiddles);
+        multiply<F, true>(v, v, filter, t);
+        dft<E, false, true>(v, (const C *)nullptr);
+        exchange.put_column(v);
+        wait_for_copies();
+        __syncthreads();                /* everybody has written; the next rows are there */
+        const int turn = threadIdx.x / Block::TURN;
+        if (turn > 0)
+            barrier_of<2 * Block::TURN>(turn);
+        exchange.take_row(v);
+        dft<E, true>(v, twiddles);
+        if (turn + 1 < Block::TURNS)
+            arrive_at<2 * Block::TURN>(turn + 1);
+        store_hop<F, W, DISCARD, Epilogue>(v, a, now, t, p);
+    }
+}
+
+#endif

@@ -1,0 +1,90 @@
+/* launch.h - what the launcher and the overlap-save kernels agree on. */
+#ifndef LW_GPU_OLS_KERNELS_LAUNCH_H
+#define LW_GPU_OLS_KERNELS_LAUNCH_H
+
+#include "gpu/host/post_args.h"
+#include "gpu/ols/kernels/kernels.h"
+
+/* Arguments of every overlap-save kernel. "Sample" is one element of input or output (complex: one pair). A segment here is
+ * what one transform holds: with real signals a pair. */
+struct OlsArgs {
+    const void *input;
+    void *output;
+    const void *bank;               /* powers of the transform's twiddles, then the spectra from value `spectra` on */
+    unsigned *not_finite;
+    int64_t count, n_channels;      /* outputs of a row; rows */
+    int64_t input_row;              /* samples of a row: M - 1 + count */
+    int64_t input_pitch;            /* time fast: samples from one row of segments to the next (two channels where paired); */
+    int64_t output_pitch;           /* time slow: reals of one axis sample of all channels */
+    int64_t input_second;           /* time fast, paired: samples from the first to the second of a pair; */
+    int64_t output_second;          /* time slow: input reals to a transform, 2 or 1 */
+    int64_t plane;                  /* from filter to filter; time fast: samples, time slow: reals */
+    int64_t step;                   /* axis samples from segment to segment: hop, or 2 hop */
+    int input_scalar;               /* enum lw_scalar */
+    bool input_complex, pairs_hops;
+    bool rows_aligned;              /* time slow: every axis sample of the input begins at a multiple of 16 bytes */
+    int spectra;
+    int lead;                       /* discard - (M - 1) */
+    int discard, hop;
+    int n_filters;
+    int n_steps, n_segments;        /* along the axis; in all */
+    int n_groups;                   /* time slow: hops of channels side by side; segment = step x n_groups + group */
+    int slot_steps, slot_groups;    /* n_slots in steps and groups */
+    int n_rows, slot_rows;          /* time fast: rows; segment = row x n_steps + step; n_slots in rows */
+    int whole_rows;                 /* segments of these rows and of steps whole_begin .. whole_end - 1 lie, with what is */
+    int whole_begin, whole_end;     /* copied with their last sample by 16 bytes, wholly in their rows */
+    int sample_bytes;               /* of the input */
+    int n_slots, n_rounds, n_whole, share, n_larger;        /* see OlsWalk */
+    struct lw_post_args post;       /* kernels of gpu/ols/kernels/post.cuh; then output_pitch, output_second and plane count outputs
+                                       (time slow: reals) */
+};
+
+/* Who works on a segment of a time-fast kernel: a team (gpu/ols/kernels/time_fast.cuh) or two of them (gpu/ols/kernels/pingpong.cuh). */
+enum OlsDesign { OLS_PLAIN, OLS_TWIN };
+
+/* One compiled kernel. */
+struct OlsKernel {
+    enum lw_precision precision;
+    enum lw_layout layout;
+    int segment;                    /* N */
+    int discard;                    /* -1: given at run time */
+    bool paired;                    /* real signal, two to a transform */
+    int together;                   /* time slow: transforms of adjacent channels that a block works on; else 1 */
+    bool one_filter;                /* for n_filters = 1 only */
+    bool post;                      /* makes something of the series, and only that */
+    OlsDesign design;               /* time fast */
+    bool staged;                    /* fetches segments ahead: no more blocks than the device holds; time slow: only
+                                       short integers */
+    bool reversed;                  /* takes the spectra of taps that are one sample later: see gpu/ols/kernels/pipelined.cuh */
+    int side, groups;               /* E, P: see gpu/device/fft.cuh */
+    int threads;                    /* of a block */
+    int blocks;                     /* that an SM holds at most, by registers */
+    int shared_bytes;               /* of a block */
+    void (*kernel)(const OlsArgs);
+};
+
+/* What every kernel's entry begins with. Real, E, P: the transform; BLOCKS an SM must hold (bounds the registers). */
+template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_entry()
+{
+    OlsKernel k = {};
+    k.precision = sizeof(Real) == 4 ? LW_SINGLE : LW_DOUBLE;
+    k.segment = E * E * P;
+    k.paired = PAIRED;
+    k.side = E;
+    k.groups = P;
+    k.blocks = BLOCKS;
+    return k;
+}
+
+/* The kernels of one .cu file, named like it. */
+struct OlsKernels {
+    const OlsKernel *list;
+    int n;
+};
+
+extern const OlsKernels lw_ols_f256, lw_ols_f512, lw_ols_f1024, lw_ols_f2048, lw_ols_f4096, lw_ols_f8192;
+extern const OlsKernels lw_ols_d256, lw_ols_d512, lw_ols_d1024, lw_ols_d2048, lw_ols_d4096;
+extern const OlsKernels lw_ols_slow_f, lw_ols_slow_d;
+extern const OlsKernels lw_ols_post_f, lw_ols_post_f8192, lw_ols_post_d, lw_ols_post_slow_f, lw_ols_post_slow_d;
+
+#endif

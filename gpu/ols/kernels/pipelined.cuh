@@ -1,0 +1,225 @@
+/* pipelined.cuh - the overlap-save kernel, time fast, for one filter: as gpu/ols/kernels/time_fast.cuh, with the samples of the
+ * next segment on their way while one is in work.
+ *
+ * As many blocks run as the device holds; each takes segments n_slots apart. A transform uses the team's shared memory
+ * only for its exchange, so that from the last one on (a third of the work is still to come) it takes the next segment:
+ *
+ *   stage   the team copies the stored samples there as they are, by 16 bytes: nothing waits for them, and no
+ *           register holds them. One piece; two real segments are two. A piece begins at a multiple of 16 bytes in
+ *           memory, so that its first sample may lie up to 15 bytes on
+ *   read    thread t takes the samples t + T m and converts them
+ *
+ * Both transforms are forward, and the same instructions: what a warp goes through must stay in the instruction cache,
+ * which two transforms do not (19% of all stalls, and 8% of the time). The way back is then a forward transform whose
+ * results come in reverse order; with the spectra of taps one sample later, result N - 1 - n stands where n would.
+ *
+ * Segments that are not wholly there, or have samples that are not finite, are loaded as gpu/ols/kernels/time_fast.cuh does it. */
+#ifndef LW_GPU_OLS_KERNELS_PIPELINED_CUH
+#define LW_GPU_OLS_KERNELS_PIPELINED_CUH
+
+#include "gpu/ols/kernels/time_fast.cuh"
+
+/* A segment (or pair) by its row and its place there. skews: where its samples have been asked for, the bytes before
+ * those of the first piece, + 16 times those of the second; else -1. */
+struct AheadSegment {
+    int row, step, skews;
+
+    LW_DEVICE void next(const OlsArgs &a) { move_on(row, step, a.slot_rows, a.slot_steps, a.n_steps); }
+    LW_DEVICE int64_t first(const OlsArgs &a) const { return (int64_t)step * a.step; }
+    LW_DEVICE bool staged() const { return skews >= 0; }
+
+    /* A copy of which nothing is computed before it is made. */
+    LW_DEVICE AheadSegment late() const
+    {
+        AheadSegment s = *this;
+        opaque(s.row);
+        opaque(s.step);
+        return s;
+    }
+};
+
+/* Bytes from one piece of a tile to the next. */
+template <int N, int SAMPLE> constexpr int PIECE_PITCH = N * SAMPLE + 16;
+
+/* The team copies F::N samples to the tile. Returns how many bytes come before them. */
+template <class F, int SAMPLE> LW_DEVICE int stage_piece(unsigned char *tile, const char *from, int t)
+{
+    constexpr int BYTES = F::N * SAMPLE, EACH = 16 * F::T;
+    static_assert(BYTES % EACH == 0, "threads share a piece evenly");
+    const int skew = (int)((uintptr_t)from & 15);
+    from += t * 16 - skew;
+    tile += t * 16;
+    opaque(from);               /* the others are then at constant distances */
+#pragma unroll
+    for (int k = 0; k < BYTES; k += EACH)
+        copy_async(tile + k, from + k);
+    if (skew && t == 0)
+        copy_async(tile + BYTES, from + BYTES);
+    return skew;
+}
+
+template <class F, bool PAIRED, int SAMPLE>
+LW_DEVICE void stage_pieces(unsigned char *tile, const OlsArgs &a, AheadSegment &s, int t)
+{
+    constexpr int PITCH = PIECE_PITCH<F::N, SAMPLE>;
+    static_assert((PAIRED ? 2 : 1) * PITCH <= F::SHARED_BYTES, "pieces fit");
+    const char *const from = (const char *)a.input + (s.row * a.input_pitch + s.first(a) - a.lead) * SAMPLE;
+    s.skews = stage_piece<F, SAMPLE>(tile, from, t);
+    if (PAIRED)
+        s.skews += 16 * stage_piece<F, SAMPLE>(tile + PITCH, from + a.input_second * SAMPLE, t);
+}
+
+template <class F, bool PAIRED>
+LW_DEVICE void stage_ahead(unsigned char *tile, const OlsArgs &a, AheadSegment &s, int t)
+{
+    s.skews = -1;
+    if (s.row >= a.whole_rows || s.step < a.whole_begin || s.step >= a.whole_end)
+        return;
+    switch (a.sample_bytes) {
+    case 1: stage_pieces<F, PAIRED, 1>(tile, a, s, t); break;
+    case 2: stage_pieces<F, PAIRED, 2>(tile, a, s, t); break;
+    case 4: stage_pieces<F, PAIRED, 4>(tile, a, s, t); break;
+    case 8:
+        if constexpr (!PAIRED)
+            stage_pieces<F, PAIRED, 8>(tile, a, s, t);
+        break;
+    }
+}
+
+/* v[m] = sample t + T m, the leading ones zero. */
+template <class F, class Stored, int DISCARD, bool PAIRED, bool COMPLEX>
+LW_DEVICE void read_pieces(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const AheadSegment &s,
+                           int t)
+{
+    using Real = typename F::Real;
+    constexpr int MOST_LEAD = DISCARD >= 0 ? DISCARD : F::T;
+    const Stored *const x = (const Stored *)(tile + s.skews % 16) + t * (COMPLEX ? 2 : 1);
+    const Stored *const second = (const Stored *)(tile + PIECE_PITCH<F::N, sizeof(Stored)> + s.skews / 16) + t;
+#pragma unroll
+    for (int m = 0; m < F::E; ++m) {
+        const int k = F::T * m;
+        if constexpr (COMPLEX)
+            v[m] = ((const float2 *)x)[k];
+        else
+            v[m] = {converted<Real>(x[k]), PAIRED ? converted<Real>(second[k]) : 0};
+    }
+    if (a.lead > 0)
+#pragma unroll
+        for (int k = 0; k < MOST_LEAD; k += F::T)
+            if (k + t < a.lead)
+                v[k / F::T] = {0, 0};
+}
+
+template <class F, int DISCARD, bool PAIRED>
+LW_DEVICE void read_ahead(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const AheadSegment &s,
+                          int t)
+{
+    if (!PAIRED && a.input_complex)
+        read_pieces<F, float, DISCARD, PAIRED, true>(v, tile, a, s, t);
+    else
+        LW_WITH_STORED(a.input_scalar, if constexpr (sizeof(Stored) <= 4)
+                           (read_pieces<F, Stored, DISCARD, PAIRED, false>(v, tile, a, s, t)))
+}
+
+/* v <- v h, each operation in place of what it was the last to need: without copies of registers at the loop's end. */
+LW_DEVICE void multiply_in_place(float2 &v, float2 h)
+{
+    const float s = v.y * h.y, u = v.y * h.x;
+    v.y = fmaf(v.x, h.y, u);
+    v.x = fmaf(v.x, h.x, -s);
+}
+
+template <class F> LW_DEVICE void multiply_all(float2 (&v)[F::E], const float2 *bank, int t)
+{
+#pragma unroll
+    for (int m = 0; m < F::E; m += 2) {
+        const float4 h = __ldg((const float4 *)bank + m / 2 * F::T + t);
+        multiply_in_place(v[m], {h.x, h.y});
+        multiply_in_place(v[m + 1], {h.z, h.w});
+    }
+}
+
+/* v[m] is result N - 1 - (t + T m) of the circular convolution; those from D on are outputs. */
+template <class F, int DISCARD, bool PAIRED, bool WHOLE, class Epilogue>
+LW_DEVICE void store_reversed(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output,
+                              int t)
+{
+    using Real = typename F::Real;
+    const int n_outputs = F::N - (DISCARD >= 0 ? DISCARD : a.discard), last = n_outputs - 1 - t;
+    Real *y = (Real *)a.output + (output + last) * (PAIRED ? 1 : 2), *second = y + a.output_second;
+    opaque(y);
+    opaque(second);         /* rows are then at constant distances from two pointers */
+#pragma unroll
+    for (int m = 0; m < F::E; ++m) {
+        const int k = F::T * m;
+        if (k >= n_outputs)
+            continue;
+        if constexpr (PAIRED) {
+            if (WHOLE || last - k < p.want[0])
+                Epilogue::put(y - k, v[m].x);
+            if (WHOLE || last - k < p.want[1])
+                Epilogue::put(second - k, v[m].y);
+        } else if (WHOLE || last - k < p.want[0])
+            Epilogue::put((typename F::C *)y - k, v[m]);
+    }
+}
+
+template <class F, int BLOCKS, int DISCARD, bool PAIRED, class Epilogue>
+__global__ void __launch_bounds__(F::T, BLOCKS) ols_segments_ahead(const OlsArgs a)
+{
+    static_assert(F::P == 1, "a warp a segment");
+    using C = typename F::C;
+    extern __shared__ __align__(128) unsigned char memory[];
+    C *const shared = (C *)memory;
+    const int t = threadIdx.x;
+    wait_for_predecessor();
+    AheadSegment ahead = {(int)blockIdx.x / a.n_steps, (int)blockIdx.x % a.n_steps};
+    stage_ahead<F, PAIRED>(memory, a, ahead, t);
+    F fft;
+    fft.load((const C *)a.bank, t);
+    C v[F::E];
+    while (ahead.row < a.n_rows) {
+        const AheadSegment now = ahead;
+        wait_for_copies();
+        __syncwarp();               /* everybody's samples are there */
+        bool done = false;
+        for (bool checked = !now.staged(); !done; checked = true) {
+            if (!checked)
+                read_ahead<F, DISCARD, PAIRED>(v, memory, a, now, t);
+            else {
+                const AheadSegment s = now.late();
+                if (load_segment<F, PAIRED, true, F::N>(v, a, place_at<F::N, PAIRED>(a, s.row, s.step), t))
+                    *a.not_finite = 1;
+            }
+#pragma unroll 1
+            for (bool back = false;; back = true) {
+                if (back) {
+                    if (!checked && __any_sync(0xffffffffu, !isfinite(v[0].x) || !isfinite(v[0].y)))
+                        break;
+                    multiply_all<F>(v, spectra_of<F>(a, 0), t);
+                }
+                fft.pin();
+                fft.template square_rows<false>(v, shared, t);
+                fft.square_columns(v, shared, t, [&] {
+                    if (!back)
+                        return;
+                    __syncwarp();   /* the exchange has been read */
+                    ahead.next(a);
+                    stage_ahead<F, PAIRED>(memory, a, ahead, t);
+                });
+                done = back;
+                if (back)
+                    break;
+            }
+        }
+        const AheadSegment s = now.late();
+        const int64_t output = s.row * a.output_pitch + s.first(a);
+        if (s.staged())
+            store_reversed<F, DISCARD, PAIRED, true, Epilogue>(v, a, {}, output, t);
+        else
+            store_reversed<F, DISCARD, PAIRED, false, Epilogue>(v, a, place_at<F::N, PAIRED>(a, s.row, s.step), output,
+                                                                t);
+    }
+}
+
+#endif

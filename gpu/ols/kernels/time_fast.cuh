@@ -1,0 +1,311 @@
+/* time_fast.cuh - the overlap-save kernel, time fast: segment, forward transform, then per filter multiply, transform
+ * back, discard, store.
+ *
+ *     X = FFT(x[start .. start + N))                          start = j hop - (D - (M - 1))
+ *     y[f][j hop + i] = IFFT(X H[f])[D + i],  0 <= i < hop    D >= M - 1: what the circular convolution wraps is dropped
+ *
+ * A team of T = E P threads (a block; two teams where T = 16) takes one segment, or two real ones as re and im (taps
+ * are real then: re and im of the result are the two outputs). Thread t holds the samples t + T m, m < E, of segment,
+ * spectrum (bin(t) + T m) and output, so every access to global memory is coalesced (128 or 256 bytes a warp) and
+ * nothing is ever reordered. The spectrum X stays in registers while the filters go by; H comes through L1 as 16-byte
+ * loads, stored in the threads' order and scaled by 1/N. For the longest segments gpu/ols/kernels/pingpong.cuh has another design.
+ *
+ * The product is fused with the first butterflies of the way back; re and im are swapped there, see fft.cuh.
+ *
+ * Rows of outputs below D are neither computed nor stored: D is a compile-time constant where it matters (DISCARD >=
+ * 0).
+ *
+ * Samples that are not finite spoil every bin, so one value per thread is looked at after the forward transform; only then
+ * the segment is loaded again, with them replaced by zero. Shared memory: see fft.cuh. */
+#ifndef LW_GPU_OLS_KERNELS_TIME_FAST_CUH
+#define LW_GPU_OLS_KERNELS_TIME_FAST_CUH
+
+#include "gpu/device/fft.cuh"
+#include "gpu/ols/kernels/launch.h"
+#include "gpu/ols/kernels/stored.cuh"
+
+/* What becomes of a finished sample. Others can follow: a kernel takes the epilogue as a template parameter. */
+struct StoreEpilogue {
+    /* streaming: outputs are not read again, and must not push H out of the caches */
+    template <class T> LW_DEVICE static void put(T *y, T value) { __stcs(y, value); }
+};
+
+/* One step of a block: filters [begin, end) of one segment (or pair). */
+struct OlsStep {
+    int segment, begin, end;
+};
+
+/* The steps of a block, which is a slot: whole segments, n_slots apart; the last round of these is for the first n_whole slots
+ * only. The others have `share` of the (segment, filter) units left, the first n_larger of them one more. */
+struct OlsWalk {
+    int round, rounds, unit, unit_end;
+
+    LW_DEVICE void start(const OlsArgs &a, int slot)
+    {
+        const bool whole = slot < a.n_whole;
+        const int number = slot - a.n_whole;
+        round = 0;
+        rounds = a.n_rounds + (whole ? 1 : 0);
+        unit = whole ? 0 : number * a.share + min(number, a.n_larger);
+        unit_end = whole ? 0 : unit + a.share + (number < a.n_larger ? 1 : 0);
+    }
+
+    LW_DEVICE bool next(const OlsArgs &a, int slot, OlsStep &step)
+    {
+        if (round < rounds) {
+            step = {slot + round * a.n_slots, 0, a.n_filters};
+            ++round;
+            return true;
+        }
+        if (unit >= unit_end)
+            return false;
+        const int segment = unit / a.n_filters, begin = unit - segment * a.n_filters;
+        const int end = min(a.n_filters, begin + unit_end - unit);
+        step = {a.n_rounds * a.n_slots + a.n_whole + segment, begin, end};
+        unit += end - begin;
+        return true;
+    }
+};
+
+/* On from a place in rows of `length` places: by so many rows and so many places, fewer than a row has. */
+LW_DEVICE void move_on(int &row, int &place, int rows, int places, int length)
+{
+    row += rows;
+    place += places;
+    if (place >= length) {
+        place -= length;
+        ++row;
+    }
+}
+
+/* Where a segment (or pair) lies. A sample i of it exists for lead <= i < have, an output i (from D on) for i < want. */
+struct OlsPlace {
+    int64_t input, output;          /* of sample 0 and of the first output of filter 0, in samples */
+    int have[2], want[2];
+};
+
+LW_DEVICE int clamp_to(int64_t x, int most) { return (int)(x < 0 ? 0 : x < most ? x : most); }
+
+template <int N, bool PAIRED> LW_DEVICE OlsPlace place_at(const OlsArgs &a, int row, int step, bool exists = true)
+{
+    const int64_t first = (int64_t)step * a.step, start = first - a.lead;
+    OlsPlace p;
+    p.input = row * a.input_pitch + start;
+    p.output = row * a.output_pitch + first;
+    const int64_t have = exists ? a.input_row - start : 0, want = exists ? a.count - first : 0;
+    p.have[0] = clamp_to(have, N);
+    p.want[0] = clamp_to(want, a.hop);
+    if (PAIRED) {
+        const int64_t later = a.pairs_hops ? a.hop : 0;
+        const bool second = a.pairs_hops || 2 * row + 1 < a.n_channels;
+        p.have[1] = second ? clamp_to(have - later, N) : 0;
+        p.want[1] = second ? clamp_to(want - later, a.hop) : 0;
+    } else {
+        p.have[1] = p.have[0];
+        p.want[1] = p.want[0];
+    }
+    return p;
+}
+
+template <int N, bool PAIRED> LW_DEVICE OlsPlace place_of(const OlsArgs &a, int segment)
+{
+    int row = 0, step = segment;
+    if (segment >= a.n_steps) {         /* else there is nothing to divide, which takes long */
+        row = segment / a.n_steps;
+        step = segment - row * a.n_steps;
+    }
+    return place_at<N, PAIRED>(a, row, step, segment < a.n_segments);
+}
+
+/* v[m] = sample t + T m, zero where it does not exist; those of rows from LEAD on do, unless CHECKED, which also makes
+ * those zero that are not finite. Returns whether one was met. */
+template <class F, class Stored, bool PAIRED, bool COMPLEX, bool CHECKED, int LEAD>
+LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int t)
+{
+    using Real = typename F::Real;
+    const Stored *x = (const Stored *)a.input + (p.input + t) * (COMPLEX ? 2 : 1);
+    const Stored *second = x + a.input_second;
+    opaque(x);
+    int lead = a.lead, have[2] = {p.have[0], p.have[1]};
+    opaque(second);         /* else all types' addresses are computed before the choice of type, */
+    if (CHECKED) {          /* and what is there of a segment, even where that is not asked */
+        opaque(lead);
+        opaque(have[0]);
+        opaque(have[1]);
+    }
+    bool met = false;
+#pragma unroll
+    for (int m = 0; m < F::E; ++m) {
+        const int k = F::T * m, i = k + t;
+        v[m] = {0, 0};
+        const bool led = k >= LEAD || i >= lead;
+        if constexpr (PAIRED) {
+            if (led && (!CHECKED || i < have[0]))
+                v[m].x = converted<Real>(__ldg(x + k));
+            if (led && (!CHECKED || i < have[1]))
+                v[m].y = converted<Real>(__ldg(second + k));
+        } else if (led && (!CHECKED || i < have[0]))
+            v[m] = stored_pair<Real, Stored, COMPLEX>(x, k);
+        if (CHECKED) {
+            v[m].x = finite_or_zero(v[m].x, met);
+            v[m].y = finite_or_zero(v[m].y, met);
+        }
+    }
+    return met;
+}
+
+template <class F, bool PAIRED, bool CHECKED, int LEAD>
+LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int t)
+{
+    bool met = false;
+    if (!PAIRED && a.input_complex) {
+        if (a.input_scalar == LW_FLOAT64)
+            met = load_segment<F, double, PAIRED, true, CHECKED, LEAD>(v, a, p, t);
+        else
+            met = load_segment<F, float, PAIRED, true, CHECKED, LEAD>(v, a, p, t);
+    } else
+        LW_WITH_STORED(a.input_scalar, (met = load_segment<F, Stored, PAIRED, false, CHECKED, LEAD>(v, a, p, t)))
+    return met;
+}
+
+/* The segment's spectrum. LEAD: more than a.lead can be, samples. */
+template <class F, bool PAIRED, int LEAD = F::N>
+LW_DEVICE void transform_segment(typename F::C (&v)[F::E], const F &fft, const OlsArgs &a, const OlsPlace &p,
+                                 typename F::C *shared, int t)
+{
+    bool checked = min(p.have[0], p.have[1]) < F::N;
+    for (bool again = false;; again = true, checked = true) {
+        if (checked) {
+            if (load_segment<F, PAIRED, true, LEAD>(v, a, p, t))
+                *a.not_finite = 1;
+        } else
+            load_segment<F, PAIRED, false, LEAD>(v, a, p, t);
+        fft.forward(v, shared, t);
+        if (!F::Team::any(!isfinite(v[0].x) || !isfinite(v[0].y)) || again)
+            return;
+    }
+}
+
+/* v = X H, swapped, with the first butterflies done: pairs (m, m + E / 2) become sum and difference. */
+template <class C> LW_DEVICE void multiply_pair(C &low, C &high, C x, C h, C y, C g)
+{
+    using Real = decltype(C::x);
+    const C s = {x.x * h.x - x.y * h.y, x.x * h.y + x.y * h.x};
+    C p = {fma(y.x, g.x, s.x), fma(y.x, g.y, s.y)};
+    p.x = fma(-y.y, g.y, p.x);
+    p.y = fma(y.y, g.x, p.y);
+    low = {p.y, p.x};
+    high = {fma((Real)2, s.y, -p.y), fma((Real)2, s.x, -p.x)};
+}
+
+/* SHARED: `bank` is in shared memory. */
+template <class F, bool SHARED = false>
+LW_DEVICE void multiply(float2 (&v)[F::E], const float2 (&x)[F::E], const float2 *bank, int t)
+{
+    constexpr int E = F::E, T = F::T;
+    const float4 *h = (const float4 *)bank + t;
+#pragma unroll
+    for (int m = 0; m < E / 2; m += 2) {
+        const float4 *const from = h + m / 2 * T, *const beyond = from + E / 4 * T;
+        const float4 low = SHARED ? *from : __ldg(from), high = SHARED ? *beyond : __ldg(beyond);
+        const float2 a = x[m], b = x[m + E / 2], c = x[m + 1], d = x[m + 1 + E / 2];
+        multiply_pair(v[m], v[m + E / 2], a, {low.x, low.y}, b, {high.x, high.y});
+        multiply_pair(v[m + 1], v[m + 1 + E / 2], c, {low.z, low.w}, d, {high.z, high.w});
+    }
+}
+
+template <class F>
+LW_DEVICE void multiply(double2 (&v)[F::E], const double2 (&x)[F::E], const double2 *bank, int t)
+{
+    constexpr int E = F::E, T = F::T;
+#pragma unroll
+    for (int m = 0; m < E / 2; ++m) {
+        const double2 a = x[m], b = x[m + E / 2];
+        multiply_pair(v[m], v[m + E / 2], a, __ldg(bank + t + m * T), b, __ldg(bank + t + (m + E / 2) * T));
+    }
+}
+
+/* What is dropped beyond the M - 1 outputs that must be: less than a row where the least is dropped. */
+template <class F> __host__ __device__ constexpr int lead_of(int discard) { return discard < 0 ? F::T : discard; }
+
+template <class F> LW_DEVICE const typename F::C *spectra_of(const OlsArgs &a, int f)
+{
+    return (const typename F::C *)a.bank + a.spectra + (int64_t)f * F::N;
+}
+
+/* Rows from D on, a multiple of T; v holds the result with re and im swapped. y: the team's first output. */
+template <class F, int DISCARD, bool PAIRED, bool WHOLE, class Epilogue>
+LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
+{
+    using Real = typename F::Real;
+    using C = typename F::C;
+    const int discard = DISCARD >= 0 ? DISCARD : a.discard;
+    Real *y = (Real *)a.output + (output + t - discard) * (PAIRED ? 1 : 2), *second = y + a.output_second;
+    opaque(y);
+    opaque(second);         /* rows are then at constant distances from two pointers */
+#pragma unroll
+    for (int m = 0; m < F::E; ++m) {
+        const int k = F::T * m, i = k + t - discard;
+        if (k < discard)
+            continue;
+        if constexpr (PAIRED) {
+            if (WHOLE || i < p.want[0])
+                Epilogue::put(y + k, v[m].y);
+            if (WHOLE || i < p.want[1])
+                Epilogue::put(second + k, v[m].x);
+        } else if (WHOLE || i < p.want[0])
+            Epilogue::put((C *)y + k, C{v[m].y, v[m].x});
+    }
+}
+
+/* The end of the way back of filter f, stored. Both stand in one branch, so that the compiler stores the first results while
+ * it computes the last. whole: all outputs are wanted. */
+template <class F, int DISCARD, bool PAIRED, class Epilogue>
+LW_DEVICE void finish_segment(typename F::C (&v)[F::E], const F &fft, const typename F::C *shared, const OlsArgs &a,
+                              const OlsPlace &p, bool whole, int f, int t)
+{
+    const int64_t output = p.output + f * a.plane;
+    if (whole) {
+        fft.end_backward(v, shared, t);
+        store_segment<F, DISCARD, PAIRED, true, Epilogue>(v, a, p, output, t);
+    } else {
+        fft.end_backward(v, shared, t);
+        store_segment<F, DISCARD, PAIRED, false, Epilogue>(v, a, p, output, t);
+    }
+}
+
+template <class F, int BLOCKS, int DISCARD, bool PAIRED, class Epilogue>
+__global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(const OlsArgs a)
+{
+    using C = typename F::C;
+    static_assert(DISCARD < 0 || DISCARD % F::T == 0, "rows are dropped whole");
+    constexpr int T = F::T, PER_WARP = T < 32 ? 32 / T : 1;
+    extern __shared__ __align__(128) unsigned char memory[];
+
+    const int part = PER_WARP == 1 ? 0 : threadIdx.x / T, t = threadIdx.x % T;
+    C *const shared = (C *)(memory + part * F::SHARED_BYTES);
+
+    OlsWalk walk;
+    walk.start(a, blockIdx.x);
+    wait_for_predecessor();
+    F fft;
+    fft.load((const C *)a.bank, t);
+    C v[F::E], kept[F::E];
+    for (OlsStep step; walk.next(a, blockIdx.x, step);) {
+        const OlsPlace p = place_of<F::N, PAIRED>(a, step.segment * PER_WARP + part);
+        transform_segment<F, PAIRED, lead_of<F>(DISCARD)>(v, fft, a, p, shared, t);
+#pragma unroll
+        for (int m = 0; m < F::E; ++m)
+            kept[m] = v[m];
+        const bool whole = min(p.want[0], p.want[1]) == a.hop;
+#pragma unroll 1
+        for (int f = step.begin; f < step.end; ++f) {
+            fft.pin();
+            multiply<F>(v, kept, spectra_of<F>(a, f), t);
+            fft.begin_backward(v, shared, t);
+            finish_segment<F, DISCARD, PAIRED, Epilogue>(v, fft, shared, a, p, whole, f, t);
+        }
+    }
+}
+
+#endif

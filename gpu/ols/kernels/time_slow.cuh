@@ -1,0 +1,217 @@
+/* time_slow.cuh - the overlap-save kernel, time slow: as gpu/ols/kernels/time_fast.cuh, for samples [axis][channel].
+ *
+ * A block takes one hop of 2 W adjacent reals of every row: W transforms, each of a complex channel or of two real ones
+ * (a row of n real channels and one of n / 2 complex ones are the same bytes), with a team of threads each. Rows are turned into
+ * columns in the transforms' own exchange regions:
+ *
+ *   load    thread i reads the 2 W stored values of row i (i + threads, ..) as one or two wide loads, makes them finite, and
+ *           writes one complex value into each team's region at i: neighbours write neighbours. Each team reads its own.
+ *   store   each team writes its outputs into its region at t + T m; then the block copies rows of 8 W bytes (sectors of memory)
+ *           as 16-byte stores, W / 2 lanes a row.
+ *
+ * Regions are 128 / W bytes (16 at least) further apart than they need be, so that the lanes that read one row from several
+ * regions meet different banks. Two block barriers a filter beside the transform's own. */
+#ifndef LW_GPU_OLS_KERNELS_TIME_SLOW_CUH
+#define LW_GPU_OLS_KERNELS_TIME_SLOW_CUH
+
+#include "gpu/ols/kernels/time_fast.cuh"
+
+#include <type_traits>
+
+/* W teams of F in a block */
+template <class F, int W> struct SlowBlock {
+    using C = typename F::C;
+    using Real = typename F::Real;
+    static constexpr int THREADS = F::T * W, STRIDE = F::SHARED_BYTES + (W > 8 ? 16 : W > 1 ? 128 / W : 0);
+    static constexpr int SHARED_BYTES = W * STRIDE;
+    static constexpr int VECTOR = 2 * W * sizeof(Real) < 16 ? 2 * W : 16 / (int)sizeof(Real);     /* reals of a store */
+
+    LW_DEVICE static C *region(unsigned char *memory, int w) { return (C *)(memory + w * STRIDE); }
+};
+
+/* Where a hop of 2 W reals lies: indices of reals, rows that exist, columns that exist. */
+struct SlowPlace {
+    int64_t input, output;
+    int have, want, in_columns, out_columns;
+};
+
+template <int N, int W> LW_DEVICE SlowPlace slow_place(const OlsArgs &a, int step, int group)
+{
+    const int64_t first = step * a.step, start = first - a.lead;
+    const int64_t in_column = (int64_t)group * W * a.input_second, out_column = (int64_t)group * W * 2;
+    SlowPlace p;
+    p.input = start * a.input_pitch + in_column;
+    p.output = first * a.output_pitch + out_column;
+    p.have = clamp_to(a.input_row - start, N);
+    p.want = clamp_to(a.count - first, a.hop);
+    p.in_columns = clamp_to(a.input_pitch - in_column, W * (int)a.input_second);
+    p.out_columns = clamp_to(a.output_pitch - out_column, 2 * W);
+    return p;
+}
+
+/* Whether every row is there with all its reals, which begin at a multiple of 16 bytes. */
+template <int W> LW_DEVICE bool has_whole_rows(const OlsArgs &a, const SlowPlace &p)
+{
+    return a.input_second == 2 && p.in_columns == 2 * W && a.rows_aligned;
+}
+
+template <class Real, class Stored> LW_DEVICE Real finite_stored(Stored x, bool &met)
+{
+    const Real value = converted<Real>(x);
+    return std::is_integral<Stored>::value ? value : finite_or_zero(value, met);
+}
+
+/* The row's reals, zero where they do not exist. WHOLE: 2 W of them, aligned to a vector. */
+template <class Real, class Stored, int W, bool WHOLE>
+LW_DEVICE void load_row(Real (&row)[2 * W], const Stored *x, int columns, bool single, bool &met)
+{
+    if constexpr (WHOLE) {
+        constexpr int BYTES = 2 * W * sizeof(Stored), WIDE = BYTES < 16 ? BYTES : 16, EACH = WIDE / sizeof(Stored);
+        struct alignas(WIDE) Vector { Stored s[EACH]; };
+#pragma unroll
+        for (int i = 0; i < 2 * W; i += EACH) {
+            const Vector v = *(const Vector *)(x + i);
+#pragma unroll
+            for (int j = 0; j < EACH; ++j)
+                row[i + j] = finite_stored<Real>(v.s[j], met);
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < 2 * W; ++i) {
+            const int column = single ? i / 2 : i;          /* real samples taken as complex ones have no odd columns */
+            row[i] = (single && i % 2) || column >= columns ? (Real)0 : finite_stored<Real>(x[column], met);
+        }
+    }
+}
+
+/* thread: of the W teams that work on the hop */
+template <class F, int W, class Stored, bool WHOLE>
+LW_DEVICE bool load_rows(unsigned char *memory, const OlsArgs &a, const SlowPlace &p, int thread)
+{
+    using B = SlowBlock<F, W>;
+    using Real = typename F::Real;
+    const Stored *x = (const Stored *)a.input + p.input + thread * a.input_pitch;
+    const int64_t advance = B::THREADS * a.input_pitch;
+    bool met = false;
+#pragma unroll 2
+    for (int i = thread; i < F::N; i += B::THREADS, x += advance) {
+        Real row[2 * W] = {};
+        if (i >= a.lead && i < p.have)
+            load_row<Real, Stored, W, WHOLE>(row, x, p.in_columns, a.input_second == 1, met);
+#pragma unroll
+        for (int w = 0; w < W; ++w)
+            B::region(memory, w)[i] = {row[2 * w], row[2 * w + 1]};
+    }
+    return met;
+}
+
+template <class F, int W>
+LW_DEVICE void load_block(unsigned char *memory, const OlsArgs &a, const SlowPlace &p, int thread)
+{
+    bool met = false;
+    if (has_whole_rows<W>(a, p))
+        LW_WITH_STORED(a.input_scalar, (met = load_rows<F, W, Stored, true>(memory, a, p, thread)))
+    else
+        LW_WITH_STORED(a.input_scalar, (met = load_rows<F, W, Stored, false>(memory, a, p, thread)))
+    if (met)
+        *a.not_finite = 1;
+}
+
+/* One store of a row: V reals from V / 2 regions. */
+template <class F, int W, class Epilogue> LW_DEVICE void store_vector(typename F::Real *to, const typename F::C *from)
+{
+    using B = SlowBlock<F, W>;
+    using Real = typename F::Real;
+    struct alignas(B::VECTOR * sizeof(Real)) Vector { Real s[B::VECTOR]; } v;
+#pragma unroll
+    for (int j = 0; j < B::VECTOR; j += 2) {
+        const typename F::C c = from[j / 2 * (B::STRIDE / (int)sizeof(c))];
+        v.s[j] = c.x;
+        v.s[j + 1] = c.y;
+    }
+    if constexpr (sizeof v == 16)
+        Epilogue::put((float4 *)to, repacked<float4>(v));
+    else
+        Epilogue::put((float2 *)to, repacked<float2>(v));
+}
+
+/* Outputs of all teams from the regions, from row `discard` on. y: the block's first output. */
+template <class F, int W, class Epilogue>
+LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const SlowPlace &p, typename F::Real *y,
+                          int thread)
+{
+    using B = SlowBlock<F, W>;
+    using Real = typename F::Real;
+    constexpr int V = B::VECTOR, EACH = 2 * W / V;          /* stores of a row */
+    if (p.out_columns == 2 * W && a.output_pitch % V == 0) {
+        constexpr int ROWS = B::THREADS / EACH;             /* that the block stores at a time */
+        const int part = thread % EACH, first = thread / EACH;
+        const typename F::C *from = B::region(memory, part * V / 2) + a.discard + first;
+        Real *to = y + first * a.output_pitch + part * V;
+        const int64_t advance = ROWS * a.output_pitch;
+#pragma unroll 4
+        for (int row = first; row < p.want; row += ROWS, from += ROWS, to += advance)
+            store_vector<F, W, Epilogue>(to, from);
+    } else {
+        for (int i = thread; i < p.want * 2 * W; i += B::THREADS) {
+            const int row = i / (2 * W), column = i % (2 * W);
+            if (column < p.out_columns)
+                Epilogue::put(y + row * a.output_pitch + column,
+                              ((const Real *)(B::region(memory, column / 2) + a.discard + row))[column % 2]);
+        }
+    }
+}
+
+template <class F, int W, int BLOCKS, bool KEEP, class Epilogue>
+__global__ void __launch_bounds__(F::T * W, BLOCKS) ols_segments_slow(const OlsArgs a)
+{
+    using B = SlowBlock<F, W>;
+    using C = typename F::C;
+    using Real = typename F::Real;
+    extern __shared__ __align__(128) unsigned char memory[];
+    const int t = threadIdx.x % F::T;
+    C *const own = B::region(memory, threadIdx.x / F::T);
+
+    OlsWalk walk;
+    walk.start(a, blockIdx.x);
+    wait_for_predecessor();
+    F fft;
+    fft.load((const C *)a.bank, t);
+    C v[F::E], kept[F::E];
+    for (OlsStep step; walk.next(a, blockIdx.x, step);) {
+        /* hops side by side one after the other: blocks that run together share sectors and rows of memory */
+        const int row = step.segment / a.n_groups, group = step.segment - row * a.n_groups;
+        const SlowPlace p = slow_place<F::N, W>(a, row, group);
+        load_block<F, W>(memory, a, p, threadIdx.x);
+        __syncthreads();
+#pragma unroll
+        for (int m = 0; m < F::E; ++m)
+            v[m] = own[t + F::T * m];
+        F::Team::sync();
+        fft.forward(v, own, t);
+        if (KEEP) {
+#pragma unroll
+            for (int m = 0; m < F::E; ++m)
+                kept[m] = v[m];
+        }
+        const C *bank = (const C *)a.bank + a.spectra + (int64_t)step.begin * F::N;
+        Real *y = (Real *)a.output + p.output + step.begin * a.plane;
+#pragma unroll 1
+        for (int f = step.begin; f < step.end; ++f, bank += F::N, y += a.plane) {
+            fft.pin();
+            multiply<F>(v, KEEP ? kept : v, bank, t);
+            fft.backward(v, own, t);
+            F::Team::sync();            /* the regions have been read */
+#pragma unroll
+            for (int m = 0; m < F::E; ++m)
+                own[t + F::T * m] = {v[m].y, v[m].x};
+            __syncthreads();
+            store_rows<F, W, Epilogue>(memory, a, p, y, threadIdx.x);
+            __syncthreads();
+            if (!KEEP)
+                break;
+        }
+    }
+}
+
+#endif

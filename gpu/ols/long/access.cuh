@@ -1,0 +1,97 @@
+/* access.cuh - samples of an item to registers, and outputs from there, where both lie one after the other on the
+ * axis: all of a thread's loads are under way before the first is looked at. */
+#ifndef LW_GPU_OLS_LONG_ACCESS_CUH
+#define LW_GPU_OLS_LONG_ACCESS_CUH
+
+#include "gpu/ols/kernels/stored.cuh"
+#include "gpu/ols/long/place.cuh"
+
+/* An item's place. Position i of the segment exists for i < have, output o = i - discard for 0 <= o < want. */
+struct ItemPlace {
+    int64_t input[2], output[2];        /* of position 0 and of output 0 */
+    int have[2], want[2];
+    int discard;
+};
+
+LW_DEVICE int within(int64_t x, int64_t most) { return (int)(x < 0 ? 0 : x < most ? x : most); }
+
+LW_DEVICE ItemPlace item_place(const lw_long_geometry &g, int64_t item)
+{
+    const placement p = place(g, item);
+    ItemPlace i = {};
+    for (int part = 0; part < 2; ++part) {
+        i.input[part] = p.input[part];
+        i.output[part] = p.output[part];
+        i.have[part] = p.has[part] ? within(p.samples[part], g.segment) : 0;
+        i.want[part] = p.has[part] ? within(p.outputs[part], g.hop) : 0;
+    }
+    i.discard = (int)(g.segment - g.hop);
+    return i;
+}
+
+/* v[m] = sample begin + step(m), or zero. WIDE: complex, else one or two real signals. Returns whether one was not
+ * finite. */
+template <class Stored, bool WIDE, class C, int E, class Step>
+LW_DEVICE bool load_item(C (&v)[E], const void *input, const ItemPlace &p, int begin, Step step)
+{
+    using Real = decltype(C::x);
+    const Stored *first = (const Stored *)input + (p.input[0] + begin) * (WIDE ? 2 : 1);
+    const Stored *second = (const Stored *)input + p.input[1] + begin;
+    opaque(first);
+    opaque(second);
+#pragma unroll
+    for (int m = 0; m < E; ++m) {
+        const int k = step(m);
+        v[m] = {0, 0};
+        if (begin + k < p.have[0])
+            v[m] = stored_pair<Real, Stored, WIDE>(first, k);
+        if (!WIDE && begin + k < p.have[1])
+            v[m].y = converted<Real>(__ldg(second + k));
+    }
+    bool met = false;
+#pragma unroll
+    for (int m = 0; m < E; ++m) {
+        v[m].x = finite_or_zero(v[m].x, met);
+        v[m].y = finite_or_zero(v[m].y, met);
+    }
+    return met;
+}
+
+template <class C, int E, class Step>
+LW_DEVICE bool load_item(C (&v)[E], const lw_long_geometry &g, const void *input, const ItemPlace &p, int begin,
+                         Step step)
+{
+    bool met = false;
+    if (!g.input_complex)
+        LW_WITH_STORED(g.input, (met = load_item<Stored, false>(v, input, p, begin, step)))
+    else if (g.input == LW_FLOAT64)
+        met = load_item<double, true>(v, input, p, begin, step);
+    else
+        met = load_item<float, true>(v, input, p, begin, step);
+    return met;
+}
+
+/* v[m] is the item's value at position begin + step(m), with re and im swapped. WIDE: complex outputs. */
+template <bool WIDE, class C, int E, class Real, class Step>
+LW_DEVICE void store_item(const C (&v)[E], Real *plane, const ItemPlace &p, int begin, Step step)
+{
+    const int o = begin - p.discard;
+    Real *first = plane + (p.output[0] + o) * (WIDE ? 2 : 1), *second = plane + p.output[1] + o;
+    opaque(first);
+    opaque(second);
+#pragma unroll
+    for (int m = 0; m < E; ++m) {
+        const int k = step(m);
+        if (WIDE) {
+            if ((unsigned)(o + k) < (unsigned)p.want[0])
+                __stcs((C *)first + k, C{v[m].y, v[m].x});
+        } else {
+            if ((unsigned)(o + k) < (unsigned)p.want[0])
+                __stcs(first + k, v[m].y);
+            if ((unsigned)(o + k) < (unsigned)p.want[1])
+                __stcs(second + k, v[m].x);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,470 @@
+/* ols.c - the operation `ols` of the CUDA engine: which path computes it, its memory, and the steps of a block:
+ *
+ *     input -> byte order -> NaN to zero -> filter (segments, direct or long), and what is made of the series
+ *           -> output type -> NaN marked -> ends of a derivative -> byte order -> output
+ *
+ * Steps that a type does not need are not launched. A derivative that is not interpolated is folded into the taps and needs
+ * no kernel of its own but for the axis' two ends. */
+#include "base/memory.h"
+#include "gpu/device/convert.h"
+#include "gpu/host/arena.h"
+#include "gpu/host/error.h"
+#include "gpu/host/op.h"
+#include "gpu/ols/ends.h"
+#include "gpu/ols/long/long.h"
+#include "gpu/ols/repair_nan.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/* One of the two plans is in use. */
+struct resolved {
+    bool is_long;
+    struct lw_cuda_ols_plan kernel;
+    struct lw_long_ols_plan beyond;
+};
+
+struct ols {
+    struct resolved resolved;
+    void *memory;                   /* device: the kernel's bank, or all that the long path keeps; then: */
+    void *weights;                  /* of interpolation */
+    void *ends;                     /* filters for the ends of a derivative that is folded in */
+    struct lw_post_args post;
+    struct lw_long_ols *long_ols;   /* NULL: a kernel does it */
+};
+
+/* ---- plan -------------------------------------------------------------------------------------------------------- */
+
+/* What the kernels see: a folded derivative is part of the filters. */
+static int64_t kernel_taps(const struct lw_op_spec *spec)
+{
+    return spec->ols.n_taps + (lw_post_folds(spec->ols.post) ? 2 : 0);
+}
+
+static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
+{
+    const struct lw_post none = {LW_POST_NONE, 1};
+    return (struct lw_cuda_ols_spec){
+        .precision = spec->precision,
+        .layout = spec->layout,
+        .input = spec->input.scalar,
+        .input_complex = spec->input.is_complex,
+        .taps_complex = spec->ols.taps_complex,
+        .n_channels = spec->n_channels,
+        .n_filters = spec->ols.n_filters,
+        .n_taps = kernel_taps(spec),
+        .post = lw_post_folds(spec->ols.post) ? none : spec->ols.post,
+        .segment = spec->ols.segment,
+    };
+}
+
+/* A kernel where one holds the filter in the segment asked for; else the long path, which takes any segment. Where neither is
+ * asked for and both can do it, what costs less. */
+static int resolve(const struct lw_device *device, const struct lw_op_spec *spec, struct resolved *out,
+                   struct lw_error *err)
+{
+    const struct lw_cuda_arch arch = {device->major, device->minor, device->shared_bytes};
+    const struct lw_cuda_ols_spec wanted = kernel_spec(spec);
+    const int rc = lw_cuda_ols_choose(&wanted, &arch, &out->kernel, NULL);
+    out->is_long = rc || out->kernel.path == LW_CUDA_TOO_LONG;
+    if (out->is_long)
+        return lw_long_ols_choose(&wanted, &arch, spec->n_outputs, &out->beyond, err);
+    out->is_long = lw_long_ols_is_cheaper(&out->kernel, spec->n_outputs, &out->beyond);
+    return LW_OK;
+}
+
+static const char *pairing_text(int64_t unit, int64_t hop, int64_t channel_unit)
+{
+    return channel_unit > 1 ? ", adjacent channels paired" : unit > hop ? ", adjacent segments paired" : "";
+}
+
+static void describe_long(const struct lw_long_ols_plan *from, struct lw_op_plan *plan)
+{
+    const char *const texts[] = {
+        [LW_LONG_CLUSTER] = "in the shared memory of several multiprocessors",
+        [LW_LONG_SPLIT] = "in three passes",
+        [LW_LONG_CUFFT] = "through cuFFT",
+    };
+    plan->unit = from->unit;
+    plan->channel_unit = from->channel_unit;
+    plan->segment = (int)from->segment;
+    plan->seconds_per_output = from->seconds_per_output;
+    snprintf(plan->text, sizeof plan->text, "overlap-save %s, N = %" PRId64 ", hop %" PRId64 "%s",
+             texts[from->method], from->segment, from->hop,
+             pairing_text(from->unit, from->hop, from->channel_unit));
+}
+
+static void describe_kernel(const struct lw_cuda_ols_plan *from, struct lw_op_plan *plan)
+{
+    plan->unit = from->unit;
+    plan->channel_unit = from->channel_unit;
+    plan->segment = from->segment;
+    plan->seconds_per_output = from->seconds_per_output;
+    if (from->path == LW_CUDA_DIRECT)
+        snprintf(plan->text, sizeof plan->text, "direct sum of %" PRId64 " taps", from->spec.n_taps);
+    else
+        snprintf(plan->text, sizeof plan->text, "overlap-save in shared memory, N = %d, hop %d%s", from->segment,
+                 from->hop, pairing_text(from->unit, from->hop, from->channel_unit));
+}
+
+static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan,
+                    struct lw_error *err)
+{
+    assert(spec->output.is_complex ==
+           ((spec->input.is_complex || spec->ols.taps_complex) && !lw_post_is_real(spec->ols.post)));
+    struct resolved resolved;
+    const int rc = resolve(device, spec, &resolved, err);
+    if (rc)
+        return rc;
+    const struct lw_reach reach = lw_post_reach(spec->ols.post);
+    *plan = (struct lw_op_plan){
+        .halo = spec->ols.n_taps - 1 + reach.before + reach.after, .n_planes = spec->ols.n_filters,
+    };
+    if (resolved.is_long)
+        describe_long(&resolved.beyond, plan);
+    else
+        describe_kernel(&resolved.kernel, plan);
+    plan->seconds_per_output /= lw_post_rate(spec->ols.post);
+    lw_post_describe(spec->ols.post, plan->text, sizeof plan->text);
+    return LW_OK;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static int64_t taps_bytes(const struct lw_op_spec *spec)
+{
+    return spec->ols.n_filters * kernel_taps(spec) * (spec->ols.taps_complex ? 16 : 8);
+}
+
+static int64_t ends_bytes(const struct lw_op_spec *spec)
+{
+    const int64_t doubles = (kernel_taps(spec) - 1) * (spec->ols.taps_complex ? 2 : 1);
+    return lw_post_folds(spec->ols.post) ? spec->ols.n_filters * doubles * (int64_t)sizeof(double) : 0;
+}
+
+static int64_t kept_bytes(const struct resolved *resolved)
+{
+    return resolved->is_long ? lw_long_ols_bytes(&resolved->beyond) : (int64_t)resolved->kernel.bank_bytes;
+}
+
+/* What is kept for the operation's life. */
+static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct resolved *resolved, struct ols *ols)
+{
+    struct lw_arena arena = {.base = ols->memory};
+    lw_arena_take(&arena, kept_bytes(resolved));
+    ols->weights = lw_arena_take(&arena, (int64_t)lw_cuda_post_weights_bytes(spec));
+    ols->ends = lw_arena_take(&arena, ends_bytes(spec));
+    return arena.used;
+}
+
+/* Device memory during create: the taps in double, and what the long path needs to transform them. */
+struct setup {
+    void *taps, *work;
+};
+
+static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct resolved *resolved, void *memory,
+                             struct setup *setup)
+{
+    struct lw_arena arena = {.base = memory};
+    setup->taps = lw_arena_take(&arena, taps_bytes(spec));
+    setup->work = lw_arena_take(&arena, resolved->is_long ? lw_long_ols_setup_bytes(&resolved->beyond) : 0);
+    return arena.used;
+}
+
+static enum lw_scalar computed_scalar(const struct lw_op_spec *spec)
+{
+    return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
+}
+
+static bool converts_output(const struct lw_op_spec *spec)
+{
+    return spec->output.scalar != computed_scalar(spec);
+}
+
+static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
+{
+    return spec->ols.n_filters * count * n_channels * (spec->output.is_complex ? 2 : 1);
+}
+
+static void measure(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
+                    struct lw_op_shape *shape)
+{
+    (void)plan;
+    struct resolved resolved;
+    if (resolve(device, spec, &resolved, NULL))
+        return;                     /* cannot be: the plan was made from the same spec */
+    struct setup setup;
+    struct ols counted = {0};
+    shape->op_bytes = lay_out_kept(spec, &resolved, &counted);
+    shape->setup_bytes = lay_out_setup(spec, &resolved, NULL, &setup);
+    shape->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct ols);
+    const int64_t most = shape->count * lw_op_output_width(spec);
+    shape->work_bytes = converts_output(spec) ? output_scalars(spec, most, shape->n_channels) *
+                                                    (int64_t)lw_scalar_bytes(computed_scalar(spec))
+                                              : 0;
+}
+
+/* ---- create ------------------------------------------------------------------------------------------------------ */
+
+static int allocate(int64_t bytes, const char *what, void **memory, struct lw_error *err)
+{
+    const cudaError_t status = cudaMalloc(memory, (size_t)bytes);
+    return status == cudaSuccess ? LW_OK : lw_cuda_no_memory(status, what, bytes, 1, err);
+}
+
+/* Host copies that must live until the stream is done. */
+struct host {
+    double *folded, *ends;
+    void *weights;
+};
+
+static int make_host(const struct lw_op_spec *spec, struct host *host, struct lw_error *err)
+{
+    const struct lw_ols_spec *const ols = &spec->ols;
+    const int parts = ols->taps_complex ? 2 : 1;
+    if (!(host->weights = lw_alloc(lw_cuda_post_weights_bytes(spec), "the weights of interpolation", err)))
+        return LW_ESYSTEM;
+    lw_cuda_post_weights(spec, host->weights);
+    if (!lw_post_folds(ols->post))
+        return LW_OK;
+    if (!(host->folded = lw_alloc((size_t)taps_bytes(spec), "the filters' derivatives", err)) ||
+        !(host->ends = lw_alloc((size_t)ends_bytes(spec), "the filters for the ends", err)))
+        return LW_ESYSTEM;
+    for (int64_t f = 0; f < ols->n_filters; f++) {
+        const double *const taps = ols->taps + f * ols->n_taps * parts;
+        lw_post_fold(taps, ols->n_taps, parts, host->folded + f * (ols->n_taps + 2) * parts);
+        lw_post_fold_end(taps, ols->n_taps, parts, host->ends + f * (ols->n_taps + 1) * parts);
+    }
+    return LW_OK;
+}
+
+static void release_host(struct host *host)
+{
+    lw_free(host->folded);
+    lw_free(host->ends);
+    lw_free(host->weights);
+}
+
+static int copy_to_device(const struct lw_op_spec *spec, const struct ols *ols, const struct setup *setup,
+                          const struct host *host, cudaStream_t stream, struct lw_error *err)
+{
+    const double *const taps = host->folded ? host->folded : spec->ols.taps;
+    cudaError_t status = cudaMemcpyAsync(setup->taps, taps, (size_t)taps_bytes(spec), cudaMemcpyHostToDevice, stream);
+    if (status == cudaSuccess && ends_bytes(spec) > 0)
+        status = cudaMemcpyAsync(ols->ends, host->ends, (size_t)ends_bytes(spec), cudaMemcpyHostToDevice, stream);
+    if (status == cudaSuccess && lw_cuda_post_weights_bytes(spec) > 0)
+        status = cudaMemcpyAsync(ols->weights, host->weights, lw_cuda_post_weights_bytes(spec), cudaMemcpyHostToDevice,
+                                 stream);
+    return lw_cuda_check(status, "copying the filters to the device", err);
+}
+
+static int prepare(const struct lw_op *op, struct ols *ols, const struct setup *setup, const struct host *host,
+                   cudaStream_t stream, struct lw_error *err)
+{
+    const int rc = copy_to_device(&op->spec, ols, setup, host, stream, err);
+    if (rc)
+        return rc;
+    if (ols->resolved.is_long)
+        return lw_long_ols_create(&ols->resolved.beyond, setup->taps, ols->memory, setup->work, stream,
+                                  &ols->long_ols, err);
+    return lw_cuda_check((cudaError_t)lw_cuda_ols_prepare(&ols->resolved.kernel, setup->taps, ols->memory, stream),
+                         "transforming the filters", err);
+}
+
+/* Everything that needs the set-up memory, which is gone again afterwards. */
+static int prepare_once(const struct lw_op *op, struct ols *ols, cudaStream_t stream, struct lw_error *err)
+{
+    void *memory = NULL;
+    struct setup setup;
+    struct host host = {0};
+    int rc = allocate(op->shape.setup_bytes, "transforming the filters", &memory, err);
+    if (rc)
+        return rc;
+    lay_out_setup(&op->spec, &ols->resolved, memory, &setup);
+    if (!(rc = make_host(&op->spec, &host, err)))
+        rc = prepare(op, ols, &setup, &host, stream, err);
+    const cudaError_t status = cudaStreamSynchronize(stream);
+    cudaFree(memory);
+    release_host(&host);
+    return rc ? rc : lw_cuda_check(status, "transforming the filters", err);
+}
+
+static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
+{
+    struct ols *const ols = lw_alloc(sizeof *ols, "the filters", err);
+    if (!ols)
+        return LW_ESYSTEM;
+    op->state = ols;
+    int rc;
+    if ((rc = resolve(op->device, &op->spec, &ols->resolved, err)) ||
+        (rc = allocate(op->shape.op_bytes, "the filters' spectra", &ols->memory, err)))
+        return rc;
+    lay_out_kept(&op->spec, &ols->resolved, ols);
+    lw_cuda_post_args(&op->spec, &ols->post);
+    ols->post.weights = ols->weights;
+    return prepare_once(op, ols, stream, err);
+}
+
+static void destroy(struct lw_op *op)
+{
+    struct ols *const ols = op->state;
+    if (!ols)
+        return;
+    lw_long_ols_destroy(ols->long_ols);
+    cudaFree(ols->memory);
+    lw_free(ols);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+/* Scalars of a block's input: the slot's own until the next block arrives in it, so they are changed in place. */
+static int64_t input_scalars(const struct lw_op *op, const struct lw_op_work *work)
+{
+    return (op->plan.halo + work->block.count) * work->block.n_channels * (op->spec.input.is_complex ? 2 : 1);
+}
+
+static int swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cudaStream_t stream, struct lw_error *err)
+{
+    return lw_cuda_check(lw_cuda_swap_bytes(data, scalar, n, stream), "swapping bytes", err);
+}
+
+static int order_input(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    if (!op->spec.input.is_swapped)
+        return LW_OK;
+    return swap_bytes(work->input, op->spec.input.scalar, input_scalars(op, work), work->stream, err);
+}
+
+static struct lw_post_args post_of(const struct lw_op *op, const struct lw_op_work *work)
+{
+    struct lw_post_args post = ((const struct ols *)op->state)->post;
+    post.first = work->block.first;
+    post.out_of_range = &work->report->out_of_range;
+    return post;
+}
+
+/* Outputs as they are computed; where the result is of another type, they are converted in the end. */
+static void *computed(const struct lw_op *op, const struct lw_op_work *work)
+{
+    return converts_output(&op->spec) ? work->work : work->output;
+}
+
+static struct lw_type computed_type(const struct lw_op_spec *spec)
+{
+    return (struct lw_type){.scalar = computed_scalar(spec), .is_complex = spec->output.is_complex};
+}
+
+static int filter(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    const struct ols *const ols = op->state;
+    const struct lw_post_args post = post_of(op, work);
+    const struct lw_cuda_ols_block block = {
+        .input = work->input,
+        .output = computed(op, work),
+        .bank = ols->memory,
+        .not_finite = &work->report->flag,
+        .count = work->block.count,
+        .post = lw_cuda_post_is_needed(op->spec.ols.post) ? &post : NULL,
+        .n_channels = work->block.n_channels,
+    };
+    if (ols->long_ols)
+        return lw_long_ols_launch(ols->long_ols, &block, work->stream, err);
+    return lw_cuda_check((cudaError_t)lw_cuda_ols_launch(&ols->resolved.kernel, &block, work->stream),
+                         "filtering a block", err);
+}
+
+static int convert_output(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    if (!converts_output(&op->spec))
+        return LW_OK;
+    const int64_t n = output_scalars(&op->spec, lw_op_outputs(&op->spec, &work->block), work->block.n_channels);
+    if (lw_cuda_post_squares(&op->spec))
+        return lw_cuda_check(lw_cuda_square(work->work, work->output, n, work->stream), "squaring a block", err);
+    return lw_cuda_check(lw_cuda_convert(work->work, op->spec.precision, work->output, op->spec.output.scalar, n,
+                                         work->report, work->stream), "converting a block", err);
+}
+
+static struct lw_repair repair_of(const struct lw_op *op, const struct lw_op_work *work)
+{
+    return (struct lw_repair){
+        .input = work->input,
+        .output = computed(op, work),
+        .report = work->report,
+        .input_type = op->spec.input,
+        .output_type = computed_type(&op->spec),
+        .precision = op->spec.precision,
+        .layout = op->spec.layout,
+        .n_taps = op->spec.ols.n_taps,
+        .halo = op->plan.halo,
+        .count = work->block.count,
+        .n_channels = work->block.n_channels,
+        .n_planes = op->plan.n_planes,
+        .post = post_of(op, work),
+    };
+}
+
+static int clean_input(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    const struct lw_repair repair = repair_of(op, work);
+    return op->spec.nan != LW_NAN_ZERO ? LW_OK : lw_cuda_check(lw_cuda_zero_nan(&repair, work->stream),
+                                                               "zeroing what is not a number", err);
+}
+
+static int repair_output(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    const struct lw_repair repair = repair_of(op, work);
+    return op->spec.nan == LW_NAN_ZERO ? LW_OK : lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream),
+                                                               "marking what is not a number", err);
+}
+
+static int make_ends(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    const struct lw_block *const block = &work->block;
+    if (!lw_post_folds(op->spec.ols.post))
+        return LW_OK;
+    const struct lw_ends ends = {
+        .input = work->input,
+        .output = computed(op, work),
+        .taps = ((const struct ols *)op->state)->ends,
+        .input_type = op->spec.input,
+        .output_type = computed_type(&op->spec),
+        .precision = op->spec.precision,
+        .layout = op->spec.layout,
+        .nan = op->spec.nan,
+        .taps_complex = op->spec.ols.taps_complex,
+        .n_filters = op->spec.ols.n_filters,
+        .n_taps = op->spec.ols.n_taps + 1,
+        .halo = op->plan.halo,
+        .count = block->count,
+        .n_channels = block->n_channels,
+        .has_first = block->first == 0,
+        .has_last = block->first + block->count == op->spec.n_outputs,
+    };
+    return lw_cuda_check(lw_cuda_ols_ends(&ends, work->stream), "computing the ends of the axis", err);
+}
+
+static int order_output(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    if (!op->spec.output.is_swapped)
+        return LW_OK;
+    const int64_t n = output_scalars(&op->spec, lw_op_outputs(&op->spec, &work->block), work->block.n_channels);
+    return swap_bytes(work->output, op->spec.output.scalar, n, work->stream, err);
+}
+
+static int enqueue(struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+{
+    int rc;
+    if ((rc = order_input(op, work, err)) || (rc = clean_input(op, work, err)) || (rc = filter(op, work, err)) ||
+        (rc = repair_output(op, work, err)) || (rc = make_ends(op, work, err)) || (rc = convert_output(op, work, err)))
+        return rc;
+    return order_output(op, work, err);
+}
+
+const struct lw_op_cuda_ops lw_op_cuda_ols = {
+    .plan = plan_ols,
+    .measure = measure,
+    .create = create,
+    .destroy = destroy,
+    .enqueue = enqueue,
+};

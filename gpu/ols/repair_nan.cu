@@ -1,0 +1,214 @@
+/* A warp takes 32 consecutive axis samples of one channel at a time. Each sample that is not finite spoils the outputs
+ * from its own position to `halo` positions on, but only as far as the next such sample, which takes over: so every
+ * spoilt output is written once, and the whole search is linear in the block however many samples are bad. */
+#include "gpu/ols/repair_nan.h"
+
+#include "gpu/device/post.cuh"
+#include "gpu/device/sample.cuh"
+
+#include <math_constants.h>
+
+static constexpr int block_threads = 256;
+static constexpr int warp = 32;
+static constexpr int most_blocks = 1024;
+
+/* Sample i of channel c of the block's input; output o is that of sample o + halo. */
+__device__ static int64_t input_index(const lw_repair &r, int64_t channel, int64_t i)
+{
+    return r.layout == LW_TIME_SLOW ? i * r.n_channels + channel : channel * (r.halo + r.count) + i;
+}
+
+/* Outputs of a channel. */
+__device__ static int64_t output_row(const lw_repair &r)
+{
+    return r.count * r.post.rate - (r.post.first + r.count == r.post.n ? r.post.rate - 1 : 0);
+}
+
+__device__ static int64_t output_index(const lw_repair &r, int64_t plane, int64_t channel, int64_t o)
+{
+    const int64_t n = output_row(r);
+    const int64_t in_plane = r.layout == LW_TIME_SLOW ? o * r.n_channels + channel : channel * n + o;
+    return plane * n * r.n_channels + in_plane;
+}
+
+template <typename Real, typename Stored>
+__device__ static bool is_bad(const lw_repair &r, int64_t channel, int64_t i)
+{
+    const Stored *const input = static_cast<const Stored *>(r.input);
+    const int64_t index = input_index(r, channel, i);
+    bool bad = false;
+    if (r.input_type.is_complex)
+        read_complex<Real>(input, index, bad);
+    else
+        read_real<Real>(input, index, bad);
+    return bad;
+}
+
+__device__ static void spoil_scalar(const lw_repair &r, int64_t index)
+{
+    switch (r.output_type.scalar) {
+    case LW_FLOAT32: static_cast<float *>(r.output)[index] = CUDART_NAN_F; break;
+    case LW_FLOAT64: static_cast<double *>(r.output)[index] = CUDART_NAN; break;
+    case LW_INT32: static_cast<int32_t *>(r.output)[index] = 0; break;
+    case LW_INT16:
+    case LW_UINT16: static_cast<int16_t *>(r.output)[index] = 0; break;
+    default: static_cast<int8_t *>(r.output)[index] = 0; break;
+    }
+}
+
+__device__ static void spoil(const lw_repair &r, int64_t channel, int64_t o)
+{
+    for (int64_t plane = 0; plane < r.n_planes; plane++) {
+        const int64_t index = output_index(r, plane, channel, o);
+        if (r.output_type.is_complex) {
+            spoil_scalar(r, 2 * index);
+            spoil_scalar(r, 2 * index + 1);
+        } else {
+            spoil_scalar(r, index);
+        }
+    }
+}
+
+/* Outputs of sample i of the block whose stencils hold sample s. */
+__device__ static void spoil_sample(const lw_repair &r, int64_t channel, int64_t i, int64_t s)
+{
+    const int64_t axis = r.post.first + i;
+    const int place = post_place(r.post, axis), k = (int)(s - i) + LW_POST_REACH, phases = phases_of(r.post, axis);
+    if (k >= r.post.begin[place][0] && k < r.post.end[place][0])
+        spoil(r, channel, i * r.post.rate);
+    if (k >= r.post.begin[place][1] && k < r.post.end[place][1])
+        for (int phase = 1; phase < phases; phase++)
+            spoil(r, channel, i * r.post.rate + phase);
+}
+
+/* One warp: likewise what is interpolated from the samples of the series that bad sample p answers for, up to the next bad one.
+ * Sample s of the block's series is made of the samples of the input up to s + M - 1 + before. */
+template <typename Real, typename Stored>
+__device__ static void spoil_interpolated(const lw_repair &r, int64_t channel, int64_t p)
+{
+    const int lane = threadIdx.x % warp;
+    const int64_t length = r.halo + r.count, newest = r.n_taps - 1 + r.post.before;
+    const int64_t end = p + r.n_taps < length ? p + r.n_taps : length;
+    for (int64_t q0 = p; q0 < end; q0 += warp) {
+        const int64_t q = q0 + lane, s = q - newest;
+        const unsigned next = __ballot_sync(~0u, q > p && q < end && is_bad<Real, Stored>(r, channel, q));
+        const int64_t stop = next ? q0 + __ffs(next) - 1 : end;
+        for (int64_t i = s - LW_POST_REACH; q < stop && i <= s + LW_POST_REACH; i++)
+            if (i >= 0 && i < r.count)
+                spoil_sample(r, channel, i, s);
+        if (next)
+            return;
+    }
+}
+
+/* One warp: the outputs that bad sample p answers for. */
+template <typename Real, typename Stored>
+__device__ static void spoil_after(const lw_repair &r, int64_t channel, int64_t p)
+{
+    const int lane = threadIdx.x % warp;
+    const int64_t length = r.halo + r.count;
+    const int64_t end = p + r.halo + 1 < length ? p + r.halo + 1 : length;
+    for (int64_t q0 = p; q0 < end; q0 += warp) {
+        const int64_t q = q0 + lane;
+        const unsigned next = __ballot_sync(~0u, q > p && q < end && is_bad<Real, Stored>(r, channel, q));
+        const int64_t stop = next ? q0 + __ffs(next) - 1 : end;
+        if (q >= r.halo && q < stop)
+            spoil(r, channel, q - r.halo);
+        if (next)
+            return;
+    }
+}
+
+template <typename Real, typename Stored>
+__device__ static void spoil_for(const lw_repair &r, int64_t channel, int64_t p)
+{
+    if (r.post.rate > 1)
+        spoil_interpolated<Real, Stored>(r, channel, p);
+    else
+        spoil_after<Real, Stored>(r, channel, p);
+}
+
+/* Call `found(channel, i, bad)` for every sample, by whole warps with 32 neighbours on the axis; bad = false past the end. */
+template <typename Real, typename Stored, typename Found>
+__device__ static void for_samples(const lw_repair &r, Found found)
+{
+    const int64_t length = r.halo + r.count;
+    const int64_t chunks = (length + warp - 1) / warp;
+    const int64_t warps = int64_t(gridDim.x) * (block_threads / warp);
+    const int64_t first = (int64_t(blockIdx.x) * block_threads + threadIdx.x) / warp;
+    for (int64_t task = first; task < chunks * r.n_channels; task += warps) {
+        const int64_t channel = task / chunks;
+        const int64_t i = task % chunks * warp + threadIdx.x % warp;
+        found(channel, i, i < length && is_bad<Real, Stored>(r, channel, i));
+    }
+}
+
+/* The halo's are reported by the block that owns them. */
+__device__ static void report(const lw_repair &r, int64_t channel, int64_t i)
+{
+    if (i < r.halo)
+        return;
+    const unsigned long long position = (i - r.halo) * r.n_channels + channel;
+    atomicAdd(&r.report->n_own, 1ull);
+    atomicMax(&r.report->lowest_complement, ~position);
+}
+
+template <typename Real, typename Stored>
+__global__ void repair_nan(lw_repair r)
+{
+    if (r.report->flag == 0)
+        return;
+    for_samples<Real, Stored>(r, [&](int64_t channel, int64_t i, bool bad) {
+        if (bad)
+            report(r, channel, i);
+        for (unsigned left = __ballot_sync(~0u, bad); left; left &= left - 1)
+            spoil_for<Real, Stored>(r, channel, i - threadIdx.x % warp + __ffs(left) - 1);
+    });
+}
+
+template <typename Real, typename Stored>
+__global__ void zero_nan(lw_repair r)
+{
+    Stored *const input = static_cast<Stored *>(r.input);
+    for_samples<Real, Stored>(r, [&](int64_t channel, int64_t i, bool bad) {
+        if (!bad)
+            return;
+        report(r, channel, i);
+        const int parts = r.input_type.is_complex ? 2 : 1;
+        for (int part = 0; part < parts; part++)
+            input[parts * input_index(r, channel, i) + part] = 0;
+    });
+}
+
+static unsigned blocks_for(const lw_repair &repair)
+{
+    const int64_t chunks = (repair.halo + repair.count + warp - 1) / warp * repair.n_channels;
+    const int64_t wanted = (chunks * warp + block_threads - 1) / block_threads;
+    return static_cast<unsigned>(wanted < most_blocks ? wanted : most_blocks);
+}
+
+/* One of the four kernels for floating-point input; they have nothing to find in integers. */
+typedef void repair_kernel(lw_repair);
+static cudaError_t launch(const lw_repair &repair, repair_kernel *const (&kernels)[2][2], cudaStream_t stream)
+{
+    const enum lw_scalar scalar = repair.input_type.scalar;
+    if (repair.count == 0 || repair.n_channels == 0 || (scalar != LW_FLOAT32 && scalar != LW_FLOAT64))
+        return cudaSuccess;
+    repair_kernel *const kernel = kernels[repair.precision == LW_DOUBLE][scalar == LW_FLOAT64];
+    kernel<<<blocks_for(repair), block_threads, 0, stream>>>(repair);
+    return cudaGetLastError();
+}
+
+cudaError_t lw_cuda_repair_nan(const struct lw_repair *repair, cudaStream_t stream)
+{
+    static repair_kernel *const kernels[2][2] = {
+        {repair_nan<float, float>, repair_nan<float, double>}, {repair_nan<double, float>, repair_nan<double, double>}};
+    return launch(*repair, kernels, stream);
+}
+
+cudaError_t lw_cuda_zero_nan(const struct lw_repair *repair, cudaStream_t stream)
+{
+    static repair_kernel *const kernels[2][2] = {
+        {zero_nan<float, float>, zero_nan<float, double>}, {zero_nan<double, float>, zero_nan<double, double>}};
+    return launch(*repair, kernels, stream);
+}

@@ -1,0 +1,46 @@
+/* repair_nan.h - what becomes of samples that are not finite.
+ *
+ *   propagate   the loaders count them as zero and raise a flag; afterwards the outputs whose taps touch them are overwritten
+ *   zero        they are overwritten before (a complex sample as a whole) */
+#ifndef LW_GPU_OLS_REPAIR_NAN_H
+#define LW_GPU_OLS_REPAIR_NAN_H
+
+#include "engine/engine.h"
+#include "gpu/host/nan_report.h"
+#include "gpu/host/post_args.h"
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct lw_repair {
+    void *input;                    /* device, as in struct lw_slot, in this machine's byte order */
+    void *output;
+    struct lw_nan_report *report;
+    struct lw_type input_type, output_type;
+    enum lw_precision precision;    /* decides what is finite */
+    enum lw_layout layout;
+    int64_t n_taps;                 /* M */
+    int64_t halo;                   /* M - 1, and the reach of signal/post.h */
+    int64_t count, n_channels;      /* of the block */
+    int64_t n_planes;
+    struct lw_post_args post;       /* rate 1: an output is touched by the samples of the halo before it and its own */
+};
+
+/** Enqueue the search and repair. The kernel reads the flag on the device and ends at once where it is zero. Output o of a
+ * channel is touched by the samples o .. o + halo of the block's input, an interpolated one by those of its stencil: NaN in
+ * every part, 0 in integer outputs. Fills the report's n_own and lowest_complement. Launches nothing for integer input. */
+cudaError_t lw_cuda_repair_nan(const struct lw_repair *repair, cudaStream_t stream);
+
+/** Enqueue the search for samples that are not finite in the input; they become zero and are reported likewise. Output and
+ * planes are not looked at. Launches nothing for integer input. */
+cudaError_t lw_cuda_zero_nan(const struct lw_repair *repair, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,211 @@
+#include "gpu/sfft/dense.h"
+
+#include "base/memory.h"
+#include "gpu/host/arena.h"
+#include "gpu/host/error.h"
+
+#include <assert.h>
+#include <math.h>
+
+struct dense {
+    const struct lw_sfft_spec *spec;
+    cudaStream_t stream;
+    cufftHandle fft;
+    bool has_fft;
+    void *memory;                       /* the one allocation on the device that holds everything below */
+    double2 *values;                    /* [n_bins], samples before */
+    void *work;                         /* of cuFFT */
+    unsigned long long *counts;         /* [LW_SFFT_DENSE_VALUES] */
+    double *sums;                       /* [LW_SFFT_DENSE_PARTS] */
+    struct lw_sfft_device_line *lines;  /* [sparsity] */
+    void *host;                         /* counts, or sums */
+};
+
+static_assert(sizeof(struct lw_sfft_line) == sizeof(struct lw_sfft_device_line), "lines are copied as they are");
+
+static int64_t n_bins(const struct lw_sfft_spec *spec) { return spec->is_real ? spec->n / 2 + 1 : spec->n; }
+static cufftType transform_type(const struct lw_sfft_spec *spec) { return spec->is_real ? CUFFT_D2Z : CUFFT_Z2Z; }
+
+/* 0 where cuFFT cannot tell; making the plan will then say why. */
+static int64_t work_bytes(const struct lw_sfft_spec *spec)
+{
+    cufftHandle fft;
+    long long n = spec->n;
+    size_t bytes = 0;
+    if (cufftCreate(&fft) != CUFFT_SUCCESS)
+        return 0;
+    cufftSetAutoAllocation(fft, 0);
+    cufftGetSizeMany64(fft, 1, &n, NULL, 1, n, NULL, 1, n, transform_type(spec), 1, &bytes);
+    cufftDestroy(fft);
+    return (int64_t)bytes;
+}
+
+static int64_t lay_out(struct dense *dense, int64_t work)
+{
+    struct lw_arena arena = {.base = dense->memory};
+    dense->values = lw_arena_take(&arena, n_bins(dense->spec) * (int64_t)sizeof *dense->values);
+    dense->work = lw_arena_take(&arena, work);
+    dense->counts = lw_arena_take(&arena, LW_SFFT_DENSE_VALUES * (int64_t)sizeof *dense->counts);
+    dense->sums = lw_arena_take(&arena, LW_SFFT_DENSE_PARTS * (int64_t)sizeof *dense->sums);
+    dense->lines = lw_arena_take(&arena, dense->spec->sparsity * (int64_t)sizeof *dense->lines);
+    return arena.used;
+}
+
+struct lw_bytes lw_sfft_dense_cuda_bytes(const struct lw_sfft_spec *spec)
+{
+    struct dense counted = {.spec = spec};
+    return (struct lw_bytes){
+        .host = n_bins(spec) * (int64_t)sizeof(double2) + LW_SFFT_DENSE_VALUES * (int64_t)sizeof(long long),
+        .device = lw_device_bytes(lay_out(&counted, work_bytes(spec))),
+    };
+}
+
+static int open_dense(struct dense *dense, struct lw_error *err)
+{
+    const int64_t work = work_bytes(dense->spec), bytes = lay_out(dense, work);
+    const char *const what = "planning the dense transform";
+    int rc = lw_cuda_check(cudaStreamCreateWithFlags(&dense->stream, cudaStreamNonBlocking), "making a stream", err);
+    if (rc)
+        return rc;
+    if (!(dense->host = lw_alloc(LW_SFFT_DENSE_VALUES * sizeof *dense->counts, "counts", err)))
+        return LW_ESYSTEM;
+    const cudaError_t status = cudaMalloc(&dense->memory, (size_t)bytes);
+    if (status != cudaSuccess)
+        return lw_cuda_no_memory(status, "the dense transform", bytes, 1, err);
+    lay_out(dense, work);
+    if ((rc = lw_cufft_check(cufftCreate(&dense->fft), what, err)))
+        return rc;
+    dense->has_fft = true;
+    long long n = dense->spec->n;
+    size_t size;
+    if ((rc = lw_cufft_check(cufftSetAutoAllocation(dense->fft, 0), what, err)) ||
+        (rc = lw_cufft_check(cufftMakePlanMany64(dense->fft, 1, &n, NULL, 1, n, NULL, 1, n, transform_type(dense->spec), 1,
+                                                 &size), what, err)) ||
+        (rc = lw_cufft_check(cufftSetWorkArea(dense->fft, dense->work), what, err)))
+        return rc;
+    return lw_cufft_check(cufftSetStream(dense->fft, dense->stream), what, err);
+}
+
+static void close_dense(struct dense *dense)
+{
+    if (dense->stream) {
+        cudaStreamSynchronize(dense->stream);
+        cudaStreamDestroy(dense->stream);
+    }
+    if (dense->has_fft)
+        cufftDestroy(dense->fft);
+    cudaFree(dense->memory);
+    lw_free(dense->host);
+}
+
+static int transform(const struct dense *dense, const double *samples, struct lw_error *err)
+{
+    const size_t bytes = (size_t)dense->spec->n * sizeof(double) * (dense->spec->is_real ? 1 : 2);
+    const int rc = lw_cuda_check(cudaMemcpyAsync(dense->values, samples, bytes, cudaMemcpyHostToDevice, dense->stream),
+                                 "copying samples to the device", err);
+    if (rc)
+        return rc;
+    return lw_cufft_check(dense->spec->is_real ? cufftExecD2Z(dense->fft, (double *)dense->values, dense->values)
+                                               : cufftExecZ2Z(dense->fft, dense->values, dense->values, CUFFT_FORWARD),
+                          "the dense transform", err);
+}
+
+/* Results of a kernel, to the host. */
+static int fetch(const struct dense *dense, cudaError_t status, void *to, const void *from, int64_t bytes,
+                 struct lw_error *err)
+{
+    if (status == cudaSuccess)
+        status = cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToHost, dense->stream);
+    if (status == cudaSuccess)
+        status = cudaStreamSynchronize(dense->stream);
+    return lw_cuda_check(status, "choosing the largest coefficients", err);
+}
+
+static int count_digit(const struct dense *dense, const struct lw_sfft_dense_spectrum *spectrum,
+                       const unsigned short *digits, int n_digits, struct lw_error *err)
+{
+    const int64_t bytes = LW_SFFT_DENSE_VALUES * (int64_t)sizeof *dense->counts;
+    cudaError_t status = cudaMemsetAsync(dense->counts, 0, (size_t)bytes, dense->stream);
+    if (status == cudaSuccess)
+        status = lw_sfft_dense_count(spectrum, digits, n_digits, dense->counts, dense->stream);
+    return fetch(dense, status, dense->host, dense->counts, bytes, err);
+}
+
+/* The least of the largest, by its digits; how many there are goes to `n_lines`. */
+static int find_least(const struct dense *dense, const struct lw_sfft_dense_spectrum *spectrum,
+                      unsigned short digits[LW_SFFT_DENSE_DIGITS], int64_t *n_lines, struct lw_error *err)
+{
+    const unsigned long long *const counts = dense->host;
+    int64_t wanted = dense->spec->sparsity, above = 0;
+    for (int i = 0; i < LW_SFFT_DENSE_DIGITS; i++) {
+        const int rc = count_digit(dense, spectrum, digits, i, err);
+        if (rc)
+            return rc;
+        int value = LW_SFFT_DENSE_VALUES - 1;
+        while (value > 0 && above + (int64_t)counts[value] < wanted)
+            above += (int64_t)counts[value--];
+        digits[i] = (unsigned short)value;
+        if (above + (int64_t)counts[value] <= wanted) {     /* all with this digit are among them: the others may be 0 */
+            above += (int64_t)counts[value];
+            break;
+        }
+    }
+    *n_lines = above < wanted ? above : wanted;
+    return LW_OK;
+}
+
+static int choose(const struct dense *dense, const struct lw_sfft_dense_spectrum *spectrum, struct lw_sfft_line *lines,
+                  int64_t *n_lines, struct lw_error *err)
+{
+    unsigned short digits[LW_SFFT_DENSE_DIGITS] = {0};
+    int rc = find_least(dense, spectrum, digits, n_lines, err);
+    if (rc || *n_lines == 0)
+        return rc;
+    cudaError_t status = cudaMemsetAsync(dense->counts, 0, sizeof *dense->counts, dense->stream);
+    if (status == cudaSuccess)
+        status = lw_sfft_dense_collect(spectrum, digits, dense->lines, dense->counts, dense->stream);
+    rc = fetch(dense, status, lines, dense->lines, *n_lines * (int64_t)sizeof *lines, err);
+    lw_sfft_sort_by_frequency(lines, *n_lines);
+    return rc;
+}
+
+/* Energy of the whole spectrum that the lines leave, as part of it. */
+static int measure_rest(const struct dense *dense, const struct lw_sfft_dense_spectrum *spectrum,
+                        struct lw_sfft_result *result, struct lw_error *err)
+{
+    const int rc = fetch(dense, lw_sfft_dense_energy(spectrum, dense->sums, dense->stream), dense->host, dense->sums,
+                         LW_SFFT_DENSE_PARTS * (int64_t)sizeof *dense->sums, err);
+    if (rc)
+        return rc;
+    const struct lw_sfft_spec *const spec = dense->spec;
+    const double *const sums = dense->host;
+    double all = 0, kept = 0;
+    for (int i = 0; i < LW_SFFT_DENSE_PARTS; i++)
+        all += sums[i];
+    for (int64_t i = 0; i < result->n_lines; i++) {
+        const struct lw_sfft_line *const line = &result->lines[i];
+        const bool is_pair = spec->is_real && line->frequency > 0 && 2 * line->frequency < spec->n;
+        kept += (is_pair ? 2 : 1) * (line->re * line->re + line->im * line->im);
+    }
+    result->residual = all > 0 ? fmax(0, 1 - kept / all) : 0;
+    return LW_OK;
+}
+
+int lw_sfft_dense_cuda(const struct lw_sfft_spec *spec, const double *samples, struct lw_sfft_line *lines,
+                       struct lw_sfft_result *result, struct lw_error *err)
+{
+    struct dense dense = {.spec = spec};
+    int64_t n_lines = 0;
+    int rc = open_dense(&dense, err);
+    const struct lw_sfft_dense_spectrum spectrum = {
+        .values = dense.values, .n_bins = n_bins(spec), .least = spec->min_magnitude * spec->min_magnitude,
+        .n_single = spec->is_real ? (spec->n % 2 == 0 ? n_bins(spec) : -1) : 0,
+    };
+    if (rc == LW_OK && (rc = transform(&dense, samples, err)) == LW_OK &&
+        (rc = choose(&dense, &spectrum, lines, &n_lines, err)) == LW_OK) {
+        *result = (struct lw_sfft_result){.lines = lines, .n_lines = n_lines, .n_found = n_lines, .is_explained = true};
+        rc = measure_rest(&dense, &spectrum, result, err);
+    }
+    close_dense(&dense);
+    return rc;
+}

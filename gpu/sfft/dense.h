@@ -1,0 +1,49 @@
+/* dense.h - the largest coefficients by the transform of all samples, on the GPU: lw_sfft_dense_cpu's
+ * counterpart. */
+#ifndef LW_GPU_SFFT_DENSE_H
+#define LW_GPU_SFFT_DENSE_H
+
+#include "gpu/host/device.h"
+#include "gpu/sfft/device.h"
+#include "sfft/sfft.h"
+
+/** Host bytes of the samples and device bytes; the latter are taken and given back by each transform. */
+struct lw_bytes lw_sfft_dense_cuda_bytes(const struct lw_sfft_spec *spec);
+
+/** As lw_sfft_dense_cpu; `samples` is left as it is. */
+int lw_sfft_dense_cuda(const struct lw_sfft_spec *spec, const double *samples, struct lw_sfft_line *lines,
+                       struct lw_sfft_result *result, struct lw_error *err);
+
+/* ---- kernels ---- */
+
+/* Coefficients are ordered by the bits of |X|^2, equal ones by frequency downwards: by digits of 16 bits,
+ * LW_SFFT_DENSE_DIGITS of them, from the top. */
+enum { LW_SFFT_DENSE_DIGITS = 7, LW_SFFT_DENSE_VALUES = 65536, LW_SFFT_DENSE_PARTS = 1024 };
+
+struct lw_sfft_dense_spectrum {
+    const double2 *values;      /* [n_bins], on the device */
+    int64_t n_bins;
+    double least;               /* |X|^2 below which, and 0, a coefficient does not count */
+    int64_t n_single;           /* 0: each bin stands once in the whole spectrum; else each twice but bins 0 and n_single - 1 */
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** counts[value] += coefficients whose first digits are those given and whose next one is `value`. */
+cudaError_t lw_sfft_dense_count(const struct lw_sfft_dense_spectrum *spectrum, const unsigned short *digits, int n_digits,
+                                unsigned long long *counts, cudaStream_t stream);
+
+/** The coefficients from a value on, all digits given, in any order; `count` of them, zero before. */
+cudaError_t lw_sfft_dense_collect(const struct lw_sfft_dense_spectrum *spectrum, const unsigned short *digits,
+                                  struct lw_sfft_device_line *lines, unsigned long long *count, cudaStream_t stream);
+
+/** sums[LW_SFFT_DENSE_PARTS] of the energy of the whole spectrum. */
+cudaError_t lw_sfft_dense_energy(const struct lw_sfft_dense_spectrum *spectrum, double *sums, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,554 @@
+/* fit.cuh - all amplitudes at once, by least squares over all buckets.
+ *
+ * With A the map from amplitudes to buckets, the normal equations A* A x = A* u are set up once: a line shares buckets
+ * with few others, so a row of A* A has some ten entries. Lines are sorted by frequency first: from there on every sum has
+ * one order. The equations are solved by conjugate gradients in the form that needs one barrier a step (Ghysels, Vanroose,
+ * Parallel Computing 40, 2014): both products of a step and the image of the residue are known together, and the images of
+ * direction and residue follow by the same recurrences as these. */
+#ifndef LW_GPU_SFFT_FIT_CUH
+#define LW_GPU_SFFT_FIT_CUH
+
+#include "gpu/sfft/peel.cuh"
+
+#include <climits>
+
+/* ---- order ----------------------------------------------------------------------------------------------------------- */
+
+/* The interval of the spectrum that a frequency is in: they have equal lengths, between the lowest line and the highest. */
+struct SfftIntervals {
+    double lowest, per_interval;
+
+    LW_DEVICE int of(int64_t frequency) const
+    {
+        return min((int)(((double)frequency - lowest) * per_interval), SFFT_INTERVALS - 1);
+    }
+};
+
+LW_DEVICE SfftIntervals intervals_of(const int64_t *frequency, int count)
+{
+    double2 most = {0, 0};      /* 2^48 - the lowest, the highest */
+    for (int j = (int)threadIdx.x; j < count; j += SfftTeam::THREADS)
+        most = combined<SfftLargest>(most, {281474976710656.0 - (double)frequency[j], (double)frequency[j]});
+    most = block_combine<SfftLargest>(most);
+    const double lowest = 281474976710656.0 - most.x;
+    return {lowest, SFFT_INTERVALS / (most.y - lowest + 1)};
+}
+
+/* All lines into shared memory by interval, in any order within it: those of interval i end at end[i]. Each block does it for
+ * itself, which takes less time than a barrier. */
+LW_ONCE void deal_lines(const int64_t *frequency, int count, const SfftIntervals &intervals)
+{
+    constexpr int EACH = SFFT_INTERVALS / SfftTeam::THREADS;
+    auto &sort = shared_of_block().scratch.sort;
+    for (int i = (int)threadIdx.x; i < SFFT_INTERVALS; i += SfftTeam::THREADS)
+        sort.end[i] = 0;
+    __syncthreads();
+    for (int j = (int)threadIdx.x; j < count; j += SfftTeam::THREADS)
+        atomicAdd(&sort.end[intervals.of(frequency[j])], 1u);
+    __syncthreads();
+    unsigned *const mine = &sort.end[(int)threadIdx.x * EACH];
+    unsigned sum = 0, all;
+    for (int i = 0; i < EACH; ++i)
+        sum += mine[i];
+    unsigned begin = count_before_thread(sum, &all);
+    for (int i = 0; i < EACH; ++i) {
+        const unsigned here = mine[i];
+        mine[i] = begin;
+        begin += here;
+    }
+    __syncthreads();
+    for (int j = (int)threadIdx.x; j < count; j += SfftTeam::THREADS)
+        sort.line[atomicAdd(&sort.end[intervals.of(frequency[j])], 1u)] = (unsigned short)j;
+    __syncthreads();
+}
+
+/* Call place(line, number) for every line, numbered by frequency. */
+template <class Place> LW_DEVICE void rank_lines(const int64_t *frequency, int count, Place place)
+{
+    const auto &sort = shared_of_block().scratch.sort;
+    const SfftIntervals intervals = intervals_of(frequency, count);
+    deal_lines(frequency, count, intervals);
+    for (int64_t j = SfftTeam::first(); j < count; j += SfftTeam::step()) {
+        const int64_t mine = frequency[j];
+        const int interval = intervals.of(mine);
+        const unsigned begin = interval > 0 ? sort.end[interval - 1] : 0;
+        unsigned number = begin;
+        for (unsigned i = begin; i < sort.end[interval]; ++i)
+            number += frequency[sort.line[i]] < mine;
+        place((int)j, (int)number);
+    }
+}
+
+/* Into the other array, by frequency. The table is cleared for the new numbers. */
+LW_DEVICE void sort_lines(const lw_sfft_recovery &r, int from)
+{
+    const int count = r.control->n_lines;
+    const int64_t *const frequency = r.frequency[from];
+    const auto is_before = [=](int line, int other) { return frequency[other] < frequency[line]; };
+    const auto place = [=, &r](int line, int number) {
+        r.frequency[1 - from][number] = frequency[line];
+        r.amplitude[1 - from][number] = r.amplitude[from][line];
+    };
+    if (count > SFFT_FEW && count <= SFFT_SORTED)
+        rank_lines(frequency, count, place);
+    else
+        count_before(count, is_before, place);
+    table_clear(r);
+}
+
+/* Into the other array, those to keep. */
+LW_DEVICE void select_lines(const lw_sfft_recovery &r, int from)
+{
+    const auto is_kept = [&r](int line) { return r.keep[line] != 0; };
+    const auto place = [=, &r](int line, int number) {
+        r.frequency[1 - from][number] = r.frequency[from][line];
+        r.amplitude[1 - from][number] = r.amplitude[from][line];
+    };
+    pack(r.control->n_lines, is_kept, place);
+    table_clear(r);
+}
+
+/* ---- where lines appear ---------------------------------------------------------------------------------------------- */
+
+/* What peeling and fitting have in common. */
+struct SfftLook {
+    int check;                  /* the stage that checks; those before it are fitted */
+    double scale;               /* of the measured values */
+
+    LW_DEVICE int n_stages() const { return check + 1; }
+    LW_DEVICE int n_planes() const { return stage_at(check).first_plane + stage_at(check).n_shifts; }
+};
+
+LW_DEVICE void clear_heads(const lw_sfft_recovery &r, const SfftLook &look)
+{
+    for (int64_t i = SfftTeam::first(); i < count_buckets(look.n_stages()); i += SfftTeam::step())
+        r.head[i] = -1;
+}
+
+LW_DEVICE void trace_buckets(const lw_sfft_recovery &r, const SfftLook &look, int s, int line, const SfftPlace &place)
+{
+    const SfftStage &stage = stage_at(s);
+    const int64_t at = (int64_t)line * look.n_stages() + s;
+    r.bucket[at] = place.bucket;
+#pragma unroll
+    for (int k = 0; k < 3; ++k)
+        r.gain[3 * at + k] = response(stage, place.distance - (k - 1));
+    r.next[at] = atomicExch(&r.head[stage.first_bucket + place.bucket], line);
+}
+
+/* Every line in every plane up to stage `check`, and in the table. */
+LW_DEVICE void trace_lines(const lw_sfft_recovery &r, const SfftLook &look, int lines)
+{
+    const int n_planes = look.n_planes(), n_lines = r.control->n_lines;
+    for (int64_t i = SfftTeam::first(); i < (int64_t)n_lines * n_planes; i += SfftTeam::step()) {
+        const int line = (int)(i / n_planes), plane = (int)(i % n_planes);
+        const int s = shared_of_block().stage_of_plane[plane], d = plane - stage_at(s).first_plane;
+        const int64_t frequency = r.frequency[lines][line];
+        const SfftPlace place = place_of(stage_at(s), frequency);
+        r.phase[i] = phase_of(s, d, frequency, place.permuted);
+        if (d == 0)
+            trace_buckets(r, look, s, line, place);
+        if (plane == 0) {
+            bool is_new;
+            r.line[table_slot(r, frequency, &is_new)] = line;
+        }
+    }
+    if (SfftTeam::is_leader()) {
+        r.control->n_keys = r.is_real ? n_lines / 2 + 1 : n_lines;
+        r.control->n_dropped = 0;
+        clear_counters(*r.control, 0);
+        clear_counters(*r.control, 1);
+    }
+}
+
+/* ---- the normal equations, SFFT_LANES threads for each line and stage ------------------------------------------------ */
+
+/* The lines of a stage whose buckets overlap those of one line, by number, and then INT_MAX. They are few: a bucket holds
+ * less than one on average. Beyond LW_SFFT_DEVICE_ROW the highest numbers are left out, and the check stage will tell. */
+struct SfftNeighbours {
+    int line[LW_SFFT_DEVICE_ROW];
+
+    LW_DEVICE void insert(int other)
+    {
+#pragma unroll
+        for (int i = 0; i < LW_SFFT_DEVICE_ROW; ++i) {
+            const int here = line[i];
+            line[i] = min(here, other);
+            other = max(here, other);
+        }
+    }
+};
+
+LW_DEVICE SfftNeighbours find_neighbours(const lw_sfft_recovery &r, const SfftLook &look, int s, int line)
+{
+    constexpr int REACH = 2, BUCKETS = 2 * REACH + 1;
+    const SfftStage &stage = stage_at(s);
+    const int middle = r.bucket[(int64_t)line * look.n_stages() + s];
+    SfftNeighbours found;
+#pragma unroll
+    for (int i = 0; i < LW_SFFT_DEVICE_ROW; ++i)
+        found.line[i] = INT_MAX;
+    int other[BUCKETS];
+#pragma unroll
+    for (int k = 0; k < BUCKETS; ++k)
+        other[k] = r.head[stage.first_bucket + wrapped(middle + k - REACH, (int)stage.n_buckets)];
+    for (bool are_more = true; are_more;) {     /* one of each bucket at a time: their loads are in flight together */
+        int next[BUCKETS];
+        are_more = false;
+#pragma unroll
+        for (int k = 0; k < BUCKETS; ++k) {
+            next[k] = other[k] >= 0 ? r.next[(int64_t)other[k] * look.n_stages() + s] : -1;
+            are_more = are_more || next[k] >= 0;
+        }
+#pragma unroll
+        for (int k = 0; k < BUCKETS; ++k) {
+            if (other[k] >= 0 && other[k] != line)
+                found.insert(other[k]);
+            other[k] = next[k];
+        }
+    }
+    return found;
+}
+
+/* Sum over the three buckets of one line and those of another that stand `apart` buckets to the right. */
+LW_DEVICE double overlap(const double *gain, const double *other_gain, int apart)
+{
+    double sum = 0;
+#pragma unroll
+    for (int k = 0; k < 3; ++k)
+        if (k - apart >= 0 && k - apart < 3)
+            sum += gain[k] * other_gain[k - apart];
+    return sum;
+}
+
+LW_DEVICE double2 coupling(const lw_sfft_recovery &r, const SfftLook &look, int s, int line, int other)
+{
+    const SfftStage &stage = stage_at(s);
+    const int n_buckets = (int)stage.n_buckets;
+    const int64_t mine = (int64_t)line * look.n_stages() + s, others = (int64_t)other * look.n_stages() + s;
+    int apart = r.bucket[others] - r.bucket[mine];
+    apart = apart > 2 ? apart - n_buckets : apart < -2 ? apart + n_buckets : apart;
+    const double2 *const phase = r.phase + (int64_t)line * look.n_planes() + stage.first_plane;
+    const double2 *const other_phase = r.phase + (int64_t)other * look.n_planes() + stage.first_plane;
+    double2 sum = {0, 0};
+#pragma unroll 4
+    for (int d = 0; d < stage.n_shifts; ++d) {
+        const double2 part = product(conjugate(phase[d]), other_phase[d]);
+        sum = {sum.x + part.x, sum.y + part.y};
+    }
+    return scaled(sum, overlap(r.gain + 3 * mine, r.gain + 3 * others, apart));
+}
+
+/* A line's part of A* applied to the rest, of one stage: this thread's share. */
+LW_DEVICE double2 project(const lw_sfft_recovery &r, const SfftLook &look, int s, int line)
+{
+    const SfftStage &stage = stage_at(s);
+    const int64_t at = (int64_t)line * look.n_stages() + s;
+    const int b = r.bucket[at];
+    double2 sum = {0, 0};
+    for (int d = SfftTeam::lane() % SFFT_LANES; d < stage.n_shifts; d += SFFT_LANES) {
+        double2 seen = {0, 0};
+#pragma unroll
+        for (int k = 0; k < 3; ++k) {
+            const double gain = r.gain[3 * at + k];
+            const double2 x = rest_at(r, value_of(stage, d, wrapped(b + k - 1, (int)stage.n_buckets)));
+            seen = {seen.x + gain * x.x, seen.y + gain * x.y};
+        }
+        const double2 part = product(conjugate(r.phase[(int64_t)line * look.n_planes() + stage.first_plane + d]), seen);
+        sum = {sum.x + part.x, sum.y + part.y};
+    }
+    return sum;
+}
+
+/* The row of one line and stage. */
+LW_DEVICE void set_up_row(const lw_sfft_recovery &r, const SfftLook &look, int s, int line)
+{
+    const int lane = SfftTeam::lane() % SFFT_LANES;
+    const SfftNeighbours found = find_neighbours(r, look, s, line);
+    const int64_t row = ((int64_t)line * look.n_stages() + s) * LW_SFFT_DEVICE_ROW;
+#pragma unroll
+    for (int first = 0; first < LW_SFFT_DEVICE_ROW; first += SFFT_LANES) {
+        int other = found.line[first];
+#pragma unroll
+        for (int i = 1; i < SFFT_LANES; ++i)
+            other = lane == i ? found.line[first + i] : other;
+        const bool is_one = other != INT_MAX;
+        r.row_line[row + first + lane] = is_one ? other : -1;
+        if (is_one)
+            r.row_value[row + first + lane] = coupling(r, look, s, line, other);
+    }
+}
+
+/* Rows, diagonal and right side (as the first residue) of the stages before `check`: a warp for each line, SFFT_LANES of it
+ * for each stage. The sum of the diagonal goes to partial[2]. */
+LW_DEVICE void set_up_fit(const lw_sfft_recovery &r, const SfftLook &look)
+{
+    const int lane = SfftTeam::lane();
+    double all = 0;
+    for (int64_t i = SfftTeam::first(); i < r.control->n_lines * 32ll; i += SfftTeam::step()) {
+        const int line = (int)(i / 32);
+        double2 gradient = {0, 0}, weight = {0, 0};
+        for (int s = lane / SFFT_LANES; s < look.check; s += 32 / SFFT_LANES) {
+            const double *const gain = r.gain + 3 * ((int64_t)line * look.n_stages() + s);
+            const double2 part = project(r, look, s, line);
+            gradient = {gradient.x + part.x, gradient.y + part.y};
+            weight.x += lane % SFFT_LANES == 0 ? stage_at(s).n_shifts * overlap(gain, gain, 0) : 0;
+            set_up_row(r, look, s, line);
+        }
+        gradient = warp_combine<SfftSum>(gradient);
+        weight = warp_combine<SfftSum>(weight);
+        if (lane != 0)
+            continue;
+        r.residue[line] = gradient;
+        r.diagonal[line] = weight.x;
+        r.direction[line] = r.direction_image[line] = r.direction_image_image[line] = {0, 0};
+        all += weight.x;
+    }
+    team_give<SfftSum>({all, 0}, r.control->partial[2]);
+}
+
+/* ---- conjugate gradients, SFFT_ROW_LANES threads for each line ------------------------------------------------------- */
+
+constexpr int SFFT_ROW_LANES = 8;
+
+/* (A* A x) of one line. */
+LW_DEVICE double2 apply_row(const lw_sfft_recovery &r, const SfftLook &look, int64_t line, const double2 *x)
+{
+    const int64_t row = line * look.n_stages() * LW_SFFT_DEVICE_ROW;
+    double2 sum = {0, 0};
+#pragma unroll 6
+    for (int e = SfftTeam::lane() % SFFT_ROW_LANES; e < look.check * LW_SFFT_DEVICE_ROW; e += SFFT_ROW_LANES) {
+        const int other = r.row_line[row + e];
+        if (other < 0)
+            continue;
+        const double2 part = product(r.row_value[row + e], x[other]);
+        sum = {sum.x + part.x, sum.y + part.y};
+    }
+    sum = warp_combine<SfftSum>(sum, SFFT_ROW_LANES);
+    return {sum.x + r.diagonal[line] * x[line].x, sum.y + r.diagonal[line] * x[line].y};
+}
+
+/* Call step(line) for all lines, by SFFT_ROW_LANES threads each; of a warp that works at all, all do. Returns the sum of what
+ * they return, each line once. */
+template <class Step> LW_DEVICE double2 sum_over_lines(int n_lines, Step step)
+{
+    const int64_t rounded = ((int64_t)n_lines * SFFT_ROW_LANES + 31) / 32 * 32;
+    double2 sum = {0, 0};
+    for (int64_t i = SfftTeam::first(); i < rounded; i += SfftTeam::step()) {
+        const bool is_one = i / SFFT_ROW_LANES < n_lines;
+        const double2 part = step(is_one ? i / SFFT_ROW_LANES : 0, is_one && i % SFFT_ROW_LANES == 0);
+        if (is_one && i % SFFT_ROW_LANES == 0)
+            sum = {sum.x + part.x, sum.y + part.y};
+    }
+    return sum;
+}
+
+/* |residue|^2, and the product of the residue and its image. */
+LW_DEVICE double2 products_of(double2 residue, double2 image)
+{
+    return {energy_of(residue), residue.x * image.x + residue.y * image.y};
+}
+
+/* The residue's image; the products go to partial[0]. */
+LW_DEVICE void begin_image(const lw_sfft_recovery &r, const SfftLook &look, int n_lines)
+{
+    team_give<SfftSum>(sum_over_lines(n_lines, [&](int64_t line, bool is_mine) {
+        const double2 residue = r.residue[line], image = apply_row(r, look, line, r.residue);
+        if (is_mine)
+            r.image[0][line] = image;
+        return products_of(residue, image);
+    }), r.control->partial[0]);
+}
+
+/* Part `by` of b added to a. */
+LW_DEVICE double2 with_part(double2 a, double by, double2 b) { return {a.x + by * b.x, a.y + by * b.y}; }
+
+/* One step: the last direction enters the next by `turn`, and amplitudes go on along it by `length`. */
+LW_DEVICE void step_fit(const lw_sfft_recovery &r, const SfftLook &look, int n_lines, double2 *amplitude, int step,
+                        double turn, double length)
+{
+    const double2 *const last = r.image[step % 2];
+    double2 *const next = r.image[(step + 1) % 2];
+    team_give<SfftSum>(sum_over_lines(n_lines, [&](int64_t line, bool is_mine) {
+        const double2 residue = r.residue[line], image = last[line], x = amplitude[line];
+        const double2 direction = with_part(residue, turn, r.direction[line]);
+        const double2 direction_image = with_part(image, turn, r.direction_image[line]);
+        const double2 further = with_part(apply_row(r, look, line, last), turn, r.direction_image_image[line]);
+        const double2 new_residue = with_part(residue, -length, direction_image);
+        const double2 new_image = with_part(image, -length, further);
+        __syncwarp();
+        if (is_mine) {
+            amplitude[line] = with_part(x, length, direction);
+            r.residue[line] = new_residue;
+            next[line] = new_image;
+            r.direction[line] = direction;
+            r.direction_image[line] = direction_image;
+            r.direction_image_image[line] = further;
+        }
+        return products_of(new_residue, new_image);
+    }), r.control->partial[(step + 1) % 2]);
+}
+
+/* Fit all amplitudes to a tenth of the deviation that noise gives them; returns the steps. */
+LW_DEVICE int fit_amplitudes(const lw_sfft_recovery &r, const SfftLook &look, int lines, double noise)
+{
+    const int n_lines = r.control->n_lines;
+    begin_image(r, look, n_lines);
+    SfftTeam::sync();
+    const double enough = LW_SFFT_FIT_ENOUGH * team_take<SfftSum>(r.control->partial[2]).x * noise * stage_at(0).window_energy;
+    double before = 0, length = 0;
+    int step = 0;
+    for (; step < LW_SFFT_FIT_STEPS; ++step) {
+        const double2 products = team_take<SfftSum>(r.control->partial[step % 2]);
+        const double turn = step > 0 ? products.x / before : 0;
+        const double seen = step > 0 ? products.y - turn * products.x / length : products.y;
+        if (!(products.x > enough) || !(seen > 0))
+            break;
+        before = products.x;
+        length = products.x / seen;
+        step_fit(r, look, n_lines, r.amplitude[lines], step, turn, length);
+        SfftTeam::sync();
+    }
+    return step;
+}
+
+/* ---- the rest -------------------------------------------------------------------------------------------------------- */
+
+/* The measured values, in fixed point. */
+LW_ONCE void reset_rest(const lw_sfft_recovery &r, const SfftLook &look)
+{
+    const SfftStage &last = stage_at(look.check);
+    const int64_t count = last.first_value + last.n_shifts * last.n_buckets;
+#pragma unroll 4
+    for (int64_t i = SfftTeam::first(); i < count; i += SfftTeam::step()) {
+        const double2 x = __ldg(r.values + i);
+        longlong2 fixed;
+        fixed.x = to_fixed(x.x * look.scale);
+        fixed.y = to_fixed(x.y * look.scale);
+        ((longlong2 *)r.rest)[i] = fixed;
+    }
+}
+
+LW_DEVICE void subtract_lines(const lw_sfft_recovery &r, const SfftLook &look, int lines)
+{
+    const int n_planes = look.n_planes(), n_lines = r.control->n_lines;
+    for (int64_t i = SfftTeam::first(); i < (int64_t)n_lines * n_planes; i += SfftTeam::step()) {
+        const int line = (int)(i / n_planes), plane = (int)(i % n_planes), s = shared_of_block().stage_of_plane[plane];
+        const SfftStage &stage = stage_at(s);
+        const int64_t at = (int64_t)line * look.n_stages() + s;
+        const double2 value = product(r.amplitude[lines][line], r.phase[i]);
+#pragma unroll
+        for (int k = 0; k < 3; ++k) {
+            const int b = wrapped(r.bucket[at] + k - 1, (int)stage.n_buckets);
+            subtract_from_rest(r, value_of(stage, plane - stage.first_plane, b), scaled(value, r.gain[3 * at + k]));
+        }
+    }
+}
+
+/* Of a stage's buckets from `first` on, `step` apart; returns the sum of those of all shifts, if it locates. */
+LW_DEVICE double measure_energies(const lw_sfft_recovery &r, int s, int64_t first, int64_t step)
+{
+    const SfftStage &stage = stage_at(s);
+    double all = 0;
+    for (int64_t b = first; b < stage.n_buckets; b += step) {
+        double sum = 0;
+        for_shifts(r, stage, b, [&](int, double2 u) { sum += energy_of(u); });
+        r.energies[stage.first_bucket + b] = (float)(sum * stage.inverse_n_shifts);
+        all += sum;
+    }
+    return stage.n_shifts > 1 ? all : 0;
+}
+
+/* The noise of what is left, to control->noise, and its energy, to partial[3]. Of few buckets, the block that estimates a stage's
+ * noise measures them too, in less time than a barrier takes. */
+LW_DEVICE void measure_rest(const lw_sfft_recovery &r, int check)
+{
+    constexpr int FEW = 8192;
+    const bool are_few = count_buckets(check) <= FEW;
+    double energy = 0;
+    for (int s = are_few ? SfftTeam::block() : 0; s < check; s += are_few ? SfftTeam::blocks() : 1)
+        energy += measure_energies(r, s, are_few ? (int)threadIdx.x : SfftTeam::first(),
+                                   are_few ? SfftTeam::THREADS : SfftTeam::step());
+    team_give<SfftSum>({energy, 0}, r.control->partial[3]);
+    if (!are_few)
+        SfftTeam::sync();
+    estimate_noise(r, check, LW_SFFT_QUANTILE_FITTED);
+    SfftTeam::sync();
+}
+
+/* Whether that energy is less than any line must have. */
+LW_DEVICE bool has_no_line(const lw_sfft_recovery &r, int check, double noise)
+{
+    const double all = team_take<SfftSum>(r.control->partial[3]).x;
+    bool has_none = true;
+    for (int s = 0; s < check; ++s)
+        has_none = has_none && (stage_at(s).n_shifts == 1 || all <= noise * stage_at(s).least);
+    return has_none;
+}
+
+/* ---- all together ---------------------------------------------------------------------------------------------------- */
+
+/* From lines, traced, and the rest that they leave to fitted amplitudes; the rest is then as measured. */
+LW_DEVICE void fit_to_rest(const lw_sfft_recovery &r, const SfftLook &look, SfftProgress &progress)
+{
+    set_up_fit(r, look);
+    SfftTeam::sync();
+    reset_rest(r, look);
+    progress.n_steps += fit_amplitudes(r, look, progress.lines, progress.noise);
+}
+
+/* Take lines out that the fit has shown to be none; whether there were any. The others have to be traced again, and to
+ * be subtracted from the rest, which is then as measured. That there are none, each block sees for itself. */
+LW_DEVICE bool prune_lines(const lw_sfft_recovery &r, const SfftLook &look, SfftProgress &progress)
+{
+    const double least = LW_SFFT_SIGNIFICANCE * progress.noise * stage_at(0).window_energy;
+    const double2 *const amplitude = r.amplitude[progress.lines];
+    const int n_lines = r.control->n_lines;
+    bool has_other = false;
+    for (int j = (int)threadIdx.x; j < n_lines; j += SfftTeam::THREADS)
+        has_other = has_other || !(energy_of(amplitude[j]) * r.diagonal[j] > least);
+    if (!__syncthreads_or(has_other))
+        return false;
+    for (int64_t j = SfftTeam::first(); j < n_lines; j += SfftTeam::step()) {
+        r.keep[j] = energy_of(amplitude[j]) * r.diagonal[j] > least;
+        if (!r.keep[j])
+            atomicAdd(&r.control->n_dropped, 1);
+    }
+    SfftTeam::sync();
+    select_lines(r, progress.lines);
+    clear_heads(r, look);
+    reset_rest(r, look);
+    progress.lines = 1 - progress.lines;
+    const int n_dropped = r.control->n_dropped;
+    SfftTeam::sync();           /* all know the old number */
+    if (SfftTeam::is_leader())
+        r.control->n_lines = n_lines - n_dropped;
+    SfftTeam::sync();
+    return true;
+}
+
+/* Sort what was found, fit all amplitudes and take out what turns out to be no line; after that, once more. */
+LW_DEVICE void fit_lines(const lw_sfft_recovery &r, const SfftLook &look, SfftProgress &progress)
+{
+    sort_lines(r, progress.lines);
+    clear_heads(r, look);
+    progress.lines = 1 - progress.lines;
+    SfftTeam::sync();
+    for (bool is_again = false;; is_again = true) {
+        trace_lines(r, look, progress.lines);
+        SfftTeam::sync();
+        for (int i = is_again ? 0 : 1; i < 2; ++i) {        /* after pruning, the rest has to be made first */
+            if (i == 1)
+                fit_to_rest(r, look, progress);
+            subtract_lines(r, look, progress.lines);
+            SfftTeam::sync();
+        }
+        measure_rest(r, look.check);
+        progress.noise = noise_estimated(r, look.check, progress.least_noise);
+        progress.is_exhausted = has_no_line(r, look.check, progress.noise);
+        if (is_again || !prune_lines(r, look, progress))
+            return;
+    }
+}
+
+#endif

@@ -1,0 +1,146 @@
+/* fold.cu - samples to rows of B sums: window and fold.
+ *
+ * A thread makes one sum: bucket b of one plane. Its samples, about 5 (2 h + 1 over B), lie anywhere in a signal on
+ * the device and are asked for at once; neighbouring threads share nothing but the taps, which are read in order.
+ * Indices advance by B sigma modulo n, so there is one 128-bit product a thread. Grid: (buckets / THREADS, planes). */
+#include "gpu/sfft/device.h"
+#include "gpu/sfft/number.cuh"
+
+namespace {
+
+constexpr int THREADS = 128;
+
+/* Samples of a signal on the device, of one plane, from tap i on in steps of B. */
+template <class Real, bool IS_COMPLEX> struct Signal {
+    const void *samples;
+    lw_sfft_device_control *control;
+
+    struct Walk {
+        int64_t at, step;
+    };
+
+    LW_DEVICE Walk begin(const lw_sfft_device_stage &stage, int d, int64_t i) const
+    {
+        const int64_t place = mod_wrap(stage.shift[d] + i, stage.n);        /* a window is shorter than the signal */
+        const int64_t at = mod_multiply(stage.sigma, place < stage.n ? place : place - stage.n, stage.n, stage.inverse_n);
+        const int64_t step = mod_multiply(stage.sigma, stage.n_buckets, stage.n, stage.inverse_n);
+        return {mod_add(at, stage.tau, stage.n), step};
+    }
+
+    LW_DEVICE double2 next(const lw_sfft_device_stage &stage, Walk &walk) const
+    {
+        double2 x;
+        if (IS_COMPLEX) {
+            const Complex<Real> stored = __ldg((const Complex<Real> *)samples + walk.at);
+            x = {(double)stored.x, (double)stored.y};
+        } else {
+            x = {(double)__ldg((const Real *)samples + walk.at), 0};
+        }
+        walk.at = mod_add(walk.at, walk.step, stage.n);
+        return x;
+    }
+
+    LW_DEVICE void report(int count) const
+    {
+        if (count > 0)
+            atomicAdd(&control->not_finite, (unsigned long long)count);
+    }
+};
+
+/* Samples that the host has gathered: a row is contiguous. */
+struct Rows {
+    const double2 *samples;
+
+    struct Walk {
+        const double2 *at;
+    };
+
+    LW_DEVICE Walk begin(const lw_sfft_device_stage &stage, int d, int64_t i) const
+    {
+        return {samples + stage.first_sample + d * (2 * stage.half + 1) + stage.half + i};
+    }
+
+    LW_DEVICE double2 next(const lw_sfft_device_stage &stage, Walk &walk) const
+    {
+        const double2 x = __ldg(walk.at);
+        walk.at += stage.n_buckets;
+        return x;
+    }
+
+    LW_DEVICE void report(int) const {}
+};
+
+template <class Source> __global__ void __launch_bounds__(THREADS)
+fold(lw_sfft_device_range range, Source source, double2 *values, lw_sfft_device_control *control)
+{
+    constexpr int TOGETHER = 6;         /* loads in flight */
+    wait_for_predecessor();             /* of which there is none: lets the next kernel start early */
+    const int64_t b = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+    if (b == 0 && blockIdx.y == 0) {
+        control->arrivals = 0;
+        if (range.first_stage == 0)
+            control->largest = 0;
+    }
+    if (b >= range.n_buckets)
+        return;
+    const int plane = (int)blockIdx.y, d = plane % range.n_shifts;
+    const lw_sfft_device_stage &stage = range.stages[range.first_stage + plane / range.n_shifts];
+    const int64_t n_buckets = range.n_buckets, half = stage.half;
+    int64_t i = b - (unsigned)(half + b) / (unsigned)n_buckets * n_buckets;     /* the first tap of this bucket, >= -half */
+    const double *const taps = stage.taps + half;
+    auto walk = source.begin(stage, d, i);
+    double2 sum = {0, 0};
+    int not_finite = 0;
+    while (i <= half) {
+        double2 x[TOGETHER];
+        double g[TOGETHER];
+#pragma unroll
+        for (int j = 0; j < TOGETHER; ++j) {
+            const bool is_in = i + j * n_buckets <= half;
+            x[j] = is_in ? source.next(stage, walk) : double2{0, 0};
+            g[j] = is_in ? __ldg(taps + i + j * n_buckets) : 0;
+        }
+#pragma unroll
+        for (int j = 0; j < TOGETHER; ++j) {
+            if (!(isfinite(x[j].x) && isfinite(x[j].y))) {
+                x[j] = {0, 0};
+                not_finite++;
+            }
+            sum.x = fma(g[j], x[j].x, sum.x);
+            sum.y = fma(g[j], x[j].y, sum.y);
+        }
+        i += TOGETHER * n_buckets;
+    }
+    values[range.first_value + plane * n_buckets + b] = sum;
+    source.report(not_finite);
+}
+
+template <class Source>
+cudaError_t launch(const lw_sfft_device_range *range, Source source, double2 *values, lw_sfft_device_control *control,
+                   cudaStream_t stream)
+{
+    const dim3 grid((unsigned)((range->n_buckets + THREADS - 1) / THREADS), (unsigned)range->n_planes);
+    fold<<<grid, THREADS, 0, stream>>>(*range, source, values, control);
+    return cudaGetLastError();
+}
+
+}  // namespace
+
+extern "C" cudaError_t lw_sfft_fold(const lw_sfft_device_range *range, const lw_sfft_device_signal *signal,
+                                    const double2 *rows, double2 *values, lw_sfft_device_control *control,
+                                    cudaStream_t stream)
+{
+    if (range->n_planes == 0 || range->n_buckets == 0)
+        return cudaSuccess;
+    if (rows)
+        return launch(range, Rows{rows}, values, control, stream);
+    const bool is_double = signal->type.scalar == LW_FLOAT64;
+    if (!is_double && signal->type.scalar != LW_FLOAT32)
+        return cudaErrorInvalidValue;
+    const void *const x = signal->samples;
+    if (signal->type.is_complex)
+        return is_double ? launch(range, Signal<double, true>{x, control}, values, control, stream)
+                         : launch(range, Signal<float, true>{x, control}, values, control, stream);
+    return is_double ? launch(range, Signal<double, false>{x, control}, values, control, stream)
+                     : launch(range, Signal<float, false>{x, control}, values, control, stream);
+}

@@ -1,0 +1,92 @@
+/* noise.cuh - the noise, from quantiles of the bucket energies: lines fill part of the buckets only.
+ *
+ * One block a stage: the value of a rank, by its bits from the top (energies are not negative, so that floats have the
+ * order of their bits), eight at a time. After two digits it is known to a part in 256, which is better than a quantile
+ * tells the noise. */
+#ifndef LW_GPU_SFFT_NOISE_CUH
+#define LW_GPU_SFFT_NOISE_CUH
+
+#include "gpu/sfft/stage.cuh"
+
+#include "sfft/rules.h"
+
+/* The digit at which `rank` falls within a histogram of 256, and the rank left within it. By all threads of a warp. */
+LW_DEVICE void find_digit(const unsigned *histogram, unsigned rank, unsigned *digit, unsigned *rest)
+{
+    constexpr int EACH = 8;
+    const int lane = SfftTeam::lane();
+    unsigned sum = 0;
+    for (int i = 0; i < EACH; ++i)
+        sum += histogram[lane * EACH + i];
+    unsigned up_to = sum;       /* the lane's bins included */
+    for (int distance = 1; distance < 32; distance *= 2) {
+        const unsigned below = __shfl_sync(0xffffffffu, up_to, lane >= distance ? lane - distance : 0);
+        up_to += lane >= distance ? below : 0;
+    }
+    unsigned before = up_to - sum;
+    if (rank < before || rank >= up_to)
+        return;
+    for (int i = 0; i < EACH; ++i) {
+        const unsigned here = histogram[lane * EACH + i];
+        if (rank < before + here) {
+            *digit = (unsigned)(lane * EACH + i);
+            *rest = rank - before;
+            return;
+        }
+        before += here;
+    }
+}
+
+/* About the value at place `rank` of the sorted x. By all threads of a block. */
+LW_DEVICE float select_value(const float *x, int64_t count, unsigned rank)
+{
+    constexpr int DIGITS = 2, LOWEST = 31 - 8 * DIGITS;     /* bits not looked at; the sign is 0 */
+    SfftShared &shared = shared_of_block();
+    unsigned bits = 0;
+    for (int i = (int)threadIdx.x; i < DIGITS * 256; i += SfftTeam::THREADS)
+        shared.histogram[i / 256][i % 256] = 0;
+    __syncthreads();
+    for (int step = 0; step < DIGITS; ++step) {
+        const int shift = 31 - 8 * (step + 1);
+#pragma unroll 4
+        for (int64_t i = threadIdx.x; i < count; i += SfftTeam::THREADS) {
+            const unsigned mine = (unsigned)__float_as_int(x[i]);
+            if (step == 0 || (mine ^ bits) >> (shift + 8) == 0)
+                atomicAdd(&shared.histogram[step][mine >> shift & 255], 1u);
+        }
+        __syncthreads();
+        if (threadIdx.x < 32)
+            find_digit(shared.histogram[step], rank, &shared.digit, &shared.rest);
+        __syncthreads();
+        bits |= shared.digit << shift;
+        rank = shared.rest;
+    }
+    return __int_as_float((int)(bits | 1u << (LOWEST - 1)));
+}
+
+/* To control->noise, of the stages that locate, from the energies as last measured. */
+LW_DEVICE void estimate_noise(const lw_sfft_recovery &r, int check, double quantile)
+{
+    for (int s = SfftTeam::block(); s < check; s += SfftTeam::blocks()) {
+        const SfftStage &stage = stage_at(s);
+        if (stage.n_shifts == 1)
+            continue;
+        const float energy = select_value(r.energies + stage.first_bucket, stage.n_buckets,
+                                          (unsigned)(quantile * (double)stage.n_buckets));
+        if (threadIdx.x == 0)
+            r.control->noise[s] = (double)energy * stage.noise_per_energy;
+        __syncthreads();
+    }
+}
+
+/* Per sample, of the stage that says least, after estimate_noise and a barrier. */
+LW_DEVICE double noise_estimated(const lw_sfft_recovery &r, int check, double least)
+{
+    double noise = INFINITY;
+    for (int s = 0; s < check; ++s)
+        if (stage_at(s).n_shifts > 1)
+            noise = fmin(noise, r.control->noise[s]);
+    return fmax(noise, least);
+}
+
+#endif

@@ -1,0 +1,423 @@
+/* peel.cuh - peeling: tell the line that a bucket holds, if it holds just one, and take it out of all stages;
+ * round after round, all buckets of all stages at a time.
+ *
+ * A round looks into every bucket: a thread tells whether there may be one line, and eight threads tell which it is. It is
+ * noted as a candidate, and if several stages see the same line, that goes to the purest of the buckets, by a claim in the
+ * table of frequencies. A barrier later what was found is subtracted: each block takes its own candidates, a thread for each
+ * line and plane. Which tolerance a round goes by is decided between the two: the strictest that finds anything. All sums
+ * are in fixed point and all choices by value, so that the order of threads does not matter. */
+#ifndef LW_GPU_SFFT_PEEL_CUH
+#define LW_GPU_SFFT_PEEL_CUH
+
+#include "gpu/sfft/noise.cuh"
+
+/* ---- the table of frequencies ---------------------------------------------------------------------------------------- */
+
+/* The slot of a frequency, a new one if need be; there are always free ones (gpu/sfft/memory.c). Whether it is new goes to
+ * `is_new`. */
+LW_DEVICE int table_slot(const lw_sfft_recovery &r, int64_t frequency, bool *is_new)
+{
+    const unsigned long long key = (unsigned long long)frequency + 1;
+    const unsigned mask = (1u << r.table_bits) - 1;
+    unsigned slot = (unsigned)((unsigned long long)frequency * 0x9E3779B97F4A7C15ull >> (64 - r.table_bits));
+    for (;; slot = (slot + 1) & mask) {
+        const unsigned long long before = atomicCAS(&r.key[slot], 0ull, key);
+        if (before == 0 || before == key) {
+            *is_new = before == 0;
+            return (int)slot;
+        }
+    }
+}
+
+LW_ONCE void table_clear(const lw_sfft_recovery &r)
+{
+#pragma unroll 2
+    for (int64_t i = SfftTeam::first(); i < (int64_t)1 << r.table_bits; i += SfftTeam::step()) {
+        r.key[i] = 0;
+        r.claim[i] = ~0ull;
+        r.line[i] = -1;
+    }
+}
+
+/* ---- one bucket ------------------------------------------------------------------------------------------------------ */
+
+/* What the round goes by. */
+struct SfftRound {
+    int number;                 /* of all rounds so far */
+    int check;                  /* the first stage that is not looked at */
+    double noise;               /* per sample */
+    int most_level;             /* loosest tolerance that is of interest */
+    int half;                   /* which of the counters in control */
+    int64_t part;               /* candidates that a block may have */
+};
+
+LW_DEVICE double tolerance_of(int level)
+{
+    constexpr double tolerances[LW_SFFT_TOLERANCES] = LW_SFFT_TOLERANCE_VALUES;
+    double value = tolerances[0];
+#pragma unroll
+    for (int i = 1; i < LW_SFFT_TOLERANCES; ++i)
+        value = i == level ? tolerances[i] : value;
+    return value;
+}
+
+/* Whether bucket b may hold one line; its energy over all shifts goes to `total`. A line has the same magnitude in all
+ * shifts, and no amplitude leaves less than the spread of the magnitudes. */
+LW_DEVICE bool may_be_line(const lw_sfft_recovery &r, const SfftRound &round, const SfftStage &stage, int64_t b, double *total)
+{
+    double energies = 0, magnitudes = 0;
+    for_shifts(r, stage, b, [&](int, double2 u) {
+        const double energy = energy_of(u);
+        const float lifted = fmaxf((float)energy, 1e-37f);      /* whose root may be taken by its inverse */
+        energies += energy;
+        magnitudes += lifted * rsqrtf(lifted);
+    });
+    *total = energies;
+    if (r.is_real && 2 * b > stage.n_buckets)
+        return false;           /* a mirror image */
+    const double most_left = tolerance_of(round.most_level) * energies + round.noise * stage.spread;
+    return energies > round.noise * stage.least && energies - magnitudes * magnitudes * stage.inverse_n_shifts <= most_left;
+}
+
+/* ---- one line, by SFFT_LANES threads of a warp ----------------------------------------------------------------------- */
+
+constexpr int SFFT_LANES = 8;
+
+/* An angle as a fraction of 2^32 turns: sums and multiples are modulo 1 by themselves. */
+LW_DEVICE unsigned turns_of(double2 u)
+{
+    constexpr float per_radian = 683565275.576431588f;          /* 2^32 / (2 pi) */
+    return (unsigned)__float2ll_rn(atan2f((float)u.y, (float)u.x) * per_radian);
+}
+
+/* The permuted frequency of the one line in bucket b: the bucket gives it to half a bucket, and the phase gained over
+ * each shift to a part of a turn of that shift. Phases need a part in 100 of a turn only; the exact frequency follows
+ * by rounding. */
+LW_DEVICE int64_t locate(const lw_sfft_recovery &r, const SfftStage &stage, int64_t b)
+{
+    const int lane = SfftTeam::lane() % SFFT_LANES, first_lane = SfftTeam::lane() - lane;
+    uint64_t turns = (uint64_t)((double)b * stage.inverse_n_buckets * 18446744073709551616.0);      /* f' / n */
+    unsigned start = 0;
+    for (int first = 0; first < shared_of_block().most_shifts; first += SFFT_LANES) {
+        const int mine = first + lane < stage.n_shifts ? first + lane : 0;
+        const unsigned seen = turns_of(rest_at(r, value_of(stage, mine, b)));
+#pragma unroll
+        for (int i = 0; i < SFFT_LANES; ++i) {
+            const int d = first + i;
+            const unsigned here = __shfl_sync(0xffffffffu, seen, first_lane + i);
+            start = d == 0 ? here : start;
+            if (d == 0 || d >= stage.n_shifts)
+                continue;
+            const int64_t difference = (int64_t)(((uint64_t)(here - start) << 32) - turns * (uint64_t)stage.shift[d]);
+            turns += (uint64_t)__double2ll_rn((double)difference * stage.inverse_shift[d]);
+        }
+    }
+    const uint64_t n = (uint64_t)stage.n;
+    const int64_t whole = (int64_t)(__umul64hi(turns, n) + (turns * n >> 63));
+    return whole == stage.n ? 0 : whole;
+}
+
+/* Sum over shifts of u times the conjugate phase of a line there; single precision is enough, since the line's amplitude is
+ * fitted later and what is left of it now, seen in the next round. */
+LW_DEVICE double2 collect_phases(const lw_sfft_recovery &r, const SfftStage &stage, int64_t b, int64_t permuted)
+{
+    double2 sum = {0, 0};
+    for (int d = SfftTeam::lane() % SFFT_LANES; d < stage.n_shifts; d += SFFT_LANES) {
+        const int64_t shift = stage.shift[d] < stage.n ? stage.shift[d] : stage.shift[d] - stage.n;
+        double turns = (double)mod_multiply(permuted, shift, stage.n, stage.inverse_n) * stage.inverse_n;
+        turns -= rint(turns);
+        float2 w;
+        sincospif(2 * (float)turns, &w.y, &w.x);
+        const double2 part = product(rest_at(r, value_of(stage, d, b)), double2{w.x, -w.y});
+        sum = {sum.x + part.x, sum.y + part.y};
+    }
+    return warp_combine<SfftSum>(sum, SFFT_LANES);
+}
+
+/* A line and its mirror image in a real signal go by the lower of the two; at 0 and n / 2 they are one, and real. */
+LW_DEVICE void make_canonical(const lw_sfft_recovery &r, int64_t *frequency, double2 *amplitude)
+{
+    if (!r.is_real)
+        return;
+    if (2 * *frequency > r.n) {
+        *frequency = r.n - *frequency;
+        *amplitude = conjugate(*amplitude);
+    }
+    if (*frequency == 0 || 2 * *frequency == r.n)
+        amplitude->y = 0;
+}
+
+/* Claim a line for bucket number `index` of all buckets. */
+LW_DEVICE void claim(const lw_sfft_recovery &r, const SfftRound &round, int index, int64_t frequency, double2 amplitude,
+                     int level, double part_left)
+{
+    make_canonical(r, &frequency, &amplitude);
+    bool is_new;
+    const int slot = table_slot(r, frequency, &is_new);
+    if (is_new)
+        atomicAdd(&r.control->n_keys, 1);
+    const unsigned long long purity = (unsigned)__float_as_int((float)fmax(part_left, 0.0)) >> 8;
+    const unsigned long long mine = (unsigned long long)(255 - round.number) << 56 | purity << 32 | (unsigned)index;
+    atomicMin(&r.claim[slot], mine);
+    const int64_t place = round.part * SfftTeam::block() + atomicAdd(&shared_of_block().n_candidates, 1);
+    r.candidates[place] = {amplitude, frequency, mine, slot, level};
+    atomicAdd(&shared_of_block().n_of_level[level], 1);
+}
+
+/* Look closer at bucket number `index`. Threads of a warp that have nothing to look at (is_idle) take part. */
+LW_DEVICE void examine(const lw_sfft_recovery &r, const SfftRound &round, int index, bool is_idle)
+{
+    int s = 0;
+    while (index >= stage_at(s).first_bucket + stage_at(s).n_buckets)
+        s++;
+    const SfftStage &stage = stage_at(s);
+    const int64_t b = index - stage.first_bucket;
+    double2 total = {0, 0};
+    for (int d = SfftTeam::lane() % SFFT_LANES; d < stage.n_shifts; d += SFFT_LANES)
+        total.x += energy_of(rest_at(r, value_of(stage, d, b)));
+    total = warp_combine<SfftSum>(total, SFFT_LANES);
+    const int64_t permuted = locate(r, stage, b);
+    const double2 seen = scaled(collect_phases(r, stage, b, permuted), stage.inverse_n_shifts);
+    const double explained = stage.n_shifts * energy_of(seen), left = total.x - explained, spread = round.noise * stage.spread;
+    const SfftPlace place = place_of_permuted(stage, permuted);
+    if (is_idle || SfftTeam::lane() % SFFT_LANES != 0 || explained < round.noise * stage.least ||
+        left > tolerance_of(round.most_level) * total.x + spread || place.bucket != b)
+        return;                 /* a line of another bucket belongs to a neighbour, which sees it better */
+    int level = 0;
+    while (level < round.most_level && left > tolerance_of(level) * total.x + spread)
+        level++;
+    const int64_t frequency = mod_multiply(stage.sigma_inverse, permuted, stage.n, stage.inverse_n);
+    const double2 start = phase_of(s, 0, frequency, permuted);
+    const double2 amplitude = scaled(product(seen, conjugate(start)), 1 / response(stage, place.distance));
+    claim(r, round, index, frequency, amplitude, level, left / total.x);
+}
+
+/* ---- all buckets ----------------------------------------------------------------------------------------------------- */
+
+/* Buckets of the stages before `check`. */
+LW_DEVICE int64_t count_buckets(int check) { return stage_at(check - 1).first_bucket + stage_at(check - 1).n_buckets; }
+
+/* Those `count` that the block has seen, spread over the warps. */
+LW_DEVICE void examine_all(const lw_sfft_recovery &r, const SfftRound &round, int count)
+{
+    const int *const seen = shared_of_block().scratch.peel.seen;
+    const int place = SfftTeam::lane() / SFFT_LANES * SfftTeam::WARPS;
+    for (int first = SfftTeam::warp(); first < count; first += SfftTeam::THREADS / SFFT_LANES)
+        examine(r, round, seen[first + place < count ? first + place : first], first + place >= count);
+}
+
+/* Look into all buckets; their energies are kept, and the sum of those of stage 0 goes to control->energy. */
+LW_DEVICE void look_round(const lw_sfft_recovery &r, const SfftRound &round)
+{
+    SfftShared &shared = shared_of_block();
+    const int64_t count = count_buckets(round.check);
+    float energy = 0;
+    int s = 0, turn = 0;
+    for (int64_t first = 0; first < count; first += SfftTeam::step(), turn = 1 - turn) {
+        const int64_t i = first + SfftTeam::first();
+        bool is_seen = false;
+        while (i < count && i >= stage_at(s).first_bucket + stage_at(s).n_buckets)
+            s++;
+        if (i < count && stage_at(s).n_shifts > 1) {
+            double total;
+            is_seen = may_be_line(r, round, stage_at(s), i - stage_at(s).first_bucket, &total);
+            const float mean = (float)(total * stage_at(s).inverse_n_shifts);
+            r.energies[i] = mean;
+            energy += s == 0 ? mean : 0;
+        }
+        if (first + SfftTeam::step() >= count)
+            energy_give(energy);
+        const int at = take_place(is_seen, &shared.n_seen[turn]);
+        if (is_seen)
+            shared.scratch.peel.seen[at] = (int)i;
+        __syncthreads();
+        if (threadIdx.x == 0)
+            shared.n_seen[1 - turn] = 0;
+        examine_all(r, round, shared.n_seen[turn]);
+        __syncthreads();
+    }
+    if (threadIdx.x == 0)
+        shared.n_seen[0] = shared.n_seen[1] = 0;
+    energy_pass(r.control->energy[round.half]);
+}
+
+/* What the block has found, for all to know: by its first threads, when the others are done. */
+LW_DEVICE void give_counts(const lw_sfft_recovery &r, const SfftRound &round)
+{
+    int *const mine = shared_of_block().n_of_level;
+    if (threadIdx.x >= LW_SFFT_TOLERANCES)
+        return;
+    if (mine[threadIdx.x] > 0)
+        atomicAdd(&r.control->n_of_level[round.half][threadIdx.x], mine[threadIdx.x]);
+    mine[threadIdx.x] = 0;
+}
+
+/* ---- taking lines out ------------------------------------------------------------------------------------------------ */
+
+/* Add to a line's amplitude; one thread for each line. */
+LW_DEVICE void note(const lw_sfft_recovery &r, int64_t slot, int64_t frequency, double2 amplitude, int lines)
+{
+    int line = r.line[slot];
+    if (line < 0) {
+        line = atomicAdd(&r.control->n_lines, 1);
+        r.line[slot] = line;
+        r.frequency[lines][line] = frequency;
+        r.amplitude[lines][line] = amplitude;
+        return;
+    }
+    double2 &sum = r.amplitude[lines][line];
+    sum = {sum.x + amplitude.x, sum.y + amplitude.y};
+}
+
+LW_DEVICE void note_with_mirror(const lw_sfft_recovery &r, const lw_sfft_device_candidate &found, bool has_mirror, int lines)
+{
+    note(r, found.slot, found.frequency, found.amplitude, lines);
+    bool is_new;
+    if (has_mirror)
+        note(r, table_slot(r, r.n - found.frequency, &is_new), r.n - found.frequency, conjugate(found.amplitude), lines);
+}
+
+LW_DEVICE void subtract_line(const lw_sfft_recovery &r, int plane, int64_t frequency, double2 amplitude)
+{
+    const int s = shared_of_block().stage_of_plane[plane];
+    const SfftStage &stage = stage_at(s);
+    const int d = plane - stage.first_plane;
+    const SfftPlace place = place_of(stage, frequency);
+    const double2 value = product(amplitude, phase_of(s, d, frequency, place.permuted));
+#pragma unroll
+    for (int k = -1; k <= 1; ++k)
+        subtract_from_rest(r, value_of(stage, d, wrapped(place.bucket + k, (int)stage.n_buckets)),
+                           scaled(value, response(stage, place.distance - k)));
+}
+
+/* This thread's of SFFT_TRIED candidates of the block, from `first` on; of level LW_SFFT_TOLERANCES: none. */
+LW_DEVICE lw_sfft_device_candidate own_candidate(const lw_sfft_recovery &r, const SfftRound &round, int first)
+{
+    lw_sfft_device_candidate found = {};
+    found.level = LW_SFFT_TOLERANCES;
+    if (threadIdx.x < SFFT_TRIED && first + (int)threadIdx.x < shared_of_block().n_candidates)
+        found = r.candidates[round.part * SfftTeam::block() + first + (int)threadIdx.x];
+    return found;
+}
+
+/* Subtract the block's candidates of the round up to a level from the planes of all stages, that which checks included.
+ * `found`: this thread's of the first ones; `lines`: which of the two arrays holds the lines. */
+LW_DEVICE void subtract_round(const lw_sfft_recovery &r, const SfftRound &round, lw_sfft_device_candidate found, int level,
+                              int lines)
+{
+    SfftShared &shared = shared_of_block();
+    const int n_planes = stage_at(round.check).first_plane + stage_at(round.check).n_shifts;
+    int turn = 0;
+    for (int first = 0; first < shared.n_candidates; first += SFFT_TRIED, turn = 1 - turn) {
+        if (first > 0)
+            found = own_candidate(r, round, first);
+        const bool is_taken = found.level <= level && r.claim[found.slot] == found.claim;
+        const bool has_mirror = r.is_real && found.frequency > 0 && 2 * found.frequency < r.n;
+        for (int image = 0; image <= r.is_real; ++image) {
+            const bool is_here = is_taken && (image == 0 || has_mirror);
+            const int at = take_place(is_here, &shared.n_taken[turn]);
+            if (is_here) {
+                shared.scratch.peel.frequency[at] = image ? r.n - found.frequency : found.frequency;
+                shared.scratch.peel.amplitude[at] = image ? conjugate(found.amplitude) : found.amplitude;
+            }
+        }
+        __syncthreads();
+        if (threadIdx.x == 0)
+            shared.n_taken[1 - turn] = 0;
+        const int count = shared.n_taken[turn] * n_planes;
+        for (int i = (int)threadIdx.x; i < count; i += SfftTeam::THREADS)
+            subtract_line(r, i % n_planes, shared.scratch.peel.frequency[i / n_planes],
+                          shared.scratch.peel.amplitude[i / n_planes]);
+        if (is_taken)
+            note_with_mirror(r, found, has_mirror, lines);
+        __syncthreads();
+    }
+    if (threadIdx.x == 0)
+        shared.n_taken[0] = shared.n_taken[1] = 0;
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------------------------------- */
+
+/* The least level from `step` on that finds anything; LW_SFFT_TOLERANCES: none does. */
+LW_DEVICE int choose_level(const lw_sfft_device_control &control, int half, int step)
+{
+    int found = 0, chosen = LW_SFFT_TOLERANCES;
+#pragma unroll
+    for (int level = 0; level < LW_SFFT_TOLERANCES; ++level) {
+        found += control.n_of_level[half][level];
+        chosen = level >= step && found > 0 ? min(chosen, level) : chosen;
+    }
+    return chosen;
+}
+
+LW_DEVICE void clear_counters(lw_sfft_device_control &control, int half)
+{
+    for (int level = 0; level < LW_SFFT_TOLERANCES; ++level)
+        control.n_of_level[half][level] = 0;
+}
+
+/* Frequencies of lines that there is room for: the mirror images of a real signal's come on top. */
+LW_DEVICE int most_frequencies(const lw_sfft_recovery &r) { return (int)(r.is_real ? r.capacity / 2 : r.capacity); }
+
+/* What goes on from look to look; every thread has the same. */
+struct SfftProgress {
+    double noise, least_noise;
+    bool is_exhausted;          /* what is left has not the energy of one line */
+    int n_rounds, n_steps, n_looks;
+    int lines;                  /* which of the two arrays holds the lines */
+};
+
+/* Peel until nothing more comes out; whether lines were found. At first (is_blind) as if there were no noise, with the
+ * strictest tolerance: where all buckets are full, as of a comb, the quiet ones do not tell the noise. The counters
+ * are clear before; afterwards, they are when lines are traced. */
+LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftProgress &progress)
+{
+    const int64_t part = (count_buckets(check) + SfftTeam::step() - 1) / SfftTeam::step() * SfftTeam::THREADS;
+    bool any = false, has_changed = false, sees_noise = !is_blind;
+    float before = 0;
+    if (progress.is_exhausted)
+        return false;
+    if (is_blind)
+        progress.noise = progress.least_noise;
+    const double leak = progress.least_noise * stage_at(0).window_energy * (double)stage_at(0).n_buckets;
+    for (int i = 0, step = 0, n_keys_before = 0; i < LW_SFFT_ROUNDS; ++i) {
+        const int half = progress.n_rounds % 2;
+        const int most_level = sees_noise ? LW_SFFT_TOLERANCES - 1 : 0;
+        const SfftRound round = {progress.n_rounds++, check, progress.noise, most_level, half, part};
+        if (threadIdx.x == 0)
+            shared_of_block().n_candidates = 0;
+        look_round(r, round);
+        give_counts(r, round);
+        const lw_sfft_device_candidate found = own_candidate(r, round, 0);
+        SfftTeam::sync();
+        const float now = energy_take(r.control->energy[half]);
+        const int level = choose_level(*r.control, half, step + (has_changed && now > 0.99f * before));
+        const int n_keys = r.control->n_keys;
+        if (n_keys > most_frequencies(r) || (has_changed && now > 2 * before))
+            break;              /* what was taken for lines is none */
+        if (any && now <= (n_keys > n_keys_before ? LW_SFFT_EXHAUSTED : LW_SFFT_EXHAUSTED_SAME) * leak)
+            break;
+        n_keys_before = n_keys;
+        step += has_changed && now > 0.99f * before;
+        has_changed = sees_noise ? level < LW_SFFT_TOLERANCES : step == 0 && level == 0;
+        if (!has_changed && sees_noise)
+            break;
+        if (has_changed)
+            subtract_round(r, round, found, level, progress.lines);
+        else
+            sees_noise = true;  /* from the next round on */
+        step = has_changed ? max(step, level) : 1;
+        any = any || has_changed;
+        before = now;
+        if (step > 0)
+            estimate_noise(r, check, any ? LW_SFFT_QUANTILE_PEELING : LW_SFFT_QUANTILE_FULL);
+        if (SfftTeam::is_leader())
+            clear_counters(*r.control, 1 - half);
+        SfftTeam::sync();
+        if (step > 0)
+            progress.noise = noise_estimated(r, check, progress.least_noise);
+    }
+    return any;
+}
+
+#endif

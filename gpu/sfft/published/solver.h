@@ -1,0 +1,19 @@
+/* solver.h - the cuda engine's solver of the published transform: the signal is copied to the device whole; kernels find
+ * candidates and estimate lines there; the host takes these out of the loop that checks. */
+#ifndef LW_GPU_SFFT_PUBLISHED_SOLVER_H
+#define LW_GPU_SFFT_PUBLISHED_SOLVER_H
+
+#include "engine/published.h"
+#include "gpu/host/device.h"
+
+/** Host and device bytes of a solver, the signal on the device included. */
+struct lw_bytes lw_sfft2_cuda_bytes(const struct lw_sfft2_plan *plan);
+
+/** @param layout  borrowed for the solver's life */
+int lw_sfft2_cuda_create(const struct lw_sfft2_layout *layout, struct lw_sfft2_solver **out, struct lw_error *err);
+
+/** As run, for a signal that is on the device: [n] (re, im) pairs or reals in double precision. */
+int lw_sfft2_cuda_run_on(struct lw_sfft2_solver *solver, const double *samples, struct lw_sfft_result *result,
+                         struct lw_sfft2_profile *profile, struct lw_error *err);
+
+#endif

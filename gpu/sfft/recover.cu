@@ -1,0 +1,310 @@
+/* recover.cu - lines from buckets in one kernel: peel, fit, look again, check, choose, all by the blocks of one team
+ * (gpu/sfft/team.cuh).
+ *
+ * What there is to do is little (half a megabyte of buckets for a thousand lines) and made of some twenty-five steps that
+ * each wait for the last: a barrier of a team takes a fraction of what a launch does, and lets the data decide how many
+ * there are. The first step scales the measured buckets; the last ones choose the strongest lines, which are in order
+ * already. */
+#include "gpu/device/dependent.cuh"
+#include "gpu/sfft/fit.cuh"
+
+namespace {
+
+/* ---- start ----------------------------------------------------------------------------------------------------------- */
+
+/* The power of two that brings a number between 1/2 and 1; 0: it is 0 or no number, and nothing can be found. */
+LW_DEVICE double scale_for(unsigned long long bits)
+{
+    const int exponent = (int)(bits >> 52) - 1022;
+    return bits == 0 || exponent > 1020 || exponent < -1000 ? 0 : __longlong_as_double((long long)(1023 - exponent) << 52);
+}
+
+/* What never changes, into shared memory: level-one cache is empty after each barrier of the team. */
+LW_DEVICE void copy_stages(const lw_sfft_recovery &r, int check, int n_windows)
+{
+    SfftShared &shared = shared_of_block();
+    double *const responses = (double *)(&shared + 1);
+    const int n_words = (check + 1) * (int)(sizeof shared.stages[0] / sizeof(int64_t));
+#pragma unroll 2
+    for (int i = (int)threadIdx.x; i < n_words; i += SfftTeam::THREADS)
+        ((int64_t *)shared.stages)[i] = ((const int64_t *)r.stages)[i];
+    __syncthreads();
+    for (int s = 0; s <= check; ++s) {
+        const SfftStage &stage = shared.stages[s];
+        const bool is_first = s == 0 || shared.stages[s - 1].window != stage.window;
+        double *const copy = responses + stage.window * LW_SFFT_RESPONSE_SIZE;
+        const int count = stage.window < n_windows && is_first ? LW_SFFT_RESPONSE_SIZE : 0;
+#pragma unroll 8
+        for (int i = (int)threadIdx.x; i < count; i += SfftTeam::THREADS)
+            copy[i] = stage.response[i];
+        for (int d = (int)threadIdx.x; d < stage.n_shifts; d += SfftTeam::THREADS)
+            shared.stage_of_plane[stage.first_plane + d] = (unsigned char)s;
+    }
+    __syncthreads();
+    if ((int)threadIdx.x <= check && shared.stages[threadIdx.x].window < n_windows)
+        shared.stages[threadIdx.x].response = responses + shared.stages[threadIdx.x].window * LW_SFFT_RESPONSE_SIZE;
+    if (threadIdx.x == 0) {
+        shared.arrivals = &r.control->arrivals;
+        shared.expected = 0;
+        shared.n_seen[0] = shared.n_seen[1] = shared.n_taken[0] = shared.n_taken[1] = shared.n_candidates = 0;
+        for (int level = 0; level < LW_SFFT_TOLERANCES; ++level)
+            shared.n_of_level[level] = 0;
+        shared.most_shifts = 0;
+        for (int s = 0; s < check; ++s)
+            shared.most_shifts = max(shared.most_shifts, shared.stages[s].n_shifts);
+    }
+    __syncthreads();
+}
+
+LW_DEVICE double check_energy_at(const lw_sfft_recovery &r, int check, int64_t b)
+{
+    return energy_of(rest_at(r, value_of(stage_at(check), 0, b)));
+}
+
+/* Mean |x|^2 per sample by the energies of the check stage: over random permutations, its window weighs all
+ * frequencies alike. */
+LW_DEVICE double power_of(int check, double energy)
+{
+    return energy / (double)stage_at(check).n_buckets / stage_at(check).window_energy;
+}
+
+LW_DEVICE double begin(const lw_sfft_recovery &r, const SfftLook &look)
+{
+    const SfftStage &check = stage_at(look.check);
+    reset_rest(r, look);
+    double energy = 0;
+    for (int64_t b = SfftTeam::first(); b < check.n_buckets; b += SfftTeam::step())
+        energy += energy_of(scaled(r.values[value_of(check, 0, b)], look.scale));
+    team_give<SfftSum>({energy, 0}, r.control->partial[2]);
+    if (SfftTeam::is_leader()) {
+        r.control->n_lines = r.control->n_keys = 0;
+        clear_counters(*r.control, 0);
+        clear_counters(*r.control, 1);
+    }
+    SfftTeam::sync();
+    return power_of(look.check, team_take<SfftSum>(r.control->partial[2]).x);
+}
+
+/* ---- the result ------------------------------------------------------------------------------------------------------ */
+
+/* Whether a line may be reported. */
+struct SfftReported {
+    const int64_t *frequency;
+    const double2 *amplitude;
+    double least;               /* energy */
+    int64_t n;
+    int is_real;
+
+    LW_DEVICE bool operator()(int j) const
+    {
+        return (!is_real || 2 * frequency[j] <= n) && energy_of(amplitude[j]) >= least;
+    }
+};
+
+/* How many there are: each block counts for itself. */
+LW_DEVICE int64_t count_reported(int n_lines, const SfftReported &is_reported)
+{
+    unsigned mine = 0, all;
+    for (int j = (int)threadIdx.x; j < n_lines; j += SfftTeam::THREADS)
+        mine += is_reported(j);
+    count_before_thread(mine, &all);
+    return all;
+}
+
+/* Keep the strongest, at most `sparsity`; of equal ones the lower frequencies. Their |X|^2 and -1 of the others go to
+ * r.residue, which is free. */
+LW_DEVICE void choose_lines(const lw_sfft_recovery &r, const SfftReported &is_reported)
+{
+    const int n_lines = r.control->n_lines;
+    double2 *const energy = r.residue;
+    for (int64_t j = SfftTeam::first(); j < n_lines; j += SfftTeam::step())
+        energy[j] = {is_reported((int)j) ? energy_of(is_reported.amplitude[j]) : -1, 0};
+    SfftTeam::sync();
+    const auto is_before = [=](int line, int other) {
+        return energy[other].x > energy[line].x || (energy[other].x == energy[line].x && other < line);
+    };
+    const auto mark = [=, &r](int line, int number) { r.keep[line] = energy[line].x >= 0 && number < r.sparsity; };
+    count_before(n_lines, is_before, mark);
+    SfftTeam::sync();
+}
+
+/* Energy of a line that is not reported, per sample; of a real signal's mirror images none is, but they go with the
+ * others. */
+LW_DEVICE double energy_left_out(const SfftReported &lines, int64_t j)
+{
+    const int64_t frequency = lines.frequency[j];
+    const bool is_mirror = lines.is_real && 2 * frequency > lines.n;
+    const bool has_mirror = lines.is_real && frequency > 0 && 2 * frequency < lines.n;
+    return is_mirror ? 0 : (has_mirror ? 2 : 1) * energy_of(lines.amplitude[j]);
+}
+
+/* Those kept, in order of frequency, and the figures of the rest. */
+template <class IsKept>
+LW_DEVICE void write_result(const lw_sfft_recovery &r, const SfftLook &look, const SfftReported &lines, IsKept is_kept)
+{
+    const double size = (double)r.n / look.scale;
+    const int n_lines = r.control->n_lines;
+    pack(n_lines, is_kept, [=, &r](int line, int number) {
+        r.lines[number] = {lines.frequency[line], lines.amplitude[line].x * size, lines.amplitude[line].y * size};
+    });
+    double left_out = 0, energy = 0, most = 0;
+    for (int64_t j = SfftTeam::first(); j < n_lines; j += SfftTeam::step())
+        left_out += is_kept((int)j) ? 0 : energy_left_out(lines, j);
+    for (int64_t b = SfftTeam::first(); b < stage_at(look.check).n_buckets; b += SfftTeam::step()) {
+        const double here = check_energy_at(r, look.check, b);
+        energy += here;
+        most = SfftLargest::of(most, here);
+    }
+    team_give<SfftSum>({left_out, energy}, r.control->partial[0]);
+    team_give<SfftLargest>({most, 0}, r.control->partial[1]);
+}
+
+LW_DEVICE void give_result(const lw_sfft_recovery &r, const SfftLook &look, const SfftProgress &progress, double power,
+                           int64_t n_found)
+{
+    const double size = 1 / (look.scale * look.scale);
+    const double2 sums = team_take<SfftSum>(r.control->partial[0]), most = team_take<SfftLargest>(r.control->partial[1]);
+    if (!SfftTeam::is_leader())
+        return;
+    *r.result = {
+        n_found < r.sparsity ? n_found : r.sparsity, n_found, power * size, progress.noise * size,
+        sums.y * size, most.x * size, sums.x * size, r.control->not_finite,
+        progress.n_rounds, progress.n_steps,
+    };
+    r.control->not_finite = 0;
+}
+
+LW_DEVICE void report(const lw_sfft_recovery &r, const SfftLook &look, const SfftProgress &progress, double power)
+{
+    const double least = r.min_magnitude * look.scale / (double)r.n;
+    const SfftReported lines = {
+        r.frequency[progress.lines], r.amplitude[progress.lines], least * least, r.n, r.is_real,
+    };
+    const int64_t n_found = count_reported(r.control->n_lines, lines);
+    if (n_found > r.sparsity) {
+        choose_lines(r, lines);
+        write_result(r, look, lines, [&r](int line) { return r.keep[line] != 0; });
+    } else {
+        write_result(r, look, lines, lines);
+    }
+    SfftTeam::sync();
+    if (SfftTeam::block() == 0 && SfftTeam::warp() == 0)
+        give_result(r, look, progress, power, n_found);
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------------------------------ */
+
+__global__ void __launch_bounds__(SfftTeam::THREADS)
+recover(const __grid_constant__ lw_sfft_recovery r, int check, int n_windows)
+{
+    copy_stages(r, check, n_windows);
+    table_clear(r);
+    wait_for_predecessor();
+    const SfftLook look = {check, scale_for(r.control->largest)};
+    if (look.scale == 0) {
+        if (SfftTeam::is_leader()) {
+            const double nothing = r.control->largest == 0 ? 0 : NAN;
+            *r.result = {0, 0, nothing, nothing, nothing, nothing, nothing, r.control->not_finite, 0, 0};
+            r.control->not_finite = 0;
+        }
+        return;
+    }
+    const double power = begin(r, look);
+    SfftProgress progress = {};
+    progress.least_noise = power * r.tolerance * r.tolerance * (LW_SFFT_LEAK * LW_SFFT_LEAK) / stage_at(0).window_energy;
+    for (; progress.n_looks < LW_SFFT_LOOKS && peel(r, check, progress.n_looks == 0, progress); ++progress.n_looks)
+        fit_lines(r, look, progress);
+    report(r, look, progress, power);
+}
+
+}  // namespace
+
+namespace {
+
+int shared_bytes(int n_windows)
+{
+    return (int)(sizeof(SfftShared) + (size_t)n_windows * LW_SFFT_RESPONSE_SIZE * sizeof(double));
+}
+
+/* A launch of one team: a cluster, or (beyond its size) a grid of which all blocks run at a time. It starts while the
+ * kernel before it ends. The two attributes are the caller's, for the launch's life. */
+cudaLaunchConfig_t launch_of(int n_blocks, int n_windows, cudaLaunchAttribute *attributes)
+{
+    const int first = has_dependents() ? 0 : 1;
+    attributes[0] = dependent_attribute();
+    attributes[1] = {};
+    if (n_blocks > LW_SFFT_DEVICE_CLUSTER) {
+        attributes[1].id = cudaLaunchAttributeCooperative;
+        attributes[1].val.cooperative = 1;
+    } else {
+        attributes[1].id = cudaLaunchAttributeClusterDimension;
+        attributes[1].val.clusterDim = {(unsigned)n_blocks, 1, 1};
+    }
+    cudaLaunchConfig_t where = {};
+    where.gridDim = dim3((unsigned)n_blocks);
+    where.blockDim = dim3(SfftTeam::THREADS);
+    where.dynamicSmemBytes = (size_t)shared_bytes(n_windows);
+    where.attrs = attributes + first;
+    where.numAttrs = (unsigned)((n_blocks > 1 ? 2 : 1) - first);
+    return where;
+}
+
+/* Blocks of the largest cluster that is possible; 1: none is. */
+int cluster_blocks(int most_windows)
+{
+    cudaFuncSetAttribute(recover, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    for (int blocks = LW_SFFT_DEVICE_CLUSTER; blocks > 1; blocks /= 2) {
+        int clusters = 0;
+        cudaLaunchAttribute attributes[2];
+        const cudaLaunchConfig_t where = launch_of(blocks, most_windows, attributes);
+        if (cudaOccupancyMaxActiveClusters(&clusters, recover, &where) == cudaSuccess && clusters > 0)
+            return blocks;
+    }
+    cudaGetLastError();         /* none of the sizes is possible: not an error */
+    return 1;
+}
+
+/* Blocks of the largest grid that can run at a time, a power of two; 0: no more than of a cluster. */
+int grid_blocks(int n_multiprocessors, int most_windows)
+{
+    int of_each = 0;
+    const size_t bytes = (size_t)shared_bytes(most_windows);
+    if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_each, recover, SfftTeam::THREADS, bytes) != cudaSuccess)
+        cudaGetLastError();
+    int blocks = LW_SFFT_DEVICE_BLOCKS;
+    while (blocks > n_multiprocessors * of_each)
+        blocks /= 2;
+    return blocks > LW_SFFT_DEVICE_CLUSTER ? blocks : 0;
+}
+
+/* A cluster's barriers take less time than a grid's, whose blocks have less to do between them. */
+int blocks_for(int64_t n_buckets, const lw_sfft_recovery_shape *shape)
+{
+    constexpr int MOST_OF_BLOCK = 128;          /* buckets */
+    const bool is_large = n_buckets > shape->cluster_blocks * (int64_t)MOST_OF_BLOCK;
+    return is_large && shape->grid_blocks > 0 ? shape->grid_blocks : shape->cluster_blocks;
+}
+
+}  // namespace
+
+extern "C" lw_sfft_recovery_shape lw_sfft_recovery_shape_of(int major, int n_multiprocessors, int most_shared_bytes)
+{
+    lw_sfft_recovery_shape shape = {1, 0, LW_SFFT_ATTEMPTS};
+    while (shape.most_windows > 0 && shared_bytes(shape.most_windows) > most_shared_bytes)
+        shape.most_windows--;
+    cudaFuncSetAttribute(recover, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes(shape.most_windows));
+    if (major >= 9)
+        shape.cluster_blocks = cluster_blocks(shape.most_windows);
+    shape.grid_blocks = grid_blocks(n_multiprocessors, shape.most_windows);
+    return shape;
+}
+
+extern "C" cudaError_t lw_sfft_recovery_run(const lw_sfft_recovery *recovery, int check, int64_t n_buckets,
+                                            const lw_sfft_recovery_shape *shape, cudaStream_t stream)
+{
+    cudaLaunchAttribute attributes[2];
+    const int n_blocks = blocks_for(n_buckets, shape);
+    cudaLaunchConfig_t where = launch_of(n_blocks, shape->most_windows, attributes);
+    where.stream = stream;
+    return cudaLaunchKernelEx(&where, recover, *recovery, check, shape->most_windows);
+}

@@ -1,0 +1,322 @@
+#include "gpu/sfft/solver.h"
+
+#include "base/memory.h"
+#include "gpu/host/error.h"
+#include "gpu/sfft/memory.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+struct solver_cuda {
+    struct lw_sfft_solver base;
+    cudaStream_t stream;
+    struct lw_sfft_recovery_shape shape;
+    void *device, *pinned;                          /* the two allocations that hold everything below */
+    struct lw_sfft_memory memory;
+    struct lw_sfft_device_stage stages[LW_SFFT_STAGES];     /* as on the device */
+    cufftHandle fft[LW_SFFT_ATTEMPTS];              /* where the own kernel does not do it */
+    bool has_fft[LW_SFFT_ATTEMPTS];
+    void *fft_work;                                 /* for the largest of them */
+    double2 *staging;                               /* [samples of the largest stage] pinned, on their way */
+    struct lw_sfft_device_result *result;           /* pinned */
+    struct lw_sfft_line *lines;                     /* [sparsity] pinned */
+};
+
+static_assert(sizeof(struct lw_sfft_line) == sizeof(struct lw_sfft_device_line), "lines are copied as they are");
+
+static struct solver_cuda *of(struct lw_sfft_solver *solver) { return (struct solver_cuda *)solver; }
+
+/* ---- memory ---------------------------------------------------------------------------------------------------------- */
+
+static int n_planes_of(const struct lw_sfft_plan *plan, int attempt)
+{
+    return plan->attempts[attempt].n_stages * plan->attempts[attempt].n_shifts + 1;
+}
+
+/* What cuFFT works in, for the attempts that it transforms. */
+static int64_t fft_work_bytes(const struct lw_device *device, const struct lw_sfft_plan *plan)
+{
+    size_t most = 0;
+    for (int a = 0; a < plan->n_attempts; a++) {
+        int n = (int)plan->attempts[a].n_buckets;
+        size_t bytes = 0;
+        cufftHandle fft;
+        if (lw_sfft_transform_fits(n, device->shared_bytes) || cufftCreate(&fft) != CUFFT_SUCCESS)
+            continue;
+        cufftSetAutoAllocation(fft, 0);
+        cufftGetSizeMany(fft, 1, &n, NULL, 1, n, NULL, 1, n, CUFFT_Z2Z, n_planes_of(plan, a), &bytes);
+        cufftDestroy(fft);
+        most = bytes > most ? bytes : most;
+    }
+    return (int64_t)most;
+}
+
+static int64_t lay_out_device(struct solver_cuda *solver, const struct lw_sfft_plan *plan, int64_t work_bytes)
+{
+    struct lw_arena arena = {.base = solver->device};
+    lw_sfft_memory_lay_out(plan, &arena, &solver->memory);
+    solver->fft_work = lw_arena_take(&arena, work_bytes);
+    return arena.used;
+}
+
+static int64_t lay_out_pinned(struct solver_cuda *solver, const struct lw_sfft_plan *plan)
+{
+    const struct lw_sfft_sizes sizes = lw_sfft_sizes_of(plan);
+    struct lw_arena arena = {.base = solver->pinned};
+    solver->staging = lw_arena_take(&arena, sizes.most_samples * (int64_t)sizeof *solver->staging);
+    solver->result = lw_arena_take(&arena, sizeof *solver->result);
+    solver->lines = lw_arena_take(&arena, sizes.sparsity * (int64_t)sizeof *solver->lines);
+    return arena.used;
+}
+
+struct lw_bytes lw_sfft_cuda_bytes(const struct lw_device *device, const struct lw_sfft_plan *plan)
+{
+    struct solver_cuda counted = {0};
+    return (struct lw_bytes){
+        .host = sizeof counted,
+        .pinned = lay_out_pinned(&counted, plan),
+        .device = lw_device_bytes(lay_out_device(&counted, plan, fft_work_bytes(device, plan))),
+    };
+}
+
+static int allocate(struct solver_cuda *solver, const struct lw_device *device, struct lw_error *err)
+{
+    const struct lw_sfft_plan *const plan = &solver->base.layout->plan;
+    const int64_t work_bytes = fft_work_bytes(device, plan);
+    const int64_t device_bytes = lay_out_device(solver, plan, work_bytes), pinned_bytes = lay_out_pinned(solver, plan);
+    cudaError_t status = cudaHostAlloc(&solver->pinned, (size_t)pinned_bytes, cudaHostAllocDefault);
+    if (status != cudaSuccess)
+        return lw_cuda_no_memory(status, "a sparse transform", pinned_bytes, 0, err);
+    status = cudaMalloc(&solver->device, (size_t)device_bytes);
+    if (status != cudaSuccess)
+        return lw_cuda_no_memory(status, "a sparse transform", device_bytes, 1, err);
+    lay_out_device(solver, plan, work_bytes);
+    lay_out_pinned(solver, plan);
+    return LW_OK;
+}
+
+/* ---- what the kernels need to know ----------------------------------------------------------------------------------- */
+
+static int upload(void *to, const void *from, int64_t bytes, cudaStream_t stream, struct lw_error *err)
+{
+    cudaError_t status = cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, stream);
+    if (status == cudaSuccess)
+        status = cudaStreamSynchronize(stream);
+    return lw_cuda_check(status, "copying the stages of a sparse transform to the device", err);
+}
+
+static int upload_roots(struct solver_cuda *solver, int attempt, struct lw_error *err)
+{
+    const int64_t n = solver->base.layout->plan.attempts[attempt].n_buckets;
+    double2 *const roots = lw_alloc_array(n, sizeof *roots, "roots of unity", err);
+    if (!roots)
+        return LW_ESYSTEM;
+    for (int64_t k = 0; k < n; k++)
+        roots[k] = (double2){cos(2 * M_PI * (double)k / (double)n), -sin(2 * M_PI * (double)k / (double)n)};
+    const int rc = upload(solver->memory.roots[attempt], roots, n * (int64_t)sizeof *roots, solver->stream, err);
+    lw_free(roots);
+    return rc;
+}
+
+static int upload_window(struct solver_cuda *solver, int attempt, struct lw_error *err)
+{
+    const struct lw_sfft_window *const window = solver->base.layout->windows[attempt];
+    int rc;
+    if ((rc = upload(solver->memory.taps[attempt], window->taps, (2 * window->half + 1) * (int64_t)sizeof *window->taps,
+                     solver->stream, err)) ||
+        (rc = upload(solver->memory.response[attempt], window->response,
+                     LW_SFFT_RESPONSE_SIZE * (int64_t)sizeof *window->response, solver->stream, err)))
+        return rc;
+    return upload_roots(solver, attempt, err);
+}
+
+static int upload_all(struct solver_cuda *solver, struct lw_error *err)
+{
+    const struct lw_sfft_layout *const layout = solver->base.layout;
+    int rc = LW_OK;
+    for (int s = 0; s < layout->n_stages; s++)
+        solver->stages[s] = lw_sfft_memory_stage(&solver->memory, layout, s, s > 0 ? &solver->stages[s - 1] : NULL);
+    for (int a = 0; rc == LW_OK && a < layout->plan.n_attempts; a++)
+        rc = upload_window(solver, a, err);
+    if (rc)
+        return rc;
+    const struct lw_sfft_device_control none = {0};
+    if ((rc = upload(solver->memory.recovery.control, &none, sizeof none, solver->stream, err)))
+        return rc;
+    return upload(solver->memory.stages, solver->stages, layout->n_stages * (int64_t)sizeof *solver->stages,
+                  solver->stream, err);
+}
+
+static void describe_recovery(struct solver_cuda *solver)
+{
+    const struct lw_sfft_plan *const plan = &solver->base.layout->plan;
+    const struct lw_sfft_sizes sizes = lw_sfft_sizes_of(plan);
+    struct lw_sfft_recovery *const r = &solver->memory.recovery;
+    r->stages = solver->memory.stages;
+    r->values = solver->memory.values;
+    r->n = plan->spec.n;
+    r->sparsity = plan->spec.sparsity;
+    r->min_magnitude = plan->spec.min_magnitude;
+    r->tolerance = plan->window.tolerance;
+    r->is_real = plan->spec.is_real;
+    r->capacity = sizes.capacity;
+}
+
+/* ---- cuFFT ----------------------------------------------------------------------------------------------------------- */
+
+static int plan_fft(struct solver_cuda *solver, int attempt, struct lw_error *err)
+{
+    const struct lw_sfft_plan *const plan = &solver->base.layout->plan;
+    const char *const what = "planning the transform of the buckets";
+    int n = (int)plan->attempts[attempt].n_buckets;
+    size_t bytes;
+    cufftHandle *const fft = &solver->fft[attempt];
+    int rc = lw_cufft_check(cufftCreate(fft), what, err);
+    if (rc)
+        return rc;
+    solver->has_fft[attempt] = true;
+    if ((rc = lw_cufft_check(cufftSetAutoAllocation(*fft, 0), what, err)) ||
+        (rc = lw_cufft_check(cufftMakePlanMany(*fft, 1, &n, NULL, 1, n, NULL, 1, n, CUFFT_Z2Z, n_planes_of(plan, attempt),
+                                               &bytes), what, err)))
+        return rc;
+    return lw_cufft_check(cufftSetWorkArea(*fft, solver->fft_work), what, err);
+}
+
+static int plan_ffts(struct solver_cuda *solver, const struct lw_device *device, struct lw_error *err)
+{
+    const struct lw_sfft_plan *const plan = &solver->base.layout->plan;
+    int rc = LW_OK;
+    for (int a = 0; rc == LW_OK && a < plan->n_attempts; a++)
+        if (!lw_sfft_transform_fits(plan->attempts[a].n_buckets, device->shared_bytes))
+            rc = plan_fft(solver, a, err);
+    return rc;
+}
+
+static int run_fft(struct solver_cuda *solver, int attempt, const struct lw_sfft_device_range *range, cudaStream_t stream,
+                   struct lw_error *err)
+{
+    double2 *const values = solver->memory.values + range->first_value;
+    int rc;
+    if ((rc = lw_cufft_check(cufftSetStream(solver->fft[attempt], stream), "transforming the buckets", err)) ||
+        (rc = lw_cufft_check(cufftExecZ2Z(solver->fft[attempt], values, values, CUFFT_FORWARD), "transforming the buckets",
+                             err)))
+        return rc;
+    return lw_cuda_check(lw_sfft_largest(range, solver->memory.values, &solver->memory.recovery.control->largest, stream),
+                         "finding the largest bucket", err);
+}
+
+/* ---- the solver ------------------------------------------------------------------------------------------------------ */
+
+static void destroy(struct lw_sfft_solver *solver)
+{
+    struct solver_cuda *const cuda = of(solver);
+    if (cuda->stream) {
+        cudaStreamSynchronize(cuda->stream);
+        cudaStreamDestroy(cuda->stream);
+    }
+    for (int a = 0; a < LW_SFFT_ATTEMPTS; a++)
+        if (cuda->has_fft[a])
+            cufftDestroy(cuda->fft[a]);
+    cudaFree(cuda->device);
+    cudaFreeHost(cuda->pinned);
+    lw_free(cuda);
+}
+
+static int load(struct lw_sfft_solver *solver, int s, const double *samples, struct lw_error *err)
+{
+    struct solver_cuda *const cuda = of(solver);
+    const int64_t count = lw_sfft_stage_samples(&solver->layout->stages[s]);
+    const size_t bytes = (size_t)count * sizeof *cuda->staging;
+    int rc = lw_cuda_check(cudaStreamSynchronize(cuda->stream), "waiting for the device", err);
+    if (rc)
+        return rc;
+    memcpy(cuda->staging, samples, bytes);
+    return lw_cuda_check(cudaMemcpyAsync(cuda->memory.rows + cuda->stages[s].first_sample, cuda->staging, bytes,
+                                         cudaMemcpyHostToDevice, cuda->stream), "copying samples to the device", err);
+}
+
+int lw_sfft_cuda_enqueue(struct lw_sfft_solver *solver, int attempt, const struct lw_sfft_device_signal *signal,
+                         cudaStream_t stream, struct lw_error *err)
+{
+    struct solver_cuda *const cuda = of(solver);
+    const struct lw_sfft_layout *const layout = solver->layout;
+    struct lw_sfft_device_control *const control = cuda->memory.recovery.control;
+    const struct lw_sfft_device_range range = {
+        .stages = cuda->memory.stages,
+        .first_stage = lw_sfft_first_stage(layout, attempt), .end_stage = lw_sfft_first_stage(layout, attempt + 1),
+        .n_planes = n_planes_of(&layout->plan, attempt), .n_shifts = layout->plan.attempts[attempt].n_shifts,
+        .n_buckets = layout->plan.attempts[attempt].n_buckets,
+        .first_value = cuda->stages[lw_sfft_first_stage(layout, attempt)].first_value, .roots = cuda->memory.roots[attempt],
+        .has_clusters = cuda->shape.cluster_blocks >= 8,
+    };
+    const double2 *const rows = signal ? NULL : cuda->memory.rows;
+    int rc = lw_cuda_check(lw_sfft_fold(&range, signal, rows, cuda->memory.values, control, stream),
+                           "folding samples into buckets", err);
+    if (rc == LW_OK && cuda->has_fft[attempt])
+        rc = run_fft(cuda, attempt, &range, stream, err);
+    else if (rc == LW_OK)
+        rc = lw_cuda_check(lw_sfft_transform(&range, cuda->memory.values, &control->largest, stream),
+                           "transforming the buckets", err);
+    const int64_t n_buckets = cuda->stages[range.end_stage - 1].first_bucket;
+    struct lw_sfft_recovery recovery = cuda->memory.recovery;
+    recovery.table_bits = lw_sfft_table_bits(recovery.capacity, n_buckets);
+    return rc ? rc : lw_cuda_check(lw_sfft_recovery_run(&recovery, range.end_stage - 1, n_buckets, &cuda->shape, stream),
+                                   "recovering lines", err);
+}
+
+int lw_sfft_cuda_fetch(struct lw_sfft_solver *solver, int attempt, cudaStream_t stream, struct lw_sfft_result *result,
+                       struct lw_error *err)
+{
+    struct solver_cuda *const cuda = of(solver);
+    const struct lw_sfft_recovery *const r = &cuda->memory.recovery;
+    const size_t lines_bytes = (size_t)solver->layout->plan.spec.sparsity * sizeof *cuda->lines;
+    int rc;
+    if ((rc = lw_cuda_check(cudaMemcpyAsync(cuda->result, r->result, sizeof *cuda->result, cudaMemcpyDeviceToHost, stream),
+                            "copying lines from the device", err)) ||
+        (rc = lw_cuda_check(cudaMemcpyAsync(cuda->lines, r->lines, lines_bytes, cudaMemcpyDeviceToHost, stream),
+                            "copying lines from the device", err)) ||
+        (rc = lw_cuda_check(cudaStreamSynchronize(stream), "recovering lines", err)))
+        return rc;
+    const struct lw_sfft_device_result *const found = cuda->result;
+    const struct lw_sfft_figures figures = {
+        .power = found->power, .noise_power = found->noise_power, .check_energy = found->check_energy,
+        .check_most = found->check_most, .energy_left_out = found->energy_left_out,
+    };
+    *result = (struct lw_sfft_result){.lines = cuda->lines, .n_lines = found->n_lines, .n_found = found->n_found};
+    lw_sfft_judge(solver->layout, attempt, &figures, result);
+    return LW_OK;
+}
+
+const struct lw_sfft_device_result *lw_sfft_cuda_details(const struct lw_sfft_solver *solver)
+{
+    return ((const struct solver_cuda *)solver)->result;
+}
+
+static int recover(struct lw_sfft_solver *solver, int attempt, struct lw_sfft_result *result, struct lw_error *err)
+{
+    struct solver_cuda *const cuda = of(solver);
+    const int rc = lw_sfft_cuda_enqueue(solver, attempt, NULL, cuda->stream, err);
+    return rc ? rc : lw_sfft_cuda_fetch(solver, attempt, cuda->stream, result, err);
+}
+
+static const struct lw_sfft_solver_ops ops = {.load = load, .recover = recover, .destroy = destroy};
+
+int lw_sfft_cuda_create(const struct lw_device *device, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
+                        struct lw_error *err)
+{
+    struct solver_cuda *const solver = lw_alloc(sizeof *solver, "a sparse transform", err);
+    if (!solver)
+        return LW_ESYSTEM;
+    solver->base = (struct lw_sfft_solver){&ops, layout};
+    solver->shape = lw_sfft_recovery_shape_of(device->major, device->n_multiprocessors, device->shared_bytes);
+    int rc;
+    if ((rc = lw_cuda_check(cudaStreamCreateWithFlags(&solver->stream, cudaStreamNonBlocking), "making a stream", err)) ||
+        (rc = allocate(solver, device, err)) || (rc = upload_all(solver, err)) || (rc = plan_ffts(solver, device, err))) {
+        destroy(&solver->base);
+        return rc;
+    }
+    describe_recovery(solver);
+    *out = &solver->base;
+    return LW_OK;
+}

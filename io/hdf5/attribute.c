@@ -1,0 +1,235 @@
+#include "io/hdf5/attribute.h"
+
+#include "base/memory.h"
+#include "io/hdf5/error.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An attribute lies in its object's header, which holds 64 KiB at most. */
+enum { TEXT_LONGEST = 60000 };
+
+/* ---- reading ------------------------------------------------------------------------------------------------------- */
+
+struct found {
+    hid_t attribute, type;
+    hssize_t n_elements;
+};
+
+static void close_found(const struct found *found)
+{
+    if (found->type >= 0)
+        H5Tclose(found->type);
+    if (found->attribute >= 0)
+        H5Aclose(found->attribute);
+}
+
+void lw_attribute_broken(hid_t object, const char *what, struct lw_error *err)
+{
+    char place[256] = "";
+    if (err->code != LW_OK)
+        return;
+    lw_hdf5_fail(err, LW_EDATA, "%s cannot be read", what);
+    H5Iget_name(object, place, sizeof place);
+    const size_t used = strlen(err->message);
+    snprintf(err->message + used, sizeof err->message - used, " (of %s)", place[0] ? place : "the file");
+}
+
+static void note_broken(hid_t object, const char *name, struct lw_error *err)
+{
+    char what[128];
+    snprintf(what, sizeof what, "attribute %.100s", name);
+    lw_attribute_broken(object, what, err);
+}
+
+static struct found find(hid_t object, const char *name, struct lw_error *err)
+{
+    struct found found = {-1, -1, 0};
+    const htri_t exists = H5Aexists(object, name);
+    if (exists > 0 && (found.attribute = H5Aopen(object, name, H5P_DEFAULT)) >= 0)
+        found.type = H5Aget_type(found.attribute);
+    if (exists != 0 && found.type < 0)
+        note_broken(object, name, err);
+    if (found.type < 0)
+        return found;
+    const hid_t space = H5Aget_space(found.attribute);
+    found.n_elements = H5Sget_simple_extent_npoints(space);
+    H5Sclose(space);
+    return found;
+}
+
+static bool is_number(const struct found *found)
+{
+    const H5T_class_t class = H5Tget_class(found->type);
+    return (class == H5T_INTEGER || class == H5T_FLOAT) && found->n_elements == 1;
+}
+
+static bool is_text(const struct found *found, int count)
+{
+    return H5Tget_class(found->type) == H5T_STRING && found->n_elements == count && count <= H5S_MAX_RANK;
+}
+
+static bool read_variable_text(const struct found *found, int index, char *text, size_t size)
+{
+    char *stored[H5S_MAX_RANK] = {NULL};
+    const bool done = H5Aread(found->attribute, found->type, stored) >= 0;
+    if (done && stored[index])
+        snprintf(text, size, "%s", stored[index]);
+    for (int i = 0; done && i < found->n_elements; i++)
+        H5free_memory(stored[i]);
+    return done;
+}
+
+/* Fixed texts may be padded with spaces and need not end with a zero. */
+static bool read_fixed_text(const struct found *found, int index, char *text, size_t size)
+{
+    const size_t stored_size = H5Tget_size(found->type);
+    char *const all = lw_alloc_array(found->n_elements, stored_size, "an attribute", NULL);
+    const bool done = all && H5Aread(found->attribute, found->type, all) >= 0;
+    if (done) {
+        const char *const stored = all + (size_t)index * stored_size;
+        size_t length = strnlen(stored, stored_size);
+        while (length > 0 && stored[length - 1] == ' ')
+            length--;
+        snprintf(text, size, "%.*s", (int)(length < size ? length : size), stored);
+    }
+    lw_free(all);
+    return done;
+}
+
+static bool read_item(const struct found *found, int index, char *text, size_t size)
+{
+    return H5Tis_variable_str(found->type) > 0 ? read_variable_text(found, index, text, size)
+                                               : read_fixed_text(found, index, text, size);
+}
+
+static bool parse_number(const char *text, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && end[strspn(end, " \t\r\n")] == '\0';
+}
+
+static bool read_number(const struct found *found, double *value, double *accuracy)
+{
+    const bool is_short = H5Tget_class(found->type) == H5T_FLOAT && H5Tget_size(found->type) < 8;
+    *accuracy = is_short ? (double)FLT_EPSILON : 0;
+    return H5Aread(found->attribute, H5T_NATIVE_DOUBLE, value) >= 0;
+}
+
+bool lw_attribute_read_real(hid_t object, const char *name, double *value, double *accuracy, struct lw_error *err)
+{
+    const struct found found = find(object, name, err);
+    const bool numeric = found.type >= 0 && is_number(&found), textual = found.type >= 0 && is_text(&found, 1);
+    char text[64] = "";
+    *accuracy = 0;
+    const bool done = (numeric && read_number(&found, value, accuracy)) || (textual && read_item(&found, 0, text, sizeof text));
+    if ((numeric || textual) && !done)
+        note_broken(object, name, err);
+    close_found(&found);
+    return done && (numeric || parse_number(text, value)) && isfinite(*value);
+}
+
+bool lw_attribute_read_item(hid_t object, const char *name, int index, int count, char *text, size_t size,
+                            struct lw_error *err)
+{
+    const struct found found = find(object, name, err);
+    const bool fits = found.type >= 0 && is_text(&found, count);
+    const bool done = fits && read_item(&found, index, text, size);
+    if (fits && !done)
+        note_broken(object, name, err);
+    close_found(&found);
+    return done;
+}
+
+bool lw_attribute_read_text(hid_t object, const char *name, char *text, size_t size, struct lw_error *err)
+{
+    return lw_attribute_read_item(object, name, 0, 1, text, size, err);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------- */
+
+/* A UTF-8 text type of `size` bytes, or H5T_VARIABLE. */
+static hid_t text_type(size_t size)
+{
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, size);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    if (size != H5T_VARIABLE)
+        H5Tset_strpad(type, H5T_STR_NULLPAD);
+    return type;
+}
+
+/* An empty fixed text still needs a byte: HDF5 knows no type of size 0. */
+static hid_t stored_type(const struct lw_attribute *attribute)
+{
+    switch (attribute->kind) {
+    case LW_ATTRIBUTE_TEXT:
+        return text_type(!attribute->is_late ? H5T_VARIABLE : attribute->text[0] ? strlen(attribute->text) : 1);
+    case LW_ATTRIBUTE_INT: return H5Tcopy(H5T_STD_I64LE);
+    case LW_ATTRIBUTE_REAL: return H5Tcopy(H5T_IEEE_F64LE);
+    }
+    return -1;
+}
+
+static herr_t put_text(hid_t stored, const char *text)
+{
+    const hid_t type = H5Aget_type(stored);
+    herr_t rc = -1;
+    if (H5Tis_variable_str(type) > 0) {
+        rc = H5Awrite(stored, type, &text);
+    } else {
+        char padded[TEXT_LONGEST + 1] = "";
+        const size_t size = H5Tget_size(type);
+        if (strlen(text) <= size && size < sizeof padded) {
+            memcpy(padded, text, strlen(text));
+            rc = H5Awrite(stored, type, padded);
+        }
+    }
+    H5Tclose(type);
+    return rc;
+}
+
+static herr_t put_value(hid_t stored, const struct lw_attribute *attribute)
+{
+    switch (attribute->kind) {
+    case LW_ATTRIBUTE_TEXT: return put_text(stored, attribute->text);
+    case LW_ATTRIBUTE_INT: return H5Awrite(stored, H5T_NATIVE_INT64, &attribute->integer);
+    case LW_ATTRIBUTE_REAL: return H5Awrite(stored, H5T_NATIVE_DOUBLE, &attribute->real);
+    }
+    return -1;
+}
+
+int lw_attribute_write(hid_t object, const struct lw_attribute *attribute, struct lw_error *err)
+{
+    if (attribute->kind == LW_ATTRIBUTE_TEXT && strlen(attribute->text) > TEXT_LONGEST)
+        return lw_fail(err, LW_ECONFIG, "the text for attribute '%s' has %zu bytes, at most %d fit in a result file",
+                       attribute->name, strlen(attribute->text), TEXT_LONGEST);
+
+    const hid_t type = stored_type(attribute);
+    const hid_t space = H5Screate(H5S_SCALAR);
+    const hid_t stored = H5Acreate2(object, attribute->name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    int rc = LW_OK;
+    if (stored < 0 || put_value(stored, attribute) < 0)
+        rc = lw_hdf5_fail(err, LW_EIO, "cannot write attribute '%s'", attribute->name);
+    if (stored >= 0)
+        H5Aclose(stored);
+    H5Sclose(space);
+    H5Tclose(type);
+    return rc;
+}
+
+int lw_attribute_overwrite(hid_t object, const struct lw_attribute *attribute, struct lw_error *err)
+{
+    const hid_t stored = H5Aopen(object, attribute->name, H5P_DEFAULT);
+    int rc = LW_OK;
+    if (stored < 0 || put_value(stored, attribute) < 0)
+        rc = lw_hdf5_fail(err, LW_EIO, "cannot overwrite attribute '%s'", attribute->name);
+    if (stored >= 0)
+        H5Aclose(stored);
+    return rc;
+}

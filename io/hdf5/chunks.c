@@ -1,0 +1,269 @@
+#include "io/hdf5/chunks.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "io/hdf5/error.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define MIB ((int64_t)1 << 20)
+
+/* Chunks that need no decoding are read whole up to this size; of larger ones HDF5 reads just the samples wanted. */
+#define MOST_WHOLE_BYTES (16 * MIB)
+
+/* HDF5 was seen to take 7 KiB for each chunk that one call touches, and 2.4 times the size of one that it decodes, of which
+ * it has one at a time: the stored bytes, and the decoded ones in a buffer that grows by doubling. One that needs no decoding
+ * is in its cache while the next one is read. */
+enum { CALL_BYTES_PER_CHUNK = 8 << 10, DECODING_SIZES = 3, READING_SIZES = 2 };
+
+/* Assumed, for estimates. */
+static const double decoded_bytes_per_second = 100e6, read_bytes_per_second = 1e9;
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------------ */
+
+static bool is_chunked(const struct lw_reader *reader) { return reader->info.chunk[0] > 0; }
+
+static int64_t chunk_bytes(const struct lw_reader *reader)
+{
+    int64_t bytes = (int64_t)lw_type_bytes(reader->info.type);
+    for (int d = 0; d < reader->info.n_dims; d++)
+        bytes *= reader->info.chunk[d];
+    return bytes;
+}
+
+/* Samples of the axis in a chunk, and channels of the file. */
+static int64_t height(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    return reader->info.chunk[view->axis];
+}
+
+static int64_t width(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    return lw_view_dims(reader, view) == 2 ? reader->info.chunk[1 - view->axis] : 1;
+}
+
+/* Chunks side by side in one row of pixels. */
+static int64_t columns(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    return view->has_rows ? divide_up(lw_view_row_length(reader, view), reader->info.chunk[reader->info.n_dims - 1]) : 1;
+}
+
+/* Chunks of `size` that `length` neighbours out of `all` touch at most. */
+static int64_t touched(int64_t length, int64_t size, int64_t all)
+{
+    return min64(divide_up(length, size) + 1, divide_up(all, size));
+}
+
+static int64_t touched_by_read(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    const struct lw_dataset_info *const info = &reader->info;
+    int64_t n = columns(reader, view) * touched(view->max_axis, height(reader, view), info->dims[view->axis]);
+    if (lw_view_dims(reader, view) == 2)
+        n *= touched(lw_view_extent(view, view->max_channels), width(reader, view), info->dims[1 - view->axis]);
+    return n;
+}
+
+bool lw_chunks_are_whole(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    if (reader->info.is_compressed)
+        return true;
+    return is_chunked(reader) && view->chunks != LW_CHUNKS_IN_PLACE && chunk_bytes(reader) <= MOST_WHOLE_BYTES;
+}
+
+bool lw_chunks_are_kept(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    return view->chunks == LW_CHUNKS_KEPT && lw_chunks_are_whole(reader, view);
+}
+
+/* What HDF5 keeps of chunks. The decoded ones that it would keep take up to twice what it counts: none of them. */
+static int64_t cache_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    if (reader->info.is_compressed)
+        return 0;
+    return lw_chunks_are_whole(reader, view) ? chunk_bytes(reader) : MIB;
+}
+
+static int64_t row_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    const int64_t channels = lw_view_picks(reader, view) ? lw_view_extent(view, view->max_channels) : view->max_channels;
+    return min64(height(reader, view), view->count) * channels * lw_view_sample_bytes(reader, view);
+}
+
+int64_t lw_chunks_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    if (!is_chunked(reader))
+        return 0;
+    const int64_t calls = touched_by_read(reader, view) * CALL_BYTES_PER_CHUNK;
+    if (!lw_chunks_are_whole(reader, view))
+        return calls + READING_SIZES * MIB;
+    const int64_t sizes = reader->info.is_compressed ? DECODING_SIZES : READING_SIZES;
+    return calls + sizes * chunk_bytes(reader) + (lw_chunks_are_kept(reader, view) ? row_bytes(reader, view) : 0);
+}
+
+/* ---- how often, how long ---------------------------------------------------------------------------------------------- */
+
+static int64_t common_divisor(int64_t a, int64_t b) { return b == 0 ? a : common_divisor(b, a % b); }
+
+/* Pieces that a chunk falls into on average, where `all` is cut every `piece` and into chunks of `size`, the first of which
+ * has lost its first `offset` to what is before: each cut adds one, but for those that fall together. */
+static double pieces_of_chunk(int64_t size, int64_t piece, int64_t all, int64_t offset)
+{
+    if (piece >= all)
+        return 1;
+    const int64_t divisor = common_divisor(size, piece);
+    return 1 + ((double)size - (double)(offset % divisor == 0 ? divisor : 0)) / (double)piece;
+}
+
+/* Chunks that the view touches. */
+static double count_chunks(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    const int64_t a = height(reader, view), w = width(reader, view);
+    const int64_t channels = view->channels.end - view->channels.begin;
+    return (double)(columns(reader, view) * divide_up(view->start % a + view->count, a)) *
+           (double)divide_up(view->channels.begin % w + channels, w);
+}
+
+struct lw_chunk_cost lw_reader_chunk_cost(const struct lw_reader *reader, const struct lw_view_spec *view,
+                                          const struct lw_reads *reads)
+{
+    if (!lw_chunks_are_whole(reader, view))
+        return (struct lw_chunk_cost){0};
+    const int64_t step = view->channels.step, channels = view->channels.end - view->channels.begin;
+    double on_axis = pieces_of_chunk(height(reader, view), reads->axis, view->count, 1);
+    if (lw_chunks_are_kept(reader, view) && on_axis > reads->n_axis_ranks)
+        on_axis = reads->n_axis_ranks;
+    const double times = on_axis * pieces_of_chunk(width(reader, view), reads->channels * step, channels,
+                                                   view->channels.begin);
+    const double bytes = count_chunks(reader, view) * (double)chunk_bytes(reader);
+    if (reader->info.is_compressed)
+        return (struct lw_chunk_cost){times, times * bytes / decoded_bytes_per_second / reads->n_ranks};
+    return (struct lw_chunk_cost){times, (times - 1) * bytes / read_bytes_per_second};
+}
+
+int64_t lw_reader_chunk_width(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    return lw_chunks_are_whole(reader, view) ? max64(1, width(reader, view) / view->channels.step) : 0;
+}
+
+/* ---- select ------------------------------------------------------------------------------------------------------------ */
+
+/* The cache of a dataset is fixed when it is opened. With a preemption of 1, HDF5 would drop only chunks read whole. */
+static int reopen(struct lw_reader *reader, struct lw_error *err)
+{
+    const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    H5Pset_chunk_cache(access, H5D_CHUNK_CACHE_NSLOTS_DEFAULT, (size_t)cache_bytes(reader, &reader->view), 0.75);
+    H5Dclose(reader->dataset);
+    reader->dataset = H5Dopen2(reader->file, reader->info.path, access);
+    H5Pclose(access);
+    if (reader->dataset < 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot open %s:%s again", reader->info.file, reader->info.path);
+    return LW_OK;
+}
+
+int lw_chunks_select(struct lw_reader *reader, struct lw_error *err)
+{
+    lw_free(reader->row.memory);
+    reader->row = (struct lw_chunk_row){0};
+    if (!is_chunked(reader))
+        return LW_OK;
+    if (lw_chunks_are_kept(reader, &reader->view) &&
+        !(reader->row.memory = lw_alloc((size_t)row_bytes(reader, &reader->view), "a row of chunks", err)))
+        return LW_ESYSTEM;
+    return reopen(reader, err);
+}
+
+/* ---- read -------------------------------------------------------------------------------------------------------------- */
+
+static bool is_held(const struct lw_reader *reader, const struct lw_slab *slab, int64_t first)
+{
+    const struct lw_chunk_row *const row = &reader->row;
+    return row->first <= first && first < row->first + row->count && row->channel == slab->channel &&
+           row->n_channels == slab->n_channels;
+}
+
+/* Fill the row; where channels will be picked, with all those between them. */
+static int read_row(struct lw_reader *reader, struct lw_error *err)
+{
+    const struct lw_chunk_row *const row = &reader->row;
+    const struct lw_range channels = reader->view.channels;
+    struct lw_slab slab = {.first = row->first, .count = row->count, .channel = row->channel, .n_channels = row->n_channels,
+                           .into = row->memory, .into_axis = row->count};
+    if (lw_view_picks(reader, &reader->view)) {
+        reader->view.channels = (struct lw_range){channels.begin + row->channel * channels.step, channels.end, 1};
+        slab.n_channels = (row->n_channels - 1) * channels.step + 1;
+        slab.channel = 0;
+    }
+    const int rc = lw_view_read(reader, &slab, err);
+    reader->view.channels = channels;
+    return rc;
+}
+
+/* Make the row the one with sample `first` of the view, for the channels of a slab. */
+static int hold_row(struct lw_reader *reader, const struct lw_slab *slab, int64_t first, struct lw_error *err)
+{
+    if (is_held(reader, slab, first))
+        return LW_OK;
+    const struct lw_view_spec *const view = &reader->view;
+    const int64_t a = height(reader, view), begin = (view->start + first) / a * a - view->start;
+    struct lw_chunk_row *const row = &reader->row;
+    row->first = max64(begin, 0);
+    row->count = min64(begin + a, view->count) - row->first;
+    row->channel = slab->channel;
+    row->n_channels = slab->n_channels;
+    const int rc = read_row(reader, err);
+    if (rc)
+        row->count = 0;
+    return rc;
+}
+
+/* From the row that is held. */
+static void copy(const struct lw_reader *reader, const struct lw_slab *part)
+{
+    const struct lw_chunk_row *const row = &reader->row;
+    const struct lw_view_spec *const view = &reader->view;
+    const int64_t bytes = lw_view_sample_bytes(reader, view), from = part->first - row->first;
+    const int64_t n_channels = part->n_channels;
+    char *const into = part->into;
+    if (lw_view_picks(reader, view))
+        lw_view_pick(reader, row->memory + from * lw_view_extent(view, n_channels) * bytes, part->count, n_channels,
+                     into + part->into_first * n_channels * bytes, n_channels);
+    else if (lw_view_is_time_slow(reader, view))
+        memcpy(into + part->into_first * n_channels * bytes, row->memory + from * n_channels * bytes,
+               (size_t)(part->count * n_channels * bytes));
+    else
+        for (int64_t c = 0; c < n_channels; c++)
+            memcpy(into + (c * part->into_axis + part->into_first) * bytes, row->memory + (c * row->count + from) * bytes,
+                   (size_t)(part->count * bytes));
+}
+
+/* The end of the part of a slab that begins at `first` and is read in one way; how. Whole rows of chunks go straight to where
+ * they belong. Of the others, at both ends of a slab, a copy is kept. */
+static int64_t end_of_part(const struct lw_reader *reader, const struct lw_slab *slab, int64_t first, bool *is_straight)
+{
+    const struct lw_view_spec *const view = &reader->view;
+    const int64_t a = height(reader, view), end = slab->first + slab->count;
+    const int64_t next = (view->start + first) / a * a + a - view->start;
+    const int64_t whole = end == view->count ? end : (view->start + end) / a * a - view->start;
+    const bool is_whole = (first == 0 || (view->start + first) % a == 0) && whole > first;
+    *is_straight = is_whole && !lw_view_picks(reader, view) && !is_held(reader, slab, first);
+    return *is_straight ? whole : min64(next, end);
+}
+
+int lw_chunks_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int64_t first = slab->first; rc == LW_OK && first < slab->first + slab->count; ) {
+        bool is_straight;
+        struct lw_slab part = *slab;
+        part.first = first;
+        part.count = end_of_part(reader, slab, first, &is_straight) - first;
+        part.into_first = slab->into_first + first - slab->first;
+        if (is_straight)
+            rc = lw_view_read(reader, &part, err);
+        else if ((rc = hold_row(reader, slab, first, err)) == LW_OK)
+            copy(reader, &part);
+        first += part.count;
+    }
+    return rc;
+}

@@ -1,0 +1,79 @@
+#include "io/hdf5/error.h"
+
+#include <errno.h>
+#include <hdf5.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reason {
+    char *text;
+    size_t size;
+    bool filter_failed;
+    int system_error;
+};
+
+void lw_hdf5_quiet(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+/* The number behind "errno = " in an entry's text. A seek or a read at an address that no file has is not the system's fault. */
+static int find_errno(const char *text)
+{
+    static const char key[] = "errno = ";
+    const char *const found = text ? strstr(text, key) : NULL;
+    const int number = found ? atoi(found + strlen(key)) : 0;
+    return number == EINVAL || number == EOVERFLOW || number == EFBIG ? 0 : number;
+}
+
+/* The entries come innermost first; only the first one knows what happened, the others say what it was part of. */
+static herr_t take_innermost(unsigned position, const H5E_error2_t *entry, void *context)
+{
+    struct reason *reason = context;
+    if (position == 0 && entry->desc)
+        snprintf(reason->text, reason->size, "%s", entry->desc);
+    reason->filter_failed |= entry->maj_num == H5E_PLINE;
+    if (reason->system_error == 0)
+        reason->system_error = find_errno(entry->desc);
+    return 0;
+}
+
+static struct reason walk_stack(char *text, size_t size)
+{
+    struct reason reason = {.text = text, .size = size};
+    text[0] = '\0';
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &reason);
+    text[strcspn(text, "\r\n")] = '\0';
+    return reason;
+}
+
+const char *lw_hdf5_reason(char *text, size_t size)
+{
+    return walk_stack(text, size).text;
+}
+
+int lw_hdf5_errno(void)
+{
+    char text[256];
+    return walk_stack(text, sizeof text).system_error;
+}
+
+int lw_hdf5_fail(struct lw_error *err, enum lw_code code, const char *format, ...)
+{
+    char cause[256];
+    const struct reason reason = walk_stack(cause, sizeof cause);
+    if (reason.system_error != 0 && code == LW_EDATA)
+        code = LW_EIO;
+    else if (reason.system_error == 0 && reason.filter_failed && code == LW_EIO)
+        code = LW_EDATA;
+
+    char message[700];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return lw_fail(err, code, "%s%s%s", message, cause[0] ? ": " : "", cause);
+}

@@ -1,0 +1,224 @@
+#include "io/hdf5/listing.h"
+
+#include "io/hdf5/attribute.h"
+#include "io/hdf5/error.h"
+#include "io/hdf5/probe.h"
+#include "io/hdf5/sampling.h"
+#include "io/hdf5/shield.h"
+#include "io/hdf5/type.h"
+
+#include <hdf5.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct walk {
+    void (*visit)(const struct lw_listing *dataset, void *context);
+    void *context;
+};
+
+/* snprintf at the end of what is there. */
+__attribute__((format(printf, 3, 4)))
+static void append(char *text, size_t size, const char *format, ...)
+{
+    const size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+static void dims_text(const hsize_t *dims, int n_dims, char *text, size_t size)
+{
+    append(text, size, "[");
+    for (int d = 0; d < n_dims; d++)
+        append(text, size, "%s%" PRIu64, d ? " x " : "", (uint64_t)dims[d]);
+    append(text, size, "]");
+}
+
+static void describe_shape(hid_t dataset, struct lw_listing *row)
+{
+    hsize_t dims[H5S_MAX_RANK];
+    const hid_t space = H5Dget_space(dataset);
+    const H5S_class_t class = H5Sget_simple_extent_type(space);
+    if (class == H5S_SIMPLE)
+        dims_text(dims, H5Sget_simple_extent_dims(space, dims, NULL), row->shape, sizeof row->shape);
+    else
+        append(row->shape, sizeof row->shape, "%s", class == H5S_NULL ? "no data" : "single value");
+    H5Sclose(space);
+}
+
+static void describe_type(hid_t dataset, struct lw_listing *row)
+{
+    const hid_t type = H5Dget_type(dataset);
+    lw_hdf5_type_text(type, row->type, sizeof row->type);
+    H5Tclose(type);
+}
+
+static void describe_filters(hid_t creation, struct lw_listing *row)
+{
+    const int n_filters = H5Pget_nfilters(creation);
+    for (int f = 0; f < n_filters; f++) {
+        char name[64] = "";
+        unsigned flags, settings;
+        size_t n_values = 0;
+        H5Pget_filter2(creation, (unsigned)f, &flags, &n_values, NULL, sizeof name, name, &settings);
+        append(row->storage, sizeof row->storage, "%s%s", f ? " + " : ", ", name[0] ? name : "unknown filter");
+    }
+}
+
+static void describe_storage(hid_t dataset, struct lw_listing *row)
+{
+    static const char *const names[] = {
+        [H5D_COMPACT] = "compact", [H5D_CONTIGUOUS] = "contiguous", [H5D_CHUNKED] = "chunks ", [H5D_VIRTUAL] = "virtual",
+    };
+    hsize_t chunk[H5S_MAX_RANK];
+    const hid_t creation = H5Dget_create_plist(dataset);
+    const H5D_layout_t layout = H5Pget_layout(creation);
+    if (layout >= H5D_COMPACT && layout <= H5D_VIRTUAL)
+        append(row->storage, sizeof row->storage, "%s", names[layout]);
+    if (layout == H5D_CHUNKED)
+        dims_text(chunk, H5Pget_chunk(creation, H5S_MAX_RANK, chunk), row->storage, sizeof row->storage);
+    describe_filters(creation, row);
+    H5Pclose(creation);
+    row->stored_bytes = (int64_t)H5Dget_storage_size(dataset);
+}
+
+static void describe_sampling(hid_t file, hid_t dataset, struct lw_listing *row)
+{
+    struct lw_dataset_info info = {0};
+    struct lw_error broken;
+    hsize_t dims[H5S_MAX_RANK];
+    snprintf(info.path, sizeof info.path, "%s", row->path);
+    const hid_t space = H5Dget_space(dataset);
+    info.n_dims = H5Sget_simple_extent_dims(space, dims, NULL);
+    H5Sclose(space);
+    if (info.n_dims < 1 || info.n_dims > LW_MAX_DIMS)
+        return;
+    for (int d = 0; d < info.n_dims; d++)
+        info.dims[d] = (int64_t)dims[d];
+    if (lw_sampling_find(file, dataset, &info, &broken) == LW_OK)
+        lw_sampling_text(&info.axis, row->sampling, sizeof row->sampling);
+    else
+        snprintf(row->sampling, sizeof row->sampling, "%.120s", broken.message);
+}
+
+static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *link, void *context)
+{
+    const struct walk *const walk = context;
+    if (link->type != H5L_TYPE_HARD)
+        return 0;
+    const hid_t object = H5Oopen(file, name, H5P_DEFAULT);
+    char path[LW_MAX_PATH];
+    snprintf(path, sizeof path, "/%s", name);
+    struct lw_listing row = {.path = path};
+    if (object < 0) {
+        snprintf(row.storage, sizeof row.storage, "damaged");
+        walk->visit(&row, walk->context);
+    } else if (H5Iget_type(object) == H5I_DATASET) {
+        describe_shape(object, &row);
+        describe_type(object, &row);
+        describe_storage(object, &row);
+        describe_sampling(file, object, &row);
+        walk->visit(&row, walk->context);
+    }
+    if (object >= 0)
+        H5Oclose(object);
+    return 0;
+}
+
+static herr_t walk_file(hid_t file, struct walk walk)
+{
+    return H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit_link, &walk);
+}
+
+int lw_list_file(const char *file, void (*visit)(const struct lw_listing *dataset, void *context), void *context,
+                 struct lw_error *err)
+{
+    hid_t opened;
+    int rc = lw_probe_file(file, &opened, err);
+    if (rc)
+        return rc;
+    if (walk_file(opened, (struct walk){visit, context}) < 0)
+        rc = lw_hdf5_fail(err, LW_EDATA, "'%.600s' is a damaged HDF5 file", file);
+    H5Fclose(opened);
+    return rc;
+}
+
+static bool is_ours(hid_t file, struct lw_error *err)
+{
+    char program[16];
+    return lw_attribute_read_text(file, "program", program, sizeof program, err) && strcmp(program, "lapwing") == 0;
+}
+
+bool lw_list_origin(const char *file, struct lw_listing_origin *origin)
+{
+    struct lw_error err = {0};
+    hid_t opened;
+    *origin = (struct lw_listing_origin){0};
+    if (lw_probe_file(file, &opened, &err))
+        return false;
+    origin->is_incomplete = lw_probe_is_incomplete(opened);
+    const bool found = is_ours(opened, &err) &&
+                       lw_attribute_read_text(opened, "version", origin->version, sizeof origin->version, &err) &&
+                       lw_attribute_read_text(opened, "job", origin->job, sizeof origin->job, &err) &&
+                       lw_attribute_read_text(opened, "end_time_utc", origin->end, sizeof origin->end, &err) &&
+                       lw_attribute_read_text(opened, "configuration", origin->configuration, sizeof origin->configuration, &err);
+    H5Fclose(opened);
+    return found;
+}
+
+static void pass_over(const struct lw_listing *dataset, void *context)
+{
+    (void)dataset;
+    (void)context;
+}
+
+static int list_all(const char *file, void *result, struct lw_error *err)
+{
+    struct lw_listing_origin origin;
+    *(char *)result = 1;
+    lw_list_origin(file, &origin);
+    return lw_list_file(file, pass_over, NULL, err);
+}
+
+int lw_list_check(const char *file, struct lw_error *err)
+{
+    char done;
+    return lw_shield(list_all, file, &done, sizeof done, err);
+}
+
+/* ---- in one line --------------------------------------------------------------------------------------------------- */
+
+struct line {
+    char *text;
+    size_t size;
+    int n_shown, n_left_out;
+};
+
+static void add_to_line(const struct lw_listing *dataset, void *context)
+{
+    struct line *const line = context;
+    char entry[440];
+    snprintf(entry, sizeof entry, "%s%.200s %s %s", line->n_shown ? ", " : "", dataset->path, dataset->type, dataset->shape);
+    const size_t room_for_count = 24;
+    if (line->n_left_out > 0 || strlen(line->text) + strlen(entry) + room_for_count >= line->size) {
+        line->n_left_out++;
+    } else {
+        append(line->text, line->size, "%s", entry);
+        line->n_shown++;
+    }
+}
+
+const char *lw_listing_line(int64_t file, char *text, size_t size)
+{
+    struct line line = {.text = text, .size = size};
+    text[0] = '\0';
+    walk_file((hid_t)file, (struct walk){add_to_line, &line});
+    if (line.n_left_out > 0)
+        append(text, size, " and %d more", line.n_left_out);
+    else if (line.n_shown == 0)
+        append(text, size, "no datasets");
+    return text;
+}

@@ -1,0 +1,270 @@
+#include "io/hdf5/probe.h"
+
+#include "base/file.h"
+#include "io/hdf5/attribute.h"
+#include "io/hdf5/error.h"
+#include "io/hdf5/listing.h"
+#include "io/hdf5/sampling.h"
+#include "io/hdf5/virtual.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- names --------------------------------------------------------------------------------------------------------- */
+
+static const char *find_path(const char *name)
+{
+    const char *found = NULL;
+    for (const char *at = name; (at = strstr(at, ":/")); at++)
+        found = at;
+    return found;
+}
+
+int lw_probe_parse(const char *name, char file[LW_MAX_PATH], char path[LW_MAX_PATH], struct lw_error *err)
+{
+    const char *const colon = find_path(name);
+    const size_t length = colon ? (size_t)(colon - name) : strlen(name);
+    const char *const rest = colon ? colon + 1 : "";
+    if (length == 0)
+        return lw_fail(err, LW_EUSAGE, "'%.200s' names no file: give FILE:/path/in/file", name);
+    if (length >= LW_MAX_PATH || strlen(rest) >= LW_MAX_PATH)
+        return lw_fail(err, LW_EUSAGE, "the name '%.200s...' is longer than %d characters", name, LW_MAX_PATH - 1);
+    memcpy(file, name, length);
+    file[length] = '\0';
+    memcpy(path, rest, strlen(rest) + 1);
+    return LW_OK;
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------------------ */
+
+/* Ask the system before HDF5, whose messages for these are of no use. */
+static int check_readable(const char *file, struct lw_error *err)
+{
+    char why[96];
+    const int fd = lw_file_open(file, why);
+    if (fd < 0)
+        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, why);
+    close(fd);
+    return LW_OK;
+}
+
+/* A file that somebody writes is locked; on file systems without locks HDF5 must not insist on them. */
+static hid_t reading_access(void)
+{
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+#if H5_VERSION_GE(1, 10, 7)
+    H5Pset_file_locking(access, true, true);
+#endif
+    return access;
+}
+
+/* Why HDF5 has just not opened it. */
+static int fail_open(const char *file, struct lw_error *err)
+{
+    char reason[256];
+    lw_hdf5_reason(reason, sizeof reason);
+    if (strstr(reason, "lock file"))
+        return lw_fail(err, LW_EIO, "cannot read '%s': another program writes it (%s)", file, reason);
+    if (lw_hdf5_errno() != 0)
+        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, reason);
+    return lw_fail(err, LW_EDATA, "'%s' is a damaged HDF5 file: %s", file, reason);
+}
+
+int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
+{
+    lw_hdf5_quiet();
+    int rc = check_readable(file, err);
+    if (rc)
+        return rc;
+    const htri_t is_hdf5 = H5Fis_hdf5(file);
+    if (is_hdf5 < 0 && lw_hdf5_errno() != 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot read '%s'", file);
+    if (is_hdf5 <= 0)
+        return lw_fail(err, LW_EDATA, "'%s' is not an HDF5 file", file);
+
+    const hid_t access = reading_access();
+    *out = H5Fopen(file, H5F_ACC_RDONLY, access);
+    rc = *out < 0 ? fail_open(file, err) : LW_OK;
+    H5Pclose(access);
+    return rc;
+}
+
+/* ---- the dataset --------------------------------------------------------------------------------------------------- */
+
+static int check_filters(const char *file_name, const char *path, hid_t dataset, struct lw_error *err)
+{
+    const hid_t creation = H5Dget_create_plist(dataset);
+    int rc = LW_OK;
+    const int n_filters = H5Pget_nfilters(creation);
+    for (int f = 0; f < n_filters && rc == LW_OK; f++) {
+        char name[64] = "";
+        unsigned flags, settings;
+        size_t n_values = 0;
+        const H5Z_filter_t filter = H5Pget_filter2(creation, (unsigned)f, &flags, &n_values, NULL, sizeof name, name,
+                                                   &settings);
+        if (filter >= 0 && H5Zfilter_avail(filter) <= 0)
+            rc = lw_fail(err, LW_EDATA, "%s:%s is compressed with filter %d ('%s'), which HDF5 does not find: install "
+                         "its plugin and set HDF5_PLUGIN_PATH, or decompress the file with h5repack -f NONE",
+                         file_name, path, (int)filter, name);
+    }
+    H5Pclose(creation);
+    return rc;
+}
+
+static const char *object_text(H5I_type_t type)
+{
+    return type == H5I_GROUP ? "a group" : type == H5I_DATATYPE ? "a named type" : "no dataset";
+}
+
+int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t *out, struct lw_error *err)
+{
+    char there[600];
+    if (!path[0])
+        return lw_fail(err, LW_EUSAGE, "name a dataset of the file, as in '%.128s:/path'; it has %s", file_name,
+                       lw_listing_line(file, there, sizeof there));
+    const hid_t object = H5Oopen(file, path, H5P_DEFAULT);
+    if (object < 0 && lw_hdf5_errno() != 0 && lw_hdf5_errno() != ENOENT)
+        return lw_hdf5_fail(err, LW_EIO, "cannot read %.128s:%.128s", file_name, path);
+    if (object < 0)
+        return lw_fail(err, LW_EDATA, "'%.128s' has no dataset '%.128s'; it has %s", file_name, path,
+                       lw_listing_line(file, there, sizeof there));
+    const H5I_type_t type = H5Iget_type(object);
+    if (type != H5I_DATASET) {
+        H5Oclose(object);
+        return lw_fail(err, LW_EDATA, "'%.128s' in '%.128s' is %s, not a dataset; the file has %s", path, file_name,
+                       object_text(type), lw_listing_line(file, there, sizeof there));
+    }
+    int rc;
+    if ((rc = check_filters(file_name, path, object, err)) || (rc = lw_virtual_check(file, file_name, object, err))) {
+        H5Oclose(object);
+        return rc;
+    }
+    *out = object;
+    return LW_OK;
+}
+
+/* ---- what it holds ------------------------------------------------------------------------------------------------- */
+
+static int describe_shape(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
+{
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    const hid_t space = H5Dget_space(dataset);
+    const int n_dims = H5Sget_simple_extent_dims(space, dims, NULL);
+    const bool is_null = H5Sget_simple_extent_type(space) == H5S_NULL;
+    H5Sclose(space);
+
+    if (is_null)
+        return lw_fail(err, LW_EDATA, "%s:%s is empty", info->file, info->path);
+    if (n_dims < 1 || n_dims > LW_MAX_DIMS)
+        return lw_fail(err, LW_EDATA, "%s:%s has %d dimensions, not 1 to %d%s", info->file, info->path, n_dims, LW_MAX_DIMS,
+                       n_dims == 0 ? ": it is a single value" : "");
+    info->n_dims = n_dims;
+    for (int d = 0; d < n_dims; d++) {
+        info->dims[d] = (int64_t)dims[d];
+        if (dims[d] == 0)
+            return lw_fail(err, LW_EDATA, "%s:%s is empty: its dimension %d has length 0", info->file, info->path, d);
+    }
+    return LW_OK;
+}
+
+static void describe_storage(hid_t dataset, struct lw_dataset_info *info)
+{
+    const hid_t creation = H5Dget_create_plist(dataset);
+    hsize_t chunk[H5S_MAX_RANK] = {0};
+    if (H5Pget_layout(creation) == H5D_CHUNKED && H5Pget_chunk(creation, H5S_MAX_RANK, chunk) == info->n_dims) {
+        for (int d = 0; d < info->n_dims; d++)
+            info->chunk[d] = (int64_t)chunk[d];
+        info->is_compressed = H5Pget_nfilters(creation) > 0;
+    }
+    H5Pclose(creation);
+}
+
+/* Samples that lie in the object's header. HDF5 copies as many as the shape says, also where fewer are there. */
+static int check_compact(hid_t dataset, const struct lw_dataset_info *info, struct lw_error *err)
+{
+    const hid_t creation = H5Dget_create_plist(dataset), type = H5Dget_type(dataset), space = H5Dget_space(dataset);
+    const bool is_compact = H5Pget_layout(creation) == H5D_COMPACT;
+    const hsize_t stored = H5Dget_storage_size(dataset), samples = (hsize_t)H5Sget_simple_extent_npoints(space);
+    hsize_t needed = H5Tget_size(type);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Pclose(creation);
+    if (!is_compact || (!__builtin_mul_overflow(needed, samples, &needed) && stored >= needed))
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "damaged HDF5 file: %.400s:%.400s holds %" PRIu64 " bytes, fewer than its shape and type need",
+                   info->file, info->path, (uint64_t)stored);
+}
+
+static int describe_file(struct lw_dataset_info *info, struct lw_error *err)
+{
+    struct stat status;
+    if (stat(info->file, &status) != 0)
+        return lw_fail(err, LW_EIO, "cannot read '%s': %s", info->file, strerror(errno));
+    info->file_bytes = status.st_size;
+    info->modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+    return LW_OK;
+}
+
+static int describe_sampling(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
+{
+    struct lw_error broken;
+    const int rc = lw_sampling_find(file, dataset, info, &broken);
+    return rc == LW_OK ? rc : lw_fail(err, rc, "%.200s:%.200s: %.500s", info->file, info->path, broken.message);
+}
+
+int lw_probe_describe(hid_t file, const char *file_name, const char *path, hid_t dataset, struct lw_dataset_info *info,
+                      struct lw_error *err)
+{
+    *info = (struct lw_dataset_info){.metadata_axis = -1};
+    snprintf(info->file, sizeof info->file, "%s", file_name);
+    snprintf(info->path, sizeof info->path, "%s", path);
+    int rc;
+    if ((rc = describe_file(info, err)) || (rc = describe_shape(dataset, info, err)) || (rc = check_compact(dataset, info, err)))
+        return rc;
+    describe_storage(dataset, info);
+    return describe_sampling(file, dataset, info, err);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------------------- */
+
+/* Of the root group of a result: 0 until it is complete. */
+bool lw_probe_is_incomplete(hid_t file)
+{
+    double complete, accuracy;
+    struct lw_error broken = {0};
+    return lw_attribute_read_real(file, "lapwing_complete", &complete, &accuracy, &broken) && complete == 0;
+}
+
+static int check_complete(hid_t file, const char *file_name, struct lw_error *err)
+{
+    return lw_probe_is_incomplete(file)
+               ? lw_fail(err, LW_EDATA, "'%s' is incomplete: the run of lapwing that was to make it did not come to its end; "
+                         "run it again ('lapwing info' shows its job file)", file_name)
+               : LW_OK;
+}
+
+int lw_probe_open(const char *name, struct lw_probe *probe, struct lw_error *err)
+{
+    struct lw_dataset_info *const info = &probe->info;
+    char file_name[LW_MAX_PATH], path[LW_MAX_PATH];
+    *probe = (struct lw_probe){.file = -1, .dataset = -1};
+    int rc;
+    if ((rc = lw_probe_parse(name, file_name, path, err)) || (rc = lw_probe_file(file_name, &probe->file, err)) ||
+        (rc = check_complete(probe->file, file_name, err)) ||
+        (rc = lw_probe_dataset(probe->file, file_name, path, &probe->dataset, err)) ||
+        (rc = lw_probe_describe(probe->file, file_name, path, probe->dataset, info, err)))
+        lw_probe_close(probe);
+    return rc;
+}
+
+void lw_probe_close(struct lw_probe *probe)
+{
+    if (probe->dataset >= 0)
+        H5Dclose(probe->dataset);
+    if (probe->file >= 0)
+        H5Fclose(probe->file);
+}

@@ -1,0 +1,216 @@
+#include "io/hdf5/scale.h"
+
+#include "io/hdf5/attribute.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* Values of a scale that are looked at; of a longer one, every so many. */
+enum { SCALE_SAMPLES = 4096 };
+
+bool lw_scale_is_time(const char *name)
+{
+    return strcasecmp(name, "time") == 0 || strcasecmp(name, "t") == 0;
+}
+
+/* ---- the scales of a dimension ------------------------------------------------------------------------------------- */
+
+typedef bool take_fn(hid_t scale, void *context, struct lw_error *err);
+
+static bool is_scale(hid_t object, struct lw_error *err)
+{
+    char class[32] = "";
+    return H5Iget_type(object) == H5I_DATASET && lw_attribute_read_text(object, "CLASS", class, sizeof class, err) &&
+           strcmp(class, "DIMENSION_SCALE") == 0;
+}
+
+/* Whether one of the scales is taken; the rest is not looked at. A reference may well lead nowhere. */
+static bool offer_scales(hid_t dataset, const hvl_t *references, take_fn *take, void *context, struct lw_error *err)
+{
+    bool is_taken = false;
+    for (size_t s = 0; s < references->len && !is_taken; s++) {
+        const hid_t scale = H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, (const hobj_ref_t *)references->p + s);
+        is_taken = scale >= 0 && is_scale(scale, err) && take(scale, context, err);
+        if (scale >= 0)
+            H5Oclose(scale);
+    }
+    return is_taken;
+}
+
+/* Whether DIMENSION_LIST holds what it should: for each dimension a list of references. */
+static bool is_list(hid_t type, hid_t space, int n_dims)
+{
+    const hid_t item = H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : -1;
+    const bool are_references = item >= 0 && H5Tequal(item, H5T_STD_REF_OBJ) > 0;
+    if (item >= 0)
+        H5Tclose(item);
+    return are_references && H5Sget_simple_extent_npoints(space) == n_dims && n_dims <= H5S_MAX_RANK;
+}
+
+static bool search_list(hid_t dataset, hid_t attribute, int dimension, int n_dims, take_fn *take, void *context,
+                        struct lw_error *err)
+{
+    hvl_t lists[H5S_MAX_RANK];
+    const hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+    const bool is_known = type >= 0 && space >= 0, fits = is_known && is_list(type, space, n_dims);
+    const bool is_read = fits && H5Aread(attribute, type, lists) >= 0;
+    if (!is_known || (fits && !is_read))
+        lw_attribute_broken(dataset, "attribute DIMENSION_LIST", err);
+    const bool is_taken = is_read && offer_scales(dataset, &lists[dimension], take, context, err);
+    if (is_read)
+        H5Dvlen_reclaim(type, space, H5P_DEFAULT, lists);
+    H5Sclose(space);
+    H5Tclose(type);
+    return is_taken;
+}
+
+static bool find_scale(hid_t dataset, int dimension, int n_dims, take_fn *take, void *context, struct lw_error *err)
+{
+    const htri_t exists = H5Aexists(dataset, "DIMENSION_LIST");
+    const hid_t attribute = exists > 0 ? H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT) : -1;
+    if (exists != 0 && attribute < 0)
+        lw_attribute_broken(dataset, "attribute DIMENSION_LIST", err);
+    if (attribute < 0)
+        return false;
+    const bool is_taken = search_list(dataset, attribute, dimension, n_dims, take, context, err);
+    H5Aclose(attribute);
+    return is_taken;
+}
+
+/* ---- which dimension is time --------------------------------------------------------------------------------------- */
+
+/* A scale is known by its name, or else by the name of its dataset. */
+static bool take_time(hid_t scale, void *context, struct lw_error *err)
+{
+    (void)context;
+    char name[256] = "";
+    if (lw_attribute_read_text(scale, "NAME", name, sizeof name, err) && lw_scale_is_time(name))
+        return true;
+    H5Iget_name(scale, name, sizeof name);
+    const char *const slash = strrchr(name, '/');
+    return lw_scale_is_time(slash ? slash + 1 : name);
+}
+
+static bool has_time_label(hid_t dataset, int dimension, int n_dims, struct lw_error *err)
+{
+    char label[64] = "";
+    return lw_attribute_read_item(dataset, "DIMENSION_LABELS", dimension, n_dims, label, sizeof label, err) &&
+           lw_scale_is_time(label);
+}
+
+int lw_scale_time_dimension(hid_t dataset, int n_dims, struct lw_error *err)
+{
+    for (int d = 0; d < n_dims; d++)
+        if (has_time_label(dataset, d, n_dims, err))
+            return d;
+    for (int d = 0; d < n_dims; d++)
+        if (find_scale(dataset, d, n_dims, take_time, NULL, err))
+            return d;
+    return -1;
+}
+
+/* ---- its values ---------------------------------------------------------------------------------------------------- */
+
+/* `count` values from `first` on, `stride` apart. */
+static bool read_values(hid_t scale, hsize_t first, hsize_t stride, hsize_t count, double *values)
+{
+    const hid_t stored = H5Dget_space(scale);
+    const hid_t memory = H5Screate_simple(1, &count, NULL);
+    const bool done = H5Sselect_hyperslab(stored, H5S_SELECT_SET, &first, &stride, &count, NULL) >= 0 &&
+                      H5Dread(scale, H5T_NATIVE_DOUBLE, memory, stored, H5P_DEFAULT, values) >= 0;
+    H5Sclose(memory);
+    H5Sclose(stored);
+    return done;
+}
+
+/* Relative rounding error of the stored values; negative if they are no numbers. */
+static double rounding(hid_t scale)
+{
+    const hid_t type = H5Dget_type(scale);
+    const H5T_class_t class = H5Tget_class(type);
+    const bool is_short = H5Tget_size(type) < 8;
+    H5Tclose(type);
+    if (class == H5T_FLOAT && is_short)
+        return FLT_EPSILON;
+    return class == H5T_FLOAT || class == H5T_INTEGER ? DBL_EPSILON : -1;
+}
+
+/* Regular: no value is further from its place than a thousandth of the step, or than its rounding. */
+static bool is_regular(const double *values, hsize_t count, hsize_t stride, const struct lw_scale *scale, double epsilon)
+{
+    for (hsize_t i = 0; i < count; i++) {
+        const double place = scale->first + (double)(i * stride) * scale->step;
+        if (!(fabs(values[i] - place) <= 1e-3 * fabs(scale->step) + epsilon * fabs(place)))
+            return false;
+    }
+    return true;
+}
+
+static bool find_step(hid_t scale, hsize_t length, struct lw_scale *out, struct lw_error *err)
+{
+    double last, values[SCALE_SAMPLES];
+    const double epsilon = rounding(scale);
+    const hsize_t stride = (length + SCALE_SAMPLES - 1) / SCALE_SAMPLES;
+    const hsize_t count = (length + stride - 1) / stride;
+    if (epsilon < 0)
+        return false;
+    if (!read_values(scale, 0, stride, count, values) || !read_values(scale, length - 1, 1, 1, &last)) {
+        lw_attribute_broken(scale, "the dimension scale", err);
+        return false;
+    }
+    out->first = values[0];
+    out->step = (last - out->first) / (double)(length - 1);
+    out->step_accuracy = epsilon * fmax(fabs(out->first), fabs(last)) / fabs(last - out->first);
+    return isfinite(out->step) && out->step != 0 && is_regular(values, count, stride, out, epsilon);
+}
+
+static hsize_t length_of(hid_t scale)
+{
+    hsize_t length = 0;
+    const hid_t space = H5Dget_space(scale);
+    if (H5Sget_simple_extent_ndims(space) == 1)
+        H5Sget_simple_extent_dims(space, &length, NULL);
+    H5Sclose(space);
+    return length;
+}
+
+static bool take_regular(hid_t scale, void *context, struct lw_error *err)
+{
+    struct lw_scale *const out = context;
+    const hsize_t length = length_of(scale);
+    if (length < 2 || !find_step(scale, length, out, err))
+        return false;
+    out->unit[0] = '\0';
+    if (!lw_attribute_read_text(scale, "units", out->unit, sizeof out->unit, err))
+        lw_attribute_read_text(scale, "unit", out->unit, sizeof out->unit, err);
+    H5Iget_name(scale, out->path, sizeof out->path);
+    return true;
+}
+
+bool lw_scale_read(hid_t dataset, int dimension, int n_dims, struct lw_scale *out, struct lw_error *err)
+{
+    return find_scale(dataset, dimension, n_dims, take_regular, out, err);
+}
+
+double lw_scale_unit_seconds(const char *unit)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {
+        {"s", 1}, {"sec", 1}, {"second", 1}, {"seconds", 1},
+        {"ms", 1e-3}, {"millisecond", 1e-3}, {"milliseconds", 1e-3},
+        {"us", 1e-6}, {"microsecond", 1e-6}, {"microseconds", 1e-6},
+        {"ns", 1e-9}, {"nanosecond", 1e-9}, {"nanoseconds", 1e-9},
+        {"min", 60}, {"minute", 60}, {"minutes", 60}, {"h", 3600}, {"hour", 3600}, {"hours", 3600},
+        {"d", 86400}, {"day", 86400}, {"days", 86400},
+    };
+    const size_t length = strcspn(unit, " ");
+    for (size_t u = 0; u < sizeof units / sizeof *units; u++)
+        if (strlen(units[u].name) == length && strncasecmp(unit, units[u].name, length) == 0)
+            return units[u].seconds;
+    return 0;
+}

@@ -1,0 +1,29 @@
+/* structure.h - everything of a result file but its samples: groups, datasets, attributes. By one process, rank 0, through a
+ * plain HDF5 handle, so that a failure is an error like any other: within collective calls on metadata it would leave the
+ * other ranks waiting for ever.
+ *
+ *     create     all datasets and attributes, room for them on disk, closed again
+ *     complete   once all samples are there: late attributes and the mark of completion, in place */
+#ifndef LW_IO_HDF5_STRUCTURE_H
+#define LW_IO_HDF5_STRUCTURE_H
+
+#include "io/result_file.h"
+#include "io/writer.h"
+
+/** Create the file under its temporary name, which is claimed. LW_EIO, LW_ECONFIG (an attribute that is too long).
+ * @param is_stuck  set where HDF5 could not write the file: then only lw_comm_abort ends the program, because HDF5 would try
+ *                  again when MPI ends, and crash */
+int lw_structure_create(const struct lw_result_file *result, const struct lw_writer_spec *spec, bool *is_stuck,
+                        struct lw_error *err);
+
+/** Overwrite attributes of the root group, then mark the file complete. LW_EIO. @param is_stuck  as above */
+int lw_structure_complete(const struct lw_result_file *result, const struct lw_attribute *attributes, int n_attributes,
+                          bool *is_stuck, struct lw_error *err);
+
+/** Bytes of one element of the dataset: a sample, or a row of a table. */
+int64_t lw_structure_element_bytes(const struct lw_writer_dataset *dataset);
+
+/** Bytes that the file will need on disk, structure and alignment included, generously; INT64_MAX where that overflows. */
+int64_t lw_structure_room(const struct lw_writer_spec *spec);
+
+#endif

@@ -1,0 +1,198 @@
+#include "io/hdf5/type.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_swapped(hid_t stored)
+{
+    return H5Tget_size(stored) > 1 && H5Tget_order(stored) != H5Tget_order(H5T_NATIVE_INT);
+}
+
+/* This machine's type for a scalar. */
+static hid_t native_type(enum lw_scalar scalar)
+{
+    switch (scalar) {
+    case LW_INT8: return H5T_NATIVE_INT8;
+    case LW_UINT8: return H5T_NATIVE_UINT8;
+    case LW_INT16: return H5T_NATIVE_INT16;
+    case LW_UINT16: return H5T_NATIVE_UINT16;
+    case LW_INT32: return H5T_NATIVE_INT32;
+    case LW_FLOAT32: return H5T_NATIVE_FLOAT;
+    case LW_FLOAT64: return H5T_NATIVE_DOUBLE;
+    case LW_N_SCALARS: break;
+    }
+    return -1;
+}
+
+/* A native type in the byte order asked for; to be closed. */
+static hid_t ordered_type(enum lw_scalar scalar, bool swapped)
+{
+    const hid_t type = H5Tcopy(native_type(scalar));
+    const H5T_order_t native = H5Tget_order(H5T_NATIVE_INT);
+    if (type >= 0 && swapped && lw_scalar_bytes(scalar) > 1)
+        H5Tset_order(type, native == H5T_ORDER_LE ? H5T_ORDER_BE : H5T_ORDER_LE);
+    return type;
+}
+
+/* Comparing whole types refuses what only looks alike: padded integers, floats with other exponents. */
+static bool parse_scalar(hid_t stored, struct lw_type *out)
+{
+    const bool swapped = is_swapped(stored);
+    for (int s = 0; s < LW_N_SCALARS; s++) {
+        const hid_t candidate = ordered_type((enum lw_scalar)s, swapped);
+        const bool equal = H5Tequal(stored, candidate) > 0;
+        H5Tclose(candidate);
+        if (equal) {
+            *out = (struct lw_type){.scalar = (enum lw_scalar)s, .is_swapped = swapped};
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool member_is_named(hid_t compound, unsigned member, const char *name)
+{
+    char *const found = H5Tget_member_name(compound, member);
+    const bool same = found && strcmp(found, name) == 0;
+    H5free_memory(found);
+    return same;
+}
+
+/* Two floating-point members with one of the three pairs of names, the real one first. */
+static bool has_complex_members(hid_t compound)
+{
+    static const char *const names[][2] = {{"r", "i"}, {"re", "im"}, {"real", "imag"}};
+
+    if (H5Tget_class(compound) != H5T_COMPOUND || H5Tget_nmembers(compound) != 2 ||
+        H5Tget_member_class(compound, 0) != H5T_FLOAT || H5Tget_member_class(compound, 1) != H5T_FLOAT)
+        return false;
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        if (member_is_named(compound, 0, names[n][0]) && member_is_named(compound, 1, names[n][1]))
+            return true;
+    return false;
+}
+
+static bool parse_complex(hid_t stored, struct lw_type *out)
+{
+    if (!has_complex_members(stored))
+        return false;
+
+    struct lw_type parts[2];
+    bool known = true;
+    for (unsigned m = 0; m < 2; m++) {
+        const hid_t member = H5Tget_member_type(stored, m);
+        known = known && parse_scalar(member, &parts[m]);
+        H5Tclose(member);
+    }
+    if (!known || parts[0].scalar != parts[1].scalar || parts[0].is_swapped != parts[1].is_swapped)
+        return false;
+
+    const size_t part = lw_scalar_bytes(parts[0].scalar);
+    if (H5Tget_member_offset(stored, 0) != 0 || H5Tget_member_offset(stored, 1) != part ||
+        H5Tget_size(stored) != 2 * part)
+        return false;
+    *out = parts[0];
+    out->is_complex = true;
+    return true;
+}
+
+bool lw_hdf5_type_parse(hid_t stored, struct lw_type *out)
+{
+    return parse_scalar(stored, out) || parse_complex(stored, out);
+}
+
+static hid_t complex_type(const char *real, const char *imaginary, hid_t part)
+{
+    const size_t bytes = H5Tget_size(part);
+    const hid_t compound = H5Tcreate(H5T_COMPOUND, 2 * bytes);
+    if (compound >= 0) {
+        H5Tinsert(compound, real, 0, part);
+        H5Tinsert(compound, imaginary, bytes, part);
+    }
+    return compound;
+}
+
+hid_t lw_hdf5_type_make(struct lw_type type)
+{
+    const hid_t part = ordered_type(type.scalar, type.is_swapped);
+    if (part < 0 || !type.is_complex)
+        return part;
+    const hid_t compound = complex_type("r", "i", part);
+    H5Tclose(part);
+    return compound;
+}
+
+hid_t lw_hdf5_type_as_float64(hid_t stored, bool *is_complex)
+{
+    const H5T_class_t class = H5Tget_class(stored);
+    *is_complex = has_complex_members(stored);
+    if (class == H5T_INTEGER || class == H5T_FLOAT)
+        return H5Tcopy(H5T_NATIVE_DOUBLE);
+    if (!*is_complex)
+        return -1;
+
+    /* HDF5 converts compounds member by member, matched by name. */
+    char *const real = H5Tget_member_name(stored, 0);
+    char *const imaginary = H5Tget_member_name(stored, 1);
+    const hid_t type = real && imaginary ? complex_type(real, imaginary, H5T_NATIVE_DOUBLE) : -1;
+    H5free_memory(real);
+    H5free_memory(imaginary);
+    return type;
+}
+
+static const char *number_text(hid_t stored, char *text, size_t size)
+{
+    const bool is_float = H5Tget_class(stored) == H5T_FLOAT;
+    const char *const name = is_float ? "float" : H5Tget_sign(stored) == H5T_SGN_NONE ? "uint" : "int";
+    const char *const order = !is_swapped(stored)                         ? ""
+                              : H5Tget_order(stored) == H5T_ORDER_BE ? " (big endian)"
+                                                                     : " (little endian)";
+    snprintf(text, size, "%s%zu%s", name, H5Tget_precision(stored), order);
+    return text;
+}
+
+static const char *compound_text(hid_t stored, char *text, size_t size)
+{
+    const int n_members = H5Tget_nmembers(stored);
+    int used = snprintf(text, size, "compound {");
+    for (int m = 0; m < n_members && used >= 0 && (size_t)used < size; m++) {
+        char *const name = H5Tget_member_name(stored, (unsigned)m);
+        used += snprintf(text + used, size - (size_t)used, "%s%s", m ? ", " : "", name ? name : "?");
+        H5free_memory(name);
+    }
+    if (used >= 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, "}");
+    return text;
+}
+
+static const char *class_text(H5T_class_t class)
+{
+    switch (class) {
+    case H5T_STRING: return "text";
+    case H5T_ENUM: return "enumeration";
+    case H5T_ARRAY: return "array";
+    case H5T_VLEN: return "variable-length array";
+    case H5T_REFERENCE: return "reference";
+    case H5T_OPAQUE: return "opaque";
+    case H5T_BITFIELD: return "bit field";
+    case H5T_TIME: return "HDF5 time";
+    default: return "unknown type";
+    }
+}
+
+const char *lw_hdf5_type_text(hid_t stored, char *text, size_t size)
+{
+    struct lw_type type;
+    const H5T_class_t class = H5Tget_class(stored);
+    if (lw_hdf5_type_parse(stored, &type)) {
+        char known[40];
+        snprintf(text, size, "%s", lw_type_text(type, known));
+        return text;
+    }
+    if (class == H5T_INTEGER || class == H5T_FLOAT)
+        return number_text(stored, text, size);
+    if (class == H5T_COMPOUND)
+        return compound_text(stored, text, size);
+    snprintf(text, size, "%s", class_text(class));
+    return text;
+}

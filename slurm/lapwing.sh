@@ -1,0 +1,38 @@
+#!/bin/bash
+# One node or several, a rank for each share of their cores or for each GPU:
+#
+#     sbatch slurm/lapwing.sh JOB.ini [options that override it]
+#     sbatch slurm/lapwing.sh ols --input ... --filters ... --output ...
+#     sbatch --nodes=8 slurm/lapwing.sh JOB.ini
+#
+# Options of sbatch on the submit line override those below. One rank per GPU on nodes with four:
+#
+#     sbatch --nodes=8 --ntasks-per-node=4 --gpus-per-node=4 slurm/lapwing.sh JOB.ini
+#
+# Input and output must lie on a file system that all nodes share.
+#
+#SBATCH --job-name=lapwing
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=2     # ranks: one per socket, or one per GPU
+#SBATCH --exclusive             # all cores; for a part of each node ask for --cpus-per-task instead
+#SBATCH --mem=0                 # all memory; lapwing keeps to what Slurm grants
+#SBATCH --time=01:00:00         # "lapwing plan" estimates it
+#SBATCH --output=lapwing-%j.log
+
+set -eu
+case ${1:?usage: sbatch slurm/lapwing.sh JOB.ini or arguments for lapwing} in *.ini) set -- run "$@" ;; esac
+PATH=$PATH:$SLURM_SUBMIT_DIR/build      # an installed lapwing goes first
+
+# Each rank computes in its share of the cores. srun must be told: it does not take --cpus-per-task over from sbatch.
+export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-$((SLURM_CPUS_ON_NODE / SLURM_NTASKS_PER_NODE))}
+
+# LAPWING_LAUNCHER=srun|mpirun; by default srun, where this Slurm can start Open MPI programs (PMIx).
+if [ -z "${LAPWING_LAUNCHER-}" ]; then
+    if srun --mpi=list 2>&1 | grep -q pmix; then LAPWING_LAUNCHER=srun; else LAPWING_LAUNCHER=mpirun; fi
+fi
+case $LAPWING_LAUNCHER in
+    srun) exec srun --mpi=pmix --cpus-per-task="$OMP_NUM_THREADS" lapwing "$@" ;;
+    # Without --bind-to none, mpirun would bind each rank, threads and all, to one core or socket.
+    mpirun) exec mpirun --bind-to none -x OMP_NUM_THREADS -x PATH lapwing "$@" ;;
+    *) echo "LAPWING_LAUNCHER is $LAPWING_LAUNCHER, not srun or mpirun" >&2; exit 2 ;;
+esac

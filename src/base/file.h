@@ -1,0 +1,10 @@
+/* file.h - opening a file that somebody named. */
+#ifndef LW_BASE_FILE_H
+#define LW_BASE_FILE_H
+
+/** Open a regular file for reading. A pipe, a device or a folder is refused, and never waited for.
+ * @param why  set on failure: "No such file or directory", "it is a device or pipe, not a file"
+ * @return the descriptor, to be closed; -1 on failure */
+int lw_file_open(const char *path, char why[96]);
+
+#endif

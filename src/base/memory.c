@@ -1,0 +1,110 @@
+#include "base/memory.h"
+
+#include "base/proc.h"
+
+#include <inttypes.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *lw_alloc(size_t bytes, const char *what, struct lw_error *err)
+{
+    const size_t padded = (bytes / LW_ALIGNMENT + 1) * LW_ALIGNMENT;
+    void *memory = padded > bytes ? aligned_alloc(LW_ALIGNMENT, padded) : NULL;
+    if (!memory) {
+        lw_fail(err, LW_ESYSTEM, "no memory for %s (%zu bytes): lower --memory or run fewer ranks on a node", what, bytes);
+        return NULL;
+    }
+    return memset(memory, 0, padded);
+}
+
+void *lw_alloc_array(int64_t count, size_t size, const char *what, struct lw_error *err)
+{
+    size_t bytes;
+    if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes)) {
+        lw_fail(err, LW_ESYSTEM, "no memory for %s: %" PRId64 " elements of %zu bytes", what, count, size);
+        return NULL;
+    }
+    return lw_alloc(bytes, what, err);
+}
+
+void lw_free(void *memory)
+{
+    free(memory);
+}
+
+void lw_memory_trim(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
+const char *lw_bytes_text(int64_t bytes, char text[24])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double value = (double)bytes;
+    int unit = 0;
+    while (value >= 1024 && unit < 5) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(text, 24, unit == 0 || value >= 100 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+    return text;
+}
+
+/* A field in kB, as bytes; -1 if there is none. */
+static int64_t read_kib(const char *path, const char *key)
+{
+    const int64_t kib = lw_proc_field(path, key);
+    return kib < 0 || kib > INT64_MAX / 1024 ? -1 : kib * 1024;
+}
+
+static int64_t environment_number(const char *name)
+{
+    const char *const text = getenv(name);
+    return text ? strtoll(text, NULL, 10) : 0;
+}
+
+static int64_t product(int64_t a, int64_t b)
+{
+    int64_t c;
+    return a <= 0 || b <= 0 ? 0 : __builtin_mul_overflow(a, b, &c) ? INT64_MAX : c;
+}
+
+/* MiB in Slurm's environment, for this node; INT64_MAX outside Slurm, and where the number is beyond any machine. */
+static int64_t slurm_grant(void)
+{
+    const int64_t mib = (int64_t)1 << 20, per_node = environment_number("SLURM_MEM_PER_NODE");
+    const int64_t all_cpus = product(environment_number("SLURM_MEM_PER_CPU"), environment_number("SLURM_CPUS_ON_NODE"));
+    const int64_t grant = product(per_node > 0 ? per_node : all_cpus, mib);
+    return grant > 0 ? grant : INT64_MAX;
+}
+
+struct lw_memory_limit lw_memory_available(void)
+{
+    const int64_t available = read_kib("/proc/meminfo", "MemAvailable");
+    struct lw_memory_limit limit = {available > 0 ? available : (int64_t)1 << 30, "available memory"};
+    const int64_t cgroup = lw_proc_group_room("/proc/self/cgroup", "/sys/fs/cgroup");
+    if (cgroup < limit.bytes)
+        limit = (struct lw_memory_limit){cgroup, "cgroup limit"};
+    const int64_t grant = slurm_grant();
+    if (grant < limit.bytes)
+        limit = (struct lw_memory_limit){grant, "Slurm's grant"};
+    return limit;
+}
+
+int64_t lw_memory_resident_bytes(void)
+{
+    const int64_t bytes = read_kib("/proc/self/status", "VmRSS");
+    return bytes > 0 ? bytes : 0;
+}
+
+int64_t lw_memory_peak_bytes(void)
+{
+    const int64_t bytes = read_kib("/proc/self/status", "VmHWM");
+    return bytes > 0 ? bytes : 0;
+}

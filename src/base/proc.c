@@ -1,0 +1,117 @@
+#include "base/proc.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the files of a group are called. */
+struct version {
+    const char *folder;         /* below the mount */
+    const char *limit, *usage;
+    const char *reclaimable[3]; /* fields of memory.stat, of the group and all groups below it */
+};
+
+static const struct version version_1 = {
+    "/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", {"total_inactive_file", "total_active_file", NULL},
+};
+static const struct version version_2 = {
+    "", "memory.max", "memory.current", {"inactive_file", "active_file", "slab_reclaimable"},
+};
+
+int64_t lw_proc_field(const char *path, const char *key)
+{
+    FILE *const file = fopen(path, "r");
+    if (!file)
+        return -1;
+    char line[256];
+    const size_t length = strlen(key);
+    int64_t value = -1;
+    while (value < 0 && fgets(line, sizeof line, file))
+        if (strncmp(line, key, length) == 0 && (line[length] == ':' || line[length] == ' '))
+            value = strtoll(line + length + 1, NULL, 10);
+    fclose(file);
+    return value;
+}
+
+/* The one number in a file; -1 if there is none ("max"). */
+static int64_t read_number(const char *directory, const char *name)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *const file = fopen(path, "r");
+    if (!file)
+        return -1;
+    int64_t value = -1;
+    if (fscanf(file, "%" SCNd64, &value) != 1)
+        value = -1;
+    fclose(file);
+    return value;
+}
+
+static int64_t reclaimable(const struct version *version, const char *directory)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/memory.stat", directory);
+    int64_t bytes = 0;
+    for (int i = 0; i < 3 && version->reclaimable[i]; i++) {
+        const int64_t field = lw_proc_field(path, version->reclaimable[i]);
+        bytes += field > 0 ? field : 0;
+    }
+    return bytes;
+}
+
+/* What one group still allows; INT64_MAX without a limit. */
+static int64_t group_room(const struct version *version, const char *directory)
+{
+    const int64_t limit = read_number(directory, version->limit);
+    if (limit < 0 || limit > INT64_MAX / 2)
+        return INT64_MAX;
+    const int64_t used = read_number(directory, version->usage) - reclaimable(version, directory);
+    return used <= 0 ? limit : limit > used ? limit - used : 0;
+}
+
+/* A group and each of its parents: any of them may hold the limit. */
+static int64_t tree_room(const struct version *version, const char *mount, const char *group)
+{
+    char directory[1100];
+    const int top = snprintf(directory, sizeof directory, "%s%s", mount, version->folder);
+    snprintf(directory + top, sizeof directory - (size_t)top, "%s", group);
+    int64_t room = INT64_MAX;
+    for (;;) {
+        const int64_t here = group_room(version, directory);
+        room = here < room ? here : room;
+        char *const slash = strrchr(directory, '/');
+        if (!slash || strlen(directory) <= (size_t)top)
+            return room;
+        *slash = '\0';
+    }
+}
+
+/* A line is "NUMBER:CONTROLLERS:GROUP"; that of version 2 has the number 0 and no controllers. */
+static int64_t line_room(char *line, const char *mount)
+{
+    line[strcspn(line, "\n")] = '\0';
+    char *const controllers = strchr(line, ':');
+    char *const group = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (group && strncmp(line, "0::", 3) == 0)
+        return tree_room(&version_2, mount, group + 1);
+    if (group && strncmp(controllers, ":memory:", 8) == 0)
+        return tree_room(&version_1, mount, group + 1);
+    return INT64_MAX;
+}
+
+int64_t lw_proc_group_room(const char *groups, const char *mount)
+{
+    FILE *const file = fopen(groups, "r");
+    if (!file)
+        return INT64_MAX;
+    char line[1024];
+    int64_t room = INT64_MAX;
+    while (fgets(line, sizeof line, file)) {
+        const int64_t here = line_room(line, mount);
+        room = here < room ? here : room;
+    }
+    fclose(file);
+    return room;
+}

@@ -1,0 +1,16 @@
+/* proc.h - what the kernel says about memory in its text files. */
+#ifndef LW_BASE_PROC_H
+#define LW_BASE_PROC_H
+
+#include <stdint.h>
+
+/** The number after `key` in a file of lines "KEY NUMBER" or "KEY: NUMBER kB", as it stands; -1 if there is none. */
+int64_t lw_proc_field(const char *path, const char *key);
+
+/** Bytes that this process' control group (version 1 or 2) and all its parents still allow; INT64_MAX without a limit. What
+ * the kernel can take back, the page cache above all, counts as free: it gives way as soon as memory is asked for.
+ * @param groups  lists the groups of this process: /proc/self/cgroup
+ * @param mount   where their folders are: /sys/fs/cgroup */
+int64_t lw_proc_group_room(const char *groups, const char *mount);
+
+#endif

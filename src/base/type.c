@@ -1,0 +1,90 @@
+#include "base/type.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    size_t bytes;
+    const char *text;
+} scalars[LW_N_SCALARS] = {
+#define X(name, type, text) [name] = {sizeof(type), text},
+    LW_SCALARS(X)
+#undef X
+};
+
+size_t lw_scalar_bytes(enum lw_scalar scalar)
+{
+    return scalars[scalar].bytes;
+}
+
+bool lw_scalar_is_integer(enum lw_scalar scalar)
+{
+    return scalar != LW_FLOAT32 && scalar != LW_FLOAT64;
+}
+
+size_t lw_type_bytes(struct lw_type type)
+{
+    return scalars[type.scalar].bytes * (type.is_complex ? 2 : 1);
+}
+
+const char *lw_type_text(struct lw_type type, char text[40])
+{
+    const uint16_t probe = 1;
+    const bool is_little_endian = *(const uint8_t *)&probe == 1;
+    const char *const order = is_little_endian ? " (big endian)" : " (little endian)";
+    snprintf(text, 40, "%s%s%s", type.is_complex ? "complex " : "", scalars[type.scalar].text,
+             type.is_swapped ? order : "");
+    return text;
+}
+
+/* One floating-point number of a stored sample. */
+static double load(struct lw_type type, const void *at)
+{
+    if (type.scalar == LW_FLOAT32) {
+        uint32_t bits;
+        memcpy(&bits, at, sizeof bits);
+        bits = type.is_swapped ? __builtin_bswap32(bits) : bits;
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        return (double)value;
+    }
+    uint64_t bits;
+    memcpy(&bits, at, sizeof bits);
+    bits = type.is_swapped ? __builtin_bswap64(bits) : bits;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, const void *samples, int64_t count,
+                           int64_t *lowest)
+{
+    if (lw_scalar_is_integer(type.scalar))
+        return 0;
+    const int parts = type.is_complex ? 2 : 1;
+    const size_t bytes = lw_scalar_bytes(type.scalar);
+    int64_t found = 0;
+    for (int64_t i = 0; i < count; i++) {
+        bool finite = true;
+        for (int part = 0; part < parts; part++) {
+            const double value = load(type, (const char *)samples + (size_t)(i * parts + part) * bytes);
+            finite = finite && (precision == LW_SINGLE ? isfinite((float)value) : isfinite(value));
+        }
+        if (!finite && found++ == 0)
+            *lowest = i;
+    }
+    return found;
+}
+
+bool lw_scalar_parse(const char *text, enum lw_scalar *out)
+{
+    for (int scalar = 0; scalar < LW_N_SCALARS; scalar++) {
+        if (strcmp(text, scalars[scalar].text) == 0) {
+            *out = (enum lw_scalar)scalar;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,43 @@
+/* cli.h - the command line: understanding it, and doing what it asks for.
+ *
+ *     lapwing JOB [options]            run a job
+ *     lapwing plan JOB [options]       say how it would run
+ *     lapwing synth JOB [options]      make synthetic input for it
+ *     lapwing run JOB.ini [options]    run the job that a file describes
+ *     lapwing info [FILE]              this build and machine, or what a file holds
+ *     lapwing help [COMMAND [JOB]]     and --help behind any command, --version
+ *
+ * The jobs are those of lw_jobs; nothing here knows one by name. */
+#ifndef LW_CLI_CLI_H
+#define LW_CLI_CLI_H
+
+#include "cli/commands.h"
+#include "comm/comm.h"
+
+/* What the command line asks for. Its texts are those of argv. */
+struct lw_cli {
+    enum lw_action action;
+    const struct lw_command *command;   /* help: the one asked about; NULL: a job or none was named */
+    const struct lw_job_ops *job;       /* NULL: none named */
+    struct lw_options *options;         /* owned; NULL where there are none, or not yet (run) */
+    bool is_man;                        /* help: as a man page */
+    const char *file;                   /* run; info: NULL if none */
+    int argc;                           /* run: the options behind the file */
+    char **argv;
+    char *command_line;                 /* owned; the whole of it, quoted where a shell needs it */
+};
+
+/** Understand the command line. The same on every rank, and possible before MPI has started. LW_EUSAGE if it makes no
+ * sense. `cli` is to be released in any case. */
+int lw_cli_parse(int argc, char **argv, struct lw_cli *cli, struct lw_error *err);
+
+/** Whether all it asks for is help or the version: printed by lw_cli_print, which needs no MPI. */
+bool lw_cli_is_text(const struct lw_cli *cli);
+void lw_cli_print(const struct lw_cli *cli);
+
+/** Do what it asks for. Collective. */
+int lw_cli_execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err);
+
+void lw_cli_release(struct lw_cli *cli);
+
+#endif

@@ -1,0 +1,252 @@
+#include "cli/commands.h"
+
+#include "base/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct lw_command lw_commands[] = {
+    {
+        .name = "plan",
+        .action = LW_ACTION_PLAN,
+        .operands = "JOB [options]",
+        .title = "say how a job would run, without running it",
+        .description =
+            "Takes the options of the job and prints ranks, rounds, slice, halo, segment length, bytes per rank, the size "
+            "of the output and an estimate of the run time (for Slurm's --time). What cannot fit is refused, with the "
+            "remedy. Start it on as many ranks as the job itself.",
+        .example = "mpirun -np 4 lapwing plan ols --input survey.h5:/signal \\\n"
+                   "    --filters survey.h5:/filters --memory 8G",
+    },
+    {
+        .name = "synth",
+        .action = LW_ACTION_SYNTH,
+        .operands = "JOB [options]",
+        .title = "make a synthetic survey as input for a job",
+        .description =
+            "Writes one HDF5 file with everything that the job needs, and says in its attributes what is hidden where. The "
+            "same options give the same data on any number of ranks.",
+        .example = "lapwing synth ols --output survey.h5",
+    },
+    {
+        .name = "run",
+        .action = LW_ACTION_RUN_FILE,
+        .operands = "JOB.ini [options]",
+        .title = "run the job that a file describes",
+        .description =
+            "A job file holds one section named after the job, such as [ols], and in it lines 'option = value' with the "
+            "options' names without dashes; flags take yes or no. Lines that begin with # or ; are comments, and so is what "
+            "follows a ; behind a blank. A long value goes on in the next line where a line ends with a backslash. Only "
+            "rank 0 reads the file. Options on the command line override those in the file; in neither may one be given "
+            "twice. A result keeps its "
+            "configuration in this form: 'lapwing info RESULT.h5' prints it.",
+        .example = "mpirun -np 4 lapwing run jobs/ols.ini --output other.h5",
+    },
+    {
+        .name = "info",
+        .action = LW_ACTION_INFO,
+        .operands = "[FILE]",
+        .title = "show this build and machine, or what a file holds",
+        .description =
+            "Without a file: versions of lapwing, compiler, MPI and HDF5, the engines that can be used, and the cores and "
+            "memory that this process may use. With an HDF5 file: its datasets with shape, type, size, storage and sampling; "
+            "if it is a result of lapwing, also the job file that makes it again, and whether it is incomplete.",
+        .example = "lapwing info\nlapwing info survey.h5",
+    },
+    {
+        .name = "help",
+        .action = LW_ACTION_HELP,
+        .operands = "[COMMAND [JOB]]",
+        .title = "show this help, or that of a command",
+        .description = "The same as --help behind the command. 'lapwing help --man' prints the man page.",
+        .example = "lapwing help ols\nlapwing help synth ols\nlapwing help --man | man -l -",
+    },
+    {.name = NULL},
+};
+
+const struct lw_option lw_common_options[] = {
+    {
+        .name = "input",
+        .kind = LW_OPTION_TEXT,
+        .argument = "FILE:/dataset",
+        .is_required = true,
+        .help = "HDF5 file and the dataset in it that is to be processed.",
+    },
+    {
+        .name = "output",
+        .kind = LW_OPTION_TEXT,
+        .argument = "FILE",
+        .is_required = true,
+        .help = "HDF5 file to make. It bears this name only when it is complete.",
+    },
+    {
+        .name = "overwrite",
+        .kind = LW_OPTION_FLAG,
+        .help = "Replace the output if it exists. Otherwise that is an error.",
+    },
+    {
+        .name = "axis",
+        .kind = LW_OPTION_CHOICE,
+        .choices = "0|1",
+        .help = "Dimension of the input that is the axis (time); the other holds the channels. Default: what the file's "
+                "metadata says. Needed if it says nothing, unless one of the two has length 1.",
+    },
+    {
+        .name = "start",
+        .kind = LW_OPTION_INT,
+        .argument = "SAMPLE",
+        .fallback = "0",
+        .minimum = 0,
+        .maximum = 9e18,
+        .help = "First sample of the axis to use.",
+    },
+    {
+        .name = "count",
+        .kind = LW_OPTION_INT,
+        .argument = "SAMPLES",
+        .minimum = 1,
+        .maximum = 9e18,
+        .help = "Samples of the axis to use. Default: all from --start on.",
+    },
+    {
+        .name = "channels",
+        .kind = LW_OPTION_RANGE,
+        .argument = "A:B:STEP",
+        .help = "Channels to use: from A to before B, every STEP-th; parts may be left out. Default: all.",
+    },
+    {
+        .name = "split",
+        .kind = LW_OPTION_CHOICE,
+        .choices = "auto|axis|channels",
+        .fallback = "auto",
+        .help = "What is divided among the ranks. auto takes the axis unless it is too short to keep all ranks busy.",
+    },
+    {
+        .name = "precision",
+        .kind = LW_OPTION_CHOICE,
+        .choices = "single|double",
+        .fallback = "single",
+        .help = "Floating-point precision to compute in.",
+    },
+    {
+        .name = "output-type",
+        .kind = LW_OPTION_CHOICE,
+        .choices = "float32|float64|input|int8|uint8|int16|uint16|int32",
+        .help = "Type of the output's samples. input: that of the input. For an integer type results are rounded, saturated and, "
+                "where they are not numbers, 0; how many it could not hold is said. Default: float32 for single, float64 for "
+                "double precision.",
+    },
+    {
+        .name = "nan",
+        .kind = LW_OPTION_CHOICE,
+        .choices = "propagate|zero|error",
+        .fallback = "propagate",
+        .help = "What an input sample that is not finite does: make exactly the outputs that depend on it NaN, count as "
+                "zero, or end the run.",
+    },
+    {
+        .name = "engine",
+        .kind = LW_OPTION_CHOICE,
+        .choices = "auto|cpu|cuda",
+        .fallback = "auto",
+        .help = "What computes: the CPU, or a GPU for each rank. auto takes GPUs where every rank has one of its own, "
+                "or may share it (--share-gpu), and says which engine it took and why.",
+    },
+    {
+        .name = "threads",
+        .kind = LW_OPTION_INT,
+        .argument = "N",
+        .minimum = 1,
+        .maximum = 4096,
+        .help = "Threads of the CPU engine in each rank. Default: the cores that the rank may run on.",
+    },
+    {
+        .name = "memory",
+        .kind = LW_OPTION_BYTES,
+        .argument = "BYTES",
+        .minimum = 1 << 20,
+        .help = "Host memory that each rank may use, such as 4G. Default: the rank's share of what the node has to spare, "
+                "its cgroup allows and Slurm granted.",
+    },
+    {
+        .name = "gpu-memory",
+        .kind = LW_OPTION_BYTES,
+        .argument = "BYTES",
+        .minimum = 1 << 20,
+        .help = "GPU memory that each rank may use, such as 16G. Default, and most: the rank's share of what the device has "
+                "free.",
+    },
+    {
+        .name = "share-gpu",
+        .kind = LW_OPTION_FLAG,
+        .help = "Let several ranks use one GPU. Otherwise more ranks than GPUs on a node are an error, and so is a GPU that a "
+                "launcher shows to two ranks.",
+    },
+    {
+        .name = "allow-mixed",
+        .kind = LW_OPTION_FLAG,
+        .help = "Run though the nodes' CPUs or GPUs are of different architecture. The result's last bits then depend on "
+                "which rank computed them.",
+    },
+    {.name = NULL},
+};
+
+const struct lw_option lw_message_options[] = {
+    {
+        .name = "quiet",
+        .kind = LW_OPTION_FLAG,
+        .help = "Print warnings and errors only.",
+    },
+    {
+        .name = "verbose",
+        .kind = LW_OPTION_FLAG,
+        .help = "Print more about what is chosen and why.",
+    },
+    {.name = NULL},
+};
+
+const struct lw_command *lw_command_find(const char *name)
+{
+    for (const struct lw_command *command = lw_commands; command->name; command++)
+        if (strcmp(command->name, name) == 0)
+            return command;
+    return NULL;
+}
+
+const struct lw_job_ops *lw_job_find(const char *name)
+{
+    for (int i = 0; lw_jobs[i]; i++)
+        if (strcmp(lw_jobs[i]->name, name) == 0)
+            return lw_jobs[i];
+    return NULL;
+}
+
+/* Keep the nearer one of two names. */
+static void take_nearer(const char *typed, const char *candidate, const char **nearest, int *best)
+{
+    const int distance = lw_nearness(typed, candidate);
+    if (distance < 0 || (*nearest && distance >= *best))
+        return;
+    *nearest = candidate;
+    *best = distance;
+}
+
+const char *lw_command_nearest(const char *name)
+{
+    const char *nearest = NULL;
+    int best = 0;
+    for (int i = 0; lw_jobs[i]; i++)
+        take_nearer(name, lw_jobs[i]->name, &nearest, &best);
+    for (const struct lw_command *command = lw_commands; command->name; command++)
+        take_nearer(name, command->name, &nearest, &best);
+    return nearest;
+}
+
+const char *lw_job_names(char text[120])
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (int i = 0; lw_jobs[i] && length < 120; i++)
+        length += (size_t)snprintf(text + length, 120 - length, "%s%s", i > 0 ? ", " : "", lw_jobs[i]->name);
+    return text;
+}

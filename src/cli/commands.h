@@ -1,0 +1,47 @@
+/* commands.h - the commands of the program and the options that they share, as tables. */
+#ifndef LW_CLI_COMMANDS_H
+#define LW_CLI_COMMANDS_H
+
+#include "job/job.h"
+#include "options/options.h"
+
+#include <stdbool.h>
+
+enum lw_action {
+    LW_ACTION_RUN,              /* lapwing JOB */
+    LW_ACTION_PLAN,
+    LW_ACTION_SYNTH,
+    LW_ACTION_RUN_FILE,         /* lapwing run JOB.ini: the job is known once the file has been read */
+    LW_ACTION_INFO,
+    LW_ACTION_HELP,
+    LW_ACTION_VERSION,
+};
+
+/* A command that is not itself a job. */
+struct lw_command {
+    const char *name;
+    enum lw_action action;
+    const char *operands;       /* "JOB [options]" */
+    const char *title;          /* one line */
+    const char *description;    /* a paragraph */
+    const char *example;        /* command lines */
+};
+
+/** The commands, ended by one without a name. */
+extern const struct lw_command lw_commands[];
+
+/** The options that every job has beside its own, and those that every command has. Each ends with an entry without a name. */
+extern const struct lw_option lw_common_options[];
+extern const struct lw_option lw_message_options[];
+
+/** The command or job of that name; NULL if there is none. */
+const struct lw_command *lw_command_find(const char *name);
+const struct lw_job_ops *lw_job_find(const char *name);
+
+/** The command or job whose name is near to what was typed; NULL if none is. */
+const char *lw_command_nearest(const char *name);
+
+/** "ols, conv2d, sfft". Returns `text`. */
+const char *lw_job_names(char text[120]);
+
+#endif

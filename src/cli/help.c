@@ -1,0 +1,258 @@
+#include "cli/help.h"
+
+#include "cli/page.h"
+#include "version.h"
+
+#include <string.h>
+
+static const char summary[] =
+    "Filters archived survey data, too large for one machine's memory if need be, on the cores or GPUs of one or many "
+    "nodes. Started by mpirun or srun, its ranks share the work and write one HDF5 file; the result does not depend on "
+    "how many there are.";
+
+static const char naming[] = "A dataset is named FILE:/PATH, for example survey.h5:/signal.";
+
+/* ---- options ---- */
+
+/* "--mode full|same|valid", "--start SAMPLE", "--overwrite" */
+static void option_term(const struct lw_option *option, char *term, size_t size)
+{
+    const char *const argument = option->kind == LW_OPTION_CHOICE ? option->choices : option->argument;
+    snprintf(term, size, "--%s%s%s", option->name, argument ? " " : "", argument ? argument : "");
+}
+
+static void print_option(struct lw_page *page, const struct lw_option *option)
+{
+    char term[160], text[1024], remark[80] = "";
+    option_term(option, term, sizeof term);
+    if (option->is_required)
+        snprintf(remark, sizeof remark, " Required.");
+    else if (option->fallback)
+        snprintf(remark, sizeof remark, " Default: %s.", option->fallback);
+    snprintf(text, sizeof text, "%s%s", option->help, remark);
+    lw_page_item(page, term, text);
+}
+
+/* The options of a table, but those that `replacing`, which may be NULL, has too. */
+static void print_remaining(struct lw_page *page, const char *heading, const struct lw_option *table,
+                            const struct lw_option *replacing)
+{
+    if (!table || !table->name)
+        return;
+    lw_page_heading(page, heading);
+    for (const struct lw_option *option = table; option->name; option++)
+        if (option->kind != LW_OPTION_NONE && !lw_option_find(replacing, option->name))
+            print_option(page, option);
+}
+
+static void print_options(struct lw_page *page, const char *heading, const struct lw_option *table)
+{
+    print_remaining(page, heading, table, NULL);
+}
+
+static void print_job_options(struct lw_page *page, const char *format, const struct lw_job_ops *job,
+                              const struct lw_option *table)
+{
+    char heading[80];
+    snprintf(heading, sizeof heading, format, job->name);
+    print_options(page, heading, table);
+}
+
+/* ---- the overview ---- */
+
+static void print_jobs(struct lw_page *page)
+{
+    lw_page_heading(page, "Jobs");
+    for (int i = 0; lw_jobs[i]; i++)
+        lw_page_item(page, lw_jobs[i]->name, lw_jobs[i]->title);
+}
+
+static void print_commands(struct lw_page *page)
+{
+    print_jobs(page);
+    lw_page_heading(page, "Other commands");
+    for (const struct lw_command *command = lw_commands; command->name; command++) {
+        char term[80];
+        snprintf(term, sizeof term, "%s %s", command->name, command->operands);
+        lw_page_item(page, term, command->title);
+    }
+}
+
+static void print_exit_codes(struct lw_page *page)
+{
+    lw_page_heading(page, "Exit status");
+#define X(name, value, text) lw_page_item(page, #value, text);
+    LW_ERROR_CODES(X)
+#undef X
+}
+
+static void print_overview(struct lw_page *page)
+{
+    lw_page_heading(page, "Usage");
+    lw_page_code(page, "lapwing COMMAND [options]\nmpirun -np RANKS lapwing COMMAND [options]");
+    lw_page_paragraph(page, summary);
+    lw_page_paragraph(page, naming);
+    print_commands(page);
+    lw_page_heading(page, "More");
+    lw_page_item(page, "lapwing COMMAND --help", "what a command does and its options");
+    lw_page_item(page, "lapwing --version", "version and commit");
+    print_exit_codes(page);
+}
+
+/* ---- one command or job ---- */
+
+enum { USAGE_SIZE = 400, USAGE_WIDTH = 72 };
+
+static void print_usage(struct lw_page *page, const char *usage)
+{
+    lw_page_heading(page, "Usage");
+    lw_page_code(page, usage);
+}
+
+/* Append a word, in a new line where it would not fit the last one. */
+static void append_word(char usage[USAGE_SIZE], const char *word)
+{
+    const size_t length = strlen(usage);
+    const char *const last = strrchr(usage, '\n');
+    const size_t column = length - (last ? (size_t)(last - usage) : 0);
+    snprintf(usage + length, USAGE_SIZE - length, "%s%s", column + strlen(word) > USAGE_WIDTH ? "\n    " : " ", word);
+}
+
+static void append_required(char usage[USAGE_SIZE], const struct lw_option *table)
+{
+    for (; table && table->name; table++) {
+        char term[160];
+        option_term(table, term, sizeof term);
+        if (table->is_required)
+            append_word(usage, term);
+    }
+}
+
+static void print_example(struct lw_page *page, const char *example)
+{
+    if (!example)
+        return;
+    lw_page_heading(page, "Example");
+    lw_page_code(page, example);
+}
+
+static void print_job(struct lw_page *page, const struct lw_job_ops *job)
+{
+    char usage[USAGE_SIZE];
+    snprintf(usage, sizeof usage, "lapwing %s", job->name);
+    append_required(usage, lw_common_options);
+    append_required(usage, job->options);
+    append_word(usage, "[options]");
+    print_usage(page, usage);
+    lw_page_paragraph(page, job->description);
+    print_job_options(page, "Options of %s", job, job->options);
+    print_remaining(page, "Common options", lw_common_options, job->options);
+    print_options(page, "Messages", lw_message_options);
+    print_example(page, job->example);
+}
+
+/* A job's own example begins with its synthetic input; a command's names one job, and is none for the others. */
+static const char *example_of(const struct lw_command *command, const struct lw_job_ops *job)
+{
+    if (job && command->action == LW_ACTION_SYNTH)
+        return job->example;
+    return !job || strstr(command->example, job->name) ? command->example : NULL;
+}
+
+static void print_command(struct lw_page *page, const struct lw_command *command, const struct lw_job_ops *job)
+{
+    char usage[USAGE_SIZE];
+    snprintf(usage, sizeof usage, "lapwing %s %s", command->name, job ? job->name : command->operands);
+    if (job && command->action == LW_ACTION_SYNTH)
+        append_required(usage, job->synth_options);
+    if (job)
+        append_word(usage, "[options]");
+    print_usage(page, usage);
+    lw_page_paragraph(page, command->description);
+    if (command->action == LW_ACTION_SYNTH) {
+        for (int i = 0; lw_jobs[i]; i++)
+            if (!job || job == lw_jobs[i])
+                print_job_options(page, "Options of synth %s", lw_jobs[i], lw_jobs[i]->synth_options);
+        print_options(page, "Messages", lw_message_options);
+    } else if (command->action == LW_ACTION_PLAN && job) {
+        print_job_options(page, "Options of %s", job, job->options);
+        print_remaining(page, "Common options", lw_common_options, job->options);
+        print_options(page, "Messages", lw_message_options);
+    } else if (command->action == LW_ACTION_PLAN || command->action == LW_ACTION_RUN_FILE) {
+        print_jobs(page);
+        lw_page_paragraph(page, "'lapwing help JOB' lists the options of a job.");
+    }
+    print_example(page, example_of(command, job));
+}
+
+void lw_help_print(FILE *file, const struct lw_command *command, const struct lw_job_ops *job)
+{
+    struct lw_page page = {.file = file, .format = LW_PAGE_TEXT};
+    if (command)
+        fprintf(file, "lapwing %s%s%s - %s\n", command->name, job ? " " : "", job ? job->name : "", command->title);
+    else if (job)
+        fprintf(file, "lapwing %s - %s\n", job->name, job->title);
+    else
+        fprintf(file, "lapwing - filters archived survey data\n");
+
+    if (command)
+        print_command(&page, command, job);
+    else if (job)
+        print_job(&page, job);
+    else
+        print_overview(&page);
+}
+
+/* ---- the man page ---- */
+
+static void print_man_command(struct lw_page *page, const char *name, const char *operands, const char *description,
+                              const char *example)
+{
+    char heading[80];
+    snprintf(heading, sizeof heading, "lapwing %s %s", name, operands);
+    lw_page_subheading(page, heading);
+    lw_page_paragraph(page, description);
+    lw_page_code(page, example);
+}
+
+static void print_man_commands(struct lw_page *page)
+{
+    lw_page_heading(page, "Commands");
+    for (int i = 0; lw_jobs[i]; i++)
+        print_man_command(page, lw_jobs[i]->name, "[options]", lw_jobs[i]->description, lw_jobs[i]->example);
+    for (const struct lw_command *command = lw_commands; command->name; command++)
+        print_man_command(page, command->name, command->operands, command->description, command->example);
+}
+
+static void print_man_options(struct lw_page *page)
+{
+    for (int i = 0; lw_jobs[i]; i++)
+        print_job_options(page, "Options of %s", lw_jobs[i], lw_jobs[i]->options);
+    print_options(page, "Common options", lw_common_options);
+    for (int i = 0; lw_jobs[i]; i++)
+        print_job_options(page, "Options of synth %s", lw_jobs[i], lw_jobs[i]->synth_options);
+    print_options(page, "Options of every job and of synth", lw_message_options);
+}
+
+void lw_help_man(FILE *file)
+{
+    struct lw_page page = {.file = file, .format = LW_PAGE_MAN};
+    lw_page_title(&page, "LAPWING", "lapwing " LW_VERSION);
+    lw_page_heading(&page, "Name");
+    lw_page_paragraph(&page, "lapwing - filters archived survey data with MPI on CPUs and GPUs");
+    lw_page_heading(&page, "Synopsis");
+    lw_page_code(&page, "lapwing COMMAND [options]\nmpirun -np RANKS lapwing COMMAND [options]");
+    lw_page_heading(&page, "Description");
+    lw_page_paragraph(&page, summary);
+    lw_page_paragraph(&page, naming);
+    print_man_commands(&page);
+    print_man_options(&page);
+    print_exit_codes(&page);
+    lw_page_heading(&page, "See also");
+    lw_page_paragraph(&page, "mpirun(1), srun(1), h5dump(1)");
+}
+
+const char *lw_version_text(void)
+{
+    return "lapwing " LW_VERSION " (commit " LW_COMMIT ")";
+}

@@ -1,0 +1,18 @@
+/* help.h - the documentation that the program carries: the --help texts and the man page, made from the same tables. */
+#ifndef LW_CLI_HELP_H
+#define LW_CLI_HELP_H
+
+#include "cli/commands.h"
+
+#include <stdio.h>
+
+/** Print the help for a command, for a job, for a command with a job ("synth ols"), or, both NULL, the overview. */
+void lw_help_print(FILE *file, const struct lw_command *command, const struct lw_job_ops *job);
+
+/** The whole documentation as roff, for man(7). */
+void lw_help_man(FILE *file);
+
+/** "lapwing 0.1.0 (commit c7f6500)". Static storage. */
+const char *lw_version_text(void);
+
+#endif

@@ -1,0 +1,166 @@
+#include "cli/info.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "cli/help.h"
+#include "engine/engine.h"
+#include "io/hdf5/listing.h"
+#include "io/writer.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__clang__)
+#define COMPILER "Clang " __clang_version__
+#elif defined(__GNUC__)
+#define COMPILER "GCC " __VERSION__
+#else
+#define COMPILER "unknown"
+#endif
+
+static void row(const char *name, const char *text)
+{
+    printf("%-12s%s\n", name, text);
+}
+
+static int count_cores(void)
+{
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0;
+}
+
+static void print_cpu_engine(void)
+{
+    struct lw_engine *engine;
+    struct lw_error err;
+    char text[160];
+    if (lw_engine_create_cpu(&(struct lw_engine_spec){.kind = LW_ENGINE_CPU, .node_ranks = 1}, &engine, &err)) {
+        row("engine cpu", err.message);
+        return;
+    }
+    engine->ops->describe(engine, text, sizeof text);
+    row("engine cpu", text);
+    lw_engine_destroy(engine);
+}
+
+static void print_cuda_engine(const struct lw_comm *comm)
+{
+    const struct lw_engine_spec spec = {
+        .kind = LW_ENGINE_CUDA, .node_rank = lw_comm_node_rank(comm), .node_ranks = lw_comm_node_size(comm),
+    };
+    char why[160];
+    const bool is_usable = lw_engine_cuda_usable(&spec, why);
+    printf("%-12s%s%s\n", "engine cuda", is_usable ? "" : "not usable: ", why);
+}
+
+static void print_machine(const struct lw_comm *comm)
+{
+    char bytes[24];
+    const struct lw_memory_limit memory = lw_memory_available();
+    printf("%-12s%d of this run, %d on this node (%s)\n", "ranks", lw_comm_size(comm), lw_comm_node_size(comm),
+           lw_comm_host(comm));
+    printf("%-12s%d for this rank\n", "cores", count_cores());
+    printf("%-12s%s for all ranks on this node (%s)\n", "memory", lw_bytes_text(memory.bytes, bytes), memory.source);
+}
+
+void lw_info_build(const struct lw_comm *comm)
+{
+    row("version", lw_version_text());
+    row("compiler", COMPILER);
+    row("MPI", lw_comm_library(comm));
+    row("HDF5", lw_hdf5_text());
+    print_cpu_engine();
+    print_cuda_engine(comm);
+    print_machine(comm);
+}
+
+/* ---- a file: first the widths of the columns, then the rows ---- */
+
+struct widths {
+    int path, shape, type;
+    int n_rows;
+};
+
+static void widen(int *width, const char *text)
+{
+    const int length = (int)strlen(text);
+    *width = length > *width ? length : *width;
+}
+
+/* A dataset's texts as they are shown: names come from the file. */
+struct texts {
+    char path[4 * LW_MAX_PATH], type[400], storage[700], sampling[600];
+};
+
+static struct texts make_texts(const struct lw_listing *dataset)
+{
+    struct texts texts;
+    lw_escape(dataset->path, "", texts.path, sizeof texts.path);
+    lw_escape(dataset->type, "", texts.type, sizeof texts.type);
+    lw_escape(dataset->storage, "", texts.storage, sizeof texts.storage);
+    lw_escape(dataset->sampling, "", texts.sampling, sizeof texts.sampling);
+    return texts;
+}
+
+static void measure_row(const struct lw_listing *dataset, void *context)
+{
+    struct widths *const widths = context;
+    const struct texts texts = make_texts(dataset);
+    widen(&widths->path, texts.path);
+    widen(&widths->shape, dataset->shape);
+    widen(&widths->type, texts.type);
+    widths->n_rows++;
+}
+
+static void print_row(const struct lw_listing *dataset, void *context)
+{
+    const struct widths *const widths = context;
+    const struct texts texts = make_texts(dataset);
+    char bytes[24];
+    printf("%-*s  %-*s  %-*s  %9s  %s%s%s\n", widths->path, texts.path, widths->shape, dataset->shape, widths->type,
+           texts.type, lw_bytes_text(dataset->stored_bytes, bytes), texts.storage, texts.sampling[0] ? ", " : "",
+           texts.sampling);
+}
+
+/* A result of this program says how to make it again. */
+static void print_origin(const char *file)
+{
+    struct lw_listing_origin origin;
+    const bool says_how = lw_list_origin(file, &origin);
+    char version[256], end[160], job[160], configuration[sizeof origin.configuration * 4];
+    if (origin.is_incomplete)
+        printf("\n# incomplete: the run of lapwing that was to make it did not come to its end\n");
+    if (!says_how)
+        return;
+    printf("\n# made by lapwing %s, %s %s; as a job file:\n[%s]\n%s", lw_escape(origin.version, "", version, sizeof version),
+           origin.is_incomplete ? "not finished" : "finished",
+           origin.is_incomplete ? "" : lw_escape(origin.end, "", end, sizeof end), lw_escape(origin.job, "", job, sizeof job),
+           lw_escape(origin.configuration, "\n", configuration, sizeof configuration));
+}
+
+static void print_empty(const char *file)
+{
+    char name[4 * LW_MAX_PATH];
+    printf("%s holds no datasets\n", lw_escape(file, "", name, sizeof name));
+}
+
+static int print_file(const char *file, struct lw_error *err)
+{
+    struct widths widths = {0};
+    int rc;
+    if ((rc = lw_list_check(file, err)) || (rc = lw_list_file(file, measure_row, &widths, err)) || (rc = lw_list_file(file, print_row, &widths, err)))
+        return rc;
+    if (widths.n_rows == 0)
+        print_empty(file);
+    print_origin(file);
+    return LW_OK;
+}
+
+int lw_info_file(struct lw_comm *comm, const char *file, struct lw_error *err)
+{
+    const int code = lw_comm_rank(comm) == 0 ? print_file(file, err) : LW_OK;
+    return lw_comm_agree(comm, code, err);
+}

@@ -1,0 +1,252 @@
+#include "cli/jobfile.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "cli/commands.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The ini parser's own limits, with its defaults: a line in a buffer of 200 bytes, names of less than 50 characters. */
+enum { MAX_BYTES = 1 << 20, MAX_LINE = 196, MAX_NAME = 48, MAX_VALUE = 4096, MAX_KEYS = 100 };
+
+/* ---- reading ---- */
+
+static int read_text(struct lw_jobfile *jobfile, struct lw_error *err)
+{
+    char why[96];
+    const int fd = lw_file_open(jobfile->path, why);
+    FILE *const file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (fd >= 0 && !file)
+        close(fd);
+    if (!file)
+        return lw_fail(err, LW_EIO, "%s: cannot read the job file: %s", jobfile->path, fd < 0 ? why : strerror(errno));
+    errno = 0;
+    jobfile->bytes = (int64_t)fread(jobfile->text, 1, MAX_BYTES + 1, file);
+    const bool is_read = !ferror(file);
+    const int reason = errno;
+    fclose(file);
+    if (!is_read)
+        return lw_fail(err, LW_EIO, "%s: cannot read the job file: %s", jobfile->path, strerror(reason));
+    if (jobfile->bytes > MAX_BYTES)
+        return lw_fail(err, LW_ECONFIG, "%s: not a job file: it is longer than 1 MiB", jobfile->path);
+    if (memchr(jobfile->text, '\0', (size_t)jobfile->bytes))
+        return lw_fail(err, LW_ECONFIG, "%s: not a job file: it holds null bytes; 'lapwing info FILE' shows what is in a "
+                       "data file", jobfile->path);
+    jobfile->text[jobfile->bytes] = '\0';
+    return LW_OK;
+}
+
+int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_jobfile *jobfile, struct lw_error *err)
+{
+    *jobfile = (struct lw_jobfile){.path = lw_alloc(strlen(path) + 1, "a file name", err),
+                                   .text = lw_alloc(MAX_BYTES + 2, "the job file", err)};
+    int code = jobfile->path && jobfile->text ? LW_OK : LW_ESYSTEM;
+    if (code == LW_OK)
+        strcpy(jobfile->path, path);
+    if (code == LW_OK && lw_comm_rank(comm) == 0)
+        code = read_text(jobfile, err);
+    if ((code = lw_comm_agree(comm, code, err)))
+        return code;
+    lw_comm_broadcast(comm, &jobfile->bytes, sizeof jobfile->bytes);
+    lw_comm_broadcast(comm, jobfile->text, jobfile->bytes + 1);
+    return LW_OK;
+}
+
+void lw_jobfile_release(struct lw_jobfile *jobfile)
+{
+    lw_free(jobfile->path);
+    lw_free(jobfile->text);
+    *jobfile = (struct lw_jobfile){0};
+}
+
+/* ---- parsing: inih takes lines apart; lines are counted and continued by the reader that feeds it ---- */
+
+struct parse {
+    const struct lw_jobfile *jobfile;
+    const char *at;             /* the rest of the text */
+    int line;                   /* number of the line that inih has, from 1 */
+    int section_line;           /* of the [section], 0: none yet */
+    bool is_continued;          /* that line ends with a backslash */
+    bool is_continuation;       /* the line before it did */
+
+    const struct lw_job_ops *job;
+    struct lw_options *options; /* NULL: only the job is asked for */
+
+    char name[MAX_NAME + 1];    /* the option being read, "": none */
+    char value[MAX_VALUE];
+    int value_line;
+    struct {
+        char name[MAX_NAME + 1];
+        int line;
+    } seen[MAX_KEYS];
+    int n_seen;
+
+    int code;                   /* of the first error, which is in *err */
+    struct lw_error *err;
+};
+
+static void fail(struct parse *parse, int line, const char *message)
+{
+    if (parse->code == LW_OK)
+        parse->code = lw_fail(parse->err, LW_ECONFIG, "%s:%d: %s", parse->jobfile->path, line, message);
+}
+
+static void note_section(struct parse *parse, const char *line, int length)
+{
+    if (!memchr(line, ']', (size_t)length))
+        fail(parse, parse->line, "the section's name does not end with ]");
+    if (parse->section_line > 0)
+        fail(parse, parse->line, "a second section; a job file describes one job");
+    parse->section_line = parse->line;
+}
+
+/* Length without a comment: inih drops those that follow a blank and a semicolon, but in old versions not where a line goes
+ * on the one before. */
+static int without_comment(const char *line, int length)
+{
+    for (int i = 1; i < length; i++)
+        if (line[i] == ';' && (line[i - 1] == ' ' || line[i - 1] == '\t'))
+            return i;
+    return length;
+}
+
+/* Drop blanks at both ends, a comment, and the backslash that continues a line. */
+static int trim(struct parse *parse, const char **line, int length)
+{
+    length = without_comment(*line, length);
+    while (length > 0 && strchr(" \t\r", (*line)[length - 1]))
+        length--;
+    for (; length > 0 && strchr(" \t", **line); length--)
+        ++*line;
+    parse->is_continuation = parse->is_continued;
+    parse->is_continued = length > 0 && !strchr("#;[", **line) && (*line)[length - 1] == '\\';
+    return length - parse->is_continued;
+}
+
+/* The ini_reader: like fgets. A line that goes on the one before is handed over indented, as inih wants it; all others are
+ * not, so that a job file may be indented as its author likes. An error ends the text. */
+static char *read_line(char *buffer, int size, void *context)
+{
+    struct parse *const parse = context;
+    if (parse->code != LW_OK || !*parse->at)
+        return NULL;
+    const char *line = parse->at;
+    int length = (int)strcspn(line, "\n");
+    parse->at += length + (line[length] == '\n');
+    parse->line++;
+
+    length = trim(parse, &line, length);
+    if (length > MAX_LINE) {
+        char message[80];
+        snprintf(message, sizeof message, "the line is longer than %d characters; break it after a backslash", MAX_LINE);
+        fail(parse, parse->line, message);
+        return NULL;
+    }
+    if (*line == '[' && !parse->is_continuation)
+        note_section(parse, line, length);
+    snprintf(buffer, (size_t)size, "%s%.*s\n", parse->is_continuation ? " " : "", length, line);
+    return buffer;
+}
+
+static bool is_repeated(struct parse *parse)
+{
+    for (int i = 0; i < parse->n_seen; i++)
+        if (strcmp(parse->seen[i].name, parse->name) == 0) {
+            char message[120];
+            snprintf(message, sizeof message, "%s: already set in line %d", parse->name, parse->seen[i].line);
+            fail(parse, parse->value_line, message);
+            return true;
+        }
+    if (parse->n_seen < MAX_KEYS) {
+        strcpy(parse->seen[parse->n_seen].name, parse->name);
+        parse->seen[parse->n_seen++].line = parse->value_line;
+    }
+    return false;
+}
+
+/* Set the option whose value is now complete. */
+static void set_option(struct parse *parse)
+{
+    if (parse->code != LW_OK || !parse->name[0] || !parse->options || is_repeated(parse))
+        return;
+    char origin[512];
+    snprintf(origin, sizeof origin, "%.400s:%d: %s", parse->jobfile->path, parse->value_line, parse->name);
+    parse->code = lw_options_set(parse->options, parse->name, parse->value, origin, parse->err);
+    if (parse->code == LW_EUSAGE)
+        parse->code = parse->err->code = LW_ECONFIG;
+}
+
+static bool find_job(struct parse *parse, const char *section)
+{
+    char message[300], names[120];
+    if (parse->job)
+        return true;
+    parse->job = lw_job_find(section);
+    if (parse->job)
+        return true;
+    if (!section[0])
+        snprintf(message, sizeof message, "an option before the section that names the job (one of: %s)", lw_job_names(names));
+    else
+        snprintf(message, sizeof message, "[%s] is no job; the jobs are: %s", section, lw_job_names(names));
+    fail(parse, section[0] ? parse->section_line : parse->line, message);
+    return false;
+}
+
+/* The ini_handler: non-zero is success. Called once a line; a continuation comes under the same name. */
+static int take_value(void *context, const char *section, const char *name, const char *value)
+{
+    struct parse *const parse = context;
+    if (parse->code != LW_OK || !find_job(parse, section))
+        return 0;
+    if (!*name) {
+        fail(parse, parse->line, "there is no option's name before the equals sign");
+        return 0;
+    }
+    if (!parse->is_continuation) {
+        set_option(parse);
+        snprintf(parse->name, sizeof parse->name, "%s", name);
+        parse->value[0] = '\0';
+        parse->value_line = parse->line;
+    }
+    const size_t length = strlen(parse->value);
+    if (length + strlen(value) >= sizeof parse->value) {
+        fail(parse, parse->line, "the value is longer than any option's");
+        return 0;
+    }
+    strcpy(parse->value + length, value);
+    return 1;
+}
+
+static int parse_text(struct parse *parse)
+{
+    const int bad_line = ini_parse_stream(read_line, parse, take_value, parse);
+    set_option(parse);
+    if (bad_line > 0)
+        fail(parse, bad_line, "neither [section] nor 'option = value' nor a comment");
+    else if (bad_line < 0)
+        fail(parse, 0, "the ini parser found no memory");
+    if (parse->code == LW_OK && !parse->job)
+        fail(parse, parse->line > 0 ? parse->line : 1, "no options; a job file holds a section such as [ols] and lines "
+             "'option = value'");
+    return parse->code;
+}
+
+int lw_jobfile_job(const struct lw_jobfile *jobfile, const struct lw_job_ops **out, struct lw_error *err)
+{
+    struct parse parse = {.jobfile = jobfile, .at = jobfile->text, .err = err};
+    const int code = parse_text(&parse);
+    if (code == LW_OK)
+        *out = parse.job;
+    return code;
+}
+
+int lw_jobfile_apply(const struct lw_jobfile *jobfile, struct lw_options *options, struct lw_error *err)
+{
+    struct parse parse = {.jobfile = jobfile, .at = jobfile->text, .options = options, .err = err};
+    return parse_text(&parse);
+}

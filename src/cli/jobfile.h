@@ -1,0 +1,30 @@
+/* jobfile.h - a job file: one [section] naming the job, and in it options as "name = value" lines (see lw_commands).
+ *
+ * Rank 0 reads it and the others get its bytes, so the file needs to be on one node only and all ranks agree. */
+#ifndef LW_CLI_JOBFILE_H
+#define LW_CLI_JOBFILE_H
+
+#include "comm/comm.h"
+#include "job/job.h"
+#include "options/options.h"
+
+#include <stdint.h>
+
+struct lw_jobfile {
+    char *path;                 /* owned */
+    char *text;                 /* owned, ends with a null byte */
+    int64_t bytes;              /* without that */
+};
+
+/** Read the file. LW_EIO if it cannot be read, LW_ECONFIG if it is no text of at most 1 MiB. Collective.
+ * Release with lw_jobfile_release, in any case. */
+int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_jobfile *jobfile, struct lw_error *err);
+void lw_jobfile_release(struct lw_jobfile *jobfile);
+
+/** The job that its section names. LW_ECONFIG, with file and line, if it is not a job file. Not collective. */
+int lw_jobfile_job(const struct lw_jobfile *jobfile, const struct lw_job_ops **out, struct lw_error *err);
+
+/** Set its options. LW_ECONFIG, with file and line, for whatever is wrong with one of them. Not collective. */
+int lw_jobfile_apply(const struct lw_jobfile *jobfile, struct lw_options *options, struct lw_error *err);
+
+#endif

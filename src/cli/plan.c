@@ -1,0 +1,115 @@
+/* plan.c - `lapwing plan JOB`: the plan in words. */
+#include "base/log.h"
+#include "base/memory.h"
+#include "run/loop.h"
+#include "run/setup.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void row(const char *name, const char *text)
+{
+    printf("%-16s%s\n", name, text);
+}
+
+static void bytes_row(const char *name, int64_t bytes, const char *note)
+{
+    char size[24];
+    printf("%-16s%s%s\n", name, lw_bytes_text(bytes, size), note);
+}
+
+static void print_input(const struct lw_setup *setup)
+{
+    const struct lw_job *const job = &setup->job;
+    const struct lw_dataset_info *const input = &job->inputs[0];
+    char type[40], file[2 * LW_MAX_PATH], path[2 * LW_MAX_PATH];
+    row("job", job->ops->name);
+    printf("%-16s%s:%s, %s, %" PRId64 " %ss x %" PRId64 " %s%s", "input", lw_escape(input->file, "", file, sizeof file),
+           lw_escape(input->path, "", path, sizeof path),
+           lw_type_text(input->type, type), job->n_samples, job->ops->sample, job->op.n_channels, job->ops->channel,
+           job->op.n_channels == 1 ? "" : "s");
+    if (lw_op_input_width(&job->op) > 1)
+        printf(", %" PRId64 " pixels a row\n", lw_op_input_width(&job->op));
+    else
+        printf(", %s\n", job->op.layout == LW_TIME_FAST ? "time fast" : "time slow");
+    row("", job->summary);
+    row("engine", setup->engine_text);
+    row("algorithm", setup->plan.op.text);
+}
+
+static void print_rounds(const struct lw_setup *setup)
+{
+    const struct lw_plan *const plan = &setup->plan;
+    const struct lw_rounds *const rounds = &plan->rounds;
+    const int workers = lw_rounds_workers(rounds, 0);
+    const struct lw_job_ops *const words = setup->job.ops;
+    const bool shares_axis = rounds->split == LW_SPLIT_AXIS;
+    printf("%-16s%d, sharing the %s%s%s\n", "ranks", rounds->n_ranks, shares_axis ? "axis" : words->channel,
+           shares_axis ? "" : "s", workers < rounds->n_ranks ? "" : ", all with work");
+    if (workers < rounds->n_ranks)
+        printf("%-16sonly %d of them have work: there are too few %ss for more\n", "", workers, words->sample);
+    printf("%-16s%" PRId64 "%s%s%s\n", "rounds", rounds->n_rounds, rounds->n_groups > 1 ? ", in groups of " : "",
+           rounds->n_groups > 1 ? words->channel : "", rounds->n_groups > 1 ? "s" : "");
+    printf("%-16s%" PRId64 " outputs x %" PRId64 " %ss per rank and round, cut at multiples of %" PRId64 "\n", "slice",
+           rounds->slice, rounds->group, words->channel, rounds->grid.unit);
+    printf("%-16s%" PRId64 " %ss\n", "halo", rounds->grid.halo, words->sample);
+    printf("%-16s%d\n", "slots", plan->depth);
+}
+
+static void print_bytes(const struct lw_plan *plan)
+{
+    const struct lw_plan_bytes *const b = &plan->bytes;
+    char note[256], limit[24];
+    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->limits.host, limit), plan->limits.host_source);
+    bytes_row("host memory", lw_plan_host_bytes(plan), note);
+    bytes_row("  base", plan->limits.base, " resident before the first round");
+    bytes_row("  files", b->files, "");
+    bytes_row("  halo", b->halo, "");
+    bytes_row("  engine", b->engine, "");
+    bytes_row("  pinned", b->pinned, "");
+    if (plan->limits.device > 0)
+        snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->limits.device, limit),
+                 plan->limits.device_source);
+    bytes_row("device memory", b->device, plan->limits.device > 0 ? note : "");
+}
+
+static void print_chunks(const struct lw_setup *setup)
+{
+    const struct lw_chunk_cost *const cost = &setup->plan.chunk_cost;
+    if (cost->times == 0)
+        return;
+    const bool is_compressed = setup->job.inputs[0].is_compressed;
+    printf("%-16seach %s %.3g times on average: %.3g s %s\n", "chunks", is_compressed ? "decoded" : "read", cost->times,
+           cost->seconds, is_compressed ? "at an assumed 100 MB/s a rank" : "more than once, at an assumed 1 GB/s");
+}
+
+static void print_plan(const struct lw_setup *setup)
+{
+    const struct lw_plan *const plan = &setup->plan;
+    print_input(setup);
+    print_rounds(setup);
+    print_bytes(plan);
+    bytes_row("reads", plan->input_bytes, "");
+    bytes_row("writes", plan->output_bytes, "");
+    const double files = plan->file_seconds + plan->piece_seconds;
+    print_chunks(setup);
+    printf("%-16sabout %.3g s: computing %.3g s, files %.3g s at an assumed 1 GB/s", "time", lw_plan_seconds(plan) + 1,
+           plan->compute_seconds, files);
+    if (plan->chunk_cost.seconds > 0)
+        printf(", chunks %.3g s", plan->chunk_cost.seconds);
+    printf(", overlapping\n");
+    const double all = plan->compute_seconds + files + plan->chunk_cost.seconds;
+    const int64_t minutes = (int64_t)(2 * all / 60) + 2;
+    printf("%-16s--time=%" PRId64 " (minutes, with a margin of two)\n", "Slurm", minutes);
+}
+
+int lw_plan_command(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                    struct lw_error *err)
+{
+    struct lw_setup setup;
+    const int rc = lw_setup_open(comm, ops, options, &setup, err);
+    if (rc == LW_OK && lw_comm_rank(comm) == 0)
+        print_plan(&setup);
+    lw_setup_close(&setup);
+    return rc;
+}

@@ -1,0 +1,233 @@
+#include "base/log.h"
+#include "base/memory.h"
+#include "comm/raw.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct lw_comm {
+    MPI_Comm world;             /* a duplicate of MPI_COMM_WORLD */
+    int rank, size;
+    int node_rank, node_size;
+    char host[64];
+    char library[128];
+};
+
+/* "Open MPI v4.1.4, package: ..." -> "Open MPI 4.1.4" */
+static void library_name(char *text, size_t size)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, ",\n")] = '\0';
+    char *const v = strstr(version, " v");
+    if (v && v[2] >= '0' && v[2] <= '9')
+        memmove(v + 1, v + 2, strlen(v + 2) + 1);
+    snprintf(text, size, "%.*s", (int)size - 1, version);
+}
+
+static void find_node(struct lw_comm *comm)
+{
+    MPI_Comm node;
+    MPI_Comm_split_type(comm->world, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &comm->node_rank);
+    MPI_Comm_size(node, &comm->node_size);
+    MPI_Comm_free(&node);
+    gethostname(comm->host, sizeof comm->host - 1);
+}
+
+/* Environment variables that are set already win. The names that an Open MPI does not know mean nothing to it. */
+static void set_up_library(void)
+{
+    /* File access by ROMIO (as Open MPI 4 and 5 call it), whose collective open fails on all ranks if it fails on one. Open
+     * MPI's own, OMPIO, then waits for ever. The settings below are for where there is no ROMIO. */
+    setenv("OMPI_MCA_io_romio321_priority", "100", 0);
+    setenv("OMPI_MCA_io_romio341_priority", "100", 0);
+    /* Open MPI 4.1.1-4.1.4 reads irregular selections wrongly with data sieving (open-mpi/ompi#10546). */
+    setenv("OMPI_MCA_fbtl_posix_read_datasieving", "0", 0);
+    /* In collective file calls each rank transfers its own part: ranks have large parts, so that passing them through
+     * aggregators, Open MPI's choice from 3 ranks on, costs 40 to 90 MiB a rank and half the speed. */
+    setenv("OMPI_MCA_fcoll", "individual", 0);
+    /* Nobody uses shared file pointers. Other components than this keep them behind a semaphore that bears the file's name,
+     * one for the whole machine: left by a killed run, it makes every later run with that name hang. */
+    setenv("OMPI_MCA_sharedfp", "individual", 0);
+}
+
+static bool is_starting;
+
+/* Open MPI leaves the process with a code of its own where it cannot start. */
+static void exit_with_our_code(int status, void *context)
+{
+    (void)context;
+    if (is_starting && status != 0)
+        _exit(LW_ESYSTEM);
+}
+
+/* An error of MPI itself ends all ranks, with the documented code instead of MPI's own. */
+static void end_all(MPI_Comm *mpi_comm, int *code, ...)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length, rank = 0;
+    MPI_Error_string(*code, text, &length);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    fprintf(stderr, "lapwing: rank %d: MPI failed (%s): check the network and the other ranks\n", rank, text);
+    fflush(stderr);
+    MPI_Abort(*mpi_comm, LW_ESYSTEM);
+}
+
+static void start_library(int *argc, char ***argv)
+{
+    int provided = MPI_THREAD_SINGLE;
+    set_up_library();
+    on_exit(exit_with_our_code, NULL);
+    is_starting = true;
+    const int rc = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+    if (rc != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED) {
+        fprintf(stderr, "lapwing: MPI does not start with thread support (MPI_THREAD_FUNNELED): check the MPI installation\n");
+        exit(LW_ESYSTEM);
+    }
+    is_starting = false;
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(end_all, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Errhandler_free(&handler);
+}
+
+struct lw_comm *lw_comm_start(int *argc, char ***argv)
+{
+    start_library(argc, argv);
+    struct lw_error err = {0};
+    struct lw_comm *const comm = lw_alloc(sizeof *comm, "the communicator", &err);
+    if (!comm) {
+        fprintf(stderr, "lapwing: %s\n", err.message);
+        fflush(stderr);
+        MPI_Abort(MPI_COMM_WORLD, LW_ESYSTEM);
+    }
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm->world);
+    MPI_Comm_rank(comm->world, &comm->rank);
+    MPI_Comm_size(comm->world, &comm->size);
+    find_node(comm);
+    library_name(comm->library, sizeof comm->library);
+    return comm;
+}
+
+void lw_comm_stop(struct lw_comm *comm)
+{
+    MPI_Comm_free(&comm->world);
+    lw_free(comm);
+    MPI_Finalize();
+}
+
+MPI_Comm lw_comm_mpi(const struct lw_comm *comm) { return comm->world; }
+int lw_comm_rank(const struct lw_comm *comm) { return comm->rank; }
+int lw_comm_size(const struct lw_comm *comm) { return comm->size; }
+int lw_comm_node_rank(const struct lw_comm *comm) { return comm->node_rank; }
+int lw_comm_node_size(const struct lw_comm *comm) { return comm->node_size; }
+const char *lw_comm_host(const struct lw_comm *comm) { return comm->host; }
+const char *lw_comm_library(const struct lw_comm *comm) { return comm->library; }
+
+int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err)
+{
+    int first = code == LW_OK ? comm->size : comm->rank;
+    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm->world);
+    if (first == comm->size)
+        return LW_OK;
+    if (first == comm->rank) {
+        err->code = code;
+        err->rank = comm->rank;
+        memcpy(err->host, comm->host, sizeof err->host);
+    }
+    MPI_Bcast(err, (int)sizeof *err, MPI_BYTE, first, comm->world);
+    return err->code;
+}
+
+/* Texts that fit are shown whole, longer ones from the word on in which they begin to differ. */
+static int fail_differing(const struct lw_comm *comm, const char *what, const char *theirs, const char *mine, bool is_whole,
+                          struct lw_error *err)
+{
+    size_t at = 0;
+    while (theirs[at] && theirs[at] == mine[at])
+        at++;
+    while (at > 0 && (is_whole || theirs[at - 1] != ' '))
+        at--;
+    return lw_fail(err, LW_ECONFIG, "%s differs: rank 0 has '%.200s', rank %d has '%.200s'", what, theirs + at, comm->rank,
+                   mine + at);
+}
+
+int lw_comm_same(struct lw_comm *comm, const char *what, const char *text, struct lw_error *err)
+{
+    enum { PART = 256 };
+    const int64_t length = (int64_t)strlen(text);
+    int64_t end = length + 1;       /* of rank 0's text, with the final zero */
+    lw_comm_broadcast(comm, &end, sizeof end);
+    int rc = LW_OK;
+    for (int64_t first = 0; first < end; first += PART) {
+        const int part = (int)(end - first < PART ? end - first : PART);
+        const char *const mine = text + (first < length ? first : length);
+        char theirs[PART + 1] = "";
+        if (comm->rank == 0)
+            memcpy(theirs, mine, (size_t)part);
+        MPI_Bcast(theirs, part, MPI_CHAR, 0, comm->world);
+        if (rc == LW_OK && strncmp(mine, theirs, (size_t)part) != 0)
+            rc = fail_differing(comm, what, theirs, mine, end <= PART && length < PART, err);
+    }
+    return lw_comm_agree(comm, rc, err);
+}
+
+void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes)
+{
+    char *at = data;
+    for (int64_t left = bytes; left > 0; ) {
+        const int64_t part = left < LW_MESSAGE_BYTES ? left : LW_MESSAGE_BYTES;
+        MPI_Bcast(at, (int)part, MPI_BYTE, 0, comm->world);
+        at += part;
+        left -= part;
+    }
+}
+
+static int64_t reduce(struct lw_comm *comm, int64_t value, MPI_Op op)
+{
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, op, comm->world);
+    return value;
+}
+
+int64_t lw_comm_min(struct lw_comm *comm, int64_t value) { return reduce(comm, value, MPI_MIN); }
+int64_t lw_comm_max(struct lw_comm *comm, int64_t value) { return reduce(comm, value, MPI_MAX); }
+int64_t lw_comm_sum(struct lw_comm *comm, int64_t value) { return reduce(comm, value, MPI_SUM); }
+
+void lw_comm_barrier(struct lw_comm *comm)
+{
+    MPI_Barrier(comm->world);
+}
+
+void lw_comm_gather(struct lw_comm *comm, const double *mine, int count, double *all)
+{
+    MPI_Gather(mine, count, MPI_DOUBLE, all, count, MPI_DOUBLE, 0, comm->world);
+}
+
+void lw_comm_gather_all(struct lw_comm *comm, const void *mine, int bytes, void *all)
+{
+    MPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm->world);
+}
+
+void lw_comm_collect(struct lw_comm *comm, double *values, int64_t count, int root)
+{
+    const int64_t most = LW_COLLECT_BYTES / (int64_t)sizeof *values;
+    for (int64_t first = 0; first < count; first += most) {
+        const int part = (int)(count - first < most ? count - first : most);
+        if (comm->rank == root)
+            MPI_Reduce(MPI_IN_PLACE, values + first, part, MPI_DOUBLE, MPI_SUM, root, comm->world);
+        else
+            MPI_Reduce(values + first, NULL, part, MPI_DOUBLE, MPI_SUM, root, comm->world);
+    }
+}
+
+void lw_comm_abort(const struct lw_comm *comm, const struct lw_error *err)
+{
+    lw_log_fatal(comm->rank, comm->host, err);
+    MPI_Abort(comm->world, err->code);
+    abort();
+}

@@ -1,0 +1,296 @@
+/* kernel.c - the kernel as the method wants it: separated or transformed once, in double precision. */
+#include "base/integers.h"
+#include "cpu/conv2d/conv2d.h"
+
+#include "base/memory.h"
+#include "signal/separable.h"
+
+#include <complex.h>
+#include <fftw3.h>
+#include <math.h>
+#include <string.h>
+
+static int64_t line_reals(const struct lw_shape2d_cpu *shape) { return LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes; }
+
+/* direct() reads up to a step beyond the reals that it is asked for. */
+static int64_t padded_reals(const struct lw_shape2d_cpu *shape, int64_t reals)
+{
+    return round_up(reals + shape->kernels->direct_step, line_reals(shape));
+}
+
+/* Not a multiple of 4 KiB, for rows' sake: see cpu/kernels/conv2d_tile.c. */
+int64_t lw_window2d_stride_cpu(const struct lw_shape2d_cpu *shape)
+{
+    const int64_t reals = padded_reals(shape, shape->columns * shape->width);
+    return reals * (int64_t)shape->kernels->real_bytes % 4096 == 0 ? reals + line_reals(shape) : reals;
+}
+
+int64_t lw_window2d_turned_cpu(const struct lw_shape2d_cpu *shape)
+{
+    return shape->rows * lw_window2d_stride_cpu(shape) + padded_reals(shape, 0);
+}
+
+int64_t lw_between2d_turned_cpu(const struct lw_shape2d_cpu *shape)
+{
+    return padded_reals(shape, shape->columns * shape->width);
+}
+
+static int64_t n_parts(const struct lw_shape2d_cpu *shape) { return shape->kernel_complex ? 2 : 1; }
+
+static int64_t spectrum_bytes(const struct lw_shape2d_cpu *shape)
+{
+    return shape->rows * shape->columns * 2 * (int64_t)shape->kernels->real_bytes;
+}
+
+static int64_t terms_bytes(const struct lw_shape2d_cpu *shape, int64_t n_taps)
+{
+    return n_taps * n_parts(shape) * ((int64_t)shape->kernels->real_bytes + (int64_t)sizeof(int64_t));
+}
+
+int64_t lw_kernel2d_bytes_cpu(const struct lw_shape2d_cpu *shape, enum lw_nan nan)
+{
+    const int64_t rows = shape->kernel_rows, columns = shape->kernel_columns;
+    const int64_t sums = nan == LW_NAN_INTERPOLATE ? rows * (columns + 1) * (int64_t)sizeof(double) : 0;
+    switch (shape->method) {
+    case LW_TILES_2D: return sums + spectrum_bytes(shape);
+    case LW_PASSES_2D: return sums + terms_bytes(shape, rows) + terms_bytes(shape, columns);
+    default: return sums + terms_bytes(shape, rows * columns);
+    }
+}
+
+static double complex tap(const struct lw_conv2d_spec *c, int64_t i)
+{
+    return c->kernel_complex ? CMPLX(c->kernel[2 * i], c->kernel[2 * i + 1]) : c->kernel[i];
+}
+
+/* The power of two that brings the kernel's largest tap near 1. */
+static int kernel_exponent(const struct lw_conv2d_spec *c)
+{
+    const int64_t n = c->kernel_rows * c->kernel_columns * (c->kernel_complex ? 2 : 1);
+    double largest = 0;
+    for (int64_t i = 0; i < n; i++)
+        largest = fmax(largest, fabs(c->kernel[i]));
+    return largest > 0 ? ilogb(largest) : 0;
+}
+
+/* ---- in the space domain -------------------------------------------------------------------------------------------- */
+
+/* @param taps  [n_taps] or [n_taps x 2]; tap t stands `offsets[t]` reals before the last, the turned pixels `turned` reals off */
+static int make_terms(const struct lw_shape2d_cpu *shape, const double *taps, const int64_t *offsets, int64_t n_taps,
+                      int64_t turned, struct lw_terms_cpu *out, struct lw_error *err)
+{
+    const int64_t parts = n_parts(shape);
+    void *const reals = lw_alloc_array(n_taps * parts, shape->kernels->real_bytes, "the kernel", err);
+    int64_t *const places = lw_alloc_array(n_taps * parts, sizeof *places, "the kernel's offsets", err);
+    *out = (struct lw_terms_cpu){reals, places, n_taps * parts};
+    if (!reals || !places)
+        return LW_ESYSTEM;
+    for (int64_t part = 0; part < parts; part++) {
+        for (int64_t t = 0; t < n_taps; t++) {
+            char *const to = (char *)reals + (size_t)(part * n_taps + t) * shape->kernels->real_bytes;
+            shape->kernels->round_reals(&taps[t * parts + part], to, 1);
+            places[part * n_taps + t] = offsets[t] + part * turned;
+        }
+    }
+    return LW_OK;
+}
+
+/* Row by row of the window from above, so that a window is read in order: the kernel's last row meets the first. */
+static int make_sum(const struct lw_conv2d_spec *c, const struct lw_shape2d_cpu *shape, struct lw_kernel2d_cpu *kernel,
+                    struct lw_error *err)
+{
+    const int64_t rows = shape->kernel_rows, columns = shape->kernel_columns, n = rows * columns, parts = n_parts(shape);
+    const int64_t stride = lw_window2d_stride_cpu(shape);
+    double *const taps = lw_alloc_array(n * parts, sizeof *taps, "the kernel", err);
+    int64_t *const offsets = lw_alloc_array(n, sizeof *offsets, "the kernel's offsets", err);
+    int rc = taps && offsets ? LW_OK : LW_ESYSTEM;
+    for (int64_t t = 0; rc == LW_OK && t < n; t++) {
+        offsets[t] = t / columns * stride + t % columns * shape->width;
+        for (int64_t part = 0; part < parts; part++)
+            taps[t * parts + part] = ldexp(c->kernel[(n - 1 - t) * parts + part], -kernel->exponent);
+    }
+    if (rc == LW_OK)
+        rc = make_terms(shape, taps, offsets, n, lw_window2d_turned_cpu(shape), &kernel->first, err);
+    lw_free(taps);
+    lw_free(offsets);
+    return rc;
+}
+
+static int make_pass(const struct lw_shape2d_cpu *shape, double *taps, int64_t n, int64_t stride, int64_t turned,
+                     struct lw_terms_cpu *out, struct lw_error *err)
+{
+    int64_t *const offsets = lw_alloc_array(n, sizeof *offsets, "the kernel's offsets", err);
+    if (!offsets)
+        return LW_ESYSTEM;
+    for (int64_t t = 0; t < n; t++)
+        offsets[t] = (n - 1 - t) * stride;
+    const int rc = make_terms(shape, taps, offsets, n, turned, out, err);
+    lw_free(offsets);
+    return rc;
+}
+
+static double largest_of(const double *values, int64_t n)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < n; i++)
+        largest = fmax(largest, fabs(values[i]));
+    return largest;
+}
+
+static void scale_by(double *values, int64_t n, int exponent)
+{
+    for (int64_t i = 0; i < n; i++)
+        values[i] = ldexp(values[i], exponent);
+}
+
+/* Both factors get a largest tap near 1; what that takes is left to the outputs. */
+static int level(double *values, int64_t n)
+{
+    const double largest = largest_of(values, n);
+    const int exponent = largest > 0 ? ilogb(largest) : 0;
+    scale_by(values, n, -exponent);
+    return exponent;
+}
+
+static int make_passes(const struct lw_conv2d_spec *c, const struct lw_shape2d_cpu *shape, struct lw_kernel2d_cpu *kernel,
+                       struct lw_error *err)
+{
+    const int64_t rows = shape->kernel_rows, columns = shape->kernel_columns, parts = n_parts(shape);
+    double *const column = lw_alloc_array(parts * (rows + columns), sizeof *column, "the kernel's factors", err);
+    if (!column)
+        return LW_ESYSTEM;
+    double *const row = column + parts * rows;
+    lw_separate(c->kernel, rows, columns, c->kernel_complex, column, row);
+    kernel->exponent = level(column, parts * rows) + level(row, parts * columns);
+
+    int rc = make_pass(shape, column, rows, lw_window2d_stride_cpu(shape), lw_window2d_turned_cpu(shape), &kernel->first, err);
+    if (rc == LW_OK)
+        rc = make_pass(shape, row, columns, shape->width, lw_between2d_turned_cpu(shape), &kernel->second, err);
+    lw_free(column);
+    return rc;
+}
+
+/* ---- spectrum ------------------------------------------------------------------------------------------------------- */
+
+struct transform {
+    struct lw_tile_cpu tile;
+    double complex *rows;               /* [kernel_rows][columns]: rows of the kernel, transformed */
+    double complex *strip, *out;        /* [rows][strip] */
+    fftw_plan row_plan, strip_plan;
+};
+
+static void close_transform(struct transform *t)
+{
+    if (t->row_plan)
+        fftw_destroy_plan(t->row_plan);
+    if (t->strip_plan)
+        fftw_destroy_plan(t->strip_plan);
+    lw_free(t->rows);
+    lw_free(t->strip);
+    lw_free(t->out);
+}
+
+static int open_transform(const struct lw_shape2d_cpu *shape, struct transform *t, struct lw_error *err)
+{
+    *t = (struct transform){.tile = shape->kernels->tile_shape(shape->rows, shape->columns)};
+    const int n_rows = (int)shape->rows, n_columns = (int)shape->columns, strip = (int)t->tile.strip;
+    const size_t size = sizeof(double complex);
+    if (!(t->rows = lw_alloc_array(shape->kernel_rows * n_columns, size, "the transform of the kernel", err)) ||
+        !(t->strip = lw_alloc_array((int64_t)n_rows * strip, size, "the transform of the kernel", err)) ||
+        !(t->out = lw_alloc_array((int64_t)n_rows * strip, size, "the transform of the kernel", err)))
+        return LW_ESYSTEM;
+    fftw_forget_wisdom();
+    t->row_plan = fftw_plan_dft_1d(n_columns, t->rows, t->rows, FFTW_FORWARD, FFTW_ESTIMATE);
+    t->strip_plan = fftw_plan_many_dft(1, &n_rows, strip, t->strip, NULL, strip, 1, t->out, NULL, strip, 1, FFTW_FORWARD,
+                                       FFTW_ESTIMATE);
+    if (!t->row_plan || !t->strip_plan)
+        return lw_fail(err, LW_ESYSTEM, "FFTW makes no plan for %d x %d points", n_rows, n_columns);
+    return LW_OK;
+}
+
+/* The kernel's rows, prescaled by 1 / points, zero-padded and transformed. */
+static void transform_rows(const struct lw_conv2d_spec *c, const struct lw_shape2d_cpu *shape, int exponent,
+                           const struct transform *t)
+{
+    const double points = (double)(shape->rows * shape->columns);
+    for (int64_t m = 0; m < shape->kernel_rows; m++) {
+        double complex *const row = t->rows + m * shape->columns;
+        for (int64_t n = 0; n < shape->kernel_columns; n++) {
+            const double complex h = tap(c, m * shape->kernel_columns + n);
+            row[n] = CMPLX(ldexp(creal(h), -exponent), ldexp(cimag(h), -exponent)) / points;
+        }
+        fftw_execute_dft(t->row_plan, row, row);
+    }
+}
+
+static int make_spectrum(const struct lw_conv2d_spec *c, const struct lw_shape2d_cpu *shape, struct lw_kernel2d_cpu *kernel,
+                         struct lw_error *err)
+{
+    struct transform t;
+    int rc = open_transform(shape, &t, err);
+    if (rc == LW_OK && !(kernel->spectrum = lw_alloc((size_t)spectrum_bytes(shape), "the kernel's spectrum", err)))
+        rc = LW_ESYSTEM;
+    if (rc == LW_OK)
+        transform_rows(c, shape, kernel->exponent, &t);
+    const int64_t strip = t.tile.strip, n = shape->rows * strip;
+    for (int64_t column = 0; rc == LW_OK && column < shape->columns; column += strip) {
+        for (int64_t m = 0; m < shape->kernel_rows; m++)
+            memcpy(t.strip + m * strip, t.rows + m * shape->columns + column, (size_t)strip * sizeof *t.strip);
+        fftw_execute(t.strip_plan);
+        char *const to = (char *)kernel->spectrum + (size_t)(2 * column * shape->rows) * shape->kernels->real_bytes;
+        shape->kernels->round_reals((const double *)t.out, to, 2 * n);
+    }
+    close_transform(&t);
+    return rc;
+}
+
+/* ---- sums ----------------------------------------------------------------------------------------------------------- */
+
+/* So that the weight of a run of pixels is a difference of two sums. */
+static int make_sums(const struct lw_conv2d_spec *c, struct lw_kernel2d_cpu *kernel, struct lw_error *err)
+{
+    const int64_t columns = c->kernel_columns;
+    kernel->sums = lw_alloc_array(c->kernel_rows * (columns + 1), sizeof *kernel->sums, "sums of the kernel", err);
+    if (!kernel->sums)
+        return LW_ESYSTEM;
+    for (int64_t m = 0; m < c->kernel_rows; m++) {
+        double *const sums = kernel->sums + m * (columns + 1);
+        for (int64_t n = 0; n < columns; n++)
+            sums[n + 1] = sums[n] + c->kernel[m * columns + n];
+        kernel->sum += sums[columns];
+    }
+    return LW_OK;
+}
+
+int lw_kernel2d_create_cpu(const struct lw_op_spec *spec, const struct lw_shape2d_cpu *shape, struct lw_kernel2d_cpu *out,
+                           struct lw_error *err)
+{
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    struct lw_kernel2d_cpu kernel = {.exponent = kernel_exponent(c)};
+    int rc;
+    switch (shape->method) {
+    case LW_SUM_2D: rc = make_sum(c, shape, &kernel, err); break;
+    case LW_PASSES_2D: rc = make_passes(c, shape, &kernel, err); break;
+    default: rc = make_spectrum(c, shape, &kernel, err);
+    }
+    if (rc == LW_OK && spec->nan == LW_NAN_INTERPOLATE)
+        rc = make_sums(c, &kernel, err);
+    if (rc) {
+        lw_kernel2d_release_cpu(&kernel);
+        return rc;
+    }
+    *out = kernel;
+    return LW_OK;
+}
+
+void lw_kernel2d_release_cpu(struct lw_kernel2d_cpu *kernel)
+{
+    const struct lw_terms_cpu *const terms[] = {&kernel->first, &kernel->second};
+    for (int i = 0; i < 2; i++) {
+        lw_free((void *)terms[i]->taps);
+        lw_free((void *)terms[i]->offsets);
+    }
+    lw_free(kernel->spectrum);
+    lw_free(kernel->sums);
+    *kernel = (struct lw_kernel2d_cpu){0};
+}

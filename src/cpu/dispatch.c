@@ -1,0 +1,88 @@
+/* dispatch.c - which of the compiled tables this processor runs. */
+#include "cpu/kernels/kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct choice {
+    const char *key, *name;
+    const struct lw_kernels_cpu *single_precision, *double_precision;
+};
+
+#define CHOICE(isa, name) {#isa, name, &lw_kernels_single_##isa, &lw_kernels_double_##isa}
+#define DECLARE(isa) extern const struct lw_kernels_cpu lw_kernels_single_##isa, lw_kernels_double_##isa
+
+#ifdef __x86_64__
+DECLARE(avx512);
+DECLARE(avx2);
+DECLARE(generic);
+
+/* Best first. */
+static const struct choice choices[] = {
+    CHOICE(avx512, "x86-64 AVX-512"),
+    CHOICE(avx2, "x86-64 AVX2"),
+    CHOICE(generic, "x86-64 SSE2"),
+};
+
+/* Index of the best one that this processor runs. */
+static int best(void)
+{
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return 0;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") ? 1 : 2;
+}
+#else
+DECLARE(generic);
+
+#ifdef __aarch64__
+static const struct choice choices[] = {CHOICE(generic, "aarch64")};
+#else
+static const struct choice choices[] = {CHOICE(generic, "generic")};
+#endif
+
+static int best(void) { return 0; }
+#endif
+
+enum { N_CHOICES = sizeof choices / sizeof *choices };
+
+/* What the user wants instead of the best, so that unlike processors compute the same bits; -1 if it cannot be had. */
+static int wanted(void)
+{
+    const char *const key = getenv(LW_ISA_VARIABLE);
+    const int first = best();
+    if (!key || !*key)
+        return first;
+    for (int i = first; i < N_CHOICES; i++)
+        if (strcmp(key, choices[i].key) == 0)
+            return i;
+    return -1;
+}
+
+int lw_instruction_set_check_cpu(struct lw_error *err)
+{
+    if (wanted() >= 0)
+        return LW_OK;
+    char keys[64] = "";
+    for (int i = best(); i < N_CHOICES; i++) {
+        strncat(keys, *keys ? ", " : "", sizeof keys - strlen(keys) - 1);
+        strncat(keys, choices[i].key, sizeof keys - strlen(keys) - 1);
+    }
+    return lw_fail(err, LW_ECONFIG, LW_ISA_VARIABLE " = %s is not what this processor can do: %s",
+                   getenv(LW_ISA_VARIABLE), keys);
+}
+
+static const struct choice *chosen(void)
+{
+    const int index = wanted();
+    return &choices[index >= 0 ? index : best()];
+}
+
+const struct lw_kernels_cpu *lw_kernels_cpu(enum lw_precision precision)
+{
+    const struct choice *const choice = chosen();
+    return precision == LW_DOUBLE ? choice->double_precision : choice->single_precision;
+}
+
+const char *lw_instruction_set_cpu(void) { return chosen()->name; }

@@ -1,0 +1,288 @@
+/* engine.c - the cpu engine: FFTW and OpenMP, behind a worker thread that the main thread does not wait for. */
+#include "engine/engine.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "cpu/conv2d/conv2d.h"
+#include "cpu/ols/ols.h"
+#include "cpu/sfft/buckets.h"
+#include "cpu/sfft/dense.h"
+#include "cpu/sfft/published/solver.h"
+#include "cpu/sfft/solver.h"
+#include "cpu/worker.h"
+
+#include <assert.h>
+#include <fftw3.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* One slot is computed while the other is written and read. */
+#define DEPTH 2
+
+#define MOST_THREADS 4096
+
+struct lw_op {
+    struct lw_ols_cpu *ols;             /* one of the two, by lw_op_kind; the other is NULL */
+    struct lw_conv2d_cpu *conv2d;
+    struct lw_worker_cpu *worker;
+    int64_t input_bytes, output_bytes;  /* of a slot */
+    int64_t count, n_channels;          /* of the largest block */
+};
+
+struct slot_cpu {
+    struct lw_slot base;
+    int64_t ticket;
+};
+
+/* ---- plan and bytes ---------------------------------------------------------------------------------------------- */
+static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec, struct lw_op_plan *plan,
+                   struct lw_error *err)
+{
+    (void)engine;
+    return spec->kind == LW_OP_CONV2D ? lw_conv2d_plan_cpu(spec, plan, err) : lw_ols_plan_cpu(spec, plan, err);
+}
+
+static int64_t input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
+                           int64_t n_channels)
+{
+    return (plan->halo + count) * n_channels * lw_op_input_width(spec) * (int64_t)lw_type_bytes(spec->input);
+}
+
+static int64_t output_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
+                            int64_t n_channels)
+{
+    return plan->n_planes * count * n_channels * lw_op_output_width(spec) * (int64_t)lw_type_bytes(spec->output);
+}
+
+static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_op_spec *spec,
+                                const struct lw_op_plan *plan, int64_t count, int64_t n_channels, int depth)
+{
+    const int64_t slot = (int64_t)sizeof(struct slot_cpu) + input_bytes(spec, plan, count, n_channels) +
+                         output_bytes(spec, plan, count, n_channels);
+    const int threads = engine->n_workers;
+    const int64_t work = spec->kind == LW_OP_CONV2D ? lw_conv2d_bytes_cpu(spec, count, n_channels, threads)
+                                                    : lw_ols_bytes_cpu(spec, plan, count, n_channels, threads);
+    return (struct lw_bytes){.host = (int64_t)sizeof(struct lw_op) + work + depth * slot};
+}
+
+/* ---- operations -------------------------------------------------------------------------------------------------- */
+static void warm_up(void *context)
+{
+    struct lw_op *const op = context;
+    if (op->conv2d)
+        lw_conv2d_warm_up_cpu(op->conv2d);
+    else
+        lw_ols_warm_up_cpu(op->ols);
+}
+
+static void work(void *context, void *item)
+{
+    struct lw_op *const op = context;
+    struct lw_slot *const slot = item;
+    const double start = lw_now();
+    if (op->conv2d)
+        lw_conv2d_run_cpu(op->conv2d, slot);
+    else
+        lw_ols_run_cpu(op->ols, slot);
+    slot->busy_seconds = lw_now() - start;
+}
+
+static void op_destroy(struct lw_op *op)
+{
+    if (!op)
+        return;
+    lw_worker_destroy_cpu(op->worker);
+    lw_ols_destroy_cpu(op->ols);
+    lw_conv2d_destroy_cpu(op->conv2d);
+    lw_free(op);
+}
+
+static int create_work(const struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
+                       int64_t count, int64_t n_channels, struct lw_op *op, struct lw_error *err)
+{
+    if (spec->kind == LW_OP_CONV2D)
+        return lw_conv2d_create_cpu(spec, count, n_channels, engine->n_workers, &op->conv2d, err);
+    return lw_ols_create_cpu(spec, plan, count, n_channels, engine->n_workers, &op->ols, err);
+}
+
+static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
+                     int64_t count, int64_t n_channels, struct lw_op **out, struct lw_error *err)
+{
+    struct lw_op *const op = lw_alloc(sizeof *op, "an operation", err);
+    if (!op)
+        return LW_ESYSTEM;
+    op->input_bytes = input_bytes(spec, plan, count, n_channels);
+    op->output_bytes = output_bytes(spec, plan, count, n_channels);
+    op->count = count;
+    op->n_channels = n_channels;
+
+    int rc;
+    if ((rc = create_work(engine, spec, plan, count, n_channels, op, err)) ||
+        (rc = lw_worker_create_cpu(warm_up, work, op, &op->worker, err))) {
+        op_destroy(op);
+        return rc;
+    }
+    *out = op;
+    return LW_OK;
+}
+
+/* ---- slots ------------------------------------------------------------------------------------------------------- */
+static void slot_destroy(struct lw_op *op, struct lw_slot *slot)
+{
+    (void)op;
+    if (!slot)
+        return;
+    lw_free(slot->input);
+    lw_free(slot->output);
+    lw_free(slot);
+}
+
+static int slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *err)
+{
+    struct slot_cpu *const slot = lw_alloc(sizeof *slot, "a slot", err);
+    if (!slot)
+        return LW_ESYSTEM;
+    slot->ticket = -1;
+    slot->base.input = lw_alloc_array(op->input_bytes, 1, "a slot's samples", err);
+    slot->base.output = lw_alloc_array(op->output_bytes, 1, "a slot's results", err);
+    if (!slot->base.input || !slot->base.output) {
+        slot_destroy(op, &slot->base);
+        return LW_ESYSTEM;
+    }
+    *out = &slot->base;
+    return LW_OK;
+}
+
+static int submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err)
+{
+    (void)err;
+    assert(block->count <= op->count && block->n_channels <= op->n_channels);
+    slot->block = *block;
+    ((struct slot_cpu *)slot)->ticket = lw_worker_submit_cpu(op->worker, slot);
+    return LW_OK;
+}
+
+static int wait_for(struct lw_op *op, struct lw_slot *slot, struct lw_error *err)
+{
+    (void)err;
+    lw_worker_wait_cpu(op->worker, ((struct slot_cpu *)slot)->ticket);
+    return LW_OK;
+}
+
+/* ---- the engine -------------------------------------------------------------------------------------------------- */
+static void describe(const struct lw_engine *engine, char *text, size_t size)
+{
+    snprintf(text, size, "%d thread%s, %s, %s", engine->n_workers, engine->n_workers == 1 ? "" : "s",
+             lw_instruction_set_cpu(), fftwf_version);
+}
+
+/* FFTW chooses its own code by the processor: its version and ours fix the result. */
+static void architecture(const struct lw_engine *engine, char *text, size_t size)
+{
+    (void)engine;
+    snprintf(text, size, "%s, %s", lw_instruction_set_cpu(), fftwf_version);
+}
+
+static void destroy(struct lw_engine *engine) { lw_free(engine); }
+
+static struct lw_bytes sfft_bytes(const struct lw_engine *engine, const struct lw_sfft_plan *plan)
+{
+    (void)engine;
+    return (struct lw_bytes){.host = lw_sfft_bytes(plan) + lw_sfft_cpu_bytes(plan)};
+}
+
+static int sfft_create(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
+                       struct lw_error *err)
+{
+    return lw_sfft_solver_create_cpu(layout, engine->n_workers, out, err);
+}
+
+static struct lw_bytes sfft2_bytes(const struct lw_engine *engine, const struct lw_sfft2_plan *plan)
+{
+    (void)engine;
+    return (struct lw_bytes){.host = lw_sfft2_bytes_cpu(plan)};
+}
+
+static int sfft2_create(struct lw_engine *engine, const struct lw_sfft2_layout *layout, struct lw_sfft2_solver **out,
+                        struct lw_error *err)
+{
+    return lw_sfft2_create_cpu(layout, engine->n_workers, out, err);
+}
+
+static struct lw_bytes sfft_dense_bytes(const struct lw_engine *engine, const struct lw_sfft_spec *spec)
+{
+    (void)engine;
+    return (struct lw_bytes){.host = lw_sfft_dense_bytes(spec)};
+}
+
+static int sfft_dense(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
+                      struct lw_sfft_result *result, struct lw_error *err)
+{
+    (void)engine;
+    return lw_sfft_dense_cpu(spec, samples, lines, result, err);
+}
+
+static const struct lw_engine_ops ops = {
+    .name = "cpu",
+    .describe = describe,
+    .architecture = architecture,
+    .op_plan = op_plan,
+    .op_bytes = op_bytes,
+    .op_create = op_create,
+    .op_destroy = op_destroy,
+    .slot_create = slot_create,
+    .slot_destroy = slot_destroy,
+    .submit = submit,
+    .wait = wait_for,
+    .sfft_bytes = sfft_bytes,
+    .sfft_create = sfft_create,
+    .sfft_dense_bytes = sfft_dense_bytes,
+    .sfft_dense = sfft_dense,
+    .sfft2_bytes = sfft2_bytes,
+    .sfft2_create = sfft2_create,
+    .destroy = destroy,
+};
+
+/* Cores that this process may run on: under mpirun and Slurm often fewer than the machine has. */
+static int n_cores(void)
+{
+    int n = 0;
+    cpu_set_t *const set = CPU_ALLOC(MOST_THREADS);
+    const size_t size = CPU_ALLOC_SIZE(MOST_THREADS);
+    if (set && sched_getaffinity(0, size, set) == 0)
+        n = CPU_COUNT_S(size, set);
+    CPU_FREE(set);
+    return n > 0 ? n : 1;
+}
+
+static void warn_of_omp_num_threads(int cores)
+{
+    const char *const text = getenv("OMP_NUM_THREADS");
+    const long wanted = text ? strtol(text, NULL, 10) : 0;
+    if (wanted > cores)
+        lw_log_warn("OMP_NUM_THREADS = %ld, but this process may run on %d core%s only: using %d (under mpirun try "
+                    "--bind-to none or --map-by slot:PE=%ld)", wanted, cores, cores == 1 ? "" : "s", cores, wanted);
+}
+
+int lw_engine_create_cpu(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
+{
+    if (spec->n_threads < 0 || spec->n_threads > MOST_THREADS)
+        return lw_fail(err, LW_ECONFIG, "%d threads is not in 1..%d", spec->n_threads, MOST_THREADS);
+    const int rc = lw_instruction_set_check_cpu(err);
+    if (rc)
+        return rc;
+    struct lw_engine *const engine = lw_alloc(sizeof *engine, "the cpu engine", err);
+    if (!engine)
+        return LW_ESYSTEM;
+    const int cores = n_cores();
+    if (spec->n_threads == 0)
+        warn_of_omp_num_threads(cores);
+    *engine = (struct lw_engine){
+        .ops = &ops,
+        .depth = DEPTH,
+        .n_workers = spec->n_threads > 0 ? spec->n_threads : cores,
+    };
+    *out = engine;
+    return LW_OK;
+}

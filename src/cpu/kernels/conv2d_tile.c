@@ -1,0 +1,123 @@
+/* conv2d_tile.c - convolution of a tile by FFTW. Compiled per precision and instruction set.
+ *
+ * Rows are transformed one by one, out of a row's buffer into the tile. Columns are taken in strips as wide as two cache
+ * lines: transformed out of the tile into a strip, multiplied there and transformed back into the tile, so that the strip
+ * never leaves the near caches. Rows of the tile are a cache line longer than they hold, since a power of two between the
+ * elements of a column would put them all into few cache sets. Every transform is planned with FFTW_ESTIMATE, see cpu/kernels/fft.c. */
+#include "cpu/kernels/real.h"
+
+#include "base/memory.h"
+
+struct tile {
+    struct lw_tile_cpu shape;           /* first: the callers' view of it */
+    FFTW(plan) forward_row, inverse_row;
+    FFTW(plan) forward_strip, inverse_strip;
+};
+
+struct lw_tile_cpu KERNEL(lw_tile_shape)(int64_t rows, int64_t columns)
+{
+    const int64_t line = LW_ALIGNMENT / (int64_t)sizeof(FFTW(complex));
+    return (struct lw_tile_cpu){.rows = rows, .columns = columns, .pitch = columns + line, .strip = 2 * line};
+}
+
+static FFTW(plan) plan_strip(const struct lw_tile_cpu *shape, void *in, int64_t in_stride, void *out, int64_t out_stride,
+                             int sign)
+{
+    const FFTW(iodim64) points = {.n = shape->rows, .is = in_stride, .os = out_stride};
+    const FFTW(iodim64) columns = {.n = shape->strip, .is = 1, .os = 1};
+    return FFTW(plan_guru64_dft)(1, &points, 1, &columns, in, out, sign, FFTW_ESTIMATE);
+}
+
+int KERNEL(lw_tile_create)(int64_t rows, int64_t columns, void *row, void *points, void *strip, struct lw_tile_cpu **out,
+                           struct lw_error *err)
+{
+    struct tile *const tile = lw_alloc(sizeof *tile, "an FFT plan", err);
+    if (!tile)
+        return LW_ESYSTEM;
+    const struct lw_tile_cpu shape = KERNEL(lw_tile_shape)(rows, columns);
+    tile->shape = shape;
+    FFTW(forget_wisdom)();              /* what was planned before must not change these plans */
+    tile->forward_row = FFTW(plan_dft_1d)((int)columns, row, points, FFTW_FORWARD, FFTW_ESTIMATE);
+    tile->inverse_row = FFTW(plan_dft_1d)((int)columns, points, row, FFTW_BACKWARD, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
+    tile->forward_strip = plan_strip(&shape, points, shape.pitch, strip, shape.strip, FFTW_FORWARD);
+    tile->inverse_strip = plan_strip(&shape, strip, shape.strip, points, shape.pitch, FFTW_BACKWARD);
+    if (!tile->forward_row || !tile->inverse_row || !tile->forward_strip || !tile->inverse_strip) {
+        KERNEL(lw_tile_destroy)(&tile->shape);
+        return lw_fail(err, LW_ESYSTEM, "FFTW makes no plan for tiles of %lld x %lld", (long long)rows, (long long)columns);
+    }
+    *out = &tile->shape;
+    return LW_OK;
+}
+
+void KERNEL(lw_tile_destroy)(struct lw_tile_cpu *shape)
+{
+    if (!shape)
+        return;
+    struct tile *const tile = (struct tile *)shape;
+    FFTW(plan) const plans[] = {tile->forward_row, tile->inverse_row, tile->forward_strip, tile->inverse_strip};
+    for (int i = 0; i < 4; i++)
+        if (plans[i])
+            FFTW(destroy_plan)(plans[i]);
+    lw_free(tile);
+}
+
+void KERNEL(lw_tile_row_forward)(const struct lw_tile_cpu *shape, void *row, void *tile_row)
+{
+    FFTW(execute_dft)(((const struct tile *)shape)->forward_row, row, tile_row);
+}
+
+void KERNEL(lw_tile_row_inverse)(const struct lw_tile_cpu *shape, void *tile_row, void *row)
+{
+    FFTW(execute_dft)(((const struct tile *)shape)->inverse_row, tile_row, row);
+}
+
+static inline void multiply(const real *restrict h, real *restrict z, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const real re = z[2 * i], im = z[2 * i + 1];
+        z[2 * i] = re * h[2 * i] - im * h[2 * i + 1];
+        z[2 * i + 1] = re * h[2 * i + 1] + im * h[2 * i];
+    }
+}
+
+void KERNEL(lw_tile_columns)(const struct lw_tile_cpu *shape, const void *spectrum, void *points, void *strip)
+{
+    const struct tile *const tile = (const struct tile *)shape;
+    const real *h = spectrum;
+    FFTW(complex) *at = points;
+    for (int64_t column = 0; column < shape->columns; column += shape->strip) {
+        FFTW(execute_dft)(tile->forward_strip, at, strip);
+        multiply(h, strip, shape->rows * shape->strip);
+        FFTW(execute_dft)(tile->inverse_strip, strip, at);
+        h += 2 * shape->rows * shape->strip;
+        at += shape->strip;
+    }
+}
+
+void KERNEL(lw_pack)(const void *re, const void *im, void *z, int64_t n)
+{
+    const real *const restrict a = re, *const restrict b = im;
+    real *const restrict out = z;
+    for (int64_t i = 0; i < n; i++) {
+        out[2 * i] = a[i];
+        out[2 * i + 1] = b[i];
+    }
+}
+
+void KERNEL(lw_unpack)(const void *z, void *re, void *im, int64_t n)
+{
+    const real *const restrict in = z;
+    real *const restrict a = re, *const restrict b = im;
+    for (int64_t i = 0; i < n; i++) {
+        a[i] = in[2 * i];
+        b[i] = in[2 * i + 1];
+    }
+}
+
+void KERNEL(lw_weigh)(void *y, const double *weights, int64_t n, int width)
+{
+    real *const out = y;
+    for (int64_t i = 0; i < n; i++)
+        for (int part = 0; part < width; part++)
+            out[i * width + part] = (real)((double)out[i * width + part] * weights[i]);
+}

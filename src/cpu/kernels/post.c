@@ -1,0 +1,146 @@
+/* post.c - the arithmetic of post.h. Compiled per precision and instruction set, without fused multiply-adds. */
+#include "cpu/kernels/real.h"
+
+#include "signal/post.h"
+
+#include <math.h>
+
+/* ---- power and amplitude ----------------------------------------------------------------------------------------- */
+static inline bool is_out_of_range(real power, bool is_zero, real least, real most)
+{
+    return (power < least && !is_zero) || power > most;
+}
+
+bool KERNEL(lw_power)(void *y, int64_t n, int width, double least, double most)
+{
+    real *const out = y;
+    const real low = (real)least, high = (real)most;
+    int found = 0;
+    if (width == 1) {
+        for (int64_t i = 0; i < n; i++) {
+            const real x = out[i], power = x * x;
+            found |= is_out_of_range(power, x == 0, low, high);
+            out[i] = power;
+        }
+        return found;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const real re = out[2 * i], im = out[2 * i + 1], power = re * re + im * im;
+        found |= is_out_of_range(power, re == 0 && im == 0, low, high);
+        out[i] = power;
+    }
+    return found;
+}
+
+/* Of float32, squares and their sum neither over- nor underflow in double. */
+static inline real length(real re, real im)
+{
+    return sizeof(real) == sizeof(float) ? (real)sqrt((double)re * (double)re + (double)im * (double)im)
+                                         : (real)hypot((double)re, (double)im);
+}
+
+void KERNEL(lw_amplitude)(void *y, int64_t n, int width)
+{
+    real *const out = y;
+    if (width == 1)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = REAL_MATH(fabs)(out[i]);
+    else
+        for (int64_t i = 0; i < n; i++)
+            out[i] = length(out[2 * i], out[2 * i + 1]);
+}
+
+/* ---- interpolation ----------------------------------------------------------------------------------------------- */
+
+/* Phases [from, to) of the sample at y. Sums are in the order of k, wherever a phase stands in a vector. */
+static inline void add_phases(const struct lw_phases_cpu *phases, const real *y, int from, int to, int width, real *out)
+{
+    const real *const weights = phases->weights;
+    const int group = from > 0;
+    for (int r = from * width; r < to * width; r++)
+        out[r] = 0;
+    for (int k = phases->begin[group]; k < phases->end[group]; k++) {
+        const real *const weight = weights + k * phases->rate, *const at = y + (k - LW_POST_REACH) * width;
+        if (width == 1)
+            for (int r = from; r < to; r++)
+                out[r] += weight[r] * at[0];
+        else
+            for (int r = from; r < to; r++) {
+                out[2 * r] += weight[r] * at[0];
+                out[2 * r + 1] += weight[r] * at[1];
+            }
+    }
+}
+
+/* Sums made at a time where there are few phases, in vectors along the axis; and phases from which on vectors along the
+ * phases are longer. */
+enum { RUN = 512, MANY = 32 };
+
+/* One phase of n samples. */
+static void add_run(const struct lw_phases_cpu *phases, const real *y, int64_t n, int phase, int width, real *out)
+{
+    const real *const weights = (const real *)phases->weights + phase;
+    const int group = phase > 0;
+    real sums[RUN];
+    for (int64_t i = 0; i < n * width; i += RUN) {
+        const int64_t left = n * width - i, count = left < RUN ? left : RUN;
+        for (int64_t j = 0; j < count; j++)
+            sums[j] = 0;
+        for (int k = phases->begin[group]; k < phases->end[group]; k++) {
+            const real weight = weights[k * phases->rate], *const at = y + i + (k - LW_POST_REACH) * width;
+            for (int64_t j = 0; j < count; j++)
+                sums[j] += weight * at[j];
+        }
+        real *const to = out + i * phases->rate + phase * width;
+        if (width == 1)
+            for (int64_t j = 0; j < count; j++)
+                to[j * phases->rate] = sums[j];
+        else
+            for (int64_t j = 0; j < count; j += 2) {
+                to[j * phases->rate] = sums[j];
+                to[j * phases->rate + 1] = sums[j + 1];
+            }
+    }
+}
+
+void KERNEL(lw_interpolate)(const struct lw_phases_cpu *phases, const void *y, int64_t n, int n_phases, int width,
+                            void *out)
+{
+    const real *const in = y;
+    real *const to = out;
+    for (int phase = 0; phases->rate < MANY && phase < n_phases; phase++)
+        add_run(phases, in, n, phase, width, to);
+    for (int64_t i = 0; phases->rate >= MANY && i < n; i++) {
+        add_phases(phases, in + i * width, 0, 1, width, to + i * phases->rate * width);
+        add_phases(phases, in + i * width, 1, n_phases, width, to + i * phases->rate * width);
+    }
+}
+
+/* ---- direct sums ------------------------------------------------------------------------------------------------- */
+
+/* Sums that go on side by side: rounding errors are those of a shorter sum. */
+enum { SIDE = 8 };
+
+static double dot(const double *taps, int tap_step, const real *last, int64_t sample_step, int64_t n)
+{
+    double sums[SIDE] = {0};
+    for (int64_t m = 0; m < n; m++)
+        sums[m % SIDE] += taps[m * tap_step] * (double)last[-m * sample_step];
+    double sum = 0;
+    for (int i = 0; i < SIDE; i++)
+        sum += sums[i];
+    return sum;
+}
+
+void KERNEL(lw_sum)(const double *taps, int parts, const void *x, int width, int64_t n, double sum[2])
+{
+    const real *const last = (const real *)x + (n - 1) * width;
+    sum[0] = dot(taps, parts, last, width, n);
+    sum[1] = 0;
+    if (parts == 2)
+        sum[1] += dot(taps + 1, parts, last, width, n);
+    if (width == 2)
+        sum[1] += dot(taps, parts, last + 1, width, n);
+    if (parts == 2 && width == 2)
+        sum[0] -= dot(taps + 1, parts, last + 1, width, n);
+}

@@ -1,0 +1,168 @@
+#include "cpu/sfft/buckets.h"
+
+#include "base/memory.h"
+#include "cpu/sfft/dense.h"
+#include "sfft/number.h"
+
+#include <complex.h>
+#include <fftw3.h>
+#include <omp.h>
+#include <string.h>
+
+struct lw_sfft_cpu {
+    struct lw_sfft *sfft;
+    const struct lw_sfft_layout *layout;
+    int n_threads;
+    fftw_plan forward[LW_SFFT_ATTEMPTS];    /* of B complex numbers, in place */
+    int64_t row;                            /* longest row of samples */
+    double complex *rows;                   /* [n_threads][row], for gathering */
+};
+
+int64_t lw_sfft_cpu_bytes(const struct lw_sfft_plan *plan)
+{
+    int64_t bytes = (int64_t)sizeof(struct lw_sfft_cpu);
+    for (int a = 0; a < plan->n_attempts; a++)
+        bytes += lw_sfft_fftw_bytes(plan->attempts[a].n_buckets, false);
+    return bytes;
+}
+
+int lw_sfft_cpu_create(struct lw_sfft *sfft, const struct lw_sfft_layout *layout, int n_threads, bool gathers,
+                       struct lw_sfft_cpu **out, struct lw_error *err)
+{
+    struct lw_sfft_cpu *const cpu = lw_alloc(sizeof *cpu, "a sparse transform", err);
+    if (!cpu)
+        return LW_ESYSTEM;
+    *cpu = (struct lw_sfft_cpu){.sfft = sfft, .layout = layout, .n_threads = n_threads};
+    for (int a = 0; a < layout->plan.n_attempts; a++) {
+        const struct lw_sfft_window *const window = layout->windows[a];
+        const int64_t length = 2 * window->half + 1;
+        fftw_complex *const plane = lw_sfft_planes(sfft, lw_sfft_first_stage(layout, a), 0);
+        cpu->row = length > cpu->row ? length : cpu->row;
+        cpu->forward[a] = fftw_plan_dft_1d((int)window->spec.n_buckets, plane, plane, FFTW_FORWARD, FFTW_ESTIMATE);
+    }
+    cpu->rows = lw_alloc_array(gathers ? n_threads * cpu->row : 0, sizeof *cpu->rows, "samples", err);
+    if (!cpu->rows) {
+        lw_sfft_cpu_destroy(cpu);
+        return LW_ESYSTEM;
+    }
+    *out = cpu;
+    return LW_OK;
+}
+
+void lw_sfft_cpu_destroy(struct lw_sfft_cpu *cpu)
+{
+    if (!cpu)
+        return;
+    for (int a = 0; a < cpu->layout->plan.n_attempts; a++)
+        fftw_destroy_plan(cpu->forward[a]);
+    lw_free(cpu->rows);
+    lw_free(cpu);
+}
+
+/* plane[i mod B] += g[i] x[i], i = -h .. h */
+static void fold(const struct lw_sfft_stage *stage, const double complex *x, double complex *plane)
+{
+    const int64_t n_buckets = stage->spec.n_buckets, length = 2 * stage->window->half + 1;
+    const double *const taps = stage->window->taps;
+    memset(plane, 0, (size_t)n_buckets * sizeof *plane);
+    int64_t b = lw_mod(-stage->window->half, n_buckets);
+    for (int64_t i = 0; i < length; ) {
+        const int64_t end = i + n_buckets - b < length ? i + n_buckets - b : length;
+        for (; i < end; i++, b++)
+            plane[b] += taps[i] * x[i];
+        b = 0;
+    }
+}
+
+static void finish_row(struct lw_sfft_cpu *cpu, int stage, int d, const double complex *x)
+{
+    double complex *const plane = lw_sfft_planes(cpu->sfft, stage, d);
+    fold(&cpu->layout->stages[stage], x, plane);
+    fftw_execute_dft(cpu->forward[lw_sfft_attempt_of(cpu->layout, stage)], plane, plane);
+}
+
+void lw_sfft_cpu_load(struct lw_sfft_cpu *cpu, int s, const double *samples)
+{
+    const struct lw_sfft_stage *const stage = &cpu->layout->stages[s];
+    const int64_t length = 2 * stage->window->half + 1;
+    #pragma omp parallel for num_threads(cpu->n_threads) schedule(static)
+    for (int d = 0; d < stage->spec.n_shifts; d++)
+        finish_row(cpu, s, d, (const double complex *)samples + d * length);
+}
+
+/* ---- samples as stored ---------------------------------------------------------------------------------------------- */
+
+static double scalar_at(enum lw_scalar scalar, const void *samples, int64_t i)
+{
+    switch (scalar) {
+#define X(name, type, text)                                     \
+    case name:                                                  \
+        return (double)((const type *)samples)[i];
+        LW_SCALARS(X)
+#undef X
+    case LW_N_SCALARS:
+        break;
+    }
+    return 0;
+}
+
+static double swapped_scalar_at(enum lw_scalar scalar, const void *samples, int64_t i)
+{
+    const size_t bytes = lw_scalar_bytes(scalar);
+    const unsigned char *const from = (const unsigned char *)samples + (size_t)i * bytes;
+    _Alignas(8) unsigned char turned[8];
+    for (size_t b = 0; b < bytes; b++)
+        turned[b] = from[bytes - 1 - b];
+    return scalar_at(scalar, turned, 0);
+}
+
+static inline double complex sample_at(const struct lw_sfft_signal *signal, int64_t index)
+{
+    const struct lw_type type = signal->type;
+    const int64_t i = index * signal->stride;
+    if (type.is_swapped && type.is_complex)
+        return CMPLX(swapped_scalar_at(type.scalar, signal->samples, 2 * i),
+                     swapped_scalar_at(type.scalar, signal->samples, 2 * i + 1));
+    if (type.is_swapped)
+        return swapped_scalar_at(type.scalar, signal->samples, i);
+    if (type.is_complex)
+        return CMPLX(scalar_at(type.scalar, signal->samples, 2 * i), scalar_at(type.scalar, signal->samples, 2 * i + 1));
+    return scalar_at(type.scalar, signal->samples, i);
+}
+
+void lw_sfft_cpu_sample(const struct lw_sfft_signal *signal, int64_t index, double out[2])
+{
+    const double complex x = sample_at(signal, index);
+    out[0] = creal(x);
+    out[1] = cimag(x);
+}
+
+/* The samples of a row lie far apart: ask for them some time before they are used. */
+static void gather_row(const struct lw_sfft_stage *stage, int d, const struct lw_sfft_signal *signal, double complex *x)
+{
+    enum { AHEAD = 24 };
+    const int64_t n = stage->spec.n, length = 2 * stage->window->half + 1;
+    const int64_t bytes = signal->stride * (int64_t)lw_type_bytes(signal->type);
+    const char *const from = signal->samples;
+    int64_t at = lw_sfft_stage_sample(stage, d, 0), ahead = lw_sfft_stage_sample(stage, d, AHEAD);
+    for (int64_t i = 0; i < length; i++) {
+        __builtin_prefetch(from + ahead * bytes);
+        x[i] = sample_at(signal, at);
+        at = lw_mod_add(at, stage->sigma, n);
+        ahead = lw_mod_add(ahead, stage->sigma, n);
+    }
+}
+
+void lw_sfft_cpu_gather(struct lw_sfft_cpu *cpu, int s, const struct lw_sfft_signal *signal)
+{
+    const struct lw_sfft_stage *const stage = &cpu->layout->stages[s];
+    #pragma omp parallel num_threads(cpu->n_threads)
+    {
+        double complex *const x = cpu->rows + omp_get_thread_num() * cpu->row;
+        #pragma omp for schedule(static)
+        for (int d = 0; d < stage->spec.n_shifts; d++) {
+            gather_row(stage, d, signal, x);
+            finish_row(cpu, s, d, x);
+        }
+    }
+}

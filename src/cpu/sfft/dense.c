@@ -1,0 +1,121 @@
+#include "cpu/sfft/dense.h"
+
+#include <fftw3.h>
+#include <inttypes.h>
+#include <math.h>
+
+static bool has_small_factors(int64_t n)
+{
+    for (int64_t p = 2; p <= 13; p++)
+        while (n % p == 0)
+            n /= p;
+    return n == 1;
+}
+
+/* Measured with FFTW 3.3.10 on some 400 lengths up to 2^26, beside 2 MiB at most: as much as the samples for complex numbers
+ * and for multiples of 32, 2.4 times that for other real lengths, and 7.4 times where a large prime factor makes it a
+ * convolution of more than twice the length. */
+int64_t lw_sfft_fftw_bytes(int64_t n, bool is_real)
+{
+    const int64_t samples = lw_sfft_dense_samples_bytes(n, is_real), fixed = (int64_t)2 << 20;
+    if (!has_small_factors(n))
+        return 8 * samples + fixed;
+    return is_real && n % 32 != 0 ? 3 * samples + fixed : samples + samples / 4 + fixed;
+}
+
+/* The lines are sorted, with a copy, when FFTW's part has gone. */
+int64_t lw_sfft_dense_bytes(const struct lw_sfft_spec *spec)
+{
+    const int64_t fftw = lw_sfft_fftw_bytes(spec->n, spec->is_real);
+    const int64_t sorting = spec->sparsity * (int64_t)sizeof(struct lw_sfft_line);
+    return lw_sfft_dense_samples_bytes(spec->n, spec->is_real) + (fftw > sorting ? fftw : sorting);
+}
+
+static int transform(const struct lw_sfft_spec *spec, double *samples, struct lw_error *err)
+{
+    const fftw_iodim64 dims = {.n = spec->n, .is = 1, .os = 1};
+    fftw_complex *const spectrum = (fftw_complex *)samples;
+    const fftw_plan plan =
+        spec->is_real ? fftw_plan_guru64_dft_r2c(1, &dims, 0, NULL, samples, spectrum, FFTW_ESTIMATE)
+                      : fftw_plan_guru64_dft(1, &dims, 0, NULL, spectrum, spectrum, FFTW_FORWARD, FFTW_ESTIMATE);
+    if (!plan)
+        return lw_fail(err, LW_ESYSTEM, "FFTW cannot plan a transform of %" PRId64 " samples", spec->n);
+    fftw_execute(plan);
+    fftw_destroy_plan(plan);
+    return LW_OK;
+}
+
+static double energy(const struct lw_sfft_line *line) { return line->re * line->re + line->im * line->im; }
+
+/* Whether a is to be given up before b: the smaller, of equal ones the higher frequency. */
+static bool is_weaker(const struct lw_sfft_line *a, const struct lw_sfft_line *b)
+{
+    const double x = energy(a), y = energy(b);
+    return x < y || (x == y && a->frequency > b->frequency);
+}
+
+/* lines[0] is the weakest of a heap: put `line` there and let it sink. */
+static void sink(struct lw_sfft_line *lines, int64_t count, struct lw_sfft_line line)
+{
+    int64_t at = 0;
+    for (;;) {
+        int64_t child = 2 * at + 1;
+        if (child >= count)
+            break;
+        if (child + 1 < count && is_weaker(&lines[child + 1], &lines[child]))
+            child++;
+        if (!is_weaker(&lines[child], &line))
+            break;
+        lines[at] = lines[child];
+        at = child;
+    }
+    lines[at] = line;
+}
+
+static void rise(struct lw_sfft_line *lines, int64_t at, struct lw_sfft_line line)
+{
+    for (; at > 0 && is_weaker(&line, &lines[(at - 1) / 2]); at = (at - 1) / 2)
+        lines[at] = lines[(at - 1) / 2];
+    lines[at] = line;
+}
+
+/* Times that a coefficient of a half spectrum counts in the whole one. */
+static double multiplicity(const struct lw_sfft_spec *spec, int64_t frequency)
+{
+    return spec->is_real && frequency > 0 && 2 * frequency < spec->n ? 2 : 1;
+}
+
+static int64_t keep_largest(const struct lw_sfft_spec *spec, const double *spectrum, struct lw_sfft_line *lines)
+{
+    const int64_t n_bins = spec->is_real ? spec->n / 2 + 1 : spec->n;
+    int64_t count = 0;
+    for (int64_t f = 0; f < n_bins; f++) {
+        const struct lw_sfft_line line = {f, spectrum[2 * f], spectrum[2 * f + 1]};
+        if (energy(&line) == 0 || hypot(line.re, line.im) < spec->min_magnitude)
+            continue;
+        if (count < spec->sparsity)
+            rise(lines, count++, line);
+        else if (is_weaker(&lines[0], &line))
+            sink(lines, count, line);
+    }
+    lw_sfft_sort_by_frequency(lines, count);
+    return count;
+}
+
+int lw_sfft_dense_cpu(const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
+                      struct lw_sfft_result *result, struct lw_error *err)
+{
+    const int64_t n_values = spec->is_real ? spec->n : 2 * spec->n;
+    double all = 0, kept = 0;
+    for (int64_t i = 0; i < n_values; i++)
+        all += samples[i] * samples[i];
+    const int rc = transform(spec, samples, err);
+    if (rc)
+        return rc;
+    *result = (struct lw_sfft_result){.lines = lines, .n_lines = keep_largest(spec, samples, lines), .is_explained = true};
+    for (int64_t i = 0; i < result->n_lines; i++)
+        kept += multiplicity(spec, lines[i].frequency) * energy(&lines[i]);
+    result->n_found = result->n_lines;
+    result->residual = all > 0 ? fmax(0, 1 - kept / (double)spec->n / all) : 0;
+    return LW_OK;
+}

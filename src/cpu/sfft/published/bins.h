@@ -1,0 +1,27 @@
+/* bins.h - permute, filter and fold: from a signal in memory to the B sums of a loop that are then transformed.
+ *
+ *     plane[b] = sum over i = b mod B, |i| <= h, of g[i] x[(sigma i + tau) mod n]
+ *
+ * In every way each sum is taken in the order of i: the bits are the same. */
+#ifndef LW_CPU_SFFT_PUBLISHED_BINS_H
+#define LW_CPU_SFFT_PUBLISHED_BINS_H
+
+#include "engine/published.h"
+
+static inline double _Complex lw_sfft2_sample_cpu(const struct lw_sfft2_signal *signal, int64_t i)
+{
+    return signal->is_real ? signal->samples[i] : __builtin_complex(signal->samples[2 * i], signal->samples[2 * i + 1]);
+}
+
+struct lw_sfft2_bins {
+    const struct lw_sfft_stage *loops;              /* [n_loops], of one number of buckets */
+    int n_loops;
+    double _Complex *const *planes;                 /* [n_loops][B] */
+    enum lw_sfft2_binning binning;
+    enum lw_sfft2_fetch fetch;
+    int n_threads;
+};
+
+void lw_sfft2_bin_cpu(const struct lw_sfft2_bins *bins, const struct lw_sfft2_signal *signal);
+
+#endif

@@ -1,0 +1,12 @@
+/* solver.h - the cpu engine's solver of the published transform, by FFTW and OpenMP. */
+#ifndef LW_CPU_SFFT_PUBLISHED_SOLVER_H
+#define LW_CPU_SFFT_PUBLISHED_SOLVER_H
+
+#include "engine/published.h"
+
+/** @param layout  borrowed for the solver's life */
+int lw_sfft2_create_cpu(const struct lw_sfft2_layout *layout, int n_threads, struct lw_sfft2_solver **out,
+                        struct lw_error *err);
+int64_t lw_sfft2_bytes_cpu(const struct lw_sfft2_plan *plan);   /* without the signal and the layout */
+
+#endif

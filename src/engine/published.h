@@ -1,0 +1,41 @@
+/* published.h - who computes the published sparse transform (sfft/published/published.h): each engine has a solver of its own (struct
+ * lw_engine_ops makes one).
+ *
+ * One attempt. A solver's results are a function of the layout and the samples; engines differ in rounding. */
+#ifndef LW_ENGINE_PUBLISHED_H
+#define LW_ENGINE_PUBLISHED_H
+
+#include "sfft/published/published.h"
+
+/* All samples of a signal, on the host: (re, im) pairs, or plain doubles if it is real. */
+struct lw_sfft2_signal {
+    const double *samples;
+    bool is_real;
+};
+
+struct lw_sfft2_solver;
+
+struct lw_sfft2_solver_ops {
+    /** From samples to checked lines.
+     * @param signal   real if and only if the plan's spec is; all samples finite
+     * @param result   its lines are borrowed until the next call on the same object
+     * @param profile  seconds are added to it */
+    int (*run)(struct lw_sfft2_solver *solver, const struct lw_sfft2_signal *signal, struct lw_sfft_result *result,
+               struct lw_sfft2_profile *profile, struct lw_error *err);
+
+    void (*destroy)(struct lw_sfft2_solver *solver);
+};
+
+/* First member of every solver. */
+struct lw_sfft2_solver {
+    const struct lw_sfft2_solver_ops *ops;
+    const struct lw_sfft2_layout *layout;           /* borrowed */
+};
+
+static inline void lw_sfft2_solver_destroy(struct lw_sfft2_solver *solver)     /* NULL is legal */
+{
+    if (solver)
+        solver->ops->destroy(solver);
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* sparse.h - who turns the samples of a sparse transform into lines: each engine has a solver of its own
+ * (struct lw_engine_ops makes one).
+ *
+ *     for each channel:  load the samples of attempt 0's stages, recover; not explained: those of attempt 1, recover; ...
+ *
+ * A solver serves one channel at a time, and everything is called by the main thread. Its results are a function of the
+ * layout and the samples: a channel gives the same bits on every rank that has such an engine. */
+#ifndef LW_ENGINE_SPARSE_H
+#define LW_ENGINE_SPARSE_H
+
+#include "sfft/sfft.h"
+
+struct lw_sfft_solver;
+
+struct lw_sfft_solver_ops {
+    /** Take the samples of a stage.
+     * @param samples  [D][2 h + 1] (re, im) pairs in the order of lw_sfft_stage_sample, all finite; done with at return */
+    int (*load)(struct lw_sfft_solver *solver, int stage, const double *samples, struct lw_error *err);
+
+    /** lw_sfft_recover. */
+    int (*recover)(struct lw_sfft_solver *solver, int attempt, struct lw_sfft_result *result, struct lw_error *err);
+
+    void (*destroy)(struct lw_sfft_solver *solver);
+};
+
+/* First member of every solver. */
+struct lw_sfft_solver {
+    const struct lw_sfft_solver_ops *ops;
+    const struct lw_sfft_layout *layout;            /* borrowed */
+};
+
+/** Bytes of all samples of a channel as the dense transform takes them: room for half the spectrum of a real signal. */
+static inline int64_t lw_sfft_dense_samples_bytes(int64_t n, bool is_real)
+{
+    return (is_real ? n / 2 + 1 : n) * 2 * (int64_t)sizeof(double);
+}
+
+static inline void lw_sfft_solver_destroy(struct lw_sfft_solver *solver)    /* NULL is legal */
+{
+    if (solver)
+        solver->ops->destroy(solver);
+}
+
+#endif

@@ -1,0 +1,86 @@
+#include "job/job.h"
+
+#include "signal/post.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static struct lw_attribute *add(struct lw_job *job, const char *name, enum lw_attribute_kind kind)
+{
+    assert(job->n_attributes < LW_JOB_ATTRIBUTES);
+    struct lw_attribute *const attribute = &job->attributes[job->n_attributes++];
+    *attribute = (struct lw_attribute){.name = name, .kind = kind};
+    return attribute;
+}
+
+void lw_job_note_text(struct lw_job *job, const char *name, const char *text)
+{
+    add(job, name, LW_ATTRIBUTE_TEXT)->text = text;
+}
+
+void lw_job_note_int(struct lw_job *job, const char *name, int64_t value)
+{
+    add(job, name, LW_ATTRIBUTE_INT)->integer = value;
+}
+
+void lw_job_note_real(struct lw_job *job, const char *name, double value)
+{
+    add(job, name, LW_ATTRIBUTE_REAL)->real = value;
+}
+
+void lw_job_place(const struct lw_job *job, const struct lw_block *block, int64_t first[LW_MAX_DIMS],
+                  int64_t count[LW_MAX_DIMS])
+{
+    for (int d = 0; d < job->result.n_dims; d++) {
+        first[d] = 0;
+        count[d] = job->result.dims[d];
+    }
+    first[job->axis_dim] = block->first * (job->op.kind == LW_OP_OLS ? lw_post_rate(job->op.ols.post) : 1);
+    count[job->axis_dim] = lw_op_outputs(&job->op, block);
+    if (job->channel_dim >= 0) {
+        first[job->channel_dim] = block->channel;
+        count[job->channel_dim] = block->n_channels;
+    }
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+int lw_job_check_output(const struct lw_job *job, const char *output, struct lw_error *err)
+{
+    char part[LW_MAX_PATH + sizeof LW_PART_SUFFIX];
+    snprintf(part, sizeof part, "%.*s" LW_PART_SUFFIX, LW_MAX_PATH, output);
+    for (int i = 0; i < job->n_inputs; i++) {
+        const char *const input = job->inputs[i].file;
+        if (is_same_file(output, input))
+            return lw_fail(err, LW_EUSAGE, "--output %s is also the %s: give the result a file of its own", output,
+                           job->input_names[i]);
+        if (is_same_file(part, input))
+            return lw_fail(err, LW_EUSAGE, "the %s '%s' is the file in which --output %s grows until it is complete: rename "
+                           "the %s, or give another --output", job->input_names[i], input, output, job->input_names[i]);
+    }
+    return LW_OK;
+}
+
+int lw_job_check_inputs(const struct lw_job *job, struct lw_error *err)
+{
+    for (int i = 0; i < job->n_inputs; i++) {
+        const struct lw_dataset_info *const info = &job->inputs[i];
+        struct stat now;
+        if (stat(info->file, &now) != 0)
+            return lw_fail(err, LW_EDATA, "the %s '%s' has vanished while it was read (%s): there is no result",
+                           job->input_names[i], info->file, strerror(errno));
+        if (now.st_size != info->file_bytes || (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec != info->modified_ns)
+            return lw_fail(err, LW_EDATA, "the %s '%s' has changed while it was read (%" PRId64 " bytes at first, %" PRId64
+                           " now): there is no result; run again when nobody writes it", job->input_names[i], info->file,
+                           info->file_bytes, (int64_t)now.st_size);
+    }
+    return LW_OK;
+}

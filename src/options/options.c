@@ -1,0 +1,300 @@
+#include "options/options.h"
+
+#include "base/memory.h"
+#include "base/parse.h"
+#include "options/value.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_ORIGIN = 80 };
+
+struct lw_options {
+    int n_values;
+    struct lw_option_value *values;       /* in table order */
+};
+
+static struct lw_option_value *find(const struct lw_options *options, const char *name)
+{
+    for (int i = 0; i < options->n_values; i++)
+        if (strcmp(options->values[i].option->name, name) == 0)
+            return &options->values[i];
+    return NULL;
+}
+
+static const struct lw_option_value *get(const struct lw_options *options, const char *name)
+{
+    const struct lw_option_value *const value = find(options, name);
+    assert(value && "an option that no table has");
+    return value;
+}
+
+/* ---- setting ---- */
+
+/* What stands for the value in messages: --filters FILE:/dataset, --mode full|same|valid. */
+static const char *placeholder(const struct lw_option *option)
+{
+    return option->kind == LW_OPTION_CHOICE ? option->choices : option->argument ? option->argument : "VALUE";
+}
+
+static int fail_unknown(const struct lw_options *options, const char *name, const char *origin, struct lw_error *err)
+{
+    const char *near = NULL;
+    int best = -1;
+    for (int i = 0; i < options->n_values; i++) {
+        const char *const candidate = options->values[i].option->name;
+        const int distance = lw_nearness(name, candidate);
+        if (distance >= 0 && (best < 0 || distance < best)) {
+            best = distance;
+            near = candidate;
+        }
+    }
+    if (!near)
+        return lw_fail(err, LW_EUSAGE, "%s: no such option", origin);
+    const char *const dashes = origin[0] == '-' ? "--" : "";
+    return lw_fail(err, LW_EUSAGE, "%s: no such option; did you mean %s%s?", origin, dashes, near);
+}
+
+int lw_options_set(struct lw_options *options, const char *name, const char *text, const char *origin,
+                   struct lw_error *err)
+{
+    struct lw_option_value *const value = find(options, name);
+    if (!value)
+        return fail_unknown(options, name, origin, err);
+    if (!*text)
+        return lw_fail(err, LW_EUSAGE, "%s: the value is empty; give %s", origin, placeholder(value->option));
+
+    int rc = lw_option_value_set(value, text, origin, err);
+    if (rc != LW_OK)
+        return rc;
+    const size_t size = strlen(text) + 1;
+    char *const copy = lw_alloc(size, "an option", err);
+    if (!copy)
+        return LW_ESYSTEM;
+    lw_free(value->text);
+    value->text = memcpy(copy, text, size);
+    return LW_OK;
+}
+
+/* ---- lifecycle ---- */
+
+const struct lw_option *lw_option_find(const struct lw_option *table, const char *name)
+{
+    for (const struct lw_option *option = table; option && option->name; option++)
+        if (strcmp(option->name, name) == 0)
+            return option;
+    return NULL;
+}
+
+static int count_options(const struct lw_option *const *tables)
+{
+    int count = 0;
+    for (; *tables; tables++)
+        for (const struct lw_option *option = *tables; option->name; option++)
+            count++;
+    return count;
+}
+
+/* Whether a table before number `t` has the option, too. */
+static bool is_replaced(const struct lw_option *const *tables, int t, const char *name)
+{
+    for (int before = 0; before < t; before++)
+        if (lw_option_find(tables[before], name))
+            return true;
+    return false;
+}
+
+static int set_fallbacks(struct lw_options *options, struct lw_error *err)
+{
+    for (int i = 0; i < options->n_values; i++) {
+        const struct lw_option *const option = options->values[i].option;
+        if (!option->fallback)
+            continue;
+        const int rc = lw_options_set(options, option->name, option->fallback, option->name, err);
+        assert(rc != LW_EUSAGE && "a default that its own option refuses");
+        if (rc != LW_OK)
+            return rc;
+    }
+    return LW_OK;
+}
+
+int lw_options_create(const struct lw_option *const *tables, struct lw_options **out, struct lw_error *err)
+{
+    struct lw_options *const options = lw_alloc(sizeof *options, "options", err);
+    if (!options)
+        return LW_ESYSTEM;
+    options->values = lw_alloc_array(count_options(tables), sizeof *options->values, "options", err);
+    if (!options->values) {
+        lw_options_destroy(options);
+        return LW_ESYSTEM;
+    }
+    for (int t = 0; tables[t]; t++)
+        for (const struct lw_option *option = tables[t]; option->name; option++)
+            if (option->kind != LW_OPTION_NONE && !is_replaced(tables, t, option->name))
+                options->values[options->n_values++] =
+                    (struct lw_option_value){.option = option, .integer = option->kind == LW_OPTION_CHOICE ? -1 : 0,
+                                             .range = {-1, -1, -1}};
+
+    const int rc = set_fallbacks(options, err);
+    if (rc != LW_OK) {
+        lw_options_destroy(options);
+        return rc;
+    }
+    *out = options;
+    return LW_OK;
+}
+
+void lw_options_destroy(struct lw_options *options)
+{
+    if (!options)
+        return;
+    for (int i = 0; i < options->n_values; i++)
+        lw_free(options->values[i].text);
+    lw_free(options->values);
+    lw_free(options);
+}
+
+/* ---- the command line ---- */
+
+/* The text of the argument at argv[*i]: behind the equals sign, "yes" for a plain flag, or the next argument, which is
+ * then consumed. A next one that begins with two dashes is an option whose turn came too early. */
+static const char *argument_text(const struct lw_option *option, const char *equals, int argc, char **argv, int *i)
+{
+    if (equals)
+        return equals + 1;
+    if (option && option->kind == LW_OPTION_FLAG)
+        return "yes";
+    if (*i + 1 < argc && strncmp(argv[*i + 1], "--", 2) != 0)
+        return argv[++*i];
+    return NULL;
+}
+
+static int parse_one(struct lw_options *options, int argc, char **argv, int *i, struct lw_error *err)
+{
+    const char *const name = argv[*i] + 2, *const equals = strchr(name, '=');
+    char origin[MAX_ORIGIN];
+    snprintf(origin, sizeof origin, "--%.*s", (int)(equals ? equals - name : (long)strlen(name)), name);
+
+    struct lw_option_value *const value = find(options, origin + 2);
+    if (!value)
+        return fail_unknown(options, origin + 2, origin, err);
+    if (value->is_typed)
+        return lw_fail(err, LW_EUSAGE, "%s is given twice: give it once", origin);
+    value->is_typed = true;
+    const char *const text = argument_text(value->option, equals, argc, argv, i);
+    if (!text)
+        return lw_fail(err, LW_EUSAGE, "%s: the value is missing; give %s %s", origin, origin, placeholder(value->option));
+    return lw_options_set(options, origin + 2, text, origin, err);
+}
+
+int lw_options_parse(struct lw_options *options, int argc, char **argv, int *used, struct lw_error *err)
+{
+    int rc = LW_OK, i = 0;
+    while (rc == LW_OK && i < argc && strncmp(argv[i], "--", 2) == 0 && argv[i][2]) {
+        rc = parse_one(options, argc, argv, &i, err);
+        i++;
+    }
+    *used = i;
+    return rc;
+}
+
+/* ---- reading ---- */
+
+const struct lw_option *lw_options_missing(const struct lw_options *options)
+{
+    for (int i = 0; i < options->n_values; i++)
+        if (options->values[i].option->is_required && !options->values[i].text)
+            return options->values[i].option;
+    return NULL;
+}
+
+bool lw_options_given(const struct lw_options *options, const char *name)
+{
+    return get(options, name)->text != NULL;
+}
+
+bool lw_options_flag(const struct lw_options *options, const char *name)
+{
+    return get(options, name)->integer != 0;
+}
+
+const char *lw_options_text(const struct lw_options *options, const char *name)
+{
+    return get(options, name)->text;
+}
+
+int64_t lw_options_int(const struct lw_options *options, const char *name)
+{
+    return get(options, name)->integer;
+}
+
+double lw_options_real(const struct lw_options *options, const char *name)
+{
+    return get(options, name)->real;
+}
+
+int lw_options_choice(const struct lw_options *options, const char *name)
+{
+    return (int)get(options, name)->integer;
+}
+
+struct lw_option_range lw_options_range(const struct lw_options *options, const char *name)
+{
+    return get(options, name)->range;
+}
+
+void lw_options_each(const struct lw_options *options, void (*visit)(const struct lw_option *, const char *value, void *),
+                     void *context)
+{
+    for (int i = 0; i < options->n_values; i++)
+        visit(options->values[i].option, options->values[i].text, context);
+}
+
+/* ---- the resolved configuration ---- */
+
+/* A job file's line holds fewer than 200 bytes, so long values go on in further lines behind a backslash. A blank at a
+ * break would be lost, so the break moves on to where there is none. */
+enum { LINE_LENGTH = 120 };
+
+static bool may_break(const char *value, size_t at)
+{
+    return !isspace((unsigned char)value[at - 1]) && !isspace((unsigned char)value[at]) &&
+           !strchr("\\;", value[at - 1]) && !strchr("#;", value[at]);
+}
+
+static void print_line(FILE *file, const char *name, const char *value)
+{
+    fprintf(file, "%s = ", name);
+    size_t column = strlen(name) + 3;
+    for (size_t i = 0; value[i]; i++, column++) {
+        if (column >= LINE_LENGTH && may_break(value, i)) {
+            fputs("\\\n    ", file);
+            column = 4;
+        }
+        fputc(value[i], file);
+    }
+    fputc('\n', file);
+}
+
+char *lw_options_resolved(const struct lw_options *options, struct lw_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const file = open_memstream(&text, &size);
+    if (!file) {
+        lw_fail(err, LW_ESYSTEM, "no memory for the resolved configuration");
+        return NULL;
+    }
+    for (int i = 0; i < options->n_values; i++)
+        if (options->values[i].text)
+            print_line(file, options->values[i].option->name, options->values[i].text);
+    const bool is_whole = !ferror(file);
+    if (fclose(file) != 0 || !is_whole) {
+        lw_free(text);
+        lw_fail(err, LW_ESYSTEM, "no memory for the resolved configuration");
+        return NULL;
+    }
+    return text;        /* lw_free is free, and open_memstream allocates with malloc */
+}

@@ -1,0 +1,20 @@
+/* value.h - one option's value: its text checked against what the option allows. */
+#ifndef LW_OPTIONS_VALUE_H
+#define LW_OPTIONS_VALUE_H
+
+#include "options/options.h"
+
+struct lw_option_value {
+    const struct lw_option *option;
+    bool is_typed;              /* on the command line, so that once more is an error */
+    char *text;                 /* as given, owned by lw_options; NULL: not given */
+    int64_t integer;            /* INT, BYTES; FLAG: 0 or 1; CHOICE: index, -1 if not given */
+    double real;
+    struct lw_option_range range;
+};
+
+/** Check the text and, if it is legal, set the number that it stands for; else change nothing. `text` is left alone.
+ * @param origin  what begins the message, see lw_options_set */
+int lw_option_value_set(struct lw_option_value *value, const char *text, const char *origin, struct lw_error *err);
+
+#endif

@@ -1,0 +1,30 @@
+/* setup.h - from options to something that can run: input opened, job prepared, engine created, plan made. */
+#ifndef LW_RUN_SETUP_H
+#define LW_RUN_SETUP_H
+
+#include "comm/comm.h"
+#include "job/job.h"
+#include "run/plan.h"
+
+struct lw_setup {
+    struct lw_comm *comm;               /* borrowed */
+    const struct lw_options *options;   /* borrowed */
+    struct lw_reader *reader;
+    struct lw_engine *engine;
+    struct lw_job job;
+    struct lw_plan plan;
+    char engine_text[160];              /* what it runs on */
+};
+
+/** Collective; every rank returns the same code. `setup` may be closed whatever the outcome. */
+int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                  struct lw_setup *setup, struct lw_error *err);
+void lw_setup_close(struct lw_setup *setup);    /* Collective. */
+
+/** Hours of work must not end in a file that cannot be made, or that is an input. LW_EUSAGE, LW_EIO. Collective. */
+int lw_setup_check_output(const struct lw_setup *setup, struct lw_error *err);
+
+/** After the last read: the inputs are still those that were opened, see lw_job_check_inputs. Collective. */
+int lw_setup_check_inputs(const struct lw_setup *setup, struct lw_error *err);
+
+#endif

@@ -1,0 +1,65 @@
+/* judge.c - whether what was found explains the signal. */
+#include "sfft/sfft.h"
+
+#include <math.h>
+
+/* A line is certain to be located if it has the least amplitude in a bucket whose response is this; one of its buckets in
+ * three stages has that, all but surely. */
+static const double sure_response = 0.8;
+
+/* No bucket stands out. */
+bool lw_sfft_is_noise(double noise, int64_t n_buckets, double sum, double most)
+{
+    const double count = (double)n_buckets;
+    return most <= noise * (log(count) + 15) && sum <= 1.2 * noise * (count + 6 * sqrt(count));
+}
+
+/* What is left in the check stage looks like noise, beyond what leaks from the lines. */
+static bool is_noise(const struct lw_sfft_layout *layout, int check, const struct lw_sfft_figures *figures)
+{
+    const struct lw_sfft_stage *const stage = &layout->stages[check];
+    const double leak = figures->power * pow(3 * layout->plan.window.tolerance, 2);
+    const double noise = fmax(figures->noise_power * stage->window->energy, leak);
+    return lw_sfft_is_noise(noise, stage->spec.n_buckets, figures->check_energy, figures->check_most);
+}
+
+/* |X| that any line must have to be found for certain. */
+static double detection_limit(const struct lw_sfft_layout *layout, int check, double noise_power)
+{
+    double limit = INFINITY;
+    for (int s = 0; s < check; s++) {
+        const struct lw_sfft_stage *const stage = &layout->stages[s];
+        if (stage->spec.n_shifts > 1)
+            limit = fmin(limit, lw_sfft_stage_least_amplitude(stage) * sqrt(noise_power * stage->window->energy));
+    }
+    return limit / sure_response * (double)layout->plan.spec.n;
+}
+
+/* A signal without any line that stands out may still have many, equally weak: then only a minimum above the limit settles
+ * it. */
+bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const struct lw_sfft_result *result)
+{
+    if (power == 0)
+        return true;
+    if (spec->has_snr && result->noise_power > 2 * power * pow(10, -spec->snr_db / 10))
+        return false;
+    if (result->n_lines == 0 || (spec->min_magnitude > 0 && result->n_lines < spec->sparsity))
+        return result->detection_limit <= spec->min_magnitude;
+    for (int64_t i = 0; i < result->n_lines; i++)
+        if (hypot(result->lines[i].re, result->lines[i].im) < result->detection_limit)
+            return false;
+    return true;
+}
+
+void lw_sfft_judge(const struct lw_sfft_layout *layout, int attempt, const struct lw_sfft_figures *figures,
+                   struct lw_sfft_result *result)
+{
+    const int check = lw_sfft_first_stage(layout, attempt + 1) - 1;
+    const struct lw_sfft_stage *const stage = &layout->stages[check];
+    const double left = figures->check_energy / (double)stage->spec.n_buckets / stage->window->energy;
+    result->noise_power = figures->noise_power;
+    result->detection_limit = detection_limit(layout, check, figures->noise_power);
+    result->residual = figures->power > 0 ? (left + figures->energy_left_out) / figures->power : 0;
+    result->is_explained = is_noise(layout, check, figures) &&
+                           lw_sfft_is_complete(&layout->plan.spec, figures->power, result);
+}

@@ -1,0 +1,316 @@
+#include "sfft/model.h"
+
+#include "base/memory.h"
+#include "sfft/number.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { NEIGHBOURS = 3 };
+
+/* ---- life ---------------------------------------------------------------------------------------------------------- */
+
+static int64_t table_size(int64_t capacity)
+{
+    int64_t size = 16;
+    while (size < 2 * capacity)
+        size *= 2;
+    return size;
+}
+
+static int allocate_stage(struct lw_sfft_model *model, int s, int *n_planes, struct lw_error *err)
+{
+    const int64_t capacity = model->capacity;
+    const char *const what = "the model of a sparse spectrum";
+    if (!(model->bucket[s] = lw_alloc_array(capacity, sizeof *model->bucket[s], what, err)) ||
+        !(model->gain[s] = lw_alloc_array(capacity, sizeof *model->gain[s], what, err)))
+        return LW_ESYSTEM;
+    for (int d = 0; d < model->stages[s].spec.n_shifts; d++) {
+        const int p = (*n_planes)++;
+        assert(p < LW_SFFT_PLANES);
+        if (!(model->phase[p] = lw_alloc_array(capacity, sizeof *model->phase[p], what, err)) ||
+            !(model->image[p] = lw_alloc_array(model->stages[s].spec.n_buckets, sizeof *model->image[p], what, err)))
+            return LW_ESYSTEM;
+    }
+    return LW_OK;
+}
+
+static int allocate(struct lw_sfft_model *model, int n_stages, struct lw_error *err)
+{
+    const int64_t capacity = model->capacity;
+    const char *const what = "the model of a sparse spectrum";
+    if (!(model->frequency = lw_alloc_array(capacity, sizeof *model->frequency, what, err)) ||
+        !(model->amplitude = lw_alloc_array(capacity, sizeof *model->amplitude, what, err)) ||
+        !(model->gradient = lw_alloc_array(capacity, sizeof *model->gradient, what, err)) ||
+        !(model->direction = lw_alloc_array(capacity, sizeof *model->direction, what, err)) ||
+        !(model->table = lw_alloc_array(model->table_size, sizeof *model->table, what, err)))
+        return LW_ESYSTEM;
+    int n_planes = 0, rc = LW_OK;
+    for (int s = 0; rc == LW_OK && s < n_stages; s++)
+        rc = allocate_stage(model, s, &n_planes, err);
+    return rc;
+}
+
+int lw_sfft_model_create(const struct lw_sfft_stage *stages, int n_stages, int64_t capacity, int n_threads,
+                         struct lw_sfft_model **out, struct lw_error *err)
+{
+    assert(n_stages <= LW_SFFT_STAGES);
+    struct lw_sfft_model *const model = lw_alloc(sizeof *model, "the model of a sparse spectrum", err);
+    if (!model)
+        return LW_ESYSTEM;
+    model->stages = stages;
+    model->capacity = capacity;
+    model->table_size = table_size(capacity);
+    model->n_threads = n_threads;
+    const int rc = allocate(model, n_stages, err);
+    if (rc) {
+        lw_sfft_model_destroy(model);
+        return rc;
+    }
+    *out = model;
+    return LW_OK;
+}
+
+void lw_sfft_model_destroy(struct lw_sfft_model *model)
+{
+    if (!model)
+        return;
+    lw_free(model->frequency);
+    lw_free(model->amplitude);
+    lw_free(model->gradient);
+    lw_free(model->direction);
+    lw_free(model->table);
+    for (int s = 0; s < LW_SFFT_STAGES; s++) {
+        lw_free(model->bucket[s]);
+        lw_free(model->gain[s]);
+    }
+    for (int p = 0; p < LW_SFFT_PLANES; p++) {
+        lw_free(model->phase[p]);
+        lw_free(model->image[p]);
+    }
+    lw_free(model);
+}
+
+int64_t lw_sfft_model_bytes(const struct lw_sfft_stage *stages, int n_stages, int64_t capacity)
+{
+    const struct lw_sfft_model *const m = NULL;
+    int64_t bytes = (int64_t)sizeof *m + table_size(capacity) * (int64_t)sizeof *m->table +
+                    capacity * (int64_t)(sizeof *m->frequency + 3 * sizeof *m->amplitude);
+    for (int s = 0; s < n_stages; s++) {
+        const struct lw_sfft_stage_spec *const spec = &stages[s].spec;
+        bytes += capacity * (int64_t)(sizeof *m->bucket[s] + sizeof *m->gain[s]) +
+                 spec->n_shifts * (capacity + spec->n_buckets) * (int64_t)sizeof(double complex);
+    }
+    return bytes;
+}
+
+/* ---- lines ---------------------------------------------------------------------------------------------------------- */
+
+static void clear_table(struct lw_sfft_model *model)
+{
+    memset(model->table, -1, (size_t)model->table_size * sizeof *model->table);
+}
+
+void lw_sfft_model_use(struct lw_sfft_model *model, int n_stages)
+{
+    model->n_stages = n_stages;
+    model->n_planes = 0;
+    for (int s = 0; s < n_stages; s++)
+        for (int d = 0; d < model->stages[s].spec.n_shifts; d++)
+            model->planes[model->n_planes++] = (struct lw_sfft_plane){s, d};
+    model->n_lines = 0;
+    clear_table(model);
+}
+
+static int64_t *find(const struct lw_sfft_model *model, int64_t frequency)
+{
+    int64_t at = (int64_t)(lw_random_bits(0, (uint64_t)frequency) & (uint64_t)(model->table_size - 1));
+    while (model->table[at] >= 0 && model->frequency[model->table[at]] != frequency)
+        at = (at + 1) & (model->table_size - 1);
+    return &model->table[at];
+}
+
+int64_t lw_sfft_model_line(struct lw_sfft_model *model, int64_t frequency)
+{
+    int64_t *const entry = find(model, frequency);
+    if (*entry < 0 && model->n_lines < model->capacity) {
+        *entry = model->n_lines++;
+        model->frequency[*entry] = frequency;
+        model->amplitude[*entry] = 0;
+    }
+    return *entry;
+}
+
+static void trace_buckets(struct lw_sfft_model *model, int s, int64_t first)
+{
+    const struct lw_sfft_stage *const stage = &model->stages[s];
+    for (int64_t j = first; j < model->n_lines; j++) {
+        const struct lw_sfft_place place = lw_sfft_stage_place(stage, model->frequency[j]);
+        model->bucket[s][j] = place.bucket;
+        for (int k = 0; k < NEIGHBOURS; k++)
+            model->gain[s][j][k] = lw_sfft_window_response(stage->window, place.distance - (k - 1));
+    }
+}
+
+static void trace_phases(struct lw_sfft_model *model, int p, int64_t first)
+{
+    const struct lw_sfft_stage *const stage = &model->stages[model->planes[p].stage];
+    for (int64_t j = first; j < model->n_lines; j++) {
+        const int64_t f = model->frequency[j];
+        const int64_t permuted = lw_mod_multiply(stage->sigma, f, stage->spec.n);
+        double sine, cosine;
+        sincos(2 * M_PI * lw_sfft_stage_turns(stage, model->planes[p].shift, f, permuted), &sine, &cosine);
+        model->phase[p][j] = CMPLX(cosine, sine);
+    }
+}
+
+void lw_sfft_model_trace(struct lw_sfft_model *model, int64_t first)
+{
+    if (first >= model->n_lines)
+        return;
+    #pragma omp parallel for num_threads(model->n_threads) schedule(static)
+    for (int p = 0; p < model->n_planes; p++) {
+        if (model->planes[p].shift == 0)
+            trace_buckets(model, model->planes[p].stage, first);
+        trace_phases(model, p, first);
+    }
+}
+
+void lw_sfft_model_select(struct lw_sfft_model *model, const bool *keep)
+{
+    const int64_t before = model->n_lines;
+    model->n_lines = 0;
+    clear_table(model);
+    for (int64_t j = 0; j < before; j++) {
+        if (!keep[j])
+            continue;
+        const double complex amplitude = model->amplitude[j];
+        const int64_t line = lw_sfft_model_line(model, model->frequency[j]);
+        model->amplitude[line] = amplitude;
+        for (int s = 0; s < model->n_stages; s++) {
+            model->bucket[s][line] = model->bucket[s][j];
+            memcpy(model->gain[s][line], model->gain[s][j], sizeof model->gain[s][j]);
+        }
+        for (int p = 0; p < model->n_planes; p++)
+            model->phase[p][line] = model->phase[p][j];
+    }
+}
+
+/* ---- the map and its adjoint ---------------------------------------------------------------------------------------- */
+
+static int64_t wrap(int64_t bucket, int64_t n_buckets)
+{
+    return bucket < 0 ? bucket + n_buckets : bucket >= n_buckets ? bucket - n_buckets : bucket;
+}
+
+static void add_to_plane(const struct lw_sfft_model *model, const struct lw_sfft_sum *sum, int p, double complex *plane)
+{
+    const int s = model->planes[p].stage;
+    const int64_t n_buckets = model->stages[s].spec.n_buckets;
+    for (int64_t i = 0; i < sum->count; i++) {
+        const int64_t j = sum->lines ? sum->lines[i] : i;
+        const double complex value = sum->scale * sum->values[i] * model->phase[p][j];
+        for (int k = 0; k < NEIGHBOURS; k++)
+            plane[wrap(model->bucket[s][j] + k - 1, n_buckets)] += model->gain[s][j][k] * value;
+    }
+}
+
+void lw_sfft_model_add(const struct lw_sfft_model *model, const struct lw_sfft_sum *sum, int n_planes,
+                       double complex *const *planes)
+{
+    #pragma omp parallel for num_threads(model->n_threads) schedule(static)
+    for (int p = 0; p < n_planes; p++)
+        add_to_plane(model, sum, p, planes[p]);
+}
+
+static double complex project_line(const struct lw_sfft_model *model, int64_t j, int n_planes,
+                                   double complex *const *planes)
+{
+    double complex sum = 0;
+    for (int p = 0; p < n_planes; p++) {
+        const int s = model->planes[p].stage;
+        const int64_t n_buckets = model->stages[s].spec.n_buckets;
+        double complex seen = 0;
+        for (int k = 0; k < NEIGHBOURS; k++)
+            seen += model->gain[s][j][k] * planes[p][wrap(model->bucket[s][j] + k - 1, n_buckets)];
+        sum += conj(model->phase[p][j]) * seen;
+    }
+    return sum;
+}
+
+static void project(const struct lw_sfft_model *model, int n_planes, double complex *const *planes,
+                    double complex *projected)
+{
+    #pragma omp parallel for num_threads(model->n_threads) schedule(static)
+    for (int64_t j = 0; j < model->n_lines; j++)
+        projected[j] = project_line(model, j, n_planes, planes);
+}
+
+double lw_sfft_model_weight(const struct lw_sfft_model *model, int64_t line, int n_planes)
+{
+    double sum = 0;
+    for (int p = 0; p < n_planes; p++)
+        for (int k = 0; k < NEIGHBOURS; k++)
+            sum += model->gain[model->planes[p].stage][line][k] * model->gain[model->planes[p].stage][line][k];
+    return sum;
+}
+
+/* ---- least squares --------------------------------------------------------------------------------------------------- */
+
+static double energy(const double complex *x, int64_t count)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += creal(x[i]) * creal(x[i]) + cimag(x[i]) * cimag(x[i]);
+    return sum;
+}
+
+/* The image of the direction; returns its energy. */
+static double make_image(struct lw_sfft_model *model, int n_planes)
+{
+    const struct lw_sfft_sum sum = {.values = model->direction, .count = model->n_lines, .scale = 1};
+    double energies[LW_SFFT_PLANES], total = 0;
+    #pragma omp parallel for num_threads(model->n_threads) schedule(static)
+    for (int p = 0; p < n_planes; p++) {
+        const int64_t n_buckets = model->stages[model->planes[p].stage].spec.n_buckets;
+        memset(model->image[p], 0, (size_t)n_buckets * sizeof *model->image[p]);
+        add_to_plane(model, &sum, p, model->image[p]);
+        energies[p] = energy(model->image[p], n_buckets);
+    }
+    for (int p = 0; p < n_planes; p++)
+        total += energies[p];
+    return total;
+}
+
+static void subtract_image(const struct lw_sfft_model *model, int n_planes, double length, double complex *const *rest)
+{
+    #pragma omp parallel for num_threads(model->n_threads) schedule(static)
+    for (int p = 0; p < n_planes; p++) {
+        const int64_t n_buckets = model->stages[model->planes[p].stage].spec.n_buckets;
+        for (int64_t b = 0; b < n_buckets; b++)
+            rest[p][b] -= length * model->image[p][b];
+    }
+}
+
+void lw_sfft_model_fit(struct lw_sfft_model *model, int n_planes, double complex *const *rest, int steps, double enough)
+{
+    const int64_t count = model->n_lines;
+    project(model, n_planes, rest, model->gradient);
+    memcpy(model->direction, model->gradient, (size_t)count * sizeof *model->direction);
+    double before = energy(model->gradient, count);
+    for (int i = 0; i < steps && before > enough && before > 0; i++) {
+        const double seen = make_image(model, n_planes);
+        if (seen <= 0)
+            return;
+        const double length = before / seen;
+        for (int64_t j = 0; j < count; j++)
+            model->amplitude[j] += length * model->direction[j];
+        subtract_image(model, n_planes, length, rest);
+        project(model, n_planes, rest, model->gradient);
+        const double now = energy(model->gradient, count);
+        for (int64_t j = 0; j < count; j++)
+            model->direction[j] = model->gradient[j] + now / before * model->direction[j];
+        before = now;
+    }
+}

@@ -1,0 +1,80 @@
+#include "sfft/sfft.h"
+
+#include <math.h>
+
+/* Lines that a bucket of a stage may carry on average. With 1 and four shifts or more peeling still gets through. */
+static const double most_lines_per_bucket = 0.7;
+enum { STAGES = 3, LEAST_BUCKETS = 64 };
+
+/* With the noise unknown: few samples first, and enough for 0 dB in the last attempt. */
+static const double unknown_bits[LW_SFFT_ATTEMPTS] = {4, 2, 1};
+static const int unknown_growth[LW_SFFT_ATTEMPTS] = {1, 2, 8};
+
+/* Deviation of the noise in a bucket, as part of the amplitude that each of n_lines equal lines has there. A window of
+ * B buckets has about the energy 0.91 / B, and a response of 0.8 or more in one of three stages; a quarter more keeps the
+ * lines, with their own errors, clear of the detection limit. */
+static double deviation(const struct lw_sfft_spec *spec, int64_t n_lines, double n_buckets)
+{
+    return sqrt(0.91 * (double)n_lines / n_buckets) * pow(10, -spec->snr_db / 20) * 1.25 / 0.8;
+}
+
+/* Buckets that lift equal lines to three deviations of the noise. */
+static double least_buckets(const struct lw_sfft_spec *spec, int64_t n_lines)
+{
+    const double load = (double)n_lines / most_lines_per_bucket;
+    return spec->has_snr ? fmax(load, pow(3 * deviation(spec, n_lines, 1), 2)) : load;
+}
+
+/* Bits that each shift adds to a location: as many as the phase of a single bucket is good for, at four deviations. */
+static double bits_per_shift(const struct lw_sfft_spec *spec, int64_t n_lines, int64_t n_buckets, int attempt)
+{
+    if (!spec->has_snr)
+        return unknown_bits[attempt];
+    const double bits = log2(M_PI / (4 * deviation(spec, n_lines, (double)n_buckets)));
+    return fmin(fmax(bits - attempt, 1), 4);
+}
+
+static int64_t even_size(double least)
+{
+    int64_t size = LEAST_BUCKETS;
+    while ((double)size < least)
+        size = size % 3 == 0 ? size / 3 * 4 : size / 2 * 3;     /* 2^a, 3 2^a alternately */
+    return size;
+}
+
+static struct lw_sfft_attempt make_attempt(const struct lw_sfft_plan *plan, int64_t n_lines, int number)
+{
+    const struct lw_sfft_spec *const spec = &plan->spec;
+    struct lw_sfft_attempt attempt = {.n_stages = STAGES};
+    attempt.n_buckets = even_size(least_buckets(spec, n_lines)) * (spec->has_snr ? 1 << number : unknown_growth[number]);
+    attempt.n_shifts = lw_sfft_count_shifts(spec->n, attempt.n_buckets,
+                                            bits_per_shift(spec, n_lines, attempt.n_buckets, number));
+    struct lw_sfft_window_spec window = plan->window;
+    window.n_buckets = attempt.n_buckets;
+    attempt.samples = ((int64_t)attempt.n_stages * attempt.n_shifts + 1) * (2 * lw_sfft_window_half(&window) + 1);
+    return attempt;
+}
+
+struct lw_sfft_plan lw_sfft_plan_make(const struct lw_sfft_spec *spec)
+{
+    struct lw_sfft_plan plan = {
+        .spec = *spec,
+        .window = {
+            .tolerance = spec->precision == LW_DOUBLE ? 1e-7 : 1e-5,
+            .reach = 1.5,           /* the nearest bucket that a line is not subtracted from */
+            .length = spec->precision == LW_DOUBLE ? 5 : 4,
+        },
+    };
+    if (spec->sparsity > spec->n / 16)
+        return plan;
+    const int64_t n_lines = spec->is_real ? 2 * spec->sparsity : spec->sparsity;
+    int64_t samples = 0;
+    for (int a = 0; a < LW_SFFT_ATTEMPTS; a++) {
+        const struct lw_sfft_attempt attempt = make_attempt(&plan, n_lines, a);
+        samples += attempt.samples;
+        if (samples > spec->n / 4)
+            break;
+        plan.attempts[plan.n_attempts++] = attempt;
+    }
+    return plan;
+}

@@ -1,0 +1,178 @@
+#include "sfft/published/lines.h"
+
+#include "sfft/published/cutoff.h"
+
+#include <complex.h>
+#include <math.h>
+
+/* A bucket of noise that stands out is below this many times the mean of all, all but surely; so a line has to be above. */
+double lw_sfft2_significance(int64_t n_buckets) { return log((double)n_buckets) + 15; }
+
+static double energy_of(double complex z) { return creal(z) * creal(z) + cimag(z) * cimag(z); }
+
+double lw_sfft2_energies(const struct lw_sfft2_buckets *buckets, int loop, double *energies)
+{
+    double sum = 0;
+    for (int64_t b = 0; b < buckets->plan->choice.n_buckets; b++)
+        sum += energies[b] = energy_of(buckets->planes[loop][b]);
+    return sum;
+}
+
+/* Variance of the noise in a bucket, where lines fill the smaller part of them: the median of |z|^2 is ln 2 of its mean. */
+static double noise_in_buckets(const double *energies, int64_t count)
+{
+    return lw_sfft2_largest(energies, count, count / 2) / M_LN2;
+}
+
+/* ---- estimate ------------------------------------------------------------------------------------------------------ */
+
+static double median(double *x, int count)
+{
+    for (int i = 1; i < count; i++) {
+        const double value = x[i];
+        int at = i;
+        for (; at > 0 && x[at - 1] > value; at--)
+            x[at] = x[at - 1];
+        x[at] = value;
+    }
+    return count % 2 != 0 ? x[count / 2] : (x[count / 2 - 1] + x[count / 2]) / 2;
+}
+
+/* What a line of amplitude 1 at f gives to its nearest bucket, and to the others by the response. */
+static double complex phase_of(const struct lw_sfft_stage *loop, int64_t f, int64_t permuted)
+{
+    double sine, cosine;
+    sincos(2 * M_PI * lw_sfft_stage_turns(loop, 0, f, permuted), &sine, &cosine);
+    return CMPLX(cosine, sine);
+}
+
+/* What is asked of a candidate, in energies of a bucket. */
+struct bar {
+    double noise, least;
+};
+
+/* Whether at least half of the buckets that a candidate falls into are as strong as the weakest line would make them. */
+static bool is_strong(const struct lw_sfft2_buckets *buckets, const struct bar *bar, int64_t f)
+{
+    const int n_loops = lw_sfft2_count_loops(buckets->plan);
+    int weak = 0;
+    for (int l = 0; l < n_loops && 2 * weak <= n_loops; l++) {
+        const struct lw_sfft_place place = lw_sfft_stage_place(&buckets->loops[l], f);
+        weak += energy_of(buckets->planes[l][place.bucket]) < 0.5 * bar->least;
+    }
+    return 2 * weak <= n_loops;
+}
+
+/* The median, if a third of the loops agree on it but for noise, as those do in which a line shares its bucket with no other: a
+ * frequency that is no line's, but shares buckets with lines in most loops, gets another value from each. 0: it is none. */
+static double complex estimate_one(const struct lw_sfft2_buckets *buckets, const struct bar *bar, int64_t f)
+{
+    const int n_loops = lw_sfft2_count_loops(buckets->plan);
+    double complex z[LW_SFFT2_LOOPS];
+    double re[LW_SFFT2_LOOPS], im[LW_SFFT2_LOOPS];
+    for (int l = 0; l < n_loops; l++) {
+        const struct lw_sfft_stage *const loop = &buckets->loops[l];
+        const struct lw_sfft_place place = lw_sfft_stage_place(loop, f);
+        z[l] = buckets->planes[l][place.bucket] * conj(phase_of(loop, f, place.permuted)) /
+               lw_sfft_window_response(loop->window, place.distance);
+        re[l] = creal(z[l]);
+        im[l] = cimag(z[l]);
+    }
+    const double complex middle = CMPLX(median(re, n_loops), median(im, n_loops));
+    const double tolerated = 12 * bar->noise + 1e-4 * energy_of(middle);
+    int agreeing = 0;
+    for (int l = 0; l < n_loops; l++)
+        agreeing += energy_of(z[l] - middle) < tolerated;
+    return energy_of(middle) > bar->least && 3 * agreeing > n_loops ? middle : 0;
+}
+
+int64_t lw_sfft2_estimate(const struct lw_sfft2_buckets *buckets, const int64_t *frequencies, int64_t count,
+                          struct lw_sfft_line *lines)
+{
+    const double n = (double)buckets->plan->spec.n;
+    const int64_t n_buckets = buckets->plan->choice.n_buckets;
+    lw_sfft2_energies(buckets, 0, buckets->energies);
+    const double noise = noise_in_buckets(buckets->energies, n_buckets);
+    const struct bar bar = {noise, noise * lw_sfft2_significance(n_buckets)};
+    #pragma omp parallel for num_threads(buckets->n_threads) schedule(static)
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t f = frequencies[i];
+        const double complex x = is_strong(buckets, &bar, f) ? n * estimate_one(buckets, &bar, f) : 0;
+        lines[i] = (struct lw_sfft_line){f, creal(x), cimag(x)};
+    }
+    int64_t kept = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (lines[i].re != 0 || lines[i].im != 0)
+            lines[kept++] = lines[i];
+    lw_sfft_sort_by_magnitude(lines, kept);
+    return kept;
+}
+
+/* ---- check --------------------------------------------------------------------------------------------------------- */
+
+static void subtract(const struct lw_sfft2_buckets *buckets, int64_t f, double complex amplitude)
+{
+    const int check = lw_sfft2_count_loops(buckets->plan);
+    const struct lw_sfft_stage *const loop = &buckets->loops[check];
+    const int64_t n_buckets = loop->spec.n_buckets;
+    const struct lw_sfft_place place = lw_sfft_stage_place(loop, f);
+    const double complex value = amplitude * phase_of(loop, f, place.permuted);
+    for (int o = -1; o <= 1; o++) {
+        const int64_t b = (place.bucket + o + n_buckets) % n_buckets;
+        buckets->planes[check][b] -= value * lw_sfft_window_response(loop->window, place.distance - o);
+    }
+}
+
+static bool is_pair(const struct lw_sfft_spec *spec, int64_t f) { return spec->is_real && f > 0 && 2 * f < spec->n; }
+
+/* @return  energy per sample of lines [first, end) */
+static double energy_of_lines(const struct lw_sfft_spec *spec, const struct lw_sfft_line *lines, int64_t first, int64_t end)
+{
+    double sum = 0;
+    for (int64_t i = first; i < end; i++)
+        sum += (is_pair(spec, lines[i].frequency) ? 2 : 1) * (lines[i].re * lines[i].re + lines[i].im * lines[i].im);
+    return sum / (double)spec->n / (double)spec->n;
+}
+
+/* What is left looks like noise, beyond what leaks from the lines. */
+static bool is_noise(const struct lw_sfft2_buckets *buckets, double noise, double leak, double sum)
+{
+    const int64_t n_buckets = buckets->plan->choice.n_buckets;
+    return lw_sfft_is_noise(fmax(noise, leak), n_buckets, sum, lw_sfft2_largest(buckets->energies, n_buckets, 0));
+}
+
+static int64_t count_reported(const struct lw_sfft_spec *spec, const struct lw_sfft_line *lines, int64_t count)
+{
+    int64_t reported = 0;
+    while (reported < count && reported < spec->sparsity &&
+           hypot(lines[reported].re, lines[reported].im) >= spec->min_magnitude)
+        reported++;
+    return reported;
+}
+
+void lw_sfft2_check(const struct lw_sfft2_buckets *buckets, struct lw_sfft_line *lines, int64_t count, bool is_sure,
+                    struct lw_sfft_result *result)
+{
+    const struct lw_sfft_spec *const spec = &buckets->plan->spec;
+    const int check = lw_sfft2_count_loops(buckets->plan);
+    const double n = (double)spec->n, n_buckets = (double)buckets->plan->choice.n_buckets;
+    const double weight = buckets->loops[check].window->energy;
+    const double power = lw_sfft2_energies(buckets, check, buckets->energies) / n_buckets / weight;
+    for (int64_t i = 0; i < count; i++) {
+        const double complex amplitude = CMPLX(lines[i].re, lines[i].im) / n;
+        subtract(buckets, lines[i].frequency, amplitude);
+        if (is_pair(spec, lines[i].frequency))
+            subtract(buckets, spec->n - lines[i].frequency, conj(amplitude));
+    }
+    const double sum = lw_sfft2_energies(buckets, check, buckets->energies);
+    const double noise = noise_in_buckets(buckets->energies, buckets->plan->choice.n_buckets);
+    *result = (struct lw_sfft_result){
+        .lines = lines, .n_lines = count_reported(spec, lines, count), .n_found = count, .noise_power = noise / weight,
+        .detection_limit = n * sqrt(noise * lw_sfft2_significance(buckets->plan->choice.n_buckets)),
+    };
+    if (power > 0)
+        result->residual = (sum / n_buckets / weight + energy_of_lines(spec, lines, result->n_lines, count)) / power;
+    const double leak = power * pow(3 * buckets->plan->window.tolerance, 2);
+    result->is_explained = is_sure && is_noise(buckets, noise, leak, sum) && lw_sfft_is_complete(spec, power, result);
+    lw_sfft_sort_by_frequency(lines, result->n_lines);
+}

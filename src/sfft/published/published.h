@@ -1,0 +1,104 @@
+/* published.h - the published sparse Fourier transform with flat windows and voting, as `--algorithm sfft2`.
+ *
+ *     a loop:   permute    x[(sigma i + tau) mod n], sigma and tau at random
+ *               bin        times a flat window, folded to B buckets, transformed
+ *     locating  cutoff     the M largest buckets of a loop
+ *               vote       each frequency that the permutation sends to one of those gets a vote
+ *     all       estimate   each frequency with enough votes: the median of what all loops say, re and im by themselves
+ *
+ * Hassanieh, Indyk, Katabi, Price, "Simple and practical algorithm for sparse Fourier transform", SODA 2012 (sFFT 1.0; with
+ * the comb, which leaves few residues of frequencies to vote for, sFFT 2.0). Wang, Chandrasekaran, Chapman, "cusFFT", IPDPS
+ * 2016 (its parallel forms: loop partition with index mapping, data layout transformation, k-selection). Beyond the papers:
+ * n need not be a power of two, and one loop more, from which nothing was recovered, checks the result.
+ *
+ * It takes tens of times the samples of the default algorithm, and the signal in memory; it is here to be compared with.
+ *
+ * No MPI, no files. A loop is a stage of one shift (sfft/stage.h). The result does not depend on the number of threads, nor
+ * on how it is computed (struct lw_sfft2_ways). */
+#ifndef LW_SFFT_PUBLISHED_PUBLISHED_H
+#define LW_SFFT_PUBLISHED_PUBLISHED_H
+
+#include "sfft/sfft.h"
+
+#define LW_SFFT2_LOOPS 64           /* at most, of locating and estimating together */
+#define LW_SFFT2_COMBS 8
+#define LW_SFFT2_ATTEMPTS 2
+#define LW_SFFT2_MAX_SAMPLES ((int64_t)1 << 38)
+
+enum lw_sfft2_window { LW_SFFT2_DOLPH_CHEBYSHEV, LW_SFFT2_GAUSSIAN };
+
+/* Ways to compute the same. */
+enum lw_sfft2_binning {
+    LW_SFFT2_PARTITION,             /* a thread owns some buckets of a loop and finds its samples by their own index */
+    LW_SFFT2_SERIAL,                /* a thread owns a loop and goes from sample to sample */
+};
+enum lw_sfft2_fetch {
+    LW_SFFT2_GATHER,                /* samples are first brought together in the order of the window, ahead of the fold */
+    LW_SFFT2_DIRECT,                /* each is folded as it comes */
+};
+enum lw_sfft2_cutoff { LW_SFFT2_SELECT, LW_SFFT2_SORT };
+
+struct lw_sfft2_ways {
+    enum lw_sfft2_binning binning;
+    enum lw_sfft2_fetch fetch;
+    enum lw_sfft2_cutoff cutoff;
+};
+
+/* What may be asked for; 0 leaves a number to the plan, except for `comb`. */
+struct lw_sfft2_choice {
+    enum lw_sfft2_window window;
+    struct lw_sfft2_ways ways;
+    int64_t n_buckets;              /* B, even */
+    int location_loops, votes;      /* 1 <= votes <= location_loops */
+    int estimation_loops;           /* beyond those that locate, whose buckets are used as well */
+    int64_t comb;                   /* residues, a divisor of n; 0: no comb */
+    int comb_loops;
+};
+
+struct lw_sfft2_plan {
+    struct lw_sfft_spec spec;
+    struct lw_sfft2_choice choice;  /* complete */
+    struct lw_sfft_window_spec window;
+    double box_half;                /* of the window, buckets */
+    int64_t n_selected;             /* M, of B buckets */
+    int64_t n_residues;             /* of each comb that are approved */
+    int64_t capacity;               /* frequencies that may get enough votes; more is a failure */
+    int64_t samples;                /* touched */
+};
+
+/** Complete a choice for attempt 0 .. LW_SFFT2_ATTEMPTS - 1; each has fresh randomness and, unless they were asked for, twice
+ * the buckets. LW_ECONFIG: a choice that the spec does not allow, with the legal range. */
+int lw_sfft2_plan_make(const struct lw_sfft_spec *spec, const struct lw_sfft2_choice *choice, int attempt,
+                       struct lw_sfft2_plan *plan, struct lw_error *err);
+
+/** Taps of the plan's window on either side of the middle one. */
+int64_t lw_sfft2_window_half(const struct lw_sfft2_plan *plan);
+
+/** The stage of loop l: locating loops, estimating ones, then the one that checks. */
+struct lw_sfft_stage lw_sfft2_loop(const struct lw_sfft2_plan *plan, int attempt, int l,
+                                   const struct lw_sfft_window *window);
+
+/** The first sample of a comb, of which there are comb_loops. */
+int64_t lw_sfft2_first_tooth(const struct lw_sfft2_plan *plan, int attempt, int number);
+
+static inline int lw_sfft2_count_loops(const struct lw_sfft2_plan *plan)
+{
+    return plan->choice.location_loops + plan->choice.estimation_loops;
+}
+
+/* All that follows from a plan and the seed, whoever computes: made by cpu/sfft/published/layout.h. */
+struct lw_sfft2_layout {
+    struct lw_sfft2_plan plan;
+    int attempt;
+    struct lw_sfft_window *window;                  /* owned */
+    struct lw_sfft_stage loops[LW_SFFT2_LOOPS];     /* [n_loops + 1]: the last one checks */
+    int n_loops;
+};
+
+/* Seconds of each step. */
+struct lw_sfft2_profile {
+    double comb, bin, transform, cutoff, vote, estimate, check;
+};
+#define LW_SFFT2_STEPS(X) X(comb) X(bin) X(transform) X(cutoff) X(vote) X(estimate) X(check)
+
+#endif

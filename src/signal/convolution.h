@@ -1,0 +1,31 @@
+/* convolution.h - lengths, shifts and boundaries of a 1-D convolution along the axis. Pure arithmetic.
+ *
+ * With y[i] = sum_m h[m] x[i - m], 0 <= i < n + M - 1 (the full convolution of n samples with M taps), output o of a mode
+ * is y[o + look_ahead]. It needs the M samples x[o + look_ahead - (M - 1)] .. x[o + look_ahead]. So the window of
+ * samples that belongs to the outputs [o0, o1) is [o0 + look_ahead, o1 + look_ahead), with M - 1 samples of halo to its
+ * left and none to its right. Window positions below 0 or from n on lie outside the signal; the boundary makes them. */
+#ifndef LW_SIGNAL_CONVOLUTION_H
+#define LW_SIGNAL_CONVOLUTION_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+enum lw_mode { LW_FULL, LW_SAME, LW_VALID };
+enum lw_boundary { LW_ZERO, LW_EDGE, LW_WRAP, LW_REFLECT };
+
+/** Outputs on the axis: n + M - 1, n, or n - M + 1 (not positive if M > n). */
+int64_t lw_mode_length(enum lw_mode mode, int64_t n, int64_t n_taps);
+
+/** Samples that the window runs ahead of the output: 0, (M - 1) / 2 rounded down, M - 1. */
+int64_t lw_mode_look_ahead(enum lw_mode mode, int64_t n_taps);
+
+/** The sample that stands at position i of the signal continued beyond both ends, as numpy.pad's constant (0), edge,
+ * wrap and symmetric do; correct for any i.
+ * @return an index in [0, n), or -1 where the boundary puts a zero */
+int64_t lw_boundary_index(enum lw_boundary boundary, int64_t i, int64_t n);
+
+const char *lw_mode_text(enum lw_mode mode);
+const char *lw_boundary_text(enum lw_boundary boundary);
+
+#endif

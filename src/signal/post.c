@@ -1,0 +1,149 @@
+#include "signal/post.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+int lw_post_rate(struct lw_post post) { return post.rate > 1 ? post.rate : 1; }
+
+bool lw_post_is_real(struct lw_post post) { return post.kind == LW_POST_POWER || post.kind == LW_POST_AMPLITUDE; }
+
+bool lw_post_folds(struct lw_post post) { return post.kind == LW_POST_DERIVATIVE && lw_post_rate(post) == 1; }
+
+struct lw_reach lw_post_reach(struct lw_post post)
+{
+    const bool differs = post.kind == LW_POST_DERIVATIVE;
+    if (lw_post_rate(post) == 1)
+        return (struct lw_reach){differs, differs};
+    /* the last interval's cubic begins two samples before it, the first one's ends three behind its begin */
+    return (struct lw_reach){differs ? 3 : 2, 3};
+}
+
+int64_t lw_post_length(struct lw_post post, int64_t n) { return (n - 1) * lw_post_rate(post) + 1; }
+
+int64_t lw_post_outputs(struct lw_post post, int64_t n, int64_t first, int64_t count)
+{
+    const int rate = lw_post_rate(post);
+    return count * rate - (count > 0 && first + count == n ? rate - 1 : 0);
+}
+
+int lw_post_check(struct lw_post post, int64_t n, struct lw_error *err)
+{
+    const int rate = lw_post_rate(post);
+    if (post.kind == LW_POST_DERIVATIVE && n < 2)
+        return lw_fail(err, LW_ECONFIG, "--post derivative needs at least 2 samples, as numpy.gradient does; the "
+                       "filtered series has %" PRId64, n);
+    if (n > INT64_MAX / 64 / rate)
+        return lw_fail(err, LW_ECONFIG, "--interpolate %d of %" PRId64 " samples: more than can be counted", rate, n);
+    return LW_OK;
+}
+
+const char *lw_post_text(enum lw_post_kind kind)
+{
+    static const char *const texts[] = {"none", "power", "amplitude", "derivative"};
+    return texts[kind];
+}
+
+void lw_post_describe(struct lw_post post, char *text, size_t size)
+{
+    const size_t used = strlen(text);
+    char rate[48] = "";
+    if (lw_post_rate(post) > 1)
+        snprintf(rate, sizeof rate, ", interpolated to %d times the rate", lw_post_rate(post));
+    if (used < size)
+        snprintf(text + used, size - used, "%s%s%s", rate, post.kind == LW_POST_NONE ? "" : ", ",
+                 post.kind == LW_POST_NONE ? "" : lw_post_text(post.kind));
+}
+
+/* ---- folding ----------------------------------------------------------------------------------------------------- */
+
+/* out[m] = factor (h[m] - h[m - delay]) */
+static void subtract_delayed(const double *taps, int64_t n, int64_t delay, double factor, double *out)
+{
+    for (int64_t i = 0; i < n + delay; i++)
+        out[i] = factor * ((i < n ? taps[i] : 0) - (i >= delay ? taps[i - delay] : 0));
+}
+
+void lw_post_fold(const double *taps, int64_t n_taps, int parts, double *out)
+{
+    subtract_delayed(taps, n_taps * parts, 2 * parts, 0.5, out);
+}
+
+void lw_post_fold_end(const double *taps, int64_t n_taps, int parts, double *out)
+{
+    subtract_delayed(taps, n_taps * parts, parts, 1, out);
+}
+
+/* ---- interpolation ----------------------------------------------------------------------------------------------- */
+
+/* Samples [begin, end) of y, and their weights. */
+struct sum {
+    int64_t begin, end;
+    double weights[2 * LW_POST_SPAN];
+};
+
+/* Output j by Lagrange's formula. Distances are integers, so that weights at samples are exactly 0 and 1. */
+static struct sum interpolated(int rate, int64_t n, int64_t j)
+{
+    const int64_t i = j / rate, order = n < 4 ? n : 4;
+    if (j % rate == 0)
+        return (struct sum){i, i + 1, {1}};
+    const int64_t begin = i < 1 ? 0 : i - 1 > n - order ? n - order : i - 1;
+    struct sum sum = {.begin = begin, .end = begin + order};
+    for (int64_t k = 0; k < order; k++) {
+        sum.weights[k] = 1;
+        for (int64_t other = 0; other < order; other++)
+            if (other != k)
+                sum.weights[k] *= (double)(j - (begin + other) * rate) / (double)((k - other) * rate);
+    }
+    return sum;
+}
+
+static double weight_of(const struct sum *sum, int64_t sample)
+{
+    return sample >= sum->begin && sample < sum->end ? sum->weights[sample - sum->begin] : 0;
+}
+
+/* factor (a - b), over the samples of both */
+static struct sum difference(const struct sum *a, const struct sum *b, double factor)
+{
+    struct sum sum = {.begin = a->begin < b->begin ? a->begin : b->begin, .end = a->end > b->end ? a->end : b->end};
+    for (int64_t s = sum.begin; s < sum.end; s++)
+        sum.weights[s - sum.begin] = factor * (weight_of(a, s) - weight_of(b, s));
+    return sum;
+}
+
+static struct sum output(struct lw_post post, int64_t n, int64_t j)
+{
+    const int rate = lw_post_rate(post);
+    const int64_t last = lw_post_length(post, n) - 1;
+    if (post.kind != LW_POST_DERIVATIVE)
+        return interpolated(rate, n, j);
+    const int64_t before = j > 0 ? j - 1 : j, after = j < last ? j + 1 : j;
+    const struct sum low = interpolated(rate, n, before), high = interpolated(rate, n, after);
+    return difference(&high, &low, after - before == 2 ? 0.5 : 1);
+}
+
+static void add_phase(const struct sum *sum, int64_t i, int phase, struct lw_post_weights *out)
+{
+    const int group = phase > 0;
+    const int begin = (int)(sum->begin - i) + LW_POST_REACH, end = (int)(sum->end - i) + LW_POST_REACH;
+    const bool is_first = out->end[group] == 0;
+    out->begin[group] = is_first || begin < out->begin[group] ? begin : out->begin[group];
+    out->end[group] = end > out->end[group] ? end : out->end[group];
+    for (int k = begin; k < end; k++)
+        out->weights[k][phase] = sum->weights[k - begin];
+}
+
+void lw_post_weigh(struct lw_post post, int64_t n, int place, struct lw_post_weights *out)
+{
+    const int64_t i = place <= 2 ? place : n + place - LW_POST_PLACES;
+    memset(out, 0, sizeof *out);
+    if (i < 0 || i >= n || lw_post_place(n, i) != place)
+        return;
+    const int n_phases = (int)lw_post_outputs(post, n, i, 1);
+    for (int phase = 0; phase < n_phases; phase++) {
+        const struct sum sum = output(post, n, i * lw_post_rate(post) + phase);
+        add_phase(&sum, i, phase, out);
+    }
+}

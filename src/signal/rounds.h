@@ -1,0 +1,73 @@
+/* rounds.h - who computes what, and when: rounds, slices and channel groups. Pure arithmetic, the same on every rank.
+ *
+ *     outputs on the axis   |unit|unit|unit|unit|unit|unit|unit|unit|unit|unit|uni|
+ *     round 0               |rank 0   |rank 1   |
+ *     round 1                                   |rank 0   |rank 1   |
+ *     round 2 (the rest)                                            |rank 0   |1  |
+ *
+ * Cuts lie at multiples of the grid unit, so that every output is computed in the same segment whatever the number of
+ * ranks and rounds. Where there are more channels than a slot holds, the rounds run over the whole axis once per group
+ * of channels. With the channels split, all ranks work on the same piece of the axis and each on channels of its own. */
+#ifndef LW_SIGNAL_ROUNDS_H
+#define LW_SIGNAL_ROUNDS_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum lw_split { LW_SPLIT_AUTO, LW_SPLIT_AXIS, LW_SPLIT_CHANNELS };
+
+/* What the job fixes: independent of ranks and memory. */
+struct lw_grid {
+    int64_t n_outputs;          /* on the axis, >= 1 */
+    int64_t unit;               /* outputs between two legal cuts, >= 1 */
+    int64_t halo;               /* axis samples needed before a slice, >= 0 */
+    int64_t n_channels;         /* >= 1 */
+    int64_t channel_unit;       /* channels between two legal cuts: 2 where adjacent channels are paired, else 1 */
+};
+
+/* The part of the work that one rank does in one round. `count` = 0: nothing. */
+struct lw_block {
+    int64_t first, count;               /* outputs on the axis */
+    int64_t channel, n_channels;
+    int64_t round;
+};
+
+struct lw_rounds {
+    struct lw_grid grid;
+    int n_ranks;
+    enum lw_split split;                /* resolved: never AUTO */
+    int64_t slice;                      /* most outputs a rank takes in a round, a multiple of the unit */
+    int64_t group;                      /* most channels a rank takes in a round, a multiple of the channel unit */
+    int64_t n_groups;
+    int64_t n_rounds;                   /* all groups together */
+};
+
+/** The smallest legal `slice` for that many ranks: where ranks share the axis it must hold a rest that is too short to be
+ * cut into slices of a halo's length. */
+int64_t lw_rounds_least_slice(const struct lw_grid *grid, int n_ranks, enum lw_split split);
+
+/** AUTO resolved: channels, where the axis has too few least slices to give each rank one and there are enough channels
+ * to occupy more ranks than the axis can; otherwise the axis. */
+enum lw_split lw_rounds_resolve_split(const struct lw_grid *grid, int n_ranks, enum lw_split wanted);
+
+/** @param slice  wanted; rounded down to the unit, raised to the least slice, capped at what one round needs
+ *  @param group  wanted; rounded down to the channel unit, capped likewise */
+struct lw_rounds lw_rounds_make(const struct lw_grid *grid, int n_ranks, enum lw_split split,
+                                int64_t slice, int64_t group);
+
+/** What `rank` does in `round`, 0 <= round < n_rounds. */
+struct lw_block lw_rounds_block(const struct lw_rounds *rounds, int64_t round, int rank);
+
+/** Ranks with work in `round`: ranks 0 .. workers-1 have some, the others none. With the channels split, that is so of a
+ * channel's first round; in later groups of channels, the last of these ranks may have none left. */
+int lw_rounds_workers(const struct lw_rounds *rounds, int64_t round);
+
+/** The output on the axis up to which some rank works in `round`. */
+int64_t lw_rounds_end(const struct lw_rounds *rounds, int64_t round);
+
+/** Whether `round` is the first on the axis of its group of channels, where the carry starts afresh. */
+bool lw_rounds_starts_axis(const struct lw_rounds *rounds, int64_t round);
+
+#endif

@@ -1,0 +1,15 @@
+/* separable.h - whether a matrix is the product of a column and a row. Pure arithmetic. */
+#ifndef LW_SIGNAL_SEPARABLE_H
+#define LW_SIGNAL_SEPARABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** The best column and row for matrix[m][n] = column[m] * row[n], by alternating least squares (power iteration).
+ * @param matrix  [rows x columns], or [rows x columns x 2] (re, im) if complex
+ * @param column  set; [rows] or [rows x 2]
+ * @param row     set; [columns] or [columns x 2]
+ * @return  norm of what is left, relative to the matrix's (both Frobenius); 0 for a matrix of zeros */
+double lw_separate(const double *matrix, int64_t rows, int64_t columns, bool is_complex, double *column, double *row);
+
+#endif

@@ -1,0 +1,80 @@
+/* Errors, types and memory. */
+#include "../check.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/type.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void check_errors(void)
+{
+    struct lw_error err = {0};
+    CHECK(lw_fail(&err, LW_EDATA, "value %d", 7) == LW_EDATA, "code returned");
+    CHECK(err.code == 65 && strcmp(err.message, "value 7") == 0, "message '%s'", err.message);
+    CHECK(lw_fail(NULL, LW_EIO, "ignored") == 74, "NULL is legal");
+    CHECK(strcmp(lw_code_text(78), "configuration") == 0, "text '%s'", lw_code_text(78));
+    CHECK(strcmp(lw_code_text(1), "unknown error") == 0, "text of an undocumented code");
+    char big[3000];
+    memset(big, 'x', sizeof big - 1);
+    big[sizeof big - 1] = '\0';
+    lw_fail(&err, LW_EIO, "%s", big);
+    CHECK(strlen(err.message) == sizeof err.message - 1, "cut at %zu", strlen(err.message));
+}
+
+static void check_types(void)
+{
+    char text[40];
+    const struct lw_type complex_big = {LW_FLOAT64, true, true};
+    CHECK(lw_type_bytes(complex_big) == 16, "%zu bytes", lw_type_bytes(complex_big));
+    CHECK(strncmp(lw_type_text(complex_big, text), "complex float64 (", 17) == 0, "'%s'", text);
+    enum lw_scalar scalar;
+    for (int i = 0; i < LW_N_SCALARS; i++) {
+        lw_type_text((struct lw_type){.scalar = (enum lw_scalar)i}, text);
+        CHECK(lw_scalar_parse(text, &scalar) && (int)scalar == i, "'%s' read back", text);
+    }
+    CHECK(!lw_scalar_parse("int64", &scalar), "int64 is not a sample type");
+    CHECK(lw_scalar_is_integer(LW_INT32) && !lw_scalar_is_integer(LW_FLOAT32), "integers");
+}
+
+static void check_memory(void)
+{
+    struct lw_error err = {0};
+    unsigned char *const memory = lw_alloc(1000, "test", &err);
+    CHECK(memory && (uintptr_t)memory % LW_ALIGNMENT == 0, "alignment");
+    for (int i = 0; memory && i < 1000; i++)
+        CHECK(memory[i] == 0, "byte %d is not zero", i);
+    lw_free(memory);
+    CHECK(!lw_alloc_array(INT64_MAX, 16, "far too much", &err) && err.code == LW_ESYSTEM, "overflow");
+    CHECK(strstr(err.message, "far too much"), "'%s'", err.message);
+    CHECK(!lw_alloc_array(-1, 1, "negative", &err), "negative count");
+
+    char text[24];
+    CHECK(strcmp(lw_bytes_text(1536, text), "1.5 KiB") == 0, "'%s'", text);
+    CHECK(strcmp(lw_bytes_text(7, text), "7 B") == 0, "'%s'", text);
+
+    const struct lw_memory_limit all = lw_memory_available();
+    CHECK(all.bytes > 0 && all.source, "%lld bytes", (long long)all.bytes);
+    setenv("SLURM_MEM_PER_NODE", "3", 1);
+    struct lw_memory_limit granted = lw_memory_available();
+    CHECK(granted.bytes == 3 << 20 && strcmp(granted.source, "Slurm's grant") == 0, "%lld", (long long)granted.bytes);
+    setenv("SLURM_MEM_PER_NODE", "9223372036854775807", 1);
+    granted = lw_memory_available();
+    CHECK(granted.bytes > 0 && strcmp(granted.source, "Slurm's grant") != 0, "%lld", (long long)granted.bytes);
+    unsetenv("SLURM_MEM_PER_NODE");
+    setenv("SLURM_MEM_PER_CPU", "2", 1);
+    setenv("SLURM_CPUS_ON_NODE", "4", 1);
+    granted = lw_memory_available();
+    CHECK(granted.bytes == 8 << 20, "%lld", (long long)granted.bytes);
+    const int64_t resident = lw_memory_resident_bytes();
+    CHECK(resident > 0 && lw_memory_peak_bytes() >= resident, "resident set");
+}
+
+int main(void)
+{
+    check_errors();
+    check_types();
+    check_memory();
+    return check_result("base");
+}

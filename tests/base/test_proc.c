@@ -1,0 +1,93 @@
+/* What control groups allow, from folders as the kernel shows them, versions 1 and 2: a limit in the group or above it, the
+ * page cache that counts as free, and no limit at all. */
+#include "../check.h"
+#include "base/proc.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static char top[] = "proc-test-XXXXXX";
+
+/* A file below the test's folder, and the folders that lead to it. */
+static void put(const char *name, const char *text)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", top, name);
+    for (char *at = path + sizeof top; *at; at++) {
+        if (*at != '/')
+            continue;
+        *at = '\0';
+        mkdir(path, 0700);
+        *at = '/';
+    }
+    FILE *const file = fopen(path, "w");
+    CHECK(file && fputs(text, file) >= 0, "%s", path);
+    if (file)
+        fclose(file);
+}
+
+static void expect(const char *groups, const char *mount, int64_t room)
+{
+    char list[100], folder[100];
+    snprintf(list, sizeof list, "%s/%s", top, groups);
+    snprintf(folder, sizeof folder, "%s/%s", top, mount);
+    const int64_t found = lw_proc_group_room(list, folder);
+    CHECK(found == room, "%s: %" PRId64 " bytes, expected %" PRId64, groups, found, room);
+}
+
+static void check_version_2(void)
+{
+    put("list2", "0::/job/step\n");
+    put("v2/job/step/memory.max", "max\n");
+    put("v2/job/step/memory.current", "900\n");
+    expect("list2", "v2", INT64_MAX);
+    put("v2/job/memory.max", "1000\n");
+    put("v2/job/memory.current", "990\n");
+    expect("list2", "v2", 10);
+    put("v2/job/memory.stat", "anon 100\nfile 890\ninactive_file 600\nactive_file 200\nslab_reclaimable 50\nslab 70\n");
+    expect("list2", "v2", 860);
+    put("v2/job/memory.current", "800\n");       /* the two files are not of one moment */
+    expect("list2", "v2", 1000);
+    put("v2/job/step/memory.max", "901\n");
+    expect("list2", "v2", 1);
+    put("v2/job/step/memory.max", "800\n");
+    expect("list2", "v2", 0);
+}
+
+static void check_version_1(void)
+{
+    put("list1", "5:cpu:/\n4:memory:/slurm/uid_1\n0::/\n");
+    put("v1/memory/slurm/uid_1/memory.limit_in_bytes", "9223372036854771712\n");
+    put("v1/memory/slurm/uid_1/memory.usage_in_bytes", "5000\n");
+    expect("list1", "v1", INT64_MAX);
+    put("v1/memory/slurm/memory.limit_in_bytes", "6000\n");
+    put("v1/memory/slurm/memory.usage_in_bytes", "5900\n");
+    put("v1/memory/slurm/memory.stat", "cache 5000\ninactive_file 1\nactive_file 1\ntotal_inactive_file 3000\ntotal_active_file 700\n");
+    expect("list1", "v1", 3800);
+    expect("no list", "v1", INT64_MAX);
+    expect("list1", "no mount", INT64_MAX);
+}
+
+static void check_fields(void)
+{
+    char path[100];
+    put("fields", "MemAvailableNot:   1 kB\nMemAvailable:   4711 kB\nactive 8\n");
+    snprintf(path, sizeof path, "%s/fields", top);
+    CHECK(lw_proc_field(path, "MemAvailable") == 4711, "%" PRId64, lw_proc_field(path, "MemAvailable"));
+    CHECK(lw_proc_field(path, "active") == 8, "%" PRId64, lw_proc_field(path, "active"));
+    CHECK(lw_proc_field(path, "Mem") == -1 && lw_proc_field("no file", "Mem") == -1, "no such field");
+}
+
+int main(void)
+{
+    CHECK(mkdtemp(top), "%s", top);
+    check_version_2();
+    check_version_1();
+    check_fields();
+    char command[100];
+    snprintf(command, sizeof command, "rm -r %s", top);
+    CHECK(system(command) == 0, "%s", command);
+    return check_result("proc");
+}

@@ -1,0 +1,66 @@
+/* Agreement on failure, comparison and the small collectives. */
+#include "../check.h"
+#include "comm/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void check_agree(struct lw_comm *comm)
+{
+    const int rank = lw_comm_rank(comm), size = lw_comm_size(comm);
+    struct lw_error err = {0};
+    CHECK(lw_comm_agree(comm, LW_OK, &err) == LW_OK, "nobody failed");
+
+    for (int failing = 0; failing < size; failing++) {
+        int rc = LW_OK;
+        if (rank >= failing)
+            rc = lw_fail(&err, failing % 2 ? LW_EDATA : LW_EIO, "rank %d has no luck", rank);
+        rc = lw_comm_agree(comm, rc, &err);
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "rank %d has no luck", failing);
+        CHECK(rc == (failing % 2 ? LW_EDATA : LW_EIO), "code %d", rc);
+        CHECK(strcmp(err.message, wanted) == 0 && err.rank == failing, "'%s' from %d", err.message, err.rank);
+        CHECK(err.host[0] != '\0', "host is named");
+    }
+}
+
+static void check_same(struct lw_comm *comm)
+{
+    struct lw_error err = {0};
+    CHECK(lw_comm_same(comm, "the architecture", "equal", &err) == LW_OK, "equal texts");
+    char text[32];
+    snprintf(text, sizeof text, "arch %d", lw_comm_rank(comm));
+    const int rc = lw_comm_same(comm, "the architecture", text, &err);
+    CHECK(rc == (lw_comm_size(comm) == 1 ? LW_OK : LW_ECONFIG), "code %d", rc);
+    if (rc)
+        CHECK(strstr(err.message, "rank 0 has 'arch 0', rank 1 has 'arch 1'"), "'%s'", err.message);
+}
+
+static void check_collectives(struct lw_comm *comm)
+{
+    const int rank = lw_comm_rank(comm), size = lw_comm_size(comm);
+    CHECK(lw_comm_sum(comm, rank + 1) == (int64_t)size * (size + 1) / 2, "sum");
+    CHECK(lw_comm_min(comm, rank - 5) == -5 && lw_comm_max(comm, rank) == size - 1, "min, max");
+    int64_t data[3] = {rank, rank, rank};
+    lw_comm_broadcast(comm, data, sizeof data);
+    CHECK(data[0] == 0 && data[2] == 0, "broadcast from rank 0");
+    const double mine[2] = {rank, 10.0 * rank};
+    double all[64] = {0};
+    lw_comm_gather(comm, mine, 2, all);
+    for (int r = 0; rank == 0 && r < size; r++)
+        CHECK(all[2 * r] == r && all[2 * r + 1] == 10.0 * r, "gathered from %d", r);
+    CHECK(lw_comm_node_size(comm) == size && lw_comm_node_rank(comm) == rank, "all on one node");
+    CHECK(strlen(lw_comm_library(comm)) > 4, "library '%s'", lw_comm_library(comm));
+}
+
+int main(int argc, char **argv)
+{
+    struct lw_comm *const comm = lw_comm_start(&argc, &argv);
+    check_agree(comm);
+    check_same(comm);
+    check_collectives(comm);
+    const int failed = (int)lw_comm_max(comm, check_failed);
+    const int result = check_result("comm");
+    lw_comm_stop(comm);
+    return result || failed;
+}

@@ -1,3 +1,0 @@
-#include "conformance.h"
-
-int main(void) { return accuracy(LW_ENGINE_CPU); }

@@ -1,0 +1,390 @@
+/* conv2d.c - 2-D convolution: what every engine must do alike, against direct sums in double precision. */
+#include "suites.h"
+
+#include "../check.h"
+#include "image.h"
+#include "trial.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
+
+static struct lw_engine *engine;
+
+static const struct image plain = {
+    .input = {.scalar = LW_FLOAT32}, .output = {.scalar = LW_FLOAT32}, .mode = LW_SAME,
+    .n_images = 1, .rows = 40, .columns = 50, .kernel_rows = 5, .kernel_columns = 7,
+    .origin_rows = -1, .origin_columns = -1, .spread = 1, .seed = 1,
+};
+
+static const enum lw_algorithm algorithms[] = {
+    LW_ALGORITHM_AUTO, LW_ALGORITHM_DIRECT, LW_ALGORITHM_TILES, LW_ALGORITHM_FULL, LW_ALGORITHM_SEPARABLE,
+};
+
+static void check_data(const struct image_data *data, int64_t units, const char *what)
+{
+    struct image_result result;
+    if (image_run(engine, data, units, &result))
+        image_check(data, &result, what);
+    free(result.outputs);
+}
+
+static void try_one(const struct image *image, int64_t units, const char *what)
+{
+    struct image_data data;
+    image_make(image, &data);
+    check_data(&data, units, what);
+    image_free(&data);
+}
+
+/* With every algorithm; the separable one gets a kernel that is. */
+static void try_all(const struct image *image, int64_t units, const char *what)
+{
+    for (int a = 0; a < COUNT(algorithms); a++) {
+        struct image t = *image;
+        t.algorithm = algorithms[a];
+        t.kernel_separable = t.algorithm == LW_ALGORITHM_SEPARABLE;
+        try_one(&t, units, what);
+    }
+}
+
+/* ---- shapes, modes, sides ------------------------------------------------------------------------------------------- */
+
+/* Odd, even, one-pixel and too large kernels; every mode and boundary. */
+static void test_shapes(void)
+{
+    static const int64_t kernels[][2] = {{1, 1}, {1, 4}, {3, 1}, {2, 2}, {5, 7}, {4, 6}, {17, 16}, {45, 9}, {9, 61}, {50, 70}};
+    for (int k = 0; k < COUNT(kernels); k++) {
+        for (int mode = LW_FULL; mode <= LW_VALID; mode++) {
+            for (int boundary = LW_ZERO; boundary <= LW_REFLECT; boundary++) {
+                struct image t = plain;
+                t.kernel_rows = kernels[k][0];
+                t.kernel_columns = kernels[k][1];
+                t.mode = (enum lw_mode)mode;
+                t.boundary = (enum lw_boundary)boundary;
+                t.seed = (uint64_t)(100 * k + 10 * mode + boundary);
+                if (mode != LW_VALID || (t.kernel_rows <= t.rows && t.kernel_columns <= t.columns))
+                    try_all(&t, k % 3, "shapes");
+            }
+        }
+    }
+}
+
+static void test_small_images(void)
+{
+    static const int64_t sizes[][2] = {{1, 1}, {1, 30}, {30, 1}, {2, 3}, {7, 7}};
+    for (int s = 0; s < COUNT(sizes); s++) {
+        for (int boundary = LW_ZERO; boundary <= LW_REFLECT; boundary++) {
+            struct image t = plain;
+            t.rows = sizes[s][0];
+            t.columns = sizes[s][1];
+            t.boundary = (enum lw_boundary)boundary;
+            t.n_images = 3;
+            t.kernel_rows = 6;
+            try_all(&t, 1, "small images");
+        }
+    }
+}
+
+static void test_origins(void)
+{
+    for (int64_t row = 0; row < 4; row++) {
+        for (int64_t column = 0; column < 3; column++) {
+            struct image t = plain;
+            t.kernel_rows = 4;
+            t.kernel_columns = 3;
+            t.origin_rows = row;
+            t.origin_columns = column;
+            t.boundary = (enum lw_boundary)((row + column) % 4);
+            t.outside = t.boundary == LW_ZERO ? 2.5 : 0;
+            try_all(&t, 2, "origins");
+        }
+    }
+}
+
+static void test_constant(void)
+{
+    for (int mode = LW_FULL; mode <= LW_SAME; mode++) {
+        for (int is_complex = 0; is_complex < 2; is_complex++) {
+            struct image t = plain;
+            t.mode = (enum lw_mode)mode;
+            t.outside = -3.25;
+            t.input.is_complex = is_complex != 0;
+            t.kernel_rows = 12;
+            try_all(&t, 1, "constant");
+        }
+    }
+}
+
+/* ---- types ---------------------------------------------------------------------------------------------------------- */
+
+/* Unsigned types have a large mean: raw counts. */
+static void suit_type(struct image *t)
+{
+    static const double mean[LW_N_SCALARS] = {0, 120, 0, 30000, 0, 0, 0};
+    static const double spread[LW_N_SCALARS] = {127, 20, 30000, 900, 2e9, 1, 1};
+    t->mean = mean[t->input.scalar];
+    t->spread = spread[t->input.scalar];
+}
+
+static void test_types(void)
+{
+    for (int scalar = 0; scalar < LW_N_SCALARS; scalar++) {
+        for (int precision = LW_SINGLE; precision <= LW_DOUBLE; precision++) {
+            for (int kind = 0; kind < 4; kind++) {
+                struct image t = plain;
+                t.input.scalar = (enum lw_scalar)scalar;
+                t.input.is_complex = kind % 2 == 1;
+                t.input.is_swapped = scalar % 2 == precision;
+                t.kernel_complex = kind >= 2;
+                t.precision = (enum lw_precision)precision;
+                t.output.scalar = precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
+                t.n_images = 2;
+                t.seed = (uint64_t)(8 * scalar + 2 * kind + precision);
+                suit_type(&t);
+                if (!t.input.is_complex || !lw_scalar_is_integer(t.input.scalar))
+                    try_all(&t, 1, "types");
+            }
+        }
+    }
+}
+
+static void test_integer_outputs(void)
+{
+    for (int scalar = LW_INT8; scalar <= LW_INT32; scalar++) {
+        struct image t = plain;
+        t.input.scalar = t.output.scalar = (enum lw_scalar)scalar;
+        t.precision = LW_DOUBLE;
+        suit_type(&t);
+        try_all(&t, 0, "integer outputs");
+    }
+}
+
+/* ---- magnitudes ----------------------------------------------------------------------------------------------------- */
+
+/* Pixels of 1e-36 and of 1e36 in single precision. */
+static void test_magnitudes(void)
+{
+    static const double spreads[] = {1e-36, 1e-20, 1e20, 1e36};
+    for (int s = 0; s < COUNT(spreads); s++) {
+        struct image t = plain;
+        t.spread = spreads[s];
+        t.kernel_rows = t.kernel_columns = 16;
+        try_all(&t, 0, "magnitudes");
+    }
+}
+
+/* A kernel large enough for the automatic choice to be transforms, on images with several tiles on either axis. */
+static void test_many_tiles(void)
+{
+    struct image t = plain;
+    t.rows = 150;
+    t.columns = 190;
+    t.kernel_rows = 40;
+    t.kernel_columns = 37;
+    t.algorithm = LW_ALGORITHM_TILES;
+    for (int boundary = LW_ZERO; boundary <= LW_REFLECT; boundary++) {
+        t.boundary = (enum lw_boundary)boundary;
+        t.input.is_complex = boundary == LW_EDGE;
+        try_one(&t, 1, "many tiles");
+    }
+}
+
+/* ---- not a number --------------------------------------------------------------------------------------------------- */
+
+static void spoil(struct image_data *data, int how)
+{
+    const struct image *const t = &data->image;
+    uint64_t state = data->image.seed + 7;
+    const int64_t n = t->n_images * t->rows * t->columns;
+    const int64_t n_bad = how == 0 ? 1 : how == 1 ? 9 : n / 3;
+    for (int64_t i = 0; i < n_bad; i++) {
+        const int64_t at = how == 0 ? n / 2 + 3 : (int64_t)(trial_random(&state) % (uint64_t)n);
+        const double bad = i % 3 == 0 ? (double)NAN : i % 3 == 1 ? (double)INFINITY : -(double)INFINITY;
+        data->pixels[at] = t->input.is_complex && i % 2 ? CMPLX(1, bad) : bad;
+    }
+    for (int64_t i = 0; how == 2 && i < t->rows / 2; i++)      /* a hole larger than the kernel */
+        for (int64_t j = 0; j < t->columns / 3; j++)
+            data->pixels[i * t->columns + j] = (double)NAN;
+    image_store(data);
+}
+
+static int64_t count_bad(const struct image_data *data)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < data->image.n_images * data->image.rows * data->image.columns; i++)
+        n += !isfinite(creal(data->pixels[i])) || !isfinite(cimag(data->pixels[i]));
+    return n;
+}
+
+static void check_flaws(const struct image *image, int how)
+{
+    struct image_data data;
+    struct image_result result;
+    image_make(image, &data);
+    spoil(&data, how);
+    if (image_run(engine, &data, 1, &result)) {
+        image_check(&data, &result, "not a number");
+        /* with look-ahead 0 every row is some slice's own; with zeros outside none is counted twice */
+        if (image->mode == LW_FULL && image->boundary == LW_ZERO)
+            CHECK(result.n_not_finite == count_bad(&data), "%lld pixels not finite, not %lld", (long long)result.n_not_finite,
+                  (long long)count_bad(&data));
+    }
+    free(result.outputs);
+    image_free(&data);
+}
+
+static void test_not_finite(void)
+{
+    static const enum lw_nan treatments[] = {LW_NAN_PROPAGATE, LW_NAN_ZERO, LW_NAN_INTERPOLATE};
+    for (int k = 0; k < COUNT(treatments); k++) {
+        for (int how = 0; how < 3; how++) {
+            for (int a = 0; a < COUNT(algorithms); a++) {
+                struct image t = plain;
+                t.nan = treatments[k];
+                t.algorithm = algorithms[a];
+                t.kernel_positive = k == 2;
+                t.kernel_separable = a == COUNT(algorithms) - 1 && k != 2;
+                t.mode = how == 1 ? LW_FULL : LW_SAME;
+                t.boundary = how == 2 ? LW_REFLECT : LW_ZERO;
+                t.input.is_complex = how == 1 && a % 2 == 0;
+                t.precision = a % 2 == 0 ? LW_SINGLE : LW_DOUBLE;
+                t.output.scalar = t.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
+                t.n_images = 2;
+                t.seed = (uint64_t)(k + 10 * how);
+                if (t.algorithm != LW_ALGORITHM_SEPARABLE || t.kernel_separable)
+                    check_flaws(&t, how);
+            }
+        }
+    }
+}
+
+/* Images so wide that strips of 128 columns lie inside of them, rows of any alignment, kernels of every small side;
+ * whole, and with pixels that are not finite. */
+static void test_small_kernels(void)
+{
+    for (int side = 1; side <= 12; side++) {
+        struct image t = plain;
+        t.algorithm = LW_ALGORITHM_DIRECT;
+        t.n_images = 2;
+        t.rows = 37;
+        t.columns = 400 + side % 4;
+        t.kernel_rows = side;
+        t.kernel_columns = side % 3 == 0 ? side - 1 : side;
+        try_one(&t, side % 2 * 11, "small kernels");
+        check_flaws(&t, side % 2);
+    }
+}
+
+/* Every such pixel is counted once, whatever part of the window the outputs need: here none lies in the prologue. */
+static void test_first_flaw(void)
+{
+    for (int mode = LW_FULL; mode <= LW_VALID; mode++) {
+        for (int a = 0; a < COUNT(algorithms) - 1; a++) {
+            struct image t = plain;
+            t.mode = (enum lw_mode)mode;
+            t.algorithm = algorithms[a];
+            t.nan = LW_NAN_ERROR;
+            t.n_images = 2;
+            struct image_data data;
+            struct image_result result;
+            image_make(&t, &data);
+            data.pixels[(1 * t.rows + 11) * t.columns + 17] = (double)NAN;
+            data.pixels[(0 * t.rows + 11) * t.columns + 49] = (double)INFINITY;
+            data.pixels[(0 * t.rows + 30) * t.columns + 0] = (double)INFINITY;
+            image_store(&data);
+            if (image_run(engine, &data, 0, &result))
+                CHECK(result.n_not_finite == 3 && result.first_row + data.ahead_rows == 11 && result.first_image == 0 &&
+                      result.first_column == 49, "%s, %s: %lld, the first in image %lld at (%lld, %lld)", lw_mode_text(t.mode),
+                      result.plan.text, (long long)result.n_not_finite, (long long)result.first_image,
+                      (long long)(result.first_row + data.ahead_rows), (long long)result.first_column);
+            free(result.outputs);
+            image_free(&data);
+        }
+    }
+}
+
+/* ---- the same bits -------------------------------------------------------------------------------------------------- */
+
+static void test_cuts(enum lw_engine_kind kind)
+{
+    struct lw_engine *other;
+    struct lw_error err = {0};
+    const struct lw_engine_spec spec = {.kind = kind, .n_threads = 3, .node_ranks = 1, .share_device = true};
+    if (lw_engine_create(&spec, &other, &err)) {
+        CHECK(false, "%s", err.message);
+        return;
+    }
+    for (int a = 0; a < COUNT(algorithms); a++) {
+        struct image t = plain;
+        t.algorithm = algorithms[a];
+        t.rows = 131;
+        t.columns = 203;
+        t.n_images = 2;
+        t.kernel_rows = 19;
+        t.kernel_columns = 24;
+        t.kernel_separable = t.algorithm == LW_ALGORITHM_SEPARABLE;
+        t.boundary = LW_WRAP;
+        struct image_data data;
+        struct image_result whole, cut;
+        image_make(&t, &data);
+        data.pixels[5000] = (double)NAN;
+        image_store(&data);
+        const bool is_done = image_run(engine, &data, 0, &whole);
+        for (int64_t units = 1; is_done && units < 4; units++) {
+            if (image_run(other, &data, units, &cut))
+                CHECK(memcmp(whole.outputs, cut.outputs, whole.bytes) == 0, "%s: blocks of %lld units: other bits",
+                      whole.plan.text, (long long)units);
+            free(cut.outputs);
+        }
+        free(whole.outputs);
+        image_free(&data);
+    }
+    lw_engine_destroy(other);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------------------------------- */
+
+static void test_refusals(void)
+{
+    struct image t = plain;
+    t.algorithm = LW_ALGORITHM_SEPARABLE;
+    struct image_data data;
+    struct lw_op_plan plan;
+    struct lw_error err = {0};
+    image_make(&t, &data);
+    const struct lw_op_spec spec = image_spec(&data);
+    CHECK(engine->ops->op_plan(engine, &spec, &plan, &err) == LW_ECONFIG && strstr(err.message, "not the product"),
+          "separable with a kernel that is not: %s", err.message);
+    image_free(&data);
+}
+
+/* ---- all ------------------------------------------------------------------------------------------------------------ */
+
+int suite_conv2d(enum lw_engine_kind kind, int divisor)
+{
+    (void)divisor;
+    const struct lw_engine_spec spec = {.kind = kind, .node_ranks = 1, .share_device = true};
+    struct lw_error err = {0};
+    if (lw_engine_create(&spec, &engine, &err)) {
+        fprintf(stderr, "conv2d conformance: no engine: %s\n", err.message);
+        return 1;
+    }
+    test_shapes();
+    test_small_images();
+    test_origins();
+    test_constant();
+    test_types();
+    test_integer_outputs();
+    test_magnitudes();
+    test_many_tiles();
+    test_small_kernels();
+    test_not_finite();
+    test_first_flaw();
+    test_cuts(kind);
+    test_refusals();
+    lw_engine_destroy(engine);
+    return check_result("conv2d conformance");
+}

@@ -1,3 +1,0 @@
-#include "conv2d_conformance.h"
-
-int main(void) { return conv2d_conformance(LW_ENGINE_CPU); }

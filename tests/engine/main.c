@@ -1,0 +1,32 @@
+/* test_suites SUITE ENGINE [DIVISOR] - one of the suites in suites.h on one engine. */
+#include "suites.h"
+
+#include "../gpu/gpu.h"
+
+/* Emulated on the CPU, kernels take longer. */
+#ifdef LW_EMULATED
+enum { DIVISOR = 10 };
+#else
+enum { DIVISOR = 1 };
+#endif
+
+static const struct {
+    const char *name;
+    int (*run)(enum lw_engine_kind kind, int divisor);
+} suites[] = {
+    {"ols", suite_ols}, {"accuracy", suite_accuracy}, {"conv2d", suite_conv2d}, {"sfft", suite_sfft},
+    {"published", suite_published},
+};
+
+int main(int argc, char **argv)
+{
+    const bool is_cuda = argc > 2 && strcmp(argv[2], "cuda") == 0;
+    for (size_t s = 0; argc > 2 && s < sizeof suites / sizeof *suites; s++) {
+        if (strcmp(argv[1], suites[s].name) != 0)
+            continue;
+        const int missing = is_cuda ? gpu_missing(argv[1]) : 0;
+        return missing ? missing : suites[s].run(is_cuda ? LW_ENGINE_CUDA : LW_ENGINE_CPU, argc > 3 ? atoi(argv[3]) : DIVISOR);
+    }
+    fprintf(stderr, "usage: test_suites ols|accuracy|conv2d|sfft|published cpu|cuda [DIVISOR]\n");
+    return 2;
+}

@@ -1,0 +1,330 @@
+#include "suites.h"
+
+#include "base/memory.h"
+#include "cpu/sfft/published/layout.h"
+#include "sfft/number.h"
+
+#include "../check.h"
+
+#include <complex.h>
+#include <fftw3.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum support { RANDOM, BLOCK, COMB };
+
+struct scene {
+    int64_t n;
+    int n_lines;
+    enum support support;
+    bool is_real, is_single;
+    double snr_db;                  /* 0: no noise */
+    double range_db;                /* between the strongest and the weakest line */
+    struct lw_sfft2_choice choice;
+};
+
+struct trial {
+    struct scene scene;
+    uint64_t seed;
+    double complex *x;              /* [n] */
+    double *x_real;                 /* [n] */
+    double complex *amplitude;      /* [n]: 0 where there is no line */
+    int n_lines;                    /* at 0 .. n/2 of a real signal */
+};
+
+static double uniform(uint64_t seed, uint64_t counter) { return (double)(lw_random_bits(seed, counter) >> 11) * 0x1p-53; }
+
+static double normal(uint64_t seed, uint64_t counter)
+{
+    return sqrt(-2 * log(uniform(seed, 2 * counter) + 0x1p-54)) * cos(2 * M_PI * uniform(seed, 2 * counter + 1));
+}
+
+static int64_t line_frequency(const struct trial *trial, int i)
+{
+    const struct scene *const scene = &trial->scene;
+    const int64_t span = scene->is_real ? (scene->n - 1) / 2 : scene->n;
+    if (scene->support == BLOCK)
+        return span / 7 + i;
+    return scene->support == COMB ? i * (span / scene->n_lines) + 1 : lw_random_below(trial->seed, (uint64_t)i, span);
+}
+
+static double place_lines(struct trial *trial)
+{
+    const struct scene *const scene = &trial->scene;
+    double power = 0;
+    trial->n_lines = 0;
+    memset(trial->amplitude, 0, (size_t)scene->n * sizeof *trial->amplitude);
+    for (int i = 0; i < scene->n_lines; i++) {
+        const int64_t f = line_frequency(trial, i);
+        const double size = pow(10, -scene->range_db / 20 * uniform(trial->seed + 1, (uint64_t)i));
+        if (trial->amplitude[f] != 0 || (scene->is_real && f == 0))
+            continue;
+        trial->amplitude[f] = size * cexp(2 * M_PI * I * uniform(trial->seed + 2, (uint64_t)i));
+        if (scene->is_real)
+            trial->amplitude[scene->n - f] = conj(trial->amplitude[f]);
+        power += size * size * (scene->is_real ? 2 : 1);
+        trial->n_lines++;
+    }
+    return power;
+}
+
+static void make_trial(struct trial *trial)
+{
+    const struct scene *const scene = &trial->scene;
+    const double power = place_lines(trial);
+    const double sigma = scene->snr_db != 0 ? sqrt(power * pow(10, -scene->snr_db / 10)) : 0;
+    memcpy(trial->x, trial->amplitude, (size_t)scene->n * sizeof *trial->x);
+    const fftw_plan inverse = fftw_plan_dft_1d((int)scene->n, trial->x, trial->x, FFTW_BACKWARD, FFTW_ESTIMATE);
+    fftw_execute(inverse);
+    fftw_destroy_plan(inverse);
+    for (int64_t t = 0; sigma > 0 && t < scene->n; t++) {
+        const double re = normal(trial->seed + 3, (uint64_t)t), im = normal(trial->seed + 4, (uint64_t)t);
+        trial->x[t] += scene->is_real ? sigma * re : sigma * M_SQRT1_2 * CMPLX(re, im);
+    }
+    for (int64_t t = 0; t < scene->n; t++)
+        trial->x_real[t] = creal(trial->x[t]);
+}
+
+static struct trial open_trial(const struct scene *scene)
+{
+    struct lw_error err;
+    struct trial trial = {.scene = *scene};
+    trial.x = lw_alloc_array(scene->n, sizeof *trial.x, "a signal", &err);
+    trial.x_real = lw_alloc_array(scene->n, sizeof *trial.x_real, "a signal", &err);
+    trial.amplitude = lw_alloc_array(scene->n, sizeof *trial.amplitude, "a spectrum", &err);
+    CHECK(trial.x && trial.x_real && trial.amplitude, "%s", err.message);
+    return trial;
+}
+
+static void close_trial(struct trial *trial)
+{
+    lw_free(trial->x);
+    lw_free(trial->x_real);
+    lw_free(trial->amplitude);
+}
+
+/* Who computes, and how much is tried. */
+struct under_test {
+    enum lw_engine_kind kind;
+    int divisor;
+};
+
+static struct lw_engine *open_engine(enum lw_engine_kind kind, int n_threads)
+{
+    const struct lw_engine_spec spec = {.kind = kind, .n_threads = n_threads, .node_ranks = 1};
+    struct lw_engine *engine = NULL;
+    struct lw_error err;
+    CHECK(lw_engine_create(&spec, &engine, &err) == LW_OK, "%s", err.message);
+    return engine;
+}
+
+/* What a result's lines belong to. */
+struct attempt {
+    struct lw_engine *engine;
+    struct lw_sfft2_layout *layout;
+    struct lw_sfft2_solver *solver;
+    struct lw_sfft_result result;
+};
+
+static void end_attempt(struct attempt *attempt)
+{
+    lw_sfft2_solver_destroy(attempt->solver);
+    lw_sfft2_layout_destroy(attempt->layout);
+    lw_engine_destroy(attempt->engine);
+}
+
+static struct attempt try_once(const struct trial *trial, enum lw_engine_kind kind, int number, int n_threads)
+{
+    const struct scene *const scene = &trial->scene;
+    const struct lw_sfft_spec spec = {
+        .n = scene->n, .is_real = scene->is_real, .sparsity = scene->n_lines,
+        .precision = scene->is_single ? LW_SINGLE : LW_DOUBLE, .seed = trial->seed,
+    };
+    const struct lw_sfft2_signal signal = {scene->is_real ? trial->x_real : (const double *)trial->x, scene->is_real};
+    struct attempt attempt = {.engine = open_engine(kind, n_threads)};
+    struct lw_sfft2_plan plan;
+    struct lw_sfft2_profile profile = {0};
+    struct lw_error err = {0};
+    const int rc = attempt.engine && lw_sfft2_plan_make(&spec, &scene->choice, number, &plan, &err) == LW_OK &&
+                           lw_sfft2_layout_create(&plan, number, &attempt.layout, &err) == LW_OK &&
+                           attempt.engine->ops->sfft2_create(attempt.engine, attempt.layout, &attempt.solver, &err) == LW_OK
+                       ? attempt.solver->ops->run(attempt.solver, &signal, &attempt.result, &profile, &err) : LW_ESYSTEM;
+    CHECK(rc == LW_OK, "%s", err.message);
+    CHECK(profile.check > 0, "no time in the profile");
+    return attempt;
+}
+
+/* ---- statistics ---------------------------------------------------------------------------------------------------- */
+
+struct score {
+    int found, wrong, retried;
+    double error;                   /* worst over trials: sum over all bins of |error|, per line */
+};
+
+static void count_trial(const struct trial *trial, const struct lw_sfft_result *result, struct score *score)
+{
+    const double n = (double)trial->scene.n;
+    int found = 0;
+    double error = trial->n_lines;
+    for (int64_t i = 0; i < result->n_lines; i++) {
+        const struct lw_sfft_line *const line = &result->lines[i];
+        const double complex a = trial->amplitude[line->frequency];
+        found += a != 0;
+        error += cabs(CMPLX(line->re, line->im) / n - a) - (a != 0 ? 1 : 0);
+    }
+    const bool all = found == trial->n_lines && result->n_lines == found;
+    score->found += all && result->is_explained;
+    score->wrong += !all && result->is_explained;
+    score->error = fmax(score->error, error / trial->n_lines);
+    CHECK(!all || trial->scene.snr_db != 0 || result->residual < 1e-9, "residual %g with all lines", result->residual);
+}
+
+/* Found in all trials, the second attempt included; never a wrong answer that is called right. */
+static void expect(const struct under_test *test, struct scene scene, int most_trials, double most_error)
+{
+    const int trials = (most_trials + test->divisor - 1) / test->divisor;
+    struct score score = {0};
+    struct trial trial = open_trial(&scene);
+    for (int i = 0; i < trials; i++) {
+        trial.seed = (uint64_t)(1000 * i + 17);
+        make_trial(&trial);
+        struct attempt attempt = try_once(&trial, test->kind, 0, 2);
+        if (!attempt.result.is_explained) {
+            score.retried++;
+            end_attempt(&attempt);
+            attempt = try_once(&trial, test->kind, 1, 2);
+        }
+        count_trial(&trial, &attempt.result, &score);
+        end_attempt(&attempt);
+    }
+    close_trial(&trial);
+    printf("n %7" PRId64 " k %3d support %d %-7s %-6s snr %3g range %2g: %d/%d found, %d wrong, %d retried, error %.2g\n",
+           scene.n, scene.n_lines, scene.support, scene.is_real ? "real" : "complex", scene.is_single ? "single" : "double",
+           scene.snr_db, scene.range_db, score.found, trials, score.wrong, score.retried, score.error);
+    CHECK(score.found == trials, "%d of %d", score.found, trials);
+    CHECK(score.wrong == 0, "%d wrong answers were called explained", score.wrong);
+    CHECK(scene.range_db > 0 || score.error < most_error, "L1 error %g", score.error);
+}
+
+/* ---- the same in all ways ------------------------------------------------------------------------------------------ */
+
+/* The cpu engine alone has SERIAL. */
+static void check_ways(const struct under_test *test, struct scene scene)
+{
+    struct trial trial = open_trial(&scene);
+    trial.seed = 3;
+    make_trial(&trial);
+    struct attempt first = try_once(&trial, test->kind, 0, 1);
+    CHECK(first.result.is_explained && first.result.n_lines == trial.n_lines, "%" PRId64 " lines", first.result.n_lines);
+    for (int way = 0; way < 8; way++) {
+        if (way & 1 && test->kind != LW_ENGINE_CPU)
+            continue;
+        trial.scene.choice.ways.binning = way & 1 ? LW_SFFT2_SERIAL : LW_SFFT2_PARTITION;
+        trial.scene.choice.ways.fetch = way & 2 ? LW_SFFT2_DIRECT : LW_SFFT2_GATHER;
+        trial.scene.choice.ways.cutoff = way & 4 ? LW_SFFT2_SORT : LW_SFFT2_SELECT;
+        struct attempt other = try_once(&trial, test->kind, 0, 2 + way % 3);
+        CHECK(other.result.n_lines == first.result.n_lines && other.result.residual == first.result.residual &&
+                  memcmp(other.result.lines, first.result.lines,
+                         (size_t)first.result.n_lines * sizeof *first.result.lines) == 0,
+              "way %d gives other bits", way);
+        end_attempt(&other);
+    }
+    end_attempt(&first);
+    close_trial(&trial);
+}
+
+/* Engines differ in rounding only. */
+static void check_engines(const struct under_test *test, struct scene scene)
+{
+    struct trial trial = open_trial(&scene);
+    trial.seed = 5;
+    make_trial(&trial);
+    struct attempt mine = try_once(&trial, test->kind, 0, 2), cpu = try_once(&trial, LW_ENGINE_CPU, 0, 2);
+    CHECK(mine.result.n_lines == cpu.result.n_lines && mine.result.n_found == cpu.result.n_found,
+          "%" PRId64 " lines, not %" PRId64, mine.result.n_lines, cpu.result.n_lines);
+    CHECK(fabs(mine.result.residual - cpu.result.residual) < 1e-9 && mine.result.is_explained == cpu.result.is_explained,
+          "residual %g, not %g", mine.result.residual, cpu.result.residual);
+    for (int64_t i = 0; i < mine.result.n_lines && i < cpu.result.n_lines; i++) {
+        const struct lw_sfft_line *const a = &mine.result.lines[i], *const b = &cpu.result.lines[i];
+        CHECK(a->frequency == b->frequency && hypot(a->re - b->re, a->im - b->im) < 1e-11 * (double)scene.n,
+              "X[%" PRId64 "] = (%g, %g), X[%" PRId64 "] = (%g, %g)", a->frequency, a->re, a->im, b->frequency, b->re, b->im);
+    }
+    end_attempt(&mine);
+    end_attempt(&cpu);
+    close_trial(&trial);
+}
+
+/* ---- signals without a sparse spectrum ----------------------------------------------------------------------------- */
+
+enum odd { ZERO, CONSTANT, NOISE, BETWEEN, PULSE };
+
+static double complex odd_sample(enum odd odd, int64_t t, int64_t n)
+{
+    switch (odd) {
+    case ZERO: return 0;
+    case CONSTANT: return 3;
+    case NOISE: return CMPLX(normal(1, (uint64_t)t), normal(2, (uint64_t)t));
+    case BETWEEN: return cexp(2 * M_PI * I * 12345.5 * (double)t / (double)n);
+    default: return t < n / 8;
+    }
+}
+
+static void check_odd(const struct under_test *test, enum odd odd, bool is_explained, int64_t n_lines)
+{
+    const struct scene scene = {.n = 1 << 17, .n_lines = 6};
+    struct trial trial = open_trial(&scene);
+    for (int64_t t = 0; t < scene.n; t++)
+        trial.x[t] = odd_sample(odd, t, scene.n);
+    for (int number = 0; number < LW_SFFT2_ATTEMPTS; number++) {
+        struct attempt attempt = try_once(&trial, test->kind, number, 2);
+        const struct lw_sfft_result *const result = &attempt.result;
+        CHECK(result->is_explained == is_explained, "signal %d, attempt %d: residual %g", odd, number, result->residual);
+        CHECK(n_lines < 0 || result->n_lines == n_lines, "signal %d: %" PRId64 " lines", odd, result->n_lines);
+        CHECK(is_explained || result->residual > 0.01, "signal %d: residual %g", odd, result->residual);
+        CHECK(odd != CONSTANT || (result->lines[0].frequency == 0 &&
+                                  fabs(result->lines[0].re / 3 / (double)scene.n - 1) < 1e-9),
+              "constant: X[%" PRId64 "] = %g", result->lines[0].frequency, result->lines[0].re);
+        end_attempt(&attempt);
+    }
+    close_trial(&trial);
+}
+
+static void check_statistics(const struct under_test *test)
+{
+    /* of unit lines, over all bins; the windows' tolerances are 1e-8 and 1e-6 */
+    const double clean = 1e-6, clean_single = 1e-3;
+    expect(test, (struct scene){.n = 1 << 16, .n_lines = 10}, 100, clean);
+    expect(test, (struct scene){.n = 1 << 18, .n_lines = 50}, 20, clean);
+    expect(test, (struct scene){.n = 262147, .n_lines = 50}, 10, clean);
+    expect(test, (struct scene){.n = 250001, .n_lines = 1}, 10, clean);
+    expect(test, (struct scene){.n = 250000, .n_lines = 20, .is_real = true}, 20, clean);
+    expect(test, (struct scene){.n = 1 << 18, .n_lines = 50, .is_single = true}, 20, clean_single);
+    expect(test, (struct scene){.n = 1 << 18, .n_lines = 50, .support = BLOCK}, 20, clean);
+    expect(test, (struct scene){.n = 1 << 18, .n_lines = 50, .support = COMB}, 20, clean);
+    expect(test, (struct scene){.n = 1 << 18, .n_lines = 50, .range_db = 60}, 20, clean);
+    expect(test, (struct scene){.n = 1 << 18, .n_lines = 50, .choice = {.window = LW_SFFT2_GAUSSIAN}}, 10, clean);
+    expect(test, (struct scene){.n = 1 << 18, .n_lines = 50, .choice = {.comb = 2048}}, 20, clean);
+    expect(test, (struct scene){.n = 1 << 18, .n_lines = 20, .snr_db = 20}, 20, 0.05);
+    expect(test, (struct scene){.n = 1 << 18, .n_lines = 20, .snr_db = 20, .is_real = true, .choice = {.comb = 2048}}, 20,
+           0.05);
+    expect(test, (struct scene){.n = 1 << 20, .n_lines = 20, .snr_db = 0.001}, 5, 0.2);
+}
+
+int suite_published(enum lw_engine_kind kind, int divisor)
+{
+    const struct under_test test = {kind, divisor};
+    const struct scene real_comb = {.n = 98304, .n_lines = 8, .is_real = true,
+                                    .choice = {.comb = 1536, .window = LW_SFFT2_GAUSSIAN}};
+    check_statistics(&test);
+    check_ways(&test, (struct scene){.n = 100003, .n_lines = 12, .snr_db = 25});
+    check_ways(&test, real_comb);
+    check_engines(&test, (struct scene){.n = 100003, .n_lines = 12, .snr_db = 25});
+    check_engines(&test, real_comb);
+    check_odd(&test, ZERO, true, 0);
+    check_odd(&test, CONSTANT, true, 1);
+    check_odd(&test, NOISE, false, -1);
+    check_odd(&test, BETWEEN, false, -1);
+    check_odd(&test, PULSE, false, -1);
+    return check_result("sfft2_conformance");
+}

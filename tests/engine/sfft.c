@@ -1,0 +1,444 @@
+/* The sparse transform against signals whose spectrum is known, over many seeds: supports of all shapes, noise,
+ * unequal lines, real signals, lengths without factors; and signals that are not sparse, about which it has to say so.
+ * Only what it finds itself counts: nothing falls back here. */
+#include "suites.h"
+
+#include "base/memory.h"
+#include "sfft/number.h"
+
+#include "../check.h"
+
+#include <complex.h>
+#include <fftw3.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct lw_engine *engine;    /* under test */
+
+enum support { RANDOM, BLOCK, COMB, PAIRS };
+static const char *const support_names[] = {"random", "block", "comb", "pairs"};
+
+struct scene {
+    int64_t n;
+    int n_lines;
+    enum support support;
+    bool is_real;
+    double snr_db;                  /* 0: no noise */
+    double range_db;                /* between the strongest and the weakest line */
+    bool tells_snr;
+    bool is_single;
+};
+
+/* A signal x[t] of lines with given X[f] / n, plus white noise. */
+struct trial {
+    struct scene scene;
+    uint64_t seed;
+    double complex *x;              /* [n] */
+    double complex *amplitude;      /* [n]: 0 where there is no line */
+    int n_lines;                    /* fewer than asked for where two fell together */
+};
+
+static double uniform(uint64_t seed, uint64_t counter) { return (double)(lw_random_bits(seed, counter) >> 11) * 0x1p-53; }
+
+static double normal(uint64_t seed, uint64_t counter)
+{
+    return sqrt(-2 * log(uniform(seed, 2 * counter) + 0x1p-54)) * cos(2 * M_PI * uniform(seed, 2 * counter + 1));
+}
+
+static int64_t line_frequency(const struct trial *trial, int i)
+{
+    const struct scene *const scene = &trial->scene;
+    const int64_t span = scene->is_real ? (scene->n - 1) / 2 : scene->n;
+    switch (scene->support) {
+    case BLOCK: return (span / 7 + i) % span;
+    case COMB: return i * (span / scene->n_lines) + 1;
+    case PAIRS: return (lw_random_below(trial->seed, (uint64_t)(i / 2), span - 1) + i % 2) % span;
+    default: return lw_random_below(trial->seed, (uint64_t)i, span);
+    }
+}
+
+static double place_lines(struct trial *trial)
+{
+    const struct scene *const scene = &trial->scene;
+    double power = 0;
+    trial->n_lines = 0;
+    for (int i = 0; i < scene->n_lines; i++) {
+        const int64_t f = line_frequency(trial, i);
+        if (trial->amplitude[f] != 0)
+            continue;
+        const double size = pow(10, -scene->range_db / 20 * uniform(trial->seed + 1, (uint64_t)i));
+        const double complex a = size * cexp(2 * M_PI * I * uniform(trial->seed + 2, (uint64_t)i));
+        trial->amplitude[f] = scene->is_real && f == 0 ? size : a;
+        if (scene->is_real && f > 0)
+            trial->amplitude[scene->n - f] = conj(a);
+        power += size * size * (scene->is_real && f > 0 ? 2 : 1);
+        trial->n_lines++;
+    }
+    return power;
+}
+
+static void make_trial(struct trial *trial)
+{
+    const struct scene *const scene = &trial->scene;
+    const int64_t n = scene->n;
+    memset(trial->amplitude, 0, (size_t)n * sizeof *trial->amplitude);
+    const double power = place_lines(trial);
+    memcpy(trial->x, trial->amplitude, (size_t)n * sizeof *trial->x);
+    const fftw_plan inverse = fftw_plan_dft_1d((int)n, trial->x, trial->x, FFTW_BACKWARD, FFTW_ESTIMATE);
+    fftw_execute(inverse);
+    fftw_destroy_plan(inverse);
+    const double sigma = scene->snr_db != 0 ? sqrt(power * pow(10, -scene->snr_db / 10)) : 0;
+    for (int64_t t = 0; t < n; t++) {
+        const double re = normal(trial->seed + 3, (uint64_t)t), im = normal(trial->seed + 4, (uint64_t)t);
+        if (sigma > 0)
+            trial->x[t] += scene->is_real ? sigma * re : sigma * M_SQRT1_2 * CMPLX(re, im);
+        if (scene->is_real)
+            trial->x[t] = creal(trial->x[t]);
+    }
+}
+
+static struct lw_sfft_spec trial_spec(const struct trial *trial)
+{
+    const struct scene *const scene = &trial->scene;
+    return (struct lw_sfft_spec){
+        .n = scene->n, .is_real = scene->is_real, .sparsity = scene->n_lines,
+        .precision = scene->is_single ? LW_SINGLE : LW_DOUBLE, .has_snr = scene->tells_snr, .snr_db = scene->snr_db,
+        .seed = trial->seed,
+    };
+}
+
+/* A transform made for one shape of trials; the seed is part of it, so there is one per trial. */
+struct transform {
+    struct lw_sfft_layout *layout;
+    struct lw_sfft_solver *solver;
+    double complex *samples;        /* of the largest stage */
+};
+
+static struct transform open_transform(const struct lw_sfft_spec *spec)
+{
+    struct transform t = {0};
+    struct lw_error err;
+    const struct lw_sfft_plan plan = lw_sfft_plan_make(spec);
+    if (plan.n_attempts == 0)
+        lw_fail(&err, LW_ECONFIG, "%" PRId64 " lines of %" PRId64 " samples: dense", spec->sparsity, spec->n);
+    CHECK(plan.n_attempts > 0 && lw_sfft_layout_create(&plan, &t.layout, &err) == LW_OK &&
+              engine->ops->sfft_create(engine, t.layout, &t.solver, &err) == LW_OK, "%s", err.message);
+    int64_t most = 0;
+    for (int s = 0; s < t.layout->n_stages; s++)
+        most = lw_sfft_stage_samples(&t.layout->stages[s]) > most ? lw_sfft_stage_samples(&t.layout->stages[s]) : most;
+    CHECK(t.samples = lw_alloc_array(most, sizeof *t.samples, "samples", &err), "%s", err.message);
+    return t;
+}
+
+static void close_transform(struct transform *t)
+{
+    lw_sfft_solver_destroy(t->solver);
+    lw_sfft_layout_destroy(t->layout);
+    lw_free(t->samples);
+}
+
+static void load(struct transform *t, int s, const double complex *x)
+{
+    const struct lw_sfft_stage *const stage = &t->layout->stages[s];
+    const int64_t length = 2 * stage->window->half + 1;
+    for (int d = 0; d < stage->spec.n_shifts; d++)
+        for (int64_t i = 0; i < length; i++)
+            t->samples[d * length + i] = x[lw_sfft_stage_sample(stage, d, i)];
+    struct lw_error err;
+    CHECK(t->solver->ops->load(t->solver, s, (const double *)t->samples, &err) == LW_OK, "%s", err.message);
+}
+
+/* Recover with as many attempts as it takes; returns those made. */
+static int recover(struct transform *t, const double complex *x, struct lw_sfft_result *result)
+{
+    struct lw_error err;
+    int attempt = 0;
+    do {
+        for (int s = lw_sfft_first_stage(t->layout, attempt); s < lw_sfft_first_stage(t->layout, attempt + 1); s++)
+            load(t, s, x);
+        CHECK(t->solver->ops->recover(t->solver, attempt++, result, &err) == LW_OK, "%s", err.message);
+    } while (!result->is_explained && attempt < t->layout->plan.n_attempts);
+    return attempt;
+}
+
+/* ---- statistics ------------------------------------------------------------------------------------------------------ */
+
+struct score {
+    int trials;
+    int found;                      /* all lines, and said so: the job would not fall back to the dense transform */
+    int fell_back, wrong, retried;
+    double error;                   /* worst over trials: sum over all bins of |error|, per line */
+};
+
+static void count_trial(const struct trial *trial, const struct lw_sfft_result *result, int attempts, struct score *score)
+{
+    const double n = (double)trial->scene.n;
+    int found = 0;
+    double error = trial->n_lines, strongest = 0;
+    for (int64_t i = 0; i < result->n_lines; i++) {
+        const struct lw_sfft_line *const line = &result->lines[i];
+        const double complex a = trial->amplitude[line->frequency];
+        found += a != 0;
+        error += cabs(CMPLX(line->re, line->im) / n - a) - (a != 0 ? 1 : 0);
+        strongest = fmax(strongest, cabs(a));
+    }
+    const bool all = found == trial->n_lines;
+    score->trials++;
+    score->found += all && result->is_explained;
+    score->fell_back += !result->is_explained;
+    score->wrong += result->is_explained && !all;
+    score->retried += attempts > 1;
+    score->error = fmax(score->error, error / trial->n_lines);
+}
+
+static struct trial open_trial(const struct scene *scene)
+{
+    struct lw_error err;
+    struct trial trial = {.scene = *scene};
+    trial.x = lw_alloc_array(scene->n, sizeof *trial.x, "a signal", &err);
+    trial.amplitude = lw_alloc_array(scene->n, sizeof *trial.amplitude, "a spectrum", &err);
+    CHECK(trial.x && trial.amplitude, "%s", err.message);
+    return trial;
+}
+
+static void close_trial(struct trial *trial)
+{
+    lw_free(trial->x);
+    lw_free(trial->amplitude);
+}
+
+static struct score run_trials(const struct scene *scene, int trials)
+{
+    struct score score = {0};
+    struct trial trial = open_trial(scene);
+    for (int i = 0; i < trials; i++) {
+        trial.seed = (uint64_t)(1000 * i + 17);
+        make_trial(&trial);
+        const struct lw_sfft_spec spec = trial_spec(&trial);
+        struct transform t = open_transform(&spec);
+        struct lw_sfft_result result;
+        const int attempts = recover(&t, trial.x, &result);
+        count_trial(&trial, &result, attempts, &score);
+        close_transform(&t);
+    }
+    close_trial(&trial);
+    printf("n %8" PRId64 " k %4d %-6s %-7s %-6s snr %3g range %2g: %d/%d found, %d fell back, %d wrong, %d retried, error %.2g\n",
+           scene->n, scene->n_lines, support_names[scene->support], scene->is_real ? "real" : "complex",
+           scene->is_single ? "single" : "double", scene->snr_db, scene->range_db, score.found, score.trials, score.fell_back,
+           score.wrong, score.retried, score.error);
+    return score;
+}
+
+/* Found in at least `least` trials; never a wrong answer that is called right. With unit lines the L1 error is
+ * bounded. */
+static void expect(struct scene scene, int trials, int least, double most_error)
+{
+    const struct score score = run_trials(&scene, trials);
+    CHECK(score.found >= least, "%d of %d", score.found, trials);
+    CHECK(score.wrong == 0, "%d wrong answers were called explained", score.wrong);
+    CHECK(scene.range_db > 0 || score.error < most_error, "L1 error %g", score.error);
+}
+
+/* ---- signals without a sparse spectrum -------------------------------------------------------------------------------- */
+
+static struct lw_sfft_result recover_signal(const double complex *x, int64_t n, int64_t k, struct lw_sfft_line lines[16])
+{
+    const struct lw_sfft_spec spec = {.n = n, .sparsity = k, .precision = LW_DOUBLE, .seed = 5};
+    struct transform t = open_transform(&spec);
+    struct lw_sfft_result result;
+    recover(&t, x, &result);
+    for (int64_t i = 0; i < result.n_lines && i < 16; i++)
+        lines[i] = result.lines[i];
+    close_transform(&t);
+    return result;
+}
+
+static void check_odd_signals(void)
+{
+    enum { N = 1 << 18 };
+    struct lw_error err;
+    struct lw_sfft_line lines[16];
+    double complex *const x = lw_alloc_array(N, sizeof *x, "a signal", &err);
+    struct lw_sfft_result r = recover_signal(x, N, 10, lines);
+    CHECK(r.is_explained && r.n_lines == 0 && r.residual == 0, "zero: %" PRId64 " lines", r.n_lines);
+
+    for (int t = 0; t < N; t++)
+        x[t] = 3;
+    r = recover_signal(x, N, 10, lines);
+    CHECK(r.is_explained && r.n_lines == 1 && lines[0].frequency == 0 && fabs(lines[0].re / (3.0 * N) - 1) < 1e-9,
+          "constant: %" PRId64 " lines", r.n_lines);
+
+    for (int t = 0; t < N; t++)
+        x[t] = CMPLX(normal(1, (uint64_t)t), normal(2, (uint64_t)t));
+    r = recover_signal(x, N, 10, lines);
+    CHECK(!r.is_explained && r.residual > 0.8, "noise: explained, residual %g", r.residual);
+
+    for (int t = 0; t < N; t++)
+        x[t] = cexp(2 * M_PI * I * 12345.5 * t / N);
+    r = recover_signal(x, N, 4, lines);
+    CHECK(!r.is_explained && r.residual > 0.01, "a tone between two bins: explained, residual %g", r.residual);
+
+    for (int t = 0; t < N; t++)
+        x[t] = t < N / 8;
+    r = recover_signal(x, N, 10, lines);
+    CHECK(!r.is_explained, "a pulse: explained by %" PRId64 " lines", r.n_lines);
+    lw_free(x);
+}
+
+/* ---- twice the same ---------------------------------------------------------------------------------------------------- */
+
+/* Two solvers of the same layout give the same bits, and the first one does so again. */
+static void check_repeats(void)
+{
+    const struct scene scene = {.n = 300007, .n_lines = 40, .snr_db = 25};
+    struct trial trial = open_trial(&scene);
+    trial.seed = 3;
+    make_trial(&trial);
+    const struct lw_sfft_spec spec = trial_spec(&trial);
+    struct transform one = open_transform(&spec), other = open_transform(&spec);
+    struct lw_sfft_result first, second, again;
+    recover(&one, trial.x, &first);
+    recover(&other, trial.x, &second);
+    CHECK(first.n_lines == second.n_lines && first.residual == second.residual &&
+              memcmp(first.lines, second.lines, (size_t)first.n_lines * sizeof *first.lines) == 0, "another solver, other bits");
+    recover(&one, trial.x, &again);
+    CHECK(again.n_lines == second.n_lines && again.residual == second.residual &&
+              memcmp(again.lines, second.lines, (size_t)second.n_lines * sizeof *again.lines) == 0, "a second time, other bits");
+    close_transform(&one);
+    close_transform(&other);
+    close_trial(&trial);
+}
+
+/* ---- the dense transform, by its definition --------------------------------------------------------------------------- */
+
+static int by_magnitude(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+static void check_dense(int64_t n, bool is_real, int64_t k)
+{
+    struct lw_error err;
+    double *const samples = lw_alloc((size_t)lw_sfft_dense_samples_bytes(n, is_real), "samples", &err);
+    double complex *const spectrum = lw_alloc_array(n, sizeof *spectrum, "a spectrum", &err);
+    double *const sizes = lw_alloc_array(n, sizeof *sizes, "sizes", &err);
+    struct lw_sfft_line *const lines = lw_alloc_array(k, sizeof *lines, "lines", &err);
+    const int64_t n_bins = is_real ? n / 2 + 1 : n;
+    for (int64_t f = 0; f < n; f++) {
+        for (int64_t t = 0; t < n; t++)
+            spectrum[f] += (normal(8, (uint64_t)t) + (is_real ? 0 : I * normal(9, (uint64_t)t))) *
+                           cexp(-2 * M_PI * I * (double)(f * t % n) / (double)n);
+        sizes[f] = f < n_bins ? cabs(spectrum[f]) : 0;
+    }
+    for (int64_t t = 0; t < n; t++) {
+        samples[is_real ? t : 2 * t] = normal(8, (uint64_t)t);
+        if (!is_real)
+            samples[2 * t + 1] = normal(9, (uint64_t)t);
+    }
+    qsort(sizes, (size_t)n, sizeof *sizes, by_magnitude);
+
+    const struct lw_sfft_spec spec = {.n = n, .is_real = is_real, .sparsity = k};
+    struct lw_sfft_result result;
+    CHECK(engine->ops->sfft_dense(engine, &spec, samples, lines, &result, &err) == LW_OK, "%s", err.message);
+    CHECK(result.n_lines == (k < n_bins ? k : n_bins), "%" PRId64 " lines", result.n_lines);
+    for (int64_t i = 0; i < result.n_lines; i++) {
+        const double complex x = CMPLX(lines[i].re, lines[i].im);
+        CHECK(cabs(x - spectrum[lines[i].frequency]) < 1e-11 * (double)n, "X[%" PRId64 "]", lines[i].frequency);
+        CHECK(cabs(x) > sizes[result.n_lines - 1] * (1 - 1e-9), "X[%" PRId64 "] is not among the largest", lines[i].frequency);
+        CHECK(i == 0 || lines[i].frequency > lines[i - 1].frequency, "not in order at %" PRId64, i);
+    }
+    CHECK(k < n ? result.residual > 0 && result.residual < 1 : result.residual < 1e-12, "residual %g", result.residual);
+    lw_free(samples);
+    lw_free(spectrum);
+    lw_free(sizes);
+    lw_free(lines);
+}
+
+/* A pulse of one sample has all coefficients alike: the lowest frequencies are taken. No signal, no lines. */
+static void check_dense_ties(bool is_real)
+{
+    enum { N = 100, K = 7 };
+    struct lw_error err;
+    struct lw_sfft_line lines[K];
+    struct lw_sfft_result result;
+    struct lw_sfft_spec spec = {.n = N, .is_real = is_real, .sparsity = K};
+    double *const samples = lw_alloc((size_t)lw_sfft_dense_samples_bytes(N, is_real), "samples", &err);
+    samples[0] = 2;
+    CHECK(engine->ops->sfft_dense(engine, &spec, samples, lines, &result, &err) == LW_OK && result.n_lines == K, "%" PRId64
+          " lines of a pulse", result.n_lines);
+    for (int i = 0; i < K; i++)
+        CHECK(lines[i].frequency == i && fabs(lines[i].re - 2) < 1e-12, "%" PRId64 ": %g", lines[i].frequency, lines[i].re);
+
+    memset(samples, 0, (size_t)lw_sfft_dense_samples_bytes(N, is_real));
+    samples[0] = 2;
+    spec.min_magnitude = 2.1;
+    CHECK(engine->ops->sfft_dense(engine, &spec, samples, lines, &result, &err) == LW_OK && result.n_lines == 0, "%" PRId64
+          " lines are below the minimum", result.n_lines);
+    memset(samples, 0, (size_t)lw_sfft_dense_samples_bytes(N, is_real));
+    spec.min_magnitude = 0;
+    CHECK(engine->ops->sfft_dense(engine, &spec, samples, lines, &result, &err) == LW_OK && result.n_lines == 0 &&
+              result.residual == 0, "%" PRId64 " lines of nothing", result.n_lines);
+    lw_free(samples);
+}
+
+/* ---- all together --------------------------------------------------------------------------------------------------------- */
+
+/* One in `divisor` of the trials; of the few, at least one. */
+static void check_scenes(int divisor)
+{
+    /* L1 error over all bins, what is found and is none included, of unit lines; the tolerances of the windows are 1e-7
+     * and 1e-5 */
+    const double clean = 1e-6, clean_single = 1e-3;
+    const struct {
+        struct scene scene;
+        int trials, may_miss;
+        double most_error;
+    } cases[] = {
+        {{.n = 1 << 16, .n_lines = 20}, 1000, 1, clean},
+        {{.n = 1 << 18, .n_lines = 100}, 200, 0, clean},
+        {{.n = 1 << 20, .n_lines = 300, .support = BLOCK}, 15, 0, clean},
+        {{.n = 1 << 18, .n_lines = 64, .support = COMB}, 50, 0, clean},
+        {{.n = 1 << 18, .n_lines = 100, .support = PAIRS}, 50, 0, clean},
+        {{.n = 262147, .n_lines = 100}, 50, 0, clean},
+        {{.n = 250000, .n_lines = 50, .is_real = true}, 50, 0, clean},
+        {{.n = 250001, .n_lines = 1}, 50, 0, clean},
+        {{.n = 1 << 18, .n_lines = 100, .range_db = 60}, 50, 0, clean},
+        {{.n = 1 << 16, .n_lines = 20, .is_single = true}, 200, 0, clean_single},
+        {{.n = 1 << 18, .n_lines = 50, .snr_db = 40}, 50, 0, 5e-3},
+        {{.n = 1 << 18, .n_lines = 100, .snr_db = 20, .tells_snr = true}, 100, 1, 0.05},
+        {{.n = 1 << 20, .n_lines = 50, .snr_db = 20}, 10, 0, 0.05},
+        {{.n = 1 << 20, .n_lines = 20, .snr_db = 0.001, .tells_snr = true}, 20, 1, 0.2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int trials = cases[i].trials >= divisor ? cases[i].trials / divisor : 1;
+        expect(cases[i].scene, trials, trials - (divisor == 1 ? cases[i].may_miss : 0), cases[i].most_error);
+    }
+}
+
+int suite_sfft(enum lw_engine_kind kind, int divisor)
+{
+    struct lw_error err;
+    char name[40];
+    snprintf(name, sizeof name, "sfft_conformance_%s", kind == LW_ENGINE_CUDA ? "cuda" : "cpu");
+    const struct lw_engine_spec spec = {.kind = kind, .n_threads = 1, .node_ranks = 1};
+    if (lw_engine_create(&spec, &engine, &err)) {
+        fprintf(stderr, "%s: %s\n", name, err.message);
+        return 1;
+    }
+    check_scenes(divisor);
+    check_odd_signals();
+    check_repeats();
+    check_dense(1, false, 1);
+    check_dense(1, true, 3);
+    check_dense(30, false, 7);
+    check_dense(30, true, 5);
+    check_dense(31, true, 40);
+    check_dense(64, false, 64);
+    check_dense_ties(false);
+    check_dense_ties(true);
+    lw_engine_destroy(engine);
+    return check_result(name);
+}

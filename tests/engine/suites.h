@@ -1,0 +1,26 @@
+/* suites.h - what every engine must do alike, in suites that tests/engine/main.c runs on the engine that it is told.
+ *
+ * A suite returns the exit code of the test: 0, 1, or 77 where the engine cannot run here.
+ * @param divisor  the number of random trials is divided by this; there is at least one */
+#ifndef LW_TEST_SUITES_H
+#define LW_TEST_SUITES_H
+
+#include "engine/engine.h"
+
+/** Overlap-save filtering against sums in double: types, layouts, modes, boundaries, cuts, samples that are not finite. */
+int suite_ols(enum lw_engine_kind kind, int divisor);
+
+/** The promised error of overlap-save filtering (trial_bound.c) over random configurations. */
+int suite_accuracy(enum lw_engine_kind kind, int divisor);
+
+/** 2-D convolution likewise. */
+int suite_conv2d(enum lw_engine_kind kind, int divisor);
+
+/** The sparse transform against signals whose spectrum is known. */
+int suite_sfft(enum lw_engine_kind kind, int divisor);
+
+/** The published transform with flat windows and voting: lines found and their errors over many seeds, the same bits in all
+ * ways to compute it, the same lines as the cpu engine's, and signals that are not sparse. */
+int suite_published(enum lw_engine_kind kind, int divisor);
+
+#endif

@@ -1,0 +1,438 @@
+/* Options: every kind of value, every error and its message, defaults, the resolved configuration. */
+#include "../check.h"
+#include "base/memory.h"
+#include "base/parse.h"
+#include "options/options.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const struct lw_option first_table[] = {
+    {.name = "input", .kind = LW_OPTION_TEXT, .argument = "FILE:/dataset", .is_required = true, .help = "in"},
+    {.name = "overwrite", .kind = LW_OPTION_FLAG, .help = "over"},
+    {.name = "count", .kind = LW_OPTION_INT, .argument = "N", .minimum = 1, .maximum = 9e18, .help = "count"},
+    {.name = "channels", .kind = LW_OPTION_RANGE, .argument = "A:B:STEP", .help = "channels"},
+    {.name = NULL},
+};
+static const struct lw_option second_table[] = {
+    {.name = "segment", .kind = LW_OPTION_INT, .argument = "N", .minimum = 8, .maximum = 65536, .help = "segment"},
+    {.name = "any", .kind = LW_OPTION_INT, .argument = "N", .fallback = "7", .help = "no limits"},
+    {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same", .help = "mode"},
+    {.name = "axis", .kind = LW_OPTION_CHOICE, .choices = "0|1", .help = "axis"},
+    {.name = "memory", .kind = LW_OPTION_BYTES, .argument = "BYTES", .minimum = 1 << 20, .help = "memory"},
+    {.name = "rate", .kind = LW_OPTION_REAL, .argument = "HZ", .minimum = 0.5, .maximum = 1e6, .help = "rate"},
+    {.name = "free", .kind = LW_OPTION_REAL, .argument = "X", .help = "no limits"},
+    {.name = NULL},
+};
+static const struct lw_option *const tables[] = {first_table, second_table, NULL};
+
+static struct lw_options *make(void)
+{
+    struct lw_options *options = NULL;
+    struct lw_error err;
+    CHECK(lw_options_create(tables, &options, &err) == LW_OK, "%s", err.message);
+    return options;
+}
+
+/* ---- numbers ---- */
+
+static void check_int(const char *text, enum lw_parse expected, int64_t value)
+{
+    int64_t found = 12345;
+    CHECK(lw_parse_int(text, &found) == expected, "'%s'", text);
+    CHECK(found == (expected == LW_PARSE_OK ? value : 12345), "'%s' gave %" PRId64, text, found);
+}
+
+static void test_int(void)
+{
+    check_int("0", LW_PARSE_OK, 0);
+    check_int("4096", LW_PARSE_OK, 4096);
+    check_int("+5", LW_PARSE_OK, 5);
+    check_int("-3", LW_PARSE_OK, -3);
+    check_int("007", LW_PARSE_OK, 7);
+    check_int("10k", LW_PARSE_OK, 10000);
+    check_int("16M", LW_PARSE_OK, 16000000);
+    check_int("3G", LW_PARSE_OK, INT64_C(3000000000));
+    check_int("2T", LW_PARSE_OK, INT64_C(2000000000000));
+    check_int("-2k", LW_PARSE_OK, -2000);
+    check_int("2147483648", LW_PARSE_OK, INT64_C(1) << 31);
+    check_int("9223372036854775807", LW_PARSE_OK, INT64_MAX);
+    check_int("9223372036854775808", LW_PARSE_TOO_LARGE, 0);
+    check_int("99999999999999999999999", LW_PARSE_TOO_LARGE, 0);
+    check_int("9223372036854776k", LW_PARSE_TOO_LARGE, 0);
+    check_int("9223372T", LW_PARSE_OK, INT64_C(9223372000000000000));
+    check_int("9223373T", LW_PARSE_TOO_LARGE, 0);
+    check_int("2^31", LW_PARSE_OK, INT64_C(1) << 31);
+    check_int("2^62", LW_PARSE_OK, INT64_C(1) << 62);
+    check_int("2^63", LW_PARSE_TOO_LARGE, 0);
+    check_int("2^99999999999", LW_PARSE_TOO_LARGE, 0);
+    check_int("2^99999999999999999999", LW_PARSE_TOO_LARGE, 0);
+    check_int("10^18", LW_PARSE_OK, INT64_C(1000000000000000000));
+    check_int("10^19", LW_PARSE_TOO_LARGE, 0);
+    check_int("5^0", LW_PARSE_OK, 1);
+    check_int("0^0", LW_PARSE_OK, 1);
+    check_int("0^5", LW_PARSE_OK, 0);
+    check_int("0^1000", LW_PARSE_OK, 0);
+    check_int("1^1000000000000", LW_PARSE_OK, 1);
+    static const char *const malformed[] = {"", " ", "x", "-", "+", "--5", "1.5", "1e6", "10K", "10m", "10kk", "10 k", " 10",
+                                            "10 ", "0x10", "2^", "2^-1", "^2", "2^3k", "k", "10KiB", "1,000", "5\n"};
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
+        check_int(malformed[i], LW_PARSE_MALFORMED, 0);
+}
+
+static void check_bytes(const char *text, enum lw_parse expected, int64_t value)
+{
+    int64_t found = 12345;
+    CHECK(lw_parse_bytes(text, &found) == expected, "'%s'", text);
+    CHECK(found == (expected == LW_PARSE_OK ? value : 12345), "'%s' gave %" PRId64, text, found);
+}
+
+static void test_bytes(void)
+{
+    check_bytes("0", LW_PARSE_OK, 0);
+    check_bytes("1000", LW_PARSE_OK, 1000);
+    check_bytes("1K", LW_PARSE_OK, 1024);
+    check_bytes("1k", LW_PARSE_OK, 1024);
+    check_bytes("512M", LW_PARSE_OK, INT64_C(512) << 20);
+    check_bytes("512MiB", LW_PARSE_OK, INT64_C(512) << 20);
+    check_bytes("4g", LW_PARSE_OK, INT64_C(4) << 30);
+    check_bytes("2T", LW_PARSE_OK, INT64_C(2) << 40);
+    check_bytes("1.5GiB", LW_PARSE_OK, INT64_C(3) << 29);
+    check_bytes("0.25K", LW_PARSE_OK, 256);
+    check_bytes("1.125M", LW_PARSE_OK, (1 << 20) + (1 << 17));
+    check_bytes("8388607T", LW_PARSE_OK, INT64_C(8388607) << 40);
+    check_bytes("8388608T", LW_PARSE_TOO_LARGE, 0);
+    check_bytes("9223372036854775808", LW_PARSE_TOO_LARGE, 0);
+    static const char *const malformed[] = {"", "M", "-1M", "+1M", "1.5", "1.G", ".5G", "1MB", "1B", "1KiBs", "1iB", "4 G", "1e9",
+                                            "1.5.5G", "4GG", "4Gi", "4P"};
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
+        check_bytes(malformed[i], LW_PARSE_MALFORMED, 0);
+}
+
+static void check_real(const char *text, enum lw_parse expected, double value)
+{
+    double found = 12345;
+    CHECK(lw_parse_real(text, &found) == expected, "'%s'", text);
+    CHECK(found == (expected == LW_PARSE_OK ? value : 12345), "'%s' gave %g", text, found);
+}
+
+static void test_real(void)
+{
+    check_real("0", LW_PARSE_OK, 0);
+    check_real("-2.5", LW_PARSE_OK, -2.5);
+    check_real("+.5", LW_PARSE_OK, 0.5);
+    check_real("1e-3", LW_PARSE_OK, 1e-3);
+    check_real("1e999", LW_PARSE_TOO_LARGE, 0);
+    static const char *const malformed[] = {"", " 1", "1 ", "nan", "inf", "-inf", "-", ".", "1x", "1,5", "e5"};
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
+        double value = 0;
+        CHECK(lw_parse_real(malformed[i], &value) != LW_PARSE_OK, "'%s' gave %g", malformed[i], value);
+    }
+}
+
+static void check_range(const char *text, enum lw_parse expected, int64_t begin, int64_t end, int64_t step)
+{
+    int64_t parts[3] = {77, 77, 77};
+    CHECK(lw_parse_range(text, parts) == expected, "'%s'", text);
+    if (expected == LW_PARSE_OK)
+        CHECK(parts[0] == begin && parts[1] == end && parts[2] == step, "'%s' gave %" PRId64 ":%" PRId64 ":%" PRId64, text,
+              parts[0], parts[1], parts[2]);
+    else
+        CHECK(parts[0] == 77 && parts[1] == 77 && parts[2] == 77, "'%s' changed its result", text);
+}
+
+static void test_range(void)
+{
+    check_range("1:5", LW_PARSE_OK, 1, 5, -1);
+    check_range("1:5:2", LW_PARSE_OK, 1, 5, 2);
+    check_range(":", LW_PARSE_OK, -1, -1, -1);
+    check_range("::", LW_PARSE_OK, -1, -1, -1);
+    check_range("::3", LW_PARSE_OK, -1, -1, 3);
+    check_range("3:", LW_PARSE_OK, 3, -1, -1);
+    check_range(":100", LW_PARSE_OK, -1, 100, -1);
+    check_range("1k:2^12:", LW_PARSE_OK, 1000, 4096, -1);
+    check_range("0:99999999999999999999", LW_PARSE_TOO_LARGE, 0, 0, 0);
+    static const char *const malformed[] = {"", "5", "a:b", "1:5:2:", "1:5:2:3", ":::", "-1:5", "1:-5", "1-5", "1:5 ", " 1:5"};
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
+        check_range(malformed[i], LW_PARSE_MALFORMED, 0, 0, 0);
+}
+
+static void test_words(void)
+{
+    CHECK(lw_parse_choice("full|same|valid", "full") == 0, "full");
+    CHECK(lw_parse_choice("full|same|valid", "valid") == 2, "valid");
+    static const char *const none[] = {"", "ful", "fulll", "same|valid", "|", "FULL"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        CHECK(lw_parse_choice("full|same|valid", none[i]) == -1, "'%s'", none[i]);
+
+    CHECK(lw_edit_distance("segment", "segment") == 0, "same");
+    CHECK(lw_edit_distance("segmet", "segment") == 1, "one left out");
+    CHECK(lw_edit_distance("semgent", "segment") == 1, "neighbours swapped");
+    CHECK(lw_edit_distance("kitten", "sitting") == 3, "%d", lw_edit_distance("kitten", "sitting"));
+    CHECK(lw_edit_distance("", "abc") == 3 && lw_edit_distance("abc", "") == 3, "empty");
+    CHECK(lw_nearness("seg", "segment") == 1, "a beginning is near");
+    CHECK(lw_nearness("s", "segment") == -1, "one letter is not");
+    CHECK(lw_nearness("banana", "segment") == -1, "nothing alike");
+}
+
+/* ---- values ---- */
+
+/* Set one option and expect the code and, in the message, some words; NULL: success. */
+static void check_set(const char *name, const char *text, const char *words)
+{
+    struct lw_options *const options = make();
+    struct lw_error err = {0};
+    const int code = lw_options_set(options, name, text, name, &err);
+    if (!words) {
+        CHECK(code == LW_OK, "%s %s: %s", name, text, err.message);
+        CHECK(strcmp(lw_options_text(options, name), text) == 0, "%s %s", name, text);
+    } else {
+        CHECK(code == LW_EUSAGE && err.code == LW_EUSAGE, "%s %s: code %d", name, text, code);
+        CHECK(strncmp(err.message, name, strlen(name)) == 0, "%s %s: '%s'", name, text, err.message);
+        CHECK(strstr(err.message, words) != NULL, "%s %s: '%s' lacks '%s'", name, text, err.message, words);
+    }
+    lw_options_destroy(options);
+}
+
+static void test_values(void)
+{
+    check_set("input", "a b;c:/d", NULL);
+    check_set("input", "", "empty; give FILE:/dataset");
+    check_set("input", "a\nb", "control character (code 10)");
+    check_set("overwrite", "yes", NULL);
+    check_set("overwrite", "no", NULL);
+    check_set("overwrite", "maybe", "neither yes nor no");
+    check_set("count", "2^33", NULL);
+    check_set("count", "0", "the least is 1");
+    check_set("count", "-5", "the least is 1");
+    check_set("count", "9223372036854775807", "not allowed");
+    check_set("count", "many", "not a whole number");
+    check_set("segment", "8", NULL);
+    check_set("segment", "65536", NULL);
+    check_set("segment", "7", "7 is not in 8..65536");
+    check_set("segment", "65537", "65537 is not in 8..65536");
+    check_set("segment", "99999999999999999999", "is not in 8..65536");
+    check_set("any", "-9223372036854775807", NULL);
+    check_set("any", "99999999999999999999", "does not fit 64 bits");
+    check_set("mode", "valid", NULL);
+    check_set("mode", "vaild", "is none of full|same|valid; did you mean valid?");
+    check_set("mode", "xxxxxxxx", "is none of full|same|valid");
+    check_set("mode", "full|same", "is none of full|same|valid");
+    check_set("memory", "1M", NULL);
+    check_set("memory", "1000", "too little; the least is 1.0 MiB");
+    check_set("memory", "lots", "not a number of bytes");
+    check_set("memory", "99999999T", "does not fit 64 bits");
+    check_set("rate", "0.5", NULL);
+    check_set("rate", "0.4", "0.4 is not in 0.5..1000000");
+    check_set("rate", "1e7", "is not in 0.5..1000000");
+    check_set("rate", "fast", "not a finite number");
+    check_set("rate", "1e999", "not a finite number");
+    check_set("free", "-1e300", NULL);
+    check_set("channels", "2:8:3", NULL);
+    check_set("channels", "7", "is not a range A:B or A:B:STEP");
+    check_set("channels", "8:8", "selects nothing");
+    check_set("channels", "9:8", "selects nothing");
+    check_set("channels", ":0", "selects nothing");
+    check_set("channels", "1:5:0", "step in 1:5:0 must be 1 or more");
+    check_set("channels", "0:99999999999999999999", "does not fit 64 bits");
+}
+
+static void test_reading(void)
+{
+    struct lw_options *const options = make();
+    CHECK(!lw_options_given(options, "input") && !lw_options_text(options, "input"), "nothing given yet");
+    CHECK(lw_options_missing(options) == &first_table[0], "input is required");
+    CHECK(!lw_options_given(options, "count") && lw_options_int(options, "count") == 0, "no count");
+    CHECK(!lw_options_flag(options, "overwrite") && !lw_options_given(options, "overwrite"), "no flag");
+    CHECK(lw_options_choice(options, "mode") == 1 && lw_options_given(options, "mode"), "default mode");
+    CHECK(lw_options_choice(options, "axis") == -1 && !lw_options_given(options, "axis"), "no axis");
+    CHECK(lw_options_int(options, "any") == 7, "default 7");
+    CHECK(lw_options_range(options, "channels").begin == -1 && lw_options_range(options, "channels").step == -1, "no range");
+
+    static const char *const pairs[][2] = {{"input", "x"}, {"overwrite", "yes"}, {"count", "2^33"}, {"mode", "valid"},
+                                           {"axis", "1"}, {"memory", "1.5GiB"}, {"rate", "2.5"}, {"channels", ":9:2"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        CHECK(lw_options_set(options, pairs[i][0], pairs[i][1], "test", NULL) == LW_OK, "%s", pairs[i][0]);
+    CHECK(!lw_options_missing(options), "nothing missing");
+    CHECK(lw_options_flag(options, "overwrite"), "flag");
+    CHECK(lw_options_int(options, "count") == INT64_C(1) << 33, "count");
+    CHECK(lw_options_choice(options, "mode") == 2, "mode");
+    CHECK(lw_options_choice(options, "axis") == 1, "axis");
+    CHECK(lw_options_int(options, "memory") == INT64_C(3) << 29, "memory");
+    CHECK(lw_options_real(options, "rate") == 2.5, "rate");
+    const struct lw_option_range range = lw_options_range(options, "channels");
+    CHECK(range.begin == -1 && range.end == 9 && range.step == 2, "range");
+
+    CHECK(lw_options_set(options, "overwrite", "no", "test", NULL) == LW_OK && !lw_options_flag(options, "overwrite"),
+          "a flag can be taken back");
+    CHECK(lw_options_set(options, "count", "x", "test", NULL) == LW_EUSAGE &&
+          lw_options_int(options, "count") == INT64_C(1) << 33, "a refused value changes nothing");
+    lw_options_destroy(options);
+    lw_options_destroy(NULL);
+}
+
+/* ---- command lines ---- */
+
+enum { MAX_ARGS = 8 };
+
+/* Parse and expect so many arguments used, and on failure words in the message. */
+static struct lw_options *check_parse(const char *const arguments[MAX_ARGS], int used, const char *words)
+{
+    struct lw_options *const options = make();
+    struct lw_error err = {0};
+    char *argv[MAX_ARGS];
+    int argc = 0, found = -1;
+    for (; arguments[argc]; argc++)
+        argv[argc] = (char *)(intptr_t)arguments[argc];
+    const int code = lw_options_parse(options, argc, argv, &found, &err);
+    CHECK(code == (words ? LW_EUSAGE : LW_OK), "%s: %s", arguments[0] ? arguments[0] : "", err.message);
+    if (words)
+        CHECK(strcmp(err.message, words) == 0, "'%s' is not '%s'", err.message, words);
+    else
+        CHECK(found == used, "used %d of %d, expected %d", found, argc, used);
+    return options;
+}
+
+static void test_parsing(void)
+{
+    lw_options_destroy(check_parse((const char *const[MAX_ARGS]){NULL}, 0, NULL));
+    lw_options_destroy(check_parse((const char *const[MAX_ARGS]){"file", "--overwrite"}, 0, NULL));
+    lw_options_destroy(check_parse((const char *const[MAX_ARGS]){"--overwrite", "file"}, 1, NULL));
+    lw_options_destroy(check_parse((const char *const[MAX_ARGS]){"--overwrite", "--", "file"}, 1, NULL));
+    lw_options_destroy(check_parse((const char *const[MAX_ARGS]){"--overwrite", "-v"}, 1, NULL));
+
+    struct lw_options *options = check_parse((const char *const[MAX_ARGS]){"--input", "a=b", "--mode=full", "--any", "-5",
+                                             "--overwrite", "rest"}, 6, NULL);
+    CHECK(strcmp(lw_options_text(options, "input"), "a=b") == 0, "a value with =");
+    CHECK(lw_options_choice(options, "mode") == 0 && lw_options_int(options, "any") == -5, "values");
+    CHECK(lw_options_flag(options, "overwrite"), "flag");
+    lw_options_destroy(options);
+
+    lw_options_destroy(check_parse((const char *const[MAX_ARGS]){"--any", "1", "--any", "2"}, 0,
+                                   "--any is given twice: give it once"));
+    lw_options_destroy(check_parse((const char *const[MAX_ARGS]){"--overwrite", "--overwrite=no"}, 0,
+                                   "--overwrite is given twice: give it once"));
+
+    options = check_parse((const char *const[MAX_ARGS]){"--input=--odd"}, 1, NULL);
+    CHECK(strcmp(lw_options_text(options, "input"), "--odd") == 0, "dashes behind =");
+    lw_options_destroy(options);
+
+    static const struct {
+        const char *arguments[MAX_ARGS], *message;
+    } bad[] = {
+        {{"--segmet", "8"}, "--segmet: no such option; did you mean --segment?"},
+        {{"--seg=8"}, "--seg: no such option; did you mean --segment?"},
+        {{"--banana"}, "--banana: no such option"},
+        {{"--input"}, "--input: the value is missing; give --input FILE:/dataset"},
+        {{"--input", "--overwrite"}, "--input: the value is missing; give --input FILE:/dataset"},
+        {{"--input="}, "--input: the value is empty; give FILE:/dataset"},
+        {{"--mode"}, "--mode: the value is missing; give --mode full|same|valid"},
+        {{"--mode", "sane"}, "--mode: 'sane' is none of full|same|valid; did you mean same?"},
+        {{"--overwrite=of course"}, "--overwrite: 'of course' is neither yes nor no"},
+        {{"--segment", "4"}, "--segment: 4 is not in 8..65536"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        lw_options_destroy(check_parse(bad[i].arguments, 0, bad[i].message));
+}
+
+/* ---- the resolved configuration ---- */
+
+static void count_given(const struct lw_option *option, const char *value, void *context)
+{
+    int *const counts = context;
+    counts[0] += option->name != NULL;
+    counts[1] += value != NULL;
+}
+
+static void test_resolved(void)
+{
+    struct lw_options *const options = make();
+    char *text = lw_options_resolved(options, NULL);
+    CHECK(text && strcmp(text, "any = 7\nmode = same\n") == 0, "'%s'", text);
+    lw_free(text);
+
+    int counts[2] = {0, 0};
+    lw_options_each(options, count_given, counts);
+    CHECK(counts[0] == 11 && counts[1] == 2, "%d options, %d given", counts[0], counts[1]);
+
+    lw_options_set(options, "overwrite", "yes", "test", NULL);
+    lw_options_set(options, "input", "x.h5:/y", "test", NULL);
+    text = lw_options_resolved(options, NULL);
+    CHECK(text && strcmp(text, "input = x.h5:/y\noverwrite = yes\nany = 7\nmode = same\n") == 0, "'%s'", text);
+    lw_free(text);
+    lw_options_destroy(options);
+}
+
+/* A long value is broken into lines that a job file can hold, never beside a blank; put together again it is unchanged. */
+static void test_resolved_long(void)
+{
+    struct lw_options *const options = make();
+    char value[1000], joined[1100] = "";
+    for (int i = 0; i < 999; i++)
+        value[i] = (char)(i % 7 == 3 ? ' ' : 'a' + i % 26);
+    value[999] = '\0';
+    lw_options_set(options, "input", value, "test", NULL);
+    char *const text = lw_options_resolved(options, NULL);
+
+    size_t n_lines = 0, length = 0;
+    for (const char *line = text; strncmp(line, "any", 3) != 0; n_lines++) {
+        size_t end = strcspn(line, "\n");
+        CHECK(end <= 196, "line of %zu characters", end);
+        const char *const next = line + end + 1;
+        const size_t blanks = strspn(line, " ");
+        const bool goes_on = line[end - 1] == '\\';
+        end -= goes_on;
+        CHECK(line[end - 1] != ' ', "a blank before a break");
+        memcpy(joined + length, line + blanks, end - blanks);
+        length += end - blanks;
+        line = next;
+    }
+    CHECK(n_lines > 5, "%zu lines", n_lines);
+    CHECK(strncmp(joined, "input = ", 8) == 0 && strcmp(joined + 8, value) == 0, "'%s'", joined);
+    lw_free(text);
+    lw_options_destroy(options);
+}
+
+/* An entry of an earlier table replaces or drops that of a later one. */
+static void test_replaced(void)
+{
+    static const struct lw_option first[] = {
+        {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "valid|odd", .fallback = "odd"},
+        {.name = "segment", .kind = LW_OPTION_NONE},
+        {0},
+    };
+    static const struct lw_option second[] = {
+        {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same"},
+        {.name = "segment", .kind = LW_OPTION_INT, .fallback = "8"},
+        {.name = "count", .kind = LW_OPTION_INT, .fallback = "9"},
+        {0},
+    };
+    const struct lw_option *const both[] = {first, second, NULL};
+    struct lw_options *options;
+    struct lw_error err;
+    CHECK(lw_options_create(both, &options, &err) == LW_OK, "create");
+    CHECK(lw_options_choice(options, "mode") == 1, "the first table's mode counts");
+    CHECK(lw_options_int(options, "count") == 9, "the second table's count stays");
+    CHECK(lw_options_set(options, "segment", "8", "--segment", &err) == LW_EUSAGE, "a dropped option is none");
+    char *const text = lw_options_resolved(options, NULL);
+    CHECK(text && strcmp(text, "mode = odd\ncount = 9\n") == 0, "'%s'", text);
+    lw_free(text);
+    lw_options_destroy(options);
+}
+
+int main(void)
+{
+    test_replaced();
+    test_int();
+    test_bytes();
+    test_real();
+    test_range();
+    test_words();
+    test_values();
+    test_reading();
+    test_parsing();
+    test_resolved();
+    test_resolved_long();
+    return check_result("options");
+}

@@ -1,0 +1,87 @@
+/* Rounds, slices and groups over small ranges, exhaustively: every output of every channel is computed exactly once, in
+ * order, cut only on the grid, and no slice that another rank depends on is shorter than the halo. */
+#include "../check.h"
+#include "signal/rounds.h"
+
+#include <stdlib.h>
+
+static void check_round(const struct lw_rounds *rounds, int64_t round, unsigned char *seen, int64_t *next)
+{
+    const struct lw_grid *const grid = &rounds->grid;
+    const int workers = lw_rounds_workers(rounds, round);
+    CHECK(workers >= 1 && workers <= rounds->n_ranks, "workers %d", workers);
+    if (lw_rounds_starts_axis(rounds, round))
+        *next = 0;
+
+    int64_t end = 0;
+    for (int rank = 0; rank < rounds->n_ranks; rank++) {
+        const struct lw_block b = lw_rounds_block(rounds, round, rank);
+        CHECK(b.round == round, "round %d", (int)b.round);
+        if (rank >= workers || b.count == 0) {
+            CHECK(b.count == 0, "idle rank %d has %d outputs", rank, (int)b.count);
+            continue;
+        }
+        CHECK(b.count <= rounds->slice && b.n_channels <= rounds->group, "block %d x %d above %d x %d", (int)b.count,
+              (int)b.n_channels, (int)rounds->slice, (int)rounds->group);
+        CHECK(b.first % grid->unit == 0 && b.channel % grid->channel_unit == 0, "cut off the grid at %d, %d",
+              (int)b.first, (int)b.channel);
+        CHECK(b.first + b.count == grid->n_outputs || b.count % grid->unit == 0, "end off the grid");
+        if (rounds->split == LW_SPLIT_AXIS) {
+            CHECK(b.first == *next, "slice begins at %d, not %d", (int)b.first, (int)*next);
+            CHECK(workers == 1 || b.count >= grid->halo || b.first + b.count == grid->n_outputs,
+                  "slice of %d below the halo %d", (int)b.count, (int)grid->halo);
+            CHECK(rank == workers - 1 || b.count >= grid->halo, "slice of %d below the halo %d", (int)b.count,
+                  (int)grid->halo);
+            *next = b.first + b.count;
+        }
+        end = b.first + b.count > end ? b.first + b.count : end;
+        for (int64_t c = b.channel; c < b.channel + b.n_channels; c++)
+            for (int64_t o = b.first; o < b.first + b.count; o++)
+                seen[c * grid->n_outputs + o]++;
+    }
+    CHECK(end == lw_rounds_end(rounds, round), "a round ends at %d, not %d", (int)end, (int)lw_rounds_end(rounds, round));
+}
+
+static void check_case(struct lw_grid grid, int n_ranks, enum lw_split split, int64_t slice, int64_t group)
+{
+    const struct lw_rounds rounds = lw_rounds_make(&grid, n_ranks, split, slice, group);
+    const size_t size = (size_t)(grid.n_outputs * grid.n_channels);
+    unsigned char *const seen = calloc(size, 1);
+    int64_t next = 0;
+    for (int64_t round = 0; round < rounds.n_rounds; round++)
+        check_round(&rounds, round, seen, &next);
+    for (size_t i = 0; i < size; i++)
+        CHECK(seen[i] == 1, "output %zu computed %d times: n %d unit %d halo %d channels %d/%d, %d ranks, slice %d group %d",
+              i, seen[i], (int)grid.n_outputs, (int)grid.unit, (int)grid.halo, (int)grid.n_channels,
+              (int)grid.channel_unit, n_ranks, (int)slice, (int)group);
+    free(seen);
+}
+
+int main(void)
+{
+    for (int n = 1; n < 60; n++)
+        for (int ranks = 1; ranks < 9; ranks++)
+            for (int unit = 1; unit < 12; unit += 2)
+                for (int halo = 0; halo < 14; halo += 3)
+                    for (int slice = 1; slice < 30; slice += 7)
+                        check_case((struct lw_grid){n, unit, halo, 1, 1}, ranks, LW_SPLIT_AXIS, slice, 1);
+
+    for (int channels = 1; channels < 9; channels++)
+        for (int channel_unit = 1; channel_unit < 3; channel_unit++)
+            for (int ranks = 1; ranks < 7; ranks++)
+                for (int group = 1; group < 9; group++)
+                    for (int split = LW_SPLIT_AXIS; split <= LW_SPLIT_CHANNELS; split++)
+                        check_case((struct lw_grid){23, 4, 3, channels, channel_unit}, ranks, (enum lw_split)split, 8, group);
+
+    const struct lw_grid shallow = {.n_outputs = 100, .unit = 64, .halo = 10, .n_channels = 64, .channel_unit = 2};
+    CHECK(lw_rounds_resolve_split(&shallow, 8, LW_SPLIT_AUTO) == LW_SPLIT_CHANNELS, "short axis, many channels");
+    CHECK(lw_rounds_resolve_split(&shallow, 2, LW_SPLIT_AUTO) == LW_SPLIT_AXIS, "axis long enough for two");
+    CHECK(lw_rounds_resolve_split(&shallow, 8, LW_SPLIT_AXIS) == LW_SPLIT_AXIS, "as wanted");
+
+    const struct lw_grid huge = {.n_outputs = (INT64_C(1) << 40) + 7, .unit = 3840, .halo = 256, .n_channels = 1,
+                                 .channel_unit = 1};
+    const struct lw_rounds rounds = lw_rounds_make(&huge, 8, LW_SPLIT_AXIS, INT64_C(1) << 26, 1);
+    const struct lw_block last = lw_rounds_block(&rounds, rounds.n_rounds - 1, lw_rounds_workers(&rounds, rounds.n_rounds - 1) - 1);
+    CHECK(last.first + last.count == huge.n_outputs, "end at %lld", (long long)(last.first + last.count));
+    return check_result("rounds");
+}
