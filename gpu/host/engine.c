@@ -161,6 +161,10 @@ static int sfft_dense(struct lw_engine *engine, const struct lw_sfft_spec *spec,
     return lw_sfft_dense_cuda(spec, samples, lines, result, err);
 }
 
+static const struct lw_sparse_ops sparse_ops = {.bytes = sfft_bytes, .create = sfft_create};
+static const struct lw_dense_ops dense_ops = {.bytes = sfft_dense_bytes, .transform = sfft_dense};
+static const struct lw_published_ops published_ops = {.bytes = sfft2_bytes, .create = sfft2_create};
+
 static const struct lw_engine_ops engine_ops = {
     .name = "cuda",
     .describe = describe,
@@ -173,13 +177,10 @@ static const struct lw_engine_ops engine_ops = {
     .slot_destroy = lw_slot_cuda_destroy,
     .submit = lw_slot_cuda_submit,
     .wait = lw_slot_cuda_wait,
-    .sfft_bytes = sfft_bytes,
-    .sfft_create = sfft_create,
-    .sfft_dense_bytes = sfft_dense_bytes,
-    .sfft_dense = sfft_dense,
-    .sfft2_bytes = sfft2_bytes,
-    .sfft2_create = sfft2_create,
     .destroy = destroy,
+    .sparse = &sparse_ops,
+    .dense = &dense_ops,
+    .published = &published_ops,
 };
 
 int lw_engine_create_cuda(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)

@@ -223,6 +223,10 @@ static int sfft_dense(struct lw_engine *engine, const struct lw_sfft_spec *spec,
     return lw_sfft_dense_cpu(spec, samples, lines, result, err);
 }
 
+static const struct lw_sparse_ops sparse_ops = {.bytes = sfft_bytes, .create = sfft_create};
+static const struct lw_dense_ops dense_ops = {.bytes = sfft_dense_bytes, .transform = sfft_dense};
+static const struct lw_published_ops published_ops = {.bytes = sfft2_bytes, .create = sfft2_create};
+
 static const struct lw_engine_ops ops = {
     .name = "cpu",
     .describe = describe,
@@ -235,13 +239,10 @@ static const struct lw_engine_ops ops = {
     .slot_destroy = slot_destroy,
     .submit = submit,
     .wait = wait_for,
-    .sfft_bytes = sfft_bytes,
-    .sfft_create = sfft_create,
-    .sfft_dense_bytes = sfft_dense_bytes,
-    .sfft_dense = sfft_dense,
-    .sfft2_bytes = sfft2_bytes,
-    .sfft2_create = sfft2_create,
     .destroy = destroy,
+    .sparse = &sparse_ops,
+    .dense = &dense_ops,
+    .published = &published_ops,
 };
 
 /* Cores that this process may run on: under mpirun and Slurm often fewer than the machine has. */

@@ -12,8 +12,6 @@
 
 #include "base/error.h"
 #include "base/type.h"
-#include "engine/published.h"
-#include "engine/sparse.h"
 #include "signal/convolution.h"
 #include "signal/post.h"
 #include "signal/rounds.h"
@@ -148,6 +146,9 @@ struct lw_slot {
 
 struct lw_engine;
 struct lw_op;
+struct lw_sparse_ops;
+struct lw_dense_ops;
+struct lw_published_ops;
 
 struct lw_engine_ops {
     const char *name;           /* "cpu", "cuda" */
@@ -177,21 +178,10 @@ struct lw_engine_ops {
     int (*submit)(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err);
     int (*wait)(struct lw_op *op, struct lw_slot *slot, struct lw_error *err);
 
-    /** The sparse transform is no stream of blocks: it has a solver, see engine/sparse.h. Bytes of one, without the samples
-     * that the caller brings; and one by a layout, which is borrowed for its life. */
-    struct lw_bytes (*sfft_bytes)(const struct lw_engine *engine, const struct lw_sfft_plan *plan);
-    int (*sfft_create)(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
-                       struct lw_error *err);
-
-    /** The largest coefficients of spec->n samples by the transform of all, as lw_sfft_dense_cpu; and the bytes it takes. */
-    struct lw_bytes (*sfft_dense_bytes)(const struct lw_engine *engine, const struct lw_sfft_spec *spec);
-    int (*sfft_dense)(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
-                      struct lw_sfft_result *result, struct lw_error *err);
-
-    /** The same for the published transform, see engine/published.h. */
-    struct lw_bytes (*sfft2_bytes)(const struct lw_engine *engine, const struct lw_sfft2_plan *plan);
-    int (*sfft2_create)(struct lw_engine *engine, const struct lw_sfft2_layout *layout, struct lw_sfft2_solver **out,
-                        struct lw_error *err);
+    /* The sparse transform is no stream of blocks: each method has a table of its own. */
+    const struct lw_sparse_ops *sparse;         /* engine/sparse.h */
+    const struct lw_dense_ops *dense;           /* engine/sparse.h */
+    const struct lw_published_ops *published;   /* engine/published.h */
 
     void (*destroy)(struct lw_engine *engine);
 };

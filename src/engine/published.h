@@ -1,10 +1,11 @@
-/* published.h - who computes the published sparse transform (sfft/published/published.h): each engine has a solver of its own (struct
- * lw_engine_ops makes one).
+/* published.h - who computes the published sparse transform (sfft/published/published.h): each engine has a solver of
+ * its own (struct lw_published_ops makes one).
  *
  * One attempt. A solver's results are a function of the layout and the samples; engines differ in rounding. */
 #ifndef LW_ENGINE_PUBLISHED_H
 #define LW_ENGINE_PUBLISHED_H
 
+#include "engine/engine.h"
 #include "sfft/published/published.h"
 
 /* All samples of a signal, on the host: (re, im) pairs, or plain doubles if it is real. */
@@ -14,6 +15,13 @@ struct lw_sfft2_signal {
 };
 
 struct lw_sfft2_solver;
+
+/* What an engine has for the published transform: bytes of a solver, and one by a layout, which is borrowed for its life. */
+struct lw_published_ops {
+    struct lw_bytes (*bytes)(const struct lw_engine *engine, const struct lw_sfft2_plan *plan);
+    int (*create)(struct lw_engine *engine, const struct lw_sfft2_layout *layout, struct lw_sfft2_solver **out,
+                  struct lw_error *err);
+};
 
 struct lw_sfft2_solver_ops {
     /** From samples to checked lines.

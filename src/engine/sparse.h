@@ -1,5 +1,5 @@
 /* sparse.h - who turns the samples of a sparse transform into lines: each engine has a solver of its own
- * (struct lw_engine_ops makes one).
+ * (struct lw_sparse_ops makes one).
  *
  *     for each channel:  load the samples of attempt 0's stages, recover; not explained: those of attempt 1, recover; ...
  *
@@ -8,9 +8,27 @@
 #ifndef LW_ENGINE_SPARSE_H
 #define LW_ENGINE_SPARSE_H
 
+#include "engine/engine.h"
 #include "sfft/sfft.h"
 
 struct lw_sfft_solver;
+
+/* What an engine has for the sparse transform. */
+struct lw_sparse_ops {
+    /** Bytes of a solver, without the samples that the caller brings. */
+    struct lw_bytes (*bytes)(const struct lw_engine *engine, const struct lw_sfft_plan *plan);
+
+    /** A solver by a layout, which is borrowed for its life. */
+    int (*create)(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
+                  struct lw_error *err);
+};
+
+/* The largest coefficients of spec->n samples by the transform of all: as lw_sfft_dense_cpu. */
+struct lw_dense_ops {
+    struct lw_bytes (*bytes)(const struct lw_engine *engine, const struct lw_sfft_spec *spec);
+    int (*transform)(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
+                     struct lw_sfft_result *result, struct lw_error *err);
+};
 
 struct lw_sfft_solver_ops {
     /** Take the samples of a stage.

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "cpu/sfft/published/layout.h"
+#include "engine/published.h"
 #include "sfft/number.h"
 
 #include "../check.h"
@@ -148,7 +149,7 @@ static struct attempt try_once(const struct trial *trial, enum lw_engine_kind ki
     struct lw_error err = {0};
     const int rc = attempt.engine && lw_sfft2_plan_make(&spec, &scene->choice, number, &plan, &err) == LW_OK &&
                            lw_sfft2_layout_create(&plan, number, &attempt.layout, &err) == LW_OK &&
-                           attempt.engine->ops->sfft2_create(attempt.engine, attempt.layout, &attempt.solver, &err) == LW_OK
+                           attempt.engine->ops->published->create(attempt.engine, attempt.layout, &attempt.solver, &err) == LW_OK
                        ? attempt.solver->ops->run(attempt.solver, &signal, &attempt.result, &profile, &err) : LW_ESYSTEM;
     CHECK(rc == LW_OK, "%s", err.message);
     CHECK(profile.check > 0, "no time in the profile");

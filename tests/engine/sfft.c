@@ -4,6 +4,7 @@
 #include "suites.h"
 
 #include "base/memory.h"
+#include "engine/sparse.h"
 #include "sfft/number.h"
 
 #include "../check.h"
@@ -124,7 +125,7 @@ static struct transform open_transform(const struct lw_sfft_spec *spec)
     if (plan.n_attempts == 0)
         lw_fail(&err, LW_ECONFIG, "%" PRId64 " lines of %" PRId64 " samples: dense", spec->sparsity, spec->n);
     CHECK(plan.n_attempts > 0 && lw_sfft_layout_create(&plan, &t.layout, &err) == LW_OK &&
-              engine->ops->sfft_create(engine, t.layout, &t.solver, &err) == LW_OK, "%s", err.message);
+              engine->ops->sparse->create(engine, t.layout, &t.solver, &err) == LW_OK, "%s", err.message);
     int64_t most = 0;
     for (int s = 0; s < t.layout->n_stages; s++)
         most = lw_sfft_stage_samples(&t.layout->stages[s]) > most ? lw_sfft_stage_samples(&t.layout->stages[s]) : most;
@@ -342,7 +343,7 @@ static void check_dense(int64_t n, bool is_real, int64_t k)
 
     const struct lw_sfft_spec spec = {.n = n, .is_real = is_real, .sparsity = k};
     struct lw_sfft_result result;
-    CHECK(engine->ops->sfft_dense(engine, &spec, samples, lines, &result, &err) == LW_OK, "%s", err.message);
+    CHECK(engine->ops->dense->transform(engine, &spec, samples, lines, &result, &err) == LW_OK, "%s", err.message);
     CHECK(result.n_lines == (k < n_bins ? k : n_bins), "%" PRId64 " lines", result.n_lines);
     for (int64_t i = 0; i < result.n_lines; i++) {
         const double complex x = CMPLX(lines[i].re, lines[i].im);
@@ -367,7 +368,7 @@ static void check_dense_ties(bool is_real)
     struct lw_sfft_spec spec = {.n = N, .is_real = is_real, .sparsity = K};
     double *const samples = lw_alloc((size_t)lw_sfft_dense_samples_bytes(N, is_real), "samples", &err);
     samples[0] = 2;
-    CHECK(engine->ops->sfft_dense(engine, &spec, samples, lines, &result, &err) == LW_OK && result.n_lines == K, "%" PRId64
+    CHECK(engine->ops->dense->transform(engine, &spec, samples, lines, &result, &err) == LW_OK && result.n_lines == K, "%" PRId64
           " lines of a pulse", result.n_lines);
     for (int i = 0; i < K; i++)
         CHECK(lines[i].frequency == i && fabs(lines[i].re - 2) < 1e-12, "%" PRId64 ": %g", lines[i].frequency, lines[i].re);
@@ -375,11 +376,11 @@ static void check_dense_ties(bool is_real)
     memset(samples, 0, (size_t)lw_sfft_dense_samples_bytes(N, is_real));
     samples[0] = 2;
     spec.min_magnitude = 2.1;
-    CHECK(engine->ops->sfft_dense(engine, &spec, samples, lines, &result, &err) == LW_OK && result.n_lines == 0, "%" PRId64
+    CHECK(engine->ops->dense->transform(engine, &spec, samples, lines, &result, &err) == LW_OK && result.n_lines == 0, "%" PRId64
           " lines are below the minimum", result.n_lines);
     memset(samples, 0, (size_t)lw_sfft_dense_samples_bytes(N, is_real));
     spec.min_magnitude = 0;
-    CHECK(engine->ops->sfft_dense(engine, &spec, samples, lines, &result, &err) == LW_OK && result.n_lines == 0 &&
+    CHECK(engine->ops->dense->transform(engine, &spec, samples, lines, &result, &err) == LW_OK && result.n_lines == 0 &&
               result.residual == 0, "%" PRId64 " lines of nothing", result.n_lines);
     lw_free(samples);
 }

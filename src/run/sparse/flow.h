@@ -4,6 +4,8 @@
 #define LW_RUN_SPARSE_FLOW_H
 
 #include "base/log.h"
+#include "engine/published.h"
+#include "engine/sparse.h"
 #include "run/setup.h"
 #include "sfft/published/published.h"
 #include "sfft/samples.h"

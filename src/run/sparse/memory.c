@@ -37,7 +37,7 @@ static struct lw_bytes sparse_bytes(const struct lw_sfft_flow *flow)
 {
     const struct lw_engine *const engine = flow->setup.engine;
     const int64_t all = lw_sfft_attempt_samples(&flow->plan, LW_SFFT_ATTEMPTS);
-    struct lw_bytes bytes = engine->ops->sfft_bytes(engine, &flow->plan);
+    struct lw_bytes bytes = engine->ops->sparse->bytes(engine, &flow->plan);
     bytes.host += lw_sfft_values(flow) * 2 * (int64_t)sizeof *flow->values + lw_sfft_samples_bytes(all);
     bytes.host += flow->n_ranks > 1 ? 2 * LW_COLLECT_BYTES : 0;
     return bytes;
@@ -53,7 +53,7 @@ static struct lw_bytes search_bytes(const struct lw_sfft_flow *flow)
 static struct lw_bytes dense_bytes(const struct lw_sfft_flow *flow)
 {
     const struct lw_engine *const engine = flow->setup.engine;
-    return engine->ops->sfft_dense_bytes(engine, &flow->request.spec);
+    return engine->ops->dense->bytes(engine, &flow->request.spec);
 }
 
 /* What stays to the end: lines and figures of the channels, the buffer of reads, rows on their way to the table. */

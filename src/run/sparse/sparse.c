@@ -74,7 +74,7 @@ static int allocate(struct lw_sfft_flow *flow, struct lw_error *err)
         !(flow->lines = lw_alloc_array(own * flow->request.spec.sparsity, sizeof *flow->lines, "lines", err)))
         return LW_ESYSTEM;
     if (lw_sfft_is_sparse(flow) && ((rc = lw_sfft_layout_create(&flow->plan, &flow->layout, err)) ||
-                                    (rc = engine->ops->sfft_create(engine, flow->layout, &flow->solver, err))))
+                                    (rc = engine->ops->sparse->create(engine, flow->layout, &flow->solver, err))))
         return rc;
     return LW_OK;
 }
@@ -199,7 +199,7 @@ static int transform_dense(struct lw_sfft_flow *flow, int64_t channel, struct lw
     struct lw_sfft_result result;
     struct lw_sfft_outcome outcome = flow->mine[channel];
     struct lw_engine *const engine = flow->setup.engine;
-    const int rc = engine->ops->sfft_dense(engine, &flow->request.spec, flow->dense, lw_sfft_lines_of(flow, channel), &result,
+    const int rc = engine->ops->dense->transform(engine, &flow->request.spec, flow->dense, lw_sfft_lines_of(flow, channel), &result,
                                            err);
     if (rc)
         return rc;

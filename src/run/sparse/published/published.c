@@ -25,7 +25,7 @@ struct lw_bytes lw_sfft2_flow_bytes(const struct lw_sfft_flow *flow)
     const struct lw_engine *const engine = flow->setup.engine;
     struct lw_bytes most = {0};
     for (int a = 0; a < flow->n_voting; a++) {
-        const struct lw_bytes bytes = engine->ops->sfft2_bytes(engine, &flow->voting[a]);
+        const struct lw_bytes bytes = engine->ops->published->bytes(engine, &flow->voting[a]);
         most.host = max64(most.host, bytes.host + bytes.pinned + lw_sfft2_layout_bytes(&flow->voting[a]));
         most.device = max64(most.device, bytes.device);
     }
@@ -107,7 +107,7 @@ static int run_attempt(struct lw_sfft_flow *flow, int attempt, struct lw_error *
     struct lw_sfft2_solver *solver = NULL;
     int64_t c = lw_sfft_next_unexplained(flow, 0);
     int rc = lw_sfft2_layout_create(&flow->voting[attempt], attempt, &layout, err);
-    rc = lw_comm_agree(comm, rc ? rc : engine->ops->sfft2_create(engine, layout, &solver, err), err);
+    rc = lw_comm_agree(comm, rc ? rc : engine->ops->published->create(engine, layout, &solver, err), err);
     while (rc == LW_OK && lw_comm_max(comm, c) >= 0) {
         rc = lw_sfft_collect_dense(flow, c, err);
         if (rc == LW_OK)
