@@ -4,7 +4,8 @@
     same_bits.py LAPWING MPIEXEC DATA all               all of them
     same_bits.py LAPWING MPIEXEC DATA against OTHER     all of them, this program against another one, on one and on several ranks
 
-LW_SAME_BITS_OPTIONS holds options for every run, such as --engine=cuda."""
+LW_SAME_BITS_OPTIONS holds options for every run, such as --engine=cuda; LW_SAME_BITS_PART=2/6 takes the second sixth of the
+runs, so that several can be made side by side."""
 
 import itertools
 import os
@@ -18,6 +19,7 @@ from tested import LAPWING, MPIEXEC, check, finish, h5py, np, random
 ALL = sys.argv[4:5] in (["all"], ["against"])
 OTHER = sys.argv[5] if sys.argv[4:5] == ["against"] else None
 OPTIONS = os.environ.get("LW_SAME_BITS_OPTIONS", "").split()
+PART, PARTS = map(int, os.environ.get("LW_SAME_BITS_PART", "1/1").split("/"))
 TYPES = ("i1", "u1", "i2", "u2", "i4", "f4", "f8", "c8", "c16")
 
 
@@ -139,7 +141,7 @@ def main():
     make_input("in.h5")
     chosen = list(enumerate(runs()))
     check(len(chosen) >= 200, f"{len(chosen)} runs")
-    for number, (dataset, arguments) in chosen if ALL else chosen[::7]:
+    for number, (dataset, arguments) in (chosen if ALL else chosen[::7])[PART - 1::PARTS]:
         compare(number, dataset, arguments)
     finish()
 
