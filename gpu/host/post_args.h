@@ -4,8 +4,6 @@
 #ifndef LW_GPU_HOST_POST_ARGS_H
 #define LW_GPU_HOST_POST_ARGS_H
 
-#include "engine/engine.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,6 +11,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#include "engine/engine.h"
 
 struct lw_post_args {
     enum lw_post_kind kind;

@@ -91,7 +91,7 @@ def runs():
         for source, taps in (("fast/f4", "bank/64"), ("slow/i2", "taps/257"), ("one/c8", "taps/complex33")):
             yield ols(source, taps, "--post", post, "--interpolate", str(rate))
     for segment in (256, 512, 1024, 4096, 8192, 300, 777):
-        yield ols("fast/f4", "taps/257", "--segment", str(segment))
+        yield ols("fast/f4", "taps/64", "--segment", str(segment))
         yield ols("one/c16", "bank/33", "--segment", str(segment), "--precision", "double")
     for source in ("fast/big_endian", "fast/packed", "slow/chunked"):
         yield ols(source, "bank/257", "--start", "17", "--count", "6001")
