@@ -98,31 +98,13 @@ static bool hits_caller(void *caller)
     return fault.is_on && strcmp(fault.kind, "memory") == 0 && at >= fault.begin && at < fault.end && is_hit(ENOMEM);
 }
 
-/* ---- memory: under glibc's own names, since dlsym allocates ---- */
+/* ---- memory: all of the program's own comes from lw_alloc, which calls this; the CUDA runtime, linked into the program, does not */
 
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-void *__libc_memalign(size_t alignment, size_t bytes);
-
-void *malloc(size_t bytes)
-{
-    return hits_caller(__builtin_return_address(0)) ? NULL : __libc_malloc(bytes);
-}
-
-void *calloc(size_t count, size_t bytes)
-{
-    return hits_caller(__builtin_return_address(0)) ? NULL : __libc_calloc(count, bytes);
-}
+void *__libc_memalign(size_t alignment, size_t bytes);      /* glibc's own name, since dlsym allocates */
 
 void *aligned_alloc(size_t alignment, size_t bytes)
 {
     return hits_caller(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, bytes);
-}
-
-int posix_memalign(void **out, size_t alignment, size_t bytes)
-{
-    *out = hits_caller(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, bytes);
-    return *out ? 0 : ENOMEM;
 }
 
 /* ---- files ---- */
