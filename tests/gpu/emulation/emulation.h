@@ -19,8 +19,8 @@
 #include <cstring>
 #include <functional>
 
-#define LW_PTX_CUH              /* their contents are replaced below */
-#define LW_PTX_CLUSTER_CUH
+#define LW_GPU_DEVICE_PTX_CUH              /* their contents are replaced below */
+#define LW_GPU_DEVICE_PTX_CLUSTER_CUH
 
 #undef __shared__
 #undef __forceinline__
