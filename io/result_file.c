@@ -39,7 +39,10 @@ static int check_name(const struct lw_result_file *result, struct lw_error *err)
         return errno == ENOENT ? LW_OK : lw_fail(err, LW_EIO, "cannot write '%s': %s", result->name, strerror(errno));
     if (!result->overwrite && S_ISLNK(status.st_mode))
         return lw_fail(err, LW_EIO, "'%s' exists, as a link: give --overwrite to replace it, or another name", result->name);
-    if (stat(result->name, &status) == 0 && !S_ISREG(status.st_mode))
+    const bool is_there = stat(result->name, &status) == 0;
+    if (!is_there && errno != ENOENT)       /* a link to itself; one to nothing is replaced */
+        return lw_fail(err, LW_EIO, "cannot write '%s': %s", result->name, strerror(errno));
+    if (is_there && !S_ISREG(status.st_mode))
         return lw_fail(err, LW_EIO, "cannot write '%s': it is a %s", result->name,
                        S_ISDIR(status.st_mode) ? "folder; give a file in it" : "device or pipe");
     if (!result->overwrite)

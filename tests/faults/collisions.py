@@ -93,6 +93,8 @@ def name_is_taken():
         arguments[arguments.index("h.h5")] = "nofolder/o.h5"
         expect(run(arguments), 74, "No such file or directory", "no such folder")
     check(not os.path.exists("h.h5" + PART), "no temporary file is made")
+    os.symlink("loop.h5", "loop.h5")
+    expect(run([*job("loop.h5"), "--overwrite"]), 74, "Too many levels of symbolic links", "a link to itself")
     expect(run(job("x" * 242)), 0, "", "the longest name")
     expect(run(job("x" * 243)), 74, "File name too long", "a name whose temporary name is too long")
     process = start_slowly("sync:2", "i.h5" + PART, job("i.h5"))
