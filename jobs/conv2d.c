@@ -51,10 +51,11 @@ static const struct lw_option options[] = {
 };
 
 /* Index into the choices is the value of the enumeration. */
-static_assert(LW_FULL == 0 && LW_SAME == 1 && LW_VALID == 2, "order of --mode");
+static_assert(LW_MODE_FULL == 0 && LW_MODE_SAME == 1 && LW_MODE_VALID == 2, "order of --mode");
 static_assert(LW_NAN_PROPAGATE == 0 && LW_NAN_ZERO == 1 && LW_NAN_ERROR == 2 && LW_NAN_INTERPOLATE == 3, "order of --nan");
-static_assert(LW_ALGORITHM_AUTO == 0 && LW_ALGORITHM_DIRECT == 1 && LW_ALGORITHM_TILES == 2 && LW_ALGORITHM_FULL == 3 &&
-              LW_ALGORITHM_SEPARABLE == 4, "order of --algorithm");
+static_assert(LW_CONV2D_ALGORITHM_AUTO == 0 && LW_CONV2D_ALGORITHM_DIRECT == 1 && LW_CONV2D_ALGORITHM_TILES == 2 &&
+              LW_CONV2D_ALGORITHM_FULL == 3 &&
+              LW_CONV2D_ALGORITHM_SEPARABLE == 4, "order of --algorithm");
 
 /* ---- input: the last two dimensions are rows and columns -------------------------------------------------------------- */
 
@@ -150,7 +151,7 @@ static int read_kernel(const struct lw_options *given, struct lw_comm *comm, str
     c->kernel_rows = info->dims[0];
     c->kernel_columns = info->dims[1];
     c->kernel_complex = info->type.is_complex;
-    c->algorithm = (enum lw_algorithm)lw_options_choice(given, "algorithm");
+    c->algorithm = (enum lw_conv2d_algorithm)lw_options_choice(given, "algorithm");
     const int parts = c->kernel_complex ? 2 : 1;
     const int64_t n = c->kernel_rows * c->kernel_columns;
     if ((rc = check_finite(info, job->taps, c->kernel_columns, parts, n * parts, err)) ||
@@ -169,14 +170,14 @@ static int choose_boundary(const struct lw_options *given, struct lw_job *job, s
     const char *const text = lw_options_text(given, "boundary");
     struct lw_conv2d_spec *const c = &job->op.conv2d;
     const int choice = lw_parse_choice("zero|edge|wrap|reflect", text);
-    c->boundary = choice >= 0 ? (enum lw_boundary)choice : LW_ZERO;
+    c->boundary = choice >= 0 ? (enum lw_boundary)choice : LW_BOUNDARY_ZERO;
     if (choice < 0 && (strncmp(text, constant, strlen(constant)) != 0 ||
                        lw_parse_real(text + strlen(constant), &c->outside) != LW_PARSE_OK))
         return lw_fail(err, LW_EUSAGE, "--boundary %s is none of zero, edge, wrap, reflect and constant=V with a number V", text);
     if (job->op.precision == LW_SINGLE && fabs(c->outside) > (double)FLT_MAX)
         return lw_fail(err, LW_ECONFIG, "--boundary %s does not fit single precision, whose largest number is %g; use --precision "
                        "double", text, (double)FLT_MAX);
-    if (lw_options_choice(given, "mode") == LW_VALID && (choice != LW_ZERO))
+    if (lw_options_choice(given, "mode") == LW_MODE_VALID && (choice != LW_BOUNDARY_ZERO))
         return lw_fail(err, LW_EUSAGE, "--boundary %s goes with --mode same and full: with valid no pixel beyond the sides is "
                        "used", text);
     job->boundary = c->boundary;
@@ -203,7 +204,7 @@ static int choose_origin(const struct lw_options *given, struct lw_job *job, str
     const char *const text = lw_options_text(given, "origin");
     if (!text)
         return LW_OK;
-    if (mode != LW_SAME)
+    if (mode != LW_MODE_SAME)
         return lw_fail(err, LW_EUSAGE, "--origin goes with --mode same only, not with --mode %s", lw_mode_text(mode));
     const char *const comma = strchr(text, ',');
     if (!comma || !parse_part(text, (size_t)(comma - text), &c->look_ahead_rows) ||
@@ -220,7 +221,7 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
 {
     const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
     struct lw_conv2d_spec *const c = &job->op.conv2d;
-    if (mode == LW_VALID && (c->kernel_rows > c->rows || c->kernel_columns > c->columns))
+    if (mode == LW_MODE_VALID && (c->kernel_rows > c->rows || c->kernel_columns > c->columns))
         return lw_fail(err, LW_ECONFIG, "--mode valid: the kernel has %" PRId64 " x %" PRId64 " elements and the image only %" PRId64
                        " x %" PRId64 " pixels, so no output is valid; use --mode same or full", c->kernel_rows,
                        c->kernel_columns, c->rows, c->columns);
@@ -258,10 +259,10 @@ static void describe_result(const struct lw_options *given, const struct lw_data
     lw_job_note_text(job, "boundary", boundary);
     if (is_constant)
         lw_job_note_real(job, "boundary_value", c->outside);
-    lw_job_note_int(job, "origin_row", mode == LW_SAME ? c->look_ahead_rows : 0);
-    lw_job_note_int(job, "origin_column", mode == LW_SAME ? c->look_ahead_columns : 0);
-    lw_job_note_int(job, "first_input_row", job->view.start + (mode == LW_VALID ? c->kernel_rows - 1 : 0));
-    lw_job_note_int(job, "first_input_column", mode == LW_VALID ? c->kernel_columns - 1 : 0);
+    lw_job_note_int(job, "origin_row", mode == LW_MODE_SAME ? c->look_ahead_rows : 0);
+    lw_job_note_int(job, "origin_column", mode == LW_MODE_SAME ? c->look_ahead_columns : 0);
+    lw_job_note_int(job, "first_input_row", job->view.start + (mode == LW_MODE_VALID ? c->kernel_rows - 1 : 0));
+    lw_job_note_int(job, "first_input_column", mode == LW_MODE_VALID ? c->kernel_columns - 1 : 0);
     lw_job_note_text(job, "kernel_normalized", normalizes ? "sum" : "none");
     if (input->axis.unit[0])
         lw_job_note_text(job, "unit", input->axis.unit);

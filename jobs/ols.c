@@ -38,9 +38,10 @@ static const struct lw_option options[] = {
 };
 
 /* Index into the choices of --mode, --boundary and --post is the value of the enumeration. */
-static_assert(LW_FULL == 0 && LW_SAME == 1 && LW_VALID == 2, "order of --mode");
+static_assert(LW_MODE_FULL == 0 && LW_MODE_SAME == 1 && LW_MODE_VALID == 2, "order of --mode");
 static_assert(LW_POST_NONE == 0 && LW_POST_POWER == 1 && LW_POST_AMPLITUDE == 2 && LW_POST_DERIVATIVE == 3, "order of --post");
-static_assert(LW_ZERO == 0 && LW_EDGE == 1 && LW_WRAP == 2 && LW_REFLECT == 3, "order of --boundary");
+static_assert(LW_BOUNDARY_ZERO == 0 && LW_BOUNDARY_EDGE == 1 && LW_BOUNDARY_WRAP == 2 &&
+              LW_BOUNDARY_REFLECT == 3, "order of --boundary");
 
 /* ---- input: axis, piece, channels ---------------------------------------------------------------------------------- */
 
@@ -128,10 +129,10 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
     const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
     const int64_t n_taps = job->op.ols.n_taps;
     job->boundary = (enum lw_boundary)lw_options_choice(given, "boundary");
-    if (mode != LW_SAME && job->boundary != LW_ZERO)
+    if (mode != LW_MODE_SAME && job->boundary != LW_BOUNDARY_ZERO)
         return lw_fail(err, LW_EUSAGE, "--boundary %s goes with --mode same only, not with --mode %s",
                        lw_boundary_text(job->boundary), lw_mode_text(mode));
-    if (mode == LW_VALID && n_taps > job->n_samples)
+    if (mode == LW_MODE_VALID && n_taps > job->n_samples)
         return lw_fail(err, LW_ECONFIG, "--mode valid: the filters have %" PRId64 " taps and the signal only %" PRId64
                        " samples, so no output is valid; use --mode same or full", n_taps, job->n_samples);
     job->n_outputs = job->op.n_outputs = lw_mode_length(mode, job->n_samples, n_taps);
@@ -184,14 +185,14 @@ static void describe_result(const struct lw_options *given, const struct lw_data
 {
     const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
     const struct lw_axis_metadata *const axis = &input->axis;
-    const int64_t delay = mode == LW_VALID ? job->op.ols.n_taps - 1 : 0;
+    const int64_t delay = mode == LW_MODE_VALID ? job->op.ols.n_taps - 1 : 0;
     const int64_t first = job->view.start + delay;
 
     lw_job_note_text(job, "mode", lw_mode_text(mode));
     lw_job_note_text(job, "boundary", lw_boundary_text(job->boundary));
     /* causal convolution; with `same` the outputs are centred on the filter */
     lw_job_note_int(job, "group_delay_removed_samples",
-                    mode == LW_SAME ? lw_mode_look_ahead(mode, job->op.ols.n_taps) : 0);
+                    mode == LW_MODE_SAME ? lw_mode_look_ahead(mode, job->op.ols.n_taps) : 0);
     lw_job_note_int(job, "first_input_sample", first);
     lw_job_note_text(job, "post", lw_post_text(job->op.ols.post.kind));
     lw_job_note_int(job, "interpolate", job->op.ols.post.rate);

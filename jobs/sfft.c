@@ -28,16 +28,16 @@ static const struct lw_option options[] = {
      .help = "What the window's box in frequency is multiplied with in time. Default: dolph-chebyshev, half as long."},
     {.name = "buckets", .kind = LW_OPTION_INT, .argument = "B", .minimum = 4, .maximum = 1 << 28,
      .help = "Buckets of a loop. Default: the power of two next to sqrt(n k / log2 n), at least 16 for each line."},
-    {.name = "location-loops", .kind = LW_OPTION_INT, .argument = "L", .minimum = 1, .maximum = LW_SFFT2_LOOPS - 1,
+    {.name = "location-loops", .kind = LW_OPTION_INT, .argument = "L", .minimum = 1, .maximum = LW_PUBLISHED_LOOPS - 1,
      .help = "Loops whose largest buckets vote. Default: 4."},
-    {.name = "votes", .kind = LW_OPTION_INT, .argument = "V", .minimum = 1, .maximum = LW_SFFT2_LOOPS - 1,
+    {.name = "votes", .kind = LW_OPTION_INT, .argument = "V", .minimum = 1, .maximum = LW_PUBLISHED_LOOPS - 1,
      .help = "Votes that make a frequency a candidate. Default: 3 of 4, else more than half of the loops."},
-    {.name = "estimation-loops", .kind = LW_OPTION_INT, .argument = "L", .minimum = 1, .maximum = LW_SFFT2_LOOPS - 1,
+    {.name = "estimation-loops", .kind = LW_OPTION_INT, .argument = "L", .minimum = 1, .maximum = LW_PUBLISHED_LOOPS - 1,
      .help = "Loops more, for the medians that values are estimated by. Default: 10."},
     {.name = "comb", .kind = LW_OPTION_INT, .argument = "W", .minimum = 0, .maximum = 1 << 28,
      .help = "First fold the spectrum to W residues, a divisor of the number of samples, by every (n/W)-th sample; only "
              "frequencies of the strongest residues get votes (sFFT 2.0). Default: 0, no comb."},
-    {.name = "comb-loops", .kind = LW_OPTION_INT, .argument = "L", .minimum = 1, .maximum = LW_SFFT2_COMBS,
+    {.name = "comb-loops", .kind = LW_OPTION_INT, .argument = "L", .minimum = 1, .maximum = LW_PUBLISHED_COMBS,
      .help = "Combs; what one of them shows is enough. Default: 2."},
     {.name = "binning", .kind = LW_OPTION_CHOICE, .choices = "partition|serial",
      .help = "partition: threads divide the buckets of a loop, and each sample's index is computed by itself. serial: a "
@@ -51,11 +51,11 @@ static const struct lw_option options[] = {
 };
 
 /* Index into the choices is the value of the enumeration. */
-static_assert(LW_SFFT_AUTO == 0 && LW_SFFT_SPARSE == 1 && LW_SFFT_DENSE == 2 && LW_SFFT_VOTING == 3, "order of --algorithm");
-static_assert(LW_SFFT2_DOLPH_CHEBYSHEV == 0 && LW_SFFT2_GAUSSIAN == 1, "order of --window");
-static_assert(LW_SFFT2_PARTITION == 0 && LW_SFFT2_SERIAL == 1, "order of --binning");
-static_assert(LW_SFFT2_GATHER == 0 && LW_SFFT2_DIRECT == 1, "order of --fetch");
-static_assert(LW_SFFT2_SELECT == 0 && LW_SFFT2_SORT == 1, "order of --cutoff");
+static_assert(LW_SFFT_AUTO == 0 && LW_SFFT_SPARSE == 1 && LW_SFFT_DENSE == 2 && LW_SFFT_PUBLISHED == 3, "order of --algorithm");
+static_assert(LW_PUBLISHED_DOLPH_CHEBYSHEV == 0 && LW_PUBLISHED_GAUSSIAN == 1, "order of --window");
+static_assert(LW_PUBLISHED_PARTITION == 0 && LW_PUBLISHED_SERIAL == 1, "order of --binning");
+static_assert(LW_PUBLISHED_GATHER == 0 && LW_PUBLISHED_DIRECT == 1, "order of --fetch");
+static_assert(LW_PUBLISHED_SELECT == 0 && LW_PUBLISHED_SORT == 1, "order of --cutoff");
 static_assert(LW_SFFT_FALL_DENSE == 0 && LW_SFFT_FALL_ERROR == 1 && LW_SFFT_FALL_PARTIAL == 2, "order of --fallback");
 
 static int choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job,
@@ -82,20 +82,20 @@ static int chosen(const struct lw_options *given, const char *name)
     return lw_options_given(given, name) ? lw_options_choice(given, name) : 0;
 }
 
-static int choose_voting(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
+static int choose_published(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
     static const char *const its_own[] = {"window", "buckets", "location-loops", "votes", "estimation-loops", "comb",
                                           "comb-loops", "binning", "fetch", "cutoff"};
-    for (size_t i = 0; i < sizeof its_own / sizeof *its_own && job->sfft.algorithm != LW_SFFT_VOTING; i++)
+    for (size_t i = 0; i < sizeof its_own / sizeof *its_own && job->sfft.algorithm != LW_SFFT_PUBLISHED; i++)
         if (lw_options_given(given, its_own[i]))
             return lw_fail(err, LW_EUSAGE, "--%s is for --algorithm sfft2 only: give that, or leave it out", its_own[i]);
-    job->sfft2 = (struct lw_sfft2_choice){
-        .window = (enum lw_sfft2_window)chosen(given, "window"), .n_buckets = lw_options_int(given, "buckets"),
+    job->sfft2 = (struct lw_published_choice){
+        .window = (enum lw_published_window)chosen(given, "window"), .n_buckets = lw_options_int(given, "buckets"),
         .location_loops = (int)lw_options_int(given, "location-loops"), .votes = (int)lw_options_int(given, "votes"),
         .estimation_loops = (int)lw_options_int(given, "estimation-loops"), .comb = lw_options_int(given, "comb"),
         .comb_loops = (int)lw_options_int(given, "comb-loops"),
-        .ways = {(enum lw_sfft2_binning)chosen(given, "binning"), (enum lw_sfft2_fetch)chosen(given, "fetch"),
-                 (enum lw_sfft2_cutoff)chosen(given, "cutoff")},
+        .ways = {(enum lw_published_binning)chosen(given, "binning"), (enum lw_published_fetch)chosen(given, "fetch"),
+                 (enum lw_published_cutoff)chosen(given, "cutoff")},
     };
     return LW_OK;
 }
@@ -122,7 +122,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
         .algorithm = (enum lw_sfft_algorithm)lw_options_choice(given, "algorithm"),
         .fallback = (enum lw_sfft_fallback)lw_options_choice(given, "fallback"),
     };
-    if ((rc = choose_voting(given, job, err)))
+    if ((rc = choose_published(given, job, err)))
         return rc;
     const int64_t n_bins = input->type.is_complex ? job->n_samples : job->n_samples / 2 + 1;
     if (job->sfft.spec.sparsity > n_bins)

@@ -71,7 +71,7 @@ static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_conv2
 }
 
 static void measure(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
-                    struct lw_op_shape *shape)
+                    struct lw_cuda_op_memory *shape)
 {
     (void)plan;
     struct lw_conv2d_plan chosen;
@@ -140,7 +140,7 @@ static int swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cudaStream_t
     return lw_cuda_check(lw_cuda_swap_bytes(data, scalar, n, stream), "swapping bytes", err);
 }
 
-static int order_input(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+static int order_input(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     if (!op->spec.input.is_swapped)
         return LW_OK;
@@ -161,7 +161,7 @@ static int convolve(const struct conv2d *conv2d, const struct lw_conv2d_block *b
     return lw_cuda_check(cudaEventRecord(conv2d->idle, stream), "releasing the work area", err);
 }
 
-static int treat_flaws(const struct lw_op *op, const struct lw_op_work *from, const struct lw_conv2d_block *block,
+static int treat_flaws(const struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_conv2d_block *block,
                        void *memory, struct lw_error *err)
 {
     const struct lw_conv2d_prepared *const prepared = &((const struct conv2d *)op->state)->prepared;
@@ -176,7 +176,7 @@ static int treat_flaws(const struct lw_op *op, const struct lw_op_work *from, co
     return lw_cuda_check(lw_conv2d_treat_flaws(block, &flaws, from->stream), "treating what is not a number", err);
 }
 
-static int convert_output(const struct lw_op *op, const struct lw_op_work *from, const void *computed,
+static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block *from, const void *computed,
                           struct lw_error *err)
 {
     const int64_t n = output_scalars(&op->spec, from->block.count, from->block.n_channels);
@@ -190,7 +190,7 @@ static int convert_output(const struct lw_op *op, const struct lw_op_work *from,
     return rc;
 }
 
-static int enqueue(struct lw_op *op, const struct lw_op_work *from, struct lw_error *err)
+static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *from, struct lw_error *err)
 {
     const struct conv2d *const conv2d = op->state;
     struct lw_conv2d_block block = lw_conv2d_block_of(&op->spec, from->block.first, from->block.count,
@@ -207,7 +207,7 @@ static int enqueue(struct lw_op *op, const struct lw_op_work *from, struct lw_er
     return convert_output(op, from, work.computed, err);
 }
 
-const struct lw_op_cuda_ops lw_op_cuda_conv2d = {
+const struct lw_cuda_op_ops lw_cuda_op_conv2d = {
     .plan = plan_conv2d,
     .measure = measure,
     .create = create,

@@ -233,7 +233,7 @@ static int take_transform(const struct lw_device *device, const struct lw_op_spe
                           struct lw_error *err)
 {
     bool is_found = false;
-    if (spec->conv2d.algorithm == LW_ALGORITHM_TILES)
+    if (spec->conv2d.algorithm == LW_CONV2D_ALGORITHM_TILES)
         choose_tile(device, spec, &is_found, plan);
     if (!is_found)
         choose_bands(device, spec, &is_found, plan);
@@ -266,10 +266,10 @@ int lw_conv2d_choose(const struct lw_device *device, const struct lw_op_spec *sp
 {
     assert(spec->kind == LW_OP_CONV2D && spec->layout == LW_TIME_FAST && spec->n_channels >= 1);
     switch (spec->conv2d.algorithm) {
-    case LW_ALGORITHM_DIRECT: *plan = direct(spec); return LW_OK;
-    case LW_ALGORITHM_SEPARABLE: return take_passes(spec, plan, err);
-    case LW_ALGORITHM_TILES:
-    case LW_ALGORITHM_FULL: return take_transform(device, spec, plan, err);
+    case LW_CONV2D_ALGORITHM_DIRECT: *plan = direct(spec); return LW_OK;
+    case LW_CONV2D_ALGORITHM_SEPARABLE: return take_passes(spec, plan, err);
+    case LW_CONV2D_ALGORITHM_TILES:
+    case LW_CONV2D_ALGORITHM_FULL: return take_transform(device, spec, plan, err);
     default: return take_cheapest(device, spec, plan, err);
     }
 }

@@ -34,11 +34,11 @@ template <class F> LW_DEVICE Line<typename F::Real> line_of(const lw_conv2d_bloc
     if (p.n_rows == 0 || r >= input_rows(b))
         return line;
     line.fill = b.outside;
-    if (b.boundary == LW_ZERO && (position < 0 || position >= b.rows))
+    if (b.boundary == LW_BOUNDARY_ZERO && (position < 0 || position >= b.rows))
         return line;
     line.begin = column < 0 ? least(-column, F::N) : 0;
     line.end = column < b.columns ? least(b.columns - column, F::N) : 0;
-    line.plain = b.boundary == LW_ZERO || (line.begin == 0 && line.end == F::N);
+    line.plain = b.boundary == LW_BOUNDARY_ZERO || (line.begin == 0 && line.end == F::N);
     return line;
 }
 

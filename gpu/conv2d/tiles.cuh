@@ -175,8 +175,8 @@ template <int S> LW_DEVICE Strand strand_of(const lw_conv2d_block &b, const Piec
     if (p.n_rows == 0)
         return s;
     const int64_t column = boundary_index(b.boundary, b.first_column + p.column + x, b.columns);
-    const int64_t above = b.boundary == LW_ZERO ? -(b.first_row + p.row) : 0;
-    const int64_t below = b.boundary == LW_ZERO ? b.rows - b.first_row - p.row : S;
+    const int64_t above = b.boundary == LW_BOUNDARY_ZERO ? -(b.first_row + p.row) : 0;
+    const int64_t below = b.boundary == LW_BOUNDARY_ZERO ? b.rows - b.first_row - p.row : S;
     s.rows = least(S, input_rows(b) - p.row);
     s.begin = column < 0 ? S : (int)(above < 0 ? 0 : least(above, S));
     s.end = column < 0 ? S : (int)(below < 0 ? 0 : least(below, s.rows));

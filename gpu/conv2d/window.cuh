@@ -28,11 +28,11 @@ LW_DEVICE int64_t boundary_index(enum lw_boundary boundary, int64_t i, int64_t n
 {
     if (i >= 0 && i < n)
         return i;
-    if (boundary == LW_ZERO)
+    if (boundary == LW_BOUNDARY_ZERO)
         return -1;
-    if (boundary == LW_EDGE)
+    if (boundary == LW_BOUNDARY_EDGE)
         return i < 0 ? 0 : n - 1;
-    const int64_t period = boundary == LW_WRAP ? n : 2 * n;
+    const int64_t period = boundary == LW_BOUNDARY_WRAP ? n : 2 * n;
     const int64_t rest = i % period, at = rest < 0 ? rest + period : rest;
     return at < n ? at : period - 1 - at;
 }
@@ -108,7 +108,7 @@ template <class Pixel, class Stored> struct Window {
         const int64_t r = row + y, position = b.first_row + r;
         if (r >= input_rows(b))
             return pixel_of<Pixel>(0);
-        const bool open = b.boundary == LW_ZERO && (position < 0 || position >= b.rows);
+        const bool open = b.boundary == LW_BOUNDARY_ZERO && (position < 0 || position >= b.rows);
         const int64_t c = open ? -1 : boundary_index(b.boundary, column + x, b.columns);
         if (c < 0)
             return pixel_of<Pixel>((Real)b.outside);
@@ -119,7 +119,7 @@ template <class Pixel, class Stored> struct Window {
     LW_DEVICE bool is_inner(int64_t n_rows, int64_t n_columns) const
     {
         return column >= 0 && column + n_columns <= b.columns && row + n_rows <= input_rows(b) &&
-               (b.boundary != LW_ZERO || (b.first_row + row >= 0 && b.first_row + row + n_rows <= b.rows));
+               (b.boundary != LW_BOUNDARY_ZERO || (b.first_row + row >= 0 && b.first_row + row + n_rows <= b.rows));
     }
 
     /* Index of pixel (0, 0) in the input, for an inner window. */

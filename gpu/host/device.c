@@ -99,7 +99,7 @@ int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, 
     return measure_memory(device, err);
 }
 
-bool lw_engine_cuda_usable(const struct lw_engine_spec *spec, char why[160])
+bool lw_cuda_engine_usable(const struct lw_engine_spec *spec, char why[160])
 {
     struct lw_error err;
     struct lw_device device;

@@ -18,9 +18,9 @@ struct engine_cuda {
 };
 
 /* What is done block by block. LW_OP_SFFT is not: it has solvers of its own, and nobody plans an operation for it. */
-static const struct lw_op_cuda_ops *const operations[] = {
-    [LW_OP_OLS] = &lw_op_cuda_ols,
-    [LW_OP_CONV2D] = &lw_op_cuda_conv2d,
+static const struct lw_cuda_op_ops *const operations[] = {
+    [LW_OP_OLS] = &lw_cuda_op_ols,
+    [LW_OP_CONV2D] = &lw_cuda_op_conv2d,
 };
 
 static const struct lw_device *device_of(const struct lw_engine *engine)
@@ -48,10 +48,10 @@ static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec
     return operations[spec->kind]->plan(device_of(engine), spec, plan, err);
 }
 
-static struct lw_op_shape shape_of(const struct lw_engine *engine, const struct lw_op_spec *spec,
-                                   const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
+static struct lw_cuda_op_memory shape_of(const struct lw_engine *engine, const struct lw_op_spec *spec,
+                                         const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
 {
-    struct lw_op_shape shape = {
+    struct lw_cuda_op_memory shape = {
         .count = count,
         .n_channels = n_channels,
         .input_bytes = lw_block_input_bytes(spec, plan, count, n_channels),
@@ -64,8 +64,8 @@ static struct lw_op_shape shape_of(const struct lw_engine *engine, const struct 
 static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_op_spec *spec,
                                 const struct lw_op_plan *plan, int64_t count, int64_t n_channels, int depth)
 {
-    const struct lw_op_shape shape = shape_of(engine, spec, plan, count, n_channels);
-    struct lw_bytes bytes = lw_slot_cuda_bytes(&shape);
+    const struct lw_cuda_op_memory shape = shape_of(engine, spec, plan, count, n_channels);
+    struct lw_bytes bytes = lw_cuda_slot_bytes(&shape);
     bytes.host = bytes.host * depth + shape.host_bytes;
     bytes.pinned *= depth;
     /* What is needed only for the set-up is gone before the slots are made. */
@@ -126,44 +126,44 @@ static void destroy(struct lw_engine *engine)
 
 static struct lw_bytes sfft_bytes(const struct lw_engine *engine, const struct lw_sfft_plan *plan)
 {
-    return lw_sfft_cuda_bytes(device_of(engine), plan);
+    return lw_cuda_sfft_bytes(device_of(engine), plan);
 }
 
 static int sfft_create(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
                        struct lw_error *err)
 {
-    return lw_sfft_cuda_create(device_of(engine), layout, out, err);
+    return lw_cuda_sfft_create(device_of(engine), layout, out, err);
 }
 
-static struct lw_bytes sfft2_bytes(const struct lw_engine *engine, const struct lw_sfft2_plan *plan)
+static struct lw_bytes published_bytes(const struct lw_engine *engine, const struct lw_published_plan *plan)
 {
     (void)engine;
-    return lw_sfft2_cuda_bytes(plan);
+    return lw_cuda_published_bytes(plan);
 }
 
-static int sfft2_create(struct lw_engine *engine, const struct lw_sfft2_layout *layout, struct lw_sfft2_solver **out,
+static int published_create(struct lw_engine *engine, const struct lw_published_layout *layout, struct lw_published_solver **out,
                         struct lw_error *err)
 {
     (void)engine;
-    return lw_sfft2_cuda_create(layout, out, err);
+    return lw_cuda_published_create(layout, out, err);
 }
 
 static struct lw_bytes sfft_dense_bytes(const struct lw_engine *engine, const struct lw_sfft_spec *spec)
 {
     (void)engine;
-    return lw_sfft_dense_cuda_bytes(spec);
+    return lw_cuda_sfft_dense_bytes(spec);
 }
 
 static int sfft_dense(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
                       struct lw_sfft_result *result, struct lw_error *err)
 {
     (void)engine;
-    return lw_sfft_dense_cuda(spec, samples, lines, result, err);
+    return lw_cuda_sfft_dense(spec, samples, lines, result, err);
 }
 
 static const struct lw_sparse_ops sparse_ops = {.bytes = sfft_bytes, .create = sfft_create};
 static const struct lw_dense_ops dense_ops = {.bytes = sfft_dense_bytes, .transform = sfft_dense};
-static const struct lw_published_ops published_ops = {.bytes = sfft2_bytes, .create = sfft2_create};
+static const struct lw_published_ops published_ops = {.bytes = published_bytes, .create = published_create};
 
 static const struct lw_engine_ops engine_ops = {
     .name = "cuda",
@@ -173,17 +173,17 @@ static const struct lw_engine_ops engine_ops = {
     .op_bytes = op_bytes,
     .op_create = op_create,
     .op_destroy = op_destroy,
-    .slot_create = lw_slot_cuda_create,
-    .slot_destroy = lw_slot_cuda_destroy,
-    .submit = lw_slot_cuda_submit,
-    .wait = lw_slot_cuda_wait,
+    .slot_create = lw_cuda_slot_create,
+    .slot_destroy = lw_cuda_slot_destroy,
+    .submit = lw_cuda_slot_submit,
+    .wait = lw_cuda_slot_wait,
     .destroy = destroy,
     .sparse = &sparse_ops,
     .dense = &dense_ops,
     .published = &published_ops,
 };
 
-int lw_engine_create_cuda(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
+int lw_cuda_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
 {
     struct engine_cuda *const engine = lw_alloc(sizeof *engine, "the CUDA engine", err);
     if (!engine)

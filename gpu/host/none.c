@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-int lw_engine_create_cuda(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
+int lw_cuda_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
 {
     (void)spec;
     (void)out;
@@ -12,7 +12,7 @@ int lw_engine_create_cuda(const struct lw_engine_spec *spec, struct lw_engine **
                    "(nvcc 12 or later) and build again");
 }
 
-bool lw_engine_cuda_usable(const struct lw_engine_spec *spec, char why[160])
+bool lw_cuda_engine_usable(const struct lw_engine_spec *spec, char why[160])
 {
     (void)spec;
     snprintf(why, 160, "built without CUDA");

@@ -8,7 +8,7 @@
 #include <cuda_runtime_api.h>
 
 /* Largest block, and the memory that follows from it. */
-struct lw_op_shape {
+struct lw_cuda_op_memory {
     int64_t count, n_channels;      /* of the largest block */
     int64_t input_bytes, output_bytes;      /* of a slot, each on the host and on the device */
     int64_t work_bytes;             /* device memory of a slot beyond these */
@@ -18,7 +18,7 @@ struct lw_op_shape {
 };
 
 /* One submitted block on the device; everything is enqueued on `stream`. */
-struct lw_op_work {
+struct lw_cuda_op_block {
     void *input;                    /* as struct lw_slot describes, on the device; may be changed */
     void *output;
     void *work;                     /* shape.work_bytes */
@@ -29,13 +29,13 @@ struct lw_op_work {
 
 struct lw_op;
 
-struct lw_op_cuda_ops {
+struct lw_cuda_op_ops {
     int (*plan)(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan,
                 struct lw_error *err);
 
     /** Fill work_bytes, op_bytes, setup_bytes and host_bytes of a shape whose other fields are set. */
     void (*measure)(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
-                    struct lw_op_shape *shape);
+                    struct lw_cuda_op_memory *shape);
 
     /** Allocate and fill what the operation keeps; op->spec, plan, shape and device are set. The work may be in flight on
      * `stream` at return. */
@@ -43,15 +43,15 @@ struct lw_op_cuda_ops {
     void (*destroy)(struct lw_op *op);          /* accepts a half-built operation */
 
     /** Enqueue the kernels of one block. Allocates nothing and does not wait. */
-    int (*enqueue)(struct lw_op *op, const struct lw_op_work *work, struct lw_error *err);
+    int (*enqueue)(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err);
 };
 
 struct lw_op {
-    const struct lw_op_cuda_ops *ops;
+    const struct lw_cuda_op_ops *ops;
     const struct lw_device *device;     /* borrowed from the engine */
     struct lw_op_spec spec;             /* the taps are gone after create */
     struct lw_op_plan plan;
-    struct lw_op_shape shape;
+    struct lw_cuda_op_memory shape;
     cudaStream_t in, out;               /* copies of all slots, in the order of their blocks (gpu/host/slot.h) */
     void *state;                        /* of the implementation, owned */
 };
@@ -69,6 +69,6 @@ static inline int64_t lw_block_output_bytes(const struct lw_op_spec *spec, const
     return plan->n_planes * count * n_channels * lw_op_output_width(spec) * (int64_t)lw_type_bytes(spec->output);
 }
 
-extern const struct lw_op_cuda_ops lw_op_cuda_ols, lw_op_cuda_conv2d;
+extern const struct lw_cuda_op_ops lw_cuda_op_ols, lw_cuda_op_conv2d;
 
 #endif

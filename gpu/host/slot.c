@@ -21,7 +21,7 @@ static struct slot_cuda *of(struct lw_slot *slot)
     return (struct slot_cuda *)slot;
 }
 
-static int64_t lay_out_pinned(struct slot_cuda *slot, const struct lw_op_shape *shape)
+static int64_t lay_out_pinned(struct slot_cuda *slot, const struct lw_cuda_op_memory *shape)
 {
     struct lw_arena arena = {.base = slot->pinned};
     slot->base.input = lw_arena_take(&arena, shape->input_bytes);
@@ -30,7 +30,7 @@ static int64_t lay_out_pinned(struct slot_cuda *slot, const struct lw_op_shape *
     return arena.used;
 }
 
-static int64_t lay_out_device(struct slot_cuda *slot, const struct lw_op_shape *shape)
+static int64_t lay_out_device(struct slot_cuda *slot, const struct lw_cuda_op_memory *shape)
 {
     struct lw_arena arena = {.base = slot->device};
     slot->device_input = lw_arena_take(&arena, shape->input_bytes);
@@ -40,7 +40,7 @@ static int64_t lay_out_device(struct slot_cuda *slot, const struct lw_op_shape *
     return arena.used;
 }
 
-struct lw_bytes lw_slot_cuda_bytes(const struct lw_op_shape *shape)
+struct lw_bytes lw_cuda_slot_bytes(const struct lw_cuda_op_memory *shape)
 {
     struct slot_cuda counted = {0};
     return (struct lw_bytes){
@@ -50,7 +50,7 @@ struct lw_bytes lw_slot_cuda_bytes(const struct lw_op_shape *shape)
     };
 }
 
-static int allocate(struct slot_cuda *slot, const struct lw_op_shape *shape, struct lw_error *err)
+static int allocate(struct slot_cuda *slot, const struct lw_cuda_op_memory *shape, struct lw_error *err)
 {
     const int64_t pinned_bytes = lay_out_pinned(slot, shape);
     const int64_t device_bytes = lay_out_device(slot, shape);
@@ -65,7 +65,7 @@ static int allocate(struct slot_cuda *slot, const struct lw_op_shape *shape, str
     return LW_OK;
 }
 
-int lw_slot_cuda_create(struct lw_op *op, struct lw_slot **out, struct lw_error *err)
+int lw_cuda_slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *err)
 {
     struct slot_cuda *const slot = lw_alloc(sizeof *slot, "a slot", err);
     if (!slot)
@@ -77,14 +77,14 @@ int lw_slot_cuda_create(struct lw_op *op, struct lw_slot **out, struct lw_error 
         (rc = lw_cuda_check(cudaEventCreateWithFlags(&slot->arrived, cudaEventDisableTiming), "making an event", err)) ||
         (rc = lw_cuda_check(cudaEventCreateWithFlags(&slot->computed, cudaEventDisableTiming), "making an event", err)) ||
         (rc = lw_cuda_check(cudaEventCreateWithFlags(&slot->done, cudaEventBlockingSync), "making an event", err))) {
-        lw_slot_cuda_destroy(op, &slot->base);
+        lw_cuda_slot_destroy(op, &slot->base);
         return rc;
     }
     *out = &slot->base;
     return LW_OK;
 }
 
-void lw_slot_cuda_destroy(struct lw_op *op, struct lw_slot *slot)
+void lw_cuda_slot_destroy(struct lw_op *op, struct lw_slot *slot)
 {
     struct slot_cuda *const s = of(slot);
     if (!s)
@@ -148,13 +148,13 @@ static int copy_out(const struct lw_op *op, struct slot_cuda *slot, struct lw_er
     return lw_cuda_check(status, "copying a block from the device", err);
 }
 
-int lw_slot_cuda_submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err)
+int lw_cuda_slot_submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err)
 {
     assert(block->count > 0 && block->count <= op->shape.count);
     assert(block->n_channels > 0 && block->n_channels <= op->shape.n_channels);
     struct slot_cuda *const s = of(slot);
     slot->block = *block;
-    const struct lw_op_work work = {
+    const struct lw_cuda_op_block work = {
         .input = s->device_input, .output = s->device_output, .work = s->device_work,
         .report = s->device_report, .block = *block, .stream = s->stream,
     };
@@ -179,7 +179,7 @@ static void read_report(const struct lw_op *op, struct slot_cuda *slot)
     slot->base.not_finite_column = lowest % width;
 }
 
-int lw_slot_cuda_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *err)
+int lw_cuda_slot_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *err)
 {
     struct slot_cuda *const s = of(slot);
     nvtxRangePushA("lapwing wait");

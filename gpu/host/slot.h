@@ -10,11 +10,11 @@
 #include "gpu/host/op.h"
 
 /** Pinned host bytes and device bytes of one slot. */
-struct lw_bytes lw_slot_cuda_bytes(const struct lw_op_shape *shape);
+struct lw_bytes lw_cuda_slot_bytes(const struct lw_cuda_op_memory *shape);
 
-int lw_slot_cuda_create(struct lw_op *op, struct lw_slot **out, struct lw_error *err);
-void lw_slot_cuda_destroy(struct lw_op *op, struct lw_slot *slot);      /* waits for what is in flight; NULL is legal */
-int lw_slot_cuda_submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err);
-int lw_slot_cuda_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *err);
+int lw_cuda_slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *err);
+void lw_cuda_slot_destroy(struct lw_op *op, struct lw_slot *slot);      /* waits for what is in flight; NULL is legal */
+int lw_cuda_slot_submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err);
+int lw_cuda_slot_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *err);
 
 #endif

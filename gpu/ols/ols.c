@@ -188,7 +188,7 @@ static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int6
 }
 
 static void measure(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
-                    struct lw_op_shape *shape)
+                    struct lw_cuda_op_memory *shape)
 {
     (void)plan;
     struct resolved resolved;
@@ -319,7 +319,7 @@ static void destroy(struct lw_op *op)
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 /* Scalars of a block's input: the slot's own until the next block arrives in it, so they are changed in place. */
-static int64_t input_scalars(const struct lw_op *op, const struct lw_op_work *work)
+static int64_t input_scalars(const struct lw_op *op, const struct lw_cuda_op_block *work)
 {
     return (op->plan.halo + work->block.count) * work->block.n_channels * (op->spec.input.is_complex ? 2 : 1);
 }
@@ -329,14 +329,14 @@ static int swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cudaStream_t
     return lw_cuda_check(lw_cuda_swap_bytes(data, scalar, n, stream), "swapping bytes", err);
 }
 
-static int order_input(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+static int order_input(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     if (!op->spec.input.is_swapped)
         return LW_OK;
     return swap_bytes(work->input, op->spec.input.scalar, input_scalars(op, work), work->stream, err);
 }
 
-static struct lw_post_args post_of(const struct lw_op *op, const struct lw_op_work *work)
+static struct lw_post_args post_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
 {
     struct lw_post_args post = ((const struct ols *)op->state)->post;
     post.first = work->block.first;
@@ -345,7 +345,7 @@ static struct lw_post_args post_of(const struct lw_op *op, const struct lw_op_wo
 }
 
 /* Outputs as they are computed; where the result is of another type, they are converted in the end. */
-static void *computed(const struct lw_op *op, const struct lw_op_work *work)
+static void *computed(const struct lw_op *op, const struct lw_cuda_op_block *work)
 {
     return converts_output(&op->spec) ? work->work : work->output;
 }
@@ -355,7 +355,7 @@ static struct lw_type computed_type(const struct lw_op_spec *spec)
     return (struct lw_type){.scalar = computed_scalar(spec), .is_complex = spec->output.is_complex};
 }
 
-static int filter(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+static int filter(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     const struct ols *const ols = op->state;
     const struct lw_post_args post = post_of(op, work);
@@ -374,7 +374,7 @@ static int filter(const struct lw_op *op, const struct lw_op_work *work, struct 
                          "filtering a block", err);
 }
 
-static int convert_output(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     if (!converts_output(&op->spec))
         return LW_OK;
@@ -385,7 +385,7 @@ static int convert_output(const struct lw_op *op, const struct lw_op_work *work,
                                          work->report, work->stream), "converting a block", err);
 }
 
-static struct lw_repair repair_of(const struct lw_op *op, const struct lw_op_work *work)
+static struct lw_repair repair_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
 {
     return (struct lw_repair){
         .input = work->input,
@@ -404,21 +404,21 @@ static struct lw_repair repair_of(const struct lw_op *op, const struct lw_op_wor
     };
 }
 
-static int clean_input(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+static int clean_input(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     const struct lw_repair repair = repair_of(op, work);
     return op->spec.nan != LW_NAN_ZERO ? LW_OK : lw_cuda_check(lw_cuda_zero_nan(&repair, work->stream),
                                                                "zeroing what is not a number", err);
 }
 
-static int repair_output(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+static int repair_output(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     const struct lw_repair repair = repair_of(op, work);
     return op->spec.nan == LW_NAN_ZERO ? LW_OK : lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream),
                                                                "marking what is not a number", err);
 }
 
-static int make_ends(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     const struct lw_block *const block = &work->block;
     if (!lw_post_folds(op->spec.ols.post))
@@ -444,7 +444,7 @@ static int make_ends(const struct lw_op *op, const struct lw_op_work *work, stru
     return lw_cuda_check(lw_cuda_ols_ends(&ends, work->stream), "computing the ends of the axis", err);
 }
 
-static int order_output(const struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+static int order_output(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     if (!op->spec.output.is_swapped)
         return LW_OK;
@@ -452,7 +452,7 @@ static int order_output(const struct lw_op *op, const struct lw_op_work *work, s
     return swap_bytes(work->output, op->spec.output.scalar, n, work->stream, err);
 }
 
-static int enqueue(struct lw_op *op, const struct lw_op_work *work, struct lw_error *err)
+static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     int rc;
     if ((rc = order_input(op, work, err)) || (rc = clean_input(op, work, err)) || (rc = filter(op, work, err)) ||
@@ -461,7 +461,7 @@ static int enqueue(struct lw_op *op, const struct lw_op_work *work, struct lw_er
     return order_output(op, work, err);
 }
 
-const struct lw_op_cuda_ops lw_op_cuda_ols = {
+const struct lw_cuda_op_ops lw_cuda_op_ols = {
     .plan = plan_ols,
     .measure = measure,
     .create = create,

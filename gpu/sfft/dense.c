@@ -51,7 +51,7 @@ static int64_t lay_out(struct dense *dense, int64_t work)
     return arena.used;
 }
 
-struct lw_bytes lw_sfft_dense_cuda_bytes(const struct lw_sfft_spec *spec)
+struct lw_bytes lw_cuda_sfft_dense_bytes(const struct lw_sfft_spec *spec)
 {
     struct dense counted = {.spec = spec};
     return (struct lw_bytes){
@@ -191,7 +191,7 @@ static int measure_rest(const struct dense *dense, const struct lw_sfft_dense_sp
     return LW_OK;
 }
 
-int lw_sfft_dense_cuda(const struct lw_sfft_spec *spec, const double *samples, struct lw_sfft_line *lines,
+int lw_cuda_sfft_dense(const struct lw_sfft_spec *spec, const double *samples, struct lw_sfft_line *lines,
                        struct lw_sfft_result *result, struct lw_error *err)
 {
     struct dense dense = {.spec = spec};

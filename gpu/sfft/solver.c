@@ -70,7 +70,7 @@ static int64_t lay_out_pinned(struct solver_cuda *solver, const struct lw_sfft_p
     return arena.used;
 }
 
-struct lw_bytes lw_sfft_cuda_bytes(const struct lw_device *device, const struct lw_sfft_plan *plan)
+struct lw_bytes lw_cuda_sfft_bytes(const struct lw_device *device, const struct lw_sfft_plan *plan)
 {
     struct solver_cuda counted = {0};
     return (struct lw_bytes){
@@ -236,7 +236,7 @@ static int load(struct lw_sfft_solver *solver, int s, const double *samples, str
                                          cudaMemcpyHostToDevice, cuda->stream), "copying samples to the device", err);
 }
 
-int lw_sfft_cuda_enqueue(struct lw_sfft_solver *solver, int attempt, const struct lw_sfft_device_signal *signal,
+int lw_cuda_sfft_enqueue(struct lw_sfft_solver *solver, int attempt, const struct lw_sfft_device_signal *signal,
                          cudaStream_t stream, struct lw_error *err)
 {
     struct solver_cuda *const cuda = of(solver);
@@ -265,7 +265,7 @@ int lw_sfft_cuda_enqueue(struct lw_sfft_solver *solver, int attempt, const struc
                                    "recovering lines", err);
 }
 
-int lw_sfft_cuda_fetch(struct lw_sfft_solver *solver, int attempt, cudaStream_t stream, struct lw_sfft_result *result,
+int lw_cuda_sfft_fetch(struct lw_sfft_solver *solver, int attempt, cudaStream_t stream, struct lw_sfft_result *result,
                        struct lw_error *err)
 {
     struct solver_cuda *const cuda = of(solver);
@@ -288,7 +288,7 @@ int lw_sfft_cuda_fetch(struct lw_sfft_solver *solver, int attempt, cudaStream_t 
     return LW_OK;
 }
 
-const struct lw_sfft_device_result *lw_sfft_cuda_details(const struct lw_sfft_solver *solver)
+const struct lw_sfft_device_result *lw_cuda_sfft_details(const struct lw_sfft_solver *solver)
 {
     return ((const struct solver_cuda *)solver)->result;
 }
@@ -296,13 +296,13 @@ const struct lw_sfft_device_result *lw_sfft_cuda_details(const struct lw_sfft_so
 static int recover(struct lw_sfft_solver *solver, int attempt, struct lw_sfft_result *result, struct lw_error *err)
 {
     struct solver_cuda *const cuda = of(solver);
-    const int rc = lw_sfft_cuda_enqueue(solver, attempt, NULL, cuda->stream, err);
-    return rc ? rc : lw_sfft_cuda_fetch(solver, attempt, cuda->stream, result, err);
+    const int rc = lw_cuda_sfft_enqueue(solver, attempt, NULL, cuda->stream, err);
+    return rc ? rc : lw_cuda_sfft_fetch(solver, attempt, cuda->stream, result, err);
 }
 
 static const struct lw_sfft_solver_ops ops = {.load = load, .recover = recover, .destroy = destroy};
 
-int lw_sfft_cuda_create(const struct lw_device *device, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
+int lw_cuda_sfft_create(const struct lw_device *device, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
                         struct lw_error *err)
 {
     struct solver_cuda *const solver = lw_alloc(sizeof *solver, "a sparse transform", err);

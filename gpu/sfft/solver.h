@@ -12,22 +12,22 @@
 #include "gpu/sfft/device.h"
 
 /** Host, pinned and device bytes of a solver. */
-struct lw_bytes lw_sfft_cuda_bytes(const struct lw_device *device, const struct lw_sfft_plan *plan);
+struct lw_bytes lw_cuda_sfft_bytes(const struct lw_device *device, const struct lw_sfft_plan *plan);
 
 /** @param device, layout  borrowed for the solver's life */
-int lw_sfft_cuda_create(const struct lw_device *device, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
+int lw_cuda_sfft_create(const struct lw_device *device, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
                         struct lw_error *err);
 
 /** Enqueue an attempt, after those before it.
  * @param signal  on the device, float32 or float64, borrowed until the work is done; NULL: the samples loaded */
-int lw_sfft_cuda_enqueue(struct lw_sfft_solver *solver, int attempt, const struct lw_sfft_device_signal *signal,
+int lw_cuda_sfft_enqueue(struct lw_sfft_solver *solver, int attempt, const struct lw_sfft_device_signal *signal,
                          cudaStream_t stream, struct lw_error *err);
 
 /** Copy what an attempt found to the host, and judge it; waits for the stream. */
-int lw_sfft_cuda_fetch(struct lw_sfft_solver *solver, int attempt, cudaStream_t stream, struct lw_sfft_result *result,
+int lw_cuda_sfft_fetch(struct lw_sfft_solver *solver, int attempt, cudaStream_t stream, struct lw_sfft_result *result,
                        struct lw_error *err);
 
 /** Details of the attempt last fetched: rounds and steps taken. */
-const struct lw_sfft_device_result *lw_sfft_cuda_details(const struct lw_sfft_solver *solver);
+const struct lw_sfft_device_result *lw_cuda_sfft_details(const struct lw_sfft_solver *solver);
 
 #endif

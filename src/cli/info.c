@@ -37,7 +37,7 @@ static void print_cpu_engine(void)
     struct lw_engine *engine;
     struct lw_error err;
     char text[160];
-    if (lw_engine_create_cpu(&(struct lw_engine_spec){.kind = LW_ENGINE_CPU, .node_ranks = 1}, &engine, &err)) {
+    if (lw_cpu_engine_create(&(struct lw_engine_spec){.kind = LW_ENGINE_CPU, .node_ranks = 1}, &engine, &err)) {
         row("engine cpu", err.message);
         return;
     }
@@ -52,7 +52,7 @@ static void print_cuda_engine(const struct lw_comm *comm)
         .kind = LW_ENGINE_CUDA, .node_rank = lw_comm_node_rank(comm), .node_ranks = lw_comm_node_size(comm),
     };
     char why[160];
-    const bool is_usable = lw_engine_cuda_usable(&spec, why);
+    const bool is_usable = lw_cuda_engine_usable(&spec, why);
     printf("%-12s%s%s\n", "engine cuda", is_usable ? "" : "not usable: ", why);
 }
 

@@ -6,11 +6,11 @@
 
 struct choice {
     const char *key, *name;
-    const struct lw_kernels_cpu *single_precision, *double_precision;
+    const struct lw_cpu_kernels *single_precision, *double_precision;
 };
 
 #define CHOICE(isa, name) {#isa, name, &lw_kernels_single_##isa, &lw_kernels_double_##isa}
-#define DECLARE(isa) extern const struct lw_kernels_cpu lw_kernels_single_##isa, lw_kernels_double_##isa
+#define DECLARE(isa) extern const struct lw_cpu_kernels lw_kernels_single_##isa, lw_kernels_double_##isa
 
 #ifdef __x86_64__
 DECLARE(avx512);
@@ -60,7 +60,7 @@ static int wanted(void)
     return -1;
 }
 
-int lw_instruction_set_check_cpu(struct lw_error *err)
+int lw_cpu_instruction_set_check(struct lw_error *err)
 {
     if (wanted() >= 0)
         return LW_OK;
@@ -79,10 +79,10 @@ static const struct choice *chosen(void)
     return &choices[index >= 0 ? index : best()];
 }
 
-const struct lw_kernels_cpu *lw_kernels_cpu(enum lw_precision precision)
+const struct lw_cpu_kernels *lw_cpu_kernels(enum lw_precision precision)
 {
     const struct choice *const choice = chosen();
     return precision == LW_DOUBLE ? choice->double_precision : choice->single_precision;
 }
 
-const char *lw_instruction_set_cpu(void) { return chosen()->name; }
+const char *lw_cpu_instruction_set(void) { return chosen()->name; }

@@ -23,9 +23,9 @@
 #define MOST_THREADS 4096
 
 struct lw_op {
-    struct lw_ols_cpu *ols;             /* one of the two, by lw_op_kind; the other is NULL */
-    struct lw_conv2d_cpu *conv2d;
-    struct lw_worker_cpu *worker;
+    struct lw_cpu_ols *ols;             /* one of the two, by lw_op_kind; the other is NULL */
+    struct lw_cpu_conv2d *conv2d;
+    struct lw_cpu_worker *worker;
     int64_t input_bytes, output_bytes;  /* of a slot */
     int64_t count, n_channels;          /* of the largest block */
 };
@@ -40,7 +40,7 @@ static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec
                    struct lw_error *err)
 {
     (void)engine;
-    return spec->kind == LW_OP_CONV2D ? lw_conv2d_plan_cpu(spec, plan, err) : lw_ols_plan_cpu(spec, plan, err);
+    return spec->kind == LW_OP_CONV2D ? lw_cpu_conv2d_plan(spec, plan, err) : lw_cpu_ols_plan(spec, plan, err);
 }
 
 static int64_t input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
@@ -61,8 +61,8 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
     const int64_t slot = (int64_t)sizeof(struct slot_cpu) + input_bytes(spec, plan, count, n_channels) +
                          output_bytes(spec, plan, count, n_channels);
     const int threads = engine->n_workers;
-    const int64_t work = spec->kind == LW_OP_CONV2D ? lw_conv2d_bytes_cpu(spec, count, n_channels, threads)
-                                                    : lw_ols_bytes_cpu(spec, plan, count, n_channels, threads);
+    const int64_t work = spec->kind == LW_OP_CONV2D ? lw_cpu_conv2d_bytes(spec, count, n_channels, threads)
+                                                    : lw_cpu_ols_bytes(spec, plan, count, n_channels, threads);
     return (struct lw_bytes){.host = (int64_t)sizeof(struct lw_op) + work + depth * slot};
 }
 
@@ -71,9 +71,9 @@ static void warm_up(void *context)
 {
     struct lw_op *const op = context;
     if (op->conv2d)
-        lw_conv2d_warm_up_cpu(op->conv2d);
+        lw_cpu_conv2d_warm_up(op->conv2d);
     else
-        lw_ols_warm_up_cpu(op->ols);
+        lw_cpu_ols_warm_up(op->ols);
 }
 
 static void work(void *context, void *item)
@@ -82,9 +82,9 @@ static void work(void *context, void *item)
     struct lw_slot *const slot = item;
     const double start = lw_now();
     if (op->conv2d)
-        lw_conv2d_run_cpu(op->conv2d, slot);
+        lw_cpu_conv2d_run(op->conv2d, slot);
     else
-        lw_ols_run_cpu(op->ols, slot);
+        lw_cpu_ols_run(op->ols, slot);
     slot->busy_seconds = lw_now() - start;
 }
 
@@ -92,9 +92,9 @@ static void op_destroy(struct lw_op *op)
 {
     if (!op)
         return;
-    lw_worker_destroy_cpu(op->worker);
-    lw_ols_destroy_cpu(op->ols);
-    lw_conv2d_destroy_cpu(op->conv2d);
+    lw_cpu_worker_destroy(op->worker);
+    lw_cpu_ols_destroy(op->ols);
+    lw_cpu_conv2d_destroy(op->conv2d);
     lw_free(op);
 }
 
@@ -102,8 +102,8 @@ static int create_work(const struct lw_engine *engine, const struct lw_op_spec *
                        int64_t count, int64_t n_channels, struct lw_op *op, struct lw_error *err)
 {
     if (spec->kind == LW_OP_CONV2D)
-        return lw_conv2d_create_cpu(spec, count, n_channels, engine->n_workers, &op->conv2d, err);
-    return lw_ols_create_cpu(spec, plan, count, n_channels, engine->n_workers, &op->ols, err);
+        return lw_cpu_conv2d_create(spec, count, n_channels, engine->n_workers, &op->conv2d, err);
+    return lw_cpu_ols_create(spec, plan, count, n_channels, engine->n_workers, &op->ols, err);
 }
 
 static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
@@ -119,7 +119,7 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
 
     int rc;
     if ((rc = create_work(engine, spec, plan, count, n_channels, op, err)) ||
-        (rc = lw_worker_create_cpu(warm_up, work, op, &op->worker, err))) {
+        (rc = lw_cpu_worker_create(warm_up, work, op, &op->worker, err))) {
         op_destroy(op);
         return rc;
     }
@@ -159,14 +159,14 @@ static int submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block 
     (void)err;
     assert(block->count <= op->count && block->n_channels <= op->n_channels);
     slot->block = *block;
-    ((struct slot_cpu *)slot)->ticket = lw_worker_submit_cpu(op->worker, slot);
+    ((struct slot_cpu *)slot)->ticket = lw_cpu_worker_submit(op->worker, slot);
     return LW_OK;
 }
 
 static int wait_for(struct lw_op *op, struct lw_slot *slot, struct lw_error *err)
 {
     (void)err;
-    lw_worker_wait_cpu(op->worker, ((struct slot_cpu *)slot)->ticket);
+    lw_cpu_worker_wait(op->worker, ((struct slot_cpu *)slot)->ticket);
     return LW_OK;
 }
 
@@ -174,14 +174,14 @@ static int wait_for(struct lw_op *op, struct lw_slot *slot, struct lw_error *err
 static void describe(const struct lw_engine *engine, char *text, size_t size)
 {
     snprintf(text, size, "%d thread%s, %s, %s", engine->n_workers, engine->n_workers == 1 ? "" : "s",
-             lw_instruction_set_cpu(), fftwf_version);
+             lw_cpu_instruction_set(), fftwf_version);
 }
 
 /* FFTW chooses its own code by the processor: its version and ours fix the result. */
 static void architecture(const struct lw_engine *engine, char *text, size_t size)
 {
     (void)engine;
-    snprintf(text, size, "%s, %s", lw_instruction_set_cpu(), fftwf_version);
+    snprintf(text, size, "%s, %s", lw_cpu_instruction_set(), fftwf_version);
 }
 
 static void destroy(struct lw_engine *engine) { lw_free(engine); }
@@ -189,25 +189,25 @@ static void destroy(struct lw_engine *engine) { lw_free(engine); }
 static struct lw_bytes sfft_bytes(const struct lw_engine *engine, const struct lw_sfft_plan *plan)
 {
     (void)engine;
-    return (struct lw_bytes){.host = lw_sfft_bytes(plan) + lw_sfft_cpu_bytes(plan)};
+    return (struct lw_bytes){.host = lw_sfft_bytes(plan) + lw_cpu_sfft_bytes(plan)};
 }
 
 static int sfft_create(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
                        struct lw_error *err)
 {
-    return lw_sfft_solver_create_cpu(layout, engine->n_workers, out, err);
+    return lw_cpu_sfft_solver_create(layout, engine->n_workers, out, err);
 }
 
-static struct lw_bytes sfft2_bytes(const struct lw_engine *engine, const struct lw_sfft2_plan *plan)
+static struct lw_bytes published_bytes(const struct lw_engine *engine, const struct lw_published_plan *plan)
 {
     (void)engine;
-    return (struct lw_bytes){.host = lw_sfft2_bytes_cpu(plan)};
+    return (struct lw_bytes){.host = lw_cpu_published_bytes(plan)};
 }
 
-static int sfft2_create(struct lw_engine *engine, const struct lw_sfft2_layout *layout, struct lw_sfft2_solver **out,
+static int published_create(struct lw_engine *engine, const struct lw_published_layout *layout, struct lw_published_solver **out,
                         struct lw_error *err)
 {
-    return lw_sfft2_create_cpu(layout, engine->n_workers, out, err);
+    return lw_cpu_published_create(layout, engine->n_workers, out, err);
 }
 
 static struct lw_bytes sfft_dense_bytes(const struct lw_engine *engine, const struct lw_sfft_spec *spec)
@@ -220,12 +220,12 @@ static int sfft_dense(struct lw_engine *engine, const struct lw_sfft_spec *spec,
                       struct lw_sfft_result *result, struct lw_error *err)
 {
     (void)engine;
-    return lw_sfft_dense_cpu(spec, samples, lines, result, err);
+    return lw_cpu_sfft_dense(spec, samples, lines, result, err);
 }
 
 static const struct lw_sparse_ops sparse_ops = {.bytes = sfft_bytes, .create = sfft_create};
 static const struct lw_dense_ops dense_ops = {.bytes = sfft_dense_bytes, .transform = sfft_dense};
-static const struct lw_published_ops published_ops = {.bytes = sfft2_bytes, .create = sfft2_create};
+static const struct lw_published_ops published_ops = {.bytes = published_bytes, .create = published_create};
 
 static const struct lw_engine_ops ops = {
     .name = "cpu",
@@ -266,11 +266,11 @@ static void warn_of_omp_num_threads(int cores)
                     "--bind-to none or --map-by slot:PE=%ld)", wanted, cores, cores == 1 ? "" : "s", cores, wanted);
 }
 
-int lw_engine_create_cpu(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
+int lw_cpu_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
 {
     if (spec->n_threads < 0 || spec->n_threads > MOST_THREADS)
         return lw_fail(err, LW_ECONFIG, "%d threads is not in 1..%d", spec->n_threads, MOST_THREADS);
-    const int rc = lw_instruction_set_check_cpu(err);
+    const int rc = lw_cpu_instruction_set_check(err);
     if (rc)
         return rc;
     struct lw_engine *const engine = lw_alloc(sizeof *engine, "the cpu engine", err);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-struct lw_worker_cpu {
+struct lw_cpu_worker {
     void (*prepare)(void *context);
     void (*work)(void *context, void *item);
     void *context;
@@ -21,11 +21,11 @@ struct lw_worker_cpu {
 };
 
 /* Under the mutex. */
-static void announce(struct lw_worker_cpu *worker) { pthread_cond_broadcast(&worker->changed); }
+static void announce(struct lw_cpu_worker *worker) { pthread_cond_broadcast(&worker->changed); }
 
 static void *serve(void *argument)
 {
-    struct lw_worker_cpu *const worker = argument;
+    struct lw_cpu_worker *const worker = argument;
     if (worker->prepare)
         worker->prepare(worker->context);
     pthread_mutex_lock(&worker->mutex);
@@ -48,7 +48,7 @@ static void *serve(void *argument)
 }
 
 /* Signals are for the main thread: the new thread inherits a mask that blocks them all. */
-static int start_thread(struct lw_worker_cpu *worker)
+static int start_thread(struct lw_cpu_worker *worker)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -58,10 +58,10 @@ static int start_thread(struct lw_worker_cpu *worker)
     return rc;
 }
 
-int lw_worker_create_cpu(void (*prepare)(void *context), void (*work)(void *context, void *item), void *context,
-                         struct lw_worker_cpu **out, struct lw_error *err)
+int lw_cpu_worker_create(void (*prepare)(void *context), void (*work)(void *context, void *item), void *context,
+                         struct lw_cpu_worker **out, struct lw_error *err)
 {
-    struct lw_worker_cpu *const worker = lw_alloc(sizeof *worker, "a worker thread", err);
+    struct lw_cpu_worker *const worker = lw_alloc(sizeof *worker, "a worker thread", err);
     if (!worker)
         return LW_ESYSTEM;
     worker->prepare = prepare;
@@ -82,7 +82,7 @@ int lw_worker_create_cpu(void (*prepare)(void *context), void (*work)(void *cont
     return LW_OK;
 }
 
-void lw_worker_destroy_cpu(struct lw_worker_cpu *worker)
+void lw_cpu_worker_destroy(struct lw_cpu_worker *worker)
 {
     if (!worker)
         return;
@@ -96,7 +96,7 @@ void lw_worker_destroy_cpu(struct lw_worker_cpu *worker)
     lw_free(worker);
 }
 
-int64_t lw_worker_submit_cpu(struct lw_worker_cpu *worker, void *item)
+int64_t lw_cpu_worker_submit(struct lw_cpu_worker *worker, void *item)
 {
     pthread_mutex_lock(&worker->mutex);
     assert(worker->n_submitted - worker->n_done < LW_WORKER_ITEMS);
@@ -107,7 +107,7 @@ int64_t lw_worker_submit_cpu(struct lw_worker_cpu *worker, void *item)
     return ticket;
 }
 
-void lw_worker_wait_cpu(struct lw_worker_cpu *worker, int64_t ticket)
+void lw_cpu_worker_wait(struct lw_cpu_worker *worker, int64_t ticket)
 {
     pthread_mutex_lock(&worker->mutex);
     while (worker->n_done <= ticket)

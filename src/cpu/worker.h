@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-struct lw_worker_cpu;
+struct lw_cpu_worker;
 
 /* Items that may be in the queue at a time. */
 #define LW_WORKER_ITEMS 64
@@ -15,17 +15,17 @@ struct lw_worker_cpu;
  * @param prepare  called once by the thread before create returns; NULL: nothing to prepare
  * @param work     called by the thread for every item, in the order of submission
  * @param context  borrowed for the worker's life */
-int lw_worker_create_cpu(void (*prepare)(void *context), void (*work)(void *context, void *item), void *context,
-                         struct lw_worker_cpu **out, struct lw_error *err);
+int lw_cpu_worker_create(void (*prepare)(void *context), void (*work)(void *context, void *item), void *context,
+                         struct lw_cpu_worker **out, struct lw_error *err);
 
 /** Finish what is in the queue, then end the thread. NULL is legal. */
-void lw_worker_destroy_cpu(struct lw_worker_cpu *worker);
+void lw_cpu_worker_destroy(struct lw_cpu_worker *worker);
 
 /** Queue an item, borrowed until it is done.
  * @return  its ticket */
-int64_t lw_worker_submit_cpu(struct lw_worker_cpu *worker, void *item);
+int64_t lw_cpu_worker_submit(struct lw_cpu_worker *worker, void *item);
 
 /** Block until the item of that ticket is done. */
-void lw_worker_wait_cpu(struct lw_worker_cpu *worker, int64_t ticket);
+void lw_cpu_worker_wait(struct lw_cpu_worker *worker, int64_t ticket);
 
 #endif

@@ -48,12 +48,12 @@ struct lw_ols_spec {
     struct lw_post post;        /* any but none, or a rate: lw_op_spec.n_outputs is needed, and signal/post.h has checked it */
 };
 
-enum lw_algorithm {
-    LW_ALGORITHM_AUTO,
-    LW_ALGORITHM_DIRECT,        /* sum in the space domain */
-    LW_ALGORITHM_TILES,         /* overlap-save on tiles */
-    LW_ALGORITHM_FULL,          /* the same on bands as wide as the image */
-    LW_ALGORITHM_SEPARABLE,     /* a pass along the columns and one along the rows, for a kernel that allows it */
+enum lw_conv2d_algorithm {
+    LW_CONV2D_ALGORITHM_AUTO,
+    LW_CONV2D_ALGORITHM_DIRECT, /* sum in the space domain */
+    LW_CONV2D_ALGORITHM_TILES,  /* overlap-save on tiles */
+    LW_CONV2D_ALGORITHM_FULL,   /* the same on bands as wide as the image */
+    LW_CONV2D_ALGORITHM_SEPARABLE, /* a pass along the columns and one along the rows, for a kernel that allows it */
 };
 
 /* 2-D convolution of images; the axis is that of the rows, a sample of it a row of `columns` pixels, a channel an image:
@@ -69,7 +69,7 @@ struct lw_conv2d_spec {
     int64_t look_ahead_rows, look_ahead_columns;        /* position of output (0, 0), see signal/convolution.h */
     enum lw_boundary boundary;
     double outside;             /* boundary ZERO: the value of all pixels beyond the four sides */
-    enum lw_algorithm algorithm;
+    enum lw_conv2d_algorithm algorithm;
 };
 
 enum lw_op_kind { LW_OP_OLS, LW_OP_CONV2D, LW_OP_SFFT };
@@ -211,11 +211,11 @@ int lw_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, 
 void lw_engine_destroy(struct lw_engine *engine);           /* NULL is legal */
 
 /* The implementations; src/engine/engine.c chooses. Without CUDA, gpu/host/none.c stands in for the cuda engine. */
-int lw_engine_create_cpu(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
-int lw_engine_create_cuda(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
+int lw_cpu_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
+int lw_cuda_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
 
-/** Whether lw_engine_create_cuda would find a device for this rank, and why not. Never fails; creates no context.
+/** Whether lw_cuda_engine_create would find a device for this rank, and why not. Never fails; creates no context.
  * @param why  one line: the devices, or what is missing */
-bool lw_engine_cuda_usable(const struct lw_engine_spec *spec, char why[160]);
+bool lw_cuda_engine_usable(const struct lw_engine_spec *spec, char why[160]);
 
 #endif

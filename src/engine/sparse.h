@@ -23,7 +23,7 @@ struct lw_sparse_ops {
                   struct lw_error *err);
 };
 
-/* The largest coefficients of spec->n samples by the transform of all: as lw_sfft_dense_cpu. */
+/* The largest coefficients of spec->n samples by the transform of all: as lw_cpu_sfft_dense. */
 struct lw_dense_ops {
     struct lw_bytes (*bytes)(const struct lw_engine *engine, const struct lw_sfft_spec *spec);
     int (*transform)(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,

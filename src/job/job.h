@@ -21,7 +21,7 @@ struct lw_job {
     const struct lw_job_ops *ops;
     struct lw_op_spec op;
     struct lw_sfft_request sfft;        /* where op.kind is LW_OP_SFFT; nothing is streamed then, and no output planned */
-    struct lw_sfft2_choice sfft2;       /* where sfft.algorithm is LW_SFFT_VOTING */
+    struct lw_published_choice sfft2;   /* where sfft.algorithm is LW_SFFT_PUBLISHED */
     struct lw_view_spec view;           /* of the input; max_axis and max_channels are left to the plan */
     int64_t n_samples;                  /* on the axis, after --start/--count */
     int64_t n_outputs;                  /* on the axis */

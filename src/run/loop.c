@@ -188,7 +188,7 @@ static int read_slice(struct run *run, const struct lw_block *block, struct lw_s
         part.n_channels = block->n_channels;
     }
     const int rc = lw_window_read(run->window, &part, err);
-    if (rc == LW_OK && part.end > job->n_samples && job->boundary != LW_ZERO)
+    if (rc == LW_OK && part.end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)
         run->not_finite -= count_not_finite(run, &part, part.begin > job->n_samples ? part.begin : job->n_samples, part.end);
     return rc;
 }

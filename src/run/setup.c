@@ -24,7 +24,7 @@ static enum lw_engine_kind choose_engine(struct lw_setup *setup, const struct lw
     }
     char why[160];
     struct lw_error missing;
-    const int rc = lw_engine_cuda_usable(spec, why) ? LW_OK : lw_fail(&missing, LW_ECONFIG, "%s", why);
+    const int rc = lw_cuda_engine_usable(spec, why) ? LW_OK : lw_fail(&missing, LW_ECONFIG, "%s", why);
     if (lw_comm_agree(setup->comm, rc, &missing) == LW_OK) {
         lw_log_info("cuda engine: %s", why);
         return LW_ENGINE_CUDA;

@@ -13,7 +13,7 @@ struct lw_window {
 /* A run of outside positions shorter than M comes from less than M samples, or from all n if it wraps around. */
 int64_t lw_window_max_read(const struct lw_window_spec *spec)
 {
-    return spec->boundary == LW_ZERO || spec->n_taps == 1 ? 0 : min64(spec->n_samples, spec->n_taps);
+    return spec->boundary == LW_BOUNDARY_ZERO || spec->n_taps == 1 ? 0 : min64(spec->n_samples, spec->n_taps);
 }
 
 int64_t lw_window_bytes(const struct lw_window_spec *spec)

@@ -35,7 +35,7 @@ struct lw_sfft_spec {
     uint64_t seed;
 };
 
-enum lw_sfft_algorithm { LW_SFFT_AUTO, LW_SFFT_SPARSE, LW_SFFT_DENSE, LW_SFFT_VOTING /* sfft/published/published.h */ };
+enum lw_sfft_algorithm { LW_SFFT_AUTO, LW_SFFT_SPARSE, LW_SFFT_DENSE, LW_SFFT_PUBLISHED /* sfft/published/published.h */ };
 
 /* What is done about a signal that its lines do not explain. */
 enum lw_sfft_fallback { LW_SFFT_FALL_DENSE, LW_SFFT_FALL_ERROR, LW_SFFT_FALL_PARTIAL };

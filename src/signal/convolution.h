@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-enum lw_mode { LW_FULL, LW_SAME, LW_VALID };
-enum lw_boundary { LW_ZERO, LW_EDGE, LW_WRAP, LW_REFLECT };
+enum lw_mode { LW_MODE_FULL, LW_MODE_SAME, LW_MODE_VALID };
+enum lw_boundary { LW_BOUNDARY_ZERO, LW_BOUNDARY_EDGE, LW_BOUNDARY_WRAP, LW_BOUNDARY_REFLECT };
 
 /** Outputs on the axis: n + M - 1, n, or n - M + 1 (not positive if M > n). */
 int64_t lw_mode_length(enum lw_mode mode, int64_t n, int64_t n_taps);

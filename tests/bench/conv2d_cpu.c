@@ -64,14 +64,14 @@ static double measure(struct lw_engine *engine, const struct lw_op_spec *spec, c
 }
 
 static void bench(struct lw_engine *engine, enum lw_precision precision, int64_t size, int64_t kernel,
-                  enum lw_algorithm algorithm)
+                  enum lw_conv2d_algorithm algorithm)
 {
     static const char *const names[] = {"auto", "direct", "tiles", "full", "separable"};
     const struct lw_type type = {.scalar = precision == LW_DOUBLE ? LW_FLOAT64 : LW_FLOAT32};
     double *const taps = malloc((size_t)(kernel * kernel) * sizeof *taps);
     uint64_t state = 2;
     for (int64_t i = 0; i < kernel * kernel; i++)
-        taps[i] = algorithm == LW_ALGORITHM_SEPARABLE ? 1 : next(&state);
+        taps[i] = algorithm == LW_CONV2D_ALGORITHM_SEPARABLE ? 1 : next(&state);
     const struct lw_op_spec spec = {
         .kind = LW_OP_CONV2D, .input = type, .output = type, .precision = precision, .n_channels = 1, .n_outputs = size,
         .conv2d = {
@@ -107,11 +107,11 @@ int main(int argc, char **argv)
     printf("# %lld x %lld pixels, %s precision, %s\n", (long long)size, (long long)size,
            precision == LW_DOUBLE ? "double" : "single", text);
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
-        bench(engine, precision, size, kernels[k], LW_ALGORITHM_AUTO);
+        bench(engine, precision, size, kernels[k], LW_CONV2D_ALGORITHM_AUTO);
         if (kernels[k] <= 31)
-            bench(engine, precision, size, kernels[k], LW_ALGORITHM_DIRECT);
-        for (int a = LW_ALGORITHM_TILES; a <= LW_ALGORITHM_SEPARABLE; a++)
-            bench(engine, precision, size, kernels[k], (enum lw_algorithm)a);
+            bench(engine, precision, size, kernels[k], LW_CONV2D_ALGORITHM_DIRECT);
+        for (int a = LW_CONV2D_ALGORITHM_TILES; a <= LW_CONV2D_ALGORITHM_SEPARABLE; a++)
+            bench(engine, precision, size, kernels[k], (enum lw_conv2d_algorithm)a);
     }
     lw_engine_destroy(engine);
     return 0;

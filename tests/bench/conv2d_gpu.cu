@@ -201,8 +201,8 @@ static struct lw_op_spec spec_of(const Case &c, const Pool &p, int algorithm)
     s.conv2d.columns = s.conv2d.output_columns = c.image.columns;
     s.conv2d.look_ahead_rows = c.image.ahead_rows;
     s.conv2d.look_ahead_columns = c.image.ahead_columns;
-    s.conv2d.boundary = LW_ZERO;
-    s.conv2d.algorithm = (enum lw_algorithm)algorithm;
+    s.conv2d.boundary = LW_BOUNDARY_ZERO;
+    s.conv2d.algorithm = (enum lw_conv2d_algorithm)algorithm;
     return s;
 }
 
@@ -260,7 +260,7 @@ struct Result {
 static bool measure(const Case &c, Pool *p, int algorithm, Result *r, int batch = 0)
 {
     Ours ours;
-    if (algorithm == LW_ALGORITHM_SEPARABLE)
+    if (algorithm == LW_CONV2D_ALGORITHM_SEPARABLE)
         upload_taps(p, c.image, true);
     const bool suits = prepare(c, *p, algorithm, &ours, batch);
     if (suits) {
@@ -271,7 +271,7 @@ static bool measure(const Case &c, Pool *p, int algorithm, Result *r, int batch 
         snprintf(r->text, sizeof r->text, "%s", ours.text);
         release(&ours);
     }
-    if (algorithm == LW_ALGORITHM_SEPARABLE)
+    if (algorithm == LW_CONV2D_ALGORITHM_SEPARABLE)
         upload_taps(p, c.image, false);
     return suits;
 }
@@ -341,7 +341,7 @@ static int run_table(FILE *csv, const char *text)
             continue;
         Pool p = make_pool(c);
         Result r;
-        measure(c, &p, LW_ALGORITHM_AUTO, &r);
+        measure(c, &p, LW_CONV2D_ALGORITHM_AUTO, &r);
         int side = 0;
         const double whole = measure_whole(c, p), tiles = measure_tiles(c, p, &side);
         const double best = tiles > 0 && (whole == 0 || tiles < whole) ? tiles : whole;
@@ -366,9 +366,9 @@ static int run_methods(FILE *csv, const char *text)
         if (c.name.find(text) == std::string::npos)
             continue;
         Pool p = make_pool(c);
-        for (int a = LW_ALGORITHM_AUTO; a <= LW_ALGORITHM_SEPARABLE; ++a) {
+        for (int a = LW_CONV2D_ALGORITHM_AUTO; a <= LW_CONV2D_ALGORITHM_SEPARABLE; ++a) {
             Result r;
-            const bool is_slow = a == LW_ALGORITHM_DIRECT && c.image.kernel_rows > 15;
+            const bool is_slow = a == LW_CONV2D_ALGORITHM_DIRECT && c.image.kernel_rows > 15;
             if (is_slow || !measure(c, &p, a, &r))
                 continue;
             for (FILE *const to : {stdout, csv})
@@ -390,7 +390,7 @@ static int run_batches(FILE *csv, const char *text)
         Pool p = make_pool(c);
         for (const int batch : {1, 2, 3, 4, 6, 8, 16, 1000}) {
             Result r;
-            measure(c, &p, LW_ALGORITHM_FULL, &r, batch);
+            measure(c, &p, LW_CONV2D_ALGORITHM_FULL, &r, batch);
             for (FILE *const to : {stdout, csv})
                 if (to)
                     fprintf(to, "%s,batch %d,%.4f,%.1f,%.2g,\"%s\"\n", c.name.c_str(), batch, r.time.sustained,
@@ -409,7 +409,7 @@ static int run_check()
         Case c = square(1000, kernel.first, kernel.second);
         c.image.columns = 1501;
         Pool p = make_pool(c);
-        for (int a = LW_ALGORITHM_AUTO; a <= LW_ALGORITHM_SEPARABLE; ++a) {
+        for (int a = LW_CONV2D_ALGORITHM_AUTO; a <= LW_CONV2D_ALGORITHM_SEPARABLE; ++a) {
             Result r;
             if (!measure(c, &p, a, &r))
                 continue;

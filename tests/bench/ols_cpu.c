@@ -112,7 +112,7 @@ static void open_case(struct bench_case *b)
     struct lw_error err;
     double *const taps = make_taps(b->spec.ols.n_taps * b->spec.ols.n_filters);
     b->spec.ols.taps = taps;
-    if (lw_engine_create_cpu(&engine_spec, &b->engine, &err))
+    if (lw_cpu_engine_create(&engine_spec, &b->engine, &err))
         give_up(&err);
     const struct lw_engine_ops *const ops = b->engine->ops;
     if (ops->op_plan(b->engine, &b->spec, &b->plan, &err) ||

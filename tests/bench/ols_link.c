@@ -212,7 +212,7 @@ int main(int argc, char **argv)
         .kind = LW_ENGINE_CUDA, .node_rank = lw_comm_node_rank(b.comm),
         .node_ranks = lw_comm_node_size(b.comm), .share_device = argc > 2 && strcmp(argv[2], "share") == 0,
     };
-    const int rc = lw_engine_create_cuda(&spec, &b.engine, &err);
+    const int rc = lw_cuda_engine_create(&spec, &b.engine, &err);
     stop_if(&b, rc, &err);
     measure(&b, 1, n_taps);
     measure(&b, 8, n_taps);

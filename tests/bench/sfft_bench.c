@@ -130,7 +130,7 @@ void bench_print(const struct bench *bench, const char *algorithm, int n_threads
                f->error / f->runs);
     if (has_steps) {
 #define X(step) printf(" " #step " %.3f", 1e3 * f->profile.step / f->runs);
-        LW_SFFT2_STEPS(X)
+        LW_PUBLISHED_STEPS(X)
 #undef X
     }
     printf("\n");

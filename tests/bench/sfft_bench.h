@@ -23,7 +23,7 @@ struct figures {
     double error;                   /* sum of L1 errors per line */
     int found, fell_back, wrong, retried, runs;
     int64_t samples;
-    struct lw_sfft2_profile profile;
+    struct lw_published_profile profile;
 };
 
 struct clocks {

@@ -44,48 +44,48 @@ static int run_sparse(const struct bench *bench, int number, int n_threads, stru
     const struct lw_sfft_signal signal = {{LW_FLOAT64, true, false}, bench->x, 1};
     struct lw_sfft_layout *layout = NULL;
     struct lw_sfft *sfft = NULL;
-    struct lw_sfft_cpu *cpu = NULL;
+    struct lw_cpu_sfft *cpu = NULL;
     struct lw_sfft_result result = {0};
     int attempt = 0, rc;
     if (plan.n_attempts == 0)
         return lw_fail(err, LW_ECONFIG, "more than a quarter of the samples would be taken");
     if ((rc = lw_sfft_layout_create(&plan, &layout, err)) || (rc = lw_sfft_create(layout, n_threads, &sfft, err)) ||
-        (rc = lw_sfft_cpu_create(sfft, layout, n_threads, true, &cpu, err)))
+        (rc = lw_cpu_sfft_create(sfft, layout, n_threads, true, &cpu, err)))
         bench_fail(err);
     const struct clocks start = bench_now();
     for (; attempt < plan.n_attempts && !result.is_explained; attempt++) {
         for (int s = lw_sfft_first_stage(layout, attempt); s < lw_sfft_first_stage(layout, attempt + 1); s++)
-            lw_sfft_cpu_gather(cpu, s, &signal);
+            lw_cpu_sfft_gather(cpu, s, &signal);
         lw_sfft_recover(sfft, attempt, &result);
     }
     bench_add_time(figures, start);
     figures->samples = plan.attempts[0].samples;
     bench_score(bench, &result, attempt, figures);
-    lw_sfft_cpu_destroy(cpu);
+    lw_cpu_sfft_destroy(cpu);
     lw_sfft_destroy(sfft);
     lw_sfft_layout_destroy(layout);
     return LW_OK;
 }
 
-static int run_voting(const struct bench *bench, const struct lw_sfft2_choice *choice, int number, int n_threads,
+static int run_published(const struct bench *bench, const struct lw_published_choice *choice, int number, int n_threads,
                       struct figures *figures, struct lw_error *err)
 {
     const struct lw_sfft_spec spec = spec_of(bench, number);
-    const struct lw_sfft2_signal signal = {(const double *)bench->x, false};
-    struct lw_sfft2_layout *layout = NULL;
-    struct lw_sfft2_solver *solver = NULL;
+    const struct lw_published_signal signal = {(const double *)bench->x, false};
+    struct lw_published_layout *layout = NULL;
+    struct lw_published_solver *solver = NULL;
     struct lw_sfft_result result = {0};
     int attempt = 0;
-    for (; attempt < LW_SFFT2_ATTEMPTS && !result.is_explained; attempt++) {
-        struct lw_sfft2_plan plan;
-        lw_sfft2_solver_destroy(solver);
-        lw_sfft2_layout_destroy(layout);
+    for (; attempt < LW_PUBLISHED_ATTEMPTS && !result.is_explained; attempt++) {
+        struct lw_published_plan plan;
+        lw_published_solver_destroy(solver);
+        lw_published_layout_destroy(layout);
         solver = NULL;
         layout = NULL;
-        const int rc = lw_sfft2_plan_make(&spec, choice, attempt, &plan, err);
+        const int rc = lw_published_plan_make(&spec, choice, attempt, &plan, err);
         if (rc)
             return rc;
-        if (lw_sfft2_layout_create(&plan, attempt, &layout, err) || lw_sfft2_create_cpu(layout, n_threads, &solver, err))
+        if (lw_published_layout_create(&plan, attempt, &layout, err) || lw_cpu_published_create(layout, n_threads, &solver, err))
             bench_fail(err);
         figures->samples = attempt == 0 ? plan.samples : figures->samples;
         const struct clocks start = bench_now();
@@ -93,24 +93,24 @@ static int run_voting(const struct bench *bench, const struct lw_sfft2_choice *c
         bench_add_time(figures, start);
     }
     bench_score(bench, &result, attempt, figures);
-    lw_sfft2_solver_destroy(solver);
-    lw_sfft2_layout_destroy(layout);
+    lw_published_solver_destroy(solver);
+    lw_published_layout_destroy(layout);
     return LW_OK;
 }
 
-static int run_sfft2(const struct bench *bench, int number, int n_threads, struct figures *figures, struct lw_error *err)
+static int run_plain(const struct bench *bench, int number, int n_threads, struct figures *figures, struct lw_error *err)
 {
-    const struct lw_sfft2_choice choice = {0};
-    return run_voting(bench, &choice, number, n_threads, figures, err);
+    const struct lw_published_choice choice = {0};
+    return run_published(bench, &choice, number, n_threads, figures, err);
 }
 
 /* sFFT 2.0: of 64 residues for each line, the strongest alone are voted for. */
 static int run_comb(const struct bench *bench, int number, int n_threads, struct figures *figures, struct lw_error *err)
 {
-    struct lw_sfft2_choice choice = {.comb = 64};
+    struct lw_published_choice choice = {.comb = 64};
     while (choice.comb < 64 * bench->k && choice.comb < bench->n / 16)
         choice.comb *= 2;
-    return run_voting(bench, &choice, number, n_threads, figures, err);
+    return run_published(bench, &choice, number, n_threads, figures, err);
 }
 
 static int run_fftw(const struct bench *bench, int number, int n_threads, struct figures *figures, struct lw_error *err)
@@ -136,7 +136,7 @@ static const struct algorithm {
     int (*run)(const struct bench *bench, int number, int n_threads, struct figures *figures, struct lw_error *err);
     bool has_lines, has_steps;
 } algorithms[] = {
-    {"sparse", run_sparse, true, false}, {"sfft2", run_sfft2, true, true}, {"comb", run_comb, true, true},
+    {"sparse", run_sparse, true, false}, {"sfft2", run_plain, true, true}, {"comb", run_comb, true, true},
     {"fftw", run_fftw, false, false},
 };
 

@@ -206,7 +206,7 @@ Solver open_solver(const lw_device &device, const Row &row, int seed)
     }
     Solver s;
     check(lw_sfft_layout_create(&plan, &s.layout, &err), err);
-    check(lw_sfft_cuda_create(&device, s.layout, &s.solver, &err), err);
+    check(lw_cuda_sfft_create(&device, s.layout, &s.solver, &err), err);
     return s;
 }
 
@@ -215,7 +215,7 @@ void capture(Solver &s, const lw_sfft_device_signal &signal, cudaStream_t stream
     lw_error err;
     cudaGraph_t graph;
     CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    check(lw_sfft_cuda_enqueue(s.solver, 0, &signal, stream, &err), err);
+    check(lw_cuda_sfft_enqueue(s.solver, 0, &signal, stream, &err), err);
     CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
     CHECK_CUDA(cudaGraphInstantiate(&s.graph, graph, 0));
     CHECK_CUDA(cudaGraphDestroy(graph));
@@ -254,11 +254,11 @@ void run_once(const Solver &s, const Row &row, const lw_sfft_device_signal &sign
     lw_sfft_result result = {};
     int attempt = 0;
     do {
-        check(lw_sfft_cuda_enqueue(s.solver, attempt, &signal, stream, &err), err);
-        check(lw_sfft_cuda_fetch(s.solver, attempt, stream, &result, &err), err);
+        check(lw_cuda_sfft_enqueue(s.solver, attempt, &signal, stream, &err), err);
+        check(lw_cuda_sfft_fetch(s.solver, attempt, stream, &result, &err), err);
         if (attempt == 0) {
-            score.rounds += lw_sfft_cuda_details(s.solver)->n_rounds;
-            score.steps += lw_sfft_cuda_details(s.solver)->n_steps;
+            score.rounds += lw_cuda_sfft_details(s.solver)->n_rounds;
+            score.steps += lw_cuda_sfft_details(s.solver)->n_steps;
         }
     } while (!result.is_explained && ++attempt < s.layout->plan.n_attempts);
     const bool all = compare(result, lines, pow(2, row.bits), score);

@@ -61,12 +61,12 @@ static void draw_length(struct trial *t)
     t->n_channels = 1 + below(3);
     t->n_filters = 1 + (int)below(2);
     t->mode = (enum lw_mode)below(t->n_samples >= t->n_taps ? 3 : 2);
-    t->boundary = t->mode == LW_SAME ? (enum lw_boundary)below(4) : LW_ZERO;
+    t->boundary = t->mode == LW_MODE_SAME ? (enum lw_boundary)below(4) : LW_BOUNDARY_ZERO;
     const int64_t segments[] = {0, 0, 0, power_of_two(t->n_taps + 1), t->n_taps, t->n_taps + below(2 * t->n_taps)};
     t->segment = (int)segments[below(is_cpu ? 6 : 4)];
     if (t->segment > 0 && t->segment < t->n_taps + 8 && t->n_samples > MOST_SHORT_HOPS)
-        t->n_samples = t->n_taps > MOST_SHORT_HOPS && t->mode == LW_VALID ? t->n_taps + MOST_SHORT_HOPS : MOST_SHORT_HOPS;
-    t->mode = t->n_samples < t->n_taps && t->mode == LW_VALID ? LW_FULL : t->mode;
+        t->n_samples = t->n_taps > MOST_SHORT_HOPS && t->mode == LW_MODE_VALID ? t->n_taps + MOST_SHORT_HOPS : MOST_SHORT_HOPS;
+    t->mode = t->n_samples < t->n_taps && t->mode == LW_MODE_VALID ? LW_MODE_FULL : t->mode;
 }
 
 static void try_one(const struct trial *t, const char *what)
@@ -100,8 +100,8 @@ static void test_long_sums(void)
             .input = {.scalar = LW_FLOAT32},
             .output = {.scalar = LW_FLOAT64},
             .precision = i % 2 ? LW_DOUBLE : LW_SINGLE,
-            .mode = LW_SAME,
-            .boundary = LW_EDGE,
+            .mode = LW_MODE_SAME,
+            .boundary = LW_BOUNDARY_EDGE,
             .n_channels = 64,
             .n_samples = 2,
             .n_taps = taps[i / 2],

@@ -14,13 +14,14 @@
 static struct lw_engine *engine;
 
 static const struct image plain = {
-    .input = {.scalar = LW_FLOAT32}, .output = {.scalar = LW_FLOAT32}, .mode = LW_SAME,
+    .input = {.scalar = LW_FLOAT32}, .output = {.scalar = LW_FLOAT32}, .mode = LW_MODE_SAME,
     .n_images = 1, .rows = 40, .columns = 50, .kernel_rows = 5, .kernel_columns = 7,
     .origin_rows = -1, .origin_columns = -1, .spread = 1, .seed = 1,
 };
 
-static const enum lw_algorithm algorithms[] = {
-    LW_ALGORITHM_AUTO, LW_ALGORITHM_DIRECT, LW_ALGORITHM_TILES, LW_ALGORITHM_FULL, LW_ALGORITHM_SEPARABLE,
+static const enum lw_conv2d_algorithm algorithms[] = {
+    LW_CONV2D_ALGORITHM_AUTO, LW_CONV2D_ALGORITHM_DIRECT, LW_CONV2D_ALGORITHM_TILES, LW_CONV2D_ALGORITHM_FULL,
+    LW_CONV2D_ALGORITHM_SEPARABLE,
 };
 
 static void check_data(const struct image_data *data, int64_t units, const char *what)
@@ -45,7 +46,7 @@ static void try_all(const struct image *image, int64_t units, const char *what)
     for (int a = 0; a < COUNT(algorithms); a++) {
         struct image t = *image;
         t.algorithm = algorithms[a];
-        t.kernel_separable = t.algorithm == LW_ALGORITHM_SEPARABLE;
+        t.kernel_separable = t.algorithm == LW_CONV2D_ALGORITHM_SEPARABLE;
         try_one(&t, units, what);
     }
 }
@@ -57,15 +58,15 @@ static void test_shapes(void)
 {
     static const int64_t kernels[][2] = {{1, 1}, {1, 4}, {3, 1}, {2, 2}, {5, 7}, {4, 6}, {17, 16}, {45, 9}, {9, 61}, {50, 70}};
     for (int k = 0; k < COUNT(kernels); k++) {
-        for (int mode = LW_FULL; mode <= LW_VALID; mode++) {
-            for (int boundary = LW_ZERO; boundary <= LW_REFLECT; boundary++) {
+        for (int mode = LW_MODE_FULL; mode <= LW_MODE_VALID; mode++) {
+            for (int boundary = LW_BOUNDARY_ZERO; boundary <= LW_BOUNDARY_REFLECT; boundary++) {
                 struct image t = plain;
                 t.kernel_rows = kernels[k][0];
                 t.kernel_columns = kernels[k][1];
                 t.mode = (enum lw_mode)mode;
                 t.boundary = (enum lw_boundary)boundary;
                 t.seed = (uint64_t)(100 * k + 10 * mode + boundary);
-                if (mode != LW_VALID || (t.kernel_rows <= t.rows && t.kernel_columns <= t.columns))
+                if (mode != LW_MODE_VALID || (t.kernel_rows <= t.rows && t.kernel_columns <= t.columns))
                     try_all(&t, k % 3, "shapes");
             }
         }
@@ -76,7 +77,7 @@ static void test_small_images(void)
 {
     static const int64_t sizes[][2] = {{1, 1}, {1, 30}, {30, 1}, {2, 3}, {7, 7}};
     for (int s = 0; s < COUNT(sizes); s++) {
-        for (int boundary = LW_ZERO; boundary <= LW_REFLECT; boundary++) {
+        for (int boundary = LW_BOUNDARY_ZERO; boundary <= LW_BOUNDARY_REFLECT; boundary++) {
             struct image t = plain;
             t.rows = sizes[s][0];
             t.columns = sizes[s][1];
@@ -98,7 +99,7 @@ static void test_origins(void)
             t.origin_rows = row;
             t.origin_columns = column;
             t.boundary = (enum lw_boundary)((row + column) % 4);
-            t.outside = t.boundary == LW_ZERO ? 2.5 : 0;
+            t.outside = t.boundary == LW_BOUNDARY_ZERO ? 2.5 : 0;
             try_all(&t, 2, "origins");
         }
     }
@@ -106,7 +107,7 @@ static void test_origins(void)
 
 static void test_constant(void)
 {
-    for (int mode = LW_FULL; mode <= LW_SAME; mode++) {
+    for (int mode = LW_MODE_FULL; mode <= LW_MODE_SAME; mode++) {
         for (int is_complex = 0; is_complex < 2; is_complex++) {
             struct image t = plain;
             t.mode = (enum lw_mode)mode;
@@ -184,10 +185,10 @@ static void test_many_tiles(void)
     t.columns = 190;
     t.kernel_rows = 40;
     t.kernel_columns = 37;
-    t.algorithm = LW_ALGORITHM_TILES;
-    for (int boundary = LW_ZERO; boundary <= LW_REFLECT; boundary++) {
+    t.algorithm = LW_CONV2D_ALGORITHM_TILES;
+    for (int boundary = LW_BOUNDARY_ZERO; boundary <= LW_BOUNDARY_REFLECT; boundary++) {
         t.boundary = (enum lw_boundary)boundary;
-        t.input.is_complex = boundary == LW_EDGE;
+        t.input.is_complex = boundary == LW_BOUNDARY_EDGE;
         try_one(&t, 1, "many tiles");
     }
 }
@@ -228,7 +229,7 @@ static void check_flaws(const struct image *image, int how)
     if (image_run(engine, &data, 1, &result)) {
         image_check(&data, &result, "not a number");
         /* with look-ahead 0 every row is some slice's own; with zeros outside none is counted twice */
-        if (image->mode == LW_FULL && image->boundary == LW_ZERO)
+        if (image->mode == LW_MODE_FULL && image->boundary == LW_BOUNDARY_ZERO)
             CHECK(result.n_not_finite == count_bad(&data), "%lld pixels not finite, not %lld", (long long)result.n_not_finite,
                   (long long)count_bad(&data));
     }
@@ -247,14 +248,14 @@ static void test_not_finite(void)
                 t.algorithm = algorithms[a];
                 t.kernel_positive = k == 2;
                 t.kernel_separable = a == COUNT(algorithms) - 1 && k != 2;
-                t.mode = how == 1 ? LW_FULL : LW_SAME;
-                t.boundary = how == 2 ? LW_REFLECT : LW_ZERO;
+                t.mode = how == 1 ? LW_MODE_FULL : LW_MODE_SAME;
+                t.boundary = how == 2 ? LW_BOUNDARY_REFLECT : LW_BOUNDARY_ZERO;
                 t.input.is_complex = how == 1 && a % 2 == 0;
                 t.precision = a % 2 == 0 ? LW_SINGLE : LW_DOUBLE;
                 t.output.scalar = t.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
                 t.n_images = 2;
                 t.seed = (uint64_t)(k + 10 * how);
-                if (t.algorithm != LW_ALGORITHM_SEPARABLE || t.kernel_separable)
+                if (t.algorithm != LW_CONV2D_ALGORITHM_SEPARABLE || t.kernel_separable)
                     check_flaws(&t, how);
             }
         }
@@ -267,7 +268,7 @@ static void test_small_kernels(void)
 {
     for (int side = 1; side <= 12; side++) {
         struct image t = plain;
-        t.algorithm = LW_ALGORITHM_DIRECT;
+        t.algorithm = LW_CONV2D_ALGORITHM_DIRECT;
         t.n_images = 2;
         t.rows = 37;
         t.columns = 400 + side % 4;
@@ -281,7 +282,7 @@ static void test_small_kernels(void)
 /* Every such pixel is counted once, whatever part of the window the outputs need: here none lies in the prologue. */
 static void test_first_flaw(void)
 {
-    for (int mode = LW_FULL; mode <= LW_VALID; mode++) {
+    for (int mode = LW_MODE_FULL; mode <= LW_MODE_VALID; mode++) {
         for (int a = 0; a < COUNT(algorithms) - 1; a++) {
             struct image t = plain;
             t.mode = (enum lw_mode)mode;
@@ -325,8 +326,8 @@ static void test_cuts(enum lw_engine_kind kind)
         t.n_images = 2;
         t.kernel_rows = 19;
         t.kernel_columns = 24;
-        t.kernel_separable = t.algorithm == LW_ALGORITHM_SEPARABLE;
-        t.boundary = LW_WRAP;
+        t.kernel_separable = t.algorithm == LW_CONV2D_ALGORITHM_SEPARABLE;
+        t.boundary = LW_BOUNDARY_WRAP;
         struct image_data data;
         struct image_result whole, cut;
         image_make(&t, &data);
@@ -350,7 +351,7 @@ static void test_cuts(enum lw_engine_kind kind)
 static void test_refusals(void)
 {
     struct image t = plain;
-    t.algorithm = LW_ALGORITHM_SEPARABLE;
+    t.algorithm = LW_CONV2D_ALGORITHM_SEPARABLE;
     struct image_data data;
     struct lw_op_plan plan;
     struct lw_error err = {0};

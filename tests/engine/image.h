@@ -13,7 +13,7 @@ struct image {
     enum lw_nan nan;
     enum lw_mode mode;
     enum lw_boundary boundary;
-    enum lw_algorithm algorithm;
+    enum lw_conv2d_algorithm algorithm;
     double outside;
     int64_t n_images, rows, columns, kernel_rows, kernel_columns;
     int64_t origin_rows, origin_columns;        /* mode SAME: position of output (0, 0); -1: the middle */

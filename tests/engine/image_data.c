@@ -62,7 +62,7 @@ static void make_kernel(struct image_data *data, uint64_t *state)
 static void shape(const struct image *t, int64_t n, int64_t kernel, int64_t origin, int64_t *length, int64_t *ahead)
 {
     *length = lw_mode_length(t->mode, n, kernel);
-    *ahead = t->mode == LW_SAME && origin >= 0 ? origin : lw_mode_look_ahead(t->mode, kernel);
+    *ahead = t->mode == LW_MODE_SAME && origin >= 0 ? origin : lw_mode_look_ahead(t->mode, kernel);
 }
 
 void image_make(const struct image *image, struct image_data *data)

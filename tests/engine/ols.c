@@ -236,8 +236,8 @@ static void test_long_filters(void)
             struct trial t = conformance_plain;
             t.n_taps = taps[i];
             t.n_samples = i == 0 ? 30000 : 3000;
-            t.mode = LW_SAME;
-            t.boundary = LW_REFLECT;
+            t.mode = LW_MODE_SAME;
+            t.boundary = LW_BOUNDARY_REFLECT;
             t.input.is_complex = kind;
             t.precision = kind ? LW_DOUBLE : LW_SINGLE;
             t.seed = trial_random(&state);

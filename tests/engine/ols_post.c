@@ -98,7 +98,7 @@ static void test_lengths(void)
             t.n_channels = 1 + i % 3;
             t.n_filters = 2;
             t.layout = (enum lw_layout)(i / 3 % 2);
-            t.mode = LW_SAME;
+            t.mode = LW_MODE_SAME;
             t.boundary = (enum lw_boundary)(i % 4);
             t.segment = n % 3 == 0 ? 64 : 0;
             t.input.is_complex = n % 2;
@@ -121,7 +121,7 @@ static void test_segments(void)
             t.segment = (int[]){(int)t.n_taps + reach.before + reach.after, 101, 1024, 8192}[kind];
             t.n_samples = kind == 3 ? 9000 : 700;
             t.n_channels = kind == 3 ? 1 : 2;
-            t.mode = LW_VALID;
+            t.mode = LW_MODE_VALID;
             t.layout = (enum lw_layout)(kind % 2);
             t.seed = trial_random(&state);
             conformance_try(&t, &state, "post, segments");
@@ -137,7 +137,7 @@ static void test_long_filters(void)
         t.post = posts[i];
         t.n_taps = 9001;
         t.n_samples = 300;
-        t.mode = LW_SAME;
+        t.mode = LW_MODE_SAME;
         t.n_channels = i % 2 ? 1 : 3;
         t.layout = (enum lw_layout)(i % 2);
         t.input.is_complex = i / 2 % 2;
@@ -331,7 +331,7 @@ static void test_not_finite_ends(void)
             t.post = posts[i];
             t.n_taps = 4;
             t.n_samples = 12;
-            t.mode = variant % 2 ? LW_SAME : LW_FULL;
+            t.mode = variant % 2 ? LW_MODE_SAME : LW_MODE_FULL;
             t.boundary = (enum lw_boundary)(variant / 2);
             t.layout = (enum lw_layout)(variant / 4);
             t.n_channels = 2;

@@ -22,7 +22,7 @@ struct scene {
     bool is_real, is_single;
     double snr_db;                  /* 0: no noise */
     double range_db;                /* between the strongest and the weakest line */
-    struct lw_sfft2_choice choice;
+    struct lw_published_choice choice;
 };
 
 struct trial {
@@ -123,15 +123,15 @@ static struct lw_engine *open_engine(enum lw_engine_kind kind, int n_threads)
 /* What a result's lines belong to. */
 struct attempt {
     struct lw_engine *engine;
-    struct lw_sfft2_layout *layout;
-    struct lw_sfft2_solver *solver;
+    struct lw_published_layout *layout;
+    struct lw_published_solver *solver;
     struct lw_sfft_result result;
 };
 
 static void end_attempt(struct attempt *attempt)
 {
-    lw_sfft2_solver_destroy(attempt->solver);
-    lw_sfft2_layout_destroy(attempt->layout);
+    lw_published_solver_destroy(attempt->solver);
+    lw_published_layout_destroy(attempt->layout);
     lw_engine_destroy(attempt->engine);
 }
 
@@ -142,13 +142,13 @@ static struct attempt try_once(const struct trial *trial, enum lw_engine_kind ki
         .n = scene->n, .is_real = scene->is_real, .sparsity = scene->n_lines,
         .precision = scene->is_single ? LW_SINGLE : LW_DOUBLE, .seed = trial->seed,
     };
-    const struct lw_sfft2_signal signal = {scene->is_real ? trial->x_real : (const double *)trial->x, scene->is_real};
+    const struct lw_published_signal signal = {scene->is_real ? trial->x_real : (const double *)trial->x, scene->is_real};
     struct attempt attempt = {.engine = open_engine(kind, n_threads)};
-    struct lw_sfft2_plan plan;
-    struct lw_sfft2_profile profile = {0};
+    struct lw_published_plan plan;
+    struct lw_published_profile profile = {0};
     struct lw_error err = {0};
-    const int rc = attempt.engine && lw_sfft2_plan_make(&spec, &scene->choice, number, &plan, &err) == LW_OK &&
-                           lw_sfft2_layout_create(&plan, number, &attempt.layout, &err) == LW_OK &&
+    const int rc = attempt.engine && lw_published_plan_make(&spec, &scene->choice, number, &plan, &err) == LW_OK &&
+                           lw_published_layout_create(&plan, number, &attempt.layout, &err) == LW_OK &&
                            attempt.engine->ops->published->create(attempt.engine, attempt.layout, &attempt.solver, &err) == LW_OK
                        ? attempt.solver->ops->run(attempt.solver, &signal, &attempt.result, &profile, &err) : LW_ESYSTEM;
     CHECK(rc == LW_OK, "%s", err.message);
@@ -221,9 +221,9 @@ static void check_ways(const struct under_test *test, struct scene scene)
     for (int way = 0; way < 8; way++) {
         if (way & 1 && test->kind != LW_ENGINE_CPU)
             continue;
-        trial.scene.choice.ways.binning = way & 1 ? LW_SFFT2_SERIAL : LW_SFFT2_PARTITION;
-        trial.scene.choice.ways.fetch = way & 2 ? LW_SFFT2_DIRECT : LW_SFFT2_GATHER;
-        trial.scene.choice.ways.cutoff = way & 4 ? LW_SFFT2_SORT : LW_SFFT2_SELECT;
+        trial.scene.choice.ways.binning = way & 1 ? LW_PUBLISHED_SERIAL : LW_PUBLISHED_PARTITION;
+        trial.scene.choice.ways.fetch = way & 2 ? LW_PUBLISHED_DIRECT : LW_PUBLISHED_GATHER;
+        trial.scene.choice.ways.cutoff = way & 4 ? LW_PUBLISHED_SORT : LW_PUBLISHED_SELECT;
         struct attempt other = try_once(&trial, test->kind, 0, 2 + way % 3);
         CHECK(other.result.n_lines == first.result.n_lines && other.result.residual == first.result.residual &&
                   memcmp(other.result.lines, first.result.lines,
@@ -277,7 +277,7 @@ static void check_odd(const struct under_test *test, enum odd odd, bool is_expla
     struct trial trial = open_trial(&scene);
     for (int64_t t = 0; t < scene.n; t++)
         trial.x[t] = odd_sample(odd, t, scene.n);
-    for (int number = 0; number < LW_SFFT2_ATTEMPTS; number++) {
+    for (int number = 0; number < LW_PUBLISHED_ATTEMPTS; number++) {
         struct attempt attempt = try_once(&trial, test->kind, number, 2);
         const struct lw_sfft_result *const result = &attempt.result;
         CHECK(result->is_explained == is_explained, "signal %d, attempt %d: residual %g", odd, number, result->residual);
@@ -304,7 +304,7 @@ static void check_statistics(const struct under_test *test)
     expect(test, (struct scene){.n = 1 << 18, .n_lines = 50, .support = BLOCK}, 20, clean);
     expect(test, (struct scene){.n = 1 << 18, .n_lines = 50, .support = COMB}, 20, clean);
     expect(test, (struct scene){.n = 1 << 18, .n_lines = 50, .range_db = 60}, 20, clean);
-    expect(test, (struct scene){.n = 1 << 18, .n_lines = 50, .choice = {.window = LW_SFFT2_GAUSSIAN}}, 10, clean);
+    expect(test, (struct scene){.n = 1 << 18, .n_lines = 50, .choice = {.window = LW_PUBLISHED_GAUSSIAN}}, 10, clean);
     expect(test, (struct scene){.n = 1 << 18, .n_lines = 50, .choice = {.comb = 2048}}, 20, clean);
     expect(test, (struct scene){.n = 1 << 18, .n_lines = 20, .snr_db = 20}, 20, 0.05);
     expect(test, (struct scene){.n = 1 << 18, .n_lines = 20, .snr_db = 20, .is_real = true, .choice = {.comb = 2048}}, 20,
@@ -316,7 +316,7 @@ int suite_published(enum lw_engine_kind kind, int divisor)
 {
     const struct under_test test = {kind, divisor};
     const struct scene real_comb = {.n = 98304, .n_lines = 8, .is_real = true,
-                                    .choice = {.comb = 1536, .window = LW_SFFT2_GAUSSIAN}};
+                                    .choice = {.comb = 1536, .window = LW_PUBLISHED_GAUSSIAN}};
     check_statistics(&test);
     check_ways(&test, (struct scene){.n = 100003, .n_lines = 12, .snr_db = 25});
     check_ways(&test, real_comb);

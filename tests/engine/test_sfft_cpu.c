@@ -30,15 +30,15 @@ static struct lw_sfft_result recover_by(int n_threads, const double complex *x, 
     const struct lw_sfft_signal signal = {{LW_FLOAT64, true, false}, x, 1};
     struct lw_sfft_layout *layout = NULL;
     struct lw_sfft *sfft = NULL;
-    struct lw_sfft_cpu *cpu = NULL;
+    struct lw_cpu_sfft *cpu = NULL;
     CHECK(lw_sfft_layout_create(&plan, &layout, &err) == LW_OK && lw_sfft_create(layout, n_threads, &sfft, &err) == LW_OK &&
-              lw_sfft_cpu_create(sfft, layout, n_threads, true, &cpu, &err) == LW_OK, "%s", err.message);
+              lw_cpu_sfft_create(sfft, layout, n_threads, true, &cpu, &err) == LW_OK, "%s", err.message);
     for (int s = 0; s < lw_sfft_first_stage(layout, 1); s++)
-        lw_sfft_cpu_gather(cpu, s, &signal);
+        lw_cpu_sfft_gather(cpu, s, &signal);
     struct lw_sfft_result result;
     lw_sfft_recover(sfft, 0, &result);
     memcpy(lines, result.lines, (size_t)result.n_lines * sizeof *lines);
-    lw_sfft_cpu_destroy(cpu);
+    lw_cpu_sfft_destroy(cpu);
     lw_sfft_destroy(sfft);
     lw_sfft_layout_destroy(layout);
     return result;
@@ -89,8 +89,8 @@ static void check_types(void)
             const struct lw_sfft_signal both = {{(enum lw_scalar)scalar, true, is_swapped}, samples, 1};
             for (int i = 0; i < N; i++) {
                 double a[2], b[2];
-                lw_sfft_cpu_sample(&real, i, a);
-                lw_sfft_cpu_sample(&both, i, b);
+                lw_cpu_sfft_sample(&real, i, a);
+                lw_cpu_sfft_sample(&both, i, b);
                 CHECK(a[0] == 2 * i % 100 && a[1] == 0, "type %d, sample %d: %g %g", scalar, i, a[0], a[1]);
                 CHECK(b[0] == 2 * i % 100 && b[1] == (2 * i + 1) % 100, "type %d, sample %d: %g %g", scalar, i, b[0], b[1]);
             }

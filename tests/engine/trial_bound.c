@@ -74,7 +74,7 @@ static double level_of(const struct trial_data *data)
 /* Of a short signal a boundary repeats the samples, or a filter has few of them: they are not that random. */
 static bool has_random_signs(const struct trial *t)
 {
-    const bool is_white = t->signal == TRIAL_NOISE && t->mean == 0 && t->boundary != LW_EDGE;
+    const bool is_white = t->signal == TRIAL_NOISE && t->mean == 0 && t->boundary != LW_BOUNDARY_EDGE;
     const bool is_random = is_white || (t->filter == TRIAL_RANDOM && !trial_is_dominated(t));
     return is_random && t->n_samples >= t->n_taps;
 }

@@ -13,7 +13,7 @@ static inline int gpu_missing(const char *name)
 {
     const struct lw_engine_spec spec = {.kind = LW_ENGINE_CUDA, .node_ranks = 1};
     char why[160];
-    if (lw_engine_cuda_usable(&spec, why))
+    if (lw_cuda_engine_usable(&spec, why))
         return 0;
     const char *const required = getenv("LW_REQUIRE_GPU");
     const int is_required = required && strcmp(required, "1") == 0;
@@ -27,7 +27,7 @@ static inline struct lw_engine *gpu_engine(void)
     const struct lw_engine_spec spec = {.kind = LW_ENGINE_CUDA, .node_ranks = 1};
     struct lw_engine *engine = NULL;
     struct lw_error err;
-    if (lw_engine_create_cuda(&spec, &engine, &err)) {
+    if (lw_cuda_engine_create(&spec, &engine, &err)) {
         fprintf(stderr, "no CUDA engine: %s\n", err.message);
         exit(1);
     }

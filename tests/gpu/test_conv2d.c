@@ -41,7 +41,7 @@ static struct task make_task(enum lw_precision precision, bool is_complex, enum 
             .conv2d = {
                 .kernel_rows = KERNEL_ROWS, .kernel_columns = KERNEL_COLUMNS, .rows = image_rows,
                 .columns = image_columns,
-                .output_columns = image_columns + KERNEL_COLUMNS - 1, .boundary = LW_ZERO, .outside = 0.5,
+                .output_columns = image_columns + KERNEL_COLUMNS - 1, .boundary = LW_BOUNDARY_ZERO, .outside = 0.5,
             },
         },
         .in_rows = image_rows + 2 * (KERNEL_ROWS - 1),

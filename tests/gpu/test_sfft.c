@@ -257,7 +257,7 @@ static double complex bucket(const struct lw_sfft_stage *stage, const double com
 static void check_check_stage(const struct lw_sfft_solver *solver, const double complex *x, const struct lw_sfft_result *result)
 {
     const struct lw_sfft_stage *const check = &solver->layout->stages[lw_sfft_first_stage(solver->layout, 1) - 1];
-    const struct lw_sfft_device_result *const details = lw_sfft_cuda_details(solver);
+    const struct lw_sfft_device_result *const details = lw_cuda_sfft_details(solver);
     const int64_t n = check->spec.n;
     double complex *const rest = on_host(n, sizeof *rest);
     for (int64_t t = 0; t < n; t++) {
@@ -301,8 +301,8 @@ static void check_recovery(const struct lw_engine *engine, double unit)
               engine->ops->sparse->create((struct lw_engine *)(uintptr_t)engine, layout, &solver, &err) == LW_OK, "%s", err.message);
     const struct lw_sfft_device_signal signal = {{LW_FLOAT64, true, false}, copied(x, N * sizeof *x)};
     struct lw_sfft_result result;
-    CHECK(lw_sfft_cuda_enqueue(solver, 0, &signal, NULL, &err) == LW_OK &&
-              lw_sfft_cuda_fetch(solver, 0, NULL, &result, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_cuda_sfft_enqueue(solver, 0, &signal, NULL, &err) == LW_OK &&
+              lw_cuda_sfft_fetch(solver, 0, NULL, &result, &err) == LW_OK, "%s", err.message);
     CHECK(result.n_lines == K && result.is_explained, "%" PRId64 " lines, residual %g", result.n_lines, result.residual);
     for (int i = 0; i < K && i < result.n_lines; i++) {
         const double complex a = CMPLX(result.lines[i].re, result.lines[i].im) / (N * unit);

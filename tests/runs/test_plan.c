@@ -34,7 +34,8 @@ static const struct lw_engine fake = {.ops = &fake_ops, .depth = 2, .n_workers =
 
 static void make_job(struct lw_job *job, int64_t n, int64_t n_channels, int64_t n_taps, enum lw_layout layout)
 {
-    *job = (struct lw_job){.ops = &fake_job, .n_samples = n, .n_outputs = n, .look_ahead = (n_taps - 1) / 2, .boundary = LW_REFLECT};
+    *job = (struct lw_job){.ops = &fake_job, .n_samples = n, .n_outputs = n, .look_ahead = (n_taps - 1) / 2,
+                           .boundary = LW_BOUNDARY_REFLECT};
     job->op = (struct lw_op_spec){.input.scalar = LW_INT16, .output.scalar = LW_FLOAT32, .layout = layout,
                                   .n_channels = n_channels, .ols = {.n_filters = 3, .n_taps = n_taps}};
 }

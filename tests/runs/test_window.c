@@ -93,7 +93,7 @@ int main(int argc, char **argv)
     for (int layout = LW_TIME_FAST; layout <= LW_TIME_SLOW; layout++) {
         for (int64_t n = 1; n <= 13; n += 4) {
             make_file(comm, file, (enum lw_layout)layout, n);
-            for (int boundary = LW_ZERO; boundary <= LW_REFLECT; boundary++)
+            for (int boundary = LW_BOUNDARY_ZERO; boundary <= LW_BOUNDARY_REFLECT; boundary++)
                 for (int64_t n_taps = 1; n_taps < 20; n_taps += 6)
                     check_window(comm, file, (enum lw_layout)layout, (enum lw_boundary)boundary, n, n_taps);
         }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int THREADS = 128;
 
-template <bool IS_REAL> LW_DEVICE double2 sample_at(const lw_sfft2_device &device, int64_t i)
+template <bool IS_REAL> LW_DEVICE double2 sample_at(const lw_published_device &device, int64_t i)
 {
     if constexpr (IS_REAL)
         return {__ldg(device.samples + i), 0};
@@ -22,7 +22,7 @@ template <bool IS_REAL> LW_DEVICE double2 sample_at(const lw_sfft2_device &devic
 }
 
 /* The sample of tap i, -half <= i <= half < n. */
-LW_DEVICE int64_t index_of(const lw_sfft2_device &device, const lw_sfft2_device_loop &loop, int64_t i)
+LW_DEVICE int64_t index_of(const lw_published_device &device, const lw_published_device_loop &loop, int64_t i)
 {
     const int64_t at = mod_multiply(loop.sigma, mod_wrap(i, device.n), device.n, 1.0 / (double)device.n);
     return mod_add(at, loop.tau, device.n);
@@ -35,17 +35,17 @@ LW_DEVICE void accumulate(double2 &sum, double tap, double2 x)
 }
 
 /* The first tap of bucket b: the least i >= -half that is b modulo B. */
-LW_DEVICE int64_t first_tap(const lw_sfft2_device &device, int64_t b)
+LW_DEVICE int64_t first_tap(const lw_published_device &device, int64_t b)
 {
     return b - (device.half + b) / device.n_buckets * device.n_buckets;
 }
 
-template <bool IS_REAL> __global__ void __launch_bounds__(THREADS) bin(lw_sfft2_device device)
+template <bool IS_REAL> __global__ void __launch_bounds__(THREADS) bin(lw_published_device device)
 {
     const int64_t b = blockIdx.x * (int64_t)THREADS + threadIdx.x;
     if (b >= device.n_buckets)
         return;
-    const lw_sfft2_device_loop loop = device.loops[blockIdx.y];
+    const lw_published_device_loop loop = device.loops[blockIdx.y];
     const int64_t first = first_tap(device, b);
     const int64_t step = mod_multiply(loop.sigma, device.n_buckets, device.n, 1.0 / (double)device.n);
     int64_t at = index_of(device, loop, first);
@@ -58,14 +58,14 @@ template <bool IS_REAL> __global__ void __launch_bounds__(THREADS) bin(lw_sfft2_
     device.planes[blockIdx.y * device.n_buckets + b] = sum;
 }
 
-template <bool IS_REAL> __global__ void __launch_bounds__(THREADS) gather(lw_sfft2_device device, int loop, int slot)
+template <bool IS_REAL> __global__ void __launch_bounds__(THREADS) gather(lw_published_device device, int loop, int slot)
 {
     const int64_t place = blockIdx.x * (int64_t)THREADS + threadIdx.x;
     if (place <= 2 * device.half)
         device.rows[slot][place] = sample_at<IS_REAL>(device, index_of(device, device.loops[loop], place - device.half));
 }
 
-__global__ void __launch_bounds__(THREADS) fold_row(lw_sfft2_device device, int loop, int slot)
+__global__ void __launch_bounds__(THREADS) fold_row(lw_published_device device, int loop, int slot)
 {
     const int64_t b = blockIdx.x * (int64_t)THREADS + threadIdx.x;
     if (b >= device.n_buckets)
@@ -81,7 +81,7 @@ unsigned blocks_for(int64_t count) { return (unsigned)((count + THREADS - 1) / T
 
 }  // namespace
 
-extern "C" cudaError_t lw_sfft2_bin_direct(const lw_sfft2_device *device, cudaStream_t stream)
+extern "C" cudaError_t lw_published_bin_direct(const lw_published_device *device, cudaStream_t stream)
 {
     const dim3 grid(blocks_for(device->n_buckets), (unsigned)device->n_loops);
     if (device->is_real)
@@ -91,7 +91,7 @@ extern "C" cudaError_t lw_sfft2_bin_direct(const lw_sfft2_device *device, cudaSt
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lw_sfft2_gather(const lw_sfft2_device *device, int loop, int slot, cudaStream_t stream)
+extern "C" cudaError_t lw_published_gather(const lw_published_device *device, int loop, int slot, cudaStream_t stream)
 {
     const unsigned blocks = blocks_for(2 * device->half + 1);
     if (device->is_real)
@@ -101,7 +101,7 @@ extern "C" cudaError_t lw_sfft2_gather(const lw_sfft2_device *device, int loop, 
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lw_sfft2_fold_row(const lw_sfft2_device *device, int loop, int slot, cudaStream_t stream)
+extern "C" cudaError_t lw_published_fold_row(const lw_published_device *device, int loop, int slot, cudaStream_t stream)
 {
     fold_row<<<blocks_for(device->n_buckets), THREADS, 0, stream>>>(*device, loop, slot);
     return cudaGetLastError();

@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(THREADS) select_places(const double *values, i
     list_largest(values + blockIdx.x * count, count, most, places + (int64_t)blockIdx.x * most);
 }
 
-__global__ void __launch_bounds__(THREADS) find_median(lw_sfft2_device device)
+__global__ void __launch_bounds__(THREADS) find_median(lw_published_device device)
 {
     int equal;
     const unsigned long long bits = find_least(device.energies, device.n_buckets, (int)(device.n_buckets / 2) + 1, &equal);
@@ -117,29 +117,29 @@ __global__ void __launch_bounds__(LINEAR_THREADS) measure(const double2 *values,
 /* ---- sort ---------------------------------------------------------------------------------------------------------- */
 
 /* Larger values first, equal ones in the order of their places, fillers last. */
-LW_DEVICE bool comes_before(const lw_sfft2_device_ranked &a, const lw_sfft2_device_ranked &b)
+LW_DEVICE bool comes_before(const lw_published_device_ranked &a, const lw_published_device_ranked &b)
 {
     return a.value != b.value ? a.value > b.value : a.place < b.place;
 }
 
-__global__ void __launch_bounds__(LINEAR_THREADS) begin_sort(lw_sfft2_device device)
+__global__ void __launch_bounds__(LINEAR_THREADS) begin_sort(lw_published_device device)
 {
     const int64_t i = blockIdx.x * (int64_t)LINEAR_THREADS + threadIdx.x, loop = blockIdx.y;
     if (i < device.sorted_size)
         device.ranked[loop * device.sorted_size + i] =
-            i < device.n_buckets ? lw_sfft2_device_ranked{device.energies[loop * device.n_buckets + i], (int)i}
-                                 : lw_sfft2_device_ranked{-1, -1};
+            i < device.n_buckets ? lw_published_device_ranked{device.energies[loop * device.n_buckets + i], (int)i}
+                                 : lw_published_device_ranked{-1, -1};
 }
 
 /* Compare elements `stride` apart within runs of `length`, which alternate in direction. */
-__global__ void __launch_bounds__(LINEAR_THREADS) sort_step(lw_sfft2_device device, int64_t length, int64_t stride)
+__global__ void __launch_bounds__(LINEAR_THREADS) sort_step(lw_published_device device, int64_t length, int64_t stride)
 {
     const int64_t pair = blockIdx.x * (int64_t)LINEAR_THREADS + threadIdx.x;
     if (pair >= device.sorted_size / 2)
         return;
     const int64_t low = pair / stride * 2 * stride + pair % stride;
-    lw_sfft2_device_ranked *const ranked = device.ranked + blockIdx.y * device.sorted_size;
-    const lw_sfft2_device_ranked a = ranked[low], b = ranked[low + stride];
+    lw_published_device_ranked *const ranked = device.ranked + blockIdx.y * device.sorted_size;
+    const lw_published_device_ranked a = ranked[low], b = ranked[low + stride];
     const bool is_ascending = (low & length) == 0;
     if (is_ascending ? comes_before(b, a) : comes_before(a, b)) {
         ranked[low] = b;
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(LINEAR_THREADS) sort_step(lw_sfft2_device devi
     }
 }
 
-__global__ void __launch_bounds__(LINEAR_THREADS) end_sort(lw_sfft2_device device)
+__global__ void __launch_bounds__(LINEAR_THREADS) end_sort(lw_published_device device)
 {
     const int64_t i = blockIdx.x * (int64_t)LINEAR_THREADS + threadIdx.x, loop = blockIdx.y;
     if (i < device.n_selected)
@@ -161,7 +161,7 @@ dim3 grid_of(int64_t count, int rows)
 
 /* ---- comb ---------------------------------------------------------------------------------------------------------- */
 
-__global__ void __launch_bounds__(LINEAR_THREADS) fetch_teeth(lw_sfft2_device device, int64_t first)
+__global__ void __launch_bounds__(LINEAR_THREADS) fetch_teeth(lw_published_device device, int64_t first)
 {
     const int64_t i = blockIdx.x * (int64_t)LINEAR_THREADS + threadIdx.x;
     if (i >= device.comb)
@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(LINEAR_THREADS) fetch_teeth(lw_sfft2_device de
     device.teeth[i] = device.is_real ? double2{device.samples[at], 0} : ((const double2 *)device.samples)[at];
 }
 
-__global__ void __launch_bounds__(LINEAR_THREADS) mark(lw_sfft2_device device)
+__global__ void __launch_bounds__(LINEAR_THREADS) mark(lw_published_device device)
 {
     const int64_t i = blockIdx.x * (int64_t)LINEAR_THREADS + threadIdx.x;
     if (i < device.n_residues)
@@ -180,7 +180,7 @@ __global__ void __launch_bounds__(LINEAR_THREADS) mark(lw_sfft2_device device)
 
 }  // namespace
 
-extern "C" cudaError_t lw_sfft2_measure(const lw_sfft2_device *device, cudaStream_t stream)
+extern "C" cudaError_t lw_published_measure(const lw_published_device *device, cudaStream_t stream)
 {
     const int64_t count = device->location_loops * device->n_buckets;
     measure<<<grid_of(count, 1), LINEAR_THREADS, 0, stream>>>(device->planes, device->energies, count);
@@ -188,14 +188,14 @@ extern "C" cudaError_t lw_sfft2_measure(const lw_sfft2_device *device, cudaStrea
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lw_sfft2_select(const lw_sfft2_device *device, cudaStream_t stream)
+extern "C" cudaError_t lw_published_select(const lw_published_device *device, cudaStream_t stream)
 {
     select_places<<<(unsigned)device->location_loops, THREADS, 0, stream>>>(device->energies, device->n_buckets,
                                                                             (int)device->n_selected, device->places);
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lw_sfft2_sort(const lw_sfft2_device *device, cudaStream_t stream)
+extern "C" cudaError_t lw_published_sort(const lw_published_device *device, cudaStream_t stream)
 {
     begin_sort<<<grid_of(device->sorted_size, device->location_loops), LINEAR_THREADS, 0, stream>>>(*device);
     const dim3 grid = grid_of(device->sorted_size / 2, device->location_loops);
@@ -206,7 +206,7 @@ extern "C" cudaError_t lw_sfft2_sort(const lw_sfft2_device *device, cudaStream_t
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lw_sfft2_comb(const lw_sfft2_device *device, int64_t first, cudaStream_t stream)
+extern "C" cudaError_t lw_published_comb(const lw_published_device *device, int64_t first, cudaStream_t stream)
 {
     if (device->comb == 0)
         return cudaSuccess;
@@ -214,7 +214,7 @@ extern "C" cudaError_t lw_sfft2_comb(const lw_sfft2_device *device, int64_t firs
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lw_sfft2_approve(const lw_sfft2_device *device, cudaStream_t stream)
+extern "C" cudaError_t lw_published_approve(const lw_published_device *device, cudaStream_t stream)
 {
     if (device->comb == 0)
         return cudaSuccess;

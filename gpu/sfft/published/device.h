@@ -10,29 +10,29 @@
 
 #include <cuda_runtime_api.h>
 
-struct lw_sfft2_device_loop {
+struct lw_published_device_loop {
     int64_t sigma, sigma_inverse, tau;
 };
 
 /* A bucket's energy and its place, to be sorted. */
-struct lw_sfft2_device_ranked {
+struct lw_published_device_ranked {
     double value;
     int place;                  /* -1: filling up to a power of two */
 };
 
-struct lw_sfft2_device_control {
+struct lw_published_device_control {
     double median;              /* of the bucket energies of the first loop */
     int n_elected;              /* may be more than there is room for */
     int n_strong, n_lines;
 };
 
-struct lw_sfft2_device_line {
+struct lw_published_device_line {
     int64_t frequency;
     double re, im;
 };
 
 /* Everything that kernels need, by value; pointers are to device memory. */
-struct lw_sfft2_device {
+struct lw_published_device {
     int64_t n, n_buckets, half, n_frequencies, n_selected, capacity;
     int n_loops;                /* all, the last one checks */
     int location_loops, n_estimates, votes_needed;
@@ -40,7 +40,7 @@ struct lw_sfft2_device {
     double significance;        /* energy that a line must have in a bucket, in variances of its noise */
 
     const double *samples;      /* [n] (re, im), or real */
-    const struct lw_sfft2_device_loop *loops;       /* [n_loops] */
+    const struct lw_published_device_loop *loops;   /* [n_loops] */
     const double *taps;                             /* [2 half + 1] */
     const double *response;                         /* as in struct lw_sfft_window */
     double2 *planes;                                /* [n_loops][n_buckets] */
@@ -48,13 +48,13 @@ struct lw_sfft2_device {
 
     double *energies;                               /* [location_loops][n_buckets] */
     int64_t sorted_size;                            /* n_buckets up to a power of two; 0: not sorted */
-    struct lw_sfft2_device_ranked *ranked;          /* [location_loops][sorted_size] */
+    struct lw_published_device_ranked *ranked;      /* [location_loops][sorted_size] */
     int *places;                                    /* [location_loops][n_selected] */
 
     unsigned char *votes;                           /* [n_frequencies] */
     int64_t *elected, *strong;                      /* [capacity] */
-    struct lw_sfft2_device_line *lines;             /* [capacity] */
-    struct lw_sfft2_device_control *control;
+    struct lw_published_device_line *lines;         /* [capacity] */
+    struct lw_published_device_control *control;
 
     int64_t comb, n_residues;                       /* 0: no comb */
     double2 *teeth;                                 /* [comb] */
@@ -68,29 +68,29 @@ extern "C" {
 #endif
 
 /** planes = the folded sums of all loops, samples fetched as they are folded: a thread a bucket. */
-cudaError_t lw_sfft2_bin_direct(const struct lw_sfft2_device *device, cudaStream_t stream);
+cudaError_t lw_published_bin_direct(const struct lw_published_device *device, cudaStream_t stream);
 
 /** The same in two steps: rows[slot] = the samples of a loop in the order of the window, a thread a sample; and its plane from
  * that row. */
-cudaError_t lw_sfft2_gather(const struct lw_sfft2_device *device, int loop, int slot, cudaStream_t stream);
-cudaError_t lw_sfft2_fold_row(const struct lw_sfft2_device *device, int loop, int slot, cudaStream_t stream);
+cudaError_t lw_published_gather(const struct lw_published_device *device, int loop, int slot, cudaStream_t stream);
+cudaError_t lw_published_fold_row(const struct lw_published_device *device, int loop, int slot, cudaStream_t stream);
 
 /** energies of the locating loops, from their transformed planes; and control->median. */
-cudaError_t lw_sfft2_measure(const struct lw_sfft2_device *device, cudaStream_t stream);
+cudaError_t lw_published_measure(const struct lw_published_device *device, cudaStream_t stream);
 
 /** places = the n_selected largest energies of each locating loop: by selection, or by sorting all. */
-cudaError_t lw_sfft2_select(const struct lw_sfft2_device *device, cudaStream_t stream);
-cudaError_t lw_sfft2_sort(const struct lw_sfft2_device *device, cudaStream_t stream);
+cudaError_t lw_published_select(const struct lw_published_device *device, cudaStream_t stream);
+cudaError_t lw_published_sort(const struct lw_published_device *device, cudaStream_t stream);
 
 /** teeth = every (n / comb)-th sample from `first` on; after their transform, approved = 1 for the strongest residues. */
-cudaError_t lw_sfft2_comb(const struct lw_sfft2_device *device, int64_t first, cudaStream_t stream);
-cudaError_t lw_sfft2_approve(const struct lw_sfft2_device *device, cudaStream_t stream);
+cudaError_t lw_published_comb(const struct lw_published_device *device, int64_t first, cudaStream_t stream);
+cudaError_t lw_published_approve(const struct lw_published_device *device, cudaStream_t stream);
 
 /** A vote for each frequency in the places of one loop; elected grows. */
-cudaError_t lw_sfft2_vote_loop(const struct lw_sfft2_device *device, int loop, cudaStream_t stream);
+cudaError_t lw_published_vote_loop(const struct lw_published_device *device, int loop, cudaStream_t stream);
 
 /** lines = those of the elected that are strong in half of the loops, and on whose median a third of them agree. */
-cudaError_t lw_sfft2_estimate_lines(const struct lw_sfft2_device *device, cudaStream_t stream);
+cudaError_t lw_published_estimate_lines(const struct lw_published_device *device, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -8,14 +8,14 @@
 
 namespace {
 
-constexpr int THREADS = 128, GROUP = LW_SFFT2_LOOPS, GROUPS = THREADS / GROUP, BLOCKS = 1024;
+constexpr int THREADS = 128, GROUP = LW_PUBLISHED_LOOPS, GROUPS = THREADS / GROUP, BLOCKS = 1024;
 
 struct Place {
     int64_t permuted, bucket;
     double distance;
 };
 
-LW_DEVICE Place place_of(const lw_sfft2_device &device, const lw_sfft2_device_loop &loop, int64_t f)
+LW_DEVICE Place place_of(const lw_published_device &device, const lw_published_device_loop &loop, int64_t f)
 {
     const double inverse = 1.0 / (double)device.n;
     Place place;
@@ -29,7 +29,7 @@ LW_DEVICE Place place_of(const lw_sfft2_device &device, const lw_sfft2_device_lo
 LW_DEVICE double energy_of(double2 z) { return z.x * z.x + z.y * z.y; }
 
 /* G(u), as lw_sfft_window_response */
-LW_DEVICE double response_at(const lw_sfft2_device &device, double u)
+LW_DEVICE double response_at(const lw_published_device &device, double u)
 {
     const double place = fabs(u) * LW_SFFT_RESPONSE_STEPS;
     const int i = (int)place;
@@ -41,15 +41,15 @@ LW_DEVICE double response_at(const lw_sfft2_device &device, double u)
 }
 
 /* More than there is room for: some are lost, nobody knows which, so none counts. */
-LW_DEVICE int count_elected(const lw_sfft2_device &device)
+LW_DEVICE int count_elected(const lw_published_device &device)
 {
     const int count = device.control->n_elected;
     return count <= device.capacity ? count : 0;
 }
 
-LW_DEVICE double noise_of(const lw_sfft2_device &device) { return device.control->median / 0.69314718055994530942; }
+LW_DEVICE double noise_of(const lw_published_device &device) { return device.control->median / 0.69314718055994530942; }
 
-LW_DEVICE bool is_strong(const lw_sfft2_device &device, int64_t f, double least)
+LW_DEVICE bool is_strong(const lw_published_device &device, int64_t f, double least)
 {
     int weak = 0;
     for (int l = 0; l < device.n_estimates && 2 * weak <= device.n_estimates; ++l) {
@@ -59,7 +59,7 @@ LW_DEVICE bool is_strong(const lw_sfft2_device &device, int64_t f, double least)
     return 2 * weak <= device.n_estimates;
 }
 
-__global__ void __launch_bounds__(THREADS) find_strong(lw_sfft2_device device)
+__global__ void __launch_bounds__(THREADS) find_strong(lw_published_device device)
 {
     const int count = count_elected(device);
     const double least = noise_of(device) * device.significance;
@@ -69,9 +69,9 @@ __global__ void __launch_bounds__(THREADS) find_strong(lw_sfft2_device device)
 }
 
 /* What a loop says of the amplitude at f. */
-LW_DEVICE double2 value_in(const lw_sfft2_device &device, int l, int64_t f)
+LW_DEVICE double2 value_in(const lw_published_device &device, int l, int64_t f)
 {
-    const lw_sfft2_device_loop loop = device.loops[l];
+    const lw_published_device_loop loop = device.loops[l];
     const double inverse = 1.0 / (double)device.n;
     const Place place = place_of(device, loop, f);
     const double2 phase = turned(mod_multiply(f, loop.tau, device.n, inverse), inverse);
@@ -93,7 +93,7 @@ LW_DEVICE void rank(const double *values, int own, int count, double middle[2])
         middle[1] = mine;
 }
 
-__global__ void __launch_bounds__(THREADS) estimate(lw_sfft2_device device)
+__global__ void __launch_bounds__(THREADS) estimate(lw_published_device device)
 {
     __shared__ double re[GROUPS][GROUP], im[GROUPS][GROUP], middle_re[GROUPS][2], middle_im[GROUPS][2];
     __shared__ int agreeing[GROUPS];
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(THREADS) estimate(lw_sfft2_device device)
 
 }  // namespace
 
-extern "C" cudaError_t lw_sfft2_estimate_lines(const lw_sfft2_device *device, cudaStream_t stream)
+extern "C" cudaError_t lw_published_estimate_lines(const lw_published_device *device, cudaStream_t stream)
 {
     find_strong<<<BLOCKS, THREADS, 0, stream>>>(*device);
     estimate<<<BLOCKS, THREADS, 0, stream>>>(*device);

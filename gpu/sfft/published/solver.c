@@ -16,39 +16,39 @@
 enum mark { START, COMB, BIN, TRANSFORM, CUTOFF, VOTE, ESTIMATE, N_MARKS };
 
 struct solver {
-    struct lw_sfft2_solver base;
+    struct lw_published_solver base;
     cudaStream_t stream, fetching;                  /* rows are fetched on the second */
     cudaEvent_t marks[N_MARKS], fetched[2], folded[2];
     void *memory;                                   /* the allocation that holds everything that `device` points to */
-    struct lw_sfft2_device device;
+    struct lw_published_device device;
     double *signal;                                 /* room for one on the device */
     cufftHandle fft, comb_fft;
     bool has_fft, has_comb_fft;
     void *fft_work;
 
-    struct lw_sfft2_device_control control;         /* as it was at the end */
+    struct lw_published_device_control control;     /* as it was at the end */
     struct lw_sfft_line *lines;                     /* [capacity] */
     double _Complex *check;                         /* [B] the plane that checks */
     double *energies;                               /* [B] */
-    double _Complex *planes[LW_SFFT2_LOOPS];        /* only that one is set */
+    double _Complex *planes[LW_PUBLISHED_LOOPS];    /* only that one is set */
 };
 
-static_assert(sizeof(struct lw_sfft_line) == sizeof(struct lw_sfft2_device_line), "lines are copied as they are");
+static_assert(sizeof(struct lw_sfft_line) == sizeof(struct lw_published_device_line), "lines are copied as they are");
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
 /* Numbers that follow from a plan. */
-static struct lw_sfft2_device describe(const struct lw_sfft2_plan *plan)
+static struct lw_published_device describe(const struct lw_published_plan *plan)
 {
-    const struct lw_sfft2_choice *const choice = &plan->choice;
-    struct lw_sfft2_device device = {
-        .n = plan->spec.n, .n_buckets = choice->n_buckets, .half = lw_sfft2_window_half(plan),
+    const struct lw_published_choice *const choice = &plan->choice;
+    struct lw_published_device device = {
+        .n = plan->spec.n, .n_buckets = choice->n_buckets, .half = lw_published_window_half(plan),
         .n_frequencies = plan->spec.is_real ? plan->spec.n / 2 + 1 : plan->spec.n, .n_selected = plan->n_selected,
-        .capacity = plan->capacity, .n_loops = lw_sfft2_count_loops(plan) + 1, .location_loops = choice->location_loops,
-        .n_estimates = lw_sfft2_count_loops(plan), .votes_needed = choice->votes, .is_real = plan->spec.is_real,
-        .significance = lw_sfft2_significance(choice->n_buckets), .comb = choice->comb, .n_residues = plan->n_residues,
+        .capacity = plan->capacity, .n_loops = lw_published_count_loops(plan) + 1, .location_loops = choice->location_loops,
+        .n_estimates = lw_published_count_loops(plan), .votes_needed = choice->votes, .is_real = plan->spec.is_real,
+        .significance = lw_published_significance(choice->n_buckets), .comb = choice->comb, .n_residues = plan->n_residues,
     };
-    if (choice->ways.cutoff == LW_SFFT2_SORT)
+    if (choice->ways.cutoff == LW_PUBLISHED_SORT)
         for (device.sorted_size = 1; device.sorted_size < device.n_buckets; device.sorted_size *= 2)
             ;
     return device;
@@ -79,7 +79,7 @@ static int64_t fft_bytes(int64_t length, int batch)
 static int64_t lay_out(struct solver *solver, bool gathers, int64_t work_bytes)
 {
     struct lw_arena arena = {.base = solver->memory};
-    struct lw_sfft2_device *const d = &solver->device;
+    struct lw_published_device *const d = &solver->device;
     const int64_t taps = 2 * d->half + 1, of_loops = d->location_loops;
     solver->signal = lw_arena_take(&arena, d->n * (d->is_real ? 1 : 2) * (int64_t)sizeof(double));
     d->samples = solver->signal;
@@ -105,15 +105,15 @@ static int64_t lay_out(struct solver *solver, bool gathers, int64_t work_bytes)
     return arena.used;
 }
 
-static bool gathers(const struct lw_sfft2_plan *plan) { return plan->choice.ways.fetch == LW_SFFT2_GATHER; }
+static bool gathers(const struct lw_published_plan *plan) { return plan->choice.ways.fetch == LW_PUBLISHED_GATHER; }
 
-static int64_t work_bytes(const struct lw_sfft2_device *device)
+static int64_t work_bytes(const struct lw_published_device *device)
 {
     const int64_t buckets = fft_bytes(device->n_buckets, device->n_loops), comb = fft_bytes(device->comb, 1);
     return buckets > comb ? buckets : comb;
 }
 
-struct lw_bytes lw_sfft2_cuda_bytes(const struct lw_sfft2_plan *plan)
+struct lw_bytes lw_cuda_published_bytes(const struct lw_published_plan *plan)
 {
     struct solver counted = {.device = describe(plan)};
     return (struct lw_bytes){
@@ -125,7 +125,7 @@ struct lw_bytes lw_sfft2_cuda_bytes(const struct lw_sfft2_plan *plan)
 
 static int allocate(struct solver *solver, struct lw_error *err)
 {
-    const struct lw_sfft2_plan *const plan = &solver->base.layout->plan;
+    const struct lw_published_plan *const plan = &solver->base.layout->plan;
     const int64_t n_buckets = plan->choice.n_buckets, work = work_bytes(&solver->device);
     const int64_t bytes = lay_out(solver, gathers(plan), work);
     const cudaError_t status = cudaMalloc(&solver->memory, (size_t)bytes);
@@ -179,11 +179,12 @@ static int upload(struct solver *solver, const void *to, const void *from, int64
 
 static int upload_layout(struct solver *solver, struct lw_error *err)
 {
-    const struct lw_sfft2_layout *const layout = solver->base.layout;
-    const struct lw_sfft2_device *const device = &solver->device;
-    struct lw_sfft2_device_loop loops[LW_SFFT2_LOOPS];
+    const struct lw_published_layout *const layout = solver->base.layout;
+    const struct lw_published_device *const device = &solver->device;
+    struct lw_published_device_loop loops[LW_PUBLISHED_LOOPS];
     for (int l = 0; l < device->n_loops; l++)
-        loops[l] = (struct lw_sfft2_device_loop){layout->loops[l].sigma, layout->loops[l].sigma_inverse, layout->loops[l].tau};
+        loops[l] = (struct lw_published_device_loop){layout->loops[l].sigma, layout->loops[l].sigma_inverse,
+                                                     layout->loops[l].tau};
     int rc;
     if ((rc = upload(solver, device->loops, loops, device->n_loops * (int64_t)sizeof *loops, err)) ||
         (rc = upload(solver, device->taps, layout->window->taps, (2 * device->half + 1) * (int64_t)sizeof(double), err)))
@@ -191,7 +192,7 @@ static int upload_layout(struct solver *solver, struct lw_error *err)
     return upload(solver, device->response, layout->window->response, LW_SFFT_RESPONSE_SIZE * (int64_t)sizeof(double), err);
 }
 
-static void destroy(struct lw_sfft2_solver *base)
+static void destroy(struct lw_published_solver *base)
 {
     struct solver *const solver = (struct solver *)base;
     if (solver->has_fft)
@@ -222,19 +223,19 @@ static void destroy(struct lw_sfft2_solver *base)
 
 static cudaError_t enqueue_comb(struct solver *solver)
 {
-    const struct lw_sfft2_layout *const layout = solver->base.layout;
-    const struct lw_sfft2_device *const device = &solver->device;
+    const struct lw_published_layout *const layout = solver->base.layout;
+    const struct lw_published_device *const device = &solver->device;
     if (device->comb == 0)
         return cudaSuccess;
     cudaError_t status = cudaMemsetAsync(device->approved, 0, (size_t)device->comb, solver->stream);
     for (int number = 0; status == cudaSuccess && number < layout->plan.choice.comb_loops; number++) {
-        status = lw_sfft2_comb(device, lw_sfft2_first_tooth(&layout->plan, layout->attempt, number), solver->stream);
+        status = lw_published_comb(device, lw_published_first_tooth(&layout->plan, layout->attempt, number), solver->stream);
         if (status == cudaSuccess &&
             cufftExecZ2Z(solver->comb_fft, (cufftDoubleComplex *)device->teeth, (cufftDoubleComplex *)device->teeth,
                          CUFFT_FORWARD) != CUFFT_SUCCESS)
             status = cudaErrorUnknown;
         if (status == cudaSuccess)
-            status = lw_sfft2_approve(device, solver->stream);
+            status = lw_published_approve(device, solver->stream);
     }
     return status;
 }
@@ -242,20 +243,20 @@ static cudaError_t enqueue_comb(struct solver *solver)
 /* Loop l is fetched while the one before it is folded; a row is used again once it has been folded. */
 static cudaError_t enqueue_rows(struct solver *solver)
 {
-    const struct lw_sfft2_device *const device = &solver->device;
+    const struct lw_published_device *const device = &solver->device;
     cudaError_t status = cudaStreamWaitEvent(solver->fetching, solver->marks[COMB], 0);
     for (int l = 0; status == cudaSuccess && l < device->n_loops; l++) {
         const int slot = l % 2;
         if (l >= 2)
             status = cudaStreamWaitEvent(solver->fetching, solver->folded[slot], 0);
         if (status == cudaSuccess)
-            status = lw_sfft2_gather(device, l, slot, solver->fetching);
+            status = lw_published_gather(device, l, slot, solver->fetching);
         if (status == cudaSuccess)
             status = cudaEventRecord(solver->fetched[slot], solver->fetching);
         if (status == cudaSuccess)
             status = cudaStreamWaitEvent(solver->stream, solver->fetched[slot], 0);
         if (status == cudaSuccess)
-            status = lw_sfft2_fold_row(device, l, slot, solver->stream);
+            status = lw_published_fold_row(device, l, slot, solver->stream);
         if (status == cudaSuccess)
             status = cudaEventRecord(solver->folded[slot], solver->stream);
     }
@@ -264,7 +265,7 @@ static cudaError_t enqueue_rows(struct solver *solver)
 
 static cudaError_t enqueue_bin(struct solver *solver)
 {
-    return gathers(&solver->base.layout->plan) ? enqueue_rows(solver) : lw_sfft2_bin_direct(&solver->device, solver->stream);
+    return gathers(&solver->base.layout->plan) ? enqueue_rows(solver) : lw_published_bin_direct(&solver->device, solver->stream);
 }
 
 static cudaError_t enqueue_transform(struct solver *solver)
@@ -275,25 +276,25 @@ static cudaError_t enqueue_transform(struct solver *solver)
 
 static cudaError_t enqueue_cutoff(struct solver *solver)
 {
-    const cudaError_t status = lw_sfft2_measure(&solver->device, solver->stream);
+    const cudaError_t status = lw_published_measure(&solver->device, solver->stream);
     if (status != cudaSuccess)
         return status;
-    return solver->device.sorted_size > 0 ? lw_sfft2_sort(&solver->device, solver->stream)
-                                          : lw_sfft2_select(&solver->device, solver->stream);
+    return solver->device.sorted_size > 0 ? lw_published_sort(&solver->device, solver->stream)
+                                          : lw_published_select(&solver->device, solver->stream);
 }
 
 static cudaError_t enqueue_votes(struct solver *solver)
 {
-    const struct lw_sfft2_device *const device = &solver->device;
+    const struct lw_published_device *const device = &solver->device;
     cudaError_t status = cudaMemsetAsync(device->votes, 0, (size_t)device->n_frequencies, solver->stream);
     for (int l = 0; status == cudaSuccess && l < device->location_loops; l++)
-        status = lw_sfft2_vote_loop(device, l, solver->stream);
+        status = lw_published_vote_loop(device, l, solver->stream);
     return status;
 }
 
 static cudaError_t enqueue_estimate(struct solver *solver)
 {
-    return lw_sfft2_estimate_lines(&solver->device, solver->stream);
+    return lw_published_estimate_lines(&solver->device, solver->stream);
 }
 
 static const struct {
@@ -325,7 +326,7 @@ static int enqueue(struct solver *solver, struct lw_error *err)
 /* Lines and the plane that checks them, once all is done. */
 static int fetch(struct solver *solver, int64_t *count, struct lw_error *err)
 {
-    const struct lw_sfft2_device *const device = &solver->device;
+    const struct lw_published_device *const device = &solver->device;
     const double2 *const check = device->planes + (device->n_loops - 1) * device->n_buckets;
     cudaError_t status = cudaMemcpyAsync(&solver->control, device->control, sizeof solver->control, cudaMemcpyDeviceToHost,
                                          solver->stream);
@@ -350,7 +351,7 @@ static double seconds_of(const struct solver *solver, enum mark step)
     return 1e-3 * (double)ms;
 }
 
-static void add_times(const struct solver *solver, struct lw_sfft2_profile *profile)
+static void add_times(const struct solver *solver, struct lw_published_profile *profile)
 {
     profile->comb += seconds_of(solver, COMB);
     profile->bin += seconds_of(solver, BIN);
@@ -360,47 +361,47 @@ static void add_times(const struct solver *solver, struct lw_sfft2_profile *prof
     profile->estimate += seconds_of(solver, ESTIMATE);
 }
 
-int lw_sfft2_cuda_run_on(struct lw_sfft2_solver *base, const double *samples, struct lw_sfft_result *result,
-                         struct lw_sfft2_profile *profile, struct lw_error *err)
+int lw_cuda_published_run_on(struct lw_published_solver *base, const double *samples, struct lw_sfft_result *result,
+                             struct lw_published_profile *profile, struct lw_error *err)
 {
     struct solver *const solver = (struct solver *)base;
-    const struct lw_sfft2_layout *const layout = base->layout;
+    const struct lw_published_layout *const layout = base->layout;
     int64_t count;
     int rc;
     solver->device.samples = samples;
     if ((rc = enqueue(solver, err)) || (rc = fetch(solver, &count, err)))
         return rc;
     add_times(solver, profile);
-    const struct lw_sfft2_buckets buckets = {&layout->plan, layout->loops, solver->planes, solver->energies, 1};
+    const struct lw_published_buckets buckets = {&layout->plan, layout->loops, solver->planes, solver->energies, 1};
     const double start = lw_now();
     lw_sfft_sort_by_magnitude(solver->lines, count);
-    lw_sfft2_check(&buckets, solver->lines, count, solver->control.n_elected <= solver->device.capacity, result);
+    lw_published_check(&buckets, solver->lines, count, solver->control.n_elected <= solver->device.capacity, result);
     profile->check += lw_now() - start;
     return LW_OK;
 }
 
-static int run(struct lw_sfft2_solver *base, const struct lw_sfft2_signal *signal, struct lw_sfft_result *result,
-               struct lw_sfft2_profile *profile, struct lw_error *err)
+static int run(struct lw_published_solver *base, const struct lw_published_signal *signal, struct lw_sfft_result *result,
+               struct lw_published_profile *profile, struct lw_error *err)
 {
     struct solver *const solver = (struct solver *)base;
     const int64_t count = solver->device.n * (signal->is_real ? 1 : 2);
     assert(signal->is_real == base->layout->plan.spec.is_real);
     const int rc = upload(solver, solver->signal, signal->samples, count * (int64_t)sizeof(double), err);
-    return rc ? rc : lw_sfft2_cuda_run_on(base, solver->signal, result, profile, err);
+    return rc ? rc : lw_cuda_published_run_on(base, solver->signal, result, profile, err);
 }
 
 /* ---- all together -------------------------------------------------------------------------------------------------- */
 
-static const struct lw_sfft2_solver_ops ops = {.run = run, .destroy = destroy};
+static const struct lw_published_solver_ops ops = {.run = run, .destroy = destroy};
 
-int lw_sfft2_cuda_create(const struct lw_sfft2_layout *layout, struct lw_sfft2_solver **out, struct lw_error *err)
+int lw_cuda_published_create(const struct lw_published_layout *layout, struct lw_published_solver **out, struct lw_error *err)
 {
     struct solver *const solver = lw_alloc(sizeof *solver, "a sparse transform", err);
     if (!solver)
         return LW_ESYSTEM;
-    solver->base = (struct lw_sfft2_solver){&ops, layout};
+    solver->base = (struct lw_published_solver){&ops, layout};
     solver->device = describe(&layout->plan);
-    const struct lw_sfft2_device *const device = &solver->device;
+    const struct lw_published_device *const device = &solver->device;
     int rc;
     if ((rc = allocate(solver, err)) || (rc = create_streams(solver, err)) ||
         (rc = create_fft(solver, device->n_buckets, device->n_loops, &solver->fft, &solver->has_fft, err)) ||

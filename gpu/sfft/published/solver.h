@@ -7,13 +7,13 @@
 #include "gpu/host/device.h"
 
 /** Host and device bytes of a solver, the signal on the device included. */
-struct lw_bytes lw_sfft2_cuda_bytes(const struct lw_sfft2_plan *plan);
+struct lw_bytes lw_cuda_published_bytes(const struct lw_published_plan *plan);
 
 /** @param layout  borrowed for the solver's life */
-int lw_sfft2_cuda_create(const struct lw_sfft2_layout *layout, struct lw_sfft2_solver **out, struct lw_error *err);
+int lw_cuda_published_create(const struct lw_published_layout *layout, struct lw_published_solver **out, struct lw_error *err);
 
 /** As run, for a signal that is on the device: [n] (re, im) pairs or reals in double precision. */
-int lw_sfft2_cuda_run_on(struct lw_sfft2_solver *solver, const double *samples, struct lw_sfft_result *result,
-                         struct lw_sfft2_profile *profile, struct lw_error *err);
+int lw_cuda_published_run_on(struct lw_published_solver *solver, const double *samples, struct lw_sfft_result *result,
+                             struct lw_published_profile *profile, struct lw_error *err);
 
 #endif

@@ -11,13 +11,13 @@ namespace {
 constexpr int THREADS = 128, MOST_ROWS = 65535;
 
 /* The first permuted frequency of bucket b, ceil((2 b - 1) n / (2 B)): negative for b = 0. */
-LW_DEVICE int64_t first_of(const lw_sfft2_device &device, int64_t b)
+LW_DEVICE int64_t first_of(const lw_published_device &device, int64_t b)
 {
     const int64_t twice = 2 * device.n_buckets, edge = 2 * b - 1, part = edge * (device.n % twice);
     return edge * (device.n / twice) + (part > 0 ? (part + twice - 1) / twice : part / twice);
 }
 
-LW_DEVICE void give(const lw_sfft2_device &device, int64_t f)
+LW_DEVICE void give(const lw_published_device &device, int64_t f)
 {
     if (f >= device.n_frequencies || (device.comb > 0 && !device.approved[f % device.comb]))
         return;
@@ -30,7 +30,7 @@ LW_DEVICE void give(const lw_sfft2_device &device, int64_t f)
         device.elected[place] = f;
 }
 
-__global__ void __launch_bounds__(THREADS) vote(lw_sfft2_device device, int loop)
+__global__ void __launch_bounds__(THREADS) vote(lw_published_device device, int loop)
 {
     const int64_t b = device.places[loop * device.n_selected + blockIdx.x];
     const int64_t first = first_of(device, b), end = first_of(device, b + 1);
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(THREADS) vote(lw_sfft2_device device, int loop
 
 }  // namespace
 
-extern "C" cudaError_t lw_sfft2_vote_loop(const lw_sfft2_device *device, int loop, cudaStream_t stream)
+extern "C" cudaError_t lw_published_vote_loop(const lw_published_device *device, int loop, cudaStream_t stream)
 {
     const int64_t rows = (device->n / device->n_buckets + THREADS) / THREADS;
     const dim3 grid((unsigned)device->n_selected, (unsigned)(rows < MOST_ROWS ? rows : MOST_ROWS));

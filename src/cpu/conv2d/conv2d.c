@@ -25,10 +25,10 @@ struct lane {
     char *between;                      /* PASSES: a row between them, and turned; TILES: a strip */
     char *row;                          /* TILES: a row of points */
     char *y[MOST_PIECES];               /* a row of pixels of a piece, before and after */
-    struct lw_window2d_cpu window;
-    struct lw_flaws2d_cpu flaws[MOST_PIECES];
+    struct lw_cpu_window2d window;
+    struct lw_cpu_flaws2d flaws[MOST_PIECES];
     int exponents[MOST_PIECES];         /* pixels of the piece were divided by 2^exponent */
-    struct lw_tally2d_cpu not_finite;   /* of the block so far */
+    struct lw_cpu_tally2d not_finite;   /* of the block so far */
     struct lw_loss loss;                /* likewise */
 };
 
@@ -38,72 +38,72 @@ struct lane_sizes {
     int64_t total;
 };
 
-struct lw_conv2d_cpu {
+struct lw_cpu_conv2d {
     struct lw_op_spec spec;
-    struct lw_shape2d_cpu shape;
-    struct lw_kernel2d_cpu kernel;
-    struct lw_tile_cpu *tile;           /* NULL: no transforms */
+    struct lw_cpu_shape2d shape;
+    struct lw_cpu_kernel2d kernel;
+    struct lw_cpu_fft2d *tile;          /* NULL: no transforms */
     int n_pieces;                       /* of a transform */
     int n_lanes;
     struct lane *lanes;
 };
 
-static void *real_at(const struct lw_conv2d_cpu *conv2d, void *buffer, int64_t real)
+static void *real_at(const struct lw_cpu_conv2d *conv2d, void *buffer, int64_t real)
 {
     return (char *)buffer + (size_t)real * conv2d->shape.kernels->real_bytes;
 }
 
 /* ---- memory --------------------------------------------------------------------------------------------------------- */
 
-static int n_pieces(const struct lw_shape2d_cpu *shape) { return shape->pair_rows * shape->pair_columns; }
+static int n_pieces(const struct lw_cpu_shape2d *shape) { return shape->pair_rows * shape->pair_columns; }
 
 /* Whole cache lines, and one more so that the buffers of a lane do not all start in the same cache set. */
 static int64_t padded(int64_t bytes) { return bytes > 0 ? (divide_up(bytes, LW_ALIGNMENT) + 1) * LW_ALIGNMENT : 0; }
 
-static struct lane_sizes lane_sizes(const struct lw_op_spec *spec, const struct lw_shape2d_cpu *shape)
+static struct lane_sizes lane_sizes(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
 {
     const int64_t real = (int64_t)shape->kernels->real_bytes, step = shape->kernels->direct_step;
-    const struct lw_tile_cpu tile = shape->kernels->tile_shape(shape->rows, shape->columns);
+    const struct lw_cpu_fft2d tile = shape->kernels->tile_shape(shape->rows, shape->columns);
     struct lane_sizes s = {
-        .staging = lw_window2d_needs_staging_cpu(spec) ? padded(shape->columns * (int64_t)lw_type_bytes(spec->input)) : 0,
-        .flaws = padded(lw_flaws2d_bytes_cpu(spec, shape)),
+        .staging = lw_cpu_window2d_needs_staging(spec) ? padded(shape->columns * (int64_t)lw_type_bytes(spec->input)) : 0,
+        .flaws = padded(lw_cpu_flaws2d_bytes(spec, shape)),
         .y = padded((shape->columns * shape->width + step) * real),
     };
-    if (shape->method == LW_TILES_2D) {
+    if (shape->method == LW_CPU_CONV2D_TILES) {
         s.x = padded(shape->rows * tile.pitch * 2 * real);
         s.between = padded(shape->rows * tile.strip * 2 * real);
         s.row = padded(shape->columns * 2 * real);
     } else {
-        s.x = padded(lw_window2d_turned_cpu(shape) * (shape->kernel_complex ? 2 : 1) * real);
-        s.between = shape->method == LW_PASSES_2D ? padded(2 * lw_between2d_turned_cpu(shape) * real) : 0;
+        s.x = padded(lw_cpu_window2d_turned(shape) * (shape->kernel_complex ? 2 : 1) * real);
+        s.between = shape->method == LW_CPU_CONV2D_SEPARABLE ? padded(2 * lw_cpu_between2d_turned(shape) * real) : 0;
     }
     s.total = s.x + s.between + s.row + s.staging + n_pieces(shape) * (s.y + s.flaws);
     return s;
 }
 
-static int64_t n_tasks(const struct lw_shape2d_cpu *shape, int64_t count, int64_t n_channels)
+static int64_t n_tasks(const struct lw_cpu_shape2d *shape, int64_t count, int64_t n_channels)
 {
     return n_channels * divide_up(count, shape->hop_rows * shape->pair_rows) * divide_up(shape->n_across, shape->pair_columns);
 }
 
-static int n_lanes(const struct lw_shape2d_cpu *shape, int64_t count, int64_t n_channels, int n_threads)
+static int n_lanes(const struct lw_cpu_shape2d *shape, int64_t count, int64_t n_channels, int n_threads)
 {
     return (int)min64(n_threads, n_tasks(shape, count, n_channels));
 }
 
 /* FFTW's tables of roots: about one complex number per point of a plan, for each direction. */
-static int64_t plan_bytes(const struct lw_shape2d_cpu *shape)
+static int64_t plan_bytes(const struct lw_cpu_shape2d *shape)
 {
-    return shape->method == LW_TILES_2D ? 4 * (shape->rows + shape->columns) * (int64_t)shape->kernels->real_bytes : 0;
+    return shape->method == LW_CPU_CONV2D_TILES ? 4 * (shape->rows + shape->columns) * (int64_t)shape->kernels->real_bytes : 0;
 }
 
-int64_t lw_conv2d_bytes_cpu(const struct lw_op_spec *spec, int64_t count, int64_t n_channels, int n_threads)
+int64_t lw_cpu_conv2d_bytes(const struct lw_op_spec *spec, int64_t count, int64_t n_channels, int n_threads)
 {
-    struct lw_shape2d_cpu shape;
-    if (lw_shape2d_cpu(spec, &shape, NULL))
+    struct lw_cpu_shape2d shape;
+    if (lw_cpu_shape2d(spec, &shape, NULL))
         return 0;                       /* the plan has said why */
     const int64_t lane = (int64_t)sizeof(struct lane) + lane_sizes(spec, &shape).total;
-    return (int64_t)sizeof(struct lw_conv2d_cpu) + lw_kernel2d_bytes_cpu(&shape, spec->nan) + plan_bytes(&shape) +
+    return (int64_t)sizeof(struct lw_cpu_conv2d) + lw_cpu_kernel2d_bytes(&shape, spec->nan) + plan_bytes(&shape) +
            n_lanes(&shape, count, n_channels, n_threads) * lane;
 }
 
@@ -114,7 +114,7 @@ static char *take(char **free, int64_t bytes)
     return taken;
 }
 
-static int open_lane(const struct lw_conv2d_cpu *conv2d, const struct lane_sizes *s, struct lane *lane, struct lw_error *err)
+static int open_lane(const struct lw_cpu_conv2d *conv2d, const struct lane_sizes *s, struct lane *lane, struct lw_error *err)
 {
     lane->arena = lw_alloc((size_t)s->total, "the work space of a thread", err);
     if (!lane->arena)
@@ -123,15 +123,15 @@ static int open_lane(const struct lw_conv2d_cpu *conv2d, const struct lane_sizes
     lane->x = take(&free, s->x);
     lane->between = take(&free, s->between);
     lane->row = take(&free, s->row);
-    lane->window = (struct lw_window2d_cpu){&conv2d->spec, &conv2d->shape, take(&free, s->staging)};
+    lane->window = (struct lw_cpu_window2d){&conv2d->spec, &conv2d->shape, take(&free, s->staging)};
     for (int i = 0; i < conv2d->n_pieces; i++) {
         lane->y[i] = take(&free, s->y);
-        lw_flaws2d_init_cpu(&conv2d->spec, &conv2d->shape, take(&free, s->flaws), &lane->flaws[i]);
+        lw_cpu_flaws2d_init(&conv2d->spec, &conv2d->shape, take(&free, s->flaws), &lane->flaws[i]);
     }
     return LW_OK;
 }
 
-static int open_lanes(struct lw_conv2d_cpu *conv2d, struct lw_error *err)
+static int open_lanes(struct lw_cpu_conv2d *conv2d, struct lw_error *err)
 {
     const struct lane_sizes sizes = lane_sizes(&conv2d->spec, &conv2d->shape);
     conv2d->lanes = lw_alloc_array(conv2d->n_lanes, sizeof *conv2d->lanes, "the threads' work space", err);
@@ -145,25 +145,25 @@ static int open_lanes(struct lw_conv2d_cpu *conv2d, struct lw_error *err)
     return LW_OK;
 }
 
-static int plan_tile(struct lw_conv2d_cpu *conv2d, struct lw_error *err)
+static int plan_tile(struct lw_cpu_conv2d *conv2d, struct lw_error *err)
 {
-    if (conv2d->shape.method != LW_TILES_2D)
+    if (conv2d->shape.method != LW_CPU_CONV2D_TILES)
         return LW_OK;
     const struct lane *const lane = &conv2d->lanes[0];
     return conv2d->shape.kernels->tile_create(conv2d->shape.rows, conv2d->shape.columns, lane->row, lane->x, lane->between,
                                               &conv2d->tile, err);
 }
 
-int lw_conv2d_create_cpu(const struct lw_op_spec *spec, int64_t count, int64_t n_channels, int n_threads,
-                         struct lw_conv2d_cpu **out, struct lw_error *err)
+int lw_cpu_conv2d_create(const struct lw_op_spec *spec, int64_t count, int64_t n_channels, int n_threads,
+                         struct lw_cpu_conv2d **out, struct lw_error *err)
 {
-    struct lw_conv2d_cpu *const conv2d = lw_alloc(sizeof *conv2d, "an operation", err);
+    struct lw_cpu_conv2d *const conv2d = lw_alloc(sizeof *conv2d, "an operation", err);
     if (!conv2d)
         return LW_ESYSTEM;
     conv2d->spec = *spec;
     int rc;
-    if ((rc = lw_shape2d_cpu(spec, &conv2d->shape, err)) ||
-        (rc = lw_kernel2d_create_cpu(spec, &conv2d->shape, &conv2d->kernel, err)))
+    if ((rc = lw_cpu_shape2d(spec, &conv2d->shape, err)) ||
+        (rc = lw_cpu_kernel2d_create(spec, &conv2d->shape, &conv2d->kernel, err)))
         goto fail;
     conv2d->spec.conv2d.kernel = NULL;          /* borrowed during this call only */
     conv2d->n_pieces = n_pieces(&conv2d->shape);
@@ -173,11 +173,11 @@ int lw_conv2d_create_cpu(const struct lw_op_spec *spec, int64_t count, int64_t n
     *out = conv2d;
     return LW_OK;
 fail:
-    lw_conv2d_destroy_cpu(conv2d);
+    lw_cpu_conv2d_destroy(conv2d);
     return rc;
 }
 
-void lw_conv2d_destroy_cpu(struct lw_conv2d_cpu *conv2d)
+void lw_cpu_conv2d_destroy(struct lw_cpu_conv2d *conv2d)
 {
     if (!conv2d)
         return;
@@ -186,24 +186,24 @@ void lw_conv2d_destroy_cpu(struct lw_conv2d_cpu *conv2d)
     for (int i = 0; conv2d->lanes && i < conv2d->n_lanes; i++)
         lw_free(conv2d->lanes[i].arena);
     lw_free(conv2d->lanes);
-    lw_kernel2d_release_cpu(&conv2d->kernel);
+    lw_cpu_kernel2d_release(&conv2d->kernel);
     lw_free(conv2d);
 }
 
 /* ---- outputs of a row ----------------------------------------------------------------------------------------------- */
 
 /* Undo the scaling, treat the flaws and store. */
-static void finish_row(const struct lw_conv2d_cpu *conv2d, struct lane *lane, const struct lw_piece2d_cpu *piece, int which,
+static void finish_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *piece, int which,
                        int64_t row, void *outputs)
 {
-    const struct lw_kernels_cpu *const k = conv2d->shape.kernels;
+    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
     const struct lw_type type = conv2d->spec.output;
     const int exponent = conv2d->kernel.exponent + lane->exponents[which];
     if (exponent != 0)
         k->scale(outputs, piece->n_columns * conv2d->shape.width, exponent);
-    lw_flaws2d_apply_cpu(&conv2d->spec, &conv2d->shape, piece, row, &lane->flaws[which], outputs);
+    lw_cpu_flaws2d_apply(&conv2d->spec, &conv2d->shape, piece, row, &lane->flaws[which], outputs);
 
-    const struct lw_panel_cpu panel = {
+    const struct lw_cpu_panel panel = {
         .scalar = type.scalar, .is_swapped = type.is_swapped, .rows = 1, .columns = piece->n_columns * conv2d->shape.width,
     };
     const int64_t index = (piece->channel * piece->slot->block.count + piece->row + row) *
@@ -212,59 +212,59 @@ static void finish_row(const struct lw_conv2d_cpu *conv2d, struct lane *lane, co
 }
 
 /* When all rows of a piece's window have been looked at. */
-static void settle_flaws(const struct lw_conv2d_cpu *conv2d, struct lane *lane, const struct lw_piece2d_cpu *piece, int which)
+static void settle_flaws(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *piece, int which)
 {
-    struct lw_flaws2d_cpu *const flaws = &lane->flaws[which];
-    lw_flaws2d_count_cpu(&lane->window, piece, flaws, &lane->not_finite);
-    lw_flaws2d_spread_cpu(&conv2d->spec, &conv2d->shape, &conv2d->kernel, piece, flaws);
+    struct lw_cpu_flaws2d *const flaws = &lane->flaws[which];
+    lw_cpu_flaws2d_count(&lane->window, piece, flaws, &lane->not_finite);
+    lw_cpu_flaws2d_spread(&conv2d->spec, &conv2d->shape, &conv2d->kernel, piece, flaws);
 }
 
 /* ---- in the space domain -------------------------------------------------------------------------------------------- */
 
 /* The largest magnitude in a row of the window, whose flaws are repaired; integers have none, and theirs is not looked at. */
-static double inspect_row(const struct lw_conv2d_cpu *conv2d, struct lane *lane, const struct lw_piece2d_cpu *piece, int which,
+static double inspect_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *piece, int which,
                           int64_t row, void *reals)
 {
-    const struct lw_kernels_cpu *const k = conv2d->shape.kernels;
-    const int64_t n = lw_needed_columns_cpu(&conv2d->shape, piece) * conv2d->shape.width;
+    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
+    const int64_t n = lw_cpu_needed_columns(&conv2d->shape, piece) * conv2d->shape.width;
     if (lw_scalar_is_integer(conv2d->spec.input.scalar))
         return 0;
     const double largest = k->largest(reals, n);
     if (isfinite(largest))
         return largest;
-    lw_flaws2d_repair_cpu(&conv2d->shape, piece, row, reals, &lane->flaws[which]);
+    lw_cpu_flaws2d_repair(&conv2d->shape, piece, row, reals, &lane->flaws[which]);
     return k->largest(reals, n);
 }
 
-static void load_window(const struct lw_conv2d_cpu *conv2d, struct lane *lane, const struct lw_piece2d_cpu *piece)
+static void load_window(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *piece)
 {
-    const int64_t stride = lw_window2d_stride_cpu(&conv2d->shape), n_rows = lw_needed_rows_cpu(&conv2d->shape, piece);
+    const int64_t stride = lw_cpu_window2d_stride(&conv2d->shape), n_rows = lw_cpu_needed_rows(&conv2d->shape, piece);
     for (int64_t row = 0; row < n_rows; row++) {
         void *const reals = real_at(conv2d, lane->x, row * stride);
-        lw_window2d_load_cpu(&lane->window, piece, row, reals);
+        lw_cpu_window2d_load(&lane->window, piece, row, reals);
         inspect_row(conv2d, lane, piece, 0, row, reals);
     }
     if (conv2d->shape.kernel_complex)
-        conv2d->shape.kernels->quarter_turn(lane->x, real_at(conv2d, lane->x, lw_window2d_turned_cpu(&conv2d->shape)),
+        conv2d->shape.kernels->quarter_turn(lane->x, real_at(conv2d, lane->x, lw_cpu_window2d_turned(&conv2d->shape)),
                                             n_rows * stride / 2);
 }
 
-static void pass_columns(const struct lw_conv2d_cpu *conv2d, struct lane *lane, const void *window_row)
+static void pass_columns(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const void *window_row)
 {
-    const struct lw_kernels_cpu *const k = conv2d->shape.kernels;
+    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
     const int64_t n = conv2d->shape.columns * conv2d->shape.width;
     k->direct(&conv2d->kernel.first, window_row, lane->between, n);
     if (conv2d->shape.kernel_complex)
-        k->quarter_turn(lane->between, real_at(conv2d, lane->between, lw_between2d_turned_cpu(&conv2d->shape)),
+        k->quarter_turn(lane->between, real_at(conv2d, lane->between, lw_cpu_between2d_turned(&conv2d->shape)),
                         conv2d->shape.columns);
 }
 
-static void run_window(const struct lw_conv2d_cpu *conv2d, struct lane *lane, const struct lw_piece2d_cpu *piece)
+static void run_window(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *piece)
 {
-    const struct lw_kernels_cpu *const k = conv2d->shape.kernels;
-    const int64_t stride = lw_window2d_stride_cpu(&conv2d->shape), n = piece->n_columns * conv2d->shape.width;
-    const bool has_passes = conv2d->shape.method == LW_PASSES_2D;
-    lw_flaws2d_clear_cpu(&conv2d->shape, &lane->flaws[0]);
+    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
+    const int64_t stride = lw_cpu_window2d_stride(&conv2d->shape), n = piece->n_columns * conv2d->shape.width;
+    const bool has_passes = conv2d->shape.method == LW_CPU_CONV2D_SEPARABLE;
+    lw_cpu_flaws2d_clear(&conv2d->shape, &lane->flaws[0]);
     lane->exponents[0] = 0;
     load_window(conv2d, lane, piece);
     settle_flaws(conv2d, lane, piece, 0);
@@ -281,48 +281,48 @@ static void run_window(const struct lw_conv2d_cpu *conv2d, struct lane *lane, co
 
 /* Find the flaws and the magnitude. Pieces are brought to a magnitude near 1, so that a faint one keeps its digits beside a
  * bright one in the same transform, and none leaves the range of numbers. */
-static void inspect(const struct lw_conv2d_cpu *conv2d, struct lane *lane, const struct lw_piece2d_cpu *piece, int which)
+static void inspect(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *piece, int which)
 {
     double largest = 0;
     lane->exponents[which] = 0;
-    lw_flaws2d_clear_cpu(&conv2d->shape, &lane->flaws[which]);
+    lw_cpu_flaws2d_clear(&conv2d->shape, &lane->flaws[which]);
     if (lw_scalar_is_integer(conv2d->spec.input.scalar))
         return;
-    const int64_t n_rows = lw_needed_rows_cpu(&conv2d->shape, piece);
+    const int64_t n_rows = lw_cpu_needed_rows(&conv2d->shape, piece);
     for (int64_t row = 0; row < n_rows; row++) {
-        lw_window2d_load_cpu(&lane->window, piece, row, lane->y[which]);
+        lw_cpu_window2d_load(&lane->window, piece, row, lane->y[which]);
         largest = fmax(largest, inspect_row(conv2d, lane, piece, which, row, lane->y[which]));
     }
     lane->exponents[which] = largest > 0 ? ilogb(largest) : 0;
 }
 
 /* A row of the window, ready to be transformed. */
-static void load_row(const struct lw_conv2d_cpu *conv2d, struct lane *lane, const struct lw_piece2d_cpu *piece, int which,
+static void load_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *piece, int which,
                      int64_t row, void *reals)
 {
-    const struct lw_kernels_cpu *const k = conv2d->shape.kernels;
+    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
     const int64_t n = conv2d->shape.columns * conv2d->shape.width;
-    if (row >= lw_needed_rows_cpu(&conv2d->shape, piece)) {
+    if (row >= lw_cpu_needed_rows(&conv2d->shape, piece)) {
         k->fill(reals, n, 0);
         return;
     }
-    lw_window2d_load_cpu(&lane->window, piece, row, reals);
+    lw_cpu_window2d_load(&lane->window, piece, row, reals);
     if (lane->flaws[which].any && lane->flaws[which].is_flawed[row])
-        lw_flaws2d_repair_cpu(&conv2d->shape, piece, row, reals, &lane->flaws[which]);
+        lw_cpu_flaws2d_repair(&conv2d->shape, piece, row, reals, &lane->flaws[which]);
     if (lane->exponents[which] != 0)
         k->scale(reals, n, -lane->exponents[which]);
 }
 
-static void *points_row(const struct lw_conv2d_cpu *conv2d, const struct lane *lane, int64_t row)
+static void *points_row(const struct lw_cpu_conv2d *conv2d, const struct lane *lane, int64_t row)
 {
     return real_at(conv2d, lane->x, 2 * row * conv2d->tile->pitch);
 }
 
-static void forward_row(const struct lw_conv2d_cpu *conv2d, struct lane *lane, const struct lw_piece2d_cpu *pieces, int64_t row)
+static void forward_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *pieces, int64_t row)
 {
-    const struct lw_kernels_cpu *const k = conv2d->shape.kernels;
-    const int64_t needed = max64(lw_needed_rows_cpu(&conv2d->shape, &pieces[0]),
-                                 lw_needed_rows_cpu(&conv2d->shape, &pieces[conv2d->n_pieces - 1]));
+    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
+    const int64_t needed = max64(lw_cpu_needed_rows(&conv2d->shape, &pieces[0]),
+                                 lw_cpu_needed_rows(&conv2d->shape, &pieces[conv2d->n_pieces - 1]));
     if (row >= needed) {
         k->fill(points_row(conv2d, lane, row), 2 * conv2d->shape.columns, 0);
         return;
@@ -337,9 +337,9 @@ static void forward_row(const struct lw_conv2d_cpu *conv2d, struct lane *lane, c
     k->tile_row_forward(conv2d->tile, lane->row, points_row(conv2d, lane, row));
 }
 
-static void inverse_row(const struct lw_conv2d_cpu *conv2d, struct lane *lane, const struct lw_piece2d_cpu *pieces, int64_t row)
+static void inverse_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *pieces, int64_t row)
 {
-    const struct lw_kernels_cpu *const k = conv2d->shape.kernels;
+    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
     k->tile_row_inverse(conv2d->tile, points_row(conv2d, lane, row + conv2d->shape.kernel_rows - 1), lane->row);
     char *const kept = real_at(conv2d, lane->row, 2 * (conv2d->shape.kernel_columns - 1));
     if (conv2d->n_pieces == 1) {
@@ -352,7 +352,7 @@ static void inverse_row(const struct lw_conv2d_cpu *conv2d, struct lane *lane, c
             finish_row(conv2d, lane, &pieces[i], i, row, lane->y[i]);
 }
 
-static void run_tile(const struct lw_conv2d_cpu *conv2d, struct lane *lane, const struct lw_piece2d_cpu *pieces)
+static void run_tile(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *pieces)
 {
     for (int i = 0; i < conv2d->n_pieces; i++)
         inspect(conv2d, lane, &pieces[i], i);
@@ -368,11 +368,11 @@ static void run_tile(const struct lw_conv2d_cpu *conv2d, struct lane *lane, cons
 /* ---- a block -------------------------------------------------------------------------------------------------------- */
 
 /* Piece number (down, across) of an image. */
-static struct lw_piece2d_cpu piece_of(const struct lw_conv2d_cpu *conv2d, const struct lw_slot *slot, int64_t channel,
-                                      int64_t down, int64_t across)
+static struct lw_cpu_tile2d piece_of(const struct lw_cpu_conv2d *conv2d, const struct lw_slot *slot, int64_t channel,
+                                     int64_t down, int64_t across)
 {
-    const struct lw_shape2d_cpu *const shape = &conv2d->shape;
-    struct lw_piece2d_cpu piece = {
+    const struct lw_cpu_shape2d *const shape = &conv2d->shape;
+    struct lw_cpu_tile2d piece = {
         .slot = slot, .channel = channel, .row = down * shape->hop_rows, .column = across * shape->hop_columns,
     };
     piece.n_columns = min64(shape->hop_columns, conv2d->spec.conv2d.output_columns - piece.column);
@@ -382,28 +382,28 @@ static struct lw_piece2d_cpu piece_of(const struct lw_conv2d_cpu *conv2d, const 
     return piece;
 }
 
-static void run_task(const struct lw_conv2d_cpu *conv2d, struct lane *lane, const struct lw_slot *slot, int64_t task)
+static void run_task(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_slot *slot, int64_t task)
 {
-    const struct lw_shape2d_cpu *const shape = &conv2d->shape;
+    const struct lw_cpu_shape2d *const shape = &conv2d->shape;
     const int64_t across = divide_up(shape->n_across, shape->pair_columns);
     const int64_t down = divide_up(slot->block.count, shape->hop_rows * shape->pair_rows);
     const int64_t channel = task / across / down, row = task / across % down, column = task % across;
-    struct lw_piece2d_cpu pieces[MOST_PIECES];
+    struct lw_cpu_tile2d pieces[MOST_PIECES];
     for (int i = 0; i < conv2d->n_pieces; i++)
         pieces[i] = piece_of(conv2d, slot, channel, row * shape->pair_rows + i % shape->pair_rows,
                              column * shape->pair_columns + i % shape->pair_columns);
-    if (shape->method == LW_TILES_2D)
+    if (shape->method == LW_CPU_CONV2D_TILES)
         run_tile(conv2d, lane, pieces);
     else
         run_window(conv2d, lane, &pieces[0]);
 }
 
-static void report(const struct lw_conv2d_cpu *conv2d, struct lw_slot *slot)
+static void report(const struct lw_cpu_conv2d *conv2d, struct lw_slot *slot)
 {
-    struct lw_tally2d_cpu all = {0};
+    struct lw_cpu_tally2d all = {0};
     slot->loss = (struct lw_loss){0};
     for (int i = 0; i < conv2d->n_lanes; i++) {
-        lw_tally2d_add_cpu(&all, conv2d->lanes[i].not_finite);
+        lw_cpu_tally2d_add(&all, conv2d->lanes[i].not_finite);
         slot->loss.n_saturated += conv2d->lanes[i].loss.n_saturated;
         slot->loss.n_nan += conv2d->lanes[i].loss.n_nan;
     }
@@ -413,11 +413,11 @@ static void report(const struct lw_conv2d_cpu *conv2d, struct lw_slot *slot)
     slot->not_finite_column = all.column;
 }
 
-void lw_conv2d_run_cpu(struct lw_conv2d_cpu *conv2d, struct lw_slot *slot)
+void lw_cpu_conv2d_run(struct lw_cpu_conv2d *conv2d, struct lw_slot *slot)
 {
     const int64_t tasks = n_tasks(&conv2d->shape, slot->block.count, slot->block.n_channels);
     for (int i = 0; i < conv2d->n_lanes; i++) {
-        conv2d->lanes[i].not_finite = (struct lw_tally2d_cpu){0};
+        conv2d->lanes[i].not_finite = (struct lw_cpu_tally2d){0};
         conv2d->lanes[i].loss = (struct lw_loss){0};
     }
 #pragma omp parallel for num_threads(conv2d->n_lanes) schedule(dynamic)
@@ -426,7 +426,7 @@ void lw_conv2d_run_cpu(struct lw_conv2d_cpu *conv2d, struct lw_slot *slot)
     report(conv2d, slot);
 }
 
-void lw_conv2d_warm_up_cpu(struct lw_conv2d_cpu *conv2d)
+void lw_cpu_conv2d_warm_up(struct lw_cpu_conv2d *conv2d)
 {
     omp_set_dynamic(0);
 #pragma omp parallel num_threads(conv2d->n_lanes)

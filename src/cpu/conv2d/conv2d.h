@@ -15,12 +15,12 @@
 #include "cpu/kernels/kernels.h"
 #include "engine/engine.h"
 
-enum lw_method2d_cpu { LW_SUM_2D, LW_PASSES_2D, LW_TILES_2D };
+enum lw_cpu_conv2d_method { LW_CPU_CONV2D_DIRECT, LW_CPU_CONV2D_SEPARABLE, LW_CPU_CONV2D_TILES };
 
 /* What follows from a spec; pixels unless said otherwise. */
-struct lw_shape2d_cpu {
-    const struct lw_kernels_cpu *kernels;
-    enum lw_method2d_cpu method;
+struct lw_cpu_shape2d {
+    const struct lw_cpu_kernels *kernels;
+    enum lw_cpu_conv2d_method method;
     int width;                          /* reals of a working pixel */
     bool widens;                        /* real pixels in complex arithmetic */
     int64_t kernel_rows, kernel_columns;
@@ -33,46 +33,46 @@ struct lw_shape2d_cpu {
 };
 
 /** Choose method and sizes. LW_ECONFIG if the algorithm asked for does not fit the kernel. */
-int lw_shape2d_cpu(const struct lw_op_spec *spec, struct lw_shape2d_cpu *shape, struct lw_error *err);
+int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, struct lw_error *err);
 
 /** Resolve the spec: see op_plan of engine.h. */
-int lw_conv2d_plan_cpu(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err);
+int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err);
 
 /* The kernel as the method wants it; owned by whoever created it. */
-struct lw_kernel2d_cpu {
-    struct lw_terms_cpu first, second;  /* SUM: first; PASSES: along the columns, then along the rows */
-    void *spectrum;                     /* TILES: see lw_tile_cpu */
+struct lw_cpu_kernel2d {
+    struct lw_cpu_terms first, second;  /* SUM: first; PASSES: along the columns, then along the rows */
+    void *spectrum;                     /* TILES: see lw_cpu_fft2d */
     int exponent;                       /* outputs are still to be multiplied by 2^exponent */
     double *sums;                       /* only to interpolate: [kernel_rows][kernel_columns + 1], sums along each row */
     double sum;
 };
 
-int64_t lw_kernel2d_bytes_cpu(const struct lw_shape2d_cpu *shape, enum lw_nan nan);
-int lw_kernel2d_create_cpu(const struct lw_op_spec *spec, const struct lw_shape2d_cpu *shape, struct lw_kernel2d_cpu *out,
+int64_t lw_cpu_kernel2d_bytes(const struct lw_cpu_shape2d *shape, enum lw_nan nan);
+int lw_cpu_kernel2d_create(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *out,
                            struct lw_error *err);
-void lw_kernel2d_release_cpu(struct lw_kernel2d_cpu *kernel);
+void lw_cpu_kernel2d_release(struct lw_cpu_kernel2d *kernel);
 
 /** Reals between the rows of a window that SUM and PASSES work on, and from a pixel to its copy turned by i, which complex
  * taps need. */
-int64_t lw_window2d_stride_cpu(const struct lw_shape2d_cpu *shape);
-int64_t lw_window2d_turned_cpu(const struct lw_shape2d_cpu *shape);
+int64_t lw_cpu_window2d_stride(const struct lw_cpu_shape2d *shape);
+int64_t lw_cpu_window2d_turned(const struct lw_cpu_shape2d *shape);
 
 /** The same for the row between the two passes. */
-int64_t lw_between2d_turned_cpu(const struct lw_shape2d_cpu *shape);
+int64_t lw_cpu_between2d_turned(const struct lw_cpu_shape2d *shape);
 
-struct lw_conv2d_cpu;
+struct lw_cpu_conv2d;
 
-/** Bytes of lw_conv2d_create_cpu. */
-int64_t lw_conv2d_bytes_cpu(const struct lw_op_spec *spec, int64_t count, int64_t n_channels, int n_threads);
-int lw_conv2d_create_cpu(const struct lw_op_spec *spec, int64_t count, int64_t n_channels, int n_threads,
-                         struct lw_conv2d_cpu **out, struct lw_error *err);
-void lw_conv2d_destroy_cpu(struct lw_conv2d_cpu *conv2d);   /* NULL is legal */
+/** Bytes of lw_cpu_conv2d_create. */
+int64_t lw_cpu_conv2d_bytes(const struct lw_op_spec *spec, int64_t count, int64_t n_channels, int n_threads);
+int lw_cpu_conv2d_create(const struct lw_op_spec *spec, int64_t count, int64_t n_channels, int n_threads,
+                         struct lw_cpu_conv2d **out, struct lw_error *err);
+void lw_cpu_conv2d_destroy(struct lw_cpu_conv2d *conv2d);   /* NULL is legal */
 
 /** Compute slot->output from slot->input for slot->block, and set slot->n_not_finite and the like. Starts OpenMP threads
  * of the calling thread's own. */
-void lw_conv2d_run_cpu(struct lw_conv2d_cpu *conv2d, struct lw_slot *slot);
+void lw_cpu_conv2d_run(struct lw_cpu_conv2d *conv2d, struct lw_slot *slot);
 
 /** Start those threads, so that the first block need not. */
-void lw_conv2d_warm_up_cpu(struct lw_conv2d_cpu *conv2d);
+void lw_cpu_conv2d_warm_up(struct lw_cpu_conv2d *conv2d);
 
 #endif

@@ -10,50 +10,50 @@
 #include <math.h>
 #include <string.h>
 
-static int64_t line_reals(const struct lw_shape2d_cpu *shape) { return LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes; }
+static int64_t line_reals(const struct lw_cpu_shape2d *shape) { return LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes; }
 
 /* direct() reads up to a step beyond the reals that it is asked for. */
-static int64_t padded_reals(const struct lw_shape2d_cpu *shape, int64_t reals)
+static int64_t padded_reals(const struct lw_cpu_shape2d *shape, int64_t reals)
 {
     return round_up(reals + shape->kernels->direct_step, line_reals(shape));
 }
 
 /* Not a multiple of 4 KiB, for rows' sake: see cpu/kernels/conv2d_tile.c. */
-int64_t lw_window2d_stride_cpu(const struct lw_shape2d_cpu *shape)
+int64_t lw_cpu_window2d_stride(const struct lw_cpu_shape2d *shape)
 {
     const int64_t reals = padded_reals(shape, shape->columns * shape->width);
     return reals * (int64_t)shape->kernels->real_bytes % 4096 == 0 ? reals + line_reals(shape) : reals;
 }
 
-int64_t lw_window2d_turned_cpu(const struct lw_shape2d_cpu *shape)
+int64_t lw_cpu_window2d_turned(const struct lw_cpu_shape2d *shape)
 {
-    return shape->rows * lw_window2d_stride_cpu(shape) + padded_reals(shape, 0);
+    return shape->rows * lw_cpu_window2d_stride(shape) + padded_reals(shape, 0);
 }
 
-int64_t lw_between2d_turned_cpu(const struct lw_shape2d_cpu *shape)
+int64_t lw_cpu_between2d_turned(const struct lw_cpu_shape2d *shape)
 {
     return padded_reals(shape, shape->columns * shape->width);
 }
 
-static int64_t n_parts(const struct lw_shape2d_cpu *shape) { return shape->kernel_complex ? 2 : 1; }
+static int64_t n_parts(const struct lw_cpu_shape2d *shape) { return shape->kernel_complex ? 2 : 1; }
 
-static int64_t spectrum_bytes(const struct lw_shape2d_cpu *shape)
+static int64_t spectrum_bytes(const struct lw_cpu_shape2d *shape)
 {
     return shape->rows * shape->columns * 2 * (int64_t)shape->kernels->real_bytes;
 }
 
-static int64_t terms_bytes(const struct lw_shape2d_cpu *shape, int64_t n_taps)
+static int64_t terms_bytes(const struct lw_cpu_shape2d *shape, int64_t n_taps)
 {
     return n_taps * n_parts(shape) * ((int64_t)shape->kernels->real_bytes + (int64_t)sizeof(int64_t));
 }
 
-int64_t lw_kernel2d_bytes_cpu(const struct lw_shape2d_cpu *shape, enum lw_nan nan)
+int64_t lw_cpu_kernel2d_bytes(const struct lw_cpu_shape2d *shape, enum lw_nan nan)
 {
     const int64_t rows = shape->kernel_rows, columns = shape->kernel_columns;
     const int64_t sums = nan == LW_NAN_INTERPOLATE ? rows * (columns + 1) * (int64_t)sizeof(double) : 0;
     switch (shape->method) {
-    case LW_TILES_2D: return sums + spectrum_bytes(shape);
-    case LW_PASSES_2D: return sums + terms_bytes(shape, rows) + terms_bytes(shape, columns);
+    case LW_CPU_CONV2D_TILES: return sums + spectrum_bytes(shape);
+    case LW_CPU_CONV2D_SEPARABLE: return sums + terms_bytes(shape, rows) + terms_bytes(shape, columns);
     default: return sums + terms_bytes(shape, rows * columns);
     }
 }
@@ -76,13 +76,13 @@ static int kernel_exponent(const struct lw_conv2d_spec *c)
 /* ---- in the space domain -------------------------------------------------------------------------------------------- */
 
 /* @param taps  [n_taps] or [n_taps x 2]; tap t stands `offsets[t]` reals before the last, the turned pixels `turned` reals off */
-static int make_terms(const struct lw_shape2d_cpu *shape, const double *taps, const int64_t *offsets, int64_t n_taps,
-                      int64_t turned, struct lw_terms_cpu *out, struct lw_error *err)
+static int make_terms(const struct lw_cpu_shape2d *shape, const double *taps, const int64_t *offsets, int64_t n_taps,
+                      int64_t turned, struct lw_cpu_terms *out, struct lw_error *err)
 {
     const int64_t parts = n_parts(shape);
     void *const reals = lw_alloc_array(n_taps * parts, shape->kernels->real_bytes, "the kernel", err);
     int64_t *const places = lw_alloc_array(n_taps * parts, sizeof *places, "the kernel's offsets", err);
-    *out = (struct lw_terms_cpu){reals, places, n_taps * parts};
+    *out = (struct lw_cpu_terms){reals, places, n_taps * parts};
     if (!reals || !places)
         return LW_ESYSTEM;
     for (int64_t part = 0; part < parts; part++) {
@@ -96,11 +96,11 @@ static int make_terms(const struct lw_shape2d_cpu *shape, const double *taps, co
 }
 
 /* Row by row of the window from above, so that a window is read in order: the kernel's last row meets the first. */
-static int make_sum(const struct lw_conv2d_spec *c, const struct lw_shape2d_cpu *shape, struct lw_kernel2d_cpu *kernel,
+static int make_sum(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *kernel,
                     struct lw_error *err)
 {
     const int64_t rows = shape->kernel_rows, columns = shape->kernel_columns, n = rows * columns, parts = n_parts(shape);
-    const int64_t stride = lw_window2d_stride_cpu(shape);
+    const int64_t stride = lw_cpu_window2d_stride(shape);
     double *const taps = lw_alloc_array(n * parts, sizeof *taps, "the kernel", err);
     int64_t *const offsets = lw_alloc_array(n, sizeof *offsets, "the kernel's offsets", err);
     int rc = taps && offsets ? LW_OK : LW_ESYSTEM;
@@ -110,14 +110,14 @@ static int make_sum(const struct lw_conv2d_spec *c, const struct lw_shape2d_cpu 
             taps[t * parts + part] = ldexp(c->kernel[(n - 1 - t) * parts + part], -kernel->exponent);
     }
     if (rc == LW_OK)
-        rc = make_terms(shape, taps, offsets, n, lw_window2d_turned_cpu(shape), &kernel->first, err);
+        rc = make_terms(shape, taps, offsets, n, lw_cpu_window2d_turned(shape), &kernel->first, err);
     lw_free(taps);
     lw_free(offsets);
     return rc;
 }
 
-static int make_pass(const struct lw_shape2d_cpu *shape, double *taps, int64_t n, int64_t stride, int64_t turned,
-                     struct lw_terms_cpu *out, struct lw_error *err)
+static int make_pass(const struct lw_cpu_shape2d *shape, double *taps, int64_t n, int64_t stride, int64_t turned,
+                     struct lw_cpu_terms *out, struct lw_error *err)
 {
     int64_t *const offsets = lw_alloc_array(n, sizeof *offsets, "the kernel's offsets", err);
     if (!offsets)
@@ -152,7 +152,7 @@ static int level(double *values, int64_t n)
     return exponent;
 }
 
-static int make_passes(const struct lw_conv2d_spec *c, const struct lw_shape2d_cpu *shape, struct lw_kernel2d_cpu *kernel,
+static int make_passes(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *kernel,
                        struct lw_error *err)
 {
     const int64_t rows = shape->kernel_rows, columns = shape->kernel_columns, parts = n_parts(shape);
@@ -163,9 +163,9 @@ static int make_passes(const struct lw_conv2d_spec *c, const struct lw_shape2d_c
     lw_separate(c->kernel, rows, columns, c->kernel_complex, column, row);
     kernel->exponent = level(column, parts * rows) + level(row, parts * columns);
 
-    int rc = make_pass(shape, column, rows, lw_window2d_stride_cpu(shape), lw_window2d_turned_cpu(shape), &kernel->first, err);
+    int rc = make_pass(shape, column, rows, lw_cpu_window2d_stride(shape), lw_cpu_window2d_turned(shape), &kernel->first, err);
     if (rc == LW_OK)
-        rc = make_pass(shape, row, columns, shape->width, lw_between2d_turned_cpu(shape), &kernel->second, err);
+        rc = make_pass(shape, row, columns, shape->width, lw_cpu_between2d_turned(shape), &kernel->second, err);
     lw_free(column);
     return rc;
 }
@@ -173,7 +173,7 @@ static int make_passes(const struct lw_conv2d_spec *c, const struct lw_shape2d_c
 /* ---- spectrum ------------------------------------------------------------------------------------------------------- */
 
 struct transform {
-    struct lw_tile_cpu tile;
+    struct lw_cpu_fft2d tile;
     double complex *rows;               /* [kernel_rows][columns]: rows of the kernel, transformed */
     double complex *strip, *out;        /* [rows][strip] */
     fftw_plan row_plan, strip_plan;
@@ -190,7 +190,7 @@ static void close_transform(struct transform *t)
     lw_free(t->out);
 }
 
-static int open_transform(const struct lw_shape2d_cpu *shape, struct transform *t, struct lw_error *err)
+static int open_transform(const struct lw_cpu_shape2d *shape, struct transform *t, struct lw_error *err)
 {
     *t = (struct transform){.tile = shape->kernels->tile_shape(shape->rows, shape->columns)};
     const int n_rows = (int)shape->rows, n_columns = (int)shape->columns, strip = (int)t->tile.strip;
@@ -209,7 +209,7 @@ static int open_transform(const struct lw_shape2d_cpu *shape, struct transform *
 }
 
 /* The kernel's rows, prescaled by 1 / points, zero-padded and transformed. */
-static void transform_rows(const struct lw_conv2d_spec *c, const struct lw_shape2d_cpu *shape, int exponent,
+static void transform_rows(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, int exponent,
                            const struct transform *t)
 {
     const double points = (double)(shape->rows * shape->columns);
@@ -223,7 +223,7 @@ static void transform_rows(const struct lw_conv2d_spec *c, const struct lw_shape
     }
 }
 
-static int make_spectrum(const struct lw_conv2d_spec *c, const struct lw_shape2d_cpu *shape, struct lw_kernel2d_cpu *kernel,
+static int make_spectrum(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *kernel,
                          struct lw_error *err)
 {
     struct transform t;
@@ -247,7 +247,7 @@ static int make_spectrum(const struct lw_conv2d_spec *c, const struct lw_shape2d
 /* ---- sums ----------------------------------------------------------------------------------------------------------- */
 
 /* So that the weight of a run of pixels is a difference of two sums. */
-static int make_sums(const struct lw_conv2d_spec *c, struct lw_kernel2d_cpu *kernel, struct lw_error *err)
+static int make_sums(const struct lw_conv2d_spec *c, struct lw_cpu_kernel2d *kernel, struct lw_error *err)
 {
     const int64_t columns = c->kernel_columns;
     kernel->sums = lw_alloc_array(c->kernel_rows * (columns + 1), sizeof *kernel->sums, "sums of the kernel", err);
@@ -262,35 +262,35 @@ static int make_sums(const struct lw_conv2d_spec *c, struct lw_kernel2d_cpu *ker
     return LW_OK;
 }
 
-int lw_kernel2d_create_cpu(const struct lw_op_spec *spec, const struct lw_shape2d_cpu *shape, struct lw_kernel2d_cpu *out,
+int lw_cpu_kernel2d_create(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *out,
                            struct lw_error *err)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
-    struct lw_kernel2d_cpu kernel = {.exponent = kernel_exponent(c)};
+    struct lw_cpu_kernel2d kernel = {.exponent = kernel_exponent(c)};
     int rc;
     switch (shape->method) {
-    case LW_SUM_2D: rc = make_sum(c, shape, &kernel, err); break;
-    case LW_PASSES_2D: rc = make_passes(c, shape, &kernel, err); break;
+    case LW_CPU_CONV2D_DIRECT: rc = make_sum(c, shape, &kernel, err); break;
+    case LW_CPU_CONV2D_SEPARABLE: rc = make_passes(c, shape, &kernel, err); break;
     default: rc = make_spectrum(c, shape, &kernel, err);
     }
     if (rc == LW_OK && spec->nan == LW_NAN_INTERPOLATE)
         rc = make_sums(c, &kernel, err);
     if (rc) {
-        lw_kernel2d_release_cpu(&kernel);
+        lw_cpu_kernel2d_release(&kernel);
         return rc;
     }
     *out = kernel;
     return LW_OK;
 }
 
-void lw_kernel2d_release_cpu(struct lw_kernel2d_cpu *kernel)
+void lw_cpu_kernel2d_release(struct lw_cpu_kernel2d *kernel)
 {
-    const struct lw_terms_cpu *const terms[] = {&kernel->first, &kernel->second};
+    const struct lw_cpu_terms *const terms[] = {&kernel->first, &kernel->second};
     for (int i = 0; i < 2; i++) {
         lw_free((void *)terms[i]->taps);
         lw_free((void *)terms[i]->offsets);
     }
     lw_free(kernel->spectrum);
     lw_free(kernel->sums);
-    *kernel = (struct lw_kernel2d_cpu){0};
+    *kernel = (struct lw_cpu_kernel2d){0};
 }

@@ -103,12 +103,12 @@ static int list_sides(int64_t kernel, int64_t n_outputs, int64_t unit, int64_t s
 
 /* ---- what a method costs -------------------------------------------------------------------------------------------- */
 
-static struct lw_shape2d_cpu base_shape(const struct lw_op_spec *spec, enum lw_method2d_cpu method)
+static struct lw_cpu_shape2d base_shape(const struct lw_op_spec *spec, enum lw_cpu_conv2d_method method)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
     const bool is_complex = spec->input.is_complex || c->kernel_complex;
-    return (struct lw_shape2d_cpu){
-        .kernels = lw_kernels_cpu(spec->precision),
+    return (struct lw_cpu_shape2d){
+        .kernels = lw_cpu_kernels(spec->precision),
         .method = method,
         .width = is_complex ? 2 : 1,
         .widens = is_complex && !spec->input.is_complex,
@@ -123,9 +123,9 @@ static struct lw_shape2d_cpu base_shape(const struct lw_op_spec *spec, enum lw_m
 static double precision_factor(const struct lw_op_spec *spec) { return spec->precision == LW_DOUBLE ? 2 : 1; }
 
 /* Pieces of the space domain: columns shared out evenly. */
-static struct lw_shape2d_cpu strips(const struct lw_op_spec *spec, enum lw_method2d_cpu method)
+static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_conv2d_method method)
 {
-    struct lw_shape2d_cpu shape = base_shape(spec, method);
+    struct lw_cpu_shape2d shape = base_shape(spec, method);
     const int64_t n = spec->conv2d.output_columns;
     shape.hop_columns = divide_up(n, divide_up(n * shape.width, SUM_COLUMNS));
     shape.hop_rows = SUM_ROWS;
@@ -136,20 +136,20 @@ static struct lw_shape2d_cpu strips(const struct lw_op_spec *spec, enum lw_metho
 }
 
 /* Nanoseconds per output of `taps` taps over `reals` reals, where `hop` of them are outputs. */
-static double sum_cost(const struct costs *costs, const struct lw_shape2d_cpu *shape, int64_t taps, int64_t reals)
+static double sum_cost(const struct costs *costs, const struct lw_cpu_shape2d *shape, int64_t taps, int64_t reals)
 {
     const double n = (double)round_up(reals, shape->kernels->direct_step);
     const double per_tap = n * 8 / (double)shape->kernels->direct_step * costs->vector_product + costs->tap_start;
     return (double)taps * (shape->kernel_complex ? 2 : 1) * per_tap / (double)shape->hop_columns;
 }
 
-static void price_sum(const struct lw_op_spec *spec, struct lw_shape2d_cpu *shape)
+static void price_sum(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape)
 {
     const struct costs *const costs = &single_costs;
     const double loads = (double)(shape->rows * shape->columns) / (double)(shape->hop_rows * shape->hop_columns);
     const int64_t outputs = shape->hop_columns * shape->width;
     shape->cost = shape->width * precision_factor(spec) * (costs->load_real * loads + costs->store_real);
-    if (shape->method == LW_PASSES_2D)
+    if (shape->method == LW_CPU_CONV2D_SEPARABLE)
         shape->cost += sum_cost(costs, shape, shape->kernel_rows, shape->columns * shape->width) +
                        sum_cost(costs, shape, shape->kernel_columns, outputs);
     else
@@ -157,7 +157,7 @@ static void price_sum(const struct lw_op_spec *spec, struct lw_shape2d_cpu *shap
 }
 
 /* Nanoseconds for one transform: the pieces that it holds. */
-static double transform_cost(const struct lw_op_spec *spec, const struct lw_shape2d_cpu *shape)
+static double transform_cost(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
 {
     const struct costs *const costs = &single_costs;
     const double points = (double)(shape->rows * shape->columns), factor = precision_factor(spec);
@@ -171,9 +171,9 @@ static double transform_cost(const struct lw_op_spec *spec, const struct lw_shap
     return cost * factor;
 }
 
-static struct lw_shape2d_cpu tiles(const struct lw_op_spec *spec, int64_t rows, int64_t columns)
+static struct lw_cpu_shape2d tiles(const struct lw_op_spec *spec, int64_t rows, int64_t columns)
 {
-    struct lw_shape2d_cpu shape = base_shape(spec, LW_TILES_2D);
+    struct lw_cpu_shape2d shape = base_shape(spec, LW_CPU_CONV2D_TILES);
     shape.rows = rows;
     shape.columns = columns;
     shape.hop_rows = rows - shape.kernel_rows + 1;
@@ -195,7 +195,7 @@ static struct lw_shape2d_cpu tiles(const struct lw_op_spec *spec, int64_t rows, 
 /* ---- the choice ----------------------------------------------------------------------------------------------------- */
 
 /* The cheapest tile; of equal ones the first, which is the smaller one. */
-static bool choose_tile(const struct lw_op_spec *spec, bool is_full, struct lw_shape2d_cpu *best)
+static bool choose_tile(const struct lw_op_spec *spec, bool is_full, struct lw_cpu_shape2d *best)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
     int64_t rows[MOST_SIDES], columns[MOST_SIDES];
@@ -206,7 +206,7 @@ static bool choose_tile(const struct lw_op_spec *spec, bool is_full, struct lw_s
         if (is_full && columns[j] < c->output_columns + c->kernel_columns - 1)
             continue;
         for (int i = 0; i < n_rows && rows[i] * columns[j] <= MOST_POINTS; i++) {
-            const struct lw_shape2d_cpu shape = tiles(spec, rows[i], columns[j]);
+            const struct lw_cpu_shape2d shape = tiles(spec, rows[i], columns[j]);
             if (!is_found || shape.cost < best->cost)
                 *best = shape;
             is_found = true;
@@ -227,7 +227,7 @@ static int find_residual(const struct lw_conv2d_spec *c, double *residual, struc
     return LW_OK;
 }
 
-static int take_tile(const struct lw_op_spec *spec, bool is_full, struct lw_shape2d_cpu *shape, struct lw_error *err)
+static int take_tile(const struct lw_op_spec *spec, bool is_full, struct lw_cpu_shape2d *shape, struct lw_error *err)
 {
     if (choose_tile(spec, is_full, shape))
         return LW_OK;
@@ -236,7 +236,7 @@ static int take_tile(const struct lw_op_spec *spec, bool is_full, struct lw_shap
                    spec->conv2d.kernel_rows, spec->conv2d.kernel_columns);
 }
 
-static int take_passes(const struct lw_op_spec *spec, struct lw_shape2d_cpu *shape, struct lw_error *err)
+static int take_passes(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, struct lw_error *err)
 {
     double residual;
     const int rc = find_residual(&spec->conv2d, &residual, err);
@@ -246,14 +246,14 @@ static int take_passes(const struct lw_op_spec *spec, struct lw_shape2d_cpu *sha
         return lw_fail(err, LW_ECONFIG, "--algorithm separable: the kernel is not the product of a column and a row: %.2g of its "
                        "norm would be lost, allowed is %.2g; choose another algorithm", residual,
                        rank_tolerance(spec->precision));
-    *shape = strips(spec, LW_PASSES_2D);
+    *shape = strips(spec, LW_CPU_CONV2D_SEPARABLE);
     price_sum(spec, shape);
     return LW_OK;
 }
 
-static int take_cheapest(const struct lw_op_spec *spec, struct lw_shape2d_cpu *shape, struct lw_error *err)
+static int take_cheapest(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, struct lw_error *err)
 {
-    struct lw_shape2d_cpu best = strips(spec, LW_SUM_2D), other = strips(spec, LW_PASSES_2D);
+    struct lw_cpu_shape2d best = strips(spec, LW_CPU_CONV2D_DIRECT), other = strips(spec, LW_CPU_CONV2D_SEPARABLE);
     price_sum(spec, &best);
     price_sum(spec, &other);
     double residual = 1;
@@ -270,30 +270,30 @@ static int take_cheapest(const struct lw_op_spec *spec, struct lw_shape2d_cpu *s
     return LW_OK;
 }
 
-int lw_shape2d_cpu(const struct lw_op_spec *spec, struct lw_shape2d_cpu *shape, struct lw_error *err)
+int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, struct lw_error *err)
 {
     assert(spec->kind == LW_OP_CONV2D && spec->layout == LW_TIME_FAST && spec->n_channels >= 1);
     assert(spec->conv2d.kernel_rows >= 1 && spec->conv2d.kernel_columns >= 1 && spec->conv2d.output_columns >= 1);
     switch (spec->conv2d.algorithm) {
-    case LW_ALGORITHM_DIRECT:
-        *shape = strips(spec, LW_SUM_2D);
+    case LW_CONV2D_ALGORITHM_DIRECT:
+        *shape = strips(spec, LW_CPU_CONV2D_DIRECT);
         price_sum(spec, shape);
         return LW_OK;
-    case LW_ALGORITHM_TILES: return take_tile(spec, false, shape, err);
-    case LW_ALGORITHM_FULL: return take_tile(spec, true, shape, err);
-    case LW_ALGORITHM_SEPARABLE: return take_passes(spec, shape, err);
+    case LW_CONV2D_ALGORITHM_TILES: return take_tile(spec, false, shape, err);
+    case LW_CONV2D_ALGORITHM_FULL: return take_tile(spec, true, shape, err);
+    case LW_CONV2D_ALGORITHM_SEPARABLE: return take_passes(spec, shape, err);
     default: return take_cheapest(spec, shape, err);
     }
 }
 
 /* ---- in words ------------------------------------------------------------------------------------------------------- */
 
-static void describe(const struct lw_shape2d_cpu *shape, char *text, size_t size)
+static void describe(const struct lw_cpu_shape2d *shape, char *text, size_t size)
 {
     const char *const packing = shape->width == 2 ? "" : ", two real ones as one complex";
-    if (shape->method == LW_SUM_2D)
+    if (shape->method == LW_CPU_CONV2D_DIRECT)
         snprintf(text, size, "direct sum of %" PRId64 " x %" PRId64 " taps", shape->kernel_rows, shape->kernel_columns);
-    else if (shape->method == LW_PASSES_2D)
+    else if (shape->method == LW_CPU_CONV2D_SEPARABLE)
         snprintf(text, size, "separable kernel: a pass of %" PRId64 " taps along the columns and one of %" PRId64
                  " along the rows", shape->kernel_rows, shape->kernel_columns);
     else
@@ -302,18 +302,18 @@ static void describe(const struct lw_shape2d_cpu *shape, char *text, size_t size
                  shape->hop_columns, packing);
 }
 
-int lw_conv2d_plan_cpu(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
+int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
 {
-    struct lw_shape2d_cpu shape;
-    const int rc = lw_shape2d_cpu(spec, &shape, err);
+    struct lw_cpu_shape2d shape;
+    const int rc = lw_cpu_shape2d(spec, &shape, err);
     if (rc)
         return rc;
     *plan = (struct lw_op_plan){
         .halo = shape.kernel_rows - 1,
-        .unit = shape.method == LW_TILES_2D ? shape.hop_rows * shape.pair_rows : 1,
+        .unit = shape.method == LW_CPU_CONV2D_TILES ? shape.hop_rows * shape.pair_rows : 1,
         .channel_unit = 1,
         .n_planes = 1,
-        .segment = shape.method == LW_TILES_2D ? (int)shape.columns : 0,
+        .segment = shape.method == LW_CPU_CONV2D_TILES ? (int)shape.columns : 0,
         .seconds_per_output = 1e-9 * shape.cost,
     };
     describe(&shape, plan->text, sizeof plan->text);

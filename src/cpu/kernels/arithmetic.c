@@ -21,7 +21,7 @@ double KERNEL(lw_largest)(const void *x, int64_t n)
     return isfinite(value) ? (double)value : INFINITY;
 }
 
-void KERNEL(lw_repair)(struct lw_repair_cpu *repair, void *x)
+void KERNEL(lw_repair)(struct lw_cpu_repair *repair, void *x)
 {
     const int64_t reach = repair->n_taps - 1;
     const int width = repair->width;
@@ -130,7 +130,7 @@ static void mirror_run(const real *in, real *out, int64_t n)
 }
 
 /* Bin n - k of k = k1 + rows * k2 is (rows - k1) + rows * (columns - 1 - k2), except in row 0, which mirrors itself. */
-void KERNEL(lw_mirror)(const struct lw_fft_cpu *fft, const void *z, void *r)
+void KERNEL(lw_mirror)(const struct lw_cpu_fft *fft, const void *z, void *r)
 {
     const real *const in = z;
     real *const out = r;

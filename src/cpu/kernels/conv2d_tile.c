@@ -9,18 +9,18 @@
 #include "base/memory.h"
 
 struct tile {
-    struct lw_tile_cpu shape;           /* first: the callers' view of it */
+    struct lw_cpu_fft2d shape;          /* first: the callers' view of it */
     FFTW(plan) forward_row, inverse_row;
     FFTW(plan) forward_strip, inverse_strip;
 };
 
-struct lw_tile_cpu KERNEL(lw_tile_shape)(int64_t rows, int64_t columns)
+struct lw_cpu_fft2d KERNEL(lw_fft2d_shape)(int64_t rows, int64_t columns)
 {
     const int64_t line = LW_ALIGNMENT / (int64_t)sizeof(FFTW(complex));
-    return (struct lw_tile_cpu){.rows = rows, .columns = columns, .pitch = columns + line, .strip = 2 * line};
+    return (struct lw_cpu_fft2d){.rows = rows, .columns = columns, .pitch = columns + line, .strip = 2 * line};
 }
 
-static FFTW(plan) plan_strip(const struct lw_tile_cpu *shape, void *in, int64_t in_stride, void *out, int64_t out_stride,
+static FFTW(plan) plan_strip(const struct lw_cpu_fft2d *shape, void *in, int64_t in_stride, void *out, int64_t out_stride,
                              int sign)
 {
     const FFTW(iodim64) points = {.n = shape->rows, .is = in_stride, .os = out_stride};
@@ -28,13 +28,13 @@ static FFTW(plan) plan_strip(const struct lw_tile_cpu *shape, void *in, int64_t 
     return FFTW(plan_guru64_dft)(1, &points, 1, &columns, in, out, sign, FFTW_ESTIMATE);
 }
 
-int KERNEL(lw_tile_create)(int64_t rows, int64_t columns, void *row, void *points, void *strip, struct lw_tile_cpu **out,
-                           struct lw_error *err)
+int KERNEL(lw_fft2d_create)(int64_t rows, int64_t columns, void *row, void *points, void *strip, struct lw_cpu_fft2d **out,
+                            struct lw_error *err)
 {
     struct tile *const tile = lw_alloc(sizeof *tile, "an FFT plan", err);
     if (!tile)
         return LW_ESYSTEM;
-    const struct lw_tile_cpu shape = KERNEL(lw_tile_shape)(rows, columns);
+    const struct lw_cpu_fft2d shape = KERNEL(lw_fft2d_shape)(rows, columns);
     tile->shape = shape;
     FFTW(forget_wisdom)();              /* what was planned before must not change these plans */
     tile->forward_row = FFTW(plan_dft_1d)((int)columns, row, points, FFTW_FORWARD, FFTW_ESTIMATE);
@@ -42,14 +42,14 @@ int KERNEL(lw_tile_create)(int64_t rows, int64_t columns, void *row, void *point
     tile->forward_strip = plan_strip(&shape, points, shape.pitch, strip, shape.strip, FFTW_FORWARD);
     tile->inverse_strip = plan_strip(&shape, strip, shape.strip, points, shape.pitch, FFTW_BACKWARD);
     if (!tile->forward_row || !tile->inverse_row || !tile->forward_strip || !tile->inverse_strip) {
-        KERNEL(lw_tile_destroy)(&tile->shape);
+        KERNEL(lw_fft2d_destroy)(&tile->shape);
         return lw_fail(err, LW_ESYSTEM, "FFTW makes no plan for tiles of %lld x %lld", (long long)rows, (long long)columns);
     }
     *out = &tile->shape;
     return LW_OK;
 }
 
-void KERNEL(lw_tile_destroy)(struct lw_tile_cpu *shape)
+void KERNEL(lw_fft2d_destroy)(struct lw_cpu_fft2d *shape)
 {
     if (!shape)
         return;
@@ -61,12 +61,12 @@ void KERNEL(lw_tile_destroy)(struct lw_tile_cpu *shape)
     lw_free(tile);
 }
 
-void KERNEL(lw_tile_row_forward)(const struct lw_tile_cpu *shape, void *row, void *tile_row)
+void KERNEL(lw_fft2d_row_forward)(const struct lw_cpu_fft2d *shape, void *row, void *tile_row)
 {
     FFTW(execute_dft)(((const struct tile *)shape)->forward_row, row, tile_row);
 }
 
-void KERNEL(lw_tile_row_inverse)(const struct lw_tile_cpu *shape, void *tile_row, void *row)
+void KERNEL(lw_fft2d_row_inverse)(const struct lw_cpu_fft2d *shape, void *tile_row, void *row)
 {
     FFTW(execute_dft)(((const struct tile *)shape)->inverse_row, tile_row, row);
 }
@@ -80,7 +80,7 @@ static inline void multiply(const real *restrict h, real *restrict z, int64_t n)
     }
 }
 
-void KERNEL(lw_tile_columns)(const struct lw_tile_cpu *shape, const void *spectrum, void *points, void *strip)
+void KERNEL(lw_fft2d_columns)(const struct lw_cpu_fft2d *shape, const void *spectrum, void *points, void *strip)
 {
     const struct tile *const tile = (const struct tile *)shape;
     const real *h = spectrum;

@@ -151,7 +151,7 @@ static void copy_rows(const char *from, int64_t from_stride, char *to, int64_t t
 #undef X
 }
 
-static void load_run(const struct lw_panel_cpu *panel, const void *stored, real *out, int64_t n)
+static void load_run(const struct lw_cpu_panel *panel, const void *stored, real *out, int64_t n)
 {
     if (panel->is_swapped)
         load_swapped(loaders[panel->scalar], lw_scalar_bytes(panel->scalar), stored, out, n);
@@ -159,7 +159,7 @@ static void load_run(const struct lw_panel_cpu *panel, const void *stored, real 
         loaders[panel->scalar](stored, out, n);
 }
 
-static void store_run(const struct lw_panel_cpu *panel, const real *in, void *stored, int64_t n, struct lw_loss *loss)
+static void store_run(const struct lw_cpu_panel *panel, const real *in, void *stored, int64_t n, struct lw_loss *loss)
 {
     const store_fn store = panel->squares ? store_squares : stores[panel->scalar];
     assert(!panel->squares || panel->scalar == LW_FLOAT64);
@@ -177,7 +177,7 @@ static int64_t rows_at_a_time(int64_t row_bytes)
     return rows;
 }
 
-void KERNEL(lw_load)(const struct lw_panel_cpu *panel, const void *stored, void *reals)
+void KERNEL(lw_load)(const struct lw_cpu_panel *panel, const void *stored, void *reals)
 {
     if (panel->rows == 1) {
         load_run(panel, stored, reals, panel->columns);
@@ -194,7 +194,7 @@ void KERNEL(lw_load)(const struct lw_panel_cpu *panel, const void *stored, void 
     }
 }
 
-void KERNEL(lw_store)(const struct lw_panel_cpu *panel, const void *reals, void *stored, struct lw_loss *loss)
+void KERNEL(lw_store)(const struct lw_cpu_panel *panel, const void *reals, void *stored, struct lw_loss *loss)
 {
     if (panel->rows == 1) {
         store_run(panel, reals, stored, panel->columns, loss);

@@ -24,7 +24,7 @@ static inline void add_batch(const real *taps, const int64_t *offsets, int64_t n
 }
 
 /* A tile of outputs, of the terms [begin, end) alone: a batch after the other. */
-static inline void add_batches(const struct lw_terms_cpu *terms, int64_t begin, int64_t end, const real *x, real *y)
+static inline void add_batches(const struct lw_cpu_terms *terms, int64_t begin, int64_t end, const real *x, real *y)
 {
     const real *const taps = terms->taps;
     for (int64_t t = begin; t < end; t += BATCH)
@@ -32,7 +32,7 @@ static inline void add_batches(const struct lw_terms_cpu *terms, int64_t begin, 
 }
 
 /* The same, of any number of terms. */
-static void add_halves(const struct lw_terms_cpu *terms, int64_t begin, int64_t end, const real *x, real *y)
+static void add_halves(const struct lw_cpu_terms *terms, int64_t begin, int64_t end, const real *x, real *y)
 {
     const int64_t middle = begin + (end - begin) / (2 * BATCH) * BATCH;
     vector half[N_SUMS], *const to = (vector *)y;
@@ -47,7 +47,7 @@ static void add_halves(const struct lw_terms_cpu *terms, int64_t begin, int64_t 
         to[i] += half[i];
 }
 
-void KERNEL(lw_direct)(const struct lw_terms_cpu *terms, const void *x, void *y, int64_t n)
+void KERNEL(lw_direct)(const struct lw_cpu_terms *terms, const void *x, void *y, int64_t n)
 {
     const real *const in = x;
     real *const out = y;

@@ -23,7 +23,7 @@
 #define PLAN_BYTES_PER_POINT (2 * sizeof(FFTW(complex)))
 
 struct fft {
-    struct lw_fft_cpu shape;            /* first: the callers' view of it */
+    struct lw_cpu_fft shape;            /* first: the callers' view of it */
     FFTW(plan) forward_columns;         /* only if there are rows; then the plans below are those of one row */
     FFTW(plan) inverse_columns;
     FFTW(plan) forward;
@@ -31,22 +31,22 @@ struct fft {
     real *twiddles;                     /* [rows x columns] complex */
 };
 
-struct lw_fft_cpu KERNEL(lw_fft_shape)(int64_t n)
+struct lw_cpu_fft KERNEL(lw_fft_shape)(int64_t n)
 {
     const bool is_long = n >= LONG && (n & (n - 1)) == 0;
     const int64_t rows = !is_long ? 1 : n / COLUMNS < MAX_ROWS ? n / COLUMNS : MAX_ROWS;
-    return (struct lw_fft_cpu){.n = n, .rows = rows, .columns = n / rows};
+    return (struct lw_cpu_fft){.n = n, .rows = rows, .columns = n / rows};
 }
 
 int64_t KERNEL(lw_fft_bytes)(int64_t n)
 {
-    const struct lw_fft_cpu shape = KERNEL(lw_fft_shape)(n);
+    const struct lw_cpu_fft shape = KERNEL(lw_fft_shape)(n);
     const int64_t tables = (int64_t)PLAN_BYTES_PER_POINT * (shape.columns + (shape.rows > 1 ? shape.rows : 0));
     const int64_t twiddles = shape.rows > 1 ? n * 2 * (int64_t)sizeof(real) : 0;
     return (int64_t)sizeof(struct fft) + tables + twiddles;
 }
 
-static void fill_twiddles(const struct lw_fft_cpu *shape, real *twiddles)
+static void fill_twiddles(const struct lw_cpu_fft *shape, real *twiddles)
 {
     const double step = -2 * 3.14159265358979323846 / (double)shape->n;
     for (int64_t k = 0; k < shape->rows; k++) {
@@ -58,19 +58,19 @@ static void fill_twiddles(const struct lw_fft_cpu *shape, real *twiddles)
     }
 }
 
-static FFTW(plan) plan_columns(const struct lw_fft_cpu *shape, void *in, void *out, int sign)
+static FFTW(plan) plan_columns(const struct lw_cpu_fft *shape, void *in, void *out, int sign)
 {
     const FFTW(iodim64) points = {.n = shape->rows, .is = shape->columns, .os = shape->columns};
     const FFTW(iodim64) columns = {.n = shape->columns, .is = 1, .os = 1};
     return FFTW(plan_guru64_dft)(1, &points, 1, &columns, in, out, sign, FFTW_ESTIMATE);
 }
 
-static FFTW(plan) plan_row(const struct lw_fft_cpu *shape, void *in, void *out, int sign)
+static FFTW(plan) plan_row(const struct lw_cpu_fft *shape, void *in, void *out, int sign)
 {
     return FFTW(plan_dft_1d)((int)shape->columns, in, out, sign, FFTW_ESTIMATE);
 }
 
-int KERNEL(lw_fft_create)(int64_t n, void *in, void *out, void *work, struct lw_fft_cpu **result, struct lw_error *err)
+int KERNEL(lw_fft_create)(int64_t n, void *in, void *out, void *work, struct lw_cpu_fft **result, struct lw_error *err)
 {
     struct fft *const fft = lw_alloc(sizeof *fft, "an FFT plan", err);
     if (!fft)
@@ -98,7 +98,7 @@ int KERNEL(lw_fft_create)(int64_t n, void *in, void *out, void *work, struct lw_
     return LW_OK;
 }
 
-void KERNEL(lw_fft_destroy)(struct lw_fft_cpu *shape)
+void KERNEL(lw_fft_destroy)(struct lw_cpu_fft *shape)
 {
     if (!shape)
         return;
@@ -121,7 +121,7 @@ static inline void twiddle(real *restrict x, const real *restrict twiddles, int6
     }
 }
 
-void KERNEL(lw_fft_forward)(const struct lw_fft_cpu *shape, const void *x, void *spectrum, void *work)
+void KERNEL(lw_fft_forward)(const struct lw_cpu_fft *shape, const void *x, void *spectrum, void *work)
 {
     const struct fft *const fft = (const struct fft *)shape;
     if (shape->rows == 1) {
@@ -137,7 +137,7 @@ void KERNEL(lw_fft_forward)(const struct lw_fft_cpu *shape, const void *x, void 
     }
 }
 
-void KERNEL(lw_fft_inverse)(const struct lw_fft_cpu *shape, const void *spectrum, void *x, void *work)
+void KERNEL(lw_fft_inverse)(const struct lw_cpu_fft *shape, const void *spectrum, void *x, void *work)
 {
     const struct fft *const fft = (const struct fft *)shape;
     if (shape->rows == 1) {

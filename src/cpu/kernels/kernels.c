@@ -1,9 +1,9 @@
 /* kernels.c - the table of one precision and instruction set. Compiled per precision and instruction set. */
 #include "cpu/kernels/real.h"
 
-extern const struct lw_kernels_cpu KERNEL(lw_kernels);
+extern const struct lw_cpu_kernels KERNEL(lw_kernels);
 
-const struct lw_kernels_cpu KERNEL(lw_kernels) = {
+const struct lw_cpu_kernels KERNEL(lw_kernels) = {
     .real_bytes = sizeof(real),
     .safe_exponent = REAL_SAFE_EXPONENT,
     .direct_step = LW_DIRECT_STEP,
@@ -33,12 +33,12 @@ const struct lw_kernels_cpu KERNEL(lw_kernels) = {
     .fft_shape = KERNEL(lw_fft_shape),
     .fft_forward = KERNEL(lw_fft_forward),
     .fft_inverse = KERNEL(lw_fft_inverse),
-    .tile_shape = KERNEL(lw_tile_shape),
-    .tile_create = KERNEL(lw_tile_create),
-    .tile_destroy = KERNEL(lw_tile_destroy),
-    .tile_row_forward = KERNEL(lw_tile_row_forward),
-    .tile_row_inverse = KERNEL(lw_tile_row_inverse),
-    .tile_columns = KERNEL(lw_tile_columns),
+    .tile_shape = KERNEL(lw_fft2d_shape),
+    .tile_create = KERNEL(lw_fft2d_create),
+    .tile_destroy = KERNEL(lw_fft2d_destroy),
+    .tile_row_forward = KERNEL(lw_fft2d_row_forward),
+    .tile_row_inverse = KERNEL(lw_fft2d_row_inverse),
+    .tile_columns = KERNEL(lw_fft2d_columns),
     .pack = KERNEL(lw_pack),
     .unpack = KERNEL(lw_unpack),
     .weigh = KERNEL(lw_weigh),

@@ -16,7 +16,7 @@
 
 /* A panel: rows x columns scalars as stored, and the same as reals, packed. More than one row may hold 512 scalars
  * each. */
-struct lw_panel_cpu {
+struct lw_cpu_panel {
     enum lw_scalar scalar;
     bool is_swapped;
     int64_t rows, columns;
@@ -26,7 +26,7 @@ struct lw_panel_cpu {
 
 /* Samples of one channel of a segment that are not finite, and the outputs that their taps touch: output o is made of
  * the samples o .. o + n_taps - 1. The first `halo` samples are the segment's halo, the others its own. */
-struct lw_repair_cpu {
+struct lw_cpu_repair {
     int width;
     int64_t n_taps, halo, n_samples, n_outputs;
     uint8_t *touched;               /* [n_outputs], set to 0 or 1 */
@@ -35,18 +35,18 @@ struct lw_repair_cpu {
 
 /* Complex transforms of length n, unscaled. The spectrum comes in the order that is fastest to make: bin k1 + rows * k2
  * stands at k1 * columns + k2. Short transforms have one row: natural order. */
-struct lw_fft_cpu {
+struct lw_cpu_fft {
     int64_t n, rows, columns;       /* rows * columns = n */
 };
 
 /* A tile of rows x columns complex numbers, `pitch` from row to row. `columns` is a multiple of `strip`, and its
  * spectrum stands in strips: bin (k, l) at ((l / strip) * rows + k) * strip + l % strip. */
-struct lw_tile_cpu {
+struct lw_cpu_fft2d {
     int64_t rows, columns, pitch, strip;
 };
 
 /* A filter in the time domain: y[i] = sum over t of taps[t] * x[i + offsets[t]]. */
-struct lw_terms_cpu {
+struct lw_cpu_terms {
     const void *taps;               /* [n_terms] reals */
     const int64_t *offsets;         /* [n_terms] */
     int64_t n_terms;
@@ -54,21 +54,21 @@ struct lw_terms_cpu {
 
 /* Interpolation at one place of the axis, see struct lw_post_weights: output rate i + r is the sum of
  * weights[k * rate + r] * y[i + k - LW_POST_REACH] over begin[r > 0] <= k < end[r > 0]. */
-struct lw_phases_cpu {
+struct lw_cpu_phases {
     int rate;
     int begin[2], end[2];
     const void *weights;            /* [LW_POST_SPAN x rate] reals */
 };
 
-struct lw_kernels_cpu {
+struct lw_cpu_kernels {
     size_t real_bytes;
     int safe_exponent;              /* magnitudes in [2^-safe, 2^safe] pass the transforms without over- or underflow */
     int64_t direct_step;            /* direct() writes n rounded up to a multiple of this, and reads as far */
 
     /* ---- stored samples and reals ---- */
-    void (*load)(const struct lw_panel_cpu *panel, const void *stored, void *reals);
+    void (*load)(const struct lw_cpu_panel *panel, const void *stored, void *reals);
     /* Integers: rounded to nearest even, saturated, NaN becomes 0; how many of them is added to *loss. Less than 2^31. */
-    void (*store)(const struct lw_panel_cpu *panel, const void *reals, void *stored, struct lw_loss *loss);
+    void (*store)(const struct lw_cpu_panel *panel, const void *reals, void *stored, struct lw_loss *loss);
     /* out[c][r] = in[r][c]: working samples of `width` reals; strides in reals between the rows of each. */
     void (*transpose)(const void *in, int64_t in_stride, int64_t rows, int64_t columns, int width,
                       void *out, int64_t out_stride);
@@ -78,17 +78,17 @@ struct lw_kernels_cpu {
 
     /* ---- range ---- */
     double (*largest)(const void *x, int64_t n);                /* magnitude; infinity if any is not finite */
-    void (*repair)(struct lw_repair_cpu *repair, void *x);      /* puts zeros where x is not finite */
+    void (*repair)(struct lw_cpu_repair *repair, void *x);      /* puts zeros where x is not finite */
     void (*blank)(void *y, const uint8_t *touched, int64_t n, int width);   /* puts NaN where an output is touched */
     void (*fill)(void *x, int64_t n, double value);
     void (*scale)(void *x, int64_t n, int exponent);            /* x * 2^exponent */
 
     /* ---- arithmetic ---- */
-    void (*direct)(const struct lw_terms_cpu *terms, const void *x, void *y, int64_t n);
+    void (*direct)(const struct lw_cpu_terms *terms, const void *x, void *y, int64_t n);
     void (*quarter_turn)(const void *x, void *out, int64_t n);  /* n complex numbers times i */
     void (*multiply)(const void *h, const void *z, void *w, int64_t n);                     /* w = h z, complex */
     void (*multiply_half)(const void *a_b, const void *z, const void *r, void *w, int64_t n);   /* w = a z + b r */
-    void (*mirror)(const struct lw_fft_cpu *fft, const void *z, void *r);   /* bin k of r = conj(bin n - k of z) */
+    void (*mirror)(const struct lw_cpu_fft *fft, const void *z, void *r);   /* bin k of r = conj(bin n - k of z) */
     void (*round_reals)(const double *in, void *out, int64_t n);
 
     /* ---- what is made of a series: see signal/post.h ---- */
@@ -96,44 +96,44 @@ struct lw_kernels_cpu {
     bool (*power)(void *y, int64_t n, int width, double least, double most);
     void (*amplitude)(void *y, int64_t n, int width);           /* likewise sqrt(re^2 + im^2), in the whole range */
     /* the first n_phases outputs of each of n samples, the first at y; `out` must not overlap them */
-    void (*interpolate)(const struct lw_phases_cpu *phases, const void *y, int64_t n, int n_phases, int width, void *out);
+    void (*interpolate)(const struct lw_cpu_phases *phases, const void *y, int64_t n, int n_phases, int width, void *out);
     /* sum over m of taps[m] x[n - 1 - m], in double; taps of `parts` doubles */
     void (*sum)(const double *taps, int parts, const void *x, int width, int64_t n, double sum[2]);
 
     /* ---- transforms: out of place; `work` holds n complex reals, only used where fft_needs_work ---- */
-    int (*fft_create)(int64_t n, void *in, void *out, void *work, struct lw_fft_cpu **fft, struct lw_error *err);
-    void (*fft_destroy)(struct lw_fft_cpu *fft);                /* NULL is legal */
+    int (*fft_create)(int64_t n, void *in, void *out, void *work, struct lw_cpu_fft **fft, struct lw_error *err);
+    void (*fft_destroy)(struct lw_cpu_fft *fft);                /* NULL is legal */
     int64_t (*fft_bytes)(int64_t n);                            /* of tables, FFTW's own estimated */
-    struct lw_fft_cpu (*fft_shape)(int64_t n);
-    void (*fft_forward)(const struct lw_fft_cpu *fft, const void *x, void *spectrum, void *work);
-    void (*fft_inverse)(const struct lw_fft_cpu *fft, const void *spectrum, void *x, void *work);
+    struct lw_cpu_fft (*fft_shape)(int64_t n);
+    void (*fft_forward)(const struct lw_cpu_fft *fft, const void *x, void *spectrum, void *work);
+    void (*fft_inverse)(const struct lw_cpu_fft *fft, const void *spectrum, void *x, void *work);
 
     /* ---- tiles, unscaled; `row` and `strip` hold one of each: `columns` and rows * strip complex numbers ---- */
-    struct lw_tile_cpu (*tile_shape)(int64_t rows, int64_t columns);
-    int (*tile_create)(int64_t rows, int64_t columns, void *row, void *points, void *strip, struct lw_tile_cpu **tile,
+    struct lw_cpu_fft2d (*tile_shape)(int64_t rows, int64_t columns);
+    int (*tile_create)(int64_t rows, int64_t columns, void *row, void *points, void *strip, struct lw_cpu_fft2d **tile,
                        struct lw_error *err);
-    void (*tile_destroy)(struct lw_tile_cpu *tile);             /* NULL is legal */
-    void (*tile_row_forward)(const struct lw_tile_cpu *tile, void *row, void *tile_row);
-    void (*tile_row_inverse)(const struct lw_tile_cpu *tile, void *tile_row, void *row);
+    void (*tile_destroy)(struct lw_cpu_fft2d *tile);            /* NULL is legal */
+    void (*tile_row_forward)(const struct lw_cpu_fft2d *tile, void *row, void *tile_row);
+    void (*tile_row_inverse)(const struct lw_cpu_fft2d *tile, void *tile_row, void *row);
     /* Columns forward, times the spectrum, and back. */
-    void (*tile_columns)(const struct lw_tile_cpu *tile, const void *spectrum, void *points, void *strip);
+    void (*tile_columns)(const struct lw_cpu_fft2d *tile, const void *spectrum, void *points, void *strip);
     void (*pack)(const void *re, const void *im, void *z, int64_t n);       /* z = re + i im */
     void (*unpack)(const void *z, void *re, void *im, int64_t n);
     void (*weigh)(void *y, const double *weights, int64_t n, int width);    /* y * weight, of n working samples */
 };
 
-static inline bool lw_fft_needs_work_cpu(const struct lw_fft_cpu *fft) { return fft->rows > 1; }
+static inline bool lw_cpu_fft_needs_work(const struct lw_cpu_fft *fft) { return fft->rows > 1; }
 
 /* Names an instruction set to be used instead of the best: avx512, avx2 or generic. */
 #define LW_ISA_VARIABLE "LAPWING_ISA"
 
 /** The table for this processor, or the one that LW_ISA_VARIABLE names. */
-const struct lw_kernels_cpu *lw_kernels_cpu(enum lw_precision precision);
+const struct lw_cpu_kernels *lw_cpu_kernels(enum lw_precision precision);
 
 /** "x86-64 AVX-512" and the like, of that table. Static storage. */
-const char *lw_instruction_set_cpu(void);
+const char *lw_cpu_instruction_set(void);
 
 /** LW_ECONFIG if LW_ISA_VARIABLE names what this processor cannot do. */
-int lw_instruction_set_check_cpu(struct lw_error *err);
+int lw_cpu_instruction_set_check(struct lw_error *err);
 
 #endif

@@ -53,7 +53,7 @@ void KERNEL(lw_amplitude)(void *y, int64_t n, int width)
 /* ---- interpolation ----------------------------------------------------------------------------------------------- */
 
 /* Phases [from, to) of the sample at y. Sums are in the order of k, wherever a phase stands in a vector. */
-static inline void add_phases(const struct lw_phases_cpu *phases, const real *y, int from, int to, int width, real *out)
+static inline void add_phases(const struct lw_cpu_phases *phases, const real *y, int from, int to, int width, real *out)
 {
     const real *const weights = phases->weights;
     const int group = from > 0;
@@ -77,7 +77,7 @@ static inline void add_phases(const struct lw_phases_cpu *phases, const real *y,
 enum { RUN = 512, MANY = 32 };
 
 /* One phase of n samples. */
-static void add_run(const struct lw_phases_cpu *phases, const real *y, int64_t n, int phase, int width, real *out)
+static void add_run(const struct lw_cpu_phases *phases, const real *y, int64_t n, int phase, int width, real *out)
 {
     const real *const weights = (const real *)phases->weights + phase;
     const int group = phase > 0;
@@ -103,7 +103,7 @@ static void add_run(const struct lw_phases_cpu *phases, const real *y, int64_t n
     }
 }
 
-void KERNEL(lw_interpolate)(const struct lw_phases_cpu *phases, const void *y, int64_t n, int n_phases, int width,
+void KERNEL(lw_interpolate)(const struct lw_cpu_phases *phases, const void *y, int64_t n, int n_phases, int width,
                             void *out)
 {
     const real *const in = y;

@@ -8,37 +8,37 @@
 #include <math.h>
 
 /* Loose: room for the last tile of outputs to read beyond the segment. */
-int64_t lw_turned_offset_cpu(const struct lw_ols_shape_cpu *shape)
+int64_t lw_cpu_turned_offset(const struct lw_cpu_ols_shape *shape)
 {
     const int64_t alignment = LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes;
     const int64_t needed = shape->length * shape->width + shape->kernels->direct_step;
     return (needed + alignment - 1) / alignment * alignment;
 }
 
-static int64_t n_terms(const struct lw_ols_shape_cpu *shape, bool taps_complex)
+static int64_t n_terms(const struct lw_cpu_ols_shape *shape, bool taps_complex)
 {
     return shape->n_taps * (taps_complex ? 2 : 1);
 }
 
-static int64_t reals_per_filter(const struct lw_ols_shape_cpu *shape, bool taps_complex)
+static int64_t reals_per_filter(const struct lw_cpu_ols_shape *shape, bool taps_complex)
 {
     switch (shape->method) {
-    case LW_DIRECT: return n_terms(shape, taps_complex);
-    case LW_WHOLE: return 2 * shape->points;
+    case LW_CPU_OLS_DIRECT: return n_terms(shape, taps_complex);
+    case LW_CPU_OLS_COMPLEX: return 2 * shape->points;
     default: return 4 * shape->points;
     }
 }
 
 /* Doubles of a filter for the axis' ends. */
-static int64_t doubles_per_end(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols)
+static int64_t doubles_per_end(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols)
 {
     return lw_post_folds(ols->post) ? (shape->n_taps - 1) * (ols->taps_complex ? 2 : 1) : 0;
 }
 
-int64_t lw_filters_bytes_cpu(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols)
+int64_t lw_cpu_filters_bytes(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols)
 {
     const bool taps_complex = ols->taps_complex;
-    const int64_t offsets = shape->method == LW_DIRECT ? n_terms(shape, taps_complex) * (int64_t)sizeof(int64_t) : 0;
+    const int64_t offsets = shape->method == LW_CPU_OLS_DIRECT ? n_terms(shape, taps_complex) * (int64_t)sizeof(int64_t) : 0;
     return shape->n_filters * (reals_per_filter(shape, taps_complex) * (int64_t)shape->kernels->real_bytes +
                                doubles_per_end(shape, ols) * (int64_t)sizeof(double) + (int64_t)sizeof(int)) + offsets;
 }
@@ -63,17 +63,17 @@ static int filter_exponent(const struct lw_ols_spec *ols, int filter, int safe)
 }
 
 /* ---- DIRECT ------------------------------------------------------------------------------------------------------ */
-static void fill_offsets(const struct lw_ols_shape_cpu *shape, struct lw_filters_cpu *filters)
+static void fill_offsets(const struct lw_cpu_ols_shape *shape, struct lw_cpu_filters *filters)
 {
     for (int64_t t = 0; t < filters->n_terms; t++) {
         const int64_t m = t % shape->n_taps;
         filters->offsets[t] =
-            (shape->n_taps - 1 - m) * shape->width + (t < shape->n_taps ? 0 : lw_turned_offset_cpu(shape));
+            (shape->n_taps - 1 - m) * shape->width + (t < shape->n_taps ? 0 : lw_cpu_turned_offset(shape));
     }
 }
 
-static void fill_taps(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, int filter,
-                      const struct lw_filters_cpu *filters, double *scratch)
+static void fill_taps(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, int filter,
+                      const struct lw_cpu_filters *filters, double *scratch)
 {
     for (int64_t t = 0; t < filters->n_terms; t++) {
         const double complex h = tap(ols, filter, t % shape->n_taps);
@@ -86,7 +86,7 @@ static void fill_taps(const struct lw_ols_shape_cpu *shape, const struct lw_ols_
 /* ---- spectra ----------------------------------------------------------------------------------------------------- */
 
 /* Every `step`-th tap from `first` on, scaled, zero-padded and transformed, in place. */
-static void transform_taps(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, int filter,
+static void transform_taps(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, int filter,
                            int64_t first, int64_t step, int exponent, fftw_plan plan, double complex *spectrum)
 {
     for (int64_t j = 0; j < shape->points; j++) {
@@ -98,9 +98,9 @@ static void transform_taps(const struct lw_ols_shape_cpu *shape, const struct lw
 }
 
 /* Round a spectrum to reals, in the transform's order of bins. */
-static void put_spectrum(const struct lw_ols_shape_cpu *shape, const double complex *spectrum, char *to)
+static void put_spectrum(const struct lw_cpu_ols_shape *shape, const double complex *spectrum, char *to)
 {
-    const struct lw_fft_cpu fft = shape->kernels->fft_shape(shape->points);
+    const struct lw_cpu_fft fft = shape->kernels->fft_shape(shape->points);
     const size_t bytes = 2 * shape->kernels->real_bytes;
     for (int64_t k = 0; k < shape->points; k++) {
         const int64_t at = k % fft.rows * fft.columns + k / fft.rows;
@@ -120,14 +120,14 @@ static void combine_halves(int64_t points, double complex *even, double complex 
     }
 }
 
-static void fill_spectra(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, int filter,
-                         const struct lw_filters_cpu *filters, fftw_plan plan, double complex *scratch)
+static void fill_spectra(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, int filter,
+                         const struct lw_cpu_filters *filters, fftw_plan plan, double complex *scratch)
 {
-    const int64_t step = shape->method == LW_HALF ? 2 : 1;
+    const int64_t step = shape->method == LW_CPU_OLS_PACKED ? 2 : 1;
     for (int64_t part = 0; part < step; part++)
         transform_taps(shape, ols, filter, part, step, filters->exponents[filter], plan,
                        scratch + part * shape->points);
-    if (shape->method == LW_HALF)
+    if (shape->method == LW_CPU_OLS_PACKED)
         combine_halves(shape->points, scratch, scratch + shape->points);
     const size_t real_bytes = shape->kernels->real_bytes;
     char *const to = (char *)filters->data + (size_t)filter * (size_t)filters->stride * real_bytes;
@@ -136,10 +136,10 @@ static void fill_spectra(const struct lw_ols_shape_cpu *shape, const struct lw_o
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
-static int fill(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, struct lw_filters_cpu *filters,
+static int fill(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, struct lw_cpu_filters *filters,
                 struct lw_error *err)
 {
-    const bool is_direct = shape->method == LW_DIRECT;
+    const bool is_direct = shape->method == LW_CPU_OLS_DIRECT;
     const int64_t scratch_doubles = is_direct ? filters->n_terms : 4 * shape->points;
     double *const scratch = lw_alloc_array(scratch_doubles, sizeof(double), "the transform of a filter", err);
     if (!scratch)
@@ -163,18 +163,18 @@ static int fill(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *
     return LW_OK;
 }
 
-static int create(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, struct lw_filters_cpu *out,
+static int create(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, struct lw_cpu_filters *out,
                   struct lw_error *err)
 {
-    struct lw_filters_cpu filters = {.stride = reals_per_filter(shape, ols->taps_complex)};
-    const bool is_direct = shape->method == LW_DIRECT;
+    struct lw_cpu_filters filters = {.stride = reals_per_filter(shape, ols->taps_complex)};
+    const bool is_direct = shape->method == LW_CPU_OLS_DIRECT;
     filters.n_terms = is_direct ? n_terms(shape, ols->taps_complex) : 0;
     filters.data = lw_alloc_array(shape->n_filters * filters.stride, shape->kernels->real_bytes, "the filters", err);
     filters.exponents = lw_alloc_array(shape->n_filters, sizeof(int), "the filters' exponents", err);
     filters.offsets = lw_alloc_array(filters.n_terms, sizeof(int64_t), "the filters' offsets", err);
     const bool is_allocated = filters.data && filters.exponents && filters.offsets;
     if (!is_allocated || fill(shape, ols, &filters, err)) {
-        lw_filters_release_cpu(&filters);
+        lw_cpu_filters_release(&filters);
         return LW_ESYSTEM;
     }
     *out = filters;
@@ -182,14 +182,14 @@ static int create(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec
 }
 
 /* The filters with the derivative in them. @param taps  [n_filters x shape->n_taps] */
-static void fold(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, double *taps)
+static void fold(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, double *taps)
 {
     const int parts = ols->taps_complex ? 2 : 1;
     for (int64_t f = 0; f < ols->n_filters; f++)
         lw_post_fold(ols->taps + f * ols->n_taps * parts, ols->n_taps, parts, taps + f * shape->n_taps * parts);
 }
 
-static int create_ends(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols, double **out,
+static int create_ends(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, double **out,
                        struct lw_error *err)
 {
     const int64_t each = doubles_per_end(shape, ols);
@@ -203,8 +203,8 @@ static int create_ends(const struct lw_ols_shape_cpu *shape, const struct lw_ols
     return LW_OK;
 }
 
-static int create_folded(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols,
-                         struct lw_filters_cpu *out, struct lw_error *err)
+static int create_folded(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols,
+                         struct lw_cpu_filters *out, struct lw_error *err)
 {
     const int64_t n = shape->n_filters * shape->n_taps * (ols->taps_complex ? 2 : 1);
     double *const taps = lw_alloc_array(n, sizeof *taps, "the filters' derivatives", err);
@@ -217,21 +217,21 @@ static int create_folded(const struct lw_ols_shape_cpu *shape, const struct lw_o
     int rc = create(shape, &folded, out, err);
     lw_free(taps);
     if (!rc && (rc = create_ends(shape, ols, &out->ends, err)))
-        lw_filters_release_cpu(out);
+        lw_cpu_filters_release(out);
     return rc;
 }
 
-int lw_filters_create_cpu(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols,
-                          struct lw_filters_cpu *out, struct lw_error *err)
+int lw_cpu_filters_create(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols,
+                          struct lw_cpu_filters *out, struct lw_error *err)
 {
     return lw_post_folds(ols->post) ? create_folded(shape, ols, out, err) : create(shape, ols, out, err);
 }
 
-void lw_filters_release_cpu(struct lw_filters_cpu *filters)
+void lw_cpu_filters_release(struct lw_cpu_filters *filters)
 {
     lw_free(filters->ends);
     lw_free(filters->data);
     lw_free(filters->offsets);
     lw_free(filters->exponents);
-    *filters = (struct lw_filters_cpu){0};
+    *filters = (struct lw_cpu_filters){0};
 }

@@ -23,17 +23,17 @@
 #include "engine/engine.h"
 
 /* Channels worked on together where time is slow: 16 samples of float32 are a cache line of output. */
-#define LW_TILE_CPU 16
+#define LW_CPU_TILE_CHANNELS 16
 
 /* Rows of a tile that are converted and transposed at a time. */
-#define LW_PANEL_ROWS_CPU 64
+#define LW_CPU_PANEL_ROWS 64
 
-enum lw_method_cpu { LW_DIRECT, LW_WHOLE, LW_HALF };
+enum lw_cpu_ols_method { LW_CPU_OLS_DIRECT, LW_CPU_OLS_COMPLEX, LW_CPU_OLS_PACKED };
 
 /* What follows from a spec and a segment length. */
-struct lw_ols_shape_cpu {
-    const struct lw_kernels_cpu *kernels;
-    enum lw_method_cpu method;
+struct lw_cpu_ols_shape {
+    const struct lw_cpu_kernels *kernels;
+    enum lw_cpu_ols_method method;
     int width;                  /* reals of a working sample */
     int64_t n_filters, n_taps;  /* n_taps: with a derivative that is folded in */
     int64_t before, after;      /* samples of the series that interpolation needs beyond a segment's own `hop` */
@@ -45,13 +45,13 @@ struct lw_ols_shape_cpu {
 };
 
 /** @param segment  FFT length, 0: direct */
-struct lw_ols_shape_cpu lw_ols_shape_cpu(const struct lw_op_spec *spec, int segment);
+struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segment);
 
 /** Resolve the spec: see op_plan of engine.h. */
-int lw_ols_plan_cpu(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err);
+int lw_cpu_ols_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err);
 
 /* The filters as the method wants them; owned by whoever created them. */
-struct lw_filters_cpu {
+struct lw_cpu_filters {
     void *data;                 /* DIRECT: [n_filters x n_terms] reals; else spectra, prescaled by 1 / points, in
                                    the transform's order: WHOLE [n_filters x points] complex, HALF [n_filters][A, B]
                                    [points] complex */
@@ -63,34 +63,34 @@ struct lw_filters_cpu {
                                    axis' two ends; else NULL */
 };
 
-int64_t lw_filters_bytes_cpu(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols);
-int lw_filters_create_cpu(const struct lw_ols_shape_cpu *shape, const struct lw_ols_spec *ols,
-                          struct lw_filters_cpu *out, struct lw_error *err);
-void lw_filters_release_cpu(struct lw_filters_cpu *filters);
+int64_t lw_cpu_filters_bytes(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols);
+int lw_cpu_filters_create(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols,
+                          struct lw_cpu_filters *out, struct lw_error *err);
+void lw_cpu_filters_release(struct lw_cpu_filters *filters);
 
 /** Samples that a block needs before its own. */
-static inline int64_t lw_ols_halo_cpu(const struct lw_ols_shape_cpu *shape)
+static inline int64_t lw_cpu_ols_halo(const struct lw_cpu_ols_shape *shape)
 {
     return shape->n_taps - 1 + shape->before + shape->after;
 }
 
 /** Reals from a sample to its copy turned by i, which DIRECT needs for complex taps (they lie in one buffer). */
-int64_t lw_turned_offset_cpu(const struct lw_ols_shape_cpu *shape);
+int64_t lw_cpu_turned_offset(const struct lw_cpu_ols_shape *shape);
 
-struct lw_ols_cpu;
+struct lw_cpu_ols;
 
-/** Bytes of lw_ols_create_cpu. */
-int64_t lw_ols_bytes_cpu(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
+/** Bytes of lw_cpu_ols_create. */
+int64_t lw_cpu_ols_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
                          int64_t n_channels, int n_threads);
-int lw_ols_create_cpu(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels,
-                      int n_threads, struct lw_ols_cpu **out, struct lw_error *err);
-void lw_ols_destroy_cpu(struct lw_ols_cpu *ols);            /* NULL is legal */
+int lw_cpu_ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels,
+                      int n_threads, struct lw_cpu_ols **out, struct lw_error *err);
+void lw_cpu_ols_destroy(struct lw_cpu_ols *ols);            /* NULL is legal */
 
 /** Compute slot->output from slot->input for slot->block, and set slot->n_not_finite and the like. Starts OpenMP
  * threads of the calling thread's own. */
-void lw_ols_run_cpu(struct lw_ols_cpu *ols, struct lw_slot *slot);
+void lw_cpu_ols_run(struct lw_cpu_ols *ols, struct lw_slot *slot);
 
 /** Start those threads, so that the first block need not. */
-void lw_ols_warm_up_cpu(struct lw_ols_cpu *ols);
+void lw_cpu_ols_warm_up(struct lw_cpu_ols *ols);
 
 #endif

@@ -2,6 +2,8 @@
  * rank, run and memory budget comes to the same choice. */
 #include "cpu/ols/ols.h"
 
+#include "base/integers.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,9 +61,9 @@ static double fft_cost(const struct costs *costs, int64_t points)
 }
 
 /* Nanoseconds per real, in or out, that the way through a tile of channels takes; 0 where time is fast. */
-static double tile_cost(const struct costs *costs, const struct lw_ols_shape_cpu *shape)
+static double tile_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape)
 {
-    const double buffers = shape->n_filters > 1 && shape->method != LW_DIRECT ? 3 : 1;
+    const double buffers = shape->n_filters > 1 && shape->method != LW_CPU_OLS_DIRECT ? 3 : 1;
     const double reals = (double)(shape->tile * shape->length * shape->width);
     const double spills = buffers * reals * (double)shape->kernels->real_bytes / SPILL_BYTES;
     if (shape->tile == 1)
@@ -70,28 +72,28 @@ static double tile_cost(const struct costs *costs, const struct lw_ols_shape_cpu
 }
 
 /* Nanoseconds for one segment of one channel: all filters. */
-static double segment_cost(const struct costs *costs, const struct lw_ols_shape_cpu *shape, bool taps_complex)
+static double segment_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape, bool taps_complex)
 {
     const double reals_in = (double)(shape->length * shape->width);
     const double reals_out = (double)(shape->hop * shape->width * shape->rate);
     const double points = (double)shape->points;
     double per_filter = (costs->store_real + tile_cost(costs, shape)) * reals_out;
     double once = (costs->load_real + tile_cost(costs, shape)) * reals_in;
-    if (shape->method == LW_DIRECT) {
+    if (shape->method == LW_CPU_OLS_DIRECT) {
         const double per_vector = (double)shape->kernels->direct_step / 8, reals = (double)(shape->hop * shape->width);
         per_filter += reals * (double)shape->n_taps * (taps_complex ? 2 : 1) * costs->vector_product / per_vector;
     } else {
         once += fft_cost(costs, shape->points);
         per_filter += fft_cost(costs, shape->points) +
-                      points * (shape->method == LW_HALF ? costs->product_half_point : costs->product_point);
+                      points * (shape->method == LW_CPU_OLS_PACKED ? costs->product_half_point : costs->product_point);
     }
     return once + per_filter * (double)shape->n_filters;
 }
 
-static double output_cost(const struct lw_op_spec *spec, const struct lw_ols_shape_cpu *shape)
+static double output_cost(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
 {
     const struct costs *const costs = spec->precision == LW_DOUBLE ? &double_costs : &single_costs;
-    const bool is_cut = shape->method != LW_DIRECT && spec->n_outputs > 0 && spec->n_outputs < shape->hop;
+    const bool is_cut = shape->method != LW_CPU_OLS_DIRECT && spec->n_outputs > 0 && spec->n_outputs < shape->hop;
     const double used = (double)(is_cut ? spec->n_outputs : shape->hop);
     return segment_cost(costs, shape, spec->ols.taps_complex) / (used * (double)shape->n_filters);
 }
@@ -109,25 +111,25 @@ static int64_t smooth(int64_t n)
     }
 }
 
-struct lw_ols_shape_cpu lw_ols_shape_cpu(const struct lw_op_spec *spec, int segment)
+struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segment)
 {
     const bool is_complex = spec->input.is_complex || spec->ols.taps_complex;
     const struct lw_reach reach = lw_post_reach(spec->ols.post);
     const bool folds = lw_post_folds(spec->ols.post);
-    struct lw_ols_shape_cpu shape = {
-        .kernels = lw_kernels_cpu(spec->precision),
-        .method = segment == 0 ? LW_DIRECT : is_complex || segment % 2 != 0 ? LW_WHOLE : LW_HALF,
+    struct lw_cpu_ols_shape shape = {
+        .kernels = lw_cpu_kernels(spec->precision),
+        .method = segment == 0 ? LW_CPU_OLS_DIRECT : is_complex || segment % 2 != 0 ? LW_CPU_OLS_COMPLEX : LW_CPU_OLS_PACKED,
         .n_filters = spec->ols.n_filters,
         .n_taps = spec->ols.n_taps + (folds ? reach.before + reach.after : 0),
         .before = folds ? 0 : reach.before,
         .after = folds ? 0 : reach.after,
         .rate = lw_post_rate(spec->ols.post),
     };
-    shape.width = is_complex || shape.method == LW_WHOLE ? 2 : 1;
-    shape.length = segment > 0 ? segment : DIRECT_HOP + lw_ols_halo_cpu(&shape);
-    shape.hop = shape.length - lw_ols_halo_cpu(&shape);
-    shape.points = segment == 0 ? 0 : smooth(shape.method == LW_HALF ? segment / 2 : segment);
-    shape.tile = spec->layout == LW_TIME_FAST ? 1 : spec->n_channels < LW_TILE_CPU ? spec->n_channels : LW_TILE_CPU;
+    shape.width = is_complex || shape.method == LW_CPU_OLS_COMPLEX ? 2 : 1;
+    shape.length = segment > 0 ? segment : DIRECT_HOP + lw_cpu_ols_halo(&shape);
+    shape.hop = shape.length - lw_cpu_ols_halo(&shape);
+    shape.points = segment == 0 ? 0 : smooth(shape.method == LW_CPU_OLS_PACKED ? segment / 2 : segment);
+    shape.tile = spec->layout == LW_TIME_FAST ? 1 : min64(spec->n_channels, LW_CPU_TILE_CHANNELS);
     shape.widens = shape.width == 2 && !spec->input.is_complex;
     shape.narrows = shape.width == 2 && !is_complex;
     return shape;
@@ -151,13 +153,13 @@ static int64_t least_segment(const struct lw_op_spec *spec)
 /* The cheapest of the direct method and the powers of two; the shorter one if equal. */
 static int choose_segment(const struct lw_op_spec *spec)
 {
-    const struct lw_ols_shape_cpu direct = lw_ols_shape_cpu(spec, 0);
+    const struct lw_cpu_ols_shape direct = lw_cpu_ols_shape(spec, 0);
     double best_cost = output_cost(spec, &direct);
     int best = 0;
     for (int64_t segment = LEAST_SEGMENT; segment <= longest_segment(least_segment(spec)); segment *= 2) {
         if (segment < least_segment(spec))
             continue;
-        const struct lw_ols_shape_cpu shape = lw_ols_shape_cpu(spec, (int)segment);
+        const struct lw_cpu_ols_shape shape = lw_cpu_ols_shape(spec, (int)segment);
         const double cost = output_cost(spec, &shape);
         if (cost < best_cost) {
             best_cost = cost;
@@ -185,34 +187,34 @@ static int check(const struct lw_op_spec *spec, struct lw_error *err)
     return LW_OK;
 }
 
-static void describe(const struct lw_ols_shape_cpu *shape, struct lw_post post, char *text, size_t size)
+static void describe(const struct lw_cpu_ols_shape *shape, struct lw_post post, char *text, size_t size)
 {
     static const char *const methods[] = {
-        [LW_WHOLE] = "complex transforms",
-        [LW_HALF] = "real segments as half as many complex points",
+        [LW_CPU_OLS_COMPLEX] = "complex transforms",
+        [LW_CPU_OLS_PACKED] = "real segments as half as many complex points",
     };
-    const int64_t padded = shape->method == LW_HALF ? 2 * shape->points : shape->points;
+    const int64_t padded = shape->method == LW_CPU_OLS_PACKED ? 2 * shape->points : shape->points;
     int used = 0;
-    if (shape->method == LW_DIRECT)
+    if (shape->method == LW_CPU_OLS_DIRECT)
         used = snprintf(text, size, "direct sum of %" PRId64 " taps", shape->n_taps);
     else
         used = snprintf(text, size, "overlap-save, N = %" PRId64 ", hop %" PRId64 ", %s", shape->length, shape->hop,
                         methods[shape->method]);
-    if (shape->method != LW_DIRECT && padded > shape->length)
+    if (shape->method != LW_CPU_OLS_DIRECT && padded > shape->length)
         snprintf(text + used, size - (size_t)used, ", with zeros to %" PRId64, padded);
     lw_post_describe(post, text, size);
 }
 
-int lw_ols_plan_cpu(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
+int lw_cpu_ols_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, struct lw_error *err)
 {
     const int rc = check(spec, err);
     if (rc)
         return rc;
     const int segment = spec->ols.segment > 0 ? spec->ols.segment : choose_segment(spec);
-    const struct lw_ols_shape_cpu shape = lw_ols_shape_cpu(spec, segment);
+    const struct lw_cpu_ols_shape shape = lw_cpu_ols_shape(spec, segment);
     *plan = (struct lw_op_plan){
-        .halo = lw_ols_halo_cpu(&shape),
-        .unit = shape.method == LW_DIRECT ? 1 : shape.hop,
+        .halo = lw_cpu_ols_halo(&shape),
+        .unit = shape.method == LW_CPU_OLS_DIRECT ? 1 : shape.hop,
         .channel_unit = 1,
         .n_planes = shape.n_filters,
         .segment = segment,

@@ -7,10 +7,10 @@
 #include <float.h>
 #include <math.h>
 
-struct lw_post_cpu {
+struct lw_cpu_post {
     double least, most;                 /* powers beyond these are lost in the stored type */
     bool squares;                       /* powers are made as squares of amplitudes, when they are stored */
-    struct lw_phases_cpu phases[LW_POST_PLACES];
+    struct lw_cpu_phases phases[LW_POST_PLACES];
     void *weights;                      /* [LW_POST_PLACES][LW_POST_SPAN][rate] reals */
     void *samples;                      /* ends: the working samples that one output is made of */
 };
@@ -21,25 +21,25 @@ static bool is_needed(const struct lw_op_spec *spec)
     return spec->ols.post.kind != LW_POST_NONE || lw_post_rate(spec->ols.post) > 1;
 }
 
-static int64_t n_weights(const struct lw_ols_shape_cpu *shape)
+static int64_t n_weights(const struct lw_cpu_ols_shape *shape)
 {
     return shape->rate > 1 ? LW_POST_PLACES * LW_POST_SPAN * shape->rate : 0;
 }
 
-static int64_t end_reals(const struct lw_op_spec *spec, const struct lw_ols_shape_cpu *shape)
+static int64_t end_reals(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
 {
     return lw_post_folds(spec->ols.post) ? (shape->n_taps - 1) * (spec->input.is_complex ? 2 : 1) : 0;
 }
 
-int64_t lw_post_bytes_cpu(const struct lw_op_spec *spec, const struct lw_ols_shape_cpu *shape)
+int64_t lw_cpu_post_bytes(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
 {
     if (!is_needed(spec))
         return 0;
-    return (int64_t)sizeof(struct lw_post_cpu) +
+    return (int64_t)sizeof(struct lw_cpu_post) +
            (n_weights(shape) + end_reals(spec, shape)) * (int64_t)shape->kernels->real_bytes;
 }
 
-static void fill_phases(const struct lw_op_spec *spec, const struct lw_ols_shape_cpu *shape, struct lw_post_cpu *post)
+static void fill_phases(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, struct lw_cpu_post *post)
 {
     const int rate = shape->rate;
     for (int place = 0; place < LW_POST_PLACES; place++) {
@@ -48,11 +48,11 @@ static void fill_phases(const struct lw_op_spec *spec, const struct lw_ols_shape
         lw_post_weigh(spec->ols.post, spec->n_outputs, place, &w);
         for (int k = 0; k < LW_POST_SPAN; k++)
             shape->kernels->round_reals(w.weights[k], to + (size_t)(k * rate) * shape->kernels->real_bytes, rate);
-        post->phases[place] = (struct lw_phases_cpu){rate, {w.begin[0], w.begin[1]}, {w.end[0], w.end[1]}, to};
+        post->phases[place] = (struct lw_cpu_phases){rate, {w.begin[0], w.begin[1]}, {w.end[0], w.end[1]}, to};
     }
 }
 
-static void choose_range(const struct lw_op_spec *spec, struct lw_post_cpu *post)
+static void choose_range(const struct lw_op_spec *spec, struct lw_cpu_post *post)
 {
     const enum lw_scalar scalar = spec->output.scalar;
     post->squares = spec->ols.post.kind == LW_POST_POWER && scalar == LW_FLOAT64 && spec->precision == LW_SINGLE;
@@ -60,18 +60,18 @@ static void choose_range(const struct lw_op_spec *spec, struct lw_post_cpu *post
     post->most = scalar == LW_FLOAT32 ? FLT_MAX : scalar == LW_FLOAT64 ? DBL_MAX : INFINITY;
 }
 
-int lw_post_create_cpu(const struct lw_op_spec *spec, const struct lw_ols_shape_cpu *shape, struct lw_post_cpu **out,
+int lw_cpu_post_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, struct lw_cpu_post **out,
                        struct lw_error *err)
 {
     if (!is_needed(spec))
         return LW_OK;
-    struct lw_post_cpu *const post = lw_alloc(sizeof *post, "post-processing", err);
+    struct lw_cpu_post *const post = lw_alloc(sizeof *post, "post-processing", err);
     if (!post)
         return LW_ESYSTEM;
     post->weights = lw_alloc_array(n_weights(shape), shape->kernels->real_bytes, "the weights of interpolation", err);
     post->samples = lw_alloc_array(end_reals(spec, shape), shape->kernels->real_bytes, "the ends' samples", err);
     if (!post->weights || !post->samples) {
-        lw_post_destroy_cpu(post);
+        lw_cpu_post_destroy(post);
         return LW_ESYSTEM;
     }
     choose_range(spec, post);
@@ -81,7 +81,7 @@ int lw_post_create_cpu(const struct lw_op_spec *spec, const struct lw_ols_shape_
     return LW_OK;
 }
 
-void lw_post_destroy_cpu(struct lw_post_cpu *post)
+void lw_cpu_post_destroy(struct lw_cpu_post *post)
 {
     if (!post)
         return;
@@ -93,35 +93,35 @@ void lw_post_destroy_cpu(struct lw_post_cpu *post)
 /* ---- a piece ----------------------------------------------------------------------------------------------------- */
 
 /* Reals of a sample of the series. */
-static int series_width(const struct lw_ols_cpu *ols) { return ols->shape.narrows ? 1 : ols->shape.width; }
+static int series_width(const struct lw_cpu_ols *ols) { return ols->shape.narrows ? 1 : ols->shape.width; }
 
 /* Power or amplitude of the run's outputs, in place, and into the slot. */
-static void finish_run(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
-                       struct lw_run_cpu *run)
+static void finish_run(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
+                       struct lw_cpu_segment_outputs *run)
 {
-    const struct lw_kernels_cpu *const k = ols->shape.kernels;
-    const struct lw_post_cpu *const post = ols->post;
+    const struct lw_cpu_kernels *const k = ols->shape.kernels;
+    const struct lw_cpu_post *const post = ols->post;
     const enum lw_post_kind kind = ols->spec.ols.post.kind;
     run->squares = post->squares;
     for (int c = 0; c < piece->n_channels; c++) {
-        void *const y = lw_real_at_cpu(ols, run->y, c * run->pitch);
+        void *const y = lw_cpu_real_at(ols, run->y, c * run->pitch);
         if (kind == LW_POST_AMPLITUDE || post->squares)
             k->amplitude(y, run->count, series_width(ols));
         else if (kind == LW_POST_POWER)
             lane->is_out_of_range |= k->power(y, run->count, series_width(ols), post->least, post->most);
     }
-    lw_piece_store_cpu(ols, lane, piece, run);
+    lw_cpu_segment_store(ols, lane, piece, run);
 }
 
 /* Samples [i, end) of the axis, all at one place; `sums` are those of sample i of the tile's first channel. */
-static void interpolate_run(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
+static void interpolate_run(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
                             int filter, int64_t i, int64_t end, void *sums)
 {
     const struct lw_op_spec *const spec = &ols->spec;
-    const struct lw_phases_cpu *const phases = &ols->post->phases[lw_post_place(spec->n_outputs, i)];
+    const struct lw_cpu_phases *const phases = &ols->post->phases[lw_post_place(spec->n_outputs, i)];
     const int width = series_width(ols), rate = ols->shape.rate;
     const int n_phases = (int)lw_post_outputs(spec->ols.post, spec->n_outputs, end - 1, 1);
-    struct lw_run_cpu run = {
+    struct lw_cpu_segment_outputs run = {
         .filter = filter,
         .first = (i - piece->slot->block.first) * rate,
         .count = lw_post_outputs(spec->ols.post, spec->n_outputs, i, end - i),
@@ -129,45 +129,45 @@ static void interpolate_run(const struct lw_ols_cpu *ols, struct lw_lane_cpu *la
         .pitch = ols->sizes.post,
     };
     for (int c = 0; c < piece->n_channels; c++)
-        ols->shape.kernels->interpolate(phases, lw_real_at_cpu(ols, sums, c * ols->sizes.y), end - i, n_phases, width,
-                                        lw_real_at_cpu(ols, lane->post, c * ols->sizes.post));
+        ols->shape.kernels->interpolate(phases, lw_cpu_real_at(ols, sums, c * ols->sizes.y), end - i, n_phases, width,
+                                        lw_cpu_real_at(ols, lane->post, c * ols->sizes.post));
     finish_run(ols, lane, piece, &run);
 }
 
 /* End of the samples from i on that are at i's place. */
 static int64_t place_end(int64_t n, int64_t i) { return lw_post_place(n, i) == 2 ? n - 2 : i + 1; }
 
-static void interpolate(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
+static void interpolate(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
                         int filter, void *y)
 {
-    const int64_t at_a_time = LW_POST_OUTPUTS_CPU / ols->shape.rate;
+    const int64_t at_a_time = LW_CPU_POST_OUTPUTS / ols->shape.rate;
     const int64_t begin = piece->slot->block.first + piece->first, end = begin + piece->n_outputs;
     for (int64_t i = begin, next; i < end; i = next) {
         next = min64(min64(i + at_a_time, end), place_end(ols->spec.n_outputs, i));
         interpolate_run(ols, lane, piece, filter, i, next,
-                        lw_real_at_cpu(ols, y, (ols->shape.before + i - begin) * series_width(ols)));
+                        lw_cpu_real_at(ols, y, (ols->shape.before + i - begin) * series_width(ols)));
     }
 }
 
-/* The axis' ends of a derivative are made anew (lw_post_ends_cpu): what a type would lose of them counts there alone. */
-static void drop_ends(const struct lw_ols_cpu *ols, const struct lw_piece_cpu *piece, void *y)
+/* The axis' ends of a derivative are made anew (lw_cpu_post_ends): what a type would lose of them counts there alone. */
+static void drop_ends(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *piece, void *y)
 {
     const struct lw_block *const block = &piece->slot->block;
     const int64_t begin = block->first + piece->first, last = piece->n_outputs - 1;
     const int width = series_width(ols);
     for (int c = 0; c < piece->n_channels; c++) {
-        void *const series = lw_real_at_cpu(ols, y, c * ols->sizes.y);
+        void *const series = lw_cpu_real_at(ols, y, c * ols->sizes.y);
         if (begin == 0)
             ols->shape.kernels->fill(series, width, 0);
         if (begin + last == ols->spec.n_outputs - 1)
-            ols->shape.kernels->fill(lw_real_at_cpu(ols, series, last * width), width, 0);
+            ols->shape.kernels->fill(lw_cpu_real_at(ols, series, last * width), width, 0);
     }
 }
 
-void lw_piece_post_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
-                       int filter, void *y)
+void lw_cpu_segment_post(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
+                         int filter, void *y)
 {
-    struct lw_run_cpu run = {filter, piece->first, piece->n_outputs, y, ols->sizes.y, false};
+    struct lw_cpu_segment_outputs run = {filter, piece->first, piece->n_outputs, y, ols->sizes.y, false};
     if (ols->filters.ends)
         drop_ends(ols, piece, y);
     if (ols->shape.rate > 1)
@@ -180,20 +180,20 @@ void lw_piece_post_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, c
 
 /* Working samples first .. first + n - 1 of a channel of the slot's input, made finite.
  * @return whether the output that they make is to be NaN */
-static bool load_end(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int64_t channel, int64_t first,
+static bool load_end(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t channel, int64_t first,
                      int64_t n)
 {
     uint8_t touched = 0;
-    struct lw_repair_cpu repair = {
+    struct lw_cpu_repair repair = {
         .width = ols->spec.input.is_complex ? 2 : 1, .n_taps = n, .n_samples = n, .n_outputs = 1, .touched = &touched,
     };
-    lw_slot_load_cpu(ols, slot, channel, first, n, ols->post->samples);
+    lw_cpu_slot_load(ols, slot, channel, first, n, ols->post->samples);
     ols->shape.kernels->repair(&repair, ols->post->samples);
     return touched && ols->spec.nan != LW_NAN_ZERO;
 }
 
 /* One output of the block, whose newest sample of the input is `newest`. */
-static void make_end(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int64_t output, int64_t newest)
+static void make_end(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t output, int64_t newest)
 {
     const int64_t n = ols->shape.n_taps - 1;
     const int width = ols->spec.input.is_complex ? 2 : 1, parts = ols->spec.ols.taps_complex ? 2 : 1;
@@ -204,15 +204,15 @@ static void make_end(const struct lw_ols_cpu *ols, const struct lw_slot *slot, i
             if (!is_nan)
                 ols->shape.kernels->sum(ols->filters.ends + f * n * parts, parts, ols->post->samples, width, n, sum);
             ols->shape.kernels->round_reals(sum, y, 2);
-            lw_slot_store_cpu(ols, slot, f, channel, output, y);
+            lw_cpu_slot_store(ols, slot, f, channel, output, y);
         }
     }
 }
 
-void lw_post_ends_cpu(const struct lw_ols_cpu *ols, const struct lw_slot *slot)
+void lw_cpu_post_ends(const struct lw_cpu_ols *ols, const struct lw_slot *slot)
 {
     const struct lw_block *const block = &slot->block;
-    const int64_t halo = lw_ols_halo_cpu(&ols->shape);
+    const int64_t halo = lw_cpu_ols_halo(&ols->shape);
     if (block->first == 0)
         make_end(ols, slot, 0, halo);                                           /* y[1] - y[0]: up to where y[1] ends */
     if (block->first + block->count == ols->spec.n_outputs)

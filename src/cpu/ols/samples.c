@@ -6,9 +6,9 @@
 
 static int64_t parts(struct lw_type type) { return type.is_complex ? 2 : 1; }
 
-static struct lw_panel_cpu panel_of(struct lw_type type, int64_t rows, int64_t samples)
+static struct lw_cpu_panel panel_of(struct lw_type type, int64_t rows, int64_t samples)
 {
-    return (struct lw_panel_cpu){
+    return (struct lw_cpu_panel){
         .scalar = type.scalar,
         .is_swapped = type.is_swapped,
         .rows = rows,
@@ -19,38 +19,38 @@ static struct lw_panel_cpu panel_of(struct lw_type type, int64_t rows, int64_t s
 /* ---- in ---------------------------------------------------------------------------------------------------------- */
 
 /* Convert a panel of samples to working samples. */
-static void load_panel(const struct lw_ols_cpu *ols, const struct lw_panel_cpu *panel, const char *stored, void *to)
+static void load_panel(const struct lw_cpu_ols *ols, const struct lw_cpu_panel *panel, const char *stored, void *to)
 {
     const int64_t n = panel->rows * panel->columns;
-    ols->shape.kernels->load(panel, stored, ols->shape.widens ? lw_real_at_cpu(ols, to, n) : to);
+    ols->shape.kernels->load(panel, stored, ols->shape.widens ? lw_cpu_real_at(ols, to, n) : to);
     if (ols->shape.widens)
         ols->shape.kernels->widen(to, n);
 }
 
-static void load_time_fast(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece)
+static void load_time_fast(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece)
 {
-    const int64_t axis = lw_ols_halo_cpu(&ols->shape) + piece->slot->block.count;
+    const int64_t axis = lw_cpu_ols_halo(&ols->shape) + piece->slot->block.count;
     const int64_t at = (piece->channel * axis + piece->first) * (int64_t)lw_type_bytes(ols->spec.input);
-    const struct lw_panel_cpu panel = panel_of(ols->spec.input, 1, piece->n_samples);
+    const struct lw_cpu_panel panel = panel_of(ols->spec.input, 1, piece->n_samples);
     load_panel(ols, &panel, (const char *)piece->slot->input + at, lane->x);
 }
 
-static void load_time_slow(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece)
+static void load_time_slow(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece)
 {
     const int64_t bytes = (int64_t)lw_type_bytes(ols->spec.input), width = ols->shape.width;
     const int64_t row_bytes = piece->slot->block.n_channels * bytes;
     const char *const stored = (const char *)piece->slot->input + piece->first * row_bytes + piece->channel * bytes;
-    for (int64_t row = 0; row < piece->n_samples; row += LW_PANEL_ROWS_CPU) {
-        const int64_t rows = min64(LW_PANEL_ROWS_CPU, piece->n_samples - row);
-        struct lw_panel_cpu panel = panel_of(ols->spec.input, rows, piece->n_channels);
+    for (int64_t row = 0; row < piece->n_samples; row += LW_CPU_PANEL_ROWS) {
+        const int64_t rows = min64(LW_CPU_PANEL_ROWS, piece->n_samples - row);
+        struct lw_cpu_panel panel = panel_of(ols->spec.input, rows, piece->n_channels);
         panel.stored_stride = row_bytes;
         load_panel(ols, &panel, stored + row * row_bytes, lane->panel);
         ols->shape.kernels->transpose(lane->panel, piece->n_channels * width, rows, piece->n_channels, (int)width,
-                                      lw_real_at_cpu(ols, lane->x, row * width), ols->sizes.x);
+                                      lw_cpu_real_at(ols, lane->x, row * width), ols->sizes.x);
     }
 }
 
-void lw_piece_load_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece)
+void lw_cpu_segment_load(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece)
 {
     if (ols->spec.layout == LW_TIME_FAST)
         load_time_fast(ols, lane, piece);
@@ -61,30 +61,30 @@ void lw_piece_load_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, c
 /* ---- not a number, and out of range ------------------------------------------------------------------------------ */
 
 /* Replace what is not finite by zeros, count what is the segment's own, and mark the outputs that it touches. */
-static void repair(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece, int c)
+static void repair(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece, int c)
 {
-    struct lw_repair_cpu found = {
+    struct lw_cpu_repair found = {
         .width = ols->shape.width,
         .n_taps = ols->shape.n_taps,
-        .halo = lw_ols_halo_cpu(&ols->shape),
+        .halo = lw_cpu_ols_halo(&ols->shape),
         .n_samples = piece->n_samples,
         .n_outputs = piece->n_sums,
         .touched = lane->touched + c * ols->sizes.touched,
     };
-    ols->shape.kernels->repair(&found, lw_x_cpu(ols, lane, c));
+    ols->shape.kernels->repair(&found, lw_cpu_x(ols, lane, c));
     lane->is_blanked[c] = ols->spec.nan != LW_NAN_ZERO;
-    const struct lw_tally_cpu own = {found.n_own, piece->first + found.first_own, piece->channel + c};
-    lw_tally_add_cpu(&lane->not_finite, &own);
+    const struct lw_cpu_tally own = {found.n_own, piece->first + found.first_own, piece->channel + c};
+    lw_cpu_tally_add(&lane->not_finite, &own);
 }
 
-void lw_piece_condition_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
-                            int c)
+void lw_cpu_segment_condition(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
+                              int c)
 {
-    const struct lw_kernels_cpu *const k = ols->shape.kernels;
-    void *const x = lw_x_cpu(ols, lane, c);
+    const struct lw_cpu_kernels *const k = ols->shape.kernels;
+    void *const x = lw_cpu_x(ols, lane, c);
     const int64_t width = ols->shape.width, n = piece->n_samples * width;
-    const int64_t reals = ols->shape.method == LW_DIRECT ? ols->shape.length * width : 2 * ols->shape.points;
-    k->fill(lw_real_at_cpu(ols, x, n), reals - n, 0);
+    const int64_t reals = ols->shape.method == LW_CPU_OLS_DIRECT ? ols->shape.length * width : 2 * ols->shape.points;
+    k->fill(lw_cpu_real_at(ols, x, n), reals - n, 0);
     lane->exponents[c] = 0;
     lane->is_blanked[c] = false;
     if (lw_scalar_is_integer(ols->spec.input.scalar))
@@ -96,16 +96,16 @@ void lw_piece_condition_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *la
     }
     const bool is_safe =
         largest == 0 || (largest > ldexp(1, -k->safe_exponent) && largest < ldexp(1, k->safe_exponent));
-    if (is_safe || ols->shape.method == LW_DIRECT)
+    if (is_safe || ols->shape.method == LW_CPU_OLS_DIRECT)
         return;
     lane->exponents[c] = ilogb(largest);
     k->scale(x, n, -lane->exponents[c]);
 }
 
-void lw_piece_finish_cpu(const struct lw_ols_cpu *ols, const struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
-                         int filter, int c, void *y)
+void lw_cpu_segment_finish(const struct lw_cpu_ols *ols, const struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
+                           int filter, int c, void *y)
 {
-    const struct lw_kernels_cpu *const k = ols->shape.kernels;
+    const struct lw_cpu_kernels *const k = ols->shape.kernels;
     const int exponent = ols->filters.exponents[filter] + lane->exponents[c];
     if (exponent != 0)
         k->scale(y, piece->n_sums * ols->shape.width, exponent);
@@ -118,7 +118,7 @@ void lw_piece_finish_cpu(const struct lw_ols_cpu *ols, const struct lw_lane_cpu 
 /* ---- out --------------------------------------------------------------------------------------------------------- */
 
 /* Where an output of a filter and channel of a slot is stored. */
-static char *output_at(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int filter, int64_t channel,
+static char *output_at(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int filter, int64_t channel,
                        int64_t output)
 {
     const int64_t n_channels = slot->block.n_channels, n_outputs = lw_op_outputs(&ols->spec, &slot->block);
@@ -128,34 +128,34 @@ static char *output_at(const struct lw_ols_cpu *ols, const struct lw_slot *slot,
     return (char *)slot->output + at * (int64_t)lw_type_bytes(ols->spec.output);
 }
 
-static void store_time_fast(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
-                            const struct lw_run_cpu *run)
+static void store_time_fast(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
+                            const struct lw_cpu_segment_outputs *run)
 {
-    struct lw_panel_cpu panel = panel_of(ols->spec.output, 1, run->count);
+    struct lw_cpu_panel panel = panel_of(ols->spec.output, 1, run->count);
     panel.squares = run->squares;
     ols->shape.kernels->store(&panel, run->y, output_at(ols, piece->slot, run->filter, piece->channel, run->first),
                               &lane->loss);
 }
 
-static void store_time_slow(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane,
-                            const struct lw_piece_cpu *piece, const struct lw_run_cpu *run)
+static void store_time_slow(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane,
+                            const struct lw_cpu_segment *piece, const struct lw_cpu_segment_outputs *run)
 {
     const int64_t n_channels = piece->n_channels, width = parts(ols->spec.output);
     char *const stored = output_at(ols, piece->slot, run->filter, piece->channel, run->first);
     const int64_t row_bytes = piece->slot->block.n_channels * (int64_t)lw_type_bytes(ols->spec.output);
-    for (int64_t row = 0; row < run->count; row += LW_PANEL_ROWS_CPU) {
-        const int64_t rows = min64(LW_PANEL_ROWS_CPU, run->count - row);
-        struct lw_panel_cpu panel = panel_of(ols->spec.output, rows, n_channels);
+    for (int64_t row = 0; row < run->count; row += LW_CPU_PANEL_ROWS) {
+        const int64_t rows = min64(LW_CPU_PANEL_ROWS, run->count - row);
+        struct lw_cpu_panel panel = panel_of(ols->spec.output, rows, n_channels);
         panel.stored_stride = row_bytes;
         panel.squares = run->squares;
-        ols->shape.kernels->transpose(lw_real_at_cpu(ols, run->y, row * width), run->pitch, n_channels, rows,
+        ols->shape.kernels->transpose(lw_cpu_real_at(ols, run->y, row * width), run->pitch, n_channels, rows,
                                       (int)width, lane->panel, n_channels * width);
         ols->shape.kernels->store(&panel, lane->panel, stored + row * row_bytes, &lane->loss);
     }
 }
 
-void lw_piece_store_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, const struct lw_piece_cpu *piece,
-                        const struct lw_run_cpu *run)
+void lw_cpu_segment_store(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
+                          const struct lw_cpu_segment_outputs *run)
 {
     if (ols->spec.layout == LW_TIME_FAST)
         store_time_fast(ols, lane, piece, run);
@@ -164,21 +164,21 @@ void lw_piece_store_cpu(const struct lw_ols_cpu *ols, struct lw_lane_cpu *lane, 
 }
 
 /* ---- single channels --------------------------------------------------------------------------------------------- */
-void lw_slot_load_cpu(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int64_t channel, int64_t first,
+void lw_cpu_slot_load(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t channel, int64_t first,
                       int64_t count, void *x)
 {
     const int64_t bytes = (int64_t)lw_type_bytes(ols->spec.input), n_channels = slot->block.n_channels;
-    const int64_t axis = lw_ols_halo_cpu(&ols->shape) + slot->block.count;
+    const int64_t axis = lw_cpu_ols_halo(&ols->shape) + slot->block.count;
     const bool is_fast = ols->spec.layout == LW_TIME_FAST;
-    struct lw_panel_cpu panel = panel_of(ols->spec.input, is_fast ? 1 : count, is_fast ? count : 1);
+    struct lw_cpu_panel panel = panel_of(ols->spec.input, is_fast ? 1 : count, is_fast ? count : 1);
     panel.stored_stride = n_channels * bytes;
     const int64_t at = is_fast ? channel * axis + first : first * n_channels + channel;
     ols->shape.kernels->load(&panel, (const char *)slot->input + at * bytes, x);
 }
 
-void lw_slot_store_cpu(const struct lw_ols_cpu *ols, const struct lw_slot *slot, int filter, int64_t channel,
+void lw_cpu_slot_store(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int filter, int64_t channel,
                        int64_t output, const void *y)
 {
-    const struct lw_panel_cpu panel = panel_of(ols->spec.output, 1, 1);
+    const struct lw_cpu_panel panel = panel_of(ols->spec.output, 1, 1);
     ols->shape.kernels->store(&panel, y, output_at(ols, slot, filter, channel, output), &ols->lanes[0].loss);
 }

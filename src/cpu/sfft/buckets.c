@@ -9,7 +9,7 @@
 #include <omp.h>
 #include <string.h>
 
-struct lw_sfft_cpu {
+struct lw_cpu_sfft {
     struct lw_sfft *sfft;
     const struct lw_sfft_layout *layout;
     int n_threads;
@@ -18,21 +18,21 @@ struct lw_sfft_cpu {
     double complex *rows;                   /* [n_threads][row], for gathering */
 };
 
-int64_t lw_sfft_cpu_bytes(const struct lw_sfft_plan *plan)
+int64_t lw_cpu_sfft_bytes(const struct lw_sfft_plan *plan)
 {
-    int64_t bytes = (int64_t)sizeof(struct lw_sfft_cpu);
+    int64_t bytes = (int64_t)sizeof(struct lw_cpu_sfft);
     for (int a = 0; a < plan->n_attempts; a++)
         bytes += lw_sfft_fftw_bytes(plan->attempts[a].n_buckets, false);
     return bytes;
 }
 
-int lw_sfft_cpu_create(struct lw_sfft *sfft, const struct lw_sfft_layout *layout, int n_threads, bool gathers,
-                       struct lw_sfft_cpu **out, struct lw_error *err)
+int lw_cpu_sfft_create(struct lw_sfft *sfft, const struct lw_sfft_layout *layout, int n_threads, bool gathers,
+                       struct lw_cpu_sfft **out, struct lw_error *err)
 {
-    struct lw_sfft_cpu *const cpu = lw_alloc(sizeof *cpu, "a sparse transform", err);
+    struct lw_cpu_sfft *const cpu = lw_alloc(sizeof *cpu, "a sparse transform", err);
     if (!cpu)
         return LW_ESYSTEM;
-    *cpu = (struct lw_sfft_cpu){.sfft = sfft, .layout = layout, .n_threads = n_threads};
+    *cpu = (struct lw_cpu_sfft){.sfft = sfft, .layout = layout, .n_threads = n_threads};
     for (int a = 0; a < layout->plan.n_attempts; a++) {
         const struct lw_sfft_window *const window = layout->windows[a];
         const int64_t length = 2 * window->half + 1;
@@ -42,14 +42,14 @@ int lw_sfft_cpu_create(struct lw_sfft *sfft, const struct lw_sfft_layout *layout
     }
     cpu->rows = lw_alloc_array(gathers ? n_threads * cpu->row : 0, sizeof *cpu->rows, "samples", err);
     if (!cpu->rows) {
-        lw_sfft_cpu_destroy(cpu);
+        lw_cpu_sfft_destroy(cpu);
         return LW_ESYSTEM;
     }
     *out = cpu;
     return LW_OK;
 }
 
-void lw_sfft_cpu_destroy(struct lw_sfft_cpu *cpu)
+void lw_cpu_sfft_destroy(struct lw_cpu_sfft *cpu)
 {
     if (!cpu)
         return;
@@ -74,14 +74,14 @@ static void fold(const struct lw_sfft_stage *stage, const double complex *x, dou
     }
 }
 
-static void finish_row(struct lw_sfft_cpu *cpu, int stage, int d, const double complex *x)
+static void finish_row(struct lw_cpu_sfft *cpu, int stage, int d, const double complex *x)
 {
     double complex *const plane = lw_sfft_planes(cpu->sfft, stage, d);
     fold(&cpu->layout->stages[stage], x, plane);
     fftw_execute_dft(cpu->forward[lw_sfft_attempt_of(cpu->layout, stage)], plane, plane);
 }
 
-void lw_sfft_cpu_load(struct lw_sfft_cpu *cpu, int s, const double *samples)
+void lw_cpu_sfft_load(struct lw_cpu_sfft *cpu, int s, const double *samples)
 {
     const struct lw_sfft_stage *const stage = &cpu->layout->stages[s];
     const int64_t length = 2 * stage->window->half + 1;
@@ -130,7 +130,7 @@ static inline double complex sample_at(const struct lw_sfft_signal *signal, int6
     return scalar_at(type.scalar, signal->samples, i);
 }
 
-void lw_sfft_cpu_sample(const struct lw_sfft_signal *signal, int64_t index, double out[2])
+void lw_cpu_sfft_sample(const struct lw_sfft_signal *signal, int64_t index, double out[2])
 {
     const double complex x = sample_at(signal, index);
     out[0] = creal(x);
@@ -153,7 +153,7 @@ static void gather_row(const struct lw_sfft_stage *stage, int d, const struct lw
     }
 }
 
-void lw_sfft_cpu_gather(struct lw_sfft_cpu *cpu, int s, const struct lw_sfft_signal *signal)
+void lw_cpu_sfft_gather(struct lw_cpu_sfft *cpu, int s, const struct lw_sfft_signal *signal)
 {
     const struct lw_sfft_stage *const stage = &cpu->layout->stages[s];
     #pragma omp parallel num_threads(cpu->n_threads)

@@ -102,7 +102,7 @@ static int64_t keep_largest(const struct lw_sfft_spec *spec, const double *spect
     return count;
 }
 
-int lw_sfft_dense_cpu(const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
+int lw_cpu_sfft_dense(const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
                       struct lw_sfft_result *result, struct lw_error *err)
 {
     const int64_t n_values = spec->is_real ? spec->n : 2 * spec->n;

@@ -8,7 +8,7 @@
 /** Bytes that FFTW takes for itself beside the n samples of a transform in place, at most, as measured. */
 int64_t lw_sfft_fftw_bytes(int64_t n, bool is_real);
 
-/** Bytes of the samples that lw_sfft_dense_cpu works in, and of all that it takes. */
+/** Bytes of the samples that lw_cpu_sfft_dense works in, and of all that it takes. */
 int64_t lw_sfft_dense_bytes(const struct lw_sfft_spec *spec);
 
 /** The largest coefficients of spec->n samples, at most spec->sparsity and none below spec->min_magnitude; of a real signal
@@ -17,7 +17,7 @@ int64_t lw_sfft_dense_bytes(const struct lw_sfft_spec *spec);
  *                 lw_alloc does
  * @param lines    [spec->sparsity]
  * @param result   lines, n_lines and residual are set; the rest is zero */
-int lw_sfft_dense_cpu(const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
+int lw_cpu_sfft_dense(const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
                       struct lw_sfft_result *result, struct lw_error *err);
 
 #endif

@@ -6,13 +6,13 @@
 struct solver_cpu {
     struct lw_sfft_solver base;
     struct lw_sfft *sfft;
-    struct lw_sfft_cpu *cpu;
+    struct lw_cpu_sfft *cpu;
 };
 
 static int load(struct lw_sfft_solver *solver, int stage, const double *samples, struct lw_error *err)
 {
     (void)err;
-    lw_sfft_cpu_load(((struct solver_cpu *)solver)->cpu, stage, samples);
+    lw_cpu_sfft_load(((struct solver_cpu *)solver)->cpu, stage, samples);
     return LW_OK;
 }
 
@@ -26,14 +26,14 @@ static int recover(struct lw_sfft_solver *solver, int attempt, struct lw_sfft_re
 static void destroy(struct lw_sfft_solver *solver)
 {
     struct solver_cpu *const cpu = (struct solver_cpu *)solver;
-    lw_sfft_cpu_destroy(cpu->cpu);
+    lw_cpu_sfft_destroy(cpu->cpu);
     lw_sfft_destroy(cpu->sfft);
     lw_free(cpu);
 }
 
 static const struct lw_sfft_solver_ops ops = {.load = load, .recover = recover, .destroy = destroy};
 
-int lw_sfft_solver_create_cpu(const struct lw_sfft_layout *layout, int n_threads, struct lw_sfft_solver **out,
+int lw_cpu_sfft_solver_create(const struct lw_sfft_layout *layout, int n_threads, struct lw_sfft_solver **out,
                               struct lw_error *err)
 {
     struct solver_cpu *const cpu = lw_alloc(sizeof *cpu, "a sparse transform", err);
@@ -42,7 +42,7 @@ int lw_sfft_solver_create_cpu(const struct lw_sfft_layout *layout, int n_threads
     cpu->base = (struct lw_sfft_solver){&ops, layout};
     int rc;
     if ((rc = lw_sfft_create(layout, n_threads, &cpu->sfft, err)) ||
-        (rc = lw_sfft_cpu_create(cpu->sfft, layout, n_threads, false, &cpu->cpu, err))) {
+        (rc = lw_cpu_sfft_create(cpu->sfft, layout, n_threads, false, &cpu->cpu, err))) {
         destroy(&cpu->base);
         return rc;
     }

@@ -4,7 +4,7 @@
 
 #include "engine/sparse.h"
 
-int lw_sfft_solver_create_cpu(const struct lw_sfft_layout *layout, int n_threads, struct lw_sfft_solver **out,
+int lw_cpu_sfft_solver_create(const struct lw_sfft_layout *layout, int n_threads, struct lw_sfft_solver **out,
                               struct lw_error *err);
 
 #endif

@@ -36,9 +36,9 @@ struct lw_sfft_flow {
     struct lw_sfft_plan plan;
     struct lw_sfft_layout *layout;  /* NULL: all channels are dense */
     struct lw_sfft_solver *solver;
-    struct lw_sfft2_plan voting[LW_SFFT2_ATTEMPTS]; /* [n_voting]; none but for --algorithm sfft2 */
+    struct lw_published_plan voting[LW_PUBLISHED_ATTEMPTS]; /* [n_voting]; none but for --algorithm sfft2 */
     int n_voting;
-    struct lw_sfft2_profile profile;                /* of that, over all channels of this rank */
+    struct lw_published_profile profile;            /* of that, over all channels of this rank */
     int rank, n_ranks;
     int64_t n_channels;
 
@@ -68,7 +68,7 @@ static inline struct lw_sfft_line *lw_sfft_lines_of(const struct lw_sfft_flow *f
 }
 
 static inline bool lw_sfft_is_sparse(const struct lw_sfft_flow *flow) { return flow->plan.n_attempts > 0; }
-static inline bool lw_sfft_is_voting(const struct lw_sfft_flow *flow) { return flow->request.algorithm == LW_SFFT_VOTING; }
+static inline bool lw_sfft_is_published(const struct lw_sfft_flow *flow) { return flow->request.algorithm == LW_SFFT_PUBLISHED; }
 
 /** Samples of a channel that the first so many attempts take. */
 int64_t lw_sfft_attempt_samples(const struct lw_sfft_plan *plan, int n_attempts);

@@ -45,8 +45,8 @@ static struct lw_bytes sparse_bytes(const struct lw_sfft_flow *flow)
 
 static struct lw_bytes search_bytes(const struct lw_sfft_flow *flow)
 {
-    if (lw_sfft_is_voting(flow))
-        return lw_sfft2_flow_bytes(flow);
+    if (lw_sfft_is_published(flow))
+        return lw_published_flow_bytes(flow);
     return lw_sfft_is_sparse(flow) ? sparse_bytes(flow) : (struct lw_bytes){0};
 }
 
@@ -80,7 +80,7 @@ static void count(struct lw_sfft_flow *flow)
 
 /* ---- what is needed, and whether there is as much ------------------------------------------------------------------- */
 
-static bool is_dense_only(const struct lw_sfft_flow *flow) { return !lw_sfft_is_sparse(flow) && !lw_sfft_is_voting(flow); }
+static bool is_dense_only(const struct lw_sfft_flow *flow) { return !lw_sfft_is_sparse(flow) && !lw_sfft_is_published(flow); }
 
 static int64_t with(const struct lw_sfft_flow *flow, int64_t phase)
 {
@@ -132,7 +132,7 @@ static int check(const struct lw_sfft_flow *flow, struct lw_error *err)
 {
     if (is_dense_only(flow))
         return lw_sfft_fits_dense(flow) ? LW_OK : lw_sfft_refuse_dense(flow, lw_sfft_why_dense(flow), err);
-    const bool votes = lw_sfft_is_voting(flow);
+    const bool votes = lw_sfft_is_published(flow);
     const char *const who = votes ? "--algorithm sfft2, which takes a channel whole," : "the sparse transform";
     const char *const remedy = votes ? "take --algorithm sparse, which reads little" : "ask for a smaller --sparsity";
     if (flow->bytes.search_device > flow->limits.device)

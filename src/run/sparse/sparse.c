@@ -52,7 +52,7 @@ static int make_plan(struct lw_sfft_flow *flow, struct lw_error *err)
                        "quarter of the samples; --algorithm auto or dense reads them all", flow->request.spec.sparsity,
                        flow->request.spec.n);
     describe(flow);
-    const int rc = lw_sfft_is_voting(flow) ? lw_sfft2_flow_plan(flow, err) : LW_OK;
+    const int rc = lw_sfft_is_published(flow) ? lw_published_flow_plan(flow, err) : LW_OK;
     return rc ? rc : lw_sfft_memory_plan(flow, err);
 }
 
@@ -280,8 +280,8 @@ static int fall_back(struct lw_sfft_flow *flow, struct lw_error *err)
 
 static int compute(struct lw_sfft_flow *flow, struct lw_error *err)
 {
-    if (lw_sfft_is_sparse(flow) || lw_sfft_is_voting(flow)) {
-        const int rc = lw_sfft_is_voting(flow) ? lw_sfft2_flow_run(flow, err) : run_sparse(flow, err);
+    if (lw_sfft_is_sparse(flow) || lw_sfft_is_published(flow)) {
+        const int rc = lw_sfft_is_published(flow) ? lw_published_flow_run(flow, err) : run_sparse(flow, err);
         return rc ? rc : fall_back(flow, err);
     }
     return run_dense(flow, err);
@@ -304,14 +304,14 @@ static void summarize(const struct lw_sfft_flow *flow)
     lw_log_info("read %.3f s, combined %s in %.3f s, computed %.3f s (rank 0)", flow->seconds_read,
                 lw_bytes_text(flow->bytes_combined, combined), flow->seconds_combine, flow->seconds_compute);
     lw_log_detail("peak memory of a rank: %s", lw_bytes_text(peak, combined));
-    if (lw_sfft_is_voting(flow))
-        lw_sfft2_flow_log(flow);
+    if (lw_sfft_is_published(flow))
+        lw_published_flow_log(flow);
 }
 
 /* Of a channel, in the first pass. */
 static int64_t first_samples(const struct lw_sfft_flow *flow)
 {
-    return lw_sfft_is_voting(flow) ? flow->request.spec.n : lw_sfft_attempt_samples(&flow->plan, LW_SFFT_FIRST_ATTEMPTS);
+    return lw_sfft_is_published(flow) ? flow->request.spec.n : lw_sfft_attempt_samples(&flow->plan, LW_SFFT_FIRST_ATTEMPTS);
 }
 
 int lw_sfft_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
@@ -404,8 +404,8 @@ int lw_sfft_plan_command(struct lw_comm *comm, const struct lw_job_ops *ops, con
     }
     if (rc == LW_OK && lw_sfft_is_sparse(&flow))
         rc = print_sparse(&flow, err);
-    if (rc == LW_OK && flow.rank == 0 && lw_sfft_is_voting(&flow))
-        lw_sfft2_flow_print(&flow);
+    if (rc == LW_OK && flow.rank == 0 && lw_sfft_is_published(&flow))
+        lw_published_flow_print(&flow);
     if (rc == LW_OK && flow.rank == 0)
         lw_sfft_memory_print(&flow);
     close_flow(&flow);

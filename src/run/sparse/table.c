@@ -143,7 +143,7 @@ static void describe(const struct lw_sfft_flow *flow, struct lw_job *job)
         unexplained += flow->all[c].is_explained == 0;
     }
     const bool has_rate = job->inputs[0].axis.sample_rate_hz > 0;
-    const bool is_voting = flow->request.algorithm == LW_SFFT_VOTING;
+    const bool is_voting = flow->request.algorithm == LW_SFFT_PUBLISHED;
     if (dense == flow->n_channels)
         lw_job_note_text(job, "algorithm", "dense");
     else if (dense == 0)
@@ -166,7 +166,7 @@ static void describe(const struct lw_sfft_flow *flow, struct lw_job *job)
     if (job->inputs[0].axis.unit[0])
         lw_job_note_text(job, "unit", job->inputs[0].axis.unit);
     if (is_voting)
-        lw_sfft2_flow_note(flow, job);
+        lw_published_flow_note(flow, job);
 }
 
 static int create(struct lw_sfft_flow *flow, const struct lw_provenance *provenance, struct lw_writer **writer,

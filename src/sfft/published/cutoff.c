@@ -8,7 +8,7 @@
 
 static int by_value(const void *a, const void *b)
 {
-    const struct lw_sfft2_ranked *const x = a, *const y = b;
+    const struct lw_published_ranked *const x = a, *const y = b;
     if (x->value != y->value)
         return x->value < y->value ? 1 : -1;
     return (x->place > y->place) - (x->place < y->place);
@@ -20,10 +20,10 @@ static int by_place(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void sort_and_take(const double *values, int64_t count, int64_t most, struct lw_sfft2_ranked *work, int64_t *places)
+static void sort_and_take(const double *values, int64_t count, int64_t most, struct lw_published_ranked *work, int64_t *places)
 {
     for (int64_t i = 0; i < count; i++)
-        work[i] = (struct lw_sfft2_ranked){values[i], i};
+        work[i] = (struct lw_published_ranked){values[i], i};
     qsort(work, (size_t)count, sizeof *work, by_value);
     for (int64_t i = 0; i < most; i++)
         places[i] = work[i].place;
@@ -73,21 +73,21 @@ static void select_and_take(const double *values, int64_t count, int64_t most, i
     assert(taken == most);
 }
 
-int64_t lw_sfft2_cut(enum lw_sfft2_cutoff way, const double *values, int64_t count, int64_t most,
-                     struct lw_sfft2_ranked *work, int64_t *places)
+int64_t lw_published_cut(enum lw_published_cutoff way, const double *values, int64_t count, int64_t most,
+                         struct lw_published_ranked *work, int64_t *places)
 {
     if (most > count)
         most = count;
     if (most <= 0)
         return 0;
-    if (way == LW_SFFT2_SORT)
+    if (way == LW_PUBLISHED_SORT)
         sort_and_take(values, count, most, work, places);
     else
         select_and_take(values, count, most, places);
     return most;
 }
 
-double lw_sfft2_largest(const double *values, int64_t count, int64_t rank)
+double lw_published_largest(const double *values, int64_t count, int64_t rank)
 {
     int64_t equal;
     const uint64_t bits = find_least(values, count, rank + 1, &equal);

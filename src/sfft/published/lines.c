@@ -6,11 +6,11 @@
 #include <math.h>
 
 /* A bucket of noise that stands out is below this many times the mean of all, all but surely; so a line has to be above. */
-double lw_sfft2_significance(int64_t n_buckets) { return log((double)n_buckets) + 15; }
+double lw_published_significance(int64_t n_buckets) { return log((double)n_buckets) + 15; }
 
 static double energy_of(double complex z) { return creal(z) * creal(z) + cimag(z) * cimag(z); }
 
-double lw_sfft2_energies(const struct lw_sfft2_buckets *buckets, int loop, double *energies)
+double lw_published_energies(const struct lw_published_buckets *buckets, int loop, double *energies)
 {
     double sum = 0;
     for (int64_t b = 0; b < buckets->plan->choice.n_buckets; b++)
@@ -21,7 +21,7 @@ double lw_sfft2_energies(const struct lw_sfft2_buckets *buckets, int loop, doubl
 /* Variance of the noise in a bucket, where lines fill the smaller part of them: the median of |z|^2 is ln 2 of its mean. */
 static double noise_in_buckets(const double *energies, int64_t count)
 {
-    return lw_sfft2_largest(energies, count, count / 2) / M_LN2;
+    return lw_published_largest(energies, count, count / 2) / M_LN2;
 }
 
 /* ---- estimate ------------------------------------------------------------------------------------------------------ */
@@ -52,9 +52,9 @@ struct bar {
 };
 
 /* Whether at least half of the buckets that a candidate falls into are as strong as the weakest line would make them. */
-static bool is_strong(const struct lw_sfft2_buckets *buckets, const struct bar *bar, int64_t f)
+static bool is_strong(const struct lw_published_buckets *buckets, const struct bar *bar, int64_t f)
 {
-    const int n_loops = lw_sfft2_count_loops(buckets->plan);
+    const int n_loops = lw_published_count_loops(buckets->plan);
     int weak = 0;
     for (int l = 0; l < n_loops && 2 * weak <= n_loops; l++) {
         const struct lw_sfft_place place = lw_sfft_stage_place(&buckets->loops[l], f);
@@ -65,11 +65,11 @@ static bool is_strong(const struct lw_sfft2_buckets *buckets, const struct bar *
 
 /* The median, if a third of the loops agree on it but for noise, as those do in which a line shares its bucket with no other: a
  * frequency that is no line's, but shares buckets with lines in most loops, gets another value from each. 0: it is none. */
-static double complex estimate_one(const struct lw_sfft2_buckets *buckets, const struct bar *bar, int64_t f)
+static double complex estimate_one(const struct lw_published_buckets *buckets, const struct bar *bar, int64_t f)
 {
-    const int n_loops = lw_sfft2_count_loops(buckets->plan);
-    double complex z[LW_SFFT2_LOOPS];
-    double re[LW_SFFT2_LOOPS], im[LW_SFFT2_LOOPS];
+    const int n_loops = lw_published_count_loops(buckets->plan);
+    double complex z[LW_PUBLISHED_LOOPS];
+    double re[LW_PUBLISHED_LOOPS], im[LW_PUBLISHED_LOOPS];
     for (int l = 0; l < n_loops; l++) {
         const struct lw_sfft_stage *const loop = &buckets->loops[l];
         const struct lw_sfft_place place = lw_sfft_stage_place(loop, f);
@@ -86,14 +86,14 @@ static double complex estimate_one(const struct lw_sfft2_buckets *buckets, const
     return energy_of(middle) > bar->least && 3 * agreeing > n_loops ? middle : 0;
 }
 
-int64_t lw_sfft2_estimate(const struct lw_sfft2_buckets *buckets, const int64_t *frequencies, int64_t count,
-                          struct lw_sfft_line *lines)
+int64_t lw_published_estimate(const struct lw_published_buckets *buckets, const int64_t *frequencies, int64_t count,
+                              struct lw_sfft_line *lines)
 {
     const double n = (double)buckets->plan->spec.n;
     const int64_t n_buckets = buckets->plan->choice.n_buckets;
-    lw_sfft2_energies(buckets, 0, buckets->energies);
+    lw_published_energies(buckets, 0, buckets->energies);
     const double noise = noise_in_buckets(buckets->energies, n_buckets);
-    const struct bar bar = {noise, noise * lw_sfft2_significance(n_buckets)};
+    const struct bar bar = {noise, noise * lw_published_significance(n_buckets)};
     #pragma omp parallel for num_threads(buckets->n_threads) schedule(static)
     for (int64_t i = 0; i < count; i++) {
         const int64_t f = frequencies[i];
@@ -110,9 +110,9 @@ int64_t lw_sfft2_estimate(const struct lw_sfft2_buckets *buckets, const int64_t 
 
 /* ---- check --------------------------------------------------------------------------------------------------------- */
 
-static void subtract(const struct lw_sfft2_buckets *buckets, int64_t f, double complex amplitude)
+static void subtract(const struct lw_published_buckets *buckets, int64_t f, double complex amplitude)
 {
-    const int check = lw_sfft2_count_loops(buckets->plan);
+    const int check = lw_published_count_loops(buckets->plan);
     const struct lw_sfft_stage *const loop = &buckets->loops[check];
     const int64_t n_buckets = loop->spec.n_buckets;
     const struct lw_sfft_place place = lw_sfft_stage_place(loop, f);
@@ -135,10 +135,10 @@ static double energy_of_lines(const struct lw_sfft_spec *spec, const struct lw_s
 }
 
 /* What is left looks like noise, beyond what leaks from the lines. */
-static bool is_noise(const struct lw_sfft2_buckets *buckets, double noise, double leak, double sum)
+static bool is_noise(const struct lw_published_buckets *buckets, double noise, double leak, double sum)
 {
     const int64_t n_buckets = buckets->plan->choice.n_buckets;
-    return lw_sfft_is_noise(fmax(noise, leak), n_buckets, sum, lw_sfft2_largest(buckets->energies, n_buckets, 0));
+    return lw_sfft_is_noise(fmax(noise, leak), n_buckets, sum, lw_published_largest(buckets->energies, n_buckets, 0));
 }
 
 static int64_t count_reported(const struct lw_sfft_spec *spec, const struct lw_sfft_line *lines, int64_t count)
@@ -150,25 +150,25 @@ static int64_t count_reported(const struct lw_sfft_spec *spec, const struct lw_s
     return reported;
 }
 
-void lw_sfft2_check(const struct lw_sfft2_buckets *buckets, struct lw_sfft_line *lines, int64_t count, bool is_sure,
-                    struct lw_sfft_result *result)
+void lw_published_check(const struct lw_published_buckets *buckets, struct lw_sfft_line *lines, int64_t count, bool is_sure,
+                        struct lw_sfft_result *result)
 {
     const struct lw_sfft_spec *const spec = &buckets->plan->spec;
-    const int check = lw_sfft2_count_loops(buckets->plan);
+    const int check = lw_published_count_loops(buckets->plan);
     const double n = (double)spec->n, n_buckets = (double)buckets->plan->choice.n_buckets;
     const double weight = buckets->loops[check].window->energy;
-    const double power = lw_sfft2_energies(buckets, check, buckets->energies) / n_buckets / weight;
+    const double power = lw_published_energies(buckets, check, buckets->energies) / n_buckets / weight;
     for (int64_t i = 0; i < count; i++) {
         const double complex amplitude = CMPLX(lines[i].re, lines[i].im) / n;
         subtract(buckets, lines[i].frequency, amplitude);
         if (is_pair(spec, lines[i].frequency))
             subtract(buckets, spec->n - lines[i].frequency, conj(amplitude));
     }
-    const double sum = lw_sfft2_energies(buckets, check, buckets->energies);
+    const double sum = lw_published_energies(buckets, check, buckets->energies);
     const double noise = noise_in_buckets(buckets->energies, buckets->plan->choice.n_buckets);
     *result = (struct lw_sfft_result){
         .lines = lines, .n_lines = count_reported(spec, lines, count), .n_found = count, .noise_power = noise / weight,
-        .detection_limit = n * sqrt(noise * lw_sfft2_significance(buckets->plan->choice.n_buckets)),
+        .detection_limit = n * sqrt(noise * lw_published_significance(buckets->plan->choice.n_buckets)),
     };
     if (power > 0)
         result->residual = (sum / n_buckets / weight + energy_of_lines(spec, lines, result->n_lines, count)) / power;

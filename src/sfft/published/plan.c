@@ -13,9 +13,9 @@ enum { LEAST_BUCKETS = 64, BUCKETS_PER_LINE = 16 };
 
 /* Taps per bucket at which what is outside the main lobe, or the Gaussian's tail in time and in frequency, has fallen to the
  * tolerance. */
-static double window_length(enum lw_sfft2_window window, double tolerance)
+static double window_length(enum lw_published_window window, double tolerance)
 {
-    if (window == LW_SFFT2_GAUSSIAN)
+    if (window == LW_PUBLISHED_GAUSSIAN)
         return 2 * log(1 / tolerance) / (M_PI * lobe);
     return acosh(1 / tolerance) / (M_PI * lobe);
 }
@@ -32,7 +32,7 @@ static int64_t default_buckets(const struct lw_sfft_spec *spec, int64_t n_lines)
 }
 
 /* Frequencies that get enough votes by chance, where M of B buckets are as good as random. */
-static double by_chance(const struct lw_sfft2_plan *plan)
+static double by_chance(const struct lw_published_plan *plan)
 {
     const int loops = plan->choice.location_loops;
     const double p = (double)plan->n_selected / (double)plan->choice.n_buckets;
@@ -42,7 +42,7 @@ static double by_chance(const struct lw_sfft2_plan *plan)
     return sum * (double)plan->spec.n;
 }
 
-static void complete(const struct lw_sfft_spec *spec, int64_t n_lines, int attempt, struct lw_sfft2_choice *choice)
+static void complete(const struct lw_sfft_spec *spec, int64_t n_lines, int attempt, struct lw_published_choice *choice)
 {
     if (choice->n_buckets == 0)
         choice->n_buckets = default_buckets(spec, n_lines) << attempt;
@@ -56,27 +56,27 @@ static void complete(const struct lw_sfft_spec *spec, int64_t n_lines, int attem
         choice->comb_loops = COMB_LOOPS;
 }
 
-static int check_counts(const struct lw_sfft2_plan *plan, struct lw_error *err)
+static int check_counts(const struct lw_published_plan *plan, struct lw_error *err)
 {
-    const struct lw_sfft2_choice *const choice = &plan->choice;
+    const struct lw_published_choice *const choice = &plan->choice;
     if (choice->votes > choice->location_loops)
         return lw_fail(err, LW_ECONFIG, "--votes %d is more than there are loops that vote: at most --location-loops, %d",
                        choice->votes, choice->location_loops);
-    if (lw_sfft2_count_loops(plan) >= LW_SFFT2_LOOPS)
+    if (lw_published_count_loops(plan) >= LW_PUBLISHED_LOOPS)
         return lw_fail(err, LW_ECONFIG, "--location-loops %d and --estimation-loops %d are more than %d together",
-                       choice->location_loops, choice->estimation_loops, LW_SFFT2_LOOPS - 1);
+                       choice->location_loops, choice->estimation_loops, LW_PUBLISHED_LOOPS - 1);
     if (choice->comb > 0 && plan->spec.n % choice->comb != 0)
         return lw_fail(err, LW_ECONFIG, "--comb %" PRId64 " does not divide the %" PRId64 " samples: give a divisor, or a "
                        "--count of samples that it divides", choice->comb, plan->spec.n);
     return LW_OK;
 }
 
-static int check_sizes(const struct lw_sfft2_plan *plan, struct lw_error *err)
+static int check_sizes(const struct lw_published_plan *plan, struct lw_error *err)
 {
-    const int64_t n = plan->spec.n, buckets = plan->choice.n_buckets, taps = 2 * lw_sfft2_window_half(plan) + 1;
-    if (n > LW_SFFT2_MAX_SAMPLES)
+    const int64_t n = plan->spec.n, buckets = plan->choice.n_buckets, taps = 2 * lw_published_window_half(plan) + 1;
+    if (n > LW_PUBLISHED_MAX_SAMPLES)
         return lw_fail(err, LW_ECONFIG, "--algorithm sfft2: %" PRId64 " samples, at most %" PRId64 " are possible: choose a "
-                       "piece with --count, or --algorithm sparse", n, LW_SFFT2_MAX_SAMPLES);
+                       "piece with --count, or --algorithm sparse", n, LW_PUBLISHED_MAX_SAMPLES);
     if (buckets % 2 != 0 || buckets < 2 * plan->n_selected)
         return lw_fail(err, LW_ECONFIG, "--buckets %" PRId64 " is not an even number of at least %" PRId64 ", twice as many as "
                        "are selected for --sparsity %" PRId64, buckets, 2 * plan->n_selected, plan->spec.sparsity);
@@ -86,12 +86,12 @@ static int check_sizes(const struct lw_sfft2_plan *plan, struct lw_error *err)
     return LW_OK;
 }
 
-int lw_sfft2_plan_make(const struct lw_sfft_spec *spec, const struct lw_sfft2_choice *choice, int attempt,
-                       struct lw_sfft2_plan *plan, struct lw_error *err)
+int lw_published_plan_make(const struct lw_sfft_spec *spec, const struct lw_published_choice *choice, int attempt,
+                           struct lw_published_plan *plan, struct lw_error *err)
 {
     const int64_t n_lines = spec->is_real ? 2 * spec->sparsity : spec->sparsity;
     const double tolerance = spec->precision == LW_DOUBLE ? 1e-8 : 1e-6;
-    *plan = (struct lw_sfft2_plan){.spec = *spec, .choice = *choice, .box_half = box_half};
+    *plan = (struct lw_published_plan){.spec = *spec, .choice = *choice, .box_half = box_half};
     complete(spec, n_lines, attempt, &plan->choice);
     plan->n_selected = (2 << attempt) * n_lines;
     plan->n_residues = plan->n_selected < plan->choice.comb ? plan->n_selected : plan->choice.comb;
@@ -99,8 +99,8 @@ int lw_sfft2_plan_make(const struct lw_sfft_spec *spec, const struct lw_sfft2_ch
         .n_buckets = plan->choice.n_buckets, .tolerance = tolerance, .reach = box_half + lobe,
         .length = window_length(choice->window, tolerance),
     };
-    const int64_t taps = 2 * lw_sfft2_window_half(plan) + 1;
-    plan->samples = (lw_sfft2_count_loops(plan) + 1) * taps;
+    const int64_t taps = 2 * lw_published_window_half(plan) + 1;
+    plan->samples = (lw_published_count_loops(plan) + 1) * taps;
     if (plan->choice.comb > 0)
         plan->samples += plan->choice.comb_loops * plan->choice.comb;
     int rc;
@@ -110,21 +110,21 @@ int lw_sfft2_plan_make(const struct lw_sfft_spec *spec, const struct lw_sfft2_ch
     return LW_OK;
 }
 
-int64_t lw_sfft2_window_half(const struct lw_sfft2_plan *plan) { return lw_sfft_window_half(&plan->window); }
+int64_t lw_published_window_half(const struct lw_published_plan *plan) { return lw_sfft_window_half(&plan->window); }
 
 /* Loops, then combs. */
-static uint64_t seed_of(const struct lw_sfft2_plan *plan, int attempt, int number)
+static uint64_t seed_of(const struct lw_published_plan *plan, int attempt, int number)
 {
-    return lw_random_bits(plan->spec.seed, (uint64_t)(attempt * (LW_SFFT2_LOOPS + LW_SFFT2_COMBS) + number));
+    return lw_random_bits(plan->spec.seed, (uint64_t)(attempt * (LW_PUBLISHED_LOOPS + LW_PUBLISHED_COMBS) + number));
 }
 
-int64_t lw_sfft2_first_tooth(const struct lw_sfft2_plan *plan, int attempt, int number)
+int64_t lw_published_first_tooth(const struct lw_published_plan *plan, int attempt, int number)
 {
-    return lw_random_below(seed_of(plan, attempt, LW_SFFT2_LOOPS + number), 0, plan->spec.n);
+    return lw_random_below(seed_of(plan, attempt, LW_PUBLISHED_LOOPS + number), 0, plan->spec.n);
 }
 
-struct lw_sfft_stage lw_sfft2_loop(const struct lw_sfft2_plan *plan, int attempt, int l,
-                                   const struct lw_sfft_window *window)
+struct lw_sfft_stage lw_published_loop(const struct lw_published_plan *plan, int attempt, int l,
+                                       const struct lw_sfft_window *window)
 {
     const struct lw_sfft_stage_spec spec = {
         .n = plan->spec.n, .n_buckets = plan->choice.n_buckets, .n_shifts = 1,

@@ -14,40 +14,40 @@
  * It takes tens of times the samples of the default algorithm, and the signal in memory; it is here to be compared with.
  *
  * No MPI, no files. A loop is a stage of one shift (sfft/stage.h). The result does not depend on the number of threads, nor
- * on how it is computed (struct lw_sfft2_ways). */
+ * on how it is computed (struct lw_published_ways). */
 #ifndef LW_SFFT_PUBLISHED_PUBLISHED_H
 #define LW_SFFT_PUBLISHED_PUBLISHED_H
 
 #include "sfft/sfft.h"
 
-#define LW_SFFT2_LOOPS 64           /* at most, of locating and estimating together */
-#define LW_SFFT2_COMBS 8
-#define LW_SFFT2_ATTEMPTS 2
-#define LW_SFFT2_MAX_SAMPLES ((int64_t)1 << 38)
+#define LW_PUBLISHED_LOOPS 64       /* at most, of locating and estimating together */
+#define LW_PUBLISHED_COMBS 8
+#define LW_PUBLISHED_ATTEMPTS 2
+#define LW_PUBLISHED_MAX_SAMPLES ((int64_t)1 << 38)
 
-enum lw_sfft2_window { LW_SFFT2_DOLPH_CHEBYSHEV, LW_SFFT2_GAUSSIAN };
+enum lw_published_window { LW_PUBLISHED_DOLPH_CHEBYSHEV, LW_PUBLISHED_GAUSSIAN };
 
 /* Ways to compute the same. */
-enum lw_sfft2_binning {
-    LW_SFFT2_PARTITION,             /* a thread owns some buckets of a loop and finds its samples by their own index */
-    LW_SFFT2_SERIAL,                /* a thread owns a loop and goes from sample to sample */
+enum lw_published_binning {
+    LW_PUBLISHED_PARTITION,         /* a thread owns some buckets of a loop and finds its samples by their own index */
+    LW_PUBLISHED_SERIAL,            /* a thread owns a loop and goes from sample to sample */
 };
-enum lw_sfft2_fetch {
-    LW_SFFT2_GATHER,                /* samples are first brought together in the order of the window, ahead of the fold */
-    LW_SFFT2_DIRECT,                /* each is folded as it comes */
+enum lw_published_fetch {
+    LW_PUBLISHED_GATHER,            /* samples are first brought together in the order of the window, ahead of the fold */
+    LW_PUBLISHED_DIRECT,            /* each is folded as it comes */
 };
-enum lw_sfft2_cutoff { LW_SFFT2_SELECT, LW_SFFT2_SORT };
+enum lw_published_cutoff { LW_PUBLISHED_SELECT, LW_PUBLISHED_SORT };
 
-struct lw_sfft2_ways {
-    enum lw_sfft2_binning binning;
-    enum lw_sfft2_fetch fetch;
-    enum lw_sfft2_cutoff cutoff;
+struct lw_published_ways {
+    enum lw_published_binning binning;
+    enum lw_published_fetch fetch;
+    enum lw_published_cutoff cutoff;
 };
 
 /* What may be asked for; 0 leaves a number to the plan, except for `comb`. */
-struct lw_sfft2_choice {
-    enum lw_sfft2_window window;
-    struct lw_sfft2_ways ways;
+struct lw_published_choice {
+    enum lw_published_window window;
+    struct lw_published_ways ways;
     int64_t n_buckets;              /* B, even */
     int location_loops, votes;      /* 1 <= votes <= location_loops */
     int estimation_loops;           /* beyond those that locate, whose buckets are used as well */
@@ -55,9 +55,9 @@ struct lw_sfft2_choice {
     int comb_loops;
 };
 
-struct lw_sfft2_plan {
+struct lw_published_plan {
     struct lw_sfft_spec spec;
-    struct lw_sfft2_choice choice;  /* complete */
+    struct lw_published_choice choice; /* complete */
     struct lw_sfft_window_spec window;
     double box_half;                /* of the window, buckets */
     int64_t n_selected;             /* M, of B buckets */
@@ -66,39 +66,39 @@ struct lw_sfft2_plan {
     int64_t samples;                /* touched */
 };
 
-/** Complete a choice for attempt 0 .. LW_SFFT2_ATTEMPTS - 1; each has fresh randomness and, unless they were asked for, twice
- * the buckets. LW_ECONFIG: a choice that the spec does not allow, with the legal range. */
-int lw_sfft2_plan_make(const struct lw_sfft_spec *spec, const struct lw_sfft2_choice *choice, int attempt,
-                       struct lw_sfft2_plan *plan, struct lw_error *err);
+/** Complete a choice for attempt 0 .. LW_PUBLISHED_ATTEMPTS - 1; each has fresh randomness and, unless they were asked for,
+ * twice the buckets. LW_ECONFIG: a choice that the spec does not allow, with the legal range. */
+int lw_published_plan_make(const struct lw_sfft_spec *spec, const struct lw_published_choice *choice, int attempt,
+                           struct lw_published_plan *plan, struct lw_error *err);
 
 /** Taps of the plan's window on either side of the middle one. */
-int64_t lw_sfft2_window_half(const struct lw_sfft2_plan *plan);
+int64_t lw_published_window_half(const struct lw_published_plan *plan);
 
 /** The stage of loop l: locating loops, estimating ones, then the one that checks. */
-struct lw_sfft_stage lw_sfft2_loop(const struct lw_sfft2_plan *plan, int attempt, int l,
-                                   const struct lw_sfft_window *window);
+struct lw_sfft_stage lw_published_loop(const struct lw_published_plan *plan, int attempt, int l,
+                                       const struct lw_sfft_window *window);
 
 /** The first sample of a comb, of which there are comb_loops. */
-int64_t lw_sfft2_first_tooth(const struct lw_sfft2_plan *plan, int attempt, int number);
+int64_t lw_published_first_tooth(const struct lw_published_plan *plan, int attempt, int number);
 
-static inline int lw_sfft2_count_loops(const struct lw_sfft2_plan *plan)
+static inline int lw_published_count_loops(const struct lw_published_plan *plan)
 {
     return plan->choice.location_loops + plan->choice.estimation_loops;
 }
 
 /* All that follows from a plan and the seed, whoever computes: made by cpu/sfft/published/layout.h. */
-struct lw_sfft2_layout {
-    struct lw_sfft2_plan plan;
+struct lw_published_layout {
+    struct lw_published_plan plan;
     int attempt;
     struct lw_sfft_window *window;                  /* owned */
-    struct lw_sfft_stage loops[LW_SFFT2_LOOPS];     /* [n_loops + 1]: the last one checks */
+    struct lw_sfft_stage loops[LW_PUBLISHED_LOOPS]; /* [n_loops + 1]: the last one checks */
     int n_loops;
 };
 
 /* Seconds of each step. */
-struct lw_sfft2_profile {
+struct lw_published_profile {
     double comb, bin, transform, cutoff, vote, estimate, check;
 };
-#define LW_SFFT2_STEPS(X) X(comb) X(bin) X(transform) X(cutoff) X(vote) X(estimate) X(check)
+#define LW_PUBLISHED_STEPS(X) X(comb) X(bin) X(transform) X(cutoff) X(vote) X(estimate) X(check)
 
 #endif

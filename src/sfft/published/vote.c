@@ -17,7 +17,7 @@ static int64_t first_of(const struct lw_sfft_stage *loop, int64_t b)
 
 /* What a walk through a bucket does: vote, and count those who have got enough; or, after that, list these. */
 struct walk {
-    struct lw_sfft2_ballot *ballot;
+    struct lw_published_ballot *ballot;
     bool is_listing;
     int64_t found;
     int64_t place;                  /* in the list, of the next one */
@@ -25,7 +25,7 @@ struct walk {
 
 static inline void visit(struct walk *walk, int64_t f)
 {
-    struct lw_sfft2_ballot *const ballot = walk->ballot;
+    struct lw_published_ballot *const ballot = walk->ballot;
     if (f >= ballot->n_frequencies)
         return;
     if (!walk->is_listing) {
@@ -52,7 +52,7 @@ static void walk_all(struct walk *walk, const struct lw_sfft_stage *loop, int64_
 }
 
 /* The first permuted residue that is not below. */
-static int64_t residue_from(const struct lw_sfft2_comb *comb, int64_t least)
+static int64_t residue_from(const struct lw_published_comb *comb, int64_t least)
 {
     int64_t low = 0, high = comb->count;
     while (low < high) {
@@ -66,7 +66,7 @@ static int64_t residue_from(const struct lw_sfft2_comb *comb, int64_t least)
 }
 
 /* The comb's size divides n, so the residues of permuted frequencies are permuted residues. */
-static void walk_comb(struct walk *walk, const struct lw_sfft_stage *loop, const struct lw_sfft2_comb *comb, int64_t first,
+static void walk_comb(struct walk *walk, const struct lw_sfft_stage *loop, const struct lw_published_comb *comb, int64_t first,
                       int64_t end)
 {
     const int64_t n = loop->spec.n;
@@ -79,7 +79,7 @@ static void walk_comb(struct walk *walk, const struct lw_sfft_stage *loop, const
     }
 }
 
-static void walk_bucket(struct walk *walk, const struct lw_sfft_stage *loop, const struct lw_sfft2_comb *comb, int64_t b)
+static void walk_bucket(struct walk *walk, const struct lw_sfft_stage *loop, const struct lw_published_comb *comb, int64_t b)
 {
     const int64_t first = first_of(loop, b), end = first_of(loop, b + 1);
     if (comb->size > 0)
@@ -94,15 +94,15 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void permute_residues(const struct lw_sfft_stage *loop, const struct lw_sfft2_comb *comb)
+static void permute_residues(const struct lw_sfft_stage *loop, const struct lw_published_comb *comb)
 {
     for (int64_t r = 0; r < comb->count; r++)
         comb->permuted[r] = lw_mod_multiply(loop->sigma % comb->size, comb->approved[r], comb->size);
     qsort(comb->permuted, (size_t)comb->count, sizeof *comb->permuted, by_value);
 }
 
-void lw_sfft2_vote(struct lw_sfft2_ballot *ballot, const struct lw_sfft_stage *loop, const struct lw_sfft2_comb *comb,
-                   const int64_t *places, int64_t n_places)
+void lw_published_vote(struct lw_published_ballot *ballot, const struct lw_sfft_stage *loop,
+                       const struct lw_published_comb *comb, const int64_t *places, int64_t n_places)
 {
     if (comb->size > 0)
         permute_residues(loop, comb);

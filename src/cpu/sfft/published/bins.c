@@ -13,13 +13,13 @@ enum {
 /* Samples lo .. hi-1 of the window, which belong to adjacent buckets. */
 struct run {
     const struct lw_sfft_stage *loop;
-    const struct lw_sfft2_signal *signal;
+    const struct lw_published_signal *signal;
     double complex *plane;          /* at lo's bucket */
     int64_t lo, hi;
     int64_t at;                     /* the sample of lo */
 };
 
-static inline void ask_for(const struct lw_sfft2_signal *signal, int64_t i)
+static inline void ask_for(const struct lw_published_signal *signal, int64_t i)
 {
     __builtin_prefetch(signal->samples + (signal->is_real ? i : 2 * i));
 }
@@ -33,7 +33,7 @@ static int64_t gather_and_fold(const struct run *run)
     int64_t at = run->at, ahead = lw_mod_add(at, lw_mod_multiply(sigma, AHEAD % n, n), n);
     for (int64_t i = 0; i < count; i++) {
         ask_for(run->signal, ahead);
-        x[i] = lw_sfft2_sample_cpu(run->signal, at);
+        x[i] = lw_cpu_published_sample(run->signal, at);
         at = lw_mod_add(at, sigma, n);
         ahead = lw_mod_add(ahead, sigma, n);
     }
@@ -49,19 +49,19 @@ static int64_t fold_directly(const struct run *run)
     const double *const taps = run->loop->window->taps + run->loop->window->half + run->lo;
     int64_t at = run->at;
     for (int64_t i = 0; i < count; i++) {
-        run->plane[i] += taps[i] * lw_sfft2_sample_cpu(run->signal, at);
+        run->plane[i] += taps[i] * lw_cpu_published_sample(run->signal, at);
         at = lw_mod_add(at, run->loop->sigma, n);
     }
     return at;
 }
 
-static int64_t fold(const struct run *run, enum lw_sfft2_fetch fetch)
+static int64_t fold(const struct run *run, enum lw_published_fetch fetch)
 {
-    return fetch == LW_SFFT2_GATHER ? gather_and_fold(run) : fold_directly(run);
+    return fetch == LW_PUBLISHED_GATHER ? gather_and_fold(run) : fold_directly(run);
 }
 
 /* Buckets begin .. end-1 of a loop, all their samples: each piece of the window begins at an index of its own. */
-static void bin_buckets(const struct lw_sfft2_bins *bins, const struct lw_sfft2_signal *signal, int l, int64_t begin,
+static void bin_buckets(const struct lw_published_bins *bins, const struct lw_published_signal *signal, int l, int64_t begin,
                         int64_t end)
 {
     const struct lw_sfft_stage *const loop = &bins->loops[l];
@@ -80,7 +80,7 @@ static void bin_buckets(const struct lw_sfft2_bins *bins, const struct lw_sfft2_
 }
 
 /* A whole loop, each index from the one before it. */
-static void bin_loop(const struct lw_sfft2_bins *bins, const struct lw_sfft2_signal *signal, int l)
+static void bin_loop(const struct lw_published_bins *bins, const struct lw_published_signal *signal, int l)
 {
     const struct lw_sfft_stage *const loop = &bins->loops[l];
     const int64_t half = loop->window->half, n_buckets = loop->spec.n_buckets;
@@ -96,10 +96,10 @@ static void bin_loop(const struct lw_sfft2_bins *bins, const struct lw_sfft2_sig
     }
 }
 
-void lw_sfft2_bin_cpu(const struct lw_sfft2_bins *bins, const struct lw_sfft2_signal *signal)
+void lw_cpu_published_bin(const struct lw_published_bins *bins, const struct lw_published_signal *signal)
 {
     const int64_t n_buckets = bins->loops[0].spec.n_buckets, n_parts = (n_buckets + RUN - 1) / RUN;
-    if (bins->binning == LW_SFFT2_SERIAL) {
+    if (bins->binning == LW_PUBLISHED_SERIAL) {
         #pragma omp parallel for num_threads(bins->n_threads) schedule(static)
         for (int l = 0; l < bins->n_loops; l++)
             bin_loop(bins, signal, l);

@@ -8,20 +8,20 @@
 
 #include "engine/published.h"
 
-static inline double _Complex lw_sfft2_sample_cpu(const struct lw_sfft2_signal *signal, int64_t i)
+static inline double _Complex lw_cpu_published_sample(const struct lw_published_signal *signal, int64_t i)
 {
     return signal->is_real ? signal->samples[i] : __builtin_complex(signal->samples[2 * i], signal->samples[2 * i + 1]);
 }
 
-struct lw_sfft2_bins {
+struct lw_published_bins {
     const struct lw_sfft_stage *loops;              /* [n_loops], of one number of buckets */
     int n_loops;
     double _Complex *const *planes;                 /* [n_loops][B] */
-    enum lw_sfft2_binning binning;
-    enum lw_sfft2_fetch fetch;
+    enum lw_published_binning binning;
+    enum lw_published_fetch fetch;
     int n_threads;
 };
 
-void lw_sfft2_bin_cpu(const struct lw_sfft2_bins *bins, const struct lw_sfft2_signal *signal);
+void lw_cpu_published_bin(const struct lw_published_bins *bins, const struct lw_published_signal *signal);
 
 #endif

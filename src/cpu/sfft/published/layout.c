@@ -9,7 +9,7 @@
 #include <math.h>
 
 /* A Gaussian that has fallen to the tolerance at its ends; so has its transform, at as many deviations, in frequency. */
-static void fill_gaussian(const struct lw_sfft2_plan *plan, int64_t half, double *factor)
+static void fill_gaussian(const struct lw_published_plan *plan, int64_t half, double *factor)
 {
     const double decay = log(plan->window.tolerance) / ((double)half * (double)half);
     for (int64_t i = 0; i <= half; i++)
@@ -24,7 +24,7 @@ static double chebyshev(double m, double x)
 
 /* The window whose transform over its 2 h + 1 places is T_2h(beta cos(pi k / (2 h + 1))), beta such that all side lobes are
  * at the tolerance: Dolph, "A current distribution for broadside arrays", 1946. */
-static int fill_dolph_chebyshev(const struct lw_sfft2_plan *plan, int64_t half, double *factor, struct lw_error *err)
+static int fill_dolph_chebyshev(const struct lw_published_plan *plan, int64_t half, double *factor, struct lw_error *err)
 {
     const int64_t taps = 2 * half + 1;
     const double degree = 2 * (double)half, beta = cosh(acosh(1 / plan->window.tolerance) / degree);
@@ -49,12 +49,12 @@ static int fill_dolph_chebyshev(const struct lw_sfft2_plan *plan, int64_t half, 
     return rc;
 }
 
-static int create_window(const struct lw_sfft2_plan *plan, struct lw_sfft_window **out, struct lw_error *err)
+static int create_window(const struct lw_published_plan *plan, struct lw_sfft_window **out, struct lw_error *err)
 {
-    const int64_t half = lw_sfft2_window_half(plan);
+    const int64_t half = lw_published_window_half(plan);
     double *const factor = lw_alloc_array(half + 1, sizeof *factor, "a window", err);
     int rc = factor ? LW_OK : LW_ESYSTEM;
-    if (rc == LW_OK && plan->choice.window == LW_SFFT2_GAUSSIAN)
+    if (rc == LW_OK && plan->choice.window == LW_PUBLISHED_GAUSSIAN)
         fill_gaussian(plan, half, factor);
     else if (rc == LW_OK)
         rc = fill_dolph_chebyshev(plan, half, factor, err);
@@ -64,26 +64,27 @@ static int create_window(const struct lw_sfft2_plan *plan, struct lw_sfft_window
     return rc;
 }
 
-int lw_sfft2_layout_create(const struct lw_sfft2_plan *plan, int attempt, struct lw_sfft2_layout **out, struct lw_error *err)
+int lw_published_layout_create(const struct lw_published_plan *plan, int attempt, struct lw_published_layout **out,
+                               struct lw_error *err)
 {
-    struct lw_sfft2_layout *const layout = lw_alloc(sizeof *layout, "a sparse transform", err);
+    struct lw_published_layout *const layout = lw_alloc(sizeof *layout, "a sparse transform", err);
     if (!layout)
         return LW_ESYSTEM;
     layout->plan = *plan;
     layout->attempt = attempt;
-    layout->n_loops = lw_sfft2_count_loops(plan);
+    layout->n_loops = lw_published_count_loops(plan);
     const int rc = create_window(plan, &layout->window, err);
     if (rc) {
         lw_free(layout);
         return rc;
     }
     for (int l = 0; l <= layout->n_loops; l++)
-        layout->loops[l] = lw_sfft2_loop(plan, attempt, l, layout->window);
+        layout->loops[l] = lw_published_loop(plan, attempt, l, layout->window);
     *out = layout;
     return LW_OK;
 }
 
-void lw_sfft2_layout_destroy(struct lw_sfft2_layout *layout)
+void lw_published_layout_destroy(struct lw_published_layout *layout)
 {
     if (layout)
         lw_sfft_window_destroy(layout->window);
@@ -91,9 +92,9 @@ void lw_sfft2_layout_destroy(struct lw_sfft2_layout *layout)
 }
 
 /* The window is made by a transform of its length, out of place. */
-int64_t lw_sfft2_layout_bytes(const struct lw_sfft2_plan *plan)
+int64_t lw_published_layout_bytes(const struct lw_published_plan *plan)
 {
-    const int64_t taps = 2 * lw_sfft2_window_half(plan) + 1;
-    return (int64_t)sizeof(struct lw_sfft2_layout) + lw_sfft_window_bytes(&plan->window) +
+    const int64_t taps = 2 * lw_published_window_half(plan) + 1;
+    return (int64_t)sizeof(struct lw_published_layout) + lw_sfft_window_bytes(&plan->window) +
            2 * lw_sfft_dense_samples_bytes(taps, true) + lw_sfft_fftw_bytes(taps, true);
 }

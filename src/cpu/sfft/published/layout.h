@@ -5,10 +5,11 @@
 
 #include "sfft/published/published.h"
 
-int lw_sfft2_layout_create(const struct lw_sfft2_plan *plan, int attempt, struct lw_sfft2_layout **out, struct lw_error *err);
-void lw_sfft2_layout_destroy(struct lw_sfft2_layout *layout);   /* NULL is legal */
+int lw_published_layout_create(const struct lw_published_plan *plan, int attempt, struct lw_published_layout **out,
+                               struct lw_error *err);
+void lw_published_layout_destroy(struct lw_published_layout *layout); /* NULL is legal */
 
 /** Host bytes while it is made, estimated. */
-int64_t lw_sfft2_layout_bytes(const struct lw_sfft2_plan *plan);
+int64_t lw_published_layout_bytes(const struct lw_published_plan *plan);
 
 #endif

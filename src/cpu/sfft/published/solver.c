@@ -14,19 +14,19 @@
 #include <string.h>
 
 struct solver {
-    struct lw_sfft2_solver base;
+    struct lw_published_solver base;
     int n_threads, n_loops;                         /* the loop that checks not counted */
-    double complex *planes[LW_SFFT2_LOOPS];         /* [B] each; the first owns the memory of all */
+    double complex *planes[LW_PUBLISHED_LOOPS];     /* [B] each; the first owns the memory of all */
     fftw_plan transform;                            /* of a plane, in place */
 
     double *energies;                               /* [location loops][B] */
-    struct lw_sfft2_ranked *ranked;                 /* likewise, or NULL: not needed */
+    struct lw_published_ranked *ranked;             /* likewise, or NULL: not needed */
     int64_t *places;                                /* [location loops][M] */
-    int64_t n_places[LW_SFFT2_LOOPS];
-    struct lw_sfft2_ballot ballot;
+    int64_t n_places[LW_PUBLISHED_LOOPS];
+    struct lw_published_ballot ballot;
     struct lw_sfft_line *lines;                     /* [capacity] */
 
-    struct lw_sfft2_comb comb;
+    struct lw_published_comb comb;
     double complex *teeth;                          /* [comb] */
     double *tooth_energies;                         /* [comb] */
     bool *is_approved;                              /* [comb] */
@@ -34,14 +34,14 @@ struct solver {
     fftw_plan comb_transform;
 };
 
-static const struct lw_sfft2_plan *plan_of(const struct solver *cpu) { return &cpu->base.layout->plan; }
+static const struct lw_published_plan *plan_of(const struct solver *cpu) { return &cpu->base.layout->plan; }
 
 /* ---- create -------------------------------------------------------------------------------------------------------- */
 
 static int64_t count_frequencies(const struct lw_sfft_spec *spec) { return spec->is_real ? spec->n / 2 + 1 : spec->n; }
 
 /* Residues that all combs together may approve. */
-static int64_t most_residues(const struct lw_sfft2_plan *plan)
+static int64_t most_residues(const struct lw_published_plan *plan)
 {
     const int64_t all = plan->n_residues * plan->choice.comb_loops;
     return all < plan->choice.comb ? all : plan->choice.comb;
@@ -66,9 +66,9 @@ static int create_comb(struct solver *cpu, struct lw_error *err)
 
 static int create_ballot(struct solver *cpu, struct lw_error *err)
 {
-    const struct lw_sfft2_plan *const plan = plan_of(cpu);
-    struct lw_sfft2_ballot *const ballot = &cpu->ballot;
-    *ballot = (struct lw_sfft2_ballot){
+    const struct lw_published_plan *const plan = plan_of(cpu);
+    struct lw_published_ballot *const ballot = &cpu->ballot;
+    *ballot = (struct lw_published_ballot){
         .n_frequencies = count_frequencies(&plan->spec), .needed = plan->choice.votes, .capacity = plan->capacity,
         .n_threads = cpu->n_threads,
     };
@@ -82,9 +82,9 @@ static int create_ballot(struct solver *cpu, struct lw_error *err)
 
 static int create_loops(struct solver *cpu, struct lw_error *err)
 {
-    const struct lw_sfft2_plan *const plan = plan_of(cpu);
+    const struct lw_published_plan *const plan = plan_of(cpu);
     const int64_t n_buckets = plan->choice.n_buckets, locating = plan->choice.location_loops;
-    const bool sorts = plan->choice.ways.cutoff == LW_SFFT2_SORT;
+    const bool sorts = plan->choice.ways.cutoff == LW_PUBLISHED_SORT;
     if (!(cpu->planes[0] = lw_alloc_array((cpu->n_loops + 1) * n_buckets, sizeof *cpu->planes[0], "buckets", err)) ||
         !(cpu->energies = lw_alloc_array(locating * n_buckets, sizeof *cpu->energies, "buckets", err)) ||
         !(cpu->places = lw_alloc_array(locating * plan->n_selected, sizeof *cpu->places, "buckets", err)) ||
@@ -97,7 +97,7 @@ static int create_loops(struct solver *cpu, struct lw_error *err)
     return cpu->transform ? LW_OK : lw_fail(err, LW_ESYSTEM, "FFTW cannot plan the transform of the buckets");
 }
 
-static void destroy(struct lw_sfft2_solver *base)
+static void destroy(struct lw_published_solver *base)
 {
     struct solver *const cpu = (struct solver *)base;
     fftw_destroy_plan(cpu->transform);
@@ -120,12 +120,12 @@ static void destroy(struct lw_sfft2_solver *base)
 }
 
 /* Lists are sorted with a copy. */
-int64_t lw_sfft2_bytes_cpu(const struct lw_sfft2_plan *plan)
+int64_t lw_cpu_published_bytes(const struct lw_published_plan *plan)
 {
     const struct solver *const c = NULL;
     const int64_t buckets = plan->choice.n_buckets, locating = plan->choice.location_loops, comb = plan->choice.comb;
-    const int64_t ranked = plan->choice.ways.cutoff == LW_SFFT2_SORT ? 2 * (int64_t)sizeof *c->ranked : 0;
-    return (int64_t)sizeof *c + (lw_sfft2_count_loops(plan) + 1) * buckets * (int64_t)sizeof *c->planes[0] +
+    const int64_t ranked = plan->choice.ways.cutoff == LW_PUBLISHED_SORT ? 2 * (int64_t)sizeof *c->ranked : 0;
+    return (int64_t)sizeof *c + (lw_published_count_loops(plan) + 1) * buckets * (int64_t)sizeof *c->planes[0] +
            locating * buckets * ((int64_t)sizeof *c->energies + ranked) +
            (2 * locating + 1) * plan->n_selected * (int64_t)sizeof *c->places + count_frequencies(&plan->spec) +
            plan->capacity * (int64_t)(2 * sizeof *c->lines + sizeof *c->ballot.elected) +
@@ -143,25 +143,25 @@ static double lap(double *start)
 }
 
 /* Every (n / size)-th sample from a random one on: a transform of which each bin is the sum of a residue's lines. */
-static void approve(struct solver *cpu, const struct lw_sfft2_signal *signal, int number)
+static void approve(struct solver *cpu, const struct lw_published_signal *signal, int number)
 {
     const int64_t n = plan_of(cpu)->spec.n, size = cpu->comb.size;
-    int64_t at = lw_sfft2_first_tooth(plan_of(cpu), cpu->base.layout->attempt, number);
+    int64_t at = lw_published_first_tooth(plan_of(cpu), cpu->base.layout->attempt, number);
     for (int64_t i = 0; i < size; i++) {
-        cpu->teeth[i] = lw_sfft2_sample_cpu(signal, at);
+        cpu->teeth[i] = lw_cpu_published_sample(signal, at);
         at = lw_mod_add(at, n / size, n);
     }
     fftw_execute(cpu->comb_transform);
     for (int64_t r = 0; r < size; r++)
         cpu->tooth_energies[r] = creal(cpu->teeth[r]) * creal(cpu->teeth[r]) + cimag(cpu->teeth[r]) * cimag(cpu->teeth[r]);
-    const int64_t count = lw_sfft2_cut(LW_SFFT2_SELECT, cpu->tooth_energies, size, plan_of(cpu)->n_residues, NULL,
-                                       cpu->tooth_places);
+    const int64_t count = lw_published_cut(LW_PUBLISHED_SELECT, cpu->tooth_energies, size, plan_of(cpu)->n_residues, NULL,
+                                           cpu->tooth_places);
     for (int64_t i = 0; i < count; i++)
         cpu->is_approved[cpu->tooth_places[i]] = true;
 }
 
 /* Two lines of one residue may cancel each other in one comb: what any comb shows is approved. */
-static void comb(struct solver *cpu, const struct lw_sfft2_signal *signal)
+static void comb(struct solver *cpu, const struct lw_published_signal *signal)
 {
     if (cpu->comb.size == 0)
         return;
@@ -174,14 +174,14 @@ static void comb(struct solver *cpu, const struct lw_sfft2_signal *signal)
             cpu->comb.approved[cpu->comb.count++] = r;
 }
 
-static void bin(struct solver *cpu, const struct lw_sfft2_signal *signal)
+static void bin(struct solver *cpu, const struct lw_published_signal *signal)
 {
-    const struct lw_sfft2_ways *const ways = &plan_of(cpu)->choice.ways;
-    const struct lw_sfft2_bins bins = {
+    const struct lw_published_ways *const ways = &plan_of(cpu)->choice.ways;
+    const struct lw_published_bins bins = {
         .loops = cpu->base.layout->loops, .n_loops = cpu->n_loops + 1, .planes = cpu->planes, .binning = ways->binning,
         .fetch = ways->fetch, .n_threads = cpu->n_threads,
     };
-    lw_sfft2_bin_cpu(&bins, signal);
+    lw_cpu_published_bin(&bins, signal);
 }
 
 static void transform(struct solver *cpu)
@@ -191,21 +191,21 @@ static void transform(struct solver *cpu)
         fftw_execute_dft(cpu->transform, cpu->planes[l], cpu->planes[l]);
 }
 
-static struct lw_sfft2_buckets buckets_of(const struct solver *cpu)
+static struct lw_published_buckets buckets_of(const struct solver *cpu)
 {
-    return (struct lw_sfft2_buckets){plan_of(cpu), cpu->base.layout->loops, cpu->planes, cpu->energies, cpu->n_threads};
+    return (struct lw_published_buckets){plan_of(cpu), cpu->base.layout->loops, cpu->planes, cpu->energies, cpu->n_threads};
 }
 
 static void cut(struct solver *cpu)
 {
-    const struct lw_sfft2_buckets buckets = buckets_of(cpu);
+    const struct lw_published_buckets buckets = buckets_of(cpu);
     const int64_t n_buckets = plan_of(cpu)->choice.n_buckets, most = plan_of(cpu)->n_selected;
     #pragma omp parallel for num_threads(cpu->n_threads) schedule(static)
     for (int l = 0; l < plan_of(cpu)->choice.location_loops; l++) {
         double *const energies = cpu->energies + l * n_buckets;
-        lw_sfft2_energies(&buckets, l, energies);
-        cpu->n_places[l] = lw_sfft2_cut(plan_of(cpu)->choice.ways.cutoff, energies, n_buckets, most,
-                                        cpu->ranked ? cpu->ranked + l * n_buckets : NULL, cpu->places + l * most);
+        lw_published_energies(&buckets, l, energies);
+        cpu->n_places[l] = lw_published_cut(plan_of(cpu)->choice.ways.cutoff, energies, n_buckets, most,
+                                            cpu->ranked ? cpu->ranked + l * n_buckets : NULL, cpu->places + l * most);
     }
 }
 
@@ -214,17 +214,17 @@ static void vote(struct solver *cpu)
     memset(cpu->ballot.votes, 0, (size_t)cpu->ballot.n_frequencies);
     cpu->ballot.n_elected = 0;
     for (int l = 0; l < plan_of(cpu)->choice.location_loops; l++)
-        lw_sfft2_vote(&cpu->ballot, &cpu->base.layout->loops[l], &cpu->comb, cpu->places + l * plan_of(cpu)->n_selected,
-                      cpu->n_places[l]);
+        lw_published_vote(&cpu->ballot, &cpu->base.layout->loops[l], &cpu->comb, cpu->places + l * plan_of(cpu)->n_selected,
+                          cpu->n_places[l]);
 }
 
-static int run(struct lw_sfft2_solver *base, const struct lw_sfft2_signal *signal, struct lw_sfft_result *result,
-               struct lw_sfft2_profile *profile, struct lw_error *err)
+static int run(struct lw_published_solver *base, const struct lw_published_signal *signal, struct lw_sfft_result *result,
+               struct lw_published_profile *profile, struct lw_error *err)
 {
     (void)err;                  /* nothing can fail */
     struct solver *const cpu = (struct solver *)base;
-    const struct lw_sfft2_buckets buckets = buckets_of(cpu);
-    const struct lw_sfft2_ballot *const ballot = &cpu->ballot;
+    const struct lw_published_buckets buckets = buckets_of(cpu);
+    const struct lw_published_ballot *const ballot = &cpu->ballot;
     double start = lw_now();
     comb(cpu, signal);
     profile->comb += lap(&start);
@@ -237,24 +237,24 @@ static int run(struct lw_sfft2_solver *base, const struct lw_sfft2_signal *signa
     vote(cpu);
     profile->vote += lap(&start);
     const bool is_sure = ballot->n_elected <= ballot->capacity;
-    const int64_t count = lw_sfft2_estimate(&buckets, ballot->elected, is_sure ? ballot->n_elected : 0, cpu->lines);
+    const int64_t count = lw_published_estimate(&buckets, ballot->elected, is_sure ? ballot->n_elected : 0, cpu->lines);
     profile->estimate += lap(&start);
-    lw_sfft2_check(&buckets, cpu->lines, count, is_sure, result);
+    lw_published_check(&buckets, cpu->lines, count, is_sure, result);
     profile->check += lap(&start);
     return LW_OK;
 }
 
 /* ---- all together -------------------------------------------------------------------------------------------------- */
 
-static const struct lw_sfft2_solver_ops ops = {.run = run, .destroy = destroy};
+static const struct lw_published_solver_ops ops = {.run = run, .destroy = destroy};
 
-int lw_sfft2_create_cpu(const struct lw_sfft2_layout *layout, int n_threads, struct lw_sfft2_solver **out,
-                        struct lw_error *err)
+int lw_cpu_published_create(const struct lw_published_layout *layout, int n_threads, struct lw_published_solver **out,
+                            struct lw_error *err)
 {
     struct solver *const cpu = lw_alloc(sizeof *cpu, "a sparse transform", err);
     if (!cpu)
         return LW_ESYSTEM;
-    cpu->base = (struct lw_sfft2_solver){&ops, layout};
+    cpu->base = (struct lw_published_solver){&ops, layout};
     cpu->n_threads = n_threads;
     cpu->n_loops = layout->n_loops;
     int rc;

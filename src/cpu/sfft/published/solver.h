@@ -5,8 +5,8 @@
 #include "engine/published.h"
 
 /** @param layout  borrowed for the solver's life */
-int lw_sfft2_create_cpu(const struct lw_sfft2_layout *layout, int n_threads, struct lw_sfft2_solver **out,
-                        struct lw_error *err);
-int64_t lw_sfft2_bytes_cpu(const struct lw_sfft2_plan *plan);   /* without the signal and the layout */
+int lw_cpu_published_create(const struct lw_published_layout *layout, int n_threads, struct lw_published_solver **out,
+                            struct lw_error *err);
+int64_t lw_cpu_published_bytes(const struct lw_published_plan *plan); /* without the signal and the layout */
 
 #endif

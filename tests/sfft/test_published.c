@@ -29,14 +29,14 @@ static double response(const struct lw_sfft_window *window, double u)
     return sum;
 }
 
-static void check_window(enum lw_sfft2_window kind, enum lw_precision precision)
+static void check_window(enum lw_published_window kind, enum lw_precision precision)
 {
     const struct lw_sfft_spec spec = {.n = 1 << 18, .sparsity = 8, .precision = precision};
-    const struct lw_sfft2_choice choice = {.window = kind, .n_buckets = 256};
-    struct lw_sfft2_plan plan;
-    struct lw_sfft2_layout *layout = NULL;
+    const struct lw_published_choice choice = {.window = kind, .n_buckets = 256};
+    struct lw_published_plan plan;
+    struct lw_published_layout *layout = NULL;
     struct lw_error err;
-    if (lw_sfft2_plan_make(&spec, &choice, 0, &plan, &err) || lw_sfft2_layout_create(&plan, 0, &layout, &err)) {
+    if (lw_published_plan_make(&spec, &choice, 0, &plan, &err) || lw_published_layout_create(&plan, 0, &layout, &err)) {
         CHECK(false, "%s", err.message);
         return;
     }
@@ -50,19 +50,19 @@ static void check_window(enum lw_sfft2_window kind, enum lw_precision precision)
     for (double u = 1.2; u < 128; u += 0.0317)
         CHECK(fabs(response(window, u)) < plan.window.tolerance, "G(%g) is %g, tolerance %g", u, response(window, u),
               plan.window.tolerance);
-    lw_sfft2_layout_destroy(layout);
+    lw_published_layout_destroy(layout);
 }
 
 /* ---- buckets ------------------------------------------------------------------------------------------------------- */
 
-static double complex bucket_by_definition(const struct lw_sfft_stage *loop, const struct lw_sfft2_signal *signal, int64_t b)
+static double complex bucket_by_definition(const struct lw_sfft_stage *loop, const struct lw_published_signal *signal, int64_t b)
 {
     const int64_t n = loop->spec.n, half = loop->window->half;
     double complex sum = 0;
     for (int64_t i = -half; i <= half; i++) {
         const wide at = (((wide)loop->sigma * i + loop->tau) % n + n) % n;
         if (lw_mod(i, loop->spec.n_buckets) == b)
-            sum += loop->window->taps[i + half] * lw_sfft2_sample_cpu(signal, (int64_t)at);
+            sum += loop->window->taps[i + half] * lw_cpu_published_sample(signal, (int64_t)at);
     }
     return sum;
 }
@@ -73,7 +73,7 @@ static void check_bins(int64_t n, int64_t n_buckets, int64_t half, bool is_real)
     static double complex memory[2][LOOPS][MOST];
     static double taps[20001], samples[2 * 30000];
     const struct lw_sfft_window window = {.spec = {.n_buckets = n_buckets}, .half = half, .taps = taps};
-    const struct lw_sfft2_signal signal = {samples, is_real};
+    const struct lw_published_signal signal = {samples, is_real};
     double complex *planes[2][LOOPS];
     struct lw_sfft_stage loops[LOOPS];
     for (int64_t i = 0; i < 2 * n; i++)
@@ -87,12 +87,12 @@ static void check_bins(int64_t n, int64_t n_buckets, int64_t half, bool is_real)
         planes[1][l] = memory[1][l];
     }
     for (int way = 0; way < 16; way++) {
-        const struct lw_sfft2_bins bins = {
-            loops, LOOPS, planes[way > 0], way & 1 ? LW_SFFT2_SERIAL : LW_SFFT2_PARTITION,
-            way & 2 ? LW_SFFT2_DIRECT : LW_SFFT2_GATHER, 1 + way / 4,
+        const struct lw_published_bins bins = {
+            loops, LOOPS, planes[way > 0], way & 1 ? LW_PUBLISHED_SERIAL : LW_PUBLISHED_PARTITION,
+            way & 2 ? LW_PUBLISHED_DIRECT : LW_PUBLISHED_GATHER, 1 + way / 4,
         };
         memset(memory[way > 0], 0x7f, sizeof memory[0]);
-        lw_sfft2_bin_cpu(&bins, &signal);
+        lw_cpu_published_bin(&bins, &signal);
         for (int l = 0; way > 0 && l < LOOPS; l++)
             CHECK(memcmp(planes[0][l], planes[1][l], (size_t)n_buckets * sizeof **planes[0]) == 0, "other bits in way %d", way);
     }
@@ -120,13 +120,13 @@ static void check_cutoff(int64_t count, int64_t most, int kind)
 {
     enum { MOST = 3000 };
     static double values[MOST];
-    static struct lw_sfft2_ranked work[MOST];
+    static struct lw_published_ranked work[MOST];
     static int64_t selected[MOST], sorted[MOST];
     static bool is_taken[MOST];
     for (int64_t i = 0; i < count; i++)
         values[i] = value_at(kind, (uint64_t)i);
-    const int64_t a = lw_sfft2_cut(LW_SFFT2_SELECT, values, count, most, NULL, selected);
-    const int64_t b = lw_sfft2_cut(LW_SFFT2_SORT, values, count, most, work, sorted);
+    const int64_t a = lw_published_cut(LW_PUBLISHED_SELECT, values, count, most, NULL, selected);
+    const int64_t b = lw_published_cut(LW_PUBLISHED_SORT, values, count, most, work, sorted);
     CHECK(a == (most < count ? most : count) && a == b, "%" PRId64 " and %" PRId64 " of %" PRId64, a, b, most);
     CHECK(memcmp(selected, sorted, (size_t)a * sizeof *sorted) == 0, "%" PRId64 " of %" PRId64 ": two answers", most, count);
     memset(is_taken, 0, sizeof is_taken);
@@ -139,7 +139,7 @@ static void check_cutoff(int64_t count, int64_t most, int kind)
     for (int64_t i = 0; i < count; i++)
         CHECK(is_taken[i] || values[i] <= least, "%g at %" PRId64 " was left out", values[i], i);
     if (count > 0 && a > 0)
-        CHECK(lw_sfft2_largest(values, count, a - 1) == least, "the largest but %" PRId64, a - 1);
+        CHECK(lw_published_largest(values, count, a - 1) == least, "the largest but %" PRId64, a - 1);
 }
 
 /* ---- votes --------------------------------------------------------------------------------------------------------- */
@@ -172,13 +172,13 @@ static void check_votes(int64_t n, int64_t n_buckets, int64_t n_frequencies, int
     static int64_t elected[MOST], counts[PLACES], places[PLACES], permuted[RESIDUES];
     static int expected[MOST];
     int64_t approved[RESIDUES];
-    struct lw_sfft2_ballot ballot = {
+    struct lw_published_ballot ballot = {
         .n_frequencies = n_frequencies, .votes = votes, .needed = NEEDED, .elected = elected, .capacity = MOST,
         .counts = counts, .n_threads = n_threads,
     };
     for (int r = 0; r < RESIDUES; r++)
         approved[r] = r * (r + 1) / 2;
-    const struct lw_sfft2_comb comb = {comb_size, approved, RESIDUES, permuted};
+    const struct lw_published_comb comb = {comb_size, approved, RESIDUES, permuted};
     memset(votes, 0, sizeof votes);
     memset(expected, 0, sizeof expected);
     for (int l = 0; l < LOOPS; l++) {
@@ -186,7 +186,7 @@ static void check_votes(int64_t n, int64_t n_buckets, int64_t n_frequencies, int
         const struct lw_sfft_stage loop = lw_sfft_stage_make(&spec, NULL);
         for (int i = 0; i < PLACES; i++)
             places[i] = i * (n_buckets / PLACES) + (i > 0 ? (i + l) % 3 : 0);
-        lw_sfft2_vote(&ballot, &loop, &comb, places, PLACES);
+        lw_published_vote(&ballot, &loop, &comb, places, PLACES);
         for (int64_t f = 0; f < n_frequencies; f++)
             expected[f] += holds(places, PLACES, nearest_bucket(&loop, f)) &&
                            (comb_size == 0 || holds(approved, RESIDUES, f % comb_size));
@@ -208,14 +208,14 @@ static void check_capacity(void)
     enum { N = 1000, BUCKETS = 64, PLACES = 8, CAPACITY = 5 };
     uint8_t votes[N] = {0};
     int64_t elected[CAPACITY + 1] = {[CAPACITY] = -7}, counts[PLACES], places[PLACES] = {0, 1, 2, 3, 4, 5, 6, 7};
-    struct lw_sfft2_ballot ballot = {
+    struct lw_published_ballot ballot = {
         .n_frequencies = N, .votes = votes, .needed = 1, .elected = elected, .capacity = CAPACITY, .counts = counts,
         .n_threads = 2,
     };
-    const struct lw_sfft2_comb none = {0};
+    const struct lw_published_comb none = {0};
     const struct lw_sfft_stage_spec spec = {N, BUCKETS, 1, 3};
     const struct lw_sfft_stage loop = lw_sfft_stage_make(&spec, NULL);
-    lw_sfft2_vote(&ballot, &loop, &none, places, PLACES);
+    lw_published_vote(&ballot, &loop, &none, places, PLACES);
     CHECK(ballot.n_elected == N * PLACES / BUCKETS, "%" PRId64 " elected", ballot.n_elected);
     CHECK(elected[CAPACITY] == -7, "the list goes beyond its capacity");
 }
@@ -224,45 +224,45 @@ static void check_capacity(void)
 
 static void check_plans(void)
 {
-    struct lw_sfft2_plan plan;
+    struct lw_published_plan plan;
     struct lw_error err;
     for (int bits = 18; bits <= 34; bits += 4) {
         for (int64_t k = 10; k <= 1000 && k < (int64_t)1 << (bits - 10); k *= 10) {
             const struct lw_sfft_spec spec = {.n = ((int64_t)1 << bits) - 1, .sparsity = k, .precision = LW_DOUBLE};
-            const struct lw_sfft2_choice choice = {0};
-            const int rc = lw_sfft2_plan_make(&spec, &choice, 0, &plan, &err);
+            const struct lw_published_choice choice = {0};
+            const int rc = lw_published_plan_make(&spec, &choice, 0, &plan, &err);
             const double balanced = sqrt((double)spec.n * (double)k / bits);
             CHECK(rc == LW_OK, "2^%d, %" PRId64 ": %s", bits, k, err.message);
             CHECK((double)plan.choice.n_buckets >= balanced / 1.5 && plan.choice.n_buckets >= 16 * k, "%" PRId64 " buckets",
                   plan.choice.n_buckets);
             CHECK(plan.n_selected == 2 * k && plan.choice.votes <= plan.choice.location_loops, "%d votes", plan.choice.votes);
-            CHECK(plan.samples == (lw_sfft2_count_loops(&plan) + 1) * (2 * lw_sfft2_window_half(&plan) + 1), "samples");
+            CHECK(plan.samples == (lw_published_count_loops(&plan) + 1) * (2 * lw_published_window_half(&plan) + 1), "samples");
             const int64_t buckets = plan.choice.n_buckets;
-            CHECK(lw_sfft2_plan_make(&spec, &choice, 1, &plan, &err) != LW_OK || plan.choice.n_buckets == 2 * buckets,
+            CHECK(lw_published_plan_make(&spec, &choice, 1, &plan, &err) != LW_OK || plan.choice.n_buckets == 2 * buckets,
                   "the second attempt has %" PRId64 " buckets", plan.choice.n_buckets);
         }
     }
     const struct lw_sfft_spec spec = {.n = 1000000, .sparsity = 10};
-    const struct lw_sfft2_choice refused[] = {
+    const struct lw_published_choice refused[] = {
         {.votes = 5, .location_loops = 4}, {.location_loops = 40, .estimation_loops = 40}, {.comb = 4096}, {.n_buckets = 101},
         {.n_buckets = 32}, {.n_buckets = 500000},
     };
     static const char *const named[] = {"--votes 5", "--location-loops 40", "--comb 4096", "--buckets 101", "--buckets 32",
                                         "500000 buckets"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        CHECK(lw_sfft2_plan_make(&spec, &refused[i], 0, &plan, &err) == LW_ECONFIG, "choice %zu is not refused", i);
+        CHECK(lw_published_plan_make(&spec, &refused[i], 0, &plan, &err) == LW_ECONFIG, "choice %zu is not refused", i);
         CHECK(strstr(err.message, named[i]) != NULL, "%s", err.message);
     }
-    const struct lw_sfft2_choice comb = {.comb = 4000};
-    CHECK(lw_sfft2_plan_make(&spec, &comb, 0, &plan, &err) == LW_OK && plan.n_residues == 20, "%" PRId64 " residues",
+    const struct lw_published_choice comb = {.comb = 4000};
+    CHECK(lw_published_plan_make(&spec, &comb, 0, &plan, &err) == LW_OK && plan.n_residues == 20, "%" PRId64 " residues",
           plan.n_residues);
 }
 
 int main(void)
 {
     for (int precision = 0; precision < 2; precision++) {
-        check_window(LW_SFFT2_DOLPH_CHEBYSHEV, (enum lw_precision)precision);
-        check_window(LW_SFFT2_GAUSSIAN, (enum lw_precision)precision);
+        check_window(LW_PUBLISHED_DOLPH_CHEBYSHEV, (enum lw_precision)precision);
+        check_window(LW_PUBLISHED_GAUSSIAN, (enum lw_precision)precision);
     }
     check_bins(30000, 64, 391, false);
     check_bins(29989, 2100, 10000, true);

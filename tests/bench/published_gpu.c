@@ -1,7 +1,7 @@
-/* sfft2_gpu.c - the published sparse transform of a signal on the device, in all ways, as bench_sfft_cpu prints it;
+/* published_gpu.c - the published sparse transform of a signal on the device, in all ways, as bench_sfft_cpu prints it;
  * bench_sfft_gpu has the default algorithm and cuFFT.
  *
- *     bench_sfft2_gpu [LOG2_N [K [RUNS [SNR_DB|none]]]]           default: 27 1000 20 none
+ *     bench_published_gpu [LOG2_N [K [RUNS [SNR_DB|none]]]]           default: 27 1000 20 none
  *
  * Wall time is from the signal on the device to checked lines on the host, of the first attempt and those that had to follow;
  * steps are timed on the device. The algorithm of a row is sfft2:FETCH:CUTOFF[:comb]. */
@@ -17,12 +17,12 @@
 
 static const struct way {
     const char *name;
-    struct lw_sfft2_choice choice;
+    struct lw_published_choice choice;
 } ways[] = {
-    {"sfft2:gather:select", {.ways = {.fetch = LW_SFFT2_GATHER, .cutoff = LW_SFFT2_SELECT}}},
-    {"sfft2:direct:select", {.ways = {.fetch = LW_SFFT2_DIRECT, .cutoff = LW_SFFT2_SELECT}}},
-    {"sfft2:direct:sort", {.ways = {.fetch = LW_SFFT2_DIRECT, .cutoff = LW_SFFT2_SORT}}},
-    {"sfft2:direct:select:comb", {.comb = 65536, .ways = {.fetch = LW_SFFT2_DIRECT, .cutoff = LW_SFFT2_SELECT}}},
+    {"sfft2:gather:select", {.ways = {.fetch = LW_PUBLISHED_GATHER, .cutoff = LW_PUBLISHED_SELECT}}},
+    {"sfft2:direct:select", {.ways = {.fetch = LW_PUBLISHED_DIRECT, .cutoff = LW_PUBLISHED_SELECT}}},
+    {"sfft2:direct:sort", {.ways = {.fetch = LW_PUBLISHED_DIRECT, .cutoff = LW_PUBLISHED_SORT}}},
+    {"sfft2:direct:select:comb", {.comb = 65536, .ways = {.fetch = LW_PUBLISHED_DIRECT, .cutoff = LW_PUBLISHED_SELECT}}},
 };
 
 /* @return  whether it is explained */
@@ -33,23 +33,24 @@ static bool attempt(const struct bench *bench, const double *samples, const stru
         .n = bench->n, .sparsity = bench->k, .precision = LW_DOUBLE, .seed = (uint64_t)seed, .has_snr = bench->has_noise,
         .snr_db = bench->snr_db,
     };
-    struct lw_sfft2_plan plan;
-    struct lw_sfft2_layout *layout = NULL;
-    struct lw_sfft2_solver *solver = NULL;
+    struct lw_published_plan plan;
+    struct lw_published_layout *layout = NULL;
+    struct lw_published_solver *solver = NULL;
     struct lw_sfft_result result;
-    if (lw_sfft2_plan_make(&spec, &way->choice, number, &plan, err) || lw_sfft2_layout_create(&plan, number, &layout, err) ||
-        lw_sfft2_cuda_create(layout, &solver, err))
+    if (lw_published_plan_make(&spec, &way->choice, number, &plan, err) ||
+        lw_published_layout_create(&plan, number, &layout, err) ||
+        lw_cuda_published_create(layout, &solver, err))
         bench_fail(err);
     figures->samples = number == 0 ? plan.samples : figures->samples;
     const struct clocks start = bench_now();
-    if (lw_sfft2_cuda_run_on(solver, samples, &result, &figures->profile, err))
+    if (lw_cuda_published_run_on(solver, samples, &result, &figures->profile, err))
         bench_fail(err);
     bench_add_time(figures, start);
-    const bool is_done = result.is_explained || number + 1 == LW_SFFT2_ATTEMPTS;
+    const bool is_done = result.is_explained || number + 1 == LW_PUBLISHED_ATTEMPTS;
     if (is_done)
         bench_score(bench, &result, number + 1, figures);
-    lw_sfft2_solver_destroy(solver);
-    lw_sfft2_layout_destroy(layout);
+    lw_published_solver_destroy(solver);
+    lw_published_layout_destroy(layout);
     return is_done;
 }
 
@@ -73,7 +74,7 @@ int main(int argc, char **argv)
     };
     bench.snr_db = bench.has_noise ? atof(argv[4]) : 0;
     if (bits < 18 || bits > 30 || bench.k < 1 || bench.n_runs < 1 || bench.n_runs > MOST_RUNS) {
-        fprintf(stderr, "bench_sfft2_gpu [LOG2_N 18..30 [K [RUNS 1..%d [SNR_DB|none]]]]\n", MOST_RUNS);
+        fprintf(stderr, "bench_published_gpu [LOG2_N 18..30 [K [RUNS 1..%d [SNR_DB|none]]]]\n", MOST_RUNS);
         return 2;
     }
     bench_make_signal(&bench);
@@ -85,7 +86,7 @@ int main(int argc, char **argv)
     if (status == cudaSuccess)
         status = cudaStreamSynchronize(NULL);
     if (status != cudaSuccess) {
-        fprintf(stderr, "bench_sfft2_gpu: %s\n", cudaGetErrorString(status));
+        fprintf(stderr, "bench_published_gpu: %s\n", cudaGetErrorString(status));
         return 1;
     }
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
