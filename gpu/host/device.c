@@ -99,16 +99,16 @@ int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, 
     return measure_memory(device, err);
 }
 
-bool lw_cuda_engine_usable(const struct lw_engine_spec *spec, char why[160])
+bool lw_device_is_usable(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEXT])
 {
     struct lw_error err;
     struct lw_device device;
     int n_devices;
     if (count_devices(&n_devices, &err) || check_sharing(spec, n_devices, &err) ||
         read_properties(spec->node_rank % n_devices, &device, &err)) {
-        snprintf(why, 160, "%.159s", err.message);
+        snprintf(text, LW_ENGINE_TEXT, "%.*s", LW_ENGINE_TEXT - 1, err.message);
         return false;
     }
-    snprintf(why, 160, "%d CUDA device%s, this rank's %.100s", n_devices, n_devices == 1 ? "" : "s", device.name);
+    snprintf(text, LW_ENGINE_TEXT, "%d CUDA device%s, this rank's %.100s", n_devices, n_devices == 1 ? "" : "s", device.name);
     return true;
 }

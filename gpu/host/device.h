@@ -20,4 +20,7 @@ struct lw_device {
  * or it cannot be used by this build. */
 int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, struct lw_error *err);
 
+/** Whether lw_device_open would find a device for this rank, and which, or what is missing. Creates no context. */
+bool lw_device_is_usable(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEXT]);
+
 #endif

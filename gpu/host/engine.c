@@ -1,6 +1,7 @@
 /* engine.c - the CUDA engine: one GPU. Operations are in gpu/ols/ols.c and gpu/conv2d/conv2d.c, slots in
  * gpu/host/slot.c. */
 #include "base/memory.h"
+#include "engine/registry.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "gpu/host/op.h"
@@ -183,7 +184,7 @@ static const struct lw_engine_ops engine_ops = {
     .published = &published_ops,
 };
 
-int lw_cuda_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
+static int create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
 {
     struct engine_cuda *const engine = lw_alloc(sizeof *engine, "the CUDA engine", err);
     if (!engine)
@@ -203,3 +204,5 @@ int lw_cuda_engine_create(const struct lw_engine_spec *spec, struct lw_engine **
     *out = &engine->base;
     return LW_OK;
 }
+
+const struct lw_engine_type lw_cuda_engine = {.name = "cuda", .is_usable = lw_device_is_usable, .create = create};

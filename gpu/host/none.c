@@ -1,9 +1,9 @@
 /* none.c - stands in for the cuda engine where lapwing was built without CUDA. */
-#include "engine/engine.h"
+#include "engine/registry.h"
 
 #include <stdio.h>
 
-int lw_cuda_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
+static int create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
 {
     (void)spec;
     (void)out;
@@ -12,9 +12,11 @@ int lw_cuda_engine_create(const struct lw_engine_spec *spec, struct lw_engine **
                    "(nvcc 12 or later) and build again");
 }
 
-bool lw_cuda_engine_usable(const struct lw_engine_spec *spec, char why[160])
+static bool is_usable(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEXT])
 {
     (void)spec;
-    snprintf(why, 160, "built without CUDA");
+    snprintf(text, LW_ENGINE_TEXT, "built without CUDA");
     return false;
 }
+
+const struct lw_engine_type lw_cuda_engine = {.name = "cuda", .is_usable = is_usable, .create = create};

@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 
 #include "base/parse.h"
+#include "engine/registry.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -147,7 +148,9 @@ const struct lw_option lw_common_options[] = {
     {
         .name = "engine",
         .kind = LW_OPTION_CHOICE,
-        .choices = "auto|cpu|cuda",
+#define X(name) "|" #name
+        .choices = "auto" LW_ENGINES(X),
+#undef X
         .fallback = "auto",
         .help = "What computes: the CPU, or a GPU for each rank. auto takes GPUs where every rank has one of its own, "
                 "or may share it (--share-gpu), and says which engine it took and why.",

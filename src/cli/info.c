@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/help.h"
-#include "engine/engine.h"
+#include "engine/registry.h"
 #include "io/hdf5/listing.h"
 #include "io/writer.h"
 
@@ -32,28 +32,12 @@ static int count_cores(void)
     return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0;
 }
 
-static void print_cpu_engine(void)
+static void print_engine(const struct lw_engine_type *type, const struct lw_comm *comm)
 {
-    struct lw_engine *engine;
-    struct lw_error err;
-    char text[160];
-    if (lw_cpu_engine_create(&(struct lw_engine_spec){.kind = LW_ENGINE_CPU, .node_ranks = 1}, &engine, &err)) {
-        row("engine cpu", err.message);
-        return;
-    }
-    engine->ops->describe(engine, text, sizeof text);
-    row("engine cpu", text);
-    lw_engine_destroy(engine);
-}
-
-static void print_cuda_engine(const struct lw_comm *comm)
-{
-    const struct lw_engine_spec spec = {
-        .kind = LW_ENGINE_CUDA, .node_rank = lw_comm_node_rank(comm), .node_ranks = lw_comm_node_size(comm),
-    };
-    char why[160];
-    const bool is_usable = lw_cuda_engine_usable(&spec, why);
-    printf("%-12s%s%s\n", "engine cuda", is_usable ? "" : "not usable: ", why);
+    const struct lw_engine_spec spec = {.node_rank = lw_comm_node_rank(comm), .node_ranks = lw_comm_node_size(comm)};
+    char text[LW_ENGINE_TEXT];
+    const bool is_usable = type->is_usable(&spec, text);
+    printf("engine %-5s%s%s\n", type->name, is_usable ? "" : "not usable: ", text);
 }
 
 static void print_machine(const struct lw_comm *comm)
@@ -72,8 +56,8 @@ void lw_info_build(const struct lw_comm *comm)
     row("compiler", COMPILER);
     row("MPI", lw_comm_library(comm));
     row("HDF5", lw_hdf5_text());
-    print_cpu_engine();
-    print_cuda_engine(comm);
+    for (int e = 0; lw_engines[e]; e++)
+        print_engine(lw_engines[e], comm);
     print_machine(comm);
 }
 

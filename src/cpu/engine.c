@@ -1,5 +1,5 @@
 /* engine.c - the cpu engine: FFTW and OpenMP, behind a worker thread that the main thread does not wait for. */
-#include "engine/engine.h"
+#include "engine/registry.h"
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -266,7 +266,7 @@ static void warn_of_omp_num_threads(int cores)
                     "--bind-to none or --map-by slot:PE=%ld)", wanted, cores, cores == 1 ? "" : "s", cores, wanted);
 }
 
-int lw_cpu_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
+static int create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
 {
     if (spec->n_threads < 0 || spec->n_threads > MOST_THREADS)
         return lw_fail(err, LW_ECONFIG, "%d threads is not in 1..%d", spec->n_threads, MOST_THREADS);
@@ -287,3 +287,18 @@ int lw_cpu_engine_create(const struct lw_engine_spec *spec, struct lw_engine **o
     *out = engine;
     return LW_OK;
 }
+
+static bool is_usable(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEXT])
+{
+    struct lw_engine *engine = NULL;
+    struct lw_error err;
+    if (create(spec, &engine, &err)) {
+        snprintf(text, LW_ENGINE_TEXT, "%.*s", LW_ENGINE_TEXT - 1, err.message);
+        return false;
+    }
+    describe(engine, text, LW_ENGINE_TEXT);
+    destroy(engine);
+    return true;
+}
+
+const struct lw_engine_type lw_cpu_engine = {.name = "cpu", .is_usable = is_usable, .create = create};

@@ -1,13 +1,5 @@
 #include "engine/engine.h"
 
-#include <assert.h>
-
-int lw_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)
-{
-    assert(spec->kind != LW_ENGINE_AUTO);
-    return (spec->kind == LW_ENGINE_CUDA ? lw_cuda_engine_create : lw_cpu_engine_create)(spec, out, err);
-}
-
 void lw_engine_destroy(struct lw_engine *engine)
 {
     if (engine)

@@ -1,6 +1,6 @@
-/* engine.h - what computes: one interface, two engines (cpu: FFTW and OpenMP; cuda: one GPU).
+/* engine.h - what computes: one interface for all engines (cpu: FFTW and OpenMP; cuda: one GPU). engine/registry.h names them.
  *
- *     lw_engine_create -> op_plan (pure) -> op_bytes (pure) -> op_create -> slot_create x depth
+ *     type->create -> op_plan (pure) -> op_bytes (pure) -> op_create -> slot_create x depth
  *                                         then, per round:  fill slot->input, submit ... wait, take slot->output
  *
  * An operation ("op") is what a job asks for: filters, types, layout and the largest block. A slot is one buffer set of
@@ -19,8 +19,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum lw_engine_kind { LW_ENGINE_AUTO, LW_ENGINE_CPU, LW_ENGINE_CUDA };
 
 /* What is done with a sample that is not finite (or not representable in the computing precision). */
 enum lw_nan {
@@ -199,23 +197,26 @@ struct lw_engine {
 };
 
 struct lw_engine_spec {
-    enum lw_engine_kind kind;
     int n_threads;              /* cpu: 0 = the cores this process may run on (sched_getaffinity) */
     int node_rank;              /* this rank's number on its node, and how many there are: cuda chooses the device */
     int node_ranks;
     bool share_device;          /* cuda: several ranks may use one GPU */
 };
 
-/** Create the engine asked for; AUTO is settled before (lw_setup_open), since all ranks must take the same. */
-int lw_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
+#define LW_ENGINE_TEXT 256
+
+/* An engine that there is, created or not. */
+struct lw_engine_type {
+    const char *name;           /* the choice of --engine */
+
+    /** Whether `create` would find what this rank needs. Never fails; creates no context on a device.
+     * @param text  one line: what the engine would run on, or what is missing */
+    bool (*is_usable)(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEXT]);
+
+    /** LW_ECONFIG, LW_ESYSTEM: it cannot be had here. */
+    int (*create)(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
+};
+
 void lw_engine_destroy(struct lw_engine *engine);           /* NULL is legal */
-
-/* The implementations; src/engine/engine.c chooses. Without CUDA, gpu/host/none.c stands in for the cuda engine. */
-int lw_cpu_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
-int lw_cuda_engine_create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);
-
-/** Whether lw_cuda_engine_create would find a device for this rank, and why not. Never fails; creates no context.
- * @param why  one line: the devices, or what is missing */
-bool lw_cuda_engine_usable(const struct lw_engine_spec *spec, char why[160]);
 
 #endif

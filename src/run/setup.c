@@ -1,6 +1,7 @@
 #include "run/setup.h"
 
 #include "base/log.h"
+#include "engine/registry.h"
 #include "io/result_file.h"
 #include "run/devices.h"
 
@@ -15,39 +16,55 @@ static int open_input(struct lw_setup *setup, struct lw_error *err)
     return lw_reader_open(setup->comm, input, &setup->reader, err);
 }
 
-/* Settle LW_ENGINE_AUTO: cuda where every rank has a GPU of its own, since all must take the same. */
-static enum lw_engine_kind choose_engine(struct lw_setup *setup, const struct lw_engine_spec *spec)
+/* Whether every rank can use an engine. @param missing  what the first rank that cannot says */
+static bool is_usable(struct lw_setup *setup, const struct lw_engine_type *type, const struct lw_engine_spec *spec,
+                      struct lw_error *missing)
 {
-    if (spec->kind != LW_ENGINE_AUTO) {
-        lw_log_info("%s engine: asked for", spec->kind == LW_ENGINE_CUDA ? "cuda" : "cpu");
-        return spec->kind;
-    }
-    char why[160];
+    char text[LW_ENGINE_TEXT];
+    const int rc = type->is_usable(spec, text) ? LW_OK : lw_fail(missing, LW_ECONFIG, "%s", text);
+    if (lw_comm_agree(setup->comm, rc, missing))
+        return false;
+    lw_log_info("%s engine: %s", type->name, text);
+    return true;
+}
+
+/* --engine auto: the last engine of the registry that all ranks can use, since all must take the same. */
+static const struct lw_engine_type *choose_engine(struct lw_setup *setup, const struct lw_engine_spec *spec)
+{
     struct lw_error missing;
-    const int rc = lw_cuda_engine_usable(spec, why) ? LW_OK : lw_fail(&missing, LW_ECONFIG, "%s", why);
-    if (lw_comm_agree(setup->comm, rc, &missing) == LW_OK) {
-        lw_log_info("cuda engine: %s", why);
-        return LW_ENGINE_CUDA;
-    }
+    int last = 0;
+    while (lw_engines[last + 1])
+        last++;
+    for (int e = last; e > 0; e--)
+        if (is_usable(setup, lw_engines[e], spec, &missing))
+            return lw_engines[e];
     if (lw_comm_size(setup->comm) > 1)
-        lw_log_info("cpu engine: rank %d (%s): %s", missing.rank, missing.host, missing.message);
+        lw_log_info("%s engine: rank %d (%s): %s", lw_engines[0]->name, missing.rank, missing.host, missing.message);
     else
-        lw_log_info("cpu engine: %s", missing.message);
-    return LW_ENGINE_CPU;
+        lw_log_info("%s engine: %s", lw_engines[0]->name, missing.message);
+    return lw_engines[0];
+}
+
+static const struct lw_engine_type *take_engine(struct lw_setup *setup, const struct lw_engine_spec *spec)
+{
+    const int choice = lw_options_choice(setup->options, "engine");     /* 0: auto */
+    if (choice == 0)
+        return choose_engine(setup, spec);
+    lw_log_info("%s engine: asked for", lw_engines[choice - 1]->name);
+    return lw_engines[choice - 1];
 }
 
 static int open_engine(struct lw_setup *setup, struct lw_error *err)
 {
     const struct lw_options *const options = setup->options;
-    struct lw_engine_spec spec = {
-        .kind = (enum lw_engine_kind)lw_options_choice(options, "engine"),
+    const struct lw_engine_spec spec = {
         .n_threads = (int)lw_options_int(options, "threads"),
         .node_rank = lw_comm_node_rank(setup->comm),
         .node_ranks = lw_comm_node_size(setup->comm),
         .share_device = lw_options_flag(options, "share-gpu"),
     };
-    spec.kind = choose_engine(setup, &spec);
-    const int rc = lw_comm_agree(setup->comm, lw_engine_create(&spec, &setup->engine, err), err);
+    const struct lw_engine_type *const type = take_engine(setup, &spec);
+    const int rc = lw_comm_agree(setup->comm, type->create(&spec, &setup->engine, err), err);
     if (rc == LW_OK)
         setup->engine->ops->describe(setup->engine, setup->engine_text, sizeof setup->engine_text);
     return rc;

@@ -5,7 +5,7 @@
  * Prints one line per kernel and algorithm: processor seconds of the best of some runs (of the one thread that computes, so
  * that other work on the machine counts little), and what the plan says. conv2d_scipy.py runs it beside
  * scipy.signal.oaconvolve. */
-#include "engine/engine.h"
+#include "engine/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,11 +97,11 @@ int main(int argc, char **argv)
     static const int64_t kernels[] = {1, 3, 7, 15, 31, 63, 127, 255};
     const int64_t size = argc > 1 ? atoll(argv[1]) : 4096;
     const enum lw_precision precision = argc > 2 && strcmp(argv[2], "double") == 0 ? LW_DOUBLE : LW_SINGLE;
-    const struct lw_engine_spec spec = {.kind = LW_ENGINE_CPU, .n_threads = 1, .node_ranks = 1};
+    const struct lw_engine_spec spec = {.n_threads = 1, .node_ranks = 1};
     struct lw_engine *engine;
     struct lw_error err;
     char text[160];
-    if (lw_engine_create(&spec, &engine, &err))
+    if (lw_cpu_engine.create(&spec, &engine, &err))
         fail(&err);
     engine->ops->describe(engine, text, sizeof text);
     printf("# %lld x %lld pixels, %s precision, %s\n", (long long)size, (long long)size,

@@ -210,7 +210,7 @@ static struct lw_op_spec spec_of(const Case &c, const Pool &p, int algorithm)
  * batch: transforms in the work area of large tiles; 0: as planned */
 static bool prepare(const Case &c, const Pool &p, int algorithm, Ours *ours, int batch = 0)
 {
-    const struct lw_engine_spec first = {LW_ENGINE_CUDA, 0, 0, 1};
+    const struct lw_engine_spec first = {0, 0, 1, false};
     static struct lw_device device;
     struct lw_conv2d_plan plan;
     struct lw_error err = {};

@@ -5,7 +5,7 @@
  * Every case is run once per repeat, so that what else the machine does meets all of them alike; medians are printed.
  * "wall" is elapsed time, "cpu" what all threads used; both in nanoseconds per output sample. Not a test. */
 #include "base/log.h"
-#include "engine/engine.h"
+#include "engine/registry.h"
 
 #include <fftw3.h>
 #include <inttypes.h>
@@ -108,11 +108,11 @@ static double outputs_of(const struct bench_case *b)
 
 static void open_case(struct bench_case *b)
 {
-    const struct lw_engine_spec engine_spec = {.kind = LW_ENGINE_CPU, .n_threads = b->n_threads};
+    const struct lw_engine_spec engine_spec = {.n_threads = b->n_threads};
     struct lw_error err;
     double *const taps = make_taps(b->spec.ols.n_taps * b->spec.ols.n_filters);
     b->spec.ols.taps = taps;
-    if (lw_cpu_engine_create(&engine_spec, &b->engine, &err))
+    if (lw_cpu_engine.create(&engine_spec, &b->engine, &err))
         give_up(&err);
     const struct lw_engine_ops *const ops = b->engine->ops;
     if (ops->op_plan(b->engine, &b->spec, &b->plan, &err) ||

@@ -209,10 +209,10 @@ int main(int argc, char **argv)
     lw_log_start(lw_comm_rank(b.comm), lw_comm_host(b.comm), LW_LOG_QUIET);
     const int64_t n_taps = argc > 1 ? strtoll(argv[1], NULL, 10) : 257;
     const struct lw_engine_spec spec = {
-        .kind = LW_ENGINE_CUDA, .node_rank = lw_comm_node_rank(b.comm),
+        .node_rank = lw_comm_node_rank(b.comm),
         .node_ranks = lw_comm_node_size(b.comm), .share_device = argc > 2 && strcmp(argv[2], "share") == 0,
     };
-    const int rc = lw_cuda_engine_create(&spec, &b.engine, &err);
+    const int rc = lw_cuda_engine.create(&spec, &b.engine, &err);
     stop_if(&b, rc, &err);
     measure(&b, 1, n_taps);
     measure(&b, 8, n_taps);

@@ -181,7 +181,6 @@ struct Solver {
 lw_device this_device()
 {
     lw_engine_spec spec = {};
-    spec.kind = LW_ENGINE_CUDA;
     spec.node_ranks = 1;
     lw_device device;
     lw_error err;

@@ -137,13 +137,13 @@ static void test_awkward_segments(void)
     }
 }
 
-int suite_accuracy(enum lw_engine_kind kind, int divisor)
+int suite_accuracy(const struct lw_engine_type *type, int divisor)
 {
     (void)divisor;
-    const struct lw_engine_spec spec = {.kind = kind, .node_ranks = 1, .share_device = true};
+    const struct lw_engine_spec spec = {.node_ranks = 1, .share_device = true};
     struct lw_error err = {0};
-    is_cpu = kind == LW_ENGINE_CPU;
-    const int rc = lw_engine_create(&spec, &engine, &err);
+    is_cpu = type == &lw_cpu_engine;
+    const int rc = type->create(&spec, &engine, &err);
     if (rc == LW_ECONFIG) {         /* an instruction set that this processor lacks */
         printf("accuracy: skipped: %s\n", err.message);
         return CHECK_SKIP;

@@ -309,12 +309,12 @@ static void test_first_flaw(void)
 
 /* ---- the same bits -------------------------------------------------------------------------------------------------- */
 
-static void test_cuts(enum lw_engine_kind kind)
+static void test_cuts(const struct lw_engine_type *type)
 {
     struct lw_engine *other;
     struct lw_error err = {0};
-    const struct lw_engine_spec spec = {.kind = kind, .n_threads = 3, .node_ranks = 1, .share_device = true};
-    if (lw_engine_create(&spec, &other, &err)) {
+    const struct lw_engine_spec spec = {.n_threads = 3, .node_ranks = 1, .share_device = true};
+    if (type->create(&spec, &other, &err)) {
         CHECK(false, "%s", err.message);
         return;
     }
@@ -364,12 +364,12 @@ static void test_refusals(void)
 
 /* ---- all ------------------------------------------------------------------------------------------------------------ */
 
-int suite_conv2d(enum lw_engine_kind kind, int divisor)
+int suite_conv2d(const struct lw_engine_type *type, int divisor)
 {
     (void)divisor;
-    const struct lw_engine_spec spec = {.kind = kind, .node_ranks = 1, .share_device = true};
+    const struct lw_engine_spec spec = {.node_ranks = 1, .share_device = true};
     struct lw_error err = {0};
-    if (lw_engine_create(&spec, &engine, &err)) {
+    if (type->create(&spec, &engine, &err)) {
         fprintf(stderr, "conv2d conformance: no engine: %s\n", err.message);
         return 1;
     }
@@ -384,7 +384,7 @@ int suite_conv2d(enum lw_engine_kind kind, int divisor)
     test_small_kernels();
     test_not_finite();
     test_first_flaw();
-    test_cuts(kind);
+    test_cuts(type);
     test_refusals();
     lw_engine_destroy(engine);
     return check_result("conv2d conformance");

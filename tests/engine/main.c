@@ -12,7 +12,7 @@ enum { DIVISOR = 1 };
 
 static const struct {
     const char *name;
-    int (*run)(enum lw_engine_kind kind, int divisor);
+    int (*run)(const struct lw_engine_type *type, int divisor);
 } suites[] = {
     {"ols", suite_ols}, {"accuracy", suite_accuracy}, {"conv2d", suite_conv2d}, {"sfft", suite_sfft},
     {"published", suite_published},
@@ -25,7 +25,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], suites[s].name) != 0)
             continue;
         const int missing = is_cuda ? gpu_missing(argv[1]) : 0;
-        return missing ? missing : suites[s].run(is_cuda ? LW_ENGINE_CUDA : LW_ENGINE_CPU, argc > 3 ? atoi(argv[3]) : DIVISOR);
+        return missing ? missing : suites[s].run(is_cuda ? &lw_cuda_engine : &lw_cpu_engine, argc > 3 ? atoi(argv[3]) : DIVISOR);
     }
     fprintf(stderr, "usage: test_suites ols|accuracy|conv2d|sfft|published cpu|cuda [DIVISOR]\n");
     return 2;

@@ -482,16 +482,16 @@ void conformance_cuts(const struct trial *t, struct lw_engine *other)
     trial_free(&data);
 }
 
-static void test_cuts(enum lw_engine_kind kind)
+static void test_cuts(const struct lw_engine_type *type)
 {
     static const struct {
         int64_t n_taps, n_samples;
         int segment;
     } sizes[] = {{12, 5000, 0}, {129, 5000, 0}, {129, 9000, 2048}, {60, 3000, 101}, {129, 40000, 16384}};
-    const struct lw_engine_spec spec = {.kind = kind, .n_threads = 3, .node_ranks = 1, .share_device = true};
+    const struct lw_engine_spec spec = {.n_threads = 3, .node_ranks = 1, .share_device = true};
     struct lw_engine *other;
     struct lw_error err = {0};
-    CHECK(lw_engine_create(&spec, &other, &err) == LW_OK, "%s", err.message);
+    CHECK(type->create(&spec, &other, &err) == LW_OK, "%s", err.message);
     if (err.code)
         return;
     for (int i = 0; i < COUNT(sizes); i++) {
@@ -514,13 +514,13 @@ static void test_cuts(enum lw_engine_kind kind)
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
-int suite_ols(enum lw_engine_kind kind, int divisor)
+int suite_ols(const struct lw_engine_type *type, int divisor)
 {
     (void)divisor;
-    const struct lw_engine_spec spec = {.kind = kind, .node_ranks = 1, .share_device = true};
+    const struct lw_engine_spec spec = {.node_ranks = 1, .share_device = true};
     struct lw_error err = {0};
     char text[160];
-    const int rc = lw_engine_create(&spec, &engine, &err);
+    const int rc = type->create(&spec, &engine, &err);
     if (rc == LW_ECONFIG) {         /* an instruction set that this processor lacks */
         printf("conformance: skipped: %s\n", err.message);
         return CHECK_SKIP;
@@ -543,7 +543,7 @@ int suite_ols(enum lw_engine_kind kind, int divisor)
     test_report_for_error();
     test_gaps();
     test_neighbours();
-    test_cuts(kind);
+    test_cuts(type);
     conformance_of_post();
     lw_engine_destroy(engine);
     return check_result("conformance");

@@ -107,16 +107,16 @@ static void close_trial(struct trial *trial)
 
 /* Who computes, and how much is tried. */
 struct under_test {
-    enum lw_engine_kind kind;
+    const struct lw_engine_type *type;
     int divisor;
 };
 
-static struct lw_engine *open_engine(enum lw_engine_kind kind, int n_threads)
+static struct lw_engine *open_engine(const struct lw_engine_type *type, int n_threads)
 {
-    const struct lw_engine_spec spec = {.kind = kind, .n_threads = n_threads, .node_ranks = 1};
+    const struct lw_engine_spec spec = {.n_threads = n_threads, .node_ranks = 1};
     struct lw_engine *engine = NULL;
     struct lw_error err;
-    CHECK(lw_engine_create(&spec, &engine, &err) == LW_OK, "%s", err.message);
+    CHECK(type->create(&spec, &engine, &err) == LW_OK, "%s", err.message);
     return engine;
 }
 
@@ -135,7 +135,7 @@ static void end_attempt(struct attempt *attempt)
     lw_engine_destroy(attempt->engine);
 }
 
-static struct attempt try_once(const struct trial *trial, enum lw_engine_kind kind, int number, int n_threads)
+static struct attempt try_once(const struct trial *trial, const struct lw_engine_type *type, int number, int n_threads)
 {
     const struct scene *const scene = &trial->scene;
     const struct lw_sfft_spec spec = {
@@ -143,7 +143,7 @@ static struct attempt try_once(const struct trial *trial, enum lw_engine_kind ki
         .precision = scene->is_single ? LW_SINGLE : LW_DOUBLE, .seed = trial->seed,
     };
     const struct lw_published_signal signal = {scene->is_real ? trial->x_real : (const double *)trial->x, scene->is_real};
-    struct attempt attempt = {.engine = open_engine(kind, n_threads)};
+    struct attempt attempt = {.engine = open_engine(type, n_threads)};
     struct lw_published_plan plan;
     struct lw_published_profile profile = {0};
     struct lw_error err = {0};
@@ -190,11 +190,11 @@ static void expect(const struct under_test *test, struct scene scene, int most_t
     for (int i = 0; i < trials; i++) {
         trial.seed = (uint64_t)(1000 * i + 17);
         make_trial(&trial);
-        struct attempt attempt = try_once(&trial, test->kind, 0, 2);
+        struct attempt attempt = try_once(&trial, test->type, 0, 2);
         if (!attempt.result.is_explained) {
             score.retried++;
             end_attempt(&attempt);
-            attempt = try_once(&trial, test->kind, 1, 2);
+            attempt = try_once(&trial, test->type, 1, 2);
         }
         count_trial(&trial, &attempt.result, &score);
         end_attempt(&attempt);
@@ -216,15 +216,15 @@ static void check_ways(const struct under_test *test, struct scene scene)
     struct trial trial = open_trial(&scene);
     trial.seed = 3;
     make_trial(&trial);
-    struct attempt first = try_once(&trial, test->kind, 0, 1);
+    struct attempt first = try_once(&trial, test->type, 0, 1);
     CHECK(first.result.is_explained && first.result.n_lines == trial.n_lines, "%" PRId64 " lines", first.result.n_lines);
     for (int way = 0; way < 8; way++) {
-        if (way & 1 && test->kind != LW_ENGINE_CPU)
+        if (way & 1 && test->type != &lw_cpu_engine)
             continue;
         trial.scene.choice.ways.binning = way & 1 ? LW_PUBLISHED_SERIAL : LW_PUBLISHED_PARTITION;
         trial.scene.choice.ways.fetch = way & 2 ? LW_PUBLISHED_DIRECT : LW_PUBLISHED_GATHER;
         trial.scene.choice.ways.cutoff = way & 4 ? LW_PUBLISHED_SORT : LW_PUBLISHED_SELECT;
-        struct attempt other = try_once(&trial, test->kind, 0, 2 + way % 3);
+        struct attempt other = try_once(&trial, test->type, 0, 2 + way % 3);
         CHECK(other.result.n_lines == first.result.n_lines && other.result.residual == first.result.residual &&
                   memcmp(other.result.lines, first.result.lines,
                          (size_t)first.result.n_lines * sizeof *first.result.lines) == 0,
@@ -241,7 +241,7 @@ static void check_engines(const struct under_test *test, struct scene scene)
     struct trial trial = open_trial(&scene);
     trial.seed = 5;
     make_trial(&trial);
-    struct attempt mine = try_once(&trial, test->kind, 0, 2), cpu = try_once(&trial, LW_ENGINE_CPU, 0, 2);
+    struct attempt mine = try_once(&trial, test->type, 0, 2), cpu = try_once(&trial, &lw_cpu_engine, 0, 2);
     CHECK(mine.result.n_lines == cpu.result.n_lines && mine.result.n_found == cpu.result.n_found,
           "%" PRId64 " lines, not %" PRId64, mine.result.n_lines, cpu.result.n_lines);
     CHECK(fabs(mine.result.residual - cpu.result.residual) < 1e-9 && mine.result.is_explained == cpu.result.is_explained,
@@ -278,7 +278,7 @@ static void check_odd(const struct under_test *test, enum odd odd, bool is_expla
     for (int64_t t = 0; t < scene.n; t++)
         trial.x[t] = odd_sample(odd, t, scene.n);
     for (int number = 0; number < LW_PUBLISHED_ATTEMPTS; number++) {
-        struct attempt attempt = try_once(&trial, test->kind, number, 2);
+        struct attempt attempt = try_once(&trial, test->type, number, 2);
         const struct lw_sfft_result *const result = &attempt.result;
         CHECK(result->is_explained == is_explained, "signal %d, attempt %d: residual %g", odd, number, result->residual);
         CHECK(n_lines < 0 || result->n_lines == n_lines, "signal %d: %" PRId64 " lines", odd, result->n_lines);
@@ -312,9 +312,9 @@ static void check_statistics(const struct under_test *test)
     expect(test, (struct scene){.n = 1 << 20, .n_lines = 20, .snr_db = 0.001}, 5, 0.2);
 }
 
-int suite_published(enum lw_engine_kind kind, int divisor)
+int suite_published(const struct lw_engine_type *type, int divisor)
 {
-    const struct under_test test = {kind, divisor};
+    const struct under_test test = {type, divisor};
     const struct scene real_comb = {.n = 98304, .n_lines = 8, .is_real = true,
                                     .choice = {.comb = 1536, .window = LW_PUBLISHED_GAUSSIAN}};
     check_statistics(&test);

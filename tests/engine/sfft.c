@@ -419,13 +419,13 @@ static void check_scenes(int divisor)
     }
 }
 
-int suite_sfft(enum lw_engine_kind kind, int divisor)
+int suite_sfft(const struct lw_engine_type *type, int divisor)
 {
     struct lw_error err;
     char name[40];
-    snprintf(name, sizeof name, "sfft_conformance_%s", kind == LW_ENGINE_CUDA ? "cuda" : "cpu");
-    const struct lw_engine_spec spec = {.kind = kind, .n_threads = 1, .node_ranks = 1};
-    if (lw_engine_create(&spec, &engine, &err)) {
+    snprintf(name, sizeof name, "sfft_conformance_%s", type->name);
+    const struct lw_engine_spec spec = {.n_threads = 1, .node_ranks = 1};
+    if (type->create(&spec, &engine, &err)) {
         fprintf(stderr, "%s: %s\n", name, err.message);
         return 1;
     }

@@ -5,22 +5,22 @@
 #ifndef LW_TEST_SUITES_H
 #define LW_TEST_SUITES_H
 
-#include "engine/engine.h"
+#include "engine/registry.h"
 
 /** Overlap-save filtering against sums in double: types, layouts, modes, boundaries, cuts, samples that are not finite. */
-int suite_ols(enum lw_engine_kind kind, int divisor);
+int suite_ols(const struct lw_engine_type *type, int divisor);
 
 /** The promised error of overlap-save filtering (trial_bound.c) over random configurations. */
-int suite_accuracy(enum lw_engine_kind kind, int divisor);
+int suite_accuracy(const struct lw_engine_type *type, int divisor);
 
 /** 2-D convolution likewise. */
-int suite_conv2d(enum lw_engine_kind kind, int divisor);
+int suite_conv2d(const struct lw_engine_type *type, int divisor);
 
 /** The sparse transform against signals whose spectrum is known. */
-int suite_sfft(enum lw_engine_kind kind, int divisor);
+int suite_sfft(const struct lw_engine_type *type, int divisor);
 
 /** The published transform with flat windows and voting: lines found and their errors over many seeds, the same bits in all
  * ways to compute it, the same lines as the cpu engine's, and signals that are not sparse. */
-int suite_published(enum lw_engine_kind kind, int divisor);
+int suite_published(const struct lw_engine_type *type, int divisor);
 
 #endif

@@ -32,10 +32,10 @@ static int64_t heap_bytes(void)
 
 static struct lw_engine *open_engine(int n_threads)
 {
-    const struct lw_engine_spec spec = {.kind = LW_ENGINE_CPU, .n_threads = n_threads};
+    const struct lw_engine_spec spec = {.n_threads = n_threads};
     struct lw_engine *engine = NULL;
     struct lw_error err = {0};
-    CHECK(lw_engine_create(&spec, &engine, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_cpu_engine.create(&spec, &engine, &err) == LW_OK, "%s", err.message);
     if (!engine)
         exit(1);
     return engine;
@@ -148,8 +148,8 @@ static void test_options(void)
     char text[160];
     for (int i = 0; i < COUNT(bad); i++) {
         struct lw_error err = {0};
-        const struct lw_engine_spec spec = {.kind = LW_ENGINE_CPU, .n_threads = bad[i]};
-        CHECK(lw_engine_create(&spec, &engine, &err) == LW_ECONFIG && !engine, "%d threads are accepted", bad[i]);
+        const struct lw_engine_spec spec = {.n_threads = bad[i]};
+        CHECK(lw_cpu_engine.create(&spec, &engine, &err) == LW_ECONFIG && !engine, "%d threads are accepted", bad[i]);
     }
     engine = open_engine(3);
     engine->ops->describe(engine, text, sizeof text);
@@ -159,8 +159,8 @@ static void test_options(void)
 
     struct lw_error err = {0};
     setenv("LAPWING_ISA", "nonsense", 1);
-    const struct lw_engine_spec spec = {.kind = LW_ENGINE_CPU};
-    CHECK(lw_engine_create(&spec, &engine, &err) == LW_ECONFIG && strstr(err.message, "generic"), "nonsense: %s",
+    const struct lw_engine_spec spec = {0};
+    CHECK(lw_cpu_engine.create(&spec, &engine, &err) == LW_ECONFIG && strstr(err.message, "generic"), "nonsense: %s",
           err.message);
     unsetenv("LAPWING_ISA");
 }

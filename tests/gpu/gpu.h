@@ -3,7 +3,7 @@
 #define LW_TEST_GPU_H
 
 #include "../check.h"
-#include "engine/engine.h"
+#include "engine/registry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 /* 0 if there is a device; else the code that the test has to exit with. */
 static inline int gpu_missing(const char *name)
 {
-    const struct lw_engine_spec spec = {.kind = LW_ENGINE_CUDA, .node_ranks = 1};
-    char why[160];
-    if (lw_cuda_engine_usable(&spec, why))
+    const struct lw_engine_spec spec = {.node_ranks = 1};
+    char why[LW_ENGINE_TEXT];
+    if (lw_cuda_engine.is_usable(&spec, why))
         return 0;
     const char *const required = getenv("LW_REQUIRE_GPU");
     const int is_required = required && strcmp(required, "1") == 0;
@@ -24,10 +24,10 @@ static inline int gpu_missing(const char *name)
 /* The engine on the first device, or the end of the program. */
 static inline struct lw_engine *gpu_engine(void)
 {
-    const struct lw_engine_spec spec = {.kind = LW_ENGINE_CUDA, .node_ranks = 1};
+    const struct lw_engine_spec spec = {.node_ranks = 1};
     struct lw_engine *engine = NULL;
     struct lw_error err;
-    if (lw_cuda_engine_create(&spec, &engine, &err)) {
+    if (lw_cuda_engine.create(&spec, &engine, &err)) {
         fprintf(stderr, "no CUDA engine: %s\n", err.message);
         exit(1);
     }

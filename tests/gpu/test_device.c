@@ -28,9 +28,9 @@ static int count_contexts(int n_devices)
 static int create(int node_rank, int node_ranks, bool share, char text[256], struct lw_error *err)
 {
     const struct lw_engine_spec spec = {
-        .kind = LW_ENGINE_CUDA, .node_rank = node_rank, .node_ranks = node_ranks, .share_device = share};
+        .node_rank = node_rank, .node_ranks = node_ranks, .share_device = share};
     struct lw_engine *engine = NULL;
-    const int rc = lw_cuda_engine_create(&spec, &engine, err);
+    const int rc = lw_cuda_engine.create(&spec, &engine, err);
     if (rc)
         return rc;
     engine->ops->describe(engine, text, 256);

@@ -1,0 +1,10 @@
+#include "engine/registry.h"
+
+#include <stddef.h>
+
+const struct lw_engine_type *const lw_engines[] = {
+#define X(name) &lw_##name##_engine,
+    LW_ENGINES(X)
+#undef X
+    NULL,
+};
