@@ -233,15 +233,16 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
 
 static void shape_result(const struct lw_dataset_info *input, struct lw_job *job)
 {
-    struct lw_writer_dataset *const result = &job->result;
+    struct lw_product *const product = &job->products[job->n_products++];
+    struct lw_writer_dataset *const result = &product->dataset;
     *result = (struct lw_writer_dataset){.path = "/convolved", .type = job->op.output};
-    job->channel_dim = -1;
+    product->channel_dim = -1;
     if (input->n_dims == 3) {
-        job->channel_dim = result->n_dims;
+        product->channel_dim = result->n_dims;
         result->dim_names[result->n_dims] = "image";
         result->dims[result->n_dims++] = job->op.n_channels;
     }
-    job->axis_dim = result->n_dims;
+    product->axis_dim = result->n_dims;
     result->dim_names[result->n_dims] = "row";
     result->dims[result->n_dims++] = job->n_outputs;
     result->dim_names[result->n_dims] = "column";
@@ -266,7 +267,7 @@ static void describe_result(const struct lw_options *given, const struct lw_data
     lw_job_note_text(job, "kernel_normalized", normalizes ? "sum" : "none");
     if (input->axis.unit[0])
         lw_job_note_text(job, "unit", input->axis.unit);
-    if (job->channel_dim >= 0) {
+    if (job->products[0].channel_dim >= 0) {
         lw_job_note_int(job, "first_image", job->view.channels.begin);
         lw_job_note_int(job, "image_step", job->view.channels.step);
     }
@@ -305,6 +306,7 @@ const struct lw_job_ops lw_job_conv2d = {
     .remedy = "--algorithm tiles or direct",
     .sample = "row",
     .channel = "image",
+    .value = "column",
     .options = options,
     .synth_options = lw_conv2d_synth_options,
     .example = "lapwing synth conv2d --output sky.h5\n"
@@ -312,5 +314,7 @@ const struct lw_job_ops lw_job_conv2d = {
                "    --kernel sky.h5:/psf --output convolved.h5",
     .prepare = prepare,
     .release = lw_release_taps,
+    .run = lw_stream_run,
+    .plan = lw_stream_plan,
     .synth = lw_conv2d_synth,
 };

@@ -110,7 +110,6 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
     ols->segment = (int)lw_options_int(given, "segment");
     ols->post.kind = (enum lw_post_kind)lw_options_choice(given, "post");
     ols->post.rate = (int)lw_options_int(given, "interpolate");
-    job->has_planes = info->n_dims == 2;
 
     const int parts = ols->taps_complex ? 2 : 1;
     if ((rc = check_rate(given, &job->inputs[0], info, err)) ||
@@ -140,18 +139,19 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
     return lw_post_check(job->op.ols.post, job->n_outputs, err);
 }
 
-static void shape_result(const struct lw_dataset_info *input, struct lw_job *job)
+static void shape_result(const struct lw_dataset_info *input, bool has_filter_dim, struct lw_job *job)
 {
-    struct lw_writer_dataset *const result = &job->result;
+    struct lw_product *const product = &job->products[job->n_products++];
+    struct lw_writer_dataset *const result = &product->dataset;
     *result = (struct lw_writer_dataset){.path = "/filtered", .type = job->op.output};
-    if (job->has_planes) {
+    if (has_filter_dim) {
         result->dim_names[result->n_dims] = "filter";
         result->dims[result->n_dims++] = job->op.ols.n_filters;
     }
-    job->channel_dim = -1;
+    product->channel_dim = -1;
     for (int d = 0; d < input->n_dims; d++) {
         const bool is_axis = d == job->view.axis;
-        *(is_axis ? &job->axis_dim : &job->channel_dim) = result->n_dims;
+        *(is_axis ? &product->axis_dim : &product->channel_dim) = result->n_dims;
         result->dim_names[result->n_dims] = is_axis ? "time" : "channel";
         result->dims[result->n_dims++] = is_axis ? lw_post_length(job->op.ols.post, job->n_outputs) : job->op.n_channels;
     }
@@ -204,7 +204,7 @@ static void describe_result(const struct lw_options *given, const struct lw_data
     }
     if (axis->unit[0])
         describe_unit(axis->unit, job);
-    if (job->channel_dim >= 0) {
+    if (job->products[0].channel_dim >= 0) {
         lw_job_note_int(job, "first_channel", job->view.channels.begin);
         lw_job_note_int(job, "channel_step", job->view.channels.step);
     }
@@ -229,7 +229,8 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
         (rc = lw_choose_output_type(given, is_complex(&job->op), &job->op, err)) ||
         (rc = choose_outputs(given, job, err)))
         return rc;
-    shape_result(input, job);
+    shape_result(input, job->inputs[1].n_dims == 2, job);
+    job->can_leave_range = job->op.ols.post.kind == LW_POST_POWER;
     describe_result(given, &job->inputs[0], job);
     return LW_OK;
 }
@@ -253,5 +254,7 @@ const struct lw_job_ops lw_job_ols = {
                "    --filters survey.h5:/filters --output filtered.h5",
     .prepare = prepare,
     .release = lw_release_taps,
+    .run = lw_stream_run,
+    .plan = lw_stream_plan,
     .synth = lw_ols_synth,
 };

@@ -1,8 +1,12 @@
 /* sfft.c - the job `sfft`: the largest Fourier coefficients of a very long signal, from a small part of its samples. */
 #include "jobs/sfft.h"
 
+#include "base/integers.h"
+#include "base/memory.h"
 #include "jobs/common.h"
+#include "jobs/sfft_published.h"
 #include "sfft/number.h"
+#include "sfft/sfft.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -17,45 +21,19 @@ static const struct lw_option options[] = {
      .help = "Leave out coefficients of smaller magnitude (unnormalised: a tone of amplitude a has a n, or a n / 2 if real)."},
     {.name = "seed", .kind = LW_OPTION_INT, .argument = "S", .fallback = "1", .minimum = 0, .maximum = 1e15,
      .help = "Number that the random choice of samples follows from."},
-    {.name = "algorithm", .kind = LW_OPTION_CHOICE, .choices = "auto|sparse|dense|sfft2", .fallback = "auto",
+    {.name = "algorithm", .kind = LW_OPTION_CHOICE, .choices = "auto|sparse|dense" LW_SFFT_PUBLISHED_CHOICE,
+     .fallback = "auto",
      .help = "dense transforms all samples on one rank. auto does so where a sparse transform would take more than a quarter "
-             "of them. sfft2 is the published transform with flat windows and voting (Hassanieh et al., SODA 2012), to compare "
-             "with: slower, and it reads a channel whole. The options from --window on are for it alone."},
+             "of them." LW_SFFT_PUBLISHED_HELP},
     {.name = "fallback", .kind = LW_OPTION_CHOICE, .choices = "dense|error|partial", .fallback = "dense",
      .help = "What to do about a channel whose lines do not explain it down to the noise, after more attempts: transform all "
              "its samples, end with an error, or write what was found and mark it."},
-    {.name = "window", .kind = LW_OPTION_CHOICE, .choices = "dolph-chebyshev|gaussian",
-     .help = "What the window's box in frequency is multiplied with in time. Default: dolph-chebyshev, half as long."},
-    {.name = "buckets", .kind = LW_OPTION_INT, .argument = "B", .minimum = 4, .maximum = 1 << 28,
-     .help = "Buckets of a loop. Default: the power of two next to sqrt(n k / log2 n), at least 16 for each line."},
-    {.name = "location-loops", .kind = LW_OPTION_INT, .argument = "L", .minimum = 1, .maximum = LW_PUBLISHED_LOOPS - 1,
-     .help = "Loops whose largest buckets vote. Default: 4."},
-    {.name = "votes", .kind = LW_OPTION_INT, .argument = "V", .minimum = 1, .maximum = LW_PUBLISHED_LOOPS - 1,
-     .help = "Votes that make a frequency a candidate. Default: 3 of 4, else more than half of the loops."},
-    {.name = "estimation-loops", .kind = LW_OPTION_INT, .argument = "L", .minimum = 1, .maximum = LW_PUBLISHED_LOOPS - 1,
-     .help = "Loops more, for the medians that values are estimated by. Default: 10."},
-    {.name = "comb", .kind = LW_OPTION_INT, .argument = "W", .minimum = 0, .maximum = 1 << 28,
-     .help = "First fold the spectrum to W residues, a divisor of the number of samples, by every (n/W)-th sample; only "
-             "frequencies of the strongest residues get votes (sFFT 2.0). Default: 0, no comb."},
-    {.name = "comb-loops", .kind = LW_OPTION_INT, .argument = "L", .minimum = 1, .maximum = LW_PUBLISHED_COMBS,
-     .help = "Combs; what one of them shows is enough. Default: 2."},
-    {.name = "binning", .kind = LW_OPTION_CHOICE, .choices = "partition|serial",
-     .help = "partition: threads divide the buckets of a loop, and each sample's index is computed by itself. serial: a "
-             "thread takes a loop, each index from the one before it; cpu engine only. The same bits. Default: partition."},
-    {.name = "fetch", .kind = LW_OPTION_CHOICE, .choices = "gather|direct",
-     .help = "gather: bring a piece's samples, asked for ahead, into the order of the window, then fold. direct: fold each as "
-             "it comes. The same bits. Default: gather."},
-    {.name = "cutoff", .kind = LW_OPTION_CHOICE, .choices = "select|sort",
-     .help = "How the largest buckets are found: by k-selection or by sorting all. The same buckets. Default: select."},
+    LW_SFFT_PUBLISHED_OPTIONS
     {0},
 };
 
 /* Index into the choices is the value of the enumeration. */
 static_assert(LW_SFFT_AUTO == 0 && LW_SFFT_SPARSE == 1 && LW_SFFT_DENSE == 2 && LW_SFFT_PUBLISHED == 3, "order of --algorithm");
-static_assert(LW_PUBLISHED_DOLPH_CHEBYSHEV == 0 && LW_PUBLISHED_GAUSSIAN == 1, "order of --window");
-static_assert(LW_PUBLISHED_PARTITION == 0 && LW_PUBLISHED_SERIAL == 1, "order of --binning");
-static_assert(LW_PUBLISHED_GATHER == 0 && LW_PUBLISHED_DIRECT == 1, "order of --fetch");
-static_assert(LW_PUBLISHED_SELECT == 0 && LW_PUBLISHED_SORT == 1, "order of --cutoff");
 static_assert(LW_SFFT_FALL_DENSE == 0 && LW_SFFT_FALL_ERROR == 1 && LW_SFFT_FALL_PARTIAL == 2, "order of --fallback");
 
 static int choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job,
@@ -76,28 +54,55 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
     return LW_OK;
 }
 
-/* A choice that is not given is the first. */
-static int chosen(const struct lw_options *given, const char *name)
+/* ---- the tables ----------------------------------------------------------------------------------------------------- */
+
+static const struct lw_column line_columns[] = {
+    {"channel", LW_COLUMN_INT}, {"index", LW_COLUMN_INT}, {"frequency", LW_COLUMN_REAL}, {"re", LW_COLUMN_REAL},
+    {"im", LW_COLUMN_REAL}, {"magnitude", LW_COLUMN_REAL},
+};
+static const struct lw_column channel_columns[] = {
+    {"channel", LW_COLUMN_INT}, {"lines", LW_COLUMN_INT}, {"residual", LW_COLUMN_REAL}, {"noise_power", LW_COLUMN_REAL},
+    {"detection_limit", LW_COLUMN_REAL}, {"samples", LW_COLUMN_INT}, {"attempts", LW_COLUMN_INT}, {"dense", LW_COLUMN_INT},
+    {"explained", LW_COLUMN_INT},
+};
+enum {
+    LINE_COLUMNS = sizeof line_columns / sizeof *line_columns,
+    CHANNEL_COLUMNS = sizeof channel_columns / sizeof *channel_columns,
+};
+static_assert(sizeof(struct lw_sfft_line_row) == 8 * LINE_COLUMNS, "a row is as the file has it");
+static_assert(sizeof(struct lw_sfft_channel_row) == 8 * CHANNEL_COLUMNS, "a row is as the file has it");
+
+static void shape_result(struct lw_job *job)
 {
-    return lw_options_given(given, name) ? lw_options_choice(given, name) : 0;
+    job->products[LW_SFFT_SPECTRUM].dataset = (struct lw_writer_dataset){
+        .path = "/spectrum", .n_dims = 1, .columns = line_columns, .n_columns = LINE_COLUMNS,
+    };
+    job->products[LW_SFFT_CHANNELS].dataset = (struct lw_writer_dataset){
+        .path = "/channels", .n_dims = 1, .columns = channel_columns, .n_columns = CHANNEL_COLUMNS,
+    };
+    job->n_products = 2;
 }
 
-static int choose_published(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
+/* ---- what is asked for ---------------------------------------------------------------------------------------------- */
+
+static int choose_request(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
-    static const char *const its_own[] = {"window", "buckets", "location-loops", "votes", "estimation-loops", "comb",
-                                          "comb-loops", "binning", "fetch", "cutoff"};
-    for (size_t i = 0; i < sizeof its_own / sizeof *its_own && job->sfft.algorithm != LW_SFFT_PUBLISHED; i++)
-        if (lw_options_given(given, its_own[i]))
-            return lw_fail(err, LW_EUSAGE, "--%s is for --algorithm sfft2 only: give that, or leave it out", its_own[i]);
-    job->sfft2 = (struct lw_published_choice){
-        .window = (enum lw_published_window)chosen(given, "window"), .n_buckets = lw_options_int(given, "buckets"),
-        .location_loops = (int)lw_options_int(given, "location-loops"), .votes = (int)lw_options_int(given, "votes"),
-        .estimation_loops = (int)lw_options_int(given, "estimation-loops"), .comb = lw_options_int(given, "comb"),
-        .comb_loops = (int)lw_options_int(given, "comb-loops"),
-        .ways = {(enum lw_published_binning)chosen(given, "binning"), (enum lw_published_fetch)chosen(given, "fetch"),
-                 (enum lw_published_cutoff)chosen(given, "cutoff")},
+    struct lw_sfft_request *const request = job->request = lw_alloc(sizeof *request, "what is asked for", err);
+    if (!request)
+        return LW_ESYSTEM;
+    *request = (struct lw_sfft_request){
+        .spec = {
+            .n = job->n_samples, .is_real = !job->op.input.is_complex, .sparsity = lw_options_int(given, "sparsity"),
+            .precision = job->op.precision, .has_snr = lw_options_given(given, "snr"),
+            .snr_db = lw_options_real(given, "snr"), .min_magnitude = lw_options_real(given, "min-magnitude"),
+            .seed = (uint64_t)lw_options_int(given, "seed"),
+        },
+        .algorithm = (enum lw_sfft_algorithm)lw_options_choice(given, "algorithm"),
+        .fallback = (enum lw_sfft_fallback)lw_options_choice(given, "fallback"),
     };
-    return LW_OK;
+    const int64_t n_bins = request->spec.is_real ? job->n_samples / 2 + 1 : job->n_samples;
+    request->spec.sparsity = min64(request->spec.sparsity, n_bins);
+    return lw_sfft_published_choose(given, request, err);
 }
 
 static int prepare(const struct lw_options *given, struct lw_comm *comm, const struct lw_dataset_info *input,
@@ -112,30 +117,23 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     int rc = choose_view(given, input, job, err);
     if (rc)
         return rc;
-    job->sfft = (struct lw_sfft_request){
-        .spec = {
-            .n = job->n_samples, .is_real = !input->type.is_complex, .sparsity = lw_options_int(given, "sparsity"),
-            .precision = job->op.precision, .has_snr = lw_options_given(given, "snr"),
-            .snr_db = lw_options_real(given, "snr"), .min_magnitude = lw_options_real(given, "min-magnitude"),
-            .seed = (uint64_t)lw_options_int(given, "seed"),
-        },
-        .algorithm = (enum lw_sfft_algorithm)lw_options_choice(given, "algorithm"),
-        .fallback = (enum lw_sfft_fallback)lw_options_choice(given, "fallback"),
-    };
-    if ((rc = choose_published(given, job, err)))
+    if ((rc = choose_request(given, job, err)))
         return rc;
-    const int64_t n_bins = input->type.is_complex ? job->n_samples : job->n_samples / 2 + 1;
-    if (job->sfft.spec.sparsity > n_bins)
-        job->sfft.spec.sparsity = n_bins;
+    shape_result(job);
+    const struct lw_sfft_spec *const spec = &((const struct lw_sfft_request *)job->request)->spec;
     snprintf(job->summary, sizeof job->summary, "at most %" PRId64 " lines of each of %" PRId64 " channel%s of %" PRId64
-             " %s samples", job->sfft.spec.sparsity, job->op.n_channels, job->op.n_channels == 1 ? "" : "s", job->n_samples,
+             " %s samples", spec->sparsity, job->op.n_channels, job->op.n_channels == 1 ? "" : "s", job->n_samples,
              input->type.is_complex ? "complex" : "real");
     return LW_OK;
 }
 
 static void release(struct lw_job *job)
 {
-    (void)job;
+    struct lw_sfft_request *const request = job->request;
+    if (request)
+        lw_sfft_published_release(request);
+    lw_free(request);
+    job->request = NULL;
 }
 
 const struct lw_job_ops lw_job_sfft = {
@@ -156,8 +154,9 @@ const struct lw_job_ops lw_job_sfft = {
     .example = "lapwing synth sfft --output tones.h5\n"
                "mpirun -np 2 lapwing sfft --input tones.h5:/signal --sparsity 100 \\\n"
                "    --output lines.h5",
-    .is_sampled = true,
     .prepare = prepare,
     .release = release,
+    .run = lw_sparse_run,
+    .plan = lw_sparse_plan,
     .synth = lw_sfft_synth,
 };

@@ -1,8 +1,22 @@
-/* sfft.h - what the files of the job `sfft` share. */
+/* sfft.h - what the job `sfft` makes, and what its files share. */
 #ifndef LW_JOBS_SFFT_H
 #define LW_JOBS_SFFT_H
 
 #include "job/job.h"
+
+/* The job's products: tables, whose rows lie in the file as here. */
+enum lw_sfft_product { LW_SFFT_SPECTRUM, LW_SFFT_CHANNELS };
+
+struct lw_sfft_line_row {
+    int64_t channel, index;
+    double frequency, re, im, magnitude;
+};
+
+struct lw_sfft_channel_row {
+    int64_t channel, lines;
+    double residual, noise_power, detection_limit;
+    int64_t samples, attempts, is_dense, is_explained;
+};
 
 /* jobs/sfft_synth.c: see lw_job_ops.synth_options and .synth */
 extern const struct lw_option lw_sfft_synth_options[];

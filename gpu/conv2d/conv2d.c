@@ -32,7 +32,10 @@ static int plan_conv2d(const struct lw_device *device, const struct lw_op_spec *
         .halo = spec->conv2d.kernel_rows - 1,
         .unit = is_cut ? chosen.grid.hop_rows * chosen.grid.pair_rows : 1,
         .channel_unit = 1,
-        .n_planes = 1,
+        .input_width = spec->conv2d.columns,
+        .n_outputs = spec->n_outputs,
+        .products = {lw_op_conv2d_product(spec)},
+        .n_products = 1,
         .segment = is_cut ? (int)chosen.grid.columns : 0,
         .seconds_per_output = chosen.seconds,
     };
@@ -182,11 +185,11 @@ static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block 
     const int64_t n = output_scalars(&op->spec, from->block.count, from->block.n_channels);
     int rc = LW_OK;
     if (converts_output(&op->spec))
-        rc = lw_cuda_check(lw_cuda_convert(computed, op->spec.precision, from->output, op->spec.output.scalar, n,
+        rc = lw_cuda_check(lw_cuda_convert(computed, op->spec.precision, from->products[0], op->spec.output.scalar, n,
                                            from->report, from->stream),
                            "converting a block", err);
     if (rc == LW_OK && op->spec.output.is_swapped)
-        rc = swap_bytes(from->output, op->spec.output.scalar, n, from->stream, err);
+        rc = swap_bytes(from->products[0], op->spec.output.scalar, n, from->stream, err);
     return rc;
 }
 
@@ -198,7 +201,7 @@ static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *from, struct
     struct work work;
     lay_out_work(&op->spec, &block, from->work, &work);
     block.input = from->input;
-    block.output = converts_output(&op->spec) ? work.computed : from->output;
+    block.output = converts_output(&op->spec) ? work.computed : from->products[0];
     block.not_finite = &from->report->flag;
     int rc;
     if ((rc = order_input(op, from, err)) || (rc = convolve(conv2d, &block, from->stream, err)) ||

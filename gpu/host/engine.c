@@ -55,9 +55,10 @@ static struct lw_cuda_op_memory shape_of(const struct lw_engine *engine, const s
     struct lw_cuda_op_memory shape = {
         .count = count,
         .n_channels = n_channels,
-        .input_bytes = lw_block_input_bytes(spec, plan, count, n_channels),
-        .output_bytes = lw_block_output_bytes(spec, plan, count, n_channels),
+        .input_bytes = lw_op_input_bytes(spec, plan, count, n_channels),
     };
+    for (int p = 0; p < plan->n_products; p++)
+        shape.product_bytes[p] = lw_op_product_bytes(plan, p, count, n_channels);
     operations[spec->kind]->measure(device_of(engine), spec, plan, &shape);
     return shape;
 }

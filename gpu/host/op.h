@@ -10,7 +10,7 @@
 /* Largest block, and the memory that follows from it. */
 struct lw_cuda_op_memory {
     int64_t count, n_channels;      /* of the largest block */
-    int64_t input_bytes, output_bytes;      /* of a slot, each on the host and on the device */
+    int64_t input_bytes, product_bytes[LW_OP_PRODUCTS];     /* of a slot, each on the host and on the device */
     int64_t work_bytes;             /* device memory of a slot beyond these */
     int64_t op_bytes;               /* device memory for the operation's life */
     int64_t setup_bytes;            /* device memory only while it is created */
@@ -20,7 +20,7 @@ struct lw_cuda_op_memory {
 /* One submitted block on the device; everything is enqueued on `stream`. */
 struct lw_cuda_op_block {
     void *input;                    /* as struct lw_slot describes, on the device; may be changed */
-    void *output;
+    void *products[LW_OP_PRODUCTS];
     void *work;                     /* shape.work_bytes */
     struct lw_nan_report *report;   /* zeroed */
     struct lw_block block;
@@ -55,19 +55,6 @@ struct lw_op {
     cudaStream_t in, out;               /* copies of all slots, in the order of their blocks (gpu/host/slot.h) */
     void *state;                        /* of the implementation, owned */
 };
-
-/* Bytes of a block's input and output: both are packed tightly. */
-static inline int64_t lw_block_input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
-                                           int64_t n_channels)
-{
-    return (plan->halo + count) * n_channels * lw_op_input_width(spec) * (int64_t)lw_type_bytes(spec->input);
-}
-
-static inline int64_t lw_block_output_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
-                                            int64_t n_channels)
-{
-    return plan->n_planes * count * n_channels * lw_op_output_width(spec) * (int64_t)lw_type_bytes(spec->output);
-}
 
 extern const struct lw_cuda_op_ops lw_cuda_op_ols, lw_cuda_op_conv2d;
 

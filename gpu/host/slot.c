@@ -6,13 +6,14 @@
 
 #include <assert.h>
 #include <nvtx3/nvToolsExt.h>
+#include <string.h>
 
 struct slot_cuda {
     struct lw_slot base;                    /* input and output are pinned */
     cudaStream_t stream;
     cudaEvent_t begun, arrived, computed, done;
     void *pinned, *device;                  /* the two allocations that hold everything below */
-    void *device_input, *device_output, *device_work;
+    void *device_input, *device_products[LW_OP_PRODUCTS], *device_work;
     struct lw_nan_report *report, *device_report;
 };
 
@@ -25,7 +26,8 @@ static int64_t lay_out_pinned(struct slot_cuda *slot, const struct lw_cuda_op_me
 {
     struct lw_arena arena = {.base = slot->pinned};
     slot->base.input = lw_arena_take(&arena, shape->input_bytes);
-    slot->base.output = lw_arena_take(&arena, shape->output_bytes);
+    for (int p = 0; p < LW_OP_PRODUCTS && shape->product_bytes[p] > 0; p++)
+        slot->base.products[p].data = lw_arena_take(&arena, shape->product_bytes[p]);
     slot->report = lw_arena_take(&arena, sizeof *slot->report);
     return arena.used;
 }
@@ -34,7 +36,8 @@ static int64_t lay_out_device(struct slot_cuda *slot, const struct lw_cuda_op_me
 {
     struct lw_arena arena = {.base = slot->device};
     slot->device_input = lw_arena_take(&arena, shape->input_bytes);
-    slot->device_output = lw_arena_take(&arena, shape->output_bytes);
+    for (int p = 0; p < LW_OP_PRODUCTS && shape->product_bytes[p] > 0; p++)
+        slot->device_products[p] = lw_arena_take(&arena, shape->product_bytes[p]);
     slot->device_work = lw_arena_take(&arena, shape->work_bytes);
     slot->device_report = lw_arena_take(&arena, sizeof *slot->device_report);
     return arena.used;
@@ -117,7 +120,7 @@ static int copy_in(const struct lw_op *op, struct slot_cuda *slot, struct lw_err
     cudaError_t status = cudaEventRecord(slot->begun, op->in);
     if (status == cudaSuccess)
         status = cudaMemcpyAsync(slot->device_input, slot->base.input,
-                                 (size_t)lw_block_input_bytes(&op->spec, &op->plan, block->count, block->n_channels),
+                                 (size_t)lw_op_input_bytes(&op->spec, &op->plan, block->count, block->n_channels),
                                  cudaMemcpyHostToDevice, op->in);
     if (status == cudaSuccess)
         status = cudaMemsetAsync(slot->device_report, 0, sizeof *slot->device_report, slot->stream);
@@ -126,23 +129,30 @@ static int copy_in(const struct lw_op *op, struct slot_cuda *slot, struct lw_err
     return lw_cuda_check(status, "copying a block to the device", err);
 }
 
-/* What the kernels have written: of an interpolated axis' last sample, one output only. */
-static int64_t written_bytes(const struct lw_op *op, const struct lw_block *block)
+/* What the kernels have written of an array: packed for the outputs that the block has. */
+static int64_t written_bytes(const struct lw_op *op, int product, const struct lw_block *block)
 {
-    const int64_t all = lw_block_output_bytes(&op->spec, &op->plan, block->count, block->n_channels);
-    return op->spec.kind == LW_OP_OLS ? all / (block->count * lw_op_output_width(&op->spec)) * lw_op_outputs(&op->spec, block)
-                                      : all;
+    const struct lw_op_product *const p = &op->plan.products[product];
+    return p->n_planes * lw_op_outputs(&op->plan, product, block) * block->n_channels * p->width *
+           (int64_t)lw_type_bytes(p->type);
+}
+
+static cudaError_t copy_products(const struct lw_op *op, struct slot_cuda *slot)
+{
+    cudaError_t status = cudaSuccess;
+    for (int p = 0; p < op->plan.n_products && status == cudaSuccess; p++)
+        status = cudaMemcpyAsync(slot->base.products[p].data, slot->device_products[p],
+                                 (size_t)written_bytes(op, p, &slot->base.block), cudaMemcpyDeviceToHost, op->out);
+    return status;
 }
 
 static int copy_out(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
 {
-    const struct lw_block *const block = &slot->base.block;
     cudaError_t status = follow(op->out, slot->computed, slot->stream);
     if (status == cudaSuccess)
         status = cudaMemcpyAsync(slot->report, slot->device_report, sizeof *slot->report, cudaMemcpyDeviceToHost, op->out);
     if (status == cudaSuccess)
-        status = cudaMemcpyAsync(slot->base.output, slot->device_output, (size_t)written_bytes(op, block),
-                                 cudaMemcpyDeviceToHost, op->out);
+        status = copy_products(op, slot);
     if (status == cudaSuccess)
         status = cudaEventRecord(slot->done, op->out);
     return lw_cuda_check(status, "copying a block from the device", err);
@@ -154,10 +164,10 @@ int lw_cuda_slot_submit(struct lw_op *op, struct lw_slot *slot, const struct lw_
     assert(block->n_channels > 0 && block->n_channels <= op->shape.n_channels);
     struct slot_cuda *const s = of(slot);
     slot->block = *block;
-    const struct lw_cuda_op_block work = {
-        .input = s->device_input, .output = s->device_output, .work = s->device_work,
-        .report = s->device_report, .block = *block, .stream = s->stream,
+    struct lw_cuda_op_block work = {
+        .input = s->device_input, .work = s->device_work, .report = s->device_report, .block = *block, .stream = s->stream,
     };
+    memcpy(work.products, s->device_products, sizeof work.products);
     nvtxRangePushA("lapwing submit");
     int rc;
     if (!(rc = copy_in(op, s, err)) && !(rc = op->ops->enqueue(op, &work, err)))
@@ -169,7 +179,7 @@ int lw_cuda_slot_submit(struct lw_op *op, struct lw_slot *slot, const struct lw_
 static void read_report(const struct lw_op *op, struct slot_cuda *slot)
 {
     const struct lw_nan_report *const report = slot->report;
-    const int64_t n_channels = slot->base.block.n_channels, width = lw_op_input_width(&op->spec);
+    const int64_t n_channels = slot->base.block.n_channels, width = op->plan.input_width;
     const int64_t lowest = report->n_own ? (int64_t)~report->lowest_complement : 0;
     slot->base.is_out_of_range = report->out_of_range != 0;
     slot->base.loss = (struct lw_loss){(int64_t)report->n_saturated, (int64_t)report->n_nan};

@@ -119,7 +119,11 @@ static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spe
         return rc;
     const struct lw_reach reach = lw_post_reach(spec->ols.post);
     *plan = (struct lw_op_plan){
-        .halo = spec->ols.n_taps - 1 + reach.before + reach.after, .n_planes = spec->ols.n_filters,
+        .halo = spec->ols.n_taps - 1 + reach.before + reach.after,
+        .input_width = 1,
+        .n_outputs = spec->n_outputs,
+        .products = {lw_op_ols_product(spec)},
+        .n_products = 1,
     };
     if (resolved.is_long)
         describe_long(&resolved.beyond, plan);
@@ -190,7 +194,6 @@ static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int6
 static void measure(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
                     struct lw_cuda_op_memory *shape)
 {
-    (void)plan;
     struct resolved resolved;
     if (resolve(device, spec, &resolved, NULL))
         return;                     /* cannot be: the plan was made from the same spec */
@@ -199,7 +202,7 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
     shape->op_bytes = lay_out_kept(spec, &resolved, &counted);
     shape->setup_bytes = lay_out_setup(spec, &resolved, NULL, &setup);
     shape->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct ols);
-    const int64_t most = shape->count * lw_op_output_width(spec);
+    const int64_t most = shape->count * plan->products[0].rate;
     shape->work_bytes = converts_output(spec) ? output_scalars(spec, most, shape->n_channels) *
                                                     (int64_t)lw_scalar_bytes(computed_scalar(spec))
                                               : 0;
@@ -347,7 +350,7 @@ static struct lw_post_args post_of(const struct lw_op *op, const struct lw_cuda_
 /* Outputs as they are computed; where the result is of another type, they are converted in the end. */
 static void *computed(const struct lw_op *op, const struct lw_cuda_op_block *work)
 {
-    return converts_output(&op->spec) ? work->work : work->output;
+    return converts_output(&op->spec) ? work->work : work->products[0];
 }
 
 static struct lw_type computed_type(const struct lw_op_spec *spec)
@@ -378,10 +381,10 @@ static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block 
 {
     if (!converts_output(&op->spec))
         return LW_OK;
-    const int64_t n = output_scalars(&op->spec, lw_op_outputs(&op->spec, &work->block), work->block.n_channels);
+    const int64_t n = output_scalars(&op->spec, lw_op_outputs(&op->plan, 0, &work->block), work->block.n_channels);
     if (lw_cuda_post_squares(&op->spec))
-        return lw_cuda_check(lw_cuda_square(work->work, work->output, n, work->stream), "squaring a block", err);
-    return lw_cuda_check(lw_cuda_convert(work->work, op->spec.precision, work->output, op->spec.output.scalar, n,
+        return lw_cuda_check(lw_cuda_square(work->work, work->products[0], n, work->stream), "squaring a block", err);
+    return lw_cuda_check(lw_cuda_convert(work->work, op->spec.precision, work->products[0], op->spec.output.scalar, n,
                                          work->report, work->stream), "converting a block", err);
 }
 
@@ -399,7 +402,7 @@ static struct lw_repair repair_of(const struct lw_op *op, const struct lw_cuda_o
         .halo = op->plan.halo,
         .count = work->block.count,
         .n_channels = work->block.n_channels,
-        .n_planes = op->plan.n_planes,
+        .n_planes = op->spec.ols.n_filters,
         .post = post_of(op, work),
     };
 }
@@ -448,8 +451,8 @@ static int order_output(const struct lw_op *op, const struct lw_cuda_op_block *w
 {
     if (!op->spec.output.is_swapped)
         return LW_OK;
-    const int64_t n = output_scalars(&op->spec, lw_op_outputs(&op->spec, &work->block), work->block.n_channels);
-    return swap_bytes(work->output, op->spec.output.scalar, n, work->stream, err);
+    const int64_t n = output_scalars(&op->spec, lw_op_outputs(&op->plan, 0, &work->block), work->block.n_channels);
+    return swap_bytes(work->products[0], op->spec.output.scalar, n, work->stream, err);
 }
 
 static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)

@@ -5,8 +5,6 @@
 #include "cli/help.h"
 #include "cli/info.h"
 #include "cli/jobfile.h"
-#include "run/loop.h"
-#include "run/sparse/sparse.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -270,10 +268,10 @@ static int execute_job(struct lw_cli *cli, struct lw_comm *comm, struct lw_error
 {
     start_log(cli, comm);
     if (cli->action == LW_ACTION_PLAN)
-        return (cli->job->is_sampled ? lw_sfft_plan_command : lw_plan_command)(comm, cli->job, cli->options, err);
+        return cli->job->plan(comm, cli->job, cli->options, err);
     if (cli->action == LW_ACTION_SYNTH)
         return cli->job->synth(cli->options, comm, err);
-    return (cli->job->is_sampled ? lw_sfft_run : lw_run)(comm, cli->job, cli->options, cli->command_line, err);
+    return cli->job->run(comm, cli->job, cli->options, cli->command_line, err);
 }
 
 int lw_cli_execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)

@@ -26,7 +26,9 @@ struct lw_op {
     struct lw_cpu_ols *ols;             /* one of the two, by lw_op_kind; the other is NULL */
     struct lw_cpu_conv2d *conv2d;
     struct lw_cpu_worker *worker;
-    int64_t input_bytes, output_bytes;  /* of a slot */
+    int64_t input_bytes;                /* of a slot */
+    int64_t product_bytes[LW_OP_PRODUCTS];
+    int n_products;
     int64_t count, n_channels;          /* of the largest block */
 };
 
@@ -43,27 +45,21 @@ static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec
     return spec->kind == LW_OP_CONV2D ? lw_cpu_conv2d_plan(spec, plan, err) : lw_cpu_ols_plan(spec, plan, err);
 }
 
-static int64_t input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
-                           int64_t n_channels)
+static int64_t slot_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
 {
-    return (plan->halo + count) * n_channels * lw_op_input_width(spec) * (int64_t)lw_type_bytes(spec->input);
-}
-
-static int64_t output_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count,
-                            int64_t n_channels)
-{
-    return plan->n_planes * count * n_channels * lw_op_output_width(spec) * (int64_t)lw_type_bytes(spec->output);
+    int64_t bytes = (int64_t)sizeof(struct slot_cpu) + lw_op_input_bytes(spec, plan, count, n_channels);
+    for (int p = 0; p < plan->n_products; p++)
+        bytes += lw_op_product_bytes(plan, p, count, n_channels);
+    return bytes;
 }
 
 static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_op_spec *spec,
                                 const struct lw_op_plan *plan, int64_t count, int64_t n_channels, int depth)
 {
-    const int64_t slot = (int64_t)sizeof(struct slot_cpu) + input_bytes(spec, plan, count, n_channels) +
-                         output_bytes(spec, plan, count, n_channels);
     const int threads = engine->n_workers;
     const int64_t work = spec->kind == LW_OP_CONV2D ? lw_cpu_conv2d_bytes(spec, count, n_channels, threads)
                                                     : lw_cpu_ols_bytes(spec, plan, count, n_channels, threads);
-    return (struct lw_bytes){.host = (int64_t)sizeof(struct lw_op) + work + depth * slot};
+    return (struct lw_bytes){.host = (int64_t)sizeof(struct lw_op) + work + depth * slot_bytes(spec, plan, count, n_channels)};
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
@@ -112,8 +108,10 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     struct lw_op *const op = lw_alloc(sizeof *op, "an operation", err);
     if (!op)
         return LW_ESYSTEM;
-    op->input_bytes = input_bytes(spec, plan, count, n_channels);
-    op->output_bytes = output_bytes(spec, plan, count, n_channels);
+    op->input_bytes = lw_op_input_bytes(spec, plan, count, n_channels);
+    op->n_products = plan->n_products;
+    for (int p = 0; p < plan->n_products; p++)
+        op->product_bytes[p] = lw_op_product_bytes(plan, p, count, n_channels);
     op->count = count;
     op->n_channels = n_channels;
 
@@ -130,11 +128,11 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
 /* ---- slots ------------------------------------------------------------------------------------------------------- */
 static void slot_destroy(struct lw_op *op, struct lw_slot *slot)
 {
-    (void)op;
     if (!slot)
         return;
     lw_free(slot->input);
-    lw_free(slot->output);
+    for (int p = 0; p < op->n_products; p++)
+        lw_free(slot->products[p].data);
     lw_free(slot);
 }
 
@@ -144,9 +142,10 @@ static int slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *
     if (!slot)
         return LW_ESYSTEM;
     slot->ticket = -1;
-    slot->base.input = lw_alloc_array(op->input_bytes, 1, "a slot's samples", err);
-    slot->base.output = lw_alloc_array(op->output_bytes, 1, "a slot's results", err);
-    if (!slot->base.input || !slot->base.output) {
+    bool is_whole = (slot->base.input = lw_alloc_array(op->input_bytes, 1, "a slot's samples", err));
+    for (int p = 0; p < op->n_products && is_whole; p++)
+        is_whole = (slot->base.products[p].data = lw_alloc_array(op->product_bytes[p], 1, "a slot's results", err));
+    if (!is_whole) {
         slot_destroy(op, &slot->base);
         return LW_ESYSTEM;
     }

@@ -1,7 +1,7 @@
 /* engine.h - what computes: one interface for all engines (cpu: FFTW and OpenMP; cuda: one GPU). engine/registry.h names them.
  *
  *     type->create -> op_plan (pure) -> op_bytes (pure) -> op_create -> slot_create x depth
- *                                         then, per round:  fill slot->input, submit ... wait, take slot->output
+ *                                         then, per round:  fill slot->input, submit ... wait, take slot->products
  *
  * An operation ("op") is what a job asks for: filters, types, layout and the largest block. A slot is one buffer set of
  * the pipeline. submit hands a filled slot to the engine's own threads or streams and returns; wait blocks until that
@@ -88,24 +88,45 @@ struct lw_op_spec {
     };
 };
 
-/** Values that one sample of the axis holds, of input and of output: 1, or the pixels of a row, or the outputs that are
- * interpolated from a sample on. */
-int64_t lw_op_input_width(const struct lw_op_spec *spec);
-int64_t lw_op_output_width(const struct lw_op_spec *spec);
+/* One of the things that an operation delivers for each block: an array of the block's shape, one that is longer or shorter
+ * along the axis, or the rows of a table, as many as the block gives. */
+struct lw_op_product {
+    struct lw_type type;        /* of an array's values */
+    int64_t n_planes;           /* arrays side by side: n_filters; 0: a table */
+    int64_t width;              /* values of one output: the pixels of a row, else 1 */
+    int rate;                   /* outputs for each sample of the axis, one for its last: more than 1 where interpolated */
+    int64_t every;              /* outputs of every so many samples of the axis only, from the first on; 1: of all */
+    int64_t row_bytes, most_rows;       /* of a table, and for one block */
+};
 
-/** Outputs on the axis that a block's output holds: its count, but where the series is interpolated. */
-int64_t lw_op_outputs(const struct lw_op_spec *spec, const struct lw_block *block);
+/* Products of one operation. */
+#define LW_OP_PRODUCTS 4
 
 /* What the engine will do about a spec; it depends on spec and architecture only, never on ranks, threads or memory. */
 struct lw_op_plan {
     int64_t halo;               /* axis samples that a slot needs before its own: n_taps - 1 and the reach of signal/post.h */
     int64_t unit;               /* see struct lw_grid */
     int64_t channel_unit;
-    int64_t n_planes;           /* outputs per input sample: n_filters */
+    int64_t input_width;        /* values that one sample of the axis holds: the pixels of a row, else 1 */
+    int64_t n_outputs;          /* on the whole axis, before interpolation; 0: not known */
+    struct lw_op_product products[LW_OP_PRODUCTS];
+    int n_products;
     int segment;                /* FFT length N; 0: no FFT */
-    double seconds_per_output;  /* model: one thread or the device, per output sample of one plane */
+    double seconds_per_output;  /* model: one thread or the device, per value of the first product */
     char text[160];             /* for plan and log: "overlap-save, N = 4096, hop 3840, adjacent segments paired" */
 };
+
+/** What an overlap-save operation delivers, and a 2-D convolution: one array, which op_plan puts first. */
+struct lw_op_product lw_op_ols_product(const struct lw_op_spec *spec);
+struct lw_op_product lw_op_conv2d_product(const struct lw_op_spec *spec);
+
+/** Outputs on the axis that a block has of an array, which begin at lw_op_first_output of the array's axis. */
+int64_t lw_op_outputs(const struct lw_op_plan *plan, int product, const struct lw_block *block);
+int64_t lw_op_first_output(const struct lw_op_plan *plan, int product, const struct lw_block *block);
+
+/** Bytes of a slot's input, and of one product, for a block of count samples and n_channels that may lie anywhere. */
+int64_t lw_op_input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels);
+int64_t lw_op_product_bytes(const struct lw_op_plan *plan, int product, int64_t count, int64_t n_channels);
 
 struct lw_bytes {
     int64_t host;               /* pageable, per rank */
@@ -119,17 +140,23 @@ struct lw_loss {
     int64_t n_nan;              /* became 0 */
 };
 
-/* One buffer set. The engine allocates and frees input and output.
+/* One of the products of a block. */
+struct lw_slot_product {
+    void *data;
+    int64_t n_rows;             /* set by wait: rows of a table */
+};
+
+/* One buffer set. The engine allocates and frees input and products.
  *
  *   input   block of halo + count samples in the stored type:
  *           LW_TIME_FAST  [n_channels][halo + count]         LW_TIME_SLOW  [halo + count][n_channels]
- *   output  LW_TIME_FAST  [n_planes][n_channels][count]      LW_TIME_SLOW  [n_planes][count][n_channels]
+ *   array   LW_TIME_FAST  [n_planes][n_channels][count]      LW_TIME_SLOW  [n_planes][count][n_channels]
  *
- * with count (of the output: lw_op_outputs) and n_channels those of the block submitted: both are packed tightly. Samples
+ * with count (of an array: lw_op_outputs) and n_channels those of the block submitted: all are packed tightly. Samples
  * beyond the block that a last, partial segment would need count as zero and change no output of the block. */
 struct lw_slot {
     void *input;
-    void *output;
+    struct lw_slot_product products[LW_OP_PRODUCTS];
     struct lw_block block;      /* set by submit */
 
     /* set by wait: own (not halo) samples of the block that were not finite, and the lowest of them, as

@@ -1,7 +1,5 @@
 #include "job/job.h"
 
-#include "signal/post.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -30,21 +28,6 @@ void lw_job_note_int(struct lw_job *job, const char *name, int64_t value)
 void lw_job_note_real(struct lw_job *job, const char *name, double value)
 {
     add(job, name, LW_ATTRIBUTE_REAL)->real = value;
-}
-
-void lw_job_place(const struct lw_job *job, const struct lw_block *block, int64_t first[LW_MAX_DIMS],
-                  int64_t count[LW_MAX_DIMS])
-{
-    for (int d = 0; d < job->result.n_dims; d++) {
-        first[d] = 0;
-        count[d] = job->result.dims[d];
-    }
-    first[job->axis_dim] = block->first * (job->op.kind == LW_OP_OLS ? lw_post_rate(job->op.ols.post) : 1);
-    count[job->axis_dim] = lw_op_outputs(&job->op, block);
-    if (job->channel_dim >= 0) {
-        first[job->channel_dim] = block->channel;
-        count[job->channel_dim] = block->n_channels;
-    }
 }
 
 static bool is_same_file(const char *a, const char *b)

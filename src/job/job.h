@@ -1,6 +1,6 @@
 /* job.h - what the run loop needs to know of a job; jobs/ implements it.
  *
- * A job turns options and the description of its input into an operation for an engine and a result for a writer. It
+ * A job turns options and the description of its input into an operation for an engine and products for a writer. It
  * contains no loop, no MPI and no engine. */
 #ifndef LW_JOB_JOB_H
 #define LW_JOB_JOB_H
@@ -11,30 +11,35 @@
 #include "io/reader.h"
 #include "io/writer.h"
 #include "options/options.h"
-#include "sfft/published/published.h"
 
 #define LW_JOB_ATTRIBUTES 40
 #define LW_JOB_INPUTS 2
 
-/* A prepared job. The fields are filled by `prepare`; `output` and `grid` follow from them and the engine's plan. */
+/* Something that a job makes, as a dataset of the result. */
+struct lw_product {
+    struct lw_writer_dataset dataset;
+    int axis_dim;               /* its dimension that is the axis */
+    int channel_dim;            /* that holds the channels, -1: there is none */
+};
+
+/* A prepared job. The fields are filled by `prepare`. */
 struct lw_job {
     const struct lw_job_ops *ops;
     struct lw_op_spec op;
-    struct lw_sfft_request sfft;        /* where op.kind is LW_OP_SFFT; nothing is streamed then, and no output planned */
-    struct lw_published_choice sfft2;   /* where sfft.algorithm is LW_SFFT_PUBLISHED */
+    void *request;                      /* owned: what the way of its run must know beyond `op`; of a sparse run a struct
+                                           lw_sfft_request, of a streamed one NULL */
     struct lw_view_spec view;           /* of the input; max_axis and max_channels are left to the plan */
     int64_t n_samples;                  /* on the axis, after --start/--count */
     int64_t n_outputs;                  /* on the axis */
     int64_t look_ahead;                 /* window position of output 0, see signal/convolution.h */
     enum lw_boundary boundary;
 
-    struct lw_writer_dataset result;    /* path, dims, labels and type of the one streamed dataset */
-    struct lw_attribute attributes[LW_JOB_ATTRIBUTES];      /* of that dataset; texts are borrowed from the input's
+    struct lw_product products[LW_OP_PRODUCTS];     /* what op_plan lists, in that order; a table has no rows yet */
+    int n_products;
+    struct lw_attribute attributes[LW_JOB_ATTRIBUTES];      /* of the first product; texts are borrowed from the input's
                                                                description in `inputs` or static */
     int n_attributes;
-    int axis_dim;                       /* dimension of the result that is the axis */
-    int channel_dim;                    /* that holds the channels, -1: there is none */
-    bool has_planes;                    /* dimension 0 counts filters */
+    bool can_leave_range;               /* the engine says whether results are too large or too small for their type */
 
     struct lw_dataset_info inputs[LW_JOB_INPUTS];       /* for the provenance: the signal, then the filters */
     const char *input_names[LW_JOB_INPUTS];             /* "input", "filters"; static storage */
@@ -50,16 +55,22 @@ struct lw_job_ops {
     const char *description;            /* a paragraph for --help and the man page */
     const char *remedy;                 /* what makes its smallest round smaller: "fewer --channels"; NULL: it has no rounds */
     const char *sample, *channel;       /* what it calls a sample of the axis and a channel: "sample", "channel" */
+    const char *value;                  /* and a value of a sample that holds several: "column"; NULL: it holds one */
     const struct lw_option *options;    /* beyond the common ones of src/cli/commands.h */
     const struct lw_option *synth_options;
     const char *example;                /* command lines for --help */
-    bool is_sampled;                    /* takes few samples, of its own choice: src/run/sparse/sparse.c runs it, not src/run/loop.c */
 
     /** Check the options against the input, read filters, decide shapes. Collective (it reads small datasets).
      * @param input  borrowed during the call */
     int (*prepare)(const struct lw_options *options, struct lw_comm *comm, const struct lw_dataset_info *input,
                    struct lw_job *job, struct lw_error *err);
     void (*release)(struct lw_job *job);
+
+    /** Run it from the input file to the finished result, or print how it would run on standard output (rank 0): one of the
+     * pairs below. Collective; every rank returns the same code. @param command_line  as typed, for the provenance */
+    int (*run)(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, const char *command_line,
+               struct lw_error *err);
+    int (*plan)(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_error *err);
 
     /** Make a synthetic survey with input and filters for this job, written in parallel. Collective. */
     int (*synth)(const struct lw_options *options, struct lw_comm *comm, struct lw_error *err);
@@ -70,9 +81,14 @@ void lw_job_note_text(struct lw_job *job, const char *name, const char *text);
 void lw_job_note_int(struct lw_job *job, const char *name, int64_t value);
 void lw_job_note_real(struct lw_job *job, const char *name, double value);
 
-/** Where a block lies in the result: first[] and count[] of its n_dims dimensions. */
-void lw_job_place(const struct lw_job *job, const struct lw_block *block, int64_t first[LW_MAX_DIMS],
-                  int64_t count[LW_MAX_DIMS]);
+/** The two orders in which a job takes its samples, of which src/run knows the way: all of them, block by block through slots
+ * (src/run/stream.c), and few, of its own choice (src/run/sparse/sparse.c). */
+int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                  const char *command_line, struct lw_error *err);
+int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_error *err);
+int lw_sparse_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                  const char *command_line, struct lw_error *err);
+int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_error *err);
 
 /** Refuse an output that is one of the inputs, or whose temporary file would be: writing would destroy it. LW_EUSAGE. */
 int lw_job_check_output(const struct lw_job *job, const char *output, struct lw_error *err);

@@ -1,18 +1,38 @@
-/* loop.h - run a job, or say how it would run. */
+/* loop.h - the rounds of a streamed run: each rank's slice from the file through a slot and the engine to the sinks.
+ *
+ *     create (all memory) -> run (all rounds) -> flaws, destroy */
 #ifndef LW_RUN_LOOP_H
 #define LW_RUN_LOOP_H
 
-#include "comm/comm.h"
-#include "job/job.h"
-#include "options/options.h"
+#include "run/listener.h"
+#include "run/plan.h"
+#include "run/report.h"
+#include "run/result.h"
+#include "run/setup.h"
+#include "run/sink.h"
 
-/** Run the job that the options describe, from the input file to the finished result. Collective; every rank returns the
- * same code. @param command_line  as typed, for the provenance */
-int lw_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, const char *command_line,
-           struct lw_error *err);
+/* Stages of a report whose seconds the loop counts. */
+enum lw_loop_stage { LW_LOOP_READ, LW_LOOP_HALO, LW_LOOP_COMPUTE, LW_LOOP_WRITE };
 
-/** Print the plan on standard output (rank 0) without running: ranks, rounds, slices, bytes, estimated time. Collective. */
-int lw_plan_command(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
-                    struct lw_error *err);
+/* Borrowed for the loop's life. */
+struct lw_loop_spec {
+    struct lw_setup *setup;
+    const struct lw_plan *plan;
+    struct lw_writer *writer;           /* whose datasets are the job's products */
+    struct lw_report *report;
+    struct lw_listeners listeners;      /* called after each write */
+};
+
+struct lw_loop;
+
+/** Allocate everything that the rounds need. Not collective. */
+int lw_loop_create(const struct lw_loop_spec *spec, struct lw_loop **out, struct lw_error *err);
+void lw_loop_destroy(struct lw_loop *loop);                 /* NULL is legal */
+
+/** All rounds. Nothing is allocated. Collective; every rank returns the same code. */
+int lw_loop_run(struct lw_loop *loop, struct lw_error *err);
+
+/** What this rank found wrong with its data. */
+const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop);
 
 #endif

@@ -26,26 +26,36 @@ int64_t lw_plan_host_bytes(const struct lw_plan *plan)
 }
 
 /* Bytes of one sample of the axis of one channel. */
-static int64_t input_bytes(const struct lw_job *job)
+static int64_t input_bytes(const struct lw_job *job, const struct lw_op_plan *op)
 {
-    return lw_op_input_width(&job->op) * (int64_t)lw_type_bytes(job->op.input);
+    return op->input_width * (int64_t)lw_type_bytes(job->op.input);
 }
 
-static int64_t output_bytes(const struct lw_job *job, const struct lw_op_plan *op)
+static int64_t output_bytes(const struct lw_op_plan *op)
 {
-    return op->n_planes * lw_op_output_width(&job->op) * (int64_t)lw_type_bytes(job->op.output);
+    int64_t bytes = 0;
+    for (int p = 0; p < op->n_products; p++)
+        bytes += lw_op_product_bytes(op, p, 1, 1);
+    return bytes;
+}
+
+/* Values of the first product, of all ranks together. */
+static double count_values(const struct lw_job *job, const struct lw_op_plan *op)
+{
+    const struct lw_op_product *const first = &op->products[0];
+    return (double)job->n_outputs * (double)job->op.n_channels * (double)first->n_planes * (double)(first->rate * first->width);
 }
 
 struct lw_halo_spec lw_plan_halo(const struct lw_plan *plan, const struct lw_job *job)
 {
-    return (struct lw_halo_spec){&plan->rounds, job->op.layout, input_bytes(job)};
+    return (struct lw_halo_spec){&plan->rounds, job->op.layout, input_bytes(job, &plan->op)};
 }
 
 struct lw_window_spec lw_plan_window(const struct lw_plan *plan, const struct lw_job *job, struct lw_reader *reader)
 {
     return (struct lw_window_spec){
         .reader = reader, .boundary = job->boundary, .layout = job->op.layout,
-        .sample_bytes = input_bytes(job), .n_samples = job->n_samples,
+        .sample_bytes = input_bytes(job, &plan->op), .n_samples = job->n_samples,
         .n_taps = plan->op.halo + 1, .max_channels = plan->rounds.group,
     };
 }
@@ -63,7 +73,7 @@ struct lw_view_spec lw_plan_view(const struct lw_plan *plan, const struct lw_job
 /* Bytes in a slot for one output sample on the axis of one channel. */
 static int64_t sample_slot_bytes(const struct lw_job *job, const struct lw_op_plan *op)
 {
-    return input_bytes(job) + output_bytes(job, op);
+    return input_bytes(job, op) + output_bytes(op);
 }
 
 /* Channels that one rank has at most. */
@@ -96,7 +106,7 @@ static struct lw_rounds rounds_of_size(const struct lw_plan_spec *spec, const st
 static int64_t pieces_of_write(const struct lw_plan *plan, const struct lw_job *job)
 {
     const bool is_part = plan->rounds.group < plan->rounds.grid.n_channels;
-    return job->op.layout == LW_TIME_SLOW && is_part ? plan->op.n_planes * plan->rounds.slice : 0;
+    return job->op.layout == LW_TIME_SLOW && is_part ? plan->op.products[0].n_planes * plan->rounds.slice : 0;
 }
 
 /* Of the rank that needs most (they may have different numbers of threads), so that all choose the same rounds. */
@@ -138,18 +148,25 @@ static int refuse(const struct lw_plan *plan, const struct lw_job *job, struct l
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------ */
 
+/* Bytes of all products. */
+static int64_t result_bytes(const struct lw_job *job, const struct lw_op_plan *op)
+{
+    const struct lw_block whole = {.count = job->n_outputs};
+    int64_t bytes = 0;
+    for (int p = 0; p < op->n_products; p++)
+        bytes += lw_op_outputs(op, p, &whole) * job->op.n_channels * op->products[p].n_planes * op->products[p].width *
+                 (int64_t)lw_type_bytes(op->products[p].type);
+    return bytes;
+}
+
 /* What does not depend on the rounds. Collective. */
 static void estimate(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
     const struct lw_job *const job = spec->job;
-    const double outputs = (double)job->n_outputs * (double)job->op.n_channels * (double)plan->op.n_planes *
-                           (double)lw_op_output_width(&job->op);
-    plan->input_bytes = job->n_samples * job->op.n_channels * input_bytes(job);
-    const struct lw_block whole = {.count = job->n_outputs};
-    plan->output_bytes = lw_op_outputs(&job->op, &whole) * job->op.n_channels *
-                         (output_bytes(job, &plan->op) / (job->op.kind == LW_OP_OLS ? lw_op_output_width(&job->op) : 1));
+    plan->input_bytes = job->n_samples * job->op.n_channels * input_bytes(job, &plan->op);
+    plan->output_bytes = result_bytes(job, &plan->op);
     const int64_t workers = lw_comm_sum(spec->comm, max64(1, spec->engine->n_workers));
-    plan->compute_seconds = outputs * plan->op.seconds_per_output / (double)workers;
+    plan->compute_seconds = count_values(job, &plan->op) * plan->op.seconds_per_output / (double)workers;
     plan->file_seconds = (double)(plan->input_bytes + plan->output_bytes) / file_bytes_per_second;
 }
 
@@ -248,9 +265,9 @@ static int agree_on_op(struct lw_comm *comm, struct lw_op_plan *op, struct lw_er
 static int check_bytes(const struct lw_plan_spec *spec, const struct lw_plan *plan, struct lw_error *err)
 {
     const struct lw_op_spec *const op = &spec->job->op;
-    const double sample = (double)lw_op_input_width(op) * (double)lw_type_bytes(op->input) +
-                          (double)plan->op.n_planes * (double)lw_op_output_width(op) * (double)lw_type_bytes(op->output);
-    const double all = (double)spec->job->n_outputs * (double)op->n_channels * sample;
+    const double input = (double)spec->job->n_outputs * (double)op->n_channels * (double)plan->op.input_width *
+                         (double)lw_type_bytes(op->input);
+    const double all = input + count_values(spec->job, &plan->op) * (double)lw_type_bytes(op->output);
     if (all > 0x1p62)
         return lw_fail(err, LW_ECONFIG, "input and result have %.3g bytes, more than can be counted: choose a piece with --start "
                        "and --count, or fewer --channels", all);
@@ -259,15 +276,26 @@ static int check_bytes(const struct lw_plan_spec *spec, const struct lw_plan *pl
 
 int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err)
 {
-    *plan = (struct lw_plan){.depth = spec->engine->depth > 0 ? spec->engine->depth : 2};
+    *plan = (struct lw_plan){.depth = spec->engine->depth > 0 ? spec->engine->depth : 2, .limits = spec->limits};
     int rc = spec->engine->ops->op_plan(spec->engine, &spec->job->op, &plan->op, err);
     if (rc == LW_OK)
         rc = check_bytes(spec, plan, err);
     if ((rc = lw_comm_agree(spec->comm, rc, err)))
         return rc;
-    lw_limits_find(spec->comm, spec->engine, spec->memory, spec->gpu_memory, &plan->limits);
     if ((rc = agree_on_op(spec->comm, &plan->op, err)))
         return rc;
     estimate(spec, plan);
     return lw_comm_agree(spec->comm, choose_rounds(spec, plan, err), err);
+}
+
+int lw_plan_make_for(struct lw_setup *setup, struct lw_plan *plan, struct lw_error *err)
+{
+    const struct lw_plan_spec spec = {
+        .comm = setup->comm, .job = &setup->job, .engine = setup->engine, .reader = setup->reader, .limits = setup->limits,
+        .split = (enum lw_split)lw_options_choice(setup->options, "split"),
+    };
+    const int rc = lw_plan_make(&spec, plan, err);
+    if (rc == LW_OK)
+        snprintf(setup->algorithm, sizeof setup->algorithm, "%s", plan->op.text);
+    return rc;
 }

@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "job/job.h"
 #include "run/limits.h"
+#include "run/setup.h"
 #include "run/window.h"
 #include "signal/rounds.h"
 
@@ -38,9 +39,8 @@ struct lw_plan_spec {
     const struct lw_job *job;
     const struct lw_engine *engine;
     const struct lw_reader *reader;
+    struct lw_limits limits;
     enum lw_split split;
-    int64_t memory;             /* --memory, bytes per rank; 0: the default */
-    int64_t gpu_memory;         /* --gpu-memory, likewise; never more than what is free counts */
 };
 
 /** Host bytes per rank, all together. */
@@ -53,6 +53,9 @@ double lw_plan_seconds(const struct lw_plan *plan);
  * rank; where the input is stored in chunks, those by which they are decoded least often. Errors: LW_ECONFIG, naming the bytes
  * of the smallest round and the limit. Collective. */
 int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct lw_error *err);
+
+/** The same for what has been set up; sets setup->algorithm. */
+int lw_plan_make_for(struct lw_setup *setup, struct lw_plan *plan, struct lw_error *err);
 
 /** The specs that the plan's numbers belong to; `reader` with its view selected. */
 struct lw_halo_spec lw_plan_halo(const struct lw_plan *plan, const struct lw_job *job);

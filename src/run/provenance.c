@@ -106,7 +106,7 @@ static void add_machine(struct collector *c, const struct lw_setup *setup)
     add_text(c, "host", lw_comm_host(comm));
     add_text(c, "engine", setup->engine->ops->name);
     add_text(c, "engine_runs_on", setup->engine_text);
-    add_text(c, "algorithm", setup->plan.op.text);
+    add_text(c, "algorithm", setup->algorithm);
     add_slurm(c);
 }
 

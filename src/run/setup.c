@@ -89,16 +89,10 @@ static int compare_engines(struct lw_setup *setup, struct lw_error *err)
     return rc;
 }
 
-static int make_plan(struct lw_setup *setup, struct lw_error *err)
+static void find_limits(struct lw_setup *setup)
 {
-    const struct lw_plan_spec spec = {
-        .comm = setup->comm, .job = &setup->job, .engine = setup->engine, .reader = setup->reader,
-        .split = (enum lw_split)lw_options_choice(setup->options, "split"),
-        .memory = lw_options_int(setup->options, "memory"),
-        .gpu_memory = lw_options_int(setup->options, "gpu-memory"),
-    };
-    const int rc = lw_reader_check(setup->reader, &setup->job.view, err);
-    return rc ? rc : lw_plan_make(&spec, &setup->plan, err);
+    lw_limits_find(setup->comm, setup->engine, lw_options_int(setup->options, "memory"),
+                   lw_options_int(setup->options, "gpu-memory"), &setup->limits);
 }
 
 int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
@@ -109,8 +103,9 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     if ((rc = open_input(setup, err)) ||
         (rc = lw_comm_agree(comm, ops->prepare(options, comm, lw_reader_info(setup->reader), &setup->job, err), err)) ||
         (rc = open_engine(setup, err)) || (rc = compare_engines(setup, err)) ||
-        (!ops->is_sampled && (rc = make_plan(setup, err))))
+        (rc = lw_reader_check(setup->reader, &setup->job.view, err)))
         return rc;
+    find_limits(setup);
     return LW_OK;
 }
 

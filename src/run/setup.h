@@ -1,10 +1,11 @@
-/* setup.h - from options to something that can run: input opened, job prepared, engine created, plan made. */
+/* setup.h - from options to something that can be planned: input opened, job prepared, engine created, limits found. The same
+ * for every job. */
 #ifndef LW_RUN_SETUP_H
 #define LW_RUN_SETUP_H
 
 #include "comm/comm.h"
 #include "job/job.h"
-#include "run/plan.h"
+#include "run/limits.h"
 
 struct lw_setup {
     struct lw_comm *comm;               /* borrowed */
@@ -12,8 +13,9 @@ struct lw_setup {
     struct lw_reader *reader;
     struct lw_engine *engine;
     struct lw_job job;
-    struct lw_plan plan;
+    struct lw_limits limits;
     char engine_text[160];              /* what it runs on */
+    char algorithm[160];                /* what computes, in words; for the provenance, set by whoever plans */
 };
 
 /** Collective; every rank returns the same code. `setup` may be closed whatever the outcome. */

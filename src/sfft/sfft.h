@@ -40,11 +40,14 @@ enum lw_sfft_algorithm { LW_SFFT_AUTO, LW_SFFT_SPARSE, LW_SFFT_DENSE, LW_SFFT_PU
 /* What is done about a signal that its lines do not explain. */
 enum lw_sfft_fallback { LW_SFFT_FALL_DENSE, LW_SFFT_FALL_ERROR, LW_SFFT_FALL_PARTIAL };
 
+struct lw_published_choice;
+
 /* What a job asks for. */
 struct lw_sfft_request {
     struct lw_sfft_spec spec;       /* of each channel */
     enum lw_sfft_algorithm algorithm;
     enum lw_sfft_fallback fallback;
+    const struct lw_published_choice *published;    /* of that algorithm, else NULL */
 };
 
 /* One attempt: stages that locate, and a stage of one shift that checks. */

@@ -17,7 +17,7 @@
 #include "comm/raw.h"
 #include "run/loop.h"
 #include "run/pipeline.h"
-#include "run/setup.h"
+#include "run/sink.h"
 
 #include <hdf5.h>
 #include <inttypes.h>
@@ -33,6 +33,7 @@ struct bench {
     struct lw_comm *comm;
     struct lw_options *options;
     struct lw_setup setup;
+    struct lw_plan plan;
     char output[LW_MAX_PATH];
     char plain[LW_MAX_PATH];
     char *buffers;              /* as many as there are slots, used in turn: one alone would stay in the processor's cache */
@@ -55,7 +56,7 @@ static hid_t collective_file_access(const struct bench *b)
 
 static char *buffer_of(const struct bench *b, int64_t round)
 {
-    return b->buffers + round % b->setup.plan.depth * b->buffer_bytes;
+    return b->buffers + round % b->plan.depth * b->buffer_bytes;
 }
 
 /* Move the slab [first, first + count) of a dataset, collectively. */
@@ -89,7 +90,7 @@ static void transfer(hid_t dataset, int n_dims, const int64_t *first, const int6
 static double plain_read(struct bench *b)
 {
     const struct lw_job *const job = &b->setup.job;
-    const struct lw_rounds *const rounds = &b->setup.plan.rounds;
+    const struct lw_rounds *const rounds = &b->plan.rounds;
     const double start = lw_now();
     const hid_t access = collective_file_access(b);
     const hid_t file = H5Fopen(job->inputs[0].file, H5F_ACC_RDONLY, access);
@@ -116,7 +117,7 @@ static double plain_read(struct bench *b)
 static double plain_write(struct bench *b)
 {
     const struct lw_job *const job = &b->setup.job;
-    const struct lw_rounds *const rounds = &b->setup.plan.rounds;
+    const struct lw_rounds *const rounds = &b->plan.rounds;
     if (lw_comm_rank(b->comm) == 0)
         unlink(b->plain);
     lw_comm_barrier(b->comm);
@@ -124,17 +125,17 @@ static double plain_write(struct bench *b)
     const hid_t access = collective_file_access(b);
     const hid_t file = H5Fcreate(b->plain, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     hsize_t dims[LW_MAX_DIMS];
-    for (int d = 0; d < job->result.n_dims; d++)
-        dims[d] = (hsize_t)job->result.dims[d];
-    const hid_t space = H5Screate_simple(job->result.n_dims, dims, NULL), how = H5Pcreate(H5P_DATASET_CREATE);
+    for (int d = 0; d < job->products[0].dataset.n_dims; d++)
+        dims[d] = (hsize_t)job->products[0].dataset.dims[d];
+    const hid_t space = H5Screate_simple(job->products[0].dataset.n_dims, dims, NULL), how = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_fill_time(how, H5D_FILL_TIME_NEVER);
-    const hid_t type = job->result.type.scalar == LW_FLOAT64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
+    const hid_t type = job->products[0].dataset.type.scalar == LW_FLOAT64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
     const hid_t dataset = H5Dcreate2(file, "/plain", type, space, H5P_DEFAULT, how, H5P_DEFAULT);
     for (int64_t round = 0; round < rounds->n_rounds; round++) {
         const struct lw_block block = lw_rounds_block(rounds, round, lw_comm_rank(b->comm));
         int64_t first[LW_MAX_DIMS], count[LW_MAX_DIMS];
-        lw_job_place(job, &block, first, count);
-        transfer(dataset, job->result.n_dims, first, count, buffer_of(b, round), true);
+        lw_sink_place(job, &b->plan.op, 0, &block, first, count);
+        transfer(dataset, job->products[0].dataset.n_dims, first, count, buffer_of(b, round), true);
     }
     H5Dclose(dataset);
     H5Pclose(how);
@@ -150,7 +151,7 @@ static double plain_write(struct bench *b)
 /* Samples of every slot: random, so that no arithmetic is easy. */
 static void fill(const struct bench *b, struct lw_slot *slot)
 {
-    const struct lw_plan *const plan = &b->setup.plan;
+    const struct lw_plan *const plan = &b->plan;
     const struct lw_type type = b->setup.job.op.input;
     const int64_t n = (plan->op.halo + plan->rounds.slice) * plan->rounds.group * (type.is_complex ? 2 : 1);
     uint32_t state = 1;
@@ -178,7 +179,7 @@ static void collect(struct bench *b, struct lw_pipeline *pipeline)
 
 static double compute(struct bench *b)
 {
-    const struct lw_plan *const plan = &b->setup.plan;
+    const struct lw_plan *const plan = &b->plan;
     struct lw_error err;
     struct lw_pipeline *pipeline;
     if (lw_pipeline_create(b->setup.engine, &b->setup.job.op, &plan->op, plan->rounds.slice, plan->rounds.group,
@@ -213,7 +214,7 @@ static double whole_run(struct bench *b)
     lw_comm_barrier(b->comm);
     struct lw_error err;
     const double start = lw_now();
-    if (lw_run(b->comm, b->setup.job.ops, b->options, "bench_file_to_file", &err))
+    if (lw_stream_run(b->comm, b->setup.job.ops, b->options, "bench_file_to_file", &err))
         stop(b, &err);
     lw_comm_barrier(b->comm);
     return lw_now() - start;
@@ -233,12 +234,13 @@ static void prepare(struct bench *b, int argc, char **argv)
         lw_options_set(b->options, "filters", argv[2], "FILTERS", &err) ||
         lw_options_set(b->options, "output", b->output, "OUTPUT_FOLDER", &err) ||
         lw_options_parse(b->options, argc - 4, argv + 4, &used, &err) ||
-        lw_setup_open(b->comm, &lw_job_ols, b->options, &b->setup, &err))
+        lw_setup_open(b->comm, &lw_job_ols, b->options, &b->setup, &err) ||
+        lw_plan_make_for(&b->setup, &b->plan, &err))
         stop(b, &err);
-    const struct lw_plan *const plan = &b->setup.plan;
+    const struct lw_plan *const plan = &b->plan;
     const int64_t samples = plan->rounds.slice * plan->rounds.group;
     const int64_t in = samples * (int64_t)lw_type_bytes(b->setup.job.op.input);
-    const int64_t out = samples * plan->op.n_planes * (int64_t)lw_type_bytes(b->setup.job.op.output);
+    const int64_t out = samples * plan->op.products[0].n_planes * (int64_t)lw_type_bytes(b->setup.job.op.output);
     b->buffer_bytes = in > out ? in : out;
     if (!(b->buffers = lw_alloc_array(plan->depth, (size_t)b->buffer_bytes, "the benchmark's buffers", &err)))
         stop(b, &err);
@@ -295,7 +297,7 @@ int main(int argc, char **argv)
         seconds[RUN][i] = whole_run(&b);
     }
     if (rank == 0) {
-        printf("%s; %d ranks\n", b.setup.plan.op.text, lw_comm_size(b.comm));
+        printf("%s; %d ranks\n", b.plan.op.text, lw_comm_size(b.comm));
         report(seconds);
         unlink(b.output);
         unlink(b.plain);

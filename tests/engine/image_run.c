@@ -41,7 +41,7 @@ static void take_output(const struct run *run, const struct lw_slot *slot)
     const size_t row_bytes = (size_t)run->data->out_columns * lw_type_bytes(run->data->image.output);
     for (int64_t c = 0; c < b->n_channels; c++)
         memcpy(run->result->outputs + (size_t)((b->channel + c) * run->data->out_rows + b->first) * row_bytes,
-               (const char *)slot->output + (size_t)(c * b->count) * row_bytes, (size_t)b->count * row_bytes);
+               (const char *)slot->products[0].data + (size_t)(c * b->count) * row_bytes, (size_t)b->count * row_bytes);
 }
 
 static void take_report(struct image_result *result, const struct lw_slot *slot)

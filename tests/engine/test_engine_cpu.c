@@ -1,5 +1,6 @@
 /* test_engine_cpu.c - what the cpu engine promises beyond the conformance suite: memory, range, options. */
 #include "../check.h"
+#include "engine/registry.h"
 #include "trial.h"
 
 #include <malloc.h>

@@ -63,7 +63,7 @@ static void take_output(const struct run *run, const struct lw_slot *slot)
     const size_t bytes = lw_type_bytes(t->output);
     const bool is_fast = t->layout == LW_TIME_FAST;
     const struct lw_op_spec spec = trial_spec(run->data);
-    const int64_t count = lw_op_outputs(&spec, b), at = b->first * lw_post_rate(t->post);
+    const int64_t count = lw_post_outputs(t->post, spec.n_outputs, b->first, b->count), at = b->first * lw_post_rate(t->post);
     const int64_t n_rows = is_fast ? b->n_channels : count, row = is_fast ? count : b->n_channels;
     const int64_t all_rows = is_fast ? t->n_channels : run->data->n_results;
     const int64_t all_row = is_fast ? run->data->n_results : t->n_channels;
@@ -71,7 +71,7 @@ static void take_output(const struct run *run, const struct lw_slot *slot)
     for (int64_t f = 0; f < t->n_filters; f++)
         for (int64_t r = 0; r < n_rows; r++)
             memcpy(run->result->outputs + (size_t)((f * all_rows + first_row + r) * all_row + first) * bytes,
-                   (const char *)slot->output + (size_t)((f * n_rows + r) * row) * bytes, (size_t)row * bytes);
+                   (const char *)slot->products[0].data + (size_t)((f * n_rows + r) * row) * bytes, (size_t)row * bytes);
 }
 
 static void take_report(struct trial_result *result, const struct lw_slot *slot)

@@ -96,10 +96,10 @@ static int filter_all(struct lw_engine *engine, const struct scenario *s, const 
                     const int64_t index = f * spec->n_channels * block.count + at(spec, block.count, c, o);
                     double complex *const to = &y[(f * spec->n_channels + c) * s->n + first + o];
                     if (spec->output.is_complex)
-                        *to = ((float complex *)slot->output)[index];
+                        *to = ((float complex *)slot->products[0].data)[index];
                     else
-                        *to = spec->output.scalar == LW_FLOAT64 ? ((double *)slot->output)[index]
-                                                                : ((float *)slot->output)[index];
+                        *to = spec->output.scalar == LW_FLOAT64 ? ((double *)slot->products[0].data)[index]
+                                                                : ((float *)slot->products[0].data)[index];
                 }
     }
     engine->ops->slot_destroy(op, slot);

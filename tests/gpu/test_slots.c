@@ -106,7 +106,7 @@ static void test_in_flight(struct lw_engine *engine)
         CHECK(rc == LW_OK, "%s", err.message);
         CHECK(s.slots[0]->busy_seconds > 0, "busy %g s", s.slots[0]->busy_seconds);
         alone[i] = malloc(bytes);
-        memcpy(alone[i], s.slots[0]->output, bytes);
+        memcpy(alone[i], s.slots[0]->products[0].data, bytes);
     }
     for (int i = 0; i < depth; i++) {
         const struct lw_block block = {.count = s.count - 1000 * i, .n_channels = 1};
@@ -117,7 +117,7 @@ static void test_in_flight(struct lw_engine *engine)
     for (int i = depth - 1; i >= 0; i--) {
         const int rc = engine->ops->wait(s.op, s.slots[i], &err);
         const size_t bytes = (size_t)s.slots[i]->block.count * n_filters * sizeof(float);
-        CHECK(rc == LW_OK && memcmp(alone[i], s.slots[i]->output, bytes) == 0, "slot %d differs in flight", i);
+        CHECK(rc == LW_OK && memcmp(alone[i], s.slots[i]->products[0].data, bytes) == 0, "slot %d differs in flight", i);
         free(alone[i]);
     }
     close_all(&s);

@@ -15,7 +15,8 @@ static int plan_op(const struct lw_engine *engine, const struct lw_op_spec *spec
     (void)engine;
     (void)err;
     *plan = (struct lw_op_plan){.halo = spec->ols.n_taps - 1, .unit = 1000, .channel_unit = spec->n_channels > 1 ? 2 : 1,
-                                .n_planes = spec->ols.n_filters, .segment = 2048, .seconds_per_output = 1e-9};
+                                .input_width = 1, .n_products = 1,
+                                .products = {lw_op_ols_product(spec)}, .segment = 2048, .seconds_per_output = 1e-9};
     return LW_OK;
 }
 
@@ -23,8 +24,8 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
                                 const struct lw_op_plan *plan, int64_t count, int64_t n_channels, int depth)
 {
     (void)engine;
-    const int64_t in = (plan->halo + count) * n_channels * (int64_t)lw_type_bytes(spec->input);
-    const int64_t out = plan->n_planes * count * n_channels * (int64_t)lw_type_bytes(spec->output);
+    const int64_t in = lw_op_input_bytes(spec, plan, count, n_channels);
+    const int64_t out = lw_op_product_bytes(plan, 0, count, n_channels);
     return (struct lw_bytes){.host = depth * (in + out) + 100000, .device = in + out};
 }
 
@@ -58,7 +59,7 @@ static void check_limits(struct lw_plan_spec spec)
     for (int64_t memory = 1 << 20; memory < INT64_C(1) << 36; memory *= 2) {
         struct lw_plan plan;
         struct lw_error err = {0};
-        spec.memory = memory;
+        lw_limits_find(spec.comm, spec.engine, memory, 0, &spec.limits);
         const int rc = lw_plan_make(&spec, &plan, &err);
         const struct lw_rounds *const r = &plan.rounds;
         const int64_t now = rc == LW_OK ? r->slice * r->group : 0;

@@ -208,7 +208,7 @@ static void finish_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, co
     };
     const int64_t index = (piece->channel * piece->slot->block.count + piece->row + row) *
                           conv2d->spec.conv2d.output_columns + piece->column;
-    k->store(&panel, outputs, (char *)piece->slot->output + (size_t)index * lw_type_bytes(type), &lane->loss);
+    k->store(&panel, outputs, (char *)piece->slot->products[0].data + (size_t)index * lw_type_bytes(type), &lane->loss);
 }
 
 /* When all rows of a piece's window have been looked at. */

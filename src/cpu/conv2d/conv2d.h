@@ -68,7 +68,7 @@ int lw_cpu_conv2d_create(const struct lw_op_spec *spec, int64_t count, int64_t n
                          struct lw_cpu_conv2d **out, struct lw_error *err);
 void lw_cpu_conv2d_destroy(struct lw_cpu_conv2d *conv2d);   /* NULL is legal */
 
-/** Compute slot->output from slot->input for slot->block, and set slot->n_not_finite and the like. Starts OpenMP threads
+/** Compute slot->products[0].data from slot->input for slot->block, and set slot->n_not_finite and the like. Starts OpenMP threads
  * of the calling thread's own. */
 void lw_cpu_conv2d_run(struct lw_cpu_conv2d *conv2d, struct lw_slot *slot);
 

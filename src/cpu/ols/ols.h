@@ -86,7 +86,7 @@ int lw_cpu_ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
                       int n_threads, struct lw_cpu_ols **out, struct lw_error *err);
 void lw_cpu_ols_destroy(struct lw_cpu_ols *ols);            /* NULL is legal */
 
-/** Compute slot->output from slot->input for slot->block, and set slot->n_not_finite and the like. Starts OpenMP
+/** Compute slot->products[0].data from slot->input for slot->block, and set slot->n_not_finite and the like. Starts OpenMP
  * threads of the calling thread's own. */
 void lw_cpu_ols_run(struct lw_cpu_ols *ols, struct lw_slot *slot);
 

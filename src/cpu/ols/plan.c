@@ -216,7 +216,10 @@ int lw_cpu_ols_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, stru
         .halo = lw_cpu_ols_halo(&shape),
         .unit = shape.method == LW_CPU_OLS_DIRECT ? 1 : shape.hop,
         .channel_unit = 1,
-        .n_planes = shape.n_filters,
+        .input_width = 1,
+        .n_outputs = spec->n_outputs,
+        .products = {lw_op_ols_product(spec)},
+        .n_products = 1,
         .segment = segment,
         .seconds_per_output = 1e-9 * output_cost(spec, &shape) / shape.rate,
     };

@@ -121,11 +121,13 @@ void lw_cpu_segment_finish(const struct lw_cpu_ols *ols, const struct lw_cpu_lan
 static char *output_at(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int filter, int64_t channel,
                        int64_t output)
 {
-    const int64_t n_channels = slot->block.n_channels, n_outputs = lw_op_outputs(&ols->spec, &slot->block);
+    const struct lw_block *const block = &slot->block;
+    const int64_t n_channels = block->n_channels;
+    const int64_t n_outputs = lw_post_outputs(ols->spec.ols.post, ols->spec.n_outputs, block->first, block->count);
     const bool is_fast = ols->spec.layout == LW_TIME_FAST;
     const int64_t in_plane = is_fast ? channel * n_outputs + output : output * n_channels + channel;
     const int64_t at = filter * n_outputs * n_channels + in_plane;
-    return (char *)slot->output + at * (int64_t)lw_type_bytes(ols->spec.output);
+    return (char *)slot->products[0].data + at * (int64_t)lw_type_bytes(ols->spec.output);
 }
 
 static void store_time_fast(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,

@@ -1,11 +1,10 @@
-/* memory.c - the memory of a sparse run, known before it starts.
- *
- *     base + files + kept | searching: samples of a group of channels, their list, the solver
- *                         | dense: all samples of a channel, their transform           one after the other, never together */
-#include "base/integers.h"
-#include "run/sparse/published/published.h"
+#include "run/sparse/memory.h"
 
+#include "base/integers.h"
 #include "base/memory.h"
+#include "run/plan_text.h"
+#include "run/sparse/stages.h"
+#include "run/sparse/table.h"
 
 #include <stdio.h>
 
@@ -14,200 +13,171 @@
 /* Bytes of one read. */
 #define READ_BYTES (16 * MIB)
 
-struct lw_view_spec lw_sfft_view(const struct lw_sfft_flow *flow)
+struct lw_view_spec lw_sparse_view(const struct lw_sparse *run)
 {
-    struct lw_view_spec view = flow->setup.job.view;
-    view.max_axis = flow->block;
-    view.max_channels = flow->group;
-    view.chunks = flow->chunks;
+    struct lw_view_spec view = run->setup.job.view;
+    view.max_axis = run->block;
+    view.max_channels = run->group;
+    view.chunks = run->chunks;
     return view;
 }
 
 /* ---- what each part takes ------------------------------------------------------------------------------------------- */
 
-/* Of a group of channels with the first attempts, or of one with all. */
-int64_t lw_sfft_values(const struct lw_sfft_flow *flow)
+static struct lw_bytes dense_bytes(const struct lw_sparse *run)
 {
-    return max64(lw_sfft_attempt_samples(&flow->plan, LW_SFFT_FIRST_ATTEMPTS) * flow->group,
-                 lw_sfft_attempt_samples(&flow->plan, LW_SFFT_ATTEMPTS));
-}
-
-/* Samples that ranks sum, the sorted list of those that this rank reads, which may be all of them, and the engine's part. */
-static struct lw_bytes sparse_bytes(const struct lw_sfft_flow *flow)
-{
-    const struct lw_engine *const engine = flow->setup.engine;
-    const int64_t all = lw_sfft_attempt_samples(&flow->plan, LW_SFFT_ATTEMPTS);
-    struct lw_bytes bytes = engine->ops->sparse->bytes(engine, &flow->plan);
-    bytes.host += lw_sfft_values(flow) * 2 * (int64_t)sizeof *flow->values + lw_sfft_samples_bytes(all);
-    bytes.host += flow->n_ranks > 1 ? 2 * LW_COLLECT_BYTES : 0;
-    return bytes;
-}
-
-static struct lw_bytes search_bytes(const struct lw_sfft_flow *flow)
-{
-    if (lw_sfft_is_published(flow))
-        return lw_published_flow_bytes(flow);
-    return lw_sfft_is_sparse(flow) ? sparse_bytes(flow) : (struct lw_bytes){0};
-}
-
-static struct lw_bytes dense_bytes(const struct lw_sfft_flow *flow)
-{
-    const struct lw_engine *const engine = flow->setup.engine;
-    return engine->ops->dense->bytes(engine, &flow->request.spec);
+    const struct lw_engine *const engine = run->setup.engine;
+    return engine->ops->dense->bytes(engine, &run->request.spec);
 }
 
 /* What stays to the end: lines and figures of the channels, the buffer of reads, rows on their way to the table. */
-static int64_t kept_bytes(const struct lw_sfft_flow *flow)
+static int64_t kept_bytes(const struct lw_sparse *run)
 {
-    const int64_t own = (flow->n_channels + flow->n_ranks - 1) / flow->n_ranks;
+    const int64_t own = (run->n_channels + run->n_ranks - 1) / run->n_ranks;
     int64_t lines;
-    if (__builtin_mul_overflow(own * (int64_t)sizeof *flow->lines, flow->request.spec.sparsity, &lines))
+    if (__builtin_mul_overflow(own * (int64_t)sizeof *run->lines, run->request.spec.sparsity, &lines))
         return INT64_MAX / 4;           /* more than there is */
-    return lines + 2 * flow->n_channels * (int64_t)sizeof *flow->all + lw_sfft_table_bytes(flow) +
-           flow->group * flow->block * (int64_t)lw_type_bytes(flow->setup.job.op.input);
+    return lines + 2 * run->n_channels * (int64_t)sizeof *run->all + lw_sparse_table_bytes(run) +
+           run->group * run->block * (int64_t)lw_type_bytes(run->setup.job.op.input);
 }
 
-static void count(struct lw_sfft_flow *flow)
+static void count(struct lw_sparse *run)
 {
-    const struct lw_view_spec view = lw_sfft_view(flow);
-    const struct lw_bytes search = search_bytes(flow), dense = dense_bytes(flow);
-    flow->bytes = (struct lw_sfft_flow_bytes){
-        .files = LW_FILE_LAYER_BYTES + lw_reader_bytes(flow->setup.reader, &view), .kept = kept_bytes(flow),
-        .search = search.host + search.pinned, .dense = dense.host + dense.pinned,
+    const struct lw_view_spec view = lw_sparse_view(run);
+    const struct lw_bytes search = run->method ? run->method->bytes(run) : (struct lw_bytes){0}, dense = dense_bytes(run);
+    run->bytes = (struct lw_sparse_bytes){
+        .files = LW_FILE_LAYER_BYTES + lw_reader_bytes(run->setup.reader, &view), .kept = kept_bytes(run),
+        .search = search.host, .dense = dense.host + dense.pinned,
         .search_device = search.device, .dense_device = dense.device,
     };
 }
 
 /* ---- what is needed, and whether there is as much ------------------------------------------------------------------- */
 
-static bool is_dense_only(const struct lw_sfft_flow *flow) { return !lw_sfft_is_sparse(flow) && !lw_sfft_is_published(flow); }
-
-static int64_t with(const struct lw_sfft_flow *flow, int64_t phase)
+static int64_t with(const struct lw_sparse *run, int64_t phase)
 {
-    return flow->limits.base + flow->bytes.files + flow->bytes.kept + phase;
+    return run->setup.limits.base + run->bytes.files + run->bytes.kept + phase;
 }
 
-bool lw_sfft_fits_dense(const struct lw_sfft_flow *flow)
+bool lw_sparse_fits_dense(const struct lw_sparse *run)
 {
-    return with(flow, flow->bytes.dense) <= flow->limits.host && flow->bytes.dense_device <= flow->limits.device;
+    return with(run, run->bytes.dense) <= run->setup.limits.host && run->bytes.dense_device <= run->setup.limits.device;
 }
 
 /* The most there is at a time. A dense transform that does not fit is not begun. */
-static int64_t needed_bytes(const struct lw_sfft_flow *flow)
+static int64_t needed_bytes(const struct lw_sparse *run)
 {
-    const bool falls_back = flow->request.fallback == LW_SFFT_FALL_DENSE && lw_sfft_fits_dense(flow);
-    const int64_t dense = falls_back || is_dense_only(flow) ? flow->bytes.dense : 0;
-    return with(flow, max64(flow->bytes.search, dense));
+    const bool falls_back = run->request.fallback == LW_SFFT_FALL_DENSE && lw_sparse_fits_dense(run);
+    const int64_t dense = falls_back || !run->method ? run->bytes.dense : 0;
+    return with(run, max64(run->bytes.search, dense));
 }
 
-static int refuse(const struct lw_sfft_flow *flow, const char *who, int64_t needed, const char *remedy, struct lw_error *err)
+static int refuse(const struct lw_sparse *run, const char *who, int64_t needed, const char *remedy, struct lw_error *err)
 {
     char bytes[24], limit[24];
     return lw_fail(err, LW_ECONFIG, "%s needs %s of memory on each rank, the limit is %s (%s): allow more with --memory, run "
-                   "fewer ranks on a node, or %s", who, lw_bytes_text(needed, bytes), lw_bytes_text(flow->limits.host, limit),
-                   flow->limits.host_source, remedy);
+                   "fewer ranks on a node, or %s", who, lw_bytes_text(needed, bytes), lw_bytes_text(run->setup.limits.host, limit),
+                   run->setup.limits.host_source, remedy);
 }
 
-static int refuse_device(const struct lw_sfft_flow *flow, const char *who, int64_t needed, const char *remedy,
+static int refuse_device(const struct lw_sparse *run, const char *who, int64_t needed, const char *remedy,
                          struct lw_error *err)
 {
     char bytes[24], limit[24];
     return lw_fail(err, LW_ECONFIG, "%s needs %s of GPU memory on each rank, the limit is %s (%s): allow more with "
                    "--gpu-memory, free the GPU, let fewer ranks share it, take --engine cpu, or %s", who,
-                   lw_bytes_text(needed, bytes), lw_bytes_text(flow->limits.device, limit), flow->limits.device_source, remedy);
+                   lw_bytes_text(needed, bytes), lw_bytes_text(run->setup.limits.device, limit), run->setup.limits.device_source, remedy);
 }
 
-int lw_sfft_refuse_dense(const struct lw_sfft_flow *flow, const char *why, struct lw_error *err)
+const char *lw_sparse_why_dense(const struct lw_sparse *run)
 {
-    const char *const remedy = is_dense_only(flow) ? "take a part of the signal with --count"
+    return run->request.algorithm == LW_SFFT_DENSE ? "--algorithm dense was given"
+                                                   : "a sparse transform would take more than a quarter of the samples";
+}
+
+int lw_sparse_refuse_dense(const struct lw_sparse *run, const char *why, struct lw_error *err)
+{
+    const char *const remedy = !run->method ? "take a part of the signal with --count"
                                                    : "take what was found with --fallback partial";
     char who[256];
     snprintf(who, sizeof who, "%s, and the dense transform", why);
-    if (flow->bytes.dense_device > flow->limits.device)
-        return refuse_device(flow, who, flow->bytes.dense_device, remedy, err);
-    return refuse(flow, who, with(flow, flow->bytes.dense), remedy, err);
+    if (run->bytes.dense_device > run->setup.limits.device)
+        return refuse_device(run, who, run->bytes.dense_device, remedy, err);
+    return refuse(run, who, with(run, run->bytes.dense), remedy, err);
 }
 
-static int check(const struct lw_sfft_flow *flow, struct lw_error *err)
+static int check(const struct lw_sparse *run, struct lw_error *err)
 {
-    if (is_dense_only(flow))
-        return lw_sfft_fits_dense(flow) ? LW_OK : lw_sfft_refuse_dense(flow, lw_sfft_why_dense(flow), err);
-    const bool votes = lw_sfft_is_published(flow);
-    const char *const who = votes ? "--algorithm sfft2, which takes a channel whole," : "the sparse transform";
-    const char *const remedy = votes ? "take --algorithm sparse, which reads little" : "ask for a smaller --sparsity";
-    if (flow->bytes.search_device > flow->limits.device)
-        return refuse_device(flow, who, flow->bytes.search_device, remedy, err);
-    if (with(flow, flow->bytes.search) > flow->limits.host)
-        return refuse(flow, who, with(flow, flow->bytes.search), remedy, err);
+    if (!run->method)
+        return lw_sparse_fits_dense(run) ? LW_OK : lw_sparse_refuse_dense(run, lw_sparse_why_dense(run), err);
+    const char *const who = run->method->who, *const remedy = run->method->remedy;
+    if (run->bytes.search_device > run->setup.limits.device)
+        return refuse_device(run, who, run->bytes.search_device, remedy, err);
+    if (with(run, run->bytes.search) > run->setup.limits.host)
+        return refuse(run, who, with(run, run->bytes.search), remedy, err);
     return LW_OK;
 }
 
 /* Read so many channels at a time. */
-static void choose_group(struct lw_sfft_flow *flow, int64_t group)
+static void choose_group(struct lw_sparse *run, int64_t group)
 {
-    const int64_t sample_bytes = (int64_t)lw_type_bytes(flow->setup.job.op.input);
-    flow->group = group;
-    flow->block = min64(flow->request.spec.n, max64(1, READ_BYTES / (group * sample_bytes)));
-    count(flow);
+    const int64_t sample_bytes = (int64_t)lw_type_bytes(run->setup.job.op.input);
+    run->group = group;
+    run->block = min64(run->request.spec.n, max64(1, READ_BYTES / (group * sample_bytes)));
+    count(run);
 }
 
 /* Half of what is left goes to channels whose samples are collected together; the dense transform, which may follow, is not
  * made impossible by them, since it comes when they have gone. */
-static void choose_groups(struct lw_sfft_flow *flow)
+static void choose_groups(struct lw_sparse *run)
 {
-    choose_group(flow, 1);
-    const int64_t room = flow->limits.host - with(flow, flow->bytes.search);
-    const int64_t one = lw_sfft_attempt_samples(&flow->plan, LW_SFFT_FIRST_ATTEMPTS) * 2 * (int64_t)sizeof *flow->values;
+    choose_group(run, 1);
+    const int64_t room = run->setup.limits.host - with(run, run->bytes.search);
+    const int64_t one = lw_sparse_attempt_samples(&run->plan, LW_SPARSE_FIRST_ATTEMPTS) * 2 * (int64_t)sizeof(double);
     if (one > 0 && room > 0)
-        choose_group(flow, min64(flow->n_channels, 1 + room / 2 / one));
-    while (flow->group > 1 && needed_bytes(flow) > flow->limits.host)
-        choose_group(flow, flow->group / 2);
+        choose_group(run, min64(run->n_channels, 1 + room / 2 / one));
+    while (run->group > 1 && needed_bytes(run) > run->setup.limits.host)
+        choose_group(run, run->group / 2);
 }
 
 /* Of compressed input, chunks of the last read are kept where there is room; of others, little is read, here and there. */
-int lw_sfft_memory_plan(struct lw_sfft_flow *flow, struct lw_error *err)
+int lw_sparse_memory_plan(struct lw_sparse *run, struct lw_error *err)
 {
-    flow->chunks = lw_reader_info(flow->setup.reader)->is_compressed ? LW_CHUNKS_KEPT : LW_CHUNKS_IN_PLACE;
-    choose_groups(flow);
-    if (flow->chunks == LW_CHUNKS_KEPT && needed_bytes(flow) > flow->limits.host) {
-        flow->chunks = LW_CHUNKS_IN_PLACE;
-        choose_groups(flow);
+    run->chunks = lw_reader_info(run->setup.reader)->is_compressed ? LW_CHUNKS_KEPT : LW_CHUNKS_IN_PLACE;
+    choose_groups(run);
+    if (run->chunks == LW_CHUNKS_KEPT && needed_bytes(run) > run->setup.limits.host) {
+        run->chunks = LW_CHUNKS_IN_PLACE;
+        choose_groups(run);
     }
-    return check(flow, err);
+    return check(run, err);
 }
 
 /* ---- in words -------------------------------------------------------------------------------------------------------- */
 
-static void row(const char *name, int64_t bytes, const char *note)
-{
-    char size[24];
-    printf("%-16s%s%s\n", name, lw_bytes_text(bytes, size), note);
-}
-
-static void print_device(const struct lw_sfft_flow *flow)
+static void print_device(const struct lw_sparse *run)
 {
     char note[256], limit[24];
-    const struct lw_sfft_flow_bytes *const b = &flow->bytes;
-    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(flow->limits.device, limit), flow->limits.device_source);
-    row("device memory", max64(b->search_device, lw_sfft_fits_dense(flow) ? b->dense_device : 0), note);
-    row("  search", b->search_device, "");
-    row("  dense", b->dense_device, "");
+    const struct lw_sparse_bytes *const b = &run->bytes;
+    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(run->setup.limits.device, limit), run->setup.limits.device_source);
+    lw_plan_bytes_row("device memory", max64(b->search_device, lw_sparse_fits_dense(run) ? b->dense_device : 0), note);
+    lw_plan_bytes_row("  search", b->search_device, "");
+    lw_plan_bytes_row("  dense", b->dense_device, "");
 }
 
-void lw_sfft_memory_print(const struct lw_sfft_flow *flow)
+void lw_sparse_memory_print(const struct lw_sparse *run)
 {
     char note[256], limit[24];
-    const struct lw_sfft_flow_bytes *const b = &flow->bytes;
-    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(flow->limits.host, limit), flow->limits.host_source);
-    row("host memory", needed_bytes(flow), note);
-    row("  base", flow->limits.base, " resident before the first read");
-    row("  files", b->files, "");
-    row("  kept", b->kept, " lines, figures, buffers");
-    if (!is_dense_only(flow))
-        row("  search", b->search, " until lines are found");
-    const char *const when = is_dense_only(flow) ? "all samples of a channel" : "where lines do not explain a channel";
-    snprintf(note, sizeof note, " %s: %s", when, lw_sfft_fits_dense(flow) ? "fits" : "does not fit");
-    row("  dense", b->dense, note);
-    if (flow->limits.device > 0)
-        print_device(flow);
+    const struct lw_sparse_bytes *const b = &run->bytes;
+    snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(run->setup.limits.host, limit), run->setup.limits.host_source);
+    lw_plan_bytes_row("host memory", needed_bytes(run), note);
+    lw_plan_bytes_row("  base", run->setup.limits.base, " resident before the first read");
+    lw_plan_bytes_row("  files", b->files, "");
+    lw_plan_bytes_row("  kept", b->kept, " lines, figures, buffers");
+    if (run->method)
+        lw_plan_bytes_row("  search", b->search, " until lines are found");
+    const char *const when = !run->method ? "all samples of a channel" : "where lines do not explain a channel";
+    snprintf(note, sizeof note, " %s: %s", when, lw_sparse_fits_dense(run) ? "fits" : "does not fit");
+    lw_plan_bytes_row("  dense", b->dense, note);
+    if (run->setup.limits.device > 0)
+        print_device(run);
 }

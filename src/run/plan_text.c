@@ -1,45 +1,43 @@
-/* plan.c - `lapwing plan JOB`: the plan in words. */
+#include "run/plan_text.h"
+
 #include "base/log.h"
 #include "base/memory.h"
-#include "run/loop.h"
-#include "run/setup.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-static void row(const char *name, const char *text)
+void lw_plan_row(const char *name, const char *text)
 {
     printf("%-16s%s\n", name, text);
 }
 
-static void bytes_row(const char *name, int64_t bytes, const char *note)
+void lw_plan_bytes_row(const char *name, int64_t bytes, const char *note)
 {
     char size[24];
     printf("%-16s%s%s\n", name, lw_bytes_text(bytes, size), note);
 }
 
-static void print_input(const struct lw_setup *setup)
+void lw_plan_print_input(const struct lw_setup *setup, int64_t width)
 {
     const struct lw_job *const job = &setup->job;
     const struct lw_dataset_info *const input = &job->inputs[0];
     char type[40], file[2 * LW_MAX_PATH], path[2 * LW_MAX_PATH];
-    row("job", job->ops->name);
+    lw_plan_row("job", job->ops->name);
     printf("%-16s%s:%s, %s, %" PRId64 " %ss x %" PRId64 " %s%s", "input", lw_escape(input->file, "", file, sizeof file),
            lw_escape(input->path, "", path, sizeof path),
            lw_type_text(input->type, type), job->n_samples, job->ops->sample, job->op.n_channels, job->ops->channel,
            job->op.n_channels == 1 ? "" : "s");
-    if (lw_op_input_width(&job->op) > 1)
-        printf(", %" PRId64 " pixels a row\n", lw_op_input_width(&job->op));
+    if (width > 1)
+        printf(", %" PRId64 " pixels a row\n", width);
     else
         printf(", %s\n", job->op.layout == LW_TIME_FAST ? "time fast" : "time slow");
-    row("", job->summary);
-    row("engine", setup->engine_text);
-    row("algorithm", setup->plan.op.text);
+    lw_plan_row("", job->summary);
+    lw_plan_row("engine", setup->engine_text);
+    lw_plan_row("algorithm", setup->algorithm);
 }
 
-static void print_rounds(const struct lw_setup *setup)
+static void print_rounds(const struct lw_setup *setup, const struct lw_plan *plan)
 {
-    const struct lw_plan *const plan = &setup->plan;
     const struct lw_rounds *const rounds = &plan->rounds;
     const int workers = lw_rounds_workers(rounds, 0);
     const struct lw_job_ops *const words = setup->job.ops;
@@ -61,21 +59,21 @@ static void print_bytes(const struct lw_plan *plan)
     const struct lw_plan_bytes *const b = &plan->bytes;
     char note[256], limit[24];
     snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->limits.host, limit), plan->limits.host_source);
-    bytes_row("host memory", lw_plan_host_bytes(plan), note);
-    bytes_row("  base", plan->limits.base, " resident before the first round");
-    bytes_row("  files", b->files, "");
-    bytes_row("  halo", b->halo, "");
-    bytes_row("  engine", b->engine, "");
-    bytes_row("  pinned", b->pinned, "");
+    lw_plan_bytes_row("host memory", lw_plan_host_bytes(plan), note);
+    lw_plan_bytes_row("  base", plan->limits.base, " resident before the first round");
+    lw_plan_bytes_row("  files", b->files, "");
+    lw_plan_bytes_row("  halo", b->halo, "");
+    lw_plan_bytes_row("  engine", b->engine, "");
+    lw_plan_bytes_row("  pinned", b->pinned, "");
     if (plan->limits.device > 0)
         snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(plan->limits.device, limit),
                  plan->limits.device_source);
-    bytes_row("device memory", b->device, plan->limits.device > 0 ? note : "");
+    lw_plan_bytes_row("device memory", b->device, plan->limits.device > 0 ? note : "");
 }
 
-static void print_chunks(const struct lw_setup *setup)
+static void print_chunks(const struct lw_setup *setup, const struct lw_plan *plan)
 {
-    const struct lw_chunk_cost *const cost = &setup->plan.chunk_cost;
+    const struct lw_chunk_cost *const cost = &plan->chunk_cost;
     if (cost->times == 0)
         return;
     const bool is_compressed = setup->job.inputs[0].is_compressed;
@@ -83,16 +81,15 @@ static void print_chunks(const struct lw_setup *setup)
            cost->seconds, is_compressed ? "at an assumed 100 MB/s a rank" : "more than once, at an assumed 1 GB/s");
 }
 
-static void print_plan(const struct lw_setup *setup)
+void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
 {
-    const struct lw_plan *const plan = &setup->plan;
-    print_input(setup);
-    print_rounds(setup);
+    lw_plan_print_input(setup, plan->op.input_width);
+    print_rounds(setup, plan);
     print_bytes(plan);
-    bytes_row("reads", plan->input_bytes, "");
-    bytes_row("writes", plan->output_bytes, "");
+    lw_plan_bytes_row("reads", plan->input_bytes, "");
+    lw_plan_bytes_row("writes", plan->output_bytes, "");
     const double files = plan->file_seconds + plan->piece_seconds;
-    print_chunks(setup);
+    print_chunks(setup, plan);
     printf("%-16sabout %.3g s: computing %.3g s, files %.3g s at an assumed 1 GB/s", "time", lw_plan_seconds(plan) + 1,
            plan->compute_seconds, files);
     if (plan->chunk_cost.seconds > 0)
@@ -101,15 +98,4 @@ static void print_plan(const struct lw_setup *setup)
     const double all = plan->compute_seconds + files + plan->chunk_cost.seconds;
     const int64_t minutes = (int64_t)(2 * all / 60) + 2;
     printf("%-16s--time=%" PRId64 " (minutes, with a margin of two)\n", "Slurm", minutes);
-}
-
-int lw_plan_command(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
-                    struct lw_error *err)
-{
-    struct lw_setup setup;
-    const int rc = lw_setup_open(comm, ops, options, &setup, err);
-    if (rc == LW_OK && lw_comm_rank(comm) == 0)
-        print_plan(&setup);
-    lw_setup_close(&setup);
-    return rc;
 }

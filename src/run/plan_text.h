@@ -1,0 +1,17 @@
+/* plan_text.h - a plan in words, on standard output: what `lapwing plan JOB` prints, by rank 0. */
+#ifndef LW_RUN_PLAN_TEXT_H
+#define LW_RUN_PLAN_TEXT_H
+
+#include "run/plan.h"
+#include "run/setup.h"
+
+/** The plan of a streamed run. */
+void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan);
+
+/* What plans of any run consist of: a name and a text; a name, a number of bytes and what follows it; what is to be computed.
+ * @param width  values that one sample of the input holds */
+void lw_plan_row(const char *name, const char *text);
+void lw_plan_bytes_row(const char *name, int64_t bytes, const char *note);
+void lw_plan_print_input(const struct lw_setup *setup, int64_t width);
+
+#endif

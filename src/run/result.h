@@ -1,0 +1,43 @@
+/* result.h - the result of a run on its way: where it comes from, its file, and what was found wrong with its data.
+ *
+ *     begin (provenance, the time of the start) -> create (the file) -> the writer is written to -> finish -> close */
+#ifndef LW_RUN_RESULT_H
+#define LW_RUN_RESULT_H
+
+#include "engine/engine.h"
+#include "io/writer.h"
+#include "run/provenance.h"
+#include "run/setup.h"
+
+/* Counted by each rank. */
+struct lw_flaws {
+    int64_t n_not_finite;       /* own samples of the input that are not finite */
+    int64_t n_out_of_range;     /* slots with results that their type cannot hold */
+    struct lw_loss loss;
+};
+
+struct lw_result {
+    struct lw_setup *setup;             /* borrowed */
+    struct lw_provenance provenance;
+    struct lw_writer *writer;           /* its datasets are the job's products, in their order */
+    bool has_range, has_loss;           /* what beside `n_not_finite` the result says of its flaws */
+};
+
+/** Refuse an output that cannot be made, before any work; collect the provenance. LW_EUSAGE, LW_EIO, LW_ESYSTEM. `result` may
+ * be closed whatever the outcome. Collective. */
+int lw_result_begin(struct lw_setup *setup, const char *command_line, struct lw_result *result, struct lw_error *err);
+
+/** Create the file with the job's products and attributes as they are now: see lw_writer_create. Collective. */
+int lw_result_create(struct lw_result *result, struct lw_error *err);
+
+/** Check that the inputs are still those that were opened, then complete the file. Collective.
+ * @param flaws  this rank's; returned: those of all ranks */
+int lw_result_finish(struct lw_result *result, struct lw_flaws *flaws, struct lw_error *err);
+
+/** Warn of flaws, on rank 0. @param flaws  of all ranks */
+void lw_result_warn(const struct lw_result *result, const struct lw_flaws *flaws);
+
+/** Unless finished, the file is deleted. Collective. */
+void lw_result_close(struct lw_result *result);
+
+#endif

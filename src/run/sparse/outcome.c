@@ -1,0 +1,38 @@
+#include "run/sparse/outcome.h"
+
+#include <string.h>
+
+struct lw_sfft_line *lw_sparse_lines_of(const struct lw_sparse *run, int64_t channel)
+{
+    return run->lines + channel / run->n_ranks * run->request.spec.sparsity;
+}
+
+void lw_sparse_keep(struct lw_sparse *run, int64_t channel, const struct lw_sfft_result *result,
+                    struct lw_sparse_outcome outcome)
+{
+    outcome.lines = (double)result->n_lines;
+    outcome.residual = result->residual;
+    outcome.noise_power = result->noise_power;
+    outcome.detection_limit = result->detection_limit;
+    outcome.is_explained = result->is_explained;
+    run->mine[channel] = outcome;
+    struct lw_sfft_line *const lines = lw_sparse_lines_of(run, channel);
+    if (result->lines != lines)
+        memcpy(lines, result->lines, (size_t)result->n_lines * sizeof *lines);
+}
+
+void lw_sparse_share_outcomes(struct lw_sparse *run)
+{
+    const int64_t count = run->n_channels * (int64_t)(sizeof *run->all / sizeof(double));
+    memcpy(run->all, run->mine, (size_t)run->n_channels * sizeof *run->all);
+    lw_comm_collect(run->setup.comm, (double *)run->all, count, 0);
+    lw_comm_broadcast(run->setup.comm, run->all, count * (int64_t)sizeof(double));
+}
+
+int64_t lw_sparse_next_unexplained(const struct lw_sparse *run, int64_t from)
+{
+    for (int64_t c = from; c < run->n_channels; c++)
+        if (lw_sparse_owner(run, c) == run->rank && run->all[c].is_explained == 0)
+            return c;
+    return -1;
+}

@@ -1,0 +1,20 @@
+/* outcome.h - what became of the channels: lines and figures, from the rank that has them to all. */
+#ifndef LW_RUN_SPARSE_OUTCOME_H
+#define LW_RUN_SPARSE_OUTCOME_H
+
+#include "run/sparse/state.h"
+
+/** Room for the lines of a channel of this rank: [sparsity]. */
+struct lw_sfft_line *lw_sparse_lines_of(const struct lw_sparse *run, int64_t channel);
+
+/** Take the lines and the figures of a result as what became of a channel of this rank. */
+void lw_sparse_keep(struct lw_sparse *run, int64_t channel, const struct lw_sfft_result *result,
+                    struct lw_sparse_outcome outcome);
+
+/** What became of all channels, to all ranks: from `mine` to `all`. Collective. */
+void lw_sparse_share_outcomes(struct lw_sparse *run);
+
+/** This rank's next channel from `from` on that is not explained; -1: none. */
+int64_t lw_sparse_next_unexplained(const struct lw_sparse *run, int64_t from);
+
+#endif

@@ -1,0 +1,12 @@
+/* stages.h - the lines of channels from the stages of sfft/sfft.h: each rank reads the wanted samples of its part of the axis,
+ * they are summed on the channel's rank (each sample has one owner, so the sum is exact), which recovers the lines; channels
+ * that these do not explain get all attempts. The method lw_sparse_stages of state.h. */
+#ifndef LW_RUN_SPARSE_STAGES_H
+#define LW_RUN_SPARSE_STAGES_H
+
+#include "run/sparse/state.h"
+
+/** Samples of a channel that the first so many attempts take. */
+int64_t lw_sparse_attempt_samples(const struct lw_sfft_plan *plan, int n_attempts);
+
+#endif

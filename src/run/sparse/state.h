@@ -1,0 +1,106 @@
+/* state.h - a sparse run: what its parts share, and what a method of finding lines implements.
+ *
+ *     sparse.c    the order of things: plan, open, search, what --fallback says, table
+ *     method      searches for the lines of all channels: stages.c, published/published.c
+ *     dense.c     transforms all samples of the channels that no method explains
+ *     collect.c   samples from the file to the rank that needs them
+ *     outcome.c   what became of a channel
+ *     memory.c    whether it all fits
+ *     table.c     the result */
+#ifndef LW_RUN_SPARSE_STATE_H
+#define LW_RUN_SPARSE_STATE_H
+
+#include "engine/sparse.h"
+#include "run/report.h"
+#include "run/result.h"
+#include "run/setup.h"
+#include "sfft/sfft.h"
+
+/* What became of a channel; as doubles, so that ranks can add them up: all zero but on the channel's rank. */
+struct lw_sparse_outcome {
+    double lines;                   /* rows in the table */
+    double residual, noise_power, detection_limit;
+    double samples;                 /* touched */
+    double attempts;
+    double is_dense, is_explained;
+};
+
+/* Bytes on each rank, on top of limits.base. */
+struct lw_sparse_bytes {
+    int64_t files;                  /* what the file layer takes, and the reader */
+    int64_t kept;                   /* to the end: lines, figures, the buffer of reads, rows of the table */
+    int64_t search, search_device;  /* until the lines are found: samples and solver */
+    int64_t dense, dense_device;    /* then, if it must be: all samples of a channel and their transform */
+};
+
+/* Attempts whose samples are collected in the first pass over the file. */
+enum { LW_SPARSE_FIRST_ATTEMPTS = 2 };
+
+enum lw_sparse_stage { LW_SPARSE_READ, LW_SPARSE_COMBINE, LW_SPARSE_COMPUTE, LW_SPARSE_WRITE };
+
+struct lw_sparse;
+
+/* A way from samples to lines. */
+struct lw_sparse_method {
+    const char *name;               /* in the result: "sparse", "sfft2" */
+    const char *name_with_dense;    /* where some channels are dense: "sparse and dense" */
+    const char *who, *remedy;       /* in a refusal: "the sparse transform" needs so much memory, "ask for a smaller --sparsity" */
+
+    /** Choose what it takes, and say it in setup.algorithm. LW_ECONFIG: what was asked for is not possible. Sets run->method to
+     * NULL where all channels had better be dense. */
+    int (*plan)(struct lw_sparse *run, struct lw_error *err);
+
+    /** Bytes until the lines are found; pinned ones are among those of the host. */
+    struct lw_bytes (*bytes)(const struct lw_sparse *run);
+
+    /** Samples of a channel in the first pass, for the progress. */
+    int64_t (*samples)(const struct lw_sparse *run);
+
+    /** Allocate what the search needs. Not collective. */
+    int (*open)(struct lw_sparse *run, struct lw_error *err);
+
+    /** Find the lines of all channels; what became of these goes to run->all. Collective. */
+    int (*search)(struct lw_sparse *run, struct lw_error *err);
+
+    /** For the plan command, on standard output of rank 0. Collective. */
+    int (*print)(struct lw_sparse *run, struct lw_error *err);
+
+    /** What it did: as attributes of the result, and as details in the log. NULL: nothing more to say. */
+    void (*note)(const struct lw_sparse *run, struct lw_job *job);
+    void (*log)(const struct lw_sparse *run);
+
+    /** Give up what `open` and the search allocated, but for run->state; may be called at any time after `plan`, and again. */
+    void (*end)(struct lw_sparse *run);
+};
+
+extern const struct lw_sparse_method lw_sparse_stages, lw_sparse_published;
+
+struct lw_sparse {
+    struct lw_setup setup;
+    struct lw_result result;
+    struct lw_report report;
+    struct lw_sfft_request request;
+    const struct lw_sparse_method *method;      /* NULL: all channels are dense */
+    void *state;                    /* of the method, allocated by its `plan`; owned */
+    struct lw_sfft_plan plan;       /* of lw_sparse_stages; no attempts elsewhere */
+    int rank, n_ranks;
+    int64_t n_channels;
+
+    struct lw_sparse_bytes bytes;
+    int64_t group;                  /* channels whose samples are collected together */
+    int64_t block;                  /* samples of one read of a group, on the axis */
+    enum lw_chunks chunks;          /* of the input */
+    void *buffer;                   /* [group x block] stored samples */
+    double *whole;                  /* all samples of one channel; NULL until needed */
+
+    struct lw_sparse_outcome *mine, *all;       /* [n_channels] */
+    struct lw_sfft_line *lines;     /* [own channels][sparsity] */
+    int64_t shown;                  /* samples of the progress */
+    struct lw_flaws flaws;          /* this rank's, so far */
+    int64_t bytes_combined;         /* sent through lw_comm_collect by each rank */
+};
+
+/* Channels are dealt out to the ranks, that recover them. */
+static inline int lw_sparse_owner(const struct lw_sparse *run, int64_t channel) { return (int)(channel % run->n_ranks); }
+
+#endif

@@ -1,0 +1,127 @@
+/* stream.c - a run that takes all samples of its input, block by block: what comes before its rounds and after them. */
+#include "base/memory.h"
+#include "run/loop.h"
+#include "run/plan_text.h"
+
+#include <inttypes.h>
+
+struct stream {
+    struct lw_setup setup;
+    struct lw_plan plan;
+    struct lw_result result;
+    struct lw_report report;
+    struct lw_loop *loop;
+};
+
+static void announce(const struct stream *run)
+{
+    const struct lw_plan *const plan = &run->plan;
+    const struct lw_rounds *const rounds = &plan->rounds;
+    char host[24], limit[24];
+    lw_log_info("%s: %s", run->setup.job.ops->name, run->setup.job.summary);
+    lw_log_info("%s; %" PRId64 " round%s, slices of %" PRId64 " x %" PRId64 " on %d rank%s", plan->op.text,
+                rounds->n_rounds, rounds->n_rounds == 1 ? "" : "s", rounds->slice, rounds->group, rounds->n_ranks,
+                rounds->n_ranks == 1 ? "" : "s");
+    lw_log_detail("memory: %s a rank, of %s (%s)", lw_bytes_text(lw_plan_host_bytes(plan), host),
+                  lw_bytes_text(plan->limits.host, limit), plan->limits.host_source);
+}
+
+/* ---- progress, in output samples ----------------------------------------------------------------------------------- */
+
+/* Values that one output on the axis of one channel holds. */
+static int64_t output_values(const struct stream *run)
+{
+    const struct lw_op_product *const first = &run->plan.op.products[0];
+    return first->n_planes * first->rate * first->width;
+}
+
+static int show_progress(void *context, const struct lw_written *written, struct lw_error *err)
+{
+    struct stream *const run = context;
+    (void)err;
+    lw_progress_show(&run->report.progress, written->n_outputs * output_values(run));
+    return LW_OK;
+}
+
+static int open_loop(struct stream *run, struct lw_error *err)
+{
+    static const char *const stages[LW_REPORT_STAGES] = {
+        [LW_LOOP_READ] = "read", [LW_LOOP_HALO] = "halo", [LW_LOOP_COMPUTE] = "compute", [LW_LOOP_WRITE] = "write",
+    };
+    struct lw_loop_spec spec = {
+        .setup = &run->setup, .plan = &run->plan, .writer = run->result.writer, .report = &run->report,
+    };
+    lw_listeners_add(&spec.listeners, show_progress, run);
+    const double started = run->report.started;
+    const int rc = lw_report_open(&run->report, run->setup.comm, stages, err);
+    run->report.started = started;
+    return rc ? rc : lw_loop_create(&spec, &run->loop, err);
+}
+
+/* ---- after the last round ------------------------------------------------------------------------------------------ */
+
+static void summarize(struct stream *run, const struct lw_flaws *flaws)
+{
+    const struct lw_plan *const plan = &run->plan;
+    const struct lw_job *const job = &run->setup.job;
+    const double outputs = (double)(job->n_outputs * job->op.n_channels) * (double)output_values(run);
+    char read[24], written[24];
+    lw_report_stages(&run->report);
+    const double elapsed = lw_report_elapsed(&run->report);
+    lw_log_info("%.3g output samples in %.3f s: %.4g Msamples/s; read %s, wrote %s, %.0f MB/s", outputs, elapsed,
+                outputs / elapsed / 1e6, lw_bytes_text(plan->input_bytes, read), lw_bytes_text(plan->output_bytes, written),
+                (double)(plan->input_bytes + plan->output_bytes) / elapsed / 1e6);
+    lw_report_memory(&run->report);
+    lw_result_warn(&run->result, flaws);
+}
+
+static int finish(struct stream *run, struct lw_error *err)
+{
+    struct lw_flaws flaws = *lw_loop_flaws(run->loop);
+    const int rc = lw_result_finish(&run->result, &flaws, err);
+    lw_progress_end(&run->report.progress);
+    if (rc == LW_OK)
+        summarize(run, &flaws);
+    return rc;
+}
+
+static void close_run(struct stream *run)
+{
+    lw_loop_destroy(run->loop);
+    lw_result_close(&run->result);
+    lw_report_close(&run->report);
+    lw_setup_close(&run->setup);
+}
+
+int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
+                  const char *command_line, struct lw_error *err)
+{
+    struct stream run = {.report.started = lw_now()};
+    int rc;
+    if ((rc = lw_setup_open(comm, ops, options, &run.setup, err)) ||
+        (rc = lw_plan_make_for(&run.setup, &run.plan, err)) ||
+        (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
+        (rc = lw_result_create(&run.result, err)) ||
+        (rc = lw_comm_agree(comm, open_loop(&run, err), err)))
+        goto done;
+    announce(&run);
+    lw_progress_start(&run.report.progress, run.setup.job.n_outputs * run.setup.job.op.n_channels * output_values(&run),
+                      run.plan.input_bytes + run.plan.output_bytes);
+    if ((rc = lw_loop_run(run.loop, err)) == LW_OK)
+        rc = finish(&run, err);
+done:
+    close_run(&run);
+    return rc;
+}
+
+int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_error *err)
+{
+    struct stream run = {0};
+    int rc = lw_setup_open(comm, ops, options, &run.setup, err);
+    if (rc == LW_OK)
+        rc = lw_plan_make_for(&run.setup, &run.plan, err);
+    if (rc == LW_OK && lw_comm_rank(comm) == 0)
+        lw_plan_print(&run.setup, &run.plan);
+    lw_setup_close(&run.setup);
+    return rc;
+}
