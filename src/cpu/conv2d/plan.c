@@ -1,8 +1,8 @@
 /* plan.c - which method and tile a convolution of images gets: a cost model with fixed numbers, so that every rank,
  * run and memory budget comes to the same choice. */
-#include "base/integers.h"
-#include "cpu/conv2d/conv2d.h"
+#include "cpu/conv2d/plan.h"
 
+#include "base/integers.h"
 #include "base/memory.h"
 #include "signal/separable.h"
 
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Output reals of a row that the methods in the space domain make at a time, and rows of a piece: window and taps fit the
+/* Output reals of a row that the methods in the space domain make at a time, and rows of a tile: window and taps fit the
  * second cache for kernels of the sizes that these methods are for. */
 #define SUM_COLUMNS 512
 #define SUM_ROWS 32
@@ -122,7 +122,7 @@ static struct lw_cpu_shape2d base_shape(const struct lw_op_spec *spec, enum lw_c
 
 static double precision_factor(const struct lw_op_spec *spec) { return spec->precision == LW_DOUBLE ? 2 : 1; }
 
-/* Pieces of the space domain: columns shared out evenly. */
+/* Tiles of the space domain: columns shared out evenly. */
 static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_conv2d_method method)
 {
     struct lw_cpu_shape2d shape = base_shape(spec, method);
@@ -156,7 +156,7 @@ static void price_sum(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shap
         shape->cost += sum_cost(costs, shape, shape->kernel_rows * shape->kernel_columns, outputs);
 }
 
-/* Nanoseconds for one transform: the pieces that it holds. */
+/* Nanoseconds for one transform: the tiles that it holds. */
 static double transform_cost(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
 {
     const struct costs *const costs = &single_costs;
@@ -171,7 +171,7 @@ static double transform_cost(const struct lw_op_spec *spec, const struct lw_cpu_
     return cost * factor;
 }
 
-static struct lw_cpu_shape2d tiles(const struct lw_op_spec *spec, int64_t rows, int64_t columns)
+static struct lw_cpu_shape2d tiled_shape(const struct lw_op_spec *spec, int64_t rows, int64_t columns)
 {
     struct lw_cpu_shape2d shape = base_shape(spec, LW_CPU_CONV2D_TILES);
     shape.rows = rows;
@@ -206,7 +206,7 @@ static bool choose_tile(const struct lw_op_spec *spec, bool is_full, struct lw_c
         if (is_full && columns[j] < c->output_columns + c->kernel_columns - 1)
             continue;
         for (int i = 0; i < n_rows && rows[i] * columns[j] <= MOST_POINTS; i++) {
-            const struct lw_cpu_shape2d shape = tiles(spec, rows[i], columns[j]);
+            const struct lw_cpu_shape2d shape = tiled_shape(spec, rows[i], columns[j]);
             if (!is_found || shape.cost < best->cost)
                 *best = shape;
             is_found = true;
@@ -284,6 +284,33 @@ int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, 
     case LW_CONV2D_ALGORITHM_SEPARABLE: return take_passes(spec, shape, err);
     default: return take_cheapest(spec, shape, err);
     }
+}
+
+/* ---- the rows of a window in memory --------------------------------------------------------------------------------- */
+
+static int64_t line_reals(const struct lw_cpu_shape2d *shape) { return LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes; }
+
+/* direct() reads up to a step beyond the reals that it is asked for. */
+static int64_t padded_reals(const struct lw_cpu_shape2d *shape, int64_t reals)
+{
+    return round_up(reals + shape->kernels->direct_step, line_reals(shape));
+}
+
+/* Not a multiple of 4 KiB, for rows' sake: see cpu/kernels/conv2d_tile.c. */
+int64_t lw_cpu_window2d_stride(const struct lw_cpu_shape2d *shape)
+{
+    const int64_t reals = padded_reals(shape, shape->columns * shape->width);
+    return reals * (int64_t)shape->kernels->real_bytes % 4096 == 0 ? reals + line_reals(shape) : reals;
+}
+
+int64_t lw_cpu_window2d_turned(const struct lw_cpu_shape2d *shape)
+{
+    return shape->rows * lw_cpu_window2d_stride(shape) + padded_reals(shape, 0);
+}
+
+int64_t lw_cpu_between2d_turned(const struct lw_cpu_shape2d *shape)
+{
+    return padded_reals(shape, shape->columns * shape->width);
 }
 
 /* ---- in words ------------------------------------------------------------------------------------------------------- */

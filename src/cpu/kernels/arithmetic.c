@@ -91,7 +91,7 @@ void KERNEL(lw_multiply)(const void *h, const void *z, void *w, int64_t n)
     }
 }
 
-void KERNEL(lw_multiply_half)(const void *a_b, const void *z, const void *r, void *w, int64_t n)
+void KERNEL(lw_multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n)
 {
     const real *const restrict a = a_b, *const restrict b = a + 2 * n;
     const real *const restrict in = z, *const restrict mirrored = r;

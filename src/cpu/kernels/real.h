@@ -67,7 +67,7 @@ void KERNEL(lw_scale)(void *x, int64_t n, int exponent);
 void KERNEL(lw_direct)(const struct lw_cpu_terms *terms, const void *x, void *y, int64_t n);
 void KERNEL(lw_quarter_turn)(const void *x, void *out, int64_t n);
 void KERNEL(lw_multiply)(const void *h, const void *z, void *w, int64_t n);
-void KERNEL(lw_multiply_half)(const void *a_b, const void *z, const void *r, void *w, int64_t n);
+void KERNEL(lw_multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n);
 void KERNEL(lw_mirror)(const struct lw_cpu_fft *fft, const void *z, void *r);
 void KERNEL(lw_round_reals)(const double *in, void *out, int64_t n);
 bool KERNEL(lw_power)(void *y, int64_t n, int width, double least, double most);

@@ -1,19 +1,10 @@
-/* filters.c - the filters as the method wants them: transformed once, in double precision. */
-#include "cpu/ols/ols.h"
+#include "cpu/ols/filters.h"
 
 #include "base/memory.h"
 
 #include <complex.h>
 #include <fftw3.h>
 #include <math.h>
-
-/* Loose: room for the last tile of outputs to read beyond the segment. */
-int64_t lw_cpu_turned_offset(const struct lw_cpu_ols_shape *shape)
-{
-    const int64_t alignment = LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes;
-    const int64_t needed = shape->length * shape->width + shape->kernels->direct_step;
-    return (needed + alignment - 1) / alignment * alignment;
-}
 
 static int64_t n_terms(const struct lw_cpu_ols_shape *shape, bool taps_complex)
 {
@@ -68,7 +59,7 @@ static void fill_offsets(const struct lw_cpu_ols_shape *shape, struct lw_cpu_fil
     for (int64_t t = 0; t < filters->n_terms; t++) {
         const int64_t m = t % shape->n_taps;
         filters->offsets[t] =
-            (shape->n_taps - 1 - m) * shape->width + (t < shape->n_taps ? 0 : lw_cpu_turned_offset(shape));
+            (shape->n_taps - 1 - m) * shape->width + (t < shape->n_taps ? 0 : lw_cpu_ols_turned_offset(shape));
     }
 }
 

@@ -1,8 +1,9 @@
 /* plan.c - which method and segment length an operation gets: a cost model with fixed numbers, so that every
  * rank, run and memory budget comes to the same choice. */
-#include "cpu/ols/ols.h"
+#include "cpu/ols/plan.h"
 
 #include "base/integers.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -26,7 +27,7 @@
 struct costs {
     double fft_point[26];       /* per complex point of a transform of 2^i points */
     double product_point;       /* per complex point and filter */
-    double product_half_point;  /* the same for HALF */
+    double product_packed_point; /* the same for PACKED */
     double load_real, store_real;       /* per working real: conversion, screening, mirror image */
     double vector_product;      /* one fused multiply-add of a whole vector */
     double transposed_real;     /* where time is slow, per real in and out */
@@ -39,13 +40,13 @@ struct costs {
 static const struct costs single_costs = {
     .fft_point = {9, 5, 2.5, 1.3, 0.75, 0.55, 0.48, 0.48, 0.50, 0.53, 0.57, 0.63, 0.84, 0.98, 0.96, 1.5, 1.9, 2.3, 2.4,
                   3.1, 3.9, 6.3, 6.5, 7, 8, 9},
-    .product_point = 0.15, .product_half_point = 0.28, .load_real = 0.15, .store_real = 0.1, .vector_product = 0.3,
+    .product_point = 0.15, .product_packed_point = 0.28, .load_real = 0.15, .store_real = 0.1, .vector_product = 0.3,
     .transposed_real = 0.2, .spilled_real = 0.12,
 };
 static const struct costs double_costs = {
     .fft_point = {9, 5, 2.5, 1.6, 1.2, 1.0, 1.0, 1.0, 1.0, 1.1, 1.2, 1.4, 1.8, 2.0, 2.0, 3.0, 3.8, 4.6, 5.0, 6.2,
                   8, 12, 13, 14, 16, 18},
-    .product_point = 0.3, .product_half_point = 0.55, .load_real = 0.3, .store_real = 0.2, .vector_product = 0.3,
+    .product_point = 0.3, .product_packed_point = 0.55, .load_real = 0.3, .store_real = 0.2, .vector_product = 0.3,
     .transposed_real = 0.4, .spilled_real = 0.24,
 };
 
@@ -85,7 +86,7 @@ static double segment_cost(const struct costs *costs, const struct lw_cpu_ols_sh
     } else {
         once += fft_cost(costs, shape->points);
         per_filter += fft_cost(costs, shape->points) +
-                      points * (shape->method == LW_CPU_OLS_PACKED ? costs->product_half_point : costs->product_point);
+                      points * (shape->method == LW_CPU_OLS_PACKED ? costs->product_packed_point : costs->product_point);
     }
     return once + per_filter * (double)shape->n_filters;
 }
@@ -133,6 +134,13 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
     shape.widens = shape.width == 2 && !spec->input.is_complex;
     shape.narrows = shape.width == 2 && !is_complex;
     return shape;
+}
+
+/* There is room for the last DIRECT step of outputs, which reads beyond the segment. */
+int64_t lw_cpu_ols_turned_offset(const struct lw_cpu_ols_shape *shape)
+{
+    const int64_t reals = shape->length * shape->width + shape->kernels->direct_step;
+    return round_up(reals, LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes);
 }
 
 static int64_t longest_segment(int64_t n_taps)

@@ -1,7 +1,7 @@
 #include "cpu/sfft/buckets.h"
 
 #include "base/memory.h"
-#include "cpu/sfft/dense.h"
+#include "sfft/dense.h"
 #include "sfft/number.h"
 
 #include <complex.h>

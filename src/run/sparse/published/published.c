@@ -2,8 +2,6 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "cpu/sfft/dense.h"
-#include "cpu/sfft/published/layout.h"
 
 #include <inttypes.h>
 #include <stdio.h>

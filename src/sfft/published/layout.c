@@ -1,7 +1,7 @@
-#include "cpu/sfft/published/layout.h"
+#include "sfft/published/published.h"
 
 #include "base/memory.h"
-#include "cpu/sfft/dense.h"
+#include "sfft/dense.h"
 
 #include <complex.h>
 #include <fftw3.h>
