@@ -46,7 +46,10 @@ int lw_cpu_lanes_open(struct lw_cpu_lanes *lanes, int n, size_t lane_bytes, int6
 void lw_cpu_lanes_close(struct lw_cpu_lanes *lanes);
 
 /** Lane number i, as the operation's own struct. */
-static inline void *lw_cpu_lane_at(const struct lw_cpu_lanes *lanes, int i) { return lanes->lanes + (size_t)i * lanes->lane_bytes; }
+static inline void *lw_cpu_lane_at(const struct lw_cpu_lanes *lanes, int i)
+{
+    return lanes->lanes + (size_t)i * lanes->lane_bytes;
+}
 
 /* Computes one task of the slot's block in a lane; `state` is the operation. */
 typedef void (*lw_cpu_task)(const void *state, void *lane, const struct lw_slot *slot, int64_t task);

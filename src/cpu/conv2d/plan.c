@@ -19,9 +19,9 @@
 /* Columns of a tile are whole strips in either precision; rows need only have small factors. */
 #define COLUMN_UNIT 16
 #define ROW_UNIT 4
-#define MOST_SIDE (1 << 17)
+#define MOST_LENGTH (1 << 17)
 #define MOST_POINTS ((int64_t)1 << 31)
-#define MOST_SIDES 2048         /* lengths of MOST_SIDE or less that have no factor above 7: 1100 multiples of 4 at most */
+#define MOST_LENGTHS 2048       /* up to MOST_LENGTH there are 1100 multiples of 4 without a prime factor above 7 */
 
 /* With fewer transforms than this, ranks and threads begin to run short of work; that is worth so much more arithmetic. */
 #define WANTED_TRANSFORMS 64
@@ -36,7 +36,7 @@ struct costs {
     double row_point[14];       /* per complex point of a row of 2^i points */
     double column_point[14];    /* the same along the columns, in strips */
     double product_point;       /* per complex point: product with the spectrum */
-    double beyond_second_cache, beyond_third_cache;     /* per complex point of tiles larger than those */
+    double second_cache_miss, third_cache_miss;         /* per complex point of tiles that do not fit into it */
     double load_real, store_real;
     double vector_product;      /* one fused multiply-add of a whole vector */
     double tap_start;           /* per tap of a row of SUM_COLUMNS reals */
@@ -45,7 +45,7 @@ struct costs {
 static const struct costs single_costs = {
     .row_point = {4, 4, 3, 2, 0.9, 0.6, 0.5, 0.48, 0.5, 0.53, 0.58, 0.65, 0.9, 1.5},
     .column_point = {4, 3, 2, 0.8, 0.5, 0.4, 0.4, 0.6, 0.85, 1.25, 1.7, 2.2, 3, 4},
-    .product_point = 0.3, .beyond_second_cache = 0.5, .beyond_third_cache = 2,
+    .product_point = 0.3, .second_cache_miss = 0.5, .third_cache_miss = 2,
     .load_real = 0.35, .store_real = 0.3, .vector_product = 0.32, .tap_start = 1,
 };
 
@@ -84,18 +84,18 @@ static double length_cost(const double table[14], int64_t n)
     return slowness(n) * table[power < 13 ? power : 13];
 }
 
-/* Lengths of a side, from the kernel's on to the first that takes all outputs at once.
+/* Lengths of a transform along one dimension, from the kernel's on to the first that takes all outputs at once.
  * @return  how many */
-static int list_sides(int64_t kernel, int64_t n_outputs, int64_t unit, int64_t sides[MOST_SIDES])
+static int list_lengths(int64_t kernel, int64_t n_outputs, int64_t unit, int64_t lengths[MOST_LENGTHS])
 {
     const int64_t least = round_up(max64(kernel, COLUMN_UNIT), unit);
-    const int64_t enough = min64(n_outputs, MOST_SIDE) + kernel - 1;
+    const int64_t enough = min64(n_outputs, MOST_LENGTH) + kernel - 1;
     int n = 0;
-    for (int64_t side = least; n < MOST_SIDES && side <= MOST_SIDE; side += unit) {
-        if (!is_smooth(side))
+    for (int64_t length = least; n < MOST_LENGTHS && length <= MOST_LENGTH; length += unit) {
+        if (!is_smooth(length))
             continue;
-        sides[n++] = side;
-        if (side >= enough)
+        lengths[n++] = length;
+        if (length >= enough)
             break;
     }
     return n;
@@ -166,7 +166,7 @@ static double transform_cost(const struct lw_op_spec *spec, const struct lw_cpu_
     double cost = used_rows * (double)shape->columns * length_cost(costs->row_point, shape->columns);
     cost += 2 * points * length_cost(costs->column_point, shape->rows);
     cost += points * costs->product_point;
-    cost += points * (bytes > 768e3 ? costs->beyond_second_cache : 0) + points * (bytes > 16e6 ? costs->beyond_third_cache : 0);
+    cost += points * (bytes > 768e3 ? costs->second_cache_miss : 0) + points * (bytes > 16e6 ? costs->third_cache_miss : 0);
     cost += 2 * points * costs->load_real + 2 * (double)(shape->hop_rows * shape->hop_columns) * costs->store_real;
     return cost * factor;
 }
@@ -198,9 +198,9 @@ static struct lw_cpu_shape2d tiled_shape(const struct lw_op_spec *spec, int64_t 
 static bool choose_tile(const struct lw_op_spec *spec, bool is_full, struct lw_cpu_shape2d *best)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
-    int64_t rows[MOST_SIDES], columns[MOST_SIDES];
-    const int n_rows = list_sides(c->kernel_rows, output_rows(spec), ROW_UNIT, rows);
-    const int n_columns = list_sides(c->kernel_columns, c->output_columns, COLUMN_UNIT, columns);
+    int64_t rows[MOST_LENGTHS], columns[MOST_LENGTHS];
+    const int n_rows = list_lengths(c->kernel_rows, output_rows(spec), ROW_UNIT, rows);
+    const int n_columns = list_lengths(c->kernel_columns, c->output_columns, COLUMN_UNIT, columns);
     bool is_found = false;
     for (int j = 0; j < n_columns; j++) {
         if (is_full && columns[j] < c->output_columns + c->kernel_columns - 1)

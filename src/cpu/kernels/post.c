@@ -118,16 +118,16 @@ void KERNEL(lw_interpolate)(const struct lw_cpu_phases *phases, const void *y, i
 
 /* ---- direct sums ------------------------------------------------------------------------------------------------- */
 
-/* Sums that go on side by side: rounding errors are those of a shorter sum. */
-enum { SIDE = 8 };
+/* A sum is made as so many sums of every N_CHAINS-th term, whose rounding errors are those of a shorter sum. */
+enum { N_CHAINS = 8 };
 
 static double dot(const double *taps, int tap_step, const real *last, int64_t sample_step, int64_t n)
 {
-    double sums[SIDE] = {0};
+    double sums[N_CHAINS] = {0};
     for (int64_t m = 0; m < n; m++)
-        sums[m % SIDE] += taps[m * tap_step] * (double)last[-m * sample_step];
+        sums[m % N_CHAINS] += taps[m * tap_step] * (double)last[-m * sample_step];
     double sum = 0;
-    for (int i = 0; i < SIDE; i++)
+    for (int i = 0; i < N_CHAINS; i++)
         sum += sums[i];
     return sum;
 }

@@ -31,7 +31,7 @@ static int transform_in_place(const struct lw_sfft_spec *spec, double *samples, 
 
 static double energy(const struct lw_sfft_line *line) { return line->re * line->re + line->im * line->im; }
 
-/* Whether a is to be given up before b: the smaller, of equal ones the higher frequency. */
+/* Whether a is weaker than b; of two that are equally strong the one of the higher frequency is. */
 static bool is_weaker(const struct lw_sfft_line *a, const struct lw_sfft_line *b)
 {
     const double x = energy(a), y = energy(b);
@@ -63,17 +63,11 @@ static void rise(struct lw_sfft_line *lines, int64_t at, struct lw_sfft_line lin
     lines[at] = line;
 }
 
-/* Times that a coefficient of a half spectrum counts in the whole one. */
-static double multiplicity(const struct lw_sfft_spec *spec, int64_t frequency)
-{
-    return spec->is_real && frequency > 0 && 2 * frequency < spec->n ? 2 : 1;
-}
-
 static int64_t keep_largest(const struct lw_sfft_spec *spec, const double *spectrum, struct lw_sfft_line *lines)
 {
-    const int64_t n_bins = spec->is_real ? spec->n / 2 + 1 : spec->n;
+    const int64_t n_frequencies = lw_sfft_n_frequencies(spec);
     int64_t count = 0;
-    for (int64_t f = 0; f < n_bins; f++) {
+    for (int64_t f = 0; f < n_frequencies; f++) {
         const struct lw_sfft_line line = {f, spectrum[2 * f], spectrum[2 * f + 1]};
         if (energy(&line) == 0 || hypot(line.re, line.im) < spec->min_magnitude)
             continue;
@@ -99,7 +93,7 @@ static int transform(struct lw_engine *engine, const struct lw_sfft_spec *spec, 
         return rc;
     *result = (struct lw_sfft_result){.lines = lines, .n_lines = keep_largest(spec, samples, lines), .is_explained = true};
     for (int64_t i = 0; i < result->n_lines; i++)
-        kept += multiplicity(spec, lines[i].frequency) * energy(&lines[i]);
+        kept += lw_sfft_multiplicity(spec, lines[i].frequency) * energy(&lines[i]);
     result->n_found = result->n_lines;
     result->residual = all > 0 ? fmax(0, 1 - kept / (double)spec->n / all) : 0;
     return LW_OK;

@@ -123,14 +123,12 @@ static void subtract(const struct lw_published_buckets *buckets, int64_t f, doub
     }
 }
 
-static bool is_pair(const struct lw_sfft_spec *spec, int64_t f) { return spec->is_real && f > 0 && 2 * f < spec->n; }
-
 /* @return  energy per sample of lines [first, end) */
 static double energy_of_lines(const struct lw_sfft_spec *spec, const struct lw_sfft_line *lines, int64_t first, int64_t end)
 {
     double sum = 0;
     for (int64_t i = first; i < end; i++)
-        sum += (is_pair(spec, lines[i].frequency) ? 2 : 1) * (lines[i].re * lines[i].re + lines[i].im * lines[i].im);
+        sum += lw_sfft_multiplicity(spec, lines[i].frequency) * (lines[i].re * lines[i].re + lines[i].im * lines[i].im);
     return sum / (double)spec->n / (double)spec->n;
 }
 
@@ -161,7 +159,7 @@ void lw_published_check(const struct lw_published_buckets *buckets, struct lw_sf
     for (int64_t i = 0; i < count; i++) {
         const double complex amplitude = CMPLX(lines[i].re, lines[i].im) / n;
         subtract(buckets, lines[i].frequency, amplitude);
-        if (is_pair(spec, lines[i].frequency))
+        if (lw_sfft_multiplicity(spec, lines[i].frequency) == 2)
             subtract(buckets, spec->n - lines[i].frequency, conj(amplitude));
     }
     const double sum = lw_published_energies(buckets, check, buckets->energies);

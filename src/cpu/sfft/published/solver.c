@@ -38,8 +38,6 @@ static const struct lw_published_plan *plan_of(const struct solver *cpu) { retur
 
 /* ---- create -------------------------------------------------------------------------------------------------------- */
 
-static int64_t count_frequencies(const struct lw_sfft_spec *spec) { return spec->is_real ? spec->n / 2 + 1 : spec->n; }
-
 /* Residues that all combs together may approve. */
 static int64_t most_residues(const struct lw_published_plan *plan)
 {
@@ -69,7 +67,7 @@ static int create_ballot(struct solver *cpu, struct lw_error *err)
     const struct lw_published_plan *const plan = plan_of(cpu);
     struct lw_published_ballot *const ballot = &cpu->ballot;
     *ballot = (struct lw_published_ballot){
-        .n_frequencies = count_frequencies(&plan->spec), .needed = plan->choice.votes, .capacity = plan->capacity,
+        .n_frequencies = lw_sfft_n_frequencies(&plan->spec), .needed = plan->choice.votes, .capacity = plan->capacity,
         .n_threads = cpu->n_threads,
     };
     if (!(ballot->votes = lw_alloc((size_t)ballot->n_frequencies, "votes", err)) ||
@@ -128,7 +126,7 @@ static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_pub
     const int64_t ranked = plan->choice.ways.cutoff == LW_PUBLISHED_SORT ? 2 * (int64_t)sizeof *c->ranked : 0;
     const int64_t host = (int64_t)sizeof *c + (lw_published_count_loops(plan) + 1) * buckets * (int64_t)sizeof *c->planes[0] +
            locating * buckets * ((int64_t)sizeof *c->energies + ranked) +
-           (2 * locating + 1) * plan->n_selected * (int64_t)sizeof *c->places + count_frequencies(&plan->spec) +
+           (2 * locating + 1) * plan->n_selected * (int64_t)sizeof *c->places + lw_sfft_n_frequencies(&plan->spec) +
            plan->capacity * (int64_t)(2 * sizeof *c->lines + sizeof *c->ballot.elected) +
            comb * (int64_t)(sizeof *c->teeth + sizeof *c->tooth_energies + sizeof *c->is_approved + 4 * sizeof *c->places) +
            lw_sfft_fftw_bytes(buckets, false) + (comb > 0 ? lw_sfft_fftw_bytes(comb, false) : 0);
