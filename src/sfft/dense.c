@@ -1,12 +1,6 @@
 #include "sfft/dense.h"
 
-static bool has_small_factors(int64_t n)
-{
-    for (int64_t p = 2; p <= 13; p++)
-        while (n % p == 0)
-            n /= p;
-    return n == 1;
-}
+#include "base/integers.h"
 
 /* Measured with FFTW 3.3.10 on some 400 lengths up to 2^26, beside 2 MiB at most: as much as the samples for complex numbers
  * and for multiples of 32, 2.4 times that for other real lengths, and 7.4 times where a large prime factor makes it a
@@ -14,7 +8,7 @@ static bool has_small_factors(int64_t n)
 int64_t lw_sfft_fftw_bytes(int64_t n, bool is_real)
 {
     const int64_t samples = lw_sfft_dense_samples_bytes(n, is_real), fixed = (int64_t)2 << 20;
-    if (!has_small_factors(n))
+    if (!has_factors_up_to(13, n))
         return 8 * samples + fixed;
     return is_real && n % 32 != 0 ? 3 * samples + fixed : samples + samples / 4 + fixed;
 }

@@ -58,15 +58,6 @@ static int64_t output_rows(const struct lw_op_spec *spec)
 
 static int64_t odd_part(int64_t n) { return n >> __builtin_ctzll((unsigned long long)n); }
 
-static bool is_smooth(int64_t n)
-{
-    static const int primes[] = {2, 3, 5, 7};
-    for (int i = 0; i < 4; i++)
-        while (n % primes[i] == 0)
-            n /= primes[i];
-    return n == 1;
-}
-
 /* FFTW's estimated plans of lengths that are no power of two. */
 static double slowness(int64_t n)
 {
@@ -92,7 +83,7 @@ static int list_lengths(int64_t kernel, int64_t n_outputs, int64_t unit, int64_t
     const int64_t enough = min64(n_outputs, MOST_LENGTH) + kernel - 1;
     int n = 0;
     for (int64_t length = least; n < MOST_LENGTHS && length <= MOST_LENGTH; length += unit) {
-        if (!is_smooth(length))
+        if (!has_factors_up_to(7, length))
             continue;
         lengths[n++] = length;
         if (length >= enough)

@@ -44,14 +44,8 @@ static const char *stored_row(const struct lw_cpu_window2d *window, const struct
 
 static void convert(const struct lw_cpu_window2d *window, const char *stored, int64_t n, void *to)
 {
-    const struct lw_cpu_shape2d *const shape = window->shape;
-    const struct lw_type type = window->spec->input;
-    const struct lw_cpu_panel panel = {
-        .scalar = type.scalar, .is_swapped = type.is_swapped, .rows = 1, .columns = n * (type.is_complex ? 2 : 1),
-    };
-    shape->kernels->load(&panel, stored, shape->widens ? (char *)to + (size_t)n * shape->kernels->real_bytes : to);
-    if (shape->widens)
-        shape->kernels->widen(to, n);
+    const struct lw_cpu_panel panel = lw_cpu_panel_of(window->spec->input, 1, n);
+    lw_cpu_load(window->shape->kernels, &panel, window->shape->widens, stored, to);
 }
 
 /* Pixels beyond the image whose value is given. */

@@ -36,6 +36,7 @@ LW_SCALARS(X)
 #define X(name, type, wide, low, high)                                                              \
     static void store_##name(const real *restrict in, void *stored, int64_t n, struct lw_loss *loss) \
     {                                                                                               \
+        static_assert(sizeof(type) <= sizeof(int32_t), "wider integers do not fit int32_t below");  \
         type *const restrict out = stored;                                                          \
         int32_t n_saturated = 0, n_nan = 0;                                                         \
         for (int64_t i = 0; i < n; i++) {                                                           \

@@ -122,6 +122,23 @@ struct lw_cpu_kernels {
     void (*weigh)(void *y, const double *weights, int64_t n, int width);    /* y * weight, of n working samples */
 };
 
+/* Samples of a stored type as a panel: a complex one is two scalars. */
+static inline struct lw_cpu_panel lw_cpu_panel_of(struct lw_type type, int64_t rows, int64_t samples)
+{
+    const int64_t columns = samples * (type.is_complex ? 2 : 1);
+    return (struct lw_cpu_panel){.scalar = type.scalar, .is_swapped = type.is_swapped, .rows = rows, .columns = columns};
+}
+
+/* A panel to working samples; where it is widened, its reals become complex numbers. */
+static inline void lw_cpu_load(const struct lw_cpu_kernels *kernels, const struct lw_cpu_panel *panel, bool widens,
+                               const void *stored, void *to)
+{
+    const int64_t n = panel->rows * panel->columns;
+    kernels->load(panel, stored, widens ? (char *)to + (size_t)n * kernels->real_bytes : to);
+    if (widens)
+        kernels->widen(to, n);
+}
+
 static inline bool lw_cpu_fft_needs_work(const struct lw_cpu_fft *fft) { return fft->rows > 1; }
 
 /* Names an instruction set to be used instead of the best: avx512, avx2 or generic. */

@@ -102,14 +102,9 @@ static double output_cost(const struct lw_op_spec *spec, const struct lw_cpu_ols
 /* The least number from n on that has no prime factor above 7. */
 static int64_t smooth(int64_t n)
 {
-    for (;; n++) {
-        int64_t rest = n;
-        for (int factor = 2; factor <= 7; factor++)
-            while (rest % factor == 0)
-                rest /= factor;
-        if (rest == 1)
-            return n;
-    }
+    while (!has_factors_up_to(7, n))
+        n++;
+    return n;
 }
 
 struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segment)

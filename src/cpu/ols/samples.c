@@ -2,35 +2,14 @@
 
 #include <math.h>
 
-static int64_t parts(struct lw_type type) { return type.is_complex ? 2 : 1; }
-
-static struct lw_cpu_panel panel_of(struct lw_type type, int64_t rows, int64_t samples)
-{
-    return (struct lw_cpu_panel){
-        .scalar = type.scalar,
-        .is_swapped = type.is_swapped,
-        .rows = rows,
-        .columns = samples * parts(type),
-    };
-}
-
 /* ---- in ---------------------------------------------------------------------------------------------------------- */
-
-/* Convert a panel of samples to working samples. */
-static void load_panel(const struct lw_cpu_ols *ols, const struct lw_cpu_panel *panel, const char *stored, void *to)
-{
-    const int64_t n = panel->rows * panel->columns;
-    ols->shape.kernels->load(panel, stored, ols->shape.widens ? lw_cpu_real_at(ols, to, n) : to);
-    if (ols->shape.widens)
-        ols->shape.kernels->widen(to, n);
-}
 
 static void load_time_fast(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
 {
     const int64_t axis = lw_cpu_ols_halo(&ols->shape) + segment->slot->block.count;
     const int64_t at = (segment->channel * axis + segment->first) * (int64_t)lw_type_bytes(ols->spec.input);
-    const struct lw_cpu_panel panel = panel_of(ols->spec.input, 1, segment->n_samples);
-    load_panel(ols, &panel, (const char *)segment->slot->input + at, lane->x);
+    const struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.input, 1, segment->n_samples);
+    lw_cpu_load(ols->shape.kernels, &panel, ols->shape.widens, (const char *)segment->slot->input + at, lane->x);
 }
 
 static void load_time_slow(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
@@ -40,9 +19,9 @@ static void load_time_slow(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane 
     const char *const stored = (const char *)segment->slot->input + segment->first * row_bytes + segment->channel * bytes;
     for (int64_t row = 0; row < segment->n_samples; row += LW_CPU_PANEL_ROWS) {
         const int64_t rows = min64(LW_CPU_PANEL_ROWS, segment->n_samples - row);
-        struct lw_cpu_panel panel = panel_of(ols->spec.input, rows, segment->n_channels);
+        struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.input, rows, segment->n_channels);
         panel.stored_stride = row_bytes;
-        load_panel(ols, &panel, stored + row * row_bytes, lane->panel);
+        lw_cpu_load(ols->shape.kernels, &panel, ols->shape.widens, stored + row * row_bytes, lane->panel);
         ols->shape.kernels->transpose(lane->panel, segment->n_channels * width, rows, segment->n_channels, (int)width,
                                       lw_cpu_real_at(ols, lane->x, row * width), ols->sizes.x);
     }
@@ -134,7 +113,7 @@ static char *first_output(const struct lw_cpu_ols *ols, const struct lw_cpu_segm
 static void store_time_fast(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
                             const struct lw_cpu_segment_outputs *outputs)
 {
-    struct lw_cpu_panel panel = panel_of(ols->spec.output, 1, outputs->count);
+    struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.output, 1, outputs->count);
     panel.squares = outputs->squares;
     ols->shape.kernels->store(&panel, outputs->y, first_output(ols, segment, outputs),
                               &lane->base.loss);
@@ -143,12 +122,12 @@ static void store_time_fast(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane
 static void store_time_slow(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane,
                             const struct lw_cpu_segment *segment, const struct lw_cpu_segment_outputs *outputs)
 {
-    const int64_t n_channels = segment->n_channels, width = parts(ols->spec.output);
+    const int64_t n_channels = segment->n_channels, width = ols->spec.output.is_complex ? 2 : 1;
     char *const stored = first_output(ols, segment, outputs);
     const int64_t row_bytes = segment->slot->block.n_channels * (int64_t)lw_type_bytes(ols->spec.output);
     for (int64_t row = 0; row < outputs->count; row += LW_CPU_PANEL_ROWS) {
         const int64_t rows = min64(LW_CPU_PANEL_ROWS, outputs->count - row);
-        struct lw_cpu_panel panel = panel_of(ols->spec.output, rows, n_channels);
+        struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.output, rows, n_channels);
         panel.stored_stride = row_bytes;
         panel.squares = outputs->squares;
         ols->shape.kernels->transpose(lw_cpu_real_at(ols, outputs->y, row * width), outputs->pitch, n_channels, rows,
@@ -173,7 +152,7 @@ void lw_cpu_slot_load(const struct lw_cpu_ols *ols, const struct lw_slot *slot, 
     const int64_t bytes = (int64_t)lw_type_bytes(ols->spec.input), n_channels = slot->block.n_channels;
     const int64_t axis = lw_cpu_ols_halo(&ols->shape) + slot->block.count;
     const bool is_fast = ols->spec.layout == LW_TIME_FAST;
-    struct lw_cpu_panel panel = panel_of(ols->spec.input, is_fast ? 1 : count, is_fast ? count : 1);
+    struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.input, is_fast ? 1 : count, is_fast ? count : 1);
     panel.stored_stride = n_channels * bytes;
     const int64_t at = is_fast ? channel * axis + first : first * n_channels + channel;
     ols->shape.kernels->load(&panel, (const char *)slot->input + at * bytes, x);
@@ -182,6 +161,6 @@ void lw_cpu_slot_load(const struct lw_cpu_ols *ols, const struct lw_slot *slot, 
 void lw_cpu_slot_store(const struct lw_cpu_ols *ols, const struct lw_slot *slot, const struct lw_cpu_slot_place *place,
                        const void *y, struct lw_loss *loss)
 {
-    const struct lw_cpu_panel panel = panel_of(ols->spec.output, 1, 1);
+    const struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.output, 1, 1);
     ols->shape.kernels->store(&panel, y, output_at(ols, slot, *place), loss);
 }
