@@ -1,4 +1,5 @@
-/* engine.c - the cpu engine: FFTW and OpenMP, behind a worker thread that the main thread does not wait for. */
+/* engine.c - the cpu engine: a worker thread computes block after block, with FFTW and OpenMP, while the main thread does files
+ * and MPI. */
 #include "engine/engine.h"
 
 #include "base/log.h"

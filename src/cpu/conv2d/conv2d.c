@@ -1,9 +1,10 @@
 /* conv2d.c - 2-D convolution of one block: threads take tiles, or the pairs of tiles of a transform, each in buffers of
  * its own.
  *
- *   DIRECT, SEPARABLE  load the window -> repair -> per row: sum, or along the columns and then along the row -> finish -> store
- *   TILES        look for flaws and magnitude -> per row: load, pack, transform -> columns forward, product and back
- *                -> per row that is kept: transform back, unpack -> finish -> store
+ *   DIRECT, SEPARABLE   load the window -> repair -> per row of outputs: sum, or a pass along the columns and one along the
+ *                       row -> finish -> store
+ *   TILES               look for flaws and magnitude -> per row: load, pack, transform -> columns forward, product and back
+ *                       -> per row that is kept: transform back, unpack -> finish -> store
  *
  * Nothing that is computed depends on the thread, the block or the slot. */
 #include "cpu/conv2d/flaws.h"
@@ -193,7 +194,7 @@ static void finish_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, co
     k->store(&panel, outputs, (char *)tile->slot->output + (size_t)index * lw_type_bytes(type), &lane->base.loss);
 }
 
-/* When all rows of a tile's window have been looked at. */
+/* Count the flaws of a tile and find out what they do; all rows of its window have been inspected. */
 static void settle_flaws(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *tile, int which)
 {
     struct lw_cpu_flaws2d *const flaws = &lane->flaws[which];
@@ -203,7 +204,8 @@ static void settle_flaws(const struct lw_cpu_conv2d *conv2d, struct lane *lane, 
 
 /* ---- in the space domain -------------------------------------------------------------------------------------------- */
 
-/* The largest magnitude in a row of the window, whose flaws are repaired; integers have none, and theirs is not looked at. */
+/* Repair the flaws in a row of the window. Integers have none, and their magnitude is not needed.
+ * @return  the largest magnitude in the row */
 static double inspect_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *tile, int which,
                           int64_t row, void *reals)
 {
@@ -261,8 +263,8 @@ static void run_window(const struct lw_cpu_conv2d *conv2d, struct lane *lane, co
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------------- */
 
-/* Find the flaws and the magnitude. Tiles are brought to a magnitude near 1, so that a faint one keeps its digits beside a
- * bright one in the same transform, and none leaves the range of numbers. */
+/* Find the flaws and the magnitude of a tile. It is brought to a magnitude near 1: then a faint tile keeps its digits beside
+ * a bright one in the same transform, and no tile leaves the range of numbers. */
 static void inspect(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *tile, int which)
 {
     double largest = 0;

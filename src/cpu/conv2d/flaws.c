@@ -48,7 +48,8 @@ void lw_cpu_flaws2d_repair(const struct lw_cpu_shape2d *shape, const struct lw_c
 {
     const int64_t n = lw_cpu_needed_columns(shape, tile);
     struct lw_cpu_repair found = {
-        .width = shape->width, .n_taps = 1, .halo = 0, .n_samples = n, .n_outputs = n, .touched = flaws->map + row * shape->columns,
+        .width = shape->width, .n_taps = 1, .halo = 0, .n_samples = n, .n_outputs = n,
+        .touched = flaws->map + row * shape->columns,
     };
     shape->kernels->repair(&found, reals);
     flaws->is_flawed[row] = 1;
@@ -59,7 +60,7 @@ void lw_cpu_flaws2d_count(const struct lw_cpu_window2d *window, const struct lw_
                           const struct lw_cpu_flaws2d *flaws, struct lw_cpu_tally *tally)
 {
     const int64_t first = lw_cpu_window2d_column(window, tile), halo = window->shape->kernel_rows - 1;
-    const int64_t own = first + window->shape->kernel_columns - 1;      /* what is left of it the tiles before have */
+    const int64_t own = first + window->shape->kernel_columns - 1;      /* the tiles on the left count those before it */
     const int64_t begin = tile->column == 0 ? 0 : own;
     const int64_t end = min64(own + tile->n_columns, window->spec->conv2d.columns);
     for (int64_t row = 0; flaws->any && row < tile->n_rows; row++) {
@@ -100,7 +101,7 @@ static void add_row(const struct lw_cpu_shape2d *shape, const struct lw_cpu_kern
     }
 }
 
-/* From the weight of the flaws to what an output is multiplied by; NaN where next to nothing is left of the kernel. */
+/* The weight of the flaws becomes the factor that an output is multiplied by; NaN where next to nothing of the kernel is left. */
 static void invert_weights(const struct lw_cpu_shape2d *shape, const struct lw_cpu_tile2d *tile, double sum, double *weights)
 {
     const double least = 1e-6;

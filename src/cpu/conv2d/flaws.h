@@ -28,16 +28,17 @@ void lw_cpu_flaws2d_clear(const struct lw_cpu_shape2d *shape, struct lw_cpu_flaw
 void lw_cpu_flaws2d_repair(const struct lw_cpu_shape2d *shape, const struct lw_cpu_tile2d *tile, int64_t row, void *reals,
                            struct lw_cpu_flaws2d *flaws);
 
-/** Count those of the tile that no other tile counts: its window's last rows and columns, and what is left of the image. */
+/** Count the flaws that this tile and no other one counts: those in the last rows and columns of its window; the first tile of a
+ * row also counts those left of it, in the image. */
 void lw_cpu_flaws2d_count(const struct lw_cpu_window2d *window, const struct lw_cpu_tile2d *tile,
                           const struct lw_cpu_flaws2d *flaws, struct lw_cpu_tally *tally);
 
-/** When the window is complete: find out what the flaws do. The map is used up. */
+/** Find out what the flaws do to the outputs, when the whole window has been looked at. The map is used up. */
 void lw_cpu_flaws2d_spread(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape,
                            const struct lw_cpu_kernel2d *kernel, const struct lw_cpu_tile2d *tile,
                            struct lw_cpu_flaws2d *flaws);
 
-/** Do it to row `row` of the outputs; rows in order, from 0 on. */
+/** Do that to row `row` of the outputs. Rows come in order, from 0 on. */
 void lw_cpu_flaws2d_apply(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape,
                           const struct lw_cpu_tile2d *tile, int64_t row, struct lw_cpu_flaws2d *flaws, void *outputs);
 

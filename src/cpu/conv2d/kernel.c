@@ -68,7 +68,7 @@ static int make_terms(const struct lw_cpu_shape2d *shape, const double *taps, co
     return LW_OK;
 }
 
-/* Row by row of the window from above, so that a window is read in order: the kernel's last row meets the first. */
+/* The taps are in the order in which a window is read, row by row from above: the kernel's last row meets the window's first. */
 static int make_sum(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *kernel,
                     struct lw_error *err)
 {
@@ -116,7 +116,8 @@ static void scale_by(double *values, int64_t n, int exponent)
         values[i] = ldexp(values[i], exponent);
 }
 
-/* Both factors get a largest tap near 1; what that takes is left to the outputs. */
+/* Bring the largest of the values near 1.
+ * @return  the exponent of 2 that the outputs are still to be multiplied by */
 static int level(double *values, int64_t n)
 {
     const double largest = largest_of(values, n);
@@ -219,7 +220,7 @@ static int make_spectrum(const struct lw_conv2d_spec *c, const struct lw_cpu_sha
 
 /* ---- sums ----------------------------------------------------------------------------------------------------------- */
 
-/* So that the weight of a run of pixels is a difference of two sums. */
+/* Sums along each row of the kernel, from its start: the weight of a run of pixels is the difference of two of them. */
 static int make_sums(const struct lw_conv2d_spec *c, struct lw_cpu_kernel2d *kernel, struct lw_error *err)
 {
     const int64_t columns = c->kernel_columns;

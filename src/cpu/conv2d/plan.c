@@ -23,11 +23,12 @@
 #define MOST_POINTS ((int64_t)1 << 31)
 #define MOST_LENGTHS 2048       /* up to MOST_LENGTH there are 1100 multiples of 4 without a prime factor above 7 */
 
-/* With fewer transforms than this, ranks and threads begin to run short of work; that is worth so much more arithmetic. */
+/* With fewer transforms than WANTED_TRANSFORMS, ranks and threads begin to run short of work. To avoid that, up to WORTH more
+ * arithmetic is accepted. */
 #define WANTED_TRANSFORMS 64
 #define WORTH 0.25
 
-/* A kernel whose remainder beside column times row is smaller than this is separable: below what rounding does to it. */
+/* A kernel is separable if it differs from a column times a row by less than rounding does. */
 static double rank_tolerance(enum lw_precision precision) { return precision == LW_DOUBLE ? 5e-16 : 1e-7; }
 
 /* Nanoseconds, measured with tests/bench/conv2d_cpu on one core of a 4 GHz server processor in single precision. They need
@@ -113,7 +114,7 @@ static struct lw_cpu_shape2d base_shape(const struct lw_op_spec *spec, enum lw_c
 
 static double precision_factor(const struct lw_op_spec *spec) { return spec->precision == LW_DOUBLE ? 2 : 1; }
 
-/* Tiles of the space domain: columns shared out evenly. */
+/* Tiles for the methods in the space domain: the columns are shared out evenly. */
 static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_conv2d_method method)
 {
     struct lw_cpu_shape2d shape = base_shape(spec, method);
@@ -126,7 +127,7 @@ static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_c
     return shape;
 }
 
-/* Nanoseconds per output of `taps` taps over `reals` reals, where `hop` of them are outputs. */
+/* Nanoseconds per output: `taps` taps are summed over `reals` reals, which make a row of hop_columns outputs. */
 static double sum_cost(const struct costs *costs, const struct lw_cpu_shape2d *shape, int64_t taps, int64_t reals)
 {
     const double n = (double)round_up(reals, shape->kernels->direct_step);
@@ -147,7 +148,7 @@ static void price_sum(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shap
         shape->cost += sum_cost(costs, shape, shape->kernel_rows * shape->kernel_columns, outputs);
 }
 
-/* Nanoseconds for one transform: the tiles that it holds. */
+/* Nanoseconds for one transform and the tiles in it. */
 static double transform_cost(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
 {
     const struct costs *const costs = &single_costs;
@@ -206,7 +207,7 @@ static bool choose_tile(const struct lw_op_spec *spec, bool is_full, struct lw_c
     return is_found;
 }
 
-/* The norm of what column times row leaves of the kernel, relative to the kernel's. */
+/* The norm of the kernel less the best product of a column and a row, relative to the kernel's norm. */
 static int find_residual(const struct lw_conv2d_spec *c, double *residual, struct lw_error *err)
 {
     double *const factors = lw_alloc_array(2 * (c->kernel_rows + c->kernel_columns), sizeof *factors, "a kernel's factors", err);
@@ -287,7 +288,7 @@ static int64_t padded_reals(const struct lw_cpu_shape2d *shape, int64_t reals)
     return round_up(reals + shape->kernels->direct_step, line_reals(shape));
 }
 
-/* Not a multiple of 4 KiB, for rows' sake: see cpu/kernels/conv2d_tile.c. */
+/* Rows are never a multiple of 4 KiB apart, since a column would then lie in few cache sets. */
 int64_t lw_cpu_window2d_stride(const struct lw_cpu_shape2d *shape)
 {
     const int64_t reals = padded_reals(shape, shape->columns * shape->width);

@@ -29,7 +29,7 @@ int64_t lw_cpu_window2d_column(const struct lw_cpu_window2d *window, const struc
     return tile->column + window->spec->conv2d.look_ahead_columns - (window->shape->kernel_columns - 1);
 }
 
-/* The same of the window's row `row`. */
+/* Position in the image, continued beyond its ends, of the window's row `row`. */
 static int64_t row_position(const struct lw_cpu_window2d *window, const struct lw_cpu_tile2d *tile, int64_t row)
 {
     return tile->slot->block.first + window->spec->conv2d.look_ahead_rows - (window->shape->kernel_rows - 1) + tile->row + row;
@@ -48,7 +48,7 @@ static void convert(const struct lw_cpu_window2d *window, const char *stored, in
     lw_cpu_load(window->shape->kernels, &panel, window->shape->widens, stored, to);
 }
 
-/* Pixels beyond the image whose value is given. */
+/* Fill in pixels outside the image with the value given for them. */
 static void put_outside(const struct lw_cpu_window2d *window, int64_t n, void *to)
 {
     const struct lw_cpu_kernels *const k = window->shape->kernels;
@@ -63,7 +63,7 @@ static void put_outside(const struct lw_cpu_window2d *window, int64_t n, void *t
     }
 }
 
-/* The columns [begin, end) that lie in the image, and on either side what the boundary puts there. */
+/* Convert the columns [begin, end), which lie in the image; the columns on either side get the value outside. */
 static void load_open(const struct lw_cpu_window2d *window, const char *stored, int64_t first, int64_t n, void *to)
 {
     const int64_t begin = min64(max64(-first, 0), n);

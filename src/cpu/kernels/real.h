@@ -1,6 +1,6 @@
 /* real.h - the working type and the names of functions for one precision and one instruction set.
  *
- * The other files of this folder include it. The build compiles each of them once for every pair of the two (CMakeLists.txt)
+ * The sources of this folder include it. The build compiles each of them once for every pair of the two (CMakeLists.txt)
  * and defines LW_CPU_DOUBLE, 0 or 1, and LW_CPU_ISA, generic, avx2 or avx512. `real` is then float or double, `vector` as many
  * of them as a register of that instruction set holds, and KERNEL(lw_load) the function lw_load_single_avx2 or the like.
  * cpu/kernels/kernels.c makes the table of each pair, and cpu/dispatch.c chooses one when the program runs. Without these

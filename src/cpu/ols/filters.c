@@ -20,7 +20,7 @@ static int64_t reals_per_filter(const struct lw_cpu_ols_shape *shape, bool taps_
     }
 }
 
-/* Doubles of a filter for the axis' ends. */
+/* Doubles that one filter has for the two ends of the axis. */
 static int64_t doubles_per_end(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols)
 {
     return lw_post_folds(ols->post) ? (shape->n_taps - 1) * (ols->taps_complex ? 2 : 1) : 0;
@@ -99,7 +99,7 @@ static void put_spectrum(const struct lw_cpu_ols_shape *shape, const double comp
     }
 }
 
-/* E and O become A and B. */
+/* The spectra E and O of the even and odd taps become A and B (cpu/ols/plan.h), in place. */
 static void combine_halves(int64_t points, double complex *even, double complex *odd)
 {
     const double step = -2 * 3.14159265358979323846 / (double)points;
@@ -172,7 +172,7 @@ static int create(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec
     return LW_OK;
 }
 
-/* The filters with the derivative in them. @param taps  [n_filters x shape->n_taps] */
+/* Fold the derivative into the filters. @param taps  [n_filters x shape->n_taps] */
 static void fold(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, double *taps)
 {
     const int parts = ols->taps_complex ? 2 : 1;

@@ -77,7 +77,7 @@ static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
 
 /* ---- one segment --------------------------------------------------------------------------------------------------- */
 
-/* Channel c's spectrum, or what the direct method needs. */
+/* Make channel c ready for the filters: its spectrum, or for complex taps and DIRECT its copy turned by i. */
 static void prepare(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment, int c)
 {
     const struct lw_cpu_kernels *const k = ols->shape.kernels;
@@ -100,7 +100,7 @@ static void *sum_directly(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *
     return y;
 }
 
-/* The first n_taps - 1 points of a segment are wrapped around: outputs begin behind them. */
+/* The first n_taps - 1 points of a filtered segment are wrapped around; the sums begin after them. */
 static void *multiply_spectrum(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const void *spectrum, int c)
 {
     const struct lw_cpu_kernels *const k = ols->shape.kernels;
@@ -136,7 +136,7 @@ static void put(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, cons
         lw_cpu_segment_store(ols, lane, segment, &outputs);
 }
 
-/* Channel by channel, so that little memory is touched. */
+/* One filter: channel by channel, so that little memory is touched. */
 static void run_single(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
 {
     void *first = NULL;
@@ -148,7 +148,7 @@ static void run_single(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lan
     put(ols, lane, segment, 0, first);
 }
 
-/* All spectra first: they are kept while the filters go by. */
+/* Several filters: the spectra of all channels are made first and kept for every filter. */
 static void run_bank(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
 {
     for (int c = 0; c < segment->n_channels; c++)
@@ -163,7 +163,7 @@ static void run_bank(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane,
     }
 }
 
-/* Filled in place: a copy would wait until the outputs before it have left the processor's store buffer. */
+/* The segment is filled in place: copying it would wait until the outputs before it have left the processor's store buffer. */
 static void cut_segment(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t task,
                         struct lw_cpu_segment *segment)
 {

@@ -11,8 +11,8 @@
 
 #define LEAST_SEGMENT 64
 
-/* A chosen segment is at most this long, or so many times as long as the filter: beyond, every thread's work space
- * grows and little is gained. */
+/* A segment is chosen at most LONG_SEGMENT long, or MOST_TAPS_PER_SEGMENT times as long as the filter. Longer ones gain little
+ * and take more work space of every thread. */
 #define LONG_SEGMENT 65536
 #define MOST_TAPS_PER_SEGMENT 4
 
@@ -34,8 +34,9 @@ struct costs {
     double spilled_real;        /* the same, per SPILL_BYTES that a tile of channels takes */
 };
 
-#define SPILL_BYTES (256 << 10)     /* costs grow as the tile leaves one cache level after the other... */
-#define MOST_SPILLS 8               /* ... up to here */
+/* Costs grow with the bytes of a tile, as it leaves one cache level after the other, up to MOST_SPILLS times SPILL_BYTES. */
+#define SPILL_BYTES (256 << 10)
+#define MOST_SPILLS 8
 
 static const struct costs single_costs = {
     .fft_point = {9, 5, 2.5, 1.3, 0.75, 0.55, 0.48, 0.48, 0.50, 0.53, 0.57, 0.63, 0.84, 0.98, 0.96, 1.5, 1.9, 2.3, 2.4,
@@ -61,7 +62,7 @@ static double fft_cost(const struct costs *costs, int64_t points)
     return slower * (double)points * costs->fft_point[power < last ? power : last];
 }
 
-/* Nanoseconds per real, in or out, that the way through a tile of channels takes; 0 where time is fast. */
+/* Nanoseconds per real, in or out, for transposing a tile of channels; 0 where time is fast. */
 static double tile_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape)
 {
     const double buffers = shape->n_filters > 1 && shape->method != LW_CPU_OLS_DIRECT ? 3 : 1;
@@ -72,7 +73,7 @@ static double tile_cost(const struct costs *costs, const struct lw_cpu_ols_shape
     return costs->transposed_real + costs->spilled_real * (spills < MOST_SPILLS ? spills : MOST_SPILLS);
 }
 
-/* Nanoseconds for one segment of one channel: all filters. */
+/* Nanoseconds for one segment of one channel and all filters. */
 static double segment_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape, bool taps_complex)
 {
     const double reals_in = (double)(shape->length * shape->width);
@@ -153,7 +154,7 @@ static int64_t least_segment(const struct lw_op_spec *spec)
     return spec->ols.n_taps + reach.before + reach.after;
 }
 
-/* The cheapest of the direct method and the powers of two; the shorter one if equal. */
+/* The cheapest of the direct method, 0, and the powers of two; of equally cheap ones the shorter. */
 static int choose_segment(const struct lw_op_spec *spec)
 {
     const struct lw_cpu_ols_shape direct = lw_cpu_ols_shape(spec, 0);

@@ -12,7 +12,7 @@
  *
  *     A[k] Z[k] + B[k] conj(Z[-k]),    A[k] = E[k] + i/2 (1 - W^k) O[k],    B[k] = i/2 (1 + W^k) O[k],
  *
- * so that no spectrum is ever untangled, and channels and hops need no partner.
+ * so that spectra are never separated, and no channel or segment needs a partner.
  *
  * Transforms with large prime factors are slow, and their errors several times as large. So a segment of such a length,
  * which only a user asks for, is followed by zeros up to the next better length.

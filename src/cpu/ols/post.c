@@ -6,7 +6,7 @@
 #include <math.h>
 
 struct lw_cpu_post {
-    double least, most;                 /* powers beyond these are lost in the stored type */
+    double least, most;                 /* the stored type cannot hold smaller or larger powers */
     bool squares;                       /* powers are made as squares of amplitudes, when they are stored */
     struct lw_cpu_phases phases[LW_POST_PLACES];
     void *weights;                      /* [LW_POST_PLACES][LW_POST_SPAN][rate] reals */
@@ -88,12 +88,12 @@ void lw_cpu_post_destroy(struct lw_cpu_post *post)
     lw_free(post);
 }
 
-/* ---- a segment ----------------------------------------------------------------------------------------------------- */
+/* ---- a segment --------------------------------------------------------------------------------------------------- */
 
 /* Reals of a sample of the series. */
 static int series_width(const struct lw_cpu_ols *ols) { return ols->shape.narrows ? 1 : ols->shape.width; }
 
-/* Power or amplitude of outputs, in place, and into the slot. */
+/* Make powers or amplitudes of outputs, in place, and put them into the slot. */
 static void finish_outputs(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
                            struct lw_cpu_segment_outputs *outputs)
 {
@@ -111,7 +111,8 @@ static void finish_outputs(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane 
     lw_cpu_segment_store(ols, lane, segment, outputs);
 }
 
-/* Samples [i, end) of the axis, all at one place; `sums` are those of sample i of the tile's first channel. */
+/* Interpolate after the samples [i, end) of the axis, which are all at one place (lw_post_place). `sums` is the sum of sample i
+ * of the tile's first channel. */
 static void interpolate_outputs(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
                                 int filter, int64_t i, int64_t end, void *sums)
 {
@@ -147,7 +148,8 @@ static void interpolate(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *la
     }
 }
 
-/* The axis' ends of a derivative are made anew (lw_cpu_post_ends): what a type would lose of them counts there alone. */
+/* Put zeros for the first and the last output of the axis. lw_cpu_post_ends makes both anew, and counts what the output's type
+ * loses of them. */
 static void drop_ends(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, void *y)
 {
     const struct lw_block *const block = &segment->slot->block;
@@ -190,7 +192,7 @@ static bool load_end(const struct lw_cpu_ols *ols, const struct lw_slot *slot, i
     return touched && ols->spec.nan != LW_NAN_ZERO;
 }
 
-/* One output of the block, whose newest sample of the input is `newest`. */
+/* Make one output of the block by the filters for the ends; the newest sample of the input in it is `newest`. */
 static void make_end(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_slot *slot, int64_t output,
                      int64_t newest)
 {
@@ -213,7 +215,7 @@ void lw_cpu_post_ends(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane
     const struct lw_block *const block = &slot->block;
     const int64_t halo = lw_cpu_ols_halo(&ols->shape);
     if (block->first == 0)
-        make_end(ols, lane, slot, 0, halo);                                           /* y[1] - y[0]: up to where y[1] ends */
+        make_end(ols, lane, slot, 0, halo);                             /* y[1] - y[0] ends with y[1] */
     if (block->first + block->count == ols->spec.n_outputs)
-        make_end(ols, lane, slot, block->count - 1, halo + block->count - 2);         /* likewise y[n - 1] */
+        make_end(ols, lane, slot, block->count - 1, halo + block->count - 2);
 }

@@ -11,7 +11,8 @@ void lw_cpu_segment_load(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *l
 void lw_cpu_segment_condition(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane,
                               const struct lw_cpu_segment *segment, int c);
 
-/** Undo that on channel c's outputs: the scale, what must be NaN, and imaginary parts that nobody wants. */
+/** Undo that on channel c's outputs: scale them back, put NaN where samples were not finite, and drop the imaginary parts of
+ * real outputs. */
 void lw_cpu_segment_finish(const struct lw_cpu_ols *ols, const struct lw_cpu_ols_lane *lane,
                            const struct lw_cpu_segment *segment, int filter, int c, void *y);
 

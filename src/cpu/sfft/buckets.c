@@ -92,7 +92,7 @@ void lw_cpu_sfft_load(struct lw_cpu_sfft *cpu, int s, const double *samples)
 
 /* ---- samples as stored ---------------------------------------------------------------------------------------------- */
 
-/* The samples of a row lie far apart: ask for them some time before they are used. */
+/* The samples of a row lie far apart in memory: each is prefetched some time before it is used. */
 static void gather_row(const struct lw_sfft_stage *stage, int d, const struct lw_sfft_signal *signal, double complex *x)
 {
     enum { AHEAD = 24 };

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* The lines are sorted, with a copy, when FFTW's part has gone. */
+/* Sorting the lines takes a copy of them; by then FFTW has given its memory back. */
 static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_sfft_spec *spec)
 {
     (void)engine;

@@ -5,7 +5,7 @@
 #include <complex.h>
 #include <math.h>
 
-/* A bucket of noise that stands out is below this many times the mean of all, all but surely; so a line has to be above. */
+/* A bucket of noise hardly ever has this many times the mean energy; a line has to have more. */
 double lw_published_significance(int64_t n_buckets) { return log((double)n_buckets) + 15; }
 
 static double energy_of(double complex z) { return creal(z) * creal(z) + cimag(z) * cimag(z); }
@@ -18,7 +18,7 @@ double lw_published_energies(const struct lw_published_buckets *buckets, int loo
     return sum;
 }
 
-/* Variance of the noise in a bucket, where lines fill the smaller part of them: the median of |z|^2 is ln 2 of its mean. */
+/* Variance of the noise in a bucket, if lines fill less than half of the buckets: the median of |z|^2 is ln 2 times its mean. */
 static double noise_in_buckets(const double *energies, int64_t count)
 {
     return lw_published_largest(energies, count, count / 2) / M_LN2;
@@ -63,8 +63,9 @@ static bool is_strong(const struct lw_published_buckets *buckets, const struct b
     return 2 * weak <= n_loops;
 }
 
-/* The median, if a third of the loops agree on it but for noise, as those do in which a line shares its bucket with no other: a
- * frequency that is no line's, but shares buckets with lines in most loops, gets another value from each. 0: it is none. */
+/* The amplitude of the line at f: the median over the loops, if a third of the loops agree with it but for noise. Those loops
+ * agree in which a line has its bucket for itself. A frequency without a line that shares buckets with lines gets another value
+ * from each loop. 0: there is no line. */
 static double complex estimate_one(const struct lw_published_buckets *buckets, const struct bar *bar, int64_t f)
 {
     const int n_loops = lw_published_count_loops(buckets->plan);
@@ -132,7 +133,7 @@ static double energy_of_lines(const struct lw_sfft_spec *spec, const struct lw_s
     return sum / (double)spec->n / (double)spec->n;
 }
 
-/* What is left looks like noise, beyond what leaks from the lines. */
+/* Whether what is left looks like noise, apart from what leaks from the lines. */
 static bool is_noise(const struct lw_published_buckets *buckets, double noise, double leak, double sum)
 {
     const int64_t n_buckets = buckets->plan->choice.n_buckets;

@@ -117,7 +117,7 @@ static void destroy(struct lw_published_solver *base)
     lw_free(cpu);
 }
 
-/* Lists are sorted with a copy. */
+/* Sorting a list takes a copy of it. */
 static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_published_plan *plan)
 {
     (void)engine;
@@ -142,7 +142,7 @@ static double lap(double *start)
     return elapsed;
 }
 
-/* Every (n / size)-th sample from a random one on: a transform of which each bin is the sum of a residue's lines. */
+/* Take every (n / size)-th sample from a random one on. Each bin of their transform is the sum of the lines of one residue. */
 static void approve(struct solver *cpu, const struct lw_published_signal *signal, int number)
 {
     const int64_t n = plan_of(cpu)->spec.n, size = cpu->comb.size;
@@ -160,7 +160,7 @@ static void approve(struct solver *cpu, const struct lw_published_signal *signal
         cpu->is_approved[cpu->tooth_places[i]] = true;
 }
 
-/* Two lines of one residue may cancel each other in one comb: what any comb shows is approved. */
+/* A residue is approved if any comb shows it: in a single comb two of its lines may cancel each other. */
 static void comb(struct solver *cpu, const struct lw_published_signal *signal)
 {
     if (cpu->comb.size == 0)
