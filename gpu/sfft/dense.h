@@ -1,5 +1,4 @@
-/* dense.h - the largest coefficients by the transform of all samples, on the GPU: lw_cpu_sfft_dense's
- * counterpart. */
+/* dense.h - the largest coefficients by the transform of all samples, on the GPU. */
 #ifndef LW_GPU_SFFT_DENSE_H
 #define LW_GPU_SFFT_DENSE_H
 
@@ -10,7 +9,7 @@
 /** Host bytes of the samples and device bytes; the latter are taken and given back by each transform. */
 struct lw_bytes lw_cuda_sfft_dense_bytes(const struct lw_sfft_spec *spec);
 
-/** As lw_cpu_sfft_dense; `samples` is left as it is. */
+/** As transform of struct lw_dense_ops (engine/sparse.h); `samples` is left as it is. */
 int lw_cuda_sfft_dense(const struct lw_sfft_spec *spec, const double *samples, struct lw_sfft_line *lines,
                        struct lw_sfft_result *result, struct lw_error *err);
 

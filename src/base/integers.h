@@ -1,7 +1,8 @@
-/* integers.h - the smaller, the larger, rounding up: for counts and places of samples. */
+/* integers.h - the smaller, the larger, rounding up, factors: for counts and places of samples. */
 #ifndef LW_BASE_INTEGERS_H
 #define LW_BASE_INTEGERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 static inline int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -12,5 +13,14 @@ static inline int64_t divide_up(int64_t a, int64_t b) { return a / b + (a % b > 
 
 /** The least multiple of `unit` > 0 that is not less than a. */
 static inline int64_t round_up(int64_t a, int64_t unit) { return divide_up(a, unit) * unit; }
+
+/** Whether n > 0 has no prime factor above `largest`: whether its transform is fast. */
+static inline bool has_factors_up_to(int64_t largest, int64_t n)
+{
+    for (int64_t factor = 2; factor <= largest; factor++)
+        while (n % factor == 0)
+            n /= factor;
+    return n == 1;
+}
 
 #endif

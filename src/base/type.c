@@ -39,37 +39,17 @@ const char *lw_type_text(struct lw_type type, char text[40])
     return text;
 }
 
-/* One floating-point number of a stored sample. */
-static double load(struct lw_type type, const void *at)
-{
-    if (type.scalar == LW_FLOAT32) {
-        uint32_t bits;
-        memcpy(&bits, at, sizeof bits);
-        bits = type.is_swapped ? __builtin_bswap32(bits) : bits;
-        float value;
-        memcpy(&value, &bits, sizeof value);
-        return (double)value;
-    }
-    uint64_t bits;
-    memcpy(&bits, at, sizeof bits);
-    bits = type.is_swapped ? __builtin_bswap64(bits) : bits;
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, const void *samples, int64_t count,
                            int64_t *lowest)
 {
     if (lw_scalar_is_integer(type.scalar))
         return 0;
     const int parts = type.is_complex ? 2 : 1;
-    const size_t bytes = lw_scalar_bytes(type.scalar);
     int64_t found = 0;
     for (int64_t i = 0; i < count; i++) {
         bool finite = true;
         for (int part = 0; part < parts; part++) {
-            const double value = load(type, (const char *)samples + (size_t)(i * parts + part) * bytes);
+            const double value = lw_type_number(type, samples, i * parts + part);
             finite = finite && (precision == LW_SINGLE ? isfinite((float)value) : isfinite(value));
         }
         if (!finite && found++ == 0)

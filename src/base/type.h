@@ -39,6 +39,31 @@ size_t lw_type_bytes(struct lw_type type);              /* of one sample */
 /** "int16", "float32", "complex float64", "int16 (big endian)" and the like. Returns `text`. */
 const char *lw_type_text(struct lw_type type, char text[40]);
 
+/* `bytes` bytes, in order or in reverse order. */
+static inline void lw_copy_ordered(void *to, const void *from, size_t bytes, bool is_swapped)
+{
+    for (size_t b = 0; b < bytes; b++)
+        ((unsigned char *)to)[b] = ((const unsigned char *)from)[is_swapped ? bytes - 1 - b : b];
+}
+
+/** Number i of stored samples, of which a complex one has two. */
+static inline double lw_type_number(struct lw_type type, const void *samples, int64_t i)
+{
+    switch (type.scalar) {
+#define X(name, ctype, text)                                                                            \
+    case name: {                                                                                        \
+        ctype value;                                                                                    \
+        lw_copy_ordered(&value, (const ctype *)samples + i, sizeof value, type.is_swapped);             \
+        return (double)value;                                                                           \
+    }
+        LW_SCALARS(X)
+#undef X
+    case LW_N_SCALARS:
+        break;
+    }
+    return 0;
+}
+
 /** How many of `count` samples are not finite, or are not once converted to `precision`; complex ones count once.
  * @param lowest  set to the index of the first such sample, if there is one */
 int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, const void *samples, int64_t count,

@@ -47,7 +47,8 @@ static int best(void) { return 0; }
 
 enum { N_CHOICES = sizeof choices / sizeof *choices };
 
-/* What the user wants instead of the best, so that unlike processors compute the same bits; -1 if it cannot be had. */
+/* The instruction set that the user names, so that unlike processors compute the same bits, or else the best; -1: this
+ * processor lacks it. */
 static int wanted(void)
 {
     const char *const key = getenv(LW_ISA_VARIABLE);

@@ -1,11 +1,11 @@
-/* engine.c - the cpu engine: FFTW and OpenMP, behind a worker thread that the main thread does not wait for. */
+/* engine.c - the cpu engine: a worker thread computes block after block, with FFTW and OpenMP, while the main thread does files
+ * and MPI. */
 #include "engine/registry.h"
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "cpu/conv2d/conv2d.h"
-#include "cpu/ols/ols.h"
-#include "cpu/sfft/buckets.h"
+#include "cpu/kernels/kernels.h"
+#include "cpu/op.h"
 #include "cpu/sfft/dense.h"
 #include "cpu/sfft/published/solver.h"
 #include "cpu/sfft/solver.h"
@@ -22,9 +22,15 @@
 
 #define MOST_THREADS 4096
 
+/* What is done block by block. LW_OP_SFFT is not: it has solvers of its own, and nobody plans an operation for it. */
+static const struct lw_cpu_op_ops *const operations[] = {
+    [LW_OP_OLS] = &lw_cpu_op_ols,
+    [LW_OP_CONV2D] = &lw_cpu_op_conv2d,
+};
+
 struct lw_op {
-    struct lw_cpu_ols *ols;             /* one of the two, by lw_op_kind; the other is NULL */
-    struct lw_cpu_conv2d *conv2d;
+    const struct lw_cpu_op_ops *ops;
+    void *state;                        /* of the implementation, owned */
     struct lw_cpu_worker *worker;
     int64_t input_bytes;                /* of a slot */
     int64_t product_bytes[LW_OP_PRODUCTS];
@@ -42,7 +48,7 @@ static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec
                    struct lw_error *err)
 {
     (void)engine;
-    return spec->kind == LW_OP_CONV2D ? lw_cpu_conv2d_plan(spec, plan, err) : lw_cpu_ols_plan(spec, plan, err);
+    return operations[spec->kind]->plan(spec, plan, err);
 }
 
 static int64_t slot_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
@@ -56,9 +62,8 @@ static int64_t slot_bytes(const struct lw_op_spec *spec, const struct lw_op_plan
 static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_op_spec *spec,
                                 const struct lw_op_plan *plan, int64_t count, int64_t n_channels, int depth)
 {
-    const int threads = engine->n_workers;
-    const int64_t work = spec->kind == LW_OP_CONV2D ? lw_cpu_conv2d_bytes(spec, count, n_channels, threads)
-                                                    : lw_cpu_ols_bytes(spec, plan, count, n_channels, threads);
+    const struct lw_cpu_op_size size = {count, n_channels, engine->n_workers};
+    const int64_t work = operations[spec->kind]->bytes(spec, plan, &size);
     return (struct lw_bytes){.host = (int64_t)sizeof(struct lw_op) + work + depth * slot_bytes(spec, plan, count, n_channels)};
 }
 
@@ -66,10 +71,7 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
 static void warm_up(void *context)
 {
     struct lw_op *const op = context;
-    if (op->conv2d)
-        lw_cpu_conv2d_warm_up(op->conv2d);
-    else
-        lw_cpu_ols_warm_up(op->ols);
+    op->ops->warm_up(op->state);
 }
 
 static void work(void *context, void *item)
@@ -77,10 +79,7 @@ static void work(void *context, void *item)
     struct lw_op *const op = context;
     struct lw_slot *const slot = item;
     const double start = lw_now();
-    if (op->conv2d)
-        lw_cpu_conv2d_run(op->conv2d, slot);
-    else
-        lw_cpu_ols_run(op->ols, slot);
+    op->ops->run(op->state, slot);
     slot->busy_seconds = lw_now() - start;
 }
 
@@ -89,17 +88,8 @@ static void op_destroy(struct lw_op *op)
     if (!op)
         return;
     lw_cpu_worker_destroy(op->worker);
-    lw_cpu_ols_destroy(op->ols);
-    lw_cpu_conv2d_destroy(op->conv2d);
+    op->ops->destroy(op->state);
     lw_free(op);
-}
-
-static int create_work(const struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
-                       int64_t count, int64_t n_channels, struct lw_op *op, struct lw_error *err)
-{
-    if (spec->kind == LW_OP_CONV2D)
-        return lw_cpu_conv2d_create(spec, count, n_channels, engine->n_workers, &op->conv2d, err);
-    return lw_cpu_ols_create(spec, plan, count, n_channels, engine->n_workers, &op->ols, err);
 }
 
 static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
@@ -108,6 +98,7 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     struct lw_op *const op = lw_alloc(sizeof *op, "an operation", err);
     if (!op)
         return LW_ESYSTEM;
+    op->ops = operations[spec->kind];
     op->input_bytes = lw_op_input_bytes(spec, plan, count, n_channels);
     op->n_products = plan->n_products;
     for (int p = 0; p < plan->n_products; p++)
@@ -115,8 +106,9 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     op->count = count;
     op->n_channels = n_channels;
 
+    const struct lw_cpu_op_size size = {count, n_channels, engine->n_workers};
     int rc;
-    if ((rc = create_work(engine, spec, plan, count, n_channels, op, err)) ||
+    if ((rc = op->ops->create(spec, plan, &size, &op->state, err)) ||
         (rc = lw_cpu_worker_create(warm_up, work, op, &op->worker, err))) {
         op_destroy(op);
         return rc;
@@ -185,47 +177,6 @@ static void architecture(const struct lw_engine *engine, char *text, size_t size
 
 static void destroy(struct lw_engine *engine) { lw_free(engine); }
 
-static struct lw_bytes sfft_bytes(const struct lw_engine *engine, const struct lw_sfft_plan *plan)
-{
-    (void)engine;
-    return (struct lw_bytes){.host = lw_sfft_bytes(plan) + lw_cpu_sfft_bytes(plan)};
-}
-
-static int sfft_create(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
-                       struct lw_error *err)
-{
-    return lw_cpu_sfft_solver_create(layout, engine->n_workers, out, err);
-}
-
-static struct lw_bytes published_bytes(const struct lw_engine *engine, const struct lw_published_plan *plan)
-{
-    (void)engine;
-    return (struct lw_bytes){.host = lw_cpu_published_bytes(plan)};
-}
-
-static int published_create(struct lw_engine *engine, const struct lw_published_layout *layout, struct lw_published_solver **out,
-                        struct lw_error *err)
-{
-    return lw_cpu_published_create(layout, engine->n_workers, out, err);
-}
-
-static struct lw_bytes sfft_dense_bytes(const struct lw_engine *engine, const struct lw_sfft_spec *spec)
-{
-    (void)engine;
-    return (struct lw_bytes){.host = lw_sfft_dense_bytes(spec)};
-}
-
-static int sfft_dense(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
-                      struct lw_sfft_result *result, struct lw_error *err)
-{
-    (void)engine;
-    return lw_cpu_sfft_dense(spec, samples, lines, result, err);
-}
-
-static const struct lw_sparse_ops sparse_ops = {.bytes = sfft_bytes, .create = sfft_create};
-static const struct lw_dense_ops dense_ops = {.bytes = sfft_dense_bytes, .transform = sfft_dense};
-static const struct lw_published_ops published_ops = {.bytes = published_bytes, .create = published_create};
-
 static const struct lw_engine_ops ops = {
     .name = "cpu",
     .describe = describe,
@@ -239,9 +190,9 @@ static const struct lw_engine_ops ops = {
     .submit = submit,
     .wait = wait_for,
     .destroy = destroy,
-    .sparse = &sparse_ops,
-    .dense = &dense_ops,
-    .published = &published_ops,
+    .sparse = &lw_cpu_sparse_ops,
+    .dense = &lw_cpu_dense_ops,
+    .published = &lw_cpu_published_ops,
 };
 
 /* Cores that this process may run on: under mpirun and Slurm often fewer than the machine has. */

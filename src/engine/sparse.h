@@ -9,6 +9,7 @@
 #define LW_ENGINE_SPARSE_H
 
 #include "engine/engine.h"
+#include "sfft/dense.h"
 #include "sfft/sfft.h"
 
 struct lw_sfft_solver;
@@ -23,9 +24,17 @@ struct lw_sparse_ops {
                   struct lw_error *err);
 };
 
-/* The largest coefficients of spec->n samples by the transform of all: as lw_cpu_sfft_dense. */
+/* What an engine has for the transform of all samples. */
 struct lw_dense_ops {
+    /** Bytes of a transform, with the samples. */
     struct lw_bytes (*bytes)(const struct lw_engine *engine, const struct lw_sfft_spec *spec);
+
+    /** The largest coefficients of spec->n samples, at most spec->sparsity and none below spec->min_magnitude; of a real
+     * signal only those at 0 .. n/2. Bit by bit the same whatever the number of threads.
+     * @param samples  [n] (re, im) pairs, or [n] doubles if is_real, in lw_sfft_dense_samples_bytes; overwritten; aligned as
+     *                 lw_alloc does
+     * @param lines    [spec->sparsity]
+     * @param result   lines, n_lines, n_found, is_explained and residual are set; the rest is zero */
     int (*transform)(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
                      struct lw_sfft_result *result, struct lw_error *err);
 };
@@ -46,12 +55,6 @@ struct lw_sfft_solver {
     const struct lw_sfft_solver_ops *ops;
     const struct lw_sfft_layout *layout;            /* borrowed */
 };
-
-/** Bytes of all samples of a channel as the dense transform takes them: room for half the spectrum of a real signal. */
-static inline int64_t lw_sfft_dense_samples_bytes(int64_t n, bool is_real)
-{
-    return (is_real ? n / 2 + 1 : n) * 2 * (int64_t)sizeof(double);
-}
 
 static inline void lw_sfft_solver_destroy(struct lw_sfft_solver *solver)    /* NULL is legal */
 {

@@ -7,14 +7,13 @@
  * three stages has that, all but surely. */
 static const double sure_response = 0.8;
 
-/* No bucket stands out. */
 bool lw_sfft_is_noise(double noise, int64_t n_buckets, double sum, double most)
 {
     const double count = (double)n_buckets;
     return most <= noise * (log(count) + 15) && sum <= 1.2 * noise * (count + 6 * sqrt(count));
 }
 
-/* What is left in the check stage looks like noise, beyond what leaks from the lines. */
+/* Whether what is left in the check stage looks like noise, apart from what leaks from the lines. */
 static bool is_noise(const struct lw_sfft_layout *layout, int check, const struct lw_sfft_figures *figures)
 {
     const struct lw_sfft_stage *const stage = &layout->stages[check];

@@ -193,8 +193,7 @@ static double energy_left_out(const struct lw_sfft *sfft, const struct lw_sfft_r
         energy += pow(cabs(model->amplitude[j]), 2);
     for (int64_t i = 0; i < result->n_lines; i++) {
         const struct lw_sfft_line *const line = &result->lines[i];
-        const bool is_pair = spec->is_real && line->frequency > 0 && 2 * line->frequency < spec->n;
-        energy -= (is_pair ? 2 : 1) * (pow(line->re / n, 2) + pow(line->im / n, 2));
+        energy -= lw_sfft_multiplicity(spec, line->frequency) * (pow(line->re / n, 2) + pow(line->im / n, 2));
     }
     return fmax(energy, 0);
 }

@@ -13,14 +13,14 @@ enum {
 /* Part of a bucket's energy that may be left unexplained by one line, in turn: the purest buckets first. */
 #define LW_SFFT_TOLERANCE_VALUES {1e-4, 1e-3, 0.01, 0.05}
 
-/* Noise in a bucket beyond which one line may not leave: so many deviations of the sum over the shifts. */
+/* A line may leave as much in its bucket as the noise, and so many deviations of the noise's sum over the shifts more. */
 #define LW_SFFT_SPREAD 3.0
 
 /* What leaks between lines counts as noise: this part of the window's tolerance, as amplitude. */
 #define LW_SFFT_LEAK 0.3
 
-/* Peeling ends when this many times the energy of what leaks is left, or so many if no frequency was new in a round: a weaker
- * line shows after the fit. */
+/* Peeling ends when this many times the energy of what leaks is left; if no frequency was new in a round, so many times. A
+ * weaker line shows after the fit. */
 #define LW_SFFT_EXHAUSTED 4.0
 #define LW_SFFT_EXHAUSTED_SAME 100.0
 

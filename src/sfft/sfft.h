@@ -37,6 +37,15 @@ struct lw_sfft_spec {
 
 enum lw_sfft_algorithm { LW_SFFT_AUTO, LW_SFFT_SPARSE, LW_SFFT_DENSE, LW_SFFT_PUBLISHED /* sfft/published/published.h */ };
 
+/** Frequencies that lines are reported at: 0 .. n - 1, or 0 .. n/2 of a real signal. */
+static inline int64_t lw_sfft_n_frequencies(const struct lw_sfft_spec *spec) { return spec->is_real ? spec->n / 2 + 1 : spec->n; }
+
+/** How often a reported line stands in the whole spectrum: a real signal's comes with its mirror image, but at 0 and n/2. */
+static inline int lw_sfft_multiplicity(const struct lw_sfft_spec *spec, int64_t frequency)
+{
+    return spec->is_real && frequency > 0 && 2 * frequency < spec->n ? 2 : 1;
+}
+
 /* What is done about a signal that its lines do not explain. */
 enum lw_sfft_fallback { LW_SFFT_FALL_DENSE, LW_SFFT_FALL_ERROR, LW_SFFT_FALL_PARTIAL };
 

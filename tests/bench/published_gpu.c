@@ -7,7 +7,6 @@
  * steps are timed on the device. The algorithm of a row is sfft2:FETCH:CUTOFF[:comb]. */
 #include "sfft_bench.h"
 
-#include "cpu/sfft/published/layout.h"
 #include "gpu/sfft/published/solver.h"
 
 #include <cuda_runtime_api.h>

@@ -16,7 +16,6 @@
 #include "sfft_bench.h"
 
 #include "cpu/sfft/buckets.h"
-#include "cpu/sfft/published/layout.h"
 #include "cpu/sfft/published/solver.h"
 
 #include <fftw3.h>
@@ -72,6 +71,7 @@ static int run_published(const struct bench *bench, const struct lw_published_ch
 {
     const struct lw_sfft_spec spec = spec_of(bench, number);
     const struct lw_published_signal signal = {(const double *)bench->x, false};
+    struct lw_engine engine = {.n_workers = n_threads};
     struct lw_published_layout *layout = NULL;
     struct lw_published_solver *solver = NULL;
     struct lw_sfft_result result = {0};
@@ -85,7 +85,8 @@ static int run_published(const struct bench *bench, const struct lw_published_ch
         const int rc = lw_published_plan_make(&spec, choice, attempt, &plan, err);
         if (rc)
             return rc;
-        if (lw_published_layout_create(&plan, attempt, &layout, err) || lw_cpu_published_create(layout, n_threads, &solver, err))
+        if (lw_published_layout_create(&plan, attempt, &layout, err) ||
+            lw_cpu_published_ops.create(&engine, layout, &solver, err))
             bench_fail(err);
         figures->samples = attempt == 0 ? plan.samples : figures->samples;
         const struct clocks start = bench_now();

@@ -1,7 +1,6 @@
 #include "suites.h"
 
 #include "base/memory.h"
-#include "cpu/sfft/published/layout.h"
 #include "engine/published.h"
 #include "sfft/number.h"
 

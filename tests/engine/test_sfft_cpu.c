@@ -1,5 +1,4 @@
-/* What only the CPU's sparse transform has: the same bits for any number of threads, and samples of every
- * stored type. All else is in sfft_conformance.c. */
+/* What only the CPU's sparse transform promises: the same bits for any number of threads. All else is in the suite, sfft.c. */
 #include "base/memory.h"
 #include "cpu/sfft/buckets.h"
 #include "sfft/number.h"
@@ -18,8 +17,6 @@ static double normal(uint64_t seed, uint64_t counter)
 {
     return sqrt(-2 * log(uniform(seed, 2 * counter) + 0x1p-54)) * cos(2 * M_PI * uniform(seed, 2 * counter + 1));
 }
-
-/* ---- the same for any number of threads, and every stored type --------------------------------------------------------- */
 
 /* 40 lines and noise, by a number of threads; the lines are copied out. */
 static struct lw_sfft_result recover_by(int n_threads, const double complex *x, int64_t n, struct lw_sfft_line lines[40])
@@ -65,42 +62,8 @@ static void check_threads(void)
     lw_free(x);
 }
 
-/* 100 cos(2 pi 5 t / 64) as integers and floats of either byte order, with a stride. */
-static void check_types(void)
-{
-    enum { N = 64 };
-    for (int scalar = 0; scalar < LW_N_SCALARS; scalar++) {
-        const size_t bytes = lw_scalar_bytes((enum lw_scalar)scalar);
-        _Alignas(8) unsigned char stored[2 * N * 8], swapped[2 * N * 8];
-        for (int i = 0; i < 2 * N; i++) {
-            const double value = i % 100;
-            switch ((enum lw_scalar)scalar) {
-#define X(name, type, text) case name: ((type *)(void *)stored)[i] = (type)value; break;
-                LW_SCALARS(X)
-#undef X
-            case LW_N_SCALARS: break;
-            }
-            for (size_t b = 0; b < bytes; b++)
-                swapped[(size_t)i * bytes + b] = stored[(size_t)i * bytes + bytes - 1 - b];
-        }
-        for (int is_swapped = 0; is_swapped < 2; is_swapped++) {
-            const void *const samples = is_swapped ? swapped : stored;
-            const struct lw_sfft_signal real = {{(enum lw_scalar)scalar, false, is_swapped}, samples, 2};
-            const struct lw_sfft_signal both = {{(enum lw_scalar)scalar, true, is_swapped}, samples, 1};
-            for (int i = 0; i < N; i++) {
-                double a[2], b[2];
-                lw_cpu_sfft_sample(&real, i, a);
-                lw_cpu_sfft_sample(&both, i, b);
-                CHECK(a[0] == 2 * i % 100 && a[1] == 0, "type %d, sample %d: %g %g", scalar, i, a[0], a[1]);
-                CHECK(b[0] == 2 * i % 100 && b[1] == (2 * i + 1) % 100, "type %d, sample %d: %g %g", scalar, i, b[0], b[1]);
-            }
-        }
-    }
-}
-
 int main(void)
 {
     check_threads();
-    check_types();
     return check_result("sfft_cpu");
 }

@@ -2,7 +2,6 @@
  * the cutoff by sorting, votes by going through all frequencies; and what a plan promises or refuses. */
 #include "base/memory.h"
 #include "cpu/sfft/published/bins.h"
-#include "cpu/sfft/published/layout.h"
 #include "sfft/number.h"
 #include "sfft/published/cutoff.h"
 #include "sfft/published/vote.h"

@@ -1,6 +1,4 @@
-/* kernel.c - the kernel as the method wants it: separated or transformed once, in double precision. */
-#include "base/integers.h"
-#include "cpu/conv2d/conv2d.h"
+#include "cpu/conv2d/kernel.h"
 
 #include "base/memory.h"
 #include "signal/separable.h"
@@ -9,31 +7,6 @@
 #include <fftw3.h>
 #include <math.h>
 #include <string.h>
-
-static int64_t line_reals(const struct lw_cpu_shape2d *shape) { return LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes; }
-
-/* direct() reads up to a step beyond the reals that it is asked for. */
-static int64_t padded_reals(const struct lw_cpu_shape2d *shape, int64_t reals)
-{
-    return round_up(reals + shape->kernels->direct_step, line_reals(shape));
-}
-
-/* Not a multiple of 4 KiB, for rows' sake: see cpu/kernels/conv2d_tile.c. */
-int64_t lw_cpu_window2d_stride(const struct lw_cpu_shape2d *shape)
-{
-    const int64_t reals = padded_reals(shape, shape->columns * shape->width);
-    return reals * (int64_t)shape->kernels->real_bytes % 4096 == 0 ? reals + line_reals(shape) : reals;
-}
-
-int64_t lw_cpu_window2d_turned(const struct lw_cpu_shape2d *shape)
-{
-    return shape->rows * lw_cpu_window2d_stride(shape) + padded_reals(shape, 0);
-}
-
-int64_t lw_cpu_between2d_turned(const struct lw_cpu_shape2d *shape)
-{
-    return padded_reals(shape, shape->columns * shape->width);
-}
 
 static int64_t n_parts(const struct lw_cpu_shape2d *shape) { return shape->kernel_complex ? 2 : 1; }
 
@@ -95,7 +68,7 @@ static int make_terms(const struct lw_cpu_shape2d *shape, const double *taps, co
     return LW_OK;
 }
 
-/* Row by row of the window from above, so that a window is read in order: the kernel's last row meets the first. */
+/* The taps are in the order in which a window is read, row by row from above: the kernel's last row meets the window's first. */
 static int make_sum(const struct lw_conv2d_spec *c, const struct lw_cpu_shape2d *shape, struct lw_cpu_kernel2d *kernel,
                     struct lw_error *err)
 {
@@ -143,7 +116,8 @@ static void scale_by(double *values, int64_t n, int exponent)
         values[i] = ldexp(values[i], exponent);
 }
 
-/* Both factors get a largest tap near 1; what that takes is left to the outputs. */
+/* Bring the largest of the values near 1.
+ * @return  the exponent of 2 that the outputs are still to be multiplied by */
 static int level(double *values, int64_t n)
 {
     const double largest = largest_of(values, n);
@@ -173,7 +147,7 @@ static int make_passes(const struct lw_conv2d_spec *c, const struct lw_cpu_shape
 /* ---- spectrum ------------------------------------------------------------------------------------------------------- */
 
 struct transform {
-    struct lw_cpu_fft2d tile;
+    struct lw_cpu_fft2d fft;
     double complex *rows;               /* [kernel_rows][columns]: rows of the kernel, transformed */
     double complex *strip, *out;        /* [rows][strip] */
     fftw_plan row_plan, strip_plan;
@@ -192,8 +166,8 @@ static void close_transform(struct transform *t)
 
 static int open_transform(const struct lw_cpu_shape2d *shape, struct transform *t, struct lw_error *err)
 {
-    *t = (struct transform){.tile = shape->kernels->tile_shape(shape->rows, shape->columns)};
-    const int n_rows = (int)shape->rows, n_columns = (int)shape->columns, strip = (int)t->tile.strip;
+    *t = (struct transform){.fft = shape->kernels->fft2d_shape(shape->rows, shape->columns)};
+    const int n_rows = (int)shape->rows, n_columns = (int)shape->columns, strip = (int)t->fft.strip;
     const size_t size = sizeof(double complex);
     if (!(t->rows = lw_alloc_array(shape->kernel_rows * n_columns, size, "the transform of the kernel", err)) ||
         !(t->strip = lw_alloc_array((int64_t)n_rows * strip, size, "the transform of the kernel", err)) ||
@@ -232,7 +206,7 @@ static int make_spectrum(const struct lw_conv2d_spec *c, const struct lw_cpu_sha
         rc = LW_ESYSTEM;
     if (rc == LW_OK)
         transform_rows(c, shape, kernel->exponent, &t);
-    const int64_t strip = t.tile.strip, n = shape->rows * strip;
+    const int64_t strip = t.fft.strip, n = shape->rows * strip;
     for (int64_t column = 0; rc == LW_OK && column < shape->columns; column += strip) {
         for (int64_t m = 0; m < shape->kernel_rows; m++)
             memcpy(t.strip + m * strip, t.rows + m * shape->columns + column, (size_t)strip * sizeof *t.strip);
@@ -246,7 +220,7 @@ static int make_spectrum(const struct lw_conv2d_spec *c, const struct lw_cpu_sha
 
 /* ---- sums ----------------------------------------------------------------------------------------------------------- */
 
-/* So that the weight of a run of pixels is a difference of two sums. */
+/* Sums along each row of the kernel, from its start: the weight of a run of pixels is the difference of two of them. */
 static int make_sums(const struct lw_conv2d_spec *c, struct lw_cpu_kernel2d *kernel, struct lw_error *err)
 {
     const int64_t columns = c->kernel_columns;

@@ -1,8 +1,8 @@
 /* plan.c - which method and tile a convolution of images gets: a cost model with fixed numbers, so that every rank,
  * run and memory budget comes to the same choice. */
-#include "base/integers.h"
-#include "cpu/conv2d/conv2d.h"
+#include "cpu/conv2d/plan.h"
 
+#include "base/integers.h"
 #include "base/memory.h"
 #include "signal/separable.h"
 
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Output reals of a row that the methods in the space domain make at a time, and rows of a piece: window and taps fit the
+/* Output reals of a row that the methods in the space domain make at a time, and rows of a tile: window and taps fit the
  * second cache for kernels of the sizes that these methods are for. */
 #define SUM_COLUMNS 512
 #define SUM_ROWS 32
@@ -19,15 +19,16 @@
 /* Columns of a tile are whole strips in either precision; rows need only have small factors. */
 #define COLUMN_UNIT 16
 #define ROW_UNIT 4
-#define MOST_SIDE (1 << 17)
+#define MOST_LENGTH (1 << 17)
 #define MOST_POINTS ((int64_t)1 << 31)
-#define MOST_SIDES 2048         /* lengths of MOST_SIDE or less that have no factor above 7: 1100 multiples of 4 at most */
+#define MOST_LENGTHS 2048       /* up to MOST_LENGTH there are 1100 multiples of 4 without a prime factor above 7 */
 
-/* With fewer transforms than this, ranks and threads begin to run short of work; that is worth so much more arithmetic. */
+/* With fewer transforms than WANTED_TRANSFORMS, ranks and threads begin to run short of work. To avoid that, up to WORTH more
+ * arithmetic is accepted. */
 #define WANTED_TRANSFORMS 64
 #define WORTH 0.25
 
-/* A kernel whose remainder beside column times row is smaller than this is separable: below what rounding does to it. */
+/* A kernel is separable if it differs from a column times a row by less than rounding does. */
 static double rank_tolerance(enum lw_precision precision) { return precision == LW_DOUBLE ? 5e-16 : 1e-7; }
 
 /* Nanoseconds, measured with tests/bench/conv2d_cpu on one core of a 4 GHz server processor in single precision. They need
@@ -36,7 +37,7 @@ struct costs {
     double row_point[14];       /* per complex point of a row of 2^i points */
     double column_point[14];    /* the same along the columns, in strips */
     double product_point;       /* per complex point: product with the spectrum */
-    double beyond_second_cache, beyond_third_cache;     /* per complex point of tiles larger than those */
+    double second_cache_miss, third_cache_miss;         /* per complex point of tiles that do not fit into it */
     double load_real, store_real;
     double vector_product;      /* one fused multiply-add of a whole vector */
     double tap_start;           /* per tap of a row of SUM_COLUMNS reals */
@@ -45,7 +46,7 @@ struct costs {
 static const struct costs single_costs = {
     .row_point = {4, 4, 3, 2, 0.9, 0.6, 0.5, 0.48, 0.5, 0.53, 0.58, 0.65, 0.9, 1.5},
     .column_point = {4, 3, 2, 0.8, 0.5, 0.4, 0.4, 0.6, 0.85, 1.25, 1.7, 2.2, 3, 4},
-    .product_point = 0.3, .beyond_second_cache = 0.5, .beyond_third_cache = 2,
+    .product_point = 0.3, .second_cache_miss = 0.5, .third_cache_miss = 2,
     .load_real = 0.35, .store_real = 0.3, .vector_product = 0.32, .tap_start = 1,
 };
 
@@ -57,15 +58,6 @@ static int64_t output_rows(const struct lw_op_spec *spec)
 /* ---- lengths of transforms ------------------------------------------------------------------------------------------ */
 
 static int64_t odd_part(int64_t n) { return n >> __builtin_ctzll((unsigned long long)n); }
-
-static bool is_smooth(int64_t n)
-{
-    static const int primes[] = {2, 3, 5, 7};
-    for (int i = 0; i < 4; i++)
-        while (n % primes[i] == 0)
-            n /= primes[i];
-    return n == 1;
-}
 
 /* FFTW's estimated plans of lengths that are no power of two. */
 static double slowness(int64_t n)
@@ -84,18 +76,18 @@ static double length_cost(const double table[14], int64_t n)
     return slowness(n) * table[power < 13 ? power : 13];
 }
 
-/* Lengths of a side, from the kernel's on to the first that takes all outputs at once.
+/* Lengths of a transform along one dimension, from the kernel's on to the first that takes all outputs at once.
  * @return  how many */
-static int list_sides(int64_t kernel, int64_t n_outputs, int64_t unit, int64_t sides[MOST_SIDES])
+static int list_lengths(int64_t kernel, int64_t n_outputs, int64_t unit, int64_t lengths[MOST_LENGTHS])
 {
     const int64_t least = round_up(max64(kernel, COLUMN_UNIT), unit);
-    const int64_t enough = min64(n_outputs, MOST_SIDE) + kernel - 1;
+    const int64_t enough = min64(n_outputs, MOST_LENGTH) + kernel - 1;
     int n = 0;
-    for (int64_t side = least; n < MOST_SIDES && side <= MOST_SIDE; side += unit) {
-        if (!is_smooth(side))
+    for (int64_t length = least; n < MOST_LENGTHS && length <= MOST_LENGTH; length += unit) {
+        if (!has_factors_up_to(7, length))
             continue;
-        sides[n++] = side;
-        if (side >= enough)
+        lengths[n++] = length;
+        if (length >= enough)
             break;
     }
     return n;
@@ -122,7 +114,7 @@ static struct lw_cpu_shape2d base_shape(const struct lw_op_spec *spec, enum lw_c
 
 static double precision_factor(const struct lw_op_spec *spec) { return spec->precision == LW_DOUBLE ? 2 : 1; }
 
-/* Pieces of the space domain: columns shared out evenly. */
+/* Tiles for the methods in the space domain: the columns are shared out evenly. */
 static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_conv2d_method method)
 {
     struct lw_cpu_shape2d shape = base_shape(spec, method);
@@ -135,7 +127,7 @@ static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_c
     return shape;
 }
 
-/* Nanoseconds per output of `taps` taps over `reals` reals, where `hop` of them are outputs. */
+/* Nanoseconds per output: `taps` taps are summed over `reals` reals, which make a row of hop_columns outputs. */
 static double sum_cost(const struct costs *costs, const struct lw_cpu_shape2d *shape, int64_t taps, int64_t reals)
 {
     const double n = (double)round_up(reals, shape->kernels->direct_step);
@@ -156,7 +148,7 @@ static void price_sum(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shap
         shape->cost += sum_cost(costs, shape, shape->kernel_rows * shape->kernel_columns, outputs);
 }
 
-/* Nanoseconds for one transform: the pieces that it holds. */
+/* Nanoseconds for one transform and the tiles in it. */
 static double transform_cost(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
 {
     const struct costs *const costs = &single_costs;
@@ -166,12 +158,12 @@ static double transform_cost(const struct lw_op_spec *spec, const struct lw_cpu_
     double cost = used_rows * (double)shape->columns * length_cost(costs->row_point, shape->columns);
     cost += 2 * points * length_cost(costs->column_point, shape->rows);
     cost += points * costs->product_point;
-    cost += points * (bytes > 768e3 ? costs->beyond_second_cache : 0) + points * (bytes > 16e6 ? costs->beyond_third_cache : 0);
+    cost += points * (bytes > 768e3 ? costs->second_cache_miss : 0) + points * (bytes > 16e6 ? costs->third_cache_miss : 0);
     cost += 2 * points * costs->load_real + 2 * (double)(shape->hop_rows * shape->hop_columns) * costs->store_real;
     return cost * factor;
 }
 
-static struct lw_cpu_shape2d tiles(const struct lw_op_spec *spec, int64_t rows, int64_t columns)
+static struct lw_cpu_shape2d tiled_shape(const struct lw_op_spec *spec, int64_t rows, int64_t columns)
 {
     struct lw_cpu_shape2d shape = base_shape(spec, LW_CPU_CONV2D_TILES);
     shape.rows = rows;
@@ -198,15 +190,15 @@ static struct lw_cpu_shape2d tiles(const struct lw_op_spec *spec, int64_t rows, 
 static bool choose_tile(const struct lw_op_spec *spec, bool is_full, struct lw_cpu_shape2d *best)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
-    int64_t rows[MOST_SIDES], columns[MOST_SIDES];
-    const int n_rows = list_sides(c->kernel_rows, output_rows(spec), ROW_UNIT, rows);
-    const int n_columns = list_sides(c->kernel_columns, c->output_columns, COLUMN_UNIT, columns);
+    int64_t rows[MOST_LENGTHS], columns[MOST_LENGTHS];
+    const int n_rows = list_lengths(c->kernel_rows, output_rows(spec), ROW_UNIT, rows);
+    const int n_columns = list_lengths(c->kernel_columns, c->output_columns, COLUMN_UNIT, columns);
     bool is_found = false;
     for (int j = 0; j < n_columns; j++) {
         if (is_full && columns[j] < c->output_columns + c->kernel_columns - 1)
             continue;
         for (int i = 0; i < n_rows && rows[i] * columns[j] <= MOST_POINTS; i++) {
-            const struct lw_cpu_shape2d shape = tiles(spec, rows[i], columns[j]);
+            const struct lw_cpu_shape2d shape = tiled_shape(spec, rows[i], columns[j]);
             if (!is_found || shape.cost < best->cost)
                 *best = shape;
             is_found = true;
@@ -215,7 +207,7 @@ static bool choose_tile(const struct lw_op_spec *spec, bool is_full, struct lw_c
     return is_found;
 }
 
-/* The norm of what column times row leaves of the kernel, relative to the kernel's. */
+/* The norm of the kernel less the best product of a column and a row, relative to the kernel's norm. */
 static int find_residual(const struct lw_conv2d_spec *c, double *residual, struct lw_error *err)
 {
     double *const factors = lw_alloc_array(2 * (c->kernel_rows + c->kernel_columns), sizeof *factors, "a kernel's factors", err);
@@ -284,6 +276,33 @@ int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, 
     case LW_CONV2D_ALGORITHM_SEPARABLE: return take_passes(spec, shape, err);
     default: return take_cheapest(spec, shape, err);
     }
+}
+
+/* ---- the rows of a window in memory --------------------------------------------------------------------------------- */
+
+static int64_t line_reals(const struct lw_cpu_shape2d *shape) { return LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes; }
+
+/* direct() reads up to a step beyond the reals that it is asked for. */
+static int64_t padded_reals(const struct lw_cpu_shape2d *shape, int64_t reals)
+{
+    return round_up(reals + shape->kernels->direct_step, line_reals(shape));
+}
+
+/* Rows are never a multiple of 4 KiB apart, since a column would then lie in few cache sets. */
+int64_t lw_cpu_window2d_stride(const struct lw_cpu_shape2d *shape)
+{
+    const int64_t reals = padded_reals(shape, shape->columns * shape->width);
+    return reals * (int64_t)shape->kernels->real_bytes % 4096 == 0 ? reals + line_reals(shape) : reals;
+}
+
+int64_t lw_cpu_window2d_turned(const struct lw_cpu_shape2d *shape)
+{
+    return shape->rows * lw_cpu_window2d_stride(shape) + padded_reals(shape, 0);
+}
+
+int64_t lw_cpu_between2d_turned(const struct lw_cpu_shape2d *shape)
+{
+    return padded_reals(shape, shape->columns * shape->width);
 }
 
 /* ---- in words ------------------------------------------------------------------------------------------------------- */

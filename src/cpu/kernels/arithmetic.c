@@ -57,7 +57,7 @@ void KERNEL(lw_fill)(void *x, int64_t n, double value)
         out[i] = (real)value;
 }
 
-/* In two steps, each in range, since 2^exponent itself need not be. */
+/* 2^exponent itself may be out of range: x is multiplied by two factors that are not. */
 void KERNEL(lw_scale)(void *x, int64_t n, int exponent)
 {
     const int half = exponent / 2, limit = REAL_MAX_EXPONENT - 1;
@@ -91,7 +91,7 @@ void KERNEL(lw_multiply)(const void *h, const void *z, void *w, int64_t n)
     }
 }
 
-void KERNEL(lw_multiply_half)(const void *a_b, const void *z, const void *r, void *w, int64_t n)
+void KERNEL(lw_multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n)
 {
     const real *const restrict a = a_b, *const restrict b = a + 2 * n;
     const real *const restrict in = z, *const restrict mirrored = r;
@@ -104,7 +104,7 @@ void KERNEL(lw_multiply_half)(const void *a_b, const void *z, const void *r, voi
     }
 }
 
-/* A vector of complex numbers in reverse order, conjugated. Compilers do not find this by themselves. */
+/* A vector of complex numbers in reverse order, conjugated. Compilers do not vectorise this by themselves. */
 static inline vector mirrored(vector v)
 {
     enum { LAST = VECTOR_BYTES / sizeof(real) - 1 };

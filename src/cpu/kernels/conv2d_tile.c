@@ -2,8 +2,9 @@
  *
  * Rows are transformed one by one, out of a row's buffer into the tile. Columns are taken in strips as wide as two cache
  * lines: transformed out of the tile into a strip, multiplied there and transformed back into the tile, so that the strip
- * never leaves the near caches. Rows of the tile are a cache line longer than they hold, since a power of two between the
- * elements of a column would put them all into few cache sets. Every transform is planned with FFTW_ESTIMATE, see cpu/kernels/fft.c. */
+ * never leaves the near caches. Rows of the tile are a cache line longer than what they hold: if the elements of a column lay
+ * a power of two apart, they would share few cache sets. Every transform is planned with FFTW_ESTIMATE, for the reason that
+ * cpu/kernels/fft.c gives. */
 #include "cpu/kernels/real.h"
 
 #include "base/memory.h"

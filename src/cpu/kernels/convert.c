@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Eight-byte words that are swapped or gathered at a time, on the stack. */
-#define STAGE 512
+#define BUFFER_WORDS 512
 
 typedef void (*load_fn)(const void *stored, real *restrict out, int64_t n);
 typedef void (*store_fn)(const real *restrict in, void *stored, int64_t n, struct lw_loss *loss);
@@ -36,6 +36,7 @@ LW_SCALARS(X)
 #define X(name, type, wide, low, high)                                                              \
     static void store_##name(const real *restrict in, void *stored, int64_t n, struct lw_loss *loss) \
     {                                                                                               \
+        static_assert(sizeof(type) <= sizeof(int32_t), "wider integers do not fit int32_t below");  \
         type *const restrict out = stored;                                                          \
         int32_t n_saturated = 0, n_nan = 0;                                                         \
         for (int64_t i = 0; i < n; i++) {                                                           \
@@ -110,21 +111,21 @@ static void swap(size_t bytes, const void *from, void *to, int64_t n)
 
 static void load_swapped(load_fn load, size_t bytes, const char *stored, real *restrict out, int64_t n)
 {
-    uint64_t stage[STAGE];
-    for (int64_t i = 0; i < n; i += STAGE) {
-        const int64_t count = n - i < STAGE ? n - i : STAGE;
-        swap(bytes, stored + (size_t)i * bytes, stage, count);
-        load(stage, out + i, count);
+    uint64_t buffer[BUFFER_WORDS];
+    for (int64_t i = 0; i < n; i += BUFFER_WORDS) {
+        const int64_t count = n - i < BUFFER_WORDS ? n - i : BUFFER_WORDS;
+        swap(bytes, stored + (size_t)i * bytes, buffer, count);
+        load(buffer, out + i, count);
     }
 }
 
 static void store_swapped(store_fn store, size_t bytes, const real *restrict in, char *stored, int64_t n, struct lw_loss *loss)
 {
-    uint64_t stage[STAGE];
-    for (int64_t i = 0; i < n; i += STAGE) {
-        const int64_t count = n - i < STAGE ? n - i : STAGE;
-        store(in + i, stage, count, loss);
-        swap(bytes, stage, stored + (size_t)i * bytes, count);
+    uint64_t buffer[BUFFER_WORDS];
+    for (int64_t i = 0; i < n; i += BUFFER_WORDS) {
+        const int64_t count = n - i < BUFFER_WORDS ? n - i : BUFFER_WORDS;
+        store(in + i, buffer, count, loss);
+        swap(bytes, buffer, stored + (size_t)i * bytes, count);
     }
 }
 
@@ -169,10 +170,10 @@ static void store_run(const struct lw_cpu_panel *panel, const real *in, void *st
         store(in, stored, n, loss);
 }
 
-/* Rows that the stage holds; a panel of one row needs none. */
+/* Rows that the buffer holds; a panel of one row needs none. */
 static int64_t rows_at_a_time(int64_t row_bytes)
 {
-    const int64_t rows = (int64_t)sizeof(uint64_t) * STAGE / row_bytes;
+    const int64_t rows = (int64_t)sizeof(uint64_t) * BUFFER_WORDS / row_bytes;
     assert(rows > 0);
     return rows;
 }
@@ -183,14 +184,14 @@ void KERNEL(lw_load)(const struct lw_cpu_panel *panel, const void *stored, void 
         load_run(panel, stored, reals, panel->columns);
         return;
     }
-    uint64_t stage[STAGE];
+    uint64_t buffer[BUFFER_WORDS];
     const int64_t row_bytes = panel->columns * (int64_t)lw_scalar_bytes(panel->scalar);
     const int64_t step = rows_at_a_time(row_bytes);
     for (int64_t row = 0; row < panel->rows; row += step) {
         const int64_t rows = panel->rows - row < step ? panel->rows - row : step;
-        copy_rows((const char *)stored + row * panel->stored_stride, panel->stored_stride, (char *)stage, row_bytes,
+        copy_rows((const char *)stored + row * panel->stored_stride, panel->stored_stride, (char *)buffer, row_bytes,
                   rows, (size_t)row_bytes);
-        load_run(panel, stage, (real *)reals + row * panel->columns, rows * panel->columns);
+        load_run(panel, buffer, (real *)reals + row * panel->columns, rows * panel->columns);
     }
 }
 
@@ -200,13 +201,13 @@ void KERNEL(lw_store)(const struct lw_cpu_panel *panel, const void *reals, void 
         store_run(panel, reals, stored, panel->columns, loss);
         return;
     }
-    uint64_t stage[STAGE];
+    uint64_t buffer[BUFFER_WORDS];
     const int64_t row_bytes = panel->columns * (int64_t)lw_scalar_bytes(panel->scalar);
     const int64_t step = rows_at_a_time(row_bytes);
     for (int64_t row = 0; row < panel->rows; row += step) {
         const int64_t rows = panel->rows - row < step ? panel->rows - row : step;
-        store_run(panel, (const real *)reals + row * panel->columns, stage, rows * panel->columns, loss);
-        copy_rows((const char *)stage, row_bytes, (char *)stored + row * panel->stored_stride, panel->stored_stride,
+        store_run(panel, (const real *)reals + row * panel->columns, buffer, rows * panel->columns, loss);
+        copy_rows((const char *)buffer, row_bytes, (char *)stored + row * panel->stored_stride, panel->stored_stride,
                   rows, (size_t)row_bytes);
     }
 }

@@ -31,7 +31,7 @@ static inline void add_batches(const struct lw_cpu_terms *terms, int64_t begin, 
         add_batch(taps + t, terms->offsets + t, end - t < BATCH ? end - t : BATCH, x, y, t == begin);
 }
 
-/* The same, of any number of terms. */
+/* Add any number of terms: of more than GROUP of them, each half by itself. */
 static void add_halves(const struct lw_cpu_terms *terms, int64_t begin, int64_t end, const real *x, real *y)
 {
     const int64_t middle = begin + (end - begin) / (2 * BATCH) * BATCH;

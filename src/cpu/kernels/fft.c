@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-/* From LONG points on; a row of COLUMNS points stays in the nearest cache; R is at most MAX_ROWS. */
+/* A transform is put together from LONG points on. A row of COLUMNS points stays in the nearest cache; R is at most MAX_ROWS. */
 #define LONG 8192
 #define COLUMNS 2048
 #define MAX_ROWS 128

@@ -87,7 +87,7 @@ struct lw_cpu_kernels {
     void (*direct)(const struct lw_cpu_terms *terms, const void *x, void *y, int64_t n);
     void (*quarter_turn)(const void *x, void *out, int64_t n);  /* n complex numbers times i */
     void (*multiply)(const void *h, const void *z, void *w, int64_t n);                     /* w = h z, complex */
-    void (*multiply_half)(const void *a_b, const void *z, const void *r, void *w, int64_t n);   /* w = a z + b r */
+    void (*multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n); /* w = a z + b r */
     void (*mirror)(const struct lw_cpu_fft *fft, const void *z, void *r);   /* bin k of r = conj(bin n - k of z) */
     void (*round_reals)(const double *in, void *out, int64_t n);
 
@@ -109,18 +109,35 @@ struct lw_cpu_kernels {
     void (*fft_inverse)(const struct lw_cpu_fft *fft, const void *spectrum, void *x, void *work);
 
     /* ---- tiles, unscaled; `row` and `strip` hold one of each: `columns` and rows * strip complex numbers ---- */
-    struct lw_cpu_fft2d (*tile_shape)(int64_t rows, int64_t columns);
-    int (*tile_create)(int64_t rows, int64_t columns, void *row, void *points, void *strip, struct lw_cpu_fft2d **tile,
-                       struct lw_error *err);
-    void (*tile_destroy)(struct lw_cpu_fft2d *tile);            /* NULL is legal */
-    void (*tile_row_forward)(const struct lw_cpu_fft2d *tile, void *row, void *tile_row);
-    void (*tile_row_inverse)(const struct lw_cpu_fft2d *tile, void *tile_row, void *row);
+    struct lw_cpu_fft2d (*fft2d_shape)(int64_t rows, int64_t columns);
+    int (*fft2d_create)(int64_t rows, int64_t columns, void *row, void *points, void *strip, struct lw_cpu_fft2d **tile,
+                        struct lw_error *err);
+    void (*fft2d_destroy)(struct lw_cpu_fft2d *tile);           /* NULL is legal */
+    void (*fft2d_row_forward)(const struct lw_cpu_fft2d *tile, void *row, void *tile_row);
+    void (*fft2d_row_inverse)(const struct lw_cpu_fft2d *tile, void *tile_row, void *row);
     /* Columns forward, times the spectrum, and back. */
-    void (*tile_columns)(const struct lw_cpu_fft2d *tile, const void *spectrum, void *points, void *strip);
+    void (*fft2d_columns)(const struct lw_cpu_fft2d *tile, const void *spectrum, void *points, void *strip);
     void (*pack)(const void *re, const void *im, void *z, int64_t n);       /* z = re + i im */
     void (*unpack)(const void *z, void *re, void *im, int64_t n);
     void (*weigh)(void *y, const double *weights, int64_t n, int width);    /* y * weight, of n working samples */
 };
+
+/* Samples of a stored type as a panel: a complex one is two scalars. */
+static inline struct lw_cpu_panel lw_cpu_panel_of(struct lw_type type, int64_t rows, int64_t samples)
+{
+    const int64_t columns = samples * (type.is_complex ? 2 : 1);
+    return (struct lw_cpu_panel){.scalar = type.scalar, .is_swapped = type.is_swapped, .rows = rows, .columns = columns};
+}
+
+/* A panel to working samples; where it is widened, its reals become complex numbers. */
+static inline void lw_cpu_load(const struct lw_cpu_kernels *kernels, const struct lw_cpu_panel *panel, bool widens,
+                               const void *stored, void *to)
+{
+    const int64_t n = panel->rows * panel->columns;
+    kernels->load(panel, stored, widens ? (char *)to + (size_t)n * kernels->real_bytes : to);
+    if (widens)
+        kernels->widen(to, n);
+}
 
 static inline bool lw_cpu_fft_needs_work(const struct lw_cpu_fft *fft) { return fft->rows > 1; }
 

@@ -1,4 +1,4 @@
-/* post.c - the arithmetic of post.h. Compiled per precision and instruction set, without fused multiply-adds. */
+/* post.c - the arithmetic of signal/post.h. Compiled per precision and instruction set, without fused multiply-adds. */
 #include "cpu/kernels/real.h"
 
 #include "signal/post.h"
@@ -32,7 +32,7 @@ bool KERNEL(lw_power)(void *y, int64_t n, int width, double least, double most)
     return found;
 }
 
-/* Of float32, squares and their sum neither over- nor underflow in double. */
+/* The squares of float32 numbers, and their sum, neither over- nor underflow in double. */
 static inline real length(real re, real im)
 {
     return sizeof(real) == sizeof(float) ? (real)sqrt((double)re * (double)re + (double)im * (double)im)
@@ -72,8 +72,8 @@ static inline void add_phases(const struct lw_cpu_phases *phases, const real *y,
     }
 }
 
-/* Sums made at a time where there are few phases, in vectors along the axis; and phases from which on vectors along the
- * phases are longer. */
+/* With fewer phases than MANY, vectors run along the axis, and RUN sums are made at a time; with more, they run along the
+ * phases. */
 enum { RUN = 512, MANY = 32 };
 
 /* One phase of n samples. */
@@ -118,16 +118,16 @@ void KERNEL(lw_interpolate)(const struct lw_cpu_phases *phases, const void *y, i
 
 /* ---- direct sums ------------------------------------------------------------------------------------------------- */
 
-/* Sums that go on side by side: rounding errors are those of a shorter sum. */
-enum { SIDE = 8 };
+/* A sum is made as so many sums of every N_CHAINS-th term, whose rounding errors are those of a shorter sum. */
+enum { N_CHAINS = 8 };
 
 static double dot(const double *taps, int tap_step, const real *last, int64_t sample_step, int64_t n)
 {
-    double sums[SIDE] = {0};
+    double sums[N_CHAINS] = {0};
     for (int64_t m = 0; m < n; m++)
-        sums[m % SIDE] += taps[m * tap_step] * (double)last[-m * sample_step];
+        sums[m % N_CHAINS] += taps[m * tap_step] * (double)last[-m * sample_step];
     double sum = 0;
-    for (int i = 0; i < SIDE; i++)
+    for (int i = 0; i < N_CHAINS; i++)
         sum += sums[i];
     return sum;
 }

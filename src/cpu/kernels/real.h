@@ -1,6 +1,10 @@
-/* real.h - for the files that are compiled once per precision and instruction set (see CMakeLists.txt).
+/* real.h - the working type and the names of functions for one precision and one instruction set.
  *
- * LW_CPU_DOUBLE (0 or 1) and LW_CPU_ISA (generic, avx2 or avx512) come from the build. */
+ * The sources of this folder include it. The build compiles each of them once for every pair of the two (CMakeLists.txt)
+ * and defines LW_CPU_DOUBLE, 0 or 1, and LW_CPU_ISA, generic, avx2 or avx512. `real` is then float or double, `vector` as many
+ * of them as a register of that instruction set holds, and KERNEL(lw_load) the function lw_load_single_avx2 or the like.
+ * cpu/kernels/kernels.c makes the table of each pair, and cpu/dispatch.c chooses one when the program runs. Without these
+ * definitions the header stands for single precision and the generic instruction set. */
 #ifndef LW_CPU_KERNELS_REAL_H
 #define LW_CPU_KERNELS_REAL_H
 
@@ -67,7 +71,7 @@ void KERNEL(lw_scale)(void *x, int64_t n, int exponent);
 void KERNEL(lw_direct)(const struct lw_cpu_terms *terms, const void *x, void *y, int64_t n);
 void KERNEL(lw_quarter_turn)(const void *x, void *out, int64_t n);
 void KERNEL(lw_multiply)(const void *h, const void *z, void *w, int64_t n);
-void KERNEL(lw_multiply_half)(const void *a_b, const void *z, const void *r, void *w, int64_t n);
+void KERNEL(lw_multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n);
 void KERNEL(lw_mirror)(const struct lw_cpu_fft *fft, const void *z, void *r);
 void KERNEL(lw_round_reals)(const double *in, void *out, int64_t n);
 bool KERNEL(lw_power)(void *y, int64_t n, int width, double least, double most);

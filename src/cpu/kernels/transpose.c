@@ -9,8 +9,8 @@ typedef uint32_t loose_words __attribute__((vector_size(32), may_alias, aligned(
 typedef uint64_t longs __attribute__((vector_size(32), may_alias));
 typedef uint64_t loose_longs __attribute__((vector_size(32), may_alias, aligned(8)));
 
-/* Two rows of elements, of pairs or of fours become two: the even ones of both, and the odd ones. */
-#define MIX(a, b, even, odd)               \
+/* Two rows, of elements, of pairs or of fours, become two others: the even ones of both, and the odd ones of both. */
+#define MIX(a, b, even, odd)                    \
     do {                                        \
         const __typeof__(a) first = (a);        \
         a = __builtin_shuffle(first, b, even);  \

@@ -1,19 +1,10 @@
-/* filters.c - the filters as the method wants them: transformed once, in double precision. */
-#include "cpu/ols/ols.h"
+#include "cpu/ols/filters.h"
 
 #include "base/memory.h"
 
 #include <complex.h>
 #include <fftw3.h>
 #include <math.h>
-
-/* Loose: room for the last tile of outputs to read beyond the segment. */
-int64_t lw_cpu_turned_offset(const struct lw_cpu_ols_shape *shape)
-{
-    const int64_t alignment = LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes;
-    const int64_t needed = shape->length * shape->width + shape->kernels->direct_step;
-    return (needed + alignment - 1) / alignment * alignment;
-}
 
 static int64_t n_terms(const struct lw_cpu_ols_shape *shape, bool taps_complex)
 {
@@ -29,7 +20,7 @@ static int64_t reals_per_filter(const struct lw_cpu_ols_shape *shape, bool taps_
     }
 }
 
-/* Doubles of a filter for the axis' ends. */
+/* Doubles that one filter has for the two ends of the axis. */
 static int64_t doubles_per_end(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols)
 {
     return lw_post_folds(ols->post) ? (shape->n_taps - 1) * (ols->taps_complex ? 2 : 1) : 0;
@@ -68,7 +59,7 @@ static void fill_offsets(const struct lw_cpu_ols_shape *shape, struct lw_cpu_fil
     for (int64_t t = 0; t < filters->n_terms; t++) {
         const int64_t m = t % shape->n_taps;
         filters->offsets[t] =
-            (shape->n_taps - 1 - m) * shape->width + (t < shape->n_taps ? 0 : lw_cpu_turned_offset(shape));
+            (shape->n_taps - 1 - m) * shape->width + (t < shape->n_taps ? 0 : lw_cpu_ols_turned_offset(shape));
     }
 }
 
@@ -108,7 +99,7 @@ static void put_spectrum(const struct lw_cpu_ols_shape *shape, const double comp
     }
 }
 
-/* E and O become A and B. */
+/* The spectra E and O of the even and odd taps become A and B (cpu/ols/plan.h), in place. */
 static void combine_halves(int64_t points, double complex *even, double complex *odd)
 {
     const double step = -2 * 3.14159265358979323846 / (double)points;
@@ -181,7 +172,7 @@ static int create(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec
     return LW_OK;
 }
 
-/* The filters with the derivative in them. @param taps  [n_filters x shape->n_taps] */
+/* Fold the derivative into the filters. @param taps  [n_filters x shape->n_taps] */
 static void fold(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, double *taps)
 {
     const int parts = ols->taps_complex ? 2 : 1;

@@ -4,27 +4,57 @@
  *                                    per filter: multiply -> inverse transform -> scale, blank -> what signal/post.h
  *                                                makes of it -> store
  * Nothing that is computed depends on the thread, the block or the slot. */
-#include "base/integers.h"
 #include "cpu/ols/lane.h"
-
-#include "base/memory.h"
-
-#include <omp.h>
+#include "cpu/ols/post.h"
+#include "cpu/ols/samples.h"
+#include "cpu/op.h"
 
 /* Working samples that a thread takes at a time, so that sharing out short segments costs little. */
 #define CHUNK_SAMPLES 32768
 
+/* Segments times tiles of a block: what the threads share out. */
+static int64_t n_tasks(const struct lw_cpu_ols_shape *shape, int64_t count, int64_t n_channels)
+{
+    return divide_up(count, shape->hop) * divide_up(n_channels, shape->tile);
+}
+
+static int n_lanes(const struct lw_cpu_ols_shape *shape, const struct lw_cpu_op_size *size)
+{
+    return lw_cpu_lanes_needed(size->n_threads, n_tasks(shape, size->count, size->n_channels));
+}
+
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
+static int64_t ols_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size)
+{
+    const struct lw_cpu_ols_shape shape = lw_cpu_ols_shape(spec, plan->segment);
+    const int64_t fft = shape.method == LW_CPU_OLS_DIRECT ? 0 : shape.kernels->fft_bytes(shape.points);
+    const int64_t lane = (int64_t)sizeof(struct lw_cpu_ols_lane) + lw_cpu_ols_lane_sizes(spec, &shape).total_bytes;
+    return (int64_t)sizeof(struct lw_cpu_ols) + lw_cpu_filters_bytes(&shape, &spec->ols) + fft +
+           lw_cpu_post_bytes(spec, &shape) + n_lanes(&shape, size) * lane;
+}
+
 static int plan_fft(struct lw_cpu_ols *ols, struct lw_error *err)
 {
     if (ols->shape.method == LW_CPU_OLS_DIRECT)
         return LW_OK;
-    const struct lw_cpu_lane *const lane = &ols->lanes[0];
+    const struct lw_cpu_ols_lane *const lane = lw_cpu_lane_at(&ols->lanes, 0);
     return ols->shape.kernels->fft_create(ols->shape.points, lane->x, lane->z, lane->work, &ols->fft, err);
 }
 
-int lw_cpu_ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels,
-                      int n_threads, struct lw_cpu_ols **out, struct lw_error *err)
+static void ols_destroy(void *state)
+{
+    struct lw_cpu_ols *const ols = state;
+    if (!ols)
+        return;
+    ols->shape.kernels->fft_destroy(ols->fft);
+    lw_cpu_lanes_close(&ols->lanes);
+    lw_cpu_post_destroy(ols->post);
+    lw_cpu_filters_release(&ols->filters);
+    lw_free(ols);
+}
+
+static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size,
+                      void **out, struct lw_error *err)
 {
     struct lw_cpu_ols *const ols = lw_alloc(sizeof *ols, "an operation", err);
     if (!ols)
@@ -32,62 +62,52 @@ int lw_cpu_ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
     ols->spec = *spec;
     ols->spec.ols.taps = NULL;                  /* borrowed during this call only */
     ols->shape = lw_cpu_ols_shape(spec, plan->segment);
+    ols->sizes = lw_cpu_ols_lane_sizes(spec, &ols->shape);
 
     int rc;
     if ((rc = lw_cpu_filters_create(&ols->shape, &spec->ols, &ols->filters, err)) ||
         (rc = lw_cpu_post_create(&ols->spec, &ols->shape, &ols->post, err)) ||
-        (rc = lw_cpu_lanes_open(ols, count, n_channels, n_threads, err)) || (rc = plan_fft(ols, err))) {
-        lw_cpu_ols_destroy(ols);
+        (rc = lw_cpu_ols_lanes_open(ols, n_lanes(&ols->shape, size), err)) || (rc = plan_fft(ols, err))) {
+        ols_destroy(ols);
         return rc;
     }
     *out = ols;
     return LW_OK;
 }
 
-void lw_cpu_ols_destroy(struct lw_cpu_ols *ols)
-{
-    if (!ols)
-        return;
-    ols->shape.kernels->fft_destroy(ols->fft);
-    lw_cpu_lanes_close(ols);
-    lw_cpu_post_destroy(ols->post);
-    lw_cpu_filters_release(&ols->filters);
-    lw_free(ols);
-}
+/* ---- one segment --------------------------------------------------------------------------------------------------- */
 
-/* ---- one piece --------------------------------------------------------------------------------------------------- */
-
-/* Channel c's spectrum, or what the direct method needs. */
-static void prepare(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece, int c)
+/* Make channel c ready for the filters: its spectrum, or for complex taps and DIRECT its copy turned by i. */
+static void prepare(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment, int c)
 {
     const struct lw_cpu_kernels *const k = ols->shape.kernels;
     void *const x = lw_cpu_x(ols, lane, c), *const z = lw_cpu_z(ols, lane, c);
-    lw_cpu_segment_condition(ols, lane, piece, c);
+    lw_cpu_segment_condition(ols, lane, segment, c);
     if (ols->shape.method != LW_CPU_OLS_DIRECT)
         k->fft_forward(ols->fft, x, z, lane->work);
     else if (ols->spec.ols.taps_complex)
-        k->quarter_turn(x, lw_cpu_real_at(ols, x, lw_cpu_turned_offset(&ols->shape)), ols->shape.length);
+        k->quarter_turn(x, lw_cpu_real_at(ols, x, lw_cpu_ols_turned_offset(&ols->shape)), ols->shape.length);
     if (ols->shape.method == LW_CPU_OLS_PACKED)
         k->mirror(ols->fft, z, x);
 }
 
-static void *sum_directly(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
+static void *sum_directly(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
                           const void *taps, int c)
 {
     const struct lw_cpu_terms terms = {taps, ols->filters.offsets, ols->filters.n_terms};
     void *const y = lw_cpu_y(ols, lane, c);
-    ols->shape.kernels->direct(&terms, lw_cpu_x(ols, lane, c), y, piece->n_sums * ols->shape.width);
+    ols->shape.kernels->direct(&terms, lw_cpu_x(ols, lane, c), y, segment->n_sums * ols->shape.width);
     return y;
 }
 
-/* The first n_taps - 1 points of a segment are wrapped around: outputs begin behind them. */
-static void *multiply_spectrum(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const void *spectrum, int c)
+/* The first n_taps - 1 points of a filtered segment are wrapped around; the sums begin after them. */
+static void *multiply_spectrum(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const void *spectrum, int c)
 {
     const struct lw_cpu_kernels *const k = ols->shape.kernels;
     const void *const x = lw_cpu_x(ols, lane, c), *const z = lw_cpu_z(ols, lane, c);
     void *const y = lw_cpu_y(ols, lane, c);
     if (ols->shape.method == LW_CPU_OLS_PACKED)
-        k->multiply_half(spectrum, z, x, lane->product, ols->shape.points);
+        k->multiply_packed(spectrum, z, x, lane->product, ols->shape.points);
     else
         k->multiply(spectrum, z, lane->product, ols->shape.points);
     k->fft_inverse(ols->fft, lane->product, y, lane->work);
@@ -96,117 +116,101 @@ static void *multiply_spectrum(const struct lw_cpu_ols *ols, struct lw_cpu_lane 
 
 /* Filter channel c.
  * @return  its sums */
-static void *apply(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece, int filter,
+static void *apply(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment, int filter,
                    int c)
 {
     const void *const h = lw_cpu_real_at(ols, ols->filters.data, filter * ols->filters.stride);
-    void *const y = ols->shape.method == LW_CPU_OLS_DIRECT ? sum_directly(ols, lane, piece, h, c)
+    void *const y = ols->shape.method == LW_CPU_OLS_DIRECT ? sum_directly(ols, lane, segment, h, c)
                                                    : multiply_spectrum(ols, lane, h, c);
-    lw_cpu_segment_finish(ols, lane, piece, filter, c, y);
+    lw_cpu_segment_finish(ols, lane, segment, filter, c, y);
     return y;
 }
 
-static void put(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece, int filter,
+static void put(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment, int filter,
                 void *y)
 {
-    const struct lw_cpu_segment_outputs run = {filter, piece->first, piece->n_outputs, y, ols->sizes.y, false};
+    const struct lw_cpu_segment_outputs outputs = {filter, segment->first, segment->n_outputs, y, ols->sizes.y, false};
     if (ols->post)
-        lw_cpu_segment_post(ols, lane, piece, filter, y);
+        lw_cpu_segment_post(ols, lane, segment, filter, y);
     else
-        lw_cpu_segment_store(ols, lane, piece, &run);
+        lw_cpu_segment_store(ols, lane, segment, &outputs);
 }
 
-/* Channel by channel, so that little memory is touched. */
-static void run_single(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece)
+/* One filter: channel by channel, so that little memory is touched. */
+static void run_single(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
 {
     void *first = NULL;
-    for (int c = 0; c < piece->n_channels; c++) {
-        prepare(ols, lane, piece, c);
-        void *const y = apply(ols, lane, piece, 0, c);
+    for (int c = 0; c < segment->n_channels; c++) {
+        prepare(ols, lane, segment, c);
+        void *const y = apply(ols, lane, segment, 0, c);
         first = c == 0 ? y : first;
     }
-    put(ols, lane, piece, 0, first);
+    put(ols, lane, segment, 0, first);
 }
 
-/* All spectra first: they are kept while the filters go by. */
-static void run_bank(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece)
+/* Several filters: the spectra of all channels are made first and kept for every filter. */
+static void run_bank(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
 {
-    for (int c = 0; c < piece->n_channels; c++)
-        prepare(ols, lane, piece, c);
+    for (int c = 0; c < segment->n_channels; c++)
+        prepare(ols, lane, segment, c);
     for (int filter = 0; filter < ols->spec.ols.n_filters; filter++) {
         void *first = NULL;
-        for (int c = 0; c < piece->n_channels; c++) {
-            void *const y = apply(ols, lane, piece, filter, c);
+        for (int c = 0; c < segment->n_channels; c++) {
+            void *const y = apply(ols, lane, segment, filter, c);
             first = c == 0 ? y : first;
         }
-        put(ols, lane, piece, filter, first);
+        put(ols, lane, segment, filter, first);
     }
 }
 
-/* Filled in place: a copy would wait until the outputs before it have left the processor's store buffer. */
-static void cut_piece(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t task,
-                      struct lw_cpu_segment *piece)
+/* The segment is filled in place: copying it would wait until the outputs before it have left the processor's store buffer. */
+static void cut_segment(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t task,
+                        struct lw_cpu_segment *segment)
 {
     const struct lw_cpu_ols_shape *const shape = &ols->shape;
     const int64_t tiles = (slot->block.n_channels + shape->tile - 1) / shape->tile;
-    piece->slot = slot;
-    piece->first = task / tiles * shape->hop;
-    piece->channel = task % tiles * shape->tile;
-    const int64_t left = slot->block.count - piece->first;
-    piece->n_outputs = min64(shape->hop, left);
-    piece->n_sums = shape->before + piece->n_outputs + shape->after;
-    piece->n_samples = min64(shape->length, left + lw_cpu_ols_halo(shape));
-    piece->n_channels = (int)min64(shape->tile, slot->block.n_channels - piece->channel);
+    segment->slot = slot;
+    segment->first = task / tiles * shape->hop;
+    segment->channel = task % tiles * shape->tile;
+    const int64_t left = slot->block.count - segment->first;
+    segment->n_outputs = min64(shape->hop, left);
+    segment->n_sums = shape->before + segment->n_outputs + shape->after;
+    segment->n_samples = min64(shape->length, left + lw_cpu_ols_halo(shape));
+    segment->n_channels = (int)min64(shape->tile, slot->block.n_channels - segment->channel);
 }
 
 /* ---- a block ----------------------------------------------------------------------------------------------------- */
-static void report(const struct lw_cpu_ols *ols, struct lw_slot *slot)
+static void compute(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
 {
-    struct lw_cpu_tally all = {0};
-    slot->is_out_of_range = false;
-    slot->loss = (struct lw_loss){0};
-    for (int i = 0; i < ols->n_lanes; i++) {
-        lw_cpu_tally_add(&all, &ols->lanes[i].not_finite);
-        slot->is_out_of_range |= ols->lanes[i].is_out_of_range;
-        slot->loss.n_saturated += ols->lanes[i].loss.n_saturated;
-        slot->loss.n_nan += ols->lanes[i].loss.n_nan;
-    }
-    slot->n_not_finite = all.n;
-    slot->not_finite_channel = all.channel;
-    slot->not_finite_sample = all.sample;
+    const struct lw_cpu_ols *const ols = state;
+    struct lw_cpu_segment segment;
+    cut_segment(ols, slot, task, &segment);
+    lw_cpu_segment_load(ols, lane, &segment);
+    if (ols->shape.n_filters == 1)
+        run_single(ols, lane, &segment);
+    else
+        run_bank(ols, lane, &segment);
 }
 
-void lw_cpu_ols_run(struct lw_cpu_ols *ols, struct lw_slot *slot)
+static void ols_run(void *state, struct lw_slot *slot)
 {
-    const int64_t tasks = lw_cpu_ols_tasks(&ols->shape, slot->block.count, slot->block.n_channels);
+    const struct lw_cpu_ols *const ols = state;
     const int64_t samples = ols->shape.length * ols->shape.tile;
     const int chunk = (int)(samples < CHUNK_SAMPLES ? CHUNK_SAMPLES / samples : 1);
-    for (int i = 0; i < ols->n_lanes; i++) {
-        ols->lanes[i].not_finite = (struct lw_cpu_tally){0};
-        ols->lanes[i].is_out_of_range = false;
-        ols->lanes[i].loss = (struct lw_loss){0};
-    }
-#pragma omp parallel for num_threads(ols->n_lanes) schedule(dynamic, chunk)
-    for (int64_t task = 0; task < tasks; task++) {
-        struct lw_cpu_lane *const lane = &ols->lanes[omp_get_thread_num()];
-        struct lw_cpu_segment piece;
-        cut_piece(ols, slot, task, &piece);
-        lw_cpu_segment_load(ols, lane, &piece);
-        if (ols->shape.n_filters == 1)
-            run_single(ols, lane, &piece);
-        else
-            run_bank(ols, lane, &piece);
-    }
+    const int64_t tasks = n_tasks(&ols->shape, slot->block.count, slot->block.n_channels);
+    lw_cpu_lanes_run(&ols->lanes, compute, ols, slot, tasks, chunk);
     if (ols->filters.ends)
-        lw_cpu_post_ends(ols, slot);
-    report(ols, slot);
+        lw_cpu_post_ends(ols, lw_cpu_lane_at(&ols->lanes, 0), slot);
+    lw_cpu_lanes_report(&ols->lanes, slot);
 }
 
-void lw_cpu_ols_warm_up(struct lw_cpu_ols *ols)
-{
-    omp_set_dynamic(0);
-    /* The same kind of loop as above: OpenMP allocates for it when a team first meets one. */
-#pragma omp parallel for num_threads(ols->n_lanes) schedule(dynamic, 1)
-    for (int i = 0; i < ols->n_lanes; i++)
-        ols->lanes[i].not_finite.n = 0;
-}
+static void ols_warm_up(void *state) { lw_cpu_lanes_warm_up(&((struct lw_cpu_ols *)state)->lanes); }
+
+const struct lw_cpu_op_ops lw_cpu_op_ols = {
+    .plan = lw_cpu_ols_plan,
+    .bytes = ols_bytes,
+    .create = ols_create,
+    .destroy = ols_destroy,
+    .warm_up = ols_warm_up,
+    .run = ols_run,
+};

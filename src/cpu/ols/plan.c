@@ -1,8 +1,9 @@
 /* plan.c - which method and segment length an operation gets: a cost model with fixed numbers, so that every
  * rank, run and memory budget comes to the same choice. */
-#include "cpu/ols/ols.h"
+#include "cpu/ols/plan.h"
 
 #include "base/integers.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -10,8 +11,8 @@
 
 #define LEAST_SEGMENT 64
 
-/* A chosen segment is at most this long, or so many times as long as the filter: beyond, every thread's work space
- * grows and little is gained. */
+/* A segment is chosen at most LONG_SEGMENT long, or MOST_TAPS_PER_SEGMENT times as long as the filter. Longer ones gain little
+ * and take more work space of every thread. */
 #define LONG_SEGMENT 65536
 #define MOST_TAPS_PER_SEGMENT 4
 
@@ -26,26 +27,27 @@
 struct costs {
     double fft_point[26];       /* per complex point of a transform of 2^i points */
     double product_point;       /* per complex point and filter */
-    double product_half_point;  /* the same for HALF */
+    double product_packed_point; /* the same for PACKED */
     double load_real, store_real;       /* per working real: conversion, screening, mirror image */
     double vector_product;      /* one fused multiply-add of a whole vector */
     double transposed_real;     /* where time is slow, per real in and out */
     double spilled_real;        /* the same, per SPILL_BYTES that a tile of channels takes */
 };
 
-#define SPILL_BYTES (256 << 10)     /* costs grow as the tile leaves one cache level after the other... */
-#define MOST_SPILLS 8               /* ... up to here */
+/* Costs grow with the bytes of a tile, as it leaves one cache level after the other, up to MOST_SPILLS times SPILL_BYTES. */
+#define SPILL_BYTES (256 << 10)
+#define MOST_SPILLS 8
 
 static const struct costs single_costs = {
     .fft_point = {9, 5, 2.5, 1.3, 0.75, 0.55, 0.48, 0.48, 0.50, 0.53, 0.57, 0.63, 0.84, 0.98, 0.96, 1.5, 1.9, 2.3, 2.4,
                   3.1, 3.9, 6.3, 6.5, 7, 8, 9},
-    .product_point = 0.15, .product_half_point = 0.28, .load_real = 0.15, .store_real = 0.1, .vector_product = 0.3,
+    .product_point = 0.15, .product_packed_point = 0.28, .load_real = 0.15, .store_real = 0.1, .vector_product = 0.3,
     .transposed_real = 0.2, .spilled_real = 0.12,
 };
 static const struct costs double_costs = {
     .fft_point = {9, 5, 2.5, 1.6, 1.2, 1.0, 1.0, 1.0, 1.0, 1.1, 1.2, 1.4, 1.8, 2.0, 2.0, 3.0, 3.8, 4.6, 5.0, 6.2,
                   8, 12, 13, 14, 16, 18},
-    .product_point = 0.3, .product_half_point = 0.55, .load_real = 0.3, .store_real = 0.2, .vector_product = 0.3,
+    .product_point = 0.3, .product_packed_point = 0.55, .load_real = 0.3, .store_real = 0.2, .vector_product = 0.3,
     .transposed_real = 0.4, .spilled_real = 0.24,
 };
 
@@ -60,7 +62,7 @@ static double fft_cost(const struct costs *costs, int64_t points)
     return slower * (double)points * costs->fft_point[power < last ? power : last];
 }
 
-/* Nanoseconds per real, in or out, that the way through a tile of channels takes; 0 where time is fast. */
+/* Nanoseconds per real, in or out, for transposing a tile of channels; 0 where time is fast. */
 static double tile_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape)
 {
     const double buffers = shape->n_filters > 1 && shape->method != LW_CPU_OLS_DIRECT ? 3 : 1;
@@ -71,7 +73,7 @@ static double tile_cost(const struct costs *costs, const struct lw_cpu_ols_shape
     return costs->transposed_real + costs->spilled_real * (spills < MOST_SPILLS ? spills : MOST_SPILLS);
 }
 
-/* Nanoseconds for one segment of one channel: all filters. */
+/* Nanoseconds for one segment of one channel and all filters. */
 static double segment_cost(const struct costs *costs, const struct lw_cpu_ols_shape *shape, bool taps_complex)
 {
     const double reals_in = (double)(shape->length * shape->width);
@@ -85,7 +87,7 @@ static double segment_cost(const struct costs *costs, const struct lw_cpu_ols_sh
     } else {
         once += fft_cost(costs, shape->points);
         per_filter += fft_cost(costs, shape->points) +
-                      points * (shape->method == LW_CPU_OLS_PACKED ? costs->product_half_point : costs->product_point);
+                      points * (shape->method == LW_CPU_OLS_PACKED ? costs->product_packed_point : costs->product_point);
     }
     return once + per_filter * (double)shape->n_filters;
 }
@@ -101,14 +103,9 @@ static double output_cost(const struct lw_op_spec *spec, const struct lw_cpu_ols
 /* The least number from n on that has no prime factor above 7. */
 static int64_t smooth(int64_t n)
 {
-    for (;; n++) {
-        int64_t rest = n;
-        for (int factor = 2; factor <= 7; factor++)
-            while (rest % factor == 0)
-                rest /= factor;
-        if (rest == 1)
-            return n;
-    }
+    while (!has_factors_up_to(7, n))
+        n++;
+    return n;
 }
 
 struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segment)
@@ -135,6 +132,13 @@ struct lw_cpu_ols_shape lw_cpu_ols_shape(const struct lw_op_spec *spec, int segm
     return shape;
 }
 
+/* There is room for the last DIRECT step of outputs, which reads beyond the segment. */
+int64_t lw_cpu_ols_turned_offset(const struct lw_cpu_ols_shape *shape)
+{
+    const int64_t reals = shape->length * shape->width + shape->kernels->direct_step;
+    return round_up(reals, LW_ALIGNMENT / (int64_t)shape->kernels->real_bytes);
+}
+
 static int64_t longest_segment(int64_t n_taps)
 {
     int64_t longest = LONG_SEGMENT;
@@ -150,7 +154,7 @@ static int64_t least_segment(const struct lw_op_spec *spec)
     return spec->ols.n_taps + reach.before + reach.after;
 }
 
-/* The cheapest of the direct method and the powers of two; the shorter one if equal. */
+/* The cheapest of the direct method, 0, and the powers of two; of equally cheap ones the shorter. */
 static int choose_segment(const struct lw_op_spec *spec)
 {
     const struct lw_cpu_ols_shape direct = lw_cpu_ols_shape(spec, 0);

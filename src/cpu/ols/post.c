@@ -1,14 +1,12 @@
-/* post.c - what post.h makes of a segment's sums, on the CPU. */
-#include "base/integers.h"
-#include "cpu/ols/lane.h"
+#include "cpu/ols/post.h"
 
-#include "base/memory.h"
+#include "cpu/ols/samples.h"
 
 #include <float.h>
 #include <math.h>
 
 struct lw_cpu_post {
-    double least, most;                 /* powers beyond these are lost in the stored type */
+    double least, most;                 /* the stored type cannot hold smaller or larger powers */
     bool squares;                       /* powers are made as squares of amplitudes, when they are stored */
     struct lw_cpu_phases phases[LW_POST_PLACES];
     void *weights;                      /* [LW_POST_PLACES][LW_POST_SPAN][rate] reals */
@@ -90,72 +88,74 @@ void lw_cpu_post_destroy(struct lw_cpu_post *post)
     lw_free(post);
 }
 
-/* ---- a piece ----------------------------------------------------------------------------------------------------- */
+/* ---- a segment --------------------------------------------------------------------------------------------------- */
 
 /* Reals of a sample of the series. */
 static int series_width(const struct lw_cpu_ols *ols) { return ols->shape.narrows ? 1 : ols->shape.width; }
 
-/* Power or amplitude of the run's outputs, in place, and into the slot. */
-static void finish_run(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
-                       struct lw_cpu_segment_outputs *run)
+/* Make powers or amplitudes of outputs, in place, and put them into the slot. */
+static void finish_outputs(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
+                           struct lw_cpu_segment_outputs *outputs)
 {
     const struct lw_cpu_kernels *const k = ols->shape.kernels;
     const struct lw_cpu_post *const post = ols->post;
     const enum lw_post_kind kind = ols->spec.ols.post.kind;
-    run->squares = post->squares;
-    for (int c = 0; c < piece->n_channels; c++) {
-        void *const y = lw_cpu_real_at(ols, run->y, c * run->pitch);
+    outputs->squares = post->squares;
+    for (int c = 0; c < segment->n_channels; c++) {
+        void *const y = lw_cpu_real_at(ols, outputs->y, c * outputs->pitch);
         if (kind == LW_POST_AMPLITUDE || post->squares)
-            k->amplitude(y, run->count, series_width(ols));
+            k->amplitude(y, outputs->count, series_width(ols));
         else if (kind == LW_POST_POWER)
-            lane->is_out_of_range |= k->power(y, run->count, series_width(ols), post->least, post->most);
+            lane->base.is_out_of_range |= k->power(y, outputs->count, series_width(ols), post->least, post->most);
     }
-    lw_cpu_segment_store(ols, lane, piece, run);
+    lw_cpu_segment_store(ols, lane, segment, outputs);
 }
 
-/* Samples [i, end) of the axis, all at one place; `sums` are those of sample i of the tile's first channel. */
-static void interpolate_run(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
-                            int filter, int64_t i, int64_t end, void *sums)
+/* Interpolate after the samples [i, end) of the axis, which are all at one place (lw_post_place). `sums` is the sum of sample i
+ * of the tile's first channel. */
+static void interpolate_outputs(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
+                                int filter, int64_t i, int64_t end, void *sums)
 {
     const struct lw_op_spec *const spec = &ols->spec;
     const struct lw_cpu_phases *const phases = &ols->post->phases[lw_post_place(spec->n_outputs, i)];
     const int width = series_width(ols), rate = ols->shape.rate;
     const int n_phases = (int)lw_post_outputs(spec->ols.post, spec->n_outputs, end - 1, 1);
-    struct lw_cpu_segment_outputs run = {
+    struct lw_cpu_segment_outputs outputs = {
         .filter = filter,
-        .first = (i - piece->slot->block.first) * rate,
+        .first = (i - segment->slot->block.first) * rate,
         .count = lw_post_outputs(spec->ols.post, spec->n_outputs, i, end - i),
         .y = lane->post,
         .pitch = ols->sizes.post,
     };
-    for (int c = 0; c < piece->n_channels; c++)
+    for (int c = 0; c < segment->n_channels; c++)
         ols->shape.kernels->interpolate(phases, lw_cpu_real_at(ols, sums, c * ols->sizes.y), end - i, n_phases, width,
                                         lw_cpu_real_at(ols, lane->post, c * ols->sizes.post));
-    finish_run(ols, lane, piece, &run);
+    finish_outputs(ols, lane, segment, &outputs);
 }
 
 /* End of the samples from i on that are at i's place. */
 static int64_t place_end(int64_t n, int64_t i) { return lw_post_place(n, i) == 2 ? n - 2 : i + 1; }
 
-static void interpolate(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
+static void interpolate(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
                         int filter, void *y)
 {
     const int64_t at_a_time = LW_CPU_POST_OUTPUTS / ols->shape.rate;
-    const int64_t begin = piece->slot->block.first + piece->first, end = begin + piece->n_outputs;
+    const int64_t begin = segment->slot->block.first + segment->first, end = begin + segment->n_outputs;
     for (int64_t i = begin, next; i < end; i = next) {
         next = min64(min64(i + at_a_time, end), place_end(ols->spec.n_outputs, i));
-        interpolate_run(ols, lane, piece, filter, i, next,
-                        lw_cpu_real_at(ols, y, (ols->shape.before + i - begin) * series_width(ols)));
+        interpolate_outputs(ols, lane, segment, filter, i, next,
+                            lw_cpu_real_at(ols, y, (ols->shape.before + i - begin) * series_width(ols)));
     }
 }
 
-/* The axis' ends of a derivative are made anew (lw_cpu_post_ends): what a type would lose of them counts there alone. */
-static void drop_ends(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *piece, void *y)
+/* Put zeros for the first and the last output of the axis. lw_cpu_post_ends makes both anew, and counts what the output's type
+ * loses of them. */
+static void drop_ends(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, void *y)
 {
-    const struct lw_block *const block = &piece->slot->block;
-    const int64_t begin = block->first + piece->first, last = piece->n_outputs - 1;
+    const struct lw_block *const block = &segment->slot->block;
+    const int64_t begin = block->first + segment->first, last = segment->n_outputs - 1;
     const int width = series_width(ols);
-    for (int c = 0; c < piece->n_channels; c++) {
+    for (int c = 0; c < segment->n_channels; c++) {
         void *const series = lw_cpu_real_at(ols, y, c * ols->sizes.y);
         if (begin == 0)
             ols->shape.kernels->fill(series, width, 0);
@@ -164,16 +164,16 @@ static void drop_ends(const struct lw_cpu_ols *ols, const struct lw_cpu_segment 
     }
 }
 
-void lw_cpu_segment_post(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
+void lw_cpu_segment_post(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
                          int filter, void *y)
 {
-    struct lw_cpu_segment_outputs run = {filter, piece->first, piece->n_outputs, y, ols->sizes.y, false};
+    struct lw_cpu_segment_outputs outputs = {filter, segment->first, segment->n_outputs, y, ols->sizes.y, false};
     if (ols->filters.ends)
-        drop_ends(ols, piece, y);
+        drop_ends(ols, segment, y);
     if (ols->shape.rate > 1)
-        interpolate(ols, lane, piece, filter, y);
+        interpolate(ols, lane, segment, filter, y);
     else
-        finish_run(ols, lane, piece, &run);
+        finish_outputs(ols, lane, segment, &outputs);
 }
 
 /* ---- the axis' ends of a derivative that is folded in ------------------------------------------------------------ */
@@ -192,8 +192,9 @@ static bool load_end(const struct lw_cpu_ols *ols, const struct lw_slot *slot, i
     return touched && ols->spec.nan != LW_NAN_ZERO;
 }
 
-/* One output of the block, whose newest sample of the input is `newest`. */
-static void make_end(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t output, int64_t newest)
+/* Make one output of the block by the filters for the ends; the newest sample of the input in it is `newest`. */
+static void make_end(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_slot *slot, int64_t output,
+                     int64_t newest)
 {
     const int64_t n = ols->shape.n_taps - 1;
     const int width = ols->spec.input.is_complex ? 2 : 1, parts = ols->spec.ols.taps_complex ? 2 : 1;
@@ -204,17 +205,17 @@ static void make_end(const struct lw_cpu_ols *ols, const struct lw_slot *slot, i
             if (!is_nan)
                 ols->shape.kernels->sum(ols->filters.ends + f * n * parts, parts, ols->post->samples, width, n, sum);
             ols->shape.kernels->round_reals(sum, y, 2);
-            lw_cpu_slot_store(ols, slot, f, channel, output, y);
+            lw_cpu_slot_store(ols, slot, &(struct lw_cpu_slot_place){f, channel, output}, y, &lane->base.loss);
         }
     }
 }
 
-void lw_cpu_post_ends(const struct lw_cpu_ols *ols, const struct lw_slot *slot)
+void lw_cpu_post_ends(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_slot *slot)
 {
     const struct lw_block *const block = &slot->block;
     const int64_t halo = lw_cpu_ols_halo(&ols->shape);
     if (block->first == 0)
-        make_end(ols, slot, 0, halo);                                           /* y[1] - y[0]: up to where y[1] ends */
+        make_end(ols, lane, slot, 0, halo);                             /* y[1] - y[0] ends with y[1] */
     if (block->first + block->count == ols->spec.n_outputs)
-        make_end(ols, slot, block->count - 1, halo + block->count - 2);         /* likewise y[n - 1] */
+        make_end(ols, lane, slot, block->count - 1, halo + block->count - 2);
 }

@@ -1,88 +1,65 @@
-/* samples.c - samples into a lane, and outputs out of it. */
-#include "base/integers.h"
-#include "cpu/ols/lane.h"
+#include "cpu/ols/samples.h"
 
 #include <math.h>
 
-static int64_t parts(struct lw_type type) { return type.is_complex ? 2 : 1; }
-
-static struct lw_cpu_panel panel_of(struct lw_type type, int64_t rows, int64_t samples)
-{
-    return (struct lw_cpu_panel){
-        .scalar = type.scalar,
-        .is_swapped = type.is_swapped,
-        .rows = rows,
-        .columns = samples * parts(type),
-    };
-}
-
 /* ---- in ---------------------------------------------------------------------------------------------------------- */
 
-/* Convert a panel of samples to working samples. */
-static void load_panel(const struct lw_cpu_ols *ols, const struct lw_cpu_panel *panel, const char *stored, void *to)
+static void load_time_fast(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
 {
-    const int64_t n = panel->rows * panel->columns;
-    ols->shape.kernels->load(panel, stored, ols->shape.widens ? lw_cpu_real_at(ols, to, n) : to);
-    if (ols->shape.widens)
-        ols->shape.kernels->widen(to, n);
+    const int64_t axis = lw_cpu_ols_halo(&ols->shape) + segment->slot->block.count;
+    const int64_t at = (segment->channel * axis + segment->first) * (int64_t)lw_type_bytes(ols->spec.input);
+    const struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.input, 1, segment->n_samples);
+    lw_cpu_load(ols->shape.kernels, &panel, ols->shape.widens, (const char *)segment->slot->input + at, lane->x);
 }
 
-static void load_time_fast(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece)
-{
-    const int64_t axis = lw_cpu_ols_halo(&ols->shape) + piece->slot->block.count;
-    const int64_t at = (piece->channel * axis + piece->first) * (int64_t)lw_type_bytes(ols->spec.input);
-    const struct lw_cpu_panel panel = panel_of(ols->spec.input, 1, piece->n_samples);
-    load_panel(ols, &panel, (const char *)piece->slot->input + at, lane->x);
-}
-
-static void load_time_slow(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece)
+static void load_time_slow(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
 {
     const int64_t bytes = (int64_t)lw_type_bytes(ols->spec.input), width = ols->shape.width;
-    const int64_t row_bytes = piece->slot->block.n_channels * bytes;
-    const char *const stored = (const char *)piece->slot->input + piece->first * row_bytes + piece->channel * bytes;
-    for (int64_t row = 0; row < piece->n_samples; row += LW_CPU_PANEL_ROWS) {
-        const int64_t rows = min64(LW_CPU_PANEL_ROWS, piece->n_samples - row);
-        struct lw_cpu_panel panel = panel_of(ols->spec.input, rows, piece->n_channels);
+    const int64_t row_bytes = segment->slot->block.n_channels * bytes;
+    const char *const stored = (const char *)segment->slot->input + segment->first * row_bytes + segment->channel * bytes;
+    for (int64_t row = 0; row < segment->n_samples; row += LW_CPU_PANEL_ROWS) {
+        const int64_t rows = min64(LW_CPU_PANEL_ROWS, segment->n_samples - row);
+        struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.input, rows, segment->n_channels);
         panel.stored_stride = row_bytes;
-        load_panel(ols, &panel, stored + row * row_bytes, lane->panel);
-        ols->shape.kernels->transpose(lane->panel, piece->n_channels * width, rows, piece->n_channels, (int)width,
+        lw_cpu_load(ols->shape.kernels, &panel, ols->shape.widens, stored + row * row_bytes, lane->panel);
+        ols->shape.kernels->transpose(lane->panel, segment->n_channels * width, rows, segment->n_channels, (int)width,
                                       lw_cpu_real_at(ols, lane->x, row * width), ols->sizes.x);
     }
 }
 
-void lw_cpu_segment_load(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece)
+void lw_cpu_segment_load(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
 {
     if (ols->spec.layout == LW_TIME_FAST)
-        load_time_fast(ols, lane, piece);
+        load_time_fast(ols, lane, segment);
     else
-        load_time_slow(ols, lane, piece);
+        load_time_slow(ols, lane, segment);
 }
 
 /* ---- not a number, and out of range ------------------------------------------------------------------------------ */
 
 /* Replace what is not finite by zeros, count what is the segment's own, and mark the outputs that it touches. */
-static void repair(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece, int c)
+static void repair(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment, int c)
 {
     struct lw_cpu_repair found = {
         .width = ols->shape.width,
         .n_taps = ols->shape.n_taps,
         .halo = lw_cpu_ols_halo(&ols->shape),
-        .n_samples = piece->n_samples,
-        .n_outputs = piece->n_sums,
+        .n_samples = segment->n_samples,
+        .n_outputs = segment->n_sums,
         .touched = lane->touched + c * ols->sizes.touched,
     };
     ols->shape.kernels->repair(&found, lw_cpu_x(ols, lane, c));
     lane->is_blanked[c] = ols->spec.nan != LW_NAN_ZERO;
-    const struct lw_cpu_tally own = {found.n_own, piece->first + found.first_own, piece->channel + c};
-    lw_cpu_tally_add(&lane->not_finite, &own);
+    const struct lw_cpu_tally own = {found.n_own, segment->first + found.first_own, segment->channel + c, 0};
+    lw_cpu_tally_add(&lane->base.not_finite, own);
 }
 
-void lw_cpu_segment_condition(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
+void lw_cpu_segment_condition(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
                               int c)
 {
     const struct lw_cpu_kernels *const k = ols->shape.kernels;
     void *const x = lw_cpu_x(ols, lane, c);
-    const int64_t width = ols->shape.width, n = piece->n_samples * width;
+    const int64_t width = ols->shape.width, n = segment->n_samples * width;
     const int64_t reals = ols->shape.method == LW_CPU_OLS_DIRECT ? ols->shape.length * width : 2 * ols->shape.points;
     k->fill(lw_cpu_real_at(ols, x, n), reals - n, 0);
     lane->exponents[c] = 0;
@@ -91,7 +68,7 @@ void lw_cpu_segment_condition(const struct lw_cpu_ols *ols, struct lw_cpu_lane *
         return;
     double largest = k->largest(x, n);
     if (isinf(largest)) {
-        repair(ols, lane, piece, c);
+        repair(ols, lane, segment, c);
         largest = k->largest(x, n);
     }
     const bool is_safe =
@@ -102,67 +79,72 @@ void lw_cpu_segment_condition(const struct lw_cpu_ols *ols, struct lw_cpu_lane *
     k->scale(x, n, -lane->exponents[c]);
 }
 
-void lw_cpu_segment_finish(const struct lw_cpu_ols *ols, const struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
+void lw_cpu_segment_finish(const struct lw_cpu_ols *ols, const struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
                            int filter, int c, void *y)
 {
     const struct lw_cpu_kernels *const k = ols->shape.kernels;
     const int exponent = ols->filters.exponents[filter] + lane->exponents[c];
     if (exponent != 0)
-        k->scale(y, piece->n_sums * ols->shape.width, exponent);
+        k->scale(y, segment->n_sums * ols->shape.width, exponent);
     if (lane->is_blanked[c])
-        k->blank(y, lane->touched + c * ols->sizes.touched, piece->n_sums, ols->shape.width);
+        k->blank(y, lane->touched + c * ols->sizes.touched, segment->n_sums, ols->shape.width);
     if (ols->shape.narrows)
-        k->narrow(y, piece->n_sums);
+        k->narrow(y, segment->n_sums);
 }
 
 /* ---- out --------------------------------------------------------------------------------------------------------- */
 
-/* Where an output of a filter and channel of a slot is stored. */
-static char *output_at(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int filter, int64_t channel,
-                       int64_t output)
+/* Where an output of a slot is stored. */
+static char *output_at(const struct lw_cpu_ols *ols, const struct lw_slot *slot, struct lw_cpu_slot_place place)
 {
     const struct lw_block *const block = &slot->block;
     const int64_t n_channels = block->n_channels;
     const int64_t n_outputs = lw_post_outputs(ols->spec.ols.post, ols->spec.n_outputs, block->first, block->count);
     const bool is_fast = ols->spec.layout == LW_TIME_FAST;
-    const int64_t in_plane = is_fast ? channel * n_outputs + output : output * n_channels + channel;
-    const int64_t at = filter * n_outputs * n_channels + in_plane;
+    const int64_t in_plane = is_fast ? place.channel * n_outputs + place.output : place.output * n_channels + place.channel;
+    const int64_t at = place.filter * n_outputs * n_channels + in_plane;
     return (char *)slot->products[0].data + at * (int64_t)lw_type_bytes(ols->spec.output);
 }
 
-static void store_time_fast(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
-                            const struct lw_cpu_segment_outputs *run)
+static char *first_output(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment,
+                          const struct lw_cpu_segment_outputs *outputs)
 {
-    struct lw_cpu_panel panel = panel_of(ols->spec.output, 1, run->count);
-    panel.squares = run->squares;
-    ols->shape.kernels->store(&panel, run->y, output_at(ols, piece->slot, run->filter, piece->channel, run->first),
-                              &lane->loss);
+    return output_at(ols, segment->slot, (struct lw_cpu_slot_place){outputs->filter, segment->channel, outputs->first});
 }
 
-static void store_time_slow(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane,
-                            const struct lw_cpu_segment *piece, const struct lw_cpu_segment_outputs *run)
+static void store_time_fast(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
+                            const struct lw_cpu_segment_outputs *outputs)
 {
-    const int64_t n_channels = piece->n_channels, width = parts(ols->spec.output);
-    char *const stored = output_at(ols, piece->slot, run->filter, piece->channel, run->first);
-    const int64_t row_bytes = piece->slot->block.n_channels * (int64_t)lw_type_bytes(ols->spec.output);
-    for (int64_t row = 0; row < run->count; row += LW_CPU_PANEL_ROWS) {
-        const int64_t rows = min64(LW_CPU_PANEL_ROWS, run->count - row);
-        struct lw_cpu_panel panel = panel_of(ols->spec.output, rows, n_channels);
+    struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.output, 1, outputs->count);
+    panel.squares = outputs->squares;
+    ols->shape.kernels->store(&panel, outputs->y, first_output(ols, segment, outputs),
+                              &lane->base.loss);
+}
+
+static void store_time_slow(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane,
+                            const struct lw_cpu_segment *segment, const struct lw_cpu_segment_outputs *outputs)
+{
+    const int64_t n_channels = segment->n_channels, width = ols->spec.output.is_complex ? 2 : 1;
+    char *const stored = first_output(ols, segment, outputs);
+    const int64_t row_bytes = segment->slot->block.n_channels * (int64_t)lw_type_bytes(ols->spec.output);
+    for (int64_t row = 0; row < outputs->count; row += LW_CPU_PANEL_ROWS) {
+        const int64_t rows = min64(LW_CPU_PANEL_ROWS, outputs->count - row);
+        struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.output, rows, n_channels);
         panel.stored_stride = row_bytes;
-        panel.squares = run->squares;
-        ols->shape.kernels->transpose(lw_cpu_real_at(ols, run->y, row * width), run->pitch, n_channels, rows,
+        panel.squares = outputs->squares;
+        ols->shape.kernels->transpose(lw_cpu_real_at(ols, outputs->y, row * width), outputs->pitch, n_channels, rows,
                                       (int)width, lane->panel, n_channels * width);
-        ols->shape.kernels->store(&panel, lane->panel, stored + row * row_bytes, &lane->loss);
+        ols->shape.kernels->store(&panel, lane->panel, stored + row * row_bytes, &lane->base.loss);
     }
 }
 
-void lw_cpu_segment_store(const struct lw_cpu_ols *ols, struct lw_cpu_lane *lane, const struct lw_cpu_segment *piece,
-                          const struct lw_cpu_segment_outputs *run)
+void lw_cpu_segment_store(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
+                          const struct lw_cpu_segment_outputs *outputs)
 {
     if (ols->spec.layout == LW_TIME_FAST)
-        store_time_fast(ols, lane, piece, run);
+        store_time_fast(ols, lane, segment, outputs);
     else
-        store_time_slow(ols, lane, piece, run);
+        store_time_slow(ols, lane, segment, outputs);
 }
 
 /* ---- single channels --------------------------------------------------------------------------------------------- */
@@ -172,15 +154,15 @@ void lw_cpu_slot_load(const struct lw_cpu_ols *ols, const struct lw_slot *slot, 
     const int64_t bytes = (int64_t)lw_type_bytes(ols->spec.input), n_channels = slot->block.n_channels;
     const int64_t axis = lw_cpu_ols_halo(&ols->shape) + slot->block.count;
     const bool is_fast = ols->spec.layout == LW_TIME_FAST;
-    struct lw_cpu_panel panel = panel_of(ols->spec.input, is_fast ? 1 : count, is_fast ? count : 1);
+    struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.input, is_fast ? 1 : count, is_fast ? count : 1);
     panel.stored_stride = n_channels * bytes;
     const int64_t at = is_fast ? channel * axis + first : first * n_channels + channel;
     ols->shape.kernels->load(&panel, (const char *)slot->input + at * bytes, x);
 }
 
-void lw_cpu_slot_store(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int filter, int64_t channel,
-                       int64_t output, const void *y)
+void lw_cpu_slot_store(const struct lw_cpu_ols *ols, const struct lw_slot *slot, const struct lw_cpu_slot_place *place,
+                       const void *y, struct lw_loss *loss)
 {
-    const struct lw_cpu_panel panel = panel_of(ols->spec.output, 1, 1);
-    ols->shape.kernels->store(&panel, y, output_at(ols, slot, filter, channel, output), &ols->lanes[0].loss);
+    const struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.output, 1, 1);
+    ols->shape.kernels->store(&panel, y, output_at(ols, slot, *place), loss);
 }

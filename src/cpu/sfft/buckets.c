@@ -1,7 +1,7 @@
 #include "cpu/sfft/buckets.h"
 
 #include "base/memory.h"
-#include "cpu/sfft/dense.h"
+#include "sfft/dense.h"
 #include "sfft/number.h"
 
 #include <complex.h>
@@ -92,52 +92,7 @@ void lw_cpu_sfft_load(struct lw_cpu_sfft *cpu, int s, const double *samples)
 
 /* ---- samples as stored ---------------------------------------------------------------------------------------------- */
 
-static double scalar_at(enum lw_scalar scalar, const void *samples, int64_t i)
-{
-    switch (scalar) {
-#define X(name, type, text)                                     \
-    case name:                                                  \
-        return (double)((const type *)samples)[i];
-        LW_SCALARS(X)
-#undef X
-    case LW_N_SCALARS:
-        break;
-    }
-    return 0;
-}
-
-static double swapped_scalar_at(enum lw_scalar scalar, const void *samples, int64_t i)
-{
-    const size_t bytes = lw_scalar_bytes(scalar);
-    const unsigned char *const from = (const unsigned char *)samples + (size_t)i * bytes;
-    _Alignas(8) unsigned char turned[8];
-    for (size_t b = 0; b < bytes; b++)
-        turned[b] = from[bytes - 1 - b];
-    return scalar_at(scalar, turned, 0);
-}
-
-static inline double complex sample_at(const struct lw_sfft_signal *signal, int64_t index)
-{
-    const struct lw_type type = signal->type;
-    const int64_t i = index * signal->stride;
-    if (type.is_swapped && type.is_complex)
-        return CMPLX(swapped_scalar_at(type.scalar, signal->samples, 2 * i),
-                     swapped_scalar_at(type.scalar, signal->samples, 2 * i + 1));
-    if (type.is_swapped)
-        return swapped_scalar_at(type.scalar, signal->samples, i);
-    if (type.is_complex)
-        return CMPLX(scalar_at(type.scalar, signal->samples, 2 * i), scalar_at(type.scalar, signal->samples, 2 * i + 1));
-    return scalar_at(type.scalar, signal->samples, i);
-}
-
-void lw_cpu_sfft_sample(const struct lw_sfft_signal *signal, int64_t index, double out[2])
-{
-    const double complex x = sample_at(signal, index);
-    out[0] = creal(x);
-    out[1] = cimag(x);
-}
-
-/* The samples of a row lie far apart: ask for them some time before they are used. */
+/* The samples of a row lie far apart in memory: each is prefetched some time before it is used. */
 static void gather_row(const struct lw_sfft_stage *stage, int d, const struct lw_sfft_signal *signal, double complex *x)
 {
     enum { AHEAD = 24 };
@@ -147,7 +102,7 @@ static void gather_row(const struct lw_sfft_stage *stage, int d, const struct lw
     int64_t at = lw_sfft_stage_sample(stage, d, 0), ahead = lw_sfft_stage_sample(stage, d, AHEAD);
     for (int64_t i = 0; i < length; i++) {
         __builtin_prefetch(from + ahead * bytes);
-        x[i] = sample_at(signal, at);
+        lw_sfft_sample(signal, at, (double *)&x[i]);
         at = lw_mod_add(at, stage->sigma, n);
         ahead = lw_mod_add(ahead, stage->sigma, n);
     }

@@ -3,6 +3,7 @@
 #define LW_CPU_SFFT_BUCKETS_H
 
 #include "sfft/sfft.h"
+#include "sfft/signal.h"
 
 struct lw_cpu_sfft;
 
@@ -16,16 +17,6 @@ void lw_cpu_sfft_destroy(struct lw_cpu_sfft *cpu);              /* NULL is legal
 /** Fill the planes of a stage.
  * @param samples  [D][2 h + 1] (re, im) pairs in the order of lw_sfft_stage_sample */
 void lw_cpu_sfft_load(struct lw_cpu_sfft *cpu, int stage, const double *samples);
-
-/* A signal in memory. */
-struct lw_sfft_signal {
-    struct lw_type type;
-    const void *samples;
-    int64_t stride;                 /* from one to the next, in samples */
-};
-
-/** One sample as (re, im); im is 0 for real types. */
-void lw_cpu_sfft_sample(const struct lw_sfft_signal *signal, int64_t index, double out[2]);
 
 /** Fill the planes of a stage from a signal in memory. */
 void lw_cpu_sfft_gather(struct lw_cpu_sfft *cpu, int stage, const struct lw_sfft_signal *signal);

@@ -1,37 +1,21 @@
 #include "cpu/sfft/dense.h"
 
+#include "base/integers.h"
+
 #include <fftw3.h>
 #include <inttypes.h>
 #include <math.h>
 
-static bool has_small_factors(int64_t n)
+/* Sorting the lines takes a copy of them; by then FFTW has given its memory back. */
+static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_sfft_spec *spec)
 {
-    for (int64_t p = 2; p <= 13; p++)
-        while (n % p == 0)
-            n /= p;
-    return n == 1;
-}
-
-/* Measured with FFTW 3.3.10 on some 400 lengths up to 2^26, beside 2 MiB at most: as much as the samples for complex numbers
- * and for multiples of 32, 2.4 times that for other real lengths, and 7.4 times where a large prime factor makes it a
- * convolution of more than twice the length. */
-int64_t lw_sfft_fftw_bytes(int64_t n, bool is_real)
-{
-    const int64_t samples = lw_sfft_dense_samples_bytes(n, is_real), fixed = (int64_t)2 << 20;
-    if (!has_small_factors(n))
-        return 8 * samples + fixed;
-    return is_real && n % 32 != 0 ? 3 * samples + fixed : samples + samples / 4 + fixed;
-}
-
-/* The lines are sorted, with a copy, when FFTW's part has gone. */
-int64_t lw_sfft_dense_bytes(const struct lw_sfft_spec *spec)
-{
+    (void)engine;
     const int64_t fftw = lw_sfft_fftw_bytes(spec->n, spec->is_real);
     const int64_t sorting = spec->sparsity * (int64_t)sizeof(struct lw_sfft_line);
-    return lw_sfft_dense_samples_bytes(spec->n, spec->is_real) + (fftw > sorting ? fftw : sorting);
+    return (struct lw_bytes){.host = lw_sfft_dense_samples_bytes(spec->n, spec->is_real) + max64(fftw, sorting)};
 }
 
-static int transform(const struct lw_sfft_spec *spec, double *samples, struct lw_error *err)
+static int transform_in_place(const struct lw_sfft_spec *spec, double *samples, struct lw_error *err)
 {
     const fftw_iodim64 dims = {.n = spec->n, .is = 1, .os = 1};
     fftw_complex *const spectrum = (fftw_complex *)samples;
@@ -47,7 +31,7 @@ static int transform(const struct lw_sfft_spec *spec, double *samples, struct lw
 
 static double energy(const struct lw_sfft_line *line) { return line->re * line->re + line->im * line->im; }
 
-/* Whether a is to be given up before b: the smaller, of equal ones the higher frequency. */
+/* Whether a is weaker than b; of two that are equally strong the one of the higher frequency is. */
 static bool is_weaker(const struct lw_sfft_line *a, const struct lw_sfft_line *b)
 {
     const double x = energy(a), y = energy(b);
@@ -79,17 +63,11 @@ static void rise(struct lw_sfft_line *lines, int64_t at, struct lw_sfft_line lin
     lines[at] = line;
 }
 
-/* Times that a coefficient of a half spectrum counts in the whole one. */
-static double multiplicity(const struct lw_sfft_spec *spec, int64_t frequency)
-{
-    return spec->is_real && frequency > 0 && 2 * frequency < spec->n ? 2 : 1;
-}
-
 static int64_t keep_largest(const struct lw_sfft_spec *spec, const double *spectrum, struct lw_sfft_line *lines)
 {
-    const int64_t n_bins = spec->is_real ? spec->n / 2 + 1 : spec->n;
+    const int64_t n_frequencies = lw_sfft_n_frequencies(spec);
     int64_t count = 0;
-    for (int64_t f = 0; f < n_bins; f++) {
+    for (int64_t f = 0; f < n_frequencies; f++) {
         const struct lw_sfft_line line = {f, spectrum[2 * f], spectrum[2 * f + 1]};
         if (energy(&line) == 0 || hypot(line.re, line.im) < spec->min_magnitude)
             continue;
@@ -102,20 +80,23 @@ static int64_t keep_largest(const struct lw_sfft_spec *spec, const double *spect
     return count;
 }
 
-int lw_cpu_sfft_dense(const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
-                      struct lw_sfft_result *result, struct lw_error *err)
+static int transform(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
+                     struct lw_sfft_result *result, struct lw_error *err)
 {
+    (void)engine;
     const int64_t n_values = spec->is_real ? spec->n : 2 * spec->n;
     double all = 0, kept = 0;
     for (int64_t i = 0; i < n_values; i++)
         all += samples[i] * samples[i];
-    const int rc = transform(spec, samples, err);
+    const int rc = transform_in_place(spec, samples, err);
     if (rc)
         return rc;
     *result = (struct lw_sfft_result){.lines = lines, .n_lines = keep_largest(spec, samples, lines), .is_explained = true};
     for (int64_t i = 0; i < result->n_lines; i++)
-        kept += multiplicity(spec, lines[i].frequency) * energy(&lines[i]);
+        kept += lw_sfft_multiplicity(spec, lines[i].frequency) * energy(&lines[i]);
     result->n_found = result->n_lines;
     result->residual = all > 0 ? fmax(0, 1 - kept / (double)spec->n / all) : 0;
     return LW_OK;
 }
+
+const struct lw_dense_ops lw_cpu_dense_ops = {.bytes = bytes, .transform = transform};

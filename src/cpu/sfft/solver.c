@@ -33,19 +33,27 @@ static void destroy(struct lw_sfft_solver *solver)
 
 static const struct lw_sfft_solver_ops ops = {.load = load, .recover = recover, .destroy = destroy};
 
-int lw_cpu_sfft_solver_create(const struct lw_sfft_layout *layout, int n_threads, struct lw_sfft_solver **out,
-                              struct lw_error *err)
+static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_sfft_plan *plan)
+{
+    (void)engine;
+    return (struct lw_bytes){.host = lw_sfft_bytes(plan) + lw_cpu_sfft_bytes(plan)};
+}
+
+static int create(struct lw_engine *engine, const struct lw_sfft_layout *layout, struct lw_sfft_solver **out,
+                  struct lw_error *err)
 {
     struct solver_cpu *const cpu = lw_alloc(sizeof *cpu, "a sparse transform", err);
     if (!cpu)
         return LW_ESYSTEM;
     cpu->base = (struct lw_sfft_solver){&ops, layout};
     int rc;
-    if ((rc = lw_sfft_create(layout, n_threads, &cpu->sfft, err)) ||
-        (rc = lw_cpu_sfft_create(cpu->sfft, layout, n_threads, false, &cpu->cpu, err))) {
+    if ((rc = lw_sfft_create(layout, engine->n_workers, &cpu->sfft, err)) ||
+        (rc = lw_cpu_sfft_create(cpu->sfft, layout, engine->n_workers, false, &cpu->cpu, err))) {
         destroy(&cpu->base);
         return rc;
     }
     *out = &cpu->base;
     return LW_OK;
 }
+
+const struct lw_sparse_ops lw_cpu_sparse_ops = {.bytes = bytes, .create = create};

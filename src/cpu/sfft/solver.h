@@ -4,7 +4,6 @@
 
 #include "engine/sparse.h"
 
-int lw_cpu_sfft_solver_create(const struct lw_sfft_layout *layout, int n_threads, struct lw_sfft_solver **out,
-                              struct lw_error *err);
+extern const struct lw_sparse_ops lw_cpu_sparse_ops;
 
 #endif

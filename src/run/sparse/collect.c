@@ -1,7 +1,7 @@
 /* collect.c - samples from the file to the rank that needs them. */
 #include "run/sparse/collect.h"
 
-#include "cpu/sfft/buckets.h"
+#include "sfft/signal.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -41,7 +41,7 @@ static struct lw_sfft_signal in_buffer(const struct lw_sparse *run, int64_t chan
 
 static void take(struct lw_sparse *run, const struct lw_sfft_signal *signal, int64_t index, double out[2])
 {
-    lw_cpu_sfft_sample(signal, index, out);
+    lw_sfft_sample(signal, index, out);
     if (isfinite(out[0]) && isfinite(out[1]))
         return;
     run->flaws.n_not_finite++;

@@ -32,7 +32,7 @@ static void sort_and_take(const double *values, int64_t count, int64_t most, str
 
 /* ---- select -------------------------------------------------------------------------------------------------------- */
 
-/* Numbers that are not negative are in the order of their bits; these are looked at in digits, from the top. */
+/* Numbers that are not negative have the order of their bits. The selection goes through these digit by digit, from the top. */
 enum { DIGIT = 11, DIGITS = 1 << DIGIT, TOP = 64 - DIGIT };
 
 static inline uint64_t bits_of(double value)
@@ -42,7 +42,7 @@ static inline uint64_t bits_of(double value)
     return bits;
 }
 
-/* The bits of the `most`-th largest value. @param equal  set to how many of that very value are among the largest */
+/* The bits of the `most`-th largest value. @param equal  set to how many of the `most` largest have that very value */
 static uint64_t find_least(const double *values, int64_t count, int64_t most, int64_t *equal)
 {
     uint64_t known = 0, mask = 0;

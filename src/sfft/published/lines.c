@@ -5,7 +5,7 @@
 #include <complex.h>
 #include <math.h>
 
-/* A bucket of noise that stands out is below this many times the mean of all, all but surely; so a line has to be above. */
+/* A bucket of noise hardly ever has this many times the mean energy; a line has to have more. */
 double lw_published_significance(int64_t n_buckets) { return log((double)n_buckets) + 15; }
 
 static double energy_of(double complex z) { return creal(z) * creal(z) + cimag(z) * cimag(z); }
@@ -18,7 +18,7 @@ double lw_published_energies(const struct lw_published_buckets *buckets, int loo
     return sum;
 }
 
-/* Variance of the noise in a bucket, where lines fill the smaller part of them: the median of |z|^2 is ln 2 of its mean. */
+/* Variance of the noise in a bucket, if lines fill less than half of the buckets: the median of |z|^2 is ln 2 times its mean. */
 static double noise_in_buckets(const double *energies, int64_t count)
 {
     return lw_published_largest(energies, count, count / 2) / M_LN2;
@@ -63,8 +63,9 @@ static bool is_strong(const struct lw_published_buckets *buckets, const struct b
     return 2 * weak <= n_loops;
 }
 
-/* The median, if a third of the loops agree on it but for noise, as those do in which a line shares its bucket with no other: a
- * frequency that is no line's, but shares buckets with lines in most loops, gets another value from each. 0: it is none. */
+/* The amplitude of the line at f: the median over the loops, if a third of the loops agree with it but for noise. Those loops
+ * agree in which a line has its bucket for itself. A frequency without a line that shares buckets with lines gets another value
+ * from each loop. 0: there is no line. */
 static double complex estimate_one(const struct lw_published_buckets *buckets, const struct bar *bar, int64_t f)
 {
     const int n_loops = lw_published_count_loops(buckets->plan);
@@ -123,18 +124,16 @@ static void subtract(const struct lw_published_buckets *buckets, int64_t f, doub
     }
 }
 
-static bool is_pair(const struct lw_sfft_spec *spec, int64_t f) { return spec->is_real && f > 0 && 2 * f < spec->n; }
-
 /* @return  energy per sample of lines [first, end) */
 static double energy_of_lines(const struct lw_sfft_spec *spec, const struct lw_sfft_line *lines, int64_t first, int64_t end)
 {
     double sum = 0;
     for (int64_t i = first; i < end; i++)
-        sum += (is_pair(spec, lines[i].frequency) ? 2 : 1) * (lines[i].re * lines[i].re + lines[i].im * lines[i].im);
+        sum += lw_sfft_multiplicity(spec, lines[i].frequency) * (lines[i].re * lines[i].re + lines[i].im * lines[i].im);
     return sum / (double)spec->n / (double)spec->n;
 }
 
-/* What is left looks like noise, beyond what leaks from the lines. */
+/* Whether what is left looks like noise, apart from what leaks from the lines. */
 static bool is_noise(const struct lw_published_buckets *buckets, double noise, double leak, double sum)
 {
     const int64_t n_buckets = buckets->plan->choice.n_buckets;
@@ -161,7 +160,7 @@ void lw_published_check(const struct lw_published_buckets *buckets, struct lw_sf
     for (int64_t i = 0; i < count; i++) {
         const double complex amplitude = CMPLX(lines[i].re, lines[i].im) / n;
         subtract(buckets, lines[i].frequency, amplitude);
-        if (is_pair(spec, lines[i].frequency))
+        if (lw_sfft_multiplicity(spec, lines[i].frequency) == 2)
             subtract(buckets, spec->n - lines[i].frequency, conj(amplitude));
     }
     const double sum = lw_published_energies(buckets, check, buckets->energies);

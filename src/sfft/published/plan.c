@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* The window: a box of 1.32 buckets in frequency, times one whose main lobe has half a bucket on either side. */
+/* The flat window is a box of 1.32 buckets in frequency, times a window whose main lobe has half a bucket on either side. */
 static const double lobe = 0.5, box_half = 0.66;
 
 enum { LOCATION_LOOPS = 4, VOTES = 3, ESTIMATION_LOOPS = 10, COMB_LOOPS = 2 };
@@ -112,7 +112,7 @@ int lw_published_plan_make(const struct lw_sfft_spec *spec, const struct lw_publ
 
 int64_t lw_published_window_half(const struct lw_published_plan *plan) { return lw_sfft_window_half(&plan->window); }
 
-/* Loops, then combs. */
+/* Loops and combs have seeds of their own: first the loops, then the combs. */
 static uint64_t seed_of(const struct lw_published_plan *plan, int attempt, int number)
 {
     return lw_random_bits(plan->spec.seed, (uint64_t)(attempt * (LW_PUBLISHED_LOOPS + LW_PUBLISHED_COMBS) + number));

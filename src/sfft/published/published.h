@@ -86,7 +86,8 @@ static inline int lw_published_count_loops(const struct lw_published_plan *plan)
     return plan->choice.location_loops + plan->choice.estimation_loops;
 }
 
-/* All that follows from a plan and the seed, whoever computes: made by cpu/sfft/published/layout.h. */
+/* All that follows from a plan and the seed, whoever computes: the flat window, a box in frequency times a Dolph-Chebyshev
+ * window or a Gaussian, and the loops that use it. */
 struct lw_published_layout {
     struct lw_published_plan plan;
     int attempt;
@@ -94,6 +95,12 @@ struct lw_published_layout {
     struct lw_sfft_stage loops[LW_PUBLISHED_LOOPS]; /* [n_loops + 1]: the last one checks */
     int n_loops;
 };
+
+/** The Dolph-Chebyshev window is made by a transform of its length, by FFTW: the same bits for every engine. */
+int lw_published_layout_create(const struct lw_published_plan *plan, int attempt, struct lw_published_layout **out,
+                               struct lw_error *err);
+void lw_published_layout_destroy(struct lw_published_layout *layout); /* NULL is legal */
+int64_t lw_published_layout_bytes(const struct lw_published_plan *plan);    /* on the host, while it is made, estimated */
 
 /* Seconds of each step. */
 struct lw_published_profile {

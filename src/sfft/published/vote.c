@@ -15,7 +15,8 @@ static int64_t first_of(const struct lw_sfft_stage *loop, int64_t b)
     return edge * (n / twice) + (part > 0 ? (part + twice - 1) / twice : part / twice);
 }
 
-/* What a walk through a bucket does: vote, and count those who have got enough; or, after that, list these. */
+/* A walk through the frequencies of a bucket votes for them and counts those that now have enough votes; a second walk lists
+ * these. */
 struct walk {
     struct lw_published_ballot *ballot;
     bool is_listing;
@@ -51,7 +52,7 @@ static void walk_all(struct walk *walk, const struct lw_sfft_stage *loop, int64_
     }
 }
 
-/* The first permuted residue that is not below. */
+/* The index of the first permuted residue that is not below `least`. */
 static int64_t residue_from(const struct lw_published_comb *comb, int64_t least)
 {
     int64_t low = 0, high = comb->count;

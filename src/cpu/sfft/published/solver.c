@@ -2,8 +2,8 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "cpu/sfft/dense.h"
 #include "cpu/sfft/published/bins.h"
+#include "sfft/dense.h"
 #include "sfft/number.h"
 #include "sfft/published/cutoff.h"
 #include "sfft/published/lines.h"
@@ -38,8 +38,6 @@ static const struct lw_published_plan *plan_of(const struct solver *cpu) { retur
 
 /* ---- create -------------------------------------------------------------------------------------------------------- */
 
-static int64_t count_frequencies(const struct lw_sfft_spec *spec) { return spec->is_real ? spec->n / 2 + 1 : spec->n; }
-
 /* Residues that all combs together may approve. */
 static int64_t most_residues(const struct lw_published_plan *plan)
 {
@@ -69,7 +67,7 @@ static int create_ballot(struct solver *cpu, struct lw_error *err)
     const struct lw_published_plan *const plan = plan_of(cpu);
     struct lw_published_ballot *const ballot = &cpu->ballot;
     *ballot = (struct lw_published_ballot){
-        .n_frequencies = count_frequencies(&plan->spec), .needed = plan->choice.votes, .capacity = plan->capacity,
+        .n_frequencies = lw_sfft_n_frequencies(&plan->spec), .needed = plan->choice.votes, .capacity = plan->capacity,
         .n_threads = cpu->n_threads,
     };
     if (!(ballot->votes = lw_alloc((size_t)ballot->n_frequencies, "votes", err)) ||
@@ -119,18 +117,20 @@ static void destroy(struct lw_published_solver *base)
     lw_free(cpu);
 }
 
-/* Lists are sorted with a copy. */
-int64_t lw_cpu_published_bytes(const struct lw_published_plan *plan)
+/* Sorting a list takes a copy of it. */
+static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_published_plan *plan)
 {
+    (void)engine;
     const struct solver *const c = NULL;
     const int64_t buckets = plan->choice.n_buckets, locating = plan->choice.location_loops, comb = plan->choice.comb;
     const int64_t ranked = plan->choice.ways.cutoff == LW_PUBLISHED_SORT ? 2 * (int64_t)sizeof *c->ranked : 0;
-    return (int64_t)sizeof *c + (lw_published_count_loops(plan) + 1) * buckets * (int64_t)sizeof *c->planes[0] +
+    const int64_t host = (int64_t)sizeof *c + (lw_published_count_loops(plan) + 1) * buckets * (int64_t)sizeof *c->planes[0] +
            locating * buckets * ((int64_t)sizeof *c->energies + ranked) +
-           (2 * locating + 1) * plan->n_selected * (int64_t)sizeof *c->places + count_frequencies(&plan->spec) +
+           (2 * locating + 1) * plan->n_selected * (int64_t)sizeof *c->places + lw_sfft_n_frequencies(&plan->spec) +
            plan->capacity * (int64_t)(2 * sizeof *c->lines + sizeof *c->ballot.elected) +
            comb * (int64_t)(sizeof *c->teeth + sizeof *c->tooth_energies + sizeof *c->is_approved + 4 * sizeof *c->places) +
            lw_sfft_fftw_bytes(buckets, false) + (comb > 0 ? lw_sfft_fftw_bytes(comb, false) : 0);
+    return (struct lw_bytes){.host = host};
 }
 
 /* ---- steps --------------------------------------------------------------------------------------------------------- */
@@ -142,7 +142,7 @@ static double lap(double *start)
     return elapsed;
 }
 
-/* Every (n / size)-th sample from a random one on: a transform of which each bin is the sum of a residue's lines. */
+/* Take every (n / size)-th sample from a random one on. Each bin of their transform is the sum of the lines of one residue. */
 static void approve(struct solver *cpu, const struct lw_published_signal *signal, int number)
 {
     const int64_t n = plan_of(cpu)->spec.n, size = cpu->comb.size;
@@ -160,7 +160,7 @@ static void approve(struct solver *cpu, const struct lw_published_signal *signal
         cpu->is_approved[cpu->tooth_places[i]] = true;
 }
 
-/* Two lines of one residue may cancel each other in one comb: what any comb shows is approved. */
+/* A residue is approved if any comb shows it: in a single comb two of its lines may cancel each other. */
 static void comb(struct solver *cpu, const struct lw_published_signal *signal)
 {
     if (cpu->comb.size == 0)
@@ -248,14 +248,14 @@ static int run(struct lw_published_solver *base, const struct lw_published_signa
 
 static const struct lw_published_solver_ops ops = {.run = run, .destroy = destroy};
 
-int lw_cpu_published_create(const struct lw_published_layout *layout, int n_threads, struct lw_published_solver **out,
-                            struct lw_error *err)
+static int create(struct lw_engine *engine, const struct lw_published_layout *layout, struct lw_published_solver **out,
+                  struct lw_error *err)
 {
     struct solver *const cpu = lw_alloc(sizeof *cpu, "a sparse transform", err);
     if (!cpu)
         return LW_ESYSTEM;
     cpu->base = (struct lw_published_solver){&ops, layout};
-    cpu->n_threads = n_threads;
+    cpu->n_threads = engine->n_workers;
     cpu->n_loops = layout->n_loops;
     int rc;
     if ((rc = create_loops(cpu, err)) || (rc = create_ballot(cpu, err)) || (rc = create_comb(cpu, err))) {
@@ -265,3 +265,5 @@ int lw_cpu_published_create(const struct lw_published_layout *layout, int n_thre
     *out = &cpu->base;
     return LW_OK;
 }
+
+const struct lw_published_ops lw_cpu_published_ops = {.bytes = bytes, .create = create};

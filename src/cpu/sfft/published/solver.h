@@ -4,9 +4,6 @@
 
 #include "engine/published.h"
 
-/** @param layout  borrowed for the solver's life */
-int lw_cpu_published_create(const struct lw_published_layout *layout, int n_threads, struct lw_published_solver **out,
-                            struct lw_error *err);
-int64_t lw_cpu_published_bytes(const struct lw_published_plan *plan); /* without the signal and the layout */
+extern const struct lw_published_ops lw_cpu_published_ops;
 
 #endif

@@ -4,7 +4,6 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "cpu/sfft/published/layout.h"
 #include "run/sparse/collect.h"
 #include "run/sparse/outcome.h"
 

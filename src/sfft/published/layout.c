@@ -1,7 +1,7 @@
-#include "cpu/sfft/published/layout.h"
+#include "sfft/published/published.h"
 
 #include "base/memory.h"
-#include "cpu/sfft/dense.h"
+#include "sfft/dense.h"
 
 #include <complex.h>
 #include <fftw3.h>
@@ -91,7 +91,7 @@ void lw_published_layout_destroy(struct lw_published_layout *layout)
     lw_free(layout);
 }
 
-/* The window is made by a transform of its length, out of place. */
+/* The window is made by a transform of its length, from one buffer to another. */
 int64_t lw_published_layout_bytes(const struct lw_published_plan *plan)
 {
     const int64_t taps = 2 * lw_published_window_half(plan) + 1;

@@ -1,0 +1,26 @@
+/* post.h - what signal/post.h makes of a segment's sums. Called by cpu/ols/ols.c. */
+#ifndef LW_CPU_OLS_POST_H
+#define LW_CPU_OLS_POST_H
+
+#include "cpu/ols/lane.h"
+
+struct lw_cpu_post;
+
+/** Bytes of lw_cpu_post_create; 0: nothing is to be made of the series. */
+int64_t lw_cpu_post_bytes(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape);
+
+/** *out stays NULL where nothing is to be made of the series. */
+int lw_cpu_post_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, struct lw_cpu_post **out,
+                       struct lw_error *err);
+void lw_cpu_post_destroy(struct lw_cpu_post *post);         /* NULL is legal */
+
+/** Make the outputs of a filter of a segment from the sums of the tile's channels and put them into the slot.
+ * @param y  sums of the first channel; the others lie sizes.y apart. Overwritten */
+void lw_cpu_segment_post(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
+                         int filter, void *y);
+
+/** Overwrite the first and the last output of the axis, if the block has them, where a derivative is folded in. What the
+ * output's type loses of them counts in the lane. */
+void lw_cpu_post_ends(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_slot *slot);
+
+#endif
