@@ -4,13 +4,13 @@
 #include "comm/raw.h"
 #include "io/hdf5/error.h"
 #include "io/hdf5/parallel.h"
+#include "io/hdf5/start.h"
 #include "io/hdf5/structure.h"
-#include "io/pieces.h"
+#include "io/transfers.h"
 
 #include <assert.h>
 #include <hdf5.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -122,8 +122,7 @@ int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, st
                      struct lw_error *err)
 {
     int rc;
-    lw_hdf5_quiet();
-    signal(SIGXFSZ, SIG_IGN);           /* beyond the file-size limit, an error is better than a dead process */
+    lw_hdf5_start();
     struct lw_writer *const writer = allocate(comm, spec->n_datasets, err);
     if ((rc = lw_comm_agree(comm, writer ? LW_OK : LW_ESYSTEM, err)) ||
         (rc = check_same(comm, spec, err)) ||
@@ -139,8 +138,8 @@ int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, st
 /* ---- write --------------------------------------------------------------------------------------------------------- */
 
 /* @param start, count  the hyperslab; NULL: nothing */
-static void transfer(struct lw_writer *writer, const struct output *output, const hsize_t *start, const hsize_t *count,
-                     hid_t memory, hid_t space, const void *data, struct lw_error *err)
+static void write_selected(struct lw_writer *writer, const struct output *output, const hsize_t *start,
+                           const hsize_t *count, hid_t memory, hid_t space, const void *data, struct lw_error *err)
 {
     if (H5Dwrite(output->dataset, output->type, memory, space, writer->transfer, data) >= 0)
         return;
@@ -152,19 +151,19 @@ static void transfer(struct lw_writer *writer, const struct output *output, cons
     abandon(writer, err);
 }
 
-static void write_piece(struct lw_writer *writer, const struct output *output, const struct lw_piece *piece,
+static void write_transfer(struct lw_writer *writer, const struct output *output, const struct lw_transfer *transfer,
                         const int64_t *first, const void *data, struct lw_error *err)
 {
     hsize_t start[LW_MAX_DIMS], count[LW_MAX_DIMS];
     for (int d = 0; d < output->n_dims; d++) {
-        start[d] = (hsize_t)(first[d] + piece->first[d]);
-        count[d] = (hsize_t)piece->count[d];
+        start[d] = (hsize_t)(first[d] + transfer->first[d]);
+        count[d] = (hsize_t)transfer->count[d];
     }
     const hid_t space = H5Dget_space(output->dataset);
     const hid_t memory = H5Screate_simple(output->n_dims, count, NULL);
     H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
-    transfer(writer, output, start, count, memory, space, (const char *)data + piece->offset_bytes, err);
-    writer->bytes_written += piece->bytes;
+    write_selected(writer, output, start, count, memory, space, (const char *)data + transfer->offset_bytes, err);
+    writer->bytes_written += transfer->bytes;
     H5Sclose(memory);
     H5Sclose(space);
 }
@@ -176,7 +175,7 @@ static void write_nothing(struct lw_writer *writer, const struct output *output,
     const hid_t memory = H5Screate_simple(1, &(hsize_t){1}, NULL);
     H5Sselect_none(space);
     H5Sselect_none(memory);
-    transfer(writer, output, NULL, NULL, memory, space, unused, err);
+    write_selected(writer, output, NULL, NULL, memory, space, unused, err);
     H5Sclose(memory);
     H5Sclose(space);
 }
@@ -186,12 +185,12 @@ int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first,
 {
     assert(dataset >= 0 && dataset < writer->n_outputs);
     const struct output *const output = &writer->outputs[dataset];
-    const struct lw_pieces pieces = lw_pieces_plan(output->n_dims, count, output->sample_bytes, LW_MESSAGE_BYTES);
-    const int64_t n_calls = lw_comm_max(writer->comm, pieces.n_pieces);
+    const struct lw_transfers transfers = lw_transfers_plan(output->n_dims, count, output->sample_bytes, LW_MESSAGE_BYTES);
+    const int64_t n_calls = lw_comm_max(writer->comm, transfers.n_transfers);
     for (int64_t call = 0; call < n_calls; call++) {
-        if (call < pieces.n_pieces) {
-            const struct lw_piece piece = lw_pieces_get(&pieces, call);
-            write_piece(writer, output, &piece, first, data, err);
+        if (call < transfers.n_transfers) {
+            const struct lw_transfer transfer = lw_transfers_get(&transfers, call);
+            write_transfer(writer, output, &transfer, first, data, err);
         } else {
             write_nothing(writer, output, err);
         }

@@ -8,7 +8,7 @@
  *     io_tool damage FILE                              /damaged float32 [4096], whose second compressed chunk is noise */
 #include "base/log.h"
 #include "base/memory.h"
-#include "io/hdf5/listing.h"
+#include "io/list.h"
 #include "io/reader.h"
 #include "io/writer.h"
 
@@ -95,7 +95,7 @@ static int show_small(struct lw_comm *comm, char **arguments, struct lw_error *e
 {
     struct lw_dataset_info info;
     double *values;
-    const int rc = lw_read_small(comm, arguments[0], &info, &values, err);
+    const int rc = lw_reader_read_numbers(comm, arguments[0], &info, &values, err);
     if (rc)
         return rc;
     int64_t count = info.type.is_complex ? 2 : 1;
