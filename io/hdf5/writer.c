@@ -30,7 +30,7 @@ struct lw_writer {
     int64_t bytes_written;
 };
 
-/* ---- create -------------------------------------------------------------------------------------------------------- */
+/* ---- create, open -------------------------------------------------------------------------------------------------- */
 
 /* After a failure that the other ranks, inside the same collective file call, cannot be told of, or after which HDF5 cannot be
  * used any more: closing the file could hang or crash. */
@@ -57,21 +57,36 @@ static int check_same(struct lw_comm *comm, const struct lw_writer_spec *spec, s
     return LW_OK;
 }
 
-/* By rank 0 alone; then the others try to open what it has made, each by itself: MPI-IO does not survive it if some can and
- * some cannot. */
-static int make_file(struct lw_writer *writer, const struct lw_writer_spec *spec, struct lw_error *err)
+/* What rank 0 does for the temporary file to be there. @param is_stuck  as lw_structure_create sets it */
+typedef int prepare_fn(struct lw_result_file *result, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err);
+
+static int make_file(struct lw_result_file *result, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err)
 {
-    const bool makes = lw_comm_rank(writer->comm) == 0;
+    const int rc = lw_result_file_claim(result, lw_structure_room(spec), err);
+    return rc ? rc : lw_structure_create(result, spec, is_stuck, err);
+}
+
+static int take_file(struct lw_result_file *result, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err)
+{
+    (void)is_stuck;
+    const int rc = lw_result_file_resume(result, err);
+    return rc ? rc : lw_structure_check(result, spec, err);
+}
+
+/* By rank 0 alone; then the others try to open what it has prepared, each by itself: MPI-IO does not survive it if some can and
+ * some cannot. */
+static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *spec, prepare_fn *prepare, struct lw_error *err)
+{
+    const bool prepares = lw_comm_rank(writer->comm) == 0;
     bool is_stuck = false;
     int rc = lw_result_file_name(&writer->result, spec->file, spec->overwrite, err);
-    if (rc == LW_OK && makes)
-        (void)((rc = lw_result_file_claim(&writer->result, lw_structure_room(spec), err)) ||
-               (rc = lw_structure_create(&writer->result, spec, &is_stuck, err)));
+    if (rc == LW_OK && prepares)
+        rc = prepare(&writer->result, spec, &is_stuck, err);
     if (is_stuck)
         abandon(writer, err);
     if ((rc = lw_comm_agree(writer->comm, rc, err)))
         return rc;
-    return lw_comm_agree(writer->comm, makes ? LW_OK : lw_result_file_join(&writer->result, err), err);
+    return lw_comm_agree(writer->comm, prepares ? LW_OK : lw_result_file_join(&writer->result, err), err);
 }
 
 static int open_output(struct lw_writer *writer, const struct lw_writer_dataset *spec, struct output *output,
@@ -118,21 +133,31 @@ static struct lw_writer *allocate(struct lw_comm *comm, int n_outputs, struct lw
     return writer;
 }
 
-int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out,
-                     struct lw_error *err)
+static int start(struct lw_comm *comm, const struct lw_writer_spec *spec, prepare_fn *prepare, struct lw_writer **out,
+                 struct lw_error *err)
 {
     int rc;
     lw_hdf5_start();
     struct lw_writer *const writer = allocate(comm, spec->n_datasets, err);
     if ((rc = lw_comm_agree(comm, writer ? LW_OK : LW_ESYSTEM, err)) ||
         (rc = check_same(comm, spec, err)) ||
-        (rc = make_file(writer, spec, err)) ||
+        (rc = prepare_file(writer, spec, prepare, err)) ||
         (rc = open_file(writer, spec, err))) {
         lw_writer_destroy(writer);
         return rc;
     }
     *out = writer;
     return LW_OK;
+}
+
+int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err)
+{
+    return start(comm, spec, make_file, out, err);
+}
+
+int lw_writer_open(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err)
+{
+    return start(comm, spec, take_file, out, err);
 }
 
 /* ---- write --------------------------------------------------------------------------------------------------------- */
