@@ -49,8 +49,8 @@ struct lw_slab {
 
 /** Open "FILE:/path/in/file" on every rank. The last colon that is followed by "/" parts file and path.
  * Errors: LW_EUSAGE (no path given: lists the datasets), LW_EIO (missing or unreadable file), LW_EDATA (no format that is
- * known, no such dataset: lists those there are; a type outside LW_SCALARS; rank 0 or above LW_MAX_DIMS; no data). Collective: every
- * rank returns the same code. */
+ * known; no such dataset: lists those there are; a type outside LW_SCALARS; rank 0 or above LW_MAX_DIMS; no data). Collective:
+ * every rank returns the same code. */
 int lw_reader_open(struct lw_comm *comm, const char *name, struct lw_reader **out, struct lw_error *err);
 void lw_reader_close(struct lw_reader *reader);             /* NULL is legal. */
 

@@ -47,8 +47,8 @@ int lw_result_file_resume(struct lw_result_file *result, struct lw_error *err);
 /** Open the temporary file that rank 0 has claimed or resumed. LW_EIO if this rank cannot write it. */
 int lw_result_file_join(struct lw_result_file *result, struct lw_error *err);
 
-/** Allocate the first `bytes` of the file on disk, where they are not allocated yet. LW_EIO, naming the bytes needed and free, if they are not there. On file
- * systems that cannot allocate, warn if the free space is short. */
+/** Allocate the first `bytes` of the file on disk, where they are not allocated yet. LW_EIO, naming the bytes needed and free, if
+ * they are not there. On file systems that cannot allocate, warn if the free space is short. */
 int lw_result_file_reserve(const struct lw_result_file *result, int64_t bytes, struct lw_error *err);
 
 /** Give the complete file its final name, durably. LW_EIO: where only the name is refused, the message says under which one

@@ -92,8 +92,8 @@ static int explain(const struct lw_object *object, int status, struct lw_error *
         return lw_fail(err, LW_ESYSTEM, "the process that looks at '%.600s' was ended from outside (%s): it may have taken too "
                        "much memory", name, strsignal(number));
     case SIGXCPU:
-        return lw_fail(err, LW_EDATA, "damaged %s file: the metadata of '%.600s' take %s more than %d s of processor time", format,
-                       name, format, LW_SHIELD_CPU_S);
+        return lw_fail(err, LW_EDATA, "damaged %s file: the metadata of '%.600s' take %s more than %d s of processor time",
+                       format, name, format, LW_SHIELD_CPU_S);
     default:
         return lw_fail(err, LW_EDATA, "damaged %s file: the metadata of '%.600s' make %s crash (%s); make the file anew", format,
                        name, format, number ? strsignal(number) : "it ends without an answer");

@@ -2,7 +2,8 @@
  * and the program can say so.
  *
  * The child is a copy of this process made by fork, on the main thread and before any GPU is touched. It calls the library on
- * plain files, makes no MPI call, starts no thread, and ends without what libraries have registered for the end of the program. */
+ * plain files, makes no MPI call, starts no thread, and ends without what libraries have registered for the end of the
+ * program. */
 #ifndef LW_IO_SHIELD_H
 #define LW_IO_SHIELD_H
 

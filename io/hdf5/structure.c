@@ -205,8 +205,9 @@ static int check_place(const char *part, hid_t dataset, const char *path, struct
     const hid_t creation = H5Dget_create_plist(dataset);
     const bool has_place = H5Pget_layout(creation) == H5D_CONTIGUOUS && H5Dget_offset(dataset) != HADDR_UNDEF;
     H5Pclose(creation);
-    return has_place ? LW_OK : lw_fail(err, LW_EDATA, "cannot go on with '%.200s': its dataset %.100s is not as this program makes "
-                                       "them, contiguous and with its room on disk", part, path);
+    return has_place ? LW_OK
+                     : lw_fail(err, LW_EDATA, "cannot go on with '%.200s': its dataset %.100s is not as this program makes them, "
+                               "contiguous and with its room on disk", part, path);
 }
 
 static int check_dataset(hid_t file, const char *part, const struct lw_writer_dataset *spec, int64_t *end, struct lw_error *err)
@@ -239,6 +240,8 @@ static int check_all(hid_t file, const struct lw_result_file *result, const stru
     return rc;
 }
 
+/* No child process looks first (shield.h), as the engine may be at work already: what HDF5 opens was flushed before the first
+ * sample came. */
 int lw_structure_check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_error *err)
 {
     const hid_t access = plain_access();

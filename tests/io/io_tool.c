@@ -156,7 +156,8 @@ static int write_rounds(struct lw_comm *comm, struct lw_writer *writer, int64_t 
     return rc;
 }
 
-typedef int writer_start_fn(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err);
+typedef int writer_start_fn(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out,
+                            struct lw_error *err);
 
 static int start_result(struct lw_comm *comm, writer_start_fn *begin, const char *file, int64_t n, struct lw_writer **writer,
                         struct lw_error *err)
@@ -262,8 +263,8 @@ int main(int argc, char **argv)
         int n_arguments;        /* 0: any number */
         int (*run)(struct lw_comm *comm, char **arguments, struct lw_error *err);
     } commands[] = {
-        {"show", 0, show_all}, {"read", 6, read_channels}, {"small", 1, show_small}, {"list", 1, list}, {"write", 4, write_result},
-        {"half", 3, write_half}, {"rest", 3, write_rest}, {"damage", 1, damage},
+        {"show", 0, show_all}, {"read", 6, read_channels}, {"small", 1, show_small}, {"list", 1, list},
+        {"write", 4, write_result}, {"half", 3, write_half}, {"rest", 3, write_rest}, {"damage", 1, damage},
     };
     struct lw_comm *const comm = lw_comm_start(&argc, &argv);
     struct lw_error err = {0};

@@ -33,8 +33,8 @@ static void check_known(const char *path, const char *name)
 {
     const struct lw_format *format = NULL;
     struct lw_error err = {0};
-    CHECK(lw_formats_find(path, &format, &err) == LW_OK && format && strcmp(format->name, name) == 0, "%s is not found to be %s: %s",
-          path, name, err.message);
+    CHECK(lw_formats_find(path, &format, &err) == LW_OK && format && strcmp(format->name, name) == 0, "%s is not %s: %s", path,
+          name, err.message);
 }
 
 static void check_unknown(const char *path, int code, const char *says)
