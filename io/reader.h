@@ -4,7 +4,7 @@
  * the axis, a piece of the axis and a selection of channels. Images are shown as [channel][axis], each sample a row of pixels.
  * Samples come in their stored type and byte order.
  *
- * Each rank reads through a plain HDF5 handle of its own, which reports every failed read. MPI-IO does not: Open MPI's
+ * Each rank reads by itself, HDF5 through a plain handle of its own, which reports every failed read. MPI-IO does not: Open MPI's
  * collective reads swallow failed and short ones. HDF5 itself reads zeros beyond the end of a file that has become shorter,
  * so the caller checks after the last read that the file is still the one that was opened (lw_job_check_inputs). */
 #ifndef LW_IO_READER_H
@@ -48,9 +48,9 @@ struct lw_slab {
 };
 
 /** Open "FILE:/path/in/file" on every rank. The last colon that is followed by "/" parts file and path.
- * Errors: LW_EUSAGE (no path given: lists the datasets), LW_EIO (missing or unreadable file), LW_EDATA (not HDF5, no such
- * dataset: lists those there are; a type outside LW_SCALARS; rank 0 or above LW_MAX_DIMS; no data). Collective: every
- * rank returns the same code. */
+ * Errors: LW_EUSAGE (no path given: lists the datasets), LW_EIO (missing or unreadable file), LW_EDATA (no format that is
+ * known; no such dataset: lists those there are; a type outside LW_SCALARS; rank 0 or above LW_MAX_DIMS; no data). Collective:
+ * every rank returns the same code. */
 int lw_reader_open(struct lw_comm *comm, const char *name, struct lw_reader **out, struct lw_error *err);
 void lw_reader_close(struct lw_reader *reader);             /* NULL is legal. */
 
@@ -92,7 +92,7 @@ int64_t lw_reader_bytes_read(const struct lw_reader *reader);   /* by this rank,
 /** A small dataset (filters, kernels) of rank 1 or 2 as float64, or complex float64 pairs, on every rank: rank 0 reads and
  * broadcasts; any integer or floating type. Collective.
  * @param values  returned, [dims[0] x dims[1]] row-major (x 2 if complex), release with lw_free */
-int lw_read_small(struct lw_comm *comm, const char *name, struct lw_dataset_info *info, double **values,
-                  struct lw_error *err);
+int lw_reader_read_numbers(struct lw_comm *comm, const char *name, struct lw_dataset_info *info, double **values,
+                           struct lw_error *err);
 
 #endif

@@ -94,18 +94,22 @@ static int fail_open(const struct lw_result_file *result, struct lw_error *err)
                    errno == ELOOP ? "it is a symbolic link; remove it" : strerror(errno));
 }
 
-/* Open the temporary file without following links. Where it vanishes meanwhile, `fd` stays -1. */
+enum { OPEN_FLAGS = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
+
+/* Open the temporary file without following links, or create it unless it is resumed. Where it vanishes meanwhile, `fd` stays
+ * -1. */
 static int open_part(struct lw_result_file *result, struct lw_error *err)
 {
-    const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-    result->fd = open(result->part, flags | O_CREAT | O_EXCL, 0666);
-    if (result->fd >= 0)
-        return LW_OK;
-    if (errno != EEXIST)
-        return fail_open(result, err);
-    result->fd = open(result->part, flags);
+    if (!result->is_resumed) {
+        result->fd = open(result->part, OPEN_FLAGS | O_CREAT | O_EXCL, 0666);
+        if (result->fd >= 0)
+            return LW_OK;
+        if (errno != EEXIST)
+            return fail_open(result, err);
+    }
+    result->fd = open(result->part, OPEN_FLAGS);
     if (result->fd < 0)
-        return errno == ENOENT ? LW_OK : fail_open(result, err);
+        return errno == ENOENT && !result->is_resumed ? LW_OK : fail_open(result, err);
     return check_leftover(result, err);
 }
 
@@ -148,6 +152,13 @@ static int64_t free_bytes(int fd)
     return fstatvfs(fd, &disk) == 0 ? (int64_t)(disk.f_bavail * disk.f_frsize) : INT64_MAX;
 }
 
+/* What the file must still get to have its first `bytes` on disk. */
+static int64_t missing_bytes(int fd, int64_t bytes)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 ? bytes - status.st_blocks * 512 : bytes;
+}
+
 static int fail_room(const struct lw_result_file *result, int64_t bytes, const char *why, struct lw_error *err)
 {
     char needed[24], there[24];
@@ -164,7 +175,7 @@ static int check_room(const struct lw_result_file *result, int64_t bytes, struct
         return lw_fail(err, LW_EIO, "no room for '%s': it needs %s (%" PRId64 " bytes), but files may have %s at most; raise "
                        "the limit with ulimit -f", result->name, lw_bytes_text(bytes, needed), bytes,
                        lw_bytes_text((int64_t)limit.rlim_cur, limit_text));
-    if (free_bytes(result->fd) < bytes)
+    if (free_bytes(result->fd) < missing_bytes(result->fd, bytes))
         return fail_room(result, bytes, strerror(ENOSPC), err);
     return LW_OK;
 }
@@ -180,6 +191,12 @@ int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw
     if (rc)
         lw_result_file_discard(result);
     return rc;
+}
+
+int lw_result_file_resume(struct lw_result_file *result, struct lw_error *err)
+{
+    result->is_resumed = true;
+    return hold_part(result, err);
 }
 
 /* ---- reserve ------------------------------------------------------------------------------------------------------- */
@@ -202,7 +219,7 @@ int lw_result_file_reserve(const struct lw_result_file *result, int64_t bytes, s
             continue;
         case EOPNOTSUPP:        /* posix_fallocate would write every block instead */
         case ENOSYS:
-            if (free_bytes(result->fd) < bytes)
+            if (free_bytes(result->fd) < missing_bytes(result->fd, bytes))
                 lw_log_warn("'%s' needs %s, free are %s, and this file system cannot reserve space", result->name,
                             lw_bytes_text(bytes, needed), lw_bytes_text(free_bytes(result->fd), there));
             return LW_OK;
@@ -258,7 +275,7 @@ int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err)
 
 void lw_result_file_discard(struct lw_result_file *result)
 {
-    if (result->fd >= 0 && bears_name(result))
+    if (result->fd >= 0 && !result->is_resumed && bears_name(result))
         unlink(result->part);
     lw_result_file_leave(result);
 }

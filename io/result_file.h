@@ -3,10 +3,11 @@
  *
  *     check    whether the final name can be given, before any work; touches nothing
  *     claim    OUT.lapwing-part is created and locked, the disk asked for room
- *     join     another rank opens what rank 0 has claimed
+ *     resume   or OUT.lapwing-part, which a killed run has left, is locked as it is
+ *     join     another rank opens what rank 0 has claimed or resumed
  *     reserve  once the file's structure is known: blocks are allocated
  *     publish  synced and renamed to OUT
- *     discard  OUT.lapwing-part is deleted
+ *     discard  OUT.lapwing-part is deleted; one that was resumed stays
  *
  * Names are predictable, so other runs and other people may have put something there: a link is never followed, a file of
  * somebody else's never emptied, and what is renamed or deleted is the file that was claimed, or nothing. */
@@ -23,6 +24,7 @@ struct lw_result_file {
     char name[LW_MAX_PATH];
     char part[LW_MAX_PATH];     /* the temporary name */
     bool overwrite;
+    bool is_resumed;
     int fd;                     /* of the temporary file, on rank 0 with the lock; -1: none */
 };
 
@@ -38,18 +40,22 @@ int lw_result_file_check(const struct lw_result_file *result, struct lw_error *e
  * file-size limit. */
 int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw_error *err);
 
-/** Open the temporary file that rank 0 has claimed. LW_EIO if this rank cannot write it. */
+/** Take over the temporary file that a killed run has left; nothing in it changes. LW_EIO: as lw_result_file_claim, but for its
+ * room; there is none. */
+int lw_result_file_resume(struct lw_result_file *result, struct lw_error *err);
+
+/** Open the temporary file that rank 0 has claimed or resumed. LW_EIO if this rank cannot write it. */
 int lw_result_file_join(struct lw_result_file *result, struct lw_error *err);
 
-/** Allocate the first `bytes` of the file on disk. LW_EIO, naming the bytes needed and free, if they are not there. On file
- * systems that cannot allocate, warn if the free space is short. */
+/** Allocate the first `bytes` of the file on disk, where they are not allocated yet. LW_EIO, naming the bytes needed and free, if
+ * they are not there. On file systems that cannot allocate, warn if the free space is short. */
 int lw_result_file_reserve(const struct lw_result_file *result, int64_t bytes, struct lw_error *err);
 
 /** Give the complete file its final name, durably. LW_EIO: where only the name is refused, the message says under which one
  * the result stays, and lw_result_file_discard leaves it. */
 int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err);
 
-/** Delete the temporary file, unless published. */
+/** Delete the temporary file, unless published or resumed. */
 void lw_result_file_discard(struct lw_result_file *result);
 
 /** Forget the temporary file; it stays. */

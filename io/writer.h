@@ -2,9 +2,10 @@
  *
  *   create   rank 0 makes all of the file's structure under a temporary name beside the final one and reserves its room on
  *            disk; then all ranks open the file together
+ *   open     or rank 0 finds that structure in the temporary file that a killed run has left
  *   write    raw data only
  *   finish   flushed and closed by all; then rank 0 marks it complete and gives it its final name
- *   destroy  before finish: the temporary file is deleted
+ *   destroy  before finish: the temporary file is deleted, if it was created, and stays, if it was opened
  *
  * Datasets are contiguous and aligned. A killed run leaves no file under the final name. */
 #ifndef LW_IO_WRITER_H
@@ -59,8 +60,14 @@ struct lw_writer_spec {
 
 /** Create the file. Errors (the same on every rank): LW_EIO if it exists and `overwrite` is false, if its folder cannot be
  * written, or if the disk has no room for it (naming the bytes needed and free). Collective. */
-int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out,
-                     struct lw_error *err);
+int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err);
+
+/** Go on with the temporary file that a run with the same spec has left: its attributes and the samples that it has written
+ * stand. The spec's attributes are not looked at. Whatever fails from here on, the file stays, so that it can be opened again.
+ * Errors (the same on every rank): LW_EIO if there is no such file, if it belongs to somebody else or another run is writing it,
+ * or as lw_writer_create; LW_EDATA if it is damaged, complete or no result, or if a dataset's path, shape or type is another one
+ * than the spec's, naming both. Collective. */
+int lw_writer_open(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err);
 
 /** Write the hyperslab [first, first + count) of dataset number `dataset` from `data`, packed row-major in the dataset's
  * type; any count 0 = nothing. Collective. A failing rank ends all ranks. */
@@ -76,7 +83,7 @@ int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attrib
 
 int64_t lw_writer_bytes_written(const struct lw_writer *writer);    /* by this rank */
 
-/** Close; unless finished, delete the temporary file. Collective. NULL is legal. */
+/** Close; unless finished, delete a temporary file that was created, and leave one that was opened. Collective. NULL is legal. */
 void lw_writer_destroy(struct lw_writer *writer);
 
 /** "HDF5 1.10.8, parallel". Static storage. */

@@ -138,7 +138,7 @@ static int treat_sum(const struct lw_options *given, const struct lw_dataset_inf
 static int read_kernel(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
 {
     struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
-    int rc = lw_read_small(comm, lw_options_text(given, "kernel"), info, &job->taps, err);
+    int rc = lw_reader_read_numbers(comm, lw_options_text(given, "kernel"), info, &job->taps, err);
     if (rc)
         return rc;
     job->n_inputs++;

@@ -30,38 +30,34 @@ void lw_noise_normals(uint64_t seed, uint64_t index, double *first, double *seco
         *second = radius * sin(angle);
 }
 
+/* Of 8 bits 4, of 16 bits 8, and so on. */
 double lw_synth_sigma(enum lw_scalar scalar)
 {
-    switch (scalar) {
-    case LW_INT8:
-    case LW_UINT8: return 16;
-    case LW_INT16:
-    case LW_UINT16: return 256;
-    case LW_INT32: return 65536;
-    default: return 1;
-    }
+    return lw_scalar_is_integer(scalar) ? ldexp(1, 4 * (int)lw_scalar_bytes(scalar)) : 1;
 }
 
 double lw_synth_mean(enum lw_scalar scalar)
 {
-    return scalar == LW_UINT8 ? 128 : scalar == LW_UINT16 ? 32768 : 0;
+    return lw_scalar_is_signed(scalar) ? 0 : ldexp(1, 8 * (int)lw_scalar_bytes(scalar) - 1);
 }
 
-/* Rounded to nearest, ties to even, and kept in the type's range. */
-static double clip(double value, double low, double high)
+/* Rounded to nearest, ties to even, and kept in the integer type's range. */
+static double clip(double value, enum lw_scalar scalar)
 {
-    return fmin(fmax(nearbyint(value), low), high);
+    const double n_values = ldexp(1, 8 * (int)lw_scalar_bytes(scalar));
+    const double low = lw_scalar_is_signed(scalar) ? -n_values / 2 : 0;
+    return fmin(fmax(nearbyint(value), low), low + n_values - 1);
 }
 
 void lw_synth_store(enum lw_scalar scalar, void *into, int64_t index, double value)
 {
     switch (scalar) {
-    case LW_INT8: ((int8_t *)into)[index] = (int8_t)clip(value, INT8_MIN, INT8_MAX); break;
-    case LW_UINT8: ((uint8_t *)into)[index] = (uint8_t)clip(value, 0, UINT8_MAX); break;
-    case LW_INT16: ((int16_t *)into)[index] = (int16_t)clip(value, INT16_MIN, INT16_MAX); break;
-    case LW_UINT16: ((uint16_t *)into)[index] = (uint16_t)clip(value, 0, UINT16_MAX); break;
-    case LW_INT32: ((int32_t *)into)[index] = (int32_t)clip(value, INT32_MIN, INT32_MAX); break;
-    case LW_FLOAT64: ((double *)into)[index] = value; break;
-    default: ((float *)into)[index] = (float)value; break;
+#define X(name, type, text) case name: ((type *)into)[index] = (type)clip(value, scalar); break;
+    LW_INTEGERS(X, )
+#undef X
+#define X(name, type, text) case name: ((type *)into)[index] = (type)value; break;
+    LW_FLOATS(X, )
+#undef X
+    case LW_N_SCALARS: break;
     }
 }

@@ -92,7 +92,7 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
     if (!name)
         return lw_fail(err, LW_EUSAGE, "--filters is missing: give the filter bank as FILE:/dataset");
     struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
-    int rc = lw_read_small(comm, name, info, &job->taps, err);
+    int rc = lw_reader_read_numbers(comm, name, info, &job->taps, err);
     if (rc)
         return rc;
     job->n_inputs++;

@@ -15,11 +15,6 @@ struct reason {
     int system_error;
 };
 
-void lw_hdf5_quiet(void)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-}
-
 /* The number behind "errno = " in an entry's text. A seek or a read at an address that no file has is not the system's fault. */
 static int find_errno(const char *text)
 {
@@ -61,19 +56,28 @@ int lw_hdf5_errno(void)
     return walk_stack(text, sizeof text).system_error;
 }
 
-int lw_hdf5_fail(struct lw_error *err, enum lw_code code, const char *format, ...)
+/* Whose fault it is: the system's, that of the data, or, where HDF5 does not tell, what the caller takes it for. */
+static enum lw_code judge(const struct reason *reason, enum lw_code code)
+{
+    if (reason->system_error != 0 && code == LW_EDATA)
+        return LW_EIO;
+    return reason->system_error == 0 && reason->filter_failed && code == LW_EIO ? LW_EDATA : code;
+}
+
+int lw_hdf5_fail_plainly(struct lw_error *err, enum lw_code code)
 {
     char cause[256];
     const struct reason reason = walk_stack(cause, sizeof cause);
-    if (reason.system_error != 0 && code == LW_EDATA)
-        code = LW_EIO;
-    else if (reason.system_error == 0 && reason.filter_failed && code == LW_EIO)
-        code = LW_EDATA;
+    return lw_fail(err, judge(&reason, code), "%s", cause);
+}
 
-    char message[700];
+int lw_hdf5_fail(struct lw_error *err, enum lw_code code, const char *format, ...)
+{
+    char cause[256], message[700];
+    const struct reason reason = walk_stack(cause, sizeof cause);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    return lw_fail(err, code, "%s%s%s", message, cause[0] ? ": " : "", cause);
+    return lw_fail(err, judge(&reason, code), "%s%s%s", message, cause[0] ? ": " : "", cause);
 }

@@ -6,15 +6,15 @@
 
 #include <stddef.h>
 
-/** Keep HDF5 from printing its error stack on the terminal. */
-void lw_hdf5_quiet(void);
-
 /** lw_fail with HDF5's own reason appended: "MESSAGE: unable to open file". Call it before the next HDF5 call. A filter
  * that could not decode its data makes any LW_EIO an LW_EDATA, an error of the system (lw_hdf5_errno) any LW_EDATA an LW_EIO. */
 int lw_hdf5_fail(struct lw_error *err, enum lw_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** The reason alone: the innermost entry of HDF5's error stack; "" if there is none. Returns `text`. */
+/** lw_hdf5_fail with the reason alone, "" if there is none. */
+int lw_hdf5_fail_plainly(struct lw_error *err, enum lw_code code);
+
+/** The innermost entry of HDF5's error stack; "" if there is none. Returns `text`. */
 const char *lw_hdf5_reason(char *text, size_t size);
 
 /** The errno that HDF5 met in its last call, 0: none, or one that only a wrong address or length in the file explains. */

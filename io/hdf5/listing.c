@@ -4,17 +4,15 @@
 #include "io/hdf5/error.h"
 #include "io/hdf5/probe.h"
 #include "io/hdf5/sampling.h"
-#include "io/hdf5/shield.h"
 #include "io/hdf5/type.h"
 
-#include <hdf5.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 struct walk {
-    void (*visit)(const struct lw_listing *dataset, void *context);
+    lw_list_fn *visit;
     void *context;
 };
 
@@ -133,8 +131,7 @@ static herr_t walk_file(hid_t file, struct walk walk)
     return H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit_link, &walk);
 }
 
-int lw_list_file(const char *file, void (*visit)(const struct lw_listing *dataset, void *context), void *context,
-                 struct lw_error *err)
+int lw_listing_visit(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {
     hid_t opened;
     int rc = lw_probe_file(file, &opened, err);
@@ -152,11 +149,10 @@ static bool is_ours(hid_t file, struct lw_error *err)
     return lw_attribute_read_text(file, "program", program, sizeof program, err) && strcmp(program, "lapwing") == 0;
 }
 
-bool lw_list_origin(const char *file, struct lw_listing_origin *origin)
+bool lw_listing_find_origin(const char *file, struct lw_listing_origin *origin)
 {
     struct lw_error err = {0};
     hid_t opened;
-    *origin = (struct lw_listing_origin){0};
     if (lw_probe_file(file, &opened, &err))
         return false;
     origin->is_incomplete = lw_probe_is_incomplete(opened);
@@ -167,26 +163,6 @@ bool lw_list_origin(const char *file, struct lw_listing_origin *origin)
                        lw_attribute_read_text(opened, "configuration", origin->configuration, sizeof origin->configuration, &err);
     H5Fclose(opened);
     return found;
-}
-
-static void pass_over(const struct lw_listing *dataset, void *context)
-{
-    (void)dataset;
-    (void)context;
-}
-
-static int list_all(const char *file, void *result, struct lw_error *err)
-{
-    struct lw_listing_origin origin;
-    *(char *)result = 1;
-    lw_list_origin(file, &origin);
-    return lw_list_file(file, pass_over, NULL, err);
-}
-
-int lw_list_check(const char *file, struct lw_error *err)
-{
-    char done;
-    return lw_shield(list_all, file, &done, sizeof done, err);
 }
 
 /* ---- in one line --------------------------------------------------------------------------------------------------- */
@@ -211,11 +187,11 @@ static void add_to_line(const struct lw_listing *dataset, void *context)
     }
 }
 
-const char *lw_listing_line(int64_t file, char *text, size_t size)
+const char *lw_listing_line(hid_t file, char *text, size_t size)
 {
     struct line line = {.text = text, .size = size};
     text[0] = '\0';
-    walk_file((hid_t)file, (struct walk){add_to_line, &line});
+    walk_file(file, (struct walk){add_to_line, &line});
     if (line.n_left_out > 0)
         append(text, size, " and %d more", line.n_left_out);
     else if (line.n_shown == 0)

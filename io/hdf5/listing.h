@@ -1,45 +1,16 @@
-/* listing.h - the datasets of a file, for `lapwing info FILE` and for messages. */
+/* listing.h - the datasets of an HDF5 file, for `lapwing info FILE` and for messages. */
 #ifndef LW_IO_HDF5_LISTING_H
 #define LW_IO_HDF5_LISTING_H
 
-#include "base/error.h"
-#include "io/dataset.h"
+#include "io/list.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <hdf5.h>
 
-/* One dataset, as texts to print. */
-struct lw_listing {
-    const char *path;
-    char shape[128];            /* "[131072]", "[100 x 3840]", "single value", "no data" */
-    char type[96];              /* "float64", "compound {time, flux}" */
-    char storage[160];          /* "contiguous", "chunks [2048], shuffle + deflate" */
-    char sampling[128];         /* "4096 Hz from 1126259446 GPS second", "" if the file does not say; what of it is damaged */
-    int64_t stored_bytes;       /* in the file, after compression */
-};
+/** lw_list_file and lw_list_origin of an HDF5 file. */
+int lw_listing_visit(const char *file, lw_list_fn *visit, void *context, struct lw_error *err);
+bool lw_listing_find_origin(const char *file, struct lw_listing_origin *origin);
 
-/** Call `visit` for every dataset of the file, in alphabetical order. By one process, not collective.
- * LW_EIO: missing, unreadable, a folder, locked. LW_EDATA: not HDF5, damaged.
- * @param visit  its argument is borrowed during the call */
-int lw_list_file(const char *file, void (*visit)(const struct lw_listing *dataset, void *context), void *context,
-                 struct lw_error *err);
-
-/** Do what lw_list_file and lw_list_origin do in a process of its own first: LW_EDATA where HDF5 crashes on the file. */
-int lw_list_check(const char *file, struct lw_error *err);
-
-/* Where a file comes from: texts of its root group, cut. */
-struct lw_listing_origin {
-    bool is_incomplete;         /* a run of this program did not finish it */
-    char version[64], end[40], job[40];
-    char configuration[16384];
-};
-
-/** Whether it is a result of this program that says how to make it again. By one process. `is_incomplete` is set in any case. */
-bool lw_list_origin(const char *file, struct lw_listing_origin *origin);
-
-/** For messages: "/a float64 [10], /b int16 [2 x 3]", cut with the number left out, or "no datasets". Returns `text`.
- * @param file  an open HDF5 file (hid_t) */
-const char *lw_listing_line(int64_t file, char *text, size_t size);
+/** For messages: "/a float64 [10], /b int16 [2 x 3]", cut with the number left out, or "no datasets". Returns `text`. */
+const char *lw_listing_line(hid_t file, char *text, size_t size);
 
 #endif

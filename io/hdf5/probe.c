@@ -1,6 +1,5 @@
 #include "io/hdf5/probe.h"
 
-#include "base/file.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/error.h"
 #include "io/hdf5/listing.h"
@@ -11,46 +10,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* ---- names --------------------------------------------------------------------------------------------------------- */
-
-static const char *find_path(const char *name)
-{
-    const char *found = NULL;
-    for (const char *at = name; (at = strstr(at, ":/")); at++)
-        found = at;
-    return found;
-}
-
-int lw_probe_parse(const char *name, char file[LW_MAX_PATH], char path[LW_MAX_PATH], struct lw_error *err)
-{
-    const char *const colon = find_path(name);
-    const size_t length = colon ? (size_t)(colon - name) : strlen(name);
-    const char *const rest = colon ? colon + 1 : "";
-    if (length == 0)
-        return lw_fail(err, LW_EUSAGE, "'%.200s' names no file: give FILE:/path/in/file", name);
-    if (length >= LW_MAX_PATH || strlen(rest) >= LW_MAX_PATH)
-        return lw_fail(err, LW_EUSAGE, "the name '%.200s...' is longer than %d characters", name, LW_MAX_PATH - 1);
-    memcpy(file, name, length);
-    file[length] = '\0';
-    memcpy(path, rest, strlen(rest) + 1);
-    return LW_OK;
-}
 
 /* ---- the file ------------------------------------------------------------------------------------------------------ */
-
-/* Ask the system before HDF5, whose messages for these are of no use. */
-static int check_readable(const char *file, struct lw_error *err)
-{
-    char why[96];
-    const int fd = lw_file_open(file, why);
-    if (fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, why);
-    close(fd);
-    return LW_OK;
-}
 
 /* A file that somebody writes is locked; on file systems without locks HDF5 must not insist on them. */
 static hid_t reading_access(void)
@@ -76,19 +37,9 @@ static int fail_open(const char *file, struct lw_error *err)
 
 int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
 {
-    lw_hdf5_quiet();
-    int rc = check_readable(file, err);
-    if (rc)
-        return rc;
-    const htri_t is_hdf5 = H5Fis_hdf5(file);
-    if (is_hdf5 < 0 && lw_hdf5_errno() != 0)
-        return lw_hdf5_fail(err, LW_EIO, "cannot read '%s'", file);
-    if (is_hdf5 <= 0)
-        return lw_fail(err, LW_EDATA, "'%s' is not an HDF5 file", file);
-
     const hid_t access = reading_access();
     *out = H5Fopen(file, H5F_ACC_RDONLY, access);
-    rc = *out < 0 ? fail_open(file, err) : LW_OK;
+    const int rc = *out < 0 ? fail_open(file, err) : LW_OK;
     H5Pclose(access);
     return rc;
 }
@@ -199,16 +150,6 @@ static int check_compact(hid_t dataset, const struct lw_dataset_info *info, stru
                    info->file, info->path, (uint64_t)stored);
 }
 
-static int describe_file(struct lw_dataset_info *info, struct lw_error *err)
-{
-    struct stat status;
-    if (stat(info->file, &status) != 0)
-        return lw_fail(err, LW_EIO, "cannot read '%s': %s", info->file, strerror(errno));
-    info->file_bytes = status.st_size;
-    info->modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
-    return LW_OK;
-}
-
 static int describe_sampling(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_error broken;
@@ -216,14 +157,10 @@ static int describe_sampling(hid_t file, hid_t dataset, struct lw_dataset_info *
     return rc == LW_OK ? rc : lw_fail(err, rc, "%.200s:%.200s: %.500s", info->file, info->path, broken.message);
 }
 
-int lw_probe_describe(hid_t file, const char *file_name, const char *path, hid_t dataset, struct lw_dataset_info *info,
-                      struct lw_error *err)
+int lw_probe_describe(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
-    *info = (struct lw_dataset_info){.metadata_axis = -1};
-    snprintf(info->file, sizeof info->file, "%s", file_name);
-    snprintf(info->path, sizeof info->path, "%s", path);
     int rc;
-    if ((rc = describe_file(info, err)) || (rc = describe_shape(dataset, info, err)) || (rc = check_compact(dataset, info, err)))
+    if ((rc = describe_shape(dataset, info, err)) || (rc = check_compact(dataset, info, err)))
         return rc;
     describe_storage(dataset, info);
     return describe_sampling(file, dataset, info, err);
@@ -247,16 +184,13 @@ static int check_complete(hid_t file, const char *file_name, struct lw_error *er
                : LW_OK;
 }
 
-int lw_probe_open(const char *name, struct lw_probe *probe, struct lw_error *err)
+int lw_probe_open(struct lw_dataset_info *info, struct lw_probe *probe, struct lw_error *err)
 {
-    struct lw_dataset_info *const info = &probe->info;
-    char file_name[LW_MAX_PATH], path[LW_MAX_PATH];
     *probe = (struct lw_probe){.file = -1, .dataset = -1};
     int rc;
-    if ((rc = lw_probe_parse(name, file_name, path, err)) || (rc = lw_probe_file(file_name, &probe->file, err)) ||
-        (rc = check_complete(probe->file, file_name, err)) ||
-        (rc = lw_probe_dataset(probe->file, file_name, path, &probe->dataset, err)) ||
-        (rc = lw_probe_describe(probe->file, file_name, path, probe->dataset, info, err)))
+    if ((rc = lw_probe_file(info->file, &probe->file, err)) || (rc = check_complete(probe->file, info->file, err)) ||
+        (rc = lw_probe_dataset(probe->file, info->file, info->path, &probe->dataset, err)) ||
+        (rc = lw_probe_describe(probe->file, probe->dataset, info, err)))
         lw_probe_close(probe);
     return rc;
 }

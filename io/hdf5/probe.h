@@ -8,22 +8,16 @@
 #include <hdf5.h>
 #include <stdbool.h>
 
-/** Parts of "FILE:/path/in/file", parted at the last colon followed by "/". `path` is "" if there is none.
- * LW_EUSAGE if one of them is longer than LW_MAX_PATH or FILE is empty. */
-int lw_probe_parse(const char *name, char file[LW_MAX_PATH], char path[LW_MAX_PATH], struct lw_error *err);
-
-/** Open a file for reading by this process alone. LW_EIO: missing, unreadable, a folder, locked. LW_EDATA: not HDF5, or
- * damaged. */
+/** Open an HDF5 file for reading by this process alone. LW_EIO: unreadable, locked. LW_EDATA: damaged. */
 int lw_probe_file(const char *file, hid_t *out, struct lw_error *err);
 
 /** Open a dataset. LW_EUSAGE: `path` is empty (lists the datasets). LW_EDATA: there is none of that name (lists those there
  * are), it is something else, a filter that its chunks need is not installed, or it is virtual and made of itself. */
 int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t *out, struct lw_error *err);
 
-/** Shape, size, storage and sampling of a dataset, not its type. LW_EDATA: no dimensions, more than LW_MAX_DIMS, no data; or
- * some of its metadata cannot be read. */
-int lw_probe_describe(hid_t file, const char *file_name, const char *path, hid_t dataset, struct lw_dataset_info *info,
-                      struct lw_error *err);
+/** Shape, storage and sampling of a dataset, not its type. LW_EDATA: no dimensions, more than LW_MAX_DIMS, no data; or some of
+ * its metadata cannot be read. @param info  with file and path already set */
+int lw_probe_describe(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err);
 
 /** Whether the file is a result of this program, or its synthetic survey, that never became complete. */
 bool lw_probe_is_incomplete(hid_t file);
@@ -31,11 +25,11 @@ bool lw_probe_is_incomplete(hid_t file);
 /* A dataset of a file, open. */
 struct lw_probe {
     hid_t file, dataset;
-    struct lw_dataset_info info;
 };
 
-/** All of the above for an input. LW_EDATA also if the file is incomplete. Close it with lw_probe_close, on success. */
-int lw_probe_open(const char *name, struct lw_probe *probe, struct lw_error *err);
+/** All of the above for an input. LW_EDATA also if the file is incomplete. Close it with lw_probe_close, on success.
+ * @param info  with file and path already set */
+int lw_probe_open(struct lw_dataset_info *info, struct lw_probe *probe, struct lw_error *err);
 void lw_probe_close(struct lw_probe *probe);
 
 #endif

@@ -6,6 +6,8 @@
 
 #include <hdf5.h>
 #include <hdf5_hl.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 /* Of the root group: 0 until lw_structure_complete makes it 1. */
 #define COMPLETE "lapwing_complete"
@@ -61,14 +63,23 @@ static hid_t make_table_type(const struct lw_column *columns, int count)
     return type;
 }
 
-/* Contiguous, all of it at once, never filled: the room is reserved by the file system, and every sample is written. */
-static hid_t create_contiguous(hid_t file, const struct lw_writer_dataset *spec)
+static hid_t make_type(const struct lw_writer_dataset *spec)
+{
+    return spec->n_columns > 0 ? make_table_type(spec->columns, spec->n_columns) : lw_hdf5_type_make(spec->type);
+}
+
+static hid_t make_space(const struct lw_writer_dataset *spec)
 {
     hsize_t dims[LW_MAX_DIMS];
     for (int d = 0; d < spec->n_dims; d++)
         dims[d] = (hsize_t)spec->dims[d];
-    const hid_t type = spec->n_columns > 0 ? make_table_type(spec->columns, spec->n_columns) : lw_hdf5_type_make(spec->type);
-    const hid_t space = H5Screate_simple(spec->n_dims, dims, NULL);
+    return H5Screate_simple(spec->n_dims, dims, NULL);
+}
+
+/* Contiguous, all of it at once, never filled: the room is reserved by the file system, and every sample is written. */
+static hid_t create_contiguous(hid_t file, const struct lw_writer_dataset *spec)
+{
+    const hid_t type = make_type(spec), space = make_space(spec);
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     const hid_t link = H5Pcreate(H5P_LINK_CREATE);
     H5Pset_layout(creation, H5D_CONTIGUOUS);
@@ -99,6 +110,12 @@ static int write_attributes(hid_t object, const struct lw_attribute *attributes,
     return rc;
 }
 
+static void raise_end(hid_t dataset, int64_t *end)
+{
+    const int64_t its_end = (int64_t)(H5Dget_offset(dataset) + H5Dget_storage_size(dataset));
+    *end = its_end > *end ? its_end : *end;
+}
+
 /* @param end  raised to where the dataset ends in the file */
 static int create_dataset(hid_t file, const struct lw_writer_dataset *spec, int64_t *end, struct lw_error *err)
 {
@@ -108,8 +125,7 @@ static int create_dataset(hid_t file, const struct lw_writer_dataset *spec, int6
     int rc = label_dimensions(dataset, spec, err);
     if (rc == LW_OK)
         rc = write_attributes(dataset, spec->attributes, spec->n_attributes, err);
-    const int64_t its_end = (int64_t)(H5Dget_offset(dataset) + H5Dget_storage_size(dataset));
-    *end = its_end > *end ? its_end : *end;
+    raise_end(dataset, end);
     H5Dclose(dataset);
     return rc;
 }
@@ -151,6 +167,92 @@ int lw_structure_create(const struct lw_result_file *result, const struct lw_wri
     if (rc == LW_OK)
         rc = lw_result_file_reserve(result, end, err);      /* before the first byte is written */
     return close_file(file, rc, result->part, is_stuck, err);
+}
+
+/* ---- check --------------------------------------------------------------------------------------------------------- */
+
+/* "float32 [2 x 4000]" */
+static void describe(hid_t type, hid_t space, char *text, size_t size)
+{
+    char type_text[96];
+    hsize_t dims[H5S_MAX_RANK];
+    const int n_dims = H5Sget_simple_extent_dims(space, dims, NULL);
+    int used = snprintf(text, size, "%s [", lw_hdf5_type_text(type, type_text, sizeof type_text));
+    for (int d = 0; d < n_dims && used >= 0 && (size_t)used < size; d++)
+        used += snprintf(text + used, size - (size_t)used, "%s%" PRIu64 "%s", d ? " x " : "", (uint64_t)dims[d],
+                         d == n_dims - 1 ? "]" : "");
+}
+
+static int check_same(const char *part, hid_t dataset, const struct lw_writer_dataset *spec, struct lw_error *err)
+{
+    char found[320], wanted[320];
+    const hid_t its_type = H5Dget_type(dataset), its_space = H5Dget_space(dataset);
+    const hid_t type = make_type(spec), space = make_space(spec);
+    const bool is_same = H5Tequal(its_type, type) > 0 && H5Sextent_equal(its_space, space) > 0;
+    describe(its_type, its_space, found, sizeof found);
+    describe(type, space, wanted, sizeof wanted);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Sclose(its_space);
+    H5Tclose(its_type);
+    return is_same ? LW_OK : lw_fail(err, LW_EDATA, "cannot go on with '%.200s': its dataset %.100s is %s, that of this run %s",
+                                     part, spec->path, found, wanted);
+}
+
+/* Samples go to a place on disk that is known, or nowhere. */
+static int check_place(const char *part, hid_t dataset, const char *path, struct lw_error *err)
+{
+    const hid_t creation = H5Dget_create_plist(dataset);
+    const bool has_place = H5Pget_layout(creation) == H5D_CONTIGUOUS && H5Dget_offset(dataset) != HADDR_UNDEF;
+    H5Pclose(creation);
+    return has_place ? LW_OK
+                     : lw_fail(err, LW_EDATA, "cannot go on with '%.200s': its dataset %.100s is not as this program makes them, "
+                               "contiguous and with its room on disk", part, path);
+}
+
+static int check_dataset(hid_t file, const char *part, const struct lw_writer_dataset *spec, int64_t *end, struct lw_error *err)
+{
+    const hid_t dataset = H5Dopen2(file, spec->path, H5P_DEFAULT);
+    if (dataset < 0)
+        return lw_hdf5_fail(err, LW_EDATA, "cannot go on with '%.200s': it has no dataset %.100s", part, spec->path);
+    int rc;
+    (void)((rc = check_same(part, dataset, spec, err)) || (rc = check_place(part, dataset, spec->path, err)));
+    raise_end(dataset, end);
+    H5Dclose(dataset);
+    return rc;
+}
+
+static int check_incomplete(hid_t file, const struct lw_result_file *result, struct lw_error *err)
+{
+    double complete, accuracy;
+    struct lw_error broken = {0};
+    if (!lw_attribute_read_real(file, COMPLETE, &complete, &accuracy, &broken))
+        return lw_fail(err, LW_EDATA, "cannot go on with '%s': it is no result of this program", result->part);
+    return complete == 0 ? LW_OK : lw_fail(err, LW_EDATA, "cannot go on with '%s': it is complete; rename it", result->part);
+}
+
+static int check_all(hid_t file, const struct lw_result_file *result, const struct lw_writer_spec *spec, int64_t *end,
+                     struct lw_error *err)
+{
+    int rc = check_incomplete(file, result, err);
+    for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
+        rc = check_dataset(file, result->part, &spec->datasets[d], end, err);
+    return rc;
+}
+
+/* No child process looks first (shield.h), as the engine may be at work already: what HDF5 opens was flushed before the first
+ * sample came. */
+int lw_structure_check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_error *err)
+{
+    const hid_t access = plain_access();
+    const hid_t file = H5Fopen(result->part, H5F_ACC_RDONLY, access);
+    H5Pclose(access);
+    if (file < 0)
+        return lw_hdf5_fail(err, LW_EDATA, "cannot go on with '%s'", result->part);
+    int64_t end = 0;
+    const int rc = check_all(file, result, spec, &end, err);
+    H5Fclose(file);
+    return rc ? rc : lw_result_file_reserve(result, end, err);
 }
 
 /* ---- complete ------------------------------------------------------------------------------------------------------ */

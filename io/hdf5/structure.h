@@ -3,6 +3,7 @@
  * other ranks waiting for ever.
  *
  *     create     all datasets and attributes, room for them on disk, closed again
+ *     check      or those that an earlier run has left are the same
  *     complete   once all samples are there: late attributes and the mark of completion, in place */
 #ifndef LW_IO_HDF5_STRUCTURE_H
 #define LW_IO_HDF5_STRUCTURE_H
@@ -15,6 +16,11 @@
  *                  again when MPI ends, and crash */
 int lw_structure_create(const struct lw_result_file *result, const struct lw_writer_spec *spec, bool *is_stuck,
                         struct lw_error *err);
+
+/** Whether the file under its temporary name, which is resumed, is incomplete and has the spec's datasets, of the same shape
+ * and type; then its room on disk is made sure of. The file's structure does not change. LW_EDATA: what differs, or that it is
+ * damaged, complete or no result. LW_EIO. */
+int lw_structure_check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_error *err);
 
 /** Overwrite attributes of the root group, then mark the file complete. LW_EIO. @param is_stuck  as above */
 int lw_structure_complete(const struct lw_result_file *result, const struct lw_attribute *attributes, int n_attributes,

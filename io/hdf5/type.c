@@ -8,20 +8,19 @@ static bool is_swapped(hid_t stored)
     return H5Tget_size(stored) > 1 && H5Tget_order(stored) != H5Tget_order(H5T_NATIVE_INT);
 }
 
-/* This machine's type for a scalar. */
+/* This machine's type for a scalar; integers have 1, 2, 4 or 8 bytes, others 4 or 8. */
 static hid_t native_type(enum lw_scalar scalar)
 {
-    switch (scalar) {
-    case LW_INT8: return H5T_NATIVE_INT8;
-    case LW_UINT8: return H5T_NATIVE_UINT8;
-    case LW_INT16: return H5T_NATIVE_INT16;
-    case LW_UINT16: return H5T_NATIVE_UINT16;
-    case LW_INT32: return H5T_NATIVE_INT32;
-    case LW_FLOAT32: return H5T_NATIVE_FLOAT;
-    case LW_FLOAT64: return H5T_NATIVE_DOUBLE;
-    case LW_N_SCALARS: break;
+    const size_t bytes = lw_scalar_bytes(scalar);
+    if (!lw_scalar_is_integer(scalar))
+        return bytes == 4 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+    const bool is_signed = lw_scalar_is_signed(scalar);
+    switch (bytes) {
+    case 1: return is_signed ? H5T_NATIVE_INT8 : H5T_NATIVE_UINT8;
+    case 2: return is_signed ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16;
+    case 4: return is_signed ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32;
+    default: return is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
     }
-    return -1;
 }
 
 /* A native type in the byte order asked for; to be closed. */

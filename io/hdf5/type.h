@@ -7,9 +7,9 @@
 #include <hdf5.h>
 
 /* What messages name as legal. */
-#define LW_LEGAL_TYPES                                                                                          \
-    "int8, uint8, int16, uint16, int32, float32, float64, or complex float32 or float64 (a compound {r, i}, "   \
-    "{re, im} or {real, imag})"
+#define LW_LEGAL_TYPES                                                                          \
+    LW_INTEGERS(LW_SCALAR_TEXT, ", ") ", " LW_FLOATS(LW_SCALAR_TEXT, ", ") ", or complex "      \
+    LW_FLOATS(LW_SCALAR_TEXT, " or ") " (a compound {r, i}, {re, im} or {real, imag})"
 
 /** The sample type that `stored` is; false for anything outside LW_LEGAL_TYPES. */
 bool lw_hdf5_type_parse(hid_t stored, struct lw_type *out);

@@ -87,21 +87,22 @@ static int check_source(const struct node *node, const char *file_name, const ch
     return rc;
 }
 
-/* Neighbouring pieces often come from one dataset. */
-struct piece {
+/* Neighbouring parts often come from one dataset. */
+struct source {
     char file[LW_MAX_PATH], path[LW_MAX_PATH];
 };
 
 static int check_sources(const struct node *node, hid_t creation, size_t count, struct lw_error *err)
 {
-    struct piece last = {"", ""}, piece = {"", ""};
+    struct source last = {"", ""}, source = {"", ""};
     int rc = LW_OK;
     for (size_t i = 0; i < count && rc == LW_OK; i++) {
-        if (H5Pget_virtual_filename(creation, i, piece.file, sizeof piece.file) < 0 ||
-            H5Pget_virtual_dsetname(creation, i, piece.path, sizeof piece.path) < 0 || memcmp(&piece, &last, sizeof piece) == 0)
+        if (H5Pget_virtual_filename(creation, i, source.file, sizeof source.file) < 0 ||
+            H5Pget_virtual_dsetname(creation, i, source.path, sizeof source.path) < 0 ||
+            memcmp(&source, &last, sizeof source) == 0)
             continue;
-        rc = check_source(node, piece.file, piece.path, err);
-        last = piece;
+        rc = check_source(node, source.file, source.path, err);
+        last = source;
     }
     return rc;
 }

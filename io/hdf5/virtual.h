@@ -1,4 +1,5 @@
-/* virtual.h - virtual datasets: pieces of other datasets. HDF5 loses itself in those that are in the end made of themselves. */
+/* virtual.h - virtual datasets: made of parts of other datasets. HDF5 loses itself in those that are in the end made of
+ * themselves. */
 #ifndef LW_IO_HDF5_VIRTUAL_H
 #define LW_IO_HDF5_VIRTUAL_H
 

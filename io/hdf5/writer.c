@@ -4,13 +4,13 @@
 #include "comm/raw.h"
 #include "io/hdf5/error.h"
 #include "io/hdf5/parallel.h"
+#include "io/hdf5/start.h"
 #include "io/hdf5/structure.h"
-#include "io/pieces.h"
+#include "io/transfers.h"
 
 #include <assert.h>
 #include <hdf5.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ struct lw_writer {
     int64_t bytes_written;
 };
 
-/* ---- create -------------------------------------------------------------------------------------------------------- */
+/* ---- create, open -------------------------------------------------------------------------------------------------- */
 
 /* After a failure that the other ranks, inside the same collective file call, cannot be told of, or after which HDF5 cannot be
  * used any more: closing the file could hang or crash. */
@@ -57,21 +57,36 @@ static int check_same(struct lw_comm *comm, const struct lw_writer_spec *spec, s
     return LW_OK;
 }
 
-/* By rank 0 alone; then the others try to open what it has made, each by itself: MPI-IO does not survive it if some can and
- * some cannot. */
-static int make_file(struct lw_writer *writer, const struct lw_writer_spec *spec, struct lw_error *err)
+/* What rank 0 does for the temporary file to be there. @param is_stuck  as lw_structure_create sets it */
+typedef int prepare_fn(struct lw_result_file *result, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err);
+
+static int make_file(struct lw_result_file *result, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err)
 {
-    const bool makes = lw_comm_rank(writer->comm) == 0;
+    const int rc = lw_result_file_claim(result, lw_structure_room(spec), err);
+    return rc ? rc : lw_structure_create(result, spec, is_stuck, err);
+}
+
+static int take_file(struct lw_result_file *result, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err)
+{
+    (void)is_stuck;
+    const int rc = lw_result_file_resume(result, err);
+    return rc ? rc : lw_structure_check(result, spec, err);
+}
+
+/* By rank 0 alone; then the others try to open what it has prepared, each by itself: MPI-IO does not survive it if some can and
+ * some cannot. */
+static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *spec, prepare_fn *prepare, struct lw_error *err)
+{
+    const bool prepares = lw_comm_rank(writer->comm) == 0;
     bool is_stuck = false;
     int rc = lw_result_file_name(&writer->result, spec->file, spec->overwrite, err);
-    if (rc == LW_OK && makes)
-        (void)((rc = lw_result_file_claim(&writer->result, lw_structure_room(spec), err)) ||
-               (rc = lw_structure_create(&writer->result, spec, &is_stuck, err)));
+    if (rc == LW_OK && prepares)
+        rc = prepare(&writer->result, spec, &is_stuck, err);
     if (is_stuck)
         abandon(writer, err);
     if ((rc = lw_comm_agree(writer->comm, rc, err)))
         return rc;
-    return lw_comm_agree(writer->comm, makes ? LW_OK : lw_result_file_join(&writer->result, err), err);
+    return lw_comm_agree(writer->comm, prepares ? LW_OK : lw_result_file_join(&writer->result, err), err);
 }
 
 static int open_output(struct lw_writer *writer, const struct lw_writer_dataset *spec, struct output *output,
@@ -118,16 +133,15 @@ static struct lw_writer *allocate(struct lw_comm *comm, int n_outputs, struct lw
     return writer;
 }
 
-int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out,
-                     struct lw_error *err)
+static int start(struct lw_comm *comm, const struct lw_writer_spec *spec, prepare_fn *prepare, struct lw_writer **out,
+                 struct lw_error *err)
 {
     int rc;
-    lw_hdf5_quiet();
-    signal(SIGXFSZ, SIG_IGN);           /* beyond the file-size limit, an error is better than a dead process */
+    lw_hdf5_start();
     struct lw_writer *const writer = allocate(comm, spec->n_datasets, err);
     if ((rc = lw_comm_agree(comm, writer ? LW_OK : LW_ESYSTEM, err)) ||
         (rc = check_same(comm, spec, err)) ||
-        (rc = make_file(writer, spec, err)) ||
+        (rc = prepare_file(writer, spec, prepare, err)) ||
         (rc = open_file(writer, spec, err))) {
         lw_writer_destroy(writer);
         return rc;
@@ -136,11 +150,21 @@ int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, st
     return LW_OK;
 }
 
+int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err)
+{
+    return start(comm, spec, make_file, out, err);
+}
+
+int lw_writer_open(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err)
+{
+    return start(comm, spec, take_file, out, err);
+}
+
 /* ---- write --------------------------------------------------------------------------------------------------------- */
 
 /* @param start, count  the hyperslab; NULL: nothing */
-static void transfer(struct lw_writer *writer, const struct output *output, const hsize_t *start, const hsize_t *count,
-                     hid_t memory, hid_t space, const void *data, struct lw_error *err)
+static void write_selected(struct lw_writer *writer, const struct output *output, const hsize_t *start,
+                           const hsize_t *count, hid_t memory, hid_t space, const void *data, struct lw_error *err)
 {
     if (H5Dwrite(output->dataset, output->type, memory, space, writer->transfer, data) >= 0)
         return;
@@ -152,19 +176,19 @@ static void transfer(struct lw_writer *writer, const struct output *output, cons
     abandon(writer, err);
 }
 
-static void write_piece(struct lw_writer *writer, const struct output *output, const struct lw_piece *piece,
+static void write_transfer(struct lw_writer *writer, const struct output *output, const struct lw_transfer *transfer,
                         const int64_t *first, const void *data, struct lw_error *err)
 {
     hsize_t start[LW_MAX_DIMS], count[LW_MAX_DIMS];
     for (int d = 0; d < output->n_dims; d++) {
-        start[d] = (hsize_t)(first[d] + piece->first[d]);
-        count[d] = (hsize_t)piece->count[d];
+        start[d] = (hsize_t)(first[d] + transfer->first[d]);
+        count[d] = (hsize_t)transfer->count[d];
     }
     const hid_t space = H5Dget_space(output->dataset);
     const hid_t memory = H5Screate_simple(output->n_dims, count, NULL);
     H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
-    transfer(writer, output, start, count, memory, space, (const char *)data + piece->offset_bytes, err);
-    writer->bytes_written += piece->bytes;
+    write_selected(writer, output, start, count, memory, space, (const char *)data + transfer->offset_bytes, err);
+    writer->bytes_written += transfer->bytes;
     H5Sclose(memory);
     H5Sclose(space);
 }
@@ -176,7 +200,7 @@ static void write_nothing(struct lw_writer *writer, const struct output *output,
     const hid_t memory = H5Screate_simple(1, &(hsize_t){1}, NULL);
     H5Sselect_none(space);
     H5Sselect_none(memory);
-    transfer(writer, output, NULL, NULL, memory, space, unused, err);
+    write_selected(writer, output, NULL, NULL, memory, space, unused, err);
     H5Sclose(memory);
     H5Sclose(space);
 }
@@ -186,12 +210,12 @@ int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first,
 {
     assert(dataset >= 0 && dataset < writer->n_outputs);
     const struct output *const output = &writer->outputs[dataset];
-    const struct lw_pieces pieces = lw_pieces_plan(output->n_dims, count, output->sample_bytes, LW_MESSAGE_BYTES);
-    const int64_t n_calls = lw_comm_max(writer->comm, pieces.n_pieces);
+    const struct lw_transfers transfers = lw_transfers_plan(output->n_dims, count, output->sample_bytes, LW_MESSAGE_BYTES);
+    const int64_t n_calls = lw_comm_max(writer->comm, transfers.n_transfers);
     for (int64_t call = 0; call < n_calls; call++) {
-        if (call < pieces.n_pieces) {
-            const struct lw_piece piece = lw_pieces_get(&pieces, call);
-            write_piece(writer, output, &piece, first, data, err);
+        if (call < transfers.n_transfers) {
+            const struct lw_transfer transfer = lw_transfers_get(&transfers, call);
+            write_transfer(writer, output, &transfer, first, data, err);
         } else {
             write_nothing(writer, output, err);
         }

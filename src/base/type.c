@@ -7,9 +7,10 @@
 
 static const struct {
     size_t bytes;
+    bool is_integer, is_signed;
     const char *text;
 } scalars[LW_N_SCALARS] = {
-#define X(name, type, text) [name] = {sizeof(type), text},
+#define X(name, type, text) [name] = {sizeof(type), (type)0.5 == 0, (type)-1 < (type)1, text},
     LW_SCALARS(X)
 #undef X
 };
@@ -21,7 +22,12 @@ size_t lw_scalar_bytes(enum lw_scalar scalar)
 
 bool lw_scalar_is_integer(enum lw_scalar scalar)
 {
-    return scalar != LW_FLOAT32 && scalar != LW_FLOAT64;
+    return scalars[scalar].is_integer;
+}
+
+bool lw_scalar_is_signed(enum lw_scalar scalar)
+{
+    return scalars[scalar].is_signed;
 }
 
 size_t lw_type_bytes(struct lw_type type)

@@ -6,15 +6,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* name, C type, text used on the command line and in messages */
-#define LW_SCALARS(X)                      \
-    X(LW_INT8, int8_t, "int8")             \
-    X(LW_UINT8, uint8_t, "uint8")          \
-    X(LW_INT16, int16_t, "int16")          \
-    X(LW_UINT16, uint16_t, "uint16")       \
-    X(LW_INT32, int32_t, "int32")          \
-    X(LW_FLOAT32, float, "float32")        \
-    X(LW_FLOAT64, double, "float64")
+/* The scalars that samples are made of: name, C type, text used on the command line and in messages; `between` stands between
+ * two of them. A further one is a further line here, and a loader in each engine. */
+#define LW_INTEGERS(X, between)              \
+    X(LW_INT8, int8_t, "int8")               \
+    between X(LW_UINT8, uint8_t, "uint8")    \
+    between X(LW_INT16, int16_t, "int16")    \
+    between X(LW_UINT16, uint16_t, "uint16") \
+    between X(LW_INT32, int32_t, "int32")
+
+#define LW_FLOATS(X, between)                \
+    X(LW_FLOAT32, float, "float32")          \
+    between X(LW_FLOAT64, double, "float64")
+
+#define LW_SCALARS(X) LW_INTEGERS(X, ) LW_FLOATS(X, )
+
+/* For lists of names that are constants: LW_FLOATS(LW_SCALAR_TEXT, "|") is "float32|float64". */
+#define LW_SCALAR_TEXT(name, type, text) text
 
 enum lw_scalar {
 #define X(name, type, text) name,
@@ -34,6 +42,7 @@ enum lw_precision { LW_SINGLE, LW_DOUBLE };
 
 size_t lw_scalar_bytes(enum lw_scalar scalar);
 bool lw_scalar_is_integer(enum lw_scalar scalar);
+bool lw_scalar_is_signed(enum lw_scalar scalar);
 size_t lw_type_bytes(struct lw_type type);              /* of one sample */
 
 /** "int16", "float32", "complex float64", "int16 (big endian)" and the like. Returns `text`. */

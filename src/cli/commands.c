@@ -132,7 +132,7 @@ const struct lw_option lw_common_options[] = {
     {
         .name = "output-type",
         .kind = LW_OPTION_CHOICE,
-        .choices = "float32|float64|input|int8|uint8|int16|uint16|int32",
+        .choices = LW_FLOATS(LW_SCALAR_TEXT, "|") "|input|" LW_INTEGERS(LW_SCALAR_TEXT, "|"),
         .help = "Type of the output's samples. input: that of the input. For an integer type results are rounded, saturated and, "
                 "where they are not numbers, 0; how many it could not hold is said. Default: float32 for single, float64 for "
                 "double precision.",

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "cli/help.h"
 #include "engine/registry.h"
-#include "io/hdf5/listing.h"
+#include "io/list.h"
 #include "io/writer.h"
 
 #include <sched.h>

@@ -36,6 +36,9 @@ static void check_types(void)
     }
     CHECK(!lw_scalar_parse("int64", &scalar), "int64 is not a sample type");
     CHECK(lw_scalar_is_integer(LW_INT32) && !lw_scalar_is_integer(LW_FLOAT32), "integers");
+    CHECK(lw_scalar_is_signed(LW_INT8) && !lw_scalar_is_signed(LW_UINT16) && lw_scalar_is_signed(LW_FLOAT64), "signs");
+    CHECK(strcmp(LW_FLOATS(LW_SCALAR_TEXT, "|") "|" LW_INTEGERS(LW_SCALAR_TEXT, "|"),
+                 "float32|float64|int8|uint8|int16|uint16|int32") == 0, "names in a list");
 }
 
 static void check_memory(void)

@@ -153,6 +153,17 @@ def stale_semaphore():
         libc.sem_unlink(name)
 
 
+def locks_of_hdf5():
+    """Whatever the user wants HDF5 to lock, the result has one lock; an input that is being written is refused unless locks are off."""
+    for value in ("TRUE", "1", "BEST_EFFORT", "FALSE", "0"):
+        expect(run([*job("p.h5"), "--overwrite"], "HDF5_USE_FILE_LOCKING=" + value), 0, "", f"HDF5's locks: {value}")
+    with open("in.h5") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        for setting in ("NOTHING=", "HDF5_USE_FILE_LOCKING=TRUE"):
+            expect(run([*job("p.h5"), "--overwrite"], setting), 74, "another program writes it", f"a locked input, {setting}")
+        expect(run([*job("p.h5"), "--overwrite"], "HDF5_USE_FILE_LOCKING=FALSE"), 0, "", "a locked input, without locks")
+
+
 def ranks_differ():
     def both(first, second):
         return subprocess.run([MPIEXEC, "-np", "1", LAPWING, *first, ":", "-np", "1", LAPWING, *second], capture_output=True, text=True, timeout=60)
@@ -165,6 +176,6 @@ def ranks_differ():
 with h5py.File("in.h5", "w") as signal:
     signal["signal"], signal["taps"] = random.standard_normal((3, 30000)).astype("f4"), np.ones(65)
 for case in (input_is_the_temporary_file, temporary_name_is_taken, name_is_taken, another_run_finishes_first, temporary_file_is_replaced,
-             input_changes, stale_semaphore, ranks_differ):
+             input_changes, stale_semaphore, locks_of_hdf5, ranks_differ):
     case()
 finish()

@@ -5,10 +5,12 @@
  *     io_tool small FILE:/path                         shape, then the values as float64
  *     io_tool list FILE
  *     io_tool write FILE SAMPLES ROUNDS PAUSE_MS       a result: /filtered complex float32 [2 x SAMPLES], written in rounds
+ *     io_tool half FILE SAMPLES ROUNDS                 the same, but after half the rounds it says so and waits to be killed
+ *     io_tool rest FILE SAMPLES ROUNDS                 the rounds that such a run has not written
  *     io_tool damage FILE                              /damaged float32 [4096], whose second compressed chunk is noise */
 #include "base/log.h"
 #include "base/memory.h"
-#include "io/hdf5/listing.h"
+#include "io/list.h"
 #include "io/reader.h"
 #include "io/writer.h"
 
@@ -18,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static void print_shape(const struct lw_dataset_info *info)
 {
@@ -95,7 +98,7 @@ static int show_small(struct lw_comm *comm, char **arguments, struct lw_error *e
 {
     struct lw_dataset_info info;
     double *values;
-    const int rc = lw_read_small(comm, arguments[0], &info, &values, err);
+    const int rc = lw_reader_read_numbers(comm, arguments[0], &info, &values, err);
     if (rc)
         return rc;
     int64_t count = info.type.is_complex ? 2 : 1;
@@ -122,15 +125,23 @@ static int list(struct lw_comm *comm, char **arguments, struct lw_error *err)
     return lw_comm_agree(comm, rc, err);
 }
 
+/* How a result of `n_rounds` rounds is written: rounds [begin, end) of it. */
+struct progress {
+    int64_t n_rounds, begin, end;
+    long pause_ms;
+};
+
 /* Sample i of filter f is (i, -f). */
-static int write_rounds(struct lw_comm *comm, struct lw_writer *writer, int64_t n, int64_t n_rounds, long pause_ms,
+static int write_rounds(struct lw_comm *comm, struct lw_writer *writer, int64_t n, const struct progress *progress,
                         struct lw_error *err)
 {
+    const int64_t n_rounds = progress->n_rounds;
+    const long pause_ms = progress->pause_ms;
     const int64_t size = lw_comm_size(comm), rank = lw_comm_rank(comm);
     const int64_t slice = (n + size * n_rounds - 1) / (size * n_rounds);
     float *const block = lw_alloc_array(4 * slice, sizeof *block, "a block", err);
     int rc = block ? LW_OK : LW_ESYSTEM;
-    for (int64_t round = 0; round < n_rounds && rc == LW_OK; round++) {
+    for (int64_t round = progress->begin; round < progress->end && rc == LW_OK; round++) {
         const int64_t first = (round * size + rank) * slice;
         const int64_t count = first >= n ? 0 : n - first < slice ? n - first : slice;
         for (int64_t f = 0; f < 2; f++)
@@ -145,9 +156,12 @@ static int write_rounds(struct lw_comm *comm, struct lw_writer *writer, int64_t 
     return rc;
 }
 
-static int write_result(struct lw_comm *comm, char **arguments, struct lw_error *err)
+typedef int writer_start_fn(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out,
+                            struct lw_error *err);
+
+static int start_result(struct lw_comm *comm, writer_start_fn *begin, const char *file, int64_t n, struct lw_writer **writer,
+                        struct lw_error *err)
 {
-    const int64_t n = atoll(arguments[1]);
     const struct lw_attribute root[] = {
         {.name = "program", .kind = LW_ATTRIBUTE_TEXT, .text = "lapwing \xc2\xb5"},
         {.name = "nothing", .kind = LW_ATTRIBUTE_TEXT, .text = ""},
@@ -165,17 +179,58 @@ static int write_result(struct lw_comm *comm, char **arguments, struct lw_error 
         .path = "/filtered", .n_dims = 2, .dims = {2, n}, .dim_names = {"filter", "time"},
         .type = {.scalar = LW_FLOAT32, .is_complex = true}, .attributes = axis, .n_attributes = 5,
     };
-    const struct lw_writer_spec spec = {.file = arguments[0], .attributes = root, .n_attributes = 4, .datasets = &filtered,
+    const struct lw_writer_spec spec = {.file = file, .attributes = root, .n_attributes = 4, .datasets = &filtered,
                                         .n_datasets = 1};
+    return begin(comm, &spec, writer, err);
+}
+
+static int finish_result(struct lw_writer *writer, struct lw_error *err)
+{
     const struct lw_attribute end[] = {
         {.name = "end_time_utc", .kind = LW_ATTRIBUTE_TEXT, .text = "2026-02-03T04:05:06Z"},
         {.name = "samples_not_finite", .kind = LW_ATTRIBUTE_INT, .integer = 12},
     };
+    return lw_writer_finish(writer, end, 2, err);
+}
+
+static int write_result(struct lw_comm *comm, char **arguments, struct lw_error *err)
+{
+    const int64_t n = atoll(arguments[1]), n_rounds = atoll(arguments[2]);
+    const struct progress all = {.n_rounds = n_rounds, .end = n_rounds, .pause_ms = atol(arguments[3])};
     struct lw_writer *writer = NULL;
     int rc;
-    (void)((rc = lw_writer_create(comm, &spec, &writer, err)) ||
-           (rc = write_rounds(comm, writer, n, atoll(arguments[2]), atol(arguments[3]), err)) ||
-           (rc = lw_writer_finish(writer, end, 2, err)));
+    (void)((rc = start_result(comm, lw_writer_create, arguments[0], n, &writer, err)) ||
+           (rc = write_rounds(comm, writer, n, &all, err)) || (rc = finish_result(writer, err)));
+    lw_writer_destroy(writer);
+    return rc;
+}
+
+static int write_half(struct lw_comm *comm, char **arguments, struct lw_error *err)
+{
+    const int64_t n = atoll(arguments[1]), n_rounds = atoll(arguments[2]);
+    const struct progress half = {.n_rounds = n_rounds, .end = n_rounds / 2};
+    struct lw_writer *writer = NULL;
+    int rc;
+    if ((rc = start_result(comm, lw_writer_create, arguments[0], n, &writer, err)) ||
+        (rc = write_rounds(comm, writer, n, &half, err))) {
+        lw_writer_destroy(writer);
+        return rc;
+    }
+    lw_comm_barrier(comm);
+    printf("half\n");
+    fflush(stdout);
+    for (;;)
+        pause();
+}
+
+static int write_rest(struct lw_comm *comm, char **arguments, struct lw_error *err)
+{
+    const int64_t n = atoll(arguments[1]), n_rounds = atoll(arguments[2]);
+    const struct progress rest = {.n_rounds = n_rounds, .begin = n_rounds / 2, .end = n_rounds};
+    struct lw_writer *writer = NULL;
+    int rc;
+    (void)((rc = start_result(comm, lw_writer_open, arguments[0], n, &writer, err)) ||
+           (rc = write_rounds(comm, writer, n, &rest, err)) || (rc = finish_result(writer, err)));
     lw_writer_destroy(writer);
     return rc;
 }
@@ -208,12 +263,12 @@ int main(int argc, char **argv)
         int n_arguments;        /* 0: any number */
         int (*run)(struct lw_comm *comm, char **arguments, struct lw_error *err);
     } commands[] = {
-        {"show", 0, show_all}, {"read", 6, read_channels}, {"small", 1, show_small}, {"list", 1, list}, {"write", 4, write_result},
-        {"damage", 1, damage},
+        {"show", 0, show_all}, {"read", 6, read_channels}, {"small", 1, show_small}, {"list", 1, list},
+        {"write", 4, write_result}, {"half", 3, write_half}, {"rest", 3, write_rest}, {"damage", 1, damage},
     };
     struct lw_comm *const comm = lw_comm_start(&argc, &argv);
     struct lw_error err = {0};
-    int rc = lw_fail(&err, LW_EUSAGE, "usage: io_tool show|read|small|list|write ...");
+    int rc = lw_fail(&err, LW_EUSAGE, "usage: io_tool show|read|small|list|write|half|rest|damage ...");
     lw_log_start(lw_comm_rank(comm), lw_comm_host(comm), LW_LOG_VERBOSE);
     for (size_t c = 0; c < sizeof commands / sizeof *commands; c++)
         if (argc > 1 && strcmp(argv[1], commands[c].name) == 0 &&

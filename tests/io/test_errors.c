@@ -1,7 +1,7 @@
 /* What a user can get wrong about an input file: the documented code on every rank, and a message that says what was found and
  * what to do. */
 #include "base/memory.h"
-#include "io/hdf5/listing.h"
+#include "io/list.h"
 #include "io/reader.h"
 #include "io_test.h"
 
@@ -170,7 +170,7 @@ static void check_small_mistake(struct lw_comm *comm, const char *folder, const 
     struct lw_dataset_info info;
     double *values = NULL;
     snprintf(name, sizeof name, "%s/%s", folder, mistake->name);
-    const int rc = lw_read_small(comm, name, &info, &values, &err);
+    const int rc = lw_reader_read_numbers(comm, name, &info, &values, &err);
     check_message(name, mistake, rc, &err);
     CHECK(!values, "%s: no values", name);
 }

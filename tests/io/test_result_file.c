@@ -100,6 +100,29 @@ static void check_race(const char *folder)
     }
 }
 
+static void check_resume(const char *folder)
+{
+    char file[300];
+    struct lw_result_file result;
+    struct lw_error err = {0};
+    snprintf(file, sizeof file, "%s/resumed.h5", folder);
+    lw_result_file_name(&result, file, false, &err);
+    CHECK(lw_result_file_resume(&result, &err) == LW_EIO && strstr(err.message, "No such file"), "%s", err.message);
+
+    lw_result_file_name(&result, file, false, &err);
+    CHECK(lw_result_file_claim(&result, 10, &err) == LW_OK && write(result.fd, "content", 7) == 7, "%s", err.message);
+    lw_result_file_leave(&result);
+    lw_result_file_name(&result, file, false, &err);
+    CHECK(lw_result_file_resume(&result, &err) == LW_OK, "%s", err.message);
+    struct stat status;
+    lw_result_file_discard(&result);
+    CHECK(stat(result.part, &status) == 0 && status.st_size == 7, "a resumed file stays as it is");
+
+    lw_result_file_name(&result, file, false, &err);
+    CHECK(lw_result_file_resume(&result, &err) == LW_OK && lw_result_file_publish(&result, &err) == LW_OK, "%s", err.message);
+    CHECK(stat(file, &status) == 0 && status.st_size == 7, "and gets its name");
+}
+
 /* Last: the limit cannot be raised again. */
 static void check_limit(const char *folder)
 {
@@ -124,6 +147,7 @@ int main(void)
     check_claims(folder);
     check_life(folder);
     check_race(folder);
+    check_resume(folder);
     check_limit(folder);
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     CHECK(system(command) == 0, "%s", command);

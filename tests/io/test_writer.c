@@ -244,6 +244,149 @@ static void check_life(struct lw_comm *comm, const char *file)
     CHECK(exists(file) && !exists(part), "a run given up leaves what was there");
 }
 
+/* ---- open ---------------------------------------------------------------------------------------------------------- */
+
+enum { ROWS = 2, LENGTH = 1000, HALF = 400 };
+
+/* What distinguishes a spec from that of the run that was killed. */
+struct other {
+    const char *path;
+    int64_t length;
+    struct lw_type type;
+    const char *column;         /* of the table */
+};
+
+static const struct other same = {"/group/data", LENGTH, {.scalar = LW_INT16}, "index"};
+
+static int start_pair(struct lw_comm *comm, const char *file, const struct other *other, bool opens, struct lw_writer **writer,
+                      struct lw_error *err)
+{
+    const struct lw_attribute root = {.name = "host", .kind = LW_ATTRIBUTE_TEXT, .text = opens ? "the second" : "the first"};
+    const struct lw_column columns[] = {{other->column, LW_COLUMN_INT}, {"power", LW_COLUMN_REAL}};
+    const struct lw_writer_dataset datasets[] = {
+        {.path = other->path, .n_dims = 2, .dims = {ROWS, other->length}, .type = other->type},
+        {.path = "/table", .n_dims = 1, .dims = {7}, .columns = columns, .n_columns = 2},
+    };
+    const struct lw_writer_spec spec = {.file = file, .attributes = &root, .n_attributes = 1, .datasets = datasets,
+                                        .n_datasets = 2};
+    *writer = NULL;
+    return (opens ? lw_writer_open : lw_writer_create)(comm, &spec, writer, err);
+}
+
+/* Samples [begin, end) of the axis, cut among the ranks; the last ones may have none. */
+static void write_part(struct lw_comm *comm, struct lw_writer *writer, int64_t begin, int64_t end)
+{
+    const int64_t dims[2] = {ROWS, LENGTH}, size = lw_comm_size(comm), slice = (end - begin + size - 1) / size;
+    const int64_t mine = begin + lw_comm_rank(comm) * slice, left = end - mine;
+    const int64_t first[2] = {0, left > 0 ? mine : 0}, count[2] = {ROWS, left <= 0 ? 0 : left < slice ? left : slice};
+    unsigned char data[ROWS * LENGTH * 2];
+    struct lw_error err = {0};
+    fill_block(data, dims, 2, first, count, 2);
+    CHECK(lw_writer_write(writer, 0, first, count, data, &err) == LW_OK, "%s", err.message);
+}
+
+/* What a run leaves that is killed after half of its samples: a copy of its temporary file, as destroy deletes that. */
+static void leave_half(struct lw_comm *comm, const char *file, const char *part)
+{
+    char aside[340];
+    struct lw_error err = {0};
+    struct lw_writer *writer;
+    CHECK(start_pair(comm, file, &same, false, &writer, &err) == LW_OK, "%s", err.message);
+    write_part(comm, writer, 0, HALF);
+    lw_comm_barrier(comm);
+    snprintf(aside, sizeof aside, "%s.aside", part);
+    char command[700];
+    snprintf(command, sizeof command, "cp '%s' '%s'", part, aside);
+    CHECK(lw_comm_rank(comm) != 0 || system(command) == 0, "%s", command);
+    lw_writer_destroy(writer);
+    lw_comm_barrier(comm);
+    CHECK(!exists(part), "a file that was created is deleted");
+    lw_comm_barrier(comm);
+    CHECK(lw_comm_rank(comm) != 0 || rename(aside, part) == 0, "the copy");
+    lw_comm_barrier(comm);
+}
+
+static void check_refused(struct lw_comm *comm, const char *file, const char *part, const struct other *other, int code,
+                          const char *says)
+{
+    struct lw_error err = {0};
+    struct lw_writer *writer;
+    const int rc = start_pair(comm, file, other, true, &writer, &err);
+    CHECK(rc == code && strstr(err.message, says), "code %d, not %d with '%s': %s", rc, code, says, err.message);
+    CHECK(!writer && exists(part), "refused, and left");
+}
+
+static void check_others(struct lw_comm *comm, const char *file, const char *part)
+{
+    struct other other = same;
+    other.path = "/group/date";
+    check_refused(comm, file, part, &other, LW_EDATA, "no dataset /group/date");
+    other = same;
+    other.length++;
+    check_refused(comm, file, part, &other, LW_EDATA, "/group/data is int16 [2 x 1000], that of this run int16 [2 x 1001]");
+    other = same;
+    other.type.scalar = LW_UINT16;
+    check_refused(comm, file, part, &other, LW_EDATA, "is int16 [2 x 1000], that of this run uint16 [2 x 1000]");
+    other = same;
+    other.column = "row";
+    check_refused(comm, file, part, &other, LW_EDATA, "compound {index, power} [7], that of this run compound {row, power} [7]");
+}
+
+static void check_resumed(const char *file)
+{
+    const hid_t opened = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
+    char *host = NULL;
+    compare_all(opened, same.path, same.type, (int64_t[]){ROWS, LENGTH}, 2);
+    const hid_t attribute = H5Aopen(opened, "host", H5P_DEFAULT), type = H5Aget_type(attribute);
+    CHECK(H5Aread(attribute, type, &host) >= 0 && strcmp(host, "the first") == 0, "attributes stand");
+    CHECK(read_int(opened, "lapwing_complete") == 1, "complete");
+    H5free_memory(host);
+    H5Tclose(type);
+    H5Aclose(attribute);
+    H5Fclose(opened);
+}
+
+static void write_text(struct lw_comm *comm, const char *path)
+{
+    FILE *const text = lw_comm_rank(comm) == 0 ? fopen(path, "w") : NULL;
+    if (text) {
+        fprintf(text, "no HDF5");
+        fclose(text);
+    }
+    lw_comm_barrier(comm);
+}
+
+static void check_open(struct lw_comm *comm, const char *file)
+{
+    struct lw_error err = {0};
+    struct lw_writer *writer;
+    char part[320];
+    part_name(file, part);
+    CHECK(start_pair(comm, file, &same, true, &writer, &err) == LW_EIO && strstr(err.message, "No such file"), "%s", err.message);
+    write_text(comm, part);
+    check_refused(comm, file, part, &same, LW_EDATA, "cannot go on with");
+    leave_half(comm, file, part);
+    check_others(comm, file, part);
+
+    CHECK(start_pair(comm, file, &same, true, &writer, &err) == LW_OK, "%s", err.message);
+    check_refused(comm, file, part, &same, LW_EIO, "another run is writing");
+    lw_writer_destroy(writer);
+    lw_comm_barrier(comm);
+    CHECK(exists(part), "a file that was opened stays");
+
+    CHECK(start_pair(comm, file, &same, true, &writer, &err) == LW_OK, "%s", err.message);
+    write_part(comm, writer, HALF, LENGTH);
+    CHECK(lw_writer_finish(writer, NULL, 0, &err) == LW_OK, "%s", err.message);
+    lw_writer_destroy(writer);
+    CHECK(exists(file) && !exists(part), "under its final name");
+    if (lw_comm_rank(comm) == 0)
+        check_resumed(file);
+    lw_comm_barrier(comm);
+    CHECK(lw_comm_rank(comm) != 0 || rename(file, part) == 0, "a complete file whose name was refused");
+    lw_comm_barrier(comm);
+    check_refused(comm, file, part, &same, LW_EDATA, "it is complete");
+}
+
 int main(int argc, char **argv)
 {
     struct lw_comm *const comm = lw_comm_start(&argc, &argv);
@@ -254,6 +397,9 @@ int main(int argc, char **argv)
     check_types(comm, file);
     snprintf(file, sizeof file, "%s/life.h5", folder);
     check_life(comm, file);
+    lw_comm_barrier(comm);
+    snprintf(file, sizeof file, "%s/resumed.h5", folder);
+    check_open(comm, file);
     lw_comm_barrier(comm);
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     CHECK(lw_comm_rank(comm) != 0 || system(command) == 0, "%s", command);

@@ -4,7 +4,8 @@ target_sources(lapwing_core PRIVATE
     src/sfft/published/cutoff.c src/sfft/published/layout.c src/sfft/published/lines.c src/sfft/published/plan.c
     src/sfft/published/vote.c
     src/cpu/sfft/published/bins.c src/cpu/sfft/published/solver.c
-    src/run/sparse/published/published.c)
+    src/run/sparse/published/published.c
+    jobs/sfft_published.c)
 # Complex products as written: what is multiplied is finite.
 set_source_files_properties(src/cpu/sfft/published/bins.c src/sfft/published/lines.c
     PROPERTIES COMPILE_OPTIONS "-fcx-limited-range;$<$<NOT:$<CONFIG:Debug>>:-O3>")

@@ -1,10 +1,10 @@
-/* reader_state.h - inside of the reader, shared by reader.c (open, close) and reader_view.c (select, read). */
-#ifndef LW_IO_HDF5_READER_STATE_H
-#define LW_IO_HDF5_READER_STATE_H
+/* reader_state.h - inside of the reader, shared by reader.c (open, close), reader_view.c (select, read) and chunks.c. */
+#ifndef LW_IO_READER_STATE_H
+#define LW_IO_READER_STATE_H
 
+#include "io/format.h"
 #include "io/reader.h"
 
-#include <hdf5.h>
 #include <stdbool.h>
 
 /* How one read is made of file calls: of at most slow x fast samples of the view's two dimensions each.
@@ -24,7 +24,8 @@ struct lw_chunk_row {
 struct lw_reader {
     struct lw_comm *comm;
     struct lw_dataset_info info;
-    hid_t file, dataset, type;
+    const struct lw_format *format;
+    void *dataset;              /* the format's; NULL: not open */
     struct lw_view_spec view;
     struct calls calls;
     struct lw_chunk_row row;
@@ -67,7 +68,7 @@ static inline int64_t lw_view_extent(const struct lw_view_spec *view, int64_t n)
 void lw_view_pick(const struct lw_reader *reader, const char *rows, int64_t n_rows, int64_t n_channels, char *into,
                   int64_t pitch);
 
-/* Read part of the view by calls of HDF5. */
+/* Read part of the view by calls of the format. */
 int lw_view_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err);
 
 #endif

@@ -1,10 +1,7 @@
-#include "io/hdf5/reader_state.h"
+#include "io/reader_state.h"
 
 #include "base/memory.h"
-#include "io/hdf5/error.h"
-#include "io/hdf5/probe.h"
-#include "io/hdf5/shield.h"
-#include "io/hdf5/type.h"
+#include "io/examine.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,32 +19,6 @@ static int check_bytes(const struct lw_dataset_info *info, struct lw_error *err)
     return LW_OK;
 }
 
-static int check_type(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
-{
-    char found[96];
-    const hid_t stored = H5Dget_type(dataset);
-    int rc = LW_OK;
-    if (!lw_hdf5_type_parse(stored, &info->type))
-        rc = lw_fail(err, LW_EDATA, "%s:%s holds %s; samples must be %s: convert it first", info->file, info->path,
-                     lw_hdf5_type_text(stored, found, sizeof found), LW_LEGAL_TYPES);
-    H5Tclose(stored);
-    return rc ? rc : check_bytes(info, err);
-}
-
-/* By rank 0, which tells the others. */
-static int examine(const char *name, void *result, struct lw_error *err)
-{
-    struct lw_dataset_info *const info = result;
-    struct lw_probe probe;
-    int rc = lw_probe_open(name, &probe, err);
-    if (rc)
-        return rc;
-    *info = probe.info;
-    rc = check_type(probe.dataset, info, err);
-    lw_probe_close(&probe);
-    return rc;
-}
-
 /* The other ranks may run on nodes that do not share this folder. */
 static int check_same_file(const struct lw_dataset_info *info, struct lw_error *err)
 {
@@ -61,33 +32,25 @@ static int check_same_file(const struct lw_dataset_info *info, struct lw_error *
     return LW_OK;
 }
 
-static int open_dataset(struct lw_reader *reader, struct lw_error *err)
-{
-    const struct lw_dataset_info *const info = &reader->info;
-    reader->dataset = H5Dopen2(reader->file, info->path, H5P_DEFAULT);
-    if (reader->dataset < 0)
-        return lw_hdf5_fail(err, LW_EIO, "cannot open %s:%s", info->file, info->path);
-    reader->type = H5Dget_type(reader->dataset);
-    return LW_OK;
-}
-
+/* Each rank for itself. */
 static int open_own(struct lw_reader *reader, struct lw_error *err)
 {
-    int rc = lw_probe_file(reader->info.file, &reader->file, err);
+    int rc = lw_formats_find(reader->info.file, &reader->format, err);
     if (rc == LW_OK)
-        rc = open_dataset(reader, err);
+        rc = reader->format->open(&reader->info, &reader->dataset, err);
     return lw_comm_agree(reader->comm, rc, err);
 }
 
 static int find_dataset(struct lw_reader *reader, const char *name, struct lw_error *err)
 {
+    struct lw_dataset_info *const info = &reader->info;
     int rc = LW_OK;
     if (lw_comm_rank(reader->comm) == 0)
-        rc = lw_shield(examine, name, &reader->info, sizeof reader->info, err);
+        (void)((rc = lw_examine_dataset(name, LW_USE_SAMPLES, info, err)) || (rc = check_bytes(info, err)));
     if ((rc = lw_comm_agree(reader->comm, rc, err)))
         return rc;
-    lw_comm_broadcast(reader->comm, &reader->info, sizeof reader->info);
-    return lw_comm_agree(reader->comm, check_same_file(&reader->info, err), err);
+    lw_comm_broadcast(reader->comm, info, sizeof *info);
+    return lw_comm_agree(reader->comm, check_same_file(info, err), err);
 }
 
 int lw_reader_open(struct lw_comm *comm, const char *name, struct lw_reader **out, struct lw_error *err)
@@ -98,7 +61,7 @@ int lw_reader_open(struct lw_comm *comm, const char *name, struct lw_reader **ou
         lw_free(reader);
         return rc;
     }
-    *reader = (struct lw_reader){.comm = comm, .file = -1, .dataset = -1, .type = -1};
+    *reader = (struct lw_reader){.comm = comm};
     if ((rc = find_dataset(reader, name, err)) || (rc = open_own(reader, err))) {
         lw_reader_close(reader);
         return rc;
@@ -111,12 +74,8 @@ void lw_reader_close(struct lw_reader *reader)
 {
     if (!reader)
         return;
-    if (reader->type >= 0)
-        H5Tclose(reader->type);
-    if (reader->dataset >= 0)
-        H5Dclose(reader->dataset);
-    if (reader->file >= 0)
-        H5Fclose(reader->file);
+    if (reader->dataset)
+        reader->format->close(reader->dataset);
     lw_free(reader->row.memory);
     lw_free(reader->bounce);
     lw_free(reader);

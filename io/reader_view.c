@@ -1,9 +1,8 @@
 /* reader_view.c - which part of a dataset is shown, and how it is read. */
-#include "base/integers.h"
-#include "io/hdf5/chunks.h"
+#include "io/chunks.h"
 
+#include "base/integers.h"
 #include "base/memory.h"
-#include "io/hdf5/error.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -86,76 +85,81 @@ int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, 
 /* ---- read ---------------------------------------------------------------------------------------------------------- */
 
 /* Part of a slab that one file call reads, in the view's slow and fast dimension: [slow, slow + n_slow) and so on. */
-struct piece {
+struct transfer {
     int64_t slow, n_slow;
     int64_t fast, n_fast;
 };
 
-static struct piece whole_slab(const struct lw_reader *reader, const struct lw_slab *slab)
+static struct transfer whole_slab(const struct lw_reader *reader, const struct lw_slab *slab)
 {
     if (lw_view_is_time_slow(reader, &reader->view))
-        return (struct piece){slab->first, slab->count, slab->channel, slab->n_channels};
-    return (struct piece){slab->channel, slab->n_channels, slab->first, slab->count};
+        return (struct transfer){slab->first, slab->count, slab->channel, slab->n_channels};
+    return (struct transfer){slab->channel, slab->n_channels, slab->first, slab->count};
 }
 
-static void select_in_file(const struct lw_reader *reader, const struct piece *piece, hid_t space)
+/* The box of the file that a transfer reads; where channels are picked, with all those between them. */
+static struct lw_box make_box(const struct lw_reader *reader, const struct transfer *transfer)
 {
     const struct lw_view_spec *const view = &reader->view;
-    const hsize_t step = (hsize_t)view->channels.step;
-    hsize_t start[3] = {0}, stride[3] = {1, 1, 1}, count[3] = {1, 1, (hsize_t)lw_view_row_length(reader, view)};
-
-    if (lw_view_is_time_slow(reader, view)) {
-        start[0] = (hsize_t)(view->start + piece->slow);
-        start[1] = (hsize_t)(view->channels.begin + piece->fast * view->channels.step);
-        count[0] = (hsize_t)piece->n_slow;
-        count[1] = (hsize_t)lw_view_extent(view, piece->n_fast);
-    } else {
-        start[0] = (hsize_t)(view->channels.begin + piece->slow * view->channels.step);
-        start[1] = (hsize_t)(view->start + piece->fast);
-        stride[0] = step;
-        count[0] = (hsize_t)piece->n_slow;
-        count[1] = (hsize_t)piece->n_fast;
-    }
+    const struct lw_range *const channels = &view->channels;
     const int skip = 2 - lw_view_dims(reader, view);       /* without channels: the fast dimension alone */
-    H5Sselect_hyperslab(space, H5S_SELECT_SET, start + skip, stride + skip, count + skip, NULL);
+    int64_t first[3] = {0}, step[3] = {1, 1, 1}, count[3] = {1, 1, lw_view_row_length(reader, view)};
+    if (lw_view_is_time_slow(reader, view)) {
+        first[0] = view->start + transfer->slow;
+        first[1] = channels->begin + transfer->fast * channels->step;
+        count[1] = lw_view_extent(view, transfer->n_fast);
+    } else {
+        first[0] = channels->begin + transfer->slow * channels->step;
+        step[0] = channels->step;
+        first[1] = view->start + transfer->fast;
+        count[1] = transfer->n_fast;
+    }
+    count[0] = transfer->n_slow;
+    struct lw_box box = {0};
+    for (int d = skip; d < 3; d++) {
+        box.first[d - skip] = first[d];
+        box.step[d - skip] = step[d];
+        box.count[d - skip] = count[d];
+    }
+    return box;
 }
 
-/* `n_slow` times `n_fast` samples, `pitch` samples apart. */
-static hid_t memory_space(const struct lw_reader *reader, int64_t n_slow, int64_t n_fast, int64_t pitch)
+/* In memory: `n_slow` times `n_fast` samples, `pitch` samples apart. */
+static void place_box(const struct lw_reader *reader, int64_t n_slow, int64_t n_fast, int64_t pitch, void *into,
+                      struct lw_box *box)
 {
     const int64_t length = lw_view_row_length(reader, &reader->view);
-    const hsize_t dims[2] = {(hsize_t)n_slow, (hsize_t)(pitch * length)}, start[2] = {0, 0};
-    const hsize_t count[2] = {(hsize_t)n_slow, (hsize_t)(n_fast * length)};
-    const hid_t space = H5Screate_simple(2, dims, NULL);
-    if (pitch > n_fast)
-        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
-    return space;
+    box->n_runs = n_slow;
+    box->run = n_fast * length;
+    box->pitch = pitch * length;
+    box->into = into;
 }
 
-static int transfer(struct lw_reader *reader, const struct piece *piece, hid_t memory, hid_t space, void *into,
-                    struct lw_error *err)
+/* The reason, which the format gives, is not cut away where names are long. */
+static int fail_read(const struct lw_reader *reader, const struct transfer *transfer, const struct lw_error *reason,
+                     struct lw_error *err)
 {
-    if (H5Dread(reader->dataset, reader->type, memory, space, H5P_DEFAULT, into) >= 0)
-        return LW_OK;
+    struct lw_error what;
     const bool slow = lw_view_is_time_slow(reader, &reader->view);
-    const int64_t first = reader->view.start + (slow ? piece->slow : piece->fast);
-    const int64_t count = slow ? piece->n_slow : piece->n_fast;
-    return lw_hdf5_fail(err, LW_EIO, "cannot read samples %" PRId64 "..%" PRId64 " of %s:%s", first, first + count - 1,
-                        reader->info.file, reader->info.path);
+    const int64_t first = reader->view.start + (slow ? transfer->slow : transfer->fast);
+    const int64_t count = slow ? transfer->n_slow : transfer->n_fast;
+    const int code = lw_fail(&what, reason->code, "cannot read samples %" PRId64 "..%" PRId64 " of %s:%s", first,
+                             first + count - 1, reader->info.file, reader->info.path);
+    return lw_fail(err, code, "%.699s%s%s", what.message, reason->message[0] ? ": " : "", reason->message);
 }
 
-/* Where a piece begins in the caller's buffer, and how many samples its rows are apart. */
-static char *place(const struct lw_reader *reader, const struct lw_slab *slab, const struct piece *piece, int64_t *pitch)
+/* Where a transfer begins in the caller's buffer, and how many samples its rows are apart. */
+static char *place(const struct lw_reader *reader, const struct lw_slab *slab, const struct transfer *transfer, int64_t *pitch)
 {
     int64_t row, column;
     if (lw_view_is_time_slow(reader, &reader->view)) {
         *pitch = slab->n_channels;
-        row = slab->into_first + piece->slow - slab->first;
-        column = piece->fast - slab->channel;
+        row = slab->into_first + transfer->slow - slab->first;
+        column = transfer->fast - slab->channel;
     } else {
         *pitch = slab->into_axis;
-        row = piece->slow - slab->channel;
-        column = slab->into_first + piece->fast - slab->first;
+        row = transfer->slow - slab->channel;
+        column = slab->into_first + transfer->fast - slab->first;
     }
     return (char *)slab->into + (row * *pitch + column) * lw_view_sample_bytes(reader, &reader->view);
 }
@@ -174,39 +178,38 @@ void lw_view_pick(const struct lw_reader *reader, const char *rows, int64_t n_ro
     }
 }
 
-static int read_piece(struct lw_reader *reader, const struct lw_slab *slab, const struct piece *piece, hid_t space,
-                      struct lw_error *err)
+static int read_transfer(struct lw_reader *reader, const struct lw_slab *slab, const struct transfer *transfer,
+                         struct lw_error *err)
 {
     int64_t pitch;
-    char *const into = place(reader, slab, piece, &pitch);
-    const int64_t extent = lw_view_extent(&reader->view, piece->n_fast);
-    const hid_t memory = reader->bounce ? memory_space(reader, piece->n_slow, extent, extent)
-                                        : memory_space(reader, piece->n_slow, piece->n_fast, pitch);
-    select_in_file(reader, piece, space);
-    const int rc = transfer(reader, piece, memory, space, reader->bounce ? reader->bounce : into, err);
-    H5Sclose(memory);
-    if (rc)
-        return rc;
+    char *const into = place(reader, slab, transfer, &pitch);
+    const int64_t extent = lw_view_extent(&reader->view, transfer->n_fast);
+    struct lw_box box = make_box(reader, transfer);
     if (reader->bounce)
-        lw_view_pick(reader, reader->bounce, piece->n_slow, piece->n_fast, into, pitch);
+        place_box(reader, transfer->n_slow, extent, extent, reader->bounce, &box);
+    else
+        place_box(reader, transfer->n_slow, transfer->n_fast, pitch, into, &box);
+    struct lw_error reason;
+    if (reader->format->read(reader->dataset, &box, &reason) != LW_OK)
+        return fail_read(reader, transfer, &reason, err);
+    if (reader->bounce)
+        lw_view_pick(reader, reader->bounce, transfer->n_slow, transfer->n_fast, into, pitch);
     return LW_OK;
 }
 
 int lw_view_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err)
 {
     const struct calls *const calls = &reader->calls;
-    const struct piece whole = whole_slab(reader, slab);
+    const struct transfer whole = whole_slab(reader, slab);
     int rc = LW_OK;
-    const hid_t space = H5Dget_space(reader->dataset);
     for (int64_t slow = 0; rc == LW_OK && slow < whole.n_slow; slow += min64(calls->slow, whole.n_slow))
         for (int64_t fast = 0; rc == LW_OK && fast < whole.n_fast; fast += min64(calls->fast, whole.n_fast)) {
-            const struct piece piece = {
+            const struct transfer transfer = {
                 whole.slow + slow, min64(calls->slow, whole.n_slow - slow),
                 whole.fast + fast, min64(calls->fast, whole.n_fast - fast),
             };
-            rc = read_piece(reader, slab, &piece, space, err);
+            rc = read_transfer(reader, slab, &transfer, err);
         }
-    H5Sclose(space);
     return rc;
 }
 

@@ -1,10 +1,9 @@
-#include "io/hdf5/shield.h"
+#include "io/shield.h"
 
-#include "io/hdf5/error.h"
+#include "io/format.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <hdf5.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -48,12 +47,12 @@ static bool put(int pipe_end, const void *data, size_t bytes)
     return true;
 }
 
-static void be_child(int pipe_end, lw_shield_fn *look, const char *name, void *result, size_t bytes)
+static void be_child(int pipe_end, lw_shield_fn *look, const struct lw_object *object, void *result, size_t bytes)
 {
     struct lw_error err = {0};
     be_quiet();
     set_limits();
-    err.code = look(name, result, &err);
+    err.code = look(object, result, &err);
     _exit(put(pipe_end, &err, sizeof err) && put(pipe_end, result, bytes) ? 0 : 1);
 }
 
@@ -72,8 +71,16 @@ static bool take(int pipe_end, void *data, size_t bytes)
     return true;
 }
 
-static int explain(const char *name, int status, struct lw_error *err)
+/* Telling the format takes no library more than the first bytes of a file. */
+static const char *format_name(const char *file)
 {
+    const struct lw_format *format;
+    return lw_formats_find(file, &format, NULL) == LW_OK ? format->name : "archive";
+}
+
+static int explain(const struct lw_object *object, int status, struct lw_error *err)
+{
+    const char *const name = object->name, *const format = format_name(object->file);
     const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     switch (number) {
     case SIGALRM:
@@ -85,11 +92,11 @@ static int explain(const char *name, int status, struct lw_error *err)
         return lw_fail(err, LW_ESYSTEM, "the process that looks at '%.600s' was ended from outside (%s): it may have taken too "
                        "much memory", name, strsignal(number));
     case SIGXCPU:
-        return lw_fail(err, LW_EDATA, "damaged HDF5 file: the metadata of '%.600s' take HDF5 more than %d s of processor time", name,
-                       LW_SHIELD_CPU_S);
+        return lw_fail(err, LW_EDATA, "damaged %s file: the metadata of '%.600s' take %s more than %d s of processor time",
+                       format, name, format, LW_SHIELD_CPU_S);
     default:
-        return lw_fail(err, LW_EDATA, "damaged HDF5 file: the metadata of '%.600s' make HDF5 crash (%s); make the file anew", name,
-                       number ? strsignal(number) : "it ends without an answer");
+        return lw_fail(err, LW_EDATA, "damaged %s file: the metadata of '%.600s' make %s crash (%s); make the file anew", format,
+                       name, format, number ? strsignal(number) : "it ends without an answer");
     }
 }
 
@@ -101,34 +108,33 @@ static int wait_for(pid_t child)
     return status;
 }
 
-static int hear(int pipe_end, pid_t child, const char *name, void *result, size_t bytes, struct lw_error *err)
+static int hear(int pipe_end, pid_t child, const struct lw_object *object, void *result, size_t bytes, struct lw_error *err)
 {
     struct lw_error theirs;
     const bool is_whole = take(pipe_end, &theirs, sizeof theirs) && take(pipe_end, result, bytes);
     const int status = wait_for(child);
     if (!is_whole)
-        return explain(name, status, err);
+        return explain(object, status, err);
     if (theirs.code != LW_OK)
         *err = theirs;
     return theirs.code;
 }
 
-int lw_shield(lw_shield_fn *look, const char *name, void *result, size_t bytes, struct lw_error *err)
+int lw_shield(lw_shield_fn *look, const struct lw_object *object, void *result, size_t bytes, struct lw_error *err)
 {
     int ends[2];
-    H5open();           /* here, as it asks MPI whether it runs */
-    lw_hdf5_quiet();
+    lw_formats_start();
     fflush(NULL);       /* what is buffered is this process' to print */
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return lw_fail(err, LW_ESYSTEM, "no pipe to a process that looks at '%.600s': %s", name, strerror(errno));
+        return lw_fail(err, LW_ESYSTEM, "no pipe to a process that looks at '%.600s': %s", object->name, strerror(errno));
     const pid_t child = fork();
     if (child == 0)
-        be_child(ends[1], look, name, result, bytes);
+        be_child(ends[1], look, object, result, bytes);
     const int reason = errno;
     close(ends[1]);
-    const int rc = child > 0 ? hear(ends[0], child, name, result, bytes, err)
-                             : lw_fail(err, LW_ESYSTEM, "no process that looks at '%.600s' first can be started: %s", name,
-                                       strerror(reason));
+    const int rc = child > 0 ? hear(ends[0], child, object, result, bytes, err)
+                             : lw_fail(err, LW_ESYSTEM, "no process that looks at '%.600s' first can be started: %s",
+                                       object->name, strerror(reason));
     close(ends[0]);
     return rc;
 }

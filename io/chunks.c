@@ -1,21 +1,10 @@
-#include "io/hdf5/chunks.h"
+#include "io/chunks.h"
 
 #include "base/integers.h"
 #include "base/memory.h"
-#include "io/hdf5/error.h"
 
 #include <assert.h>
 #include <string.h>
-
-#define MIB ((int64_t)1 << 20)
-
-/* Chunks that need no decoding are read whole up to this size; of larger ones HDF5 reads just the samples wanted. */
-#define MOST_WHOLE_BYTES (16 * MIB)
-
-/* HDF5 was seen to take 7 KiB for each chunk that one call touches, and 2.4 times the size of one that it decodes, of which
- * it has one at a time: the stored bytes, and the decoded ones in a buffer that grows by doubling. One that needs no decoding
- * is in its cache while the next one is read. */
-enum { CALL_BYTES_PER_CHUNK = 8 << 10, DECODING_SIZES = 3, READING_SIZES = 2 };
 
 /* Assumed, for estimates. */
 static const double decoded_bytes_per_second = 100e6, read_bytes_per_second = 1e9;
@@ -23,14 +12,6 @@ static const double decoded_bytes_per_second = 100e6, read_bytes_per_second = 1e
 /* ---- sizes ------------------------------------------------------------------------------------------------------------ */
 
 static bool is_chunked(const struct lw_reader *reader) { return reader->info.chunk[0] > 0; }
-
-static int64_t chunk_bytes(const struct lw_reader *reader)
-{
-    int64_t bytes = (int64_t)lw_type_bytes(reader->info.type);
-    for (int d = 0; d < reader->info.n_dims; d++)
-        bytes *= reader->info.chunk[d];
-    return bytes;
-}
 
 /* Samples of the axis in a chunk, and channels of the file. */
 static int64_t height(const struct lw_reader *reader, const struct lw_view_spec *view)
@@ -68,20 +49,13 @@ bool lw_chunks_are_whole(const struct lw_reader *reader, const struct lw_view_sp
 {
     if (reader->info.is_compressed)
         return true;
-    return is_chunked(reader) && view->chunks != LW_CHUNKS_IN_PLACE && chunk_bytes(reader) <= MOST_WHOLE_BYTES;
+    return is_chunked(reader) && view->chunks != LW_CHUNKS_IN_PLACE &&
+           lw_format_chunk_bytes(&reader->info) <= reader->format->most_whole_bytes;
 }
 
 bool lw_chunks_are_kept(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
     return view->chunks == LW_CHUNKS_KEPT && lw_chunks_are_whole(reader, view);
-}
-
-/* What HDF5 keeps of chunks. The decoded ones that it would keep take up to twice what it counts: none of them. */
-static int64_t cache_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
-{
-    if (reader->info.is_compressed)
-        return 0;
-    return lw_chunks_are_whole(reader, view) ? chunk_bytes(reader) : MIB;
 }
 
 static int64_t row_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
@@ -94,11 +68,9 @@ int64_t lw_chunks_bytes(const struct lw_reader *reader, const struct lw_view_spe
 {
     if (!is_chunked(reader))
         return 0;
-    const int64_t calls = touched_by_read(reader, view) * CALL_BYTES_PER_CHUNK;
-    if (!lw_chunks_are_whole(reader, view))
-        return calls + READING_SIZES * MIB;
-    const int64_t sizes = reader->info.is_compressed ? DECODING_SIZES : READING_SIZES;
-    return calls + sizes * chunk_bytes(reader) + (lw_chunks_are_kept(reader, view) ? row_bytes(reader, view) : 0);
+    const bool whole = lw_chunks_are_whole(reader, view);
+    return reader->format->chunks_bytes(&reader->info, whole, touched_by_read(reader, view)) +
+           (lw_chunks_are_kept(reader, view) ? row_bytes(reader, view) : 0);
 }
 
 /* ---- how often, how long ---------------------------------------------------------------------------------------------- */
@@ -135,7 +107,7 @@ struct lw_chunk_cost lw_reader_chunk_cost(const struct lw_reader *reader, const 
         on_axis = reads->n_axis_ranks;
     const double times = on_axis * pieces_of_chunk(width(reader, view), reads->channels * step, channels,
                                                    view->channels.begin);
-    const double bytes = count_chunks(reader, view) * (double)chunk_bytes(reader);
+    const double bytes = count_chunks(reader, view) * (double)lw_format_chunk_bytes(&reader->info);
     if (reader->info.is_compressed)
         return (struct lw_chunk_cost){times, times * bytes / decoded_bytes_per_second / reads->n_ranks};
     return (struct lw_chunk_cost){times, (times - 1) * bytes / read_bytes_per_second};
@@ -148,19 +120,6 @@ int64_t lw_reader_chunk_width(const struct lw_reader *reader, const struct lw_vi
 
 /* ---- select ------------------------------------------------------------------------------------------------------------ */
 
-/* The cache of a dataset is fixed when it is opened. With a preemption of 1, HDF5 would drop only chunks read whole. */
-static int reopen(struct lw_reader *reader, struct lw_error *err)
-{
-    const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    H5Pset_chunk_cache(access, H5D_CHUNK_CACHE_NSLOTS_DEFAULT, (size_t)cache_bytes(reader, &reader->view), 0.75);
-    H5Dclose(reader->dataset);
-    reader->dataset = H5Dopen2(reader->file, reader->info.path, access);
-    H5Pclose(access);
-    if (reader->dataset < 0)
-        return lw_hdf5_fail(err, LW_EIO, "cannot open %s:%s again", reader->info.file, reader->info.path);
-    return LW_OK;
-}
-
 int lw_chunks_select(struct lw_reader *reader, struct lw_error *err)
 {
     lw_free(reader->row.memory);
@@ -170,7 +129,7 @@ int lw_chunks_select(struct lw_reader *reader, struct lw_error *err)
     if (lw_chunks_are_kept(reader, &reader->view) &&
         !(reader->row.memory = lw_alloc((size_t)row_bytes(reader, &reader->view), "a row of chunks", err)))
         return LW_ESYSTEM;
-    return reopen(reader, err);
+    return reader->format->prepare_chunks(reader->dataset, lw_chunks_are_whole(reader, &reader->view), err);
 }
 
 /* ---- read -------------------------------------------------------------------------------------------------------------- */

@@ -1,15 +1,15 @@
-/* chunks.h - reading a dataset that is stored in chunks. HDF5 hands out any part of a chunk, but to do so it reads and decodes
- * the chunk whole, each time anew.
+/* chunks.h - reading a dataset that is stored in chunks. The library of its format hands out any part of a chunk, but
+ * to do so it reads and decodes the chunk whole, each time anew.
  *
  *     axis       |       chunks       |       chunks       |       chunks       |
  *     reads       |  0  |  1  |  2  |  3  |  4  |  5  | ...
  *     row kept    decoded once for reads 0 to 3, then the next one for 3 to ..., parts copied from there
  *
  * A row of chunks is all of them at one place of the axis, over the channels of a read. */
-#ifndef LW_IO_HDF5_CHUNKS_H
-#define LW_IO_HDF5_CHUNKS_H
+#ifndef LW_IO_CHUNKS_H
+#define LW_IO_CHUNKS_H
 
-#include "io/hdf5/reader_state.h"
+#include "io/reader_state.h"
 
 /** Whether chunks go through memory of their own: all that must be decoded, and small ones where the view wants it so. */
 bool lw_chunks_are_whole(const struct lw_reader *reader, const struct lw_view_spec *view);
@@ -17,10 +17,10 @@ bool lw_chunks_are_whole(const struct lw_reader *reader, const struct lw_view_sp
 /** Whether a row of them stays from one read to the next. */
 bool lw_chunks_are_kept(const struct lw_reader *reader, const struct lw_view_spec *view);
 
-/** Host bytes for chunks: what HDF5 takes while it reads them, and the row that is kept. */
+/** Host bytes for chunks: what the format's library takes while it reads them, and the row that is kept. */
 int64_t lw_chunks_bytes(const struct lw_reader *reader, const struct lw_view_spec *view);
 
-/** Open the dataset anew for such reads of reader->view, and make room for the row. */
+/** Prepare the dataset for such reads of reader->view, and make room for the row. */
 int lw_chunks_select(struct lw_reader *reader, struct lw_error *err);
 
 /** lw_reader_read, where a row is kept. */

@@ -1,0 +1,238 @@
+/* format.c - HDF5 as one of the formats of archive files. */
+#include "io/format.h"
+
+#include "base/memory.h"
+#include "io/hdf5/error.h"
+#include "io/hdf5/listing.h"
+#include "io/hdf5/probe.h"
+#include "io/hdf5/start.h"
+#include "io/hdf5/type.h"
+
+#include <string.h>
+
+#define MIB ((int64_t)1 << 20)
+
+/* A dataset open for reading samples. */
+struct opened {
+    const struct lw_dataset_info *info;
+    hid_t file, dataset, type;
+};
+
+static int recognise(const char *file, bool *is_one, struct lw_error *err)
+{
+    lw_hdf5_start();
+    const htri_t is_hdf5 = H5Fis_hdf5(file);
+    if (is_hdf5 < 0 && lw_hdf5_errno() != 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot read '%s'", file);
+    *is_one = is_hdf5 > 0;
+    return LW_OK;
+}
+
+/* ---- describe ------------------------------------------------------------------------------------------------------ */
+
+static int check_samples(hid_t stored, struct lw_dataset_info *info, struct lw_error *err)
+{
+    char found[96];
+    if (lw_hdf5_type_parse(stored, &info->type))
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "%s:%s holds %s; samples must be %s: convert it first", info->file, info->path,
+                   lw_hdf5_type_text(stored, found, sizeof found), LW_LEGAL_TYPES);
+}
+
+static int check_numbers(hid_t stored, struct lw_dataset_info *info, struct lw_error *err)
+{
+    char found[96];
+    bool is_complex;
+    const hid_t memory = lw_hdf5_type_as_float64(stored, &is_complex);
+    if (!lw_hdf5_type_parse(stored, &info->type))
+        info->type = (struct lw_type){.scalar = LW_FLOAT64, .is_complex = is_complex};
+    if (memory < 0)
+        return lw_fail(err, LW_EDATA, "%s:%s holds %s, not numbers: it must be of an integer or floating-point type, or a "
+                       "complex compound {r, i}, {re, im} or {real, imag}", info->file, info->path,
+                       lw_hdf5_type_text(stored, found, sizeof found));
+    H5Tclose(memory);
+    return LW_OK;
+}
+
+static int check_type(hid_t dataset, enum lw_use use, struct lw_dataset_info *info, struct lw_error *err)
+{
+    const hid_t stored = H5Dget_type(dataset);
+    const int rc = (use == LW_USE_SAMPLES ? check_samples : check_numbers)(stored, info, err);
+    H5Tclose(stored);
+    return rc;
+}
+
+/* The chunks of what will be read as a whole are counted so that their index is read here, where it may be damaged. */
+static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
+{
+    struct lw_probe probe;
+    int rc = lw_probe_open(info, &probe, err);
+    if (rc)
+        return rc;
+    rc = check_type(probe.dataset, use, info, err);
+    if (use == LW_USE_NUMBERS)
+        H5Dget_storage_size(probe.dataset);
+    lw_probe_close(&probe);
+    return rc;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------------------- */
+
+static void close_dataset(void *dataset)
+{
+    struct opened *const opened = dataset;
+    if (opened->type >= 0)
+        H5Tclose(opened->type);
+    if (opened->dataset >= 0)
+        H5Dclose(opened->dataset);
+    if (opened->file >= 0)
+        H5Fclose(opened->file);
+    lw_free(opened);
+}
+
+static int open_objects(struct opened *opened, struct lw_error *err)
+{
+    const struct lw_dataset_info *const info = opened->info;
+    const int rc = lw_probe_file(info->file, &opened->file, err);
+    if (rc)
+        return rc;
+    opened->dataset = H5Dopen2(opened->file, info->path, H5P_DEFAULT);
+    if (opened->dataset < 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot open %s:%s", info->file, info->path);
+    opened->type = H5Dget_type(opened->dataset);
+    return LW_OK;
+}
+
+static int open_dataset(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
+{
+    struct opened *const opened = lw_alloc(sizeof *opened, "the reader", err);
+    if (!opened)
+        return LW_ESYSTEM;
+    *opened = (struct opened){.info = info, .file = -1, .dataset = -1, .type = -1};
+    const int rc = open_objects(opened, err);
+    if (rc)
+        close_dataset(opened);
+    else
+        *dataset = opened;
+    return rc;
+}
+
+static void select_in_file(const struct lw_box *box, int n_dims, hid_t space)
+{
+    hsize_t start[LW_MAX_DIMS], stride[LW_MAX_DIMS], count[LW_MAX_DIMS];
+    for (int d = 0; d < n_dims; d++) {
+        start[d] = (hsize_t)box->first[d];
+        stride[d] = (hsize_t)box->step[d];
+        count[d] = (hsize_t)box->count[d];
+    }
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, NULL);
+}
+
+static hid_t memory_space(const struct lw_box *box)
+{
+    const hsize_t dims[2] = {(hsize_t)box->n_runs, (hsize_t)box->pitch}, start[2] = {0, 0};
+    const hsize_t count[2] = {(hsize_t)box->n_runs, (hsize_t)box->run};
+    const hid_t space = H5Screate_simple(2, dims, NULL);
+    if (box->pitch > box->run)
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+    return space;
+}
+
+static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
+{
+    const struct opened *const opened = dataset;
+    int rc = LW_OK;
+    const hid_t space = H5Dget_space(opened->dataset), memory = memory_space(box);
+    select_in_file(box, opened->info->n_dims, space);
+    if (H5Dread(opened->dataset, opened->type, memory, space, H5P_DEFAULT, box->into) < 0)
+        rc = lw_hdf5_fail_plainly(err, LW_EIO);
+    H5Sclose(memory);
+    H5Sclose(space);
+    return rc;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------------- */
+
+static int read_whole(hid_t dataset, const struct lw_dataset_info *info, double *values, struct lw_error *err)
+{
+    bool is_complex;
+    const hid_t stored = H5Dget_type(dataset);
+    const hid_t memory = lw_hdf5_type_as_float64(stored, &is_complex);
+    int rc = LW_OK;
+    if (H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+        rc = lw_hdf5_fail(err, LW_EIO, "cannot read %s:%s", info->file, info->path);
+    H5Tclose(memory);
+    H5Tclose(stored);
+    return rc;
+}
+
+/* Should the file have changed since it was described, its shape is no longer that of the memory. */
+static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
+{
+    struct lw_dataset_info now = *info;
+    struct lw_probe probe;
+    int rc = lw_probe_open(&now, &probe, err);
+    if (rc)
+        return rc;
+    if ((rc = check_type(probe.dataset, LW_USE_NUMBERS, &now, err)) == LW_OK)
+        rc = memcmp(now.dims, info->dims, sizeof info->dims) == 0 && now.type.is_complex == info->type.is_complex
+                 ? read_whole(probe.dataset, info, values, err)
+                 : lw_fail(err, LW_EDATA, "'%s' changed while it was read", info->file);
+    lw_probe_close(&probe);
+    return rc;
+}
+
+/* ---- chunks -------------------------------------------------------------------------------------------------------- */
+
+/* HDF5 was seen to take 7 KiB for each chunk that one call touches, and 2.4 times the size of one that it decodes, of which
+ * it has one at a time: the stored bytes, and the decoded ones in a buffer that grows by doubling. One that needs no decoding
+ * is in its cache while the next one is read. */
+enum { CALL_BYTES_PER_CHUNK = 8 << 10, DECODING_SIZES = 3, READING_SIZES = 2 };
+
+/* What HDF5 keeps of chunks. The decoded ones that it would keep take up to twice what it counts: none of them. */
+static int64_t cache_bytes(const struct lw_dataset_info *info, bool whole)
+{
+    if (info->is_compressed)
+        return 0;
+    return whole ? lw_format_chunk_bytes(info) : MIB;
+}
+
+static int64_t chunks_bytes(const struct lw_dataset_info *info, bool whole, int64_t n_chunks)
+{
+    const int64_t calls = n_chunks * CALL_BYTES_PER_CHUNK;
+    if (!whole)
+        return calls + READING_SIZES * MIB;
+    return calls + (info->is_compressed ? DECODING_SIZES : READING_SIZES) * lw_format_chunk_bytes(info);
+}
+
+/* The cache of a dataset is fixed when it is opened. With a preemption of 1, HDF5 would drop only chunks read whole. */
+static int prepare_chunks(void *dataset, bool whole, struct lw_error *err)
+{
+    struct opened *const opened = dataset;
+    const struct lw_dataset_info *const info = opened->info;
+    const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    H5Pset_chunk_cache(access, H5D_CHUNK_CACHE_NSLOTS_DEFAULT, (size_t)cache_bytes(info, whole), 0.75);
+    H5Dclose(opened->dataset);
+    opened->dataset = H5Dopen2(opened->file, info->path, access);
+    H5Pclose(access);
+    if (opened->dataset < 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot open %s:%s again", info->file, info->path);
+    return LW_OK;
+}
+
+const struct lw_format lw_format_hdf5 = {
+    .name = "HDF5",
+    .file_text = "an HDF5 file",
+    .start = lw_hdf5_start,
+    .recognise = recognise,
+    .list = lw_listing_visit,
+    .find_origin = lw_listing_find_origin,
+    .describe = describe,
+    .open = open_dataset,
+    .read = read_box,
+    .close = close_dataset,
+    .read_numbers = read_numbers,
+    .most_whole_bytes = 16 * MIB,       /* of larger ones HDF5 reads just the samples wanted */
+    .prepare_chunks = prepare_chunks,
+    .chunks_bytes = chunks_bytes,
+};

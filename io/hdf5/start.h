@@ -1,0 +1,8 @@
+/* start.h - what HDF5 needs before its first call. */
+#ifndef LW_IO_HDF5_START_H
+#define LW_IO_HDF5_START_H
+
+/** Start HDF5, quiet, and with the program's say over the locks on files. May be called often. */
+void lw_hdf5_start(void);
+
+#endif

@@ -1,0 +1,26 @@
+/* shield.h - a look at a file in a process of its own, so that where a library crashes on damaged metadata that process ends
+ * and the program can say so.
+ *
+ * The child is a copy of this process made by fork, on the main thread and before any GPU is touched. It calls the library on
+ * plain files, makes no MPI call, starts no thread, and ends without what libraries have registered for the end of the
+ * program. */
+#ifndef LW_IO_SHIELD_H
+#define LW_IO_SHIELD_H
+
+#include "base/error.h"
+#include "io/object.h"
+
+#include <stddef.h>
+
+/** Look at the object and fill *result: plain data without pointers. */
+typedef int lw_shield_fn(const struct lw_object *object, void *result, struct lw_error *err);
+
+/** Call `look` in a child and return what it returns, with its result and its error. By one process, not collective.
+ * LW_EDATA: the child died, or took more than LW_SHIELD_CPU_S of processor time. LW_EIO: it did not end within LW_SHIELD_WALL_S.
+ * LW_ESYSTEM: there can be no child, or it was killed from outside. @param bytes  of *result */
+int lw_shield(lw_shield_fn *look, const struct lw_object *object, void *result, size_t bytes, struct lw_error *err);
+
+#define LW_SHIELD_CPU_S 15
+#define LW_SHIELD_WALL_S 300        /* a file may have to come from a tape first */
+
+#endif
