@@ -37,7 +37,7 @@ static void print_engine(const struct lw_engine_type *type, const struct lw_comm
     const struct lw_engine_spec spec = {.node_rank = lw_comm_node_rank(comm), .node_ranks = lw_comm_node_size(comm)};
     char text[LW_ENGINE_TEXT];
     const bool is_usable = type->is_usable(&spec, text);
-    printf("engine %-5s%s%s\n", type->name, is_usable ? "" : "not usable: ", text);
+    printf("engine %-4s %s%s\n", type->name, is_usable ? "" : "not usable: ", text);
 }
 
 static void print_machine(const struct lw_comm *comm)
