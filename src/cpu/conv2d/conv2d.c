@@ -7,73 +7,17 @@
  *                       -> per row that is kept: transform back, unpack -> finish -> store
  *
  * Nothing that is computed depends on the thread, the block or the slot. */
-#include "cpu/conv2d/flaws.h"
-#include "cpu/conv2d/kernel.h"
-#include "cpu/conv2d/window.h"
-#include "cpu/lanes.h"
+#include "cpu/conv2d/lane.h"
 #include "cpu/op.h"
 
 #include <math.h>
-
-/* Tiles of one transform: side by side or one above the other. */
-enum { MOST_TILES = 2 };
-
-/* What one thread works in; sizes in lane_sizes. */
-struct lane {
-    struct lw_cpu_lane base;
-    char *x;                            /* DIRECT, SEPARABLE: the window, and its copy turned by i; TILES: the points */
-    char *between;                      /* SEPARABLE: a row between the passes, and turned; TILES: a strip */
-    char *row;                          /* TILES: a row of points */
-    char *y[MOST_TILES];                /* a row of pixels of a tile, before and after */
-    struct lw_cpu_window2d window;
-    struct lw_cpu_flaws2d flaws[MOST_TILES];
-    int exponents[MOST_TILES];          /* pixels of the tile were divided by 2^exponent */
-};
-
-struct lane_sizes {
-    int64_t x, between, row, y;         /* bytes, each a multiple of LW_ALIGNMENT */
-    int64_t repeated_row, flaws;
-    int64_t total;
-};
-
-struct lw_cpu_conv2d {
-    struct lw_op_spec spec;
-    struct lw_cpu_shape2d shape;
-    struct lw_cpu_kernel2d kernel;
-    struct lw_cpu_fft2d *fft;           /* NULL: no transforms */
-    int n_tiles;                        /* of a transform */
-    struct lw_cpu_lanes lanes;          /* of struct lane */
-};
 
 static void *real_at(const struct lw_cpu_conv2d *conv2d, void *buffer, int64_t real)
 {
     return (char *)buffer + (size_t)real * conv2d->shape.kernels->real_bytes;
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
-
-static int n_tiles(const struct lw_cpu_shape2d *shape) { return shape->pair_rows * shape->pair_columns; }
-
-static struct lane_sizes lane_sizes(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape)
-{
-    const int64_t real = (int64_t)shape->kernels->real_bytes, step = shape->kernels->direct_step;
-    const struct lw_cpu_fft2d fft = shape->kernels->fft2d_shape(shape->rows, shape->columns);
-    struct lane_sizes s = {
-        .repeated_row = lw_cpu_window2d_repeats(spec) ? lw_cpu_padded(shape->columns * (int64_t)lw_type_bytes(spec->input)) : 0,
-        .flaws = lw_cpu_padded(lw_cpu_flaws2d_bytes(spec, shape)),
-        .y = lw_cpu_padded((shape->columns * shape->width + step) * real),
-    };
-    if (shape->method == LW_CPU_CONV2D_TILES) {
-        s.x = lw_cpu_padded(shape->rows * fft.pitch * 2 * real);
-        s.between = lw_cpu_padded(shape->rows * fft.strip * 2 * real);
-        s.row = lw_cpu_padded(shape->columns * 2 * real);
-    } else {
-        s.x = lw_cpu_padded(lw_cpu_window2d_turned(shape) * (shape->kernel_complex ? 2 : 1) * real);
-        s.between = shape->method == LW_CPU_CONV2D_SEPARABLE ? lw_cpu_padded(2 * lw_cpu_between2d_turned(shape) * real) : 0;
-    }
-    s.total = s.x + s.between + s.row + s.repeated_row + n_tiles(shape) * (s.y + s.flaws);
-    return s;
-}
+/* ---- lifecycle ------------------------------------------------------------------------------------------------------ */
 
 static int64_t n_tasks(const struct lw_cpu_shape2d *shape, int64_t count, int64_t n_channels)
 {
@@ -97,45 +41,16 @@ static int64_t conv2d_bytes(const struct lw_op_spec *spec, const struct lw_op_pl
     struct lw_cpu_shape2d shape;
     if (lw_cpu_shape2d(spec, &shape, NULL))
         return 0;                       /* the plan has said why */
-    const int64_t lane = (int64_t)sizeof(struct lane) + lane_sizes(spec, &shape).total;
+    const int64_t lane = (int64_t)sizeof(struct lw_cpu_conv2d_lane) + lw_cpu_conv2d_lane_bytes(spec, &shape);
     return (int64_t)sizeof(struct lw_cpu_conv2d) + lw_cpu_kernel2d_bytes(&shape, spec->nan) + plan_bytes(&shape) +
            n_lanes(&shape, size) * lane;
-}
-
-static char *take(char **free, int64_t bytes)
-{
-    char *const taken = *free;
-    *free += bytes;
-    return taken;
-}
-
-static void lay_out(const struct lw_cpu_conv2d *conv2d, const struct lane_sizes *s, struct lane *lane)
-{
-    char *free = lane->base.memory;
-    lane->x = take(&free, s->x);
-    lane->between = take(&free, s->between);
-    lane->row = take(&free, s->row);
-    lane->window = (struct lw_cpu_window2d){&conv2d->spec, &conv2d->shape, take(&free, s->repeated_row)};
-    for (int i = 0; i < conv2d->n_tiles; i++) {
-        lane->y[i] = take(&free, s->y);
-        lw_cpu_flaws2d_init(&conv2d->spec, &conv2d->shape, take(&free, s->flaws), &lane->flaws[i]);
-    }
-}
-
-static int open_lanes(struct lw_cpu_conv2d *conv2d, int n, struct lw_error *err)
-{
-    const struct lane_sizes sizes = lane_sizes(&conv2d->spec, &conv2d->shape);
-    const int rc = lw_cpu_lanes_open(&conv2d->lanes, n, sizeof(struct lane), sizes.total, err);
-    for (int i = 0; rc == LW_OK && i < n; i++)
-        lay_out(conv2d, &sizes, lw_cpu_lane_at(&conv2d->lanes, i));
-    return rc;
 }
 
 static int plan_fft(struct lw_cpu_conv2d *conv2d, struct lw_error *err)
 {
     if (conv2d->shape.method != LW_CPU_CONV2D_TILES)
         return LW_OK;
-    const struct lane *const lane = lw_cpu_lane_at(&conv2d->lanes, 0);
+    const struct lw_cpu_conv2d_lane *const lane = lw_cpu_lane_at(&conv2d->lanes, 0);
     return conv2d->shape.kernels->fft2d_create(conv2d->shape.rows, conv2d->shape.columns, lane->row, lane->x, lane->between,
                                                &conv2d->fft, err);
 }
@@ -163,23 +78,20 @@ static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan 
     conv2d->spec.conv2d.kernel = NULL;          /* borrowed during this call only */
     int rc;
     if ((rc = lw_cpu_shape2d(spec, &conv2d->shape, err)) ||
-        (rc = lw_cpu_kernel2d_create(spec, &conv2d->shape, &conv2d->kernel, err)))
-        goto fail;
-    conv2d->n_tiles = n_tiles(&conv2d->shape);
-    if ((rc = open_lanes(conv2d, n_lanes(&conv2d->shape, size), err)) || (rc = plan_fft(conv2d, err)))
-        goto fail;
+        (rc = lw_cpu_kernel2d_create(spec, &conv2d->shape, &conv2d->kernel, err)) ||
+        (rc = lw_cpu_conv2d_lanes_open(conv2d, n_lanes(&conv2d->shape, size), err)) || (rc = plan_fft(conv2d, err))) {
+        conv2d_destroy(conv2d);
+        return rc;
+    }
     *out = conv2d;
     return LW_OK;
-fail:
-    conv2d_destroy(conv2d);
-    return rc;
 }
 
 /* ---- outputs of a row ----------------------------------------------------------------------------------------------- */
 
 /* Undo the scaling, treat the flaws and store. */
-static void finish_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *tile, int which,
-                       int64_t row, void *outputs)
+static void finish_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
+                       const struct lw_cpu_tile2d *tile, int which, int64_t row, void *outputs)
 {
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
     const struct lw_type type = conv2d->spec.output;
@@ -195,7 +107,8 @@ static void finish_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, co
 }
 
 /* Count the flaws of a tile and find out what they do; all rows of its window have been inspected. */
-static void settle_flaws(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *tile, int which)
+static void settle_flaws(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
+                         const struct lw_cpu_tile2d *tile, int which)
 {
     struct lw_cpu_flaws2d *const flaws = &lane->flaws[which];
     lw_cpu_flaws2d_count(&lane->window, tile, flaws, &lane->base.not_finite);
@@ -206,8 +119,8 @@ static void settle_flaws(const struct lw_cpu_conv2d *conv2d, struct lane *lane, 
 
 /* Repair the flaws in a row of the window. Integers have none, and their magnitude is not needed.
  * @return  the largest magnitude in the row */
-static double inspect_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *tile, int which,
-                          int64_t row, void *reals)
+static double inspect_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
+                          const struct lw_cpu_tile2d *tile, int which, int64_t row, void *reals)
 {
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
     const int64_t n = lw_cpu_needed_columns(&conv2d->shape, tile) * conv2d->shape.width;
@@ -220,7 +133,8 @@ static double inspect_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane,
     return k->largest(reals, n);
 }
 
-static void load_window(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *tile)
+static void load_window(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
+                        const struct lw_cpu_tile2d *tile)
 {
     const int64_t stride = lw_cpu_window2d_stride(&conv2d->shape), n_rows = lw_cpu_needed_rows(&conv2d->shape, tile);
     for (int64_t row = 0; row < n_rows; row++) {
@@ -233,7 +147,7 @@ static void load_window(const struct lw_cpu_conv2d *conv2d, struct lane *lane, c
                                             n_rows * stride / 2);
 }
 
-static void pass_columns(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const void *window_row)
+static void pass_columns(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const void *window_row)
 {
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
     const int64_t n = conv2d->shape.columns * conv2d->shape.width;
@@ -243,7 +157,8 @@ static void pass_columns(const struct lw_cpu_conv2d *conv2d, struct lane *lane, 
                         conv2d->shape.columns);
 }
 
-static void run_window(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *tile)
+static void run_window(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
+                       const struct lw_cpu_tile2d *tile)
 {
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
     const int64_t stride = lw_cpu_window2d_stride(&conv2d->shape), n = tile->n_columns * conv2d->shape.width;
@@ -265,7 +180,8 @@ static void run_window(const struct lw_cpu_conv2d *conv2d, struct lane *lane, co
 
 /* Find the flaws and the magnitude of a tile. It is brought to a magnitude near 1: then a faint tile keeps its digits beside
  * a bright one in the same transform, and no tile leaves the range of numbers. */
-static void inspect(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *tile, int which)
+static void inspect(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
+                    const struct lw_cpu_tile2d *tile, int which)
 {
     double largest = 0;
     lane->exponents[which] = 0;
@@ -281,8 +197,8 @@ static void inspect(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const
 }
 
 /* A row of the window, ready to be transformed. */
-static void load_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *tile, int which,
-                     int64_t row, void *reals)
+static void load_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
+                     const struct lw_cpu_tile2d *tile, int which, int64_t row, void *reals)
 {
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
     const int64_t n = conv2d->shape.columns * conv2d->shape.width;
@@ -297,12 +213,13 @@ static void load_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, cons
         k->scale(reals, n, -lane->exponents[which]);
 }
 
-static void *points_row(const struct lw_cpu_conv2d *conv2d, const struct lane *lane, int64_t row)
+static void *points_row(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_conv2d_lane *lane, int64_t row)
 {
     return real_at(conv2d, lane->x, 2 * row * conv2d->fft->pitch);
 }
 
-static void forward_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *tiles, int64_t row)
+static void forward_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
+                        const struct lw_cpu_tile2d *tiles, int64_t row)
 {
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
     const int64_t needed = max64(lw_cpu_needed_rows(&conv2d->shape, &tiles[0]),
@@ -321,7 +238,8 @@ static void forward_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, c
     k->fft2d_row_forward(conv2d->fft, lane->row, points_row(conv2d, lane, row));
 }
 
-static void inverse_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *tiles, int64_t row)
+static void inverse_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
+                        const struct lw_cpu_tile2d *tiles, int64_t row)
 {
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
     k->fft2d_row_inverse(conv2d->fft, points_row(conv2d, lane, row + conv2d->shape.kernel_rows - 1), lane->row);
@@ -336,7 +254,8 @@ static void inverse_row(const struct lw_cpu_conv2d *conv2d, struct lane *lane, c
             finish_row(conv2d, lane, &tiles[i], i, row, lane->y[i]);
 }
 
-static void run_transform(const struct lw_cpu_conv2d *conv2d, struct lane *lane, const struct lw_cpu_tile2d *tiles)
+static void run_transform(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
+                          const struct lw_cpu_tile2d *tiles)
 {
     for (int i = 0; i < conv2d->n_tiles; i++)
         inspect(conv2d, lane, &tiles[i], i);
@@ -374,7 +293,7 @@ static void compute(const void *state, void *lane, const struct lw_slot *slot, i
     const int64_t across = divide_up(shape->n_across, shape->pair_columns);
     const int64_t down = divide_up(slot->block.count, shape->hop_rows * shape->pair_rows);
     const int64_t channel = task / across / down, row = task / across % down, column = task % across;
-    struct lw_cpu_tile2d tiles[MOST_TILES];
+    struct lw_cpu_tile2d tiles[LW_CPU_CONV2D_PAIR];
     for (int i = 0; i < conv2d->n_tiles; i++)
         tiles[i] = tile_of(conv2d, slot, channel, row * shape->pair_rows + i % shape->pair_rows,
                            column * shape->pair_columns + i % shape->pair_columns);

@@ -11,7 +11,7 @@
  * product's inverse holds one in its real and one in its imaginary part), a complex one by itself.
  *
  * The files of this folder, each of which calls only those before it: plan (sizes), kernel (taps and spectra), window (the
- * pixels of a tile), flaws (those that are not finite), conv2d (a block, tile by tile). */
+ * pixels of a tile), flaws (those that are not finite), lane (what a thread works in), conv2d (a block, tile by tile). */
 #ifndef LW_CPU_CONV2D_PLAN_H
 #define LW_CPU_CONV2D_PLAN_H
 

@@ -1,0 +1,40 @@
+/* lane.h - a 2-D convolution, and what one of its threads works in. Opened by cpu/conv2d/conv2d.c, which works in it. */
+#ifndef LW_CPU_CONV2D_LANE_H
+#define LW_CPU_CONV2D_LANE_H
+
+#include "cpu/conv2d/flaws.h"
+#include "cpu/conv2d/kernel.h"
+#include "cpu/conv2d/window.h"
+#include "cpu/lanes.h"
+
+/* A transform holds at most so many tiles, one beside or above the other. */
+#define LW_CPU_CONV2D_PAIR 2
+
+/* What one thread works in; sizes in lane.c. */
+struct lw_cpu_conv2d_lane {
+    struct lw_cpu_lane base;
+    char *x;                            /* DIRECT, SEPARABLE: the window, and its copy turned by i; TILES: the points */
+    char *between;                      /* SEPARABLE: a row between the passes, and turned; TILES: a strip */
+    char *row;                          /* TILES: a row of points */
+    char *y[LW_CPU_CONV2D_PAIR];        /* a row of pixels of a tile, before and after */
+    struct lw_cpu_window2d window;
+    struct lw_cpu_flaws2d flaws[LW_CPU_CONV2D_PAIR];
+    int exponents[LW_CPU_CONV2D_PAIR];  /* pixels of the tile were divided by 2^exponent */
+};
+
+struct lw_cpu_conv2d {
+    struct lw_op_spec spec;
+    struct lw_cpu_shape2d shape;
+    struct lw_cpu_kernel2d kernel;
+    struct lw_cpu_fft2d *fft;           /* NULL: no transforms */
+    int n_tiles;                        /* of a transform; 1 without transforms */
+    struct lw_cpu_lanes lanes;          /* of struct lw_cpu_conv2d_lane */
+};
+
+/** Bytes of one lane's memory. */
+int64_t lw_cpu_conv2d_lane_bytes(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape);
+
+/** Open n lanes into conv2d->lanes, which are to be closed whatever the outcome, and set n_tiles. */
+int lw_cpu_conv2d_lanes_open(struct lw_cpu_conv2d *conv2d, int n, struct lw_error *err);
+
+#endif
