@@ -1,4 +1,5 @@
-/* sink.h - where the products of finished blocks go: an array's part to its place in the result. */
+/* sink.h - where products go: an array's part of a finished block to its place in the result, the rows of a table to their turn
+ * behind those of others. */
 #ifndef LW_RUN_SINK_H
 #define LW_RUN_SINK_H
 
@@ -19,5 +20,18 @@ void lw_sink_place(const struct lw_job *job, const struct lw_op_plan *op, int pr
 
 /** Hand each product of a finished block to its sink. An empty block takes part. Collective. */
 int lw_sinks_take(const struct lw_sinks *sinks, const struct lw_slot *slot, struct lw_error *err);
+
+/* The rows of a table, in runs, each of which one rank has: in the file they stand run by run. */
+struct lw_table_rows {
+    int64_t n_runs;
+    const void *context;                /* borrowed, the first argument of: */
+    int64_t (*count)(const void *context, int64_t run);         /* rows of a run; every rank knows */
+    bool (*is_mine)(const void *context, int64_t run);          /* whether this rank has them */
+    void (*fill)(const void *context, int64_t run, int64_t first, int64_t count, void *rows);   /* if so: some of them */
+};
+
+/** Write all rows to the table that is dataset number `dataset`, as many at a time as `buffer` holds. Collective. */
+int lw_sink_rows(struct lw_writer *writer, int dataset, const struct lw_table_rows *rows, void *buffer, int64_t buffer_rows,
+                 struct lw_error *err);
 
 #endif

@@ -1,9 +1,10 @@
 /* Sinks: two products of one slot, a bank of filters and an array that holds every third output of each channel, handed over
- * in slices of any cut, lie in the file as in one piece; where the series is interpolated, too. */
+ * in slices of any cut, lie in the file as in one piece; where the series is interpolated, too. The rows of a table stand run by run, whatever rank has them. */
 #include "../check.h"
 #include "io/reader.h"
 #include "run/sink.h"
 
+#include <hdf5.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -126,6 +127,63 @@ static void check_cuts(struct lw_comm *comm, const char *file, int64_t n, int ra
     check_file(comm, file, &job, slice);
 }
 
+/* ---- tables: runs of 0, 3, 6 ... rows, dealt out to the ranks ---- */
+
+enum { N_RUNS = 7 };
+
+struct row {
+    int64_t run, number;
+};
+
+static int64_t count_rows(const void *context, int64_t run)
+{
+    (void)context;
+    return 3 * (run % 4);
+}
+
+static bool has_rows(const void *context, int64_t run)
+{
+    const struct lw_comm *const comm = context;
+    return run % lw_comm_size(comm) == lw_comm_rank(comm);
+}
+
+static void fill_rows(const void *context, int64_t run, int64_t first, int64_t count, void *into)
+{
+    CHECK(has_rows(context, run), "rank %d is asked for run %" PRId64, lw_comm_rank(context), run);
+    for (int64_t i = 0; i < count; i++)
+        ((struct row *)into)[i] = (struct row){run, first + i};
+}
+
+/* As many numbers as int64 elements: the rows, one behind the other. */
+static void check_table(struct lw_comm *comm, const char *file, int64_t buffer_rows)
+{
+    static const struct lw_column columns[] = {{"run", LW_COLUMN_INT}, {"number", LW_COLUMN_INT}};
+    int64_t n_rows = 0, at = 0;
+    for (int64_t run = 0; run < N_RUNS; run++)
+        n_rows += count_rows(comm, run);
+    const struct lw_writer_dataset table = {.path = "/table", .n_dims = 1, .dims = {n_rows}, .columns = columns, .n_columns = 2};
+    const struct lw_writer_spec spec = {.file = file, .overwrite = true, .datasets = &table, .n_datasets = 1};
+    const struct lw_table_rows rows = {N_RUNS, comm, count_rows, has_rows, fill_rows};
+    struct lw_error err;
+    struct lw_writer *writer = NULL;
+    struct row buffer[8], found[64];
+    CHECK(lw_writer_create(comm, &spec, &writer, &err) == LW_OK &&
+              lw_sink_rows(writer, 0, &rows, buffer, buffer_rows, &err) == LW_OK &&
+              lw_writer_finish(writer, NULL, 0, &err) == LW_OK, "%s", err.message);
+    lw_writer_destroy(writer);
+
+    const hid_t in = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT), dataset = H5Dopen2(in, "/table", H5P_DEFAULT);
+    const hid_t type = H5Dget_type(dataset);
+    CHECK(n_rows <= 64 && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) >= 0, "the table cannot be read");
+    for (int64_t run = 0; run < N_RUNS; run++)
+        for (int64_t i = 0; i < count_rows(comm, run); i++, at++)
+            CHECK(found[at].run == run && found[at].number == i, "row %" PRId64 " is number %" PRId64 " of run %" PRId64, at,
+                  found[at].number, found[at].run);
+    H5Tclose(type);
+    H5Dclose(dataset);
+    H5Fclose(in);
+}
+
 int main(int argc, char **argv)
 {
     struct lw_comm *const comm = lw_comm_start(&argc, &argv);
@@ -137,6 +195,8 @@ int main(int argc, char **argv)
         for (int rate = 1; rate <= 4; rate += 3)
             for (int64_t slice = 1; slice <= 8; slice += 3)
                 check_cuts(comm, file, n, rate, slice, slice % 2 ? 2 : N_CHANNELS);
+    for (int64_t buffer_rows = 1; buffer_rows <= 8; buffer_rows++)
+        check_table(comm, file, buffer_rows);
     if (lw_comm_rank(comm) == 0)
         remove(file);
     const int failed = (int)lw_comm_max(comm, check_failed);

@@ -1,7 +1,9 @@
 #include "run/sparse/table.h"
 
+#include "base/integers.h"
 #include "base/memory.h"
 #include "jobs/sfft.h"
+#include "run/sink.h"
 #include "run/sparse/outcome.h"
 
 #include <math.h>
@@ -27,8 +29,8 @@ enum { BLOCK_ROWS = 1 << 16 };
 
 int64_t lw_sparse_table_bytes(const struct lw_sparse *run)
 {
-    const int64_t rows = run->request.spec.sparsity < BLOCK_ROWS ? run->request.spec.sparsity : BLOCK_ROWS;
-    return rows * (int64_t)sizeof(struct lw_sfft_line_row);
+    const int64_t lines = min64(run->request.spec.sparsity, BLOCK_ROWS) * (int64_t)sizeof(struct lw_sfft_line_row);
+    return max64(lines, (int64_t)sizeof(struct lw_sfft_channel_row));
 }
 
 /* Lines are in the order of their index, rows in that of their frequency: where it is negative comes first. */
@@ -42,12 +44,26 @@ static int64_t count_before_negative(const struct lw_sparse *run, int64_t channe
     return count;
 }
 
-/* Rows [first, first + count) of a channel, of which lines[turn] is the first. */
-static void fill_rows(const struct lw_sparse *run, int64_t channel, int64_t turn, int64_t first, int64_t count,
-                      struct lw_sfft_line_row *rows)
+/* ---- rows: a run of lines for each channel, and one run of channels ---- */
+
+static int64_t count_lines(const void *context, int64_t channel)
 {
+    const struct lw_sparse *const run = context;
+    return (int64_t)run->all[channel].lines;
+}
+
+static bool has_lines(const void *context, int64_t channel)
+{
+    const struct lw_sparse *const run = context;
+    return lw_sparse_owner(run, channel) == run->rank;
+}
+
+static void fill_lines(const void *context, int64_t channel, int64_t first, int64_t count, void *into)
+{
+    const struct lw_sparse *const run = context;
+    struct lw_sfft_line_row *const rows = into;
     const struct lw_sfft_line *const lines = lw_sparse_lines_of(run, channel);
-    const int64_t all = (int64_t)run->mine[channel].lines;
+    const int64_t all = (int64_t)run->mine[channel].lines, turn = count_before_negative(run, channel);
     for (int64_t i = 0; i < count; i++) {
         const struct lw_sfft_line *const line = &lines[(turn + first + i) % all];
         rows[i] = (struct lw_sfft_line_row){
@@ -57,46 +73,41 @@ static void fill_rows(const struct lw_sparse *run, int64_t channel, int64_t turn
     }
 }
 
-/* The lines of one channel, from row `at` of the table on: its rank writes, the others take part. */
-static int write_channel(struct lw_sparse *run, struct lw_writer *writer, int64_t channel, int64_t at,
-                         struct lw_sfft_line_row *rows, struct lw_error *err)
+static int64_t count_channels(const void *context, int64_t unused)
 {
-    const bool is_mine = lw_sparse_owner(run, channel) == run->rank;
-    const int64_t all = (int64_t)run->all[channel].lines;
-    const int64_t turn = is_mine ? count_before_negative(run, channel) : 0;
-    int rc = LW_OK;
-    for (int64_t first = 0; rc == LW_OK && first < all; first += BLOCK_ROWS) {
-        const int64_t count = !is_mine ? 0 : all - first < BLOCK_ROWS ? all - first : BLOCK_ROWS;
-        fill_rows(run, channel, turn, first, count, rows);
-        rc = lw_writer_write(writer, LW_SFFT_SPECTRUM, &(int64_t){count > 0 ? at + first : 0}, &count, rows, err);
-    }
-    return rc;
+    (void)unused;
+    return ((const struct lw_sparse *)context)->n_channels;
 }
 
-static int write_lines(struct lw_sparse *run, struct lw_writer *writer, struct lw_sfft_line_row *rows, struct lw_error *err)
+static bool has_channels(const void *context, int64_t unused)
 {
-    int64_t at = 0;
-    int rc = LW_OK;
-    for (int64_t c = 0; rc == LW_OK && c < run->n_channels; c++) {
-        rc = write_channel(run, writer, c, at, rows, err);
-        at += (int64_t)run->all[c].lines;
-    }
-    return rc;
+    (void)unused;
+    return ((const struct lw_sparse *)context)->rank == 0;
 }
 
-static int write_channels(struct lw_sparse *run, struct lw_writer *writer, struct lw_error *err)
+static void fill_channels(const void *context, int64_t unused, int64_t first, int64_t count, void *into)
 {
-    int rc = LW_OK;
-    for (int64_t c = 0; rc == LW_OK && c < run->n_channels; c++) {
-        const struct lw_sparse_outcome *const o = &run->all[c];
-        const struct lw_sfft_channel_row row = {
-            input_channel(run, c), (int64_t)o->lines, o->residual, o->noise_power, o->detection_limit,
+    const struct lw_sparse *const run = context;
+    struct lw_sfft_channel_row *const rows = into;
+    (void)unused;
+    for (int64_t i = 0; i < count; i++) {
+        const struct lw_sparse_outcome *const o = &run->all[first + i];
+        rows[i] = (struct lw_sfft_channel_row){
+            input_channel(run, first + i), (int64_t)o->lines, o->residual, o->noise_power, o->detection_limit,
             (int64_t)o->samples, (int64_t)o->attempts, (int64_t)o->is_dense, (int64_t)o->is_explained,
         };
-        const int64_t count = run->rank == 0 ? 1 : 0;
-        rc = lw_writer_write(writer, LW_SFFT_CHANNELS, &(int64_t){count * c}, &count, &row, err);
     }
-    return rc;
+}
+
+static int write_tables(struct lw_sparse *run, void *buffer, struct lw_error *err)
+{
+    const int64_t bytes = lw_sparse_table_bytes(run);
+    const struct lw_table_rows lines = {run->n_channels, run, count_lines, has_lines, fill_lines};
+    const struct lw_table_rows channels = {1, run, count_channels, has_channels, fill_channels};
+    const int rc = lw_sink_rows(run->result.writer, LW_SFFT_SPECTRUM, &lines, buffer,
+                                bytes / (int64_t)sizeof(struct lw_sfft_line_row), err);
+    return rc ? rc : lw_sink_rows(run->result.writer, LW_SFFT_CHANNELS, &channels, buffer,
+                                  bytes / (int64_t)sizeof(struct lw_sfft_channel_row), err);
 }
 
 /* The worst of all channels. */
@@ -152,13 +163,13 @@ static int create(struct lw_sparse *run, struct lw_error *err)
 int lw_sparse_write(struct lw_sparse *run, struct lw_error *err)
 {
     const double start = lw_now();
-    struct lw_sfft_line_row *const rows = lw_alloc((size_t)lw_sparse_table_bytes(run), "rows of the table", err);
-    int rc = lw_comm_agree(run->setup.comm, rows ? LW_OK : LW_ESYSTEM, err);
+    void *const buffer = lw_alloc((size_t)lw_sparse_table_bytes(run), "rows of the table", err);
+    int rc = lw_comm_agree(run->setup.comm, buffer ? LW_OK : LW_ESYSTEM, err);
     if (rc == LW_OK)
-        (void)((rc = create(run, err)) ||
-               (rc = write_lines(run, run->result.writer, rows, err)) ||
-               (rc = write_channels(run, run->result.writer, err)));
-    lw_free(rows);
+        rc = create(run, err);
+    if (rc == LW_OK)
+        rc = write_tables(run, buffer, err);
+    lw_free(buffer);
     run->report.seconds[LW_SPARSE_WRITE] += lw_now() - start;
     return rc;
 }
