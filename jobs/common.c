@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-int lw_choose_axis(const struct lw_options *given, const char *job, const struct lw_dataset_info *input, int *axis,
-                   struct lw_error *err)
+int lw_job_choose_axis(const struct lw_options *given, const char *job, const struct lw_dataset_info *input, int *axis,
+                       struct lw_error *err)
 {
     if (input->n_dims > 2)
         return lw_fail(err, LW_EDATA, "%s:%s has %d dimensions: %s takes 1 (time) or 2 (time and channel)", input->file,
@@ -35,7 +35,7 @@ int lw_choose_axis(const struct lw_options *given, const char *job, const struct
     return LW_OK;
 }
 
-int lw_choose_piece(const struct lw_options *given, int64_t n, struct lw_view_spec *view, struct lw_error *err)
+int lw_job_choose_piece(const struct lw_options *given, int64_t n, struct lw_view_spec *view, struct lw_error *err)
 {
     view->start = lw_options_int(given, "start");
     if (view->start >= n)
@@ -48,7 +48,7 @@ int lw_choose_piece(const struct lw_options *given, int64_t n, struct lw_view_sp
     return LW_OK;
 }
 
-int lw_choose_channels(const struct lw_options *given, int64_t n, struct lw_range *channels, struct lw_error *err)
+int lw_job_choose_channels(const struct lw_options *given, int64_t n, struct lw_range *channels, struct lw_error *err)
 {
     *channels = (struct lw_range){0, n, 1};
     if (!lw_options_given(given, "channels"))
@@ -68,7 +68,7 @@ int64_t lw_range_length(const struct lw_range *range)
     return (range->end - range->begin + range->step - 1) / range->step;
 }
 
-int lw_choose_output_type(const struct lw_options *given, bool is_complex, struct lw_op_spec *op, struct lw_error *err)
+int lw_job_choose_output_type(const struct lw_options *given, bool is_complex, struct lw_op_spec *op, struct lw_error *err)
 {
     op->precision = (enum lw_precision)lw_options_choice(given, "precision");
     op->nan = (enum lw_nan)lw_options_choice(given, "nan");
@@ -88,7 +88,7 @@ int lw_choose_output_type(const struct lw_options *given, bool is_complex, struc
     return LW_OK;
 }
 
-void lw_conjugate_and_reverse(double *taps, int64_t n, int parts)
+void lw_job_reverse_taps(double *taps, int64_t n, int parts)
 {
     for (int64_t a = 0, b = n - 1; a < b; a++, b--) {
         for (int p = 0; p < parts; p++) {
@@ -101,7 +101,7 @@ void lw_conjugate_and_reverse(double *taps, int64_t n, int parts)
         taps[m * 2 + 1] = -taps[m * 2 + 1];
 }
 
-void lw_release_taps(struct lw_job *job)
+void lw_job_release_taps(struct lw_job *job)
 {
     lw_free(job->taps);
     job->taps = NULL;

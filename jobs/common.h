@@ -6,25 +6,25 @@
 
 /** --axis, or what the file says, for data of rank 1 or 2 (time and channel). LW_EDATA, LW_EUSAGE if that is contradictory or
  * not enough. */
-int lw_choose_axis(const struct lw_options *given, const char *job, const struct lw_dataset_info *input, int *axis,
-                   struct lw_error *err);
+int lw_job_choose_axis(const struct lw_options *given, const char *job, const struct lw_dataset_info *input, int *axis,
+                       struct lw_error *err);
 
 /** --start and --count: the piece of an axis of n samples. LW_ECONFIG if it leaves the axis. */
-int lw_choose_piece(const struct lw_options *given, int64_t n, struct lw_view_spec *view, struct lw_error *err);
+int lw_job_choose_piece(const struct lw_options *given, int64_t n, struct lw_view_spec *view, struct lw_error *err);
 
 /** --channels: some of n. LW_ECONFIG if that is none, or one that does not exist. */
-int lw_choose_channels(const struct lw_options *given, int64_t n, struct lw_range *channels, struct lw_error *err);
+int lw_job_choose_channels(const struct lw_options *given, int64_t n, struct lw_range *channels, struct lw_error *err);
 
 int64_t lw_range_length(const struct lw_range *range);
 
 /** --precision, --nan and --output-type. LW_EUSAGE, LW_ECONFIG if the type cannot be had.
  * @param is_complex  whether the result is */
-int lw_choose_output_type(const struct lw_options *given, bool is_complex, struct lw_op_spec *op, struct lw_error *err);
+int lw_job_choose_output_type(const struct lw_options *given, bool is_complex, struct lw_op_spec *op, struct lw_error *err);
 
 /** h'[m] = conj(h[n - 1 - m]), in place. @param taps  [n], or [n x 2] if parts is 2 */
-void lw_conjugate_and_reverse(double *taps, int64_t n, int parts);
+void lw_job_reverse_taps(double *taps, int64_t n, int parts);
 
 /** lw_job_ops.release of a job that owns nothing but its taps. */
-void lw_release_taps(struct lw_job *job);
+void lw_job_release_taps(struct lw_job *job);
 
 #endif

@@ -70,8 +70,8 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
     view->axis = n_dims - 2;
     view->has_rows = true;
     int rc;
-    if ((rc = lw_choose_piece(given, input->dims[view->axis], view, err)) ||
-        (rc = lw_choose_channels(given, n_dims == 3 ? input->dims[0] : 1, &view->channels, err)))
+    if ((rc = lw_job_choose_piece(given, input->dims[view->axis], view, err)) ||
+        (rc = lw_job_choose_channels(given, n_dims == 3 ? input->dims[0] : 1, &view->channels, err)))
         return rc;
     job->op.layout = LW_TIME_FAST;
     job->op.n_channels = lw_range_length(&view->channels);
@@ -158,7 +158,7 @@ static int read_kernel(const struct lw_options *given, struct lw_comm *comm, str
         (rc = treat_sum(given, info, job->taps, n, parts, err)))
         return rc;
     if (lw_options_flag(given, "correlate"))
-        lw_conjugate_and_reverse(job->taps, n, parts);
+        lw_job_reverse_taps(job->taps, n, parts);
     return LW_OK;
 }
 
@@ -285,7 +285,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     int rc;
     if ((rc = choose_view(given, input, job, err)) ||
         (rc = read_kernel(given, comm, job, err)) ||
-        (rc = lw_choose_output_type(given, input->type.is_complex || job->op.conv2d.kernel_complex, &job->op, err)) ||
+        (rc = lw_job_choose_output_type(given, input->type.is_complex || job->op.conv2d.kernel_complex, &job->op, err)) ||
         (rc = choose_boundary(given, job, err)) ||
         (rc = choose_origin(given, job, err)) ||
         (rc = choose_outputs(given, job, err)))
@@ -313,7 +313,7 @@ const struct lw_job_ops lw_job_conv2d = {
                "mpirun -np 2 lapwing conv2d --input sky.h5:/image \\\n"
                "    --kernel sky.h5:/psf --output convolved.h5",
     .prepare = prepare,
-    .release = lw_release_taps,
+    .release = lw_job_release_taps,
     .run = lw_stream_run,
     .plan = lw_stream_plan,
     .synth = lw_conv2d_synth,

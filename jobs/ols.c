@@ -50,9 +50,9 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
 {
     struct lw_view_spec *const view = &job->view;
     int rc;
-    if ((rc = lw_choose_axis(given, "ols", input, &view->axis, err)) ||
-        (rc = lw_choose_piece(given, input->dims[view->axis], view, err)) ||
-        (rc = lw_choose_channels(given, input->n_dims == 1 ? 1 : input->dims[1 - view->axis], &view->channels, err)))
+    if ((rc = lw_job_choose_axis(given, "ols", input, &view->axis, err)) ||
+        (rc = lw_job_choose_piece(given, input->dims[view->axis], view, err)) ||
+        (rc = lw_job_choose_channels(given, input->n_dims == 1 ? 1 : input->dims[1 - view->axis], &view->channels, err)))
         return rc;
     job->op.layout = input->n_dims == 2 && view->axis == 0 ? LW_TIME_SLOW : LW_TIME_FAST;
     job->op.n_channels = lw_range_length(&view->channels);
@@ -117,7 +117,7 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
         return rc;
     if (lw_options_flag(given, "correlate"))
         for (int f = 0; f < ols->n_filters; f++)
-            lw_conjugate_and_reverse(job->taps + f * ols->n_taps * parts, ols->n_taps, parts);
+            lw_job_reverse_taps(job->taps + f * ols->n_taps * parts, ols->n_taps, parts);
     return LW_OK;
 }
 
@@ -226,7 +226,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     int rc;
     if ((rc = choose_view(given, input, job, err)) ||
         (rc = read_filters(given, comm, job, err)) ||
-        (rc = lw_choose_output_type(given, is_complex(&job->op), &job->op, err)) ||
+        (rc = lw_job_choose_output_type(given, is_complex(&job->op), &job->op, err)) ||
         (rc = choose_outputs(given, job, err)))
         return rc;
     shape_result(input, job->inputs[1].n_dims == 2, job);
@@ -253,7 +253,7 @@ const struct lw_job_ops lw_job_ols = {
                "mpirun -np 2 lapwing ols --input survey.h5:/signal \\\n"
                "    --filters survey.h5:/filters --output filtered.h5",
     .prepare = prepare,
-    .release = lw_release_taps,
+    .release = lw_job_release_taps,
     .run = lw_stream_run,
     .plan = lw_stream_plan,
     .synth = lw_ols_synth,

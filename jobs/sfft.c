@@ -41,9 +41,9 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
 {
     struct lw_view_spec *const view = &job->view;
     int rc;
-    if ((rc = lw_choose_axis(given, "sfft", input, &view->axis, err)) ||
-        (rc = lw_choose_piece(given, input->dims[view->axis], view, err)) ||
-        (rc = lw_choose_channels(given, input->n_dims == 1 ? 1 : input->dims[1 - view->axis], &view->channels, err)))
+    if ((rc = lw_job_choose_axis(given, "sfft", input, &view->axis, err)) ||
+        (rc = lw_job_choose_piece(given, input->dims[view->axis], view, err)) ||
+        (rc = lw_job_choose_channels(given, input->n_dims == 1 ? 1 : input->dims[1 - view->axis], &view->channels, err)))
         return rc;
     job->op.layout = input->n_dims == 2 && view->axis == 0 ? LW_TIME_SLOW : LW_TIME_FAST;
     job->op.n_channels = lw_range_length(&view->channels);
