@@ -10,8 +10,7 @@
 const struct lw_option lw_conv2d_synth_options[] = {
     {.name = "output", .kind = LW_OPTION_TEXT, .argument = "FILE", .is_required = true,
      .help = "HDF5 file to make, with the datasets /image and /psf."},
-    {.name = "overwrite", .kind = LW_OPTION_FLAG,
-     .help = "Replace the output if it exists. Otherwise that is an error."},
+    LW_OPTION_OVERWRITE,
     {.name = "rows", .kind = LW_OPTION_INT, .argument = "H", .fallback = "2048", .minimum = 1, .maximum = 1e9,
      .help = "Rows of an image."},
     {.name = "columns", .kind = LW_OPTION_INT, .argument = "W", .fallback = "2048", .minimum = 1, .maximum = 1 << 27,

@@ -13,8 +13,7 @@
 const struct lw_option lw_ols_synth_options[] = {
     {.name = "output", .kind = LW_OPTION_TEXT, .argument = "FILE", .is_required = true,
      .help = "HDF5 file to make, with the datasets /signal and /filters."},
-    {.name = "overwrite", .kind = LW_OPTION_FLAG,
-     .help = "Replace the output if it exists. Otherwise that is an error."},
+    LW_OPTION_OVERWRITE,
     {.name = "samples", .kind = LW_OPTION_INT, .argument = "N", .fallback = "4M", .minimum = 1, .maximum = 1e15,
      .help = "Samples on the time axis; may be larger than 2^31."},
     {.name = "channels", .kind = LW_OPTION_INT, .argument = "C", .fallback = "4", .minimum = 1, .maximum = 1 << 20,

@@ -13,8 +13,7 @@
 const struct lw_option lw_sfft_synth_options[] = {
     {.name = "output", .kind = LW_OPTION_TEXT, .argument = "FILE", .is_required = true,
      .help = "HDF5 file to make, with the signal as /signal and its tones as the table /tones."},
-    {.name = "overwrite", .kind = LW_OPTION_FLAG,
-     .help = "Replace the output if it exists. Otherwise that is an error."},
+    LW_OPTION_OVERWRITE,
     {.name = "samples", .kind = LW_OPTION_INT, .argument = "N", .fallback = "2^22", .minimum = 8, .maximum = 1e14,
      .help = "Samples on the time axis."},
     {.name = "channels", .kind = LW_OPTION_INT, .argument = "C", .fallback = "1", .minimum = 1, .maximum = 1 << 20,

@@ -80,11 +80,7 @@ const struct lw_option lw_common_options[] = {
         .is_required = true,
         .help = "HDF5 file to make. It bears this name only when it is complete.",
     },
-    {
-        .name = "overwrite",
-        .kind = LW_OPTION_FLAG,
-        .help = "Replace the output if it exists. Otherwise that is an error.",
-    },
+    LW_OPTION_OVERWRITE,
     {
         .name = "axis",
         .kind = LW_OPTION_CHOICE,

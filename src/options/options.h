@@ -31,6 +31,13 @@ struct lw_option {
     bool is_required;           /* a command without it is refused */
 };
 
+/* An entry of every table that names an output. */
+#define LW_OPTION_OVERWRITE                                                     \
+    {                                                                           \
+        .name = "overwrite", .kind = LW_OPTION_FLAG,                            \
+        .help = "Replace the output if it exists. Otherwise that is an error.", \
+    }
+
 /* A set of options: tables plus values. */
 struct lw_options;
 
