@@ -206,7 +206,7 @@ struct lw_engine_ops {
     /* The sparse transform is no stream of blocks: each method has a table of its own. */
     const struct lw_sparse_ops *sparse;         /* engine/sparse.h */
     const struct lw_dense_ops *dense;           /* engine/sparse.h */
-    const struct lw_published_ops *published;   /* engine/published.h */
+    const struct lw_published_ops *published;   /* engine/published/solver.h */
 
     void (*destroy)(struct lw_engine *engine);
 };

@@ -1,7 +1,7 @@
 #include "suites.h"
 
 #include "base/memory.h"
-#include "engine/published.h"
+#include "engine/published/solver.h"
 #include "sfft/number.h"
 
 #include "../check.h"

@@ -3,7 +3,7 @@
 #ifndef LW_GPU_SFFT_PUBLISHED_SOLVER_H
 #define LW_GPU_SFFT_PUBLISHED_SOLVER_H
 
-#include "engine/published.h"
+#include "engine/published/solver.h"
 #include "gpu/host/device.h"
 
 /** Host and device bytes of a solver, the signal on the device included. */

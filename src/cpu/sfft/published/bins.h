@@ -6,7 +6,7 @@
 #ifndef LW_CPU_SFFT_PUBLISHED_BINS_H
 #define LW_CPU_SFFT_PUBLISHED_BINS_H
 
-#include "engine/published.h"
+#include "engine/published/solver.h"
 
 static inline double _Complex lw_cpu_published_sample(const struct lw_published_signal *signal, int64_t i)
 {

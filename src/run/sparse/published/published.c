@@ -1,6 +1,6 @@
 /* published.c - a sparse run with `--algorithm sfft2`: each channel is read whole by its rank, transformed there, and once
  * more with fresh randomness if its lines do not explain it. The method lw_sparse_published of state.h. */
-#include "engine/published.h"
+#include "engine/published/solver.h"
 
 #include "base/integers.h"
 #include "base/memory.h"

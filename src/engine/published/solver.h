@@ -1,9 +1,9 @@
-/* published.h - who computes the published sparse transform (sfft/published/published.h): each engine has a solver of
+/* solver.h - who computes the published sparse transform (sfft/published/published.h): each engine has a solver of
  * its own (struct lw_published_ops makes one).
  *
  * One attempt. A solver's results are a function of the layout and the samples; engines differ in rounding. */
-#ifndef LW_ENGINE_PUBLISHED_H
-#define LW_ENGINE_PUBLISHED_H
+#ifndef LW_ENGINE_PUBLISHED_SOLVER_H
+#define LW_ENGINE_PUBLISHED_SOLVER_H
 
 #include "engine/engine.h"
 #include "sfft/published/published.h"
