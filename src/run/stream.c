@@ -43,19 +43,21 @@ static int show_progress(void *context, const struct lw_written *written, struct
     return LW_OK;
 }
 
-static int open_loop(struct stream *run, struct lw_error *err)
+static int open_report(struct stream *run, struct lw_comm *comm, struct lw_error *err)
 {
     static const char *const stages[LW_REPORT_STAGES] = {
         [LW_LOOP_READ] = "read", [LW_LOOP_HALO] = "halo", [LW_LOOP_COMPUTE] = "compute", [LW_LOOP_WRITE] = "write",
     };
+    return lw_report_open(&run->report, comm, stages, err);
+}
+
+static int open_loop(struct stream *run, struct lw_error *err)
+{
     struct lw_loop_spec spec = {
         .setup = &run->setup, .plan = &run->plan, .writer = run->result.writer, .report = &run->report,
     };
     lw_listeners_add(&spec.listeners, show_progress, run);
-    const double started = run->report.started;
-    const int rc = lw_report_open(&run->report, run->setup.comm, stages, err);
-    run->report.started = started;
-    return rc ? rc : lw_loop_create(&spec, &run->loop, err);
+    return lw_loop_create(&spec, &run->loop, err);
 }
 
 /* ---- after the last round ------------------------------------------------------------------------------------------ */
@@ -96,9 +98,10 @@ static void close_run(struct stream *run)
 int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
                   const char *command_line, struct lw_error *err)
 {
-    struct stream run = {.report.started = lw_now()};
+    struct stream run = {0};
     int rc;
-    if ((rc = lw_setup_open(comm, ops, options, &run.setup, err)) ||
+    if ((rc = lw_comm_agree(comm, open_report(&run, comm, err), err)) ||
+        (rc = lw_setup_open(comm, ops, options, &run.setup, err)) ||
         (rc = lw_plan_make_for(&run.setup, &run.plan, err)) ||
         (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
         (rc = lw_result_create(&run.result, err)) ||
