@@ -4,6 +4,10 @@
 
 #include "engine/engine.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct lw_device {
     int index;                      /* among the visible devices */
     char name[256];
@@ -19,5 +23,9 @@ struct lw_device {
  * LW_ECONFIG if more ranks are on the node than devices are visible and they may not share; LW_ESYSTEM if there is none
  * or it cannot be used by this build. */
 int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, struct lw_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* name, C type, text used on the command line and in messages */
 #define LW_SCALARS(X)                      \
     X(LW_INT8, int8_t, "int8")             \
@@ -46,5 +50,9 @@ int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, con
 
 /** The scalar of that name; false if there is none. */
 bool lw_scalar_parse(const char *text, enum lw_scalar *out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

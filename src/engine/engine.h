@@ -20,6 +20,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum lw_engine_kind { LW_ENGINE_AUTO, LW_ENGINE_CPU, LW_ENGINE_CUDA };
 
 /* What is done with a sample that is not finite (or not representable in the computing precision). */
@@ -217,5 +221,9 @@ int lw_cuda_engine_create(const struct lw_engine_spec *spec, struct lw_engine **
 /** Whether lw_cuda_engine_create would find a device for this rank, and why not. Never fails; creates no context.
  * @param why  one line: the devices, or what is missing */
 bool lw_cuda_engine_usable(const struct lw_engine_spec *spec, char why[160]);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

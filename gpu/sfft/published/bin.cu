@@ -81,7 +81,7 @@ unsigned blocks_for(int64_t count) { return (unsigned)((count + THREADS - 1) / T
 
 }  // namespace
 
-extern "C" cudaError_t lw_published_bin_direct(const lw_published_device *device, cudaStream_t stream)
+cudaError_t lw_published_bin_direct(const lw_published_device *device, cudaStream_t stream)
 {
     const dim3 grid(blocks_for(device->n_buckets), (unsigned)device->n_loops);
     if (device->is_real)
@@ -91,7 +91,7 @@ extern "C" cudaError_t lw_published_bin_direct(const lw_published_device *device
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lw_published_gather(const lw_published_device *device, int loop, int slot, cudaStream_t stream)
+cudaError_t lw_published_gather(const lw_published_device *device, int loop, int slot, cudaStream_t stream)
 {
     const unsigned blocks = blocks_for(2 * device->half + 1);
     if (device->is_real)
@@ -101,7 +101,7 @@ extern "C" cudaError_t lw_published_gather(const lw_published_device *device, in
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lw_published_fold_row(const lw_published_device *device, int loop, int slot, cudaStream_t stream)
+cudaError_t lw_published_fold_row(const lw_published_device *device, int loop, int slot, cudaStream_t stream)
 {
     fold_row<<<blocks_for(device->n_buckets), THREADS, 0, stream>>>(*device, loop, slot);
     return cudaGetLastError();
