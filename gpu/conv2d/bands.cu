@@ -74,7 +74,7 @@ int lw_conv2d_bands_shared_bytes(enum lw_precision precision, int rows, int colu
 
 static int64_t complex_bytes(enum lw_precision precision) { return precision == LW_SINGLE ? 8 : 16; }
 
-static int64_t table_values(const BandKernel *k) { return powers_of(k->side, k->groups); }
+static int64_t table_values(const BandKernel *k) { return powers_of(k->radix, k->outer_radix); }
 
 struct BandBank {
     void *row_table, *column_table, *spectrum;
@@ -127,21 +127,21 @@ int64_t lw_conv2d_bands_setup_bytes(int rows, int columns, int64_t kernel_rows)
 /* Which bin stands where, in rows and columns as their threads hold them: values m, m + 1 .. of a thread of the column
  * pass side by side, per_load of them, which are 16 bytes. */
 struct BandOrder {
-    int row_side, row_groups, column_side, column_groups, width, per_load;
+    int row_radix, row_outer, column_radix, column_outer, width, per_load;
 
-    __host__ __device__ static int bin_of(int side, int groups, int t, int m)
+    __host__ __device__ static int bin_of(int radix, int outer, int t, int m)
     {
-        return groups * (t % side) + t / side + side * groups * m;
+        return outer * (t % radix) + t / radix + radix * outer * m;
     }
 
     __host__ __device__ Bin2d bin(int64_t i) const
     {
-        const int row_threads = row_side * row_groups, threads = column_side * column_groups * width;
+        const int row_threads = row_radix * row_outer, threads = column_radix * column_outer * width;
         const int thread = (int)(i / per_load % threads);
-        const int m = (int)(i / per_load / threads * per_load % column_side + i % per_load);
-        const int column = (int)(i / threads / column_side) * width + thread % width;
-        return {bin_of(column_side, column_groups, thread / width, m),
-                bin_of(row_side, row_groups, column % row_threads, column / row_threads)};
+        const int m = (int)(i / per_load / threads * per_load % column_radix + i % per_load);
+        const int column = (int)(i / threads / column_radix) * width + thread % width;
+        return {bin_of(column_radix, column_outer, thread / width, m),
+                bin_of(row_radix, row_outer, column % row_threads, column / row_threads)};
     }
 };
 
@@ -162,10 +162,10 @@ static cudaError_t prepare(const BandTrio &trio, const KernelSpectrum &s, const 
     for (const cudaError_t one : status)
         if (one != cudaSuccess)
             return one;
-    fill_powers(static_cast<C *>(bank.row_table), trio.row->side, trio.row->groups, stream);
-    fill_powers(static_cast<C *>(bank.column_table), trio.column->side, trio.column->groups, stream);
-    const BandOrder order = {trio.row->side, trio.row->groups, trio.column->side, trio.column->groups,
-                             trio.column->together, 16 / (int)sizeof(C)};
+    fill_powers(static_cast<C *>(bank.row_table), trio.row->radix, trio.row->outer_radix, stream);
+    fill_powers(static_cast<C *>(bank.column_table), trio.column->radix, trio.column->outer_radix, stream);
+    const BandOrder order = {trio.row->radix, trio.row->outer_radix, trio.column->radix, trio.column->outer_radix,
+                             trio.column->batch, 16 / (int)sizeof(C)};
     return fill_spectrum(s, order, static_cast<C *>(bank.spectrum), stream);
 }
 
@@ -200,7 +200,7 @@ static cudaError_t launch(void (*kernel)(const BandArgs), const BandKernel *k, d
 
 static unsigned blocks_of(const BandKernel *k, int64_t lines)
 {
-    return static_cast<unsigned>((lines + k->together - 1) / k->together);
+    return static_cast<unsigned>((lines + k->batch - 1) / k->batch);
 }
 
 /* Whether all transforms up to `last` need all rows of their windows. */
@@ -230,7 +230,7 @@ cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw
     const cudaError_t status[] = {
         launch(paired ? trio.row->paired : trio.row->single, trio.row, blocks_of(trio.row, n * grid->rows),
                may_depend && first > 0, args, stream),
-        launch(trio.column->single, trio.column, dim3((unsigned)n, (unsigned)(grid->columns / trio.column->together)),
+        launch(trio.column->single, trio.column, dim3((unsigned)n, (unsigned)(grid->columns / trio.column->batch)),
                may_depend, args, stream),
         launch(paired ? trio.back->paired : trio.back->single, trio.back, blocks_of(trio.back, n * grid->hop_rows),
                may_depend, args, stream),

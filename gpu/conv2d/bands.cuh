@@ -39,8 +39,8 @@ LW_DEVICE Pieces pieces_of(const BandArgs &a, unsigned item)
 struct BandKernel {
     enum lw_precision precision;
     int length;                     /* of its transforms */
-    int side, groups;               /* E, P of gpu/device/fft.cuh */
-    int together;                   /* rows or columns of a block */
+    int radix, outer_radix;         /* E, P of gpu/device/fft.cuh */
+    int batch;                      /* rows or columns of a block */
     int threads, shared_bytes;      /* of a block */
     void (*paired)(const BandArgs);     /* rows: of real pieces, two to a transform */
     void (*single)(const BandArgs);     /* rows: of complex ones; columns: any */

@@ -37,9 +37,9 @@ LW_DEVICE void load_square(const lw_conv2d_block &b, const Patch &p, const Tap *
         const bool exists = m < b.kernel_rows && n < b.kernel_columns;
         memory.taps[thread / square][thread % square] = exists ? __ldg(taps + m * b.kernel_columns + n) : Tap{};
     }
-    bool met = false;
-    LW_WITH_STORED(b.scalar, (met = load_pixels<Pixel, Tap, Stored>(b, p, m0, n0, memory)))
-    if (met)
+    if (with_stored(b.scalar, [&](auto stored) {
+            return load_pixels<Pixel, Tap, decltype(stored)>(b, p, m0, n0, memory);
+        }))
         *b.not_finite = 1;
 }
 

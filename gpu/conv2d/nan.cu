@@ -167,10 +167,10 @@ static void note(const lw_conv2d_block &b, const lw_conv2d_flaws &flaws, cudaStr
 template <class Real>
 static cudaError_t treat_as(const lw_conv2d_block &b, const lw_conv2d_flaws &flaws, cudaStream_t stream)
 {
-    if (b.scalar == LW_FLOAT64)
-        note<Real, double>(b, flaws, stream);
-    else
-        note<Real, float>(b, flaws, stream);
+    with_stored(b.scalar, [&](auto stored) {
+        if constexpr (std::is_floating_point<decltype(stored)>::value)
+            note<Real, decltype(stored)>(b, flaws, stream);
+    });
     const unsigned touch_blocks = blocks_for(lines_of(b) * words_of(b.output_columns));
     const unsigned treat_blocks = blocks_for(b.n_channels * b.count * words_of(b.output_columns));
     if (flaws.nan == LW_NAN_PROPAGATE || flaws.nan == LW_NAN_INTERPOLATE) {
@@ -180,7 +180,7 @@ static cudaError_t treat_as(const lw_conv2d_block &b, const lw_conv2d_flaws &fla
     return cudaGetLastError();
 }
 
-static bool has_flaws(const lw_conv2d_block &b) { return b.scalar == LW_FLOAT32 || b.scalar == LW_FLOAT64; }
+static bool has_flaws(const lw_conv2d_block &b) { return !lw_scalar_is_integer(b.scalar); }
 
 int64_t lw_conv2d_flaws_bytes(const struct lw_conv2d_block *block)
 {

@@ -85,9 +85,9 @@ LW_DEVICE void pass_columns(const lw_conv2d_block &b, const Patch &place, const 
         const int m_taps = chunk_taps<P>(b.kernel_rows, m);
         __syncthreads();
         load_taps(column, b.kernel_rows, m, m_taps, memory.column);
-        LW_WITH_STORED(b.scalar,
-                       (met |= load_pixels<P, Stored>(b, place, m, n, P::ROWS + m_taps - 1, P::COLUMNS + n_taps - 1,
-                                                                memory)))
+        met |= with_stored(b.scalar, [&](auto stored) {
+            return load_pixels<P, decltype(stored)>(b, place, m, n, P::ROWS + m_taps - 1, P::COLUMNS + n_taps - 1, memory);
+        });
         __syncthreads();
         for (int first = 0; first < m_taps; first += step)
 #pragma unroll

@@ -5,6 +5,10 @@
 #include "gpu/conv2d/tiles.h"
 #include "gpu/host/device.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum lw_conv2d_method {
     LW_CONV2D_UNROLLED,         /* direct sums with small kernels */
     LW_CONV2D_DIRECT,           /* with any */
@@ -27,5 +31,9 @@ int lw_conv2d_choose(const struct lw_device *device, const struct lw_op_spec *sp
 
 /** In words, for plan and log. */
 void lw_conv2d_describe(const struct lw_conv2d_plan *plan, const struct lw_op_spec *spec, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

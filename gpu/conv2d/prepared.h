@@ -8,6 +8,10 @@
 
 #include <cuda_runtime_api.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct lw_conv2d_prepared {
     struct lw_op_spec spec;         /* its kernel is gone */
     struct lw_conv2d_plan plan;
@@ -39,5 +43,9 @@ struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t
  * different streams share the work area: one waits for the other. */
 int lw_conv2d_run(const struct lw_conv2d_prepared *prepared, const struct lw_conv2d_block *block, cudaStream_t stream,
                   struct lw_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

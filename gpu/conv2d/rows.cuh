@@ -42,21 +42,6 @@ template <class F> LW_DEVICE Line<typename F::Real> line_of(const lw_conv2d_bloc
     return line;
 }
 
-/* Pixel i of `stored`, as the number stored. */
-template <class Pixel, class Stored>
-LW_DEVICE Pixel raw_pixel(const lw_conv2d_block &b, const Stored *stored, int64_t i)
-{
-    using Real = RealPartOf<Pixel>;
-    if constexpr (!is_complex_pixel<Pixel>)
-        return converted<Real>(__ldg(stored + i));
-    else if constexpr (std::is_floating_point<Stored>::value) {
-        if (b.input_complex)
-            return stored_pair<Real, Stored, true>(stored, i);
-        return stored_pair<Real, Stored, false>(stored, i);
-    } else
-        return stored_pair<Real, Stored, false>(stored, i);
-}
-
 /* A plain line: its pixels are at constant distances from the first. */
 template <class F, class Pixel, class Stored, class Put>
 LW_DEVICE void load_plain(const lw_conv2d_block &b, const Line<typename F::Real> &line, int t, Put put)
@@ -151,7 +136,7 @@ LW_DEVICE int load_scaled_line(typename F::C (&v)[F::E], const lw_conv2d_block &
 {
     using Real = typename F::Real;
     int *const reduce = (int *)((unsigned char *)shared + F::SHARED_BYTES);
-    LW_WITH_STORED(b.scalar, (load_line<F, PAIRED, Stored>(v, b, lines, shared, t)))
+    with_stored(b.scalar, [&](auto stored) { load_line<F, PAIRED, decltype(stored)>(v, b, lines, shared, t); });
     int e = largest_exponent<F>(v, reduce, t);
     if (e == infinite_exponent<Real>) {
         if (t == 0)

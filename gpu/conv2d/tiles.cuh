@@ -191,16 +191,7 @@ LW_DEVICE Pixel strand_pixel(const lw_conv2d_block &b, const Strand &s, int y)
     using Real = RealPartOf<Pixel>;
     if (!INNER && (y < s.begin || y >= s.end))
         return pixel_of<Pixel>(y < s.rows ? (Real)b.outside : 0);
-    const Stored *const x = (const Stored *)b.input;
-    const int64_t i = s.index + y * s.pitch;
-    if constexpr (!is_complex_pixel<Pixel>)
-        return converted<Real>(__ldg(x + i));
-    else if constexpr (std::is_floating_point<Stored>::value) {
-        if (b.input_complex)
-            return stored_pair<Real, Stored, true>(x, i);
-        return stored_pair<Real, Stored, false>(x, i);
-    } else
-        return stored_pair<Real, Stored, false>(x, i);
+    return raw_pixel<Pixel>(b, (const Stored *)b.input, s.index + y * s.pitch);
 }
 
 /* v = the points of step 1. PAIRED: of two real pieces. */
@@ -271,7 +262,7 @@ template <class F, bool PAIRED>
 LW_DEVICE int2 load_scaled(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Strand (&s)[2], int *reduce, int t)
 {
     using Real = typename F::Real;
-    LW_WITH_STORED(b.scalar, (load_points<F, PAIRED, Stored>(v, b, s, t / F::S)))
+    with_stored(b.scalar, [&](auto stored) { load_points<F, PAIRED, decltype(stored)>(v, b, s, t / F::S); });
     int2 e = largest_exponents<F, PAIRED>(v, reduce, t);
     if (max(e.x, e.y) == infinite_exponent<Real>) {
         if (t == 0)

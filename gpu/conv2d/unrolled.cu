@@ -111,7 +111,9 @@ template <class S, bool IS_FLOAT> struct AnyRows {
             if constexpr (IS_FLOAT)
                 fetch_as((const float *)b.input + first, pixels);
             else
-                LW_WITH_STORED(b.scalar, fetch_as((const Stored *)b.input + first, pixels))
+                with_stored(b.scalar, [&](auto stored) {
+                    fetch_as((const decltype(stored) *)b.input + first, pixels);
+                });
         } else {
 #pragma unroll
             for (int l = 0; l < S::LOADS; ++l)

@@ -2,11 +2,9 @@
 #ifndef LW_GPU_CONV2D_WINDOW_CUH
 #define LW_GPU_CONV2D_WINDOW_CUH
 
-extern "C" {
 #include "gpu/conv2d/block.h"
-}
 
-#include "gpu/ols/kernels/stored.cuh"
+#include "gpu/device/stored.cuh"
 
 /* A pixel or tap is a Real or a Complex<Real>. */
 template <class Pixel> struct RealPart { using type = Pixel; };
@@ -37,29 +35,29 @@ LW_DEVICE int64_t boundary_index(enum lw_boundary boundary, int64_t i, int64_t n
     return at < n ? at : period - 1 - at;
 }
 
-/* Pixel i of the input; zero, and told of, if it is not finite. COMPLEX: as stored. */
-template <class Pixel, class Stored, bool COMPLEX> LW_DEVICE Pixel finite_pixel(const Stored *x, int64_t i, bool &met)
+/* Pixel i of the input, as the number stored. Only floating-point numbers are stored in pairs, as complex pixels. */
+template <class Pixel, class Stored> LW_DEVICE Pixel raw_pixel(const lw_conv2d_block &b, const Stored *x, int64_t i)
 {
     using Real = RealPartOf<Pixel>;
-    if constexpr (!is_complex_pixel<Pixel>)
-        return finite_or_zero(converted<Real>(__ldg(x + i)), met);
-    else {
-        bool bad = false;
-        const Pixel s = stored_pair<Real, Stored, COMPLEX>(x, i);
-        const Pixel value = {finite_or_zero(s.x, bad), finite_or_zero(s.y, bad)};
-        met |= bad;
-        return bad ? Pixel{0, 0} : value;
-    }
+    if constexpr (is_complex_pixel<Pixel> && std::is_floating_point<Stored>::value)
+        if (b.input_complex)
+            return stored_pair<Real, Stored, true>(x, i);
+    return pixel_of<Pixel>(converted<Real>(__ldg(x + i)));
 }
 
-/* Stored pixels are complex only as float or double. */
+/* The same, or zero where it is not finite, which sets `met`. */
 template <class Pixel, class Stored>
 LW_DEVICE Pixel finite_pixel(const lw_conv2d_block &b, const Stored *x, int64_t i, bool &met)
 {
-    if constexpr (is_complex_pixel<Pixel> && std::is_floating_point<Stored>::value)
-        if (b.input_complex)
-            return finite_pixel<Pixel, Stored, true>(x, i, met);
-    return finite_pixel<Pixel, Stored, false>(x, i, met);
+    const Pixel raw = raw_pixel<Pixel>(b, x, i);
+    if constexpr (!is_complex_pixel<Pixel>)
+        return finite_or_zero(raw, met);
+    else {
+        bool bad = false;
+        const Pixel value = {finite_or_zero(raw.x, bad), finite_or_zero(raw.y, bad)};
+        met |= bad;
+        return bad ? Pixel{0, 0} : value;
+    }
 }
 
 /* Rows of the block's input, and of them those that hold pixels: the rest counts as zero. */

@@ -1,7 +1,7 @@
 /* One thread per scalar, neighbours in a warp: every access is coalesced. */
 #include "gpu/device/convert.h"
 
-#include "gpu/device/stored_value.cuh"
+#include "gpu/device/stored.cuh"
 
 static constexpr int block_threads = 256;
 static constexpr int64_t most_blocks = 1 << 20;         /* the rest by the grid-stride loop */
@@ -41,23 +41,35 @@ cudaError_t lw_cuda_swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cud
     if (n == 0)
         return cudaSuccess;
     const unsigned blocks = blocks_for(n);
-    switch (scalar) {
-    case LW_INT8:
-    case LW_UINT8:
-        return cudaSuccess;
-    case LW_INT16:
-    case LW_UINT16:
-        swap_bytes<<<blocks, block_threads, 0, stream>>>(static_cast<uint16_t *>(data), n);
-        break;
-    case LW_INT32:
-    case LW_FLOAT32:
-        swap_bytes<<<blocks, block_threads, 0, stream>>>(static_cast<uint32_t *>(data), n);
-        break;
-    default:
-        swap_bytes<<<blocks, block_threads, 0, stream>>>(static_cast<uint64_t *>(data), n);
-        break;
+    switch (lw_scalar_bytes(scalar)) {
+    case 1: return cudaSuccess;
+    case 2: swap_bytes<<<blocks, block_threads, 0, stream>>>(static_cast<uint16_t *>(data), n); break;
+    case 4: swap_bytes<<<blocks, block_threads, 0, stream>>>(static_cast<uint32_t *>(data), n); break;
+    default: swap_bytes<<<blocks, block_threads, 0, stream>>>(static_cast<uint64_t *>(data), n); break;
     }
     return cudaGetLastError();
+}
+
+/* rint rounds to nearest even; the comparisons are exact because they are made in double. */
+template <typename Stored>
+__device__ inline Stored saturated(double value)
+{
+    constexpr int64_t span = int64_t(1) << 8 * sizeof(Stored);
+    constexpr double lowest = std::is_signed<Stored>::value ? -span / 2 : 0;
+    constexpr double highest = lowest + span - 1;
+    const double rounded = rint(value);
+    if (isnan(rounded))
+        return 0;
+    return static_cast<Stored>(rounded < lowest ? lowest : rounded > highest ? highest : rounded);
+}
+
+template <typename Stored, typename Real>
+__device__ inline Stored stored_value(Real value)
+{
+    if constexpr (std::is_floating_point<Stored>::value)
+        return static_cast<Stored>(value);
+    else
+        return saturated<Stored>(value);
 }
 
 /* Add up what the threads of a warp have found. Few blocks find anything. */
@@ -93,7 +105,7 @@ template <typename Real>
 static cudaError_t convert_from(const Real *from, void *to, enum lw_scalar scalar, int64_t n, lw_nan_report *report,
                                 cudaStream_t stream)
 {
-    return with_scalar(scalar, [=](auto example) {
+    return with_stored(scalar, [=](auto example) {
         using Stored = decltype(example);
         convert<<<blocks_for(n), block_threads, 0, stream>>>(from, static_cast<Stored *>(to), n, report);
         return cudaGetLastError();

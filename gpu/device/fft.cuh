@@ -1,4 +1,5 @@
-/* fft.cuh - complex transforms of E * E * P points, E points per thread, in registers and shared memory.
+/* fft.cuh - complex transforms of E * E * P points in registers and shared memory. E is the radix of the two inner stages, and
+ * how many points a thread holds; P, the outer radix, is that of one more stage across P groups of threads.
  *
  * A team of T = E P threads holds the points t + T m (m = 0 .. E - 1) of a signal in thread t, both before and after:
  * natural order, coalesced. The spectrum's order is bin(t) + T m, bin(t) = P (t mod E) + t / E.

@@ -15,24 +15,27 @@ template <class C> LW_DEVICE C exact_root(int64_t k, int64_t n)
     return {(Real)c, (Real)s};
 }
 
-/* Values of the table of transforms of side x side x groups points. */
-__host__ __device__ constexpr int powers_of(int side, int groups) { return (log2_of(side) + log2_of(groups)) * side * groups; }
-
-/* Rows w^(2^l) for the E x E transform (l < log2 E), then for the radix-P stage; one thread each. */
-template <class C> static __global__ void transform_powers(C *table, int side, int groups)
+/* Values of the table of transforms of radix x radix x outer_radix points. */
+__host__ __device__ constexpr int powers_of(int radix, int outer_radix)
 {
-    const int threads = side * groups, inner_rows = log2_of(side);
-    const int i = blockIdx.x * blockDim.x + threadIdx.x, row = i / threads, t = i % threads;
-    if (i >= powers_of(side, groups))
-        return;
-    const int64_t k = row < inner_rows ? (int64_t)(t % side) * groups << row : (int64_t)t << (row - inner_rows);
-    table[i] = exact_root<C>(k, side * threads);
+    return (log2_of(radix) + log2_of(outer_radix)) * radix * outer_radix;
 }
 
-template <class C> static void fill_powers(C *table, int side, int groups, cudaStream_t stream)
+/* Rows w^(2^l) for the E x E transform (l < log2 E), then for the radix-P stage; one thread each. */
+template <class C> static __global__ void transform_powers(C *table, int radix, int outer_radix)
 {
-    const int threads = 128, n = powers_of(side, groups);
-    transform_powers<<<(n + threads - 1) / threads, threads, 0, stream>>>(table, side, groups);
+    const int threads = radix * outer_radix, inner_rows = log2_of(radix);
+    const int i = blockIdx.x * blockDim.x + threadIdx.x, row = i / threads, t = i % threads;
+    if (i >= powers_of(radix, outer_radix))
+        return;
+    const int64_t k = row < inner_rows ? (int64_t)(t % radix) * outer_radix << row : (int64_t)t << (row - inner_rows);
+    table[i] = exact_root<C>(k, radix * threads);
+}
+
+template <class C> static void fill_powers(C *table, int radix, int outer_radix, cudaStream_t stream)
+{
+    const int threads = 128, n = powers_of(radix, outer_radix);
+    transform_powers<<<(n + threads - 1) / threads, threads, 0, stream>>>(table, radix, outer_radix);
 }
 
 #endif

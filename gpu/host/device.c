@@ -1,7 +1,7 @@
 #include "gpu/host/device.h"
 
 #include "gpu/host/error.h"
-#include "gpu/host/probe.h"
+#include "gpu/host/device_code.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 /* The oldest architecture whose kernels fit this program: nothing below it is in the build. */
 static bool is_built_for(int major, int minor)
 {
-    return major * 10 + minor >= lw_probe_oldest_architecture();
+    return major * 10 + minor >= lw_device_code_oldest();
 }
 
 /* Device count without a context; LW_ESYSTEM if the driver is missing or sees nothing. */
@@ -53,7 +53,7 @@ static int read_properties(int index, struct lw_device *device, struct lw_error 
     if (!is_built_for(device->major, device->minor))
         return lw_fail(err, LW_ESYSTEM, "device %d (%s) has compute capability %d.%d, this program is built for %d.%d "
                        "and later: use --engine cpu", index, device->name, device->major, device->minor,
-                       lw_probe_oldest_architecture() / 10, lw_probe_oldest_architecture() % 10);
+                       lw_device_code_oldest() / 10, lw_device_code_oldest() % 10);
     return LW_OK;
 }
 
@@ -94,7 +94,7 @@ int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, 
     if ((rc = lw_cuda_check(cudaSetDevice(device->index), what, err)) ||
         (rc = lw_cuda_check(cudaFree(NULL), what, err)))
         return rc;
-    if ((rc = lw_cuda_check(lw_probe_kernel(), what, err)))
+    if ((rc = lw_cuda_check(lw_device_code_check(), what, err)))
         return rc;
     return measure_memory(device, err);
 }

@@ -4,6 +4,10 @@
 
 #include "engine/engine.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct lw_device {
     int index;                      /* among the visible devices */
     char name[256];
@@ -22,5 +26,9 @@ int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, 
 
 /** Whether lw_device_open would find a device for this rank, and which, or what is missing. Creates no context. */
 bool lw_device_is_usable(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEXT]);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -137,19 +137,6 @@ static int sfft_create(struct lw_engine *engine, const struct lw_sfft_layout *la
     return lw_cuda_sfft_create(device_of(engine), layout, out, err);
 }
 
-static struct lw_bytes published_bytes(const struct lw_engine *engine, const struct lw_published_plan *plan)
-{
-    (void)engine;
-    return lw_cuda_published_bytes(plan);
-}
-
-static int published_create(struct lw_engine *engine, const struct lw_published_layout *layout, struct lw_published_solver **out,
-                        struct lw_error *err)
-{
-    (void)engine;
-    return lw_cuda_published_create(layout, out, err);
-}
-
 static struct lw_bytes sfft_dense_bytes(const struct lw_engine *engine, const struct lw_sfft_spec *spec)
 {
     (void)engine;
@@ -165,7 +152,6 @@ static int sfft_dense(struct lw_engine *engine, const struct lw_sfft_spec *spec,
 
 static const struct lw_sparse_ops sparse_ops = {.bytes = sfft_bytes, .create = sfft_create};
 static const struct lw_dense_ops dense_ops = {.bytes = sfft_dense_bytes, .transform = sfft_dense};
-static const struct lw_published_ops published_ops = {.bytes = published_bytes, .create = published_create};
 
 static const struct lw_engine_ops engine_ops = {
     .name = "cuda",
@@ -182,7 +168,7 @@ static const struct lw_engine_ops engine_ops = {
     .destroy = destroy,
     .sparse = &sparse_ops,
     .dense = &dense_ops,
-    .published = &published_ops,
+    .published = &lw_cuda_published,
 };
 
 static int create(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err)

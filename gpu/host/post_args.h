@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/engine.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#include "engine/engine.h"
 
 struct lw_post_args {
     enum lw_post_kind kind;

@@ -13,8 +13,8 @@
 static const OlsKernels *const all_kernels[] = {
     &lw_ols_f256, &lw_ols_f512, &lw_ols_f1024, &lw_ols_f2048, &lw_ols_f4096, &lw_ols_f8192,
     &lw_ols_d256, &lw_ols_d512, &lw_ols_d1024, &lw_ols_d2048, &lw_ols_d4096,
-    &lw_ols_slow_f, &lw_ols_slow_d,
-    &lw_ols_post_f, &lw_ols_post_f8192, &lw_ols_post_d, &lw_ols_post_slow_f, &lw_ols_post_slow_d,
+    &lw_ols_time_slow_f, &lw_ols_time_slow_d,
+    &lw_ols_post_f, &lw_ols_post_f8192, &lw_ols_post_d, &lw_ols_post_time_slow_f, &lw_ols_post_time_slow_d,
 };
 
 static constexpr double MEMORY_RATE = 4.29e12;          /* bytes per second */
@@ -34,7 +34,7 @@ static const Rate rates[] = {
     {2048, OLS_PLAIN, 2.01, 2.13, 5.1},
     {4096, OLS_PLAIN, 2.22, 2.53, 6.8},
     {8192, OLS_PLAIN, 3.10, 3.17, 0},
-    {8192, OLS_TWIN, 2.80, 2.90, 0},
+    {8192, OLS_PINGPONG, 2.80, 2.90, 0},
 };
 
 /* What else was seen then: long segments, time slow (uint8, one filter, 257 taps); and 32 filters of 512 points, which
@@ -58,29 +58,27 @@ static double point_seconds(const OlsKernel *k, int n_filters)
 
 static int discard_of(const OlsKernel *k, int64_t n_taps)
 {
-    const int64_t granule = k->side * k->groups;        /* a row of outputs, one of each thread, is dropped whole */
+    const int64_t granule = k->radix * k->outer_radix;        /* a row of outputs, one of each thread, is dropped whole */
     const int64_t least = (n_taps - 1 + granule - 1) / granule * granule;
     if (k->discard >= 0)
         return k->discard;
     return least <= k->segment ? (int)least : k->segment;
 }
 
-static bool is_short(enum lw_scalar s) { return s == LW_INT8 || s == LW_UINT8 || s == LW_INT16 || s == LW_UINT16; }
-
-/* Whether samples are fetched as the stored type is. Time slow: a block takes whole rows of `together` pairs of channels. */
-static bool can_stage(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
+/* Whether a kernel can prefetch samples of the stored type. Time slow: a block takes whole rows of `batch` pairs of channels. */
+static bool can_prefetch(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
 {
     if (k->layout == LW_TIME_FAST)
-        return spec->input != LW_FLOAT64;
-    return is_short(spec->input) && (k->together <= 8 || spec->n_channels >= 2 * k->together);
+        return lw_scalar_bytes(spec->input) <= 4;
+    return lw_scalar_bytes(spec->input) <= 2 && (k->batch <= 8 || spec->n_channels >= 2 * k->batch);
 }
 
-/* What is fetched ahead takes shared memory, which must not cost blocks. */
+/* What is prefetched takes shared memory, which must not cost blocks. */
 static bool has_room(const OlsKernel *k, const struct lw_cuda_arch *arch)
 {
     const int reserved = 1024;      /* by the driver, of every block; a multiprocessor has that much more than a block may */
     const bool all_fit = k->blocks * (k->shared_bytes + reserved) <= arch->shared_bytes + reserved;
-    return k->shared_bytes <= arch->shared_bytes && (all_fit || !k->staged || k->layout == LW_TIME_FAST);
+    return k->shared_bytes <= arch->shared_bytes && (all_fit || !k->prefetches || k->layout == LW_TIME_FAST);
 }
 
 /* Whether a kernel can do the job at all: a quarter of a segment at least must be kept. */
@@ -91,15 +89,15 @@ static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const 
     return k->precision == spec->precision && (k->layout == LW_TIME_SLOW) == slow &&
            k->post == lw_cuda_post_is_needed(spec->post) &&
            k->paired == (!spec->input_complex && !spec->taps_complex) && (!k->one_filter || spec->n_filters == 1) &&
-           (k->design == OLS_PLAIN || spec->n_filters > 1) && (!k->staged || can_stage(k, spec)) &&
+           (k->design == OLS_PLAIN || spec->n_filters > 1) && (!k->prefetches || can_prefetch(k, spec)) &&
            has_room(k, arch) && spec->n_taps - 1 <= discard && 4 * discard <= 3 * k->segment;
 }
 
 static const char *design_text(const OlsKernel *k)
 {
-    if (k->design == OLS_TWIN)
+    if (k->design == OLS_PINGPONG)
         return "two teams";
-    if (k->staged)
+    if (k->prefetches)
         return k->layout == LW_TIME_SLOW ? "channels abreast" : "segments ahead";
     return k->one_filter ? "one filter" : "";
 }
@@ -112,7 +110,7 @@ static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_sp
     const double transform = point_seconds(k, spec->n_filters) * k->segment * (1.0 + 0.8 / spec->n_filters) / outputs;
     const double worst = memory > transform ? memory : transform;
     /* where memory is the limit, what has more warps or asks for its samples early comes nearer to it */
-    const int favours = (k->one_filter ? 1 : 0) + (k->staged ? 1 : 0) + (k->segment == 256 ? 1 : 0);
+    const int favours = (k->one_filter ? 1 : 0) + (k->prefetches ? 1 : 0) + (k->segment == 256 ? 1 : 0);
     return worst + 0.02 * (memory + transform) - favours * 0.01 * memory;
 }
 
@@ -148,11 +146,11 @@ static Choice cheapest(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     return best;
 }
 
-/* The index of the kernel of the spec's rank; -1: there are not as many. */
-static int of_rank(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch)
+/* The index of the kernel that the spec asks for; -1: there are not as many. */
+static int nth_best_kernel(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch)
 {
     Choice choice = {-1, -1};
-    for (int rank = 0; rank <= spec->rank; ++rank)
+    for (int n = 0; n <= spec->nth_best; ++n)
         if ((choice = cheapest(spec, arch, choice)).index < 0)
             return -1;
     return choice.index;
@@ -176,7 +174,7 @@ OlsBankLayout lw_ols_bank_layout(const OlsKernel *kernel, int n_filters)
 {
     const size_t value = kernel->precision == LW_SINGLE ? sizeof(float2) : sizeof(double2);
     OlsBankLayout b;
-    b.spectra = (powers_of(kernel->side, kernel->groups) + 31) / 32 * 32;
+    b.spectra = (powers_of(kernel->radix, kernel->outer_radix) + 31) / 32 * 32;
     b.roots_bytes = (b.spectra + (size_t)n_filters * kernel->segment) * value;
     b.bytes = b.roots_bytes + kernel->segment * sizeof(double2);
     return b;
@@ -209,8 +207,8 @@ static void plan_direct(struct lw_cuda_ols_plan *plan)
     plan->seconds_per_output = lw_direct_seconds_per_output(&plan->spec);
 }
 
-extern "C" int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch,
-                                  struct lw_cuda_ols_plan *out, struct lw_error *err)
+int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch,
+                       struct lw_cuda_ols_plan *out, struct lw_error *err)
 {
     struct lw_cuda_ols_plan plan = {};
     plan.spec = *spec;
@@ -219,8 +217,8 @@ extern "C" int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const str
     plan.output_complex = spec->input_complex || spec->taps_complex;
     plan.reach = lw_post_reach(spec->post).before + lw_post_reach(spec->post).after;
     legal_segments(&plan, arch);
-    const int index = plan.most_segment ? of_rank(spec, arch) : -1;
-    const bool direct = spec->segment == 0 && spec->rank == 0 && !lw_cuda_post_is_needed(spec->post) && lw_direct_suits(spec);
+    const int index = plan.most_segment ? nth_best_kernel(spec, arch) : -1;
+    const bool direct = spec->segment == 0 && spec->nth_best == 0 && !lw_cuda_post_is_needed(spec->post) && lw_direct_suits(spec);
     if (direct && (index < 0 || lw_direct_seconds_per_output(spec) < seconds_per_output(kernel_at(index), spec)))
         plan_direct(&plan);
     else if (index >= 0)

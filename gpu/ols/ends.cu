@@ -2,8 +2,7 @@
  * Little work, however long the axis. */
 #include "gpu/ols/ends.h"
 
-#include "gpu/device/sample.cuh"
-#include "gpu/device/stored_value.cuh"
+#include "gpu/device/stored.cuh"
 
 #include <math_constants.h>
 
@@ -25,10 +24,10 @@ __device__ static Sum sum_taps(const lw_ends &e, const double *taps, int64_t cha
         const int64_t at = e.layout == LW_TIME_SLOW ? i * e.n_channels + channel : channel * (e.halo + e.count) + i;
         double2 x = {0, 0};
         if (e.input_type.is_complex) {
-            const Complex<Real> value = read_complex<Real>(input, at, sum.bad);
+            const Complex<Real> value = finite_complex<Real>(input, at, sum.bad);
             x = {value.x, value.y};
         } else
-            x.x = read_real<Real>(input, at, sum.bad);
+            x.x = finite_of<Stored>((Real)input[at], sum.bad);
         const double2 h = e.taps_complex ? double2{taps[2 * m], taps[2 * m + 1]} : double2{taps[m], 0};
         sum.re += h.x * x.x - h.y * x.y;
         sum.im += h.x * x.y + h.y * x.x;
@@ -56,10 +55,11 @@ template <typename Real, typename Stored> __global__ void ends(lw_ends e, int n_
     if (threadIdx.x != 0)
         return;
     const int64_t in_plane = e.layout == LW_TIME_SLOW ? output * e.n_channels + channel : channel * e.count + output;
-    const int64_t at = (filter * e.count * e.n_channels + in_plane) * (e.output_type.is_complex ? 2 : 1);
-    store_value(e.output_type.scalar, e.output, at, bad ? Real(CUDART_NAN) : Real(re[0]));
-    if (e.output_type.is_complex)
-        store_value(e.output_type.scalar, e.output, at + 1, bad ? Real(CUDART_NAN) : Real(im[0]));
+    const int64_t at = (filter * e.count * e.n_channels + in_plane) * (e.output_complex ? 2 : 1);
+    Real *const to = static_cast<Real *>(e.output) + at;
+    to[0] = bad ? Real(CUDART_NAN) : Real(re[0]);
+    if (e.output_complex)
+        to[1] = bad ? Real(CUDART_NAN) : Real(im[0]);
 }
 
 cudaError_t lw_cuda_ols_ends(const struct lw_ends *e, cudaStream_t stream)
@@ -70,7 +70,7 @@ cudaError_t lw_cuda_ols_ends(const struct lw_ends *e, cudaStream_t stream)
         return cudaSuccess;
     if (blocks > INT32_MAX)
         return cudaErrorInvalidValue;
-    return with_scalar(e->input_type.scalar, [=](auto example) {
+    return with_stored(e->input_type.scalar, [=](auto example) {
         using Stored = decltype(example);
         if (e->precision == LW_SINGLE)
             ends<float, Stored><<<static_cast<unsigned>(blocks), block_threads, 0, stream>>>(*e, n_ends);

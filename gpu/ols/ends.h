@@ -13,13 +13,13 @@ extern "C" {
 /* One block, on the device. */
 struct lw_ends {
     const void *input;              /* as in struct lw_slot, in this machine's byte order */
-    void *output;                   /* likewise, the block's outputs of the type `output_type` */
+    void *output;                   /* likewise, float or double by `precision` */
     const double *taps;             /* [n_filters x n_taps (x 2 if complex)]: h * [1, -1] */
-    struct lw_type input_type, output_type;
-    enum lw_precision precision;    /* decides what is finite */
+    struct lw_type input_type;
+    enum lw_precision precision;    /* of the outputs; decides what is finite */
     enum lw_layout layout;
     enum lw_nan nan;
-    bool taps_complex;
+    bool taps_complex, output_complex;
     int n_filters;
     int64_t n_taps;                 /* M + 1 */
     int64_t halo;                   /* M + 1: of the block */

@@ -11,7 +11,7 @@
 #include "gpu/host/error.h"
 #include "gpu/host/op.h"
 #include "gpu/ols/ends.h"
-#include "gpu/ols/long/long.h"
+#include "gpu/ols/long/method.h"
 #include "gpu/ols/repair_nan.h"
 
 #include <assert.h>
@@ -22,7 +22,7 @@
 struct resolved {
     bool is_long;
     struct lw_cuda_ols_plan kernel;
-    struct lw_long_ols_plan beyond;
+    struct lw_long_ols_plan long_plan;
 };
 
 struct ols {
@@ -69,8 +69,8 @@ static int resolve(const struct lw_device *device, const struct lw_op_spec *spec
     const int rc = lw_cuda_ols_choose(&wanted, &arch, &out->kernel, NULL);
     out->is_long = rc || out->kernel.path == LW_CUDA_TOO_LONG;
     if (out->is_long)
-        return lw_long_ols_choose(&wanted, &arch, spec->n_outputs, &out->beyond, err);
-    out->is_long = lw_long_ols_is_cheaper(&out->kernel, spec->n_outputs, &out->beyond);
+        return lw_long_ols_choose(&wanted, &arch, spec->n_outputs, &out->long_plan, err);
+    out->is_long = lw_long_ols_is_cheaper(&out->kernel, spec->n_outputs, &out->long_plan);
     return LW_OK;
 }
 
@@ -81,17 +81,12 @@ static const char *pairing_text(int64_t unit, int64_t hop, int64_t channel_unit)
 
 static void describe_long(const struct lw_long_ols_plan *from, struct lw_op_plan *plan)
 {
-    const char *const texts[] = {
-        [LW_LONG_CLUSTER] = "in the shared memory of several multiprocessors",
-        [LW_LONG_SPLIT] = "in three passes",
-        [LW_LONG_CUFFT] = "through cuFFT",
-    };
     plan->unit = from->unit;
     plan->channel_unit = from->channel_unit;
     plan->segment = (int)from->segment;
     plan->seconds_per_output = from->seconds_per_output;
     snprintf(plan->text, sizeof plan->text, "overlap-save %s, N = %" PRId64 ", hop %" PRId64 "%s",
-             texts[from->method], from->segment, from->hop,
+             from->method->text, from->segment, from->hop,
              pairing_text(from->unit, from->hop, from->channel_unit));
 }
 
@@ -126,7 +121,7 @@ static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spe
         .n_products = 1,
     };
     if (resolved.is_long)
-        describe_long(&resolved.beyond, plan);
+        describe_long(&resolved.long_plan, plan);
     else
         describe_kernel(&resolved.kernel, plan);
     plan->seconds_per_output /= lw_post_rate(spec->ols.post);
@@ -149,7 +144,7 @@ static int64_t ends_bytes(const struct lw_op_spec *spec)
 
 static int64_t kept_bytes(const struct resolved *resolved)
 {
-    return resolved->is_long ? lw_long_ols_bytes(&resolved->beyond) : (int64_t)resolved->kernel.bank_bytes;
+    return resolved->is_long ? lw_long_ols_bytes(&resolved->long_plan) : (int64_t)resolved->kernel.bank_bytes;
 }
 
 /* What is kept for the operation's life. */
@@ -172,7 +167,7 @@ static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct resolve
 {
     struct lw_arena arena = {.base = memory};
     setup->taps = lw_arena_take(&arena, taps_bytes(spec));
-    setup->work = lw_arena_take(&arena, resolved->is_long ? lw_long_ols_setup_bytes(&resolved->beyond) : 0);
+    setup->work = lw_arena_take(&arena, resolved->is_long ? lw_long_ols_setup_bytes(&resolved->long_plan) : 0);
     return arena.used;
 }
 
@@ -269,7 +264,7 @@ static int prepare(const struct lw_op *op, struct ols *ols, const struct setup *
     if (rc)
         return rc;
     if (ols->resolved.is_long)
-        return lw_long_ols_create(&ols->resolved.beyond, setup->taps, ols->memory, setup->work, stream,
+        return lw_long_ols_create(&ols->resolved.long_plan, setup->taps, ols->memory, setup->work, stream,
                                   &ols->long_ols, err);
     return lw_cuda_check((cudaError_t)lw_cuda_ols_prepare(&ols->resolved.kernel, setup->taps, ols->memory, stream),
                          "transforming the filters", err);
@@ -353,11 +348,6 @@ static void *computed(const struct lw_op *op, const struct lw_cuda_op_block *wor
     return converts_output(&op->spec) ? work->work : work->products[0];
 }
 
-static struct lw_type computed_type(const struct lw_op_spec *spec)
-{
-    return (struct lw_type){.scalar = computed_scalar(spec), .is_complex = spec->output.is_complex};
-}
-
 static int filter(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     const struct ols *const ols = op->state;
@@ -395,7 +385,7 @@ static struct lw_repair repair_of(const struct lw_op *op, const struct lw_cuda_o
         .output = computed(op, work),
         .report = work->report,
         .input_type = op->spec.input,
-        .output_type = computed_type(&op->spec),
+        .output_complex = op->spec.output.is_complex,
         .precision = op->spec.precision,
         .layout = op->spec.layout,
         .n_taps = op->spec.ols.n_taps,
@@ -431,7 +421,7 @@ static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work
         .output = computed(op, work),
         .taps = ((const struct ols *)op->state)->ends,
         .input_type = op->spec.input,
-        .output_type = computed_type(&op->spec),
+        .output_complex = op->spec.output.is_complex,
         .precision = op->spec.precision,
         .layout = op->spec.layout,
         .nan = op->spec.nan,

@@ -4,7 +4,7 @@
 #include "gpu/ols/repair_nan.h"
 
 #include "gpu/device/post.cuh"
-#include "gpu/device/sample.cuh"
+#include "gpu/device/stored.cuh"
 
 #include <math_constants.h>
 
@@ -38,29 +38,25 @@ __device__ static bool is_bad(const lw_repair &r, int64_t channel, int64_t i)
     const int64_t index = input_index(r, channel, i);
     bool bad = false;
     if (r.input_type.is_complex)
-        read_complex<Real>(input, index, bad);
+        finite_complex<Real>(input, index, bad);
     else
-        read_real<Real>(input, index, bad);
+        finite_of<Stored>((Real)input[index], bad);
     return bad;
 }
 
 __device__ static void spoil_scalar(const lw_repair &r, int64_t index)
 {
-    switch (r.output_type.scalar) {
-    case LW_FLOAT32: static_cast<float *>(r.output)[index] = CUDART_NAN_F; break;
-    case LW_FLOAT64: static_cast<double *>(r.output)[index] = CUDART_NAN; break;
-    case LW_INT32: static_cast<int32_t *>(r.output)[index] = 0; break;
-    case LW_INT16:
-    case LW_UINT16: static_cast<int16_t *>(r.output)[index] = 0; break;
-    default: static_cast<int8_t *>(r.output)[index] = 0; break;
-    }
+    if (r.precision == LW_SINGLE)
+        static_cast<float *>(r.output)[index] = CUDART_NAN_F;
+    else
+        static_cast<double *>(r.output)[index] = CUDART_NAN;
 }
 
 __device__ static void spoil(const lw_repair &r, int64_t channel, int64_t o)
 {
     for (int64_t plane = 0; plane < r.n_planes; plane++) {
         const int64_t index = output_index(r, plane, channel, o);
-        if (r.output_type.is_complex) {
+        if (r.output_complex) {
             spoil_scalar(r, 2 * index);
             spoil_scalar(r, 2 * index + 1);
         } else {
@@ -187,28 +183,29 @@ static unsigned blocks_for(const lw_repair &repair)
     return static_cast<unsigned>(wanted < most_blocks ? wanted : most_blocks);
 }
 
-/* One of the four kernels for floating-point input; they have nothing to find in integers. */
-typedef void repair_kernel(lw_repair);
-static cudaError_t launch(const lw_repair &repair, repair_kernel *const (&kernels)[2][2], cudaStream_t stream)
+/* Calls `start` with a value of the computing precision and one of the stored type, unless there is nothing to find: integers
+ * are finite. */
+template <typename Start> static cudaError_t launch(const lw_repair &repair, Start start)
 {
-    const enum lw_scalar scalar = repair.input_type.scalar;
-    if (repair.count == 0 || repair.n_channels == 0 || (scalar != LW_FLOAT32 && scalar != LW_FLOAT64))
+    if (repair.count == 0 || repair.n_channels == 0 || lw_scalar_is_integer(repair.input_type.scalar))
         return cudaSuccess;
-    repair_kernel *const kernel = kernels[repair.precision == LW_DOUBLE][scalar == LW_FLOAT64];
-    kernel<<<blocks_for(repair), block_threads, 0, stream>>>(repair);
+    with_stored(repair.input_type.scalar, [&](auto stored) {
+        if constexpr (std::is_floating_point<decltype(stored)>::value)
+            repair.precision == LW_SINGLE ? start(float{}, stored) : start(double{}, stored);
+    });
     return cudaGetLastError();
 }
 
 cudaError_t lw_cuda_repair_nan(const struct lw_repair *repair, cudaStream_t stream)
 {
-    static repair_kernel *const kernels[2][2] = {
-        {repair_nan<float, float>, repair_nan<float, double>}, {repair_nan<double, float>, repair_nan<double, double>}};
-    return launch(*repair, kernels, stream);
+    return launch(*repair, [=](auto computed, auto stored) {
+        repair_nan<decltype(computed), decltype(stored)><<<blocks_for(*repair), block_threads, 0, stream>>>(*repair);
+    });
 }
 
 cudaError_t lw_cuda_zero_nan(const struct lw_repair *repair, cudaStream_t stream)
 {
-    static repair_kernel *const kernels[2][2] = {
-        {zero_nan<float, float>, zero_nan<float, double>}, {zero_nan<double, float>, zero_nan<double, double>}};
-    return launch(*repair, kernels, stream);
+    return launch(*repair, [=](auto computed, auto stored) {
+        zero_nan<decltype(computed), decltype(stored)><<<blocks_for(*repair), block_threads, 0, stream>>>(*repair);
+    });
 }

@@ -18,10 +18,11 @@ extern "C" {
 
 struct lw_repair {
     void *input;                    /* device, as in struct lw_slot, in this machine's byte order */
-    void *output;
+    void *output;                   /* device, likewise, float or double by `precision` */
     struct lw_nan_report *report;
-    struct lw_type input_type, output_type;
-    enum lw_precision precision;    /* decides what is finite */
+    struct lw_type input_type;
+    bool output_complex;
+    enum lw_precision precision;    /* of the outputs; decides what is finite */
     enum lw_layout layout;
     int64_t n_taps;                 /* M */
     int64_t halo;                   /* M - 1, and the reach of signal/post.h */

@@ -88,8 +88,8 @@ unsigned blocks_for(int64_t n_bins)
 
 }  // namespace
 
-extern "C" cudaError_t lw_sfft_dense_count(const lw_sfft_dense_spectrum *spectrum, const unsigned short *digits, int n_digits,
-                                           unsigned long long *found, cudaStream_t stream)
+cudaError_t lw_sfft_dense_count(const lw_sfft_dense_spectrum *spectrum, const unsigned short *digits, int n_digits,
+                                unsigned long long *found, cudaStream_t stream)
 {
     if (spectrum->n_bins == 0)
         return cudaSuccess;
@@ -97,8 +97,8 @@ extern "C" cudaError_t lw_sfft_dense_count(const lw_sfft_dense_spectrum *spectru
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lw_sfft_dense_collect(const lw_sfft_dense_spectrum *spectrum, const unsigned short *digits,
-                                             lw_sfft_device_line *lines, unsigned long long *n_lines, cudaStream_t stream)
+cudaError_t lw_sfft_dense_collect(const lw_sfft_dense_spectrum *spectrum, const unsigned short *digits,
+                                  lw_sfft_device_line *lines, unsigned long long *n_lines, cudaStream_t stream)
 {
     if (spectrum->n_bins == 0)
         return cudaSuccess;
@@ -107,7 +107,7 @@ extern "C" cudaError_t lw_sfft_dense_collect(const lw_sfft_dense_spectrum *spect
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lw_sfft_dense_energy(const lw_sfft_dense_spectrum *spectrum, double *sums, cudaStream_t stream)
+cudaError_t lw_sfft_dense_energy(const lw_sfft_dense_spectrum *spectrum, double *sums, cudaStream_t stream)
 {
     sum_energy<<<LW_SFFT_DENSE_PARTS, THREADS, 0, stream>>>(*spectrum, sums);
     return cudaGetLastError();

@@ -3,6 +3,7 @@
  * A thread makes one sum: bucket b of one plane. Its samples, about 5 (2 h + 1 over B), lie anywhere in a signal on
  * the device and are asked for at once; neighbouring threads share nothing but the taps, which are read in order.
  * Indices advance by B sigma modulo n, so there is one 128-bit product a thread. Grid: (buckets / THREADS, planes). */
+#include "gpu/device/stored.cuh"
 #include "gpu/sfft/device.h"
 #include "gpu/sfft/number.cuh"
 
@@ -73,7 +74,7 @@ struct Rows {
 template <class Source> __global__ void __launch_bounds__(THREADS)
 fold(lw_sfft_device_range range, Source source, double2 *values, lw_sfft_device_control *control)
 {
-    constexpr int TOGETHER = 6;         /* loads in flight */
+    constexpr int LOADS = 6;            /* in flight */
     wait_for_predecessor();             /* of which there is none: lets the next kernel start early */
     const int64_t b = blockIdx.x * (int64_t)THREADS + threadIdx.x;
     if (b == 0 && blockIdx.y == 0) {
@@ -92,16 +93,16 @@ fold(lw_sfft_device_range range, Source source, double2 *values, lw_sfft_device_
     double2 sum = {0, 0};
     int not_finite = 0;
     while (i <= half) {
-        double2 x[TOGETHER];
-        double g[TOGETHER];
+        double2 x[LOADS];
+        double g[LOADS];
 #pragma unroll
-        for (int j = 0; j < TOGETHER; ++j) {
+        for (int j = 0; j < LOADS; ++j) {
             const bool is_in = i + j * n_buckets <= half;
             x[j] = is_in ? source.next(stage, walk) : double2{0, 0};
             g[j] = is_in ? __ldg(taps + i + j * n_buckets) : 0;
         }
 #pragma unroll
-        for (int j = 0; j < TOGETHER; ++j) {
+        for (int j = 0; j < LOADS; ++j) {
             if (!(isfinite(x[j].x) && isfinite(x[j].y))) {
                 x[j] = {0, 0};
                 not_finite++;
@@ -109,7 +110,7 @@ fold(lw_sfft_device_range range, Source source, double2 *values, lw_sfft_device_
             sum.x = fma(g[j], x[j].x, sum.x);
             sum.y = fma(g[j], x[j].y, sum.y);
         }
-        i += TOGETHER * n_buckets;
+        i += LOADS * n_buckets;
     }
     values[range.first_value + plane * n_buckets + b] = sum;
     source.report(not_finite);
@@ -126,21 +127,19 @@ cudaError_t launch(const lw_sfft_device_range *range, Source source, double2 *va
 
 }  // namespace
 
-extern "C" cudaError_t lw_sfft_fold(const lw_sfft_device_range *range, const lw_sfft_device_signal *signal,
-                                    const double2 *rows, double2 *values, lw_sfft_device_control *control,
-                                    cudaStream_t stream)
+cudaError_t lw_sfft_fold(const lw_sfft_device_range *range, const lw_sfft_device_signal *signal,
+                         const double2 *rows, double2 *values, lw_sfft_device_control *control,
+                         cudaStream_t stream)
 {
     if (range->n_planes == 0 || range->n_buckets == 0)
         return cudaSuccess;
     if (rows)
         return launch(range, Rows{rows}, values, control, stream);
-    const bool is_double = signal->type.scalar == LW_FLOAT64;
-    if (!is_double && signal->type.scalar != LW_FLOAT32)
-        return cudaErrorInvalidValue;
-    const void *const x = signal->samples;
-    if (signal->type.is_complex)
-        return is_double ? launch(range, Signal<double, true>{x, control}, values, control, stream)
-                         : launch(range, Signal<float, true>{x, control}, values, control, stream);
-    return is_double ? launch(range, Signal<double, false>{x, control}, values, control, stream)
-                     : launch(range, Signal<float, false>{x, control}, values, control, stream);
+    return with_sample(signal->type.scalar, signal->type.is_complex, [=](auto stored, auto is_complex) {
+        using Stored = decltype(stored);
+        if constexpr (std::is_floating_point<Stored>::value)
+            return launch(range, Signal<Stored, decltype(is_complex)::value>{signal->samples, control}, values, control, stream);
+        else
+            return cudaErrorInvalidValue;
+    });
 }

@@ -287,7 +287,7 @@ int blocks_for(int64_t n_buckets, const lw_sfft_recovery_shape *shape)
 
 }  // namespace
 
-extern "C" lw_sfft_recovery_shape lw_sfft_recovery_shape_of(int major, int n_multiprocessors, int most_shared_bytes)
+lw_sfft_recovery_shape lw_sfft_recovery_shape_of(int major, int n_multiprocessors, int most_shared_bytes)
 {
     lw_sfft_recovery_shape shape = {1, 0, LW_SFFT_ATTEMPTS};
     while (shape.most_windows > 0 && shared_bytes(shape.most_windows) > most_shared_bytes)
@@ -299,8 +299,8 @@ extern "C" lw_sfft_recovery_shape lw_sfft_recovery_shape_of(int major, int n_mul
     return shape;
 }
 
-extern "C" cudaError_t lw_sfft_recovery_run(const lw_sfft_recovery *recovery, int check, int64_t n_buckets,
-                                            const lw_sfft_recovery_shape *shape, cudaStream_t stream)
+cudaError_t lw_sfft_recovery_run(const lw_sfft_recovery *recovery, int check, int64_t n_buckets,
+                                 const lw_sfft_recovery_shape *shape, cudaStream_t stream)
 {
     cudaLaunchAttribute attributes[2];
     const int n_blocks = blocks_for(n_buckets, shape);

@@ -11,6 +11,10 @@
 #include "gpu/host/device.h"
 #include "gpu/sfft/device.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** Host, pinned and device bytes of a solver. */
 struct lw_bytes lw_cuda_sfft_bytes(const struct lw_device *device, const struct lw_sfft_plan *plan);
 
@@ -29,5 +33,9 @@ int lw_cuda_sfft_fetch(struct lw_sfft_solver *solver, int attempt, cudaStream_t 
 
 /** Details of the attempt last fetched: rounds and steps taken. */
 const struct lw_sfft_device_result *lw_cuda_sfft_details(const struct lw_sfft_solver *solver);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -76,14 +76,14 @@ LW_DEVICE double2 rest_at(const lw_sfft_recovery &r, int64_t value)
 /* Call take(d, u) with the rest in bucket b of each shift of a stage; several loads are in flight at a time. */
 template <class Take> LW_DEVICE void for_shifts(const lw_sfft_recovery &r, const SfftStage &stage, int64_t b, Take take)
 {
-    constexpr int TOGETHER = 6;
-    for (int first = 0; first < stage.n_shifts; first += TOGETHER) {
-        double2 u[TOGETHER];
+    constexpr int LOADS = 6;
+    for (int first = 0; first < stage.n_shifts; first += LOADS) {
+        double2 u[LOADS];
 #pragma unroll
-        for (int i = 0; i < TOGETHER; ++i)
+        for (int i = 0; i < LOADS; ++i)
             u[i] = first + i < stage.n_shifts ? rest_at(r, value_of(stage, first + i, b)) : double2{0, 0};
 #pragma unroll
-        for (int i = 0; i < TOGETHER; ++i)
+        for (int i = 0; i < LOADS; ++i)
             if (first + i < stage.n_shifts)
                 take(first + i, u[i]);
     }

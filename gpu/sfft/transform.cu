@@ -272,13 +272,13 @@ cudaError_t launch(const lw_sfft_device_range *range, double2 *values, unsigned 
 
 }  // namespace
 
-extern "C" int lw_sfft_transform_fits(int64_t n_buckets, int most_shared_bytes)
+int lw_sfft_transform_fits(int64_t n_buckets, int most_shared_bytes)
 {
     return points_of(n_buckets) > 0 && shared_bytes(n_buckets) <= most_shared_bytes;
 }
 
-extern "C" cudaError_t lw_sfft_transform(const lw_sfft_device_range *range, double2 *values, unsigned long long *largest,
-                                         cudaStream_t stream)
+cudaError_t lw_sfft_transform(const lw_sfft_device_range *range, double2 *values, unsigned long long *largest,
+                              cudaStream_t stream)
 {
     if (range->n_planes == 0)
         return cudaSuccess;
@@ -289,8 +289,8 @@ extern "C" cudaError_t lw_sfft_transform(const lw_sfft_device_range *range, doub
     }
 }
 
-extern "C" cudaError_t lw_sfft_largest(const lw_sfft_device_range *range, const double2 *values, unsigned long long *largest,
-                                       cudaStream_t stream)
+cudaError_t lw_sfft_largest(const lw_sfft_device_range *range, const double2 *values, unsigned long long *largest,
+                            cudaStream_t stream)
 {
     if (range->n_planes == 0)
         return cudaSuccess;

@@ -8,6 +8,10 @@
 #ifndef LW_BASE_ERROR_H
 #define LW_BASE_ERROR_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* name, exit code, what it stands for */
 #define LW_ERROR_CODES(X)                                             \
     X(LW_OK, 0, "done")                                               \
@@ -36,5 +40,9 @@ int lw_fail(struct lw_error *err, enum lw_code code, const char *format, ...) __
 
 /** "bad data" for LW_EDATA and so on; "unknown error" for anything else. Static storage. */
 const char *lw_code_text(int code);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The scalars that samples are made of: name, C type, text used on the command line and in messages; `between` stands between
  * two of them. A further one is a further line here, and a loader in each engine. */
 #define LW_INTEGERS(X, between)              \
@@ -80,5 +84,9 @@ int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, con
 
 /** The scalar of that name; false if there is none. */
 bool lw_scalar_parse(const char *text, enum lw_scalar *out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -20,6 +20,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What is done with a sample that is not finite (or not representable in the computing precision). */
 enum lw_nan {
     LW_NAN_PROPAGATE,           /* exactly the outputs whose taps touch it become NaN */
@@ -245,5 +249,9 @@ struct lw_engine_type {
 };
 
 void lw_engine_destroy(struct lw_engine *engine);           /* NULL is legal */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,6 +12,10 @@
 #include "sfft/dense.h"
 #include "sfft/sfft.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct lw_sfft_solver;
 
 /* What an engine has for the sparse transform. */
@@ -61,5 +65,9 @@ static inline void lw_sfft_solver_destroy(struct lw_sfft_solver *solver)    /* N
     if (solver)
         solver->ops->destroy(solver);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

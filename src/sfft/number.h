@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Longest signal: the quotient in lw_mod_multiply is estimated in double precision and may be wrong by one. */
 #define LW_SFFT_MAX_SAMPLES ((int64_t)1 << 48)
 
@@ -41,5 +45,9 @@ uint64_t lw_random_bits(uint64_t seed, uint64_t counter);
 
 /** Uniform in 0 .. n-1, n < 2^50. */
 int64_t lw_random_below(uint64_t seed, uint64_t counter, int64_t n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -24,6 +24,10 @@
 #include "base/type.h"
 #include "sfft/stage.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct lw_sfft_spec {
     int64_t n;                      /* samples */
     bool is_real;                   /* then lines come in pairs f, n - f; only 0 .. n/2 is reported */
@@ -151,5 +155,9 @@ void lw_sfft_judge(const struct lw_sfft_layout *layout, int attempt, const struc
 bool lw_sfft_is_noise(double noise, int64_t n_buckets, double sum, double most);
 /** and no line that is to be reported can have been missed, of a signal of that power per sample. */
 bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const struct lw_sfft_result *result);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -20,6 +20,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define LW_SFFT_SHIFTS 48           /* enough for r = 1 and any n */
 #define LW_SFFT_ATTEMPTS 3
 #define LW_SFFT_STAGES 16           /* of all attempts, and their planes of buckets, one for each shift */
@@ -67,5 +71,9 @@ double lw_sfft_stage_least_amplitude(const struct lw_sfft_stage *stage);
 
 /** f (sigma s[d] + tau) / n in turns, reduced to [0, 1). `permuted` is f'. */
 double lw_sfft_stage_turns(const struct lw_sfft_stage *stage, int d, int64_t frequency, int64_t permuted);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -18,6 +18,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The response's table: so many entries per bucket, from -1 to 2 beyond the range (LW_SFFT_WINDOW_RANGE). */
 #define LW_SFFT_RESPONSE_STEPS 2048
 #define LW_SFFT_RESPONSE_SIZE ((int)(LW_SFFT_WINDOW_RANGE * LW_SFFT_RESPONSE_STEPS) + 4)
@@ -53,5 +57,9 @@ int64_t lw_sfft_window_bytes(const struct lw_sfft_window_spec *spec);
 /** G(u) for |u| <= LW_SFFT_WINDOW_RANGE, to 1e-11. */
 #define LW_SFFT_WINDOW_RANGE 1.75
 double lw_sfft_window_response(const struct lw_sfft_window *window, double u);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,6 +11,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum lw_mode { LW_MODE_FULL, LW_MODE_SAME, LW_MODE_VALID };
 enum lw_boundary { LW_BOUNDARY_ZERO, LW_BOUNDARY_EDGE, LW_BOUNDARY_WRAP, LW_BOUNDARY_REFLECT };
 
@@ -27,5 +31,9 @@ int64_t lw_boundary_index(enum lw_boundary boundary, int64_t i, int64_t n);
 
 const char *lw_mode_text(enum lw_mode mode);
 const char *lw_boundary_text(enum lw_boundary boundary);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

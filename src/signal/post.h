@@ -24,6 +24,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum lw_post_kind { LW_POST_NONE, LW_POST_POWER, LW_POST_AMPLITUDE, LW_POST_DERIVATIVE };
 
 #define LW_POST_MOST_RATE 64
@@ -90,5 +94,9 @@ struct lw_post_weights {
 
 /** The weights at a place; all zero where the axis has no such sample. @param post  rate > 1 */
 void lw_post_weigh(struct lw_post post, int64_t n, int place, struct lw_post_weights *out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

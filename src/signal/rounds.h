@@ -16,6 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum lw_split { LW_SPLIT_AUTO, LW_SPLIT_AXIS, LW_SPLIT_CHANNELS };
 
 /* What the job fixes: independent of ranks and memory. */
@@ -69,5 +73,9 @@ int64_t lw_rounds_end(const struct lw_rounds *rounds, int64_t round);
 
 /** Whether `round` is the first on the axis of its group of channels, where the carry starts afresh. */
 bool lw_rounds_starts_axis(const struct lw_rounds *rounds, int64_t round);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -13,9 +13,7 @@
  * Images rotate over a working set of more than 4 times the L2. Every row is checked at random pixels against the sum
  * in double. */
 #include "cufft_image.cuh"
-extern "C" {
 #include "gpu/conv2d/prepared.h"
-}
 
 #include <cmath>
 #include <cstring>

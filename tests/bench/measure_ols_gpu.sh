@@ -155,7 +155,7 @@ part_profile() {
     for case in 'c2c 2^26 M=257 F=8' 'r2r 2^26 M=257 F=1' 'c2c 2^26 M=513 F=8' 'c2c 2^26 M=1025 F=8' 'c2c 2^26 M=2049 F=8' \
                 'r2r 2^26 M=16 F=8' 'uint8 [2^20 x 832] time slow M=257 F=1' 'double c2c 2^24 M=257 F=8' 'c2c 2^26 M=16385 F=8'; do
         echo "== $case"
-        profile_kernels 'ols_segments|direct_|cluster_segments|gather|filter_rows|scatter' "$metrics" "$bench" one "$case" 0 5 || code=1
+        profile_kernels 'ols_time|ols_pipelined|ols_pingpong|ols_interleaved|direct_|cluster_segments|gather|filter_rows|scatter' "$metrics" "$bench" one "$case" 0 5 || code=1
     done
     return $code
 }

@@ -13,9 +13,7 @@
 #include "cufft_callback.cuh"
 #include "direct_steps.cuh"
 #include "gpu_bench.cuh"
-extern "C" {
-#include "gpu/ols/long/long.h"
-}
+#include "gpu/ols/long/method.h"
 
 #include <cmath>
 #include <cstring>
@@ -224,7 +222,7 @@ static struct lw_cuda_arch this_arch()
 struct Ours {
     struct lw_cuda_ols_plan plan;
     bool is_long;
-    struct lw_long_ols_plan beyond;
+    struct lw_long_ols_plan long_plan;
     struct lw_long_ols *long_ols;
     void *memory;
 };
@@ -241,7 +239,7 @@ static struct lw_cuda_ols_spec spec_of(const Case &c, int segment, int rank)
     s.n_filters = c.n_filters;
     s.n_taps = c.n_taps;
     s.segment = segment;
-    s.rank = rank;
+    s.nth_best = rank;
     return s;
 }
 
@@ -254,10 +252,10 @@ static bool choose(const Case &c, int segment, Ours *ours, int rank = 0)
     const bool is_kernel = lw_cuda_ols_choose(&s, &arch, &ours->plan, nullptr) == LW_OK;
     ours->is_long = is_kernel ? ours->plan.path == LW_CUDA_TOO_LONG : segment > LONGEST_KERNEL && rank == 0;
     if (!ours->is_long && is_kernel)
-        ours->is_long = lw_long_ols_is_cheaper(&ours->plan, c.count, &ours->beyond);
+        ours->is_long = lw_long_ols_is_cheaper(&ours->plan, c.count, &ours->long_plan);
     if (!ours->is_long)
         return is_kernel;
-    return lw_long_ols_choose(&s, &arch, c.count, &ours->beyond, nullptr) == LW_OK && (segment == 0 || rank == 0);
+    return lw_long_ols_choose(&s, &arch, c.count, &ours->long_plan, nullptr) == LW_OK && (segment == 0 || rank == 0);
 }
 
 static void prepare(Ours *ours, const Pool &p)
@@ -268,9 +266,9 @@ static void prepare(Ours *ours, const Pool &p)
         return;
     }
     void *work;
-    CHECK_CUDA(cudaMalloc(&ours->memory, (size_t)lw_long_ols_bytes(&ours->beyond)));
-    CHECK_CUDA(cudaMalloc(&work, (size_t)lw_long_ols_setup_bytes(&ours->beyond)));
-    CHECK_CUDA(lw_long_ols_create(&ours->beyond, p.taps, ours->memory, work, p.stream, &ours->long_ols, nullptr));
+    CHECK_CUDA(cudaMalloc(&ours->memory, (size_t)lw_long_ols_bytes(&ours->long_plan)));
+    CHECK_CUDA(cudaMalloc(&work, (size_t)lw_long_ols_setup_bytes(&ours->long_plan)));
+    CHECK_CUDA(lw_long_ols_create(&ours->long_plan, p.taps, ours->memory, work, p.stream, &ours->long_ols, nullptr));
     CHECK_CUDA(cudaStreamSynchronize(p.stream));
     cudaFree(work);
 }
@@ -456,9 +454,8 @@ static std::vector<Case> all_cases()
 
 static const char *path_text(const Ours &ours, char text[40])
 {
-    const char *const methods[] = {"cluster", "split", "cuFFT"};
     if (ours.is_long)
-        snprintf(text, 40, "%s %lld", methods[ours.beyond.method], (long long)ours.beyond.segment);
+        snprintf(text, 40, "%s %lld", ours.long_plan.method->name, (long long)ours.long_plan.segment);
     else if (ours.plan.path == LW_CUDA_DIRECT)
         snprintf(text, 40, "direct");
     else

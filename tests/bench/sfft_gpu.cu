@@ -14,10 +14,8 @@
  * so; lost: runs that never did (the job would fall back to the dense transform); wrong: runs that said so and had not.
  * L1: the paper's error, sum over all bins of |error|, per line, the worst of the runs.
  */
-extern "C" {
 #include "gpu/sfft/solver.h"
 #include "sfft/number.h"
-}
 
 #include "gpu_bench.cuh"
 

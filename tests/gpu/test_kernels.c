@@ -264,7 +264,7 @@ static void test_stored_types(int step)
 }
 
 /* Every kernel of every length, also those that the model would not take; so many segments that blocks take several. */
-static void test_ranks(int step)
+static void test_each_kernel(int step)
 {
     static const int taps[] = {257, 190, 250};      /* 257: every row of a segment is needed where 256 are dropped */
     for (int i = 0; i < 6 * 2 * 2 * 6; i += step) {
@@ -276,8 +276,8 @@ static void test_ranks(int step)
             .n_taps = i % 6 == 0 ? 190 : taps[(i + i / 6) % 3],      /* 256 points keep a quarter at least */
             .segment = 256 << i % 6,
         };
-        for (; spec.rank < 6; spec.rank++)
-            run_trial(&spec, i / 12 % 2 ? 9 * spec.segment / 2 : 0, 0, spec.rank == 0);
+        for (; spec.nth_best < 6; spec.nth_best++)
+            run_trial(&spec, i / 12 % 2 ? 9 * spec.segment / 2 : 0, 0, spec.nth_best == 0);
     }
 }
 
@@ -323,7 +323,7 @@ int main(int argc, char **argv)
     cudaDeviceGetAttribute(&arch.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
     test_kernels(step);
     test_stored_types(step);
-    test_ranks(step);
+    test_each_kernel(step);
     test_choice();
     test_two_teams();
     return check_result("gpu_kernels");

@@ -12,7 +12,7 @@
 #ifndef LW_GPU_OLS_DIRECT_SUM_CUH
 #define LW_GPU_OLS_DIRECT_SUM_CUH
 
-#include "gpu/ols/kernels/stored.cuh"
+#include "gpu/device/stored.cuh"
 
 constexpr int DIRECT_THREADS = 256, DIRECT_STEPS = 32;
 
@@ -23,7 +23,7 @@ struct DirectArgs {
     unsigned *not_finite;
     int64_t count, n_channels, halo;
     int n_filters;
-    int input_scalar;
+    enum lw_scalar input_scalar;
     bool input_complex;
     bool aligned;                   /* rows of outputs begin at multiples of 16 bytes */
 };
@@ -54,23 +54,14 @@ template <class Sample, class Stored, bool COMPLEX> LW_DEVICE Sample direct_samp
 {
     using Real = typename RealOf<Sample>::type;
     if constexpr (sizeof(Sample) == sizeof(Real))
-        return finite_or_zero(converted<Real>(__ldg(x + i)), met);
+        return finite_of<Stored>(converted<Real>(__ldg(x + i)), met);
     else {
         const Sample s = stored_pair<Real, Stored, COMPLEX>(x, i);
         return {finite_or_zero(s.x, met), finite_or_zero(s.y, met)};
     }
 }
 
-/* Call `expression` with Stored and COMPLEX set for the block's input. */
-#define LW_WITH_SAMPLE(a, expression)                                                   \
-    if (sizeof(Sample) > sizeof(typename RealOf<Sample>::type) && (a).input_complex) {  \
-        constexpr bool COMPLEX = true;                                                  \
-        if ((a).input_scalar == LW_FLOAT64) { using Stored = double; expression; }      \
-        else { using Stored = float; expression; }                                      \
-    } else {                                                                            \
-        constexpr bool COMPLEX = false;                                                 \
-        LW_WITH_STORED((a).input_scalar, expression)                                    \
-    }
+template <class Sample> constexpr bool may_be_complex = sizeof(Sample) > sizeof(typename RealOf<Sample>::type);
 
 template <class Sample, int TILE, int PAD, class Stored, bool COMPLEX>
 LW_DEVICE bool fill_tile(Sample *tile, const DirectArgs &a, int64_t channel, int64_t first)
@@ -96,10 +87,10 @@ __global__ void __launch_bounds__(DIRECT_THREADS) direct_fast(const DirectArgs a
 
     const int64_t first = (int64_t)blockIdx.x * TILE;
     for (int64_t channel = blockIdx.y; channel < a.n_channels; channel += gridDim.y) {
-        bool met = false;
         __syncthreads();
-        LW_WITH_SAMPLE(a, (met = fill_tile<Sample, TILE, PAD, Stored, COMPLEX>(tile, a, channel, first)))
-        if (met)
+        if (with_sample<may_be_complex<Sample>>(a.input_scalar, a.input_complex, [&](auto stored, auto is_complex) {
+                return fill_tile<Sample, TILE, PAD, decltype(stored), decltype(is_complex)::value>(tile, a, channel, first);
+            }))
             *a.not_finite = 1;
         __syncthreads();
 
@@ -182,7 +173,9 @@ __global__ void __launch_bounds__(DIRECT_THREADS) direct_slow(const DirectArgs a
         return;
     bool met = false;
     for (int64_t first = blockIdx.y * (int64_t)DIRECT_STEPS; first < a.count; first += gridDim.y * (int64_t)DIRECT_STEPS)
-        LW_WITH_SAMPLE(a, (met |= direct_column<Sample, Tap, PAD, Stored, COMPLEX>(a, channel, first)))
+        met |= with_sample<may_be_complex<Sample>>(a.input_scalar, a.input_complex, [&](auto stored, auto is_complex) {
+            return direct_column<Sample, Tap, PAD, decltype(stored), decltype(is_complex)::value>(a, channel, first);
+        });
     if (met)
         *a.not_finite = 1;
 }

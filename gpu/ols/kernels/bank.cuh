@@ -18,16 +18,16 @@ __global__ void ols_roots(double2 *roots, int n)
  * k = P (t mod E) + t / E + T m, delayed by `delay` samples. Single: bins m and m + 1 of a thread lie side by side (one
  * 16-byte load). */
 template <class C> __global__ void ols_spectra(C *spectra, const double2 *roots, const double *taps, bool taps_complex,
-                                               int n_filters, int64_t n_taps, int delay, int side, int groups)
+                                               int n_filters, int64_t n_taps, int delay, int radix, int outer_radix)
 {
-    const int threads = side * groups, n = side * threads;
+    const int threads = radix * outer_radix, n = radix * threads;
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     const int64_t f = blockIdx.y + (int64_t)gridDim.y * blockIdx.z;
     if (i >= n || f >= n_filters)
         return;
     const int per_load = 16 / (int)sizeof(C);
     const int m = i / (threads * per_load) * per_load + i % per_load, t = i / per_load % threads;
-    const int k = groups * (t % side) + t / side + threads * m;
+    const int k = outer_radix * (t % radix) + t / radix + threads * m;
     double2 sum = {0, 0};
     for (int64_t j = 0; j < n_taps; ++j) {
         const double2 w = roots[(int)((j + delay) * k & (n - 1))];

@@ -5,96 +5,104 @@
 #include "gpu/ols/kernels/interleaved.cuh"
 #include "gpu/ols/kernels/pingpong.cuh"
 #include "gpu/ols/kernels/pipelined.cuh"
+#include "gpu/ols/kernels/post.cuh"
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/kernels/time_slow.cuh"
 
-/* Time fast. DISCARD: outputs dropped, -1: given at run time. */
-template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED> OlsKernel ols_kernel()
+/* Time fast. DISCARD: outputs dropped, -1: given at run time. Epilogue: what becomes of finished outputs. */
+template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED, class Epilogue> OlsKernel ols_time_fast_kernel()
 {
     using F = Transform<Real, E, P, Team<E * P, 1>>;
     OlsKernel k = ols_entry<Real, E, P, BLOCKS, PAIRED>();
     k.layout = LW_TIME_FAST;
     k.discard = DISCARD;
-    k.together = 1;
+    k.batch = 1;
+    k.post = Epilogue::MAKES;
     k.threads = F::T < 32 ? 32 : F::T;
     k.shared_bytes = k.threads / F::T * F::SHARED_BYTES;
-    k.kernel = ols_segments<F, BLOCKS, DISCARD, PAIRED, StoreEpilogue>;
+    k.kernel = ols_time_fast<F, BLOCKS, DISCARD, PAIRED, Epilogue>;
     return k;
 }
 
 /* Time fast, single precision, two teams a segment, a block an SM. */
-template <int E, int P, int DISCARD, bool PAIRED> OlsKernel ols_twin_kernel()
+template <int E, int P, int DISCARD, bool PAIRED> OlsKernel ols_pingpong_kernel()
 {
-    using F = Transform<float, E, P, Team<E * P, TWINS>, true>;
+    using F = Transform<float, E, P, Team<E * P, PINGPONG_TEAMS>, true>;
     OlsKernel k = ols_entry<float, E, P, 1, PAIRED>();
     k.layout = LW_TIME_FAST;
     k.discard = DISCARD;
-    k.together = 1;
-    k.threads = TwinBlock<F>::THREADS;
-    k.shared_bytes = TwinBlock<F>::SHARED_BYTES;
-    k.design = OLS_TWIN;
-    k.kernel = ols_segments_twin<F, DISCARD, PAIRED, StoreEpilogue>;
+    k.batch = 1;
+    k.threads = PingpongBlock<F>::THREADS;
+    k.shared_bytes = PingpongBlock<F>::SHARED_BYTES;
+    k.design = OLS_PINGPONG;
+    k.kernel = ols_pingpong<F, DISCARD, PAIRED>;
     return k;
 }
 
 /* Time fast, single precision, one filter, a warp a segment. */
-template <int E, int BLOCKS, int DISCARD, bool PAIRED> OlsKernel ols_ahead_kernel()
+template <int E, int BLOCKS, int DISCARD, bool PAIRED> OlsKernel ols_pipelined_kernel()
 {
     using F = Transform<float, E, 1, Team<E, 1>>;
     OlsKernel k = ols_entry<float, E, 1, BLOCKS, PAIRED>();
     k.layout = LW_TIME_FAST;
     k.discard = DISCARD;
-    k.together = 1;
+    k.batch = 1;
     k.one_filter = true;
-    k.staged = true;
+    k.prefetches = true;
     k.reversed = true;
     k.threads = F::T;
     k.shared_bytes = F::SHARED_BYTES;
-    k.kernel = ols_segments_ahead<F, BLOCKS, DISCARD, PAIRED, StoreEpilogue>;
+    k.kernel = ols_pipelined<F, BLOCKS, DISCARD, PAIRED>;
     return k;
 }
 
-/* Time slow, W transforms together. KEEP: the spectrum is kept, for several filters. */
-template <class Real, int E, int P, int W, int BLOCKS, bool PAIRED, bool KEEP> OlsKernel ols_slow_kernel()
+/* Time slow, W transforms at once. KEEP: the spectrum is kept, for several filters. */
+template <class Real, int E, int P, int W, int BLOCKS, bool PAIRED, bool KEEP, class Epilogue> OlsKernel ols_time_slow_kernel()
 {
     using F = Transform<Real, E, P, Team<E * P, W>>;
     OlsKernel k = ols_entry<Real, E, P, BLOCKS, PAIRED>();
     k.layout = LW_TIME_SLOW;
     k.discard = -1;
     k.one_filter = !KEEP;
-    k.together = W;
-    k.threads = SlowBlock<F, W>::THREADS;
-    k.shared_bytes = SlowBlock<F, W>::SHARED_BYTES;
-    k.kernel = ols_segments_slow<F, W, BLOCKS, KEEP, StoreEpilogue>;
+    k.post = Epilogue::MAKES;
+    k.batch = W;
+    k.threads = TimeSlowBlock<F, W>::THREADS;
+    k.shared_bytes = TimeSlowBlock<F, W>::SHARED_BYTES;
+    k.kernel = ols_time_slow<F, W, BLOCKS, KEEP, Epilogue>;
     return k;
 }
 
-/* Time slow, single precision, real signals of short integers, one filter: W transforms together, BLOCKS a multiprocessor. */
-template <int E, int W, int BLOCKS, int DISCARD> OlsKernel ols_abreast_kernel()
+/* Time slow, single precision, real signals of short integers, one filter: W transforms at once, BLOCKS a multiprocessor. */
+template <int E, int W, int BLOCKS, int DISCARD> OlsKernel ols_interleaved_kernel()
 {
     using F = Transform<float, E, 1, Team<E, W>>;
     OlsKernel k = ols_entry<float, E, 1, BLOCKS, true>();
     k.layout = LW_TIME_SLOW;
     k.discard = DISCARD;
-    k.together = W;
+    k.batch = W;
     k.one_filter = true;
-    k.staged = true;
-    k.threads = AbreastBlock<F, W>::THREADS;
-    k.shared_bytes = AbreastBlock<F, W>::SHARED_BYTES;
-    k.kernel = ols_segments_abreast<F, W, BLOCKS, DISCARD, StoreEpilogue>;
+    k.prefetches = true;
+    k.threads = InterleavedBlock<F, W>::THREADS;
+    k.shared_bytes = InterleavedBlock<F, W>::SHARED_BYTES;
+    k.kernel = ols_interleaved<F, W, BLOCKS, DISCARD>;
     return k;
 }
 
-/* both kinds of signal */
-#define LW_OLS_BOTH(Real, E, P, BLOCKS, DISCARD) \
-    ols_kernel<Real, E, P, BLOCKS, DISCARD, false>(), ols_kernel<Real, E, P, BLOCKS, DISCARD, true>()
-
-#define LW_OLS_TWIN_BOTH(E, P, DISCARD) ols_twin_kernel<E, P, DISCARD, false>(), ols_twin_kernel<E, P, DISCARD, true>()
-#define LW_OLS_ONE_FILTER(E, BLOCKS, DISCARD) \
-    ols_ahead_kernel<E, BLOCKS, DISCARD, false>(), ols_ahead_kernel<E, BLOCKS, DISCARD, true>()
-#define LW_OLS_SLOW(Real, E, P, W, BLOCKS, KEEP) \
-    ols_slow_kernel<Real, E, P, W, BLOCKS, false, KEEP>(), ols_slow_kernel<Real, E, P, W, BLOCKS, true, KEEP>()
-
-#define LW_OLS_LIST(list) {list, (int)(sizeof(list) / sizeof(list[0]))}
+/* Each for complex signals and for pairs of real ones. */
+#define LW_OLS_TIME_FAST(Real, E, P, BLOCKS, DISCARD)                        \
+    ols_time_fast_kernel<Real, E, P, BLOCKS, DISCARD, false, StoreSeries>(), \
+    ols_time_fast_kernel<Real, E, P, BLOCKS, DISCARD, true, StoreSeries>()
+#define LW_OLS_PINGPONG(E, P, DISCARD) ols_pingpong_kernel<E, P, DISCARD, false>(), ols_pingpong_kernel<E, P, DISCARD, true>()
+#define LW_OLS_PIPELINED(E, BLOCKS, DISCARD) \
+    ols_pipelined_kernel<E, BLOCKS, DISCARD, false>(), ols_pipelined_kernel<E, BLOCKS, DISCARD, true>()
+#define LW_OLS_TIME_SLOW(Real, E, P, W, BLOCKS, KEEP)                           \
+    ols_time_slow_kernel<Real, E, P, W, BLOCKS, false, KEEP, StoreChannels>(),  \
+    ols_time_slow_kernel<Real, E, P, W, BLOCKS, true, KEEP, StoreChannels>()
+#define LW_OLS_TIME_FAST_POST(Real, E, P, BLOCKS)                      \
+    ols_time_fast_kernel<Real, E, P, BLOCKS, -1, false, MakeSeries>(), \
+    ols_time_fast_kernel<Real, E, P, BLOCKS, -1, true, MakeSeries>()
+#define LW_OLS_TIME_SLOW_POST(Real, E, P, W, BLOCKS)                                 \
+    ols_time_slow_kernel<Real, E, P, W, BLOCKS, false, true, MakeChannels<false>>(), \
+    ols_time_slow_kernel<Real, E, P, W, BLOCKS, true, true, MakeChannels<true>>()
 
 #endif

@@ -6,113 +6,108 @@
 
 #define LW_OLS_GROUP(name, ...)                       \
     static const OlsKernel list[] = {__VA_ARGS__};    \
-    const OlsKernels lw_ols_##name = LW_OLS_LIST(list)
+    const OlsKernels lw_ols_##name = {list, (int)(sizeof(list) / sizeof(list[0]))}
 
 #if defined(LW_INSTANCES_f256)        /* single precision, 256 points: two segments a warp */
 LW_OLS_GROUP(f256,
-    LW_OLS_BOTH(float, 16, 1, 20, -1));
+    LW_OLS_TIME_FAST(float, 16, 1, 20, -1));
 
 #elif defined(LW_INSTANCES_f512)        /* single precision, 512 points: a warp a segment */
 LW_OLS_GROUP(f512,
-    LW_OLS_BOTH(float, 16, 2, 20, -1));
+    LW_OLS_TIME_FAST(float, 16, 2, 20, -1));
 
 #elif defined(LW_INSTANCES_f1024)        /* single precision, 1024 points: a warp a segment */
 LW_OLS_GROUP(f1024,
-    LW_OLS_BOTH(float, 32, 1, 12, 64),
-    LW_OLS_BOTH(float, 32, 1, 12, 128),
-    LW_OLS_BOTH(float, 32, 1, 12, 256),
-    LW_OLS_BOTH(float, 32, 1, 12, -1),
-    LW_OLS_ONE_FILTER(32, 16, 64),
-    LW_OLS_ONE_FILTER(32, 16, 256),
-    LW_OLS_ONE_FILTER(32, 16, -1));
+    LW_OLS_TIME_FAST(float, 32, 1, 12, 64),
+    LW_OLS_TIME_FAST(float, 32, 1, 12, 128),
+    LW_OLS_TIME_FAST(float, 32, 1, 12, 256),
+    LW_OLS_TIME_FAST(float, 32, 1, 12, -1),
+    LW_OLS_PIPELINED(32, 16, 64),
+    LW_OLS_PIPELINED(32, 16, 256),
+    LW_OLS_PIPELINED(32, 16, -1));
 
 #elif defined(LW_INSTANCES_f2048)        /* single precision, 2048 points: two warps a segment */
 LW_OLS_GROUP(f2048,
-    LW_OLS_BOTH(float, 32, 2, 6, 256),
-    LW_OLS_BOTH(float, 32, 2, 6, 512),
-    LW_OLS_BOTH(float, 32, 2, 6, -1));
+    LW_OLS_TIME_FAST(float, 32, 2, 6, 256),
+    LW_OLS_TIME_FAST(float, 32, 2, 6, 512),
+    LW_OLS_TIME_FAST(float, 32, 2, 6, -1));
 
 #elif defined(LW_INSTANCES_f4096)        /* single precision, 4096 points: four warps a segment */
 LW_OLS_GROUP(f4096,
-    LW_OLS_BOTH(float, 32, 4, 3, 512),
-    LW_OLS_BOTH(float, 32, 4, 3, 1024),
-    LW_OLS_BOTH(float, 32, 4, 3, -1));
+    LW_OLS_TIME_FAST(float, 32, 4, 3, 512),
+    LW_OLS_TIME_FAST(float, 32, 4, 3, 1024),
+    LW_OLS_TIME_FAST(float, 32, 4, 3, -1));
 
 #elif defined(LW_INSTANCES_f8192)        /* single precision, 8192 points: eight warps a segment */
 LW_OLS_GROUP(f8192,
-    LW_OLS_BOTH(float, 32, 8, 1, 2048),
-    LW_OLS_BOTH(float, 32, 8, 1, 4096),
-    LW_OLS_BOTH(float, 32, 8, 1, -1),
-    LW_OLS_TWIN_BOTH(32, 8, 2048),
-    LW_OLS_TWIN_BOTH(32, 8, 4096),
-    LW_OLS_TWIN_BOTH(32, 8, -1));
+    LW_OLS_TIME_FAST(float, 32, 8, 1, 2048),
+    LW_OLS_TIME_FAST(float, 32, 8, 1, 4096),
+    LW_OLS_TIME_FAST(float, 32, 8, 1, -1),
+    LW_OLS_PINGPONG(32, 8, 2048),
+    LW_OLS_PINGPONG(32, 8, 4096),
+    LW_OLS_PINGPONG(32, 8, -1));
 
 #elif defined(LW_INSTANCES_d256)        /* double precision, 256 points */
 LW_OLS_GROUP(d256,
-    LW_OLS_BOTH(double, 16, 1, 8, -1));
+    LW_OLS_TIME_FAST(double, 16, 1, 8, -1));
 
 #elif defined(LW_INSTANCES_d512)        /* double precision, 512 points */
 LW_OLS_GROUP(d512,
-    LW_OLS_BOTH(double, 16, 2, 8, -1));
+    LW_OLS_TIME_FAST(double, 16, 2, 8, -1));
 
 #elif defined(LW_INSTANCES_d1024)        /* double precision, 1024 points */
 LW_OLS_GROUP(d1024,
-    LW_OLS_BOTH(double, 16, 4, 4, -1));
+    LW_OLS_TIME_FAST(double, 16, 4, 4, -1));
 
 #elif defined(LW_INSTANCES_d2048)        /* double precision, 2048 points */
 LW_OLS_GROUP(d2048,
-    LW_OLS_BOTH(double, 16, 8, 2, -1));
+    LW_OLS_TIME_FAST(double, 16, 8, 2, -1));
 
 #elif defined(LW_INSTANCES_d4096)        /* double precision, 4096 points */
 LW_OLS_GROUP(d4096,
-    LW_OLS_BOTH(double, 16, 16, 1, -1));
+    LW_OLS_TIME_FAST(double, 16, 16, 1, -1));
 
-#elif defined(LW_INSTANCES_slow_f)        /* time slow, single precision */
-LW_OLS_GROUP(slow_f,
-    LW_OLS_SLOW(float, 32, 1, 4, 3, true),
-    LW_OLS_SLOW(float, 32, 1, 8, 2, false),
-    ols_abreast_kernel<32, 16, 1, 256>(),
-    ols_abreast_kernel<32, 16, 1, -1>(),
-    ols_abreast_kernel<32, 8, 2, 256>(),
-    ols_abreast_kernel<32, 8, 2, -1>(),
-    LW_OLS_SLOW(float, 32, 4, 2, 1, true),
-    LW_OLS_SLOW(float, 32, 8, 1, 1, true));
+#elif defined(LW_INSTANCES_time_slow_f)        /* time slow, single precision */
+LW_OLS_GROUP(time_slow_f,
+    LW_OLS_TIME_SLOW(float, 32, 1, 4, 3, true),
+    LW_OLS_TIME_SLOW(float, 32, 1, 8, 2, false),
+    ols_interleaved_kernel<32, 16, 1, 256>(),
+    ols_interleaved_kernel<32, 16, 1, -1>(),
+    ols_interleaved_kernel<32, 8, 2, 256>(),
+    ols_interleaved_kernel<32, 8, 2, -1>(),
+    LW_OLS_TIME_SLOW(float, 32, 4, 2, 1, true),
+    LW_OLS_TIME_SLOW(float, 32, 8, 1, 1, true));
 
-#elif defined(LW_INSTANCES_slow_d)        /* time slow, double precision */
-LW_OLS_GROUP(slow_d,
-    LW_OLS_SLOW(double, 16, 4, 2, 2, true),
-    LW_OLS_SLOW(double, 16, 16, 1, 1, true));
+#elif defined(LW_INSTANCES_time_slow_d)        /* time slow, double precision */
+LW_OLS_GROUP(time_slow_d,
+    LW_OLS_TIME_SLOW(double, 16, 4, 2, 2, true),
+    LW_OLS_TIME_SLOW(double, 16, 16, 1, 1, true));
 
 #elif defined(LW_INSTANCES_post_f)        /* something made of the series, single precision, time fast */
-#include "gpu/ols/kernels/post.cuh"
 LW_OLS_GROUP(post_f,
-    LW_OLS_POST(float, 32, 1, 8),
-    LW_OLS_POST(float, 32, 2, 4),
-    LW_OLS_POST(float, 32, 4, 2));
+    LW_OLS_TIME_FAST_POST(float, 32, 1, 8),
+    LW_OLS_TIME_FAST_POST(float, 32, 2, 4),
+    LW_OLS_TIME_FAST_POST(float, 32, 4, 2));
 
 #elif defined(LW_INSTANCES_post_f8192)        /* something made of the series, single precision, time fast, 8192 points */
-#include "gpu/ols/kernels/post.cuh"
 LW_OLS_GROUP(post_f8192,
-    LW_OLS_POST(float, 32, 8, 1));
+    LW_OLS_TIME_FAST_POST(float, 32, 8, 1));
 
 #elif defined(LW_INSTANCES_post_d)        /* something made of the series, double precision, time fast */
-#include "gpu/ols/kernels/post.cuh"
 LW_OLS_GROUP(post_d,
-    LW_OLS_POST(double, 16, 4, 4),
-    LW_OLS_POST(double, 16, 16, 1));
+    LW_OLS_TIME_FAST_POST(double, 16, 4, 4),
+    LW_OLS_TIME_FAST_POST(double, 16, 16, 1));
 
-#elif defined(LW_INSTANCES_post_slow_f)        /* something made of the series, single precision, time slow */
-#include "gpu/ols/kernels/post.cuh"
-LW_OLS_GROUP(post_slow_f,
-    LW_OLS_SLOW_POST(float, 32, 1, 4, 2),
-    LW_OLS_SLOW_POST(float, 32, 4, 2, 1),
-    LW_OLS_SLOW_POST(float, 32, 8, 1, 1));
+#elif defined(LW_INSTANCES_post_time_slow_f)        /* something made of the series, single precision, time slow */
+LW_OLS_GROUP(post_time_slow_f,
+    LW_OLS_TIME_SLOW_POST(float, 32, 1, 4, 2),
+    LW_OLS_TIME_SLOW_POST(float, 32, 4, 2, 1),
+    LW_OLS_TIME_SLOW_POST(float, 32, 8, 1, 1));
 
-#elif defined(LW_INSTANCES_post_slow_d)        /* something made of the series, double precision, time slow */
-#include "gpu/ols/kernels/post.cuh"
-LW_OLS_GROUP(post_slow_d,
-    LW_OLS_SLOW_POST(double, 16, 4, 2, 2),
-    LW_OLS_SLOW_POST(double, 16, 16, 1, 1));
+#elif defined(LW_INSTANCES_post_time_slow_d)        /* something made of the series, double precision, time slow */
+LW_OLS_GROUP(post_time_slow_d,
+    LW_OLS_TIME_SLOW_POST(double, 16, 4, 2, 2),
+    LW_OLS_TIME_SLOW_POST(double, 16, 16, 1, 1));
 
 #else
 #error "no group of kernels is chosen: define LW_INSTANCES_<group>"

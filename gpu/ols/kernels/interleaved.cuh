@@ -1,13 +1,13 @@
-/* interleaved.cuh - the overlap-save kernel, time slow, for short integers and one filter: as gpu/ols/kernels/time_slow.cuh, with nothing turned
- * from rows into columns.
+/* interleaved.cuh - the overlap-save kernel, time slow, for short integers and one filter: as gpu/ols/kernels/time_slow.cuh,
+ * with nothing turned from rows into columns.
  *
- * A block takes one hop of W pairs of adjacent channels: W transforms of E x E points. A warp has the same threads, two or four of
- * them, of all transforms, so that what it reads and stores makes whole rows of channels.
+ * A block takes one hop of W pairs of adjacent channels: W transforms of E x E points. A warp has the same threads, two or
+ * four of them, of all transforms, so that what it reads and stores makes whole rows of channels.
  *
- *   stage   the block copies the stored values of all rows to a tile in shared memory as they are: nothing waits for them, and
- *           no register holds them
- *   read    thread t of transform p takes pair p of the rows t + T m from the tile and converts it
- *   store   pair p of the rows t + T m, from registers: 8 W bytes of a row side by side
+ *   prefetch   the block copies the stored values of all rows to a tile in shared memory as they are: nothing waits for them,
+ *              and no register holds them
+ *   read       thread t of transform p takes pair p of the rows t + T m from the tile and converts it
+ *   store      pair p of the rows t + T m, from registers: 8 W bytes of a row side by side
  *
  * Exchange region: E x E values of each transform. Forward, thread t writes its row and reads its column, on the way back
  * it writes its column and reads its row: always where it has just read, so that there is no more to wait for than what
@@ -15,7 +15,7 @@
  * everybody has written, and so has read the tile, and are there when everybody has written for the second time.
  *
  * Turns: a multiprocessor sends 32 bytes a cycle, so that a hop's outputs take a fifth of the time. If all warps came to them
- * together, nobody would compute meanwhile. So each 128 threads (a warp of every scheduler) begin the last transform
+ * at once, nobody would compute meanwhile. So each 128 threads (a warp of every scheduler) begin the last transform
  * when those before them have ended it, and store beside its arithmetic.
  *
  * Rows that are not whole (at the last channels, or where rows begin elsewhere than at 16 bytes) are read one by one. Integers
@@ -28,12 +28,12 @@
 /* A thread's row and column of the exchange region [row][column / 2][transform][column % 2]: a row's values are two and two side
  * by side (16-byte accesses), and a column's beside those of the next column, which the next thread has. Rows are 64 bytes
  * longer than their values, so that both are free of bank conflicts. */
-template <class F, int W> struct AbreastExchange {
+template <class F, int W> struct InterleavedExchange {
     using C = typename F::C;
     static constexpr int E = F::E, PITCH = E * W + 64 / (int)sizeof(C), BYTES = E * PITCH * (int)sizeof(C);
     C *row, *column;
 
-    LW_DEVICE AbreastExchange(unsigned char *memory, int t, int p)
+    LW_DEVICE InterleavedExchange(unsigned char *memory, int t, int p)
     {
         row = (C *)memory + t * PITCH + 2 * p;
         column = (C *)memory + t / 2 * 2 * W + 2 * p + t % 2;
@@ -68,11 +68,11 @@ template <class F, int W> struct AbreastExchange {
 };
 
 /* Shared memory: the filter, the twiddles, the exchange region, the tile. */
-template <class F, int W> struct AbreastBlock {
+template <class F, int W> struct InterleavedBlock {
     using C = typename F::C;
     static constexpr int THREADS = F::T * W, TURN = 128, TURNS = THREADS / TURN;
     static constexpr int TWIDDLES = F::N * (int)sizeof(C), EXCHANGE = TWIDDLES + F::N / 2 * (int)sizeof(C);
-    static constexpr int TILE = EXCHANGE + AbreastExchange<F, W>::BYTES;
+    static constexpr int TILE = EXCHANGE + InterleavedExchange<F, W>::BYTES;
     static constexpr int SHARED_BYTES = TILE + F::N * 2 * W * 2;
 };
 
@@ -93,19 +93,19 @@ template <class F> LW_DEVICE TwiddleTable twiddle_table(float4 *pairs, const typ
 }
 
 /* A hop by its two numbers, and what is known of it when its rows have been asked for. */
-struct AbreastHop {
+struct InterleavedHop {
     int step, group;
-    bool staged;            /* the tile has its rows, or will */
-    bool all_rows, whole;   /* of those staged: all rows exist, all outputs are wanted */
+    bool prefetched;            /* the tile has its rows, or will */
+    bool all_rows, whole;   /* of those prefetched: all rows exist, all outputs are wanted */
 
-    LW_DEVICE void next(const OlsArgs &a) { move_on(step, group, a.slot_steps, a.slot_groups, a.n_groups); }
+    LW_DEVICE void next(const OlsArgs &a) { move_on(step, group, a.stride_steps, a.stride_groups, a.n_groups); }
 };
 
 /* CHECKED: only rows that exist. from: the first byte of row 0. */
 template <class F, int W, int VALUE_BYTES, bool CHECKED>
-LW_DEVICE void stage_rows(unsigned char *tile, const OlsArgs &a, const char *from, int have)
+LW_DEVICE void prefetch_rows(unsigned char *tile, const OlsArgs &a, const char *from, int have)
 {
-    constexpr int ROW = 2 * W * VALUE_BYTES / 16, ROWS = AbreastBlock<F, W>::THREADS / ROW;     /* copies of a row */
+    constexpr int ROW = 2 * W * VALUE_BYTES / 16, ROWS = InterleavedBlock<F, W>::THREADS / ROW;     /* copies of a row */
     static_assert(2 * W * VALUE_BYTES % 16 == 0 && F::N % ROWS == 0, "rows are copied by 16 bytes");
     const int row = threadIdx.x / ROW;
     const int64_t pitch = a.input_pitch * VALUE_BYTES;
@@ -118,28 +118,28 @@ LW_DEVICE void stage_rows(unsigned char *tile, const OlsArgs &a, const char *fro
 }
 
 template <class F, int W, int VALUE_BYTES>
-LW_DEVICE void stage_rows(unsigned char *tile, const OlsArgs &a, int64_t input, int have)
+LW_DEVICE void prefetch_rows(unsigned char *tile, const OlsArgs &a, int64_t input, int have)
 {
     const char *const from = (const char *)a.input + input * VALUE_BYTES;
     if (a.lead > 0 || have < F::N)
-        stage_rows<F, W, VALUE_BYTES, true>(tile, a, from, have);
+        prefetch_rows<F, W, VALUE_BYTES, true>(tile, a, from, have);
     else
-        stage_rows<F, W, VALUE_BYTES, false>(tile, a, from, have);
+        prefetch_rows<F, W, VALUE_BYTES, false>(tile, a, from, have);
 }
 
 /* Rows of 2 W values that begin at multiples of 16 bytes are asked for, if there is such a hop. */
-template <class F, int W> LW_DEVICE void stage_hop(unsigned char *tile, const OlsArgs &a, AbreastHop &hop)
+template <class F, int W> LW_DEVICE void prefetch_hop(unsigned char *tile, const OlsArgs &a, InterleavedHop &hop)
 {
-    const SlowPlace place = slow_place<F::N, W>(a, hop.step, hop.group);
-    hop.staged = hop.step < a.n_steps && has_whole_rows<W>(a, place);
-    if (!hop.staged)
+    const TimeSlowPlace place = time_slow_place<F::N, W>(a, hop.step, hop.group);
+    hop.prefetched = hop.step < a.n_steps && has_whole_rows<W>(a, place);
+    if (!hop.prefetched)
         return;
     hop.all_rows = a.lead == 0 && place.have == F::N;
     hop.whole = place.want == a.hop;
     if (a.sample_bytes == 1)
-        stage_rows<F, W, 1>(tile, a, place.input, place.have);
+        prefetch_rows<F, W, 1>(tile, a, place.input, place.have);
     else
-        stage_rows<F, W, 2>(tile, a, place.input, place.have);
+        prefetch_rows<F, W, 2>(tile, a, place.input, place.have);
 }
 
 /* Two short integers side by side as numbers: each is the last bits of 2^23 + x, which is the number less BIAS. */
@@ -161,7 +161,7 @@ template <class Stored> struct Unpacked {
 /* v: pair p of the rows t + T m, zero where it does not exist; pairs (v[m], v[m + E / 2]) replaced by their sum and difference,
  * of which the latter has no bias. All of it is exact. */
 template <class F, int W, class Stored>
-LW_DEVICE void read_tile(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const AbreastHop &hop, int t,
+LW_DEVICE void read_tile(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const InterleavedHop &hop, int t,
                          int p)
 {
     using U = Unpacked<Stored>;
@@ -171,7 +171,7 @@ LW_DEVICE void read_tile(typename F::C (&v)[F::E], const unsigned char *tile, co
     for (int m = 0; m < E; ++m)
         v[m] = U::biased(pairs[F::T * m * W]);
     if (!hop.all_rows) {
-        const int have = slow_place<F::N, W>(a, hop.step, hop.group).have;
+        const int have = time_slow_place<F::N, W>(a, hop.step, hop.group).have;
 #pragma unroll
         for (int m = 0; m < E; ++m)
             if (t + F::T * m < a.lead || t + F::T * m >= have)
@@ -187,9 +187,9 @@ LW_DEVICE void read_tile(typename F::C (&v)[F::E], const unsigned char *tile, co
 
 /* The same from global memory. */
 template <class F, int W, class Stored>
-LW_DEVICE void read_rows(typename F::C (&v)[F::E], const OlsArgs &a, const AbreastHop &hop, int t, int p)
+LW_DEVICE void read_rows(typename F::C (&v)[F::E], const OlsArgs &a, const InterleavedHop &hop, int t, int p)
 {
-    const SlowPlace place = slow_place<F::N, W>(a, hop.step, hop.group);
+    const TimeSlowPlace place = time_slow_place<F::N, W>(a, hop.step, hop.group);
     const Stored *x = (const Stored *)a.input + place.input + t * a.input_pitch + 2 * p;
 #pragma unroll
     for (int m = 0; m < F::E; ++m, x += F::T * a.input_pitch) {
@@ -203,38 +203,36 @@ LW_DEVICE void read_rows(typename F::C (&v)[F::E], const OlsArgs &a, const Abrea
 }
 
 template <class F, int W, class Stored>
-LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const AbreastHop &hop, int t, int p)
+LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const InterleavedHop &hop, int t, int p)
 {
-    if (hop.staged)
+    if (hop.prefetched)
         read_tile<F, W, Stored>(v, tile, a, hop, t, p);
     else
         read_rows<F, W, Stored>(v, a, hop, t, p);
 }
 
 template <class F, int W>
-LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const AbreastHop &hop, int t, int p)
+LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const InterleavedHop &hop, int t, int p)
 {
-    switch (a.input_scalar) {
-    case LW_INT8:   read_hop<F, W, int8_t>(v, tile, a, hop, t, p); break;
-    case LW_UINT8:  read_hop<F, W, uint8_t>(v, tile, a, hop, t, p); break;
-    case LW_INT16:  read_hop<F, W, int16_t>(v, tile, a, hop, t, p); break;
-    default:        read_hop<F, W, uint16_t>(v, tile, a, hop, t, p); break;
-    }
+    with_stored(a.input_scalar, [&](auto stored) {
+        if constexpr (sizeof(stored) <= 2)
+            read_hop<F, W, decltype(stored)>(v, tile, a, hop, t, p);
+    });
 }
 
 /* Pair p of the outputs of row t + T m, from row D on; v holds the result with re and im swapped. */
-template <class F, int W, int DISCARD, class Epilogue>
-LW_DEVICE void store_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const AbreastHop &hop, int t, int p)
+template <class F, int W, int DISCARD>
+LW_DEVICE void store_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const InterleavedHop &hop, int t, int p)
 {
     const int discard = DISCARD >= 0 ? DISCARD : a.discard;
-    const SlowPlace place = slow_place<F::N, W>(a, hop.step, hop.group);
+    const TimeSlowPlace place = time_slow_place<F::N, W>(a, hop.step, hop.group);
     const int64_t advance = F::T * a.output_pitch;
     float *y = (float *)a.output + place.output + t * a.output_pitch + 2 * p;
-    if (hop.staged && hop.whole) {
+    if (hop.prefetched && hop.whole) {
 #pragma unroll
         for (int m = 0; m < F::E; ++m)
             if (F::T * m >= discard) {
-                Epilogue::put((float2 *)y, make_float2(v[m].y, v[m].x));
+                put((float2 *)y, make_float2(v[m].y, v[m].x));
                 y += advance;
             }
         return;
@@ -245,30 +243,30 @@ LW_DEVICE void store_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const
             continue;
         if (F::T * m - discard + t < place.want) {
             if (2 * p < place.out_columns)
-                Epilogue::put(y, v[m].y);
+                put(y, v[m].y);
             if (2 * p + 1 < place.out_columns)
-                Epilogue::put(y + 1, v[m].x);
+                put(y + 1, v[m].x);
         }
         y += advance;
     }
 }
 
-template <class F, int W, int BLOCKS, int DISCARD, class Epilogue>
-__global__ void __launch_bounds__(F::T * W, BLOCKS) ols_segments_abreast(const OlsArgs a)
+template <class F, int W, int BLOCKS, int DISCARD>
+__global__ void __launch_bounds__(F::T * W, BLOCKS) ols_interleaved(const OlsArgs a)
 {
     static_assert(F::P == 1 && (DISCARD < 0 || DISCARD % F::T == 0), "E x E points; rows are dropped whole");
-    using Block = AbreastBlock<F, W>;
+    using Block = InterleavedBlock<F, W>;
     using C = typename F::C;
     constexpr int E = F::E;
     extern __shared__ __align__(128) unsigned char memory[];
     C *const filter = (C *)memory;
     unsigned char *const tile = memory + Block::TILE;
     const int t = threadIdx.x / (2 * W) * 2 + threadIdx.x % 2, p = threadIdx.x % (2 * W) / 2;
-    const AbreastExchange<F, W> exchange(memory + Block::EXCHANGE, t, p);
+    const InterleavedExchange<F, W> exchange(memory + Block::EXCHANGE, t, p);
 
     wait_for_predecessor();
-    AbreastHop ahead = {(int)blockIdx.x / a.n_groups, (int)blockIdx.x % a.n_groups};
-    stage_hop<F, W>(tile, a, ahead);
+    InterleavedHop ahead = {(int)blockIdx.x / a.n_groups, (int)blockIdx.x % a.n_groups};
+    prefetch_hop<F, W>(tile, a, ahead);
     for (int i = threadIdx.x; i < F::N / 2; i += Block::THREADS)
         ((float4 *)filter)[i] = __ldg((const float4 *)spectra_of<F>(a, 0) + i);
     const TwiddleTable twiddles = twiddle_table<F>((float4 *)(memory + Block::TWIDDLES), (const C *)a.bank, t, p == 0);
@@ -276,13 +274,13 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_segments_abreast(const O
     __syncthreads();                    /* the filter and everybody's rows are there */
     C v[E];
     while (ahead.step < a.n_steps) {
-        const AbreastHop now = ahead;
+        const InterleavedHop now = ahead;
         read_hop<F, W>(v, tile, a, now, t, p);
         dft<E, false, true>(v, (const C *)nullptr);
         exchange.put_row(v);
         __syncthreads();                /* everybody has written, and has read the tile */
         ahead.next(a);
-        stage_hop<F, W>(tile, a, ahead);
+        prefetch_hop<F, W>(tile, a, ahead);
         exchange.take_column(v);
         dft<E, true>(v, twiddles);
         multiply<F, true>(v, v, filter, t);
@@ -297,7 +295,7 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_segments_abreast(const O
         dft<E, true>(v, twiddles);
         if (turn + 1 < Block::TURNS)
             arrive_at<2 * Block::TURN>(turn + 1);
-        store_hop<F, W, DISCARD, Epilogue>(v, a, now, t, p);
+        store_hop<F, W, DISCARD>(v, a, now, t, p);
     }
 }
 

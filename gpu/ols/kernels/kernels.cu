@@ -13,15 +13,15 @@ static void fill_bank(const struct lw_cuda_ols_spec *spec, const OlsKernel *k, c
     const int threads = 128, n = k->segment;
     double2 *roots = (double2 *)((char *)bank + layout->roots_bytes);
     ols_roots<<<(n + threads - 1) / threads, threads, 0, stream>>>(roots, n);
-    fill_powers((C *)bank, k->side, k->groups, stream);
+    fill_powers((C *)bank, k->radix, k->outer_radix, stream);
     const int rows = spec->n_filters < 32768 ? spec->n_filters : 32768;
     const dim3 grid((n + threads - 1) / threads, rows, (spec->n_filters + rows - 1) / rows);
     ols_spectra<<<grid, threads, 0, stream>>>((C *)bank + layout->spectra, roots, taps, spec->taps_complex, spec->n_filters,
-                                              spec->n_taps, k->reversed ? 1 : 0, k->side, k->groups);
+                                              spec->n_taps, k->reversed ? 1 : 0, k->radix, k->outer_radix);
 }
 
-extern "C" int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank,
-                                   struct CUstream_st *stream)
+int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank,
+                        struct CUstream_st *stream)
 {
     if (plan->path == LW_CUDA_DIRECT)
         return lw_direct_prepare(plan, taps, bank, stream);
@@ -35,56 +35,57 @@ extern "C" int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const do
     return failed ? failed : cudaFuncSetAttribute(k->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, k->shared_bytes);
 }
 
-/* Slots that the current device runs at a time: so many on each of n_sm multiprocessors. */
+/* Thread blocks that the current device runs at a time: so many on each of n_sm multiprocessors. */
 struct Resident {
     int n_sm, each;
 };
 
-static cudaError_t resident_slots(const OlsKernel *k, Resident *slots)
+static cudaError_t resident_blocks(const OlsKernel *k, Resident *blocks)
 {
     int device, shared;
     cudaError_t failed;
     if ((failed = cudaGetDevice(&device)) ||
-        (failed = cudaDeviceGetAttribute(&slots->n_sm, cudaDevAttrMultiProcessorCount, device)) ||
+        (failed = cudaDeviceGetAttribute(&blocks->n_sm, cudaDevAttrMultiProcessorCount, device)) ||
         (failed = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device)))
         return failed;
     const int by_shared = shared / (k->shared_bytes + 1024);
-    slots->each = by_shared < k->blocks ? by_shared : k->blocks;
+    blocks->each = by_shared < k->blocks ? by_shared : k->blocks;
     return cudaSuccess;
 }
 
-/* Many units: one segment a team, in the hardware's order. Few, or blocks that ask for the next segment ahead: whole segments
- * for all slots, then even shares of what is left, filter by filter, so that all end together. But a segment is transformed by
- * every slot that has a share of it: where slots that took whole ones would be idle for no more than two transforms, the
- * multiprocessors get whole ones, each as many (blocks are dealt out to them in turn), and other slots share the rest. */
+/* Many units: each thread block takes one, in the hardware's order. Few units, or thread blocks that prefetch the next segment:
+ * every block takes whole segments, pass after pass, and then an even share of what is left, filter by filter, so that all end
+ * at the same time. But every block that has a share of a segment transforms it. Where blocks that take whole segments would
+ * be idle for no more than two transforms, each multiprocessor gets as many whole ones as the others (blocks are dealt out to
+ * them in turn), and other blocks share the rest. */
 static void share_out(OlsArgs *a, const OlsKernel *k, int64_t n_units, Resident resident)
 {
     const int64_t pieces = n_units * a->n_filters, n_resident = (int64_t)resident.n_sm * resident.each;
-    if (n_units >= 16 * n_resident && !k->staged && k->design != OLS_TWIN)
-        a->n_slots = (int)n_units;
+    if (n_units >= 16 * n_resident && !k->prefetches && k->design != OLS_PINGPONG)
+        a->n_blocks = (int)n_units;
     else
-        a->n_slots = (int)(pieces < n_resident ? pieces : n_resident);
-    a->n_rounds = (int)(n_units / a->n_slots);
-    const int left = (int)(n_units - (int64_t)a->n_rounds * a->n_slots);
-    const bool whole = (int64_t)(a->n_slots - left) * (a->n_filters + 1) <= 2 * (int64_t)a->n_slots;
+        a->n_blocks = (int)(pieces < n_resident ? pieces : n_resident);
+    a->n_passes = (int)(n_units / a->n_blocks);
+    const int left = (int)(n_units - (int64_t)a->n_passes * a->n_blocks);
+    const bool whole = (int64_t)(a->n_blocks - left) * (a->n_filters + 1) <= 2 * (int64_t)a->n_blocks;
     a->n_whole = whole ? left / resident.n_sm * resident.n_sm : 0;
-    const int n_sharing = a->n_slots - a->n_whole, units = (left - a->n_whole) * a->n_filters;
+    const int n_sharing = a->n_blocks - a->n_whole, units = (left - a->n_whole) * a->n_filters;
     a->share = units / n_sharing;
     a->n_larger = units % n_sharing;
 }
 
-/* What a block that fetches segments ahead counts by. */
-static void count_slots(OlsArgs *a, const OlsKernel *k)
+/* How far a thread block that prefetches moves from pass to pass. */
+static void count_strides(OlsArgs *a, const OlsKernel *k)
 {
     const int across = a->n_segments / a->n_steps;
     if (k->layout == LW_TIME_SLOW) {
         a->n_groups = across;
-        a->slot_steps = a->n_slots / across;
-        a->slot_groups = a->n_slots % across;
+        a->stride_steps = a->n_blocks / across;
+        a->stride_groups = a->n_blocks % across;
     } else {
         a->n_rows = across;
-        a->slot_rows = a->n_slots / a->n_steps;
-        a->slot_steps = a->n_slots % a->n_steps;
+        a->stride_rows = a->n_blocks / a->n_steps;
+        a->stride_steps = a->n_blocks % a->n_steps;
         a->whole_rows = k->paired && !a->pairs_hops ? (int)(a->n_channels / 2) : across;
         a->whole_begin = (int)((a->lead + a->step - 1) / a->step);
         const int64_t last = a->input_row + a->lead - k->segment - 16 - (a->pairs_hops ? a->hop : 0);
@@ -133,7 +134,6 @@ static void arrange_post(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const 
 /* Everything but the sharing out. */
 static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
 {
-    const int scalar_bytes[LW_N_SCALARS] = {1, 1, 2, 2, 4, 4, 8};
     const struct lw_cuda_ols_spec *spec = &plan->spec;
     OlsArgs a = {};
     a.input = block->input;
@@ -145,7 +145,7 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
     a.input_row = spec->n_taps - 1 + plan->reach + block->count;
     a.input_scalar = spec->input;
     a.input_complex = spec->input_complex;
-    a.sample_bytes = scalar_bytes[spec->input] * (spec->input_complex ? 2 : 1);
+    a.sample_bytes = (int)lw_scalar_bytes(spec->input) * (spec->input_complex ? 2 : 1);
     if (k->layout == LW_TIME_SLOW)
         arrange_slow(&a, plan, k);
     else
@@ -165,7 +165,7 @@ static cudaError_t launch(const OlsKernel *k, const OlsArgs *a, cudaStream_t str
 {
     cudaLaunchAttribute attribute = dependent_attribute();
     cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(a->n_slots);
+    config.gridDim = dim3(a->n_blocks);
     config.blockDim = dim3(k->threads);
     config.dynamicSmemBytes = k->shared_bytes;
     config.stream = stream;
@@ -175,8 +175,8 @@ static cudaError_t launch(const OlsKernel *k, const OlsArgs *a, cudaStream_t str
     return failed ? failed : cudaGetLastError();
 }
 
-extern "C" int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda_ols_block *block,
-                                  struct CUstream_st *stream)
+int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda_ols_block *block,
+                       struct CUstream_st *stream)
 {
     if (block->count <= 0 || block->n_channels <= 0)
         return cudaSuccess;
@@ -186,9 +186,9 @@ extern "C" int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const str
     const OlsKernel *k = lw_ols_kernel_of(plan);
     OlsArgs a = arguments(plan, k, block);
     const int64_t n_steps = (block->count + a.step - 1) / a.step;
-    const int64_t channels_each = plan->channel_unit * k->together;
+    const int64_t channels_each = plan->channel_unit * k->batch;
     const int64_t n_segments = n_steps * ((block->n_channels + channels_each - 1) / channels_each);
-    const int64_t per_warp = k->side * k->groups < 32 ? 32 / (k->side * k->groups) : 1;
+    const int64_t per_warp = k->radix * k->outer_radix < 32 ? 32 / (k->radix * k->outer_radix) : 1;
     const int64_t n_units = (n_segments + per_warp - 1) / per_warp;
     if (n_segments > INT_MAX || n_units * a.n_filters > INT64_MAX / 2)
         return cudaErrorInvalidValue;
@@ -196,10 +196,10 @@ extern "C" int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const str
     a.n_segments = (int)n_segments;
 
     Resident resident;
-    const cudaError_t failed = resident_slots(k, &resident);
+    const cudaError_t failed = resident_blocks(k, &resident);
     if (failed)
         return failed;
     share_out(&a, k, n_units, resident);
-    count_slots(&a, k);
+    count_strides(&a, k);
     return launch(k, &a, stream);
 }

@@ -20,16 +20,16 @@
 #ifndef LW_GPU_OLS_KERNELS_KERNELS_H
 #define LW_GPU_OLS_KERNELS_KERNELS_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #include "engine/engine.h"
 #include "gpu/host/post_args.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct CUstream_st;                     /* cudaStream_t is a pointer to it */
 
@@ -52,7 +52,7 @@ struct lw_cuda_ols_spec {
     int64_t n_taps;                     /* M */
     struct lw_post post;                /* what kernels are to make of the series; a derivative at rate 1 is in the taps instead */
     int segment;                        /* FFT length N wanted; 0: the table's choice, or the direct path */
-    int rank;                           /* 0: the best kernel by the model; 1, 2 ..: for a benchmark, the next ones */
+    int nth_best;                       /* 0: the best kernel by the model; 1, 2 ..: for a benchmark, the next ones */
 };
 
 /* What will be done. It depends on spec and architecture alone. */
@@ -75,7 +75,7 @@ struct lw_cuda_ols_plan {
 
 /** Resolve a spec. A pure function; needs no device.
  * @return LW_OK; LW_ECONFIG if `segment` is no length that a kernel exists for or is too short for the taps, naming the legal
- *         ones, or if there are no more than `rank` kernels. With too many taps for any segment: LW_OK and
+ *         ones, or if there are no more than `nth_best` kernels. With too many taps for any segment: LW_OK and
  *         LW_CUDA_TOO_LONG, and `segment` is not looked at */
 int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, struct lw_cuda_ols_plan *out,
                        struct lw_error *err);

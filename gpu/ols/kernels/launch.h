@@ -20,7 +20,7 @@ struct OlsArgs {
     int64_t output_second;          /* time slow: input reals to a transform, 2 or 1 */
     int64_t plane;                  /* from filter to filter; time fast: samples, time slow: reals */
     int64_t step;                   /* axis samples from segment to segment: hop, or 2 hop */
-    int input_scalar;               /* enum lw_scalar */
+    enum lw_scalar input_scalar;
     bool input_complex, pairs_hops;
     bool rows_aligned;              /* time slow: every axis sample of the input begins at a multiple of 16 bytes */
     int spectra;
@@ -29,18 +29,21 @@ struct OlsArgs {
     int n_filters;
     int n_steps, n_segments;        /* along the axis; in all */
     int n_groups;                   /* time slow: hops of channels side by side; segment = step x n_groups + group */
-    int slot_steps, slot_groups;    /* n_slots in steps and groups */
-    int n_rows, slot_rows;          /* time fast: rows; segment = row x n_steps + step; n_slots in rows */
+    int n_rows;                     /* time fast: rows; segment = row x n_steps + step */
+    int stride_steps;               /* from pass to pass of a thread block, n_blocks segments: in steps along the axis, */
+    int stride_groups, stride_rows; /* time slow: and in groups; time fast: and in rows */
     int whole_rows;                 /* segments of these rows and of steps whole_begin .. whole_end - 1 lie, with what is */
     int whole_begin, whole_end;     /* copied with their last sample by 16 bytes, wholly in their rows */
     int sample_bytes;               /* of the input */
-    int n_slots, n_rounds, n_whole, share, n_larger;        /* see OlsWalk */
-    struct lw_post_args post;       /* kernels of gpu/ols/kernels/post.cuh; then output_pitch, output_second and plane count outputs
-                                       (time slow: reals) */
+    int n_blocks, n_passes;         /* thread blocks; whole segments that each of them takes, one a pass: see OlsWalk */
+    int n_whole, share, n_larger;
+    struct lw_post_args post;       /* epilogues of gpu/ols/kernels/post.cuh; then output_pitch, output_second and plane count
+                                       outputs (time slow: reals) */
 };
 
-/* Who works on a segment of a time-fast kernel: a team (gpu/ols/kernels/time_fast.cuh) or two of them (gpu/ols/kernels/pingpong.cuh). */
-enum OlsDesign { OLS_PLAIN, OLS_TWIN };
+/* Who works on a segment of a time-fast kernel: one team (gpu/ols/kernels/time_fast.cuh) or two of them
+ * (gpu/ols/kernels/pingpong.cuh). */
+enum OlsDesign { OLS_PLAIN, OLS_PINGPONG };
 
 /* One compiled kernel. */
 struct OlsKernel {
@@ -49,14 +52,14 @@ struct OlsKernel {
     int segment;                    /* N */
     int discard;                    /* -1: given at run time */
     bool paired;                    /* real signal, two to a transform */
-    int together;                   /* time slow: transforms of adjacent channels that a block works on; else 1 */
+    int batch;                      /* time slow: transforms of adjacent channels that a block works on; else 1 */
     bool one_filter;                /* for n_filters = 1 only */
     bool post;                      /* makes something of the series, and only that */
     OlsDesign design;               /* time fast */
-    bool staged;                    /* fetches segments ahead: no more blocks than the device holds; time slow: only
-                                       short integers */
+    bool prefetches;                /* copies the next segment's samples to shared memory while one is in work: no more blocks
+                                       than the device holds; time slow: only short integers */
     bool reversed;                  /* takes the spectra of taps that are one sample later: see gpu/ols/kernels/pipelined.cuh */
-    int side, groups;               /* E, P: see gpu/device/fft.cuh */
+    int radix, outer_radix;         /* E, P: see gpu/device/fft.cuh */
     int threads;                    /* of a block */
     int blocks;                     /* that an SM holds at most, by registers */
     int shared_bytes;               /* of a block */
@@ -70,8 +73,8 @@ template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_entry
     k.precision = sizeof(Real) == 4 ? LW_SINGLE : LW_DOUBLE;
     k.segment = E * E * P;
     k.paired = PAIRED;
-    k.side = E;
-    k.groups = P;
+    k.radix = E;
+    k.outer_radix = P;
     k.blocks = BLOCKS;
     return k;
 }
@@ -84,7 +87,7 @@ struct OlsKernels {
 
 extern const OlsKernels lw_ols_f256, lw_ols_f512, lw_ols_f1024, lw_ols_f2048, lw_ols_f4096, lw_ols_f8192;
 extern const OlsKernels lw_ols_d256, lw_ols_d512, lw_ols_d1024, lw_ols_d2048, lw_ols_d4096;
-extern const OlsKernels lw_ols_slow_f, lw_ols_slow_d;
-extern const OlsKernels lw_ols_post_f, lw_ols_post_f8192, lw_ols_post_d, lw_ols_post_slow_f, lw_ols_post_slow_d;
+extern const OlsKernels lw_ols_time_slow_f, lw_ols_time_slow_d;
+extern const OlsKernels lw_ols_post_f, lw_ols_post_f8192, lw_ols_post_d, lw_ols_post_time_slow_f, lw_ols_post_time_slow_d;
 
 #endif

@@ -14,10 +14,10 @@
 
 #include "gpu/ols/kernels/time_fast.cuh"
 
-constexpr int TWINS = 2, HALF_DONE = TWINS + 1;      /* teams, which have the barriers 1 and 2; a barrier */
+constexpr int PINGPONG_TEAMS = 2, HALF_DONE = PINGPONG_TEAMS + 1;      /* teams, which have the barriers 1 and 2; a barrier */
 
-template <class F> struct TwinBlock {
-    static constexpr int THREADS = TWINS * F::T, SPECTRUM = TWINS * F::SHARED_BYTES;
+template <class F> struct PingpongBlock {
+    static constexpr int THREADS = PINGPONG_TEAMS * F::T, SPECTRUM = PINGPONG_TEAMS * F::SHARED_BYTES;
     static constexpr int SHELF = SPECTRUM + F::N * (int)sizeof(typename F::C), SHARED_BYTES = SHELF + F::SHELF_BYTES;
 };
 
@@ -42,14 +42,12 @@ template <class F> LW_DEVICE void take_spectrum(float2 (&v)[F::E], const float4 
 /* Ask for the samples of the step after this one: one line of L2 a thread. */
 template <class F, bool PAIRED> LW_DEVICE void fetch_next(const OlsArgs &a, OlsWalk walk)
 {
-    const int scalar_bytes = a.input_scalar == LW_FLOAT64 ? 8 : a.input_scalar >= LW_INT32 ? 4
-                             : a.input_scalar >= LW_INT16 ? 2 : 1;
-    const int sample_bytes = scalar_bytes * (a.input_complex ? 2 : 1), line = 128;
+    const int sample_bytes = a.sample_bytes, line = 128;
     OlsStep next;
     if (!walk.next(a, blockIdx.x, next))
         return;
     const OlsPlace p = place_of<F::N, PAIRED>(a, next.segment);
-    for (int at = threadIdx.x * line; at < p.have[0] * sample_bytes; at += TwinBlock<F>::THREADS * line) {
+    for (int at = threadIdx.x * line; at < p.have[0] * sample_bytes; at += PingpongBlock<F>::THREADS * line) {
         if (at < a.lead * sample_bytes)
             continue;
         prefetch((const char *)a.input + p.input * sample_bytes + at);
@@ -58,8 +56,8 @@ template <class F, bool PAIRED> LW_DEVICE void fetch_next(const OlsArgs &a, OlsW
     }
 }
 
-template <class F, int DISCARD, bool PAIRED, class Epilogue>
-__global__ void __launch_bounds__(TwinBlock<F>::THREADS, 1) ols_segments_twin(const OlsArgs a)
+template <class F, int DISCARD, bool PAIRED>
+__global__ void __launch_bounds__(PingpongBlock<F>::THREADS, 1) ols_pingpong(const OlsArgs a)
 {
     static_assert(DISCARD < 0 || DISCARD % F::T == 0, "rows are dropped whole");
     using C = typename F::C;
@@ -67,12 +65,12 @@ __global__ void __launch_bounds__(TwinBlock<F>::THREADS, 1) ols_segments_twin(co
 
     const int team = F::Team::number(), t = F::Team::thread();
     C *const shared = (C *)(memory + team * F::SHARED_BYTES);
-    float4 *const spectrum = (float4 *)(memory + TwinBlock<F>::SPECTRUM);
+    float4 *const spectrum = (float4 *)(memory + PingpongBlock<F>::SPECTRUM);
     OlsWalk walk;
     walk.start(a, blockIdx.x);
     wait_for_predecessor();
     F fft;
-    fft.load((const C *)a.bank, t, (C *)(memory + TwinBlock<F>::SHELF));
+    fft.load((const C *)a.bank, t, (C *)(memory + PingpongBlock<F>::SHELF));
     C v[F::E];
     for (OlsStep step; walk.next(a, blockIdx.x, step);) {
         const OlsPlace p = place_of<F::N, PAIRED>(a, step.segment);
@@ -85,16 +83,16 @@ __global__ void __launch_bounds__(TwinBlock<F>::THREADS, 1) ols_segments_twin(co
         fetch_next<F, PAIRED>(a, walk);
         const bool whole = min(p.want[0], p.want[1]) == a.hop;
 #pragma unroll 1
-        for (int f = step.begin + team; f < step.end; f += TWINS) {
+        for (int f = step.begin + team; f < step.end; f += PINGPONG_TEAMS) {
             fft.pin();
             if (f == step.begin + 1)
-                barrier_of<TwinBlock<F>::THREADS>(HALF_DONE);
+                barrier_of<PingpongBlock<F>::THREADS>(HALF_DONE);
             take_spectrum<F>(v, spectrum, t);
             multiply<F>(v, v, spectra_of<F>(a, f), t);
             fft.begin_backward(v, shared, t);
             if (f == step.begin && f + 1 < step.end)
-                arrive_at<TwinBlock<F>::THREADS>(HALF_DONE);
-            finish_segment<F, DISCARD, PAIRED, Epilogue>(v, fft, shared, a, p, whole, f, t);
+                arrive_at<PingpongBlock<F>::THREADS>(HALF_DONE);
+            StoreSeries().finish<F, DISCARD, PAIRED>(v, fft, shared, a, p, whole, f, t);
         }
     }
 }

@@ -1,13 +1,13 @@
 /* pipelined.cuh - the overlap-save kernel, time fast, for one filter: as gpu/ols/kernels/time_fast.cuh, with the samples of the
  * next segment on their way while one is in work.
  *
- * As many blocks run as the device holds; each takes segments n_slots apart. A transform uses the team's shared memory
+ * As many blocks run as the device holds; each takes segments n_blocks apart. A transform uses the team's shared memory
  * only for its exchange, so that from the last one on (a third of the work is still to come) it takes the next segment:
  *
- *   stage   the team copies the stored samples there as they are, by 16 bytes: nothing waits for them, and no
- *           register holds them. One piece; two real segments are two. A piece begins at a multiple of 16 bytes in
- *           memory, so that its first sample may lie up to 15 bytes on
- *   read    thread t takes the samples t + T m and converts them
+ *   prefetch   the team copies the stored samples there as they are, by 16 bytes: nothing waits for them, and no
+ *              register holds them. One piece; two real segments are two. A piece begins at a multiple of 16 bytes in
+ *              memory, so that its first sample may lie up to 15 bytes on
+ *   read       thread t takes the samples t + T m and converts them
  *
  * Both transforms are forward, and the same instructions: what a warp goes through must stay in the instruction cache,
  * which two transforms do not (19% of all stalls, and 8% of the time). The way back is then a forward transform whose
@@ -21,17 +21,17 @@
 
 /* A segment (or pair) by its row and its place there. skews: where its samples have been asked for, the bytes before
  * those of the first piece, + 16 times those of the second; else -1. */
-struct AheadSegment {
+struct PipelinedSegment {
     int row, step, skews;
 
-    LW_DEVICE void next(const OlsArgs &a) { move_on(row, step, a.slot_rows, a.slot_steps, a.n_steps); }
+    LW_DEVICE void next(const OlsArgs &a) { move_on(row, step, a.stride_rows, a.stride_steps, a.n_steps); }
     LW_DEVICE int64_t first(const OlsArgs &a) const { return (int64_t)step * a.step; }
-    LW_DEVICE bool staged() const { return skews >= 0; }
+    LW_DEVICE bool prefetched() const { return skews >= 0; }
 
     /* A copy of which nothing is computed before it is made. */
-    LW_DEVICE AheadSegment late() const
+    LW_DEVICE PipelinedSegment late() const
     {
-        AheadSegment s = *this;
+        PipelinedSegment s = *this;
         opaque(s.row);
         opaque(s.step);
         return s;
@@ -42,7 +42,7 @@ struct AheadSegment {
 template <int N, int SAMPLE> constexpr int PIECE_PITCH = N * SAMPLE + 16;
 
 /* The team copies F::N samples to the tile. Returns how many bytes come before them. */
-template <class F, int SAMPLE> LW_DEVICE int stage_piece(unsigned char *tile, const char *from, int t)
+template <class F, int SAMPLE> LW_DEVICE int prefetch_piece(unsigned char *tile, const char *from, int t)
 {
     constexpr int BYTES = F::N * SAMPLE, EACH = 16 * F::T;
     static_assert(BYTES % EACH == 0, "threads share a piece evenly");
@@ -59,36 +59,36 @@ template <class F, int SAMPLE> LW_DEVICE int stage_piece(unsigned char *tile, co
 }
 
 template <class F, bool PAIRED, int SAMPLE>
-LW_DEVICE void stage_pieces(unsigned char *tile, const OlsArgs &a, AheadSegment &s, int t)
+LW_DEVICE void prefetch_pieces(unsigned char *tile, const OlsArgs &a, PipelinedSegment &s, int t)
 {
     constexpr int PITCH = PIECE_PITCH<F::N, SAMPLE>;
     static_assert((PAIRED ? 2 : 1) * PITCH <= F::SHARED_BYTES, "pieces fit");
     const char *const from = (const char *)a.input + (s.row * a.input_pitch + s.first(a) - a.lead) * SAMPLE;
-    s.skews = stage_piece<F, SAMPLE>(tile, from, t);
+    s.skews = prefetch_piece<F, SAMPLE>(tile, from, t);
     if (PAIRED)
-        s.skews += 16 * stage_piece<F, SAMPLE>(tile + PITCH, from + a.input_second * SAMPLE, t);
+        s.skews += 16 * prefetch_piece<F, SAMPLE>(tile + PITCH, from + a.input_second * SAMPLE, t);
 }
 
 template <class F, bool PAIRED>
-LW_DEVICE void stage_ahead(unsigned char *tile, const OlsArgs &a, AheadSegment &s, int t)
+LW_DEVICE void prefetch_segment(unsigned char *tile, const OlsArgs &a, PipelinedSegment &s, int t)
 {
     s.skews = -1;
     if (s.row >= a.whole_rows || s.step < a.whole_begin || s.step >= a.whole_end)
         return;
     switch (a.sample_bytes) {
-    case 1: stage_pieces<F, PAIRED, 1>(tile, a, s, t); break;
-    case 2: stage_pieces<F, PAIRED, 2>(tile, a, s, t); break;
-    case 4: stage_pieces<F, PAIRED, 4>(tile, a, s, t); break;
+    case 1: prefetch_pieces<F, PAIRED, 1>(tile, a, s, t); break;
+    case 2: prefetch_pieces<F, PAIRED, 2>(tile, a, s, t); break;
+    case 4: prefetch_pieces<F, PAIRED, 4>(tile, a, s, t); break;
     case 8:
         if constexpr (!PAIRED)
-            stage_pieces<F, PAIRED, 8>(tile, a, s, t);
+            prefetch_pieces<F, PAIRED, 8>(tile, a, s, t);
         break;
     }
 }
 
 /* v[m] = sample t + T m, the leading ones zero. */
 template <class F, class Stored, int DISCARD, bool PAIRED, bool COMPLEX>
-LW_DEVICE void read_pieces(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const AheadSegment &s,
+LW_DEVICE void read_pieces(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const PipelinedSegment &s,
                            int t)
 {
     using Real = typename F::Real;
@@ -111,14 +111,13 @@ LW_DEVICE void read_pieces(typename F::C (&v)[F::E], const unsigned char *tile, 
 }
 
 template <class F, int DISCARD, bool PAIRED>
-LW_DEVICE void read_ahead(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const AheadSegment &s,
+LW_DEVICE void read_segment(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const PipelinedSegment &s,
                           int t)
 {
-    if (!PAIRED && a.input_complex)
-        read_pieces<F, float, DISCARD, PAIRED, true>(v, tile, a, s, t);
-    else
-        LW_WITH_STORED(a.input_scalar, if constexpr (sizeof(Stored) <= 4)
-                           (read_pieces<F, Stored, DISCARD, PAIRED, false>(v, tile, a, s, t)))
+    with_sample<!PAIRED>(a.input_scalar, a.input_complex, [&](auto stored, auto is_complex) {
+        if constexpr (sizeof(stored) <= 4)
+            read_pieces<F, decltype(stored), DISCARD, PAIRED, decltype(is_complex)::value>(v, tile, a, s, t);
+    });
 }
 
 /* v <- v h, each operation in place of what it was the last to need: without copies of registers at the loop's end. */
@@ -140,7 +139,7 @@ template <class F> LW_DEVICE void multiply_all(float2 (&v)[F::E], const float2 *
 }
 
 /* v[m] is result N - 1 - (t + T m) of the circular convolution; those from D on are outputs. */
-template <class F, int DISCARD, bool PAIRED, bool WHOLE, class Epilogue>
+template <class F, int DISCARD, bool PAIRED, bool WHOLE>
 LW_DEVICE void store_reversed(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output,
                               int t)
 {
@@ -152,20 +151,13 @@ LW_DEVICE void store_reversed(const typename F::C (&v)[F::E], const OlsArgs &a, 
 #pragma unroll
     for (int m = 0; m < F::E; ++m) {
         const int k = F::T * m;
-        if (k >= n_outputs)
-            continue;
-        if constexpr (PAIRED) {
-            if (WHOLE || last - k < p.want[0])
-                Epilogue::put(y - k, v[m].x);
-            if (WHOLE || last - k < p.want[1])
-                Epilogue::put(second - k, v[m].y);
-        } else if (WHOLE || last - k < p.want[0])
-            Epilogue::put((typename F::C *)y - k, v[m]);
+        if (k < n_outputs)
+            put_output<PAIRED, WHOLE>(y, second, -k, p, last - k, v[m]);
     }
 }
 
-template <class F, int BLOCKS, int DISCARD, bool PAIRED, class Epilogue>
-__global__ void __launch_bounds__(F::T, BLOCKS) ols_segments_ahead(const OlsArgs a)
+template <class F, int BLOCKS, int DISCARD, bool PAIRED>
+__global__ void __launch_bounds__(F::T, BLOCKS) ols_pipelined(const OlsArgs a)
 {
     static_assert(F::P == 1, "a warp a segment");
     using C = typename F::C;
@@ -173,21 +165,21 @@ __global__ void __launch_bounds__(F::T, BLOCKS) ols_segments_ahead(const OlsArgs
     C *const shared = (C *)memory;
     const int t = threadIdx.x;
     wait_for_predecessor();
-    AheadSegment ahead = {(int)blockIdx.x / a.n_steps, (int)blockIdx.x % a.n_steps};
-    stage_ahead<F, PAIRED>(memory, a, ahead, t);
+    PipelinedSegment ahead = {(int)blockIdx.x / a.n_steps, (int)blockIdx.x % a.n_steps};
+    prefetch_segment<F, PAIRED>(memory, a, ahead, t);
     F fft;
     fft.load((const C *)a.bank, t);
     C v[F::E];
     while (ahead.row < a.n_rows) {
-        const AheadSegment now = ahead;
+        const PipelinedSegment now = ahead;
         wait_for_copies();
         __syncwarp();               /* everybody's samples are there */
         bool done = false;
-        for (bool checked = !now.staged(); !done; checked = true) {
+        for (bool checked = !now.prefetched(); !done; checked = true) {
             if (!checked)
-                read_ahead<F, DISCARD, PAIRED>(v, memory, a, now, t);
+                read_segment<F, DISCARD, PAIRED>(v, memory, a, now, t);
             else {
-                const AheadSegment s = now.late();
+                const PipelinedSegment s = now.late();
                 if (load_segment<F, PAIRED, true, F::N>(v, a, place_at<F::N, PAIRED>(a, s.row, s.step), t))
                     *a.not_finite = 1;
             }
@@ -205,20 +197,19 @@ __global__ void __launch_bounds__(F::T, BLOCKS) ols_segments_ahead(const OlsArgs
                         return;
                     __syncwarp();   /* the exchange has been read */
                     ahead.next(a);
-                    stage_ahead<F, PAIRED>(memory, a, ahead, t);
+                    prefetch_segment<F, PAIRED>(memory, a, ahead, t);
                 });
                 done = back;
                 if (back)
                     break;
             }
         }
-        const AheadSegment s = now.late();
+        const PipelinedSegment s = now.late();
         const int64_t output = s.row * a.output_pitch + s.first(a);
-        if (s.staged())
-            store_reversed<F, DISCARD, PAIRED, true, Epilogue>(v, a, {}, output, t);
+        if (s.prefetched())
+            store_reversed<F, DISCARD, PAIRED, true>(v, a, {}, output, t);
         else
-            store_reversed<F, DISCARD, PAIRED, false, Epilogue>(v, a, place_at<F::N, PAIRED>(a, s.row, s.step), output,
-                                                                t);
+            store_reversed<F, DISCARD, PAIRED, false>(v, a, place_at<F::N, PAIRED>(a, s.row, s.step), output, t);
     }
 }
 

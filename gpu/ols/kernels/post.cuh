@@ -1,8 +1,7 @@
-/* post.cuh - the overlap-save kernels whose epilogue makes something of the series: power, amplitude, interpolation.
+/* post.cuh - epilogues of the overlap-save kernels that make something of the series: power, amplitude, interpolation.
  *
- * They are ols_segments and ols_segments_slow up to the transform back, with other epilogues, and compiled for fewer
- * lengths, so that the kernels that store what they computed keep their registers. A segment computes before + hop + after
- * samples of the series, from row `discard` on (a multiple of the team's size), and makes the outputs of the hop:
+ * A segment computes before + hop + after samples of the series, from row `discard` on (a multiple of the team's size), and
+ * makes the outputs of the hop:
  *
  *   rate 1     each thread from its own registers, coalesced as without
  *   rate > 1   through the exchange region, where the series stands in order: neighbouring threads make neighbouring
@@ -11,7 +10,8 @@
  *   time slow  always so, since outputs go through the regions in any case: neighbouring threads make neighbouring
  *              channels
  *
- * All of it is chosen at run time, once a filter: beside the transforms the branches are free. */
+ * All of it is chosen at run time, once a filter: beside the transforms the branches are free. The kernels with these
+ * epilogues are compiled for fewer lengths than those that store the series. */
 #ifndef LW_GPU_OLS_KERNELS_POST_CUH
 #define LW_GPU_OLS_KERNELS_POST_CUH
 
@@ -19,254 +19,150 @@
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/kernels/time_slow.cuh"
 
-/* ---- time fast --------------------------------------------------------------------------------------------------- */
-
-/* Rate 1: row i of outputs is that of the series. y: output 0 of the segment, 1 real an output where real. */
-template <class F, bool PAIRED>
-LW_DEVICE void store_points(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t,
-                            bool &lost)
+/* What is made of one sample of each series: of two real ones, of which `has` tells whether they are wanted, or of a complex
+ * one. y: the output of the first; second: reals from there to the output of the second. index: of the output, from y on. */
+template <bool PAIRED, class C, class Real>
+LW_DEVICE void put_made(const OlsArgs &a, C c, const bool (&has)[2], Real *y, int64_t index, int64_t second, bool &lost)
 {
-    using Real = typename F::Real;
-    Real *const y = (Real *)a.output + output, *const second = y + a.output_second;
-#pragma unroll
-    for (int m = 0; m < F::E; ++m) {
-        const int i = F::T * m + t - a.discard;
-        if (i < 0 || i >= max(p.want[0], p.want[1]))
-            continue;
-        if (PAIRED) {
-            if (i < p.want[0])
-                __stcs(y + i, made(a.post, v[m].y, lost));
-            if (i < p.want[1])
-                __stcs(second + i, made(a.post, v[m].x, lost));
-        } else
-            __stcs(y + i, made_complex(a.post, typename F::C{v[m].y, v[m].x}, lost).x);
-    }
-}
-
-/* One output of each series of the segment; sample i of the hop stands at `at`. */
-template <class C, bool PAIRED>
-LW_DEVICE void store_phase(const OlsArgs &a, const OlsPlace &p, const C *at, int64_t first, int i, int phase,
-                           int64_t output, bool &lost)
-{
-    using Real = decltype(C::x);
-    const int64_t axis = a.post.first + first + i, j = output + (int64_t)i * a.post.rate + phase;
-    const int64_t later = PAIRED && a.pairs_hops ? axis + a.hop : axis;
-    const bool has[2] = {i < p.want[0] && phase < phases_of(a.post, axis),
-                         i < p.want[1] && phase < phases_of(a.post, later)};
-    C c = {0, 0};
-    if (has[0])
-        c.x = phase_sum(a.post, &at->x, 2, axis, phase);
-    if (has[1])
-        c.y = phase_sum(a.post, &at->y, 2, later, phase);
     if (PAIRED) {
         if (has[0])
-            __stcs((Real *)a.output + j, made(a.post, c.x, lost));
+            put(y + index, made(a.post, c.x, lost));
         if (has[1])
-            __stcs((Real *)a.output + a.output_second + j, made(a.post, c.y, lost));
+            put(y + second + index, made(a.post, c.y, lost));
     } else if (has[0]) {
         c = made_complex(a.post, c, lost);
         if (makes_real(a.post))
-            __stcs((Real *)a.output + j, c.x);
+            put(y + index, c.x);
         else
-            __stcs((C *)a.output + j, c);
+            put((C *)y + index, c);
     }
 }
 
-template <class F, bool PAIRED>
-LW_DEVICE void store_phases(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t first,
-                            int64_t output, typename F::C *shared, int t, bool &lost)
-{
-    F::Team::sync();                /* the regions have been read */
+/* Time fast. */
+struct MakeSeries {
+    static constexpr bool MAKES = true;
+    bool lost;                      /* this thread has made a power that is beyond its range */
+
+    template <class F, int DISCARD, bool PAIRED>
+    LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
+                          bool, int f, int t)
+    {
+        const int64_t output = p.output + p.first * (a.post.rate - 1) + f * a.plane;
+        fft.end_backward(v, shared, t);
+        if (a.post.rate == 1)
+            store_points<F, PAIRED>(v, a, p, output, t);
+        else
+            store_phases<F, PAIRED>(v, a, p, output, shared, t);
+    }
+
+    /* Rate 1: row i of outputs is that of the series, one real an output. */
+    template <class F, bool PAIRED>
+    LW_DEVICE void store_points(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
+    {
+        using Real = typename F::Real;
+        Real *const y = (Real *)a.output + output, *const second = y + a.output_second;
 #pragma unroll
-    for (int m = 0; m < F::E; ++m)
-        shared[t + F::T * m] = {v[m].y, v[m].x};
-    F::Team::sync();
-    const typename F::C *const hop = shared + a.discard + a.post.before;
-    const int rate = a.post.rate, steps = F::T / rate, rest = F::T - steps * rate, want = max(p.want[0], p.want[1]);
-    int i = t / rate, phase = t - i * rate;
-    while (i < want) {
-        store_phase<typename F::C, PAIRED>(a, p, hop + i, first, i, phase, output, lost);
-        i += steps;
-        phase += rest;
-        if (phase >= rate) {
-            phase -= rate;
-            ++i;
+        for (int m = 0; m < F::E; ++m) {
+            const int i = F::T * m + t - a.discard;
+            if (i < 0 || i >= max(p.want[0], p.want[1]))
+                continue;
+            if (PAIRED) {
+                if (i < p.want[0])
+                    put(y + i, made(a.post, v[m].y, lost));
+                if (i < p.want[1])
+                    put(second + i, made(a.post, v[m].x, lost));
+            } else
+                put(y + i, made_complex(a.post, typename F::C{v[m].y, v[m].x}, lost).x);
         }
     }
-    F::Team::sync();
-}
 
-template <class F, int BLOCKS, bool PAIRED>
-__global__ void __launch_bounds__(F::T, BLOCKS) ols_segments_post(const OlsArgs a)
-{
-    using C = typename F::C;
-    static_assert(F::T >= 32, "one segment a block");
-    extern __shared__ __align__(128) unsigned char memory[];
-    C *const shared = (C *)memory;
-    const int t = threadIdx.x;
-    bool lost = false;
-
-    OlsWalk walk;
-    walk.start(a, blockIdx.x);
-    wait_for_predecessor();
-    F fft;
-    fft.load((const C *)a.bank, t);
-    C v[F::E], kept[F::E];
-    for (OlsStep step; walk.next(a, blockIdx.x, step);) {
-        const OlsPlace p = place_of<F::N, PAIRED>(a, step.segment);
-        const int row = step.segment / a.n_steps;
-        const int64_t first = (step.segment - row * a.n_steps) * a.step;
-        transform_segment<F, PAIRED>(v, fft, a, p, shared, t);
+    template <class F, bool PAIRED>
+    LW_DEVICE void store_phases(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output,
+                                typename F::C *shared, int t)
+    {
+        F::Team::sync();                /* the regions have been read */
 #pragma unroll
         for (int m = 0; m < F::E; ++m)
-            kept[m] = v[m];
-        const C *bank = (const C *)a.bank + a.spectra + (int64_t)step.begin * F::N;
-        int64_t output = row * a.output_pitch + first * a.post.rate + step.begin * a.plane;
-#pragma unroll 1
-        for (int f = step.begin; f < step.end; ++f, bank += F::N, output += a.plane) {
-            fft.pin();
-            multiply<F>(v, kept, bank, t);
-            fft.backward(v, shared, t);
-            if (a.post.rate == 1)
-                store_points<F, PAIRED>(v, a, p, output, t, lost);
-            else
-                store_phases<F, PAIRED>(v, a, p, first, output, shared, t, lost);
-        }
-    }
-    if (lost)
-        *a.post.out_of_range = 1;
-}
-
-/* ---- time slow --------------------------------------------------------------------------------------------------- */
-
-/* One output of team w: of two real channels, or of a complex one. y: the output's row, from channel 0 on. */
-template <class F, bool PAIRED>
-LW_DEVICE void store_channel(const OlsArgs &a, const typename F::C *at, int64_t axis, int phase, int64_t channel,
-                             typename F::Real *y, bool &lost)
-{
-    using C = typename F::C;
-    C c = *at;
-    if (a.post.rate > 1)
-        c = {phase_sum(a.post, &at->x, 2, axis, phase), phase_sum(a.post, &at->y, 2, axis, phase)};
-    if (PAIRED) {
-        __stcs(y + channel, made(a.post, c.x, lost));
-        if (channel + 1 < a.n_channels)
-            __stcs(y + channel + 1, made(a.post, c.y, lost));
-    } else if (makes_real(a.post))
-        __stcs(y + channel, made_complex(a.post, c, lost).x);
-    else
-        __stcs((C *)y + channel, c);
-}
-
-/* The block's outputs of one filter. y: its first output, of channel 0. */
-template <class F, int W, bool PAIRED>
-LW_DEVICE void store_made_rows(unsigned char *memory, const OlsArgs &a, const SlowPlace &p, int64_t first, int group,
-                               typename F::Real *y, bool &lost)
-{
-    using B = SlowBlock<F, W>;
-    const int rate = a.post.rate;
-    for (int item = threadIdx.x; item < p.want * rate * W; item += B::THREADS) {
-        const int w = item % W, row = item / W, i = row / rate, phase = row - i * rate;
-        const int64_t axis = a.post.first + first + i, channel = ((int64_t)group * W + w) * (PAIRED ? 2 : 1);
-        if (channel < a.n_channels && phase < phases_of(a.post, axis))
-            store_channel<F, PAIRED>(a, B::region(memory, w) + a.discard + a.post.before + i, axis, phase, channel,
-                                     y + row * a.output_pitch, lost);
-    }
-}
-
-template <class F, int W, int BLOCKS, bool PAIRED>
-__global__ void __launch_bounds__(F::T * W, BLOCKS) ols_segments_slow_post(const OlsArgs a)
-{
-    using B = SlowBlock<F, W>;
-    using C = typename F::C;
-    using Real = typename F::Real;
-    extern __shared__ __align__(128) unsigned char memory[];
-    const int t = threadIdx.x % F::T;
-    C *const own = B::region(memory, threadIdx.x / F::T);
-    bool lost = false;
-
-    OlsWalk walk;
-    walk.start(a, blockIdx.x);
-    wait_for_predecessor();
-    F fft;
-    fft.load((const C *)a.bank, t);
-    C v[F::E], kept[F::E];
-    for (OlsStep step; walk.next(a, blockIdx.x, step);) {
-        const int group = step.segment / a.n_steps;
-        const int64_t first = (step.segment - group * a.n_steps) * a.step, start = first - a.lead;
-        SlowPlace p = {};
-        p.input = start * a.input_pitch + (int64_t)group * W * a.input_second;
-        p.have = clamp_to(a.input_row - start, F::N);
-        p.want = clamp_to(a.count - first, a.hop);
-        p.in_columns = clamp_to(a.input_pitch - (int64_t)group * W * a.input_second, W * (int)a.input_second);
-        load_block<F, W>(memory, a, p, threadIdx.x);
-        __syncthreads();
-#pragma unroll
-        for (int m = 0; m < F::E; ++m)
-            v[m] = own[t + F::T * m];
+            shared[t + F::T * m] = {v[m].y, v[m].x};
         F::Team::sync();
-        fft.forward(v, own, t);
-#pragma unroll
-        for (int m = 0; m < F::E; ++m)
-            kept[m] = v[m];
-        const C *bank = (const C *)a.bank + a.spectra + (int64_t)step.begin * F::N;
-        Real *y = (Real *)a.output + first * a.post.rate * a.output_pitch + step.begin * a.plane;
-#pragma unroll 1
-        for (int f = step.begin; f < step.end; ++f, bank += F::N, y += a.plane) {
-            fft.pin();
-            multiply<F>(v, kept, bank, t);
-            fft.backward(v, own, t);
-            F::Team::sync();            /* the regions have been read */
-#pragma unroll
-            for (int m = 0; m < F::E; ++m)
-                own[t + F::T * m] = {v[m].y, v[m].x};
-            __syncthreads();
-            store_made_rows<F, W, PAIRED>(memory, a, p, first, group, y, lost);
-            __syncthreads();
+        const typename F::C *const hop = shared + a.discard + a.post.before;
+        const int rate = a.post.rate, steps = F::T / rate, rest = F::T - steps * rate, want = max(p.want[0], p.want[1]);
+        int i = t / rate, phase = t - i * rate;
+        while (i < want) {
+            store_phase<typename F::C, PAIRED>(a, p, hop + i, i, phase, output);
+            i += steps;
+            phase += rest;
+            if (phase >= rate) {
+                phase -= rate;
+                ++i;
+            }
+        }
+        F::Team::sync();
+    }
+
+    /* One output of each series of the segment; sample i of the hop stands at `at`. */
+    template <class C, bool PAIRED>
+    LW_DEVICE void store_phase(const OlsArgs &a, const OlsPlace &p, const C *at, int i, int phase, int64_t output)
+    {
+        using Real = decltype(C::x);
+        const int64_t axis = a.post.first + p.first + i;
+        const int64_t later = PAIRED && a.pairs_hops ? axis + a.hop : axis;
+        const bool has[2] = {i < p.want[0] && phase < phases_of(a.post, axis),
+                             i < p.want[1] && phase < phases_of(a.post, later)};
+        C c = {0, 0};
+        if (has[0])
+            c.x = phase_sum(a.post, &at->x, 2, axis, phase);
+        if (has[1])
+            c.y = phase_sum(a.post, &at->y, 2, later, phase);
+        put_made<PAIRED>(a, c, has, (Real *)a.output, output + (int64_t)i * a.post.rate + phase, a.output_second, lost);
+    }
+
+    LW_DEVICE void end(const OlsArgs &a)
+    {
+        if (lost)
+            *a.post.out_of_range = 1;
+    }
+};
+
+/* Time slow. PAIRED: transforms of two real channels. */
+template <bool PAIRED> struct MakeChannels {
+    static constexpr bool MAKES = true;
+    bool lost;
+
+    template <class F, int W>
+    LW_DEVICE void store(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, int row, int group, int f)
+    {
+        using B = TimeSlowBlock<F, W>;
+        using Real = typename F::Real;
+        const int rate = a.post.rate;
+        const int64_t first = row * a.step;
+        Real *const y = (Real *)a.output + first * rate * a.output_pitch + f * a.plane;
+        for (int item = threadIdx.x; item < p.want * rate * W; item += B::THREADS) {
+            const int w = item % W, output = item / W, i = output / rate, phase = output - i * rate;
+            const int64_t axis = a.post.first + first + i, channel = ((int64_t)group * W + w) * (PAIRED ? 2 : 1);
+            if (channel < a.n_channels && phase < phases_of(a.post, axis))
+                store_channel<F>(a, B::region(memory, w) + a.discard + a.post.before + i, axis, phase, channel,
+                                 y + output * a.output_pitch);
         }
     }
-    if (lost)
-        *a.post.out_of_range = 1;
-}
 
-/* ---- table entries ----------------------------------------------------------------------------------------------- */
+    /* One output: of two real channels, or of a complex one. y: the output's row, from channel 0 on. */
+    template <class F>
+    LW_DEVICE void store_channel(const OlsArgs &a, const typename F::C *at, int64_t axis, int phase, int64_t channel,
+                                 typename F::Real *y)
+    {
+        typename F::C c = *at;
+        if (a.post.rate > 1)
+            c = {phase_sum(a.post, &at->x, 2, axis, phase), phase_sum(a.post, &at->y, 2, axis, phase)};
+        const bool has[2] = {true, channel + 1 < a.n_channels};
+        put_made<PAIRED>(a, c, has, y, channel, 1, lost);
+    }
 
-template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_post_entry()
-{
-    OlsKernel k = ols_entry<Real, E, P, BLOCKS, PAIRED>();
-    k.discard = -1;
-    k.post = true;
-    return k;
-}
-
-template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_post_kernel()
-{
-    using F = Transform<Real, E, P, Team<E * P, 1>>;
-    OlsKernel k = ols_post_entry<Real, E, P, BLOCKS, PAIRED>();
-    k.layout = LW_TIME_FAST;
-    k.together = 1;
-    k.threads = F::T;
-    k.shared_bytes = F::SHARED_BYTES;
-    k.kernel = ols_segments_post<F, BLOCKS, PAIRED>;
-    return k;
-}
-
-template <class Real, int E, int P, int W, int BLOCKS, bool PAIRED> OlsKernel ols_slow_post_kernel()
-{
-    using F = Transform<Real, E, P, Team<E * P, W>>;
-    OlsKernel k = ols_post_entry<Real, E, P, BLOCKS, PAIRED>();
-    k.layout = LW_TIME_SLOW;
-    k.together = W;
-    k.threads = SlowBlock<F, W>::THREADS;
-    k.shared_bytes = SlowBlock<F, W>::SHARED_BYTES;
-    k.kernel = ols_segments_slow_post<F, W, BLOCKS, PAIRED>;
-    return k;
-}
-
-/* both kinds of signal */
-#define LW_OLS_POST(Real, E, P, BLOCKS) \
-    ols_post_kernel<Real, E, P, BLOCKS, false>(), ols_post_kernel<Real, E, P, BLOCKS, true>()
-#define LW_OLS_SLOW_POST(Real, E, P, W, BLOCKS) \
-    ols_slow_post_kernel<Real, E, P, W, BLOCKS, false>(), ols_slow_post_kernel<Real, E, P, W, BLOCKS, true>()
+    LW_DEVICE void end(const OlsArgs &a)
+    {
+        if (lost)
+            *a.post.out_of_range = 1;
+    }
+};
 
 #endif

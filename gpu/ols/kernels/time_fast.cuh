@@ -21,47 +21,41 @@
 #define LW_GPU_OLS_KERNELS_TIME_FAST_CUH
 
 #include "gpu/device/fft.cuh"
+#include "gpu/device/stored.cuh"
 #include "gpu/ols/kernels/launch.h"
-#include "gpu/ols/kernels/stored.cuh"
-
-/* What becomes of a finished sample. Others can follow: a kernel takes the epilogue as a template parameter. */
-struct StoreEpilogue {
-    /* streaming: outputs are not read again, and must not push H out of the caches */
-    template <class T> LW_DEVICE static void put(T *y, T value) { __stcs(y, value); }
-};
 
 /* One step of a block: filters [begin, end) of one segment (or pair). */
 struct OlsStep {
     int segment, begin, end;
 };
 
-/* The steps of a block, which is a slot: whole segments, n_slots apart; the last round of these is for the first n_whole slots
- * only. The others have `share` of the (segment, filter) units left, the first n_larger of them one more. */
+/* The steps of a thread block: whole segments, n_blocks apart, one a pass; the last pass is for the first n_whole blocks only.
+ * The others have `share` of the (segment, filter) units left, the first n_larger of them one more. */
 struct OlsWalk {
-    int round, rounds, unit, unit_end;
+    int pass, n_passes, unit, unit_end;
 
-    LW_DEVICE void start(const OlsArgs &a, int slot)
+    LW_DEVICE void start(const OlsArgs &a, int block)
     {
-        const bool whole = slot < a.n_whole;
-        const int number = slot - a.n_whole;
-        round = 0;
-        rounds = a.n_rounds + (whole ? 1 : 0);
+        const bool whole = block < a.n_whole;
+        const int number = block - a.n_whole;
+        pass = 0;
+        n_passes = a.n_passes + (whole ? 1 : 0);
         unit = whole ? 0 : number * a.share + min(number, a.n_larger);
         unit_end = whole ? 0 : unit + a.share + (number < a.n_larger ? 1 : 0);
     }
 
-    LW_DEVICE bool next(const OlsArgs &a, int slot, OlsStep &step)
+    LW_DEVICE bool next(const OlsArgs &a, int block, OlsStep &step)
     {
-        if (round < rounds) {
-            step = {slot + round * a.n_slots, 0, a.n_filters};
-            ++round;
+        if (pass < n_passes) {
+            step = {block + pass * a.n_blocks, 0, a.n_filters};
+            ++pass;
             return true;
         }
         if (unit >= unit_end)
             return false;
         const int segment = unit / a.n_filters, begin = unit - segment * a.n_filters;
         const int end = min(a.n_filters, begin + unit_end - unit);
-        step = {a.n_rounds * a.n_slots + a.n_whole + segment, begin, end};
+        step = {a.n_passes * a.n_blocks + a.n_whole + segment, begin, end};
         unit += end - begin;
         return true;
     }
@@ -80,7 +74,8 @@ LW_DEVICE void move_on(int &row, int &place, int rows, int places, int length)
 
 /* Where a segment (or pair) lies. A sample i of it exists for lead <= i < have, an output i (from D on) for i < want. */
 struct OlsPlace {
-    int64_t input, output;          /* of sample 0 and of the first output of filter 0, in samples */
+    int64_t input, output;          /* of sample 0 and, at rate 1, of the first output of filter 0, in samples */
+    int64_t first;                  /* number of that output in its row */
     int have[2], want[2];
 };
 
@@ -92,6 +87,7 @@ template <int N, bool PAIRED> LW_DEVICE OlsPlace place_at(const OlsArgs &a, int 
     OlsPlace p;
     p.input = row * a.input_pitch + start;
     p.output = row * a.output_pitch + first;
+    p.first = first;
     const int64_t have = exists ? a.input_row - start : 0, want = exists ? a.count - first : 0;
     p.have[0] = clamp_to(have, N);
     p.want[0] = clamp_to(want, a.hop);
@@ -157,15 +153,9 @@ LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const Ol
 template <class F, bool PAIRED, bool CHECKED, int LEAD>
 LW_DEVICE bool load_segment(typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int t)
 {
-    bool met = false;
-    if (!PAIRED && a.input_complex) {
-        if (a.input_scalar == LW_FLOAT64)
-            met = load_segment<F, double, PAIRED, true, CHECKED, LEAD>(v, a, p, t);
-        else
-            met = load_segment<F, float, PAIRED, true, CHECKED, LEAD>(v, a, p, t);
-    } else
-        LW_WITH_STORED(a.input_scalar, (met = load_segment<F, Stored, PAIRED, false, CHECKED, LEAD>(v, a, p, t)))
-    return met;
+    return with_sample<!PAIRED>(a.input_scalar, a.input_complex, [&](auto stored, auto is_complex) {
+        return load_segment<F, decltype(stored), PAIRED, decltype(is_complex)::value, CHECKED, LEAD>(v, a, p, t);
+    });
 }
 
 /* The segment's spectrum. LEAD: more than a.lead can be, samples. */
@@ -206,8 +196,8 @@ LW_DEVICE void multiply(float2 (&v)[F::E], const float2 (&x)[F::E], const float2
     const float4 *h = (const float4 *)bank + t;
 #pragma unroll
     for (int m = 0; m < E / 2; m += 2) {
-        const float4 *const from = h + m / 2 * T, *const beyond = from + E / 4 * T;
-        const float4 low = SHARED ? *from : __ldg(from), high = SHARED ? *beyond : __ldg(beyond);
+        const float4 *const lower = h + m / 2 * T, *const upper = lower + E / 4 * T;
+        const float4 low = SHARED ? *lower : __ldg(lower), high = SHARED ? *upper : __ldg(upper);
         const float2 a = x[m], b = x[m + E / 2], c = x[m + 1], d = x[m + 1 + E / 2];
         multiply_pair(v[m], v[m + E / 2], a, {low.x, low.y}, b, {high.x, high.y});
         multiply_pair(v[m + 1], v[m + 1 + E / 2], c, {low.z, low.w}, d, {high.z, high.w});
@@ -233,8 +223,24 @@ template <class F> LW_DEVICE const typename F::C *spectra_of(const OlsArgs &a, i
     return (const typename F::C *)a.bank + a.spectra + (int64_t)f * F::N;
 }
 
-/* Rows from D on, a multiple of T; v holds the result with re and im swapped. y: the team's first output. */
-template <class F, int DISCARD, bool PAIRED, bool WHOLE, class Epilogue>
+/* Streaming: outputs are not read again, and must not push H out of the caches. */
+template <class T> LW_DEVICE void put(T *y, T value) { __stcs(y, value); }
+
+/* One output of the series, or of the two of a pair, `at` places beyond y and second. i: its number in the segment. */
+template <bool PAIRED, bool WHOLE, class C, class Real>
+LW_DEVICE void put_output(Real *y, Real *second, int at, const OlsPlace &p, int i, C value)
+{
+    if constexpr (PAIRED) {
+        if (WHOLE || i < p.want[0])
+            put(y + at, value.x);
+        if (WHOLE || i < p.want[1])
+            put(second + at, value.y);
+    } else if (WHOLE || i < p.want[0])
+        put((C *)y + at, value);
+}
+
+/* Rows from D on, a multiple of T; v holds the result with re and im swapped. output: the segment's first. */
+template <class F, int DISCARD, bool PAIRED, bool WHOLE>
 LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
 {
     using Real = typename F::Real;
@@ -245,37 +251,37 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
     opaque(second);         /* rows are then at constant distances from two pointers */
 #pragma unroll
     for (int m = 0; m < F::E; ++m) {
-        const int k = F::T * m, i = k + t - discard;
-        if (k < discard)
-            continue;
-        if constexpr (PAIRED) {
-            if (WHOLE || i < p.want[0])
-                Epilogue::put(y + k, v[m].y);
-            if (WHOLE || i < p.want[1])
-                Epilogue::put(second + k, v[m].x);
-        } else if (WHOLE || i < p.want[0])
-            Epilogue::put((C *)y + k, C{v[m].y, v[m].x});
+        const int k = F::T * m;
+        if (k >= discard)
+            put_output<PAIRED, WHOLE>(y, second, k, p, k + t - discard, C{v[m].y, v[m].x});
     }
 }
 
-/* The end of the way back of filter f, stored. Both stand in one branch, so that the compiler stores the first results while
- * it computes the last. whole: all outputs are wanted. */
-template <class F, int DISCARD, bool PAIRED, class Epilogue>
-LW_DEVICE void finish_segment(typename F::C (&v)[F::E], const F &fft, const typename F::C *shared, const OlsArgs &a,
-                              const OlsPlace &p, bool whole, int f, int t)
-{
-    const int64_t output = p.output + f * a.plane;
-    if (whole) {
-        fft.end_backward(v, shared, t);
-        store_segment<F, DISCARD, PAIRED, true, Epilogue>(v, a, p, output, t);
-    } else {
-        fft.end_backward(v, shared, t);
-        store_segment<F, DISCARD, PAIRED, false, Epilogue>(v, a, p, output, t);
+/* The epilogue that stores the series itself. */
+struct StoreSeries {
+    static constexpr bool MAKES = false;
+
+    /* The end of the way back of filter f, stored. Both stand in one branch, so that the compiler stores the first results
+     * while it computes the last. whole: all outputs are wanted. */
+    template <class F, int DISCARD, bool PAIRED>
+    LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
+                          bool whole, int f, int t)
+    {
+        const int64_t output = p.output + f * a.plane;
+        if (whole) {
+            fft.end_backward(v, shared, t);
+            store_segment<F, DISCARD, PAIRED, true>(v, a, p, output, t);
+        } else {
+            fft.end_backward(v, shared, t);
+            store_segment<F, DISCARD, PAIRED, false>(v, a, p, output, t);
+        }
     }
-}
+
+    LW_DEVICE void end(const OlsArgs &) {}
+};
 
 template <class F, int BLOCKS, int DISCARD, bool PAIRED, class Epilogue>
-__global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(const OlsArgs a)
+__global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_time_fast(const OlsArgs a)
 {
     using C = typename F::C;
     static_assert(DISCARD < 0 || DISCARD % F::T == 0, "rows are dropped whole");
@@ -284,6 +290,7 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(co
 
     const int part = PER_WARP == 1 ? 0 : threadIdx.x / T, t = threadIdx.x % T;
     C *const shared = (C *)(memory + part * F::SHARED_BYTES);
+    Epilogue epilogue = {};
 
     OlsWalk walk;
     walk.start(a, blockIdx.x);
@@ -303,9 +310,10 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_segments(co
             fft.pin();
             multiply<F>(v, kept, spectra_of<F>(a, f), t);
             fft.begin_backward(v, shared, t);
-            finish_segment<F, DISCARD, PAIRED, Epilogue>(v, fft, shared, a, p, whole, f, t);
+            epilogue.template finish<F, DISCARD, PAIRED>(v, fft, shared, a, p, whole, f, t);
         }
     }
+    epilogue.end(a);
 }
 
 #endif

@@ -16,10 +16,8 @@
 
 #include "gpu/ols/kernels/time_fast.cuh"
 
-#include <type_traits>
-
 /* W teams of F in a block */
-template <class F, int W> struct SlowBlock {
+template <class F, int W> struct TimeSlowBlock {
     using C = typename F::C;
     using Real = typename F::Real;
     static constexpr int THREADS = F::T * W, STRIDE = F::SHARED_BYTES + (W > 8 ? 16 : W > 1 ? 128 / W : 0);
@@ -30,16 +28,16 @@ template <class F, int W> struct SlowBlock {
 };
 
 /* Where a hop of 2 W reals lies: indices of reals, rows that exist, columns that exist. */
-struct SlowPlace {
+struct TimeSlowPlace {
     int64_t input, output;
     int have, want, in_columns, out_columns;
 };
 
-template <int N, int W> LW_DEVICE SlowPlace slow_place(const OlsArgs &a, int step, int group)
+template <int N, int W> LW_DEVICE TimeSlowPlace time_slow_place(const OlsArgs &a, int step, int group)
 {
     const int64_t first = step * a.step, start = first - a.lead;
     const int64_t in_column = (int64_t)group * W * a.input_second, out_column = (int64_t)group * W * 2;
-    SlowPlace p;
+    TimeSlowPlace p;
     p.input = start * a.input_pitch + in_column;
     p.output = first * a.output_pitch + out_column;
     p.have = clamp_to(a.input_row - start, N);
@@ -50,15 +48,9 @@ template <int N, int W> LW_DEVICE SlowPlace slow_place(const OlsArgs &a, int ste
 }
 
 /* Whether every row is there with all its reals, which begin at a multiple of 16 bytes. */
-template <int W> LW_DEVICE bool has_whole_rows(const OlsArgs &a, const SlowPlace &p)
+template <int W> LW_DEVICE bool has_whole_rows(const OlsArgs &a, const TimeSlowPlace &p)
 {
     return a.input_second == 2 && p.in_columns == 2 * W && a.rows_aligned;
-}
-
-template <class Real, class Stored> LW_DEVICE Real finite_stored(Stored x, bool &met)
-{
-    const Real value = converted<Real>(x);
-    return std::is_integral<Stored>::value ? value : finite_or_zero(value, met);
 }
 
 /* The row's reals, zero where they do not exist. WHOLE: 2 W of them, aligned to a vector. */
@@ -73,22 +65,22 @@ LW_DEVICE void load_row(Real (&row)[2 * W], const Stored *x, int columns, bool s
             const Vector v = *(const Vector *)(x + i);
 #pragma unroll
             for (int j = 0; j < EACH; ++j)
-                row[i + j] = finite_stored<Real>(v.s[j], met);
+                row[i + j] = finite_of<Stored>(converted<Real>(v.s[j]), met);
         }
     } else {
 #pragma unroll
         for (int i = 0; i < 2 * W; ++i) {
             const int column = single ? i / 2 : i;          /* real samples taken as complex ones have no odd columns */
-            row[i] = (single && i % 2) || column >= columns ? (Real)0 : finite_stored<Real>(x[column], met);
+            row[i] = (single && i % 2) || column >= columns ? (Real)0 : finite_of<Stored>(converted<Real>(x[column]), met);
         }
     }
 }
 
 /* thread: of the W teams that work on the hop */
 template <class F, int W, class Stored, bool WHOLE>
-LW_DEVICE bool load_rows(unsigned char *memory, const OlsArgs &a, const SlowPlace &p, int thread)
+LW_DEVICE bool load_rows(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, int thread)
 {
-    using B = SlowBlock<F, W>;
+    using B = TimeSlowBlock<F, W>;
     using Real = typename F::Real;
     const Stored *x = (const Stored *)a.input + p.input + thread * a.input_pitch;
     const int64_t advance = B::THREADS * a.input_pitch;
@@ -106,21 +98,21 @@ LW_DEVICE bool load_rows(unsigned char *memory, const OlsArgs &a, const SlowPlac
 }
 
 template <class F, int W>
-LW_DEVICE void load_block(unsigned char *memory, const OlsArgs &a, const SlowPlace &p, int thread)
+LW_DEVICE void load_block(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, int thread)
 {
-    bool met = false;
-    if (has_whole_rows<W>(a, p))
-        LW_WITH_STORED(a.input_scalar, (met = load_rows<F, W, Stored, true>(memory, a, p, thread)))
-    else
-        LW_WITH_STORED(a.input_scalar, (met = load_rows<F, W, Stored, false>(memory, a, p, thread)))
+    const bool met = with_stored(a.input_scalar, [&](auto stored) {
+        using Stored = decltype(stored);
+        return has_whole_rows<W>(a, p) ? load_rows<F, W, Stored, true>(memory, a, p, thread)
+                                       : load_rows<F, W, Stored, false>(memory, a, p, thread);
+    });
     if (met)
         *a.not_finite = 1;
 }
 
 /* One store of a row: V reals from V / 2 regions. */
-template <class F, int W, class Epilogue> LW_DEVICE void store_vector(typename F::Real *to, const typename F::C *from)
+template <class F, int W> LW_DEVICE void store_vector(typename F::Real *to, const typename F::C *from)
 {
-    using B = SlowBlock<F, W>;
+    using B = TimeSlowBlock<F, W>;
     using Real = typename F::Real;
     struct alignas(B::VECTOR * sizeof(Real)) Vector { Real s[B::VECTOR]; } v;
 #pragma unroll
@@ -130,17 +122,17 @@ template <class F, int W, class Epilogue> LW_DEVICE void store_vector(typename F
         v.s[j + 1] = c.y;
     }
     if constexpr (sizeof v == 16)
-        Epilogue::put((float4 *)to, repacked<float4>(v));
+        put((float4 *)to, repacked<float4>(v));
     else
-        Epilogue::put((float2 *)to, repacked<float2>(v));
+        put((float2 *)to, repacked<float2>(v));
 }
 
 /* Outputs of all teams from the regions, from row `discard` on. y: the block's first output. */
-template <class F, int W, class Epilogue>
-LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const SlowPlace &p, typename F::Real *y,
+template <class F, int W>
+LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, typename F::Real *y,
                           int thread)
 {
-    using B = SlowBlock<F, W>;
+    using B = TimeSlowBlock<F, W>;
     using Real = typename F::Real;
     constexpr int V = B::VECTOR, EACH = 2 * W / V;          /* stores of a row */
     if (p.out_columns == 2 * W && a.output_pitch % V == 0) {
@@ -151,26 +143,39 @@ LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const SlowPla
         const int64_t advance = ROWS * a.output_pitch;
 #pragma unroll 4
         for (int row = first; row < p.want; row += ROWS, from += ROWS, to += advance)
-            store_vector<F, W, Epilogue>(to, from);
+            store_vector<F, W>(to, from);
     } else {
         for (int i = thread; i < p.want * 2 * W; i += B::THREADS) {
             const int row = i / (2 * W), column = i % (2 * W);
             if (column < p.out_columns)
-                Epilogue::put(y + row * a.output_pitch + column,
-                              ((const Real *)(B::region(memory, column / 2) + a.discard + row))[column % 2]);
+                put(y + row * a.output_pitch + column,
+                    ((const Real *)(B::region(memory, column / 2) + a.discard + row))[column % 2]);
         }
     }
 }
 
+/* The epilogue that stores the series itself. */
+struct StoreChannels {
+    static constexpr bool MAKES = false;
+
+    template <class F, int W>
+    LW_DEVICE void store(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, int, int, int f)
+    {
+        store_rows<F, W>(memory, a, p, (typename F::Real *)a.output + p.output + f * a.plane, threadIdx.x);
+    }
+
+    LW_DEVICE void end(const OlsArgs &) {}
+};
+
 template <class F, int W, int BLOCKS, bool KEEP, class Epilogue>
-__global__ void __launch_bounds__(F::T * W, BLOCKS) ols_segments_slow(const OlsArgs a)
+__global__ void __launch_bounds__(F::T * W, BLOCKS) ols_time_slow(const OlsArgs a)
 {
-    using B = SlowBlock<F, W>;
+    using B = TimeSlowBlock<F, W>;
     using C = typename F::C;
-    using Real = typename F::Real;
     extern __shared__ __align__(128) unsigned char memory[];
     const int t = threadIdx.x % F::T;
     C *const own = B::region(memory, threadIdx.x / F::T);
+    Epilogue epilogue = {};
 
     OlsWalk walk;
     walk.start(a, blockIdx.x);
@@ -179,9 +184,9 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_segments_slow(const OlsA
     fft.load((const C *)a.bank, t);
     C v[F::E], kept[F::E];
     for (OlsStep step; walk.next(a, blockIdx.x, step);) {
-        /* hops side by side one after the other: blocks that run together share sectors and rows of memory */
+        /* hops side by side one after the other: blocks that run at the same time share sectors and rows of memory */
         const int row = step.segment / a.n_groups, group = step.segment - row * a.n_groups;
-        const SlowPlace p = slow_place<F::N, W>(a, row, group);
+        const TimeSlowPlace p = time_slow_place<F::N, W>(a, row, group);
         load_block<F, W>(memory, a, p, threadIdx.x);
         __syncthreads();
 #pragma unroll
@@ -194,24 +199,23 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_segments_slow(const OlsA
             for (int m = 0; m < F::E; ++m)
                 kept[m] = v[m];
         }
-        const C *bank = (const C *)a.bank + a.spectra + (int64_t)step.begin * F::N;
-        Real *y = (Real *)a.output + p.output + step.begin * a.plane;
 #pragma unroll 1
-        for (int f = step.begin; f < step.end; ++f, bank += F::N, y += a.plane) {
+        for (int f = step.begin; f < step.end; ++f) {
             fft.pin();
-            multiply<F>(v, KEEP ? kept : v, bank, t);
+            multiply<F>(v, KEEP ? kept : v, spectra_of<F>(a, f), t);
             fft.backward(v, own, t);
             F::Team::sync();            /* the regions have been read */
 #pragma unroll
             for (int m = 0; m < F::E; ++m)
                 own[t + F::T * m] = {v[m].y, v[m].x};
             __syncthreads();
-            store_rows<F, W, Epilogue>(memory, a, p, y, threadIdx.x);
+            epilogue.template store<F, W>(memory, a, p, row, group, f);
             __syncthreads();
             if (!KEEP)
                 break;
         }
     }
+    epilogue.end(a);
 }
 
 #endif

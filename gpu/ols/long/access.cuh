@@ -3,7 +3,7 @@
 #ifndef LW_GPU_OLS_LONG_ACCESS_CUH
 #define LW_GPU_OLS_LONG_ACCESS_CUH
 
-#include "gpu/ols/kernels/stored.cuh"
+#include "gpu/device/stored.cuh"
 #include "gpu/ols/long/place.cuh"
 
 /* An item's place. Position i of the segment exists for i < have, output o = i - discard for 0 <= o < want. */
@@ -61,14 +61,9 @@ template <class C, int E, class Step>
 LW_DEVICE bool load_item(C (&v)[E], const lw_long_geometry &g, const void *input, const ItemPlace &p, int begin,
                          Step step)
 {
-    bool met = false;
-    if (!g.input_complex)
-        LW_WITH_STORED(g.input, (met = load_item<Stored, false>(v, input, p, begin, step)))
-    else if (g.input == LW_FLOAT64)
-        met = load_item<double, true>(v, input, p, begin, step);
-    else
-        met = load_item<float, true>(v, input, p, begin, step);
-    return met;
+    return with_sample(g.input, g.input_complex, [&](auto stored, auto is_complex) {
+        return load_item<decltype(stored), decltype(is_complex)::value>(v, input, p, begin, step);
+    });
 }
 
 /* v[m] is the item's value at position begin + step(m), with re and im swapped. WIDE: complex outputs. */

@@ -41,14 +41,14 @@ int64_t lw_cluster_table_bytes(enum lw_precision precision, int64_t segment)
     return bytes;
 }
 
-/* A launch of `n_slots` clusters; the attribute is the caller's, for the launch's life. */
-template <class S> static cudaLaunchConfig_t launch_of(int n_slots, cudaLaunchAttribute *attribute, cudaStream_t stream)
+/* A launch of `n_clusters` clusters; the attribute is the caller's, for the launch's life. */
+template <class S> static cudaLaunchConfig_t launch_of(int n_clusters, cudaLaunchAttribute *attribute, cudaStream_t stream)
 {
     *attribute = {};
     attribute->id = cudaLaunchAttributeClusterDimension;
     attribute->val.clusterDim = {S::WIDTH, 1, 1};
     cudaLaunchConfig_t where = {};
-    where.gridDim = dim3((unsigned)(n_slots * S::WIDTH));
+    where.gridDim = dim3((unsigned)(n_clusters * S::WIDTH));
     where.blockDim = dim3(S::F::T);
     where.dynamicSmemBytes = S::SHARED_BYTES;
     where.stream = stream;
@@ -117,11 +117,11 @@ cudaError_t lw_cluster_run(const struct lw_cluster_work *work, cudaStream_t stre
     a.not_finite = work->not_finite;
     a.n = work->n;
     a.n_filters = work->n_filters;
-    const int n_pairs = a.n * a.n_filters, n_slots = work->resident < n_pairs ? work->resident : n_pairs;
+    const int n_pairs = a.n * a.n_filters, n_clusters = work->resident < n_pairs ? work->resident : n_pairs;
     return with_cluster(a.geometry.precision, a.geometry.segment, [&](auto cluster) {
         using S = decltype(cluster);
         cudaLaunchAttribute attribute;
-        const cudaLaunchConfig_t where = launch_of<S>(n_slots, &attribute, stream);
+        const cudaLaunchConfig_t where = launch_of<S>(n_clusters, &attribute, stream);
         const cudaError_t failed = cudaLaunchKernelEx(&where, cluster_segments<S>, a);
         return failed ? failed : cudaGetLastError();
     });

@@ -201,7 +201,7 @@ template <class S> __global__ void __launch_bounds__(S::F::T, S::RESIDENT) clust
     using F = typename S::F;
     using C = typename S::C;
     extern __shared__ __align__(128) unsigned char memory[];
-    const int t = threadIdx.x, rank = blockIdx.x % S::WIDTH, slot = blockIdx.x / S::WIDTH;
+    const int t = threadIdx.x, rank = blockIdx.x % S::WIDTH, cluster = blockIdx.x / S::WIDTH;
     const int n0 = rank * (S::L / S::WIDTH) + t;
     C *const shared = (C *)memory;
     const C *const wide = (const C *)a.table + S::LOCAL_TABLE + n0;
@@ -210,9 +210,9 @@ template <class S> __global__ void __launch_bounds__(S::F::T, S::RESIDENT) clust
     Exchange<S> exchange = {memory, rank, t, 0};
     exchange.begin();
     C v[F::E], kept[F::E];
-    const int n_pairs = a.n * a.n_filters, n_slots = gridDim.x / S::WIDTH;
-    int pair = (int)((int64_t)n_pairs * slot / n_slots);
-    const int pair_end = (int)((int64_t)n_pairs * (slot + 1) / n_slots);
+    const int n_pairs = a.n * a.n_filters, n_clusters = gridDim.x / S::WIDTH;
+    int pair = (int)((int64_t)n_pairs * cluster / n_clusters);
+    const int pair_end = (int)((int64_t)n_pairs * (cluster + 1) / n_clusters);
     while (pair < pair_end) {
         const int item = pair / a.n_filters, begin = pair - item * a.n_filters;
         const int end = min(a.n_filters, begin + pair_end - pair);

@@ -66,7 +66,7 @@ template <typename Real>
 static cudaError_t load_as(const lw_long_geometry &g, const void *input, int64_t first, int n, void *segments,
                            unsigned *flag, cudaStream_t stream)
 {
-    return with_scalar(g.input, [=](auto example) {
+    return with_stored(g.input, [=](auto example) {
         using Stored = decltype(example);
         const auto from = static_cast<const Stored *>(input);
         const auto to = static_cast<Complex<Real> *>(segments);

@@ -12,15 +12,19 @@
 #include "gpu/ols/kernels/kernels.h"
 #include "gpu/ols/long/kernels.h"
 
-enum lw_long_method { LW_LONG_CLUSTER, LW_LONG_SPLIT, LW_LONG_CUFFT };
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct lw_long_method;              /* gpu/ols/long/method.h */
 
 struct lw_long_ols_plan {
     struct lw_cuda_ols_spec spec;
     enum lw_pairing pairing;
     int64_t segment, hop;           /* N and N - M + 1 - reach */
     int reach;                      /* samples of the series that something made of it needs beyond a hop */
-    enum lw_long_method method;
-    bool is_staged;                 /* cluster: segments are cut and stored by kernels of their own */
+    const struct lw_long_method *method;
+    bool needs_gather;                 /* cluster: segments are cut and stored by kernels of their own */
     int batch;                      /* segments in work at a time */
     int group;                      /* filters in work at a time: 1 for cuFFT */
     int64_t unit, channel_unit;     /* see struct lw_grid */
@@ -59,5 +63,9 @@ void lw_long_ols_destroy(struct lw_long_ols *ols);      /* NULL is legal */
 /** Enqueue one block. Blocks on different streams share the work space: each waits on the device for the one before. */
 int lw_long_ols_launch(struct lw_long_ols *ols, const struct lw_cuda_ols_block *block, cudaStream_t stream,
                        struct lw_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef LW_GPU_OLS_LONG_PLACE_CUH
 #define LW_GPU_OLS_LONG_PLACE_CUH
 
-#include "gpu/device/sample.cuh"
+#include "gpu/device/stored.cuh"
 #include "gpu/ols/long/kernels.h"
 
 /* One item: its real part, and the imaginary part where that is another real signal. */
@@ -53,11 +53,11 @@ __device__ inline Complex<Real> fetch(const lw_long_geometry &g, const placement
     if (p.has[0] && position < p.samples[0]) {
         const int64_t at = p.input[0] + position * p.step;
         if (g.input_complex)
-            return read_complex<Real>(input, at, not_finite);
-        value.x = read_real<Real>(input, at, not_finite);
+            return finite_complex<Real>(input, at, not_finite);
+        value.x = finite_of<Stored>((Real)input[at], not_finite);
     }
     if (p.has[1] && position < p.samples[1])
-        value.y = read_real<Real>(input, p.input[1] + position * p.step, not_finite);
+        value.y = finite_of<Stored>((Real)input[p.input[1] + position * p.step], not_finite);
     return value;
 }
 

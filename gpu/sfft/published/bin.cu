@@ -58,14 +58,14 @@ template <bool IS_REAL> __global__ void __launch_bounds__(THREADS) bin(lw_publis
     device.planes[blockIdx.y * device.n_buckets + b] = sum;
 }
 
-template <bool IS_REAL> __global__ void __launch_bounds__(THREADS) gather(lw_published_device device, int loop, int slot)
+template <bool IS_REAL> __global__ void __launch_bounds__(THREADS) gather(lw_published_device device, int loop, int buffer)
 {
     const int64_t place = blockIdx.x * (int64_t)THREADS + threadIdx.x;
     if (place <= 2 * device.half)
-        device.rows[slot][place] = sample_at<IS_REAL>(device, index_of(device, device.loops[loop], place - device.half));
+        device.rows[buffer][place] = sample_at<IS_REAL>(device, index_of(device, device.loops[loop], place - device.half));
 }
 
-__global__ void __launch_bounds__(THREADS) fold_row(lw_published_device device, int loop, int slot)
+__global__ void __launch_bounds__(THREADS) fold_row(lw_published_device device, int loop, int buffer)
 {
     const int64_t b = blockIdx.x * (int64_t)THREADS + threadIdx.x;
     if (b >= device.n_buckets)
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(THREADS) fold_row(lw_published_device device, 
     double2 sum = {0, 0};
 #pragma unroll 4
     for (int64_t i = first_tap(device, b); i <= device.half; i += device.n_buckets)
-        accumulate(sum, __ldg(device.taps + device.half + i), device.rows[slot][device.half + i]);
+        accumulate(sum, __ldg(device.taps + device.half + i), device.rows[buffer][device.half + i]);
     device.planes[loop * device.n_buckets + b] = sum;
 }
 
@@ -81,7 +81,7 @@ unsigned blocks_for(int64_t count) { return (unsigned)((count + THREADS - 1) / T
 
 }  // namespace
 
-extern "C" cudaError_t lw_published_bin_direct(const lw_published_device *device, cudaStream_t stream)
+cudaError_t lw_published_bin_direct(const lw_published_device *device, cudaStream_t stream)
 {
     const dim3 grid(blocks_for(device->n_buckets), (unsigned)device->n_loops);
     if (device->is_real)
@@ -91,18 +91,18 @@ extern "C" cudaError_t lw_published_bin_direct(const lw_published_device *device
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lw_published_gather(const lw_published_device *device, int loop, int slot, cudaStream_t stream)
+cudaError_t lw_published_gather(const lw_published_device *device, int loop, int buffer, cudaStream_t stream)
 {
     const unsigned blocks = blocks_for(2 * device->half + 1);
     if (device->is_real)
-        gather<true><<<blocks, THREADS, 0, stream>>>(*device, loop, slot);
+        gather<true><<<blocks, THREADS, 0, stream>>>(*device, loop, buffer);
     else
-        gather<false><<<blocks, THREADS, 0, stream>>>(*device, loop, slot);
+        gather<false><<<blocks, THREADS, 0, stream>>>(*device, loop, buffer);
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lw_published_fold_row(const lw_published_device *device, int loop, int slot, cudaStream_t stream)
+cudaError_t lw_published_fold_row(const lw_published_device *device, int loop, int buffer, cudaStream_t stream)
 {
-    fold_row<<<blocks_for(device->n_buckets), THREADS, 0, stream>>>(*device, loop, slot);
+    fold_row<<<blocks_for(device->n_buckets), THREADS, 0, stream>>>(*device, loop, buffer);
     return cudaGetLastError();
 }

@@ -180,7 +180,7 @@ __global__ void __launch_bounds__(LINEAR_THREADS) mark(lw_published_device devic
 
 }  // namespace
 
-extern "C" cudaError_t lw_published_measure(const lw_published_device *device, cudaStream_t stream)
+cudaError_t lw_published_measure(const lw_published_device *device, cudaStream_t stream)
 {
     const int64_t count = device->location_loops * device->n_buckets;
     measure<<<grid_of(count, 1), LINEAR_THREADS, 0, stream>>>(device->planes, device->energies, count);
@@ -188,14 +188,14 @@ extern "C" cudaError_t lw_published_measure(const lw_published_device *device, c
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lw_published_select(const lw_published_device *device, cudaStream_t stream)
+cudaError_t lw_published_select(const lw_published_device *device, cudaStream_t stream)
 {
     select_places<<<(unsigned)device->location_loops, THREADS, 0, stream>>>(device->energies, device->n_buckets,
                                                                             (int)device->n_selected, device->places);
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lw_published_sort(const lw_published_device *device, cudaStream_t stream)
+cudaError_t lw_published_sort(const lw_published_device *device, cudaStream_t stream)
 {
     begin_sort<<<grid_of(device->sorted_size, device->location_loops), LINEAR_THREADS, 0, stream>>>(*device);
     const dim3 grid = grid_of(device->sorted_size / 2, device->location_loops);
@@ -206,7 +206,7 @@ extern "C" cudaError_t lw_published_sort(const lw_published_device *device, cuda
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lw_published_comb(const lw_published_device *device, int64_t first, cudaStream_t stream)
+cudaError_t lw_published_comb(const lw_published_device *device, int64_t first, cudaStream_t stream)
 {
     if (device->comb == 0)
         return cudaSuccess;
@@ -214,7 +214,7 @@ extern "C" cudaError_t lw_published_comb(const lw_published_device *device, int6
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lw_published_approve(const lw_published_device *device, cudaStream_t stream)
+cudaError_t lw_published_approve(const lw_published_device *device, cudaStream_t stream)
 {
     if (device->comb == 0)
         return cudaSuccess;

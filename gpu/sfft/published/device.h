@@ -70,10 +70,10 @@ extern "C" {
 /** planes = the folded sums of all loops, samples fetched as they are folded: a thread a bucket. */
 cudaError_t lw_published_bin_direct(const struct lw_published_device *device, cudaStream_t stream);
 
-/** The same in two steps: rows[slot] = the samples of a loop in the order of the window, a thread a sample; and its plane from
- * that row. */
-cudaError_t lw_published_gather(const struct lw_published_device *device, int loop, int slot, cudaStream_t stream);
-cudaError_t lw_published_fold_row(const struct lw_published_device *device, int loop, int slot, cudaStream_t stream);
+/** The same in two steps: rows[buffer] = the samples of a loop in the order of the window, a thread a sample; and the loop's
+ * plane from that row. */
+cudaError_t lw_published_gather(const struct lw_published_device *device, int loop, int buffer, cudaStream_t stream);
+cudaError_t lw_published_fold_row(const struct lw_published_device *device, int loop, int buffer, cudaStream_t stream);
 
 /** energies of the locating loops, from their transformed planes; and control->median. */
 cudaError_t lw_published_measure(const struct lw_published_device *device, cudaStream_t stream);

@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(THREADS) estimate(lw_published_device device)
 
 }  // namespace
 
-extern "C" cudaError_t lw_published_estimate_lines(const lw_published_device *device, cudaStream_t stream)
+cudaError_t lw_published_estimate_lines(const lw_published_device *device, cudaStream_t stream)
 {
     find_strong<<<BLOCKS, THREADS, 0, stream>>>(*device);
     estimate<<<BLOCKS, THREADS, 0, stream>>>(*device);

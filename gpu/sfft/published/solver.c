@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
+#include "gpu/host/fft.h"
 #include "gpu/sfft/published/device.h"
 #include "sfft/published/lines.h"
 
@@ -22,8 +23,7 @@ struct solver {
     void *memory;                                   /* the allocation that holds everything that `device` points to */
     struct lw_published_device device;
     double *signal;                                 /* room for one on the device */
-    cufftHandle fft, comb_fft;
-    bool has_fft, has_comb_fft;
+    struct lw_cuda_fft fft, comb_fft;
     void *fft_work;
 
     struct lw_published_device_control control;     /* as it was at the end */
@@ -52,28 +52,6 @@ static struct lw_published_device describe(const struct lw_published_plan *plan)
         for (device.sorted_size = 1; device.sorted_size < device.n_buckets; device.sorted_size *= 2)
             ;
     return device;
-}
-
-/* Batched transforms of one length; *bytes: what cuFFT works in. */
-static int plan_fft(cufftHandle fft, int length, int batch, size_t *bytes, struct lw_error *err)
-{
-    const char *const what = "planning the transform of the buckets";
-    const int rc = lw_cufft_check(cufftSetAutoAllocation(fft, 0), what, err);
-    return rc ? rc : lw_cufft_check(cufftMakePlanMany(fft, 1, &length, NULL, 1, length, NULL, 1, length, CUFFT_Z2Z, batch,
-                                                      bytes), what, err);
-}
-
-static int64_t fft_bytes(int64_t length, int batch)
-{
-    int n = (int)length;
-    size_t bytes = 0;
-    cufftHandle fft;
-    if (length == 0 || cufftCreate(&fft) != CUFFT_SUCCESS)
-        return 0;
-    cufftSetAutoAllocation(fft, 0);
-    cufftGetSizeMany(fft, 1, &n, NULL, 1, n, NULL, 1, n, CUFFT_Z2Z, batch, &bytes);
-    cufftDestroy(fft);
-    return (int64_t)bytes;
 }
 
 static int64_t lay_out(struct solver *solver, bool gathers, int64_t work_bytes)
@@ -109,12 +87,14 @@ static bool gathers(const struct lw_published_plan *plan) { return plan->choice.
 
 static int64_t work_bytes(const struct lw_published_device *device)
 {
-    const int64_t buckets = fft_bytes(device->n_buckets, device->n_loops), comb = fft_bytes(device->comb, 1);
+    const int64_t buckets = lw_cuda_fft_bytes(device->n_buckets, CUFFT_Z2Z, device->n_loops);
+    const int64_t comb = device->comb > 0 ? lw_cuda_fft_bytes(device->comb, CUFFT_Z2Z, 1) : 0;
     return buckets > comb ? buckets : comb;
 }
 
-struct lw_bytes lw_cuda_published_bytes(const struct lw_published_plan *plan)
+static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_published_plan *plan)
 {
+    (void)engine;
     struct solver counted = {.device = describe(plan)};
     return (struct lw_bytes){
         .host = (int64_t)sizeof counted + plan->capacity * (int64_t)sizeof *counted.lines +
@@ -155,18 +135,11 @@ static int create_streams(struct solver *solver, struct lw_error *err)
     return lw_cuda_check(status, "making streams and events", err);
 }
 
-static int create_fft(struct solver *solver, int64_t length, int batch, cufftHandle *fft, bool *has_fft, struct lw_error *err)
+static int create_fft(struct solver *solver, int64_t length, int batch, struct lw_cuda_fft *fft, struct lw_error *err)
 {
     const char *const what = "planning the transform of the buckets";
-    size_t bytes;
-    int rc = lw_cufft_check(cufftCreate(fft), what, err);
-    if (rc)
-        return rc;
-    *has_fft = true;
-    if ((rc = plan_fft(*fft, (int)length, batch, &bytes, err)) ||
-        (rc = lw_cufft_check(cufftSetWorkArea(*fft, solver->fft_work), what, err)))
-        return rc;
-    return lw_cufft_check(cufftSetStream(*fft, solver->stream), what, err);
+    const int rc = lw_cuda_fft_create(fft, length, CUFFT_Z2Z, batch, solver->fft_work, what, err);
+    return rc ? rc : lw_cufft_check(cufftSetStream(fft->handle, solver->stream), what, err);
 }
 
 static int upload(struct solver *solver, const void *to, const void *from, int64_t bytes, struct lw_error *err)
@@ -195,10 +168,8 @@ static int upload_layout(struct solver *solver, struct lw_error *err)
 static void destroy(struct lw_published_solver *base)
 {
     struct solver *const solver = (struct solver *)base;
-    if (solver->has_fft)
-        cufftDestroy(solver->fft);
-    if (solver->has_comb_fft)
-        cufftDestroy(solver->comb_fft);
+    lw_cuda_fft_destroy(&solver->fft);
+    lw_cuda_fft_destroy(&solver->comb_fft);
     for (int i = 0; i < N_MARKS; i++)
         if (solver->marks[i])
             cudaEventDestroy(solver->marks[i]);
@@ -231,7 +202,7 @@ static cudaError_t enqueue_comb(struct solver *solver)
     for (int number = 0; status == cudaSuccess && number < layout->plan.choice.comb_loops; number++) {
         status = lw_published_comb(device, lw_published_first_tooth(&layout->plan, layout->attempt, number), solver->stream);
         if (status == cudaSuccess &&
-            cufftExecZ2Z(solver->comb_fft, (cufftDoubleComplex *)device->teeth, (cufftDoubleComplex *)device->teeth,
+            cufftExecZ2Z(solver->comb_fft.handle, (cufftDoubleComplex *)device->teeth, (cufftDoubleComplex *)device->teeth,
                          CUFFT_FORWARD) != CUFFT_SUCCESS)
             status = cudaErrorUnknown;
         if (status == cudaSuccess)
@@ -246,32 +217,33 @@ static cudaError_t enqueue_rows(struct solver *solver)
     const struct lw_published_device *const device = &solver->device;
     cudaError_t status = cudaStreamWaitEvent(solver->fetching, solver->marks[COMB], 0);
     for (int l = 0; status == cudaSuccess && l < device->n_loops; l++) {
-        const int slot = l % 2;
+        const int buffer = l % 2;
         if (l >= 2)
-            status = cudaStreamWaitEvent(solver->fetching, solver->folded[slot], 0);
+            status = cudaStreamWaitEvent(solver->fetching, solver->folded[buffer], 0);
         if (status == cudaSuccess)
-            status = lw_published_gather(device, l, slot, solver->fetching);
+            status = lw_published_gather(device, l, buffer, solver->fetching);
         if (status == cudaSuccess)
-            status = cudaEventRecord(solver->fetched[slot], solver->fetching);
+            status = cudaEventRecord(solver->fetched[buffer], solver->fetching);
         if (status == cudaSuccess)
-            status = cudaStreamWaitEvent(solver->stream, solver->fetched[slot], 0);
+            status = cudaStreamWaitEvent(solver->stream, solver->fetched[buffer], 0);
         if (status == cudaSuccess)
-            status = lw_published_fold_row(device, l, slot, solver->stream);
+            status = lw_published_fold_row(device, l, buffer, solver->stream);
         if (status == cudaSuccess)
-            status = cudaEventRecord(solver->folded[slot], solver->stream);
+            status = cudaEventRecord(solver->folded[buffer], solver->stream);
     }
     return status;
 }
 
 static cudaError_t enqueue_bin(struct solver *solver)
 {
-    return gathers(&solver->base.layout->plan) ? enqueue_rows(solver) : lw_published_bin_direct(&solver->device, solver->stream);
+    return gathers(&solver->base.layout->plan) ? enqueue_rows(solver)
+                                               : lw_published_bin_direct(&solver->device, solver->stream);
 }
 
 static cudaError_t enqueue_transform(struct solver *solver)
 {
     cufftDoubleComplex *const planes = (cufftDoubleComplex *)solver->device.planes;
-    return cufftExecZ2Z(solver->fft, planes, planes, CUFFT_FORWARD) == CUFFT_SUCCESS ? cudaSuccess : cudaErrorUnknown;
+    return cufftExecZ2Z(solver->fft.handle, planes, planes, CUFFT_FORWARD) == CUFFT_SUCCESS ? cudaSuccess : cudaErrorUnknown;
 }
 
 static cudaError_t enqueue_cutoff(struct solver *solver)
@@ -390,7 +362,7 @@ static int run(struct lw_published_solver *base, const struct lw_published_signa
     return rc ? rc : lw_cuda_published_run_on(base, solver->signal, result, profile, err);
 }
 
-/* ---- all together -------------------------------------------------------------------------------------------------- */
+/* ---- the solver as a whole ----------------------------------------------------------------------------------------- */
 
 static const struct lw_published_solver_ops ops = {.run = run, .destroy = destroy};
 
@@ -404,8 +376,8 @@ int lw_cuda_published_create(const struct lw_published_layout *layout, struct lw
     const struct lw_published_device *const device = &solver->device;
     int rc;
     if ((rc = allocate(solver, err)) || (rc = create_streams(solver, err)) ||
-        (rc = create_fft(solver, device->n_buckets, device->n_loops, &solver->fft, &solver->has_fft, err)) ||
-        (device->comb > 0 && (rc = create_fft(solver, device->comb, 1, &solver->comb_fft, &solver->has_comb_fft, err))) ||
+        (rc = create_fft(solver, device->n_buckets, device->n_loops, &solver->fft, err)) ||
+        (device->comb > 0 && (rc = create_fft(solver, device->comb, 1, &solver->comb_fft, err))) ||
         (rc = upload_layout(solver, err))) {
         destroy(&solver->base);
         return rc;
@@ -413,3 +385,12 @@ int lw_cuda_published_create(const struct lw_published_layout *layout, struct lw
     *out = &solver->base;
     return LW_OK;
 }
+
+static int create(struct lw_engine *engine, const struct lw_published_layout *layout, struct lw_published_solver **out,
+                  struct lw_error *err)
+{
+    (void)engine;
+    return lw_cuda_published_create(layout, out, err);
+}
+
+const struct lw_published_ops lw_cuda_published = {.bytes = bytes, .create = create};

@@ -4,10 +4,9 @@
 #define LW_GPU_SFFT_PUBLISHED_SOLVER_H
 
 #include "engine/published/solver.h"
-#include "gpu/host/device.h"
 
-/** Host and device bytes of a solver, the signal on the device included. */
-struct lw_bytes lw_cuda_published_bytes(const struct lw_published_plan *plan);
+/* What the engine has for the published transform. The bytes of a solver include the signal on the device. */
+extern const struct lw_published_ops lw_cuda_published;
 
 /** @param layout  borrowed for the solver's life */
 int lw_cuda_published_create(const struct lw_published_layout *layout, struct lw_published_solver **out, struct lw_error *err);

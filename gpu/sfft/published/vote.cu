@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(THREADS) vote(lw_published_device device, int 
 
 }  // namespace
 
-extern "C" cudaError_t lw_published_vote_loop(const lw_published_device *device, int loop, cudaStream_t stream)
+cudaError_t lw_published_vote_loop(const lw_published_device *device, int loop, cudaStream_t stream)
 {
     const int64_t rows = (device->n / device->n_buckets + THREADS) / THREADS;
     const dim3 grid((unsigned)device->n_selected, (unsigned)(rows < MOST_ROWS ? rows : MOST_ROWS));

@@ -20,6 +20,10 @@
 
 #include "sfft/sfft.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define LW_PUBLISHED_LOOPS 64       /* at most, of locating and estimating together */
 #define LW_PUBLISHED_COMBS 8
 #define LW_PUBLISHED_ATTEMPTS 2
@@ -107,5 +111,9 @@ struct lw_published_profile {
     double comb, bin, transform, cutoff, vote, estimate, check;
 };
 #define LW_PUBLISHED_STEPS(X) X(comb) X(bin) X(transform) X(cutoff) X(vote) X(estimate) X(check)
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

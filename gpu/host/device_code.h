@@ -1,6 +1,6 @@
-/* probe.h - what this build's device code runs on. */
-#ifndef LW_GPU_HOST_PROBE_H
-#define LW_GPU_HOST_PROBE_H
+/* device_code.h - what this build's device code runs on. */
+#ifndef LW_GPU_HOST_DEVICE_CODE_H
+#define LW_GPU_HOST_DEVICE_CODE_H
 
 #include <cuda_runtime_api.h>
 
@@ -9,10 +9,10 @@ extern "C" {
 #endif
 
 /** Compute capability of the oldest architecture compiled in, times ten: 80, 90. */
-int lw_probe_oldest_architecture(void);
+int lw_device_code_oldest(void);
 
 /** Whether the current device finds code for itself in this program. Needs the context. */
-cudaError_t lw_probe_kernel(void);
+cudaError_t lw_device_code_check(void);
 
 #ifdef __cplusplus
 }

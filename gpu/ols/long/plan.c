@@ -1,0 +1,137 @@
+/* plan.c - the choice of segment length and method for long filters: the cheapest by a small model. */
+#include "base/integers.h"
+#include "gpu/ols/long/method.h"
+
+#include <inttypes.h>
+
+/* In the order of preference; the last one has every length. */
+static const struct lw_long_method *const methods[] = {&lw_long_cluster, &lw_long_split, &lw_long_cufft};
+
+static const struct lw_long_method *method_for(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch,
+                                               int64_t segment)
+{
+    int i = 0;
+    while (!methods[i]->exists(arch, spec->precision, segment))
+        i++;
+    return methods[i];
+}
+
+static int reach_of(const struct lw_cuda_ols_spec *spec)
+{
+    return lw_post_reach(spec->post).before + lw_post_reach(spec->post).after;
+}
+
+/* Whether segments are cut and stored by kernels of their own: samples that are not one after the other, or something
+ * that is made of the series. */
+static bool needs_gather(const struct lw_cuda_ols_spec *spec)
+{
+    return (spec->layout == LW_TIME_SLOW && spec->n_channels > 1) || lw_cuda_post_is_needed(spec->post);
+}
+
+/* Of the input, with all filters. */
+static double seconds_per_sample(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t segment)
+{
+    const struct lw_long_method *const method = method_for(spec, arch, segment);
+    const double hop = (double)(segment - spec->n_taps + 1 - reach_of(spec));
+    const double wide = spec->precision == LW_SINGLE ? 1 : 2.4;
+    const double gathering = needs_gather(spec) ? method->gather_seconds : 0;
+    const double each = wide * (gathering + method->point_seconds(segment));
+    return each * (spec->n_filters + 1) * (double)segment / hop;
+}
+
+/* For cuFFT, which has every length: long segments waste less on the overlap and cost more memory. Eight filter lengths
+ * where that is little memory, then fewer. */
+static int64_t ample_segment(int64_t n_taps)
+{
+    const int64_t factor = n_taps <= 1 << 18 ? 8 : n_taps <= 1 << 24 ? 4 : 2;
+    int64_t segment = LW_LONG_LEAST_SEGMENT;
+    while (segment < factor * (n_taps - 1) && segment < LW_LONG_MOST_SEGMENT)
+        segment *= 2;
+    return segment;
+}
+
+/* One segment need not hold more than the whole result and the overlap. */
+static bool is_needless(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, int64_t segment)
+{
+    return n_outputs > 0 && segment > LW_LONG_LEAST_SEGMENT &&
+           segment / 2 >= n_outputs + spec->n_taps - 1 + reach_of(spec);
+}
+
+/* The cheapest length of our own kernels, or cuFFT's. */
+static int64_t choose_segment(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs)
+{
+    int64_t best = ample_segment(spec->n_taps);
+    while (is_needless(spec, n_outputs, best))
+        best /= 2;
+    double best_seconds = seconds_per_sample(spec, arch, best);
+    for (int64_t segment = LW_LONG_LEAST_SEGMENT; segment <= LW_LONG_MOST_SEGMENT; segment *= 2) {
+        if (method_for(spec, arch, segment) == &lw_long_cufft || segment < spec->n_taps + reach_of(spec) ||
+            is_needless(spec, n_outputs, segment))
+            continue;
+        const double seconds = seconds_per_sample(spec, arch, segment);
+        if (seconds < best_seconds) {
+            best = segment;
+            best_seconds = seconds;
+        }
+    }
+    return best;
+}
+
+/* Large enough to fill the device, small enough that segments and products stay in a large L2 between the steps; never
+ * more segments than the whole data set has. */
+static int choose_batch(const struct lw_long_ols_plan *plan, int64_t n_outputs)
+{
+    const int64_t batch_samples = (int64_t)1 << 21, most = 64;
+    const int64_t groups = divide_up(plan->spec.n_channels, plan->channel_unit);
+    const int64_t items = n_outputs > 0 ? groups * divide_up(n_outputs, plan->unit) : most;
+    const int64_t batch = min64(min64(batch_samples / plan->segment, most), items);
+    return batch < 1 ? 1 : (int)batch;
+}
+
+/* @param n_taps  and reach */
+static int check_segment(int64_t segment, int64_t n_taps, struct lw_error *err)
+{
+    if (segment >= n_taps && segment <= LW_LONG_MOST_SEGMENT)
+        return LW_OK;
+    return lw_fail(err, LW_ECONFIG, "--segment %" PRId64 " does not suit %" PRId64 " taps: it must be in %" PRId64
+                   "..%" PRId64 " (leave it out to have it chosen)", segment, n_taps, n_taps, LW_LONG_MOST_SEGMENT);
+}
+
+int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs,
+                       struct lw_long_ols_plan *out, struct lw_error *err)
+{
+    const int64_t wanted = spec->segment ? spec->segment : choose_segment(spec, arch, n_outputs);
+    const int64_t segment = wanted == 1 ? 2 : wanted;       /* cuFFT does not promise a transform of one point */
+    const int reach = reach_of(spec);
+    const int rc = check_segment(segment, spec->n_taps + reach, err);
+    if (rc)
+        return rc;
+    const bool is_real = !spec->input_complex && !spec->taps_complex;
+    const enum lw_pairing pairing = !is_real ? LW_UNPAIRED : spec->n_channels > 1 ? LW_PAIRED_CHANNELS : LW_PAIRED_HOPS;
+    const int64_t hop = segment - spec->n_taps + 1 - reach;
+    *out = (struct lw_long_ols_plan){
+        .spec = *spec,
+        .pairing = pairing,
+        .segment = segment,
+        .hop = hop,
+        .reach = reach,
+        .method = method_for(spec, arch, segment),
+        .needs_gather = needs_gather(spec),
+        .unit = pairing == LW_PAIRED_HOPS ? 2 * hop : hop,
+        .channel_unit = pairing == LW_PAIRED_CHANNELS ? 2 : 1,
+        .output_complex = !is_real,
+    };
+    out->group = (int)min64(spec->n_filters, out->method->most_group);
+    out->batch = choose_batch(out, n_outputs);
+    const int shared_by = spec->n_filters * (pairing == LW_UNPAIRED ? 1 : 2);
+    out->seconds_per_output = seconds_per_sample(spec, arch, segment) / shared_by;
+    return LW_OK;
+}
+
+bool lw_long_ols_is_cheaper(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs, struct lw_long_ols_plan *out)
+{
+    const double clearly = 0.85;        /* the two models are not exact; at 4097 taps either may be the faster */
+    return kernel->path == LW_CUDA_SEGMENTS && kernel->spec.segment == 0 && kernel->spec.nth_best == 0 &&
+           lw_long_ols_choose(&kernel->spec, &kernel->arch, n_outputs, out, NULL) == LW_OK &&
+           out->seconds_per_output < clearly * kernel->seconds_per_output;
+}
