@@ -54,7 +54,7 @@ template <class Sample, class Stored, bool COMPLEX> LW_DEVICE Sample direct_samp
 {
     using Real = typename RealOf<Sample>::type;
     if constexpr (sizeof(Sample) == sizeof(Real))
-        return finite_of<Stored>(converted<Real>(__ldg(x + i)), met);
+        return finite_or_zero(converted<Real>(__ldg(x + i)), met);
     else {
         const Sample s = stored_pair<Real, Stored, COMPLEX>(x, i);
         return {finite_or_zero(s.x, met), finite_or_zero(s.y, met)};
