@@ -11,6 +11,7 @@
  * together. All ranks start together, so that rows of different P tell how the ranks' GPUs share the host. */
 #include "base/log.h"
 #include "comm/comm.h"
+#include "engine/registry.h"
 #include "run/pipeline.h"
 
 #include <cuda_runtime_api.h>

@@ -90,7 +90,7 @@ static int filter_all(struct lw_engine *engine, const struct scenario *s, const 
             }
         rc = engine->ops->submit(op, slot, &block, err);
         rc = rc ? rc : engine->ops->wait(op, slot, err);
-        for (int64_t f = 0; f < plan->n_planes && !rc; f++)
+        for (int64_t f = 0; f < plan->products[0].n_planes && !rc; f++)
             for (int64_t c = 0; c < spec->n_channels; c++)
                 for (int64_t o = 0; o < block.count; o++) {
                     const int64_t index = f * spec->n_channels * block.count + at(spec, block.count, c, o);
