@@ -214,7 +214,7 @@ LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, con
 template <class F, int W>
 LW_DEVICE void read_hop(typename F::C (&v)[F::E], const unsigned char *tile, const OlsArgs &a, const InterleavedHop &hop, int t, int p)
 {
-    /* These four are all that this kernel is for. Three comparisons: with_stored would jump by a table, which costs 3% here. */
+    /* These four are all that this kernel is for. */
     switch (a.input_scalar) {
     case LW_INT8:   read_hop<F, W, int8_t>(v, tile, a, hop, t, p); break;
     case LW_UINT8:  read_hop<F, W, uint8_t>(v, tile, a, hop, t, p); break;

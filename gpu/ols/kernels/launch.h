@@ -29,9 +29,10 @@ struct OlsArgs {
     int n_filters;
     int n_steps, n_segments;        /* along the axis; in all */
     int n_groups;                   /* time slow: hops of channels side by side; segment = step x n_groups + group */
+    int stride_steps;               /* from pass to pass of a thread block, n_blocks segments: in steps along the axis; */
+    int stride_groups;              /* time slow: and in groups; apart from stride_steps, short integers take 3% longer */
     int n_rows;                     /* time fast: rows; segment = row x n_steps + step */
-    int stride_steps;               /* from pass to pass of a thread block, n_blocks segments: in steps along the axis, */
-    int stride_groups, stride_rows; /* time slow: and in groups; time fast: and in rows */
+    int stride_rows;                /* and stride_steps in rows */
     int whole_rows;                 /* segments of these rows and of steps whole_begin .. whole_end - 1 lie, with what is */
     int whole_begin, whole_end;     /* copied with their last sample by 16 bytes, wholly in their rows */
     int sample_bytes;               /* of the input */
