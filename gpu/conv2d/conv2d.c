@@ -74,18 +74,18 @@ static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_conv2
 }
 
 static void measure(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
-                    struct lw_cuda_op_memory *shape)
+                    struct lw_cuda_op_memory *memory)
 {
     (void)plan;
     struct lw_conv2d_plan chosen;
     if (lw_conv2d_choose(device, spec, &chosen, NULL))
         return;                     /* cannot be: the plan was made from the same spec */
     struct work work;
-    const struct lw_conv2d_block block = lw_conv2d_block_of(spec, 0, shape->count, shape->n_channels);
-    shape->op_bytes = lw_conv2d_prepared_bytes(spec, &chosen);
-    shape->setup_bytes = lw_conv2d_setup_bytes(spec, &chosen);
-    shape->work_bytes = lay_out_work(spec, &block, NULL, &work);
-    shape->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct conv2d);
+    const struct lw_conv2d_block block = lw_conv2d_block_of(spec, 0, memory->count, memory->n_channels);
+    memory->op_bytes = lw_conv2d_prepared_bytes(spec, &chosen);
+    memory->setup_bytes = lw_conv2d_setup_bytes(spec, &chosen);
+    memory->work_bytes = lay_out_work(spec, &block, NULL, &work);
+    memory->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct conv2d);
 }
 
 /* ---- create ------------------------------------------------------------------------------------------------------ */
@@ -101,7 +101,7 @@ static int prepare(const struct lw_op *op, const struct lw_conv2d_plan *plan, st
                    cudaStream_t stream, struct lw_error *err)
 {
     void *setup = NULL;
-    int rc = allocate(op->shape.setup_bytes, "transforming the kernel", &setup, err);
+    int rc = allocate(op->memory.setup_bytes, "transforming the kernel", &setup, err);
     if (rc)
         return rc;
     rc = lw_conv2d_prepare(&op->spec, plan, conv2d->memory, setup, stream, &conv2d->prepared, err);
@@ -120,7 +120,7 @@ static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
     int rc;
     if ((rc = lw_conv2d_choose(op->device, &op->spec, &plan, err)) ||
         (rc = lw_cuda_check(cudaEventCreateWithFlags(&conv2d->idle, cudaEventDisableTiming), "making an event", err)) ||
-        (rc = allocate(op->shape.op_bytes, "the kernel's spectrum and the work area", &conv2d->memory, err)))
+        (rc = allocate(op->memory.op_bytes, "the kernel's spectrum and the work area", &conv2d->memory, err)))
         return rc;
     return prepare(op, &plan, conv2d, stream, err);
 }

@@ -49,31 +49,31 @@ static int op_plan(const struct lw_engine *engine, const struct lw_op_spec *spec
     return operations[spec->kind]->plan(device_of(engine), spec, plan, err);
 }
 
-static struct lw_cuda_op_memory shape_of(const struct lw_engine *engine, const struct lw_op_spec *spec,
-                                         const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
+static struct lw_cuda_op_memory memory_of(const struct lw_engine *engine, const struct lw_op_spec *spec,
+                                          const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
 {
-    struct lw_cuda_op_memory shape = {
+    struct lw_cuda_op_memory memory = {
         .count = count,
         .n_channels = n_channels,
         .input_bytes = lw_op_input_bytes(spec, plan, count, n_channels),
     };
     for (int p = 0; p < plan->n_products; p++)
-        shape.product_bytes[p] = lw_op_product_bytes(plan, p, count, n_channels);
-    operations[spec->kind]->measure(device_of(engine), spec, plan, &shape);
-    return shape;
+        memory.product_bytes[p] = lw_op_product_bytes(plan, p, count, n_channels);
+    operations[spec->kind]->measure(device_of(engine), spec, plan, &memory);
+    return memory;
 }
 
 static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_op_spec *spec,
                                 const struct lw_op_plan *plan, int64_t count, int64_t n_channels, int depth)
 {
-    const struct lw_cuda_op_memory shape = shape_of(engine, spec, plan, count, n_channels);
-    struct lw_bytes bytes = lw_cuda_slot_bytes(&shape);
-    bytes.host = bytes.host * depth + shape.host_bytes;
+    const struct lw_cuda_op_memory memory = memory_of(engine, spec, plan, count, n_channels);
+    struct lw_bytes bytes = lw_cuda_slot_bytes(&memory);
+    bytes.host = bytes.host * depth + memory.host_bytes;
     bytes.pinned *= depth;
     /* What is needed only for the set-up is gone before the slots are made. */
-    const int64_t setup = lw_device_bytes(shape.setup_bytes);
+    const int64_t setup = lw_device_bytes(memory.setup_bytes);
     bytes.device *= depth;
-    bytes.device = lw_device_bytes(shape.op_bytes) + (bytes.device > setup ? bytes.device : setup);
+    bytes.device = lw_device_bytes(memory.op_bytes) + (bytes.device > setup ? bytes.device : setup);
     return bytes;
 }
 
@@ -111,7 +111,7 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     op->device = device_of(engine);
     op->spec = *spec;
     op->plan = *plan;
-    op->shape = shape_of(engine, spec, plan, count, n_channels);
+    op->memory = memory_of(engine, spec, plan, count, n_channels);
     const int rc = set_up(op, err);
     if (rc) {
         op_destroy(op);

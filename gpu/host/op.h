@@ -21,7 +21,7 @@ struct lw_cuda_op_memory {
 struct lw_cuda_op_block {
     void *input;                    /* as struct lw_slot describes, on the device; may be changed */
     void *products[LW_OP_PRODUCTS];
-    void *work;                     /* shape.work_bytes */
+    void *work;                     /* memory.work_bytes */
     struct lw_nan_report *report;   /* zeroed */
     struct lw_block block;
     cudaStream_t stream;
@@ -33,11 +33,11 @@ struct lw_cuda_op_ops {
     int (*plan)(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan,
                 struct lw_error *err);
 
-    /** Fill work_bytes, op_bytes, setup_bytes and host_bytes of a shape whose other fields are set. */
+    /** Fill work_bytes, op_bytes, setup_bytes and host_bytes; the other fields are set. */
     void (*measure)(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
-                    struct lw_cuda_op_memory *shape);
+                    struct lw_cuda_op_memory *memory);
 
-    /** Allocate and fill what the operation keeps; op->spec, plan, shape and device are set. The work may be in flight on
+    /** Allocate and fill what the operation keeps; op->spec, plan, memory and device are set. The work may be in flight on
      * `stream` at return. */
     int (*create)(struct lw_op *op, cudaStream_t stream, struct lw_error *err);
     void (*destroy)(struct lw_op *op);          /* accepts a half-built operation */
@@ -51,7 +51,7 @@ struct lw_op {
     const struct lw_device *device;     /* borrowed from the engine */
     struct lw_op_spec spec;             /* the taps are gone after create */
     struct lw_op_plan plan;
-    struct lw_cuda_op_memory shape;
+    struct lw_cuda_op_memory memory;
     cudaStream_t in, out;               /* copies of all slots, in the order of their blocks (gpu/host/slot.h) */
     void *state;                        /* of the implementation, owned */
 };

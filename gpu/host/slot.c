@@ -22,49 +22,49 @@ static struct slot_cuda *of(struct lw_slot *slot)
     return (struct slot_cuda *)slot;
 }
 
-static int64_t lay_out_pinned(struct slot_cuda *slot, const struct lw_cuda_op_memory *shape)
+static int64_t lay_out_pinned(struct slot_cuda *slot, const struct lw_cuda_op_memory *memory)
 {
     struct lw_arena arena = {.base = slot->pinned};
-    slot->base.input = lw_arena_take(&arena, shape->input_bytes);
-    for (int p = 0; p < LW_OP_PRODUCTS && shape->product_bytes[p] > 0; p++)
-        slot->base.products[p].data = lw_arena_take(&arena, shape->product_bytes[p]);
+    slot->base.input = lw_arena_take(&arena, memory->input_bytes);
+    for (int p = 0; p < LW_OP_PRODUCTS && memory->product_bytes[p] > 0; p++)
+        slot->base.products[p].data = lw_arena_take(&arena, memory->product_bytes[p]);
     slot->report = lw_arena_take(&arena, sizeof *slot->report);
     return arena.used;
 }
 
-static int64_t lay_out_device(struct slot_cuda *slot, const struct lw_cuda_op_memory *shape)
+static int64_t lay_out_device(struct slot_cuda *slot, const struct lw_cuda_op_memory *memory)
 {
     struct lw_arena arena = {.base = slot->device};
-    slot->device_input = lw_arena_take(&arena, shape->input_bytes);
-    for (int p = 0; p < LW_OP_PRODUCTS && shape->product_bytes[p] > 0; p++)
-        slot->device_products[p] = lw_arena_take(&arena, shape->product_bytes[p]);
-    slot->device_work = lw_arena_take(&arena, shape->work_bytes);
+    slot->device_input = lw_arena_take(&arena, memory->input_bytes);
+    for (int p = 0; p < LW_OP_PRODUCTS && memory->product_bytes[p] > 0; p++)
+        slot->device_products[p] = lw_arena_take(&arena, memory->product_bytes[p]);
+    slot->device_work = lw_arena_take(&arena, memory->work_bytes);
     slot->device_report = lw_arena_take(&arena, sizeof *slot->device_report);
     return arena.used;
 }
 
-struct lw_bytes lw_cuda_slot_bytes(const struct lw_cuda_op_memory *shape)
+struct lw_bytes lw_cuda_slot_bytes(const struct lw_cuda_op_memory *memory)
 {
     struct slot_cuda counted = {0};
     return (struct lw_bytes){
         .host = sizeof counted,
-        .pinned = lay_out_pinned(&counted, shape),
-        .device = lw_device_bytes(lay_out_device(&counted, shape)),
+        .pinned = lay_out_pinned(&counted, memory),
+        .device = lw_device_bytes(lay_out_device(&counted, memory)),
     };
 }
 
-static int allocate(struct slot_cuda *slot, const struct lw_cuda_op_memory *shape, struct lw_error *err)
+static int allocate(struct slot_cuda *slot, const struct lw_cuda_op_memory *memory, struct lw_error *err)
 {
-    const int64_t pinned_bytes = lay_out_pinned(slot, shape);
-    const int64_t device_bytes = lay_out_device(slot, shape);
+    const int64_t pinned_bytes = lay_out_pinned(slot, memory);
+    const int64_t device_bytes = lay_out_device(slot, memory);
     cudaError_t status = cudaHostAlloc(&slot->pinned, (size_t)pinned_bytes, cudaHostAllocDefault);
     if (status != cudaSuccess)
         return lw_cuda_no_memory(status, "a slot", pinned_bytes, 0, err);
     status = cudaMalloc(&slot->device, (size_t)device_bytes);
     if (status != cudaSuccess)
         return lw_cuda_no_memory(status, "a slot", device_bytes, 1, err);
-    lay_out_pinned(slot, shape);
-    lay_out_device(slot, shape);
+    lay_out_pinned(slot, memory);
+    lay_out_device(slot, memory);
     return LW_OK;
 }
 
@@ -74,7 +74,7 @@ int lw_cuda_slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error 
     if (!slot)
         return LW_ESYSTEM;
     int rc;
-    if ((rc = allocate(slot, &op->shape, err)) ||
+    if ((rc = allocate(slot, &op->memory, err)) ||
         (rc = lw_cuda_check(cudaStreamCreateWithFlags(&slot->stream, cudaStreamNonBlocking), "making a stream", err)) ||
         (rc = lw_cuda_check(cudaEventCreate(&slot->begun), "making an event", err)) ||
         (rc = lw_cuda_check(cudaEventCreateWithFlags(&slot->arrived, cudaEventDisableTiming), "making an event", err)) ||
@@ -160,8 +160,8 @@ static int copy_out(const struct lw_op *op, struct slot_cuda *slot, struct lw_er
 
 int lw_cuda_slot_submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err)
 {
-    assert(block->count > 0 && block->count <= op->shape.count);
-    assert(block->n_channels > 0 && block->n_channels <= op->shape.n_channels);
+    assert(block->count > 0 && block->count <= op->memory.count);
+    assert(block->n_channels > 0 && block->n_channels <= op->memory.n_channels);
     struct slot_cuda *const s = of(slot);
     slot->block = *block;
     struct lw_cuda_op_block work = {

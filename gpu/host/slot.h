@@ -10,7 +10,7 @@
 #include "gpu/host/op.h"
 
 /** Pinned host bytes and device bytes of one slot. */
-struct lw_bytes lw_cuda_slot_bytes(const struct lw_cuda_op_memory *shape);
+struct lw_bytes lw_cuda_slot_bytes(const struct lw_cuda_op_memory *memory);
 
 int lw_cuda_slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *err);
 void lw_cuda_slot_destroy(struct lw_op *op, struct lw_slot *slot);      /* waits for what is in flight; NULL is legal */

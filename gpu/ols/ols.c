@@ -187,18 +187,18 @@ static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int6
 }
 
 static void measure(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
-                    struct lw_cuda_op_memory *shape)
+                    struct lw_cuda_op_memory *memory)
 {
     struct resolved resolved;
     if (resolve(device, spec, &resolved, NULL))
         return;                     /* cannot be: the plan was made from the same spec */
     struct setup setup;
     struct ols counted = {0};
-    shape->op_bytes = lay_out_kept(spec, &resolved, &counted);
-    shape->setup_bytes = lay_out_setup(spec, &resolved, NULL, &setup);
-    shape->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct ols);
-    const int64_t most = shape->count * plan->products[0].rate;
-    shape->work_bytes = converts_output(spec) ? output_scalars(spec, most, shape->n_channels) *
+    memory->op_bytes = lay_out_kept(spec, &resolved, &counted);
+    memory->setup_bytes = lay_out_setup(spec, &resolved, NULL, &setup);
+    memory->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct ols);
+    const int64_t most = memory->count * plan->products[0].rate;
+    memory->work_bytes = converts_output(spec) ? output_scalars(spec, most, memory->n_channels) *
                                                     (int64_t)lw_scalar_bytes(computed_scalar(spec))
                                               : 0;
 }
@@ -276,7 +276,7 @@ static int prepare_once(const struct lw_op *op, struct ols *ols, cudaStream_t st
     void *memory = NULL;
     struct setup setup;
     struct host host = {0};
-    int rc = allocate(op->shape.setup_bytes, "transforming the filters", &memory, err);
+    int rc = allocate(op->memory.setup_bytes, "transforming the filters", &memory, err);
     if (rc)
         return rc;
     lay_out_setup(&op->spec, &ols->resolved, memory, &setup);
@@ -296,7 +296,7 @@ static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
     op->state = ols;
     int rc;
     if ((rc = resolve(op->device, &op->spec, &ols->resolved, err)) ||
-        (rc = allocate(op->shape.op_bytes, "the filters' spectra", &ols->memory, err)))
+        (rc = allocate(op->memory.op_bytes, "the filters' spectra", &ols->memory, err)))
         return rc;
     lay_out_kept(&op->spec, &ols->resolved, ols);
     lw_cuda_post_args(&op->spec, &ols->post);
