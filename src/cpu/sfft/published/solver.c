@@ -266,4 +266,4 @@ static int create(struct lw_engine *engine, const struct lw_published_layout *la
     return LW_OK;
 }
 
-const struct lw_published_ops lw_cpu_published_ops = {.bytes = bytes, .create = create};
+const struct lw_published_ops lw_cpu_published_ops = {.bins_serially = true, .bytes = bytes, .create = create};

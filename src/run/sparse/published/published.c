@@ -9,7 +9,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 struct published {
     struct lw_published_plan plans[LW_PUBLISHED_ATTEMPTS];
@@ -47,9 +46,9 @@ static struct lw_bytes count_bytes(const struct lw_sparse *run)
 static int check_binning(const struct lw_sparse *run, struct lw_error *err)
 {
     const struct published *const state = run->state;
-    const char *const engine = run->setup.engine->ops->name;
-    if (state->plans[0].choice.ways.binning == LW_PUBLISHED_SERIAL && strcmp(engine, "cpu") != 0)
-        return lw_fail(err, LW_ECONFIG, "--binning serial, a loop by one thread, is for --engine cpu, not for %s", engine);
+    const struct lw_engine_ops *const engine = run->setup.engine->ops;
+    if (state->plans[0].choice.ways.binning == LW_PUBLISHED_SERIAL && !engine->published->bins_serially)
+        return lw_fail(err, LW_ECONFIG, "--binning serial, a loop by one thread, is for --engine cpu, not for %s", engine->name);
     return LW_OK;
 }
 
