@@ -21,6 +21,13 @@ struct lw_axis_metadata {
     char source[128];           /* where the sampling was found: "attribute Xspacing", "/Acoustic@..." ; "" nowhere */
 };
 
+/* How bytes get from and to files, the choices of --io. */
+enum lw_io {
+    LW_IO_AUTO,                 /* directly where the file system keeps several writers of one file coherent */
+    LW_IO_COLLECTIVE,           /* by calls of the formats' libraries, the result's by all ranks together */
+    LW_IO_DIRECT,               /* by the threads of a pool, from and to their place in the file */
+};
+
 struct lw_dataset_info {
     char file[LW_MAX_PATH];
     char path[LW_MAX_PATH];     /* in the file */

@@ -81,6 +81,18 @@ void lw_reader_close(struct lw_reader *reader)
     lw_free(reader);
 }
 
+void lw_reader_use(struct lw_reader *reader, struct lw_pool *pool)
+{
+    reader->pool = pool;
+}
+
+bool lw_reader_locate(const struct lw_reader *reader, struct lw_reader_place *place)
+{
+    (void)reader;
+    (void)place;
+    return false;
+}
+
 const struct lw_dataset_info *lw_reader_info(const struct lw_reader *reader)
 {
     return &reader->info;

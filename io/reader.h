@@ -10,6 +10,7 @@
 #ifndef LW_IO_READER_H
 #define LW_IO_READER_H
 
+#include "base/pool.h"
 #include "comm/comm.h"
 #include "engine/engine.h"
 #include "io/dataset.h"
@@ -47,6 +48,13 @@ struct lw_slab {
     int64_t into_axis, into_first;
 };
 
+/* Samples of the view that lie in a file as they are: sample i of channel c in the bytes from
+ * offset + i x axis_bytes + c x channel_bytes on. */
+struct lw_reader_place {
+    int fd;                             /* the reader's */
+    int64_t offset, axis_bytes, channel_bytes;
+};
+
 /** Open "FILE:/path/in/file" on every rank. The last colon that is followed by "/" parts file and path.
  * Errors: LW_EUSAGE (no path given: lists the datasets), LW_EIO (missing or unreadable file), LW_EDATA (no format that is
  * known; no such dataset: lists those there are; a type outside LW_SCALARS; rank 0 or above LW_MAX_DIMS; no data). Collective:
@@ -55,6 +63,10 @@ int lw_reader_open(struct lw_comm *comm, const char *name, struct lw_reader **ou
 void lw_reader_close(struct lw_reader *reader);             /* NULL is legal. */
 
 const struct lw_dataset_info *lw_reader_info(const struct lw_reader *reader);
+
+/** Let a pool's threads read and decode from now on, where they can; the format's library reads the rest on the main thread.
+ * Before lw_reader_select. @param pool  borrowed until the reader is closed */
+void lw_reader_use(struct lw_reader *reader, struct lw_pool *pool);
 
 /** What lw_reader_select would refuse about the view, whatever its max_axis and max_channels. Not collective. */
 int lw_reader_check(const struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err);
@@ -84,8 +96,19 @@ struct lw_chunk_cost {
 struct lw_chunk_cost lw_reader_chunk_cost(const struct lw_reader *reader, const struct lw_view_spec *view,
                                           const struct lw_reads *reads);
 
-/** Read part of the view. Not collective. LW_EIO, or LW_EDATA where a filter cannot decode a chunk; names the samples. */
+/** Begin to read part of the view; what `into` points to is the reader's until end, and one read is under way at a time. Not
+ * collective. LW_EIO, or LW_EDATA where a filter cannot decode a chunk; names the samples. */
+int lw_reader_begin(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err);
+
+/** Wait until what was begun is there; nothing may have been begun. Errors are those of begin. */
+int lw_reader_end(struct lw_reader *reader, struct lw_error *err);
+
+/** Both. */
 int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err);
+
+/** Where the samples of the view lie, if they lie in one file uncompressed and in rows: for reads of single samples. Without
+ * a pool: false. */
+bool lw_reader_locate(const struct lw_reader *reader, struct lw_reader_place *place);
 
 int64_t lw_reader_bytes_read(const struct lw_reader *reader);   /* by this rank, so far, stored type */
 

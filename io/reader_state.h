@@ -23,6 +23,7 @@ struct lw_chunk_row {
 
 struct lw_reader {
     struct lw_comm *comm;
+    struct lw_pool *pool;       /* borrowed; NULL: the format's library reads */
     struct lw_dataset_info info;
     const struct lw_format *format;
     void *dataset;              /* the format's; NULL: not open */

@@ -213,7 +213,7 @@ int lw_view_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw
     return rc;
 }
 
-int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err)
+int lw_reader_begin(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err)
 {
     assert(slab->count <= reader->view.max_axis && slab->n_channels <= reader->view.max_channels);
     assert(slab->count == 0 || slab->first + slab->count <= reader->view.count);
@@ -221,4 +221,17 @@ int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct 
     if (rc == LW_OK)
         reader->bytes_read += slab->count * slab->n_channels * lw_view_sample_bytes(reader, &reader->view);
     return rc;
+}
+
+int lw_reader_end(struct lw_reader *reader, struct lw_error *err)
+{
+    (void)reader;
+    (void)err;
+    return LW_OK;
+}
+
+int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err)
+{
+    const int rc = lw_reader_begin(reader, slab, err);
+    return rc ? rc : lw_reader_end(reader, err);
 }

@@ -1,9 +1,12 @@
 #include "base/proc.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MOST_CORES 4096
 
 /* What the files of a group are called. */
 struct version {
@@ -114,4 +117,15 @@ int64_t lw_proc_group_room(const char *groups, const char *mount)
     }
     fclose(file);
     return room;
+}
+
+int lw_proc_cores(void)
+{
+    int n = 0;
+    cpu_set_t *const set = CPU_ALLOC(MOST_CORES);
+    const size_t size = CPU_ALLOC_SIZE(MOST_CORES);
+    if (set && sched_getaffinity(0, size, set) == 0)
+        n = CPU_COUNT_S(size, set);
+    CPU_FREE(set);
+    return n > 0 ? n : 1;
 }

@@ -1,4 +1,4 @@
-/* proc.h - what the kernel says about memory in its text files. */
+/* proc.h - what the kernel says about this process: its cores, and in text files its memory. */
 #ifndef LW_BASE_PROC_H
 #define LW_BASE_PROC_H
 
@@ -12,5 +12,8 @@ int64_t lw_proc_field(const char *path, const char *key);
  * @param groups  lists the groups of this process: /proc/self/cgroup
  * @param mount   where their folders are: /sys/fs/cgroup */
 int64_t lw_proc_group_room(const char *groups, const char *mount);
+
+/** Cores that this process may run on: under mpirun and Slurm often fewer than the machine has. At least 1. */
+int lw_proc_cores(void);
 
 #endif

@@ -160,6 +160,25 @@ const struct lw_option lw_common_options[] = {
         .help = "Threads of the CPU engine in each rank. Default: the cores that the rank may run on.",
     },
     {
+        .name = "io",
+        .kind = LW_OPTION_CHOICE,
+        .choices = "auto|collective|direct",
+        .fallback = "auto",
+        .help = "How bytes get from the input and to the result. direct: by the I/O threads of each rank, side by side, straight "
+                "from and to their place in the file. collective: by calls of the file formats' libraries, one after the other, "
+                "the result's by all ranks together. auto takes direct where the file system is known to keep "
+                "several writers of one file coherent, and says what it took and why. The results are the same.",
+    },
+    {
+        .name = "io-threads",
+        .kind = LW_OPTION_INT,
+        .argument = "N",
+        .minimum = 1,
+        .maximum = 256,
+        .help = "Threads of each rank that read, decode and write. Default: the cores that the rank may run on, at least 4, at "
+                "most 16.",
+    },
+    {
         .name = "memory",
         .kind = LW_OPTION_BYTES,
         .argument = "BYTES",

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/proc.h"
 #include "cpu/kernels/kernels.h"
 #include "cpu/op.h"
 #include "cpu/sfft/dense.h"
@@ -13,7 +14,6 @@
 
 #include <assert.h>
 #include <fftw3.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -195,18 +195,6 @@ static const struct lw_engine_ops ops = {
     .published = &lw_cpu_published_ops,
 };
 
-/* Cores that this process may run on: under mpirun and Slurm often fewer than the machine has. */
-static int n_cores(void)
-{
-    int n = 0;
-    cpu_set_t *const set = CPU_ALLOC(MOST_THREADS);
-    const size_t size = CPU_ALLOC_SIZE(MOST_THREADS);
-    if (set && sched_getaffinity(0, size, set) == 0)
-        n = CPU_COUNT_S(size, set);
-    CPU_FREE(set);
-    return n > 0 ? n : 1;
-}
-
 static void warn_of_omp_num_threads(int cores)
 {
     const char *const text = getenv("OMP_NUM_THREADS");
@@ -226,7 +214,7 @@ static int create(const struct lw_engine_spec *spec, struct lw_engine **out, str
     struct lw_engine *const engine = lw_alloc(sizeof *engine, "the cpu engine", err);
     if (!engine)
         return LW_ESYSTEM;
-    const int cores = n_cores();
+    const int cores = lw_proc_cores();
     if (spec->n_threads == 0)
         warn_of_omp_num_threads(cores);
     *engine = (struct lw_engine){

@@ -1,6 +1,8 @@
 #include "run/setup.h"
 
+#include "base/integers.h"
 #include "base/log.h"
+#include "base/proc.h"
 #include "engine/registry.h"
 #include "io/result_file.h"
 #include "run/devices.h"
@@ -89,6 +91,25 @@ static int compare_engines(struct lw_setup *setup, struct lw_error *err)
     return rc;
 }
 
+/* Copying bytes takes a core, waiting for a disk none: a rank with few cores has more threads than these. */
+static int count_io_threads(const struct lw_options *options)
+{
+    enum { LEAST = 4, MOST = 16 };
+    const int64_t wanted = lw_options_int(options, "io-threads");
+    return (int)(wanted > 0 ? wanted : max64(LEAST, min64(lw_proc_cores(), MOST)));
+}
+
+/* After the last look at a file in a child process (io/shield.h), which is a copy of a process without threads. */
+static int open_pool(struct lw_setup *setup, struct lw_error *err)
+{
+    if (lw_options_choice(setup->options, "io") == LW_IO_COLLECTIVE)
+        return LW_OK;
+    const int rc = lw_pool_create(count_io_threads(setup->options), &setup->pool, err);
+    if (rc == LW_OK)
+        lw_reader_use(setup->reader, setup->pool);
+    return lw_comm_agree(setup->comm, rc, err);
+}
+
 static void find_limits(struct lw_setup *setup)
 {
     lw_limits_find(setup->comm, setup->engine, lw_options_int(setup->options, "memory"),
@@ -102,7 +123,7 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     int rc;
     if ((rc = open_input(setup, err)) ||
         (rc = lw_comm_agree(comm, ops->prepare(options, comm, lw_reader_info(setup->reader), &setup->job, err), err)) ||
-        (rc = open_engine(setup, err)) || (rc = compare_engines(setup, err)) ||
+        (rc = open_pool(setup, err)) || (rc = open_engine(setup, err)) || (rc = compare_engines(setup, err)) ||
         (rc = lw_reader_check(setup->reader, &setup->job.view, err)))
         return rc;
     find_limits(setup);
@@ -115,6 +136,7 @@ void lw_setup_close(struct lw_setup *setup)
         setup->job.ops->release(&setup->job);
     lw_engine_destroy(setup->engine);
     lw_reader_close(setup->reader);
+    lw_pool_destroy(setup->pool);
 }
 
 static int check_output(const struct lw_setup *setup, struct lw_error *err)

@@ -3,6 +3,7 @@
 #ifndef LW_RUN_SETUP_H
 #define LW_RUN_SETUP_H
 
+#include "base/pool.h"
 #include "comm/comm.h"
 #include "job/job.h"
 #include "run/limits.h"
@@ -10,7 +11,8 @@
 struct lw_setup {
     struct lw_comm *comm;               /* borrowed */
     const struct lw_options *options;   /* borrowed */
-    struct lw_reader *reader;
+    struct lw_pool *pool;               /* the I/O threads of --io-threads; NULL with --io collective */
+    struct lw_reader *reader;           /* reads with them */
     struct lw_engine *engine;
     struct lw_job job;
     struct lw_limits limits;

@@ -1,0 +1,242 @@
+#include "base/pool.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+/* Batches with pieces that nobody has taken. */
+struct queue {
+    struct lw_batch *first, *last;
+    int n_working;              /* threads at a piece of this lane */
+    double since;               /* when the first of them began */
+    double busy_seconds;        /* until then */
+};
+
+struct thread {
+    struct lw_pool *pool;
+    pthread_t id;
+    int number;
+};
+
+struct lw_pool {
+    pthread_mutex_t mutex;      /* over everything below, and the batches' own members */
+    pthread_cond_t more, done;
+    struct queue queues[LW_LANES];
+    bool is_ending;
+    int n_threads;
+    struct thread threads[];
+};
+
+/* ---- threads: all under the mutex, but for the work itself ---------------------------------------------------------- */
+
+static void begin_work(struct queue *queue)
+{
+    if (queue->n_working++ == 0)
+        queue->since = lw_now();
+}
+
+static void end_work(struct queue *queue)
+{
+    if (--queue->n_working == 0)
+        queue->busy_seconds += lw_now() - queue->since;
+}
+
+static void take_off(struct queue *queue, struct lw_batch *batch)
+{
+    struct lw_batch **link = &queue->first, *before = NULL;
+    while (*link != batch) {
+        before = *link;
+        link = &before->next;
+    }
+    *link = batch->next;
+    if (queue->last == batch)
+        queue->last = before;
+}
+
+static void fail(struct lw_batch *batch, struct queue *queue, int64_t piece, const struct lw_error *err)
+{
+    if (batch->err.code == LW_OK || piece < batch->failed_piece) {
+        batch->failed_piece = piece;
+        batch->err = *err;
+    }
+    if (batch->n_taken < batch->n_pieces) {     /* what nobody has taken counts as done */
+        batch->n_done += batch->n_pieces - batch->n_taken;
+        batch->n_taken = batch->n_pieces;
+        take_off(queue, batch);
+    }
+}
+
+static void do_piece(struct lw_pool *pool, struct queue *queue, int thread)
+{
+    struct lw_batch *const batch = queue->first;
+    const int64_t piece = batch->n_taken++;
+    struct lw_error err = {.code = LW_OK};
+    if (batch->n_taken == batch->n_pieces)
+        take_off(queue, batch);
+    begin_work(queue);
+    pthread_mutex_unlock(&pool->mutex);
+    const int rc = batch->work(batch->context, piece, thread, &err);
+    pthread_mutex_lock(&pool->mutex);
+    end_work(queue);
+    if (rc) {
+        err.code = rc;
+        fail(batch, queue, piece, &err);
+    }
+    if (++batch->n_done == batch->n_pieces)
+        pthread_cond_broadcast(&pool->done);
+}
+
+/* The lane that the thread prefers, or else another one with something to do. */
+static struct queue *choose(struct lw_pool *pool, int thread)
+{
+    for (int i = 0; i < LW_LANES; i++) {
+        struct queue *const queue = &pool->queues[(thread + i) % LW_LANES];
+        if (queue->first)
+            return queue;
+    }
+    return NULL;
+}
+
+static void *serve(void *argument)
+{
+    const struct thread *const thread = argument;
+    struct lw_pool *const pool = thread->pool;
+    int preferred = thread->number;
+    pthread_mutex_lock(&pool->mutex);
+    for (;;) {
+        struct queue *const queue = choose(pool, preferred);
+        if (queue) {
+            do_piece(pool, queue, thread->number);
+            if (pool->n_threads == 1)           /* one thread serves the lanes in turn */
+                preferred++;
+        } else if (pool->is_ending) {
+            break;
+        } else {
+            pthread_cond_wait(&pool->more, &pool->mutex);
+        }
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    return NULL;
+}
+
+/* Signals are for the main thread: the new ones inherit a mask that blocks them all, but for those that a thread causes itself. */
+static int start_threads(struct lw_pool *pool, int n_threads)
+{
+    sigset_t all, before;
+    int rc = 0;
+    sigfillset(&all);
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGFPE);
+    sigdelset(&all, SIGILL);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (rc == 0 && pool->n_threads < n_threads) {
+        struct thread *const thread = &pool->threads[pool->n_threads];
+        *thread = (struct thread){.pool = pool, .number = pool->n_threads};
+        rc = pthread_create(&thread->id, NULL, serve, thread);
+        if (rc == 0)
+            pool->n_threads++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
+int lw_pool_create(int n_threads, struct lw_pool **out, struct lw_error *err)
+{
+    assert(n_threads >= 1);
+    struct lw_pool *const pool = lw_alloc(sizeof *pool + (size_t)n_threads * sizeof(struct thread), "the I/O threads", err);
+    if (!pool)
+        return LW_ESYSTEM;
+    pthread_mutex_init(&pool->mutex, NULL);
+    pthread_cond_init(&pool->more, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    pthread_mutex_lock(&pool->mutex);           /* until all threads are counted */
+    const int failure = start_threads(pool, n_threads);
+    pthread_mutex_unlock(&pool->mutex);
+    if (failure) {
+        const int started = pool->n_threads;
+        lw_pool_destroy(pool);
+        return lw_fail(err, LW_ESYSTEM, "no more than %d of %d I/O threads can be started (%s): give a smaller --io-threads",
+                       started, n_threads, strerror(failure));
+    }
+    *out = pool;
+    return LW_OK;
+}
+
+void lw_pool_destroy(struct lw_pool *pool)
+{
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->mutex);
+    pool->is_ending = true;
+    pthread_cond_broadcast(&pool->more);
+    pthread_mutex_unlock(&pool->mutex);
+    for (int i = 0; i < pool->n_threads; i++)
+        pthread_join(pool->threads[i].id, NULL);
+    pthread_cond_destroy(&pool->done);
+    pthread_cond_destroy(&pool->more);
+    pthread_mutex_destroy(&pool->mutex);
+    lw_free(pool);
+}
+
+/* ---- the thread that owns the pool ---------------------------------------------------------------------------------- */
+
+int lw_pool_threads(const struct lw_pool *pool)
+{
+    return pool->n_threads;
+}
+
+void lw_pool_start(struct lw_pool *pool, struct lw_batch *batch)
+{
+    assert(!batch->is_started);
+    batch->is_started = true;
+    batch->n_taken = batch->n_done = batch->failed_piece = 0;
+    batch->err.code = LW_OK;
+    batch->next = NULL;
+    if (batch->n_pieces == 0)
+        return;
+    struct queue *const queue = &pool->queues[batch->lane];
+    pthread_mutex_lock(&pool->mutex);
+    if (queue->first)
+        queue->last->next = batch;
+    else
+        queue->first = batch;
+    queue->last = batch;
+    pthread_cond_broadcast(&pool->more);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+int lw_pool_wait(struct lw_pool *pool, struct lw_batch *batch, struct lw_error *err)
+{
+    if (!batch->is_started)
+        return LW_OK;
+    pthread_mutex_lock(&pool->mutex);
+    while (batch->n_done < batch->n_pieces)
+        pthread_cond_wait(&pool->done, &pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
+    batch->is_started = false;
+    if (batch->err.code && err)
+        *err = batch->err;
+    return batch->err.code;
+}
+
+bool lw_pool_is_done(struct lw_pool *pool, const struct lw_batch *batch)
+{
+    pthread_mutex_lock(&pool->mutex);
+    const bool is_done = !batch->is_started || batch->n_done == batch->n_pieces;
+    pthread_mutex_unlock(&pool->mutex);
+    return is_done;
+}
+
+double lw_pool_busy_seconds(struct lw_pool *pool, enum lw_lane lane)
+{
+    const struct queue *const queue = &pool->queues[lane];
+    pthread_mutex_lock(&pool->mutex);
+    const double seconds = queue->busy_seconds + (queue->n_working > 0 ? lw_now() - queue->since : 0);
+    pthread_mutex_unlock(&pool->mutex);
+    return seconds;
+}
