@@ -1,9 +1,9 @@
-/* writer.h - one HDF5 result file, written collectively.
+/* writer.h - one HDF5 result file, written by all ranks.
  *
  *   create   rank 0 makes all of the file's structure under a temporary name beside the final one and reserves its room on
- *            disk; then all ranks open the file together
+ *            disk; then all ranks open the file
  *   open     or rank 0 finds that structure in the temporary file that a killed run has left
- *   write    raw data only
+ *   write    raw data only: directly, each rank's I/O threads to their place in the file, or by collective HDF5 calls
  *   finish   flushed and closed by all; then rank 0 marks it complete and gives it its final name
  *   destroy  before finish: the temporary file is deleted, if it was created, and stays, if it was opened
  *
@@ -12,7 +12,7 @@
 #define LW_IO_WRITER_H
 
 #include "comm/comm.h"
-#include "io/dataset.h"
+#include "io/direct.h"
 
 #define LW_PART_SUFFIX ".lapwing-part"       /* of the temporary name */
 
@@ -56,6 +56,15 @@ struct lw_writer_spec {
     int n_attributes;
     const struct lw_writer_dataset *datasets;
     int n_datasets;
+    enum lw_io io;
+    struct lw_pool *pool;       /* borrowed for the writer's life; NULL: by collective calls, whatever `io` is */
+};
+
+/* A write under way. */
+struct lw_write {
+    int n_dims;
+    int64_t first[LW_MAX_DIMS], count[LW_MAX_DIMS];
+    struct lw_direct_write direct;
 };
 
 /** Create the file. Errors (the same on every rank): LW_EIO if it exists and `overwrite` is false, if its folder cannot be
@@ -69,8 +78,16 @@ int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, st
  * than the spec's, naming both. Collective. */
 int lw_writer_open(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err);
 
-/** Write the hyperslab [first, first + count) of dataset number `dataset` from `data`, packed row-major in the dataset's
- * type; any count 0 = nothing. Collective. A failing rank ends all ranks. */
+/** Begin to write the hyperslab [first, first + count) of dataset number `dataset` from `data`, packed row-major in the
+ * dataset's type and borrowed until end; any count 0 = nothing. Several writes may be under way. Collective: by collective HDF5
+ * calls it is done at once, and a rank that fails ends all ranks. */
+void lw_writer_begin(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
+                     struct lw_write *write);
+
+/** Wait for a write; one that is all zero has not begun. Not collective: LW_EIO is this rank's own, and says what failed where. */
+int lw_writer_end(struct lw_writer *writer, struct lw_write *write, struct lw_error *err);
+
+/** Both, on all ranks: each returns the same. Collective. */
 int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
                     struct lw_error *err);
 

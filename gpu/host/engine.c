@@ -183,7 +183,7 @@ static int create(const struct lw_engine_spec *spec, struct lw_engine **out, str
     }
     engine->base = (struct lw_engine){
         .ops = &engine_ops,
-        .depth = 3,             /* one block on its way in, one in work, one on its way out */
+        .depth = 4,             /* one block is read, one copied in, one computed and copied out, one written */
         .n_workers = 1,
         .device_bytes = engine->device.usable_bytes,
     };

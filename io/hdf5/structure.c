@@ -1,5 +1,6 @@
 #include "io/hdf5/structure.h"
 
+#include "base/integers.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/error.h"
 #include "io/hdf5/type.h"
@@ -110,14 +111,26 @@ static int write_attributes(hid_t object, const struct lw_attribute *attributes,
     return rc;
 }
 
-static void raise_end(hid_t dataset, int64_t *end)
+static struct lw_extent find_extent(hid_t dataset, const struct lw_writer_dataset *spec)
 {
-    const int64_t its_end = (int64_t)(H5Dget_offset(dataset) + H5Dget_storage_size(dataset));
-    *end = its_end > *end ? its_end : *end;
+    struct lw_extent extent = {
+        .offset = (int64_t)H5Dget_offset(dataset), .element_bytes = lw_structure_element_bytes(spec), .n_dims = spec->n_dims,
+    };
+    for (int d = 0; d < spec->n_dims; d++)
+        extent.dims[d] = spec->dims[d];
+    return extent;
 }
 
-/* @param end  raised to where the dataset ends in the file */
-static int create_dataset(hid_t file, const struct lw_writer_dataset *spec, int64_t *end, struct lw_error *err)
+/* Where the last dataset ends in the file. */
+static int64_t find_end(const struct lw_writer_spec *spec, const struct lw_extent *extents)
+{
+    int64_t end = 0;
+    for (int d = 0; d < spec->n_datasets; d++)
+        end = max64(end, extents[d].offset + dataset_bytes(&spec->datasets[d]));
+    return end;
+}
+
+static int create_dataset(hid_t file, const struct lw_writer_dataset *spec, struct lw_extent *extent, struct lw_error *err)
 {
     const hid_t dataset = create_contiguous(file, spec);
     if (dataset < 0)
@@ -125,7 +138,7 @@ static int create_dataset(hid_t file, const struct lw_writer_dataset *spec, int6
     int rc = label_dimensions(dataset, spec, err);
     if (rc == LW_OK)
         rc = write_attributes(dataset, spec->attributes, spec->n_attributes, err);
-    raise_end(dataset, end);
+    *extent = find_extent(dataset, spec);
     H5Dclose(dataset);
     return rc;
 }
@@ -135,7 +148,7 @@ static struct lw_attribute completion(int64_t value)
     return (struct lw_attribute){.name = COMPLETE, .kind = LW_ATTRIBUTE_INT, .integer = value};
 }
 
-static int create_all(hid_t file, const struct lw_writer_spec *spec, int64_t *end, struct lw_error *err)
+static int create_all(hid_t file, const struct lw_writer_spec *spec, struct lw_extent *extents, struct lw_error *err)
 {
     const struct lw_attribute incomplete = completion(0);
     int rc;
@@ -143,7 +156,7 @@ static int create_all(hid_t file, const struct lw_writer_spec *spec, int64_t *en
         (rc = write_attributes(file, spec->attributes, spec->n_attributes, err)))
         return rc;
     for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
-        rc = create_dataset(file, &spec->datasets[d], end, err);
+        rc = create_dataset(file, &spec->datasets[d], &extents[d], err);
     return rc;
 }
 
@@ -154,18 +167,17 @@ static int close_file(hid_t file, int rc, const char *name, bool *is_stuck, stru
     return *is_stuck && rc == LW_OK ? lw_hdf5_fail(err, LW_EIO, "cannot write '%s'", name) : rc;
 }
 
-int lw_structure_create(const struct lw_result_file *result, const struct lw_writer_spec *spec, bool *is_stuck,
-                        struct lw_error *err)
+int lw_structure_create(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
+                        bool *is_stuck, struct lw_error *err)
 {
     const hid_t access = plain_access();
     const hid_t file = H5Fcreate(result->part, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     H5Pclose(access);
     if (file < 0)
         return lw_hdf5_fail(err, LW_EIO, "cannot create '%s'", result->part);
-    int64_t end = 0;
-    int rc = create_all(file, spec, &end, err);
+    int rc = create_all(file, spec, extents, err);
     if (rc == LW_OK)
-        rc = lw_result_file_reserve(result, end, err);      /* before the first byte is written */
+        rc = lw_result_file_reserve(result, find_end(spec, extents), err);      /* before the first byte is written */
     return close_file(file, rc, result->part, is_stuck, err);
 }
 
@@ -210,14 +222,15 @@ static int check_place(const char *part, hid_t dataset, const char *path, struct
                                "contiguous and with its room on disk", part, path);
 }
 
-static int check_dataset(hid_t file, const char *part, const struct lw_writer_dataset *spec, int64_t *end, struct lw_error *err)
+static int check_dataset(hid_t file, const char *part, const struct lw_writer_dataset *spec, struct lw_extent *extent,
+                         struct lw_error *err)
 {
     const hid_t dataset = H5Dopen2(file, spec->path, H5P_DEFAULT);
     if (dataset < 0)
         return lw_hdf5_fail(err, LW_EDATA, "cannot go on with '%.200s': it has no dataset %.100s", part, spec->path);
     int rc;
     (void)((rc = check_same(part, dataset, spec, err)) || (rc = check_place(part, dataset, spec->path, err)));
-    raise_end(dataset, end);
+    *extent = find_extent(dataset, spec);
     H5Dclose(dataset);
     return rc;
 }
@@ -231,28 +244,28 @@ static int check_incomplete(hid_t file, const struct lw_result_file *result, str
     return complete == 0 ? LW_OK : lw_fail(err, LW_EDATA, "cannot go on with '%s': it is complete; rename it", result->part);
 }
 
-static int check_all(hid_t file, const struct lw_result_file *result, const struct lw_writer_spec *spec, int64_t *end,
-                     struct lw_error *err)
+static int check_all(hid_t file, const struct lw_result_file *result, const struct lw_writer_spec *spec,
+                     struct lw_extent *extents, struct lw_error *err)
 {
     int rc = check_incomplete(file, result, err);
     for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
-        rc = check_dataset(file, result->part, &spec->datasets[d], end, err);
+        rc = check_dataset(file, result->part, &spec->datasets[d], &extents[d], err);
     return rc;
 }
 
 /* No child process looks first (shield.h), as the engine may be at work already: what HDF5 opens was flushed before the first
  * sample came. */
-int lw_structure_check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_error *err)
+int lw_structure_check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
+                       struct lw_error *err)
 {
     const hid_t access = plain_access();
     const hid_t file = H5Fopen(result->part, H5F_ACC_RDONLY, access);
     H5Pclose(access);
     if (file < 0)
         return lw_hdf5_fail(err, LW_EDATA, "cannot go on with '%s'", result->part);
-    int64_t end = 0;
-    const int rc = check_all(file, result, spec, &end, err);
+    const int rc = check_all(file, result, spec, extents, err);
     H5Fclose(file);
-    return rc ? rc : lw_result_file_reserve(result, end, err);
+    return rc ? rc : lw_result_file_reserve(result, find_end(spec, extents), err);
 }
 
 /* ---- complete ------------------------------------------------------------------------------------------------------ */

@@ -9,18 +9,21 @@
 #define LW_IO_HDF5_STRUCTURE_H
 
 #include "io/result_file.h"
+#include "io/runs.h"
 #include "io/writer.h"
 
 /** Create the file under its temporary name, which is claimed. LW_EIO, LW_ECONFIG (an attribute that is too long).
+ * @param extents   where the datasets' samples lie: [n_datasets]
  * @param is_stuck  set where HDF5 could not write the file: then only lw_comm_abort ends the program, because HDF5 would try
  *                  again when MPI ends, and crash */
-int lw_structure_create(const struct lw_result_file *result, const struct lw_writer_spec *spec, bool *is_stuck,
-                        struct lw_error *err);
+int lw_structure_create(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
+                        bool *is_stuck, struct lw_error *err);
 
 /** Whether the file under its temporary name, which is resumed, is incomplete and has the spec's datasets, of the same shape
  * and type; then its room on disk is made sure of. The file's structure does not change. LW_EDATA: what differs, or that it is
  * damaged, complete or no result. LW_EIO. */
-int lw_structure_check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_error *err);
+int lw_structure_check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
+                       struct lw_error *err);
 
 /** Overwrite attributes of the root group, then mark the file complete. LW_EIO. @param is_stuck  as above */
 int lw_structure_complete(const struct lw_result_file *result, const struct lw_attribute *attributes, int n_attributes,

@@ -1,39 +1,33 @@
 #include "io/writer.h"
 
+#include "base/log.h"
 #include "base/memory.h"
-#include "comm/raw.h"
-#include "io/hdf5/error.h"
-#include "io/hdf5/parallel.h"
+#include "io/hdf5/collective.h"
 #include "io/hdf5/start.h"
 #include "io/hdf5/structure.h"
-#include "io/transfers.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <hdf5.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-struct output {
-    hid_t dataset, type;
-    int n_dims;
-    int64_t sample_bytes;
-};
+#include <unistd.h>
 
 struct lw_writer {
     struct lw_comm *comm;
     struct lw_result_file result;       /* claimed by rank 0, joined by the others */
-    hid_t file, transfer;
-    struct output *outputs;
-    int n_outputs;
-    bool was_reported;
+    struct lw_pool *pool;               /* borrowed; with a store */
+    struct lw_store *store;             /* written directly, or */
+    struct lw_collective *file;         /* collectively */
+    struct lw_extent *extents;
+    int n_datasets;
     int64_t bytes_written;
 };
 
 /* ---- create, open -------------------------------------------------------------------------------------------------- */
 
-/* After a failure that the other ranks, inside the same collective file call, cannot be told of, or after which HDF5 cannot be
- * used any more: closing the file could hang or crash. */
+/* HDF5 could not write the file, and would try again when MPI ends, and crash. */
 static void abandon(struct lw_writer *writer, const struct lw_error *err)
 {
     lw_result_file_discard(&writer->result);
@@ -57,20 +51,23 @@ static int check_same(struct lw_comm *comm, const struct lw_writer_spec *spec, s
     return LW_OK;
 }
 
-/* What rank 0 does for the temporary file to be there. @param is_stuck  as lw_structure_create sets it */
-typedef int prepare_fn(struct lw_result_file *result, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err);
+/* What rank 0 does for the temporary file to be there. @param extents, is_stuck  as lw_structure_create sets them */
+typedef int prepare_fn(struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
+                       bool *is_stuck, struct lw_error *err);
 
-static int make_file(struct lw_result_file *result, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err)
+static int make_file(struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
+                     bool *is_stuck, struct lw_error *err)
 {
     const int rc = lw_result_file_claim(result, lw_structure_room(spec), err);
-    return rc ? rc : lw_structure_create(result, spec, is_stuck, err);
+    return rc ? rc : lw_structure_create(result, spec, extents, is_stuck, err);
 }
 
-static int take_file(struct lw_result_file *result, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err)
+static int take_file(struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
+                     bool *is_stuck, struct lw_error *err)
 {
     (void)is_stuck;
     const int rc = lw_result_file_resume(result, err);
-    return rc ? rc : lw_structure_check(result, spec, err);
+    return rc ? rc : lw_structure_check(result, spec, extents, err);
 }
 
 /* By rank 0 alone; then the others try to open what it has prepared, each by itself: MPI-IO does not survive it if some can and
@@ -81,55 +78,55 @@ static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *s
     bool is_stuck = false;
     int rc = lw_result_file_name(&writer->result, spec->file, spec->overwrite, err);
     if (rc == LW_OK && prepares)
-        rc = prepare(&writer->result, spec, &is_stuck, err);
+        rc = prepare(&writer->result, spec, writer->extents, &is_stuck, err);
     if (is_stuck)
         abandon(writer, err);
     if ((rc = lw_comm_agree(writer->comm, rc, err)))
         return rc;
+    lw_comm_broadcast(writer->comm, writer->extents, writer->n_datasets * (int64_t)sizeof *writer->extents);
     return lw_comm_agree(writer->comm, prepares ? LW_OK : lw_result_file_join(&writer->result, err), err);
 }
 
-static int open_output(struct lw_writer *writer, const struct lw_writer_dataset *spec, struct output *output,
-                       struct lw_error *err)
+/* Whether the ranks' I/O threads write, each to its place in the file; why, or why not, is said. */
+static bool is_direct(struct lw_writer *writer, const struct lw_writer_spec *spec, const struct lw_storage *storage)
 {
-    output->n_dims = spec->n_dims;
-    output->sample_bytes = lw_structure_element_bytes(spec);
-    output->dataset = H5Dopen2(writer->file, spec->path, H5P_DEFAULT);
-    if (output->dataset < 0)
-        return lw_hdf5_fail(err, LW_EIO, "cannot open %s:%s", writer->result.part, spec->path);
-    output->type = H5Dget_type(output->dataset);
-    return LW_OK;
-}
-
-static int open_file(struct lw_writer *writer, const struct lw_writer_spec *spec, struct lw_error *err)
-{
-    const hid_t access = lw_parallel_access(writer->comm);
-    writer->file = H5Fopen(writer->result.part, H5F_ACC_RDWR, access);
-    H5Pclose(access);
-    if (writer->file < 0) {
-        lw_hdf5_fail(err, LW_EIO, "cannot open '%s' with MPI-IO", writer->result.part);
-        abandon(writer, err);
+    struct lw_error why;
+    if (!spec->pool || spec->io == LW_IO_COLLECTIVE)
+        return false;
+    const int here = storage->is_coherent
+                         ? LW_OK
+                         : lw_fail(&why, LW_EIO, "%s is not known to keep a file coherent that several nodes write", storage->name);
+    const bool is_coherent = lw_comm_agree(writer->comm, here, &why) == LW_OK;
+    if (!is_coherent && spec->io == LW_IO_AUTO) {
+        lw_log_info("the result is written by collective calls: %s", why.message);
+        return false;
     }
-    writer->transfer = lw_parallel_transfer();
-    int rc = LW_OK;
-    for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
-        rc = open_output(writer, &spec->datasets[d], &writer->outputs[d], err);
-    return lw_comm_agree(writer->comm, rc, err);
+    lw_log_info("the result is written directly by %d threads a rank (%s, %s)", lw_pool_threads(spec->pool), storage->name,
+                lw_store_way_text(storage->way));
+    return true;
 }
 
-static struct lw_writer *allocate(struct lw_comm *comm, int n_outputs, struct lw_error *err)
+static int open_way(struct lw_writer *writer, const struct lw_writer_spec *spec, struct lw_error *err)
+{
+    struct lw_storage storage;
+    lw_storage_find(writer->result.fd, &storage);
+    if (!is_direct(writer, spec, &storage))
+        return lw_collective_open(writer->comm, &writer->result, spec, &writer->file, err);
+    writer->pool = spec->pool;
+    return lw_comm_agree(writer->comm, lw_store_open(writer->result.fd, &storage, storage.way, lw_pool_threads(spec->pool),
+                                                     &writer->store, err), err);
+}
+
+static struct lw_writer *allocate(struct lw_comm *comm, int n_datasets, struct lw_error *err)
 {
     struct lw_writer *const writer = lw_alloc(sizeof *writer, "the writer", err);
-    struct output *const outputs = lw_alloc_array(n_outputs, sizeof *outputs, "the writer", err);
-    if (!writer || !outputs) {
+    struct lw_extent *const extents = lw_alloc_array(n_datasets, sizeof *extents, "the writer", err);
+    if (!writer || !extents) {
         lw_free(writer);
-        lw_free(outputs);
+        lw_free(extents);
         return NULL;
     }
-    *writer = (struct lw_writer){.comm = comm, .result = {.fd = -1}, .file = -1, .transfer = -1,
-                                 .outputs = outputs, .n_outputs = n_outputs};
-    for (int d = 0; d < n_outputs; d++)
-        outputs[d] = (struct output){.dataset = -1, .type = -1};
+    *writer = (struct lw_writer){.comm = comm, .result = {.fd = -1}, .extents = extents, .n_datasets = n_datasets};
     return writer;
 }
 
@@ -142,7 +139,7 @@ static int start(struct lw_comm *comm, const struct lw_writer_spec *spec, prepar
     if ((rc = lw_comm_agree(comm, writer ? LW_OK : LW_ESYSTEM, err)) ||
         (rc = check_same(comm, spec, err)) ||
         (rc = prepare_file(writer, spec, prepare, err)) ||
-        (rc = open_file(writer, spec, err))) {
+        (rc = open_way(writer, spec, err))) {
         lw_writer_destroy(writer);
         return rc;
     }
@@ -162,108 +159,85 @@ int lw_writer_open(struct lw_comm *comm, const struct lw_writer_spec *spec, stru
 
 /* ---- write --------------------------------------------------------------------------------------------------------- */
 
-/* @param start, count  the hyperslab; NULL: nothing */
-static void write_selected(struct lw_writer *writer, const struct output *output, const hsize_t *start,
-                           const hsize_t *count, hid_t memory, hid_t space, const void *data, struct lw_error *err)
+static int64_t hyperslab_bytes(const struct lw_extent *extent, const int64_t *count)
 {
-    if (H5Dwrite(output->dataset, output->type, memory, space, writer->transfer, data) >= 0)
-        return;
-    char where[128] = "";
-    for (int d = 0; start && d < output->n_dims; d++)
-        snprintf(where + strlen(where), sizeof where - strlen(where), "%s%" PRIu64 "..%" PRIu64, d ? " x " : " at ",
-                 (uint64_t)start[d], (uint64_t)(start[d] + count[d] - 1));
-    lw_hdf5_fail(err, LW_EIO, "cannot write '%s'%s", writer->result.part, where);
-    abandon(writer, err);
+    int64_t bytes = extent->element_bytes;
+    for (int d = 0; d < extent->n_dims; d++)
+        bytes *= count[d];
+    return bytes;
 }
 
-static void write_transfer(struct lw_writer *writer, const struct output *output, const struct lw_transfer *transfer,
-                        const int64_t *first, const void *data, struct lw_error *err)
+void lw_writer_begin(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
+                     struct lw_write *write)
 {
-    hsize_t start[LW_MAX_DIMS], count[LW_MAX_DIMS];
-    for (int d = 0; d < output->n_dims; d++) {
-        start[d] = (hsize_t)(first[d] + transfer->first[d]);
-        count[d] = (hsize_t)transfer->count[d];
+    assert(dataset >= 0 && dataset < writer->n_datasets);
+    const struct lw_extent *const extent = &writer->extents[dataset];
+    writer->bytes_written += hyperslab_bytes(extent, count);
+    write->n_dims = extent->n_dims;
+    for (int d = 0; d < extent->n_dims; d++) {
+        write->first[d] = first[d];
+        write->count[d] = count[d];
     }
-    const hid_t space = H5Dget_space(output->dataset);
-    const hid_t memory = H5Screate_simple(output->n_dims, count, NULL);
-    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
-    write_selected(writer, output, start, count, memory, space, (const char *)data + transfer->offset_bytes, err);
-    writer->bytes_written += transfer->bytes;
-    H5Sclose(memory);
-    H5Sclose(space);
+    if (writer->store)
+        lw_direct_begin(writer->pool, writer->store, extent, first, count, data, &write->direct);
+    else
+        lw_collective_write(writer->file, dataset, first, count, data);
 }
 
-static void write_nothing(struct lw_writer *writer, const struct output *output, struct lw_error *err)
+static int fail_write(const struct lw_writer *writer, const struct lw_write *write, const struct lw_error *reason,
+                      struct lw_error *err)
 {
-    static const char unused[16];
-    const hid_t space = H5Dget_space(output->dataset);
-    const hid_t memory = H5Screate_simple(1, &(hsize_t){1}, NULL);
-    H5Sselect_none(space);
-    H5Sselect_none(memory);
-    write_selected(writer, output, NULL, NULL, memory, space, unused, err);
-    H5Sclose(memory);
-    H5Sclose(space);
+    char where[128] = "";
+    for (int d = 0; d < write->n_dims; d++)
+        snprintf(where + strlen(where), sizeof where - strlen(where), "%s%" PRId64 "..%" PRId64, d ? " x " : " at ",
+                 write->first[d], write->first[d] + write->count[d] - 1);
+    return lw_fail(err, LW_EIO, "cannot write '%.600s'%s: %.200s", writer->result.part, where, reason->message);
+}
+
+int lw_writer_end(struct lw_writer *writer, struct lw_write *write, struct lw_error *err)
+{
+    struct lw_error reason;
+    if (!writer->store || lw_direct_end(writer->pool, &write->direct, &reason) == LW_OK)
+        return LW_OK;
+    return fail_write(writer, write, &reason, err);
 }
 
 int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
                     struct lw_error *err)
 {
-    assert(dataset >= 0 && dataset < writer->n_outputs);
-    const struct output *const output = &writer->outputs[dataset];
-    const struct lw_transfers transfers = lw_transfers_plan(output->n_dims, count, output->sample_bytes, LW_MESSAGE_BYTES);
-    const int64_t n_calls = lw_comm_max(writer->comm, transfers.n_transfers);
-    for (int64_t call = 0; call < n_calls; call++) {
-        if (call < transfers.n_transfers) {
-            const struct lw_transfer transfer = lw_transfers_get(&transfers, call);
-            write_transfer(writer, output, &transfer, first, data, err);
-        } else {
-            write_nothing(writer, output, err);
-        }
-    }
-    if (n_calls > 0 && !writer->was_reported) {
-        lw_parallel_report(writer->transfer, writer->result.name);
-        writer->was_reported = true;
-    }
-    return LW_OK;
+    struct lw_write write;
+    lw_writer_begin(writer, dataset, first, count, data, &write);
+    return lw_comm_agree(writer->comm, lw_writer_end(writer, &write, err), err);
 }
 
 /* ---- finish -------------------------------------------------------------------------------------------------------- */
 
-static herr_t close_objects(struct lw_writer *writer)
+/* Each node has a page cache of its own. */
+static int sync_own(struct lw_writer *writer, struct lw_error *err)
 {
-    for (int d = 0; d < writer->n_outputs; d++) {
-        struct output *const output = &writer->outputs[d];
-        if (output->dataset >= 0)
-            H5Dclose(output->dataset);
-        if (output->type >= 0)
-            H5Tclose(output->type);
-        output->dataset = output->type = -1;
-    }
-    if (writer->transfer >= 0)
-        H5Pclose(writer->transfer);
-    writer->transfer = -1;
-    const hid_t file = writer->file;
-    writer->file = -1;
-    return file >= 0 ? H5Fclose(file) : 0;
+    if (fdatasync(writer->result.fd) == 0)
+        return LW_OK;
+    return lw_fail(err, LW_EIO, "cannot write '%s' to disk: %s", writer->result.part, strerror(errno));
 }
 
 /* Every rank's samples reach the disk. */
-static void flush_and_close(struct lw_writer *writer, struct lw_error *err)
+static int flush(struct lw_writer *writer, struct lw_error *err)
 {
-    if (H5Fflush(writer->file, H5F_SCOPE_GLOBAL) >= 0 && close_objects(writer) >= 0)
-        return;
-    lw_hdf5_fail(err, LW_EIO, "cannot write '%s' to disk", writer->result.part);
-    abandon(writer, err);
+    if (writer->store)
+        return lw_comm_agree(writer->comm, sync_own(writer, err), err);
+    lw_collective_flush(writer->file);
+    lw_comm_barrier(writer->comm);
+    return LW_OK;
 }
 
 /* The mark of completion follows the samples that it speaks of. */
 int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes,
                      struct lw_error *err)
 {
-    int rc = LW_OK;
     bool is_stuck = false;
-    flush_and_close(writer, err);
-    lw_comm_barrier(writer->comm);
+    int rc = flush(writer, err);
+    if (rc)
+        return rc;
     if (lw_comm_rank(writer->comm) == 0)
         (void)((rc = lw_structure_complete(&writer->result, attributes, n_attributes, &is_stuck, err)) ||
                (rc = lw_result_file_publish(&writer->result, err)));
@@ -281,12 +255,13 @@ void lw_writer_destroy(struct lw_writer *writer)
 {
     if (!writer)
         return;
-    close_objects(writer);
+    lw_store_close(writer->store);
+    lw_collective_close(writer->file);
     if (lw_comm_rank(writer->comm) == 0)
         lw_result_file_discard(&writer->result);
     else
         lw_result_file_leave(&writer->result);
-    lw_free(writer->outputs);
+    lw_free(writer->extents);
     lw_free(writer);
 }
 

@@ -234,6 +234,8 @@ bool lw_pool_is_done(struct lw_pool *pool, const struct lw_batch *batch)
 
 double lw_pool_busy_seconds(struct lw_pool *pool, enum lw_lane lane)
 {
+    if (!pool)
+        return 0;
     const struct queue *const queue = &pool->queues[lane];
     pthread_mutex_lock(&pool->mutex);
     const double seconds = queue->busy_seconds + (queue->n_working > 0 ? lw_now() - queue->since : 0);

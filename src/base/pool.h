@@ -54,7 +54,7 @@ int lw_pool_wait(struct lw_pool *pool, struct lw_batch *batch, struct lw_error *
 /** Whether all pieces are done: wait would return at once. */
 bool lw_pool_is_done(struct lw_pool *pool, const struct lw_batch *batch);
 
-/** Seconds, so far, during which some thread was at work in a lane. */
+/** Seconds, so far, during which some thread was at work in a lane. Without a pool, NULL: 0. */
 double lw_pool_busy_seconds(struct lw_pool *pool, enum lw_lane lane);
 
 #endif

@@ -17,8 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One slot is computed while the other is written and read. */
-#define DEPTH 2
+/* One slot is read, one computed and one written at a time. */
+#define DEPTH 3
 
 #define MOST_THREADS 4096
 

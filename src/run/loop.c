@@ -1,11 +1,16 @@
 /* loop.c - the loop in which reading, halo exchange, computing and writing meet.
  *
- * Every rank takes the same steps in the same order. In round r it reads its slice into a free slot, gets its halo from the
- * rank before it (rank 0: the carry of round r - 1, at the start the prologue), and hands the slot to the engine. When all
- * slots are out, it first waits for the oldest and hands its products to the sinks: so the engine computes round r while the
- * main thread writes round r - depth + 1 and reads round r + 1. Ranks agree on failure before each collective step. */
+ *     I/O threads   read 1    | read 2    | read 3    |
+ *     engine        compute 0 | compute 1 | compute 2 |
+ *     I/O threads             | write 0   | write 1   |
+ *
+ * Every rank takes the same steps in the same order. In round r it waits for its slice, which has been read into a free slot,
+ * gets its halo from the rank before it (rank 0: the carry of round r - 1, at the start the prologue), and hands the slot to
+ * the engine. Then it begins to read the slice of round r + 1, into the slot that has been written longest ago, and to write the
+ * products of the blocks that the engine has finished before this one. Ranks agree on failure before each collective step. */
 #include "run/loop.h"
 
+#include "base/integers.h"
 #include "base/memory.h"
 #include "run/pipeline.h"
 
@@ -21,6 +26,18 @@ struct lw_loop {
     struct lw_window *window;
     struct lw_halo *halo;
     struct lw_pipeline *pipeline;
+    struct {                            /* the slice that is being read */
+        struct lw_slot *slot;
+        struct lw_block block;
+        struct lw_window_part part;
+        int rc;                         /* whether it could be begun, which is said once it is waited for */
+        struct lw_error err;
+    } reading;
+    struct {                            /* blocks that are being written, a ring: the oldest first */
+        struct lw_slot *slot;
+        struct lw_sink_writes writes;
+    } writing[LW_MAX_DEPTH];
+    int oldest_writing, n_writing;
     struct lw_flaws flaws;              /* boundary copies of samples are not counted */
     struct lw_written written;
 };
@@ -42,6 +59,17 @@ static int open_buffers(struct lw_loop *loop, struct lw_error *err)
                                  plan->depth, &loop->pipeline, err)))
         return rc;
     return LW_OK;
+}
+
+/* Nothing may be read into memory, or written from it, that is freed. */
+static void end_files(struct lw_loop *loop)
+{
+    if (loop->window)
+        lw_window_end(loop->window, NULL);
+    for (; loop->n_writing > 0; loop->n_writing--) {
+        lw_sinks_end(&loop->sinks, &loop->writing[loop->oldest_writing].writes, NULL);
+        loop->oldest_writing = (loop->oldest_writing + 1) % LW_MAX_DEPTH;
+    }
 }
 
 int lw_loop_create(const struct lw_loop_spec *spec, struct lw_loop **out, struct lw_error *err)
@@ -67,6 +95,7 @@ void lw_loop_destroy(struct lw_loop *loop)
 {
     if (!loop)
         return;
+    end_files(loop);
     lw_pipeline_destroy(loop->pipeline);
     lw_halo_destroy(loop->halo);
     lw_window_destroy(loop->window);
@@ -119,41 +148,61 @@ static int read_prologue(struct lw_loop *loop, const struct lw_block *block, str
     return LW_OK;
 }
 
-static int read_slice(struct lw_loop *loop, const struct lw_block *block, struct lw_slot *slot, struct lw_error *err)
+static struct lw_window_part slice_of(const struct lw_loop *loop, const struct lw_block *block, struct lw_slot *slot)
 {
-    const struct lw_job *const job = &loop->setup->job;
     const int64_t length = loop->plan->op.halo;
     struct lw_window_part part = {.into = slot->input, .into_axis = length + block->count, .into_first = length};
     if (block->count > 0) {
-        part.begin = block->first + job->look_ahead;
+        part.begin = block->first + loop->setup->job.look_ahead;
         part.end = part.begin + block->count;
         part.channel = block->channel;
         part.n_channels = block->n_channels;
     }
-    const int rc = lw_window_read(loop->window, &part, err);
-    if (rc == LW_OK && part.end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)
-        loop->flaws.n_not_finite -= count_not_finite(loop, &part, part.begin > job->n_samples ? part.begin : job->n_samples, part.end);
+    return part;
+}
+
+/* Begin to read the slice of a round. */
+static void begin_read(struct lw_loop *loop, int64_t round)
+{
+    const struct lw_block block = lw_rounds_block(&loop->plan->rounds, round, lw_comm_rank(loop->setup->comm));
+    struct lw_error *const err = &loop->reading.err;
+    const double start = lw_now();
+    loop->reading.slot = lw_pipeline_acquire(loop->pipeline);
+    loop->reading.block = block;
+    loop->reading.part = slice_of(loop, &block, loop->reading.slot);
+    loop->reading.rc = lw_halo_needs_prologue(loop->halo, round) ? read_prologue(loop, &block, err) : LW_OK;
+    if (loop->reading.rc == LW_OK)
+        loop->reading.rc = lw_window_begin(loop->window, &loop->reading.part, err);
+    loop->report->seconds[LW_LOOP_READ] += lw_now() - start;
+}
+
+static int end_read(struct lw_loop *loop, struct lw_error *err)
+{
+    const struct lw_job *const job = &loop->setup->job;
+    const struct lw_window_part *const part = &loop->reading.part;
+    if (loop->reading.rc) {
+        *err = loop->reading.err;
+        return loop->reading.rc;
+    }
+    const int rc = lw_window_end(loop->window, err);
+    if (rc == LW_OK && part->end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)
+        loop->flaws.n_not_finite -= count_not_finite(loop, part, max64(part->begin, job->n_samples), part->end);
     return rc;
 }
 
+/* The slice that has been read, and its halo, to the engine. */
 static int feed(struct lw_loop *loop, int64_t round, struct lw_error *err)
 {
     struct lw_comm *const comm = loop->setup->comm;
-    const struct lw_block block = lw_rounds_block(&loop->plan->rounds, round, lw_comm_rank(comm));
-    struct lw_slot *const slot = lw_pipeline_acquire(loop->pipeline);
-
-    const double start = lw_now();
-    int rc = lw_halo_needs_prologue(loop->halo, round) ? read_prologue(loop, &block, err) : LW_OK;
-    if (rc == LW_OK)
-        rc = read_slice(loop, &block, slot, err);
-    if ((rc = lw_comm_agree(comm, rc, err)))
+    struct lw_slot *const slot = loop->reading.slot;
+    const int rc = lw_comm_agree(comm, end_read(loop, err), err);
+    if (rc)
         return rc;
-    const double read = lw_now();
+    const double start = lw_now();
     lw_halo_begin(loop->halo, round, slot->input);
     lw_halo_end(loop->halo);
-    loop->report->seconds[LW_LOOP_READ] += read - start;
-    loop->report->seconds[LW_LOOP_HALO] += lw_now() - read;
-    return lw_comm_agree(comm, lw_pipeline_submit(loop->pipeline, slot, &block, err), err);
+    loop->report->seconds[LW_LOOP_HALO] += lw_now() - start;
+    return lw_comm_agree(comm, lw_pipeline_submit(loop->pipeline, slot, &loop->reading.block, err), err);
 }
 
 static int check_finite(const struct lw_loop *loop, const struct lw_slot *slot, struct lw_error *err)
@@ -192,19 +241,8 @@ static void count_flaws(struct lw_loop *loop, const struct lw_slot *slot)
     loop->flaws.loss.n_nan += slot->loss.n_nan;
 }
 
-static int write_products(struct lw_loop *loop, const struct lw_slot *slot, struct lw_error *err)
-{
-    const double start = lw_now();
-    const int rc = lw_sinks_take(&loop->sinks, slot, err);
-    if (rc)
-        return rc;
-    loop->report->seconds[LW_LOOP_WRITE] += lw_now() - start;
-    loop->written.n_rounds = slot->block.round + 1;
-    loop->written.n_outputs += round_outputs(&loop->plan->rounds, slot->block.round);
-    return lw_listeners_tell(&loop->listeners, &loop->written, err);
-}
-
-static int take_result(struct lw_loop *loop, struct lw_error *err)
+/* Wait for the oldest block that the engine has, and begin to write its products. */
+static int begin_write(struct lw_loop *loop, struct lw_error *err)
 {
     struct lw_slot *slot = NULL;
     int rc = lw_pipeline_collect(loop->pipeline, &slot, err);
@@ -213,23 +251,69 @@ static int take_result(struct lw_loop *loop, struct lw_error *err)
         return rc;
     count_flaws(loop, slot);
     loop->report->seconds[LW_LOOP_COMPUTE] += slot->busy_seconds;
-    if ((rc = write_products(loop, slot, err)))
-        return rc;
-    lw_pipeline_release(loop->pipeline, slot);
+    const double start = lw_now();
+    const int place = (loop->oldest_writing + loop->n_writing++) % LW_MAX_DEPTH;
+    loop->writing[place].slot = slot;
+    lw_sinks_begin(&loop->sinks, slot, &loop->writing[place].writes);
+    loop->report->seconds[LW_LOOP_WRITE] += lw_now() - start;
     return LW_OK;
+}
+
+/* Wait until the block that has been written longest is on its way to the disk; its slot is free. */
+static int end_write(struct lw_loop *loop, struct lw_error *err)
+{
+    struct lw_slot *const slot = loop->writing[loop->oldest_writing].slot;
+    const int rc = lw_sinks_end(&loop->sinks, &loop->writing[loop->oldest_writing].writes, err);
+    loop->oldest_writing = (loop->oldest_writing + 1) % LW_MAX_DEPTH;
+    loop->n_writing--;
+    const int agreed = lw_comm_agree(loop->setup->comm, rc, err);
+    if (agreed)
+        return agreed;
+    loop->written.n_rounds = slot->block.round + 1;
+    loop->written.n_outputs += round_outputs(&loop->plan->rounds, slot->block.round);
+    lw_pipeline_release(loop->pipeline, slot);
+    return lw_listeners_tell(&loop->listeners, &loop->written, err);
+}
+
+static int free_slot(struct lw_loop *loop, struct lw_error *err)
+{
+    int rc = LW_OK;
+    if (lw_pipeline_is_full(loop->pipeline) && loop->n_writing == 0)
+        rc = begin_write(loop, err);
+    if (rc == LW_OK && lw_pipeline_is_full(loop->pipeline))
+        rc = end_write(loop, err);
+    return rc;
+}
+
+/* The engine has the last block that it got to go on with. */
+static int take_finished(struct lw_loop *loop, int n_left, struct lw_error *err)
+{
+    int rc = LW_OK;
+    while (rc == LW_OK && lw_pipeline_submitted(loop->pipeline) > n_left)
+        rc = begin_write(loop, err);
+    return rc;
+}
+
+static int go_round(struct lw_loop *loop, int64_t round, struct lw_error *err)
+{
+    int rc = feed(loop, round, err);
+    if (rc == LW_OK && round + 1 < loop->plan->rounds.n_rounds && (rc = free_slot(loop, err)) == LW_OK)
+        begin_read(loop, round + 1);
+    return rc ? rc : take_finished(loop, 1, err);
 }
 
 int lw_loop_run(struct lw_loop *loop, struct lw_error *err)
 {
-    const int64_t n_rounds = loop->plan->rounds.n_rounds;
+    const double read = lw_pool_busy_seconds(loop->setup->pool, LW_LANE_READ);
+    const double written = lw_pool_busy_seconds(loop->setup->pool, LW_LANE_WRITE);
     int rc = LW_OK;
-    for (int64_t round = 0; rc == LW_OK && round < n_rounds; round++) {
-        if (lw_pipeline_is_full(loop->pipeline))
-            rc = take_result(loop, err);
-        if (rc == LW_OK)
-            rc = feed(loop, round, err);
-    }
-    while (rc == LW_OK && !lw_pipeline_is_empty(loop->pipeline))
-        rc = take_result(loop, err);
+    begin_read(loop, 0);
+    for (int64_t round = 0; rc == LW_OK && round < loop->plan->rounds.n_rounds; round++)
+        rc = go_round(loop, round, err);
+    rc = rc ? rc : take_finished(loop, 0, err);
+    while (rc == LW_OK && loop->n_writing > 0)
+        rc = end_write(loop, err);
+    loop->report->seconds[LW_LOOP_READ] += lw_pool_busy_seconds(loop->setup->pool, LW_LANE_READ) - read;
+    loop->report->seconds[LW_LOOP_WRITE] += lw_pool_busy_seconds(loop->setup->pool, LW_LANE_WRITE) - written;
     return rc;
 }

@@ -50,7 +50,7 @@ void lw_pipeline_destroy(struct lw_pipeline *pipeline)
 {
     if (!pipeline)
         return;
-    while (!lw_pipeline_is_empty(pipeline)) {
+    while (pipeline->n_submitted > 0) {
         struct lw_slot *slot;
         if (lw_pipeline_collect(pipeline, &slot, NULL))
             break;
@@ -67,9 +67,9 @@ bool lw_pipeline_is_full(const struct lw_pipeline *pipeline)
     return pipeline->n_out == pipeline->depth;
 }
 
-bool lw_pipeline_is_empty(const struct lw_pipeline *pipeline)
+int lw_pipeline_submitted(const struct lw_pipeline *pipeline)
 {
-    return pipeline->n_submitted == 0;
+    return pipeline->n_submitted;
 }
 
 struct lw_slot *lw_pipeline_acquire(struct lw_pipeline *pipeline)
@@ -97,7 +97,7 @@ int lw_pipeline_submit(struct lw_pipeline *pipeline, struct lw_slot *slot, const
 
 int lw_pipeline_collect(struct lw_pipeline *pipeline, struct lw_slot **out, struct lw_error *err)
 {
-    assert(!lw_pipeline_is_empty(pipeline));
+    assert(pipeline->n_submitted > 0);
     struct lw_slot *const slot = pipeline->slots[pipeline->oldest];
     const int rc = slot->block.count > 0 ? pipeline->engine->ops->wait(pipeline->op, slot, err) : LW_OK;
     pipeline->oldest = (pipeline->oldest + 1) % pipeline->depth;

@@ -1,11 +1,11 @@
 /* pipeline.h - a ring of slots, so that reading, computing and writing overlap. Knows no MPI and no files.
  *
- *     read 0 | read 1    | read 2    |          main thread: files and halos
+ *     read 0 | read 1    | read 2    |          files and halos
  *            | compute 0 | compute 1 | ...      engine: threads or streams
- *                        | write 0   | write 1
+ *                        | write 0   | write 1  files
  *
- * acquire gives the next free slot; submit starts it; collect waits for the oldest one submitted and gives its output;
- * release makes it free again. At most `depth` slots are out at a time. Ranks without work in a round submit an empty
+ * acquire gives the next free slot, to be read into; submit starts it; collect waits for the oldest one submitted and gives its
+ * output, to be written; release makes it free again. At most `depth` slots are out at a time. Ranks without work in a round submit an empty
  * block, which passes through the ring without reaching the engine, so that all ranks collect and write in step. */
 #ifndef LW_RUN_PIPELINE_H
 #define LW_RUN_PIPELINE_H
@@ -24,7 +24,7 @@ int lw_pipeline_create(struct lw_engine *engine, const struct lw_op_spec *spec, 
 void lw_pipeline_destroy(struct lw_pipeline *pipeline);     /* waits for what is in flight; NULL is legal */
 
 bool lw_pipeline_is_full(const struct lw_pipeline *pipeline);       /* collect before the next acquire */
-bool lw_pipeline_is_empty(const struct lw_pipeline *pipeline);      /* nothing submitted is uncollected */
+int lw_pipeline_submitted(const struct lw_pipeline *pipeline);      /* and not yet collected */
 
 struct lw_slot *lw_pipeline_acquire(struct lw_pipeline *pipeline);
 int lw_pipeline_submit(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_block *block,

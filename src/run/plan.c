@@ -109,6 +109,16 @@ static int64_t pieces_of_write(const struct lw_plan *plan, const struct lw_job *
     return job->op.layout == LW_TIME_SLOW && is_part ? plan->op.products[0].n_planes * plan->rounds.slice : 0;
 }
 
+/* Stacks, and what each thread has of the file that it writes, in the way that takes most. */
+static int64_t io_thread_bytes(int n_threads)
+{
+    static const int64_t stack_bytes = 64 << 10;
+    int64_t most = 0;
+    for (enum lw_store_way way = LW_STORE_WRITE; way <= LW_STORE_DIRECT && n_threads > 0; way++)
+        most = max64(most, lw_store_bytes(way, n_threads));
+    return n_threads * stack_bytes + most;
+}
+
 /* Of the rank that needs most (they may have different numbers of threads), so that all choose the same rounds. */
 static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
@@ -119,7 +129,8 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     const struct lw_bytes engine = spec->engine->ops->op_bytes(spec->engine, &job->op, &plan->op, plan->rounds.slice,
                                                                plan->rounds.group, plan->depth);
     plan->bytes.files = LW_FILE_LAYER_BYTES + lw_reader_bytes(spec->reader, &view) +
-                        pieces_of_write(plan, job) * bytes_per_piece;
+                        pieces_of_write(plan, job) * bytes_per_piece +
+                        lw_comm_max(spec->comm, io_thread_bytes(spec->n_io_threads));
     plan->bytes.halo = lw_halo_bytes(&halo) + lw_window_bytes(&window);
     plan->bytes.engine = lw_comm_max(spec->comm, engine.host);
     plan->bytes.pinned = lw_comm_max(spec->comm, engine.pinned);
@@ -293,6 +304,7 @@ int lw_plan_make_for(struct lw_setup *setup, struct lw_plan *plan, struct lw_err
     const struct lw_plan_spec spec = {
         .comm = setup->comm, .job = &setup->job, .engine = setup->engine, .reader = setup->reader, .limits = setup->limits,
         .split = (enum lw_split)lw_options_choice(setup->options, "split"),
+        .n_io_threads = setup->pool ? lw_pool_threads(setup->pool) : 0,
     };
     const int rc = lw_plan_make(&spec, plan, err);
     if (rc == LW_OK)

@@ -41,6 +41,7 @@ struct lw_plan_spec {
     const struct lw_reader *reader;
     struct lw_limits limits;
     enum lw_split split;
+    int n_io_threads;           /* that write; 0: none do */
 };
 
 /** Host bytes per rank, all together. */

@@ -79,6 +79,7 @@ int lw_result_create(struct lw_result *result, struct lw_error *err)
         .file = lw_options_text(setup->options, "output"), .overwrite = lw_options_flag(setup->options, "overwrite"),
         .attributes = provenance->attributes, .n_attributes = provenance->n_attributes,
         .datasets = datasets, .n_datasets = job->n_products,
+        .io = (enum lw_io)lw_options_choice(setup->options, "io"), .pool = setup->pool,
     };
     return lw_writer_create(setup->comm, &spec, &result->writer, err);
 }

@@ -18,13 +18,22 @@ void lw_sink_place(const struct lw_job *job, const struct lw_op_plan *op, int pr
     }
 }
 
-int lw_sinks_take(const struct lw_sinks *sinks, const struct lw_slot *slot, struct lw_error *err)
+void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, struct lw_sink_writes *writes)
 {
-    int rc = LW_OK;
-    for (int p = 0; p < sinks->job->n_products && rc == LW_OK; p++) {
+    for (int p = 0; p < sinks->job->n_products; p++) {
         int64_t first[LW_MAX_DIMS], count[LW_MAX_DIMS];
         lw_sink_place(sinks->job, sinks->op, p, &slot->block, first, count);
-        rc = lw_writer_write(sinks->writer, p, first, count, slot->products[p].data, err);
+        lw_writer_begin(sinks->writer, p, first, count, slot->products[p].data, &writes->products[p]);
+    }
+}
+
+/* Of several that fail, the first one's error counts; all are waited for. */
+int lw_sinks_end(const struct lw_sinks *sinks, struct lw_sink_writes *writes, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int p = 0; p < sinks->job->n_products; p++) {
+        const int its_rc = lw_writer_end(sinks->writer, &writes->products[p], rc ? NULL : err);
+        rc = rc ? rc : its_rc;
     }
     return rc;
 }

@@ -18,8 +18,17 @@ struct lw_sinks {
 void lw_sink_place(const struct lw_job *job, const struct lw_op_plan *op, int product, const struct lw_block *block,
                    int64_t first[LW_MAX_DIMS], int64_t count[LW_MAX_DIMS]);
 
-/** Hand each product of a finished block to its sink. An empty block takes part. Collective. */
-int lw_sinks_take(const struct lw_sinks *sinks, const struct lw_slot *slot, struct lw_error *err);
+/* A finished block on its way to the file. */
+struct lw_sink_writes {
+    struct lw_write products[LW_OP_PRODUCTS];
+};
+
+/** Hand each product of a finished block to its sink; the slot's memory is the sinks' until end. An empty block takes part.
+ * Collective. */
+void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, struct lw_sink_writes *writes);
+
+/** Wait until all products are written; where nothing has begun, at once. Not collective: errors are those of lw_writer_end. */
+int lw_sinks_end(const struct lw_sinks *sinks, struct lw_sink_writes *writes, struct lw_error *err);
 
 /* The rows of a table, in runs, each of which one rank has: in the file they stand run by run. */
 struct lw_table_rows {

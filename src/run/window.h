@@ -40,7 +40,13 @@ struct lw_window_part {
     int64_t into_axis, into_first;
 };
 
-/** Fill a part; begin = end: nothing. Errors are those of lw_reader_read. */
+/** Begin to fill a part, which is the window's until end; begin = end: nothing. Errors are those of lw_reader_read. */
+int lw_window_begin(struct lw_window *window, const struct lw_window_part *part, struct lw_error *err);
+
+/** Wait until the part that was begun is filled; nothing may have been begun. */
+int lw_window_end(struct lw_window *window, struct lw_error *err);
+
+/** Both. */
 int lw_window_read(struct lw_window *window, const struct lw_window_part *part, struct lw_error *err);
 
 #endif

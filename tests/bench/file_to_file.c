@@ -199,7 +199,7 @@ static double compute(struct bench *b)
         if (lw_pipeline_submit(pipeline, lw_pipeline_acquire(pipeline), &block, &err))
             stop(b, &err);
     }
-    while (!lw_pipeline_is_empty(pipeline))
+    while (lw_pipeline_submitted(pipeline) > 0)
         collect(b, pipeline);
     lw_comm_barrier(b->comm);
     const double seconds = lw_now() - start;

@@ -134,7 +134,7 @@ static void filter_blocks(struct bench *b)
         const struct lw_block what = {.first = block * b->count, .count = b->count, .n_channels = 1, .round = block};
         stop_if(b, lw_pipeline_submit(pipeline, lw_pipeline_acquire(pipeline), &what, &err), &err);
     }
-    while (!lw_pipeline_is_empty(pipeline))
+    while (lw_pipeline_submitted(pipeline) > 0)
         collect(b);
 }
 

@@ -1,11 +1,15 @@
-/* What the writer writes, HDF5 alone reads back byte by byte: every type, 1 to 4 dimensions, blocks that leave ranks idle. The
- * structure is as promised: contiguous, aligned, complete only at the end, one final name. */
+/* What the writer writes, HDF5 alone reads back byte by byte: every type, 1 to 4 dimensions, blocks that leave ranks idle; by
+ * collective calls, and by threads of each rank's own. The structure is as promised: contiguous, aligned, complete only at the
+ * end, one final name. */
 #include "io/writer.h"
 #include "io_test.h"
 
 #include <sys/stat.h>
 
 enum { LARGE = 300000 };        /* float64 samples of a dataset that is worth aligning */
+
+/* How the writers of this test write. */
+static struct lw_pool *pool;
 
 static bool exists(const char *path)
 {
@@ -46,22 +50,30 @@ static void fill_block(unsigned char *data, const int64_t *dims, int n_dims, con
     }
 }
 
-/* Rounds along the last dimension, 3 samples a rank: the last ranks have nothing in the last round. */
+/* Rounds along the last dimension, 3 samples a rank: the last ranks have nothing in the last round. Two writes are under way at a
+ * time. */
 static void write_all(struct lw_comm *comm, struct lw_writer *writer, int dataset, const int64_t *dims, int n_dims,
                       size_t bytes)
 {
     const int64_t slice = 3, size = lw_comm_size(comm), rank = lw_comm_rank(comm), n = dims[n_dims - 1];
-    unsigned char *const data = malloc((size_t)n_samples(dims, n_dims) * bytes);
+    const size_t block_bytes = (size_t)n_samples(dims, n_dims) * bytes;
+    unsigned char *const data = malloc(2 * block_bytes);
+    struct lw_write writes[2] = {0};
     struct lw_error err = {0};
-    for (int64_t begin = 0; begin < n; begin += size * slice) {
+    int round = 0;
+    for (int64_t begin = 0; begin < n; begin += size * slice, round++) {
         int64_t first[LW_MAX_DIMS] = {0}, count[LW_MAX_DIMS];
+        unsigned char *const block = data + round % 2 * block_bytes;
         memcpy(count, dims, sizeof count);
         const int64_t mine = begin + rank * slice;
         first[n_dims - 1] = mine < n ? mine : 0;
         count[n_dims - 1] = mine >= n ? 0 : n - mine < slice ? n - mine : slice;
-        fill_block(data, dims, n_dims, first, count, bytes);
-        CHECK(lw_writer_write(writer, dataset, first, count, data, &err) == LW_OK, "%s", err.message);
+        CHECK(lw_writer_end(writer, &writes[round % 2], &err) == LW_OK, "%s", err.message);
+        fill_block(block, dims, n_dims, first, count, bytes);
+        lw_writer_begin(writer, dataset, first, count, block, &writes[round % 2]);
     }
+    for (int w = 0; w < 2; w++)
+        CHECK(lw_writer_end(writer, &writes[w], &err) == LW_OK, "%s", err.message);
     free(data);
 }
 
@@ -104,7 +116,8 @@ static void check_types(struct lw_comm *comm, const char *file)
 {
     static struct lw_writer_dataset datasets[N_TEST_TYPES * LW_MAX_DIMS];
     static char paths[N_TEST_TYPES * LW_MAX_DIMS][40];
-    const struct lw_writer_spec spec = {.file = file, .datasets = datasets, .n_datasets = list_datasets(datasets, paths)};
+    const struct lw_writer_spec spec = {.file = file, .datasets = datasets, .n_datasets = list_datasets(datasets, paths),
+                                        .pool = pool};
     struct lw_error err = {0};
     struct lw_writer *writer = NULL;
     const int rc = lw_writer_create(comm, &spec, &writer, &err);
@@ -185,7 +198,7 @@ static int create_large(struct lw_comm *comm, const char *file, bool overwrite, 
         .attributes = &taps, .n_attributes = 1,
     };
     const struct lw_writer_spec spec = {.file = file, .overwrite = overwrite, .attributes = root, .n_attributes = 5,
-                                        .datasets = &large, .n_datasets = 1};
+                                        .datasets = &large, .n_datasets = 1, .pool = pool};
     return lw_writer_create(comm, &spec, writer, err);
 }
 
@@ -268,7 +281,7 @@ static int start_pair(struct lw_comm *comm, const char *file, const struct other
         {.path = "/table", .n_dims = 1, .dims = {7}, .columns = columns, .n_columns = 2},
     };
     const struct lw_writer_spec spec = {.file = file, .attributes = &root, .n_attributes = 1, .datasets = datasets,
-                                        .n_datasets = 2};
+                                        .n_datasets = 2, .pool = pool};
     *writer = NULL;
     return (opens ? lw_writer_open : lw_writer_create)(comm, &spec, writer, err);
 }
@@ -387,11 +400,14 @@ static void check_open(struct lw_comm *comm, const char *file)
     check_refused(comm, file, part, &same, LW_EDATA, "it is complete");
 }
 
-int main(int argc, char **argv)
+/* @param n_threads  0: by collective calls */
+static void check_way(struct lw_comm *comm, int n_threads)
 {
-    struct lw_comm *const comm = lw_comm_start(&argc, &argv);
     char folder[256], file[300], command[300];
+    struct lw_error err = {0};
     make_folder(comm, folder);
+    pool = NULL;
+    CHECK(n_threads == 0 || lw_pool_create(n_threads, &pool, &err) == LW_OK, "%s", err.message);
     const struct handle_mark mark = mark_handles();
     snprintf(file, sizeof file, "%s/types.h5", folder);
     check_types(comm, file);
@@ -404,5 +420,14 @@ int main(int argc, char **argv)
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     CHECK(lw_comm_rank(comm) != 0 || system(command) == 0, "%s", command);
     check_handles(mark);
+    lw_pool_destroy(pool);
+}
+
+int main(int argc, char **argv)
+{
+    struct lw_comm *const comm = lw_comm_start(&argc, &argv);
+    check_way(comm, 0);
+    check_way(comm, 1);
+    check_way(comm, 5);
     return test_end(comm, "writer");
 }

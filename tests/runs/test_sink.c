@@ -60,7 +60,9 @@ static void write_rounds(struct lw_comm *comm, const struct lw_sinks *sinks, con
     for (int64_t round = 0; round < rounds->n_rounds; round++) {
         slot.block = lw_rounds_block(rounds, round, lw_comm_rank(comm));
         fill(sinks->op, &slot);
-        CHECK(lw_sinks_take(sinks, &slot, &err) == LW_OK, "%s", err.message);
+        struct lw_sink_writes writes = {0};
+        lw_sinks_begin(sinks, &slot, &writes);
+        CHECK(lw_sinks_end(sinks, &writes, &err) == LW_OK, "%s", err.message);
     }
     for (int p = 0; p < sinks->op->n_products; p++)
         free(slot.products[p].data);

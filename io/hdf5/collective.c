@@ -1,0 +1,183 @@
+#include "io/hdf5/collective.h"
+
+#include "base/memory.h"
+#include "comm/raw.h"
+#include "io/hdf5/error.h"
+#include "io/hdf5/parallel.h"
+#include "io/hdf5/structure.h"
+#include "io/transfers.h"
+
+#include <hdf5.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct output {
+    hid_t dataset, type;
+    int n_dims;
+    int64_t sample_bytes;
+};
+
+struct lw_collective {
+    struct lw_comm *comm;               /* borrowed, like the next */
+    struct lw_result_file *result;
+    hid_t file, transfer;
+    bool was_reported;
+    int n_outputs;
+    struct output outputs[];
+};
+
+static void abandon(struct lw_collective *file, const struct lw_error *err)
+{
+    lw_result_file_discard(file->result);
+    lw_comm_abort(file->comm, err);
+}
+
+/* ---- open, close --------------------------------------------------------------------------------------------------- */
+
+static int open_output(struct lw_collective *file, const struct lw_writer_dataset *spec, struct output *output,
+                       struct lw_error *err)
+{
+    output->n_dims = spec->n_dims;
+    output->sample_bytes = lw_structure_element_bytes(spec);
+    output->dataset = H5Dopen2(file->file, spec->path, H5P_DEFAULT);
+    if (output->dataset < 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot open %s:%s", file->result->part, spec->path);
+    output->type = H5Dget_type(output->dataset);
+    return LW_OK;
+}
+
+static int open_file(struct lw_collective *file, const struct lw_writer_spec *spec, struct lw_error *err)
+{
+    const hid_t access = lw_parallel_access(file->comm);
+    file->file = H5Fopen(file->result->part, H5F_ACC_RDWR, access);
+    H5Pclose(access);
+    if (file->file < 0) {
+        lw_hdf5_fail(err, LW_EIO, "cannot open '%s' with MPI-IO", file->result->part);
+        abandon(file, err);
+    }
+    file->transfer = lw_parallel_transfer();
+    int rc = LW_OK;
+    for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
+        rc = open_output(file, &spec->datasets[d], &file->outputs[d], err);
+    return lw_comm_agree(file->comm, rc, err);
+}
+
+int lw_collective_open(struct lw_comm *comm, struct lw_result_file *result, const struct lw_writer_spec *spec,
+                       struct lw_collective **out, struct lw_error *err)
+{
+    struct lw_collective *const file = lw_alloc(sizeof *file + (size_t)spec->n_datasets * sizeof(struct output),
+                                                "the writer", err);
+    int rc = lw_comm_agree(comm, file ? LW_OK : LW_ESYSTEM, err);
+    if (rc) {
+        lw_free(file);
+        return rc;
+    }
+    *file = (struct lw_collective){.comm = comm, .result = result, .file = -1, .transfer = -1, .n_outputs = spec->n_datasets};
+    for (int d = 0; d < spec->n_datasets; d++)
+        file->outputs[d] = (struct output){.dataset = -1, .type = -1};
+    if ((rc = open_file(file, spec, err)))
+        lw_collective_close(file);
+    else
+        *out = file;
+    return rc;
+}
+
+static herr_t close_objects(struct lw_collective *file)
+{
+    for (int d = 0; d < file->n_outputs; d++) {
+        struct output *const output = &file->outputs[d];
+        if (output->dataset >= 0)
+            H5Dclose(output->dataset);
+        if (output->type >= 0)
+            H5Tclose(output->type);
+        output->dataset = output->type = -1;
+    }
+    if (file->transfer >= 0)
+        H5Pclose(file->transfer);
+    file->transfer = -1;
+    const hid_t id = file->file;
+    file->file = -1;
+    return id >= 0 ? H5Fclose(id) : 0;
+}
+
+void lw_collective_close(struct lw_collective *file)
+{
+    if (!file)
+        return;
+    close_objects(file);
+    lw_free(file);
+}
+
+void lw_collective_flush(struct lw_collective *file)
+{
+    struct lw_error err;
+    if (H5Fflush(file->file, H5F_SCOPE_GLOBAL) >= 0 && close_objects(file) >= 0)
+        return;
+    lw_hdf5_fail(&err, LW_EIO, "cannot write '%s' to disk", file->result->part);
+    abandon(file, &err);
+}
+
+/* ---- write --------------------------------------------------------------------------------------------------------- */
+
+/* @param start, count  the hyperslab; NULL: nothing */
+static void write_selected(struct lw_collective *file, const struct output *output, const hsize_t *start,
+                           const hsize_t *count, hid_t memory, hid_t space, const void *data)
+{
+    if (H5Dwrite(output->dataset, output->type, memory, space, file->transfer, data) >= 0)
+        return;
+    struct lw_error err;
+    char where[128] = "";
+    for (int d = 0; start && d < output->n_dims; d++)
+        snprintf(where + strlen(where), sizeof where - strlen(where), "%s%" PRIu64 "..%" PRIu64, d ? " x " : " at ",
+                 (uint64_t)start[d], (uint64_t)(start[d] + count[d] - 1));
+    lw_hdf5_fail(&err, LW_EIO, "cannot write '%s'%s", file->result->part, where);
+    abandon(file, &err);
+}
+
+static void write_transfer(struct lw_collective *file, const struct output *output, const struct lw_transfer *transfer,
+                           const int64_t *first, const void *data)
+{
+    hsize_t start[LW_MAX_DIMS], count[LW_MAX_DIMS];
+    for (int d = 0; d < output->n_dims; d++) {
+        start[d] = (hsize_t)(first[d] + transfer->first[d]);
+        count[d] = (hsize_t)transfer->count[d];
+    }
+    const hid_t space = H5Dget_space(output->dataset);
+    const hid_t memory = H5Screate_simple(output->n_dims, count, NULL);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+    write_selected(file, output, start, count, memory, space, (const char *)data + transfer->offset_bytes);
+    H5Sclose(memory);
+    H5Sclose(space);
+}
+
+static void write_nothing(struct lw_collective *file, const struct output *output)
+{
+    static const char unused[16];
+    const hid_t space = H5Dget_space(output->dataset);
+    const hid_t memory = H5Screate_simple(1, &(hsize_t){1}, NULL);
+    H5Sselect_none(space);
+    H5Sselect_none(memory);
+    write_selected(file, output, NULL, NULL, memory, space, unused);
+    H5Sclose(memory);
+    H5Sclose(space);
+}
+
+void lw_collective_write(struct lw_collective *file, int dataset, const int64_t *first, const int64_t *count, const void *data)
+{
+    const struct output *const output = &file->outputs[dataset];
+    const struct lw_transfers transfers = lw_transfers_plan(output->n_dims, count, output->sample_bytes, LW_MESSAGE_BYTES);
+    const int64_t n_calls = lw_comm_max(file->comm, transfers.n_transfers);
+    for (int64_t call = 0; call < n_calls; call++) {
+        if (call < transfers.n_transfers) {
+            const struct lw_transfer transfer = lw_transfers_get(&transfers, call);
+            write_transfer(file, output, &transfer, first, data);
+        } else {
+            write_nothing(file, output);
+        }
+    }
+    if (n_calls > 0 && !file->was_reported) {
+        lw_parallel_report(file->transfer, file->result->name);
+        file->was_reported = true;
+    }
+}
