@@ -1,0 +1,84 @@
+#include "io/bytes/storage.h"
+
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/vfs.h>
+
+/* Those that <linux/magic.h> of some kernel or other does not have; statfs(2) and the file systems' own sources do. */
+enum {
+    BEEGFS_NUMBER = 0x19830326,
+    GFS2_NUMBER = 0x01161970,
+    GPFS_NUMBER = 0x47504653,
+    JFS_NUMBER = 0x3153464a,
+    LUSTRE_NUMBER = 0x0bd00bd0,
+    OCFS2_NUMBER = 0x7461636f,
+    ZFS_NUMBER = 0x2fc12fc1,
+};
+#define BCACHEFS_NUMBER 0xca451a4eu
+#define SMB2_NUMBER 0xfe534d42u
+#define CIFS_NUMBER 0xff534d42u
+
+/* The kernel keeps the writers of one node coherent, and so a file system that only one node has. Of those of several nodes,
+ * some pass locks from node to node; the others write whole pages back, with what their node knew of other nodes' bytes. */
+static const struct {
+    uint32_t number;            /* as statfs gives it */
+    const char *name;
+    bool is_coherent, is_memory, has_direct;
+} table[] = {
+    {TMPFS_MAGIC, "tmpfs", true, true, false},
+    {RAMFS_MAGIC, "ramfs", true, true, false},
+    {EXT4_SUPER_MAGIC, "ext4", true, false, true},      /* ext2 and ext3 have the same number */
+    {XFS_SUPER_MAGIC, "XFS", true, false, true},
+    {BTRFS_SUPER_MAGIC, "Btrfs", true, false, true},
+    {F2FS_SUPER_MAGIC, "F2FS", true, false, true},
+    {ZFS_NUMBER, "ZFS", true, false, true},
+    {BCACHEFS_NUMBER, "bcachefs", true, false, true},
+    {JFS_NUMBER, "JFS", true, false, true},
+    {OVERLAYFS_SUPER_MAGIC, "overlayfs", true, false, true},
+    {LUSTRE_NUMBER, "Lustre", true, false, true},
+    {GPFS_NUMBER, "GPFS", true, false, true},
+    {BEEGFS_NUMBER, "BeeGFS", true, false, true},
+    {GFS2_NUMBER, "GFS2", true, false, true},
+    {OCFS2_NUMBER, "OCFS2", true, false, true},
+    {NFS_SUPER_MAGIC, "NFS", false, false, true},
+    {SMB_SUPER_MAGIC, "SMB", false, false, false},
+    {SMB2_NUMBER, "SMB", false, false, false},
+    {CIFS_NUMBER, "SMB", false, false, false},
+    {FUSE_SUPER_MAGIC, "FUSE", false, false, false},
+    {V9FS_MAGIC, "9p", false, false, false},
+    {CEPH_SUPER_MAGIC, "Ceph", false, false, true},
+    {AFS_SUPER_MAGIC, "AFS", false, false, false},
+};
+
+static void describe(uint32_t number, struct lw_storage *storage)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (table[i].number != number)
+            continue;
+        snprintf(storage->name, sizeof storage->name, "%s", table[i].name);
+        storage->is_coherent = table[i].is_coherent;
+        storage->is_memory = table[i].is_memory;
+        storage->has_direct = table[i].has_direct;
+        return;
+    }
+    snprintf(storage->name, sizeof storage->name, "0x%" PRIx32 " (unknown)", number);
+}
+
+/* Where files are memory, one pwrite at a time gets into a file, while pages of a mapping are filled by all threads. */
+void lw_storage_find(int fd, struct lw_storage *storage)
+{
+    struct statfs status;
+    *storage = (struct lw_storage){.name = "unknown"};
+    if (fstatfs(fd, &status) == 0)
+        describe((uint32_t)status.f_type, storage);
+    storage->way = storage->is_memory ? LW_STORE_MAP : LW_STORE_WRITE;
+}
+
+const char *lw_store_way_text(enum lw_store_way way)
+{
+    static const char *const texts[] = {
+        [LW_STORE_WRITE] = "pwrite", [LW_STORE_MAP] = "shared mapping", [LW_STORE_DIRECT] = "O_DIRECT"};
+    return texts[way];
+}

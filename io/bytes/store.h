@@ -1,0 +1,36 @@
+/* store.h - a file that several threads write side by side, each piece to its place.
+ *
+ *     open -> put ... put (any thread, any order) -> close
+ *
+ * Pieces that overlap are the callers' mistake; pieces that share a page or a block are not. Nothing is flushed: what has been
+ * put is what a read of the file gives, and fsync is the caller's. */
+#ifndef LW_IO_BYTES_STORE_H
+#define LW_IO_BYTES_STORE_H
+
+#include "base/error.h"
+#include "io/bytes/storage.h"
+
+#include <stdint.h>
+
+struct lw_store;
+
+/** Prepare to write an open file. Where the file system refuses O_DIRECT, pwrite takes its place. LW_ESYSTEM: no memory.
+ * @param fd         open for reading and writing, borrowed until close. For LW_STORE_MAP the file has its full length already
+ * @param storage    of the file: lw_storage_find
+ * @param n_threads  that put: their numbers are below it */
+int lw_store_open(int fd, const struct lw_storage *storage, enum lw_store_way way, int n_threads, struct lw_store **out,
+                  struct lw_error *err);
+void lw_store_close(struct lw_store *store);            /* NULL is legal; the descriptor stays open */
+
+/** The way that is taken: not the one asked for where O_DIRECT was refused. */
+enum lw_store_way lw_store_way(const struct lw_store *store);
+
+/** Put `bytes` of `data` to `offset` of the file. Nothing is allocated. LW_EIO, the reason alone: "No space left on device",
+ * "the file ends at byte 17".
+ * @param thread  number of the calling thread; no two threads use the same one at a time */
+int lw_store_put(struct lw_store *store, int thread, const void *data, int64_t offset, int64_t bytes, struct lw_error *err);
+
+/** Host memory that a store takes at most, pages included that count as the process' while they are mapped. */
+int64_t lw_store_bytes(enum lw_store_way way, int n_threads);
+
+#endif

@@ -1,0 +1,68 @@
+#include "calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+struct mishaps mishaps;
+
+ssize_t __real_pread(int fd, void *into, size_t bytes, off_t offset);
+ssize_t __real_pwrite(int fd, const void *from, size_t bytes, off_t offset);
+int __real_open(const char *path, int flags, mode_t mode);
+ssize_t __wrap_pread(int fd, void *into, size_t bytes, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *from, size_t bytes, off_t offset);
+int __wrap_open(const char *path, int flags, ...);
+
+void mishaps_set(enum mishap kind, int every)
+{
+    mishaps.kind = kind;
+    mishaps.every = every;
+    mishaps.seen = 0;
+    mishaps.longest = 0;
+    mishaps.is_direct_only = mishaps.is_direct_closed = false;
+}
+
+static enum mishap next(int fd)
+{
+    if (mishaps.kind == NO_MISHAP || (mishaps.is_direct_only && !(fcntl(fd, F_GETFL) & O_DIRECT)))
+        return NO_MISHAP;
+    return atomic_fetch_add(&mishaps.seen, 1) % mishaps.every == 0 ? mishaps.kind : NO_MISHAP;
+}
+
+/* Whether the call goes on, with that many bytes; else its result. */
+static bool goes_on(enum mishap mishap, size_t *bytes, ssize_t *result)
+{
+    *result = mishap == NOTHING ? 0 : mishap == PRETENDED ? (ssize_t)*bytes : -1;
+    errno = mishap == INTERRUPTED ? EINTR : mishap == REFUSED ? EINVAL : EIO;
+    if (mishap == SHORT)
+        *bytes = (*bytes + 1) / 2;
+    if (mishap == PRETENDED && *bytes > mishaps.longest)
+        mishaps.longest = *bytes;
+    return mishap == NO_MISHAP || mishap == SHORT;
+}
+
+ssize_t __wrap_pread(int fd, void *into, size_t bytes, off_t offset)
+{
+    ssize_t result;
+    return goes_on(next(fd), &bytes, &result) ? __real_pread(fd, into, bytes, offset) : result;
+}
+
+ssize_t __wrap_pwrite(int fd, const void *from, size_t bytes, off_t offset)
+{
+    ssize_t result;
+    return goes_on(next(fd), &bytes, &result) ? __real_pwrite(fd, from, bytes, offset) : result;
+}
+
+int __wrap_open(const char *path, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    const mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    if ((flags & O_DIRECT) && mishaps.is_direct_closed) {
+        errno = EINVAL;
+        return -1;
+    }
+    return __real_open(path, flags, mode);
+}

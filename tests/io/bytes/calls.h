@@ -1,0 +1,25 @@
+/* calls.h - pread, pwrite and open as the program under test meets them: each may be made to fail, or to do half of it. The
+ * linker puts these in the place of the C library's (--wrap). */
+#ifndef LW_TEST_CALLS_H
+#define LW_TEST_CALLS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum mishap { NO_MISHAP, INTERRUPTED, SHORT, NOTHING, FAULTY, REFUSED, PRETENDED };
+
+/* What happens to each `every`-th call of pread or pwrite, from the first on. */
+struct mishaps {
+    enum mishap kind;
+    int every;
+    atomic_int seen;
+    size_t longest;             /* call that was pretended: nothing is moved, all of it is said to be */
+    bool is_direct_only;        /* calls of other descriptors go through */
+    bool is_direct_closed;      /* no file can be opened with O_DIRECT */
+};
+extern struct mishaps mishaps;
+
+void mishaps_set(enum mishap kind, int every);
+
+#endif
