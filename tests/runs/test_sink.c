@@ -127,6 +127,7 @@ static void check_cuts(struct lw_comm *comm, const char *file, int64_t n, int ra
     CHECK(lw_writer_finish(writer, NULL, 0, &err) == LW_OK, "%s", err.message);
     lw_writer_destroy(writer);
     check_file(comm, file, &job, slice);
+    lw_comm_barrier(comm);
 }
 
 /* ---- tables: runs of 0, 3, 6 ... rows, dealt out to the ranks ---- */
@@ -184,6 +185,7 @@ static void check_table(struct lw_comm *comm, const char *file, int64_t buffer_r
     H5Tclose(type);
     H5Dclose(dataset);
     H5Fclose(in);
+    lw_comm_barrier(comm);      /* before the file is replaced */
 }
 
 int main(int argc, char **argv)
