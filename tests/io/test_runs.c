@@ -50,7 +50,7 @@ static void check_hyperslab(const struct lw_extent *extent, const int64_t *first
 static void check_all(const struct lw_extent *extent, int64_t *first, int64_t *count, int d)
 {
     static const int64_t sizes[] = {1, 2, ELEMENT_BYTES, 7, 1000};
-    if (d == extent->n_dims) {
+    if (d == LW_MAX_DIMS || d == extent->n_dims) {
         for (int s = 0; s < 5; s++)
             check_hyperslab(extent, first, count, sizes[s]);
         return;

@@ -63,7 +63,7 @@ static void write_all(struct lw_comm *comm, struct lw_writer *writer, int datase
     int round = 0;
     for (int64_t begin = 0; begin < n; begin += size * slice, round++) {
         int64_t first[LW_MAX_DIMS] = {0}, count[LW_MAX_DIMS];
-        unsigned char *const block = data + round % 2 * block_bytes;
+        unsigned char *const block = data + (size_t)(round % 2) * block_bytes;
         memcpy(count, dims, sizeof count);
         const int64_t mine = begin + rank * slice;
         first[n_dims - 1] = mine < n ? mine : 0;
