@@ -91,6 +91,9 @@ int lw_writer_end(struct lw_writer *writer, struct lw_write *write, struct lw_er
 int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
                     struct lw_error *err);
 
+/** Wait until what all ranks have written is on the disk. No write is under way. LW_EIO. Collective. */
+int lw_writer_sync(struct lw_writer *writer, struct lw_error *err);
+
 /** Mark the result complete, flush and give it its final name. `attributes` (fixed-size numbers and texts known only at
  * the end: end time, samples that were not finite) must have been given to create with placeholder values of at least
  * the same text length, and are overwritten in place; rank 0's count. LW_EIO where the final name cannot be given, too: the

@@ -109,13 +109,26 @@ void lw_collective_close(struct lw_collective *file)
     lw_free(file);
 }
 
-void lw_collective_flush(struct lw_collective *file)
+static void fail_sync(struct lw_collective *file)
 {
     struct lw_error err;
-    if (H5Fflush(file->file, H5F_SCOPE_GLOBAL) >= 0 && close_objects(file) >= 0)
-        return;
     lw_hdf5_fail(&err, LW_EIO, "cannot write '%s' to disk", file->result->part);
     abandon(file, &err);
+}
+
+void lw_collective_flush(struct lw_collective *file)
+{
+    if (H5Fflush(file->file, H5F_SCOPE_GLOBAL) < 0)
+        fail_sync(file);
+}
+
+void lw_collective_finish(struct lw_collective *file)
+{
+    if (!file)
+        return;
+    if (close_objects(file) < 0)
+        fail_sync(file);
+    lw_free(file);
 }
 
 /* ---- write --------------------------------------------------------------------------------------------------------- */

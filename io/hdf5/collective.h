@@ -21,6 +21,10 @@ void lw_collective_write(struct lw_collective *file, int dataset, const int64_t 
 /** Flush: every rank's samples are on disk. Collective. */
 void lw_collective_flush(struct lw_collective *file);
 
-void lw_collective_close(struct lw_collective *file);       /* Collective. NULL is legal. */
+/** Close, after the last write. Collective. NULL is legal. */
+void lw_collective_finish(struct lw_collective *file);
+
+/** Close, whatever state the file is in. Collective. NULL is legal. */
+void lw_collective_close(struct lw_collective *file);
 
 #endif

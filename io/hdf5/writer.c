@@ -220,8 +220,7 @@ static int sync_own(struct lw_writer *writer, struct lw_error *err)
     return lw_fail(err, LW_EIO, "cannot write '%s' to disk: %s", writer->result.part, strerror(errno));
 }
 
-/* Every rank's samples reach the disk. */
-static int flush(struct lw_writer *writer, struct lw_error *err)
+int lw_writer_sync(struct lw_writer *writer, struct lw_error *err)
 {
     if (writer->store)
         return lw_comm_agree(writer->comm, sync_own(writer, err), err);
@@ -235,9 +234,11 @@ int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attrib
                      struct lw_error *err)
 {
     bool is_stuck = false;
-    int rc = flush(writer, err);
+    int rc = lw_writer_sync(writer, err);
     if (rc)
         return rc;
+    lw_collective_finish(writer->file);
+    writer->file = NULL;
     if (lw_comm_rank(writer->comm) == 0)
         (void)((rc = lw_structure_complete(&writer->result, attributes, n_attributes, &is_stuck, err)) ||
                (rc = lw_result_file_publish(&writer->result, err)));

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_TABLES = 4 };
+enum { MAX_TABLES = 5 };
 
 /* ---- what was typed, for the result's provenance ---- */
 
@@ -69,19 +69,22 @@ static int fail_leftover(const char *argument, struct lw_error *err)
 static int create_options(const struct lw_cli *cli, struct lw_options **out, struct lw_error *err)
 {
     const bool is_synth = cli->action == LW_ACTION_SYNTH;
-    const struct lw_option *const tables[MAX_TABLES] = {
-        is_synth ? cli->job->synth_options : cli->job->options,
-        is_synth ? lw_message_options : lw_common_options,
-        is_synth ? NULL : lw_message_options,
-    };
+    const struct lw_option *tables[MAX_TABLES] = {is_synth ? cli->job->synth_options : cli->job->options};
+    int n = 1;
+    if (!is_synth)
+        tables[n++] = lw_common_options;
+    if (cli->action == LW_ACTION_PLAN)
+        tables[n++] = lw_plan_options;
+    tables[n] = lw_message_options;
     return lw_options_create(tables, out, err);
 }
 
-/* A plan makes no output file, so it can do without its name. */
+/* A plan that does not try the job makes no output file, so it can do without its name. */
 static int check_complete(const struct lw_cli *cli, struct lw_error *err)
 {
     const struct lw_option *const missing = lw_options_missing(cli->options);
-    if (missing && !(cli->action == LW_ACTION_PLAN && strcmp(missing->name, "output") == 0))
+    const bool needs_output = cli->action != LW_ACTION_PLAN || lw_options_flag(cli->options, "measure");
+    if (missing && (needs_output || strcmp(missing->name, "output") != 0))
         return lw_fail(err, LW_EUSAGE, "--%s is missing: give --%s %s; 'lapwing %s%s --help' explains it", missing->name,
                        missing->name, missing->argument, cli->action == LW_ACTION_SYNTH ? "synth " : "", cli->job->name);
     if (lw_options_flag(cli->options, "quiet") && lw_options_flag(cli->options, "verbose"))

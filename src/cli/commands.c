@@ -15,7 +15,8 @@ const struct lw_command lw_commands[] = {
         .description =
             "Takes the options of the job and prints ranks, rounds, slice, halo, segment length, bytes per rank, the size "
             "of the output and an estimate of the run time (for Slurm's --time). What cannot fit is refused, with the "
-            "remedy. Start it on as many ranks as the job itself.",
+            "remedy. With --measure the job is tried for a few seconds and its time is said from that. Start it on as many ranks "
+            "as the job itself.",
         .example = "mpirun -np 4 lapwing plan ols --input survey.h5:/signal \\\n"
                    "    --filters survey.h5:/filters --memory 8G",
     },
@@ -205,6 +206,16 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_FLAG,
         .help = "Run though the nodes' CPUs or GPUs are of different architecture. The result's last bits then depend on "
                 "which rank computed them.",
+    },
+    {.name = NULL},
+};
+
+const struct lw_option lw_plan_options[] = {
+    {
+        .name = "measure",
+        .kind = LW_OPTION_FLAG,
+        .help = "Try it for a few seconds: read the input, compute, and write a file beside --output, which is deleted "
+                "again; and say how long the run will take. Otherwise the time is a guess from assumed rates.",
     },
     {.name = NULL},
 };

@@ -30,8 +30,9 @@ struct lw_command {
 /** The commands, ended by one without a name. */
 extern const struct lw_command lw_commands[];
 
-/** The options that every job has beside its own, and those that every command has. Each ends with an entry without a name. */
+/** The options that every job has beside its own, those that a plan has beside these, and those that every command has. Each ends with an entry without a name. */
 extern const struct lw_option lw_common_options[];
+extern const struct lw_option lw_plan_options[];
 extern const struct lw_option lw_message_options[];
 
 /** The command or job of that name; NULL if there is none. */

@@ -177,6 +177,7 @@ static void print_command(struct lw_page *page, const struct lw_command *command
     } else if (command->action == LW_ACTION_PLAN && job) {
         print_job_options(page, "Options of %s", job, job->options);
         print_remaining(page, "Common options", lw_common_options, job->options);
+        print_options(page, "Options of plan", lw_plan_options);
         print_options(page, "Messages", lw_message_options);
     } else if (command->action == LW_ACTION_PLAN || command->action == LW_ACTION_RUN_FILE) {
         print_jobs(page);
@@ -229,6 +230,7 @@ static void print_man_options(struct lw_page *page)
     for (int i = 0; lw_jobs[i]; i++)
         print_job_options(page, "Options of %s", lw_jobs[i], lw_jobs[i]->options);
     print_options(page, "Common options", lw_common_options);
+    print_options(page, "Options of plan", lw_plan_options);
     for (int i = 0; lw_jobs[i]; i++)
         print_job_options(page, "Options of synth %s", lw_jobs[i], lw_jobs[i]->synth_options);
     print_options(page, "Options of every job and of synth", lw_message_options);

@@ -222,17 +222,6 @@ static int check_finite(const struct lw_loop *loop, const struct lw_slot *slot, 
                    slot->n_not_finite);
 }
 
-/* Outputs of all ranks in a round, on the axis. */
-static int64_t round_outputs(const struct lw_rounds *rounds, int64_t round)
-{
-    int64_t outputs = 0;
-    for (int rank = 0; rank < rounds->n_ranks; rank++) {
-        const struct lw_block block = lw_rounds_block(rounds, round, rank);
-        outputs += block.count * block.n_channels;
-    }
-    return outputs;
-}
-
 static void count_flaws(struct lw_loop *loop, const struct lw_slot *slot)
 {
     loop->flaws.n_not_finite += slot->n_not_finite;
@@ -270,7 +259,7 @@ static int end_write(struct lw_loop *loop, struct lw_error *err)
     if (agreed)
         return agreed;
     loop->written.n_rounds = slot->block.round + 1;
-    loop->written.n_outputs += round_outputs(&loop->plan->rounds, slot->block.round);
+    loop->written.n_outputs += lw_rounds_outputs(&loop->plan->rounds, slot->block.round);
     lw_pipeline_release(loop->pipeline, slot);
     return lw_listeners_tell(&loop->listeners, &loop->written, err);
 }
@@ -294,22 +283,23 @@ static int take_finished(struct lw_loop *loop, int n_left, struct lw_error *err)
     return rc;
 }
 
-static int go_round(struct lw_loop *loop, int64_t round, struct lw_error *err)
+/* @param is_last  whether no round follows */
+static int go_round(struct lw_loop *loop, int64_t round, bool is_last, struct lw_error *err)
 {
     int rc = feed(loop, round, err);
-    if (rc == LW_OK && round + 1 < loop->plan->rounds.n_rounds && (rc = free_slot(loop, err)) == LW_OK)
+    if (rc == LW_OK && !is_last && (rc = free_slot(loop, err)) == LW_OK)
         begin_read(loop, round + 1);
     return rc ? rc : take_finished(loop, 1, err);
 }
 
-int lw_loop_run(struct lw_loop *loop, struct lw_error *err)
+int lw_loop_run(struct lw_loop *loop, int64_t begin, int64_t end, struct lw_error *err)
 {
     const double read = lw_pool_busy_seconds(loop->setup->pool, LW_LANE_READ);
     const double written = lw_pool_busy_seconds(loop->setup->pool, LW_LANE_WRITE);
     int rc = LW_OK;
-    begin_read(loop, 0);
-    for (int64_t round = 0; rc == LW_OK && round < loop->plan->rounds.n_rounds; round++)
-        rc = go_round(loop, round, err);
+    begin_read(loop, begin);
+    for (int64_t round = begin; rc == LW_OK && round < end; round++)
+        rc = go_round(loop, round, round == end - 1, err);
     rc = rc ? rc : take_finished(loop, 0, err);
     while (rc == LW_OK && loop->n_writing > 0)
         rc = end_write(loop, err);

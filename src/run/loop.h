@@ -29,8 +29,9 @@ struct lw_loop;
 int lw_loop_create(const struct lw_loop_spec *spec, struct lw_loop **out, struct lw_error *err);
 void lw_loop_destroy(struct lw_loop *loop);                 /* NULL is legal */
 
-/** All rounds. Nothing is allocated. Collective; every rank returns the same code. */
-int lw_loop_run(struct lw_loop *loop, struct lw_error *err);
+/** Rounds [begin, end), which follow those that were run before, from round 0 on. Nothing is allocated. Collective; every rank
+ * returns the same code. */
+int lw_loop_run(struct lw_loop *loop, int64_t begin, int64_t end, struct lw_error *err);
 
 /** What this rank found wrong with its data. */
 const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop);

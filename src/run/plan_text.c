@@ -99,3 +99,10 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
     const int64_t minutes = (int64_t)(2 * all / 60) + 2;
     printf("%-16s--time=%" PRId64 " (minutes, with a margin of two)\n", "Slurm", minutes);
 }
+
+void lw_plan_print_measured(const struct lw_plan *plan, const struct lw_measure *measure, const char *longest)
+{
+    printf("%-16sabout %.3g s: start %.3g s, rounds %.3g s (of %" PRId64 ", %" PRId64 " were tried), until all is on the disk "
+           "%.3g s; %s is busy longest\n", "measured", measure->seconds, measure->start_seconds, measure->rounds_seconds,
+           plan->rounds.n_rounds, measure->n_rounds, measure->disk_seconds, longest);
+}

@@ -2,11 +2,15 @@
 #ifndef LW_RUN_PLAN_TEXT_H
 #define LW_RUN_PLAN_TEXT_H
 
+#include "run/measure.h"
 #include "run/plan.h"
 #include "run/setup.h"
 
 /** The plan of a streamed run. */
 void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan);
+
+/** What was measured of it. @param longest  the stage that was busy longest */
+void lw_plan_print_measured(const struct lw_plan *plan, const struct lw_measure *measure, const char *longest);
 
 /* What plans of any run consist of: a name and a text; a name, a number of bytes and what follows it; what is to be computed.
  * @param width  values that one sample of the input holds */

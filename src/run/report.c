@@ -32,7 +32,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void log_stage(const struct lw_report *report, int stage)
+/* @return  the maximum over ranks */
+static double log_stage(const struct lw_report *report, int stage)
 {
     const int size = lw_comm_size(report->comm);
     double column[size];
@@ -41,13 +42,45 @@ static void log_stage(const struct lw_report *report, int stage)
     qsort(column, (size_t)size, sizeof *column, compare);
     lw_log_info("%-8s %8.3f s  %8.3f s  %8.3f s   (minimum, median, maximum over ranks)", report->stages[stage], column[0],
                 column[size / 2], column[size - 1]);
+    return column[size - 1];
+}
+
+/* A stage that was busy nearly all of the time is what a faster run needs to be faster. */
+static void log_limit(const char *stage, double seconds, double elapsed)
+{
+    static const double most_of_it = 0.7;
+    const double share = seconds / elapsed;
+    if (share >= most_of_it)
+        lw_log_info("%s limits this run: busy for %.0f%% of it", stage, 100 * share);
+    else
+        lw_log_info("no stage limits this run: %s was busy longest, for %.0f%% of it; the rest is start, end and waiting", stage,
+                    100 * share);
+}
+
+static int find_longest(const struct lw_report *report, const double seconds[LW_REPORT_STAGES])
+{
+    int longest = 0;
+    for (int stage = 1; stage < LW_REPORT_STAGES && report->stages[stage]; stage++)
+        longest = seconds[stage] > seconds[longest] ? stage : longest;
+    return longest;
+}
+
+const char *lw_report_longest(const struct lw_report *report)
+{
+    return report->stages[find_longest(report, report->seconds)];
 }
 
 void lw_report_stages(struct lw_report *report)
 {
+    const double elapsed = lw_report_elapsed(report);
+    double seconds[LW_REPORT_STAGES] = {0};
     lw_comm_gather(report->comm, report->seconds, LW_REPORT_STAGES, report->all_seconds);
-    for (int stage = 0; stage < LW_REPORT_STAGES && report->stages[stage] && lw_comm_rank(report->comm) == 0; stage++)
-        log_stage(report, stage);
+    if (lw_comm_rank(report->comm) != 0)
+        return;
+    for (int stage = 0; stage < LW_REPORT_STAGES && report->stages[stage]; stage++)
+        seconds[stage] = log_stage(report, stage);
+    const int longest = find_longest(report, seconds);
+    log_limit(report->stages[longest], seconds[longest], elapsed);
 }
 
 void lw_report_memory(const struct lw_report *report)

@@ -11,7 +11,7 @@
 struct lw_report {
     struct lw_comm *comm;                       /* borrowed */
     const char *stages[LW_REPORT_STAGES];       /* names; static storage; NULL: no more */
-    double seconds[LW_REPORT_STAGES];           /* this rank's; the run adds to them */
+    double seconds[LW_REPORT_STAGES];           /* that each was busy in this rank; the run adds to them. Stages overlap */
     double *all_seconds;                        /* owned: those of all ranks, on rank 0 */
     double started;
     struct lw_progress progress;
@@ -22,8 +22,12 @@ int lw_report_open(struct lw_report *report, struct lw_comm *comm, const char *c
                    struct lw_error *err);
 void lw_report_close(struct lw_report *report);
 
-/** Log minimum, median and maximum over the ranks of each stage's time. Collective. */
+/** Log minimum, median and maximum over the ranks of the time that each stage was busy, and which of them the run waited for.
+ * Collective. */
 void lw_report_stages(struct lw_report *report);
+
+/** The stage that was busy longest in this rank. */
+const char *lw_report_longest(const struct lw_report *report);
 
 /** Log the largest memory that any rank had. Collective. */
 void lw_report_memory(const struct lw_report *report);

@@ -63,7 +63,7 @@ int lw_result_begin(struct lw_setup *setup, const char *command_line, struct lw_
     return rc ? rc : lw_comm_agree(setup->comm, lw_provenance_collect(setup, command_line, &result->provenance, err), err);
 }
 
-int lw_result_create(struct lw_result *result, struct lw_error *err)
+int lw_result_create(struct lw_result *result, const char *file, struct lw_error *err)
 {
     static const struct lw_flaws none;
     struct lw_setup *const setup = result->setup;
@@ -76,7 +76,7 @@ int lw_result_create(struct lw_result *result, struct lw_error *err)
     for (int p = 0; p < job->n_products; p++)
         datasets[p] = job->products[p].dataset;
     const struct lw_writer_spec spec = {
-        .file = lw_options_text(setup->options, "output"), .overwrite = lw_options_flag(setup->options, "overwrite"),
+        .file = file ? file : lw_options_text(setup->options, "output"), .overwrite = lw_options_flag(setup->options, "overwrite"),
         .attributes = provenance->attributes, .n_attributes = provenance->n_attributes,
         .datasets = datasets, .n_datasets = job->n_products,
         .io = (enum lw_io)lw_options_choice(setup->options, "io"), .pool = setup->pool,

@@ -27,8 +27,9 @@ struct lw_result {
  * be closed whatever the outcome. Collective. */
 int lw_result_begin(struct lw_setup *setup, const char *command_line, struct lw_result *result, struct lw_error *err);
 
-/** Create the file with the job's products and attributes as they are now: see lw_writer_create. Collective. */
-int lw_result_create(struct lw_result *result, struct lw_error *err);
+/** Create the file with the job's products and attributes as they are now: see lw_writer_create. Collective.
+ * @param file  its name; NULL: --output */
+int lw_result_create(struct lw_result *result, const char *file, struct lw_error *err);
 
 /** Check that the inputs are still those that were opened, then complete the file. Collective.
  * @param flaws  this rank's; returned: those of all ranks */

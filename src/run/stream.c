@@ -1,6 +1,7 @@
 /* stream.c - a run that takes all samples of its input, block by block: what comes before its rounds and after them. */
 #include "base/memory.h"
 #include "run/loop.h"
+#include "run/measure.h"
 #include "run/plan_text.h"
 
 #include <inttypes.h>
@@ -104,27 +105,43 @@ int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
         (rc = lw_setup_open(comm, ops, options, &run.setup, err)) ||
         (rc = lw_plan_make_for(&run.setup, &run.plan, err)) ||
         (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
-        (rc = lw_result_create(&run.result, err)) ||
+        (rc = lw_result_create(&run.result, NULL, err)) ||
         (rc = lw_comm_agree(comm, open_loop(&run, err), err)))
         goto done;
     announce(&run);
     lw_progress_start(&run.report.progress, run.setup.job.n_outputs * run.setup.job.op.n_channels * output_values(&run),
                       run.plan.input_bytes + run.plan.output_bytes);
-    if ((rc = lw_loop_run(run.loop, err)) == LW_OK)
+    if ((rc = lw_loop_run(run.loop, 0, run.plan.rounds.n_rounds, err)) == LW_OK)
         rc = finish(&run, err);
 done:
     close_run(&run);
     return rc;
 }
 
+/* ---- plan ---------------------------------------------------------------------------------------------------------- */
+
+static int measure(struct stream *run, struct lw_error *err)
+{
+    struct lw_measure measured;
+    const int rc = lw_measure(&run->setup, &run->plan, &run->report, &measured, err);
+    if (rc == LW_OK && lw_comm_rank(run->setup.comm) == 0)
+        lw_plan_print_measured(&run->plan, &measured, lw_report_longest(&run->report));
+    return rc;
+}
+
 int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_error *err)
 {
     struct stream run = {0};
-    int rc = lw_setup_open(comm, ops, options, &run.setup, err);
-    if (rc == LW_OK)
-        rc = lw_plan_make_for(&run.setup, &run.plan, err);
-    if (rc == LW_OK && lw_comm_rank(comm) == 0)
+    int rc;
+    if ((rc = lw_comm_agree(comm, open_report(&run, comm, err), err)) ||
+        (rc = lw_setup_open(comm, ops, options, &run.setup, err)) ||
+        (rc = lw_plan_make_for(&run.setup, &run.plan, err)))
+        goto done;
+    if (lw_comm_rank(comm) == 0)
         lw_plan_print(&run.setup, &run.plan);
-    lw_setup_close(&run.setup);
+    if (lw_options_flag(options, "measure"))
+        rc = measure(&run, err);
+done:
+    close_run(&run);
     return rc;
 }

@@ -131,3 +131,13 @@ bool lw_rounds_starts_axis(const struct lw_rounds *rounds, int64_t round)
 {
     return round % axis_rounds(rounds) == 0;
 }
+
+int64_t lw_rounds_outputs(const struct lw_rounds *rounds, int64_t round)
+{
+    int64_t outputs = 0;
+    for (int rank = 0; rank < rounds->n_ranks; rank++) {
+        const struct lw_block block = lw_rounds_block(rounds, round, rank);
+        outputs += block.count * block.n_channels;
+    }
+    return outputs;
+}

@@ -71,6 +71,9 @@ int lw_rounds_workers(const struct lw_rounds *rounds, int64_t round);
 /** The output on the axis up to which some rank works in `round`. */
 int64_t lw_rounds_end(const struct lw_rounds *rounds, int64_t round);
 
+/** Outputs of all ranks in `round`, on the axis times channels. */
+int64_t lw_rounds_outputs(const struct lw_rounds *rounds, int64_t round);
+
 /** Whether `round` is the first on the axis of its group of channels, where the carry starts afresh. */
 bool lw_rounds_starts_axis(const struct lw_rounds *rounds, int64_t round);
 

@@ -100,7 +100,7 @@ static void run(struct lw_comm *comm, const char *input, const char *output, boo
     static const char *const stages[LW_REPORT_STAGES] = {"read", "halo", "compute", "write"};
     struct watch silent = {.comm = comm, .rounds = &plan.rounds}, failing = silent;
     CHECK(lw_setup_open(comm, &lw_job_ols, options, &setup, &err) == LW_OK && lw_plan_make_for(&setup, &plan, &err) == LW_OK &&
-              lw_result_begin(&setup, "test", &result, &err) == LW_OK && lw_result_create(&result, &err) == LW_OK &&
+              lw_result_begin(&setup, "test", &result, &err) == LW_OK && lw_result_create(&result, NULL, &err) == LW_OK &&
               lw_report_open(&report, comm, stages, &err) == LW_OK, "%s", err.message);
     struct lw_loop_spec spec = {.setup = &setup, .plan = &plan, .writer = result.writer, .report = &report};
     lw_listeners_add(&spec.listeners, watch, &silent);
@@ -108,7 +108,7 @@ static void run(struct lw_comm *comm, const char *input, const char *output, boo
     CHECK(plan.rounds.n_rounds >= 2, "%" PRId64 " rounds are too few for this test", plan.rounds.n_rounds);
     failing.fails_at = fails ? 2 : 0;
     CHECK(lw_loop_create(&spec, &loop, &err) == LW_OK, "%s", err.message);
-    const int rc = lw_loop_run(loop, &err);
+    const int rc = lw_loop_run(loop, 0, plan.rounds.n_rounds, &err);
     CHECK(rc == (fails ? LW_EIO : LW_OK), "code %d: %s", rc, err.message);
     CHECK(silent.n_told == (fails ? 2 : plan.rounds.n_rounds), "%" PRId64 " rounds were told", silent.n_told);
     CHECK(fails || silent.last.n_outputs == silent.last.all_outputs, "%" PRId64 " outputs at the end", silent.last.n_outputs);

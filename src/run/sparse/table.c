@@ -157,7 +157,7 @@ static int create(struct lw_sparse *run, struct lw_error *err)
     job->products[LW_SFFT_SPECTRUM].dataset.dims[0] = rows;
     job->products[LW_SFFT_CHANNELS].dataset.dims[0] = run->n_channels;
     describe(run, job);
-    return lw_result_create(&run->result, err);
+    return lw_result_create(&run->result, NULL, err);
 }
 
 int lw_sparse_write(struct lw_sparse *run, struct lw_error *err)
