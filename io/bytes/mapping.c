@@ -41,10 +41,9 @@ static void on_bus_error(int signal, siginfo_t *info, void *context)
         raise(signal);
 }
 
-/* Without SA_NODEFER the signal would stay blocked in a thread that has jumped out. */
 static void install(void)
 {
-    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, &before);
 }
@@ -55,11 +54,11 @@ void lw_mapping_start(void)
     pthread_once(&once, install);
 }
 
-/* memcpy, but for a return value. */
+/* memcpy, but for a return value. The jump restores the mask, or else the signal would stay blocked. */
 static bool copy(char *to, const void *from, size_t bytes)
 {
     struct guard guard = {.begin = to, .end = to + bytes};
-    if (sigsetjmp(guard.out, 0) != 0) {
+    if (sigsetjmp(guard.out, 1) != 0) {
         guarded = NULL;
         return false;
     }
