@@ -8,6 +8,7 @@
 struct lw_window {
     struct lw_window_spec spec;
     char *scratch;              /* source samples of one end, in the layout of a slot */
+    struct lw_window_part part; /* under way; begin = end: none */
 };
 
 /* A run of outside positions shorter than M comes from less than M samples, or from all n if it wraps around. */
@@ -53,7 +54,7 @@ static char *place(const struct lw_window *window, const struct lw_window_part *
     return (char *)part->into + index * window->spec.sample_bytes;
 }
 
-static int read_inside(struct lw_window *window, const struct lw_window_part *part, struct lw_error *err)
+static int begin_inside(struct lw_window *window, const struct lw_window_part *part, struct lw_error *err)
 {
     const int64_t begin = max64(part->begin, 0);
     const int64_t end = min64(part->end, window->spec.n_samples);
@@ -61,7 +62,7 @@ static int read_inside(struct lw_window *window, const struct lw_window_part *pa
         .first = begin, .count = max64(end - begin, 0), .channel = part->channel, .n_channels = part->n_channels,
         .into = part->into, .into_axis = part->into_axis, .into_first = part->into_first + begin - part->begin,
     };
-    return lw_reader_read(window->spec.reader, &slab, err);
+    return lw_reader_begin(window->spec.reader, &slab, err);
 }
 
 /* Samples of the signal that the boundary puts at the positions [begin, end): from the lowest to the highest. */
@@ -117,13 +118,29 @@ static int read_outside(struct lw_window *window, const struct lw_window_part *p
     return LW_OK;
 }
 
-int lw_window_read(struct lw_window *window, const struct lw_window_part *part, struct lw_error *err)
+int lw_window_begin(struct lw_window *window, const struct lw_window_part *part, struct lw_error *err)
 {
+    const int rc = begin_inside(window, part, err);
+    if (rc == LW_OK)
+        window->part = *part;
+    return rc;
+}
+
+int lw_window_end(struct lw_window *window, struct lw_error *err)
+{
+    const struct lw_window_part part = window->part;
     const int64_t n = window->spec.n_samples;
+    window->part = (struct lw_window_part){0};
     int rc;
-    if ((rc = read_inside(window, part, err)) ||
-        (rc = read_outside(window, part, part->begin, min64(part->end, 0), err)) ||
-        (rc = read_outside(window, part, max64(part->begin, n), part->end, err)))
+    if ((rc = lw_reader_end(window->spec.reader, err)) ||
+        (rc = read_outside(window, &part, part.begin, min64(part.end, 0), err)) ||
+        (rc = read_outside(window, &part, max64(part.begin, n), part.end, err)))
         return rc;
     return LW_OK;
+}
+
+int lw_window_read(struct lw_window *window, const struct lw_window_part *part, struct lw_error *err)
+{
+    const int rc = lw_window_begin(window, part, err);
+    return rc ? rc : lw_window_end(window, err);
 }
