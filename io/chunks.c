@@ -2,12 +2,13 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "base/proc.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Assumed, for estimates. */
-static const double decoded_bytes_per_second = 100e6, read_bytes_per_second = 1e9;
+/* Assumed, for estimates: what the format's library decodes, what a pool's thread decodes, what is read in place. */
+static const double library_bytes_per_second = 100e6, thread_bytes_per_second = 500e6, read_bytes_per_second = 1e9;
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------------ */
 
@@ -36,7 +37,7 @@ static int64_t touched(int64_t length, int64_t size, int64_t all)
     return min64(divide_up(length, size) + 1, divide_up(all, size));
 }
 
-static int64_t touched_by_read(const struct lw_reader *reader, const struct lw_view_spec *view)
+int64_t lw_chunks_touched(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
     const struct lw_dataset_info *const info = &reader->info;
     int64_t n = columns(reader, view) * touched(view->max_axis, height(reader, view), info->dims[view->axis]);
@@ -49,7 +50,7 @@ bool lw_chunks_are_whole(const struct lw_reader *reader, const struct lw_view_sp
 {
     if (reader->info.is_compressed)
         return true;
-    return is_chunked(reader) && view->chunks != LW_CHUNKS_IN_PLACE &&
+    return is_chunked(reader) && !reader->direct.is_on && view->chunks != LW_CHUNKS_IN_PLACE &&
            lw_format_chunk_bytes(&reader->info) <= reader->format->most_whole_bytes;
 }
 
@@ -60,7 +61,8 @@ bool lw_chunks_are_kept(const struct lw_reader *reader, const struct lw_view_spe
 
 static int64_t row_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
-    const int64_t channels = lw_view_picks(reader, view) ? lw_view_extent(view, view->max_channels) : view->max_channels;
+    const bool has_others = lw_view_picks(reader, view) && !reader->direct.is_on;
+    const int64_t channels = has_others ? lw_view_extent(view, view->max_channels) : view->max_channels;
     return min64(height(reader, view), view->count) * channels * lw_view_sample_bytes(reader, view);
 }
 
@@ -68,9 +70,11 @@ int64_t lw_chunks_bytes(const struct lw_reader *reader, const struct lw_view_spe
 {
     if (!is_chunked(reader))
         return 0;
+    const int64_t row = lw_chunks_are_kept(reader, view) ? row_bytes(reader, view) : 0;
+    if (reader->direct.is_on)
+        return row;
     const bool whole = lw_chunks_are_whole(reader, view);
-    return reader->format->chunks_bytes(&reader->info, whole, touched_by_read(reader, view)) +
-           (lw_chunks_are_kept(reader, view) ? row_bytes(reader, view) : 0);
+    return row + reader->format->chunks_bytes(&reader->info, whole, lw_chunks_touched(reader, view));
 }
 
 /* ---- how often, how long ---------------------------------------------------------------------------------------------- */
@@ -96,6 +100,14 @@ static double count_chunks(const struct lw_reader *reader, const struct lw_view_
            (double)divide_up(view->channels.begin % w + channels, w);
 }
 
+/* Threads that wait for each other's cores decode no faster. */
+static double decoded_bytes_per_second(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    if (!lw_direct_decodes(reader))
+        return library_bytes_per_second;
+    return thread_bytes_per_second * (double)min64(lw_direct_decoders(reader, view), lw_proc_cores());
+}
+
 struct lw_chunk_cost lw_reader_chunk_cost(const struct lw_reader *reader, const struct lw_view_spec *view,
                                           const struct lw_reads *reads)
 {
@@ -109,7 +121,7 @@ struct lw_chunk_cost lw_reader_chunk_cost(const struct lw_reader *reader, const 
                                                    view->channels.begin);
     const double bytes = count_chunks(reader, view) * (double)lw_format_chunk_bytes(&reader->info);
     if (reader->info.is_compressed)
-        return (struct lw_chunk_cost){times, times * bytes / decoded_bytes_per_second / reads->n_ranks};
+        return (struct lw_chunk_cost){times, times * bytes / decoded_bytes_per_second(reader, view) / reads->n_ranks};
     return (struct lw_chunk_cost){times, (times - 1) * bytes / read_bytes_per_second};
 }
 
@@ -129,6 +141,8 @@ int lw_chunks_select(struct lw_reader *reader, struct lw_error *err)
     if (lw_chunks_are_kept(reader, &reader->view) &&
         !(reader->row.memory = lw_alloc((size_t)row_bytes(reader, &reader->view), "a row of chunks", err)))
         return LW_ESYSTEM;
+    if (reader->direct.is_on)
+        return LW_OK;
     return reader->format->prepare_chunks(reader->dataset, lw_chunks_are_whole(reader, &reader->view), err);
 }
 

@@ -1,5 +1,5 @@
 /* chunks.h - reading a dataset that is stored in chunks. The library of its format hands out any part of a chunk, but
- * to do so it reads and decodes the chunk whole, each time anew.
+ * to do so it reads and decodes the chunk whole, each time anew. (Where a pool's threads read instead, direct.h says how.)
  *
  *     axis       |       chunks       |       chunks       |       chunks       |
  *     reads       |  0  |  1  |  2  |  3  |  4  |  5  | ...
@@ -17,13 +17,16 @@ bool lw_chunks_are_whole(const struct lw_reader *reader, const struct lw_view_sp
 /** Whether a row of them stays from one read to the next. */
 bool lw_chunks_are_kept(const struct lw_reader *reader, const struct lw_view_spec *view);
 
-/** Host bytes for chunks: what the format's library takes while it reads them, and the row that is kept. */
+/** Chunks that one read touches at most. */
+int64_t lw_chunks_touched(const struct lw_reader *reader, const struct lw_view_spec *view);
+
+/** Host bytes for chunks: what the format's library takes should it read them, and the row that is kept. */
 int64_t lw_chunks_bytes(const struct lw_reader *reader, const struct lw_view_spec *view);
 
 /** Prepare the dataset for such reads of reader->view, and make room for the row. */
 int lw_chunks_select(struct lw_reader *reader, struct lw_error *err);
 
-/** lw_reader_read, where a row is kept. */
+/** lw_reader_read, where a row is kept and the library reads. */
 int lw_chunks_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err);
 
 #endif

@@ -1,31 +1,70 @@
-/* direct.h - hyperslabs of a result's datasets to their place in the file, by the threads of a pool: no call of HDF5, none of
- * MPI.
+/* direct.h - a slab read by the threads of a pool, without the format's library.
  *
- *     open -> begin (several may be under way) ... end -> close */
+ *     tile      what lies in one place of the file: a chunk; or all of a dataset that has none
+ *     cell      what one thread reads at a time: a chunk that must be decoded, else a few MiB of a tile
+ *     target    where samples go: to the slab, and, of chunks that reach beyond its end, to the row that is kept
+ *
+ *     axis      |       chunks       |       chunks       |       chunks       |
+ *     reads     |       0       |       1       |       2       |
+ *     row       .               |kept|          .               that of read 0 goes to read 1, which decodes the second chunks
+ *                                                               and keeps the rest of them for read 2
+ *
+ * The main thread looks up where the chunks of a slab are, copies what is kept, and starts the batch. */
 #ifndef LW_IO_DIRECT_H
 #define LW_IO_DIRECT_H
 
-#include "base/pool.h"
-#include "io/bytes/store.h"
-#include "io/runs.h"
+#include "io/bytes/decoders.h"
+#include "io/format.h"
+#include "io/reader.h"
 
-/* The bytes of a piece: enough for a disk to work at full rate, few enough for every thread to have several. */
-#define LW_DIRECT_PIECE_BYTES ((int64_t)2 << 20)
+#include <stdbool.h>
 
-/* A write under way; its memory is the caller's and must stay where it is from begin to end. */
-struct lw_direct_write {
-    struct lw_batch batch;
-    struct lw_store *store;         /* borrowed */
-    struct lw_runs runs;
-    const char *data;
+/* A box of samples of the dataset, in its dimensions [slow][fast][pixel], and where it goes. */
+struct lw_target {
+    int64_t first[3], step[3], count[3];
+    int64_t pitch[3];           /* bytes from one to the next in memory */
+    char *into;
 };
 
-/** Begin to write the hyperslab [first, first + count) of a dataset from `data`, packed row-major, which is borrowed until
- * end. */
-void lw_direct_begin(struct lw_pool *pool, struct lw_store *store, const struct lw_extent *extent, const int64_t *first,
-                     const int64_t *count, const void *data, struct lw_direct_write *write);
+struct lw_direct {
+    bool is_on;                 /* the dataset can be read so, and there is a pool */
+    struct lw_stored stored;
 
-/** Wait for it. LW_EIO; the message is the reason alone. */
-int lw_direct_end(struct lw_pool *pool, struct lw_direct_write *write, struct lw_error *err);
+    /* Of the view, in samples of the dataset's dimensions. */
+    int64_t dims[3], tile[3], cell[3];
+    struct lw_decoders *decoders;
+    char *bounce;               /* bounce_bytes for each thread; NULL: none are needed */
+    int64_t bounce_bytes;
+
+    /* Of the read that is under way. */
+    struct lw_target targets[2];
+    int n_targets;
+    int64_t first_cell[3], n_cells[3];
+    int64_t first_tile[3], n_tiles[3];
+    struct lw_stored_chunk *chunks;     /* of each tile */
+    struct lw_batch batch;
+};
+
+/** Find out whether the reader's dataset can be read so. Its pool is set. */
+void lw_direct_use(struct lw_reader *reader);
+
+/** Whether chunks are decoded by the pool's threads. */
+bool lw_direct_decodes(const struct lw_reader *reader);
+
+/** Decoders that work at the same time, for a view whose chunks must be decoded. */
+int lw_direct_decoders(const struct lw_reader *reader, const struct lw_view_spec *view);
+
+/** Host bytes that selecting takes, but for the row that is kept. */
+int64_t lw_direct_bytes(const struct lw_reader *reader, const struct lw_view_spec *view);
+
+int lw_direct_select(struct lw_reader *reader, struct lw_error *err);
+void lw_direct_release(struct lw_reader *reader);           /* what select has allocated; waits for a read under way */
+
+/** lw_reader_locate. */
+bool lw_direct_locate(const struct lw_reader *reader, struct lw_reader_place *place);
+
+/** lw_reader_begin and lw_reader_end. */
+int lw_direct_begin(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err);
+int lw_direct_end(struct lw_reader *reader, struct lw_error *err);
 
 #endif

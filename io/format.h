@@ -5,6 +5,7 @@
  *     list, find_origin           for `lapwing info FILE`
  *     describe                    what a dataset holds, or what is wrong with it
  *     open, read, close           samples, box by box
+ *     locate, find_chunk          where they lie, for those that read the file themselves
  *     read_numbers                all of a small dataset
  *
  * Every operation is one process' own: none is collective. One rank first lists or describes a file in a child process
@@ -13,6 +14,7 @@
 #define LW_IO_FORMAT_H
 
 #include "base/error.h"
+#include "io/bytes/decode.h"
 #include "io/dataset.h"
 #include "io/list.h"
 
@@ -31,6 +33,23 @@ struct lw_box {
     int64_t first[LW_MAX_DIMS], step[LW_MAX_DIMS], count[LW_MAX_DIMS];
     int64_t run, pitch, n_runs;         /* run x n_runs: the product of the counts */
     void *into;
+};
+
+/* Of a sample, the largest one: complex float64. */
+enum { LW_MAX_SAMPLE_BYTES = 16 };
+
+/* How the samples of a dataset lie in its file: as they are, row-major, or in chunks that are so. */
+struct lw_stored {
+    int fd;                             /* the format's, until the dataset is closed */
+    bool is_chunked;
+    int64_t offset;                     /* of the first sample, where there are no chunks */
+    struct lw_filters filters;          /* of the chunks */
+    char fill[LW_MAX_SAMPLE_BYTES];     /* a sample of chunks that were never written */
+};
+
+struct lw_stored_chunk {
+    int64_t offset, bytes;              /* 0 bytes: never written */
+    uint32_t skipped;                   /* filters, as lw_decoder_decode wants them */
 };
 
 struct lw_format {
@@ -60,6 +79,13 @@ struct lw_format {
     /** LW_EIO, or LW_EDATA where stored samples cannot be decoded; the message is the reason alone, "" if it is not known. */
     int (*read)(void *dataset, const struct lw_box *box, struct lw_error *err);
     void (*close)(void *dataset);
+
+    /** Whether the samples can be read without the library; how they lie then. NULL: none can. */
+    bool (*locate)(void *dataset, struct lw_stored *out);
+
+    /** Where the chunk is whose first sample is that one. Of datasets that were located. Errors as for read.
+     * @param first  in the dataset's dimensions */
+    int (*find_chunk)(void *dataset, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err);
 
     /** Read all of what was described for its numbers. LW_EDATA if it has another shape by now.
      * @param values  row-major, complex ones as pairs */

@@ -74,6 +74,7 @@ void lw_reader_close(struct lw_reader *reader)
 {
     if (!reader)
         return;
+    lw_direct_release(reader);
     if (reader->dataset)
         reader->format->close(reader->dataset);
     lw_free(reader->row.memory);
@@ -84,13 +85,12 @@ void lw_reader_close(struct lw_reader *reader)
 void lw_reader_use(struct lw_reader *reader, struct lw_pool *pool)
 {
     reader->pool = pool;
+    lw_direct_use(reader);
 }
 
 bool lw_reader_locate(const struct lw_reader *reader, struct lw_reader_place *place)
 {
-    (void)reader;
-    (void)place;
-    return false;
+    return reader->direct.is_on && lw_direct_locate(reader, place);
 }
 
 const struct lw_dataset_info *lw_reader_info(const struct lw_reader *reader)

@@ -1,7 +1,9 @@
-/* reader_state.h - inside of the reader, shared by reader.c (open, close), reader_view.c (select, read) and chunks.c. */
+/* reader_state.h - inside of the reader, shared by reader.c (open, close), reader_view.c (select, read), chunks.c (the format's
+ * library reads) and direct.c (a pool's threads do). */
 #ifndef LW_IO_READER_STATE_H
 #define LW_IO_READER_STATE_H
 
+#include "io/direct.h"
 #include "io/format.h"
 #include "io/reader.h"
 
@@ -16,7 +18,8 @@ struct calls {
 
 /* Samples [first, first + count) of the view that are kept for the next read. */
 struct lw_chunk_row {
-    char *memory;               /* in the layout of a slab, with the channels between picked ones; NULL: none are kept */
+    char *memory;               /* in the layout of a slab, from the library with the channels between picked ones; NULL: none
+                                   are kept */
     int64_t first, count;
     int64_t channel, n_channels;
 };
@@ -30,6 +33,7 @@ struct lw_reader {
     struct lw_view_spec view;
     struct calls calls;
     struct lw_chunk_row row;
+    struct lw_direct direct;
     char *bounce;
     int64_t bytes_read;
 };
@@ -68,6 +72,10 @@ static inline int64_t lw_view_extent(const struct lw_view_spec *view, int64_t n)
 /* Copy every `step`-th sample of rows that are as long as `n_channels` are apart, to rows `pitch` samples apart. */
 void lw_view_pick(const struct lw_reader *reader, const char *rows, int64_t n_rows, int64_t n_channels, char *into,
                   int64_t pitch);
+
+/** "cannot read samples A..B of FILE:PATH: reason", of the dataset's axis. @return  the reason's code */
+int lw_view_fail(const struct lw_reader *reader, int64_t begin, int64_t end, const struct lw_error *reason,
+                 struct lw_error *err);
 
 /* Read part of the view by calls of the format. */
 int lw_view_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err);

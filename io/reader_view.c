@@ -20,7 +20,7 @@
  * parts of a row. */
 static struct calls plan_calls(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
-    if (!lw_view_picks(reader, view) || lw_chunks_are_kept(reader, view))
+    if (reader->direct.is_on || !lw_view_picks(reader, view) || lw_chunks_are_kept(reader, view))
         return (struct calls){INT64_MAX, INT64_MAX, 0};
     struct calls calls = {.slow = view->max_axis, .fast = view->max_channels};
     const int64_t limit = BOUNCE_BYTES / lw_view_sample_bytes(reader, view);
@@ -34,7 +34,8 @@ static struct calls plan_calls(const struct lw_reader *reader, const struct lw_v
 
 int64_t lw_reader_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
-    return plan_calls(reader, view).bounce_bytes + lw_chunks_bytes(reader, view);
+    return plan_calls(reader, view).bounce_bytes + lw_chunks_bytes(reader, view) +
+           (reader->direct.is_on ? lw_direct_bytes(reader, view) : 0);
 }
 
 static int check_range(const struct lw_reader *reader, const char *what, int64_t begin, int64_t end, int64_t length,
@@ -79,7 +80,8 @@ int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, 
     if (reader->calls.bounce_bytes > 0 &&
         !(reader->bounce = lw_alloc((size_t)reader->calls.bounce_bytes, "channels read with a step", err)))
         return LW_ESYSTEM;
-    return lw_chunks_select(reader, err);
+    rc = lw_chunks_select(reader, err);
+    return rc || !reader->direct.is_on ? rc : lw_direct_select(reader, err);
 }
 
 /* ---- read ---------------------------------------------------------------------------------------------------------- */
@@ -135,17 +137,22 @@ static void place_box(const struct lw_reader *reader, int64_t n_slow, int64_t n_
     box->into = into;
 }
 
-/* The reason, which the format gives, is not cut away where names are long. */
+/* The reason is not cut away where names are long. */
+int lw_view_fail(const struct lw_reader *reader, int64_t begin, int64_t end, const struct lw_error *reason,
+                 struct lw_error *err)
+{
+    struct lw_error what;
+    const int code = lw_fail(&what, reason->code, "cannot read samples %" PRId64 "..%" PRId64 " of %s:%s", begin, end - 1,
+                             reader->info.file, reader->info.path);
+    return lw_fail(err, code, "%.699s%s%s", what.message, reason->message[0] ? ": " : "", reason->message);
+}
+
 static int fail_read(const struct lw_reader *reader, const struct transfer *transfer, const struct lw_error *reason,
                      struct lw_error *err)
 {
-    struct lw_error what;
     const bool slow = lw_view_is_time_slow(reader, &reader->view);
     const int64_t first = reader->view.start + (slow ? transfer->slow : transfer->fast);
-    const int64_t count = slow ? transfer->n_slow : transfer->n_fast;
-    const int code = lw_fail(&what, reason->code, "cannot read samples %" PRId64 "..%" PRId64 " of %s:%s", first,
-                             first + count - 1, reader->info.file, reader->info.path);
-    return lw_fail(err, code, "%.699s%s%s", what.message, reason->message[0] ? ": " : "", reason->message);
+    return lw_view_fail(reader, first, first + (slow ? transfer->n_slow : transfer->n_fast), reason, err);
 }
 
 /* Where a transfer begins in the caller's buffer, and how many samples its rows are apart. */
@@ -217,7 +224,7 @@ int lw_reader_begin(struct lw_reader *reader, const struct lw_slab *slab, struct
 {
     assert(slab->count <= reader->view.max_axis && slab->n_channels <= reader->view.max_channels);
     assert(slab->count == 0 || slab->first + slab->count <= reader->view.count);
-    const int rc = reader->row.memory ? lw_chunks_read(reader, slab, err) : lw_view_read(reader, slab, err);
+    const int rc = (reader->direct.is_on ? lw_direct_begin : reader->row.memory ? lw_chunks_read : lw_view_read)(reader, slab, err);
     if (rc == LW_OK)
         reader->bytes_read += slab->count * slab->n_channels * lw_view_sample_bytes(reader, &reader->view);
     return rc;
@@ -225,9 +232,7 @@ int lw_reader_begin(struct lw_reader *reader, const struct lw_slab *slab, struct
 
 int lw_reader_end(struct lw_reader *reader, struct lw_error *err)
 {
-    (void)reader;
-    (void)err;
-    return LW_OK;
+    return reader->direct.is_on ? lw_direct_end(reader, err) : LW_OK;
 }
 
 int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err)

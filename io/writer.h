@@ -12,7 +12,7 @@
 #define LW_IO_WRITER_H
 
 #include "comm/comm.h"
-#include "io/direct.h"
+#include "io/put.h"
 
 #define LW_PART_SUFFIX ".lapwing-part"       /* of the temporary name */
 
@@ -64,7 +64,7 @@ struct lw_writer_spec {
 struct lw_write {
     int n_dims;
     int64_t first[LW_MAX_DIMS], count[LW_MAX_DIMS];
-    struct lw_direct_write direct;
+    struct lw_put put;
 };
 
 /** Create the file. Errors (the same on every rank): LW_EIO if it exists and `overwrite` is false, if its folder cannot be

@@ -6,6 +6,7 @@
 #include "io/hdf5/listing.h"
 #include "io/hdf5/probe.h"
 #include "io/hdf5/start.h"
+#include "io/hdf5/stored.h"
 #include "io/hdf5/type.h"
 
 #include <string.h>
@@ -16,6 +17,7 @@
 struct opened {
     const struct lw_dataset_info *info;
     hid_t file, dataset, type;
+    struct lw_finder *finder;           /* of chunks; NULL: nobody has asked for it */
 };
 
 static int recognise(const char *file, bool *is_one, struct lw_error *err)
@@ -81,6 +83,7 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
 static void close_dataset(void *dataset)
 {
     struct opened *const opened = dataset;
+    lw_finder_destroy(opened->finder);
     if (opened->type >= 0)
         H5Tclose(opened->type);
     if (opened->dataset >= 0)
@@ -149,6 +152,23 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     H5Sclose(memory);
     H5Sclose(space);
     return rc;
+}
+
+/* Should the finder not open what is open already, HDF5 reads, and says what is wrong. */
+static bool locate(void *dataset, struct lw_stored *out)
+{
+    struct opened *const opened = dataset;
+    const struct lw_dataset_info *const info = opened->info;
+    *out = (struct lw_stored){0};
+    return lw_stored_locate(opened->file, opened->dataset, out) &&
+           (!out->is_chunked || opened->finder ||
+            lw_finder_create(info->file, info->path, info->n_dims, out->fd, &opened->finder, NULL) == LW_OK);
+}
+
+static int find_chunk(void *dataset, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err)
+{
+    const struct opened *const opened = dataset;
+    return lw_finder_find(opened->finder, first, out, err);
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------- */
@@ -231,6 +251,8 @@ const struct lw_format lw_format_hdf5 = {
     .open = open_dataset,
     .read = read_box,
     .close = close_dataset,
+    .locate = locate,
+    .find_chunk = find_chunk,
     .read_numbers = read_numbers,
     .most_whole_bytes = 16 * MIB,       /* of larger ones HDF5 reads just the samples wanted */
     .prepare_chunks = prepare_chunks,

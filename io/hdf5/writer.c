@@ -179,7 +179,7 @@ void lw_writer_begin(struct lw_writer *writer, int dataset, const int64_t *first
         write->count[d] = count[d];
     }
     if (writer->store)
-        lw_direct_begin(writer->pool, writer->store, extent, first, count, data, &write->direct);
+        lw_put_begin(writer->pool, writer->store, extent, first, count, data, &write->put);
     else
         lw_collective_write(writer->file, dataset, first, count, data);
 }
@@ -197,7 +197,7 @@ static int fail_write(const struct lw_writer *writer, const struct lw_write *wri
 int lw_writer_end(struct lw_writer *writer, struct lw_write *write, struct lw_error *err)
 {
     struct lw_error reason;
-    if (!writer->store || lw_direct_end(writer->pool, &write->direct, &reason) == LW_OK)
+    if (!writer->store || lw_put_end(writer->pool, &write->put, &reason) == LW_OK)
         return LW_OK;
     return fail_write(writer, write, &reason, err);
 }

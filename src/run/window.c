@@ -7,8 +7,8 @@
 
 struct lw_window {
     struct lw_window_spec spec;
-    struct lw_window_part part; /* begun */
     char *scratch;              /* source samples of one end, in the layout of a slot */
+    struct lw_window_part part; /* under way; begin = end: none */
 };
 
 /* A run of outside positions shorter than M comes from less than M samples, or from all n if it wraps around. */
@@ -120,16 +120,18 @@ static int read_outside(struct lw_window *window, const struct lw_window_part *p
 
 int lw_window_begin(struct lw_window *window, const struct lw_window_part *part, struct lw_error *err)
 {
-    window->part = *part;
-    return begin_inside(window, part, err);
+    const int rc = begin_inside(window, part, err);
+    if (rc == LW_OK)
+        window->part = *part;
+    return rc;
 }
 
 int lw_window_end(struct lw_window *window, struct lw_error *err)
 {
-    const int64_t n = window->spec.n_samples;
     const struct lw_window_part part = window->part;
-    int rc;
+    const int64_t n = window->spec.n_samples;
     window->part = (struct lw_window_part){0};
+    int rc;
     if ((rc = lw_reader_end(window->spec.reader, err)) ||
         (rc = read_outside(window, &part, part.begin, min64(part.end, 0), err)) ||
         (rc = read_outside(window, &part, max64(part.begin, n), part.end, err)))

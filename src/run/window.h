@@ -40,10 +40,11 @@ struct lw_window_part {
     int64_t into_axis, into_first;
 };
 
-/** Begin to fill a part, which is the window's until end; begin = end: nothing. Errors are those of lw_reader_read. */
+/** Begin to fill a part; begin = end: nothing. What it points to is the window's until end, and one part is under way at a time.
+ * Errors are those of lw_reader_begin. */
 int lw_window_begin(struct lw_window *window, const struct lw_window_part *part, struct lw_error *err);
 
-/** Wait until the part that was begun is filled; nothing may have been begun. */
+/** Wait for what was begun, then fill what the boundary makes. Nothing may have been begun. */
 int lw_window_end(struct lw_window *window, struct lw_error *err);
 
 /** Both. */

@@ -192,7 +192,9 @@ static struct lw_reader *open_dataset(struct lw_comm *comm, const char *file, co
     return reader;
 }
 
-static void check_dataset(struct lw_comm *comm, const char *file, int number, enum storage storage, enum shape shape)
+/* @param pool  NULL: the format's library reads */
+static void check_dataset(struct lw_comm *comm, struct lw_pool *pool, const char *file, int number, enum storage storage,
+                          enum shape shape)
 {
     char path[64];
     dataset_name(path, number, storage, shape);
@@ -200,6 +202,8 @@ static void check_dataset(struct lw_comm *comm, const char *file, int number, en
     struct subject s = {.name = path, .shape = shape, .sample_bytes = lw_type_bytes(test_type(number)) * (has_rows ? ROW : 1)};
     if (!(s.reader = open_dataset(comm, file, path)))
         return;
+    if (pool)
+        lw_reader_use(s.reader, pool);
 
     const struct lw_type type = test_type(number);
     const struct lw_dataset_info *const info = lw_reader_info(s.reader);
@@ -375,6 +379,19 @@ static void check_memory(struct lw_comm *comm, const char *folder, enum storage 
     lw_comm_barrier(comm);
 }
 
+/* By HDF5, and by one thread and several; `every`: of the types, the shapes and storages with each of them. */
+static void check_types(struct lw_comm *comm, const char *file, int n_threads, int every)
+{
+    struct lw_error err = {0};
+    struct lw_pool *pool = NULL;
+    CHECK(n_threads == 0 || lw_pool_create(n_threads, &pool, &err) == LW_OK, "%s", err.message);
+    for (int type = n_threads % every; type < N_TEST_TYPES; type += every)
+        for (int storage = 0; storage < N_STORAGES; storage++)
+            for (int shape = 0; shape < N_SHAPES; shape++)
+                check_dataset(comm, pool, file, type, (enum storage)storage, (enum shape)shape);
+    lw_pool_destroy(pool);
+}
+
 int main(int argc, char **argv)
 {
     struct lw_comm *const comm = lw_comm_start(&argc, &argv);
@@ -385,10 +402,10 @@ int main(int argc, char **argv)
     if (lw_comm_rank(comm) == 0)
         write_file(file);
     lw_comm_barrier(comm);
-    for (int type = 0; type < N_TEST_TYPES; type++)
-        for (int storage = 0; storage < N_STORAGES; storage++)
-            for (int shape = 0; shape < N_SHAPES; shape++)
-                check_dataset(comm, file, type, (enum storage)storage, (enum shape)shape);
+    check_types(comm, file, 0, 1);
+    check_types(comm, file, 1, 5);
+    check_types(comm, file, 4, 1);
+    check_types(comm, file, 16, 5);
     check_wide(comm, folder);
     check_long(comm, folder);
     check_memory(comm, folder, CONTIGUOUS, LW_CHUNKS_IN_PLACE);

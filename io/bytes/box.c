@@ -1,0 +1,129 @@
+#include "io/bytes/box.h"
+
+#include "io/bytes/transfer.h"
+
+#include <string.h>
+
+/* A read of its own costs about as much as copying SHORT_BYTES, and storage hands out pages whole. */
+enum { SHORT_BYTES = 32 << 10, PAGE_BYTES = 4 << 10 };
+
+/* ---- the same box in fewer dimensions ------------------------------------------------------------------------------ */
+
+static void drop_last(struct lw_bytes_box *box)
+{
+    for (int d = LW_BOX_DIMS - 1; d > 0; d--) {
+        box->count[d] = box->count[d - 1];
+        box->from[d] = box->from[d - 1];
+        box->to[d] = box->to[d - 1];
+    }
+    box->count[0] = 1;
+}
+
+/* Elements that follow each other on both sides become one; the last dimension is then the innermost that has more than one. */
+static struct lw_bytes_box merge(struct lw_bytes_box box)
+{
+    for (int d = 0; d < LW_BOX_DIMS; d++) {
+        const int64_t count = box.count[LW_BOX_DIMS - 1];
+        const bool follows = box.from[LW_BOX_DIMS - 1] == box.element_bytes && box.to[LW_BOX_DIMS - 1] == box.element_bytes;
+        if (count > 1 && !follows)
+            break;
+        box.element_bytes *= count;
+        drop_last(&box);
+    }
+    return box;
+}
+
+/* ---- copying --------------------------------------------------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) void copy_elements(int64_t n, const char *from, int64_t from_pitch, char *to,
+                                                                int64_t to_pitch, size_t bytes)
+{
+    for (int64_t i = 0; i < n; i++)
+        memcpy(to + i * to_pitch, from + i * from_pitch, bytes);
+}
+
+/* Of a size that the compiler knows, which is several times faster for the sizes of samples. */
+static void copy_line(const struct lw_bytes_box *box, const char *from, char *to)
+{
+    const int64_t n = box->count[2], f = box->from[2], t = box->to[2];
+    switch (box->element_bytes) {
+    case 1: copy_elements(n, from, f, to, t, 1); break;
+    case 2: copy_elements(n, from, f, to, t, 2); break;
+    case 4: copy_elements(n, from, f, to, t, 4); break;
+    case 8: copy_elements(n, from, f, to, t, 8); break;
+    case 16: copy_elements(n, from, f, to, t, 16); break;
+    default: copy_elements(n, from, f, to, t, (size_t)box->element_bytes);
+    }
+}
+
+static void copy_merged(const struct lw_bytes_box *box, const char *from, char *to)
+{
+    for (int64_t i = 0; i < box->count[0]; i++)
+        for (int64_t j = 0; j < box->count[1]; j++)
+            copy_line(box, from + i * box->from[0] + j * box->from[1], to + i * box->to[0] + j * box->to[1]);
+}
+
+void lw_bytes_copy_box(const struct lw_bytes_box *box, const char *from, char *to)
+{
+    const struct lw_bytes_box merged = merge(*box);
+    copy_merged(&merged, from, to);
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------------------- */
+
+/* Bytes from the first to the last. */
+static int64_t span_of(const struct lw_bytes_box *box)
+{
+    int64_t bytes = box->element_bytes;
+    for (int d = 0; d < LW_BOX_DIMS; d++)
+        bytes += (box->count[d] - 1) * box->from[d];
+    return bytes;
+}
+
+static bool is_dense(const struct lw_bytes_box *box, int64_t span)
+{
+    const int64_t n = box->count[0] * box->count[1] * box->count[2];
+    return box->element_bytes < SHORT_BYTES && span / n <= box->element_bytes + PAGE_BYTES;
+}
+
+static int outermost(const struct lw_bytes_box *box)
+{
+    int d = 0;
+    while (d < LW_BOX_DIMS - 1 && box->count[d] == 1)
+        d++;
+    return d;
+}
+
+bool lw_bytes_box_bounces(const struct lw_bytes_box *box)
+{
+    const struct lw_bytes_box merged = merge(*box);
+    return merged.element_bytes < SHORT_BYTES && merged.count[outermost(&merged)] > 1;
+}
+
+/* What is too long or too sparse to be read at once is read in the parts that its outermost dimension has. */
+static int read_merged(const struct lw_bytes_box *box, int fd, int64_t offset, char *to, char *bounce, int64_t bounce_bytes,
+                       struct lw_error *err)
+{
+    const int64_t span = span_of(box);
+    const int d = outermost(box);
+    if (box->count[d] == 1)
+        return lw_bytes_read(fd, to, offset, box->element_bytes, err);
+    int rc = LW_OK;
+    if (span <= bounce_bytes && is_dense(box, span)) {
+        if ((rc = lw_bytes_read(fd, bounce, offset, span, err)) == LW_OK)
+            copy_merged(box, bounce, to);
+        return rc;
+    }
+    struct lw_bytes_box part = *box;
+    part.count[d] = 1;
+    for (int64_t i = 0; rc == LW_OK && i < box->count[d]; i++)
+        rc = read_merged(&part, fd, offset + i * box->from[d], to + i * box->to[d], bounce, bounce_bytes, err);
+    return rc;
+}
+
+int lw_bytes_read_box(const struct lw_bytes_box *box, int fd, int64_t offset, char *to, char *bounce, int64_t bounce_bytes,
+                      struct lw_error *err)
+{
+    const struct lw_bytes_box merged = merge(*box);
+    return read_merged(&merged, fd, offset, to, bounce, bounce_bytes, err);
+}

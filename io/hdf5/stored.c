@@ -1,0 +1,285 @@
+#include "io/hdf5/stored.h"
+
+#include "base/memory.h"
+#include "io/bytes/transfer.h"
+#include "io/hdf5/error.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#if H5_VERSION_GE(1, 13, 0)
+#include <H5FDdevelop.h>
+#endif
+
+/* ---- what the dataset itself says ----------------------------------------------------------------------------------- */
+
+static bool take_filter(hid_t creation, unsigned number, struct lw_filters *filters)
+{
+    unsigned flags, settings, values[8] = {0};
+    size_t n_values = 8;
+    const H5Z_filter_t filter = H5Pget_filter2(creation, number, &flags, &n_values, values, 0, NULL, &settings);
+    switch (filter) {
+    case H5Z_FILTER_DEFLATE: filters->filter[number] = LW_FILTER_DEFLATE; return true;
+    case H5Z_FILTER_FLETCHER32: filters->filter[number] = LW_FILTER_FLETCHER32; return true;
+    case H5Z_FILTER_SHUFFLE:
+        filters->filter[number] = LW_FILTER_SHUFFLE;
+        filters->element_bytes = values[0];
+        return n_values == 1 && values[0] > 0;
+    default: return false;
+    }
+}
+
+/* Chunks at the edge that are stored without filters, as an option has it, are left to HDF5. */
+static bool take_filters(hid_t creation, struct lw_filters *filters)
+{
+    unsigned options = 0;
+    const int n = H5Pget_nfilters(creation);
+    if (n < 0 || n > LW_MAX_FILTERS || H5Pget_chunk_opts(creation, &options) < 0 || options != 0)
+        return false;
+    filters->n = n;
+    for (int f = 0; f < n; f++)
+        if (!take_filter(creation, (unsigned)f, filters))
+            return false;
+    return true;
+}
+
+static int64_t chunk_bytes(hid_t creation, hid_t type)
+{
+    hsize_t chunk[H5S_MAX_RANK];
+    const int n_dims = H5Pget_chunk(creation, H5S_MAX_RANK, chunk);
+    int64_t bytes = (int64_t)H5Tget_size(type);
+    for (int d = 0; d < n_dims; d++)
+        bytes *= (int64_t)chunk[d];
+    return bytes;
+}
+
+/* Samples that were never written; where nothing says what they are, HDF5 leaves them alone, and here they are zeros. */
+static bool take_fill(hid_t creation, hid_t type, char fill[LW_MAX_SAMPLE_BYTES])
+{
+    H5D_fill_value_t status;
+    memset(fill, 0, LW_MAX_SAMPLE_BYTES);
+    if (H5Tget_size(type) > LW_MAX_SAMPLE_BYTES || H5Pfill_value_defined(creation, &status) < 0)
+        return false;
+    return status != H5D_FILL_VALUE_USER_DEFINED || H5Pget_fill_value(creation, type, fill) >= 0;
+}
+
+/* Nothing is there of what was never written or lies in other files. */
+static bool take_offset(hid_t dataset, hid_t creation, hid_t type, int64_t *offset)
+{
+    const haddr_t address = H5Dget_offset(dataset);
+    const hid_t space = H5Dget_space(dataset);
+    const hsize_t samples = (hsize_t)H5Sget_simple_extent_npoints(space), stored = H5Dget_storage_size(dataset);
+    hsize_t needed = H5Tget_size(type);
+    H5Sclose(space);
+    *offset = (int64_t)address;
+    return H5Pget_external_count(creation) == 0 && address != HADDR_UNDEF && address <= INT64_MAX &&
+           !__builtin_mul_overflow(needed, samples, &needed) && stored >= needed;
+}
+
+/* The descriptor of HDF5's driver for plain files. */
+static bool take_descriptor(hid_t file, int *fd)
+{
+    const hid_t access = H5Fget_access_plist(file);
+    void *handle = NULL;
+    const bool is_plain = H5Pget_driver(access) == H5FD_SEC2 && H5Fget_vfd_handle(file, access, &handle) >= 0 && handle;
+    H5Pclose(access);
+    if (is_plain)
+        *fd = *(const int *)handle;
+    return is_plain;
+}
+
+bool lw_stored_locate(hid_t file, hid_t dataset, struct lw_stored *out)
+{
+    const hid_t creation = H5Dget_create_plist(dataset), type = H5Dget_type(dataset);
+    const H5D_layout_t layout = H5Pget_layout(creation);
+    bool found = take_descriptor(file, &out->fd);
+    out->is_chunked = layout == H5D_CHUNKED;
+    if (layout == H5D_CHUNKED)
+        found = found && take_filters(creation, &out->filters) && take_fill(creation, type, out->fill);
+    else
+        found = found && layout == H5D_CONTIGUOUS && take_offset(dataset, creation, type, &out->offset);
+    if (found && out->is_chunked)
+        out->filters.chunk_bytes = chunk_bytes(creation, type);
+    H5Tclose(type);
+    H5Pclose(creation);
+    return found;
+}
+
+/* ---- the driver ------------------------------------------------------------------------------------------------------- */
+
+struct lw_finder {
+    int fd, n_dims;
+    hid_t file, dataset;
+    bool is_noting, has_noted;  /* reads of raw data, instead of making them */
+    int64_t offset, bytes;      /* noted */
+};
+
+/* The file as HDF5 sees it. */
+struct driver_file {
+    H5FD_t base;                /* HDF5's part; has to be the first */
+    struct lw_finder *finder;
+    haddr_t allocated, size;
+};
+
+static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr_t most)
+{
+    (void)name;
+    (void)flags;
+    (void)most;
+    struct lw_finder *const *const finder = H5Pget_driver_info(access);
+    struct stat status;
+    struct driver_file *const file = fstat((*finder)->fd, &status) == 0 ? lw_alloc(sizeof *file, "a file", NULL) : NULL;
+    if (!file)
+        return NULL;
+    file->finder = *finder;
+    file->size = (haddr_t)status.st_size;
+    return &file->base;
+}
+
+static herr_t driver_close(H5FD_t *file)
+{
+    lw_free(file);
+    return 0;
+}
+
+/* Files of this driver are never taken for one that is open already. */
+static int driver_compare(const H5FD_t *a, const H5FD_t *b)
+{
+    return (a > b) - (a < b);
+}
+
+static herr_t driver_query(const H5FD_t *file, unsigned long *flags)
+{
+    (void)file;
+    *flags = 0;
+    return 0;
+}
+
+static haddr_t driver_allocated(const H5FD_t *file, H5FD_mem_t type)
+{
+    (void)type;
+    return ((const struct driver_file *)file)->allocated;
+}
+
+static herr_t driver_allocate(H5FD_t *file, H5FD_mem_t type, haddr_t end)
+{
+    (void)type;
+    ((struct driver_file *)file)->allocated = end;
+    return 0;
+}
+
+static haddr_t driver_size(const H5FD_t *file, H5FD_mem_t type)
+{
+    (void)type;
+    return ((const struct driver_file *)file)->size;
+}
+
+static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t bytes, void *into)
+{
+    (void)transfer;
+    struct lw_finder *const finder = ((struct driver_file *)file)->finder;
+    if (!finder->is_noting || type != H5FD_MEM_DRAW)
+        return lw_bytes_read(finder->fd, into, (int64_t)address, (int64_t)bytes, NULL) == LW_OK ? 0 : -1;
+    finder->has_noted = true;
+    finder->offset = (int64_t)address;
+    finder->bytes = (int64_t)bytes;
+    return 0;
+}
+
+static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t bytes, const void *from)
+{
+    (void)file;
+    (void)type;
+    (void)transfer;
+    (void)address;
+    (void)bytes;
+    (void)from;
+    return -1;
+}
+
+static const H5FD_class_t driver = {
+#ifdef H5FD_CLASS_VERSION
+    .version = H5FD_CLASS_VERSION,
+    .value = (H5FD_class_value_t)300,
+#endif
+    .name = "lapwing's finder",
+    .maxaddr = INT64_MAX,
+    .fc_degree = H5F_CLOSE_STRONG,
+    .fapl_size = sizeof(struct lw_finder *),
+    .open = driver_open,
+    .close = driver_close,
+    .cmp = driver_compare,
+    .query = driver_query,
+    .get_eoa = driver_allocated,
+    .set_eoa = driver_allocate,
+    .get_eof = driver_size,
+    .read = driver_read,
+    .write = driver_write,
+    .fl_map = H5FD_FLMAP_DICHOTOMY,
+};
+
+/* ---- the finder ------------------------------------------------------------------------------------------------------- */
+
+static hid_t open_file(struct lw_finder *finder, const char *name)
+{
+    const hid_t number = H5FDregister(&driver), access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_driver(access, number, &finder);
+    const hid_t file = H5Fopen(name, H5F_ACC_RDONLY, access);
+    H5Pclose(access);
+    H5FDunregister(number);     /* the file holds it as long as it needs it */
+    return file;
+}
+
+int lw_finder_create(const char *file, const char *path, int n_dims, int fd, struct lw_finder **out, struct lw_error *err)
+{
+    struct lw_finder *const finder = lw_alloc(sizeof *finder, "the places of chunks", err);
+    if (!finder)
+        return LW_ESYSTEM;
+    *finder = (struct lw_finder){.fd = fd, .n_dims = n_dims, .file = -1, .dataset = -1};
+    if ((finder->file = open_file(finder, file)) < 0 ||
+        (finder->dataset = H5Dopen2(finder->file, path, H5P_DEFAULT)) < 0) {
+        const int rc = lw_hdf5_fail(err, LW_EIO, "cannot open %s:%s again", file, path);
+        lw_finder_destroy(finder);
+        return rc;
+    }
+    *out = finder;
+    return LW_OK;
+}
+
+void lw_finder_destroy(struct lw_finder *finder)
+{
+    if (!finder)
+        return;
+    if (finder->dataset >= 0)
+        H5Dclose(finder->dataset);
+    if (finder->file >= 0)
+        H5Fclose(finder->file);
+    lw_free(finder);
+}
+
+/* A chunk that was never written has a size of 0; HDF5 1.10 also fails then, but after the size is set. */
+static int find_missing(const struct lw_finder *finder, const hsize_t *first, struct lw_stored_chunk *out, struct lw_error *err)
+{
+    hsize_t bytes = 1;
+    *out = (struct lw_stored_chunk){0};
+    if (H5Dget_chunk_storage_size(finder->dataset, first, &bytes) >= 0 || bytes == 0)
+        return bytes == 0 ? LW_OK : lw_fail(err, LW_EDATA, "HDF5 does not tell where a chunk is");
+    return lw_hdf5_fail_plainly(err, LW_EIO);
+}
+
+int lw_finder_find(struct lw_finder *finder, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out,
+                   struct lw_error *err)
+{
+    hsize_t at[LW_MAX_DIMS];
+    char nothing;               /* which HDF5 would fill, and the driver does not */
+    for (int d = 0; d < finder->n_dims; d++)
+        at[d] = (hsize_t)first[d];
+    finder->has_noted = false;
+    finder->is_noting = true;
+    const herr_t read = H5Dread_chunk(finder->dataset, H5P_DEFAULT, at, &out->skipped, &nothing);
+    finder->is_noting = false;
+    if (read < 0 || !finder->has_noted)
+        return find_missing(finder, at, out, err);
+    out->offset = finder->offset;
+    out->bytes = finder->bytes;
+    return LW_OK;
+}
