@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "run/pipeline.h"
+#include "run/timeline.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -153,7 +154,10 @@ static int feed(struct lw_loop *loop, int64_t round, struct lw_error *err)
     lw_halo_end(loop->halo);
     loop->report->seconds[LW_LOOP_READ] += read - start;
     loop->report->seconds[LW_LOOP_HALO] += lw_now() - read;
-    return lw_comm_agree(comm, lw_pipeline_submit(loop->pipeline, slot, &block, err), err);
+    lw_timeline_end(LW_START_READ);
+    rc = lw_comm_agree(comm, lw_pipeline_submit(loop->pipeline, slot, &block, err), err);
+    lw_timeline_submitted();
+    return rc;
 }
 
 static int check_finite(const struct lw_loop *loop, const struct lw_slot *slot, struct lw_error *err)
