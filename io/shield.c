@@ -1,5 +1,6 @@
 #include "io/shield.h"
 
+#include "base/memory.h"
 #include "io/format.h"
 
 #include <errno.h>
@@ -10,8 +11,36 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* ---- what processes tell each other: over sockets, since a broken pipe would be a signal ------------------------------ */
+
+static bool put(int end, const void *data, size_t bytes)
+{
+    for (const char *at = data; bytes > 0;) {
+        const ssize_t sent = send(end, at, bytes, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR)
+            return false;
+        at += sent > 0 ? sent : 0;
+        bytes -= sent > 0 ? (size_t)sent : 0;
+    }
+    return true;
+}
+
+/* Whether as many bytes came as were to come. */
+static bool take(int end, void *data, size_t bytes)
+{
+    for (char *at = data; bytes > 0;) {
+        const ssize_t got = read(end, at, bytes);
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return false;
+        at += got > 0 ? got : 0;
+        bytes -= got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
 
 /* ---- the child ----------------------------------------------------------------------------------------------------- */
 
@@ -35,41 +64,16 @@ static void set_limits(void)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-static bool put(int pipe_end, const void *data, size_t bytes)
-{
-    for (const char *at = data; bytes > 0;) {
-        const ssize_t written = write(pipe_end, at, bytes);
-        if (written < 0 && errno != EINTR)
-            return false;
-        at += written > 0 ? written : 0;
-        bytes -= written > 0 ? (size_t)written : 0;
-    }
-    return true;
-}
-
-static void be_child(int pipe_end, lw_shield_fn *look, const struct lw_object *object, void *result, size_t bytes)
+static void be_child(int end, lw_shield_fn *look, const struct lw_object *object, void *result, size_t bytes)
 {
     struct lw_error err = {0};
     be_quiet();
     set_limits();
     err.code = look(object, result, &err);
-    _exit(put(pipe_end, &err, sizeof err) && put(pipe_end, result, bytes) ? 0 : 1);
+    _exit(put(end, &err, sizeof err) && put(end, result, bytes) ? 0 : 1);
 }
 
-/* ---- the parent ---------------------------------------------------------------------------------------------------- */
-
-/* Whether as many bytes came as were to come. */
-static bool take(int pipe_end, void *data, size_t bytes)
-{
-    for (char *at = data; bytes > 0;) {
-        const ssize_t got = read(pipe_end, at, bytes);
-        if (got == 0 || (got < 0 && errno != EINTR))
-            return false;
-        at += got > 0 ? got : 0;
-        bytes -= got > 0 ? (size_t)got : 0;
-    }
-    return true;
-}
+/* ---- its parent ---------------------------------------------------------------------------------------------------- */
 
 /* Telling the format takes no library more than the first bytes of a file. */
 static const char *format_name(const char *file)
@@ -108,10 +112,10 @@ static int wait_for(pid_t child)
     return status;
 }
 
-static int hear(int pipe_end, pid_t child, const struct lw_object *object, void *result, size_t bytes, struct lw_error *err)
+static int hear(int end, pid_t child, const struct lw_object *object, void *result, size_t bytes, struct lw_error *err)
 {
     struct lw_error theirs;
-    const bool is_whole = take(pipe_end, &theirs, sizeof theirs) && take(pipe_end, result, bytes);
+    const bool is_whole = take(end, &theirs, sizeof theirs) && take(end, result, bytes);
     const int status = wait_for(child);
     if (!is_whole)
         return explain(object, status, err);
@@ -120,13 +124,12 @@ static int hear(int pipe_end, pid_t child, const struct lw_object *object, void 
     return theirs.code;
 }
 
-int lw_shield(lw_shield_fn *look, const struct lw_object *object, void *result, size_t bytes, struct lw_error *err)
+static int look_in_child(lw_shield_fn *look, const struct lw_object *object, void *result, size_t bytes, struct lw_error *err)
 {
     int ends[2];
-    lw_formats_start();
     fflush(NULL);       /* what is buffered is this process' to print */
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return lw_fail(err, LW_ESYSTEM, "no pipe to a process that looks at '%.600s': %s", object->name, strerror(errno));
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return lw_fail(err, LW_ESYSTEM, "no socket to a process that looks at '%.600s': %s", object->name, strerror(errno));
     const pid_t child = fork();
     if (child == 0)
         be_child(ends[1], look, object, result, bytes);
@@ -137,4 +140,109 @@ int lw_shield(lw_shield_fn *look, const struct lw_object *object, void *result, 
                                        object->name, strerror(reason));
     close(ends[0]);
     return rc;
+}
+
+/* ---- the guard: a copy of this program, so that addresses of functions are the same ---------------------------------- */
+
+/* The name follows, without its final zero. */
+struct request {
+    lw_shield_fn *look;
+    size_t bytes, name_bytes;
+    struct lw_object object;
+};
+
+static struct {
+    pid_t process;              /* 0: there is no guard */
+    int end;                    /* of the socket to it */
+} guard;
+
+/* Signals for the program, which launchers send to whole groups of processes, do not end the guard; the program's end does. */
+static void follow_the_program(pid_t program)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    static const int blocked[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP};
+    for (size_t i = 0; i < sizeof blocked / sizeof *blocked; i++)
+        sigaddset(&signals, blocked[i]);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != program)
+        _exit(0);
+}
+
+/* Whether the answer was taken. @param memory  for the name with its zero, and behind it for the result */
+static bool answer(int end, struct request *request, char *memory)
+{
+    struct lw_error err = {0};
+    char *const result = memory + request->name_bytes + 1;
+    if (!take(end, memory, request->name_bytes))
+        return false;
+    memory[request->name_bytes] = '\0';
+    request->object.name = memory;
+    err.code = look_in_child(request->look, &request->object, result, request->bytes, &err);
+    return put(end, &err, sizeof err) && put(end, result, request->bytes);
+}
+
+static void be_guard(int end, pid_t program)
+{
+    struct request request;
+    bool is_asked = true;
+    follow_the_program(program);
+    lw_formats_start();
+    while (is_asked && take(end, &request, sizeof request)) {
+        char *const memory = lw_alloc(request.name_bytes + 1 + request.bytes, "a look at a file", NULL);
+        is_asked = memory && answer(end, &request, memory);
+        lw_free(memory);
+    }
+    _exit(0);
+}
+
+static int ask_guard(lw_shield_fn *look, const struct lw_object *object, void *result, size_t bytes, struct lw_error *err)
+{
+    const struct request request = {.look = look, .bytes = bytes, .name_bytes = strlen(object->name), .object = *object};
+    struct lw_error theirs;
+    if (!put(guard.end, &request, sizeof request) || !put(guard.end, object->name, request.name_bytes) ||
+        !take(guard.end, &theirs, sizeof theirs) || !take(guard.end, result, bytes))
+        return lw_fail(err, LW_ESYSTEM, "the process that has files looked at was ended from outside, '%.600s' was not looked at",
+                       object->name);
+    if (theirs.code != LW_OK)
+        *err = theirs;
+    return theirs.code;
+}
+
+int lw_shield_start(struct lw_error *err)
+{
+    int ends[2];
+    const pid_t program = getpid();
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return lw_fail(err, LW_ESYSTEM, "no socket to a process that looks at files: %s", strerror(errno));
+    const pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        be_guard(ends[1], program);
+    }
+    const int reason = errno;
+    close(ends[1]);
+    if (child < 0) {
+        close(ends[0]);
+        return lw_fail(err, LW_ESYSTEM, "no process that looks at files can be started: %s", strerror(reason));
+    }
+    guard.process = child;
+    guard.end = ends[0];
+    return LW_OK;
+}
+
+void lw_shield_stop(void)
+{
+    if (guard.process == 0)
+        return;
+    close(guard.end);
+    wait_for(guard.process);
+    guard.process = 0;
+}
+
+int lw_shield(lw_shield_fn *look, const struct lw_object *object, void *result, size_t bytes, struct lw_error *err)
+{
+    lw_formats_start();
+    return guard.process ? ask_guard(look, object, result, bytes, err) : look_in_child(look, object, result, bytes, err);
 }

@@ -3,6 +3,9 @@
 #include "cli/cli.h"
 #include "cli/help.h"
 #include "comm/comm.h"
+#include "engine/warm_up.h"
+#include "io/shield.h"
+#include "run/timeline.h"
 
 #include <signal.h>
 #include <limits.h>
@@ -44,6 +47,40 @@ static int finish_together(struct lw_cli *cli, int code, struct lw_comm *comm, s
     return code;
 }
 
+/* Whether archive files may be looked at: then in copies of this process as it is now. */
+static bool opens_files(const struct lw_cli *cli)
+{
+    return !lw_cli_is_text(cli) && cli->action != LW_ACTION_SYNTH && (cli->action != LW_ACTION_INFO || cli->file);
+}
+
+/* A GPU's driver starts while MPI does, and the context, too, where no launcher can have started other ranks: their number
+ * tells which device this one takes. A job file, which may ask for the CPU, is read only after MPI has started. */
+static void warm_up_engines(const struct lw_cli *cli, struct lw_warm_up *warm_up)
+{
+    if (cli->action != LW_ACTION_RUN && cli->action != LW_ACTION_PLAN)
+        return;
+    const int choice = lw_options_choice(cli->options, "engine");       /* 0: auto */
+    const struct lw_engine_spec alone = {.node_rank = 0, .node_ranks = 1};
+    lw_warm_up_begin(warm_up, choice == 0 ? LW_WARM_UP_ALL : choice - 1, has_launcher() ? NULL : &alone);
+}
+
+/* With MPI. @param code  whether the command line was understood, the error if not */
+static int run_ranks(struct lw_cli *cli, int code, int *argc, char ***argv, struct lw_error *err)
+{
+    struct lw_warm_up warm_up = {0};
+    if (code == LW_OK && opens_files(cli))
+        code = lw_shield_start(err);
+    if (code == LW_OK)
+        warm_up_engines(cli, &warm_up);
+    struct lw_comm *const comm = lw_comm_start(argc, argv);
+    lw_timeline_end(LW_START_MPI);
+    code = finish_together(cli, code, comm, err);
+    lw_warm_up_end(&warm_up);
+    lw_comm_stop(comm);
+    lw_shield_stop();
+    return code;
+}
+
 /* OpenMP's idle threads spin and take the cores from the main thread, which reads and writes meanwhile: measured, a run from
  * file to file takes a quarter longer. The OpenMP library looks at OMP_WAIT_POLICY before main begins, so the program starts
  * itself once more where nobody has set it. If that fails, the run is only slower. */
@@ -61,18 +98,16 @@ static void let_idle_threads_sleep(char **argv)
 int main(int argc, char **argv)
 {
     let_idle_threads_sleep(argv);
+    lw_timeline_begin();
     signal(SIGXFSZ, SIG_IGN);       /* a file beyond the size limit is an error of the write, not the end */
     struct lw_error err = {0};
     struct lw_cli cli;
     int code = lw_cli_parse(argc, argv, &cli, &err);
 
-    if (!has_launcher() && (code != LW_OK || lw_cli_is_text(&cli))) {
+    if (!has_launcher() && (code != LW_OK || lw_cli_is_text(&cli)))
         code = finish_alone(&cli, code, &err);
-    } else {
-        struct lw_comm *const comm = lw_comm_start(&argc, &argv);
-        code = finish_together(&cli, code, comm, &err);
-        lw_comm_stop(comm);
-    }
+    else
+        code = run_ranks(&cli, code, &argc, &argv, &err);
     lw_cli_release(&cli);
     return code;
 }

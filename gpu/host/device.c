@@ -82,21 +82,41 @@ static int measure_memory(struct lw_device *device, struct lw_error *err)
     return rc;
 }
 
+static int find_device(const struct lw_engine_spec *spec, int *n_devices, struct lw_device *device, struct lw_error *err)
+{
+    int rc;
+    (void)((rc = count_devices(n_devices, err)) || (rc = check_sharing(spec, *n_devices, err)) ||
+           (rc = read_properties(spec->node_rank % *n_devices, device, err)));
+    return rc;
+}
+
+/* The context of the device, which becomes the calling thread's device. */
+static int start_device(const struct lw_device *device, struct lw_error *err)
+{
+    char what[160];
+    int rc;
+    snprintf(what, sizeof what, "starting CUDA device %d (%.100s)", device->index, device->name);
+    (void)((rc = lw_cuda_check(cudaSetDevice(device->index), what, err)) || (rc = lw_cuda_check(cudaFree(NULL), what, err)) ||
+           (rc = lw_cuda_check(lw_device_code_check(), what, err)));
+    return rc;
+}
+
 int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, struct lw_error *err)
 {
+    int n_devices, rc;
+    (void)((rc = find_device(spec, &n_devices, device, err)) || (rc = start_device(device, err)) ||
+           (rc = measure_memory(device, err)));
+    return rc;
+}
+
+void lw_device_warm_up(const struct lw_engine_spec *spec)
+{
+    struct lw_device device;
     int n_devices;
-    int rc;
-    if ((rc = count_devices(&n_devices, err)) || (rc = check_sharing(spec, n_devices, err)) ||
-        (rc = read_properties(spec->node_rank % n_devices, device, err)))
-        return rc;
-    char what[160];
-    snprintf(what, sizeof what, "starting CUDA device %d (%.100s)", device->index, device->name);
-    if ((rc = lw_cuda_check(cudaSetDevice(device->index), what, err)) ||
-        (rc = lw_cuda_check(cudaFree(NULL), what, err)))
-        return rc;
-    if ((rc = lw_cuda_check(lw_device_code_check(), what, err)))
-        return rc;
-    return measure_memory(device, err);
+    if (!spec)
+        count_devices(&n_devices, NULL);
+    else if (find_device(spec, &n_devices, &device, NULL) == LW_OK)
+        start_device(&device, NULL);
 }
 
 bool lw_device_is_usable(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEXT])
@@ -104,8 +124,7 @@ bool lw_device_is_usable(const struct lw_engine_spec *spec, char text[LW_ENGINE_
     struct lw_error err;
     struct lw_device device;
     int n_devices;
-    if (count_devices(&n_devices, &err) || check_sharing(spec, n_devices, &err) ||
-        read_properties(spec->node_rank % n_devices, &device, &err)) {
+    if (find_device(spec, &n_devices, &device, &err)) {
         snprintf(text, LW_ENGINE_TEXT, "%.*s", LW_ENGINE_TEXT - 1, err.message);
         return false;
     }

@@ -192,4 +192,6 @@ static int create(const struct lw_engine_spec *spec, struct lw_engine **out, str
     return LW_OK;
 }
 
-const struct lw_engine_type lw_cuda_engine = {.name = "cuda", .is_usable = lw_device_is_usable, .create = create};
+const struct lw_engine_type lw_cuda_engine = {
+    .name = "cuda", .is_usable = lw_device_is_usable, .warm_up = lw_device_warm_up, .create = create,
+};

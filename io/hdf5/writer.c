@@ -215,7 +215,7 @@ int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first,
 /* Each node has a page cache of its own. */
 static int sync_own(struct lw_writer *writer, struct lw_error *err)
 {
-    if (fdatasync(writer->result.fd) == 0)
+    if (fsync(writer->result.fd) == 0)
         return LW_OK;
     return lw_fail(err, LW_EIO, "cannot write '%s' to disk: %s", writer->result.part, strerror(errno));
 }

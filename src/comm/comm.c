@@ -54,6 +54,8 @@ static void set_up_library(void)
     /* Nobody uses shared file pointers. Other components than this keep them behind a semaphore that bears the file's name,
      * one for the whole machine: left by a killed run, it makes every later run with that name hang. */
     setenv("OMPI_MCA_sharedfp", "individual", 0);
+    /* Without mpirun, Open MPI starts a daemon for processes that the program might start later. Half of MPI's start is its. */
+    setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
 }
 
 static bool is_starting;

@@ -6,7 +6,7 @@
  * An operation ("op") is what a job asks for: filters, types, layout and the largest block. A slot is one buffer set of
  * the pipeline. submit hands a filled slot to the engine's own threads or streams and returns; wait blocks until that
  * slot's output is there. Slots are served in the order of submission. Nothing is allocated by submit and wait.
- * Everything is called by the main thread. Results do not depend on the block's size, the slots or the threads. */
+ * Everything is called by the main thread, but for type->warm_up (engine/warm_up.h). Results do not depend on the block's size, the slots or the threads. */
 #ifndef LW_ENGINE_ENGINE_H
 #define LW_ENGINE_ENGINE_H
 
@@ -243,6 +243,10 @@ struct lw_engine_type {
     /** Whether `create` would find what this rank needs. Never fails; creates no context on a device.
      * @param text  one line: what the engine would run on, or what is missing */
     bool (*is_usable)(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEXT]);
+
+    /** Start what takes long: the driver, and the device's context where `spec` tells which device it is. create finds it done,
+     * and reports what has failed. NULL: nothing takes long. The one function that any thread may call, at any time. */
+    void (*warm_up)(const struct lw_engine_spec *spec);
 
     /** LW_ECONFIG, LW_ESYSTEM: it cannot be had here. */
     int (*create)(const struct lw_engine_spec *spec, struct lw_engine **out, struct lw_error *err);

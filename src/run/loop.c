@@ -13,6 +13,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "run/pipeline.h"
+#include "run/timeline.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -195,14 +196,17 @@ static int feed(struct lw_loop *loop, int64_t round, struct lw_error *err)
 {
     struct lw_comm *const comm = loop->setup->comm;
     struct lw_slot *const slot = loop->reading.slot;
-    const int rc = lw_comm_agree(comm, end_read(loop, err), err);
+    int rc = lw_comm_agree(comm, end_read(loop, err), err);
     if (rc)
         return rc;
     const double start = lw_now();
     lw_halo_begin(loop->halo, round, slot->input);
     lw_halo_end(loop->halo);
     loop->report->seconds[LW_LOOP_HALO] += lw_now() - start;
-    return lw_comm_agree(comm, lw_pipeline_submit(loop->pipeline, slot, &loop->reading.block, err), err);
+    lw_timeline_end(LW_START_READ);
+    rc = lw_comm_agree(comm, lw_pipeline_submit(loop->pipeline, slot, &loop->reading.block, err), err);
+    lw_timeline_submitted();
+    return rc;
 }
 
 static int check_finite(const struct lw_loop *loop, const struct lw_slot *slot, struct lw_error *err)

@@ -6,6 +6,7 @@
 #include "engine/registry.h"
 #include "io/result_file.h"
 #include "run/devices.h"
+#include "run/timeline.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,55 +19,68 @@ static int open_input(struct lw_setup *setup, struct lw_error *err)
     return lw_reader_open(setup->comm, input, &setup->reader, err);
 }
 
+/* ---- the engine ---------------------------------------------------------------------------------------------------- */
+
+static void choose(struct lw_setup *setup, int e, const char *why)
+{
+    setup->engine_type = lw_engines[e];
+    const int room = (int)(sizeof setup->engine_choice - sizeof " engine: " - strlen(lw_engines[e]->name));
+    snprintf(setup->engine_choice, sizeof setup->engine_choice, "%s engine: %.*s", lw_engines[e]->name, room, why);
+}
+
 /* Whether every rank can use an engine. @param missing  what the first rank that cannot says */
-static bool is_usable(struct lw_setup *setup, const struct lw_engine_type *type, const struct lw_engine_spec *spec,
-                      struct lw_error *missing)
+static bool is_usable(struct lw_setup *setup, int e, struct lw_error *missing)
 {
     char text[LW_ENGINE_TEXT];
-    const int rc = type->is_usable(spec, text) ? LW_OK : lw_fail(missing, LW_ECONFIG, "%s", text);
+    const int rc = lw_engines[e]->is_usable(&setup->engine_spec, text) ? LW_OK : lw_fail(missing, LW_ECONFIG, "%s", text);
     if (lw_comm_agree(setup->comm, rc, missing))
         return false;
-    lw_log_info("%s engine: %s", type->name, text);
+    choose(setup, e, text);
     return true;
 }
 
 /* --engine auto: the last engine of the registry that all ranks can use, since all must take the same. */
-static const struct lw_engine_type *choose_engine(struct lw_setup *setup, const struct lw_engine_spec *spec)
+static int choose_usable(struct lw_setup *setup)
 {
     struct lw_error missing;
-    int last = 0;
-    while (lw_engines[last + 1])
-        last++;
-    for (int e = last; e > 0; e--)
-        if (is_usable(setup, lw_engines[e], spec, &missing))
-            return lw_engines[e];
+    char why[sizeof missing.message + 128];
+    int e = 0;
+    while (lw_engines[e + 1])
+        e++;
+    for (; e > 0; e--)
+        if (is_usable(setup, e, &missing))
+            return e;
     if (lw_comm_size(setup->comm) > 1)
-        lw_log_info("%s engine: rank %d (%s): %s", lw_engines[0]->name, missing.rank, missing.host, missing.message);
+        snprintf(why, sizeof why, "rank %d (%s): %s", missing.rank, missing.host, missing.message);
     else
-        lw_log_info("%s engine: %s", lw_engines[0]->name, missing.message);
-    return lw_engines[0];
+        snprintf(why, sizeof why, "%s", missing.message);
+    choose(setup, 0, why);
+    return 0;
 }
 
-static const struct lw_engine_type *take_engine(struct lw_setup *setup, const struct lw_engine_spec *spec)
-{
-    const int choice = lw_options_choice(setup->options, "engine");     /* 0: auto */
-    if (choice == 0)
-        return choose_engine(setup, spec);
-    lw_log_info("%s engine: asked for", lw_engines[choice - 1]->name);
-    return lw_engines[choice - 1];
-}
-
-static int open_engine(struct lw_setup *setup, struct lw_error *err)
+/* What the type is must be known before it can get ready; that it cannot be had is for open_engine to say. */
+static void choose_engine(struct lw_setup *setup)
 {
     const struct lw_options *const options = setup->options;
-    const struct lw_engine_spec spec = {
+    setup->engine_spec = (struct lw_engine_spec){
         .n_threads = (int)lw_options_int(options, "threads"),
         .node_rank = lw_comm_node_rank(setup->comm),
         .node_ranks = lw_comm_node_size(setup->comm),
         .share_device = lw_options_flag(options, "share-gpu"),
     };
-    const struct lw_engine_type *const type = take_engine(setup, &spec);
-    const int rc = lw_comm_agree(setup->comm, type->create(&spec, &setup->engine, err), err);
+    int e = lw_options_choice(options, "engine") - 1;   /* -1: auto */
+    if (e < 0)
+        e = choose_usable(setup);
+    else
+        choose(setup, e, "asked for");
+    lw_warm_up_begin(&setup->warm_up, e, &setup->engine_spec);
+}
+
+static int open_engine(struct lw_setup *setup, struct lw_error *err)
+{
+    lw_log_info("%s", setup->engine_choice);
+    lw_warm_up_end(&setup->warm_up);
+    const int rc = lw_comm_agree(setup->comm, setup->engine_type->create(&setup->engine_spec, &setup->engine, err), err);
     if (rc == LW_OK)
         setup->engine->ops->describe(setup->engine, setup->engine_text, sizeof setup->engine_text);
     return rc;
@@ -99,7 +113,6 @@ static int count_io_threads(const struct lw_options *options)
     return (int)(wanted > 0 ? wanted : max64(LEAST, min64(lw_proc_cores(), MOST)));
 }
 
-/* After the last look at a file in a child process (io/shield.h), which is a copy of a process without threads. */
 static int open_pool(struct lw_setup *setup, struct lw_error *err)
 {
     if (lw_options_choice(setup->options, "io") == LW_IO_COLLECTIVE)
@@ -108,6 +121,17 @@ static int open_pool(struct lw_setup *setup, struct lw_error *err)
     if (rc == LW_OK)
         lw_reader_use(setup->reader, setup->pool);
     return lw_comm_agree(setup->comm, rc, err);
+}
+
+static int open_files(struct lw_setup *setup, struct lw_error *err)
+{
+    struct lw_job *const job = &setup->job;
+    const int rc = open_input(setup, err);
+    if (rc)
+        return rc;
+    const int prepared = job->ops->prepare(setup->options, setup->comm, lw_reader_info(setup->reader), job, err);
+    const int agreed = lw_comm_agree(setup->comm, prepared, err);
+    return agreed ? agreed : open_pool(setup, err);
 }
 
 static void find_limits(struct lw_setup *setup)
@@ -120,18 +144,22 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
                   struct lw_setup *setup, struct lw_error *err)
 {
     *setup = (struct lw_setup){.comm = comm, .options = options, .job = {.ops = ops}};
-    int rc;
-    if ((rc = open_input(setup, err)) ||
-        (rc = lw_comm_agree(comm, ops->prepare(options, comm, lw_reader_info(setup->reader), &setup->job, err), err)) ||
-        (rc = open_pool(setup, err)) || (rc = open_engine(setup, err)) || (rc = compare_engines(setup, err)) ||
+    choose_engine(setup);
+    int rc = open_files(setup, err);
+    lw_timeline_end(LW_START_OPENING);
+    if (rc)
+        return rc;
+    if ((rc = open_engine(setup, err)) || (rc = compare_engines(setup, err)) ||
         (rc = lw_reader_check(setup->reader, &setup->job.view, err)))
         return rc;
     find_limits(setup);
+    lw_timeline_end(LW_START_ENGINE);
     return LW_OK;
 }
 
 void lw_setup_close(struct lw_setup *setup)
 {
+    lw_warm_up_end(&setup->warm_up);
     if (setup->job.ops)
         setup->job.ops->release(&setup->job);
     lw_engine_destroy(setup->engine);

@@ -5,6 +5,7 @@
 
 #include "base/pool.h"
 #include "comm/comm.h"
+#include "engine/warm_up.h"
 #include "job/job.h"
 #include "run/limits.h"
 
@@ -13,6 +14,10 @@ struct lw_setup {
     const struct lw_options *options;   /* borrowed */
     struct lw_pool *pool;               /* the I/O threads of --io-threads; NULL with --io collective */
     struct lw_reader *reader;           /* reads with them */
+    const struct lw_engine_type *engine_type;
+    struct lw_engine_spec engine_spec;
+    char engine_choice[LW_ENGINE_TEXT + 128];   /* which type was taken and why, for the log */
+    struct lw_warm_up warm_up;          /* of that type, while the input is opened */
     struct lw_engine *engine;
     struct lw_job job;
     struct lw_limits limits;

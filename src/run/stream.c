@@ -3,6 +3,7 @@
 #include "run/loop.h"
 #include "run/measure.h"
 #include "run/plan_text.h"
+#include "run/timeline.h"
 
 #include <inttypes.h>
 
@@ -50,6 +51,13 @@ static int open_report(struct stream *run, struct lw_comm *comm, struct lw_error
         [LW_LOOP_READ] = "read", [LW_LOOP_HALO] = "halo", [LW_LOOP_COMPUTE] = "compute", [LW_LOOP_WRITE] = "write",
     };
     return lw_report_open(&run->report, comm, stages, err);
+}
+
+/* The stage ends, well or not. */
+static int ended(enum lw_start_stage stage, int rc)
+{
+    lw_timeline_end(stage);
+    return rc;
 }
 
 static int open_loop(struct stream *run, struct lw_error *err)
@@ -103,10 +111,10 @@ int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     int rc;
     if ((rc = lw_comm_agree(comm, open_report(&run, comm, err), err)) ||
         (rc = lw_setup_open(comm, ops, options, &run.setup, err)) ||
-        (rc = lw_plan_make_for(&run.setup, &run.plan, err)) ||
+        (rc = ended(LW_START_PLANNING, lw_plan_make_for(&run.setup, &run.plan, err))) ||
         (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
-        (rc = lw_result_create(&run.result, NULL, err)) ||
-        (rc = lw_comm_agree(comm, open_loop(&run, err), err)))
+        (rc = ended(LW_START_RESULT, lw_result_create(&run.result, NULL, err))) ||
+        (rc = ended(LW_START_MEMORY, lw_comm_agree(comm, open_loop(&run, err), err))))
         goto done;
     announce(&run);
     lw_progress_start(&run.report.progress, run.setup.job.n_outputs * run.setup.job.op.n_channels * output_values(&run),
