@@ -1,0 +1,92 @@
+"""How bytes get from and to files changes no bit: every storage of the input, read and written directly by some threads and by
+calls of the libraries, on 1 to 8 ranks. What the program says about it, and what `plan --measure` leaves behind: nothing.
+
+    io.py LAPWING MPIEXEC"""
+
+import os
+import re
+import tempfile
+
+from tested import check, finish, lapwing, noise
+
+import h5py
+import numpy as np
+
+SAMPLES, CHANNELS, TAPS = 30011, 6, 65
+
+
+def make_input(folder):
+    """The same samples in every storage; an offset that is no multiple of anything; filters."""
+    x = noise((CHANNELS, SAMPLES), "i2")
+    with h5py.File("in.h5", "w", userblock_size=512) as file:
+        file["odd"] = np.arange(3, dtype="u1")
+        file["contiguous"] = x
+        file.create_dataset("chunked", data=x, chunks=(4, 1000))
+        file.create_dataset("packed", data=x, chunks=(4, 1000), compression="gzip", shuffle=True, fletcher32=True)
+        file.create_dataset("scaled", data=x, chunks=(4, 1000), scaleoffset=0)
+        file["complex"] = x[0::2] + 1j * x[1::2]
+        file["turned"] = np.ascontiguousarray(x.T)
+        file["taps"] = noise((2, TAPS), "f8")
+        layout = h5py.VirtualLayout(shape=x.shape, dtype=x.dtype)
+        layout[:3] = h5py.VirtualSource("in.h5", "contiguous", shape=x.shape)[:3]
+        layout[3:] = h5py.VirtualSource("in.h5", "packed", shape=x.shape)[3:]
+        file.create_virtual_dataset("virtual", layout)
+        with open("raw", "wb") as raw:
+            raw.write(b"head" + x.tobytes())
+        file.create_dataset("external", shape=x.shape, dtype=x.dtype, external=[(os.path.join(folder, "raw"), 4, x.nbytes)])
+
+
+def run(ranks, name, *options, code=0):
+    """The result's samples, and what was said."""
+    done = lapwing(ranks, "ols", "--input", "in.h5:/" + name, "--filters", "in.h5:/taps", "--axis", 0 if name == "turned" else 1,
+                   "--mode", "same", "--boundary", "reflect", "--output", "out.h5", "--overwrite", "--threads", 1, *options, code=code)
+    if done.returncode:
+        return None, done.stderr
+    with h5py.File("out.h5") as file:
+        return file["filtered"][()], done.stderr
+
+
+def same_bits():
+    """The least memory that does makes many rounds."""
+    wanted, _ = run(1, "contiguous", "--io", "collective")
+    ways = [(1, ()), (3, ("--io-threads", 1)), (8, ("--io-threads", 2, "--split", "axis")), (2, ("--io", "collective"))]
+    for name in ("contiguous", "chunked", "packed", "scaled", "virtual", "external", "turned", "complex"):
+        if name == "complex":
+            wanted, _ = run(1, name, "--io", "collective")
+        _, said = run(1, name, "--memory", "1M", code=78)
+        least = int(re.search(r"needs (\d+)[.\d]* MiB", said).group(1)) + 2
+        for ranks, options in ways:
+            found, said = run(ranks, name, *options, "--memory", f"{least if ranks == 1 else 200}M")
+            found = found.transpose(0, 2, 1) if name == "turned" and found is not None else found
+            check(found is not None and np.array_equal(found, wanted), f"{name}: other bits on {ranks} ranks with {options}: {said}")
+
+
+def what_is_said():
+    _, said = run(2, "contiguous", "--io", "direct", "--io-threads", 3)
+    check("written directly by 3 threads a rank" in said, f"direct: {said}")
+    check(re.search(r"(limits this run|no stage limits)", said), f"nothing is said of what limits: {said}")
+    _, said = run(2, "contiguous", "--io", "collective")
+    check("directly" not in said, f"collective: {said}")
+
+
+def measured():
+    """A plan that is measured reads, computes and writes, and leaves no file; a plan that is not needs no output."""
+    arguments = ["plan", "ols", "--input", "in.h5:/packed", "--filters", "in.h5:/taps", "--axis", 1]
+    for ranks in (1, 3):
+        done = lapwing(ranks, *arguments, "--measure", "--output", "out.h5")
+        found = re.search(r"^measured +about ([\d.e+-]+) s: start [\d.e+-]+ s, rounds [\d.e+-]+ s \(of (\d+), (\d+) were tried\)", done.stdout, re.M)
+        check(found and 0 < float(found.group(1)) < 60 and found.group(2) == found.group(3), f"measured: {done.stdout}")
+        check(not [name for name in os.listdir() if name.startswith("out")], f"left: {os.listdir()}")
+    lapwing(1, *arguments)
+    check("--output is missing" in lapwing(1, *arguments, "--measure", code=2).stderr, "measuring needs an output")
+    check("No such file" in lapwing(2, *arguments, "--measure", "--output", "no/out.h5", code=74).stderr, "a folder that is not there")
+
+
+with tempfile.TemporaryDirectory() as work:
+    os.chdir(work)
+    make_input(work)
+    measured()
+    same_bits()
+    what_is_said()
+    os.chdir("/")
+finish()

@@ -1,0 +1,63 @@
+"""The disk is filled by another program while a run writes: on a RAM disk, where the result is written through mappings that have
+no return value, and where no room can be reserved. The run ends on all ranks with code 74 and says why; nothing is left.
+
+    full_disk.py LAPWING MPIEXEC FAULT_LIBRARY      needs to be root, for a RAM disk of its own; otherwise it is skipped"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
+from tested import LAPWING, MPIEXEC, check, finish, h5py, np, random  # noqa: E402
+
+LIBRARY, DISK_MIB, RANKS = os.path.abspath(sys.argv[3]), 48, 3
+
+
+def fill(disk):
+    """All but a few pages."""
+    with open(os.path.join(disk, "filler"), "wb") as file:
+        room = os.statvfs(disk)
+        os.posix_fallocate(file.fileno(), 0, (room.f_bavail - 64) * room.f_frsize)
+
+
+def run_on_full(folder, disk, way):
+    """The last rank opens the file two seconds late: after the room has been looked at, before the first sample is written."""
+    out = os.path.join(disk, "out.h5")
+    setting = {"LD_PRELOAD": LIBRARY, "FAULT": "slow-open:1", "FAULT_RANK": RANKS - 1, "FAULT_FILE": "out.h5.lapwing-part"}
+    command = [MPIEXEC, "-np", str(RANKS), "env", *[f"{key}={value}" for key, value in setting.items()], LAPWING, "ols", "--input",
+               os.path.join(folder, "in.h5:/signal"), "--filters", os.path.join(folder, "in.h5:/taps"), "--axis", "1", "--output", out,
+               "--quiet", "--threads", "1", "--io", way]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    for _ in range(200):
+        if os.path.exists(out + ".lapwing-part"):
+            break
+        time.sleep(0.02)
+    time.sleep(0.5)
+    fill(disk)
+    try:
+        _, said = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        check(False, f"{way}: the run hangs")
+        return
+    check(process.returncode == 74, f"{way}: code {process.returncode}: {said}")
+    check("lapwing: " in said and "out.h5.lapwing-part" in said and "No space left on device" in said, f"{way}: {said}")
+    check(os.listdir(disk) == ["filler"], f"{way}: left are {os.listdir(disk)}")
+    os.remove(os.path.join(disk, "filler"))
+
+
+with tempfile.TemporaryDirectory() as work:
+    mount = os.path.join(work, "disk")
+    os.mkdir(mount)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m", "tmpfs", mount], capture_output=True).returncode:
+        print("skipped: no RAM disk can be mounted here")
+        sys.exit(77)
+    try:
+        with h5py.File(os.path.join(work, "in.h5"), "w") as signal:
+            signal["signal"], signal["taps"] = random.standard_normal((2, 3000000)).astype("f4"), np.ones(65)
+        run_on_full(work, mount, "auto")
+    finally:
+        subprocess.run(["umount", mount], check=True)
+finish()
