@@ -3,15 +3,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct mishaps mishaps;
 
 ssize_t __real_pread(int fd, void *into, size_t bytes, off_t offset);
 ssize_t __real_pwrite(int fd, const void *from, size_t bytes, off_t offset);
+int __real_madvise(void *at, size_t bytes, int advice);
 int __real_open(const char *path, int flags, mode_t mode);
 ssize_t __wrap_pread(int fd, void *into, size_t bytes, off_t offset);
 ssize_t __wrap_pwrite(int fd, const void *from, size_t bytes, off_t offset);
+int __wrap_madvise(void *at, size_t bytes, int advice);
 int __wrap_open(const char *path, int flags, ...);
 
 void mishaps_set(enum mishap kind, int every)
@@ -51,7 +54,19 @@ ssize_t __wrap_pread(int fd, void *into, size_t bytes, off_t offset)
 ssize_t __wrap_pwrite(int fd, const void *from, size_t bytes, off_t offset)
 {
     ssize_t result;
-    return goes_on(next(fd), &bytes, &result) ? __real_pwrite(fd, from, bytes, offset) : result;
+    if (!goes_on(next(fd), &bytes, &result))
+        return result;
+    result = __real_pwrite(fd, from, bytes, offset);
+    mishaps.refused += result < 0 && errno == EINVAL;
+    return result;
+}
+
+int __wrap_madvise(void *at, size_t bytes, int advice)
+{
+    if (!mishaps.is_kernel_old || advice != MADV_POPULATE_WRITE)
+        return __real_madvise(at, bytes, advice);
+    errno = EINVAL;
+    return -1;
 }
 
 int __wrap_open(const char *path, int flags, ...)

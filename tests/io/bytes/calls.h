@@ -1,4 +1,4 @@
-/* calls.h - pread, pwrite and open as the program under test meets them: each may be made to fail, or to do half of it. The
+/* calls.h - pread, pwrite, open and madvise as the program under test meets them: each may be made to fail, or to do half of it. The
  * linker puts these in the place of the C library's (--wrap). */
 #ifndef LW_TEST_CALLS_H
 #define LW_TEST_CALLS_H
@@ -17,6 +17,8 @@ struct mishaps {
     size_t longest;             /* call that was pretended: nothing is moved, all of it is said to be */
     bool is_direct_only;        /* calls of other descriptors go through */
     bool is_direct_closed;      /* no file can be opened with O_DIRECT */
+    bool is_kernel_old;         /* madvise knows nothing of populating */
+    atomic_int refused;         /* calls of pwrite that the kernel itself has refused with EINVAL */
 };
 extern struct mishaps mishaps;
 
