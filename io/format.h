@@ -65,6 +65,9 @@ struct lw_format {
      * @param values  row-major, complex ones as pairs */
     int (*read_numbers)(const struct lw_dataset_info *info, double *values, struct lw_error *err);
 
+    /** Where the dataset's bytes lie in one piece in its file. NULL: not known. @return  -1: they do not */
+    int64_t (*offset)(void *dataset);
+
     /* Datasets in chunks, where describe tells of any. Those that need no decoding are best read whole up to this size. */
     int64_t most_whole_bytes;
 

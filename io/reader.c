@@ -1,5 +1,6 @@
 #include "io/reader_state.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "io/examine.h"
 
@@ -7,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* A dataset that was never written may have any dimensions. */
 static int check_bytes(const struct lw_dataset_info *info, struct lw_error *err)
@@ -61,7 +63,7 @@ int lw_reader_open(struct lw_comm *comm, const char *name, struct lw_reader **ou
         lw_free(reader);
         return rc;
     }
-    *reader = (struct lw_reader){.comm = comm};
+    *reader = (struct lw_reader){.comm = comm, .fd = -1};
     if ((rc = find_dataset(reader, name, err)) || (rc = open_own(reader, err))) {
         lw_reader_close(reader);
         return rc;
@@ -77,20 +79,33 @@ void lw_reader_close(struct lw_reader *reader)
     if (reader->dataset)
         reader->format->close(reader->dataset);
     lw_free(reader->row.memory);
+    if (reader->fd >= 0)
+        close(reader->fd);
     lw_free(reader->bounce);
     lw_free(reader);
 }
 
 void lw_reader_use(struct lw_reader *reader, struct lw_pool *pool)
 {
+    char why[96];
     reader->pool = pool;
+    reader->fd = lw_file_open(reader->info.file, why);
 }
 
 bool lw_reader_locate(const struct lw_reader *reader, struct lw_reader_place *place)
 {
-    (void)reader;
-    (void)place;
-    return false;
+    const struct lw_view_spec *const view = &reader->view;
+    const int64_t sample = lw_view_sample_bytes(reader, view);
+    const int64_t offset = reader->pool && reader->fd >= 0 && reader->format->offset ? reader->format->offset(reader->dataset) : -1;
+    if (offset < 0)
+        return false;
+    const bool slow = lw_view_is_time_slow(reader, view);
+    const int64_t axis = slow ? reader->info.dims[1] : 1, channel = slow ? 1 : reader->info.dims[view->axis];
+    *place = (struct lw_reader_place){
+        .fd = reader->fd, .axis_bytes = axis * sample, .channel_bytes = channel * view->channels.step * sample,
+        .offset = offset + (view->start * axis + view->channels.begin * channel) * sample,
+    };
+    return true;
 }
 
 const struct lw_dataset_info *lw_reader_info(const struct lw_reader *reader)

@@ -31,6 +31,7 @@ struct lw_reader {
     struct calls calls;
     struct lw_chunk_row row;
     char *bounce;
+    int fd;                     /* of the file, for lw_reader_locate; -1: not open */
     int64_t bytes_read;
 };
 

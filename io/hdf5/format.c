@@ -151,6 +151,17 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     return rc;
 }
 
+/* The address is counted from the end of a user block. */
+static int64_t find_offset(void *dataset)
+{
+    const struct opened *const opened = dataset;
+    const hid_t how = H5Dget_create_plist(opened->dataset);
+    const bool is_plain = H5Pget_layout(how) == H5D_CONTIGUOUS && H5Pget_external_count(how) == 0;
+    H5Pclose(how);
+    const haddr_t offset = is_plain ? H5Dget_offset(opened->dataset) : HADDR_UNDEF;
+    return offset == HADDR_UNDEF ? -1 : (int64_t)offset;
+}
+
 /* ---- numbers ------------------------------------------------------------------------------------------------------- */
 
 static int read_whole(hid_t dataset, const struct lw_dataset_info *info, double *values, struct lw_error *err)
@@ -232,6 +243,7 @@ const struct lw_format lw_format_hdf5 = {
     .read = read_box,
     .close = close_dataset,
     .read_numbers = read_numbers,
+    .offset = find_offset,
     .most_whole_bytes = 16 * MIB,       /* of larger ones HDF5 reads just the samples wanted */
     .prepare_chunks = prepare_chunks,
     .chunks_bytes = chunks_bytes,

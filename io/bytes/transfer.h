@@ -1,0 +1,14 @@
+/* transfer.h - bytes between memory and a place in a file, all of them or an error. Any thread may call; nothing is kept.
+ *
+ * Errors (LW_EIO) are the reason alone: the caller says which file and what of it. */
+#ifndef LW_IO_BYTES_TRANSFER_H
+#define LW_IO_BYTES_TRANSFER_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+/** Read [offset, offset + bytes) of a file. A file that ends earlier is an error that says at which byte. */
+int lw_bytes_read(int fd, void *into, int64_t offset, int64_t bytes, struct lw_error *err);
+
+#endif
