@@ -4,7 +4,6 @@
 #include "sfft/number.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 int64_t lw_sfft_samples_total(const struct lw_sfft_layout *layout, int first_stage, int end_stage)
 {
@@ -44,11 +43,45 @@ static int64_t list_wanted(const struct lw_sfft_samples_spec *spec, struct lw_sf
     return count;
 }
 
-static int by_sample(const void *a, const void *b)
+/* ---- sorting: digit by digit from the lowest, which is linear in the list and keeps the order of equal ones ------------- */
+
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+
+static int digit(const struct lw_sfft_wanted *wanted, int64_t first, int shift)
 {
-    const struct lw_sfft_wanted *const x = a, *const y = b;
-    return (x->sample > y->sample) - (x->sample < y->sample);
+    return (int)((wanted->sample - first) >> shift & (DIGITS - 1));
 }
+
+static void sort_by_digit(const struct lw_sfft_wanted *from, int64_t count, int64_t first, int shift, struct lw_sfft_wanted *to)
+{
+    int64_t ends[DIGITS] = {0};
+    for (int64_t i = 0; i < count; i++)
+        ends[digit(&from[i], first, shift)]++;
+    for (int d = 1; d < DIGITS; d++)
+        ends[d] += ends[d - 1];
+    for (int64_t i = count - 1; i >= 0; i--)
+        to[--ends[digit(&from[i], first, shift)]] = from[i];
+}
+
+/* Samples lie in [first, end). */
+static int sort(struct lw_sfft_samples *samples, int64_t first, int64_t end, struct lw_error *err)
+{
+    struct lw_sfft_wanted *from = samples->wanted;
+    struct lw_sfft_wanted *to = lw_alloc_array(samples->count, sizeof *to, "the list of samples", err);
+    if (!to)
+        return LW_ESYSTEM;
+    for (int shift = 0; (end - first - 1) >> shift > 0; shift += DIGIT_BITS) {
+        sort_by_digit(from, samples->count, first, shift, to);
+        struct lw_sfft_wanted *const sorted = to;
+        to = from;
+        from = sorted;
+    }
+    samples->wanted = from;
+    lw_free(to);
+    return LW_OK;
+}
+
+/* ---- spans ---------------------------------------------------------------------------------------------------------- */
 
 /* Count the spans, and list them if there is a list. */
 static int64_t list_spans(const struct lw_sfft_samples_spec *spec, const struct lw_sfft_samples *samples,
@@ -58,7 +91,7 @@ static int64_t list_spans(const struct lw_sfft_samples_spec *spec, const struct 
     int64_t n_spans = 0;
     for (int64_t begin = 0; begin < samples->count; n_spans++) {
         int64_t end = begin + 1;
-        while (end < samples->count && wanted[end].sample - wanted[end - 1].sample <= spec->gap &&
+        while (end < samples->count && wanted[end].sample - wanted[end - 1].sample - 1 <= spec->gap &&
                wanted[end].sample - wanted[begin].sample < spec->longest)
             end++;
         if (spans)
@@ -70,7 +103,7 @@ static int64_t list_spans(const struct lw_sfft_samples_spec *spec, const struct 
     return n_spans;
 }
 
-/* qsort takes a copy of the list, before there are spans; each sample may be a span of its own. */
+/* Sorting takes a copy of the list, before there are spans; each sample may be a span of its own. */
 int64_t lw_sfft_samples_bytes(int64_t count)
 {
     static_assert(sizeof(struct lw_sfft_span) >= sizeof(struct lw_sfft_wanted), "spans take more than sorting");
@@ -85,7 +118,9 @@ int lw_sfft_samples_create(const struct lw_sfft_samples_spec *spec, struct lw_sf
     if (!samples->wanted)
         return LW_ESYSTEM;
     list_wanted(spec, samples->wanted);
-    qsort(samples->wanted, (size_t)samples->count, sizeof *samples->wanted, by_sample);
+    const int rc = sort(samples, cut(spec, spec->rank), cut(spec, spec->rank + 1), err);
+    if (rc)
+        return rc;
     samples->n_spans = list_spans(spec, samples, NULL);
     samples->spans = lw_alloc_array(samples->n_spans, sizeof *samples->spans, "the list of reads", err);
     if (!samples->spans)

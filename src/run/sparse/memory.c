@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "run/plan_text.h"
+#include "run/sparse/pace.h"
 #include "run/sparse/stages.h"
 #include "run/sparse/table.h"
 
@@ -10,14 +11,16 @@
 
 #define MIB ((int64_t)1 << 20)
 
-/* Bytes of one read. */
+/* Bytes of the buffers of reads together, and of one of an I/O thread, unless one sample takes more. */
 #define READ_BYTES (16 * MIB)
+#define MOST_THREAD_BYTES (1 * MIB)
+#define LEAST_THREAD_BYTES (64 << 10)
 
 struct lw_view_spec lw_sparse_view(const struct lw_sparse *run)
 {
     struct lw_view_spec view = run->setup.job.view;
-    view.max_axis = run->block;
-    view.max_channels = run->group;
+    view.max_axis = run->is_raw ? 1 : run->block;
+    view.max_channels = run->is_raw ? 1 : run->group;
     view.chunks = run->chunks;
     return view;
 }
@@ -30,7 +33,7 @@ static struct lw_bytes dense_bytes(const struct lw_sparse *run)
     return engine->ops->dense->bytes(engine, &run->request.spec);
 }
 
-/* What stays to the end: lines and figures of the channels, the buffer of reads, rows on their way to the table. */
+/* What stays to the end: lines and figures of the channels, the buffers of reads, rows on their way to the table. */
 static int64_t kept_bytes(const struct lw_sparse *run)
 {
     const int64_t own = (run->n_channels + run->n_ranks - 1) / run->n_ranks;
@@ -38,7 +41,7 @@ static int64_t kept_bytes(const struct lw_sparse *run)
     if (__builtin_mul_overflow(own * (int64_t)sizeof *run->lines, run->request.spec.sparsity, &lines))
         return INT64_MAX / 4;           /* more than there is */
     return lines + 2 * run->n_channels * (int64_t)sizeof *run->all + lw_sparse_table_bytes(run) +
-           run->group * run->block * (int64_t)lw_type_bytes(run->setup.job.op.input);
+           run->n_buffers * run->buffer_bytes;
 }
 
 static void count(struct lw_sparse *run)
@@ -118,12 +121,32 @@ static int check(const struct lw_sparse *run, struct lw_error *err)
     return LW_OK;
 }
 
+/* Each I/O thread reads for itself: where time is fast, of one channel. */
+static void choose_thread_buffers(struct lw_sparse *run)
+{
+    const bool slow = run->setup.job.op.layout == LW_TIME_SLOW;
+    const int64_t extent = lw_sparse_extent(run, slow ? run->group : 1);
+    run->n_buffers = lw_pool_threads(run->setup.pool);
+    run->buffer_bytes = max64(extent, max64(LEAST_THREAD_BYTES, min64(READ_BYTES / run->n_buffers, MOST_THREAD_BYTES)));
+    run->block = min64(run->request.spec.n, 1 + (run->buffer_bytes - extent) / run->place.axis_bytes);
+}
+
+static void choose_library_buffers(struct lw_sparse *run)
+{
+    const int64_t width = run->group * (int64_t)lw_type_bytes(run->setup.job.op.input);
+    run->n_buffers = 2;
+    run->block = min64(run->request.spec.n, max64(1, READ_BYTES / run->n_buffers / width));
+    run->buffer_bytes = run->block * width;
+}
+
 /* Read so many channels at a time. */
 static void choose_group(struct lw_sparse *run, int64_t group)
 {
-    const int64_t sample_bytes = (int64_t)lw_type_bytes(run->setup.job.op.input);
     run->group = group;
-    run->block = min64(run->request.spec.n, max64(1, READ_BYTES / (group * sample_bytes)));
+    if (run->is_raw)
+        choose_thread_buffers(run);
+    else
+        choose_library_buffers(run);
     count(run);
 }
 

@@ -5,6 +5,7 @@
 #include "run/plan_text.h"
 #include "run/sparse/dense.h"
 #include "run/sparse/memory.h"
+#include "run/sparse/pace.h"
 #include "run/sparse/table.h"
 
 #include <inttypes.h>
@@ -39,14 +40,13 @@ static int allocate(struct lw_sparse *run, struct lw_error *err)
     static const char *const stages[LW_REPORT_STAGES] = {
         [LW_SPARSE_READ] = "read", [LW_SPARSE_COMBINE] = "combine", [LW_SPARSE_COMPUTE] = "compute", [LW_SPARSE_WRITE] = "write",
     };
-    const struct lw_op_spec *const op = &run->setup.job.op;
     const int64_t own = divide_up(run->n_channels, run->n_ranks);
     const struct lw_view_spec view = lw_sparse_view(run);
     int rc;
     if ((rc = lw_report_open(&run->report, run->setup.comm, stages, err)) ||
         (rc = lw_reader_select(run->setup.reader, &view, err)))
         return rc;
-    if (!(run->buffer = lw_alloc_array(run->group * run->block, lw_type_bytes(op->input), "samples", err)) ||
+    if (!(run->buffers = lw_alloc_array(run->n_buffers, (size_t)run->buffer_bytes, "samples", err)) ||
         !(run->mine = lw_alloc_array(run->n_channels, sizeof *run->mine, "channels", err)) ||
         !(run->all = lw_alloc_array(run->n_channels, sizeof *run->all, "channels", err)) ||
         !(run->lines = lw_alloc_array(own * run->request.spec.sparsity, sizeof *run->lines, "lines", err)))
@@ -57,8 +57,11 @@ static int allocate(struct lw_sparse *run, struct lw_error *err)
 static int open_run(struct lw_sparse *run, struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
                     struct lw_error *err)
 {
-    const int rc = lw_setup_open(comm, ops, options, &run->setup, err);
-    return rc ? rc : lw_comm_agree(comm, make_plan(run, err), err);
+    int rc;
+    if ((rc = lw_setup_open(comm, ops, options, &run->setup, err)) || (rc = lw_sparse_locate(run, err)) ||
+        (rc = lw_comm_agree(comm, make_plan(run, err), err)))
+        return rc;
+    return lw_sparse_find_pace(run, err);
 }
 
 /* What only the search for lines needs. */
@@ -73,7 +76,7 @@ static void close_run(struct lw_sparse *run)
 {
     end_search(run);
     lw_free(run->state);
-    lw_free(run->buffer);
+    lw_free(run->buffers);
     lw_free(run->whole);
     lw_free(run->mine);
     lw_free(run->all);

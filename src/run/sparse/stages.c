@@ -4,14 +4,18 @@
 #include "base/memory.h"
 #include "run/sparse/collect.h"
 #include "run/sparse/outcome.h"
+#include "run/sparse/pace.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 struct stages {
     struct lw_sfft_layout *layout;
     struct lw_sfft_solver *solver;
     double *values;                 /* of a group of channels with the first attempts, or of one with all: (re, im) */
+    struct lw_sfft_samples samples; /* that this rank reads for the first n_listed attempts */
+    int n_listed;
 };
 
 int64_t lw_sparse_attempt_samples(const struct lw_sfft_plan *plan, int n_attempts)
@@ -65,9 +69,17 @@ static struct lw_bytes count_bytes(const struct lw_sparse *run)
     return bytes;
 }
 
+/* Where the samples of the first attempt are so close that reading goes on from one to the next, everything is read: those of
+ * the second one as well, without another pass over the file. */
+static int first_attempts(const struct lw_sparse *run)
+{
+    const int64_t distance = run->request.spec.n / run->plan.attempts[0].samples;
+    return distance <= lw_sparse_gap(run) ? (int)min64(LW_SPARSE_FIRST_ATTEMPTS, run->plan.n_attempts) : 1;
+}
+
 static int64_t first_samples(const struct lw_sparse *run)
 {
-    return lw_sparse_attempt_samples(&run->plan, LW_SPARSE_FIRST_ATTEMPTS);
+    return lw_sparse_attempt_samples(&run->plan, first_attempts(run));
 }
 
 static int open_search(struct lw_sparse *run, struct lw_error *err)
@@ -87,26 +99,71 @@ static void end_search(struct lw_sparse *run)
     lw_sfft_solver_destroy(stages->solver);
     lw_sfft_layout_destroy(stages->layout);
     lw_free(stages->values);
+    lw_sfft_samples_release(&stages->samples);
     *stages = (struct stages){0};
 }
 
 /* ---- search -------------------------------------------------------------------------------------------------------- */
 
-/* Recover one channel from its samples, with as many of the attempts as it takes. */
-static int recover(struct lw_sparse *run, int n_attempts, int64_t channel, const double *values, struct lw_error *err)
+/* The list for so many attempts, which serves all groups of channels; the first one is said in the log. Collective. */
+static int list_samples(struct lw_sparse *run, int n_attempts, struct lw_error *err)
+{
+    struct stages *const stages = run->state;
+    if (n_attempts == stages->n_listed)
+        return LW_OK;
+    lw_sfft_samples_release(&stages->samples);
+    const int rc = lw_comm_agree(run->setup.comm, lw_sparse_list(run, stages->layout, n_attempts, &stages->samples, err), err);
+    if (rc == LW_OK && stages->n_listed == 0) {
+        const struct lw_sparse_reads reads = lw_sparse_count_reads(run, &stages->samples);
+        lw_sparse_log_reads(run, &reads);
+    }
+    stages->n_listed = n_attempts;
+    return rc;
+}
+
+/* Make samples zero that are not finite. @return  how many there were */
+static int64_t remove_not_finite(double *values, int64_t n_samples)
+{
+    int64_t found = 0;
+    for (double *x = values; x < values + 2 * n_samples; x += 2) {
+        if (isfinite(x[0]) && isfinite(x[1]))
+            continue;
+        found++;
+        x[0] = x[1] = 0;
+    }
+    return found;
+}
+
+/* Load the samples of an attempt's stages. Those that are not finite count once, when the channel first takes the attempt. */
+static int load(struct lw_sparse *run, int attempt, int64_t channel, double *values, struct lw_sparse_outcome *outcome,
+                struct lw_error *err)
 {
     const struct stages *const stages = run->state;
     struct lw_sfft_solver *const solver = stages->solver;
+    int rc = LW_OK;
+    for (int s = lw_sfft_first_stage(stages->layout, attempt); rc == LW_OK && s < lw_sfft_first_stage(stages->layout, attempt + 1);
+         s++) {
+        const int64_t n_samples = lw_sfft_stage_samples(&stages->layout->stages[s]);
+        double *const samples = values + 2 * (int64_t)outcome->samples;
+        const int64_t flaws = remove_not_finite(samples, n_samples);
+        if (attempt >= run->mine[channel].attempts)
+            run->flaws.n_not_finite += flaws;
+        rc = solver->ops->load(solver, s, samples, err);
+        outcome->samples += (double)n_samples;
+    }
+    outcome->attempts = attempt + 1;
+    return rc;
+}
+
+/* Recover one channel from its samples, with as many of the attempts as it takes. */
+static int recover(struct lw_sparse *run, int n_attempts, int64_t channel, double *values, struct lw_error *err)
+{
+    struct lw_sfft_solver *const solver = ((const struct stages *)run->state)->solver;
     struct lw_sfft_result result = {0};
     struct lw_sparse_outcome outcome = {0};
     int rc = LW_OK;
     for (int a = 0; rc == LW_OK && a < n_attempts && !result.is_explained; a++) {
-        const int begin = lw_sfft_first_stage(stages->layout, a), end = lw_sfft_first_stage(stages->layout, a + 1);
-        for (int s = begin; rc == LW_OK && s < end; s++) {
-            rc = solver->ops->load(solver, s, values + 2 * (int64_t)outcome.samples, err);
-            outcome.samples += (double)lw_sfft_stage_samples(&stages->layout->stages[s]);
-        }
-        outcome.attempts = a + 1;
+        rc = load(run, a, channel, values, &outcome, err);
         if (rc == LW_OK)
             rc = solver->ops->recover(solver, a, &result, err);
     }
@@ -119,8 +176,9 @@ static int collect_and_recover(struct lw_sparse *run, int n_attempts, int64_t ch
                                struct lw_error *err)
 {
     const struct stages *const stages = run->state;
-    int rc = lw_sparse_collect(run, stages->layout, n_attempts, channel, n_channels, stages->values, err);
-    if (rc)
+    int rc;
+    if ((rc = list_samples(run, n_attempts, err)) ||
+        (rc = lw_sparse_collect(run, &stages->samples, channel, n_channels, stages->values, err)))
         return rc;
     const int64_t total = lw_sparse_attempt_samples(&run->plan, n_attempts);
     const double start = lw_now();
@@ -128,23 +186,40 @@ static int collect_and_recover(struct lw_sparse *run, int n_attempts, int64_t ch
         if (lw_sparse_owner(run, channel + c) == run->rank)
             rc = recover(run, n_attempts, channel + c, stages->values + 2 * total * c, err);
     run->report.seconds[LW_SPARSE_COMPUTE] += lw_now() - start;
-    return lw_comm_agree(run->setup.comm, rc, err);
+    rc = lw_comm_agree(run->setup.comm, rc, err);
+    return rc ? rc : lw_sparse_check_finite(run, err);
+}
+
+static bool are_all_explained(const struct lw_sparse *run)
+{
+    for (int64_t c = 0; c < run->n_channels; c++)
+        if (run->all[c].is_explained == 0)
+            return false;
+    return true;
+}
+
+/* One more attempt for each channel that needs it. */
+static int search_again(struct lw_sparse *run, int n_attempts, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int64_t c = 0; rc == LW_OK && c < run->n_channels; c++)
+        if (run->all[c].is_explained == 0)
+            rc = collect_and_recover(run, n_attempts, c, 1, err);
+    return rc;
 }
 
 static int search(struct lw_sparse *run, struct lw_error *err)
 {
-    const int first_attempts = (int)min64(LW_SPARSE_FIRST_ATTEMPTS, run->plan.n_attempts);
-    int rc = LW_OK;
+    int n_attempts = first_attempts(run), rc = LW_OK;
     for (int64_t c = 0; rc == LW_OK && c < run->n_channels; c += run->group)
-        rc = collect_and_recover(run, first_attempts, c, min64(run->group, run->n_channels - c), err);
-    if (rc)
-        return rc;
-    lw_sparse_share_outcomes(run);
-    for (int64_t c = 0; rc == LW_OK && first_attempts < run->plan.n_attempts && c < run->n_channels; c++)
-        if (run->all[c].is_explained == 0)
-            rc = collect_and_recover(run, run->plan.n_attempts, c, 1, err);
+        rc = collect_and_recover(run, n_attempts, c, min64(run->group, run->n_channels - c), err);
     if (rc == LW_OK)
         lw_sparse_share_outcomes(run);
+    while (rc == LW_OK && n_attempts < run->plan.n_attempts && !are_all_explained(run)) {
+        rc = search_again(run, ++n_attempts, err);
+        if (rc == LW_OK)
+            lw_sparse_share_outcomes(run);
+    }
     return rc;
 }
 
@@ -160,39 +235,22 @@ static void print_attempts(const struct lw_sparse *run)
     }
 }
 
-/* Reads and their bytes, over all ranks, of the first pass. */
-static int count_reads(const struct lw_sparse *run, const struct lw_sfft_layout *layout, int64_t *reads, int64_t *bytes,
-                       struct lw_error *err)
-{
-    struct lw_sfft_samples samples;
-    const int n_attempts = (int)min64(LW_SPARSE_FIRST_ATTEMPTS, run->plan.n_attempts);
-    const struct lw_sfft_samples_spec spec = lw_sparse_wanted(run, layout, n_attempts);
-    const int rc = lw_comm_agree(run->setup.comm, lw_sfft_samples_create(&spec, &samples, err), err);
-    if (rc == LW_OK) {
-        const int64_t groups = divide_up(run->n_channels, run->group);
-        *reads = lw_comm_sum(run->setup.comm, samples.n_spans) * groups;
-        *bytes = lw_comm_sum(run->setup.comm, samples.read) * run->n_channels *
-                 (int64_t)lw_type_bytes(run->setup.job.op.input);
-    }
-    lw_sfft_samples_release(&samples);
-    return rc;
-}
-
 static int print(struct lw_sparse *run, struct lw_error *err)
 {
     struct stages *const stages = run->state;
-    int64_t reads = 0, bytes = 0;
-    int rc = lw_comm_agree(run->setup.comm, lw_sfft_layout_create(&run->plan, &stages->layout, err), err);
-    if (rc || (rc = count_reads(run, stages->layout, &reads, &bytes, err)) || run->rank != 0)
+    const int n_attempts = first_attempts(run);
+    int rc = lw_sfft_layout_create(&run->plan, &stages->layout, err);
+    rc = lw_comm_agree(run->setup.comm, rc ? rc : lw_sparse_list(run, stages->layout, n_attempts, &stages->samples, err), err);
+    if (rc)
         return rc;
-    char read[24], all[24], combined[24];
-    const int64_t total = run->request.spec.n * run->n_channels * (int64_t)lw_type_bytes(run->setup.job.op.input);
-    const int64_t values = lw_sparse_attempt_samples(&run->plan, LW_SPARSE_FIRST_ATTEMPTS) * 16;
+    const struct lw_sparse_reads reads = lw_sparse_count_reads(run, &stages->samples);
+    if (run->rank != 0)
+        return LW_OK;
+    char combined[24];
+    const int64_t values = run->n_ranks > 1 ? lw_sparse_attempt_samples(&run->plan, n_attempts) * 16 * run->n_channels : 0;
     print_attempts(run);
-    printf("%-16s%s of %s in %" PRId64 " reads, %" PRId64 " channel%s at a time\n", "reads", lw_bytes_text(bytes, read),
-           lw_bytes_text(total, all), reads, run->group, run->group == 1 ? "" : "s");
-    printf("%-16s%s a rank over MPI\n", "combines",
-           lw_bytes_text(run->n_ranks > 1 ? values * run->n_channels : 0, combined));
+    lw_sparse_print_reads(run, &reads);
+    printf("%-16s%s a rank over MPI\n", "combines", lw_bytes_text(values, combined));
     return LW_OK;
 }
 

@@ -3,7 +3,10 @@
  *     sparse.c    the order of things: plan, open, search, what --fallback says, table
  *     method      searches for the lines of all channels: stages.c, published/published.c
  *     dense.c     transforms all samples of the channels that no method explains
- *     collect.c   samples from the file to the rank that needs them
+ *     collect.c   samples from the file to the rank that needs them: by a library's calls, or by
+ *     fetch.c     the I/O threads, from their place in the file
+ *     pace.c      which of the two, and across which gaps reading goes on
+ *     values.c    stored samples as numbers
  *     outcome.c   what became of a channel
  *     memory.c    whether it all fits
  *     table.c     the result */
@@ -11,6 +14,7 @@
 #define LW_RUN_SPARSE_STATE_H
 
 #include "engine/sparse.h"
+#include "io/bytes/sampling.h"
 #include "run/report.h"
 #include "run/result.h"
 #include "run/setup.h"
@@ -28,12 +32,12 @@ struct lw_sparse_outcome {
 /* Bytes on each rank, on top of limits.base. */
 struct lw_sparse_bytes {
     int64_t files;                  /* what the file layer takes, and the reader */
-    int64_t kept;                   /* to the end: lines, figures, the buffer of reads, rows of the table */
+    int64_t kept;                   /* to the end: lines, figures, the buffers of reads, rows of the table */
     int64_t search, search_device;  /* until the lines are found: samples and solver */
     int64_t dense, dense_device;    /* then, if it must be: all samples of a channel and their transform */
 };
 
-/* Attempts whose samples are collected in the first pass over the file. */
+/* Attempts whose samples are collected in the first pass over the file, at most. */
 enum { LW_SPARSE_FIRST_ATTEMPTS = 2 };
 
 enum lw_sparse_stage { LW_SPARSE_READ, LW_SPARSE_COMBINE, LW_SPARSE_COMPUTE, LW_SPARSE_WRITE };
@@ -88,9 +92,14 @@ struct lw_sparse {
 
     struct lw_sparse_bytes bytes;
     int64_t group;                  /* channels whose samples are collected together */
-    int64_t block;                  /* samples of one read of a group, on the axis */
+    int64_t block;                  /* samples of one read, on the axis */
     enum lw_chunks chunks;          /* of the input */
-    void *buffer;                   /* [group x block] stored samples */
+    bool is_raw;                    /* the I/O threads read the samples, from `place` */
+    struct lw_reader_place place;
+    struct lw_bytes_pace pace;
+    char *buffers;                  /* [n_buffers][buffer_bytes], one read each: of each I/O thread, or two in turn */
+    int n_buffers;
+    int64_t buffer_bytes;
     double *whole;                  /* all samples of one channel; NULL until needed */
 
     struct lw_sparse_outcome *mine, *all;       /* [n_channels] */

@@ -1,0 +1,41 @@
+#include "run/sparse/values.h"
+
+#include "sfft/signal.h"
+
+#include <math.h>
+
+static void take(const struct lw_sparse *run, const char *sample, double out[2])
+{
+    const struct lw_sfft_signal signal = {.type = run->setup.job.op.input, .samples = sample, .stride = 1};
+    lw_sfft_sample(&signal, 0, out);
+}
+
+void lw_sparse_scatter(const struct lw_sparse *run, const struct lw_sfft_samples *samples, const struct lw_sfft_span *span,
+                       const struct lw_sparse_block *block, double *values)
+{
+    for (int64_t i = span->begin; i < span->end; i++) {
+        const struct lw_sfft_wanted *const wanted = &samples->wanted[i];
+        const char *const sample = block->memory + (wanted->sample - span->first) * block->axis_bytes;
+        for (int64_t c = 0; c < block->n_channels; c++)
+            take(run, sample + c * block->channel_bytes, values + 2 * (c * samples->total + wanted->place));
+    }
+}
+
+int64_t lw_sparse_convert(const struct lw_sparse *run, const struct lw_sparse_block *block, int64_t first, int64_t count)
+{
+    const bool is_real = run->request.spec.is_real;
+    int64_t n_not_finite = 0;
+    for (int64_t i = 0; i < count; i++) {
+        double x[2];
+        take(run, block->memory + i * block->axis_bytes, x);
+        if (!isfinite(x[0]) || !isfinite(x[1])) {
+            n_not_finite++;
+            x[0] = x[1] = 0;
+        }
+        double *const to = run->whole + (is_real ? first + i : 2 * (first + i));
+        to[0] = x[0];
+        if (!is_real)
+            to[1] = x[1];
+    }
+    return n_not_finite;
+}
