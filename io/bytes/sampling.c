@@ -34,7 +34,7 @@ void lw_bytes_announce(int fd, int64_t offset, int64_t bytes)
 enum { RUN_BYTES = 1 << 20, CALL_BYTES = 128 << 10, RUNS_OF_A_THREAD = 2 };
 enum { READS = 64, PIECES_OF_A_THREAD = 4 };
 
-/* Each of the measurements ends at the first read that ends later than this. */
+/* Of one measurement: no read begins later than this after the first one. */
 static const double most_seconds = 5e-3;
 
 /* From a file in memory one thread alone reads more often. A storage that has to be waited for may be told of reads ahead. */
@@ -46,9 +46,36 @@ struct trial {
     int64_t n_pieces, n_reads;  /* reads here and there in a piece */
     double shift;               /* of their places, in the distance between two */
     bool is_ahead;
-    double end;
-    _Atomic int64_t done;       /* bytes, or reads */
+    _Atomic int64_t begun, ended;       /* nanoseconds: when the first read began, 0: none has; and the last one ended */
+    _Atomic int64_t done;               /* bytes, or reads */
 };
+
+/* ---- the clock: threads may be slow to wake ---- */
+
+static int64_t nanoseconds(void) { return (int64_t)(lw_now() * 1e9); }
+
+/* @return  whether the caller is the first, who makes one read in any case */
+static bool begin(struct trial *trial)
+{
+    int64_t none = 0;
+    return atomic_compare_exchange_strong(&trial->begun, &none, nanoseconds());
+}
+
+static bool goes_on(const struct trial *trial, bool is_first, int64_t done)
+{
+    return (is_first && done == 0) || nanoseconds() - atomic_load(&trial->begun) <= (int64_t)(most_seconds * 1e9);
+}
+
+static void end(struct trial *trial, int64_t done)
+{
+    const int64_t now = nanoseconds();
+    int64_t last = atomic_load(&trial->ended);
+    while (done > 0 && last < now && !atomic_compare_exchange_weak(&trial->ended, &last, now))
+        ;
+    atomic_fetch_add(&trial->done, done);
+}
+
+/* ---- reads ---- */
 
 /* Where `bytes` may be read, `fraction` of the way through the part. */
 static int64_t place(const struct lw_bytes_part *part, double fraction, int64_t bytes)
@@ -63,9 +90,10 @@ static int read_run(void *context, int64_t piece, int thread, struct lw_error *e
     const int64_t first = place(part, (double)piece / (double)trial->n_pieces, RUN_BYTES);
     int64_t done = 0;
     int rc = LW_OK;
-    for (; rc == LW_OK && done < RUN_BYTES && lw_now() < trial->end; done += CALL_BYTES)
+    const bool is_first = begin(trial);
+    for (; rc == LW_OK && done < RUN_BYTES && goes_on(trial, is_first, done); done += CALL_BYTES)
         rc = lw_bytes_read(part->fd, trial->buffers + (int64_t)thread * CALL_BYTES, first + done, CALL_BYTES, err);
-    atomic_fetch_add(&trial->done, done);
+    end(trial, done);
     return rc;
 }
 
@@ -84,12 +112,13 @@ static int read_here_and_there(void *context, int64_t piece, int thread, struct 
     char *const into = trial->buffers + (int64_t)thread * CALL_BYTES;
     int64_t done = 0;
     int rc = LW_OK;
-    if (lw_now() < trial->end && trial->is_ahead)
+    const bool is_first = begin(trial);
+    if (trial->is_ahead && goes_on(trial, is_first, 0))
         for (int64_t i = 0; i < trial->n_reads; i++)
             lw_bytes_announce(fd, place_of_read(trial, piece, i), read_bytes(trial));
-    for (; rc == LW_OK && done < trial->n_reads && lw_now() < trial->end; done++)
+    for (; rc == LW_OK && done < trial->n_reads && goes_on(trial, is_first, done); done++)
         rc = lw_bytes_read(fd, into, place_of_read(trial, piece, done), read_bytes(trial), err);
-    atomic_fetch_add(&trial->done, done);
+    end(trial, done);
     return rc;
 }
 
@@ -97,12 +126,12 @@ static int read_here_and_there(void *context, int64_t piece, int thread, struct 
 static int measure(struct lw_pool *pool, struct trial *trial, lw_piece_fn *work, double *rate, struct lw_error *err)
 {
     struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = trial->n_pieces, .work = work, .context = trial};
-    const double start = lw_now();
-    trial->end = start + most_seconds;
+    atomic_store(&trial->begun, 0);
+    atomic_store(&trial->ended, 0);
     atomic_store(&trial->done, 0);
     lw_pool_start(pool, &batch);
     const int rc = lw_pool_wait(pool, &batch, err);
-    *rate = (double)max64(atomic_load(&trial->done), 1) / (lw_now() - start);
+    *rate = (double)atomic_load(&trial->done) / (1e-9 * (double)max64(trial->ended - trial->begun, 1));
     return rc;
 }
 
