@@ -154,13 +154,19 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     return rc;
 }
 
+/* A damaged file may say of its chunks what was not believed when it was described. */
+static bool is_as_described(const struct lw_dataset_info *info, const struct lw_stored *stored)
+{
+    return stored->is_chunked ? stored->filters.chunk_bytes == lw_format_chunk_bytes(info) : info->chunk[0] == 0;
+}
+
 /* Should the finder not open what is open already, HDF5 reads, and says what is wrong. */
 static bool locate(void *dataset, struct lw_stored *out)
 {
     struct opened *const opened = dataset;
     const struct lw_dataset_info *const info = opened->info;
     *out = (struct lw_stored){0};
-    return lw_stored_locate(opened->file, opened->dataset, out) &&
+    return lw_stored_locate(opened->file, opened->dataset, out) && is_as_described(info, out) &&
            (!out->is_chunked || opened->finder ||
             lw_finder_create(info->file, info->path, info->n_dims, out->fd, &opened->finder, NULL) == LW_OK);
 }

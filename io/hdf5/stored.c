@@ -42,14 +42,16 @@ static bool take_filters(hid_t creation, struct lw_filters *filters)
     return true;
 }
 
-static int64_t chunk_bytes(hid_t creation, hid_t type)
+/* HDF5's chunks have less than 4 GiB; what a damaged file says need not be so. */
+static bool take_chunk_bytes(hid_t creation, hid_t type, int64_t *bytes)
 {
     hsize_t chunk[H5S_MAX_RANK];
     const int n_dims = H5Pget_chunk(creation, H5S_MAX_RANK, chunk);
-    int64_t bytes = (int64_t)H5Tget_size(type);
+    bool fits = n_dims >= 1;
+    *bytes = (int64_t)H5Tget_size(type);
     for (int d = 0; d < n_dims; d++)
-        bytes *= (int64_t)chunk[d];
-    return bytes;
+        fits = fits && !__builtin_mul_overflow(*bytes, chunk[d], bytes);
+    return fits && 0 < *bytes && *bytes <= UINT32_MAX;
 }
 
 /* Samples that were never written; where nothing says what they are, HDF5 leaves them alone, and here they are zeros. */
@@ -94,11 +96,10 @@ bool lw_stored_locate(hid_t file, hid_t dataset, struct lw_stored *out)
     bool found = take_descriptor(file, &out->fd);
     out->is_chunked = layout == H5D_CHUNKED;
     if (layout == H5D_CHUNKED)
-        found = found && take_filters(creation, &out->filters) && take_fill(creation, type, out->fill);
+        found = found && take_filters(creation, &out->filters) && take_fill(creation, type, out->fill) &&
+                take_chunk_bytes(creation, type, &out->filters.chunk_bytes);
     else
         found = found && layout == H5D_CONTIGUOUS && take_offset(dataset, creation, type, &out->offset);
-    if (found && out->is_chunked)
-        out->filters.chunk_bytes = chunk_bytes(creation, type);
     H5Tclose(type);
     H5Pclose(creation);
     return found;
@@ -256,14 +257,27 @@ void lw_finder_destroy(struct lw_finder *finder)
     lw_free(finder);
 }
 
-/* A chunk that was never written has a size of 0; HDF5 1.10 also fails then, but after the size is set. */
+/* Whether the function that reads raw chunks is itself the one that has failed: there is no chunk. */
+static herr_t look_innermost(unsigned position, const H5E_error2_t *entry, void *is_missing)
+{
+    if (position == 0)
+        *(bool *)is_missing = entry->func_name && strcmp(entry->func_name, "H5D__chunk_direct_read") == 0;
+    return 0;
+}
+
+/* A chunk that was not read was never written, or HDF5 looks through all chunks to say what is wrong. */
 static int find_missing(const struct lw_finder *finder, const hsize_t *first, struct lw_stored_chunk *out, struct lw_error *err)
 {
-    hsize_t bytes = 1;
+    bool is_missing = false;
+    haddr_t address = HADDR_UNDEF;
+    hsize_t bytes;
     *out = (struct lw_stored_chunk){0};
-    if (H5Dget_chunk_storage_size(finder->dataset, first, &bytes) >= 0 || bytes == 0)
-        return bytes == 0 ? LW_OK : lw_fail(err, LW_EDATA, "HDF5 does not tell where a chunk is");
-    return lw_hdf5_fail_plainly(err, LW_EIO);
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look_innermost, &is_missing);
+    if (is_missing)
+        return LW_OK;
+    if (H5Dget_chunk_info_by_coord(finder->dataset, first, &out->skipped, &address, &bytes) < 0)
+        return lw_hdf5_fail_plainly(err, LW_EIO);
+    return address == HADDR_UNDEF ? LW_OK : lw_fail(err, LW_EDATA, "HDF5 finds a chunk, and cannot read it");
 }
 
 int lw_finder_find(struct lw_finder *finder, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out,
