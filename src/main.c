@@ -3,7 +3,6 @@
 #include "cli/cli.h"
 #include "cli/help.h"
 #include "comm/comm.h"
-#include "engine/warm_up.h"
 #include "io/shield.h"
 #include "run/timeline.h"
 
@@ -53,29 +52,14 @@ static bool opens_files(const struct lw_cli *cli)
     return !lw_cli_is_text(cli) && cli->action != LW_ACTION_SYNTH && (cli->action != LW_ACTION_INFO || cli->file);
 }
 
-/* A GPU's driver starts while MPI does, and the context, too, where no launcher can have started other ranks: their number
- * tells which device this one takes. A job file, which may ask for the CPU, is read only after MPI has started. */
-static void warm_up_engines(const struct lw_cli *cli, struct lw_warm_up *warm_up)
-{
-    if (cli->action != LW_ACTION_RUN && cli->action != LW_ACTION_PLAN)
-        return;
-    const int choice = lw_options_choice(cli->options, "engine");       /* 0: auto */
-    const struct lw_engine_spec alone = {.node_rank = 0, .node_ranks = 1};
-    lw_warm_up_begin(warm_up, choice == 0 ? LW_WARM_UP_ALL : choice - 1, has_launcher() ? NULL : &alone);
-}
-
 /* With MPI. @param code  whether the command line was understood, the error if not */
 static int run_ranks(struct lw_cli *cli, int code, int *argc, char ***argv, struct lw_error *err)
 {
-    struct lw_warm_up warm_up = {0};
     if (code == LW_OK && opens_files(cli))
         code = lw_shield_start(err);
-    if (code == LW_OK)
-        warm_up_engines(cli, &warm_up);
     struct lw_comm *const comm = lw_comm_start(argc, argv);
     lw_timeline_end(LW_START_MPI);
     code = finish_together(cli, code, comm, err);
-    lw_warm_up_end(&warm_up);
     lw_comm_stop(comm);
     lw_shield_stop();
     return code;

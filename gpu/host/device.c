@@ -113,9 +113,7 @@ void lw_device_warm_up(const struct lw_engine_spec *spec)
 {
     struct lw_device device;
     int n_devices;
-    if (!spec)
-        count_devices(&n_devices, NULL);
-    else if (find_device(spec, &n_devices, &device, NULL) == LW_OK)
+    if (find_device(spec, &n_devices, &device, NULL) == LW_OK)
         start_device(&device, NULL);
 }
 

@@ -24,8 +24,7 @@ struct lw_device {
  * or it cannot be used by this build. */
 int lw_device_open(const struct lw_engine_spec *spec, struct lw_device *device, struct lw_error *err);
 
-/** Start the driver and, if `spec` is given, the context that lw_device_open would take, which is then there at once. On any
- * thread; what fails is for lw_device_open to report. */
+/** Make the context that lw_device_open will take, which then finds it there and reports what has failed. On any thread. */
 void lw_device_warm_up(const struct lw_engine_spec *spec);
 
 /** Whether lw_device_open would find a device for this rank, and which, or what is missing. Creates no context. */

@@ -5,6 +5,7 @@
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "gpu/host/op.h"
+#include "gpu/host/pinned.h"
 #include "gpu/host/slot.h"
 #include "gpu/sfft/dense.h"
 #include "gpu/sfft/published/solver.h"
@@ -86,6 +87,7 @@ static void op_destroy(struct lw_op *op)
         cudaStreamDestroy(op->in);
     if (op->out)
         cudaStreamDestroy(op->out);
+    lw_pool_destroy(op->threads);
     lw_free(op);
 }
 
@@ -94,7 +96,8 @@ static int set_up(struct lw_op *op, struct lw_error *err)
 {
     int rc;
     if ((rc = lw_cuda_check(cudaStreamCreateWithFlags(&op->in, cudaStreamNonBlocking), "making a stream", err)) ||
-        (rc = lw_cuda_check(cudaStreamCreateWithFlags(&op->out, cudaStreamNonBlocking), "making a stream", err)))
+        (rc = lw_cuda_check(cudaStreamCreateWithFlags(&op->out, cudaStreamNonBlocking), "making a stream", err)) ||
+        (rc = lw_pinned_threads(&op->threads, err)))
         return rc;
     rc = op->ops->create(op, op->in, err);
     const cudaError_t status = cudaStreamSynchronize(op->in);

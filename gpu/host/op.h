@@ -2,6 +2,7 @@
 #ifndef LW_GPU_HOST_OP_H
 #define LW_GPU_HOST_OP_H
 
+#include "base/pool.h"
 #include "gpu/host/device.h"
 #include "gpu/host/nan_report.h"
 
@@ -53,6 +54,7 @@ struct lw_op {
     struct lw_op_plan plan;
     struct lw_cuda_op_memory memory;
     cudaStream_t in, out;               /* copies of all slots, in the order of their blocks (gpu/host/slot.h) */
+    struct lw_pool *threads;            /* which pin the slots' memory */
     void *state;                        /* of the implementation, owned */
 };
 

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
+#include "gpu/host/pinned.h"
 
 #include <assert.h>
 #include <nvtx3/nvToolsExt.h>
@@ -12,7 +13,8 @@ struct slot_cuda {
     struct lw_slot base;                    /* input and output are pinned */
     cudaStream_t stream;
     cudaEvent_t begun, arrived, computed, done;
-    void *pinned, *device;                  /* the two allocations that hold everything below */
+    struct lw_pinned pinned;                /* this and the next hold everything below */
+    void *device;
     void *device_input, *device_products[LW_OP_PRODUCTS], *device_work;
     struct lw_nan_report *report, *device_report;
 };
@@ -24,7 +26,7 @@ static struct slot_cuda *of(struct lw_slot *slot)
 
 static int64_t lay_out_pinned(struct slot_cuda *slot, const struct lw_cuda_op_memory *memory)
 {
-    struct lw_arena arena = {.base = slot->pinned};
+    struct lw_arena arena = {.base = slot->pinned.memory};
     slot->base.input = lw_arena_take(&arena, memory->input_bytes);
     for (int p = 0; p < LW_OP_PRODUCTS && memory->product_bytes[p] > 0; p++)
         slot->base.products[p].data = lw_arena_take(&arena, memory->product_bytes[p]);
@@ -53,16 +55,17 @@ struct lw_bytes lw_cuda_slot_bytes(const struct lw_cuda_op_memory *memory)
     };
 }
 
-static int allocate(struct slot_cuda *slot, const struct lw_cuda_op_memory *memory, struct lw_error *err)
+static int allocate(struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
 {
+    const struct lw_cuda_op_memory *const memory = &op->memory;
     const int64_t pinned_bytes = lay_out_pinned(slot, memory);
     const int64_t device_bytes = lay_out_device(slot, memory);
-    cudaError_t status = cudaHostAlloc(&slot->pinned, (size_t)pinned_bytes, cudaHostAllocDefault);
-    if (status != cudaSuccess)
-        return lw_cuda_no_memory(status, "a slot", pinned_bytes, 0, err);
-    status = cudaMalloc(&slot->device, (size_t)device_bytes);
+    const cudaError_t status = cudaMalloc(&slot->device, (size_t)device_bytes);
     if (status != cudaSuccess)
         return lw_cuda_no_memory(status, "a slot", device_bytes, 1, err);
+    const int rc = lw_pinned_begin(&slot->pinned, pinned_bytes, op->device->index, op->threads, err);
+    if (rc)
+        return rc;
     lay_out_pinned(slot, memory);
     lay_out_device(slot, memory);
     return LW_OK;
@@ -74,7 +77,7 @@ int lw_cuda_slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error 
     if (!slot)
         return LW_ESYSTEM;
     int rc;
-    if ((rc = allocate(slot, &op->memory, err)) ||
+    if ((rc = allocate(op, slot, err)) ||
         (rc = lw_cuda_check(cudaStreamCreateWithFlags(&slot->stream, cudaStreamNonBlocking), "making a stream", err)) ||
         (rc = lw_cuda_check(cudaEventCreate(&slot->begun), "making an event", err)) ||
         (rc = lw_cuda_check(cudaEventCreateWithFlags(&slot->arrived, cudaEventDisableTiming), "making an event", err)) ||
@@ -103,7 +106,7 @@ void lw_cuda_slot_destroy(struct lw_op *op, struct lw_slot *slot)
         if (events[i])
             cudaEventDestroy(events[i]);
     cudaFree(s->device);
-    cudaFreeHost(s->pinned);
+    lw_pinned_end(&s->pinned, op->threads);
     lw_free(s);
 }
 
@@ -170,7 +173,7 @@ int lw_cuda_slot_submit(struct lw_op *op, struct lw_slot *slot, const struct lw_
     memcpy(work.products, s->device_products, sizeof work.products);
     nvtxRangePushA("lapwing submit");
     int rc;
-    if (!(rc = copy_in(op, s, err)) && !(rc = op->ops->enqueue(op, &work, err)))
+    if (!(rc = lw_pinned_wait(&s->pinned, op->threads, err)) && !(rc = copy_in(op, s, err)) && !(rc = op->ops->enqueue(op, &work, err)))
         rc = copy_out(op, s, err);
     nvtxRangePop();
     return rc;

@@ -3,7 +3,10 @@
  *     pinned input --H2D--> device input --kernels--> device output --D2H--> pinned output
  *
  * The kernels on the slot's own stream; the copies in each direction on one stream for all slots. If every slot copied on
- * its own, copies of two slots in one direction would share the link, both end late, and leave it idle afterwards. */
+ * its own, copies of two slots in one direction would share the link, both end late, and leave it idle afterwards.
+ *
+ * A slot may be filled as soon as it is created, while its memory is still being pinned; the first submit waits for that, and
+ * reports it if it fails. */
 #ifndef LW_GPU_HOST_SLOT_H
 #define LW_GPU_HOST_SLOT_H
 

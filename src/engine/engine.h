@@ -201,6 +201,8 @@ struct lw_engine_ops {
                      int64_t count, int64_t n_channels, struct lw_op **out, struct lw_error *err);
     void (*op_destroy)(struct lw_op *op);                   /* NULL is legal; after its slots */
 
+    /** Everything is reserved at return, but an engine may go on to make input and products ready for its device; then the
+     * slot's first submit waits, and may fail with LW_ESYSTEM. */
     int (*slot_create)(struct lw_op *op, struct lw_slot **out, struct lw_error *err);
     void (*slot_destroy)(struct lw_op *op, struct lw_slot *slot);
 
@@ -244,8 +246,8 @@ struct lw_engine_type {
      * @param text  one line: what the engine would run on, or what is missing */
     bool (*is_usable)(const struct lw_engine_spec *spec, char text[LW_ENGINE_TEXT]);
 
-    /** Start what takes long: the driver, and the device's context where `spec` tells which device it is. create finds it done,
-     * and reports what has failed. NULL: nothing takes long. The one function that any thread may call, at any time. */
+    /** Start what takes long, the driver and the device's context: create finds it done, and reports what has failed. The one
+     * function that another thread may call. NULL: nothing takes long. */
     void (*warm_up)(const struct lw_engine_spec *spec);
 
     /** LW_ECONFIG, LW_ESYSTEM: it cannot be had here. */

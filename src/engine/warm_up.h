@@ -1,31 +1,28 @@
-/* warm_up.h - engines get ready in a thread of their own while the main thread does other things: a GPU's driver and context
+/* warm_up.h - an engine gets ready in a thread of its own while the main thread does other things: a GPU's driver and context
  * take longer to start than everything else before the first block together.
  *
  * It is a head start and nothing more: what fails here fails again in lw_engine_type.create, which reports it, and without it
- * create takes longer. */
+ * create takes longer. It must not begin before MPI has started, which sets environment variables: a driver reads them, and
+ * the C library lets no thread do that meanwhile. */
 #ifndef LW_ENGINE_WARM_UP_H
 #define LW_ENGINE_WARM_UP_H
 
 #include "base/pool.h"
 #include "engine/engine.h"
 
-#define LW_WARM_UP_ALL (-1)
-
 /* All zero: none is under way. */
 struct lw_warm_up {
     struct lw_pool *pool;
     struct lw_batch batch;
-    int choice;
-    bool has_spec;
+    const struct lw_engine_type *type;
     struct lw_engine_spec spec;
 };
 
-/** Begin and return; nothing is begun where no engine needs it. Not to be moved until the end.
- * @param choice  number of an engine in lw_engines; LW_WARM_UP_ALL: any of them may be taken
- * @param spec    as for create; NULL: the rank's place is not known yet */
-void lw_warm_up_begin(struct lw_warm_up *warm_up, int choice, const struct lw_engine_spec *spec);
+/** Begin and return; nothing is begun where the engine does not need it. Not to be moved, and the environment not to be changed,
+ * until the end. @param spec  as for create */
+void lw_warm_up_begin(struct lw_warm_up *warm_up, const struct lw_engine_type *type, const struct lw_engine_spec *spec);
 
-/** Wait for it; legal where nothing was begun. A process must not end before. */
+/** Wait for it; legal where nothing was begun. */
 void lw_warm_up_end(struct lw_warm_up *warm_up);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/proc.h"
 #include "engine/registry.h"
+#include "io/format.h"
 #include "io/result_file.h"
 #include "run/devices.h"
 #include "run/timeline.h"
@@ -40,7 +41,7 @@ static bool is_usable(struct lw_setup *setup, int e, struct lw_error *missing)
 }
 
 /* --engine auto: the last engine of the registry that all ranks can use, since all must take the same. */
-static int choose_usable(struct lw_setup *setup)
+static void choose_usable(struct lw_setup *setup)
 {
     struct lw_error missing;
     char why[sizeof missing.message + 128];
@@ -49,13 +50,12 @@ static int choose_usable(struct lw_setup *setup)
         e++;
     for (; e > 0; e--)
         if (is_usable(setup, e, &missing))
-            return e;
+            return;
     if (lw_comm_size(setup->comm) > 1)
         snprintf(why, sizeof why, "rank %d (%s): %s", missing.rank, missing.host, missing.message);
     else
         snprintf(why, sizeof why, "%s", missing.message);
     choose(setup, 0, why);
-    return 0;
 }
 
 /* What the type is must be known before it can get ready; that it cannot be had is for open_engine to say. */
@@ -68,12 +68,12 @@ static void choose_engine(struct lw_setup *setup)
         .node_ranks = lw_comm_node_size(setup->comm),
         .share_device = lw_options_flag(options, "share-gpu"),
     };
-    int e = lw_options_choice(options, "engine") - 1;   /* -1: auto */
-    if (e < 0)
-        e = choose_usable(setup);
+    const int choice = lw_options_choice(options, "engine");    /* 0: auto */
+    if (choice == 0)
+        choose_usable(setup);
     else
-        choose(setup, e, "asked for");
-    lw_warm_up_begin(&setup->warm_up, e, &setup->engine_spec);
+        choose(setup, choice - 1, "asked for");
+    lw_warm_up_begin(&setup->warm_up, setup->engine_type, &setup->engine_spec);
 }
 
 static int open_engine(struct lw_setup *setup, struct lw_error *err)
@@ -144,6 +144,7 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
                   struct lw_setup *setup, struct lw_error *err)
 {
     *setup = (struct lw_setup){.comm = comm, .options = options, .job = {.ops = ops}};
+    lw_formats_start();         /* sets environment variables: not while the engine gets ready */
     choose_engine(setup);
     int rc = open_files(setup, err);
     lw_timeline_end(LW_START_OPENING);

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "comm/raw.h"
+#include "io/shield.h"
 #include "run/loop.h"
 #include "run/pipeline.h"
 #include "run/sink.h"
@@ -279,6 +280,11 @@ static void report(double seconds[N_PARTS][REPETITIONS])
 
 int main(int argc, char **argv)
 {
+    struct lw_error err;
+    if (lw_shield_start(&err)) {
+        fprintf(stderr, "%s\n", err.message);
+        return err.code;
+    }
     struct bench b = {.comm = lw_comm_start(&argc, &argv)};
     const int rank = lw_comm_rank(b.comm);
     if (argc < 4) {
@@ -306,5 +312,6 @@ int main(int argc, char **argv)
     lw_options_destroy(b.options);
     lw_free(b.buffers);
     lw_comm_stop(b.comm);
+    lw_shield_stop();
     return 0;
 }

@@ -101,6 +101,17 @@ never="$job --output never.h5"
     ok 0 $job --mode full --output little.h5
     refuse 3 78 'limit is 5.1 MiB \(free on the GPU, 3 ranks share it\): .*let fewer ranks share it' $never --share-gpu
     unset LW_EMULATION_MEMORY_MIB
+    export LW_EMULATION_PINNED_MIB=0    # found by other threads, while the first block is read
+    refuse 0 71 'no pinned memory for a slot: .* needed; lower --memory' $never
+    refuse 2 71 'no pinned memory for a slot: .* needed; lower --memory' $never --share-gpu
+    unset LW_EMULATION_PINNED_MIB
+    export LW_EMULATION_DEVICES=0       # found while MPI starts, told where the engine is opened
+    refuse 0 71 'no CUDA device is visible: use --engine cpu' $never
+    refuse 2 71 'no CUDA device is visible: use --engine cpu' $never
+    ok 2 ols --input fast.h5:/signal --filters fast.h5:/filters --output cpu.h5
+    grep -q '^cpu engine: .*no CUDA device is visible' err
+    verdict $? "--engine auto does not say why it takes the cpu: $(cat err)"
+    unset LW_EMULATION_DEVICES
 }
 gpu 0 --input fast.h5:/signal --filters fast.h5:/filters --mode full --output plain.h5
 same_bits plain.h5 little.h5

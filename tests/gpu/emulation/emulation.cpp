@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <numeric>
 #include <random>
 #include <setjmp.h>
@@ -463,6 +464,28 @@ cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned)
 }
 
 cudaError_t cudaFreeHost(void *memory) { free(memory); return cudaSuccess; }
+
+/* Called by several threads. With LW_EMULATION_PINNED_MIB, no more than that can be pinned. */
+static std::mutex pinned_mutex;
+static std::map<void *, size_t> pinned_ranges;
+
+cudaError_t cudaHostRegister(void *memory, size_t bytes, unsigned)
+{
+    const std::lock_guard<std::mutex> lock(pinned_mutex);
+    size_t pinned = bytes;
+    for (const auto &range : pinned_ranges)
+        pinned += range.second;
+    if (pinned > (size_t)setting("LW_EMULATION_PINNED_MIB", INT32_MAX) << 20)
+        return cudaErrorMemoryAllocation;
+    pinned_ranges[memory] = bytes;
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostUnregister(void *memory)
+{
+    const std::lock_guard<std::mutex> lock(pinned_mutex);
+    return pinned_ranges.erase(memory) == 1 ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
+}
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind, cudaStream_t)
 {

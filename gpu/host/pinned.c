@@ -1,0 +1,88 @@
+#include "gpu/host/pinned.h"
+
+#include "base/integers.h"
+#include "base/proc.h"
+#include "gpu/host/error.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23          /* in Linux from 5.14 on, in the C library's headers later */
+#endif
+
+/* More threads are of no use: clearing pages is bound by memory. */
+#define MOST_THREADS 8
+
+#define PIECE_BYTES ((int64_t)8 << 20)
+#define HUGE_PAGE ((uintptr_t)2 << 20)
+
+int lw_pinned_threads(struct lw_pool **out, struct lw_error *err)
+{
+    return lw_pool_create((int)min64(lw_proc_cores(), MOST_THREADS), out, err);
+}
+
+/* The runtime keeps a current device for each thread. */
+static int register_all(struct lw_pinned *pinned, struct lw_error *err)
+{
+    cudaError_t status = cudaSetDevice(pinned->device);
+    if (status == cudaSuccess)
+        status = cudaHostRegister(pinned->memory, (size_t)pinned->bytes, cudaHostRegisterDefault);
+    pinned->is_registered = status == cudaSuccess;
+    return pinned->is_registered ? LW_OK : lw_cuda_no_memory(status, "a slot", pinned->bytes, 0, err);
+}
+
+/* A piece's pages, and the registration after the last piece. Where the kernel cannot make pages ahead, registering makes them. */
+static int make_pages(void *context, int64_t piece, int thread, struct lw_error *err)
+{
+    struct lw_pinned *const pinned = context;
+    const int64_t first = piece * PIECE_BYTES;
+    (void)thread;
+    madvise((char *)pinned->memory + first, (size_t)min64(PIECE_BYTES, pinned->bytes - first), MADV_POPULATE_WRITE);
+    return __atomic_sub_fetch(&pinned->n_left, 1, __ATOMIC_ACQ_REL) == 0 ? register_all(pinned, err) : LW_OK;
+}
+
+/* Memory that begins at a huge page; a child process has no part in it, whose copy would take the pages from the device. */
+static void *reserve(int64_t bytes)
+{
+    const size_t whole = (size_t)bytes + HUGE_PAGE;
+    char *const all = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED)
+        return NULL;
+    const size_t before = (HUGE_PAGE - (uintptr_t)all % HUGE_PAGE) % HUGE_PAGE, after = HUGE_PAGE - before;
+    if (before > 0)
+        munmap(all, before);
+    if (after > 0)
+        munmap(all + before + bytes, after);
+    madvise(all + before, (size_t)bytes, MADV_HUGEPAGE);
+    madvise(all + before, (size_t)bytes, MADV_DONTFORK);
+    return all + before;
+}
+
+int lw_pinned_begin(struct lw_pinned *pinned, int64_t bytes, int device, struct lw_pool *threads, struct lw_error *err)
+{
+    *pinned = (struct lw_pinned){.bytes = round_up(bytes, sysconf(_SC_PAGESIZE)), .device = device};
+    pinned->memory = reserve(pinned->bytes);
+    if (!pinned->memory)
+        return lw_cuda_no_memory(cudaErrorMemoryAllocation, "a slot", bytes, 0, err);
+    pinned->n_left = (int)divide_up(pinned->bytes, PIECE_BYTES);
+    pinned->batch = (struct lw_batch){.n_pieces = pinned->n_left, .work = make_pages, .context = pinned};
+    lw_pool_start(threads, &pinned->batch);
+    return LW_OK;
+}
+
+int lw_pinned_wait(struct lw_pinned *pinned, struct lw_pool *threads, struct lw_error *err)
+{
+    return lw_pool_wait(threads, &pinned->batch, err);
+}
+
+void lw_pinned_end(struct lw_pinned *pinned, struct lw_pool *threads)
+{
+    if (!pinned->memory)
+        return;
+    lw_pool_wait(threads, &pinned->batch, NULL);
+    if (pinned->is_registered)
+        cudaHostUnregister(pinned->memory);
+    munmap(pinned->memory, (size_t)pinned->bytes);
+    *pinned = (struct lw_pinned){.memory = NULL};
+}

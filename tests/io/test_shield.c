@@ -1,0 +1,162 @@
+/* Looks at files in processes of their own: answers, errors, crashes, and a guard that lives as long as the program. */
+#include "base/pool.h"
+#include "io/shield.h"
+
+#include "../check.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Plain data that tells who looked, larger than a socket's buffer. */
+struct answer {
+    pid_t process, parent;
+    char name[LW_MAX_PATH];
+    char filling[1 << 20];
+};
+
+static int look(const struct lw_object *object, void *result, struct lw_error *err)
+{
+    struct answer *const answer = result;
+    (void)err;
+    answer->process = getpid();
+    answer->parent = getppid();
+    snprintf(answer->name, sizeof answer->name, "%s", object->name);
+    memset(answer->filling, 7, sizeof answer->filling);
+    return LW_OK;
+}
+
+static int refuse(const struct lw_object *object, void *result, struct lw_error *err)
+{
+    (void)result;
+    return lw_fail(err, LW_EIO, "cannot read '%s'", object->name);
+}
+
+static int crash(const struct lw_object *object, void *result, struct lw_error *err)
+{
+    (void)object;
+    (void)result;
+    (void)err;
+    raise(SIGSEGV);
+    return LW_OK;
+}
+
+static const struct lw_object object = {.name = "no such file:/data", .file = "no such file", .path = "/data"};
+static struct answer answer;
+
+/* @return  the parent of the child that looked */
+static pid_t test_looks(const char *where)
+{
+    struct lw_error err = {0};
+    answer = (struct answer){0};
+    int rc = lw_shield(look, &object, &answer, sizeof answer, &err);
+    CHECK(rc == LW_OK, "%s: code %d: %s", where, rc, err.message);
+    CHECK(answer.process > 0 && answer.process != getpid(), "%s: this process looked", where);
+    CHECK(strcmp(answer.name, object.name) == 0, "%s: looked at '%s'", where, answer.name);
+    CHECK(answer.filling[sizeof answer.filling - 1] == 7, "%s: the end of the answer is missing", where);
+    const pid_t parent = answer.parent;
+
+    rc = lw_shield(refuse, &object, &answer, sizeof answer, &err);
+    CHECK(rc == LW_EIO && strcmp(err.message, "cannot read 'no such file:/data'") == 0, "%s: code %d: %s", where, rc, err.message);
+    rc = lw_shield(crash, &object, &answer, sizeof answer, &err);
+    CHECK(rc == LW_EDATA && strstr(err.message, "damaged"), "%s: code %d: %s", where, rc, err.message);
+    return parent;
+}
+
+static int be_busy(void *context, int64_t piece, int thread, struct lw_error *err)
+{
+    (void)piece;
+    (void)thread;
+    (void)err;
+    while (!__atomic_load_n((int *)context, __ATOMIC_ACQUIRE))
+        free(malloc(1000));
+    return LW_OK;
+}
+
+/* Threads that hold the allocator's locks all the time are none in the guard's children. */
+static void test_with_threads(void)
+{
+    int is_over = 0;
+    struct lw_error err;
+    struct lw_pool *pool;
+    struct lw_batch batch = {.n_pieces = 2, .work = be_busy, .context = &is_over};
+    CHECK(lw_pool_create(2, &pool, &err) == LW_OK, "no threads");
+    lw_pool_start(pool, &batch);
+    for (int i = 0; i < 20; i++)
+        test_looks("with threads");
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+    lw_pool_wait(pool, &batch, NULL);
+    lw_pool_destroy(pool);
+}
+
+/* Of a process that has become this one's child. */
+static bool ends(pid_t process)
+{
+    const struct timespec moment = {.tv_nsec = 10000000};
+    pid_t ended = 0;
+    for (int i = 0; i < 500 && ended == 0; i++) {
+        nanosleep(&moment, NULL);
+        ended = waitpid(process, NULL, WNOHANG);
+    }
+    return ended == process;
+}
+
+/* A program with a guard that ends without a word. @return  the guard */
+static pid_t kill_program(void)
+{
+    int tell[2];
+    pid_t guard = 0;
+    CHECK(pipe(tell) == 0, "no pipe");
+    const pid_t program = fork();
+    if (program == 0) {
+        struct lw_error err;
+        if (lw_shield_start(&err) || lw_shield(look, &object, &answer, sizeof answer, &err))
+            _exit(1);
+        if (write(tell[1], &answer.parent, sizeof answer.parent) > 0)
+            pause();
+        _exit(1);
+    }
+    close(tell[1]);
+    const ssize_t got = read(tell[0], &guard, sizeof guard);
+    CHECK(got == (ssize_t)sizeof guard && guard > 0 && guard != program, "the program in between has no guard");
+    close(tell[0]);
+    kill(program, SIGKILL);
+    waitpid(program, NULL, 0);
+    return guard;
+}
+
+int main(void)
+{
+    struct lw_error err;
+    CHECK(test_looks("without a guard") == getpid(), "without a guard, somebody else made the child");
+    lw_shield_stop();           /* of none */
+
+    CHECK(lw_shield_start(&err) == LW_OK, "%s", err.message);
+    const pid_t guard = test_looks("with a guard");
+    CHECK(guard != getpid(), "this process made the child");
+    kill(guard, SIGTERM);       /* as a launcher sends it to the whole group */
+    kill(guard, SIGUSR1);
+    CHECK(test_looks("after a signal") == guard, "another guard");
+    test_with_threads();
+    lw_shield_stop();
+    CHECK(kill(guard, 0) != 0 && errno == ESRCH, "the guard is there after the end");
+
+    CHECK(lw_shield_start(&err) == LW_OK, "%s", err.message);
+    kill(test_looks("with a new guard"), SIGKILL);
+    const int rc = lw_shield(look, &object, &answer, sizeof answer, &err);
+    CHECK(rc == LW_ESYSTEM && strstr(err.message, "ended from outside"), "without its guard: code %d: %s", rc, err.message);
+    lw_shield_stop();
+
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const pid_t orphan = kill_program();
+    CHECK(orphan > 0 && ends(orphan), "the guard %d lives longer than its program", (int)orphan);
+    return check_result("shield");
+}
