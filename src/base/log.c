@@ -225,7 +225,7 @@ static bool is_due(const struct lw_progress *progress, int64_t done_samples, dou
 
 void lw_progress_show(struct lw_progress *progress, int64_t done_samples)
 {
-    if (state.rank != 0 || state.level < LW_LOG_NORMAL || done_samples <= 0)
+    if (state.rank != 0 || state.level < LW_LOG_NORMAL || done_samples <= 0 || progress->total_samples == 0)
         return;
     const double now = lw_now();
     if (!is_due(progress, done_samples, now))

@@ -36,7 +36,7 @@ struct lw_progress {
 };
 
 void lw_progress_start(struct lw_progress *progress, int64_t total_samples, int64_t total_bytes);
-void lw_progress_show(struct lw_progress *progress, int64_t done_samples);
+void lw_progress_show(struct lw_progress *progress, int64_t done_samples);      /* not started: nothing */
 void lw_progress_end(struct lw_progress *progress);
 
 double lw_now(void);        /* seconds of a monotonic clock */

@@ -214,8 +214,9 @@ const struct lw_option lw_plan_options[] = {
     {
         .name = "measure",
         .kind = LW_OPTION_FLAG,
-        .help = "Try it for a few seconds: read the input, compute, and write a file beside --output, which is deleted "
-                "again; and say how long the run will take. Otherwise the time is a guess from assumed rates.",
+        .help = "Try it: for a few seconds read the input, compute, and write a file beside --output, which is deleted again (sfft: "
+                "search the first channels); and say how long the run will take. Otherwise the time is a guess from "
+                "assumed rates.",
     },
     {.name = NULL},
 };

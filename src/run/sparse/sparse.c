@@ -186,9 +186,28 @@ done:
     return rc;
 }
 
+/* The first channels, as many as are read together and one for each rank at least, say how long all take: read and transformed as
+ * in a run. The tables, which are small, are not written. */
+static int measure(struct lw_sparse *run, double started, struct lw_error *err)
+{
+    struct lw_comm *const comm = run->setup.comm;
+    const int64_t all = run->n_channels, tried = min64(all, max64(run->group, run->n_ranks));
+    run->n_channels = tried;
+    int rc = lw_comm_agree(comm, allocate(run, err), err);
+    const double opened = lw_now();
+    if (rc || (rc = compute(run, err)))
+        return rc;
+    const double seconds = (lw_now() - opened) * (double)all / (double)tried;
+    if (run->rank == 0)
+        printf("%-16sabout %.3g s: start %.3g s, channels %.3g s (of %" PRId64 ", %" PRId64 " were tried); %s is busy longest\n",
+               "measured", opened - started + seconds, opened - started, seconds, all, tried, lw_report_longest(&run->report));
+    return LW_OK;
+}
+
 int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_error *err)
 {
     struct lw_sparse run = {0};
+    const double started = lw_now();
     int rc = open_run(&run, comm, ops, options, err);
     if (rc == LW_OK && run.rank == 0)
         lw_plan_print_input(&run.setup, 1);
@@ -196,6 +215,8 @@ int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const str
         rc = run.method->print(&run, err);
     if (rc == LW_OK && run.rank == 0)
         lw_sparse_memory_print(&run);
+    if (rc == LW_OK && lw_options_flag(options, "measure"))
+        rc = measure(&run, started, err);
     close_run(&run);
     return rc;
 }
