@@ -1,44 +1,44 @@
-/* file_to_file.c - how well reading, computing and writing overlap: a whole run of a job, from file to file, beside its parts
- * alone, in one process and one run.
+/* file_to_file.c - how near a whole run, from file to file, comes to the slowest of its parts alone: reading at the storage's best
+ * rate, the engine with its copies, writing at the storage's best rate.
  *
- *     mpirun -np P bench_file_to_file INPUT FILTERS OUTPUT_FOLDER [options of lapwing ols]
+ *     mpirun -np P bench_file_to_file OUTPUT_FOLDER JOB [options of the job, without --output]
  *
- *   read, write   the same bytes in the same slices by plain collective HDF5 calls, without anything else
- *   compute       the same blocks through the engine, from and to memory
- *   run           lapwing ols from INPUT to a file in OUTPUT_FOLDER
+ *   read, write   the run's bytes at the best rate that the storages of input and output allow to 1 .. 16 threads of one process
+ *                 (storage_rates.h): from the page cache where --cached is the first argument or files are memory, else the disk
+ *   engine        the same blocks through the engine, from and to memory, copies to a device and back included
+ *   run           the same from file to file, from the first read until the result bears its name; the start is not counted
  *
- * Printed: the median of each over several repetitions, taken in turn; (read + write + compute) / run: 100 % is a run that
- * hides nothing and loses nothing, more is overlap; and max(read + write, compute) / run, what is reached of all the overlap
- * there can be: files are read and written by one thread, and computing on a GPU includes the copies to it and back. Give a
- * folder on a RAM disk to leave the disk out, and set OMP_WAIT_POLICY=passive, as lapwing does for itself. */
+ * Printed: the median of each over several repetitions, taken in turn, how long each part was busy in the run, and the slowest of
+ * the parts alone as percent of the run. 100 % is a run that hides everything but its slowest part and loses nothing. */
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/commands.h"
-#include "comm/raw.h"
 #include "io/shield.h"
 #include "run/loop.h"
 #include "run/pipeline.h"
-#include "run/sink.h"
+#include "run/result.h"
+#include "storage_rates.h"
 
-#include <hdf5.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { REPETITIONS = 5 };
-enum part { READ, WRITE, COMPUTE, RUN, N_PARTS };
+enum { REPETITIONS = 5, MOST_THREADS = 16 };
+enum part { READ, ENGINE, WRITE, RUN, N_PARTS };
 
 struct bench {
     struct lw_comm *comm;
     struct lw_options *options;
     struct lw_setup setup;
     struct lw_plan plan;
+    const char *folder;
     char output[LW_MAX_PATH];
-    char plain[LW_MAX_PATH];
-    char *buffers;              /* as many as there are slots, used in turn: one alone would stay in the processor's cache */
-    int64_t buffer_bytes;       /* a slot's input or output, whichever is longer */
+    bool is_cached;
+    struct storage_best read, write;
+    double seconds[N_PARTS][REPETITIONS], busy[N_PARTS][REPETITIONS];
 };
 
 static void stop(struct bench *b, const struct lw_error *err)
@@ -46,105 +46,30 @@ static void stop(struct bench *b, const struct lw_error *err)
     lw_comm_abort(b->comm, err);
 }
 
-/* ---- plain HDF5 ---------------------------------------------------------------------------------------------------- */
+/* ---- the storage --------------------------------------------------------------------------------------------------- */
 
-static hid_t collective_file_access(const struct bench *b)
+static void measure_folder(struct bench *b, const char *folder, bool is_write, struct storage_best *best)
 {
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_fapl_mpio(access, lw_comm_mpi(b->comm), MPI_INFO_NULL);
-    return access;
+    struct lw_error err;
+    struct storage_bench storage;
+    if (storage_bench_open(folder, (int64_t)4 << 30, 1.0, MOST_THREADS, &storage, &err))
+        stop(b, &err);
+    const bool is_disk = !b->is_cached && !storage.storage.is_memory;
+    if ((is_write ? storage_best_write : storage_best_read)(&storage, is_disk, MOST_THREADS, best, &err))
+        stop(b, &err);
+    storage_bench_close(&storage);
 }
 
-static char *buffer_of(const struct bench *b, int64_t round)
+/* By rank 0, while the others wait. */
+static void measure_storage(struct bench *b)
 {
-    return b->buffers + round % b->plan.depth * b->buffer_bytes;
-}
-
-/* Move the slab [first, first + count) of a dataset, collectively. */
-static void transfer(hid_t dataset, int n_dims, const int64_t *first, const int64_t *count, char *buffer, bool is_write)
-{
-    hsize_t start[LW_MAX_DIMS], length[LW_MAX_DIMS];
-    bool is_empty = false;
-    for (int d = 0; d < n_dims; d++) {
-        start[d] = (hsize_t)first[d];
-        length[d] = (hsize_t)count[d];
-        is_empty = is_empty || count[d] == 0;
+    char input[LW_MAX_PATH];
+    snprintf(input, sizeof input, "%s", b->setup.job.inputs[0].file);
+    if (lw_comm_rank(b->comm) == 0) {
+        measure_folder(b, dirname(input), false, &b->read);
+        measure_folder(b, b->folder, true, &b->write);
     }
-    const hid_t file_space = H5Dget_space(dataset), memory_space = H5Screate_simple(n_dims, length, NULL);
-    const hid_t how = H5Pcreate(H5P_DATASET_XFER), type = H5Dget_type(dataset);
-    H5Pset_dxpl_mpio(how, H5FD_MPIO_COLLECTIVE);
-    if (is_empty) {
-        H5Sselect_none(file_space);
-        H5Sselect_none(memory_space);
-    } else
-        H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start, NULL, length, NULL);
-    if (is_write)
-        H5Dwrite(dataset, type, memory_space, file_space, how, buffer);
-    else
-        H5Dread(dataset, type, memory_space, file_space, how, buffer);
-    H5Tclose(type);
-    H5Pclose(how);
-    H5Sclose(memory_space);
-    H5Sclose(file_space);
-}
-
-static double plain_read(struct bench *b)
-{
-    const struct lw_job *const job = &b->setup.job;
-    const struct lw_rounds *const rounds = &b->plan.rounds;
-    const double start = lw_now();
-    const hid_t access = collective_file_access(b);
-    const hid_t file = H5Fopen(job->inputs[0].file, H5F_ACC_RDONLY, access);
-    const hid_t dataset = H5Dopen2(file, job->inputs[0].path, H5P_DEFAULT);
-    for (int64_t round = 0; round < rounds->n_rounds; round++) {
-        const struct lw_block block = lw_rounds_block(rounds, round, lw_comm_rank(b->comm));
-        int64_t first[LW_MAX_DIMS] = {0}, count[LW_MAX_DIMS] = {1, 1, 1, 1};
-        const int axis = job->view.axis;
-        first[axis] = block.first;
-        count[axis] = block.first + block.count <= job->n_samples ? block.count : 0;
-        if (job->inputs[0].n_dims == 2) {
-            first[1 - axis] = block.channel;
-            count[1 - axis] = block.n_channels;
-        }
-        transfer(dataset, job->inputs[0].n_dims, first, count, buffer_of(b, round), false);
-    }
-    H5Dclose(dataset);
-    H5Fclose(file);
-    H5Pclose(access);
     lw_comm_barrier(b->comm);
-    return lw_now() - start;
-}
-
-static double plain_write(struct bench *b)
-{
-    const struct lw_job *const job = &b->setup.job;
-    const struct lw_rounds *const rounds = &b->plan.rounds;
-    if (lw_comm_rank(b->comm) == 0)
-        unlink(b->plain);
-    lw_comm_barrier(b->comm);
-    const double start = lw_now();
-    const hid_t access = collective_file_access(b);
-    const hid_t file = H5Fcreate(b->plain, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    hsize_t dims[LW_MAX_DIMS];
-    for (int d = 0; d < job->products[0].dataset.n_dims; d++)
-        dims[d] = (hsize_t)job->products[0].dataset.dims[d];
-    const hid_t space = H5Screate_simple(job->products[0].dataset.n_dims, dims, NULL), how = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_fill_time(how, H5D_FILL_TIME_NEVER);
-    const hid_t type = job->products[0].dataset.type.scalar == LW_FLOAT64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
-    const hid_t dataset = H5Dcreate2(file, "/plain", type, space, H5P_DEFAULT, how, H5P_DEFAULT);
-    for (int64_t round = 0; round < rounds->n_rounds; round++) {
-        const struct lw_block block = lw_rounds_block(rounds, round, lw_comm_rank(b->comm));
-        int64_t first[LW_MAX_DIMS], count[LW_MAX_DIMS];
-        lw_sink_place(job, &b->plan.op, 0, &block, first, count);
-        transfer(dataset, job->products[0].dataset.n_dims, first, count, buffer_of(b, round), true);
-    }
-    H5Dclose(dataset);
-    H5Pclose(how);
-    H5Sclose(space);
-    H5Fclose(file);
-    H5Pclose(access);
-    lw_comm_barrier(b->comm);
-    return lw_now() - start;
 }
 
 /* ---- the engine ---------------------------------------------------------------------------------------------------- */
@@ -154,7 +79,7 @@ static void fill(const struct bench *b, struct lw_slot *slot)
 {
     const struct lw_plan *const plan = &b->plan;
     const struct lw_type type = b->setup.job.op.input;
-    const int64_t n = (plan->op.halo + plan->rounds.slice) * plan->rounds.group * (type.is_complex ? 2 : 1);
+    const int64_t n = (plan->op.halo + plan->rounds.slice) * plan->rounds.group * plan->op.input_width * (type.is_complex ? 2 : 1);
     uint32_t state = 1;
     for (int64_t i = 0; i < n; i++) {
         state = state * 1664525 + 1013904223;
@@ -178,7 +103,7 @@ static void collect(struct bench *b, struct lw_pipeline *pipeline)
     lw_pipeline_release(pipeline, slot);
 }
 
-static double compute(struct bench *b)
+static double run_engine(struct bench *b)
 {
     const struct lw_plan *const plan = &b->plan;
     struct lw_error err;
@@ -208,17 +133,40 @@ static double compute(struct bench *b)
     return seconds;
 }
 
-static double whole_run(struct bench *b)
+/* ---- the run ------------------------------------------------------------------------------------------------------- */
+
+static double run_whole(struct bench *b, int repetition)
 {
+    static const char *const stages[LW_REPORT_STAGES] = {"read", "halo", "compute", "write"};
+    struct lw_error err;
+    struct lw_result result;
+    struct lw_report report;
+    struct lw_loop *loop;
     if (lw_comm_rank(b->comm) == 0)
         unlink(b->output);
     lw_comm_barrier(b->comm);
-    struct lw_error err;
-    const double start = lw_now();
-    if (lw_stream_run(b->comm, b->setup.job.ops, b->options, "bench_file_to_file", &err))
+    if (lw_report_open(&report, b->comm, stages, &err) || lw_result_begin(&b->setup, "bench_file_to_file", &result, &err) ||
+        lw_result_create(&result, NULL, &err))
+        stop(b, &err);
+    const struct lw_loop_spec spec = {.setup = &b->setup, .plan = &b->plan, .writer = result.writer, .report = &report};
+    if (lw_loop_create(&spec, &loop, &err))
         stop(b, &err);
     lw_comm_barrier(b->comm);
-    return lw_now() - start;
+    const double start = lw_now();
+    struct lw_flaws flaws;
+    if (lw_loop_run(loop, 0, b->plan.rounds.n_rounds, &err))
+        stop(b, &err);
+    flaws = *lw_loop_flaws(loop);
+    if (lw_result_finish(&result, &flaws, &err))
+        stop(b, &err);
+    const double seconds = lw_now() - start;
+    b->busy[READ][repetition] = report.seconds[LW_LOOP_READ];
+    b->busy[ENGINE][repetition] = report.seconds[LW_LOOP_COMPUTE];
+    b->busy[WRITE][repetition] = report.seconds[LW_LOOP_WRITE];
+    lw_loop_destroy(loop);
+    lw_result_close(&result);
+    lw_report_close(&report);
+    return seconds;
 }
 
 /* ---- the comparison ------------------------------------------------------------------------------------------------ */
@@ -226,56 +174,55 @@ static double whole_run(struct bench *b)
 static void prepare(struct bench *b, int argc, char **argv)
 {
     struct lw_error err;
-    const struct lw_option *const tables[] = {lw_job_ols.options, lw_common_options, lw_message_options, NULL};
-    snprintf(b->output, sizeof b->output, "%s/bench-run.h5", argv[3]);
-    snprintf(b->plain, sizeof b->plain, "%s/bench-plain.h5", argv[3]);
+    const struct lw_job_ops *const ops = lw_job_find(argv[2]);
+    if (!ops || ops->run != lw_stream_run) {
+        lw_fail(&err, LW_EUSAGE, "'%s' is no job that is run block by block", argv[2]);
+        stop(b, &err);
+    }
+    const struct lw_option *const tables[] = {ops->options, lw_common_options, lw_message_options, NULL};
+    b->folder = argv[1];
+    snprintf(b->output, sizeof b->output, "%s/bench-run.h5", argv[1]);
     int used;
     if (lw_options_create(tables, &b->options, &err) ||
-        lw_options_set(b->options, "input", argv[1], "INPUT", &err) ||
-        lw_options_set(b->options, "filters", argv[2], "FILTERS", &err) ||
         lw_options_set(b->options, "output", b->output, "OUTPUT_FOLDER", &err) ||
-        lw_options_parse(b->options, argc - 4, argv + 4, &used, &err) ||
-        lw_setup_open(b->comm, &lw_job_ols, b->options, &b->setup, &err) ||
+        lw_options_parse(b->options, argc - 3, argv + 3, &used, &err) ||
+        lw_setup_open(b->comm, ops, b->options, &b->setup, &err) ||
         lw_plan_make_for(&b->setup, &b->plan, &err))
         stop(b, &err);
-    const struct lw_plan *const plan = &b->plan;
-    const int64_t samples = plan->rounds.slice * plan->rounds.group;
-    const int64_t in = samples * (int64_t)lw_type_bytes(b->setup.job.op.input);
-    const int64_t out = samples * plan->op.products[0].n_planes * (int64_t)lw_type_bytes(b->setup.job.op.output);
-    b->buffer_bytes = in > out ? in : out;
-    if (!(b->buffers = lw_alloc_array(plan->depth, (size_t)b->buffer_bytes, "the benchmark's buffers", &err)))
-        stop(b, &err);
 }
 
-static int compare(const void *x, const void *y)
+static double row(const struct bench *b, enum part part, const char *name, double seconds[REPETITIONS])
 {
-    const double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
+    double busy[REPETITIONS];
+    memcpy(busy, b->busy[part], sizeof busy);
+    const double median = storage_median(seconds, REPETITIONS);
+    printf("%-8s %8.3f s   (%.3f .. %.3f)", name, median, seconds[0], seconds[REPETITIONS - 1]);
+    if (part != RUN)
+        printf("   busy in the run: %.3f s", storage_median(busy, REPETITIONS));
+    printf("\n");
+    return median;
 }
 
-static void report_ratio(const char *name, double ratios[REPETITIONS])
+static void print_best(const char *what, const struct storage_best *best)
 {
-    qsort(ratios, REPETITIONS, sizeof(double), compare);
-    printf("%s: %.0f %%   (%.0f .. %.0f)\n", name, 100 * ratios[REPETITIONS / 2], 100 * ratios[0],
-           100 * ratios[REPETITIONS - 1]);
+    printf("best %s: %.2f GB/s (%s, %d thread%s)\n", what, best->bytes_per_s / 1e9, storage_row_text(best->row), best->n_threads,
+           best->n_threads == 1 ? "" : "s");
 }
 
-static void report(double seconds[N_PARTS][REPETITIONS])
+static void report(struct bench *b)
 {
-    static const char *const names[N_PARTS] = {"read", "write", "compute", "run"};
-    double sums[REPETITIONS], longest[REPETITIONS];
-    for (int i = 0; i < REPETITIONS; i++) {
-        const double files = seconds[READ][i] + seconds[WRITE][i], compute = seconds[COMPUTE][i], run = seconds[RUN][i];
-        sums[i] = (files + compute) / run;
-        longest[i] = (files > compute ? files : compute) / run;
+    static const char *const names[N_PARTS] = {"read", "engine", "write", "run"};
+    double slowest = 0;
+    printf("%s; %s; %d ranks, %d I/O threads each\n", b->plan.op.text, b->setup.engine_text, lw_comm_size(b->comm),
+           b->setup.pool ? lw_pool_threads(b->setup.pool) : 0);
+    print_best("read", &b->read);
+    print_best("write", &b->write);
+    for (enum part part = READ; part < RUN; part++) {
+        const double median = row(b, part, names[part], b->seconds[part]);
+        slowest = median > slowest ? median : slowest;
     }
-    for (int part = 0; part < N_PARTS; part++) {
-        qsort(seconds[part], REPETITIONS, sizeof(double), compare);
-        printf("%-8s %8.3f s   (%.3f .. %.3f)\n", names[part], seconds[part][REPETITIONS / 2], seconds[part][0],
-               seconds[part][REPETITIONS - 1]);
-    }
-    report_ratio("(read + write + compute) / run", sums);
-    report_ratio("max(read + write, compute) / run", longest);
+    const double run = row(b, RUN, names[RUN], b->seconds[RUN]);
+    printf("the slowest part alone / run: %.0f %%\n", 100 * slowest / run);
 }
 
 int main(int argc, char **argv)
@@ -287,30 +234,30 @@ int main(int argc, char **argv)
     }
     struct bench b = {.comm = lw_comm_start(&argc, &argv)};
     const int rank = lw_comm_rank(b.comm);
-    if (argc < 4) {
+    b.is_cached = argc > 1 && strcmp(argv[1], "--cached") == 0;
+    argc -= b.is_cached;
+    argv += b.is_cached;
+    if (argc < 3) {
         if (rank == 0)
-            fprintf(stderr, "usage: bench_file_to_file INPUT FILTERS OUTPUT_FOLDER [options of lapwing ols]\n");
+            fprintf(stderr, "usage: bench_file_to_file [--cached] OUTPUT_FOLDER JOB [options of the job, without --output]\n");
         lw_comm_stop(b.comm);
         return LW_EUSAGE;
     }
     lw_log_start(rank, lw_comm_host(b.comm), LW_LOG_QUIET);
     prepare(&b, argc, argv);
-    double seconds[N_PARTS][REPETITIONS];
+    measure_storage(&b);
     for (int i = 0; i < REPETITIONS; i++) {
-        seconds[READ][i] = plain_read(&b);
-        seconds[WRITE][i] = plain_write(&b);
-        seconds[COMPUTE][i] = compute(&b);
-        seconds[RUN][i] = whole_run(&b);
+        b.seconds[READ][i] = (double)b.plan.input_bytes / (rank == 0 ? b.read.bytes_per_s : 1);
+        b.seconds[WRITE][i] = (double)b.plan.output_bytes / (rank == 0 ? b.write.bytes_per_s : 1);
+        b.seconds[ENGINE][i] = run_engine(&b);
+        b.seconds[RUN][i] = run_whole(&b, i);
     }
     if (rank == 0) {
-        printf("%s; %d ranks\n", b.plan.op.text, lw_comm_size(b.comm));
-        report(seconds);
+        report(&b);
         unlink(b.output);
-        unlink(b.plain);
     }
     lw_setup_close(&b.setup);
     lw_options_destroy(b.options);
-    lw_free(b.buffers);
     lw_comm_stop(b.comm);
     lw_shield_stop();
     return 0;
