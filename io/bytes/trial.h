@@ -1,7 +1,7 @@
 /* trial.h - how fast a storage is, found out by trying: the threads of a pool move bytes as a run does, for a given time.
  *
- * Rates are those of all threads together, in bytes (reads) a second. Errors are those of reading and writing (LW_EIO, the reason
- * alone) and LW_ESYSTEM: no memory. Other batches of the pool would take part of its time. */
+ * Rates are those of all threads together, in bytes (reads) a second. Errors: LW_EIO, the reason alone, and LW_ESYSTEM: no
+ * memory. Other batches of the pool would take part of its time. */
 #ifndef LW_IO_BYTES_TRIAL_H
 #define LW_IO_BYTES_TRIAL_H
 
@@ -18,8 +18,8 @@ struct lw_trial {
     double seconds;             /* after which nothing further is begun */
 };
 
-/** Read an open file in long pieces, which lie all over it where trial->bytes is less than its length: a part of it may be in the
- * page cache, and stays no larger in the trial than it is in the file. An empty file gives the rate 0. */
+/** Read an open file in long pieces that lie all over it, so that the page cache has the same share in the trial as in the
+ * whole file. Each piece is read once at most. An empty file gives the rate 0. */
 int lw_trial_read(const struct lw_trial *trial, int fd, double *bytes_per_s, struct lw_error *err);
 
 /** Read pages of 4 KiB at random places of an open file. An empty file gives the rate 0. */
@@ -34,7 +34,7 @@ int lw_trial_write(const struct lw_trial *trial, int fd, enum lw_store_way way, 
 int lw_trial_write_new(const struct lw_trial *trial, const char *folder, enum lw_store_way way, double *bytes_per_s,
                        struct lw_error *err);
 
-/** Make a file of that length, at least 1, in `folder` that has no name, its room on a disk reserved. To be closed. LW_EIO. */
+/** Make a file without a name in `folder`, of 1 byte or more, its room on a disk reserved. To be closed. LW_EIO. */
 int lw_trial_file(const char *folder, int64_t bytes, int *fd, struct lw_error *err);
 
 /** Host memory that a trial takes, mappings and all. */

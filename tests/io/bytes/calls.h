@@ -1,5 +1,5 @@
-/* calls.h - pread, pwrite, open and madvise as the program under test meets them: each may be made to fail, or to do half of it. The
- * linker puts these in the place of the C library's (--wrap). */
+/* calls.h - pread, pwrite, open and madvise as the program under test meets them: each may be made to fail, or to do half of
+ * it. The linker puts these in the place of the C library's (--wrap). */
 #ifndef LW_TEST_CALLS_H
 #define LW_TEST_CALLS_H
 

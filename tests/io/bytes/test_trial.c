@@ -81,7 +81,8 @@ static void check_new(enum lw_store_way way)
     struct lw_error err;
     const struct lw_trial trial = {pool, 2, 9 * MIB, 60};
     double rate = 0;
-    CHECK(lw_trial_write_new(&trial, folder, way, &rate, &err) == LW_OK && rate > 0, "%s: %s", lw_store_way_text(way), err.message);
+    CHECK(lw_trial_write_new(&trial, folder, way, &rate, &err) == LW_OK && rate > 0, "%s: %s", lw_store_way_text(way),
+          err.message);
     CHECK(n_entries() == 0, "%d files are left", n_entries());
 }
 
@@ -108,11 +109,13 @@ static void check_failures(void)
     CHECK(ftruncate(empty, 0) == 0, "ftruncate");
     CHECK(lw_trial_read(&trial, empty, &rate, &err) == LW_OK && rate == 0, "%g B/s from nothing", rate);
     CHECK(lw_trial_read_pages(&trial, empty, &rate, &err) == LW_OK && rate == 0, "%g reads/s from nothing", rate);
-    CHECK(lw_trial_read(&trial, -1, &rate, &err) == LW_EIO && strcmp(err.message, "Bad file descriptor") == 0, "%s", err.message);
+    CHECK(lw_trial_read(&trial, -1, &rate, &err) == LW_EIO && strcmp(err.message, "Bad file descriptor") == 0, "%s",
+          err.message);
     CHECK(lw_trial_write_new(&trial, "/tmp/none", LW_STORE_WRITE, &rate, &err) == LW_EIO, "no folder");
     CHECK(strcmp(err.message, "No such file or directory") == 0, "%s", err.message);
     mishaps_set(FAULTY, 1);
-    CHECK(lw_trial_read(&trial, fd, &rate, &err) == LW_EIO && strcmp(err.message, "Input/output error") == 0, "%s", err.message);
+    CHECK(lw_trial_read(&trial, fd, &rate, &err) == LW_EIO && strcmp(err.message, "Input/output error") == 0, "%s",
+          err.message);
     CHECK(lw_trial_write_new(&trial, folder, LW_STORE_WRITE, &rate, &err) == LW_EIO, "a failing disk");
     mishaps_set(NO_MISHAP, 1);
     close(empty);
