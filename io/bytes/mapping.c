@@ -72,8 +72,8 @@ static bool copy(char *to, const void *from, size_t bytes)
 
 /* ---- parts ---------------------------------------------------------------------------------------------------------- */
 
-/* Have the pages made all at once, which is faster than one by one, and says what is wrong without a signal. The pages are left
- * to the copy where the kernel (before 5.14) does not know how. */
+/* Have the pages made all at once, which is faster than one by one, and says what is wrong without a signal. A kernel before
+ * 5.14 does not know how: the copy makes them. */
 static bool populate(char *at, size_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE

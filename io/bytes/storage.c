@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 /* Those that <linux/magic.h> of some kernel or other does not have; statfs(2) and the file systems' own sources do. */
 enum {
@@ -19,6 +20,8 @@ enum {
 #define BCACHEFS_NUMBER 0xca451a4eu
 #define SMB2_NUMBER 0xfe534d42u
 #define CIFS_NUMBER 0xff534d42u
+
+enum { MAPPING_PROCESSORS = 4 };
 
 /* The kernel keeps the writers of one node coherent, and so a file system that only one node has. Of those of several nodes,
  * some pass locks from node to node; the others write whole pages back, with what their node knew of other nodes' bytes. */
@@ -66,14 +69,20 @@ static void describe(uint32_t number, struct lw_storage *storage)
     snprintf(storage->name, sizeof storage->name, "0x%" PRIx32 " (unknown)", number);
 }
 
-/* Where files are memory, one pwrite at a time gets into a file, while pages of a mapping are filled by all threads. */
+/* Where files are memory, one pwrite at a time gets into a file, while pages of a mapping are filled by all threads. They are
+ * filled twice, with zeros first, which takes each thread twice as long: it pays where there are processors enough. */
+static enum lw_store_way best_way(const struct lw_storage *storage)
+{
+    return storage->is_memory && sysconf(_SC_NPROCESSORS_ONLN) >= MAPPING_PROCESSORS ? LW_STORE_MAP : LW_STORE_WRITE;
+}
+
 void lw_storage_find(int fd, struct lw_storage *storage)
 {
     struct statfs status;
     *storage = (struct lw_storage){.name = "unknown"};
     if (fstatfs(fd, &status) == 0)
         describe((uint32_t)status.f_type, storage);
-    storage->way = storage->is_memory ? LW_STORE_MAP : LW_STORE_WRITE;
+    storage->way = best_way(storage);
 }
 
 const char *lw_store_way_text(enum lw_store_way way)

@@ -1,4 +1,4 @@
-/* storage.h - what is known of the file system that holds a file: its name, and how several threads and nodes may write it. */
+/* storage.h - what is known of the file system that holds a file: its name, and how threads and nodes may write it. */
 #ifndef LW_IO_BYTES_STORAGE_H
 #define LW_IO_BYTES_STORAGE_H
 

@@ -14,6 +14,7 @@
 
 #define BLOCK_BYTES ((int64_t)4096)             /* what O_DIRECT asks for of places, lengths and memory is never more */
 #define BOUNCE_BYTES ((int64_t)2 << 20)
+#define WRITE_BACK_BYTES ((int64_t)256 << 10)
 
 struct lw_store {
     int fd;
@@ -67,7 +68,8 @@ static int write_blocks(struct lw_store *store, const char *bounce, int64_t offs
 }
 
 /* The data is copied even where it is aligned: the memory that a GPU's driver has pinned need not be fit for O_DIRECT. */
-static int put_blocks(struct lw_store *store, int thread, const char *data, int64_t offset, int64_t bytes, struct lw_error *err)
+static int put_blocks(struct lw_store *store, int thread, const char *data, int64_t offset, int64_t bytes,
+                      struct lw_error *err)
 {
     char *const bounce = store->bounces + thread * BOUNCE_BYTES;
     int rc = LW_OK;
@@ -80,7 +82,8 @@ static int put_blocks(struct lw_store *store, int thread, const char *data, int6
 }
 
 /* Blocks that a piece shares with its neighbours go through the page cache, the others past it. */
-static int put_direct(struct lw_store *store, int thread, const char *data, int64_t offset, int64_t bytes, struct lw_error *err)
+static int put_direct(struct lw_store *store, int thread, const char *data, int64_t offset, int64_t bytes,
+                      struct lw_error *err)
 {
     const int64_t head = min64(bytes, round_up(offset, BLOCK_BYTES) - offset);
     const int64_t tail = (bytes - head) % BLOCK_BYTES, whole = bytes - head - tail;
@@ -93,22 +96,29 @@ static int put_direct(struct lw_store *store, int thread, const char *data, int6
 
 /* ---- all ways ------------------------------------------------------------------------------------------------------- */
 
-/* On a disk, writing back begins at once, so that pages made dirty by a mapping do not pile up. */
-static int put_mapped(struct lw_store *store, const void *data, int64_t offset, int64_t bytes, struct lw_error *err)
+/* The disk begins at once with a long piece. The kernel would leave it in the page cache, and the fsync at the end would find
+ * all of the file there. Short pieces share too many pages, each of which would be written more than once. */
+static void begin_write_back(const struct lw_store *store, int64_t offset, int64_t bytes)
 {
-    const int rc = lw_mapping_write(store->fd, data, offset, bytes, err);
-    if (rc == LW_OK && !store->is_memory)
+    if (!store->is_memory && bytes >= WRITE_BACK_BYTES)
         sync_file_range(store->fd, offset, bytes, SYNC_FILE_RANGE_WRITE);
-    return rc;
+}
+
+static int put(struct lw_store *store, int thread, const void *data, int64_t offset, int64_t bytes, struct lw_error *err)
+{
+    switch (store->way) {
+    case LW_STORE_MAP: return lw_mapping_write(store->fd, data, offset, bytes, err);
+    case LW_STORE_DIRECT: return put_direct(store, thread, data, offset, bytes, err);
+    default: return lw_bytes_write(store->fd, data, offset, bytes, err);
+    }
 }
 
 int lw_store_put(struct lw_store *store, int thread, const void *data, int64_t offset, int64_t bytes, struct lw_error *err)
 {
-    switch (store->way) {
-    case LW_STORE_MAP: return put_mapped(store, data, offset, bytes, err);
-    case LW_STORE_DIRECT: return put_direct(store, thread, data, offset, bytes, err);
-    default: return lw_bytes_write(store->fd, data, offset, bytes, err);
-    }
+    const int rc = put(store, thread, data, offset, bytes, err);
+    if (rc == LW_OK)
+        begin_write_back(store, offset, bytes);
+    return rc;
 }
 
 int lw_store_open(int fd, const struct lw_storage *storage, enum lw_store_way way, int n_threads, struct lw_store **out,

@@ -2,8 +2,8 @@
  *
  *     open -> put ... put (any thread, any order) -> close
  *
- * Pieces that overlap are the callers' mistake; pieces that share a page or a block are not. Nothing is flushed: what has been
- * put is what a read of the file gives, and fsync is the caller's. */
+ * Pieces may share a page or a block, but must not overlap. What has been put is what a read of the file gives. The disk
+ * begins with long pieces at once; to wait for it by fsync is the caller's. */
 #ifndef LW_IO_BYTES_STORE_H
 #define LW_IO_BYTES_STORE_H
 

@@ -23,6 +23,7 @@ void mishaps_set(enum mishap kind, int every)
     mishaps.every = every;
     mishaps.seen = 0;
     mishaps.longest = 0;
+    mishaps.seen_at = NULL;
     mishaps.is_direct_only = mishaps.is_direct_closed = false;
 }
 
@@ -48,6 +49,8 @@ static bool goes_on(enum mishap mishap, size_t *bytes, ssize_t *result)
 ssize_t __wrap_pread(int fd, void *into, size_t bytes, off_t offset)
 {
     ssize_t result;
+    if (mishaps.seen_at)
+        __atomic_fetch_add(&mishaps.seen_at[offset >> 20], 1, __ATOMIC_RELAXED);
     return goes_on(next(fd), &bytes, &result) ? __real_pread(fd, into, bytes, offset) : result;
 }
 

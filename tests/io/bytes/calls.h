@@ -1,5 +1,5 @@
-/* calls.h - pread, pwrite, open and madvise as the program under test meets them: each may be made to fail, or to do half of it. The
- * linker puts these in the place of the C library's (--wrap). */
+/* calls.h - pread, pwrite, open and madvise as the program under test meets them: each may be made to fail, or to do half of
+ * it. The linker puts these in the place of the C library's (--wrap). */
 #ifndef LW_TEST_CALLS_H
 #define LW_TEST_CALLS_H
 
@@ -15,6 +15,7 @@ struct mishaps {
     int every;
     atomic_int seen;
     size_t longest;             /* call that was pretended: nothing is moved, all of it is said to be */
+    unsigned char *seen_at;     /* if not NULL, counts the calls that begin in each MiB of the file */
     bool is_direct_only;        /* calls of other descriptors go through */
     bool is_direct_closed;      /* no file can be opened with O_DIRECT */
     bool is_kernel_old;         /* madvise knows nothing of populating */

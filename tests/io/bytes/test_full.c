@@ -1,5 +1,5 @@
-/* test_full FOLDER NAME - writes a file that is longer than the folder's free space, each way: no crash, LW_EIO, and the reason.
- * NAME is what the folder's file system is called. */
+/* test_full FOLDER NAME - writes a file that is longer than the folder's free space, each way: no crash, LW_EIO, and the
+ * reason. NAME is what the folder's file system is called. */
 #include "../../check.h"
 #include "calls.h"
 #include "io/bytes/store.h"
@@ -23,7 +23,8 @@ static void check_full(const char *folder, const char *data, enum lw_store_way w
     lw_storage_find(fd, &storage);
     CHECK(lw_store_open(fd, &storage, way, 1, &store, &err) == LW_OK, "%s", err.message);
     const int rc = lw_store_put(store, 0, data, 0, BYTES, &err);
-    CHECK(rc == LW_EIO && strcmp(err.message, "No space left on device") == 0, "%s: %d %s", lw_store_way_text(way), rc, err.message);
+    CHECK(rc == LW_EIO && strcmp(err.message, "No space left on device") == 0, "%s: %d %s", lw_store_way_text(way), rc,
+          err.message);
     CHECK(lw_store_put(store, 0, data, 0, 1000, &err) == LW_OK, "%s: what is there can be written again: %s",
           lw_store_way_text(way), err.message);
     lw_store_close(store);
@@ -39,7 +40,7 @@ static void check_name(const char *folder, const char *name)
     const bool is_memory = strcmp(name, "tmpfs") == 0;
     CHECK(strcmp(storage.name, name) == 0, "'%s'", storage.name);
     CHECK(storage.is_coherent && storage.is_memory == is_memory, "%s", storage.name);
-    CHECK(storage.way == (is_memory ? LW_STORE_MAP : LW_STORE_WRITE), "%s", lw_store_way_text(storage.way));
+    CHECK(is_memory || storage.way == LW_STORE_WRITE, "%s", lw_store_way_text(storage.way));
     close(fd);
 }
 

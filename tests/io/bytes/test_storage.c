@@ -19,7 +19,8 @@ int main(void)
 {
     const struct lw_storage shared = storage_of("/dev/shm"), proc = storage_of("/proc/self/stat"), none = storage_of("/none");
     CHECK(strcmp(shared.name, "tmpfs") == 0 && shared.is_coherent && shared.is_memory, "%s", shared.name);
-    CHECK(shared.way == LW_STORE_MAP, "%s", lw_store_way_text(shared.way));
+    CHECK(shared.way == (sysconf(_SC_NPROCESSORS_ONLN) >= 4 ? LW_STORE_MAP : LW_STORE_WRITE), "%s",
+          lw_store_way_text(shared.way));
     CHECK(strcmp(proc.name, "0x9fa0 (unknown)") == 0 && !proc.is_coherent && !proc.has_direct, "%s", proc.name);
     CHECK(strcmp(none.name, "unknown") == 0 && !none.is_coherent, "%s", none.name);
     CHECK(none.way == LW_STORE_WRITE, "%s", lw_store_way_text(none.way));

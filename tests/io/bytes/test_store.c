@@ -1,5 +1,5 @@
-/* Threads that write one file in pieces make the same file each way, whatever the pieces' places and lengths; and what goes wrong
- * is an error with its reason, also under a mapping. */
+/* Threads that write one file in pieces make the same file each way, whatever the pieces' places and lengths; and what goes
+ * wrong is an error with its reason, also under a mapping. */
 #include "../../check.h"
 #include "base/pool.h"
 #include "calls.h"
@@ -70,10 +70,12 @@ static int put_all(struct lw_pool *pool, struct pieces *pieces, struct lw_error 
 static void check_content(int fd, int64_t first, int64_t bytes, const char *what)
 {
     const ssize_t n = pread(fd, found, (size_t)bytes, first);
-    CHECK(n == bytes && memcmp(found, data, (size_t)bytes) == 0, "%s: %" PRId64 " bytes at %" PRId64 " differ", what, bytes, first);
+    CHECK(n == bytes && memcmp(found, data, (size_t)bytes) == 0, "%s: %" PRId64 " bytes at %" PRId64 " differ", what, bytes,
+          first);
     char around[2] = {0};
     CHECK(pread(fd, around, 1, first + bytes) == 1 && around[0] == 0, "%s: byte %" PRId64 " behind", what, first + bytes);
-    CHECK(first == 0 || (pread(fd, around, 1, first - 1) == 1 && around[0] == 0), "%s: byte %" PRId64 " before", what, first - 1);
+    CHECK(first == 0 || (pread(fd, around, 1, first - 1) == 1 && around[0] == 0), "%s: byte %" PRId64 " before", what,
+          first - 1);
 }
 
 static void check_pieces(struct lw_pool *pool, const char *folder, enum lw_store_way way, int64_t first, int64_t bytes,
@@ -91,7 +93,8 @@ static void check_pieces(struct lw_pool *pool, const char *folder, enum lw_store
 static void check_ways(struct lw_pool *pool, const char *folder, enum lw_store_way way)
 {
     static const int64_t firsts[] = {0, 1, 100, 4095, 4096, 4097, 8191, PART - 1, PART, PART + 2049};
-    static const int64_t lengths[] = {1, 2, 511, 4095, 4096, 4097, 3 * 4096, 100001, PART - 1, PART, PART + 1, 2 * PART + 5000};
+    static const int64_t lengths[] = {1, 2, 511, 4095, 4096, 4097, 3 * 4096, 100001, PART - 1, PART, PART + 1,
+                                      2 * PART + 5000};
     for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++)
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
             check_pieces(pool, folder, way, firsts[f], lengths[l], lengths[l]);
@@ -137,7 +140,8 @@ static void check_direct_mishap(enum mishap kind, int expected)
     if (lw_store_way(store) == LW_STORE_DIRECT) {
         mishaps_set(kind, 2);
         mishaps.is_direct_only = true;
-        CHECK(lw_store_put(store, 0, data, 2, LONGEST, &err) == expected, "mishap %d: code %d, %s", kind, err.code, err.message);
+        CHECK(lw_store_put(store, 0, data, 2, LONGEST, &err) == expected, "mishap %d: code %d, %s", kind, err.code,
+              err.message);
         CHECK(mishaps.seen > 0, "no direct call");
         mishaps_set(NO_MISHAP, 1);
         if (expected == LW_OK)
@@ -272,7 +276,7 @@ static void check_signals(void)
     void (*const meets[])(void) = {send_signal, touch_behind_the_end};
     for (int i = 0; i < 2; i++) {
         const int handled = status_of_child(end_quietly, meets[i]), fatal = status_of_child(SIG_DFL, meets[i]);
-        CHECK(WIFEXITED(handled) && WEXITSTATUS(handled) == 23, "%d: the former handler is not called: status %x", i, handled);
+        CHECK(WIFEXITED(handled) && WEXITSTATUS(handled) == 23, "%d: the former handler is not called: %x", i, handled);
         CHECK(WIFSIGNALED(fatal) && WTERMSIG(fatal) == SIGBUS, "%d: the process does not end: status %x", i, fatal);
     }
 }

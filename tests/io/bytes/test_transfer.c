@@ -71,7 +71,8 @@ static void check_long(void)
 {
     const int64_t bytes = (int64_t)5 << 30;
     struct lw_error err;
-    char *const memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    char *const memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
     mishaps_set(PRETENDED, 1);
     CHECK(lw_bytes_read(-1, memory, 7, bytes, &err) == LW_OK && mishaps.seen == 5, "%d reads", mishaps.seen);
     CHECK(lw_bytes_write(-1, memory, 7, bytes, &err) == LW_OK && mishaps.seen == 10, "%d calls", mishaps.seen);
