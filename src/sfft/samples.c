@@ -113,7 +113,7 @@ int64_t lw_sfft_samples_bytes(int64_t count)
 int lw_sfft_samples_create(const struct lw_sfft_samples_spec *spec, struct lw_sfft_samples *samples, struct lw_error *err)
 {
     *samples = (struct lw_sfft_samples){.total = lw_sfft_samples_total(spec->layout, spec->first_stage, spec->end_stage)};
-    samples->count = list_wanted(spec, NULL);
+    samples->count = spec->n_ranks == 1 ? samples->total : list_wanted(spec, NULL);
     samples->wanted = lw_alloc_array(samples->count, sizeof *samples->wanted, "the list of samples", err);
     if (!samples->wanted)
         return LW_ESYSTEM;

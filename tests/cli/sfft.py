@@ -122,6 +122,36 @@ def edges(work):
         check(about["algorithm"] == ("sparse" if key in ("zero", "constant") else "dense"), f"{key}: {about}")
 
 
+def reading(work):
+    """The same table whatever is read how: contiguous and in chunks, from its place or by the library, on any number of ranks and I/O
+    threads; and the plan and the log say what is read, and whether the storage's pace was measured."""
+    n, k = 1 << 20, 20
+    name, output = os.path.join(work, "x.h5"), os.path.join(work, "y.h5")
+    x = tones(n, random.choice(n, k, False), np.exp(2j * np.pi * random.random(k)), True)
+    x[::100] = np.nan
+    with h5py.File(name, "w") as file:
+        file["x"] = x
+        file.create_dataset("packed", data=x, chunks=(1 << 16,), compression="gzip", compression_opts=1)
+    base = ("--sparsity", str(k), "--nan", "zero", "--fallback", "partial")
+    first = None
+    for dataset, ranks, options in (
+            ("x", 1, ("--io-threads", "1")), ("x", 2, ("--io", "direct", "--io-threads", "16")), ("x", 3, ("--io", "collective")),
+            ("x", 4, ("--io-threads", "3")), ("packed", 1, ("--io", "direct")), ("packed", 2, ("--io", "collective"))):
+        rows, about, _ = run(ranks, f"{name}:/{dataset}", output, *base, *options)
+        with h5py.File(output) as file:
+            flaws = file.attrs["samples_not_finite"]
+        bits = (rows.tobytes(), about["samples_touched"], about["retries"], flaws)
+        first = first or bits
+        check(bits == first and flaws > 0, f"reading {dataset} on {ranks} ranks with {options}: {bits[1:]}, not {first[1:]}")
+    for ranks in (1, 3):
+        call(ranks, "sfft", "--input", f"{name}:/x", "--output", output, "--overwrite", "--sparsity", str(k), code=65)
+    said = lapwing(2, "sfft", "--input", f"{name}:/x", "--output", output, "--overwrite", *base).stderr
+    check("instead of 16.0 MiB" in said and "reads a second" in said and "(measured)" in said, said)
+    for dataset, word in (("x", "(measured)"), ("packed", "(assumed)")):
+        planned = lapwing(2, "plan", "sfft", "--input", f"{name}:/{dataset}", "--output", "none.h5", *base).stdout
+        check(f"{word} by each rank" in planned, planned)
+
+
 def honesty(work):
     """What is not sparse is not called so: each way of falling back."""
     n = 1 << 17
@@ -239,6 +269,6 @@ def voting(work):
 
 
 with tempfile.TemporaryDirectory() as work:
-    for part in (shapes, accuracy, edges, honesty, synth, voting):
+    for part in (shapes, accuracy, edges, reading, honesty, synth, voting):
         part(work)
 finish()

@@ -99,8 +99,8 @@ void lw_sparse_log_reads(const struct lw_sparse *run, const struct lw_sparse_rea
 {
     char mean[24], all[24], gap[24], pace[160];
     describe_pace(run, pace, sizeof pace);
-    lw_log_info("reads %" PRId64 " samples in %" PRId64 " reads of %s on average instead of %s: %s", reads->samples, reads->reads,
-                mean_text(reads, mean), lw_bytes_text(all_bytes(run), all), pace);
+    lw_log_info("reads %" PRId64 " samples in %" PRId64 " read%s of %s on average instead of %s: %s", reads->samples, reads->reads,
+                reads->reads == 1 ? "" : "s", mean_text(reads, mean), lw_bytes_text(all_bytes(run), all), pace);
     lw_log_detail("%s; reading goes on across gaps of up to %s", run->is_raw ? "I/O threads read from the samples' place in the file"
                                                                             : "the file format's library reads",
                   lw_bytes_text(lw_bytes_gap(&run->pace), gap));
@@ -111,9 +111,9 @@ void lw_sparse_print_reads(const struct lw_sparse *run, const struct lw_sparse_r
     char read[24], mean[24], all[24], gap[24], pace[160];
     const double seconds = lw_bytes_seconds(&run->pace, reads->reads / run->n_ranks, reads->bytes / run->n_ranks);
     describe_pace(run, pace, sizeof pace);
-    printf("%-16s%s of %s in %" PRId64 " reads of %s on average, %" PRId64 " channel%s at a time\n", "reads",
-           lw_bytes_text(reads->bytes, read), lw_bytes_text(all_bytes(run), all), reads->reads, mean_text(reads, mean), run->group,
-           run->group == 1 ? "" : "s");
+    printf("%-16s%s of %s in %" PRId64 " read%s of %s on average, %" PRId64 " channel%s at a time\n", "reads",
+           lw_bytes_text(reads->bytes, read), lw_bytes_text(all_bytes(run), all), reads->reads, reads->reads == 1 ? "" : "s",
+           mean_text(reads, mean), run->group, run->group == 1 ? "" : "s");
     printf("%-16s%s%s, across gaps of up to %s: about %.3g s\n", "storage", pace, run->n_ranks > 1 ? " by each rank" : "",
            lw_bytes_text(lw_bytes_gap(&run->pace), gap), seconds);
 }
