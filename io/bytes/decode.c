@@ -105,25 +105,54 @@ static uint64_t fold(uint64_t sum)
     return sum == 0 ? 0 : 1 + (sum - 1) % 65535;
 }
 
-/* Fletcher's sums of 16-bit words, the first byte the higher one; an odd last byte is the higher one of a word. */
+static uint32_t word(const unsigned char *data)
+{
+    return (uint32_t)data[0] << 8 | data[1];
+}
+
+/* Fletcher's sums: of the words, and of these sums after every word. */
+struct sums {
+    uint64_t first, second;
+};
+
+static struct sums fold_sums(uint64_t first, uint64_t second)
+{
+    return (struct sums){fold(first), fold(second)};
+}
+
+/* The words of a block, in lanes side by side: with a[j] and b[j] the two sums of lane j, those of all words are the sum of
+ * a[j], and of LANES b[j] - j a[j]. A lane has few enough words for 32 bits. */
+enum { LANES = 16, LANE_WORDS = 256, BLOCK_WORDS = LANES * LANE_WORDS };
+
+static struct sums add_block(struct sums sums, const unsigned char *data)
+{
+    uint32_t a[LANES] = {0}, b[LANES] = {0};
+    for (int w = 0; w < LANE_WORDS; w++, data += 2 * LANES)
+        for (int j = 0; j < LANES; j++) {
+            a[j] += word(data + 2 * j);
+            b[j] += a[j];
+        }
+    sums.second += BLOCK_WORDS * sums.first;
+    for (uint64_t j = 0; j < LANES; j++) {
+        sums.first += a[j];
+        sums.second += LANES * (uint64_t)b[j] - j * a[j];
+    }
+    return fold_sums(sums.first, sums.second);
+}
+
+/* Of 16-bit words, the first byte the higher one; an odd last byte is the higher one of a word. */
 static uint32_t checksum(const char *from, int64_t bytes)
 {
-    enum { BLOCK_WORDS = 1 << 16 };     /* whose second sum 64 bits hold by far */
-    const unsigned char *data = (const unsigned char *)from;
-    uint64_t first = 0, second = 0;
-    for (int64_t left = bytes / 2; left > 0; left -= BLOCK_WORDS) {
-        for (int64_t i = min64(left, BLOCK_WORDS); i > 0; i--, data += 2) {
-            first += (uint64_t)data[0] << 8 | data[1];
-            second += first;
-        }
-        first = fold(first);
-        second = fold(second);
+    const unsigned char *data = (const unsigned char *)from, *const end = data + bytes;
+    struct sums sums = {0, 0};
+    for (; end - data >= 2 * BLOCK_WORDS; data += 2 * BLOCK_WORDS)
+        sums = add_block(sums, data);
+    for (; end - data > 0; data += 2) {
+        sums.first += end - data > 1 ? word(data) : (uint32_t)data[0] << 8;
+        sums.second += sums.first;
     }
-    if (bytes % 2 != 0) {
-        first = fold(first + ((uint64_t)data[0] << 8));
-        second = fold(second + first);
-    }
-    return (uint32_t)(second << 16 | first);
+    sums = fold_sums(sums.first, sums.second);
+    return (uint32_t)(sums.second << 16 | sums.first);
 }
 
 static int64_t fail_sum(struct lw_error *err)

@@ -68,15 +68,18 @@ def samples(shape, dtype):
 def make_shapes(path):
     filters = itertools.cycle(FILTERS)
     with h5py.File(path, "w") as file:
+        data = np.full((5000, 9), 0xff, "u1")           # and sums of odd lengths, of zeros, and of ones' complement zeros
+        data[:1000], data[2000:3000] = 0, random.integers(0, 256, (1000, 9))
+        file.create_dataset("filters/sums", data=data, chunks=(999, 9), fletcher32=True)
         for (shape, (dims, chunks)), dtype in itertools.product(SHAPES.items(), TYPES):
             data = samples(dims, dtype)
             file[f"plain/{shape}/{dtype}"] = data
             file.create_dataset(f"chunks/{shape}/{dtype}", data=data, chunks=chunks)
             file.create_dataset(f"packed/{shape}/{dtype}", data=data, chunks=chunks, **next(filters))
         for number, how in enumerate(FILTERS):
-            file.create_dataset(f"filters/{number}", data=samples((3000, 5), "<i4"), chunks=(301, 2), **how)
+            file.create_dataset(f"filters/{number}", data=samples((3000, 5), "<i4"), chunks=(1501 + number, 3), **how)
         return [f"/{kind}/{shape}/{dtype}" for kind in ("plain", "chunks", "packed") for shape in SHAPES for dtype in TYPES] + \
-            [f"/filters/{number}" for number in range(len(FILTERS))]
+            [f"/filters/{number}" for number in range(len(FILTERS))] + ["/filters/sums"]
 
 
 def make_special(path, userblock=0, libver="earliest"):
