@@ -170,15 +170,16 @@ static void follow_the_program(pid_t program)
         _exit(0);
 }
 
-/* Whether the answer was taken. @param memory  for the name with its zero, and behind it for the result */
-static bool answer(int end, struct request *request, char *memory)
+/* Whether the answer was taken. @param memory  for the result, and behind it for the name with its zero */
+static bool answer(int end, struct request *request, void *memory)
 {
     struct lw_error err = {0};
-    char *const result = memory + request->name_bytes + 1;
-    if (!take(end, memory, request->name_bytes))
+    void *const result = memory;
+    char *const name = (char *)memory + request->bytes;
+    if (!take(end, name, request->name_bytes))
         return false;
-    memory[request->name_bytes] = '\0';
-    request->object.name = memory;
+    name[request->name_bytes] = '\0';
+    request->object.name = name;
     err.code = look_in_child(request->look, &request->object, result, request->bytes, &err);
     return put(end, &err, sizeof err) && put(end, result, request->bytes);
 }
@@ -190,7 +191,7 @@ static void be_guard(int end, pid_t program)
     follow_the_program(program);
     lw_formats_start();
     while (is_asked && take(end, &request, sizeof request)) {
-        char *const memory = lw_alloc(request.name_bytes + 1 + request.bytes, "a look at a file", NULL);
+        void *const memory = lw_alloc(request.bytes + request.name_bytes + 1, "a look at a file", NULL);
         is_asked = memory && answer(end, &request, memory);
         lw_free(memory);
     }

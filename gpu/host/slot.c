@@ -173,7 +173,8 @@ int lw_cuda_slot_submit(struct lw_op *op, struct lw_slot *slot, const struct lw_
     memcpy(work.products, s->device_products, sizeof work.products);
     nvtxRangePushA("lapwing submit");
     int rc;
-    if (!(rc = lw_pinned_wait(&s->pinned, op->threads, err)) && !(rc = copy_in(op, s, err)) && !(rc = op->ops->enqueue(op, &work, err)))
+    if (!(rc = lw_pinned_wait(&s->pinned, op->threads, err)) && !(rc = copy_in(op, s, err)) &&
+        !(rc = op->ops->enqueue(op, &work, err)))
         rc = copy_out(op, s, err);
     nvtxRangePop();
     return rc;

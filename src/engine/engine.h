@@ -6,7 +6,8 @@
  * An operation ("op") is what a job asks for: filters, types, layout and the largest block. A slot is one buffer set of
  * the pipeline. submit hands a filled slot to the engine's own threads or streams and returns; wait blocks until that
  * slot's output is there. Slots are served in the order of submission. Nothing is allocated by submit and wait.
- * Everything is called by the main thread, but for type->warm_up (engine/warm_up.h). Results do not depend on the block's size, the slots or the threads. */
+ * Everything is called by the main thread, but for type->warm_up (engine/warm_up.h). Results do not depend on the block's size,
+ * the slots or the threads. */
 #ifndef LW_ENGINE_ENGINE_H
 #define LW_ENGINE_ENGINE_H
 

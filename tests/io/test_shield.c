@@ -142,6 +142,8 @@ int main(void)
     CHECK(lw_shield_start(&err) == LW_OK, "%s", err.message);
     const pid_t guard = test_looks("with a guard");
     CHECK(guard != getpid(), "this process made the child");
+    if (guard <= 1)
+        return check_result("shield");
     kill(guard, SIGTERM);       /* as a launcher sends it to the whole group */
     kill(guard, SIGUSR1);
     CHECK(test_looks("after a signal") == guard, "another guard");
@@ -150,7 +152,10 @@ int main(void)
     CHECK(kill(guard, 0) != 0 && errno == ESRCH, "the guard is there after the end");
 
     CHECK(lw_shield_start(&err) == LW_OK, "%s", err.message);
-    kill(test_looks("with a new guard"), SIGKILL);
+    const pid_t other = test_looks("with a new guard");
+    if (other <= 1)
+        return check_result("shield");
+    kill(other, SIGKILL);
     const int rc = lw_shield(look, &object, &answer, sizeof answer, &err);
     CHECK(rc == LW_ESYSTEM && strstr(err.message, "ended from outside"), "without its guard: code %d: %s", rc, err.message);
     lw_shield_stop();
