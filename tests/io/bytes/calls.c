@@ -34,6 +34,13 @@ static enum mishap next(int fd)
     return atomic_fetch_add(&mishaps.seen, 1) % mishaps.every == 0 ? mishaps.kind : NO_MISHAP;
 }
 
+static void note_length(size_t bytes)
+{
+    size_t longest = mishaps.longest;
+    while (bytes > longest && !atomic_compare_exchange_weak(&mishaps.longest, &longest, bytes))
+        ;
+}
+
 /* Whether the call goes on, with that many bytes; else its result. */
 static bool goes_on(enum mishap mishap, size_t *bytes, ssize_t *result)
 {
@@ -41,8 +48,8 @@ static bool goes_on(enum mishap mishap, size_t *bytes, ssize_t *result)
     errno = mishap == INTERRUPTED ? EINTR : mishap == REFUSED ? EINVAL : EIO;
     if (mishap == SHORT)
         *bytes = (*bytes + 1) / 2;
-    if (mishap == PRETENDED && *bytes > mishaps.longest)
-        mishaps.longest = *bytes;
+    if (mishap == PRETENDED)
+        note_length(*bytes);
     return mishap == NO_MISHAP || mishap == SHORT;
 }
 

@@ -14,7 +14,7 @@ struct mishaps {
     enum mishap kind;
     int every;
     atomic_int seen;
-    size_t longest;             /* call that was pretended: nothing is moved, all of it is said to be */
+    atomic_size_t longest;      /* call that was pretended: nothing is moved, all of it is said to be */
     unsigned char *seen_at;     /* if not NULL, counts the calls that begin in each MiB of the file */
     bool is_direct_only;        /* calls of other descriptors go through */
     bool is_direct_closed;      /* no file can be opened with O_DIRECT */

@@ -101,7 +101,7 @@ static void check_ways(struct lw_pool *pool, const char *folder, enum lw_store_w
     check_pieces(pool, folder, way, 1000, LONGEST, 3000);               /* several pieces share a page */
     check_pieces(pool, folder, way, 2048, LONGEST, 2 * PART + 100);     /* of several parts and blocks */
     check_pieces(pool, folder, way, 0, LONGEST, 16384);                 /* whole blocks */
-    check_pieces(pool, folder, way, 0, 40000, 1);
+    check_pieces(pool, folder, way, 0, 5000, 1);
 }
 
 static void check_nothing(enum lw_store_way way)
@@ -202,7 +202,7 @@ static void check_cutter(const char *folder)
     CHECK(lw_pool_create(1, &pool, &err) == LW_OK, "%s", err.message);
     lw_pool_start(pool, &batch);
     int wrong = 0;
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 100; i++) {
         const int rc = lw_store_put(store, 0, data, 0, LONGEST, &err);
         wrong += rc != LW_OK && !(rc == LW_EIO && strncmp(err.message, "the file ends at byte ", 22) == 0);
     }
