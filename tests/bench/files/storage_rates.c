@@ -1,7 +1,7 @@
 #include "storage_rates.h"
 
 #include "base/integers.h"
-#include "io/bytes/trial.h"
+#include "trial.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "io/bytes/trial.h"
+#include "trial.h"
 
 #include "base/integers.h"
 #include "base/log.h"

@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "calls.h"
 #include "io/bytes/transfer.h"
-#include "io/bytes/trial.h"
+#include "trial.h"
 
 #include <dirent.h>
 #include <stdlib.h>

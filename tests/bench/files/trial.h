@@ -2,8 +2,8 @@
  *
  * Rates are those of all threads together, in bytes (reads) a second. Errors: LW_EIO, the reason alone, and LW_ESYSTEM: no
  * memory. Other batches of the pool would take part of its time. */
-#ifndef LW_IO_BYTES_TRIAL_H
-#define LW_IO_BYTES_TRIAL_H
+#ifndef LW_BENCH_TRIAL_H
+#define LW_BENCH_TRIAL_H
 
 #include "base/error.h"
 #include "base/pool.h"
