@@ -11,9 +11,12 @@
 
 #define MIB ((int64_t)1 << 20)
 
-/* What one thread reads at a time: long enough for any storage; where it goes through a buffer, no more than a cache holds. */
-#define CELL_BYTES (4 * MIB)
+/* What one thread reads at a time: several pieces of a read for each, as long as no storage needs them longer; where it goes
+ * through a buffer, no more than a cache holds. */
+#define LEAST_CELL_BYTES (MIB / 4)
+#define MOST_CELL_BYTES (4 * MIB)
 #define BOUNCE_BYTES MIB
+enum { PIECES_PER_THREAD = 4 };
 
 /* Chunks being decoded, of all threads together. One is, whatever its size. */
 #define DECODING_BYTES (128 * MIB)
@@ -87,6 +90,13 @@ static void choose_cell(const struct lw_reader *reader, const struct lw_view_spe
     cell[0] = max64(1, min64(most[0], bytes / (pitch[0] - row <= NEAR_BYTES ? pitch[0] : row)));
 }
 
+static int64_t cell_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    const int64_t samples = view->max_axis * view->max_channels;
+    const int64_t bytes = lw_view_sample_bytes(reader, view), pieces = PIECES_PER_THREAD * lw_pool_threads(reader->pool);
+    return max64(LEAST_CELL_BYTES, min64(MOST_CELL_BYTES, samples / pieces * bytes));
+}
+
 /* What does not depend on the read. */
 static struct lw_direct plan(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
@@ -98,7 +108,8 @@ static struct lw_direct plan(const struct lw_reader *reader, const struct lw_vie
         return plan;
     }
     plan.bounce_bytes = needs_bounce(reader, view, plan.tile) ? BOUNCE_BYTES : 0;
-    choose_cell(reader, view, plan.tile, plan.bounce_bytes > 0 ? BOUNCE_BYTES : CELL_BYTES, plan.cell);
+    const int64_t bytes = cell_bytes(reader, view);
+    choose_cell(reader, view, plan.tile, plan.bounce_bytes > 0 ? min64(bytes, BOUNCE_BYTES) : bytes, plan.cell);
     return plan;
 }
 
@@ -131,7 +142,7 @@ int64_t lw_direct_bytes(const struct lw_reader *reader, const struct lw_view_spe
 void lw_direct_use(struct lw_reader *reader)
 {
     struct lw_direct *const direct = &reader->direct;
-    direct->is_on = reader->format->locate && reader->format->locate(reader->dataset, &direct->stored);
+    direct->is_on = reader->pool && reader->format->locate && reader->format->locate(reader->dataset, &direct->stored);
 }
 
 void lw_direct_release(struct lw_reader *reader)
@@ -417,6 +428,12 @@ static int find_tiles(struct lw_reader *reader, struct lw_error *err)
     return rc;
 }
 
+static struct lw_slab slab_of_row(const struct lw_chunk_row *row)
+{
+    return (struct lw_slab){.first = row->first, .count = row->count, .channel = row->channel, .n_channels = row->n_channels,
+                            .into = row->memory, .into_axis = row->count};
+}
+
 /* Take the beginning of a slab from the row, should it be there. */
 static void take_kept(const struct lw_reader *reader, struct lw_slab *slab)
 {
@@ -424,8 +441,7 @@ static void take_kept(const struct lw_reader *reader, struct lw_slab *slab)
     if (slab->first < row->first || slab->first >= row->first + row->count || slab->channel != row->channel ||
         slab->n_channels != row->n_channels)
         return;
-    const struct lw_slab kept = {.first = row->first, .count = row->count, .channel = row->channel, .n_channels = row->n_channels,
-                                 .into = row->memory, .into_axis = row->count};
+    const struct lw_slab kept = slab_of_row(row);
     const struct lw_target from = target_of(reader, &kept), to = target_of(reader, slab);
     const int axis = axis_of(reader, &reader->view);
     struct lw_bytes_box box = {.element_bytes = value_bytes(reader)};
@@ -448,8 +464,7 @@ static void keep_rest(struct lw_reader *reader, const struct lw_slab *slab)
     const int64_t next = round_up(view->start + end, direct->tile[axis_of(reader, view)]) - view->start;
     reader->row = (struct lw_chunk_row){.memory = reader->row.memory, .first = end, .count = min64(next, view->count) - end,
                                         .channel = slab->channel, .n_channels = slab->n_channels};
-    const struct lw_slab row = {.first = end, .count = reader->row.count, .channel = slab->channel, .n_channels = slab->n_channels,
-                                .into = reader->row.memory, .into_axis = reader->row.count};
+    const struct lw_slab row = slab_of_row(&reader->row);
     if (row.count > 0)
         direct->targets[direct->n_targets++] = target_of(reader, &row);
 }

@@ -45,7 +45,7 @@ struct lw_direct {
     struct lw_batch batch;
 };
 
-/** Find out whether the reader's dataset can be read so. Its pool is set. */
+/** Find out whether the reader's dataset can be read so, by the reader's pool. */
 void lw_direct_use(struct lw_reader *reader);
 
 /** Whether chunks are decoded by the pool's threads. */

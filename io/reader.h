@@ -4,9 +4,10 @@
  * the axis, a piece of the axis and a selection of channels. Images are shown as [channel][axis], each sample a row of pixels.
  * Samples come in their stored type and byte order.
  *
- * Each rank reads by itself, HDF5 through a plain handle of its own, which reports every failed read. MPI-IO does not: Open MPI's
- * collective reads swallow failed and short ones. HDF5 itself reads zeros beyond the end of a file that has become shorter,
- * so the caller checks after the last read that the file is still the one that was opened (lw_job_check_inputs). */
+ * Each rank reads by itself. Where it has a pool, and samples lie as they are or in chunks whose filters io/bytes/decode.h undoes,
+ * the pool's threads read. Else HDF5 does, through a plain handle of its own, which reports every failed read. MPI-IO does not:
+ * Open MPI's collective reads swallow failed and short ones. HDF5 itself reads zeros beyond the end of a file that has become
+ * shorter, so the caller checks after the last read that the file is still the one that was opened (lw_job_check_inputs). */
 #ifndef LW_IO_READER_H
 #define LW_IO_READER_H
 
@@ -74,7 +75,7 @@ int lw_reader_check(const struct lw_reader *reader, const struct lw_view_spec *v
 /** Choose the view. LW_ECONFIG if a range leaves the dataset. Not collective. */
 int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err);
 
-/** Host bytes that selecting and reading take: bounce buffers, chunks, and HDF5's own for the chunks it works on. */
+/** Host bytes that selecting and reading take: buffers of threads, chunks, and HDF5's own for the chunks it works on. */
 int64_t lw_reader_bytes(const struct lw_reader *reader, const struct lw_view_spec *view);
 
 /** Channels of the view in a chunk; 0: chunks do not matter. */
@@ -106,8 +107,8 @@ int lw_reader_end(struct lw_reader *reader, struct lw_error *err);
 /** Both. */
 int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err);
 
-/** Where the samples of the view lie, if they lie in one file uncompressed and in rows: for reads of single samples. Without
- * a pool: false. */
+/** Where the samples of the view lie, if they lie in one file uncompressed and in rows: for reads of single samples. After
+ * lw_reader_select; without a pool: false. */
 bool lw_reader_locate(const struct lw_reader *reader, struct lw_reader_place *place);
 
 int64_t lw_reader_bytes_read(const struct lw_reader *reader);   /* by this rank, so far, stored type */

@@ -224,7 +224,9 @@ int lw_reader_begin(struct lw_reader *reader, const struct lw_slab *slab, struct
 {
     assert(slab->count <= reader->view.max_axis && slab->n_channels <= reader->view.max_channels);
     assert(slab->count == 0 || slab->first + slab->count <= reader->view.count);
-    const int rc = (reader->direct.is_on ? lw_direct_begin : reader->row.memory ? lw_chunks_read : lw_view_read)(reader, slab, err);
+    const int rc = reader->direct.is_on ? lw_direct_begin(reader, slab, err)
+                   : reader->row.memory ? lw_chunks_read(reader, slab, err)
+                                        : lw_view_read(reader, slab, err);
     if (rc == LW_OK)
         reader->bytes_read += slab->count * slab->n_channels * lw_view_sample_bytes(reader, &reader->view);
     return rc;
