@@ -29,6 +29,7 @@ struct lw_cuda_op_block {
 };
 
 struct lw_op;
+struct slot_cuda;
 
 struct lw_cuda_op_ops {
     int (*plan)(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan,
@@ -54,6 +55,7 @@ struct lw_op {
     struct lw_op_plan plan;
     struct lw_cuda_op_memory memory;
     cudaStream_t in, out;               /* copies of all slots, in the order of their blocks (gpu/host/slot.h) */
+    struct slot_cuda *waited;           /* the slot that was waited for last; NULL: none was */
     struct lw_pool *threads;            /* which pin the slots' memory */
     void *state;                        /* of the implementation, owned */
 };

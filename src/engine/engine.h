@@ -171,7 +171,7 @@ struct lw_slot {
     int64_t not_finite_column;  /* conv2d: the first such pixel of that row */
     bool is_out_of_range;       /* set by wait: some power is too large or too small for float32 or float64, as stored */
     struct lw_loss loss;        /* set by wait: of the block's outputs */
-    double busy_seconds;        /* the engine's time from start to end of this slot's work */
+    double busy_seconds;        /* the engine's time from start to end of this slot's work, without that of the slot before */
 };
 
 struct lw_engine;
