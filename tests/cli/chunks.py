@@ -39,7 +39,7 @@ def result(work):
 def cases():
     return [
         ("tall compressed chunks", 1, ols("tall"), "200M"),
-        ("tall compressed chunks, little memory", 1, ols("tall"), "90M"),
+        ("tall compressed chunks, little memory", 1, ols("tall"), "100M"),
         ("tall compressed chunks, channels split", 3, ols("tall", "--split", "channels"), "140M"),
         ("small compressed chunks", 2, ols("small"), "100M"),
         ("tall chunks", 2, ols("plain"), "120M"),

@@ -45,7 +45,7 @@ static void note_length(size_t bytes)
 static bool goes_on(enum mishap mishap, size_t *bytes, ssize_t *result)
 {
     *result = mishap == NOTHING ? 0 : mishap == PRETENDED ? (ssize_t)*bytes : -1;
-    errno = mishap == INTERRUPTED ? EINTR : mishap == REFUSED ? EINVAL : EIO;
+    errno = mishap == INTERRUPTED ? EINTR : mishap == REFUSED ? EINVAL : mishap == OVER_QUOTA ? EDQUOT : EIO;
     if (mishap == SHORT)
         *bytes = (*bytes + 1) / 2;
     if (mishap == PRETENDED)

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum mishap { NO_MISHAP, INTERRUPTED, SHORT, NOTHING, FAULTY, REFUSED, PRETENDED };
+enum mishap { NO_MISHAP, INTERRUPTED, SHORT, NOTHING, FAULTY, OVER_QUOTA, REFUSED, PRETENDED };
 
 /* What happens to each `every`-th call of pread or pwrite, from the first on. */
 struct mishaps {

@@ -89,6 +89,7 @@ int main(void)
     for (int every = 2; every <= 3; every++)
         check_whole(INTERRUPTED, every);
     check_failure(FAULTY, "Input/output error", "Input/output error");
+    check_failure(OVER_QUOTA, "Disk quota exceeded", "Disk quota exceeded");
     check_failure(NOTHING, "the file ends at byte 3", "nothing can be written at byte 3");
     check_cut_off();
     check_long();
