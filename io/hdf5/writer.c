@@ -101,6 +101,8 @@ static bool is_direct(struct lw_writer *writer, const struct lw_writer_spec *spe
         lw_log_info("the result is written by collective calls: %s", why.message);
         return false;
     }
+    if (!is_coherent && lw_comm_node_size(writer->comm) < lw_comm_size(writer->comm))
+        lw_log_warn("%s: with --io direct samples at the seams of two nodes may be lost; --io collective loses none", why.message);
     lw_log_info("the result is written directly by %d threads a rank (%s, %s)", lw_pool_threads(spec->pool), storage->name,
                 lw_store_way_text(storage->way));
     return true;
