@@ -176,8 +176,8 @@ const struct lw_option lw_common_options[] = {
         .argument = "N",
         .minimum = 1,
         .maximum = 256,
-        .help = "Threads of each rank that read, decode and write. Default: the cores that the rank may run on, at least 4, at "
-                "most 16.",
+        .help = "Threads of each rank that read, decode and write. Default: as many as the rank has cores, its share of the node's "
+                "where it is not bound to some; at least 4, at most 16.",
     },
     {
         .name = "memory",

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int open_input(struct lw_setup *setup, struct lw_error *err)
 {
@@ -105,19 +106,22 @@ static int compare_engines(struct lw_setup *setup, struct lw_error *err)
     return rc;
 }
 
-/* Copying bytes takes a core, waiting for a disk none: a rank with few cores has more threads than these. */
-static int count_io_threads(const struct lw_options *options)
+/* Copying bytes takes a core, waiting for a disk none: a rank with few cores has more threads than these. Ranks that are bound to
+ * some of the node's cores have those; ranks that are not share them all. */
+static int count_io_threads(const struct lw_setup *setup)
 {
     enum { LEAST = 4, MOST = 16 };
-    const int64_t wanted = lw_options_int(options, "io-threads");
-    return (int)(wanted > 0 ? wanted : max64(LEAST, min64(lw_proc_cores(), MOST)));
+    const int64_t wanted = lw_options_int(setup->options, "io-threads"), cores = lw_proc_cores();
+    const bool is_bound = cores < sysconf(_SC_NPROCESSORS_ONLN);
+    const int64_t share = is_bound ? cores : cores / lw_comm_node_size(setup->comm);
+    return (int)(wanted > 0 ? wanted : max64(LEAST, min64(share, MOST)));
 }
 
 static int open_pool(struct lw_setup *setup, struct lw_error *err)
 {
     if (lw_options_choice(setup->options, "io") == LW_IO_COLLECTIVE)
         return LW_OK;
-    const int rc = lw_pool_create(count_io_threads(setup->options), &setup->pool, err);
+    const int rc = lw_pool_create(count_io_threads(setup), &setup->pool, err);
     if (rc == LW_OK)
         lw_reader_use(setup->reader, setup->pool);
     return lw_comm_agree(setup->comm, rc, err);
