@@ -62,15 +62,22 @@ static int open_buffers(struct lw_loop *loop, struct lw_error *err)
     return LW_OK;
 }
 
+/* Wait for the block that has been written longest, which then no longer counts as being written. */
+static int end_oldest(struct lw_loop *loop, struct lw_error *err)
+{
+    const int rc = lw_sinks_end(&loop->sinks, &loop->writing[loop->oldest_writing].writes, err);
+    loop->oldest_writing = (loop->oldest_writing + 1) % LW_MAX_DEPTH;
+    loop->n_writing--;
+    return rc;
+}
+
 /* Nothing may be read into memory, or written from it, that is freed. */
 static void end_files(struct lw_loop *loop)
 {
     if (loop->window)
         lw_window_end(loop->window, NULL);
-    for (; loop->n_writing > 0; loop->n_writing--) {
-        lw_sinks_end(&loop->sinks, &loop->writing[loop->oldest_writing].writes, NULL);
-        loop->oldest_writing = (loop->oldest_writing + 1) % LW_MAX_DEPTH;
-    }
+    while (loop->n_writing > 0)
+        end_oldest(loop, NULL);
 }
 
 int lw_loop_create(const struct lw_loop_spec *spec, struct lw_loop **out, struct lw_error *err)
@@ -256,12 +263,9 @@ static int begin_write(struct lw_loop *loop, struct lw_error *err)
 static int end_write(struct lw_loop *loop, struct lw_error *err)
 {
     struct lw_slot *const slot = loop->writing[loop->oldest_writing].slot;
-    const int rc = lw_sinks_end(&loop->sinks, &loop->writing[loop->oldest_writing].writes, err);
-    loop->oldest_writing = (loop->oldest_writing + 1) % LW_MAX_DEPTH;
-    loop->n_writing--;
-    const int agreed = lw_comm_agree(loop->setup->comm, rc, err);
-    if (agreed)
-        return agreed;
+    const int rc = lw_comm_agree(loop->setup->comm, end_oldest(loop, err), err);
+    if (rc)
+        return rc;
     loop->written.n_rounds = slot->block.round + 1;
     loop->written.n_outputs += lw_rounds_outputs(&loop->plan->rounds, slot->block.round);
     lw_pipeline_release(loop->pipeline, slot);
