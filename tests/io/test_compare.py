@@ -9,27 +9,10 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import h5py
-    import numpy as np
-except ImportError:
-    system = "/usr/bin/python3"         # where Debian's packages are, if CMake has found another one
-    if os.path.realpath(sys.executable) != os.path.realpath(system) and os.path.exists(system):
-        os.execv(system, [system] + sys.argv)
-    print("skipped: no h5py")
-    sys.exit(77)
+from h5py_tests import check, finish, h5py, np
 
 tool = sys.argv[1]
 random = np.random.default_rng(7)
-checks = failed = 0
-
-
-def check(condition, text):
-    global checks, failed
-    checks += 1
-    if not condition:
-        failed += 1
-        print("failed:", text, file=sys.stderr)
 
 
 def compare(names, threads, seed=1):
@@ -194,5 +177,4 @@ def cut(folder):
 with tempfile.TemporaryDirectory() as work:
     for part in (whole, damaged, cut):
         part(work)
-print(f"compare: {checks} checks, {failed} failed")
-sys.exit(failed > 0)
+finish("compare")

@@ -7,27 +7,10 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import h5py
-    import numpy as np
-except ImportError:
-    system = "/usr/bin/python3"         # where Debian's packages are, if CMake has found another one
-    if os.path.realpath(sys.executable) != os.path.realpath(system) and os.path.exists(system):
-        os.execv(system, [system] + sys.argv)
-    print("skipped: no h5py")
-    sys.exit(77)
+from h5py_tests import check, finish, h5py, np
 
 tool = sys.argv[1]
 folder = tempfile.TemporaryDirectory()
-checks = failed = 0
-
-
-def check(condition, text):
-    global checks, failed
-    checks += 1
-    if not condition:
-        failed += 1
-        print("failed:", text, file=sys.stderr)
 
 
 def run(*arguments, code=0):
@@ -246,5 +229,4 @@ def busy():
 
 for part in (storages, missing_filter, complexes, smalls, samplings, results, busy):
     part()
-print(f"h5py: {checks} checks, {failed} failed")
-sys.exit(failed > 0)
+finish("h5py")
