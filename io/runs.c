@@ -11,11 +11,12 @@ static int inner_dimension(const struct lw_extent *extent, const int64_t *count)
     return d;
 }
 
+/* A run that is cut begins anywhere between two borders, and so may touch one piece more than its length says. */
 static void cut(struct lw_runs *runs, int64_t piece_bytes)
 {
-    runs->together = max64(1, piece_bytes / max64(runs->run_bytes, 1));
-    runs->parts = runs->together > 1 ? 1 : divide_up(runs->run_bytes, piece_bytes);
-    runs->part_bytes = runs->parts > 1 ? piece_bytes : runs->run_bytes;
+    runs->piece_bytes = piece_bytes;
+    runs->together = max64(1, piece_bytes / runs->run_bytes);
+    runs->parts = runs->run_bytes > piece_bytes ? divide_up(runs->run_bytes - 1, piece_bytes) + 1 : 1;
     runs->n_pieces = runs->parts > 1 ? runs->n_runs * runs->parts : divide_up(runs->n_runs, runs->together);
 }
 
@@ -56,12 +57,18 @@ static int64_t run_offset(const struct lw_runs *runs, int64_t run)
     return offset;
 }
 
+static struct lw_run whole_run(const struct lw_runs *runs, int64_t run)
+{
+    return (struct lw_run){.memory = run * runs->run_bytes, .file = run_offset(runs, run), .bytes = runs->run_bytes};
+}
+
 struct lw_run lw_runs_get(const struct lw_runs *runs, int64_t piece, int64_t index)
 {
-    const int64_t run = runs->parts > 1 ? piece / runs->parts : piece * runs->together + index;
-    const int64_t begin = runs->parts > 1 ? piece % runs->parts * runs->part_bytes : 0;
-    return (struct lw_run){
-        .memory = run * runs->run_bytes + begin, .file = run_offset(runs, run) + begin,
-        .bytes = min64(runs->part_bytes, runs->run_bytes - begin),
-    };
+    if (runs->parts == 1)
+        return whole_run(runs, piece * runs->together + index);
+    struct lw_run run = whole_run(runs, piece / runs->parts);
+    const int64_t border = (run.file / runs->piece_bytes + piece % runs->parts) * runs->piece_bytes;
+    const int64_t begin = min64(run.bytes, max64(0, border - run.file));
+    const int64_t end = min64(run.bytes, border + runs->piece_bytes - run.file);
+    return (struct lw_run){.memory = run.memory + begin, .file = run.file + begin, .bytes = end - begin};
 }

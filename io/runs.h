@@ -4,7 +4,8 @@
  *     file     ..|  run 0  |.....|  run 1  |.....|  run 2  |...
  *
  * A run is as long as the dimensions that the hyperslab takes whole make it. Runs are cut into pieces, or several go together
- * in one, so that pieces are of about one size, whatever the shape. */
+ * in one, so that pieces are of about one size, whatever the shape. They are cut at multiples of the pieces' size in the file:
+ * no two pieces of a run have a page or a stripe of the disk in common. */
 #ifndef LW_IO_RUNS_H
 #define LW_IO_RUNS_H
 
@@ -25,7 +26,8 @@ struct lw_runs {
     int64_t run_bytes, n_runs;      /* n_runs 0: the hyperslab is empty */
     int n_outer;                    /* dimensions that run numbers count through, and bytes from one index to the next */
     int64_t count[LW_MAX_DIMS], pitch[LW_MAX_DIMS];
-    int64_t parts, part_bytes;      /* pieces that a run is cut into, or 1; the last one may be shorter */
+    int64_t piece_bytes;
+    int64_t parts;                  /* pieces that a run is cut into at most, or 1 */
     int64_t together;               /* runs in one piece, or 1 */
     int64_t n_pieces;
 };
@@ -36,10 +38,10 @@ struct lw_run {
     int64_t bytes;
 };
 
-/** The hyperslab [first, first + count), in pieces of `piece_bytes` at most where runs allow it, and not far below. */
+/** The hyperslab [first, first + count), in pieces of `piece_bytes` at most, and not far below where runs allow it. */
 struct lw_runs lw_runs_plan(const struct lw_extent *extent, const int64_t *first, const int64_t *count, int64_t piece_bytes);
 
-/** Runs of a piece, or parts of a run; and one of them. 0 <= piece < n_pieces. */
+/** Runs of a piece, or parts of a run; and one of them, which may have no bytes. 0 <= piece < n_pieces. */
 int64_t lw_runs_in_piece(const struct lw_runs *runs, int64_t piece);
 struct lw_run lw_runs_get(const struct lw_runs *runs, int64_t piece, int64_t index);
 

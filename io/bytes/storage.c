@@ -1,5 +1,7 @@
 #include "io/bytes/storage.h"
 
+#include "io/bytes/mapping.h"
+
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <stdint.h>
@@ -20,8 +22,6 @@ enum {
 #define BCACHEFS_NUMBER 0xca451a4eu
 #define SMB2_NUMBER 0xfe534d42u
 #define CIFS_NUMBER 0xff534d42u
-
-enum { MAPPING_PROCESSORS = 4 };
 
 /* The kernel keeps the writers of one node coherent, and so a file system that only one node has. Of those of several nodes,
  * some pass locks from node to node; the others write whole pages back, with what their node knew of other nodes' bytes. */
@@ -69,11 +69,13 @@ static void describe(uint32_t number, struct lw_storage *storage)
     snprintf(storage->name, sizeof storage->name, "0x%" PRIx32 " (unknown)", number);
 }
 
-/* Where files are memory, one pwrite at a time gets into a file, while pages of a mapping are filled by all threads. They are
- * filled twice, with zeros first, which takes each thread twice as long: it pays where there are processors enough. */
+/* Where files are memory, one pwrite at a time gets into a file, while mappings are filled by all threads. With huge pages a
+ * thread is as fast through a mapping as through pwrite. Without, pages are filled twice, with zeros first, and one by one, which
+ * takes twice as long: then it pays where there are processors enough. */
 static enum lw_store_way best_way(const struct lw_storage *storage)
 {
-    return storage->is_memory && sysconf(_SC_NPROCESSORS_ONLN) >= MAPPING_PROCESSORS ? LW_STORE_MAP : LW_STORE_WRITE;
+    const long enough = lw_mapping_knows_huge_pages() ? 2 : 4;
+    return storage->is_memory && sysconf(_SC_NPROCESSORS_ONLN) >= enough ? LW_STORE_MAP : LW_STORE_WRITE;
 }
 
 void lw_storage_find(int fd, struct lw_storage *storage)

@@ -20,6 +20,7 @@ struct lw_store {
     int fd;
     enum lw_store_way way;
     bool is_memory;
+    struct lw_mapping *mapping; /* NULL: not that way */
     int direct_fd;              /* the same file with O_DIRECT; -1: not that way */
     char *bounce_memory;
     char *bounces;              /* in it, aligned: BOUNCE_BYTES of each thread */
@@ -107,7 +108,7 @@ static void begin_write_back(const struct lw_store *store, int64_t offset, int64
 static int put(struct lw_store *store, int thread, const void *data, int64_t offset, int64_t bytes, struct lw_error *err)
 {
     switch (store->way) {
-    case LW_STORE_MAP: return lw_mapping_write(store->fd, data, offset, bytes, err);
+    case LW_STORE_MAP: return lw_mapping_write(store->mapping, thread, data, offset, bytes, err);
     case LW_STORE_DIRECT: return put_direct(store, thread, data, offset, bytes, err);
     default: return lw_bytes_write(store->fd, data, offset, bytes, err);
     }
@@ -129,11 +130,12 @@ int lw_store_open(int fd, const struct lw_storage *storage, enum lw_store_way wa
     if (!store)
         return LW_ESYSTEM;
     *store = (struct lw_store){.fd = fd, .way = way, .is_memory = storage->is_memory, .direct_fd = -1};
-    if (way == LW_STORE_MAP)
-        lw_mapping_start();
-    if (way == LW_STORE_DIRECT && start_direct(store, n_threads, err)) {
+    const int rc = way == LW_STORE_MAP      ? lw_mapping_open(fd, n_threads, &store->mapping, err)
+                   : way == LW_STORE_DIRECT ? start_direct(store, n_threads, err)
+                                            : LW_OK;
+    if (rc) {
         lw_store_close(store);
-        return LW_ESYSTEM;
+        return rc;
     }
     *out = store;
     return LW_OK;
@@ -143,6 +145,7 @@ void lw_store_close(struct lw_store *store)
 {
     if (!store)
         return;
+    lw_mapping_close(store->mapping);
     if (store->direct_fd >= 0)
         close(store->direct_fd);
     lw_free(store->bounce_memory);

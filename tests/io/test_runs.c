@@ -30,15 +30,17 @@ static void check_hyperslab(const struct lw_extent *extent, const int64_t *first
         int64_t in_piece = 0;
         for (int64_t r = 0; r < lw_runs_in_piece(&runs, piece); r++) {
             const struct lw_run run = lw_runs_get(&runs, piece, r);
-            CHECK(run.bytes > 0 && run.memory >= 0 && run.memory + run.bytes <= bytes, "run of %d bytes at %d of %d", (int)run.bytes,
+            CHECK(run.bytes >= 0 && run.memory >= 0 && run.memory + run.bytes <= bytes, "run of %d bytes at %d of %d", (int)run.bytes,
                   (int)run.memory, (int)bytes);
+            CHECK(runs.parts == 1 || run.bytes == 0 || run.file / piece_bytes == (run.file + run.bytes - 1) / piece_bytes,
+                  "%d bytes at %d cross a border", (int)run.bytes, (int)run.file);
             for (int64_t i = run.memory; i < run.memory + run.bytes; i++) {
                 times[i]++;
                 wrong += place(extent, first, count, i / ELEMENT_BYTES, i % ELEMENT_BYTES) != run.file + i - run.memory;
             }
             in_piece += run.bytes;
         }
-        CHECK(in_piece > 0 && in_piece <= piece_bytes, "piece of %d bytes, limit %d", (int)in_piece, (int)piece_bytes);
+        CHECK(in_piece <= piece_bytes, "piece of %d bytes, limit %d", (int)in_piece, (int)piece_bytes);
     }
     for (int64_t i = 0; i < bytes; i++)
         wrong += times[i] != 1;
@@ -66,9 +68,9 @@ static void check_large(void)
     const struct lw_extent extent = {.offset = 4096, .element_bytes = 8, .n_dims = 3, .dims = {8, 4, (int64_t)1 << 31}};
     const int64_t first[] = {0, 1, (int64_t)1 << 30}, count[] = {8, 2, 1000000}, piece = (int64_t)1 << 21;
     const struct lw_runs runs = lw_runs_plan(&extent, first, count, piece);
-    CHECK(runs.n_pieces == 16 * 4, "%d pieces", (int)runs.n_pieces);
-    const struct lw_run last = lw_runs_get(&runs, runs.n_pieces - 1, 0);
-    CHECK(last.memory + last.bytes == 16 * 8000000, "the block ends");
+    CHECK(runs.n_pieces == 16 * 5, "%d pieces", (int)runs.n_pieces);
+    const struct lw_run last = lw_runs_get(&runs, runs.n_pieces - 2, 0), behind = lw_runs_get(&runs, runs.n_pieces - 1, 0);
+    CHECK(last.memory + last.bytes == 16 * 8000000 && behind.bytes == 0, "the block ends");
     CHECK(last.file + last.bytes == 4096 + ((((int64_t)7 * 4 + 2) << 31) + ((int64_t)1 << 30) + 1000000) * 8, "the file's place");
 }
 

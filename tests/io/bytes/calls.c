@@ -6,6 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
 struct mishaps mishaps;
 
 ssize_t __real_pread(int fd, void *into, size_t bytes, off_t offset);
@@ -73,7 +77,7 @@ ssize_t __wrap_pwrite(int fd, const void *from, size_t bytes, off_t offset)
 
 int __wrap_madvise(void *at, size_t bytes, int advice)
 {
-    if (!mishaps.is_kernel_old || advice != MADV_POPULATE_WRITE)
+    if (!mishaps.is_kernel_old || advice != MADV_COLLAPSE)
         return __real_madvise(at, bytes, advice);
     errno = EINVAL;
     return -1;

@@ -18,7 +18,7 @@ struct mishaps {
     unsigned char *seen_at;     /* if not NULL, counts the calls that begin in each MiB of the file */
     bool is_direct_only;        /* calls of other descriptors go through */
     bool is_direct_closed;      /* no file can be opened with O_DIRECT */
-    bool is_kernel_old;         /* madvise knows nothing of populating */
+    bool is_kernel_old;         /* madvise knows nothing of huge pages on request */
     atomic_int refused;         /* calls of pwrite that the kernel itself has refused with EINVAL */
 };
 extern struct mishaps mishaps;

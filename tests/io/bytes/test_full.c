@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     char *const data = malloc(BYTES);
     memset(data, 1, BYTES);
     check_name(argv[1], argv[2]);
-    mishaps.is_kernel_old = true;       /* only a signal says that a mapping's file system is full */
+    mishaps.is_kernel_old = true;       /* pages one by one */
     check_full(argv[1], data, LW_STORE_MAP);
     mishaps.is_kernel_old = false;
     for (int way = LW_STORE_WRITE; way <= LW_STORE_DIRECT; way++)

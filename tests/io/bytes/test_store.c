@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PART ((int64_t)1 << 20)
-#define LONGEST (5 * PART)
+#define PART ((int64_t)1 << 20)         /* half of what a thread has mapped at a time */
+#define LONGEST (7 * PART)
 
 static const char *const folders[] = {"/tmp", "/dev/shm"};      /* a disk, mostly, and memory */
 static const enum lw_store_way ways[] = {LW_STORE_WRITE, LW_STORE_MAP, LW_STORE_DIRECT};
@@ -92,9 +92,10 @@ static void check_pieces(struct lw_pool *pool, const char *folder, enum lw_store
 
 static void check_ways(struct lw_pool *pool, const char *folder, enum lw_store_way way)
 {
-    static const int64_t firsts[] = {0, 1, 100, 4095, 4096, 4097, 8191, PART - 1, PART, PART + 2049};
+    static const int64_t firsts[] = {0, 1, 100, 4095, 4096, 4097, 8191, PART - 1, PART, PART + 2049,
+                                     2 * PART - 4096};
     static const int64_t lengths[] = {1, 2, 511, 4095, 4096, 4097, 3 * 4096, 100001, PART - 1, PART, PART + 1,
-                                      2 * PART + 5000};
+                                      2 * PART + 5000, 4 * PART};
     for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++)
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
             check_pieces(pool, folder, way, firsts[f], lengths[l], lengths[l]);
@@ -153,8 +154,8 @@ static void check_direct_mishap(enum mishap kind, int expected)
     close(fd);
 }
 
-/* A file that another program has cut off: a mapping must not crash, and must not make it long again. On an old kernel only a
- * signal says so, as often as it is tried. */
+/* A file that another program has cut off: a mapping must not crash, and must not make it long again, with huge pages and
+ * without. */
 static void check_cut_off(const char *folder, bool is_kernel_old)
 {
     struct lw_error err = {.code = LW_OK};
