@@ -25,17 +25,16 @@ enum { MOST_REFUSALS = 8 };
 struct lw_mapping {
     int fd;
     int64_t file_bytes;
+    char *reserved;             /* addresses for the file, and for what aligns it */
+    size_t reserved_bytes;
+    char *file;                 /* all of it, at an address fit for huge pages */
     atomic_int n_refusals;      /* of huge pages, since the last that was made */
-    char *reserved;             /* addresses */
-    int64_t reserved_bytes;
-    char *windows;              /* in them, aligned as huge pages must be: LW_MAPPING_BYTES of each thread */
-    int64_t units[];            /* which part of the file a thread's window shows; NONE at first */
+    atomic_bool is_huge[];      /* of each part: one page has been made of it */
 };
-#define NONE (-1)
 
 /* ---- SIGBUS --------------------------------------------------------------------------------------------------------- */
 
-/* The window that a thread is filling, and where it goes on if that fails. */
+/* The part that a thread is filling, and where it goes on if that fails. */
 struct guard {
     sigjmp_buf out;
     const char *begin, *end;
@@ -72,23 +71,34 @@ static void install_once(void)
     pthread_once(&once, install);
 }
 
+/* ---- parts ---------------------------------------------------------------------------------------------------------- */
+
 /* Have one huge page in the place of 512 pages. Each page of a file is entered under the file's lock: on a RAM disk, that bounds
  * all threads together at the rate of about four, and zeroing pages one by one takes as long as filling them. There has to be a
  * page already, which looking at it makes. Whoever else writes there meanwhile is not disturbed. */
-static void make_huge(struct lw_mapping *mapping, char *window)
+static void make_huge(struct lw_mapping *mapping, char *part)
 {
-    (void)*(const volatile char *)window;
-    if (madvise(window, (size_t)LW_MAPPING_BYTES, MADV_COLLAPSE) == 0)
+    (void)*(const volatile char *)part;
+    if (madvise(part, (size_t)LW_MAPPING_BYTES, MADV_COLLAPSE) == 0) {
+        mapping->is_huge[(part - mapping->file) / LW_MAPPING_BYTES] = true;
         mapping->n_refusals = 0;
-    else
+    } else {
         mapping->n_refusals++;
+    }
 }
 
-/* Bytes from memory to their place in a window. false: the file has none there. The jump restores the mask, or else the signal
- * would stay blocked. */
-static bool fill(struct lw_mapping *mapping, char *window, int64_t place, const char *from, int64_t bytes, bool is_huge)
+/* Not for a few bytes, for others may write the rest much later; nor for what lies behind the file's end. */
+static bool wants_huge(const struct lw_mapping *mapping, int64_t begin, int64_t bytes)
 {
-    struct guard guard = {.begin = window, .end = window + LW_MAPPING_BYTES};
+    return bytes >= LW_MAPPING_BYTES / 8 && begin + LW_MAPPING_BYTES <= mapping->file_bytes &&
+           mapping->n_refusals < MOST_REFUSALS && !mapping->is_huge[begin / LW_MAPPING_BYTES];
+}
+
+/* Bytes from memory to their place in a part. false: the file has none there. The jump restores the mask, or else the signal
+ * would stay blocked. */
+static bool fill(struct lw_mapping *mapping, char *part, int64_t place, const char *from, int64_t bytes, bool is_huge)
+{
+    struct guard guard = {.begin = part, .end = part + LW_MAPPING_BYTES};
     if (sigsetjmp(guard.out, 1) != 0) {
         guarded = NULL;
         return false;
@@ -96,68 +106,12 @@ static bool fill(struct lw_mapping *mapping, char *window, int64_t place, const 
     guarded = &guard;
     atomic_signal_fence(memory_order_seq_cst);
     if (is_huge)
-        make_huge(mapping, window);
-    memcpy(window + place, from, (size_t)bytes);
+        make_huge(mapping, part);
+    memcpy(part + place, from, (size_t)bytes);
     atomic_signal_fence(memory_order_seq_cst);
     guarded = NULL;
     return true;
 }
-
-/* ---- windows -------------------------------------------------------------------------------------------------------- */
-
-static int reserve_windows(struct lw_mapping *mapping, int n_threads, struct lw_error *err)
-{
-    mapping->reserved_bytes = (n_threads + 1) * LW_MAPPING_BYTES;
-    mapping->reserved = mmap(NULL, (size_t)mapping->reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapping->reserved == MAP_FAILED)
-        return lw_fail(err, LW_ESYSTEM, "no addresses for the windows of %d I/O threads: %s", n_threads, strerror(errno));
-    mapping->windows = mapping->reserved + (-(uintptr_t)mapping->reserved & (uintptr_t)(LW_MAPPING_BYTES - 1));
-    return LW_OK;
-}
-
-int lw_mapping_open(int fd, int n_threads, struct lw_mapping **out, struct lw_error *err)
-{
-    struct stat status;
-    const size_t units_bytes = (size_t)n_threads * sizeof(int64_t);
-    struct lw_mapping *const mapping = lw_alloc(sizeof *mapping + units_bytes, "a file to be written", err);
-    if (!mapping)
-        return LW_ESYSTEM;
-    *mapping = (struct lw_mapping){.fd = fd, .file_bytes = fstat(fd, &status) == 0 ? status.st_size : 0};
-    for (int thread = 0; thread < n_threads; thread++)
-        mapping->units[thread] = NONE;
-    const int rc = reserve_windows(mapping, n_threads, err);
-    if (rc) {
-        lw_free(mapping);
-        return rc;
-    }
-    install_once();
-    *out = mapping;
-    return LW_OK;
-}
-
-void lw_mapping_close(struct lw_mapping *mapping)
-{
-    if (!mapping)
-        return;
-    munmap(mapping->reserved, (size_t)mapping->reserved_bytes);
-    lw_free(mapping);
-}
-
-/* The thread's window, at a part of the file; it stays there until the thread needs another. NULL: it cannot be mapped. */
-static char *show(struct lw_mapping *mapping, int thread, int64_t unit)
-{
-    char *const window = mapping->windows + thread * LW_MAPPING_BYTES;
-    if (mapping->units[thread] == unit)
-        return window;
-    mapping->units[thread] = NONE;
-    if (mmap(window, (size_t)LW_MAPPING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, mapping->fd,
-             unit * LW_MAPPING_BYTES) == MAP_FAILED)
-        return NULL;
-    mapping->units[thread] = unit;
-    return window;
-}
-
-/* ---- write ---------------------------------------------------------------------------------------------------------- */
 
 /* What a mapping could not do, pwrite does, or says why not; but it would prolong a file that was cut off, whose other bytes
  * are lost. */
@@ -171,27 +125,25 @@ static int write_instead(int fd, const void *from, int64_t offset, int64_t bytes
     return lw_bytes_write(fd, from, offset, bytes, err);
 }
 
-/* A huge page where at least half of it is written now: others may write the rest much later. */
-static int write_part(struct lw_mapping *mapping, int thread, const char *from, int64_t offset, int64_t bytes,
-                      struct lw_error *err)
+/* What has been filled is no longer shown to this process, whose memory it would count as; the file has it. */
+static int write_part(struct lw_mapping *mapping, const char *from, int64_t offset, int64_t bytes, struct lw_error *err)
 {
-    const int64_t unit = offset / LW_MAPPING_BYTES;
-    const bool is_huge = bytes >= LW_MAPPING_BYTES / 2 && (unit + 1) * LW_MAPPING_BYTES <= mapping->file_bytes &&
-                         mapping->n_refusals < MOST_REFUSALS;
-    char *const window = show(mapping, thread, unit);
-    if (window && fill(mapping, window, offset % LW_MAPPING_BYTES, from, bytes, is_huge))
-        return LW_OK;
-    return write_instead(mapping->fd, from, offset, bytes, err);
+    const int64_t place = offset % LW_MAPPING_BYTES, begin = offset - place;
+    char *const part = mapping->file + begin;
+    if (offset + bytes > mapping->file_bytes ||
+        !fill(mapping, part, place, from, bytes, wants_huge(mapping, begin, bytes)))
+        return write_instead(mapping->fd, from, offset, bytes, err);
+    madvise(part, (size_t)LW_MAPPING_BYTES, MADV_DONTNEED);
+    return LW_OK;
 }
 
-int lw_mapping_write(struct lw_mapping *mapping, int thread, const void *from, int64_t offset, int64_t bytes,
-                     struct lw_error *err)
+int lw_mapping_write(struct lw_mapping *mapping, const void *from, int64_t offset, int64_t bytes, struct lw_error *err)
 {
     const char *rest = from;
     int rc = LW_OK;
     while (bytes > 0 && rc == LW_OK) {
         const int64_t part = min64(bytes, LW_MAPPING_BYTES - offset % LW_MAPPING_BYTES);
-        rc = write_part(mapping, thread, rest, offset, part, err);
+        rc = write_part(mapping, rest, offset, part, err);
         rest += part;
         offset += part;
         bytes -= part;
@@ -202,4 +154,49 @@ int lw_mapping_write(struct lw_mapping *mapping, int thread, const void *from, i
 bool lw_mapping_knows_huge_pages(void)
 {
     return madvise(NULL, 0, MADV_COLLAPSE) == 0;        /* an advice about nothing fails only if it is unknown */
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------------------- */
+
+/* All at once: to map part after part would have the threads wait for each other, and for those that fill. It takes addresses,
+ * whole parts of them, but no memory. */
+static int map(struct lw_mapping *mapping, struct lw_error *err)
+{
+    const size_t bytes = (size_t)round_up(mapping->file_bytes, LW_MAPPING_BYTES);
+    mapping->reserved_bytes = bytes + (size_t)LW_MAPPING_BYTES;
+    mapping->reserved = mmap(NULL, mapping->reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping->reserved == MAP_FAILED)
+        return lw_fail(err, LW_ESYSTEM, "no addresses for a file of %zu bytes: %s", bytes, strerror(errno));
+    mapping->file = mapping->reserved + (-(uintptr_t)mapping->reserved & (uintptr_t)(LW_MAPPING_BYTES - 1));
+    if (bytes > 0 && mmap(mapping->file, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, mapping->fd, 0) == MAP_FAILED)
+        return lw_fail(err, LW_ESYSTEM, "cannot map a file of %zu bytes: %s", bytes, strerror(errno));
+    return LW_OK;
+}
+
+int lw_mapping_open(int fd, struct lw_mapping **out, struct lw_error *err)
+{
+    struct stat status;
+    const int64_t file_bytes = fstat(fd, &status) == 0 ? status.st_size : 0;
+    const size_t n_parts = (size_t)divide_up(file_bytes, LW_MAPPING_BYTES);
+    struct lw_mapping *const mapping = lw_alloc(sizeof *mapping + n_parts * sizeof(atomic_bool), "a file to be written", err);
+    if (!mapping)
+        return LW_ESYSTEM;
+    *mapping = (struct lw_mapping){.fd = fd, .file_bytes = file_bytes, .reserved = MAP_FAILED};
+    const int rc = map(mapping, err);
+    if (rc) {
+        lw_mapping_close(mapping);
+        return rc;
+    }
+    install_once();
+    *out = mapping;
+    return LW_OK;
+}
+
+void lw_mapping_close(struct lw_mapping *mapping)
+{
+    if (!mapping)
+        return;
+    if (mapping->reserved != MAP_FAILED)
+        munmap(mapping->reserved, mapping->reserved_bytes);
+    lw_free(mapping);
 }

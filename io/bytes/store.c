@@ -108,7 +108,7 @@ static void begin_write_back(const struct lw_store *store, int64_t offset, int64
 static int put(struct lw_store *store, int thread, const void *data, int64_t offset, int64_t bytes, struct lw_error *err)
 {
     switch (store->way) {
-    case LW_STORE_MAP: return lw_mapping_write(store->mapping, thread, data, offset, bytes, err);
+    case LW_STORE_MAP: return lw_mapping_write(store->mapping, data, offset, bytes, err);
     case LW_STORE_DIRECT: return put_direct(store, thread, data, offset, bytes, err);
     default: return lw_bytes_write(store->fd, data, offset, bytes, err);
     }
@@ -130,12 +130,11 @@ int lw_store_open(int fd, const struct lw_storage *storage, enum lw_store_way wa
     if (!store)
         return LW_ESYSTEM;
     *store = (struct lw_store){.fd = fd, .way = way, .is_memory = storage->is_memory, .direct_fd = -1};
-    const int rc = way == LW_STORE_MAP      ? lw_mapping_open(fd, n_threads, &store->mapping, err)
-                   : way == LW_STORE_DIRECT ? start_direct(store, n_threads, err)
-                                            : LW_OK;
-    if (rc) {
+    if (way == LW_STORE_MAP && lw_mapping_open(fd, &store->mapping, err))
+        store->way = LW_STORE_WRITE;
+    if (way == LW_STORE_DIRECT && start_direct(store, n_threads, err)) {
         lw_store_close(store);
-        return rc;
+        return LW_ESYSTEM;
     }
     *out = store;
     return LW_OK;

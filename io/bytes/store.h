@@ -14,7 +14,8 @@
 
 struct lw_store;
 
-/** Prepare to write an open file. Where the file system refuses O_DIRECT, pwrite takes its place. LW_ESYSTEM: no memory.
+/** Prepare to write an open file. Where the file system refuses O_DIRECT, or a mapping of the file would have more addresses than
+ * the process may, pwrite takes its place. LW_ESYSTEM: no memory.
  * @param fd         open for reading and writing, borrowed until close. For LW_STORE_MAP the file has its full length already
  * @param storage    of the file: lw_storage_find
  * @param n_threads  that put: their numbers are below it */
@@ -22,7 +23,7 @@ int lw_store_open(int fd, const struct lw_storage *storage, enum lw_store_way wa
                   struct lw_error *err);
 void lw_store_close(struct lw_store *store);            /* NULL is legal; the descriptor stays open */
 
-/** The way that is taken: not the one asked for where O_DIRECT was refused. */
+/** The way that is taken: pwrite where the one asked for was refused. */
 enum lw_store_way lw_store_way(const struct lw_store *store);
 
 /** Put `bytes` of `data` to `offset` of the file. Nothing is allocated. LW_EIO, the reason alone: "No space left on device",
