@@ -148,7 +148,7 @@ static int start_threads(struct lw_pool *pool, int n_threads)
 int lw_pool_create(int n_threads, struct lw_pool **out, struct lw_error *err)
 {
     assert(n_threads >= 1);
-    struct lw_pool *const pool = lw_alloc(sizeof *pool + (size_t)n_threads * sizeof(struct thread), "the I/O threads", err);
+    struct lw_pool *const pool = lw_alloc(sizeof *pool + (size_t)n_threads * sizeof(struct thread), "a pool of threads", err);
     if (!pool)
         return LW_ESYSTEM;
     pthread_mutex_init(&pool->mutex, NULL);
@@ -160,8 +160,8 @@ int lw_pool_create(int n_threads, struct lw_pool **out, struct lw_error *err)
     if (failure) {
         const int started = pool->n_threads;
         lw_pool_destroy(pool);
-        return lw_fail(err, LW_ESYSTEM, "no more than %d of %d I/O threads can be started (%s): give a smaller --io-threads",
-                       started, n_threads, strerror(failure));
+        return lw_fail(err, LW_ESYSTEM, "no more than %d of %d threads can be started (%s): raise the limit on processes "
+                       "(ulimit -u), or have fewer threads or ranks on this node", started, n_threads, strerror(failure));
     }
     *out = pool;
     return LW_OK;

@@ -4,13 +4,13 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/pool.h"
 #include "base/proc.h"
 #include "cpu/kernels/kernels.h"
 #include "cpu/op.h"
 #include "cpu/sfft/dense.h"
 #include "cpu/sfft/published/solver.h"
 #include "cpu/sfft/solver.h"
-#include "cpu/worker.h"
 
 #include <assert.h>
 #include <fftw3.h>
@@ -31,7 +31,7 @@ static const struct lw_cpu_op_ops *const operations[] = {
 struct lw_op {
     const struct lw_cpu_op_ops *ops;
     void *state;                        /* of the implementation, owned */
-    struct lw_cpu_worker *worker;
+    struct lw_pool *worker;             /* one thread, which has OpenMP threads of its own */
     int64_t input_bytes;                /* of a slot */
     int64_t product_bytes[LW_OP_PRODUCTS];
     int n_products;
@@ -40,7 +40,8 @@ struct lw_op {
 
 struct slot_cpu {
     struct lw_slot base;
-    int64_t ticket;
+    struct lw_op *op;
+    struct lw_batch batch;
 };
 
 /* ---- plan and bytes ---------------------------------------------------------------------------------------------- */
@@ -68,26 +69,39 @@ static struct lw_bytes op_bytes(const struct lw_engine *engine, const struct lw_
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
-static void warm_up(void *context)
+static int warm_up(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     struct lw_op *const op = context;
+    (void)piece, (void)thread, (void)err;
     op->ops->warm_up(op->state);
+    return LW_OK;
 }
 
-static void work(void *context, void *item)
+static int work(void *context, int64_t piece, int thread, struct lw_error *err)
 {
-    struct lw_op *const op = context;
-    struct lw_slot *const slot = item;
+    struct slot_cpu *const slot = context;
+    (void)piece, (void)thread, (void)err;
     const double start = lw_now();
-    op->ops->run(op->state, slot);
-    slot->busy_seconds = lw_now() - start;
+    slot->op->ops->run(slot->op->state, &slot->base);
+    slot->base.busy_seconds = lw_now() - start;
+    return LW_OK;
+}
+
+static int start_worker(struct lw_op *op, struct lw_error *err)
+{
+    struct lw_batch batch = {.n_pieces = 1, .work = warm_up, .context = op};
+    const int rc = lw_pool_create(1, &op->worker, err);
+    if (rc)
+        return rc;
+    lw_pool_start(op->worker, &batch);
+    return lw_pool_wait(op->worker, &batch, err);
 }
 
 static void op_destroy(struct lw_op *op)
 {
     if (!op)
         return;
-    lw_cpu_worker_destroy(op->worker);
+    lw_pool_destroy(op->worker);
     op->ops->destroy(op->state);
     lw_free(op);
 }
@@ -109,7 +123,7 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     const struct lw_cpu_op_size size = {count, n_channels, engine->n_workers};
     int rc;
     if ((rc = op->ops->create(spec, plan, &size, &op->state, err)) ||
-        (rc = lw_cpu_worker_create(warm_up, work, op, &op->worker, err))) {
+        (rc = start_worker(op, err))) {
         op_destroy(op);
         return rc;
     }
@@ -133,7 +147,7 @@ static int slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *
     struct slot_cpu *const slot = lw_alloc(sizeof *slot, "a slot", err);
     if (!slot)
         return LW_ESYSTEM;
-    slot->ticket = -1;
+    slot->op = op;
     bool is_whole = (slot->base.input = lw_alloc_array(op->input_bytes, 1, "a slot's samples", err));
     for (int p = 0; p < op->n_products && is_whole; p++)
         is_whole = (slot->base.products[p].data = lw_alloc_array(op->product_bytes[p], 1, "a slot's results", err));
@@ -147,18 +161,18 @@ static int slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *
 
 static int submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err)
 {
+    struct slot_cpu *const s = (struct slot_cpu *)slot;
     (void)err;
     assert(block->count <= op->count && block->n_channels <= op->n_channels);
     slot->block = *block;
-    ((struct slot_cpu *)slot)->ticket = lw_cpu_worker_submit(op->worker, slot);
+    s->batch = (struct lw_batch){.n_pieces = 1, .work = work, .context = s};
+    lw_pool_start(op->worker, &s->batch);
     return LW_OK;
 }
 
 static int wait_for(struct lw_op *op, struct lw_slot *slot, struct lw_error *err)
 {
-    (void)err;
-    lw_cpu_worker_wait(op->worker, ((struct slot_cpu *)slot)->ticket);
-    return LW_OK;
+    return lw_pool_wait(op->worker, &((struct slot_cpu *)slot)->batch, err);
 }
 
 /* ---- the engine -------------------------------------------------------------------------------------------------- */
