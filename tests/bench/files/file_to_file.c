@@ -9,7 +9,9 @@
  *   run           the same from file to file, from the first read until the result bears its name; the start is not counted
  *
  * Printed: the median of each over several repetitions, taken in turn, how long each part was busy in the run, and the slowest of
- * the parts alone as percent of the run. 100 % is a run that hides everything but its slowest part and loses nothing. */
+ * the parts alone as percent of the run. 100 % is a run that hides everything but its slowest part and loses nothing. Files in
+ * memory are read and written by the same processors, each part alone by all of them: there, no run is faster than reading and
+ * writing one after the other, which is a percentage of its own. */
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/commands.h"
@@ -37,6 +39,7 @@ struct bench {
     const char *folder;
     char output[LW_MAX_PATH];
     bool is_cached;
+    bool is_in_memory;          /* input and output: in the page cache, or on a RAM disk */
     struct storage_best read, write;
     double seconds[N_PARTS][REPETITIONS], busy[N_PARTS][REPETITIONS];
 };
@@ -55,6 +58,7 @@ static void measure_folder(struct bench *b, const char *folder, bool is_write, s
     if (storage_bench_open(folder, (int64_t)4 << 30, 1.0, MOST_THREADS, &storage, &err))
         stop(b, &err);
     const bool is_disk = !b->is_cached && !storage.storage.is_memory;
+    b->is_in_memory &= !is_disk;
     if ((is_write ? storage_best_write : storage_best_read)(&storage, is_disk, MOST_THREADS, best, &err))
         stop(b, &err);
     storage_bench_close(&storage);
@@ -66,6 +70,7 @@ static void measure_storage(struct bench *b)
     char input[LW_MAX_PATH];
     snprintf(input, sizeof input, "%s", b->setup.job.inputs[0].file);
     if (lw_comm_rank(b->comm) == 0) {
+        b->is_in_memory = true;
         measure_folder(b, dirname(input), false, &b->read);
         measure_folder(b, b->folder, true, &b->write);
     }
@@ -212,7 +217,7 @@ static void print_best(const char *what, const struct storage_best *best)
 static void report(struct bench *b)
 {
     static const char *const names[N_PARTS] = {"read", "engine", "write", "run"};
-    double slowest = 0;
+    double slowest = 0, files = 0;
     printf("%s; %s; %d ranks, %d I/O threads each\n", b->plan.op.text, b->setup.engine_text, lw_comm_size(b->comm),
            b->setup.pool ? lw_pool_threads(b->setup.pool) : 0);
     print_best("read", &b->read);
@@ -220,9 +225,12 @@ static void report(struct bench *b)
     for (enum part part = READ; part < RUN; part++) {
         const double median = row(b, part, names[part], b->seconds[part]);
         slowest = median > slowest ? median : slowest;
+        files += part == ENGINE ? 0 : median;
     }
     const double run = row(b, RUN, names[RUN], b->seconds[RUN]);
     printf("the slowest part alone / run: %.0f %%\n", 100 * slowest / run);
+    if (b->is_in_memory)
+        printf("reading and writing alone, one after the other / run: %.0f %%\n", 100 * files / run);
 }
 
 int main(int argc, char **argv)
