@@ -5,9 +5,10 @@ static int put_piece(void *context, int64_t piece, int thread, struct lw_error *
     const struct lw_put *const put = context;
     const int64_t n_runs = lw_runs_in_piece(&put->runs, piece);
     int rc = LW_OK;
+    (void)thread;
     for (int64_t r = 0; r < n_runs && rc == LW_OK; r++) {
         const struct lw_run run = lw_runs_get(&put->runs, piece, r);
-        rc = lw_store_put(put->store, thread, put->data + run.memory, run.file, run.bytes, err);
+        rc = lw_store_put(put->store, put->data + run.memory, run.file, run.bytes, err);
     }
     return rc;
 }

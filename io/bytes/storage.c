@@ -28,31 +28,31 @@ enum {
 static const struct {
     uint32_t number;            /* as statfs gives it */
     const char *name;
-    bool is_coherent, is_memory, has_direct;
+    bool is_coherent, is_memory;
 } table[] = {
-    {TMPFS_MAGIC, "tmpfs", true, true, false},
-    {RAMFS_MAGIC, "ramfs", true, true, false},
-    {EXT4_SUPER_MAGIC, "ext4", true, false, true},      /* ext2 and ext3 have the same number */
-    {XFS_SUPER_MAGIC, "XFS", true, false, true},
-    {BTRFS_SUPER_MAGIC, "Btrfs", true, false, true},
-    {F2FS_SUPER_MAGIC, "F2FS", true, false, true},
-    {ZFS_NUMBER, "ZFS", true, false, true},
-    {BCACHEFS_NUMBER, "bcachefs", true, false, true},
-    {JFS_NUMBER, "JFS", true, false, true},
-    {OVERLAYFS_SUPER_MAGIC, "overlayfs", true, false, true},
-    {LUSTRE_NUMBER, "Lustre", true, false, true},
-    {GPFS_NUMBER, "GPFS", true, false, true},
-    {BEEGFS_NUMBER, "BeeGFS", true, false, true},
-    {GFS2_NUMBER, "GFS2", true, false, true},
-    {OCFS2_NUMBER, "OCFS2", true, false, true},
-    {NFS_SUPER_MAGIC, "NFS", false, false, true},
-    {SMB_SUPER_MAGIC, "SMB", false, false, false},
-    {SMB2_NUMBER, "SMB", false, false, false},
-    {CIFS_NUMBER, "SMB", false, false, false},
-    {FUSE_SUPER_MAGIC, "FUSE", false, false, false},
-    {V9FS_MAGIC, "9p", false, false, false},
-    {CEPH_SUPER_MAGIC, "Ceph", false, false, true},
-    {AFS_SUPER_MAGIC, "AFS", false, false, false},
+    {TMPFS_MAGIC, "tmpfs", true, true},
+    {RAMFS_MAGIC, "ramfs", true, true},
+    {EXT4_SUPER_MAGIC, "ext4", true, false},    /* ext2 and ext3 have the same number */
+    {XFS_SUPER_MAGIC, "XFS", true, false},
+    {BTRFS_SUPER_MAGIC, "Btrfs", true, false},
+    {F2FS_SUPER_MAGIC, "F2FS", true, false},
+    {ZFS_NUMBER, "ZFS", true, false},
+    {BCACHEFS_NUMBER, "bcachefs", true, false},
+    {JFS_NUMBER, "JFS", true, false},
+    {OVERLAYFS_SUPER_MAGIC, "overlayfs", true, false},
+    {LUSTRE_NUMBER, "Lustre", true, false},
+    {GPFS_NUMBER, "GPFS", true, false},
+    {BEEGFS_NUMBER, "BeeGFS", true, false},
+    {GFS2_NUMBER, "GFS2", true, false},
+    {OCFS2_NUMBER, "OCFS2", true, false},
+    {NFS_SUPER_MAGIC, "NFS", false, false},
+    {SMB_SUPER_MAGIC, "SMB", false, false},
+    {SMB2_NUMBER, "SMB", false, false},
+    {CIFS_NUMBER, "SMB", false, false},
+    {FUSE_SUPER_MAGIC, "FUSE", false, false},
+    {V9FS_MAGIC, "9p", false, false},
+    {CEPH_SUPER_MAGIC, "Ceph", false, false},
+    {AFS_SUPER_MAGIC, "AFS", false, false},
 };
 
 static void describe(uint32_t number, struct lw_storage *storage)
@@ -63,7 +63,6 @@ static void describe(uint32_t number, struct lw_storage *storage)
         snprintf(storage->name, sizeof storage->name, "%s", table[i].name);
         storage->is_coherent = table[i].is_coherent;
         storage->is_memory = table[i].is_memory;
-        storage->has_direct = table[i].has_direct;
         return;
     }
     snprintf(storage->name, sizeof storage->name, "0x%" PRIx32 " (unknown)", number);
@@ -89,7 +88,6 @@ void lw_storage_find(int fd, struct lw_storage *storage)
 
 const char *lw_store_way_text(enum lw_store_way way)
 {
-    static const char *const texts[] = {
-        [LW_STORE_WRITE] = "pwrite", [LW_STORE_MAP] = "shared mapping", [LW_STORE_DIRECT] = "O_DIRECT"};
+    static const char *const texts[] = {[LW_STORE_WRITE] = "pwrite", [LW_STORE_MAP] = "shared mapping"};
     return texts[way];
 }

@@ -14,24 +14,20 @@
 
 struct lw_store;
 
-/** Prepare to write an open file. Where the file system refuses O_DIRECT, or a mapping of the file would have more addresses than
- * the process may, pwrite takes its place. LW_ESYSTEM: no memory.
- * @param fd         open for reading and writing, borrowed until close. For LW_STORE_MAP the file has its full length already
- * @param storage    of the file: lw_storage_find
- * @param n_threads  that put: their numbers are below it */
-int lw_store_open(int fd, const struct lw_storage *storage, enum lw_store_way way, int n_threads, struct lw_store **out,
+/** Prepare to write an open file. Where a mapping of the file would have more addresses than the process may, pwrite takes its
+ * place. LW_ESYSTEM: no memory.
+ * @param fd       open for reading and writing, borrowed until close. For LW_STORE_MAP the file has its full length already
+ * @param storage  of the file: lw_storage_find */
+int lw_store_open(int fd, const struct lw_storage *storage, enum lw_store_way way, struct lw_store **out,
                   struct lw_error *err);
 void lw_store_close(struct lw_store *store);            /* NULL is legal; the descriptor stays open */
 
-/** The way that is taken: pwrite where the one asked for was refused. */
-enum lw_store_way lw_store_way(const struct lw_store *store);
-
 /** Put `bytes` of `data` to `offset` of the file. Nothing is allocated. LW_EIO, the reason alone: "No space left on device",
- * "the file ends at byte 17".
- * @param thread  number of the calling thread; no two threads use the same one at a time */
-int lw_store_put(struct lw_store *store, int thread, const void *data, int64_t offset, int64_t bytes, struct lw_error *err);
+ * "the file ends at byte 17". */
+int lw_store_put(struct lw_store *store, const void *data, int64_t offset, int64_t bytes, struct lw_error *err);
 
-/** Host memory that a store takes at most, pages included that count as the process' while they are mapped. */
-int64_t lw_store_bytes(enum lw_store_way way, int n_threads);
+/** Host memory that a store takes at most, either way: pages count as the process' while they are mapped.
+ * @param n_threads  that put at a time */
+int64_t lw_store_bytes(int n_threads);
 
 #endif

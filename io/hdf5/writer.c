@@ -115,8 +115,7 @@ static int open_way(struct lw_writer *writer, const struct lw_writer_spec *spec,
     if (!is_direct(writer, spec, &storage))
         return lw_collective_open(writer->comm, &writer->result, spec, &writer->file, err);
     writer->pool = spec->pool;
-    return lw_comm_agree(writer->comm, lw_store_open(writer->result.fd, &storage, storage.way, lw_pool_threads(spec->pool),
-                                                     &writer->store, err), err);
+    return lw_comm_agree(writer->comm, lw_store_open(writer->result.fd, &storage, storage.way, &writer->store, err), err);
 }
 
 static struct lw_writer *allocate(struct lw_comm *comm, int n_datasets, struct lw_error *err)

@@ -109,14 +109,11 @@ static int64_t pieces_of_write(const struct lw_plan *plan, const struct lw_job *
     return job->op.layout == LW_TIME_SLOW && is_part ? plan->op.products[0].n_planes * plan->rounds.slice : 0;
 }
 
-/* Stacks, and what each thread has of the file that it writes, in the way that takes most. */
+/* Stacks, and what each thread has of the file that it writes. */
 static int64_t io_thread_bytes(int n_threads)
 {
     static const int64_t stack_bytes = 64 << 10;
-    int64_t most = 0;
-    for (enum lw_store_way way = LW_STORE_WRITE; way <= LW_STORE_DIRECT && n_threads > 0; way++)
-        most = max64(most, lw_store_bytes(way, n_threads));
-    return n_threads * stack_bytes + most;
+    return n_threads * stack_bytes + lw_store_bytes(n_threads);
 }
 
 /* Of the rank that needs most (they may have different numbers of threads), so that all choose the same rounds. */

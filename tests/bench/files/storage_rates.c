@@ -127,9 +127,7 @@ static void drop_cache(const struct storage_bench *bench, int advice)
 
 static int read_direct(const struct storage_bench *bench, const struct lw_trial *trial, double *rate, struct lw_error *err)
 {
-    char path[40];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", bench->long_fd);
-    const int fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+    const int fd = lw_trial_open_direct(bench->long_fd);
     *rate = 0;                  /* where the file system has none */
     if (fd < 0)
         return LW_OK;
@@ -150,6 +148,16 @@ static int write_new(const struct storage_bench *bench, const struct lw_trial *t
     return rc;
 }
 
+static int write_new_direct(const struct storage_bench *bench, const struct lw_trial *trial, double *rate, struct lw_error *err)
+{
+    int fd;
+    if (lw_trial_file(bench->folder, bench->bytes, &fd, err))
+        return LW_EIO;
+    const int rc = lw_trial_write_direct(trial, fd, rate, err);
+    close(fd);
+    return rc;
+}
+
 int storage_measure(const struct storage_bench *bench, enum storage_row row, int n_threads, double *rate,
                     struct lw_error *err)
 {
@@ -165,8 +173,8 @@ int storage_measure(const struct storage_bench *bench, enum storage_row row, int
     case STORAGE_DISK_READ_DIRECT: return read_direct(bench, &trial, rate, err);
     case STORAGE_DISK_WRITE_NEW: return write_new(bench, &trial, LW_STORE_WRITE, false, rate, err);
     case STORAGE_DISK_MAP_NEW: return write_new(bench, &trial, LW_STORE_MAP, false, rate, err);
-    case STORAGE_DISK_DIRECT_NEW: return write_new(bench, &trial, LW_STORE_DIRECT, false, rate, err);
-    case STORAGE_DISK_DIRECT_OLD: return lw_trial_write(&trial, bench->long_fd, LW_STORE_DIRECT, false, rate, err);
+    case STORAGE_DISK_DIRECT_NEW: return write_new_direct(bench, &trial, rate, err);
+    case STORAGE_DISK_DIRECT_OLD: return lw_trial_write_direct(&trial, bench->long_fd, rate, err);
     default: return lw_trial_read_pages(&trial, bench->long_fd, rate, err);
     }
 }

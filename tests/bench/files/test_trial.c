@@ -6,6 +6,7 @@
 #include "trial.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -35,6 +36,17 @@ static int make_file(int64_t bytes)
     return fd;
 }
 
+/* Files of trials hold ones where they have been written. */
+static void check_content(int fd, int64_t bytes)
+{
+    char *const content = mmap(NULL, (size_t)bytes + 1, PROT_READ, MAP_SHARED, fd, 0);
+    int64_t n_written = 0;
+    while (n_written <= bytes && content[n_written] == 1)
+        n_written++;
+    CHECK(n_written == bytes, "%d bytes of %d", (int)n_written, (int)bytes);
+    munmap(content, (size_t)bytes + 1);
+}
+
 /* Every byte is written once; a trial that has time enough reads as much as there is. */
 static void check_whole(int n_threads, int64_t bytes)
 {
@@ -46,12 +58,7 @@ static void check_whole(int n_threads, int64_t bytes)
     CHECK(lw_trial_write(&trial, fd, LW_STORE_WRITE, true, &written, &err) == LW_OK, "%s", err.message);
     const double seconds = lw_now() - start;
     CHECK(written >= (double)bytes / seconds, "%g B/s, %g s", written, seconds);
-    char *const content = mmap(NULL, (size_t)bytes + 1, PROT_READ, MAP_SHARED, fd, 0);
-    int64_t n_written = 0;
-    while (n_written <= bytes && content[n_written] == 1)
-        n_written++;
-    CHECK(n_written == bytes, "%d bytes of %d", (int)n_written, (int)bytes);
-    munmap(content, (size_t)bytes + 1);
+    check_content(fd, bytes);
     CHECK(lw_trial_read(&trial, fd, &read, &err) == LW_OK && read > 0, "%s", err.message);
     CHECK(lw_trial_read_pages(&trial, fd, &pages, &err) == LW_OK && pages > 0, "%s", err.message);
     close(fd);
@@ -84,6 +91,23 @@ static void check_new(enum lw_store_way way)
     CHECK(lw_trial_write_new(&trial, folder, way, &rate, &err) == LW_OK && rate > 0, "%s: %s", lw_store_way_text(way),
           err.message);
     CHECK(n_entries() == 0, "%d files are left", n_entries());
+}
+
+/* Past the page cache, where the file system allows it; procfs never does. */
+static void check_direct(int64_t bytes)
+{
+    struct lw_error err = {.code = LW_OK};
+    const struct lw_trial trial = {pool, 2, bytes, 60};
+    double rate = -1;
+    const int fd = make_file(bytes + 1), direct = lw_trial_open_direct(fd), proc = open("/proc/self/stat", O_RDONLY);
+    CHECK(lw_trial_write_direct(&trial, fd, &rate, &err) == LW_OK && (rate > 0) == (direct >= 0), "%g B/s: %s", rate,
+          err.message);
+    check_content(fd, direct >= 0 ? bytes : 0);
+    CHECK(lw_trial_write_direct(&trial, proc, &rate, &err) == LW_OK && rate == 0, "%g B/s to procfs", rate);
+    close(proc);
+    if (direct >= 0)
+        close(direct);
+    close(fd);
 }
 
 /* Time is what ends a trial of more than can be done in it. */
@@ -135,7 +159,8 @@ int main(void)
         check_order(mib * MIB);
     check_new(LW_STORE_WRITE);
     check_new(LW_STORE_MAP);
-    check_new(LW_STORE_DIRECT);
+    check_direct(9 * MIB + 4096 + 5);
+    check_direct(100);
     check_time();
     check_failures();
     CHECK(lw_trial_bytes(2) > lw_trial_bytes(1), "each thread has memory of its own");

@@ -26,7 +26,8 @@ struct run {
     const struct lw_trial *trial;
     int fd;
     int64_t file_bytes;
-    struct lw_store *store;             /* NULL: reading */
+    struct lw_store *store;             /* NULL: reading, or writing past the page cache */
+    int direct_fd;                      /* the same file with O_DIRECT, where pieces are written past the page cache */
     bool is_waiting;                    /* until a piece is on the disk */
     move_fn *move;
     int64_t n_moves;
@@ -68,11 +69,20 @@ static int read_page(struct run *run, int worker, int64_t index, struct lw_error
     return lw_bytes_read(run->fd, piece_of(run, worker), offset, min64(PAGE_BYTES, run->file_bytes - offset), err);
 }
 
+/* A last part of a page goes through the page cache. */
+static int put_direct(struct run *run, const char *piece, int64_t offset, int64_t bytes, struct lw_error *err)
+{
+    const int64_t pages = bytes / PAGE_BYTES * PAGE_BYTES;
+    const int rc = lw_bytes_write(run->direct_fd, piece, offset, pages, err);
+    return rc ? rc : lw_bytes_write(run->fd, piece + pages, offset + pages, bytes - pages, err);
+}
+
 static int write_piece(struct run *run, int worker, int64_t index, struct lw_error *err)
 {
     const unsigned wait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
     const int64_t offset = index * PIECE_BYTES, bytes = min64(PIECE_BYTES, run->trial->bytes - offset);
-    const int rc = lw_store_put(run->store, worker, piece_of(run, worker), offset, bytes, err);
+    const char *const piece = piece_of(run, worker);
+    const int rc = run->store ? lw_store_put(run->store, piece, offset, bytes, err) : put_direct(run, piece, offset, bytes, err);
     if (rc == LW_OK && run->is_waiting && sync_file_range(run->fd, offset, bytes, wait) != 0 && errno == EIO)
         return lw_fail(err, LW_EIO, "%s", strerror(errno));
     atomic_fetch_add(&run->done, bytes);
@@ -168,17 +178,43 @@ int lw_trial_read_pages(const struct lw_trial *trial, int fd, double *reads_per_
     return go(&run, LW_LANE_READ, reads_per_s, err);
 }
 
+static void start_writing(struct run *run, const struct lw_trial *trial, int fd, bool is_cached, struct lw_storage *storage)
+{
+    lw_storage_find(fd, storage);
+    *run = (struct run){.trial = trial, .fd = fd, .move = write_piece, .n_moves = divide_up(trial->bytes, PIECE_BYTES)};
+    run->is_waiting = !is_cached && !storage->is_memory;
+}
+
 int lw_trial_write(const struct lw_trial *trial, int fd, enum lw_store_way way, bool is_cached, double *bytes_per_s,
                    struct lw_error *err)
 {
     struct lw_storage storage;
-    struct run run = {.trial = trial, .fd = fd, .move = write_piece, .n_moves = divide_up(trial->bytes, PIECE_BYTES)};
-    lw_storage_find(fd, &storage);
-    run.is_waiting = !is_cached && !storage.is_memory;
-    int rc = lw_store_open(fd, &storage, way, trial->n_threads, &run.store, err);
+    struct run run;
+    start_writing(&run, trial, fd, is_cached, &storage);
+    int rc = lw_store_open(fd, &storage, way, &run.store, err);
     if (rc == LW_OK)
         rc = go(&run, LW_LANE_WRITE, bytes_per_s, err);
     lw_store_close(run.store);
+    return rc;
+}
+
+int lw_trial_open_direct(int fd)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
+}
+
+int lw_trial_write_direct(const struct lw_trial *trial, int fd, double *bytes_per_s, struct lw_error *err)
+{
+    struct lw_storage storage;
+    struct run run;
+    start_writing(&run, trial, fd, false, &storage);
+    *bytes_per_s = 0;
+    if ((run.direct_fd = lw_trial_open_direct(fd)) < 0)
+        return LW_OK;
+    const int rc = go(&run, LW_LANE_WRITE, bytes_per_s, err);
+    close(run.direct_fd);
     return rc;
 }
 
@@ -222,6 +258,5 @@ int lw_trial_write_new(const struct lw_trial *trial, const char *folder, enum lw
 
 int64_t lw_trial_bytes(int n_threads)
 {
-    const int64_t mapped = lw_store_bytes(LW_STORE_MAP, n_threads), direct = lw_store_bytes(LW_STORE_DIRECT, n_threads);
-    return n_threads * PIECE_BYTES + PAGE_BYTES + max64(mapped, direct);
+    return n_threads * PIECE_BYTES + PAGE_BYTES + lw_store_bytes(n_threads);
 }

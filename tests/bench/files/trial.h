@@ -30,12 +30,18 @@ int lw_trial_read_pages(const struct lw_trial *trial, int fd, double *reads_per_
 int lw_trial_write(const struct lw_trial *trial, int fd, enum lw_store_way way, bool is_cached, double *bytes_per_s,
                    struct lw_error *err);
 
+/** lw_trial_write by pwrite past the page cache (O_DIRECT). Where the file system refuses that, the rate is 0. */
+int lw_trial_write_direct(const struct lw_trial *trial, int fd, double *bytes_per_s, struct lw_error *err);
+
 /** lw_trial_write of a new file in `folder`, to the disk; it is gone afterwards, whatever happens. */
 int lw_trial_write_new(const struct lw_trial *trial, const char *folder, enum lw_store_way way, double *bytes_per_s,
                        struct lw_error *err);
 
 /** Make a file without a name in `folder`, of 1 byte or more, its room on a disk reserved. To be closed. LW_EIO. */
 int lw_trial_file(const char *folder, int64_t bytes, int *fd, struct lw_error *err);
+
+/** Open an open file once more, past the page cache. To be closed. -1: the file system refuses that. */
+int lw_trial_open_direct(int fd);
 
 /** Host memory that a trial takes, mappings and all. */
 int64_t lw_trial_bytes(int n_threads);

@@ -1,8 +1,6 @@
 #include "calls.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,11 +13,9 @@ struct mishaps mishaps;
 ssize_t __real_pread(int fd, void *into, size_t bytes, off_t offset);
 ssize_t __real_pwrite(int fd, const void *from, size_t bytes, off_t offset);
 int __real_madvise(void *at, size_t bytes, int advice);
-int __real_open(const char *path, int flags, mode_t mode);
 ssize_t __wrap_pread(int fd, void *into, size_t bytes, off_t offset);
 ssize_t __wrap_pwrite(int fd, const void *from, size_t bytes, off_t offset);
 int __wrap_madvise(void *at, size_t bytes, int advice);
-int __wrap_open(const char *path, int flags, ...);
 
 void mishaps_set(enum mishap kind, int every)
 {
@@ -28,12 +24,11 @@ void mishaps_set(enum mishap kind, int every)
     mishaps.seen = 0;
     mishaps.longest = 0;
     mishaps.seen_at = NULL;
-    mishaps.is_direct_only = mishaps.is_direct_closed = false;
 }
 
-static enum mishap next(int fd)
+static enum mishap next(void)
 {
-    if (mishaps.kind == NO_MISHAP || (mishaps.is_direct_only && !(fcntl(fd, F_GETFL) & O_DIRECT)))
+    if (mishaps.kind == NO_MISHAP)
         return NO_MISHAP;
     return atomic_fetch_add(&mishaps.seen, 1) % mishaps.every == 0 ? mishaps.kind : NO_MISHAP;
 }
@@ -49,7 +44,7 @@ static void note_length(size_t bytes)
 static bool goes_on(enum mishap mishap, size_t *bytes, ssize_t *result)
 {
     *result = mishap == NOTHING ? 0 : mishap == PRETENDED ? (ssize_t)*bytes : -1;
-    errno = mishap == INTERRUPTED ? EINTR : mishap == REFUSED ? EINVAL : mishap == OVER_QUOTA ? EDQUOT : EIO;
+    errno = mishap == INTERRUPTED ? EINTR : mishap == OVER_QUOTA ? EDQUOT : EIO;
     if (mishap == SHORT)
         *bytes = (*bytes + 1) / 2;
     if (mishap == PRETENDED)
@@ -62,17 +57,13 @@ ssize_t __wrap_pread(int fd, void *into, size_t bytes, off_t offset)
     ssize_t result;
     if (mishaps.seen_at)
         __atomic_fetch_add(&mishaps.seen_at[offset >> 20], 1, __ATOMIC_RELAXED);
-    return goes_on(next(fd), &bytes, &result) ? __real_pread(fd, into, bytes, offset) : result;
+    return goes_on(next(), &bytes, &result) ? __real_pread(fd, into, bytes, offset) : result;
 }
 
 ssize_t __wrap_pwrite(int fd, const void *from, size_t bytes, off_t offset)
 {
     ssize_t result;
-    if (!goes_on(next(fd), &bytes, &result))
-        return result;
-    result = __real_pwrite(fd, from, bytes, offset);
-    mishaps.refused += result < 0 && errno == EINVAL;
-    return result;
+    return goes_on(next(), &bytes, &result) ? __real_pwrite(fd, from, bytes, offset) : result;
 }
 
 int __wrap_madvise(void *at, size_t bytes, int advice)
@@ -81,17 +72,4 @@ int __wrap_madvise(void *at, size_t bytes, int advice)
         return __real_madvise(at, bytes, advice);
     errno = EINVAL;
     return -1;
-}
-
-int __wrap_open(const char *path, int flags, ...)
-{
-    va_list arguments;
-    va_start(arguments, flags);
-    const mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
-    va_end(arguments);
-    if ((flags & O_DIRECT) && mishaps.is_direct_closed) {
-        errno = EINVAL;
-        return -1;
-    }
-    return __real_open(path, flags, mode);
 }

@@ -1,4 +1,4 @@
-/* calls.h - pread, pwrite, open and madvise as the program under test meets them: each may be made to fail, or to do half of
+/* calls.h - pread, pwrite and madvise as the program under test meets them: each may be made to fail, or to do half of
  * it. The linker puts these in the place of the C library's (--wrap). */
 #ifndef LW_TEST_CALLS_H
 #define LW_TEST_CALLS_H
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum mishap { NO_MISHAP, INTERRUPTED, SHORT, NOTHING, FAULTY, OVER_QUOTA, REFUSED, PRETENDED };
+enum mishap { NO_MISHAP, INTERRUPTED, SHORT, NOTHING, FAULTY, OVER_QUOTA, PRETENDED };
 
 /* What happens to each `every`-th call of pread or pwrite, from the first on. */
 struct mishaps {
@@ -16,10 +16,7 @@ struct mishaps {
     atomic_int seen;
     atomic_size_t longest;      /* call that was pretended: nothing is moved, all of it is said to be */
     unsigned char *seen_at;     /* if not NULL, counts the calls that begin in each MiB of the file */
-    bool is_direct_only;        /* calls of other descriptors go through */
-    bool is_direct_closed;      /* no file can be opened with O_DIRECT */
     bool is_kernel_old;         /* madvise knows nothing of huge pages on request */
-    atomic_int refused;         /* calls of pwrite that the kernel itself has refused with EINVAL */
 };
 extern struct mishaps mishaps;
 

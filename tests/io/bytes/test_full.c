@@ -21,11 +21,11 @@ static void check_full(const char *folder, const char *data, enum lw_store_way w
     const int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
     CHECK(fd >= 0 && ftruncate(fd, BYTES) == 0, "%s", path);
     lw_storage_find(fd, &storage);
-    CHECK(lw_store_open(fd, &storage, way, 1, &store, &err) == LW_OK, "%s", err.message);
-    const int rc = lw_store_put(store, 0, data, 0, BYTES, &err);
+    CHECK(lw_store_open(fd, &storage, way, &store, &err) == LW_OK, "%s", err.message);
+    const int rc = lw_store_put(store, data, 0, BYTES, &err);
     CHECK(rc == LW_EIO && strcmp(err.message, "No space left on device") == 0, "%s: %d %s", lw_store_way_text(way), rc,
           err.message);
-    CHECK(lw_store_put(store, 0, data, 0, 1000, &err) == LW_OK, "%s: what is there can be written again: %s",
+    CHECK(lw_store_put(store, data, 0, 1000, &err) == LW_OK, "%s: what is there can be written again: %s",
           lw_store_way_text(way), err.message);
     lw_store_close(store);
     close(fd);
@@ -54,8 +54,8 @@ int main(int argc, char **argv)
     mishaps.is_kernel_old = true;       /* pages one by one */
     check_full(argv[1], data, LW_STORE_MAP);
     mishaps.is_kernel_old = false;
-    for (int way = LW_STORE_WRITE; way <= LW_STORE_DIRECT; way++)
-        check_full(argv[1], data, way);
+    check_full(argv[1], data, LW_STORE_MAP);
+    check_full(argv[1], data, LW_STORE_WRITE);
     free(data);
     return check_result(argv[2]);
 }

@@ -3,6 +3,7 @@
 #include "../../check.h"
 #include "base/pool.h"
 #include "calls.h"
+#include "io/bytes/mapping.h"
 #include "io/bytes/store.h"
 
 #include <fcntl.h>
@@ -19,8 +20,8 @@
 #define LONGEST (7 * PART)
 
 static const char *const folders[] = {"/tmp", "/dev/shm"};      /* a disk, mostly, and memory */
-static const enum lw_store_way ways[] = {LW_STORE_WRITE, LW_STORE_MAP, LW_STORE_DIRECT};
-enum { N_FOLDERS = 2, N_WAYS = 3, N_THREADS = 4 };
+static const enum lw_store_way ways[] = {LW_STORE_WRITE, LW_STORE_MAP};
+enum { N_FOLDERS = 2, N_WAYS = 2, N_THREADS = 4 };
 
 static char *data, *found;              /* LONGEST bytes */
 
@@ -34,13 +35,13 @@ static int make_file(const char *folder, int64_t bytes)
     return fd;
 }
 
-static struct lw_store *open_store(int fd, enum lw_store_way way, int n_threads)
+static struct lw_store *open_store(int fd, enum lw_store_way way)
 {
     struct lw_storage storage;
     struct lw_store *store = NULL;
     struct lw_error err;
     lw_storage_find(fd, &storage);
-    CHECK(lw_store_open(fd, &storage, way, n_threads, &store, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_store_open(fd, &storage, way, &store, &err) == LW_OK, "%s", err.message);
     return store;
 }
 
@@ -56,7 +57,8 @@ static int put_piece(void *context, int64_t piece, int thread, struct lw_error *
     const struct pieces *const pieces = context;
     const int64_t begin = piece * pieces->piece_bytes;
     const int64_t left = pieces->bytes - begin, bytes = left < pieces->piece_bytes ? left : pieces->piece_bytes;
-    return lw_store_put(pieces->store, thread, data + begin, pieces->first + begin, bytes, err);
+    (void)thread;
+    return lw_store_put(pieces->store, data + begin, pieces->first + begin, bytes, err);
 }
 
 static int put_all(struct lw_pool *pool, struct pieces *pieces, struct lw_error *err)
@@ -83,7 +85,7 @@ static void check_pieces(struct lw_pool *pool, const char *folder, enum lw_store
 {
     struct lw_error err = {.code = LW_OK};
     const int fd = make_file(folder, first + bytes + 1);
-    struct pieces pieces = {open_store(fd, way, N_THREADS), first, bytes, piece_bytes};
+    struct pieces pieces = {open_store(fd, way), first, bytes, piece_bytes};
     CHECK(put_all(pool, &pieces, &err) == LW_OK, "%s, %s: %s", folder, lw_store_way_text(way), err.message);
     check_content(fd, first, bytes, lw_store_way_text(way));
     lw_store_close(pieces.store);
@@ -100,8 +102,8 @@ static void check_ways(struct lw_pool *pool, const char *folder, enum lw_store_w
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
             check_pieces(pool, folder, way, firsts[f], lengths[l], lengths[l]);
     check_pieces(pool, folder, way, 1000, LONGEST, 3000);               /* several pieces share a page */
-    check_pieces(pool, folder, way, 2048, LONGEST, 2 * PART + 100);     /* of several parts and blocks */
-    check_pieces(pool, folder, way, 0, LONGEST, 16384);                 /* whole blocks */
+    check_pieces(pool, folder, way, 2048, LONGEST, 2 * PART + 100);     /* of several parts */
+    check_pieces(pool, folder, way, 0, LONGEST, 16384);                 /* whole pages */
     check_pieces(pool, folder, way, 0, 5000, 1);
 }
 
@@ -109,47 +111,25 @@ static void check_nothing(enum lw_store_way way)
 {
     struct lw_error err;
     const int fd = make_file("/tmp", 10);
-    struct lw_store *const store = open_store(fd, way, 1);
-    CHECK(lw_store_put(store, 0, data, 7, 0, &err) == LW_OK, "%s: nothing is put", lw_store_way_text(way));
+    struct lw_store *const store = open_store(fd, way);
+    CHECK(lw_store_put(store, data, 7, 0, &err) == LW_OK, "%s: nothing is put", lw_store_way_text(way));
     lw_store_close(store);
     lw_store_close(NULL);
     close(fd);
 }
 
-/* ---- refused, interrupted, cut off ------------------------------------------------------------------------------------- */
+/* ---- refused, cut off -------------------------------------------------------------------------------------------------- */
 
-static void check_direct_closed(void)
+/* A file longer than all addresses, nearly all of it a hole. */
+static void check_map_refused(void)
 {
     struct lw_error err;
-    const int fd = make_file("/tmp", LONGEST + 1);
-    mishaps.is_direct_closed = true;
-    struct lw_store *const store = open_store(fd, LW_STORE_DIRECT, 1);
-    mishaps.is_direct_closed = false;
-    CHECK(lw_store_way(store) == LW_STORE_WRITE, "%s", lw_store_way_text(lw_store_way(store)));
-    CHECK(lw_store_put(store, 0, data, 0, LONGEST, &err) == LW_OK, "%s", err.message);
-    check_content(fd, 0, LONGEST, "O_DIRECT cannot be opened");
-    lw_store_close(store);
-    close(fd);
-}
-
-/* A direct write that is refused, interrupted or half done goes through the page cache; one that fails is not tried again. */
-static void check_direct_mishap(enum mishap kind, int expected)
-{
-    struct lw_error err = {.code = LW_OK};
-    const int fd = make_file("/tmp", LONGEST + 3);
-    struct lw_store *const store = open_store(fd, LW_STORE_DIRECT, 1);
-    if (lw_store_way(store) == LW_STORE_DIRECT) {
-        mishaps_set(kind, 2);
-        mishaps.is_direct_only = true;
-        CHECK(lw_store_put(store, 0, data, 2, LONGEST, &err) == expected, "mishap %d: code %d, %s", kind, err.code,
-              err.message);
-        CHECK(mishaps.seen > 0, "no direct call");
-        mishaps_set(NO_MISHAP, 1);
-        if (expected == LW_OK)
-            check_content(fd, 2, LONGEST, "O_DIRECT with mishaps");
-        else
-            CHECK(strcmp(err.message, "Input/output error") == 0, "%s", err.message);
-    }
+    struct lw_mapping *mapping = NULL;
+    const int fd = make_file("/dev/shm", (int64_t)1 << 50);
+    struct lw_store *const store = open_store(fd, LW_STORE_MAP);
+    CHECK(lw_mapping_open(fd, &mapping, &err) == LW_ESYSTEM, "2^50 bytes can be mapped");
+    CHECK(lw_store_put(store, data, 2, LONGEST, &err) == LW_OK, "%s", err.message);
+    check_content(fd, 2, LONGEST, "the file cannot be mapped");
     lw_store_close(store);
     close(fd);
 }
@@ -160,16 +140,16 @@ static void check_cut_off(const char *folder, bool is_kernel_old)
 {
     struct lw_error err = {.code = LW_OK};
     const int fd = make_file(folder, LONGEST);
-    struct lw_store *const store = open_store(fd, LW_STORE_MAP, 1);
-    CHECK(lw_store_put(store, 0, data, 0, LONGEST, &err) == LW_OK, "%s", err.message);
+    struct lw_store *const store = open_store(fd, LW_STORE_MAP);
+    CHECK(lw_store_put(store, data, 0, LONGEST, &err) == LW_OK, "%s", err.message);
     CHECK(ftruncate(fd, PART + 17) == 0, "ftruncate");
     mishaps.is_kernel_old = is_kernel_old;
     for (int i = 0; i < 3; i++) {
-        CHECK(lw_store_put(store, 0, data, 0, LONGEST, &err) == LW_EIO, "%s", folder);
+        CHECK(lw_store_put(store, data, 0, LONGEST, &err) == LW_EIO, "%s", folder);
         CHECK(strcmp(err.message, "the file ends at byte 1048593") == 0, "%s", err.message);
     }
     CHECK(lseek(fd, 0, SEEK_END) == PART + 17, "%d bytes", (int)lseek(fd, 0, SEEK_END));
-    CHECK(lw_store_put(store, 0, data, 1, PART, &err) == LW_OK, "what is left of it can be written: %s", err.message);
+    CHECK(lw_store_put(store, data, 1, PART, &err) == LW_OK, "what is left of it can be written: %s", err.message);
     mishaps.is_kernel_old = false;
     lw_store_close(store);
     close(fd);
@@ -199,12 +179,12 @@ static void check_cutter(const char *folder)
     struct lw_pool *pool = NULL;
     struct cutter cutter = {.fd = make_file(folder, LONGEST)};
     struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = 1, .work = cut_and_prolong, .context = &cutter};
-    struct lw_store *const store = open_store(cutter.fd, LW_STORE_MAP, 1);
+    struct lw_store *const store = open_store(cutter.fd, LW_STORE_MAP);
     CHECK(lw_pool_create(1, &pool, &err) == LW_OK, "%s", err.message);
     lw_pool_start(pool, &batch);
     int wrong = 0;
     for (int i = 0; i < 100; i++) {
-        const int rc = lw_store_put(store, 0, data, 0, LONGEST, &err);
+        const int rc = lw_store_put(store, data, 0, LONGEST, &err);
         wrong += rc != LW_OK && !(rc == LW_EIO && strncmp(err.message, "the file ends at byte ", 22) == 0);
     }
     cutter.is_over = true;
@@ -221,7 +201,7 @@ static void check_limit(struct lw_pool *pool, enum lw_store_way way)
     struct lw_error err = {.code = LW_OK};
     struct rlimit before, limit;
     const int fd = make_file("/tmp", 1);
-    struct pieces pieces = {open_store(fd, way, N_THREADS), 0, LONGEST, 4096};
+    struct pieces pieces = {open_store(fd, way), 0, LONGEST, 4096};
     getrlimit(RLIMIT_FSIZE, &before);
     limit = before;
     limit.rlim_cur = 2 * PART;
@@ -262,7 +242,7 @@ static int status_of_child(void (*action)(int), void (*meet)(void))
         struct lw_error err;
         setrlimit(RLIMIT_CORE, &none);
         signal(SIGBUS, action);
-        const int rc = lw_store_put(open_store(make_file("/tmp", 100), LW_STORE_MAP, 1), 0, data, 0, 100, &err);
+        const int rc = lw_store_put(open_store(make_file("/tmp", 100), LW_STORE_MAP), data, 0, 100, &err);
         if (rc == LW_OK)
             meet();
         _exit(1);
@@ -286,9 +266,8 @@ static void check_signals(void)
 
 static void check_bytes(void)
 {
-    CHECK(lw_store_bytes(LW_STORE_WRITE, 16) == 0, "pwrite takes none");
-    CHECK(lw_store_bytes(LW_STORE_MAP, 16) == 16 * lw_store_bytes(LW_STORE_MAP, 1), "each thread has a part mapped");
-    CHECK(lw_store_bytes(LW_STORE_DIRECT, 2) > lw_store_bytes(LW_STORE_DIRECT, 1), "each thread has a buffer");
+    CHECK(lw_store_bytes(0) == 0, "no thread takes none");
+    CHECK(lw_store_bytes(16) == 16 * LW_MAPPING_BYTES, "each thread has a part mapped");
 }
 
 static void fill(void)
@@ -315,14 +294,8 @@ int main(void)
             check_ways(pool, folders[f], ways[w]);
     }
     check_limit(pool, LW_STORE_WRITE);
-    check_limit(pool, LW_STORE_DIRECT);
     lw_pool_destroy(pool);
-    CHECK(mishaps.refused == 0, "%d calls with O_DIRECT were not aligned", mishaps.refused);
-    check_direct_closed();
-    check_direct_mishap(REFUSED, LW_OK);
-    check_direct_mishap(INTERRUPTED, LW_OK);
-    check_direct_mishap(SHORT, LW_OK);
-    check_direct_mishap(FAULTY, LW_EIO);
+    check_map_refused();
     for (int f = 0; f < N_FOLDERS; f++) {
         check_cut_off(folders[f], false);
         check_cut_off(folders[f], true);
