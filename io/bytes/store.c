@@ -44,7 +44,7 @@ int lw_store_open(int fd, const struct lw_storage *storage, enum lw_store_way wa
         return LW_ESYSTEM;
     *store = (struct lw_store){.fd = fd, .is_memory = storage->is_memory};
     if (way == LW_STORE_MAP)
-        lw_mapping_open(fd, &store->mapping, err);      /* stays NULL where that is refused */
+        lw_mapping_open(fd, &store->mapping, NULL);     /* stays NULL where that is refused */
     *out = store;
     return LW_OK;
 }
