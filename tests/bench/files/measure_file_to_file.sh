@@ -13,6 +13,8 @@ engine=cpu
 work=$(mktemp -d "$folder/lapwing.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cores=$(nproc)
+OMP_WAIT_POLICY=passive     # as the program has it: threads that wait must not take the cores from those that read and write
+export OMP_WAIT_POLICY
 run() {
     mpirun --bind-to none --oversubscribe -np "$@"
 }
