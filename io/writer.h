@@ -18,7 +18,9 @@
 
 struct lw_writer;
 
-enum lw_attribute_kind { LW_ATTRIBUTE_TEXT, LW_ATTRIBUTE_INT, LW_ATTRIBUTE_REAL };
+enum lw_attribute_kind { LW_ATTRIBUTE_TEXT, LW_ATTRIBUTE_INT, LW_ATTRIBUTE_REAL, LW_ATTRIBUTE_REALS };
+
+#define LW_ATTRIBUTE_MOST_REALS 4096        /* an attribute lies in its object's header, in 64 KiB at most */
 
 struct lw_attribute {
     const char *name;
@@ -26,6 +28,8 @@ struct lw_attribute {
     const char *text;           /* borrowed during lw_writer_create */
     int64_t integer;
     double real;
+    const double *reals;        /* an array of n_reals numbers, borrowed during lw_writer_create */
+    int n_reals;
     bool is_late;               /* lw_writer_finish overwrites it: a text gets a fixed length, the placeholder's */
 };
 

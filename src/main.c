@@ -49,7 +49,8 @@ static int finish_together(struct lw_cli *cli, int code, struct lw_comm *comm, s
 /* Whether archive files may be looked at: then in copies of this process as it is now. */
 static bool opens_files(const struct lw_cli *cli)
 {
-    return !lw_cli_is_text(cli) && cli->action != LW_ACTION_SYNTH && (cli->action != LW_ACTION_INFO || cli->file);
+    return !lw_cli_is_text(cli) && cli->action != LW_ACTION_SYNTH && cli->action != LW_ACTION_FILTERS &&
+           (cli->action != LW_ACTION_INFO || cli->file);
 }
 
 /* With MPI. @param code  whether the command line was understood, the error if not */

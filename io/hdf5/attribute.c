@@ -171,7 +171,8 @@ static hid_t stored_type(const struct lw_attribute *attribute)
     case LW_ATTRIBUTE_TEXT:
         return text_type(!attribute->is_late ? H5T_VARIABLE : attribute->text[0] ? strlen(attribute->text) : 1);
     case LW_ATTRIBUTE_INT: return H5Tcopy(H5T_STD_I64LE);
-    case LW_ATTRIBUTE_REAL: return H5Tcopy(H5T_IEEE_F64LE);
+    case LW_ATTRIBUTE_REAL:
+    case LW_ATTRIBUTE_REALS: return H5Tcopy(H5T_IEEE_F64LE);
     }
     return -1;
 }
@@ -200,6 +201,7 @@ static herr_t put_value(hid_t stored, const struct lw_attribute *attribute)
     case LW_ATTRIBUTE_TEXT: return put_text(stored, attribute->text);
     case LW_ATTRIBUTE_INT: return H5Awrite(stored, H5T_NATIVE_INT64, &attribute->integer);
     case LW_ATTRIBUTE_REAL: return H5Awrite(stored, H5T_NATIVE_DOUBLE, &attribute->real);
+    case LW_ATTRIBUTE_REALS: return H5Awrite(stored, H5T_NATIVE_DOUBLE, attribute->reals);
     }
     return -1;
 }
@@ -211,7 +213,8 @@ int lw_attribute_write(hid_t object, const struct lw_attribute *attribute, struc
                        attribute->name, strlen(attribute->text), TEXT_LONGEST);
 
     const hid_t type = stored_type(attribute);
-    const hid_t space = H5Screate(H5S_SCALAR);
+    const hid_t space = attribute->kind == LW_ATTRIBUTE_REALS
+                            ? H5Screate_simple(1, &(hsize_t){(hsize_t)attribute->n_reals}, NULL) : H5Screate(H5S_SCALAR);
     const hid_t stored = H5Acreate2(object, attribute->name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     int rc = LW_OK;
     if (stored < 0 || put_value(stored, attribute) < 0)

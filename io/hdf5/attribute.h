@@ -24,7 +24,7 @@ bool lw_attribute_read_item(hid_t object, const char *name, int index, int count
 void lw_attribute_broken(hid_t object, const char *what, struct lw_error *err);
 
 /** Create the attribute: texts UTF-8, of variable length (h5py reads str) or, if `is_late`, of fixed length; int64;
- * float64. */
+ * float64, and arrays of it. */
 int lw_attribute_write(hid_t object, const struct lw_attribute *attribute, struct lw_error *err);
 
 /** Give an attribute made by lw_attribute_write a new value, in place: the file's structure does not change. */

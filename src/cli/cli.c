@@ -68,15 +68,30 @@ static int fail_leftover(const char *argument, struct lw_error *err)
 
 static int create_options(const struct lw_cli *cli, struct lw_options **out, struct lw_error *err)
 {
-    const bool is_synth = cli->action == LW_ACTION_SYNTH;
-    const struct lw_option *tables[MAX_TABLES] = {is_synth ? cli->job->synth_options : cli->job->options};
-    int n = 1;
-    if (!is_synth)
+    const struct lw_option *tables[MAX_TABLES];
+    int n = 0;
+    if (cli->action == LW_ACTION_FILTERS) {
+        tables[n++] = cli->kind->options;
+        tables[n++] = lw_bank_options;
+    } else if (cli->action == LW_ACTION_SYNTH) {
+        tables[n++] = cli->job->synth_options;
+    } else {
+        tables[n++] = cli->job->options;
         tables[n++] = lw_common_options;
+    }
     if (cli->action == LW_ACTION_PLAN)
         tables[n++] = lw_plan_options;
-    tables[n] = lw_message_options;
+    tables[n++] = lw_message_options;
+    tables[n] = NULL;
     return lw_options_create(tables, out, err);
+}
+
+/* What stands between "lapwing" and the options: "ols", "synth ols", "filters bandpass". */
+static const char *name_command(const struct lw_cli *cli, char text[80])
+{
+    const char *const command = cli->action == LW_ACTION_SYNTH ? "synth " : cli->action == LW_ACTION_FILTERS ? "filters " : "";
+    snprintf(text, 80, "%s%s", command, cli->kind ? cli->kind->name : cli->job->name);
+    return text;
 }
 
 /* A plan that does not try the job makes no output file, so it can do without its name. */
@@ -84,9 +99,10 @@ static int check_complete(const struct lw_cli *cli, struct lw_error *err)
 {
     const struct lw_option *const missing = lw_options_missing(cli->options);
     const bool needs_output = cli->action != LW_ACTION_PLAN || lw_options_flag(cli->options, "measure");
+    char command[80];
     if (missing && (needs_output || strcmp(missing->name, "output") != 0))
-        return lw_fail(err, LW_EUSAGE, "--%s is missing: give --%s %s; 'lapwing %s%s --help' explains it", missing->name,
-                       missing->name, missing->argument, cli->action == LW_ACTION_SYNTH ? "synth " : "", cli->job->name);
+        return lw_fail(err, LW_EUSAGE, "--%s is missing: give --%s %s; 'lapwing %s --help' explains it", missing->name,
+                       missing->name, missing->argument, name_command(cli, command));
     if (lw_options_flag(cli->options, "quiet") && lw_options_flag(cli->options, "verbose"))
         return lw_fail(err, LW_EUSAGE, "--quiet and --verbose exclude each other");
     return LW_OK;
@@ -103,7 +119,8 @@ static int parse_options(struct lw_cli *cli, int argc, char **argv, struct lw_er
     return check_complete(cli, err);
 }
 
-static int parse_job(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
+/* The options of a job or of a kind of filters. */
+static int parse_named(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
     const int rc = create_options(cli, &cli->options, err);
     return rc != LW_OK ? rc : parse_options(cli, argc, argv, err);
@@ -119,6 +136,19 @@ static int fail_no_job(const char *command, const char *given, struct lw_error *
     return lw_fail(err, LW_EUSAGE, "%s: '%s' is no job; the jobs are: %s", command, given, names);
 }
 
+static int fail_no_kind(const char *given, struct lw_error *err)
+{
+    char names[120];
+    lw_filter_kind_names(names);
+    if (!given || given[0] == '-')
+        return lw_fail(err, LW_EUSAGE, "filters: name the kind first (one of: %s), as in 'lapwing filters %s'", names,
+                       lw_filter_kinds[0]->name);
+    const char *const near = lw_filter_kind_nearest(given);
+    if (near)
+        return lw_fail(err, LW_EUSAGE, "filters: '%s' is no kind of filters; did you mean %s?", given, near);
+    return lw_fail(err, LW_EUSAGE, "filters: '%s' is no kind of filters; the kinds are: %s", given, names);
+}
+
 static int fail_no_command(const char *given, struct lw_error *err)
 {
     if (!given)
@@ -130,7 +160,16 @@ static int fail_no_command(const char *given, struct lw_error *err)
                    near ? near : "", near ? "?" : "");
 }
 
-/* lapwing help [--man | COMMAND [JOB]] */
+/* The job or kind behind a command that takes one, for its help. */
+static void find_operand(struct lw_cli *cli, const char *name)
+{
+    if (cli->command && cli->command->action == LW_ACTION_FILTERS)
+        cli->kind = lw_filter_kind_find(name);
+    else
+        cli->job = lw_job_find(name);
+}
+
+/* lapwing help [--man | COMMAND [JOB | KIND]] */
 static int parse_help(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
     cli->action = LW_ACTION_HELP;
@@ -142,8 +181,9 @@ static int parse_help(struct lw_cli *cli, int argc, char **argv, struct lw_error
     int i = 0;
     if (i < argc && (cli->command = lw_command_find(argv[i])))
         i++;
-    if (i < argc && (cli->job = lw_job_find(argv[i])))
-        i++;
+    if (i < argc)
+        find_operand(cli, argv[i]);
+    i += cli->job || cli->kind;
     if (i == 0 && argc > 0)
         return fail_no_command(argv[0], err);
     return i == argc ? LW_OK : lw_fail(err, LW_EUSAGE, "help: '%s' is one word too many", argv[i]);
@@ -155,9 +195,9 @@ static int parse_help_option(struct lw_cli *cli, int argc, char **argv)
     cli->action = LW_ACTION_HELP;
     cli->command = lw_command_find(argv[0]);
     if (!cli->command)
-        cli->job = lw_job_find(argv[0]);
-    else if (argc > 1 && (cli->command->action == LW_ACTION_PLAN || cli->command->action == LW_ACTION_SYNTH))
-        cli->job = lw_job_find(argv[1]);
+        find_operand(cli, argv[0]);
+    else if (argc > 1 && cli->command->action != LW_ACTION_RUN_FILE && cli->command->action != LW_ACTION_INFO)
+        find_operand(cli, argv[1]);
     return LW_OK;
 }
 
@@ -186,9 +226,12 @@ static int parse_command(struct lw_cli *cli, const struct lw_command *command, i
     case LW_ACTION_INFO:
     case LW_ACTION_RUN_FILE:
         return parse_file(cli, argc, argv, err);
+    case LW_ACTION_FILTERS:
+        cli->kind = argc > 0 ? lw_filter_kind_find(argv[0]) : NULL;
+        return cli->kind ? parse_named(cli, argc - 1, argv + 1, err) : fail_no_kind(argc > 0 ? argv[0] : NULL, err);
     default:
         cli->job = argc > 0 ? lw_job_find(argv[0]) : NULL;
-        return cli->job ? parse_job(cli, argc - 1, argv + 1, err) : fail_no_job(command->name, argc > 0 ? argv[0] : NULL, err);
+        return cli->job ? parse_named(cli, argc - 1, argv + 1, err) : fail_no_job(command->name, argc > 0 ? argv[0] : NULL, err);
     }
 }
 
@@ -216,7 +259,7 @@ int lw_cli_parse(int argc, char **argv, struct lw_cli *cli, struct lw_error *err
         return parse_command(cli, command, argc - 2, argv + 2, err);
     cli->action = LW_ACTION_RUN;
     cli->job = job;
-    return parse_job(cli, argc - 2, argv + 2, err);
+    return parse_named(cli, argc - 2, argv + 2, err);
 }
 
 void lw_cli_release(struct lw_cli *cli)
@@ -240,7 +283,7 @@ void lw_cli_print(const struct lw_cli *cli)
     else if (cli->is_man)
         lw_help_man(stdout);
     else
-        lw_help_print(stdout, cli->command, cli->job);
+        lw_help_print(stdout, cli->command, cli->job, cli->kind);
 }
 
 /* Job and options from the file, then the options behind it, which override. */
@@ -272,6 +315,8 @@ static int execute_job(struct lw_cli *cli, struct lw_comm *comm, struct lw_error
     start_log(cli, comm);
     if (cli->action == LW_ACTION_PLAN)
         return cli->job->plan(comm, cli->job, cli->options, err);
+    if (cli->action == LW_ACTION_FILTERS)
+        return lw_filters_run(comm, cli->kind, cli->options, cli->command_line, err);
     if (cli->action == LW_ACTION_SYNTH)
         return cli->job->synth(cli->options, comm, err);
     return cli->job->run(comm, cli->job, cli->options, cli->command_line, err);

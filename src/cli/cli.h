@@ -3,11 +3,12 @@
  *     lapwing JOB [options]            run a job
  *     lapwing plan JOB [options]       say how it would run
  *     lapwing synth JOB [options]      make synthetic input for it
+ *     lapwing filters KIND [options]   make a bank of filters
  *     lapwing run JOB.ini [options]    run the job that a file describes
  *     lapwing info [FILE]              this build and machine, or what a file holds
- *     lapwing help [COMMAND [JOB]]     and --help behind any command, --version
+ *     lapwing help [COMMAND [JOB | KIND]], and --help behind any command, --version
  *
- * The jobs are those of lw_jobs; nothing here knows one by name. */
+ * The jobs are those of lw_jobs, the kinds of filters those of lw_filter_kinds; nothing here knows one by name. */
 #ifndef LW_CLI_CLI_H
 #define LW_CLI_CLI_H
 
@@ -19,6 +20,7 @@ struct lw_cli {
     enum lw_action action;
     const struct lw_command *command;   /* help: the one asked about; NULL: a job or none was named */
     const struct lw_job_ops *job;       /* NULL: none named */
+    const struct lw_filter_kind *kind;  /* filters, or the help of one; NULL: none named */
     struct lw_options *options;         /* owned; NULL where there are none, or not yet (run) */
     bool is_man;                        /* help: as a man page */
     const char *file;                   /* run; info: NULL if none */

@@ -31,6 +31,19 @@ const struct lw_command lw_commands[] = {
         .example = "lapwing synth ols --output survey.h5",
     },
     {
+        .name = "filters",
+        .action = LW_ACTION_FILTERS,
+        .operands = "KIND [options]",
+        .title = "make a bank of filters for ols",
+        .description =
+            "Writes one HDF5 file with /taps, a filter [M] or several [F x M], for the sampling rate that --rate gives, and says "
+            "of each filter how long it is, what it passes, how well it stops the rest, and its delay. Attributes of /taps "
+            "say the same and how it was made.",
+        .example = "lapwing filters bandpass --rate 500 --from 2 --to 20 --transition 2 \\\n"
+                   "    --output bank.h5\n"
+                   "lapwing ols --input das.h5:/strain --filters bank.h5:/taps --output out.h5",
+    },
+    {
         .name = "run",
         .action = LW_ACTION_RUN_FILE,
         .operands = "JOB.ini [options]",
@@ -58,7 +71,7 @@ const struct lw_command lw_commands[] = {
     {
         .name = "help",
         .action = LW_ACTION_HELP,
-        .operands = "[COMMAND [JOB]]",
+        .operands = "[COMMAND [JOB | KIND]]",
         .title = "show this help, or that of a command",
         .description = "The same as --help behind the command. 'lapwing help --man' prints the man page.",
         .example = "lapwing help ols\nlapwing help synth ols\nlapwing help --man | man -l -",
@@ -251,6 +264,14 @@ const struct lw_job_ops *lw_job_find(const char *name)
     return NULL;
 }
 
+const struct lw_filter_kind *lw_filter_kind_find(const char *name)
+{
+    for (int i = 0; lw_filter_kinds[i]; i++)
+        if (strcmp(lw_filter_kinds[i]->name, name) == 0)
+            return lw_filter_kinds[i];
+    return NULL;
+}
+
 /* Keep the nearer one of two names. */
 static void take_nearer(const char *typed, const char *candidate, const char **nearest, int *best)
 {
@@ -278,5 +299,23 @@ const char *lw_job_names(char text[120])
     text[0] = '\0';
     for (int i = 0; lw_jobs[i] && length < 120; i++)
         length += (size_t)snprintf(text + length, 120 - length, "%s%s", i > 0 ? ", " : "", lw_jobs[i]->name);
+    return text;
+}
+
+const char *lw_filter_kind_nearest(const char *name)
+{
+    const char *nearest = NULL;
+    int best = 0;
+    for (int i = 0; lw_filter_kinds[i]; i++)
+        take_nearer(name, lw_filter_kinds[i]->name, &nearest, &best);
+    return nearest;
+}
+
+const char *lw_filter_kind_names(char text[120])
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (int i = 0; lw_filter_kinds[i] && length < 120; i++)
+        length += (size_t)snprintf(text + length, 120 - length, "%s%s", i > 0 ? ", " : "", lw_filter_kinds[i]->name);
     return text;
 }

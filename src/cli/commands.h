@@ -3,6 +3,7 @@
 #define LW_CLI_COMMANDS_H
 
 #include "job/job.h"
+#include "jobs/filters/filters.h"
 #include "options/options.h"
 
 #include <stdbool.h>
@@ -11,6 +12,7 @@ enum lw_action {
     LW_ACTION_RUN,              /* lapwing JOB */
     LW_ACTION_PLAN,
     LW_ACTION_SYNTH,
+    LW_ACTION_FILTERS,          /* lapwing filters KIND */
     LW_ACTION_RUN_FILE,         /* lapwing run JOB.ini: the job is known once the file has been read */
     LW_ACTION_INFO,
     LW_ACTION_HELP,
@@ -35,14 +37,17 @@ extern const struct lw_option lw_common_options[];
 extern const struct lw_option lw_plan_options[];
 extern const struct lw_option lw_message_options[];
 
-/** The command or job of that name; NULL if there is none. */
+/** The command, job or kind of filters of that name; NULL if there is none. */
 const struct lw_command *lw_command_find(const char *name);
 const struct lw_job_ops *lw_job_find(const char *name);
+const struct lw_filter_kind *lw_filter_kind_find(const char *name);
 
-/** The command or job whose name is near to what was typed; NULL if none is. */
+/** The command or job whose name is near to what was typed; NULL if none is. The same for kinds of filters. */
 const char *lw_command_nearest(const char *name);
+const char *lw_filter_kind_nearest(const char *name);
 
 /** "ols, conv2d, sfft". Returns `text`. */
 const char *lw_job_names(char text[120]);
+const char *lw_filter_kind_names(char text[120]);       /* "bandpass, lowpass, ..." */
 
 #endif

@@ -50,11 +50,11 @@ static void print_options(struct lw_page *page, const char *heading, const struc
     print_remaining(page, heading, table, NULL);
 }
 
-static void print_job_options(struct lw_page *page, const char *format, const struct lw_job_ops *job,
-                              const struct lw_option *table)
+/* "Options of synth " and "ols" */
+static void print_named_options(struct lw_page *page, const char *whose, const char *name, const struct lw_option *table)
 {
     char heading[80];
-    snprintf(heading, sizeof heading, format, job->name);
+    snprintf(heading, sizeof heading, "%s%s", whose, name);
     print_options(page, heading, table);
 }
 
@@ -65,6 +65,14 @@ static void print_jobs(struct lw_page *page)
     lw_page_heading(page, "Jobs");
     for (int i = 0; lw_jobs[i]; i++)
         lw_page_item(page, lw_jobs[i]->name, lw_jobs[i]->title);
+}
+
+static void print_kinds(struct lw_page *page)
+{
+    lw_page_heading(page, "Kinds");
+    for (int i = 0; lw_filter_kinds[i]; i++)
+        lw_page_item(page, lw_filter_kinds[i]->name, lw_filter_kinds[i]->title);
+    lw_page_paragraph(page, "'lapwing filters KIND --help' says more and lists the options of a kind.");
 }
 
 static void print_commands(struct lw_page *page)
@@ -145,7 +153,7 @@ static void print_job(struct lw_page *page, const struct lw_job_ops *job)
     append_word(usage, "[options]");
     print_usage(page, usage);
     lw_page_paragraph(page, job->description);
-    print_job_options(page, "Options of %s", job, job->options);
+    print_named_options(page, "Options of ", job->name, job->options);
     print_remaining(page, "Common options", lw_common_options, job->options);
     print_options(page, "Messages", lw_message_options);
     print_example(page, job->example);
@@ -157,6 +165,21 @@ static const char *example_of(const struct lw_command *command, const struct lw_
     if (job && command->action == LW_ACTION_SYNTH)
         return job->example;
     return !job || strstr(command->example, job->name) ? command->example : NULL;
+}
+
+static void print_kind(struct lw_page *page, const struct lw_filter_kind *kind)
+{
+    char usage[USAGE_SIZE];
+    snprintf(usage, sizeof usage, "lapwing filters %s", kind->name);
+    append_required(usage, kind->options);
+    append_required(usage, lw_bank_options);
+    append_word(usage, "[options]");
+    print_usage(page, usage);
+    lw_page_paragraph(page, kind->description);
+    print_named_options(page, "Options of filters ", kind->name, kind->options);
+    print_options(page, "Options of every kind", lw_bank_options);
+    print_options(page, "Messages", lw_message_options);
+    print_example(page, kind->example);
 }
 
 static void print_command(struct lw_page *page, const struct lw_command *command, const struct lw_job_ops *job)
@@ -172,31 +195,39 @@ static void print_command(struct lw_page *page, const struct lw_command *command
     if (command->action == LW_ACTION_SYNTH) {
         for (int i = 0; lw_jobs[i]; i++)
             if (!job || job == lw_jobs[i])
-                print_job_options(page, "Options of synth %s", lw_jobs[i], lw_jobs[i]->synth_options);
+                print_named_options(page, "Options of synth ", lw_jobs[i]->name, lw_jobs[i]->synth_options);
         print_options(page, "Messages", lw_message_options);
     } else if (command->action == LW_ACTION_PLAN && job) {
-        print_job_options(page, "Options of %s", job, job->options);
+        print_named_options(page, "Options of ", job->name, job->options);
         print_remaining(page, "Common options", lw_common_options, job->options);
         print_options(page, "Options of plan", lw_plan_options);
         print_options(page, "Messages", lw_message_options);
     } else if (command->action == LW_ACTION_PLAN || command->action == LW_ACTION_RUN_FILE) {
         print_jobs(page);
         lw_page_paragraph(page, "'lapwing help JOB' lists the options of a job.");
+    } else if (command->action == LW_ACTION_FILTERS) {
+        print_kinds(page);
+        print_options(page, "Options of every kind", lw_bank_options);
+        print_options(page, "Messages", lw_message_options);
     }
     print_example(page, example_of(command, job));
 }
 
-void lw_help_print(FILE *file, const struct lw_command *command, const struct lw_job_ops *job)
+void lw_help_print(FILE *file, const struct lw_command *command, const struct lw_job_ops *job, const struct lw_filter_kind *kind)
 {
     struct lw_page page = {.file = file, .format = LW_PAGE_TEXT};
-    if (command)
+    if (kind)
+        fprintf(file, "lapwing filters %s - %s\n", kind->name, kind->title);
+    else if (command)
         fprintf(file, "lapwing %s%s%s - %s\n", command->name, job ? " " : "", job ? job->name : "", command->title);
     else if (job)
         fprintf(file, "lapwing %s - %s\n", job->name, job->title);
     else
         fprintf(file, "lapwing - filters archived survey data\n");
 
-    if (command)
+    if (kind)
+        print_kind(&page, kind);
+    else if (command)
         print_command(&page, command, job);
     else if (job)
         print_job(&page, job);
@@ -209,7 +240,7 @@ void lw_help_print(FILE *file, const struct lw_command *command, const struct lw
 static void print_man_command(struct lw_page *page, const char *name, const char *operands, const char *description,
                               const char *example)
 {
-    char heading[80];
+    char heading[120];
     snprintf(heading, sizeof heading, "lapwing %s %s", name, operands);
     lw_page_subheading(page, heading);
     lw_page_paragraph(page, description);
@@ -223,17 +254,25 @@ static void print_man_commands(struct lw_page *page)
         print_man_command(page, lw_jobs[i]->name, "[options]", lw_jobs[i]->description, lw_jobs[i]->example);
     for (const struct lw_command *command = lw_commands; command->name; command++)
         print_man_command(page, command->name, command->operands, command->description, command->example);
+    for (int i = 0; lw_filter_kinds[i]; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "filters %s", lw_filter_kinds[i]->name);
+        print_man_command(page, name, "[options]", lw_filter_kinds[i]->description, lw_filter_kinds[i]->example);
+    }
 }
 
 static void print_man_options(struct lw_page *page)
 {
     for (int i = 0; lw_jobs[i]; i++)
-        print_job_options(page, "Options of %s", lw_jobs[i], lw_jobs[i]->options);
+        print_named_options(page, "Options of ", lw_jobs[i]->name, lw_jobs[i]->options);
     print_options(page, "Common options", lw_common_options);
     print_options(page, "Options of plan", lw_plan_options);
     for (int i = 0; lw_jobs[i]; i++)
-        print_job_options(page, "Options of synth %s", lw_jobs[i], lw_jobs[i]->synth_options);
-    print_options(page, "Options of every job and of synth", lw_message_options);
+        print_named_options(page, "Options of synth ", lw_jobs[i]->name, lw_jobs[i]->synth_options);
+    for (int i = 0; lw_filter_kinds[i]; i++)
+        print_named_options(page, "Options of filters ", lw_filter_kinds[i]->name, lw_filter_kinds[i]->options);
+    print_options(page, "Options of every kind of filters", lw_bank_options);
+    print_options(page, "Options of every job, of synth and of filters", lw_message_options);
 }
 
 void lw_help_man(FILE *file)

@@ -14,7 +14,7 @@ says '^lapwing [0-9]+\.[0-9]+\.[0-9]+ \(commit .+\)$'
 ok 0 --help
 cp out overview
 says '^  ols '
-for word in plan synth run info help; do
+for word in plan synth filters run info help; do
     says "^  $word"
 done
 for code in 0 2 65 71 74 78; do
@@ -25,7 +25,7 @@ for form in help -h; do
     cmp -s out overview
     verdict $? "lapwing $form differs from lapwing --help"
 done
-for command in ols conv2d plan synth run info help 'plan ols' 'synth ols' 'synth conv2d'; do
+for command in ols conv2d plan synth filters run info help 'plan ols' 'synth ols' 'synth conv2d' 'filters bandpass' 'filters chirp'; do
     ok 0 $command --help
     cp out long
     says "^lapwing $command - "
@@ -49,7 +49,8 @@ says '^Options of ols$'
 # ---- the man page has every option and command that --help has
 ok 0 help --man
 cp out man
-for command in ols conv2d 'synth ols' 'synth conv2d' plan run info help; do
+for command in ols conv2d 'synth ols' 'synth conv2d' 'filters bandpass' 'filters lowpass' 'filters highpass' 'filters boxcar' \
+    'filters gaussian' 'filters ricker' 'filters chirp' plan run info help; do
     ok 0 $command --help
     for option in $(grep -oE '^  --[a-z-]+' out); do
         grep -q -- "^\.B $(echo "$option" | sed 's/-/\\\\-/g')\( \|$\)" man

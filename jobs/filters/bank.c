@@ -1,0 +1,146 @@
+#include "jobs/filters/bank.h"
+
+#include "base/memory.h"
+#include "base/parse.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- lifecycle ----------------------------------------------------------------------------------------------------- */
+
+static void release_shape(struct lw_bank *bank)
+{
+    lw_free(bank->taps);
+    lw_free(bank->references);
+    lw_free(bank->delays);
+    lw_free(bank->figures);
+    bank->taps = bank->references = bank->delays = NULL;
+    bank->figures = NULL;
+}
+
+static int check_shape(int n_filters, double n_taps, const char *remedy, struct lw_error *err)
+{
+    if (n_taps > LW_BANK_MOST_TAPS)
+        return lw_fail(err, LW_EUSAGE, "a filter would have %.0f taps, at most %d are possible: give %s", n_taps,
+                       LW_BANK_MOST_TAPS, remedy);
+    if (n_filters * n_taps > (double)LW_BANK_MOST_VALUES)
+        return lw_fail(err, LW_EUSAGE, "%d filters of %.0f taps are %.0f taps, at most %" PRId64 " make a bank: give %s, or make "
+                       "several banks", n_filters, n_taps, n_filters * n_taps, LW_BANK_MOST_VALUES, remedy);
+    return LW_OK;
+}
+
+int lw_bank_shape(struct lw_bank *bank, int n_filters, double n_taps, bool is_complex, const char *remedy, struct lw_error *err)
+{
+    const int rc = check_shape(n_filters, n_taps, remedy, err);
+    if (rc)
+        return rc;
+    release_shape(bank);
+    bank->n_filters = n_filters;
+    bank->n_taps = (int64_t)n_taps;
+    bank->is_complex = is_complex;
+    if (!(bank->taps = lw_alloc_array(n_filters * lw_bank_values(bank), sizeof *bank->taps, "taps", err)) ||
+        !(bank->references = lw_alloc_array(n_filters, sizeof *bank->references, "taps", err)) ||
+        !(bank->delays = lw_alloc_array(n_filters, sizeof *bank->delays, "taps", err)) ||
+        !(bank->figures = lw_alloc_array(n_filters, sizeof *bank->figures, "taps", err)))
+        return LW_ESYSTEM;
+    for (int f = 0; f < n_filters; f++)
+        bank->delays[f] = (double)(bank->n_taps - 1) / 2;
+    return LW_OK;
+}
+
+void lw_bank_release(struct lw_bank *bank)
+{
+    release_shape(bank);
+    lw_free(bank->parameters);
+    *bank = (struct lw_bank){0};
+}
+
+void lw_bank_note_real(struct lw_bank *bank, const char *name, double value)
+{
+    assert(bank->n_notes < LW_BANK_NOTES);
+    bank->notes[bank->n_notes++] = (struct lw_attribute){.name = name, .kind = LW_ATTRIBUTE_REAL, .real = value};
+}
+
+/* ---- figures ------------------------------------------------------------------------------------------------------- */
+
+int lw_bank_measure(struct lw_bank *bank, struct lw_error *err)
+{
+    double *const work = lw_alloc_array(lw_response_work(lw_response_points(bank->n_taps)), sizeof *work, "a response", err);
+    if (!work)
+        return LW_ESYSTEM;
+    for (int f = 0; f < bank->n_filters; f++)
+        lw_response_measure(lw_bank_filter(bank, f), bank->n_taps, lw_bank_parts(bank), bank->references[f],
+                            bank->has_bands ? &bank->bands : NULL, work, &bank->figures[f]);
+    lw_free(work);
+    return LW_OK;
+}
+
+/* ---- options ------------------------------------------------------------------------------------------------------- */
+
+int lw_bank_read_frequency(const struct lw_bank *bank, const struct lw_options *given, const char *name, double *hz,
+                           struct lw_error *err)
+{
+    *hz = lw_options_real(given, name);
+    if (*hz > bank->rate_hz / 2)
+        return lw_fail(err, LW_EUSAGE, "--%s %s Hz is beyond %.12g Hz, half of --rate %.12g: signals of that rate hold no such "
+                       "frequency; correct the one or the other", name, lw_options_text(given, name), bank->rate_hz / 2,
+                       bank->rate_hz);
+    return LW_OK;
+}
+
+static int parse_item(const struct lw_bank_list *list, const char *item, const char *text, double *number, struct lw_error *err)
+{
+    int64_t whole = 0;
+    const enum lw_parse outcome = list->is_whole ? lw_parse_int(item, &whole) : lw_parse_real(item, number);
+    if (list->is_whole)
+        *number = (double)whole;
+    if (!item[0])
+        return lw_fail(err, LW_EUSAGE, "--%s: an item of '%s' is empty; give numbers with one comma between two of them",
+                       list->option, text);
+    if (outcome == LW_PARSE_MALFORMED)
+        return lw_fail(err, LW_EUSAGE, "--%s: '%s' is not a %s such as %s", list->option, item,
+                       list->is_whole ? "whole number" : "finite number", list->is_whole ? "16" : "0.5");
+    if (outcome != LW_PARSE_OK || *number < list->least || *number > list->most)
+        return lw_fail(err, LW_EUSAGE, "--%s: %s is not in %.12g..%.12g %s", list->option, item, list->least, list->most,
+                       list->unit);
+    return LW_OK;
+}
+
+static int count_items(const char *text)
+{
+    int count = 1;
+    for (; *text; text++)
+        count += *text == ',';
+    return count;
+}
+
+int lw_bank_read_list(const struct lw_options *given, const struct lw_bank_list *list, double **numbers, int *count,
+                      struct lw_error *err)
+{
+    const char *const text = lw_options_text(given, list->option);
+    const int n_items = count_items(text);
+    if (n_items > LW_BANK_MOST_FILTERS)
+        return lw_fail(err, LW_EUSAGE, "--%s: %d numbers, at most %d filters make a bank; make several banks", list->option,
+                       n_items, LW_BANK_MOST_FILTERS);
+    double *const found = lw_alloc_array(n_items, sizeof *found, "a list", err);
+    if (!found)
+        return LW_ESYSTEM;
+    const char *at = text;
+    for (int i = 0; i < n_items; i++) {
+        char item[64];
+        const int length = (int)strcspn(at, ",");
+        snprintf(item, sizeof item, "%.*s", length, at);
+        const int rc = parse_item(list, item, text, &found[i], err);
+        if (rc) {
+            lw_free(found);
+            return rc;
+        }
+        at += length + 1;
+    }
+    *numbers = found;
+    *count = n_items;
+    return LW_OK;
+}

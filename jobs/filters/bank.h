@@ -1,0 +1,101 @@
+/* bank.h - a bank of filters of one kind while it is made, and what the kinds have in common: their options and lists. */
+#ifndef LW_JOBS_FILTERS_BANK_H
+#define LW_JOBS_FILTERS_BANK_H
+
+#include "filters/response.h"
+#include "io/writer.h"
+#include "jobs/filters/filters.h"
+
+#define LW_BANK_MOST_TAPS (1 << 20)                     /* of one filter */
+#define LW_BANK_MOST_FILTERS LW_ATTRIBUTE_MOST_REALS    /* each has a place in the attributes */
+#define LW_BANK_MOST_VALUES ((int64_t)1 << 26)          /* taps of all filters: 512 MiB */
+
+#define LW_BANK_NOTES 8
+
+/* Entries of the kinds' tables. */
+#define LW_OPTION_RATE                                                                                          \
+    {                                                                                                           \
+        .name = "rate", .kind = LW_OPTION_REAL, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18,             \
+        .is_required = true, .help = "Sampling rate of the signals that the filters are for. ols refuses "      \
+                                     "signals of another one.",                                                 \
+    }
+#define LW_OPTION_NORM(default)                                                                                 \
+    {                                                                                                           \
+        .name = "norm", .kind = LW_OPTION_CHOICE, .choices = "gain|energy", .fallback = default,                \
+        .help = "What is 1: the gain, at the frequency named above, or the energy, the sum of |h|^2, so that "  \
+                "white noise keeps its power.",                                                            \
+    }
+
+struct lw_bank {
+    const struct lw_filter_kind *kind;
+    double rate_hz;                     /* 0: not known */
+    int n_filters;
+    int64_t n_taps;
+    bool is_complex;
+    double *taps;                       /* owned; [n_filters x n_taps], or [n_filters x n_taps x 2] */
+
+    /* for each filter, owned: */
+    double *parameters;                 /* what tells it from the others, in the unit of `parameter_name` */
+    double *references;                 /* where its gain is told, as a fraction of the rate */
+    double *delays;                     /* in samples */
+    struct lw_filter_figures *figures;  /* filled once the taps are final */
+
+    const char *parameter_name;         /* attribute: "width_samples"; static storage; NULL: there are no parameters */
+    const char *parameter_text;         /* message: "width %.6g samples"; static storage */
+    const char *design;                 /* how the taps were found; static storage */
+    bool has_bands;
+    struct lw_filter_bands bands;       /* of every filter */
+    double attenuation_wanted_db;       /* where there are bands */
+    struct lw_attribute notes[LW_BANK_NOTES];   /* further attributes of the dataset */
+    int n_notes;
+};
+
+/** Give the bank its shape and its memory, with delays in the middle of the taps; a shape that it had is released. LW_EUSAGE if it is larger than can be, naming
+ * the remedy, such as "a wider --transition". @param n_taps  a whole number that may be beyond any length */
+int lw_bank_shape(struct lw_bank *bank, int n_filters, double n_taps, bool is_complex, const char *remedy, struct lw_error *err);
+void lw_bank_release(struct lw_bank *bank);
+
+static inline int lw_bank_parts(const struct lw_bank *bank)             /* of one tap */
+{
+    return bank->is_complex ? 2 : 1;
+}
+
+static inline int64_t lw_bank_values(const struct lw_bank *bank)        /* of one filter */
+{
+    return bank->n_taps * lw_bank_parts(bank);
+}
+
+static inline double *lw_bank_filter(const struct lw_bank *bank, int f)
+{
+    return bank->taps + f * lw_bank_values(bank);
+}
+
+/** Add an attribute to /taps. `name` is borrowed. */
+void lw_bank_note_real(struct lw_bank *bank, const char *name, double value);
+
+/** An option that is a frequency, which must not be beyond half of the bank's rate. LW_EUSAGE. */
+int lw_bank_read_frequency(const struct lw_bank *bank, const struct lw_options *given, const char *name, double *hz,
+                           struct lw_error *err);
+
+/* An option that is a list: numbers divided by commas. */
+struct lw_bank_list {
+    const char *option, *unit;  /* "widths", "samples" */
+    double least, most;         /* legal numbers */
+    bool is_whole;
+};
+
+/** Read it. LW_EUSAGE. @param numbers  [*count], the caller's to release with lw_free */
+int lw_bank_read_list(const struct lw_options *given, const struct lw_bank_list *list, double **numbers, int *count,
+                      struct lw_error *err);
+
+/** Find the figures of all filters, as their taps are now. */
+int lw_bank_measure(struct lw_bank *bank, struct lw_error *err);
+
+/** Write the finished bank to --output. Collective; the bank is rank 0's. */
+int lw_bank_write(struct lw_comm *comm, const struct lw_bank *bank, const struct lw_options *given, const char *command_line,
+                  struct lw_error *err);
+
+/** Say what each filter does. @param is_single  whether the taps are rounded to float32 */
+void lw_bank_report(const struct lw_bank *bank, const char *output, bool is_single);
+
+#endif

@@ -1,0 +1,226 @@
+/* pulse.c - banks of pulses: boxcars, Gaussians and Ricker wavelets, each of several widths. All filters of a bank are as long
+ * as the longest, with their middles in one place. */
+#include "base/log.h"
+#include "base/memory.h"
+#include "filters/taps.h"
+#include "jobs/filters/bank.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define PI 3.14159265358979323846
+
+/* How far a pulse reaches on either side: a Gaussian in sigma, where it has fallen to 4e-6; a Ricker wavelet in periods of its
+ * peak frequency, where it has fallen to 2e-7. */
+#define GAUSSIAN_REACH 5
+#define RICKER_REACH 1.4
+
+/* The least time that an option takes: what lies below would leave the range of numbers. */
+#define LEAST_SECONDS 1e-15
+
+#define TAPS_OPTION                                                                                              \
+    {                                                                                                            \
+        .name = "taps", .kind = LW_OPTION_INT, .argument = "M", .minimum = 1, .maximum = LW_BANK_MOST_TAPS,      \
+        .help = "Length, an odd number. Default: from where the longest pulse rises to where it has died away.", \
+    }
+
+static const struct lw_option boxcar_options[] = {
+    {.name = "widths", .kind = LW_OPTION_TEXT, .argument = "W,W,...", .help = "Widths in samples. Or give --durations."},
+    {.name = "durations", .kind = LW_OPTION_TEXT, .argument = "S,S,...",
+     .help = "Widths in seconds, rounded to whole samples. It needs --rate."},
+    {.name = "rate", .kind = LW_OPTION_REAL, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18,
+     .help = "Sampling rate of the signals that the filters are for. ols refuses signals of another one. Default: none, and "
+             "the bank is for any."},
+    LW_OPTION_NORM("energy"),
+    {0},
+};
+
+static const struct lw_option gaussian_options[] = {
+    LW_OPTION_RATE,
+    {.name = "sigma", .kind = LW_OPTION_TEXT, .argument = "S,S,...", .help = "Standard deviations in seconds. Or give --fwhm."},
+    {.name = "fwhm", .kind = LW_OPTION_TEXT, .argument = "S,S,...",
+     .help = "Full widths at half maximum in seconds, 2.3548 sigma each."},
+    TAPS_OPTION,
+    LW_OPTION_NORM("gain"),
+    {0},
+};
+
+static const struct lw_option ricker_options[] = {
+    LW_OPTION_RATE,
+    {.name = "frequency", .kind = LW_OPTION_TEXT, .argument = "HZ,HZ,...", .is_required = true,
+     .help = "Frequencies at which the wavelets' spectra are largest."},
+    TAPS_OPTION,
+    LW_OPTION_NORM("energy"),
+    {0},
+};
+
+/* ---- common -------------------------------------------------------------------------------------------------------- */
+
+/* Exactly one of two options is wanted. */
+static int check_either(const struct lw_options *given, const char *a, const char *b, struct lw_error *err)
+{
+    const bool has_a = lw_options_given(given, a), has_b = lw_options_given(given, b);
+    if (has_a && has_b)
+        return lw_fail(err, LW_EUSAGE, "--%s and --%s exclude each other: give one of them", a, b);
+    if (!has_a && !has_b)
+        return lw_fail(err, LW_EUSAGE, "--%s is missing: give --%s or --%s, one number or several with commas between them", a, a,
+                       b);
+    return LW_OK;
+}
+
+/* Of filters that reach `reach` samples to either side, unless --taps says otherwise. */
+static int choose_length(const struct lw_options *given, double reach, double *n_taps, struct lw_error *err)
+{
+    const int64_t wanted = lw_options_int(given, "taps");
+    *n_taps = lw_options_given(given, "taps") ? (double)wanted : 2 * fmax(1, ceil(reach)) + 1;
+    if (fmod(*n_taps, 2) == 0)
+        return lw_fail(err, LW_EUSAGE, "--taps %" PRId64 " is even: the pulse's middle would lie between two taps; give %" PRId64
+                       " or %" PRId64, wanted, wanted - 1, wanted + 1);
+    return LW_OK;
+}
+
+static double largest(const double *numbers, int count)
+{
+    double most = numbers[0];
+    for (int i = 1; i < count; i++)
+        most = fmax(most, numbers[i]);
+    return most;
+}
+
+static double least(const double *numbers, int count)
+{
+    double smallest = numbers[0];
+    for (int i = 1; i < count; i++)
+        smallest = fmin(smallest, numbers[i]);
+    return smallest;
+}
+
+/* ---- boxcar -------------------------------------------------------------------------------------------------------- */
+
+/* --widths, or --durations as the nearest whole numbers of samples. */
+static int read_widths(const struct lw_options *given, struct lw_bank *bank, int *count, struct lw_error *err)
+{
+    int rc = check_either(given, "widths", "durations", err);
+    if (rc)
+        return rc;
+    if (lw_options_given(given, "widths"))
+        return lw_bank_read_list(given, &(struct lw_bank_list){"widths", "samples", 1, LW_BANK_MOST_TAPS, true},
+                                 &bank->parameters, count, err);
+    if (bank->rate_hz == 0)
+        return lw_fail(err, LW_EUSAGE, "--durations needs --rate, to know how many samples they are; or give --widths in samples");
+    rc = lw_bank_read_list(given, &(struct lw_bank_list){"durations", "seconds", 0.5 / bank->rate_hz,
+                                                         LW_BANK_MOST_TAPS / bank->rate_hz, false}, &bank->parameters, count, err);
+    for (int f = 0; rc == LW_OK && f < *count; f++)
+        bank->parameters[f] = round(bank->parameters[f] * bank->rate_hz);
+    return rc;
+}
+
+static int design_boxcar(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
+{
+    int count, rc;
+    if ((rc = read_widths(given, bank, &count, err)) ||
+        (rc = lw_bank_shape(bank, count, largest(bank->parameters, count), false, "fewer or narrower boxcars", err)))
+        return rc;
+    for (int f = 0; f < count; f++) {
+        const int64_t width = (int64_t)bank->parameters[f];
+        lw_taps_boxcar(width, bank->n_taps, bank->taps + f * bank->n_taps);
+        bank->delays[f] = (double)lw_taps_boxcar_begin(width, bank->n_taps) + (double)(width - 1) / 2;
+    }
+    bank->parameter_name = "width_samples";
+    bank->parameter_text = "%.12g wide";
+    bank->design = "as many equal taps as the width";
+    return LW_OK;
+}
+
+const struct lw_filter_kind lw_filter_boxcar = {
+    .name = "boxcar",
+    .title = "running sums over some widths, as pulsar searches take",
+    .description =
+        "Sums over so many neighbouring samples, one filter for each width. Narrower ones have zeros on both sides, so that with "
+        "--mode same each gives what it gives alone: output i of width W is the sum from i - W / 2 on, rounded down. With --norm "
+        "energy white noise keeps its standard deviation for every width; with --norm gain the filters are means.",
+    .example = "lapwing filters boxcar --widths 1,2,4,8,16,32,64 --output bank.h5",
+    .options = boxcar_options,
+    .design = design_boxcar,
+};
+
+/* ---- Gaussian ------------------------------------------------------------------------------------------------------ */
+
+static int read_sigmas(const struct lw_options *given, struct lw_bank *bank, int *count, struct lw_error *err)
+{
+    int rc = check_either(given, "sigma", "fwhm", err);
+    if (rc)
+        return rc;
+    const bool is_sigma = lw_options_given(given, "sigma");
+    rc = lw_bank_read_list(given, &(struct lw_bank_list){is_sigma ? "sigma" : "fwhm", "seconds", LEAST_SECONDS, 1e15, false},
+                           &bank->parameters, count, err);
+    for (int f = 0; rc == LW_OK && !is_sigma && f < *count; f++)
+        bank->parameters[f] /= 2 * sqrt(2 * log(2));
+    return rc;
+}
+
+static int design_gaussian(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
+{
+    int count, rc;
+    double n_taps;
+    if ((rc = read_sigmas(given, bank, &count, err)) ||
+        (rc = choose_length(given, GAUSSIAN_REACH * largest(bank->parameters, count) * bank->rate_hz, &n_taps, err)) ||
+        (rc = lw_bank_shape(bank, count, n_taps, false, "fewer or narrower ones, or --taps", err)))
+        return rc;
+    for (int f = 0; f < count; f++)
+        lw_taps_gaussian(bank->parameters[f] * bank->rate_hz, bank->n_taps, bank->taps + f * bank->n_taps);
+    bank->parameter_name = "sigma_s";
+    bank->parameter_text = "sigma %.6g s";
+    bank->design = "samples of exp(-t^2 / (2 sigma^2))";
+    return LW_OK;
+}
+
+const struct lw_filter_kind lw_filter_gaussian = {
+    .name = "gaussian",
+    .title = "Gaussian pulses or smoothing of some widths",
+    .description = "exp(-t^2 / (2 sigma^2)), one filter for each width, symmetric about the middle tap. Gain 1 is that at 0 Hz.",
+    .example = "lapwing filters gaussian --rate 500 --fwhm 0.02,0.05,0.1 --output bank.h5",
+    .options = gaussian_options,
+    .design = design_gaussian,
+};
+
+/* ---- Ricker -------------------------------------------------------------------------------------------------------- */
+
+/* Its spectrum goes as a exp(-a) with a = (f / peak)^2: what is left of it at half the rate is folded back. */
+static void warn_if_coarse(const struct lw_bank *bank, double peak_hz)
+{
+    const double ratio = bank->rate_hz / 2 / peak_hz, a = ratio * ratio, left = a * exp(1 - a);
+    if (left > 0.01)
+        lw_log_warn("--frequency %.6g: at half of --rate %.6g the wavelet's spectrum has still %.0f%% of its maximum, so its samples "
+                    "do not describe it well; frequencies up to a sixth of the rate are safe", peak_hz, bank->rate_hz, 100 * left);
+}
+
+static int design_ricker(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
+{
+    int count, rc;
+    double n_taps;
+    const struct lw_bank_list list = {"frequency", "Hz (up to half of --rate)", LEAST_SECONDS, bank->rate_hz / 2, false};
+    if ((rc = lw_bank_read_list(given, &list, &bank->parameters, &count, err)) ||
+        (rc = choose_length(given, RICKER_REACH / least(bank->parameters, count) * bank->rate_hz, &n_taps, err)) ||
+        (rc = lw_bank_shape(bank, count, n_taps, false, "fewer or higher ones, or --taps", err)))
+        return rc;
+    for (int f = 0; f < count; f++) {
+        bank->references[f] = bank->parameters[f] / bank->rate_hz;
+        lw_taps_ricker(bank->references[f], bank->n_taps, bank->taps + f * bank->n_taps);
+    }
+    warn_if_coarse(bank, largest(bank->parameters, count));
+    bank->parameter_name = "frequency_hz";
+    bank->parameter_text = "peak at %.6g Hz";
+    bank->design = "samples of (1 - 2 a) exp(-a), a = (pi f t)^2";
+    return LW_OK;
+}
+
+const struct lw_filter_kind lw_filter_ricker = {
+    .name = "ricker",
+    .title = "Ricker wavelets of some peak frequencies, as in seismology",
+    .description = "(1 - 2 a) exp(-a) with a = (pi f t)^2, one filter for each frequency f, symmetric about the middle tap. Gain 1 is "
+                   "that at f.",
+    .example = "lapwing filters ricker --rate 500 --frequency 10,20,40 --output bank.h5",
+    .options = ricker_options,
+    .design = design_ricker,
+};

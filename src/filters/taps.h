@@ -1,0 +1,35 @@
+/* taps.h - the taps of one filter of each family. Frequencies are fractions of the sampling rate, times are in samples; the taps
+ * are float64, [n], or [n x 2] where they are complex. The scale is the formula's: lw_taps_scale makes it what is wanted. All
+ * filters but the chirp are symmetric about (n - 1) / 2, the boxcar about the middle of its own width. Pure. */
+#ifndef LW_FILTERS_TAPS_H
+#define LW_FILTERS_TAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** The ideal filter of the pass band low..high, times a Kaiser window. low = 0 makes a low-pass, high = 0.5 a high-pass, for
+ * which n must be odd. */
+void lw_taps_band(double low, double high, double beta, int64_t n, double *taps);
+
+/** `width` <= n ones. They begin where the mode `same` with all n taps gives what it gives with these `width` alone: at
+ * (n - 1) / 2 - (width - 1) / 2, both rounded down. */
+void lw_taps_boxcar(int64_t width, int64_t n, double *taps);
+int64_t lw_taps_boxcar_begin(int64_t width, int64_t n);
+
+/** exp(-t^2 / (2 sigma^2)) */
+void lw_taps_gaussian(double sigma, int64_t n, double *taps);
+
+/** (1 - 2 a) exp(-a) with a = (pi f t)^2: the Ricker wavelet, whose spectrum is largest at f = `peak`. */
+void lw_taps_ricker(double peak, int64_t n, double *taps);
+
+/** The matched filter conj(s[n - 1 - m]) of the linear chirp s[m] = w[m] exp(2 pi i (from m + (to - from) m^2 / (2 n))): its
+ * real part is that of the cosine and its imaginary part that of the sine, in quadrature. w is a Hann window or 1.
+ * @param taps  [n x 2] */
+void lw_taps_chirp(double from, double to, bool has_hann, int64_t n, double *taps);
+
+/** Sum of the squares of `count` numbers, both parts of complex taps counted. */
+double lw_taps_energy(const double *taps, int64_t count);
+
+void lw_taps_scale(double factor, double *taps, int64_t count);
+
+#endif

@@ -1,0 +1,145 @@
+#!/bin/sh
+# Banks from the command line: what `lapwing filters` says and writes, each message for what makes no sense, and that ols takes
+# a bank for the rate of its signal and no other.
+. "$(dirname "$0")/check.sh"
+needs h5dump
+
+band='--rate 500 --from 2 --to 20'
+
+# says PATTERN: standard error of the last run
+says() {
+    grep -Eq -- "$1" err
+    verdict $? "standard error lacks '$1': $(cat err)"
+}
+
+# refused PATTERN KIND option ...: as usage, without a file; once on three ranks each tenth time
+n_refused=0
+refused() {
+    pattern=$1
+    shift
+    refuse 0 2 "$pattern" filters "$@" --output refused.h5
+    n_refused=$((n_refused + 1))
+    [ $((n_refused % 10)) -ne 1 ] || refuse 3 2 "$pattern" filters "$@" --output refused.h5
+    [ -z "$(find . -name 'refused.h5*')" ]
+    verdict $? "a refused bank left $(find . -name 'refused.h5*')"
+}
+
+# ---- what is said; the numbers are those of tests/cli/filters_oracle.py
+# shellcheck disable=SC2086  # lists of words, here and below
+ok 0 filters bandpass $band --transition 2 --output bank.h5
+says '^filter 0: bandpass, [0-9]+ real taps, gain 1 at 11 Hz, energy 0\.0[67][0-9]*, ripple 0\.0[0-9]+ dB, attenuation 60\.[0-9] dB, within 3 dB from 2\.[0-9]+ to 19\.[0-9]+ Hz, delay [0-9]+ samples \(0\.[0-9]+ s\)$'
+says '^Next: lapwing ols --input FILE:/dataset --filters bank\.h5:/taps'
+ok 0 filters boxcar --widths 1,2,4 --output boxes.h5
+[ "$(grep -c '^filter [0-2]: boxcar [124] wide, 4 real taps' err)" -eq 3 ]
+verdict $? "three boxcars are not said: $(cat err)"
+ok 0 filters boxcar --widths 1,2,4 --output boxes.h5 --overwrite --quiet
+[ ! -s err ]
+verdict $? "--quiet says: $(cat err)"
+ok 0 filters boxcar --widths "$(seq -s , 1 100)" --output boxes.h5 --overwrite
+says '^and 36 more'
+lap 0 filters bandpass --rate 500 --from 1 --to 20 --taps 513 --output short.h5
+verdict $? "too few taps: $(cat err)"
+says '^lapwing: warning: 513 taps make transitions of 3\.5.* below 2 Hz'
+lap 0 filters lowpass --rate 500 --to 20 --transition 1 --attenuation 180 --type float32 --output single.h5
+says '^lapwing: warning: the attenuation is 1[0-9.]+ dB.*--type float64'
+lap 0 filters ricker --rate 500 --frequency 200 --output coarse.h5
+says '^lapwing: warning: --frequency 200: at half of --rate 500'
+
+# ---- ranks: one file, the same
+ok 3 filters bandpass $band --transition 2 --output three.h5
+[ "$(grep -c '^filter 0' err)" -eq 1 ]
+verdict $? "three ranks say: $(cat err)"
+same_bits bank.h5 three.h5 /taps
+everywhere 74 'bank\.h5.*exists.*--overwrite' filters bandpass $band --transition 2 --output bank.h5
+everywhere 74 'nosuch.*(No such file|does not exist)' filters bandpass $band --transition 2 --output nosuch/bank.h5
+
+# ---- the command
+refuse 0 2 'filters: name the kind first \(one of: bandpass, lowpass' filters
+refuse 0 2 "'bandpas' is no kind of filters; did you mean bandpass\?" filters bandpas --rate 1
+refuse 0 2 "'banana' is no kind of filters; the kinds are: bandpass, .*chirp" filters banana
+refuse 0 2 "'filter' is no command; did you mean filters\?" filter bandpass
+refuse 0 2 "--output is missing: give --output FILE; 'lapwing filters boxcar --help'" filters boxcar --widths 1
+refuse 0 2 'one word too many' help filters bandpass lowpass
+
+# ---- options that lack, exclude each other or are none
+refused '--rate is missing: give --rate HZ' bandpass --from 2 --to 20 --taps 513
+refused '--to is missing' bandpass --rate 500 --from 2 --taps 513
+refused '--from: no such option' lowpass --rate 500 --to 20 --from 2 --taps 513
+refused '--taps is missing: give --taps M, or --transition HZ' bandpass $band
+refused '--taps and --transition exclude each other' bandpass $band --taps 513 --transition 1
+refused '--widths is missing: give --widths or --durations' boxcar
+refused '--widths and --durations exclude each other' boxcar --rate 500 --widths 1 --durations 1
+refused '--durations needs --rate' boxcar --durations 1
+refused '--sigma is missing: give --sigma or --fwhm' gaussian --rate 500
+refused '--sigma and --fwhm exclude each other' gaussian --rate 500 --sigma 1 --fwhm 1
+refused '--quiet and --verbose exclude' bandpass $band --transition 1 --quiet --verbose
+
+# ---- frequencies
+refused '--rate: 0 is not allowed' bandpass --rate 0 --from 2 --to 20 --taps 513
+refused '--rate: .nan. is not a finite number' bandpass --rate nan --from 2 --to 20 --taps 513
+refused '--from: -2 is not allowed; the least is 0' bandpass --rate 500 --from -2 --to 20 --taps 513
+refused '--to 300 Hz is beyond 250 Hz, half of --rate 500' bandpass --rate 500 --from 2 --to 300 --taps 513
+refused '--from 300 Hz is beyond 250 Hz' highpass --rate 500 --from 300 --taps 513
+refused '--from 0: .*lowpass' bandpass --rate 500 --from 0 --to 20 --taps 513
+refused '--to 250: .*highpass' bandpass --rate 500 --from 2 --to 250 --taps 513
+refused '--from 20 is not below --to 2:' bandpass --rate 500 --from 20 --to 2 --taps 513
+refused '--from 20 is not below --to 20:' bandpass --rate 500 --from 20 --to 20 --taps 513
+refused '--frequency: 250\.5 is not in .*250 Hz' ricker --rate 500 --frequency 10,250.5
+refused '--to 300 Hz is beyond 250' chirp --rate 500 --from 2 --to 300 --duration 1
+
+# ---- lengths
+refused '--taps: 2 is not in 3\.\.1048576' bandpass $band --taps 2
+refused '--taps: 2000000 is not in 3\.\.1048576' bandpass $band --taps 2000000
+refused '--taps 512 is even.*511 or 513' highpass --rate 500 --from 2 --taps 512
+refused '--taps 512 is even.*511 or 513' gaussian --rate 500 --sigma 1 --taps 512
+refused '--taps 2 is even' ricker --rate 500 --frequency 10 --taps 2
+refused '--transition 4 Hz is too wide: it must be below 4 Hz' bandpass $band --transition 4
+refused '--transition 18 Hz is too wide: it must be below 4 Hz' bandpass $band --transition 18
+refused '--transition 2 Hz is too wide: it must be below 1 Hz' bandpass --rate 500 --from 19 --to 20 --transition 2
+refused '--transition 1e-05 Hz|would have [0-9]+ taps, at most 1048576.*--transition' lowpass --rate 500 --to 20 --transition 0.00001
+refused '--transition: 0 is not allowed' lowpass --rate 500 --to 20 --transition 0
+refused '--attenuation: 20 is not in 21\.\.200' lowpass --rate 500 --to 20 --taps 51 --attenuation 20
+refused 'would have [0-9]+ taps, at most 1048576' gaussian --rate 500 --sigma 1000
+refused 'would have [0-9]+ taps, at most 1048576' chirp --rate 500 --from 2 --to 20 --duration 1e6
+refused '--duration 0\.001 s is less than two samples' chirp --rate 500 --from 2 --to 20 --duration 0.001
+refused '100 filters of 1000000 taps are 100000000 taps, at most 67108864' boxcar --widths "$(seq -s , 999901 1000000)"
+
+# ---- lists
+refused "--widths: the value is empty" boxcar --widths ''
+refused "--widths: an item of '1,,4' is empty" boxcar --widths 1,,4
+refused "--widths: an item of '1,' is empty" boxcar --widths 1,
+refused "--widths: 0 is not in 1\.\.1048576 samples" boxcar --widths 1,0,4
+refused "--widths: '1\.5' is not a whole number" boxcar --widths 1.5
+refused "--widths: 'two' is not a whole number" boxcar --widths 1,two
+refused "--widths: 5000 numbers, at most 4096 filters" boxcar --widths "$(seq -s , 1 5000)"
+refused "--durations: 0\.0001 is not in 0\.001\.\..* seconds" boxcar --rate 500 --durations 0.0001
+refused "--sigma: 0 is not in" gaussian --rate 500 --sigma 0
+refused "--fwhm: 'inf' is not a finite number" gaussian --rate 500 --fwhm 1,inf
+refused "--norm: 'peak' is none of gain\|energy" gaussian --rate 500 --sigma 1 --norm peak
+
+# ---- ols takes the bank where the rate is the signal's, and only there
+rate() {
+    ok 0 filters lowpass --rate "$1" --to 100 --taps 513 --output rate.h5 --overwrite
+}
+filter='ols --input survey.h5:/signal --filters rate.h5:/taps --output out.h5 --overwrite'
+ok 0 synth ols --output survey.h5 --samples 4k --channels 1 --sample-rate 4096
+rate 4096
+ok 2 $filter
+rate 4096.000001        # 2.4e-10 of it
+ok 0 $filter
+rate 4096.00001         # 2.4e-9
+rm out.h5
+everywhere 65 'the filters in .*rate\.h5:/taps are for 4096\.00001 Hz .*survey\.h5:/signal have 4096 Hz.*--allow-rate-mismatch' $filter
+rate 500
+everywhere 65 'are for 500 Hz' $filter
+[ ! -e out.h5 ]
+verdict $? "a refused run made a result"
+ok 0 $filter --allow-rate-mismatch
+ok 0 ols --input survey.h5:/signal --filters boxes.h5:/taps --output out.h5 --overwrite
+
+# ---- a file beside the bank's name is nobody's business
+ok 0 info bank.h5
+grep -q '^/taps  \[[0-9]*\]  float64 .* 500 Hz$' out
+verdict $? "lapwing info says: $(cat out)"
+
+finish

@@ -1,0 +1,260 @@
+"""Banks from the command line (`lapwing filters`) against numpy and, where it is installed, scipy: the taps, what the attributes
+say of them, and what `ols` makes of them.
+
+    filters_oracle.py LAPWING MPIEXEC
+
+Taps are compared with the formulas, and band filters also with scipy.signal.firwin, within 1e-12 of the largest: both are in
+double precision. Responses are looked at on a much finer grid than the program's, by numpy.fft, and at the edges of the bands, by
+direct sums: attenuations agree to 0.03 dB, ripples to 3%, since the program interpolates between its points. `ols` computes in
+double precision here."""
+
+import itertools
+import os
+import tempfile
+
+from tested import check, convolve, finish, lapwing
+
+import h5py
+import numpy as np
+
+try:
+    from scipy import signal
+except ImportError:
+    print("without scipy: compared with numpy alone")
+    signal = None
+
+ranks = itertools.cycle([1, 2, 3])
+random = np.random.default_rng(3)
+
+
+def make(kind, **options):
+    """The taps as [F x M], and the attributes."""
+    arguments = [word for key, value in options.items() for word in (f"--{key.replace('_', '-')}", value)]
+    done = lapwing(next(ranks), "filters", kind, *arguments, "--output", "bank.h5", "--overwrite")
+    with h5py.File("bank.h5") as file:
+        taps, attributes = file["taps"][...], dict(file["taps"].attrs)
+        check(file.attrs["program"] == "lapwing" and f"filters {kind}" in file.attrs["command_line"] and
+              "output = bank.h5" in file.attrs["configuration"] and file.attrs["lapwing_complete"] == 1,
+              f"provenance of {kind}: {dict(file.attrs)}")
+    check(attributes["kind"] == kind, f"kind {attributes['kind']}")
+    check(done.stderr.count("\nfilter ") + done.stderr.startswith("filter ") == (1 if taps.ndim == 1 else len(taps)),
+          f"said of {kind}: {done.stderr}")
+    return np.atleast_2d(taps), attributes
+
+
+def close(got, wanted, text, tolerance=1e-12):
+    scale = np.abs(wanted).max()
+    check(got.shape == np.shape(wanted) and np.abs(got - wanted).max() <= tolerance * scale,
+          f"{text}: {got.shape}, {np.shape(wanted)}, off by "
+          f"{np.abs(got - wanted).max() / scale if got.shape == np.shape(wanted) else ''}")
+
+
+def response(h, hz, rate):
+    """Magnitudes, by definition."""
+    return np.abs(np.exp(-2j * np.pi * np.outer(np.atleast_1d(hz) / rate, np.arange(len(h)))) @ h)
+
+
+def spectrum(h, rate, edges=()):
+    """Frequencies from 0 to half the rate, with magnitudes."""
+    points = 2 ** 19
+    hz = np.concatenate([np.fft.rfftfreq(points, 1 / rate), edges])
+    return hz, np.concatenate([np.abs(np.fft.rfft(h, points)), response(h, edges, rate) if len(edges) else []])
+
+
+def norms(h, attributes, gain_at, rate, norm, f=None):
+    """One norm is 1, and both are as the attributes say; `f` is the filter's number in a bank."""
+    gain, energy = response(h, gain_at, rate)[0], np.sum(np.abs(h) ** 2)
+    check(abs({"gain": gain, "energy": energy}[norm] - 1) < 1e-12, f"{attributes['kind']}: {norm} is {gain}, {energy}")
+    said = [attributes[name] if f is None else attributes[name][f] for name in ("gain", "energy")]
+    check(np.allclose(said, [gain, energy], rtol=1e-10), f"gain and energy {gain}, {energy}, said {said}")
+    check(attributes["norm"] == norm, f"norm {attributes['norm']}")
+
+
+# ---- bands ------------------------------------------------------------------------------------------------------------------
+
+def ideal(low, high, n):
+    """From low to high in cycles per sample."""
+    t = np.arange(n) - (n - 1) / 2
+    return 2 * high * np.sinc(2 * high * t) - 2 * low * np.sinc(2 * low * t)
+
+
+def band(kind, rate, low, high, attenuation=60, norm="gain", **length):
+    edges = {**({"from": low} if low else {}), **({"to": high} if high else {})}
+    (h,), attributes = make(kind, rate=rate, **edges, attenuation=attenuation, norm=norm, **length)
+    n = len(h)
+    beta, transition = attributes["kaiser_beta"], attributes["transition_hz"]
+    lowest, highest = low or 0, high or rate / 2
+    reference = 0 if not low else rate / 2 if not high else (low + high) / 2
+    text = f"{kind} {low}..{high} of {rate}, {n} taps"
+
+    wanted = ideal(lowest / rate, highest / rate, n) * np.kaiser(n, beta)
+    wanted /= response(wanted, reference, rate)[0] if norm == "gain" else np.sqrt(np.sum(wanted ** 2))
+    close(h, wanted, text)
+    if signal and norm == "gain":
+        cut = [edge for edge in (low, high) if edge]
+        close(h, signal.firwin(n, cut, window=("kaiser", beta), pass_zero=not low, fs=rate), f"{text}, firwin")
+    norms(h, attributes, reference, rate, norm)
+    if "taps" in length:
+        check(n == length["taps"], f"{text}: {length}")
+    else:
+        check(n % 2 == 1 and transition == length["transition"], f"{text}: transition {transition}, wanted {length}")
+    check(np.abs(h - h[::-1]).max() <= 1e-15 * np.abs(h).max(), f"{text} is not symmetric")
+    check(attributes["group_delay_samples"] == (n - 1) / 2, f"{text}: delay {attributes['group_delay_samples']}")
+
+    edges = [edge + side * transition / 2 for edge in (low, high) if edge for side in (-1, 1)]
+    hz, gain = spectrum(h, rate, [edge for edge in edges if 0 <= edge <= rate / 2])
+    gain /= response(h, reference, rate)[0]
+    stop = np.concatenate([gain[hz <= low - transition / 2] if low else [], gain[hz >= high + transition / 2] if high else []])
+    if len(stop):
+        reached = -20 * np.log10(stop.max())
+        check(reached >= attenuation - 0.03, f"{text}: attenuation {reached}, wanted {attenuation}")
+        check(abs(reached - attributes["attenuation_db"]) <= 0.03, f"{text}: {reached}, said {attributes['attenuation_db']}")
+    flat = gain[(hz >= (low + transition / 2 if low else 0)) & (hz <= (high - transition / 2 if high else rate / 2))]
+    if len(flat):
+        ripple = np.abs(20 * np.log10(flat)).max()
+        check(abs(ripple - attributes["ripple_db"]) <= 0.03 * attributes["ripple_db"] + 1e-9,
+              f"{text}: ripple {ripple}, said {attributes['ripple_db']}")
+    for name, edge, beside in (("low_edge_hz", low, 0), ("high_edge_hz", high, rate / 2)):
+        here = response(h, attributes[name], rate)[0] / response(h, reference, rate)[0] / gain.max()
+        check(abs(here - np.sqrt(0.5)) < 2e-3 if edge else attributes[name] == beside, f"{text}: {name} {attributes[name]}, {here}")
+    return n, attributes
+
+
+def bands():
+    band("bandpass", 500, 1, 20, taps=513)                      # the lower stop band is not there: a warning
+    n, _ = band("bandpass", 500, 2, 20, transition=2)
+    check(n < 1100, f"{n} taps for a transition of 2 Hz at 500 Hz")
+    band("bandpass", 500, 2, 20, transition=1.5, attenuation=80, norm="energy")
+    band("bandpass", 4096, 35, 350, taps=1000)                  # even
+    band("bandpass", 1e6, 1e5, 1.1e5, transition=5e3, attenuation=40)
+    band("lowpass", 500, None, 20, taps=513)
+    band("lowpass", 1, None, 0.05, transition=0.01, attenuation=100)
+    band("lowpass", 8, None, 1, taps=64, attenuation=30, norm="energy")
+    band("highpass", 500, 1, None, taps=2049)
+    band("highpass", 500, 200, None, transition=10, attenuation=70)
+    band("highpass", 500, 200, None, transition=10, attenuation=21)
+    double, _ = make("lowpass", rate=500, to=20, taps=101)
+    single, attributes = make("lowpass", rate=500, to=20, taps=101, type="float32")
+    check(single.dtype == np.float32 and np.array_equal(single, double.astype(np.float32)), "float32 taps are not the rounded ones")
+    check(abs(attributes["energy"] - np.sum(single.astype(float) ** 2)) < 1e-14, "figures are not of the taps written")
+
+
+# ---- pulses -----------------------------------------------------------------------------------------------------------------
+
+def boxcars():
+    for widths in ([1], [7], [1, 2, 4, 8], [64, 1, 3, 17], [5, 4, 3]):
+        for norm in ("gain", "energy"):
+            taps, attributes = make("boxcar", widths=",".join(map(str, widths)), norm=norm)
+            check("sample_rate_hz" not in attributes, "a rate that nobody gave")
+            check(np.array_equal(np.atleast_1d(attributes["width_samples"]), widths), f"widths {attributes['width_samples']}")
+            check(taps.shape == (len(widths), max(widths)), f"boxcars {widths}: {taps.shape}")
+            for f, (h, width) in enumerate(zip(taps, widths)):
+                alone = np.full(width, 1 / (width if norm == "gain" else np.sqrt(width)))
+                begin = (max(widths) - 1) // 2 - (width - 1) // 2
+                close(h, np.pad(alone, (begin, max(widths) - width - begin)), f"boxcar {width} of {widths}", 1e-15)
+                delays = np.atleast_1d(attributes["group_delay_samples"])
+                check(delays[f] == begin + (width - 1) / 2, f"boxcar {width} of {widths}: delay {delays[f]}")
+                norms(h, attributes, 0, 1, norm, None if len(widths) == 1 else f)
+    taps, attributes = make("boxcar", rate=1000, durations="0.001,0.0156,0.04")
+    check(list(attributes["width_samples"]) == [1, 16, 40], f"durations: {attributes['width_samples']}")
+    check(attributes["sample_rate_hz"] == 1000, "the rate lacks")
+
+
+def shapes():
+    rate, t = 500, None
+    for options, sigma in (({"sigma": "0.01,0.05"}, [0.01, 0.05]),
+                           ({"fwhm": "0.1"}, [0.1 / np.sqrt(8 * np.log(2))]),
+                           ({"sigma": "0.02", "taps": 31, "norm": "energy"}, [0.02])):
+        taps, attributes = make("gaussian", rate=rate, **options)
+        n = options.get("taps", 2 * int(np.ceil(5 * max(sigma) * rate)) + 1)
+        t = (np.arange(n) - n // 2) / rate
+        for f, (h, s) in enumerate(zip(taps, sigma)):
+            wanted = np.exp(-t ** 2 / (2 * s ** 2))
+            wanted /= wanted.sum() if "norm" not in options else np.sqrt(np.sum(wanted ** 2))
+            close(h, wanted, f"Gaussian {options}")
+            norms(h, attributes, 0, rate, options.get("norm", "gain"), f if len(sigma) > 1 else None)
+        check(np.allclose(attributes["sigma_s"], sigma, rtol=1e-14), f"sigma {attributes['sigma_s']}")
+        check(np.all(attributes["group_delay_samples"] == n // 2), "delay of a Gaussian")
+    for options, peaks in (({"frequency": "10,20,40"}, [10, 20, 40]), ({"frequency": "25", "norm": "gain", "taps": 201}, [25])):
+        taps, attributes = make("ricker", rate=rate, **options)
+        n = options.get("taps", 2 * int(np.ceil(1.4 * rate / min(peaks))) + 1)
+        t = (np.arange(n) - n // 2) / rate
+        for f, (h, peak) in enumerate(zip(taps, peaks)):
+            a = (np.pi * peak * t) ** 2
+            wanted = (1 - 2 * a) * np.exp(-a)
+            wanted /= response(wanted, peak, rate)[0] if "norm" in options else np.sqrt(np.sum(wanted ** 2))
+            close(h, wanted, f"Ricker {peak}")
+            norms(h, attributes, peak, rate, options.get("norm", "energy"), f if len(peaks) > 1 else None)
+            hz, gain = spectrum(h, rate)
+            strongest = hz[gain.argmax()]
+            check(abs(strongest - peak) < 0.2, f"Ricker {peak} is strongest at {strongest}")
+        check(np.allclose(attributes["frequency_hz"], peaks), f"peaks {attributes['frequency_hz']}")
+
+
+def chirps():
+    for rate, low, high, duration, window, norm in ((4096, 50, 300, 0.25, "rectangular", "energy"),
+                                                    (4096, 300, 50, 0.1, "hann", "gain"), (1000, 100, 100, 0.0996, "hann", "energy")):
+        (h,), attributes = make("chirp", rate=rate, **{"from": low, "to": high}, duration=duration, window=window, norm=norm)
+        n = round(duration * rate)
+        t, T = np.arange(n) / rate, n / rate
+        s = np.exp(2j * np.pi * (low * t + (high - low) * t ** 2 / (2 * T)))
+        if signal:
+            close(s.real, signal.chirp(t, low, T, high), "our chirp and scipy's", 1e-9)
+        s *= np.sin(np.pi * (np.arange(n) + 0.5) / n) ** 2 if window == "hann" else 1
+        wanted = np.conj(s[::-1])
+        middle = (low + high) / 2
+        wanted /= response(wanted, middle, rate)[0] if norm == "gain" else np.sqrt(np.sum(np.abs(s) ** 2))
+        close(h, wanted, f"chirp {low}..{high}", 1e-11)
+        norms(h, attributes, middle, rate, norm)
+        check(attributes["duration_s"] == n / rate, f"duration {attributes['duration_s']}")
+
+
+# ---- through ols ------------------------------------------------------------------------------------------------------------
+
+def filtered(x, rate, *options):
+    with h5py.File("signal.h5", "w") as file:
+        file["x"] = x
+        file["x"].attrs["sample_rate_hz"] = rate
+    lapwing(next(ranks), "ols", "--input", "signal.h5:/x", "--filters", "bank.h5:/taps", "--output", "out.h5", "--overwrite",
+            "--precision", "double", *options)
+    with h5py.File("out.h5") as file:
+        return file["filtered"][...]
+
+
+def through_ols():
+    rate, n = 500, 6000
+    x = random.standard_normal(n)
+    taps, _ = make("boxcar", widths="1,2,5,16")
+    y = filtered(x, rate)
+    for f, width in enumerate((1, 2, 5, 16)):       # each as it is alone, and as the sum that is promised
+        close(y[f], convolve(x, np.full(width, width ** -0.5), "same", "zero"), f"ols with a boxcar of {width}", 1e-10)
+        sums = np.convolve(x, np.ones(width))[width - 1 - width // 2:][:n] / np.sqrt(width)
+        close(y[f], sums, f"sums of {width} samples", 1e-10)
+
+    (h,), _ = make("bandpass", rate=rate, **{"from": 2, "to": 20}, transition=2)
+    t = np.arange(n) / rate
+    inside, outside = np.cos(2 * np.pi * 10 * t + 1), 100 * np.cos(2 * np.pi * 60 * t)
+    y = filtered(inside + outside, rate)
+    middle = slice(len(h), n - len(h))
+    check(np.abs(y - inside)[middle].max() < 0.12, "a tone inside passes as it is, in its place, and one outside does not")
+
+    begin, phase = 2001, 2.1                        # a chirp of any phase makes its peak where it is said to
+    (h,), _ = make("chirp", rate=rate, **{"from": 20, "to": 120}, duration=0.5)
+    s = np.conj(h[::-1])
+    x = 0.01 * random.standard_normal(n)
+    x[begin:begin + len(s)] += np.real(s * np.exp(1j * phase))
+    for mode, delay in (("same", len(s) // 2), ("full", len(s) - 1)):
+        y = np.abs(filtered(x, rate, "--mode", mode))
+        check(abs(int(y.argmax()) - (begin + delay)) <= 1 and abs(y.max() - 0.5) < 0.05,
+              f"mode {mode}: the chirp peaks at {y.argmax()} with {y.max()}, not at {begin + delay} with 0.5")
+
+
+with tempfile.TemporaryDirectory() as work:
+    os.chdir(work)
+    bands()
+    boxcars()
+    shapes()
+    chirps()
+    through_ols()
+    os.chdir("/")
+finish()
