@@ -235,6 +235,21 @@ static void test_figures(void)
     free(work);
 }
 
+/* A side lobe's top seldom lies on a point of the grid; here the attenuation is that of one top after the other. */
+static void test_tops(void)
+{
+    enum { N = 255 };
+    double taps[N], *const work = calloc((size_t)lw_response_work(lw_response_points(N)), sizeof *work);
+    lw_taps_band(0, 0.1, 3, N, taps);
+    for (double low = 0.11; low < 0.15; low += 0.001) {
+        struct lw_filter_figures got;
+        lw_response_measure(taps, N, 1, 0, &(struct lw_filter_bands){0, 0.09, -1, low}, work, &got);
+        const double wanted = -20 * log10(largest_response(taps, N, low, low + 0.01) / response_by_sum(taps, N, 1, 0));
+        CHECK(fabs(got.attenuation_db - wanted) < 0.003, "attenuation from %g on: %g, not %g", low, got.attenuation_db, wanted);
+    }
+    free(work);
+}
+
 /* Complex taps have negative frequencies of their own. */
 static void test_complex_edges(void)
 {
@@ -265,6 +280,7 @@ int main(void)
     test_chirp();
     test_magnitudes();
     test_figures();
+    test_tops();
     test_complex_edges();
     return check_result("filters");
 }
