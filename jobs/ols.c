@@ -196,6 +196,7 @@ static void describe_result(const struct lw_options *given, const struct lw_data
     lw_job_note_int(job, "first_input_sample", first);
     lw_job_note_text(job, "post", lw_post_text(job->op.ols.post.kind));
     lw_job_note_int(job, "interpolate", job->op.ols.post.rate);
+    lw_job_note_scale(job);
     if (axis->sample_rate_hz > 0)
         lw_job_note_real(job, "sample_rate_hz", axis->sample_rate_hz * job->op.ols.post.rate);
     if (axis->has_start && (first == 0 || axis->sample_rate_hz > 0)) {

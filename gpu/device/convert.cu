@@ -63,15 +63,6 @@ __device__ inline Stored saturated(double value)
     return static_cast<Stored>(rounded < lowest ? lowest : rounded > highest ? highest : rounded);
 }
 
-template <typename Stored, typename Real>
-__device__ inline Stored stored_value(Real value)
-{
-    if constexpr (std::is_floating_point<Stored>::value)
-        return static_cast<Stored>(value);
-    else
-        return saturated<Stored>(value);
-}
-
 /* Add up what the threads of a warp have found. Few blocks find anything. */
 __device__ inline void add_found(unsigned found, unsigned long long *total)
 {
@@ -83,16 +74,18 @@ __device__ inline void add_found(unsigned found, unsigned long long *total)
 
 /* A thread meets less than 2^31 scalars: there are 2^28 threads at most, of which each has one in so many. */
 template <typename Real, typename Stored>
-__global__ void convert(const Real *from, Stored *to, int64_t n, lw_nan_report *report)
+__global__ void convert(const Real *from, Stored *to, int64_t n, double factor, lw_nan_report *report)
 {
     const int64_t stride = int64_t(gridDim.x) * block_threads;
     unsigned n_saturated = 0, n_nan = 0;
     for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < n; i += stride) {
-        const Real value = from[i];
-        to[i] = stored_value<Stored>(value);
-        if constexpr (!std::is_floating_point<Stored>::value) {
+        if constexpr (std::is_floating_point<Stored>::value) {
+            to[i] = static_cast<Stored>(from[i]);
+        } else {
+            const double value = static_cast<double>(from[i]) * factor;
+            to[i] = saturated<Stored>(value);
             n_nan += isnan(value);
-            n_saturated += !isnan(value) && static_cast<double>(to[i]) != rint(static_cast<double>(value));
+            n_saturated += !isnan(value) && static_cast<double>(to[i]) != rint(value);
         }
     }
     if constexpr (!std::is_floating_point<Stored>::value) {
@@ -102,23 +95,23 @@ __global__ void convert(const Real *from, Stored *to, int64_t n, lw_nan_report *
 }
 
 template <typename Real>
-static cudaError_t convert_from(const Real *from, void *to, enum lw_scalar scalar, int64_t n, lw_nan_report *report,
-                                cudaStream_t stream)
+static cudaError_t convert_from(const Real *from, void *to, enum lw_scalar scalar, int64_t n, double factor,
+                                lw_nan_report *report, cudaStream_t stream)
 {
     return with_stored(scalar, [=](auto example) {
         using Stored = decltype(example);
-        convert<<<blocks_for(n), block_threads, 0, stream>>>(from, static_cast<Stored *>(to), n, report);
+        convert<<<blocks_for(n), block_threads, 0, stream>>>(from, static_cast<Stored *>(to), n, factor, report);
         return cudaGetLastError();
     });
 }
 
 cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar, int64_t n,
-                            struct lw_nan_report *report, cudaStream_t stream)
+                            double factor, struct lw_nan_report *report, cudaStream_t stream)
 {
     if (n == 0)
         return cudaSuccess;
-    return precision == LW_SINGLE ? convert_from(static_cast<const float *>(from), to, scalar, n, report, stream)
-                                  : convert_from(static_cast<const double *>(from), to, scalar, n, report, stream);
+    return precision == LW_SINGLE ? convert_from(static_cast<const float *>(from), to, scalar, n, factor, report, stream)
+                                  : convert_from(static_cast<const double *>(from), to, scalar, n, factor, report, stream);
 }
 
 __global__ void square(const float *from, double *to, int64_t n)

@@ -15,11 +15,11 @@ extern "C" {
 /** Reverse the bytes of n scalars in place. */
 cudaError_t lw_cuda_swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cudaStream_t stream);
 
-/** Convert n scalars of the computing precision. Integers: rounded to nearest even, saturated, NaN becomes 0, and how many of
- * them is added to the report.
+/** Convert n scalars of the computing precision. Integers: multiplied with `factor`, rounded to nearest even, saturated, NaN
+ * becomes 0, and how many of them is added to the report.
  * @param from  float or double by precision; must not overlap `to` */
 cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar, int64_t n,
-                            struct lw_nan_report *report, cudaStream_t stream);
+                            double factor, struct lw_nan_report *report, cudaStream_t stream);
 
 /** to[i] = from[i]^2, which float64 holds exactly. */
 cudaError_t lw_cuda_square(const float *from, double *to, int64_t n, cudaStream_t stream);

@@ -375,7 +375,7 @@ static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block 
     if (lw_cuda_post_squares(&op->spec))
         return lw_cuda_check(lw_cuda_square(work->work, work->products[0], n, work->stream), "squaring a block", err);
     return lw_cuda_check(lw_cuda_convert(work->work, op->spec.precision, work->products[0], op->spec.output.scalar, n,
-                                         work->report, work->stream), "converting a block", err);
+                                         lw_op_output_factor(&op->spec), work->report, work->stream), "converting a block", err);
 }
 
 static struct lw_repair repair_of(const struct lw_op *op, const struct lw_cuda_op_block *work)

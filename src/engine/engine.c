@@ -35,6 +35,11 @@ int64_t lw_op_outputs(const struct lw_op_plan *plan, int product, const struct l
     return samples * p->rate - (block->count > 0 && end == plan->n_outputs ? p->rate - 1 : 0);
 }
 
+double lw_op_output_factor(const struct lw_op_spec *spec)
+{
+    return spec->output_scale > 0 && lw_scalar_is_integer(spec->output.scalar) ? 1 / spec->output_scale : 1;
+}
+
 int64_t lw_op_input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)
 {
     return (plan->halo + count) * n_channels * plan->input_width * (int64_t)lw_type_bytes(spec->input);

@@ -77,6 +77,7 @@ static void test_output_types(void)
             t.post = (struct lw_post){variant % 3 ? LW_POST_POWER : LW_POST_AMPLITUDE, variant == 6 ? 3 : 1};
             draw(&t, &state);
             t.spread = 10;
+            t.output_scale = i < 3 && variant > 3 ? 2.5 : 0;
             conformance_try(&t, &state, "post, output types");
         }
     }

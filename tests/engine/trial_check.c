@@ -167,8 +167,11 @@ static double deviation(const struct trial *t, double got, double want)
     const enum lw_scalar scalar = t->output.scalar;
     static const double low[] = {INT8_MIN, 0, INT16_MIN, 0, INT32_MIN};
     static const double high[] = {INT8_MAX, UINT8_MAX, INT16_MAX, UINT16_MAX, INT32_MAX};
-    if (lw_scalar_is_integer(scalar))
-        return fmax(0, fabs(got - fmin(fmax(want, low[scalar]), high[scalar])) - 0.5);
+    if (lw_scalar_is_integer(scalar)) {
+        const double unit = t->output_scale > 0 ? t->output_scale : 1, wanted = want / unit;
+        const double division = t->output_scale > 0 ? FLT_EPSILON * fabs(wanted) : 0;
+        return unit * fmax(0, fabs(got - fmin(fmax(wanted, low[scalar]), high[scalar])) - 0.5 - division);
+    }
     const double rounding = scalar == LW_FLOAT32 ? FLT_EPSILON / 2 * fabs(want) + FLT_TRUE_MIN : 0;
     const double squares = (t->precision == LW_SINGLE ? FLT_EPSILON : DBL_EPSILON) * (lw_post_is_real(t->post) ? 2 : 0);
     return fmax(0, fabs(got - want) - rounding - squares * fabs(want));
