@@ -11,7 +11,7 @@ void lw_engine_destroy(struct lw_engine *engine)
 struct lw_op_product lw_op_ols_product(const struct lw_op_spec *spec)
 {
     return (struct lw_op_product){.type = spec->output, .n_planes = spec->ols.n_filters, .width = 1,
-                                  .rate = lw_post_rate(spec->ols.post), .every = 1};
+                                  .rate = lw_post_rate(spec->ols.post), .every = lw_post_every(spec->ols.post)};
 }
 
 struct lw_op_product lw_op_conv2d_product(const struct lw_op_spec *spec)

@@ -85,7 +85,8 @@ struct range {
 
 static struct range stencil_of(const struct trial_data *data, int64_t result)
 {
-    const int64_t rate = lw_post_rate(data->trial.post), n = data->n_outputs, i = result / rate;
+    const int64_t rate = lw_post_rate(data->trial.post), n = data->n_outputs;
+    const int64_t i = result / rate * lw_post_every(data->trial.post);
     if (result % rate == 0)
         return (struct range){i, i + 1};
     if (n <= 4)
@@ -249,7 +250,7 @@ void trial_check(const struct trial_data *data, const struct trial_result *resul
         struct errors errors = {0};
         const double bound = trial_bound(data, &result->plan, f);
         for (int64_t c = 0; c < t->n_channels; c++) {
-            if (t->post.kind != LW_POST_NONE || lw_post_rate(t->post) > 1)
+            if (t->post.kind != LW_POST_NONE || lw_post_rate(t->post) > 1 || lw_post_every(t->post) > 1)
                 compare_made(data, result, f, c, bound, &errors);
             else
                 compare_series(data, result, f, c, step, bound, &errors);
