@@ -68,6 +68,18 @@ int64_t lw_range_length(const struct lw_range *range)
     return (range->end - range->begin + range->step - 1) / range->step;
 }
 
+static int choose_output_scale(const struct lw_options *given, struct lw_op_spec *op, struct lw_error *err)
+{
+    if (!lw_options_given(given, "output-scale"))
+        return LW_OK;
+    char type[40];
+    op->output_scale = lw_options_real(given, "output-scale");
+    if (!lw_scalar_is_integer(op->output.scalar))
+        return lw_fail(err, LW_EUSAGE, "--output-scale is for results of integers, not for %s: give --output-type int8 or int16, or "
+                       "leave the scale out", lw_type_text(op->output, type));
+    return LW_OK;
+}
+
 int lw_job_choose_output_type(const struct lw_options *given, bool is_complex, struct lw_op_spec *op, struct lw_error *err)
 {
     op->precision = (enum lw_precision)lw_options_choice(given, "precision");
@@ -77,15 +89,21 @@ int lw_job_choose_output_type(const struct lw_options *given, bool is_complex, s
         .is_complex = is_complex,
     };
     const char *const wanted = lw_options_text(given, "output-type");
-    if (!wanted)
-        return LW_OK;
-    if (strcmp(wanted, "input") == 0)
+    if (wanted && strcmp(wanted, "input") == 0)
         op->output.scalar = op->input.scalar;
-    else if (!lw_scalar_parse(wanted, &op->output.scalar))
+    else if (wanted && !lw_scalar_parse(wanted, &op->output.scalar))
         return lw_fail(err, LW_EUSAGE, "--output-type %s is not float32, float64, input or an integer type", wanted);
     if (op->output.is_complex && lw_scalar_is_integer(op->output.scalar))
         return lw_fail(err, LW_ECONFIG, "--output-type %s: the result is complex, so float32 or float64", wanted);
-    return LW_OK;
+    return choose_output_scale(given, op, err);
+}
+
+void lw_job_note_scale(struct lw_job *job)
+{
+    if (job->op.output_scale <= 0)
+        return;
+    lw_job_note_real(job, "scale_factor", job->op.output_scale);
+    lw_job_note_real(job, "add_offset", 0);
 }
 
 void lw_job_reverse_taps(double *taps, int64_t n, int parts)

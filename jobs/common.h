@@ -17,9 +17,13 @@ int lw_job_choose_channels(const struct lw_options *given, int64_t n, struct lw_
 
 int64_t lw_range_length(const struct lw_range *range);
 
-/** --precision, --nan and --output-type. LW_EUSAGE, LW_ECONFIG if the type cannot be had.
+/** --precision, --nan, --output-type and --output-scale. LW_EUSAGE, LW_ECONFIG if the type cannot be had, or scaled.
  * @param is_complex  whether the result is */
 int lw_job_choose_output_type(const struct lw_options *given, bool is_complex, struct lw_op_spec *op, struct lw_error *err);
+
+/** The result's attributes about --output-scale, named as the CF conventions name them (section 8.1, "Packed data"): a value is
+ * scale_factor times what is stored. Nothing where the option is not given. */
+void lw_job_note_scale(struct lw_job *job);
 
 /** h'[m] = conj(h[n - 1 - m]), in place. @param taps  [n], or [n x 2] if parts is 2 */
 void lw_job_reverse_taps(double *taps, int64_t n, int parts);

@@ -264,6 +264,7 @@ static void describe_result(const struct lw_options *given, const struct lw_data
     lw_job_note_int(job, "origin_column", mode == LW_MODE_SAME ? c->look_ahead_columns : 0);
     lw_job_note_int(job, "first_input_row", job->view.start + (mode == LW_MODE_VALID ? c->kernel_rows - 1 : 0));
     lw_job_note_int(job, "first_input_column", mode == LW_MODE_VALID ? c->kernel_columns - 1 : 0);
+    lw_job_note_scale(job);
     lw_job_note_text(job, "kernel_normalized", normalizes ? "sum" : "none");
     if (input->axis.unit[0])
         lw_job_note_text(job, "unit", input->axis.unit);

@@ -2,6 +2,7 @@
 #include "jobs/ols.h"
 
 #include "jobs/common.h"
+#include "jobs/ols_band.h"
 #include "signal/convolution.h"
 
 #include <assert.h>
@@ -28,8 +29,11 @@ static const struct lw_option options[] = {
      .maximum = LW_POST_MOST_RATE,
      .help = "Interpolate the filtered series to R times its sampling rate, by cubics through four samples: of n outputs "
              "become R (n - 1) + 1, from the first to the last. Every R-th is an output itself."},
+    {.name = "decimate", .kind = LW_OPTION_INT, .argument = "D", .fallback = "1", .minimum = 1, .maximum = LW_POST_MOST_EVERY,
+     .help = "Keep every D-th sample of the filtered series, from the first on, at a D-th of its sampling rate. The filters must leave "
+             "nothing beyond half the new rate; a filter that leaves more than 1% of its energy there brings a warning."},
     {.name = "post", .kind = LW_OPTION_CHOICE, .choices = "none|power|amplitude|derivative", .fallback = "none",
-     .help = "What to make of the filtered (and interpolated) series: |y|^2 or |y|, real also where y is complex, or its "
+     .help = "What to make of the filtered (and interpolated or decimated) series: |y|^2 or |y|, real also where y is complex, or its "
              "derivative per output sample (numpy.gradient: central differences, one-sided at the two ends). Powers that leave "
              "float32's range bring a warning; --output-type float64 holds them."},
     {.name = "segment", .kind = LW_OPTION_INT, .argument = "N", .minimum = 1, .maximum = 1 << 30,
@@ -110,6 +114,9 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
     ols->segment = (int)lw_options_int(given, "segment");
     ols->post.kind = (enum lw_post_kind)lw_options_choice(given, "post");
     ols->post.rate = (int)lw_options_int(given, "interpolate");
+    ols->post.every = (int)lw_options_int(given, "decimate");
+    if (ols->post.rate > 1 && ols->post.every > 1)
+        return lw_fail(err, LW_EUSAGE, "--interpolate %d and --decimate %d exclude each other", ols->post.rate, ols->post.every);
 
     const int parts = ols->taps_complex ? 2 : 1;
     if ((rc = check_rate(given, &job->inputs[0], info, err)) ||
@@ -196,8 +203,10 @@ static void describe_result(const struct lw_options *given, const struct lw_data
     lw_job_note_int(job, "first_input_sample", first);
     lw_job_note_text(job, "post", lw_post_text(job->op.ols.post.kind));
     lw_job_note_int(job, "interpolate", job->op.ols.post.rate);
+    lw_job_note_int(job, "decimate", job->op.ols.post.every);
+    lw_job_note_scale(job);
     if (axis->sample_rate_hz > 0)
-        lw_job_note_real(job, "sample_rate_hz", axis->sample_rate_hz * job->op.ols.post.rate);
+        lw_job_note_real(job, "sample_rate_hz", axis->sample_rate_hz * job->op.ols.post.rate / job->op.ols.post.every);
     if (axis->has_start && (first == 0 || axis->sample_rate_hz > 0)) {
         lw_job_note_real(job, "start_time", first == 0 ? axis->start : axis->start + (double)first / axis->sample_rate_hz);
         lw_job_note_text(job, "start_unit", axis->start_unit);
@@ -227,7 +236,8 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     if ((rc = choose_view(given, input, job, err)) ||
         (rc = read_filters(given, comm, job, err)) ||
         (rc = lw_job_choose_output_type(given, is_complex(&job->op), &job->op, err)) ||
-        (rc = choose_outputs(given, job, err)))
+        (rc = choose_outputs(given, job, err)) ||
+        (rc = lw_comm_rank(comm) == 0 ? lw_ols_warn_of_aliasing(&job->op.ols, input->axis.sample_rate_hz, err) : LW_OK))
         return rc;
     shape_result(input, job->inputs[1].n_dims == 2, job);
     job->can_leave_range = job->op.ols.post.kind == LW_POST_POWER;

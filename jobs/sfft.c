@@ -29,6 +29,8 @@ static const struct lw_option options[] = {
      .help = "What to do about a channel whose lines do not explain it down to the noise, after more attempts: transform all "
              "its samples, end with an error, or write what was found and mark it."},
     LW_SFFT_PUBLISHED_OPTIONS
+    {.name = "output-type", .kind = LW_OPTION_NONE},        /* the table has types of its own */
+    {.name = "output-scale", .kind = LW_OPTION_NONE},
     {0},
 };
 

@@ -186,7 +186,7 @@ static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block 
     int rc = LW_OK;
     if (converts_output(&op->spec))
         rc = lw_cuda_check(lw_cuda_convert(computed, op->spec.precision, from->products[0], op->spec.output.scalar, n,
-                                           from->report, from->stream),
+                                           lw_op_output_factor(&op->spec), from->report, from->stream),
                            "converting a block", err);
     if (rc == LW_OK && op->spec.output.is_swapped)
         rc = swap_bytes(from->products[0], op->spec.output.scalar, n, from->stream, err);

@@ -63,15 +63,6 @@ __device__ inline Stored saturated(double value)
     return static_cast<Stored>(rounded < lowest ? lowest : rounded > highest ? highest : rounded);
 }
 
-template <typename Stored, typename Real>
-__device__ inline Stored stored_value(Real value)
-{
-    if constexpr (std::is_floating_point<Stored>::value)
-        return static_cast<Stored>(value);
-    else
-        return saturated<Stored>(value);
-}
-
 /* Add up what the threads of a warp have found. Few blocks find anything. */
 __device__ inline void add_found(unsigned found, unsigned long long *total)
 {
@@ -81,44 +72,101 @@ __device__ inline void add_found(unsigned found, unsigned long long *total)
         atomicAdd(total, static_cast<unsigned long long>(found));
 }
 
-/* A thread meets less than 2^31 scalars: there are 2^28 threads at most, of which each has one in so many. */
-template <typename Real, typename Stored>
-__global__ void convert(const Real *from, Stored *to, int64_t n, lw_nan_report *report)
+/* What one thread has met; a thread meets less than 2^31 scalars: there are 2^28 threads at most, of which each has one in so
+ * many. */
+struct Loss {
+    unsigned n_saturated, n_nan;
+};
+
+template <typename Stored>
+__device__ inline Stored stored_value(double value, Loss &loss)
 {
-    const int64_t stride = int64_t(gridDim.x) * block_threads;
-    unsigned n_saturated = 0, n_nan = 0;
-    for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < n; i += stride) {
-        const Real value = from[i];
-        to[i] = stored_value<Stored>(value);
-        if constexpr (!std::is_floating_point<Stored>::value) {
-            n_nan += isnan(value);
-            n_saturated += !isnan(value) && static_cast<double>(to[i]) != rint(static_cast<double>(value));
-        }
-    }
+    const Stored stored = saturated<Stored>(value);
+    loss.n_nan += isnan(value);
+    loss.n_saturated += !isnan(value) && static_cast<double>(stored) != rint(value);
+    return stored;
+}
+
+template <typename Stored, typename Real>
+__device__ inline Stored converted_value(Real value, double factor, Loss &loss)
+{
+    if constexpr (std::is_floating_point<Stored>::value)
+        return static_cast<Stored>(value);
+    else
+        return stored_value<Stored>(static_cast<double>(value) * factor, loss);
+}
+
+template <typename Stored>
+__device__ inline void report_loss(const Loss &loss, lw_nan_report *report)
+{
     if constexpr (!std::is_floating_point<Stored>::value) {
-        add_found(n_saturated, &report->n_saturated);
-        add_found(n_nan, &report->n_nan);
+        add_found(loss.n_saturated, &report->n_saturated);
+        add_found(loss.n_nan, &report->n_nan);
     }
 }
 
+template <typename Real, typename Stored>
+__global__ void convert(const Real *from, Stored *to, int64_t n, double factor, lw_nan_report *report)
+{
+    const int64_t stride = int64_t(gridDim.x) * block_threads;
+    Loss loss = {0, 0};
+    for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < n; i += stride)
+        to[i] = converted_value<Stored>(from[i], factor, loss);
+    report_loss<Stored>(loss, report);
+}
+
+template <typename Real, typename Stored>
+__global__ void thin(const Real *from, Stored *to, lw_thinning t, lw_nan_report *report)
+{
+    const int64_t stride = int64_t(gridDim.x) * block_threads, n = t.rows * t.kept * t.width;
+    Loss loss = {0, 0};
+    for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < n; i += stride) {
+        const int64_t output = i / t.width, row = output / t.kept;
+        const Real value = from[(row * t.row + t.first + (output - row * t.kept) * t.every) * t.width + i % t.width];
+        if (t.squares)
+            to[i] = static_cast<Stored>(static_cast<double>(value) * static_cast<double>(value));
+        else
+            to[i] = converted_value<Stored>(value, t.factor, loss);
+    }
+    report_loss<Stored>(loss, report);
+}
+
 template <typename Real>
-static cudaError_t convert_from(const Real *from, void *to, enum lw_scalar scalar, int64_t n, lw_nan_report *report,
-                                cudaStream_t stream)
+static cudaError_t convert_from(const Real *from, void *to, enum lw_scalar scalar, int64_t n, double factor,
+                                lw_nan_report *report, cudaStream_t stream)
 {
     return with_stored(scalar, [=](auto example) {
         using Stored = decltype(example);
-        convert<<<blocks_for(n), block_threads, 0, stream>>>(from, static_cast<Stored *>(to), n, report);
+        convert<<<blocks_for(n), block_threads, 0, stream>>>(from, static_cast<Stored *>(to), n, factor, report);
         return cudaGetLastError();
     });
 }
 
 cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar, int64_t n,
-                            struct lw_nan_report *report, cudaStream_t stream)
+                            double factor, struct lw_nan_report *report, cudaStream_t stream)
 {
     if (n == 0)
         return cudaSuccess;
-    return precision == LW_SINGLE ? convert_from(static_cast<const float *>(from), to, scalar, n, report, stream)
-                                  : convert_from(static_cast<const double *>(from), to, scalar, n, report, stream);
+    return precision == LW_SINGLE ? convert_from(static_cast<const float *>(from), to, scalar, n, factor, report, stream)
+                                  : convert_from(static_cast<const double *>(from), to, scalar, n, factor, report, stream);
+}
+
+cudaError_t lw_cuda_thin(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar,
+                         const struct lw_thinning *thinning, struct lw_nan_report *report, cudaStream_t stream)
+{
+    const struct lw_thinning t = *thinning;
+    const int64_t n = t.rows * t.kept * t.width;
+    if (n == 0)
+        return cudaSuccess;
+    return with_stored(scalar, [=](auto example) {
+        using Stored = decltype(example);
+        Stored *const stored = static_cast<Stored *>(to);
+        if (precision == LW_SINGLE)
+            thin<<<blocks_for(n), block_threads, 0, stream>>>(static_cast<const float *>(from), stored, t, report);
+        else
+            thin<<<blocks_for(n), block_threads, 0, stream>>>(static_cast<const double *>(from), stored, t, report);
+        return cudaGetLastError();
+    });
 }
 
 __global__ void square(const float *from, double *to, int64_t n)

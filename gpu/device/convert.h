@@ -6,6 +6,7 @@
 #include "gpu/host/nan_report.h"
 
 #include <cuda_runtime_api.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -15,11 +16,24 @@ extern "C" {
 /** Reverse the bytes of n scalars in place. */
 cudaError_t lw_cuda_swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cudaStream_t stream);
 
-/** Convert n scalars of the computing precision. Integers: rounded to nearest even, saturated, NaN becomes 0, and how many of
- * them is added to the report.
+/** Convert n scalars of the computing precision. Integers: multiplied with `factor`, rounded to nearest even, saturated, NaN
+ * becomes 0, and how many of them is added to the report.
  * @param from  float or double by precision; must not overlap `to` */
 cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar, int64_t n,
-                            struct lw_nan_report *report, cudaStream_t stream);
+                            double factor, struct lw_nan_report *report, cudaStream_t stream);
+
+/* Rows of `row` outputs, of which every so many are kept, from output `first` on: `kept` of each row. */
+struct lw_thinning {
+    int64_t rows, row;
+    int64_t width;                  /* scalars of an output that stay together: its parts, the channels */
+    int64_t first, every, kept;
+    bool squares;                   /* float64 of single precision: each is squared */
+    double factor;                  /* of integers, as for lw_cuda_convert */
+};
+
+/** Convert some of the outputs, as lw_cuda_convert does it. */
+cudaError_t lw_cuda_thin(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar,
+                         const struct lw_thinning *thinning, struct lw_nan_report *report, cudaStream_t stream);
 
 /** to[i] = from[i]^2, which float64 holds exactly. */
 cudaError_t lw_cuda_square(const float *from, double *to, int64_t n, cudaStream_t stream);

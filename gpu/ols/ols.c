@@ -5,6 +5,7 @@
  *
  * Steps that a type does not need are not launched. A derivative that is not interpolated is folded into the taps and needs
  * no kernel of its own but for the axis' two ends. */
+#include "base/integers.h"
 #include "base/memory.h"
 #include "gpu/device/convert.h"
 #include "gpu/host/arena.h"
@@ -36,15 +37,19 @@ struct ols {
 
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
 
-/* What the kernels see: a folded derivative is part of the filters. */
+/* What the kernels see: a folded derivative is part of the filters, and nothing is thinned out before the end. */
 static int64_t kernel_taps(const struct lw_op_spec *spec)
 {
-    return spec->ols.n_taps + (lw_post_folds(spec->ols.post) ? 2 : 0);
+    return spec->ols.n_taps + (lw_post_folds(spec->ols.post) ? 2 * (int64_t)lw_post_every(spec->ols.post) : 0);
+}
+
+static struct lw_post kernel_post(struct lw_post post)
+{
+    return (struct lw_post){lw_post_folds(post) ? LW_POST_NONE : post.kind, lw_post_rate(post), 1};
 }
 
 static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
 {
-    const struct lw_post none = {LW_POST_NONE, 1};
     return (struct lw_cuda_ols_spec){
         .precision = spec->precision,
         .layout = spec->layout,
@@ -54,7 +59,7 @@ static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
         .n_channels = spec->n_channels,
         .n_filters = spec->ols.n_filters,
         .n_taps = kernel_taps(spec),
-        .post = lw_post_folds(spec->ols.post) ? none : spec->ols.post,
+        .post = kernel_post(spec->ols.post),
         .segment = spec->ols.segment,
     };
 }
@@ -138,7 +143,7 @@ static int64_t taps_bytes(const struct lw_op_spec *spec)
 
 static int64_t ends_bytes(const struct lw_op_spec *spec)
 {
-    const int64_t doubles = (kernel_taps(spec) - 1) * (spec->ols.taps_complex ? 2 : 1);
+    const int64_t doubles = (kernel_taps(spec) - lw_post_every(spec->ols.post)) * (spec->ols.taps_complex ? 2 : 1);
     return lw_post_folds(spec->ols.post) ? spec->ols.n_filters * doubles * (int64_t)sizeof(double) : 0;
 }
 
@@ -176,9 +181,10 @@ static enum lw_scalar computed_scalar(const struct lw_op_spec *spec)
     return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
 }
 
+/* Or thins it out. */
 static bool converts_output(const struct lw_op_spec *spec)
 {
-    return spec->output.scalar != computed_scalar(spec);
+    return spec->output.scalar != computed_scalar(spec) || lw_post_every(spec->ols.post) > 1;
 }
 
 static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
@@ -231,8 +237,9 @@ static int make_host(const struct lw_op_spec *spec, struct host *host, struct lw
         return LW_ESYSTEM;
     for (int64_t f = 0; f < ols->n_filters; f++) {
         const double *const taps = ols->taps + f * ols->n_taps * parts;
-        lw_post_fold(taps, ols->n_taps, parts, host->folded + f * (ols->n_taps + 2) * parts);
-        lw_post_fold_end(taps, ols->n_taps, parts, host->ends + f * (ols->n_taps + 1) * parts);
+        lw_post_fold(ols->post, taps, ols->n_taps, parts, host->folded + f * kernel_taps(spec) * parts);
+        lw_post_fold_end(ols->post, taps, ols->n_taps, parts,
+                         host->ends + f * (kernel_taps(spec) - lw_post_every(ols->post)) * parts);
     }
     return LW_OK;
 }
@@ -367,15 +374,37 @@ static int filter(const struct lw_op *op, const struct lw_cuda_op_block *work, s
                          "filtering a block", err);
 }
 
+/* Every D-th output of the axis, converted. */
+static int thin_output(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
+{
+    const struct lw_block *const block = &work->block;
+    const bool is_fast = op->spec.layout == LW_TIME_FAST;
+    const int64_t every = lw_post_every(op->spec.ols.post), n_channels = block->n_channels, parts = op->spec.output.is_complex ? 2 : 1;
+    const struct lw_thinning thinning = {
+        .rows = op->spec.ols.n_filters * (is_fast ? n_channels : 1),
+        .row = block->count,
+        .width = (is_fast ? 1 : n_channels) * parts,
+        .first = round_up(block->first, every) - block->first,
+        .every = every,
+        .kept = lw_op_outputs(&op->plan, 0, block),
+        .squares = lw_cuda_post_squares(&op->spec),
+        .factor = lw_op_output_factor(&op->spec),
+    };
+    return lw_cuda_check(lw_cuda_thin(work->work, op->spec.precision, work->products[0], op->spec.output.scalar, &thinning,
+                                      work->report, work->stream), "thinning out a block", err);
+}
+
 static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     if (!converts_output(&op->spec))
         return LW_OK;
+    if (lw_post_every(op->spec.ols.post) > 1)
+        return thin_output(op, work, err);
     const int64_t n = output_scalars(&op->spec, lw_op_outputs(&op->plan, 0, &work->block), work->block.n_channels);
     if (lw_cuda_post_squares(&op->spec))
         return lw_cuda_check(lw_cuda_square(work->work, work->products[0], n, work->stream), "squaring a block", err);
     return lw_cuda_check(lw_cuda_convert(work->work, op->spec.precision, work->products[0], op->spec.output.scalar, n,
-                                         work->report, work->stream), "converting a block", err);
+                                         lw_op_output_factor(&op->spec), work->report, work->stream), "converting a block", err);
 }
 
 static struct lw_repair repair_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
@@ -416,6 +445,8 @@ static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work
     const struct lw_block *const block = &work->block;
     if (!lw_post_folds(op->spec.ols.post))
         return LW_OK;
+    const int64_t every = lw_post_every(op->spec.ols.post);
+    const int64_t last = (op->spec.n_outputs - 1) / every * every - block->first;
     const struct lw_ends ends = {
         .input = work->input,
         .output = computed(op, work),
@@ -427,12 +458,14 @@ static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work
         .nan = op->spec.nan,
         .taps_complex = op->spec.ols.taps_complex,
         .n_filters = op->spec.ols.n_filters,
-        .n_taps = op->spec.ols.n_taps + 1,
+        .n_taps = kernel_taps(&op->spec) - every,
         .halo = op->plan.halo,
         .count = block->count,
         .n_channels = block->n_channels,
+        .every = every,
+        .last = last,
         .has_first = block->first == 0,
-        .has_last = block->first + block->count == op->spec.n_outputs,
+        .has_last = last >= 0 && last < block->count,
     };
     return lw_cuda_check(lw_cuda_ols_ends(&ends, work->stream), "computing the ends of the axis", err);
 }

@@ -75,10 +75,11 @@ static void install_once(void)
 
 /* Have one huge page in the place of 512 pages. Each page of a file is entered under the file's lock: on a RAM disk, that bounds
  * all threads together at the rate of about four, and zeroing pages one by one takes as long as filling them. There has to be a
- * page already, which looking at it makes. Whoever else writes there meanwhile is not disturbed. */
-static void make_huge(struct lw_mapping *mapping, char *part)
+ * page already, which looking at it makes: at `mine`, where nobody else writes. Those who write elsewhere in the part meanwhile are
+ * not disturbed. */
+static void make_huge(struct lw_mapping *mapping, char *part, const char *mine)
 {
-    (void)*(const volatile char *)part;
+    (void)*(const volatile char *)mine;
     if (madvise(part, (size_t)LW_MAPPING_BYTES, MADV_COLLAPSE) == 0) {
         mapping->is_huge[(part - mapping->file) / LW_MAPPING_BYTES] = true;
         mapping->n_refusals = 0;
@@ -106,7 +107,7 @@ static bool fill(struct lw_mapping *mapping, char *part, int64_t place, const ch
     guarded = &guard;
     atomic_signal_fence(memory_order_seq_cst);
     if (is_huge)
-        make_huge(mapping, part);
+        make_huge(mapping, part, part + place);
     memcpy(part + place, from, (size_t)bytes);
     atomic_signal_fence(memory_order_seq_cst);
     guarded = NULL;

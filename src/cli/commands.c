@@ -148,6 +148,15 @@ const struct lw_option lw_common_options[] = {
                 "double precision.",
     },
     {
+        .name = "output-scale",
+        .kind = LW_OPTION_REAL,
+        .argument = "S",
+        .minimum = 1e-300,
+        .maximum = 1e300,
+        .help = "With --output-type of integers: a stored sample counts S, so that the result's values are divided by S before they are "
+                "rounded. The attributes scale_factor and add_offset say so to programs that know the CF conventions.",
+    },
+    {
         .name = "nan",
         .kind = LW_OPTION_CHOICE,
         .choices = "propagate|zero|error",

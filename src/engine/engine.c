@@ -11,7 +11,7 @@ void lw_engine_destroy(struct lw_engine *engine)
 struct lw_op_product lw_op_ols_product(const struct lw_op_spec *spec)
 {
     return (struct lw_op_product){.type = spec->output, .n_planes = spec->ols.n_filters, .width = 1,
-                                  .rate = lw_post_rate(spec->ols.post), .every = 1};
+                                  .rate = lw_post_rate(spec->ols.post), .every = lw_post_every(spec->ols.post)};
 }
 
 struct lw_op_product lw_op_conv2d_product(const struct lw_op_spec *spec)
@@ -33,6 +33,11 @@ int64_t lw_op_outputs(const struct lw_op_plan *plan, int product, const struct l
     const int64_t end = block->first + block->count;
     const int64_t samples = divide_up(end, p->every) - divide_up(block->first, p->every);
     return samples * p->rate - (block->count > 0 && end == plan->n_outputs ? p->rate - 1 : 0);
+}
+
+double lw_op_output_factor(const struct lw_op_spec *spec)
+{
+    return spec->output_scale > 0 && lw_scalar_is_integer(spec->output.scalar) ? 1 / spec->output_scale : 1;
 }
 
 int64_t lw_op_input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)

@@ -1,10 +1,14 @@
 #include "signal/post.h"
 
+#include "base/integers.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 int lw_post_rate(struct lw_post post) { return post.rate > 1 ? post.rate : 1; }
+
+int lw_post_every(struct lw_post post) { return post.every > 1 ? post.every : 1; }
 
 bool lw_post_is_real(struct lw_post post) { return post.kind == LW_POST_POWER || post.kind == LW_POST_AMPLITUDE; }
 
@@ -14,25 +18,26 @@ struct lw_reach lw_post_reach(struct lw_post post)
 {
     const bool differs = post.kind == LW_POST_DERIVATIVE;
     if (lw_post_rate(post) == 1)
-        return (struct lw_reach){differs, differs};
+        return (struct lw_reach){differs ? lw_post_every(post) : 0, differs ? lw_post_every(post) : 0};
     /* the last interval's cubic begins two samples before it, the first one's ends three behind its begin */
     return (struct lw_reach){differs ? 3 : 2, 3};
 }
 
-int64_t lw_post_length(struct lw_post post, int64_t n) { return (n - 1) * lw_post_rate(post) + 1; }
+int64_t lw_post_length(struct lw_post post, int64_t n) { return (n - 1) / lw_post_every(post) * lw_post_rate(post) + 1; }
 
 int64_t lw_post_outputs(struct lw_post post, int64_t n, int64_t first, int64_t count)
 {
     const int rate = lw_post_rate(post);
-    return count * rate - (count > 0 && first + count == n ? rate - 1 : 0);
+    const int64_t samples = divide_up(first + count, lw_post_every(post)) - divide_up(first, lw_post_every(post));
+    return samples * rate - (count > 0 && first + count == n ? rate - 1 : 0);
 }
 
 int lw_post_check(struct lw_post post, int64_t n, struct lw_error *err)
 {
     const int rate = lw_post_rate(post);
-    if (post.kind == LW_POST_DERIVATIVE && n < 2)
+    if (post.kind == LW_POST_DERIVATIVE && lw_post_length(post, n) < 2)
         return lw_fail(err, LW_ECONFIG, "--post derivative needs at least 2 samples, as numpy.gradient does; the "
-                       "filtered series has %" PRId64, n);
+                       "filtered series has %" PRId64, lw_post_length(post, n));
     if (n > INT64_MAX / 64 / rate)
         return lw_fail(err, LW_ECONFIG, "--interpolate %d of %" PRId64 " samples: more than can be counted", rate, n);
     return LW_OK;
@@ -50,6 +55,8 @@ void lw_post_describe(struct lw_post post, char *text, size_t size)
     char rate[48] = "";
     if (lw_post_rate(post) > 1)
         snprintf(rate, sizeof rate, ", interpolated to %d times the rate", lw_post_rate(post));
+    if (lw_post_every(post) > 1)
+        snprintf(rate, sizeof rate, ", decimated by %d", lw_post_every(post));
     if (used < size)
         snprintf(text + used, size - used, "%s%s%s", rate, post.kind == LW_POST_NONE ? "" : ", ",
                  post.kind == LW_POST_NONE ? "" : lw_post_text(post.kind));
@@ -64,14 +71,14 @@ static void subtract_delayed(const double *taps, int64_t n, int64_t delay, doubl
         out[i] = factor * ((i < n ? taps[i] : 0) - (i >= delay ? taps[i - delay] : 0));
 }
 
-void lw_post_fold(const double *taps, int64_t n_taps, int parts, double *out)
+void lw_post_fold(struct lw_post post, const double *taps, int64_t n_taps, int parts, double *out)
 {
-    subtract_delayed(taps, n_taps * parts, 2 * parts, 0.5, out);
+    subtract_delayed(taps, n_taps * parts, 2 * (int64_t)lw_post_every(post) * parts, 0.5, out);
 }
 
-void lw_post_fold_end(const double *taps, int64_t n_taps, int parts, double *out)
+void lw_post_fold_end(struct lw_post post, const double *taps, int64_t n_taps, int parts, double *out)
 {
-    subtract_delayed(taps, n_taps * parts, parts, 1, out);
+    subtract_delayed(taps, n_taps * parts, (int64_t)lw_post_every(post) * parts, 1, out);
 }
 
 /* ---- interpolation ----------------------------------------------------------------------------------------------- */

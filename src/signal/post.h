@@ -1,19 +1,21 @@
 /* post.h - what is made of a filtered series before it is stored. Pure arithmetic.
  *
  * y[0 .. n) is the series that mode and boundary define, one per filter and channel. First it is interpolated to `rate`
- * times its sampling rate, then something is made of each sample:
+ * times its sampling rate, or thinned out, then something is made of each sample:
  *
  *   interpolate  Y[j], 0 <= j <= rate (n - 1): the value at position j / rate. It ends with the last sample: nothing is
  *                extrapolated. Between i = floor(j / rate) and i + 1 it is the cubic through y[i - 1] .. y[i + 2]; next
  *                to the ends of the axis that through the first or last four samples; of fewer than four, the
  *                polynomial through all. Y[rate i] is y[i] itself. Exact for cubics.
+ *   decimate     instead of that, every D-th sample: Y[j] = y[D j], ceil(n / D) of them. Nothing is filtered: that is what
+ *                the filters are for
  *   power        |Y|^2, real also where Y is complex
  *   amplitude    |Y|, likewise
  *   derivative   numpy.gradient(Y), per output sample: (Y[j + 1] - Y[j - 1]) / 2, at the ends Y[1] - Y[0] and its
  *                mirror image
  *
  * A stencil is the run of samples of y that an output is made of, from the first to the last that counts (the middle of
- * a derivative is among them). An output is NaN where the taps of any sample of its stencil touch one that is not
+ * a derivative is among them, and where every D-th sample is kept, those that are not). An output is NaN where the taps of any sample of its stencil touch one that is not
  * finite. Reach is how far stencils go beyond the sample i = floor(j / rate): a block's halo and look-ahead grow by it. */
 #ifndef LW_SIGNAL_POST_H
 #define LW_SIGNAL_POST_H
@@ -31,10 +33,12 @@ extern "C" {
 enum lw_post_kind { LW_POST_NONE, LW_POST_POWER, LW_POST_AMPLITUDE, LW_POST_DERIVATIVE };
 
 #define LW_POST_MOST_RATE 64
+#define LW_POST_MOST_EVERY (1 << 24)
 
 struct lw_post {
     enum lw_post_kind kind;
     int rate;                   /* 1 .. LW_POST_MOST_RATE; 0 counts as 1 */
+    int every;                  /* D, 1 .. LW_POST_MOST_EVERY; 0 counts as 1; more than 1 only with rate 1 */
 };
 
 struct lw_reach {
@@ -42,11 +46,13 @@ struct lw_reach {
 };
 
 int lw_post_rate(struct lw_post post);
+int lw_post_every(struct lw_post post);
 bool lw_post_is_real(struct lw_post post);              /* power and amplitude */
 struct lw_reach lw_post_reach(struct lw_post post);
 
-/** Outputs on an axis of n samples, 1 + (n - 1) rate; and of these the outputs of the samples [first, first + count):
- * `rate` each, but of the last sample of the axis one. They begin at output rate * first. */
+/** Outputs on an axis of n samples, 1 + (n - 1) rate or ceil(n / every); and of these the outputs of the samples
+ * [first, first + count): `rate` each, but of the last sample of the axis one; or those of the multiples of `every`. They begin
+ * at output rate * first, or ceil(first / every). */
 int64_t lw_post_length(struct lw_post post, int64_t n);
 int64_t lw_post_outputs(struct lw_post post, int64_t n, int64_t first, int64_t count);
 
@@ -61,16 +67,17 @@ void lw_post_describe(struct lw_post post, char *text, size_t size);
 /* ---- the derivative at rate 1, folded into the filters ----
  *
  * Inside the axis it is the convolution with h * [1/2, 0, -1/2], of M + 2 taps, one sample further ahead: as fast as
- * without, and more exact than a difference of rounded outputs. At the two ends it is that with h * [1, -1]. */
+ * without, and more exact than a difference of rounded outputs. At the two ends it is that with h * [1, -1]. Where the series is
+ * thinned out, D samples take the place of one: M + 2 D taps, M + D at the ends. */
 
 /** Whether the derivative is made that way: without interpolation. */
 bool lw_post_folds(struct lw_post post);
 
-/** out[m] = (h[m] - h[m - 2]) / 2, m < n_taps + 2. @param parts  2 if complex, else 1; taps of that many doubles */
-void lw_post_fold(const double *taps, int64_t n_taps, int parts, double *out);
+/** out[m] = (h[m] - h[m - 2 D]) / 2, m < n_taps + 2 D. @param parts  2 if complex, else 1; taps of that many doubles */
+void lw_post_fold(struct lw_post post, const double *taps, int64_t n_taps, int parts, double *out);
 
-/** out[m] = h[m] - h[m - 1], m < n_taps + 1. */
-void lw_post_fold_end(const double *taps, int64_t n_taps, int parts, double *out);
+/** out[m] = h[m] - h[m - D], m < n_taps + D. */
+void lw_post_fold_end(struct lw_post post, const double *taps, int64_t n_taps, int parts, double *out);
 
 /* ---- interpolation: outputs i rate + r, 0 <= r < rate, of sample i are sums over y[i - 3] .. y[i + 3] ---- */
 

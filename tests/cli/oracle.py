@@ -43,7 +43,7 @@ def compare(name, found, wanted, x, filters, options):
         return
     if found.dtype.kind in "iu":
         limits = np.iinfo(found.dtype)
-        rounded = np.clip(np.rint(wanted), limits.min, limits.max)
+        rounded = np.clip(np.rint(wanted / options.get("output_scale", 1)), limits.min, limits.max)
         off = np.abs(found.astype(float) - rounded)
         check(off.max() <= 1 and np.mean(off) < 1e-3, f"{name}: integers are off by {off.max()}, {np.mean(off)} on average")
         return
@@ -91,6 +91,9 @@ def case(name, shape=(1000,), dtype="f4", taps=(3, 33), taps_dtype="f8", axis=0,
         result = run(work, name, f"{path}:/deep/signal", f"{path}:/taps", options)
     if result is None:
         return
+    if "output_scale" in options:
+        packing = [result[1].get(name) for name in ("scale_factor", "add_offset")]
+        check(packing == [options["output_scale"], 0], f"{name}: scale_factor and add_offset are {packing}")
     wide = x.astype(complex if np.iscomplexobj(x) else float)
     wide = wide[select] if select is not None else wide
     if options.get("nan") == "zero":
@@ -140,6 +143,8 @@ def outputs():
     case("single to float64", (900,), "f4", output_type="float64")
     case("int16 saturated", (900, 2), "i2", taps=(2, 9), output_type="input")
     case("uint8 saturated", (900, 2), "u1", taps=(2, 9), output_type="uint8", mode="full")
+    case("int8 scaled", (900, 2), "f4", taps=(2, 9), output_type="int8", output_scale=0.05)
+    case("int16 scaled", (3, 900), "i2", axis=1, output_type="int16", output_scale=37.5, mode="valid")
 
 
 def pieces():

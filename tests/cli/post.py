@@ -1,8 +1,8 @@
-"""What is made of the filtered series (--interpolate, --post) against numpy in double precision, end to end through files.
+"""What is made of the filtered series (--interpolate, --decimate, --post) against numpy in double precision, end to end through files.
 
     post.py LAPWING MPIEXEC
 
-The oracle is the definition: numpy.convolve on numpy.pad, Lagrange's polynomial through the four samples around a position (at
+The oracle is the definition: numpy.convolve on numpy.pad, y[::D], Lagrange's polynomial through the four samples around a position (at
 the ends the nearest four), numpy.gradient. Tolerances, for an rms error of the filtered series of e = 5e-8 log2(2N) rms(x) |h|
 (1e-16 in double), N = 65536:
     interpolation   1.7 e: the weights of a cubic through four samples sum up to at most 1.7 in magnitude
@@ -45,8 +45,8 @@ def interpolate(y, rate):
     return out
 
 
-def made(y, post, rate):
-    y = interpolate(y, rate)
+def made(y, post, rate, every):
+    y = interpolate(y, rate)[::every]
     if post == "power":
         return np.abs(y) ** 2
     if post == "amplitude":
@@ -57,7 +57,8 @@ def made(y, post, rate):
 def expected(x, filters, axis, options):
     def one(h):
         return np.apply_along_axis(lambda row: made(convolve(row, h, options.get("mode", "same"), options.get("boundary", "zero")),
-                                                    options.get("post", "none"), options.get("interpolate", 1)), axis, x)
+                                                    options.get("post", "none"), options.get("interpolate", 1), options.get("decimate", 1)),
+                                   axis, x)
     return np.stack([one(h) for h in filters])
 
 
@@ -66,7 +67,8 @@ def bound(wanted, x, h, options):
     post, rate = options.get("post", "none"), options.get("interpolate", 1)
     double = options.get("precision") == "double"
     if post == "derivative" and rate == 1:
-        h = np.convolve(h, [0.5, 0, -0.5])
+        none = np.zeros(options.get("decimate", 1) - 1)
+        h = np.convolve(h, [0.5, *none, 0, *none, -0.5])
     error = (1e-16 if double else 5e-8) * np.log2(2 * 65536) * np.sqrt(np.nanmean(np.abs(x) ** 2)) * np.linalg.norm(h)
     size = np.sqrt(np.nanmean(np.abs(wanted) ** 2))
     error *= (1.7 if rate > 1 else 1) * (1.1 if post == "amplitude" else 1)
@@ -153,6 +155,12 @@ def kinds():
         if rate == 2:
             case(f"real {options}", (700,), **options, mode="full")
     case("many phases", (300,), interpolate=64, post="derivative")
+    for post, every in itertools.product(("none", "power", "amplitude", "derivative"), (2, 7, 96)):
+        options = {"post": post, "decimate": every}
+        case(f"complex, time slow {options}", (600, 3), "c8", **options, boundary="wrap", segment=512)
+        case(f"real {options}", (3, 701), axis=1, **options, mode="full", output_type="float64" if every == 7 else "float32")
+    case("one output", (500,), decimate=10000)
+    case("single to float64", (3000,), decimate=5, output_type="float64")
 
 
 def short():
@@ -174,7 +182,8 @@ def types():
 def not_finite():
     """A sample that is not finite makes NaN of exactly those outputs that numpy makes of a series with the NaN in it; the middle
     of a derivative counts, which matters to a single tap only."""
-    for options in ({"post": "power"}, {"post": "derivative"}, {"interpolate": 3}, {"interpolate": 4, "post": "derivative"}):
+    for options in ({"post": "power"}, {"post": "derivative"}, {"interpolate": 3}, {"interpolate": 4, "post": "derivative"},
+                    {"decimate": 9}, {"decimate": 64, "post": "power"}):
         case(f"NaN {options}", (3000,), taps=(2, 65), spoil=[0, 191, 192, 193, 1500, 2999], segment=256, **options)
         case(f"NaN at the ends {options}", (300,), taps=(2, 20), spoil=[11, 288], boundary="wrap", **options)
         case(f"NaN, time slow {options}", (900, 4), "c8", taps=(2, 30), spoil=np.s_[::400, 1], mode="full", **options)
@@ -198,7 +207,7 @@ def tiny():
 
 def bits():
     """Every cut of the work gives the same bits."""
-    for options in ({"post": "derivative"}, {"interpolate": 3, "post": "power"}):
+    for options in ({"post": "derivative"}, {"interpolate": 3, "post": "power"}, {"decimate": 6}, {"decimate": 3, "post": "derivative"}):
         case(f"bits {options}", (5, 60000), "f4", taps=(2, 129), axis=1, spoil=np.s_[2, ::9000], thorough=True, **options)
 
 
@@ -216,6 +225,12 @@ def description():
             text = about.get(key)
             text = text.decode() if isinstance(text, bytes) else text
             check(text == value, f"description: {key} is {text}, expected {value}")
+        _, about, said = run(work, 3, {"mode": "valid", "decimate": 8, "output_type": "int16", "output_scale": 0.01})
+        for key, value in (("sample_rate_hz", 62.5), ("start_time", 1126259446 + 10 / 500), ("decimate", 8), ("scale_factor", 0.01)):
+            check(about.get(key) == value, f"description: {key} is {about.get(key)}, expected {value}")
+        check(re.search(r"warning: filter \d+ has \d+(\.\d+)?% of its energy beyond half the new sampling rate", said), f"aliasing: {said}")
+        _, _, said = run(work, 2, {"interpolate": 2, "decimate": 2}, expect=2)
+        check("exclude" in said, f"description: both rates: {said}")
         _, _, said = run(work, 2, {"interpolate": 65}, expect=2)
         check("65" in said and "64" in said, f"description: the message names no limits: {said}")
         with h5py.File(f"{work}/in.h5", "w") as file:

@@ -90,6 +90,9 @@ def runs():
     for post, rate in itertools.product(("none", "power", "amplitude", "derivative"), (1, 3)):
         for source, taps in (("fast/f4", "bank/64"), ("slow/i2", "taps/257"), ("one/c8", "taps/complex33")):
             yield ols(source, taps, "--post", post, "--interpolate", str(rate))
+    for every in (3, 8, 5000):
+        for source, taps in (("fast/f4", "bank/64"), ("slow/i2", "taps/257"), ("one/c8", "taps/complex33")):
+            yield ols(source, taps, "--decimate", str(every))
     for segment in (256, 512, 1024, 4096, 8192, 300, 777):
         yield ols("fast/f4", "taps/64", "--segment", str(segment))
         yield ols("one/c16", "bank/33", "--segment", str(segment), "--precision", "double")

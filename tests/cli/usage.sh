@@ -100,6 +100,9 @@ value "--channels: '3' is not a range A:B" --channels 3
 value "--channels: 4:4 selects nothing" --channels 4:4
 value "--axis: '2' is none of 0\|1" --axis 2
 value "--output-type: 'float16' is none of .*did you mean float32\?" --output-type float16
+value "--output-scale: 0 is not allowed; the least is 1e-300" --output-scale 0
+value "--output-scale: 'half' is not a" --output-scale half
+refuse 0 2 '--output-type: no such option' sfft --input a:/b --output c --sparsity 3 --output-type int16
 refuse 0 2 '--sample-rate: .nan. is not a finite number' synth ols --output x --sample-rate nan
 refuse 0 2 "--overwrite: 'maybe' is neither yes nor no" synth ols --output x --overwrite=maybe
 refuse 0 2 '--complex goes with --type float32 or float64' synth ols --output x --complex --type int8

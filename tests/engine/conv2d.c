@@ -160,6 +160,8 @@ static void test_integer_outputs(void)
         t.precision = LW_DOUBLE;
         suit_type(&t);
         try_all(&t, 0, "integer outputs");
+        t.output_scale = 3.7;
+        try_all(&t, 0, "scaled integer outputs");
     }
 }
 

@@ -93,12 +93,18 @@ static double output_at(const struct image_data *data, const struct image_result
     }
 }
 
+static double unit_of(const struct image *t)
+{
+    return t->output_scale > 0 ? t->output_scale : 1;
+}
+
 /* What the stored type makes of the truth. */
-static double stored(struct lw_type type, double value)
+static double stored(const struct image *t, double value)
 {
     static const double low[] = {INT8_MIN, 0, INT16_MIN, 0, INT32_MIN};
     static const double high[] = {INT8_MAX, UINT8_MAX, INT16_MAX, UINT16_MAX, INT32_MAX};
-    return lw_scalar_is_integer(type.scalar) ? fmin(fmax(value, low[type.scalar]), high[type.scalar]) : value;
+    const enum lw_scalar scalar = t->output.scalar;
+    return lw_scalar_is_integer(scalar) ? unit_of(t) * fmin(fmax(value / unit_of(t), low[scalar]), high[scalar]) : value;
 }
 
 static double norm(const struct image_data *data)
@@ -118,7 +124,7 @@ static double tolerance(const struct image_data *data, double output_rms)
     const double n = (double)(t->kernel_rows * t->kernel_columns);
     const double relative = t->precision == LW_DOUBLE ? 1e-16 : 5e-8;
     const double rounding = t->precision == LW_DOUBLE ? 0x1p-54 : 0x1p-25;
-    const double integer = lw_scalar_is_integer(t->output.scalar) ? 0.5 : 0;
+    const double integer = lw_scalar_is_integer(t->output.scalar) ? 0.5 * unit_of(t) : 0;
     return relative * log2(2 * fmax(n, 256)) * data->rms * norm(data) + rounding * output_rms + integer;
 }
 
@@ -140,12 +146,12 @@ void image_check(const struct image_data *data, const struct image_result *resul
         const struct truth truth = truth_at(data, i / all, i % all / data->out_columns, i % data->out_columns);
         const double wanted[2] = {creal(truth.value), cimag(truth.value)};
         for (int part = 0; part < parts; part++) {
-            const double found = output_at(data, result, i, part);
+            const double found = output_at(data, result, i, part) * unit_of(t);
             const bool can_be_nan = !lw_scalar_is_integer(t->output.scalar);
             n_wrong_nan += can_be_nan && isnan(found) != truth.is_nan;
             if (truth.is_nan || isnan(found))
                 continue;
-            const double error = fabs(found - stored(t->output, wanted[part]));
+            const double error = fabs(found - stored(t, wanted[part]));
             at = error > largest ? i : at;
             largest = fmax(largest, error);
             sum += error * error;

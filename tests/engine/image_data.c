@@ -99,6 +99,7 @@ struct lw_op_spec image_spec(const struct image_data *data)
         .kind = LW_OP_CONV2D,
         .input = t->input,
         .output = t->output,
+        .output_scale = t->output_scale,
         .precision = t->precision,
         .layout = LW_TIME_FAST,
         .nan = t->nan,

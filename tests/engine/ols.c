@@ -131,6 +131,11 @@ static void test_output_types(void)
             t.spread = (double[]){300, 600, 9e4, 2e5, 7e9, 1, 1}[scalar];
             t.seed = trial_random(&state);
             conformance_try(&t, &state, "output types");
+            if (!lw_scalar_is_integer((enum lw_scalar)scalar))
+                continue;
+            t.output_scale = variant % 2 ? 0.3 : 41;
+            t.seed = trial_random(&state);
+            conformance_try(&t, &state, "scaled output types");
         }
     }
 }

@@ -24,6 +24,7 @@ enum trial_filter {
 
 struct trial {
     struct lw_type input, output;
+    double output_scale;            /* of integer outputs; 0 counts as 1 */
     enum lw_precision precision;
     enum lw_layout layout;
     enum lw_nan nan;

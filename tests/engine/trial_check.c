@@ -85,7 +85,8 @@ struct range {
 
 static struct range stencil_of(const struct trial_data *data, int64_t result)
 {
-    const int64_t rate = lw_post_rate(data->trial.post), n = data->n_outputs, i = result / rate;
+    const int64_t rate = lw_post_rate(data->trial.post), n = data->n_outputs;
+    const int64_t i = result / rate * lw_post_every(data->trial.post);
     if (result % rate == 0)
         return (struct range){i, i + 1};
     if (n <= 4)
@@ -167,8 +168,11 @@ static double deviation(const struct trial *t, double got, double want)
     const enum lw_scalar scalar = t->output.scalar;
     static const double low[] = {INT8_MIN, 0, INT16_MIN, 0, INT32_MIN};
     static const double high[] = {INT8_MAX, UINT8_MAX, INT16_MAX, UINT16_MAX, INT32_MAX};
-    if (lw_scalar_is_integer(scalar))
-        return fmax(0, fabs(got - fmin(fmax(want, low[scalar]), high[scalar])) - 0.5);
+    if (lw_scalar_is_integer(scalar)) {
+        const double unit = t->output_scale > 0 ? t->output_scale : 1, wanted = want / unit;
+        const double division = t->output_scale > 0 ? FLT_EPSILON * fabs(wanted) : 0;
+        return unit * fmax(0, fabs(got - fmin(fmax(wanted, low[scalar]), high[scalar])) - 0.5 - division);
+    }
     const double rounding = scalar == LW_FLOAT32 ? FLT_EPSILON / 2 * fabs(want) + FLT_TRUE_MIN : 0;
     const double squares = (t->precision == LW_SINGLE ? FLT_EPSILON : DBL_EPSILON) * (lw_post_is_real(t->post) ? 2 : 0);
     return fmax(0, fabs(got - want) - rounding - squares * fabs(want));
@@ -246,7 +250,7 @@ void trial_check(const struct trial_data *data, const struct trial_result *resul
         struct errors errors = {0};
         const double bound = trial_bound(data, &result->plan, f);
         for (int64_t c = 0; c < t->n_channels; c++) {
-            if (t->post.kind != LW_POST_NONE || lw_post_rate(t->post) > 1)
+            if (t->post.kind != LW_POST_NONE || lw_post_rate(t->post) > 1 || lw_post_every(t->post) > 1)
                 compare_made(data, result, f, c, bound, &errors);
             else
                 compare_series(data, result, f, c, step, bound, &errors);

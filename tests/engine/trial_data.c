@@ -152,6 +152,7 @@ struct lw_op_spec trial_spec(const struct trial_data *data)
         .kind = LW_OP_OLS,
         .input = t->input,
         .output = t->output,
+        .output_scale = t->output_scale,
         .precision = t->precision,
         .layout = t->layout,
         .nan = t->nan,

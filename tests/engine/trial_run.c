@@ -2,6 +2,7 @@
 #include "trial.h"
 
 #include "../check.h"
+#include "base/integers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,7 @@ static void take_output(const struct run *run, const struct lw_slot *slot)
     const size_t bytes = lw_type_bytes(t->output);
     const bool is_fast = t->layout == LW_TIME_FAST;
     const struct lw_op_spec spec = trial_spec(run->data);
-    const int64_t count = lw_post_outputs(t->post, spec.n_outputs, b->first, b->count), at = b->first * lw_post_rate(t->post);
+    const int64_t count = lw_post_outputs(t->post, spec.n_outputs, b->first, b->count), at = divide_up(b->first, lw_post_every(t->post)) * lw_post_rate(t->post);
     const int64_t n_rows = is_fast ? b->n_channels : count, row = is_fast ? count : b->n_channels;
     const int64_t all_rows = is_fast ? t->n_channels : run->data->n_results;
     const int64_t all_row = is_fast ? run->data->n_results : t->n_channels;

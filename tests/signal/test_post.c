@@ -1,4 +1,5 @@
 /* Weights and lengths of what is made of a series, for every axis shorter than 40 and many rates. */
+#include "base/integers.h"
 #include "signal/post.h"
 
 #include "../check.h"
@@ -60,7 +61,7 @@ static void test_lengths(struct lw_post post, int64_t n)
         const int64_t before = lw_post_outputs(post, n, 0, cut), behind = lw_post_outputs(post, n, cut, n - cut);
         CHECK(before + behind == lw_post_length(post, n), "n %lld cut at %lld: %lld and %lld outputs", (long long)n,
               (long long)cut, (long long)before, (long long)behind);
-        CHECK(cut == n || before == cut * lw_post_rate(post), "n %lld cut at %lld: the second block begins at output %lld",
+        CHECK(cut == n || before == divide_up(cut, lw_post_every(post)) * lw_post_rate(post), "n %lld cut at %lld: the second block begins at output %lld",
               (long long)n, (long long)cut, (long long)before);
     }
 }
@@ -69,12 +70,14 @@ static void test_axes(void)
 {
     for (int64_t n = 1; n < LONGEST; n++) {
         for (int i = 0; i < N_RATES; i++) {
-            test_lengths((struct lw_post){LW_POST_NONE, rates[i]}, n);
-            test_outputs((struct lw_post){LW_POST_NONE, rates[i]}, n);
+            test_lengths((struct lw_post){LW_POST_NONE, rates[i], 1}, n);
+            test_outputs((struct lw_post){LW_POST_NONE, rates[i], 1}, n);
             if (n > 1)
-                test_outputs((struct lw_post){LW_POST_DERIVATIVE, rates[i]}, n);
+                test_outputs((struct lw_post){LW_POST_DERIVATIVE, rates[i], 1}, n);
         }
-        test_lengths((struct lw_post){LW_POST_DERIVATIVE, 0}, n);
+        test_lengths((struct lw_post){LW_POST_DERIVATIVE, 0, 1}, n);
+        for (int every = 0; every <= LONGEST; every++)
+            test_lengths((struct lw_post){LW_POST_NONE, 1, every}, n);
     }
 }
 
@@ -82,24 +85,34 @@ static void test_folding(void)
 {
     const double taps[] = {1, 2, 4, 8, 16, 32};        /* three complex ones, or six real */
     double out[10], end[8];
-    lw_post_fold(taps, 3, 2, out);
-    lw_post_fold_end(taps, 3, 2, end);
+    lw_post_fold((struct lw_post){.kind = LW_POST_DERIVATIVE}, taps, 3, 2, out);
+    lw_post_fold_end((struct lw_post){.kind = LW_POST_DERIVATIVE}, taps, 3, 2, end);
     const double want[] = {0.5, 1, 2, 4, 7.5, 15, -2, -4, -8, -16}, want_end[] = {1, 2, 3, 6, 12, 24, -16, -32};
     for (int i = 0; i < 10; i++)
         CHECK(out[i] == want[i], "complex, folded: part %d is %g", i, out[i]);
     for (int i = 0; i < 8; i++)
         CHECK(end[i] == want_end[i], "complex, at the end: part %d is %g", i, end[i]);
-    lw_post_fold(taps, 1, 1, out);
+    lw_post_fold((struct lw_post){.kind = LW_POST_DERIVATIVE}, taps, 1, 1, out);
     CHECK(out[0] == 0.5 && out[1] == 0 && out[2] == -0.5, "one tap, folded: %g %g %g", out[0], out[1], out[2]);
+    const struct lw_post thinned = {LW_POST_DERIVATIVE, 1, 2};
+    const double want_thinned[] = {0.5, 1, 0, 0, -0.5, -1}, want_thinned_end[] = {1, 2, -1, -2};
+    lw_post_fold(thinned, taps, 2, 1, out);
+    lw_post_fold_end(thinned, taps, 2, 1, end);
+    for (int i = 0; i < 6; i++)
+        CHECK(out[i] == want_thinned[i], "every other sample, folded: tap %d is %g", i, out[i]);
+    for (int i = 0; i < 4; i++)
+        CHECK(end[i] == want_thinned_end[i], "every other sample, at the end: tap %d is %g", i, end[i]);
 }
 
 static void test_refusals(void)
 {
     struct lw_error err = {0};
-    CHECK(lw_post_check((struct lw_post){LW_POST_DERIVATIVE, 1}, 1, &err) == LW_ECONFIG, "a derivative of one sample passes");
-    CHECK(lw_post_check((struct lw_post){LW_POST_DERIVATIVE, 1}, 2, &err) == LW_OK, "a derivative of two samples fails");
-    CHECK(lw_post_check((struct lw_post){LW_POST_NONE, 64}, 1, &err) == LW_OK, "interpolating one sample fails");
-    CHECK(lw_post_check((struct lw_post){LW_POST_NONE, 64}, INT64_MAX / 64, &err) == LW_ECONFIG, "too many outputs pass");
+    CHECK(lw_post_check((struct lw_post){LW_POST_DERIVATIVE, 1, 1}, 1, &err) == LW_ECONFIG, "a derivative of one sample passes");
+    CHECK(lw_post_check((struct lw_post){LW_POST_DERIVATIVE, 1, 1}, 2, &err) == LW_OK, "a derivative of two samples fails");
+    CHECK(lw_post_check((struct lw_post){LW_POST_DERIVATIVE, 1, 9}, 9, &err) == LW_ECONFIG, "a derivative of one that is kept passes");
+    CHECK(lw_post_check((struct lw_post){LW_POST_DERIVATIVE, 1, 9}, 10, &err) == LW_OK, "a derivative of two that are kept fails");
+    CHECK(lw_post_check((struct lw_post){LW_POST_NONE, 64, 1}, 1, &err) == LW_OK, "interpolating one sample fails");
+    CHECK(lw_post_check((struct lw_post){LW_POST_NONE, 64, 1}, INT64_MAX / 64, &err) == LW_ECONFIG, "too many outputs pass");
 }
 
 int main(void)

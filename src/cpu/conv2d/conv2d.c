@@ -100,7 +100,7 @@ static void finish_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_
         k->scale(outputs, tile->n_columns * conv2d->shape.width, exponent);
     lw_cpu_flaws2d_apply(&conv2d->spec, &conv2d->shape, tile, row, &lane->flaws[which], outputs);
 
-    const struct lw_cpu_panel panel = lw_cpu_panel_of(type, 1, tile->n_columns);
+    const struct lw_cpu_panel panel = lw_cpu_output_panel(&conv2d->spec, 1, tile->n_columns);
     const int64_t index = (tile->channel * tile->slot->block.count + tile->row + row) *
                           conv2d->spec.conv2d.output_columns + tile->column;
     k->store(&panel, outputs, (char *)tile->slot->products[0].data + (size_t)index * lw_type_bytes(type), &lane->base.loss);

@@ -9,7 +9,7 @@
 #define BUFFER_WORDS 512
 
 typedef void (*load_fn)(const void *stored, real *restrict out, int64_t n);
-typedef void (*store_fn)(const real *restrict in, void *stored, int64_t n, struct lw_loss *loss);
+typedef void (*store_fn)(const real *restrict in, void *stored, int64_t n, double factor, struct lw_loss *loss);
 
 static inline real nearest_real(real x) { return REAL_MATH(rint)(x); }
 static inline double nearest_double(double x) { return rint(x); }
@@ -34,13 +34,15 @@ LW_SCALARS(X)
     X(LW_INT32, int32_t, double, INT32_MIN, INT32_MAX)
 
 #define X(name, type, wide, low, high)                                                              \
-    static void store_##name(const real *restrict in, void *stored, int64_t n, struct lw_loss *loss) \
+    static void store_##name(const real *restrict in, void *stored, int64_t n, double factor,       \
+                             struct lw_loss *loss)                                                  \
     {                                                                                               \
         static_assert(sizeof(type) <= sizeof(int32_t), "wider integers do not fit int32_t below");  \
         type *const restrict out = stored;                                                          \
+        const wide by = (wide)factor;                                                               \
         int32_t n_saturated = 0, n_nan = 0;                                                         \
         for (int64_t i = 0; i < n; i++) {                                                           \
-            const wide number = nearest_##wide(in[i] == in[i] ? (wide)in[i] : 0);                   \
+            const wide number = nearest_##wide(in[i] == in[i] ? (wide)in[i] * by : 0);              \
             const wide raised = number < (wide)(low) ? (wide)(low) : number;                        \
             const wide inside = raised > (wide)(high) ? (wide)(high) : raised;                      \
             out[i] = (type)(int32_t)inside;                                                         \
@@ -54,10 +56,11 @@ INTEGERS(X)
 #undef X
 
 #define X(name, type)                                                                               \
-    static void store_##name(const real *restrict in, void *stored, int64_t n, struct lw_loss *loss) \
+    static void store_##name(const real *restrict in, void *stored, int64_t n, double factor,       \
+                             struct lw_loss *loss)                                                  \
     {                                                                                               \
         type *const restrict out = stored;                                                          \
-        (void)loss;                                                                                 \
+        (void)factor, (void)loss;                                                                   \
         for (int64_t i = 0; i < n; i++)                                                             \
             out[i] = (type)in[i];                                                                   \
     }
@@ -65,9 +68,9 @@ X(LW_FLOAT32, float)
 X(LW_FLOAT64, double)
 #undef X
 
-static void store_squares(const real *restrict in, void *stored, int64_t n, struct lw_loss *loss)
+static void store_squares(const real *restrict in, void *stored, int64_t n, double factor, struct lw_loss *loss)
 {
-    (void)loss;
+    (void)factor, (void)loss;
     double *const restrict out = stored;
     for (int64_t i = 0; i < n; i++)
         out[i] = (double)in[i] * (double)in[i];
@@ -119,12 +122,13 @@ static void load_swapped(load_fn load, size_t bytes, const char *stored, real *r
     }
 }
 
-static void store_swapped(store_fn store, size_t bytes, const real *restrict in, char *stored, int64_t n, struct lw_loss *loss)
+static void store_swapped(store_fn store, size_t bytes, const real *restrict in, char *stored, int64_t n, double factor,
+                          struct lw_loss *loss)
 {
     uint64_t buffer[BUFFER_WORDS];
     for (int64_t i = 0; i < n; i += BUFFER_WORDS) {
         const int64_t count = n - i < BUFFER_WORDS ? n - i : BUFFER_WORDS;
-        store(in + i, buffer, count, loss);
+        store(in + i, buffer, count, factor, loss);
         swap(bytes, buffer, stored + (size_t)i * bytes, count);
     }
 }
@@ -165,9 +169,9 @@ static void store_run(const struct lw_cpu_panel *panel, const real *in, void *st
     const store_fn store = panel->squares ? store_squares : stores[panel->scalar];
     assert(!panel->squares || panel->scalar == LW_FLOAT64);
     if (panel->is_swapped)
-        store_swapped(store, lw_scalar_bytes(panel->scalar), in, stored, n, loss);
+        store_swapped(store, lw_scalar_bytes(panel->scalar), in, stored, n, panel->factor, loss);
     else
-        store(in, stored, n, loss);
+        store(in, stored, n, panel->factor, loss);
 }
 
 /* Rows that the buffer holds; a panel of one row needs none. */

@@ -22,6 +22,7 @@ struct lw_cpu_panel {
     int64_t rows, columns;
     int64_t stored_stride;          /* bytes between the rows as stored */
     bool squares;                   /* store, float64: the square of each real */
+    double factor;                  /* store, integers: of each real, before it is rounded */
 };
 
 /* Samples of one channel of a segment that are not finite, and the outputs that their taps touch: output o is made of
@@ -127,6 +128,14 @@ static inline struct lw_cpu_panel lw_cpu_panel_of(struct lw_type type, int64_t r
 {
     const int64_t columns = samples * (type.is_complex ? 2 : 1);
     return (struct lw_cpu_panel){.scalar = type.scalar, .is_swapped = type.is_swapped, .rows = rows, .columns = columns};
+}
+
+/* Outputs of an operation as a panel. */
+static inline struct lw_cpu_panel lw_cpu_output_panel(const struct lw_op_spec *spec, int64_t rows, int64_t samples)
+{
+    struct lw_cpu_panel panel = lw_cpu_panel_of(spec->output, rows, samples);
+    panel.factor = lw_op_output_factor(spec);
+    return panel;
 }
 
 /* A panel to working samples; where it is widened, its reals become complex numbers. */

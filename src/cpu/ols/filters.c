@@ -23,7 +23,7 @@ static int64_t reals_per_filter(const struct lw_cpu_ols_shape *shape, bool taps_
 /* Doubles that one filter has for the two ends of the axis. */
 static int64_t doubles_per_end(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols)
 {
-    return lw_post_folds(ols->post) ? (shape->n_taps - 1) * (ols->taps_complex ? 2 : 1) : 0;
+    return lw_post_folds(ols->post) ? (shape->n_taps - lw_post_every(ols->post)) * (ols->taps_complex ? 2 : 1) : 0;
 }
 
 int64_t lw_cpu_filters_bytes(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols)
@@ -177,7 +177,7 @@ static void fold(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec 
 {
     const int parts = ols->taps_complex ? 2 : 1;
     for (int64_t f = 0; f < ols->n_filters; f++)
-        lw_post_fold(ols->taps + f * ols->n_taps * parts, ols->n_taps, parts, taps + f * shape->n_taps * parts);
+        lw_post_fold(ols->post, ols->taps + f * ols->n_taps * parts, ols->n_taps, parts, taps + f * shape->n_taps * parts);
 }
 
 static int create_ends(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, double **out,
@@ -189,7 +189,7 @@ static int create_ends(const struct lw_cpu_ols_shape *shape, const struct lw_ols
     if (!ends)
         return LW_ESYSTEM;
     for (int64_t f = 0; f < ols->n_filters; f++)
-        lw_post_fold_end(ols->taps + f * ols->n_taps * parts, ols->n_taps, parts, ends + f * each);
+        lw_post_fold_end(ols->post, ols->taps + f * ols->n_taps * parts, ols->n_taps, parts, ends + f * each);
     *out = ends;
     return LW_OK;
 }

@@ -9,6 +9,8 @@
 #include "cpu/ols/samples.h"
 #include "cpu/op.h"
 
+#include <string.h>
+
 /* Working samples that a thread takes at a time, so that sharing out short segments costs little. */
 #define CHUNK_SAMPLES 32768
 
@@ -126,12 +128,45 @@ static void *apply(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, c
     return y;
 }
 
+/* to[i] = from[every i], to <= from; working samples of 4, 8 or 16 bytes. */
+static void pick(char *to, const char *from, int64_t count, int64_t every, size_t bytes)
+{
+#define X(size)                                                                                 \
+    case size:                                                                                  \
+        for (int64_t i = 0; i < count; i++)                                                     \
+            memmove(to + (size_t)i * size, from + (size_t)(i * every) * size, size);            \
+        break;
+    switch (bytes) {
+        X(4)
+        X(8)
+        X(16)
+    }
+#undef X
+}
+
+/* Keep every D-th sample of the axis, in place. */
+static void thin(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, struct lw_cpu_segment_outputs *outputs)
+{
+    const int64_t every = lw_post_every(ols->spec.ols.post), block = segment->slot->block.first, begin = block + segment->first;
+    const size_t bytes = (size_t)(ols->shape.narrows ? 1 : ols->shape.width) * ols->shape.kernels->real_bytes;
+    outputs->first = divide_up(begin, every) - divide_up(block, every);
+    outputs->count = divide_up(begin + segment->n_outputs, every) - divide_up(begin, every);
+    for (int c = 0; c < segment->n_channels; c++) {
+        char *const to = lw_cpu_real_at(ols, outputs->y, c * outputs->pitch);
+        pick(to, to + (size_t)(round_up(begin, every) - begin) * bytes, outputs->count, every, bytes);
+    }
+}
+
 static void put(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment, int filter,
                 void *y)
 {
-    const struct lw_cpu_segment_outputs outputs = {filter, segment->first, segment->n_outputs, y, ols->sizes.y, false};
+    struct lw_cpu_segment_outputs outputs = {filter, segment->first, segment->n_outputs, y, ols->sizes.y, false};
+    if (lw_post_every(ols->spec.ols.post) > 1)
+        thin(ols, segment, &outputs);
+    if (outputs.count == 0)
+        return;
     if (ols->post)
-        lw_cpu_segment_post(ols, lane, segment, filter, y);
+        lw_cpu_segment_post(ols, lane, segment, &outputs);
     else
         lw_cpu_segment_store(ols, lane, segment, &outputs);
 }

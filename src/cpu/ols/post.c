@@ -1,5 +1,6 @@
 #include "cpu/ols/post.h"
 
+#include "base/integers.h"
 #include "cpu/ols/samples.h"
 
 #include <float.h>
@@ -26,7 +27,7 @@ static int64_t n_weights(const struct lw_cpu_ols_shape *shape)
 
 static int64_t end_reals(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
 {
-    return lw_post_folds(spec->ols.post) ? (shape->n_taps - 1) * (spec->input.is_complex ? 2 : 1) : 0;
+    return lw_post_folds(spec->ols.post) ? (shape->n_taps - lw_post_every(spec->ols.post)) * (spec->input.is_complex ? 2 : 1) : 0;
 }
 
 int64_t lw_cpu_post_bytes(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
@@ -150,30 +151,30 @@ static void interpolate(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *la
 
 /* Put zeros for the first and the last output of the axis. lw_cpu_post_ends makes both anew, and counts what the output's type
  * loses of them. */
-static void drop_ends(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, void *y)
+static void drop_ends(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment,
+                      const struct lw_cpu_segment_outputs *outputs)
 {
-    const struct lw_block *const block = &segment->slot->block;
-    const int64_t begin = block->first + segment->first, last = segment->n_outputs - 1;
+    const struct lw_post post = ols->spec.ols.post;
+    const int64_t begin = divide_up(segment->slot->block.first, lw_post_every(post)) + outputs->first, last = outputs->count - 1;
     const int width = series_width(ols);
     for (int c = 0; c < segment->n_channels; c++) {
-        void *const series = lw_cpu_real_at(ols, y, c * ols->sizes.y);
+        void *const series = lw_cpu_real_at(ols, outputs->y, c * outputs->pitch);
         if (begin == 0)
             ols->shape.kernels->fill(series, width, 0);
-        if (begin + last == ols->spec.n_outputs - 1)
+        if (begin + last == lw_post_length(post, ols->spec.n_outputs) - 1)
             ols->shape.kernels->fill(lw_cpu_real_at(ols, series, last * width), width, 0);
     }
 }
 
 void lw_cpu_segment_post(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
-                         int filter, void *y)
+                         struct lw_cpu_segment_outputs *outputs)
 {
-    struct lw_cpu_segment_outputs outputs = {filter, segment->first, segment->n_outputs, y, ols->sizes.y, false};
     if (ols->filters.ends)
-        drop_ends(ols, segment, y);
+        drop_ends(ols, segment, outputs);
     if (ols->shape.rate > 1)
-        interpolate(ols, lane, segment, filter, y);
+        interpolate(ols, lane, segment, outputs->filter, outputs->y);
     else
-        finish_outputs(ols, lane, segment, &outputs);
+        finish_outputs(ols, lane, segment, outputs);
 }
 
 /* ---- the axis' ends of a derivative that is folded in ------------------------------------------------------------ */
@@ -196,7 +197,7 @@ static bool load_end(const struct lw_cpu_ols *ols, const struct lw_slot *slot, i
 static void make_end(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_slot *slot, int64_t output,
                      int64_t newest)
 {
-    const int64_t n = ols->shape.n_taps - 1;
+    const int64_t n = ols->shape.n_taps - lw_post_every(ols->spec.ols.post);
     const int width = ols->spec.input.is_complex ? 2 : 1, parts = ols->spec.ols.taps_complex ? 2 : 1;
     for (int64_t channel = 0; channel < slot->block.n_channels; channel++) {
         const bool is_nan = load_end(ols, slot, channel, newest - n + 1, n);
@@ -213,9 +214,11 @@ static void make_end(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane,
 void lw_cpu_post_ends(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_slot *slot)
 {
     const struct lw_block *const block = &slot->block;
-    const int64_t halo = lw_cpu_ols_halo(&ols->shape);
+    const struct lw_post post = ols->spec.ols.post;
+    const int64_t halo = lw_cpu_ols_halo(&ols->shape), every = lw_post_every(post);
+    const int64_t last = lw_post_length(post, ols->spec.n_outputs) - 1, at = last * every - block->first;
     if (block->first == 0)
-        make_end(ols, lane, slot, 0, halo);                             /* y[1] - y[0] ends with y[1] */
-    if (block->first + block->count == ols->spec.n_outputs)
-        make_end(ols, lane, slot, block->count - 1, halo + block->count - 2);
+        make_end(ols, lane, slot, 0, halo);                             /* y[D] - y[0] ends with y[D] */
+    if (at >= 0 && at < block->count)
+        make_end(ols, lane, slot, last - divide_up(block->first, every), halo + at - every);
 }

@@ -3,6 +3,7 @@
 #define LW_CPU_OLS_POST_H
 
 #include "cpu/ols/lane.h"
+#include "cpu/ols/samples.h"
 
 struct lw_cpu_post;
 
@@ -14,10 +15,10 @@ int lw_cpu_post_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
                        struct lw_error *err);
 void lw_cpu_post_destroy(struct lw_cpu_post *post);         /* NULL is legal */
 
-/** Make the outputs of a filter of a segment from the sums of the tile's channels and put them into the slot.
- * @param y  sums of the first channel; the others lie sizes.y apart. Overwritten */
+/** Make the outputs of a filter of a segment and put them into the slot.
+ * @param outputs  the series, thinned out if that is asked for; where it is interpolated, as the sums are. Overwritten */
 void lw_cpu_segment_post(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
-                         int filter, void *y);
+                         struct lw_cpu_segment_outputs *outputs);
 
 /** Overwrite the first and the last output of the axis, if the block has them, where a derivative is folded in. What the
  * output's type loses of them counts in the lane. */

@@ -115,7 +115,7 @@ static char *first_output(const struct lw_cpu_ols *ols, const struct lw_cpu_segm
 static void store_time_fast(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
                             const struct lw_cpu_segment_outputs *outputs)
 {
-    struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.output, 1, outputs->count);
+    struct lw_cpu_panel panel = lw_cpu_output_panel(&ols->spec, 1, outputs->count);
     panel.squares = outputs->squares;
     ols->shape.kernels->store(&panel, outputs->y, first_output(ols, segment, outputs),
                               &lane->base.loss);
@@ -129,7 +129,7 @@ static void store_time_slow(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane
     const int64_t row_bytes = segment->slot->block.n_channels * (int64_t)lw_type_bytes(ols->spec.output);
     for (int64_t row = 0; row < outputs->count; row += LW_CPU_PANEL_ROWS) {
         const int64_t rows = min64(LW_CPU_PANEL_ROWS, outputs->count - row);
-        struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.output, rows, n_channels);
+        struct lw_cpu_panel panel = lw_cpu_output_panel(&ols->spec, rows, n_channels);
         panel.stored_stride = row_bytes;
         panel.squares = outputs->squares;
         ols->shape.kernels->transpose(lw_cpu_real_at(ols, outputs->y, row * width), outputs->pitch, n_channels, rows,
@@ -163,6 +163,6 @@ void lw_cpu_slot_load(const struct lw_cpu_ols *ols, const struct lw_slot *slot, 
 void lw_cpu_slot_store(const struct lw_cpu_ols *ols, const struct lw_slot *slot, const struct lw_cpu_slot_place *place,
                        const void *y, struct lw_loss *loss)
 {
-    const struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.output, 1, 1);
+    const struct lw_cpu_panel panel = lw_cpu_output_panel(&ols->spec, 1, 1);
     ols->shape.kernels->store(&panel, y, output_at(ols, slot, *place), loss);
 }
