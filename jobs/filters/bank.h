@@ -50,8 +50,9 @@ struct lw_bank {
     int n_notes;
 };
 
-/** Give the bank its shape and its memory, with delays in the middle of the taps; a shape that it had is released. LW_EUSAGE if it is larger than can be, naming
- * the remedy, such as "a wider --transition". @param n_taps  a whole number that may be beyond any length */
+/** Give the bank its shape and its memory, with delays in the middle of the taps; a shape that it had is released. LW_EUSAGE if it
+ * is larger than can be, naming the remedy, such as "a wider --transition".
+ * @param n_taps  a whole number that may be beyond any length */
 int lw_bank_shape(struct lw_bank *bank, int n_filters, double n_taps, bool is_complex, const char *remedy, struct lw_error *err);
 void lw_bank_release(struct lw_bank *bank);
 
