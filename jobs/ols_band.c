@@ -1,63 +1,33 @@
 #include "jobs/ols_band.h"
 
-#include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "filters/response.h"
 
-#include <fftw3.h>
 #include <math.h>
 #include <stdio.h>
 
 static const double most_beyond = 0.01;
 
-/* A filter's taps at the front, zeros behind, and their transform in the same place. */
-struct grid {
-    int n;
-    fftw_complex *points;
-    fftw_plan plan;
-};
-
-static int open_grid(const struct lw_ols_spec *ols, struct grid *grid, struct lw_error *err)
+static int64_t grid_points(const struct lw_ols_spec *ols)
 {
-    int64_t n = 64;
-    while (n < 4 * ols->n_taps)
-        n *= 2;
-    *grid = (struct grid){.n = (int)min64(n, 1 << 30)};
-    if (!(grid->points = lw_alloc_array(grid->n, sizeof *grid->points, "the filters' spectra", err)))
-        return LW_ESYSTEM;
-    grid->plan = fftw_plan_dft_1d(grid->n, grid->points, grid->points, FFTW_FORWARD, FFTW_ESTIMATE);
-    return grid->plan ? LW_OK : lw_fail(err, LW_ESYSTEM, "FFTW cannot plan the filters' spectra of %d points", grid->n);
-}
-
-static void close_grid(struct grid *grid)
-{
-    fftw_destroy_plan(grid->plan);
-    lw_free(grid->points);
-}
-
-static void fill(const struct grid *grid, const struct lw_ols_spec *ols, int filter)
-{
-    const int parts = ols->taps_complex ? 2 : 1;
-    const double *const taps = ols->taps + filter * ols->n_taps * parts;
-    for (int64_t i = 0; i < grid->n; i++) {
-        const bool is_tap = i < ols->n_taps;
-        grid->points[i][0] = is_tap ? taps[i * parts] : 0;
-        grid->points[i][1] = is_tap && parts == 2 ? taps[i * parts + 1] : 0;
-    }
+    int64_t points = 64;
+    while (points < 4 * ols->n_taps)
+        points *= 2;
+    return points;
 }
 
 /* The part of a filter's energy at frequencies beyond 1 / (2 every) of the sampling rate; 0 for a filter of zeros. */
-static double part_beyond(const struct grid *grid, const struct lw_ols_spec *ols, int filter)
+static double part_beyond(const struct lw_ols_spec *ols, int filter, int64_t points, double *work)
 {
+    const int parts = ols->taps_complex ? 2 : 1;
     const double every = lw_post_every(ols->post);
     double all = 0, beyond = 0;
-    fill(grid, ols, filter);
-    fftw_execute(grid->plan);
-    for (int64_t k = 0; k < grid->n; k++) {
-        const double frequency = (double)min64(k, grid->n - k) / grid->n;
-        const double energy = grid->points[k][0] * grid->points[k][0] + grid->points[k][1] * grid->points[k][1];
-        all += energy;
-        beyond += 2 * every * frequency > 1 ? energy : 0;
+    lw_response_magnitudes(ols->taps + filter * ols->n_taps * parts, ols->n_taps, parts, points, work);
+    for (int64_t k = 0; k < points; k++) {
+        const double frequency = (double)(k < points - k ? k : points - k) / (double)points;
+        all += work[k] * work[k];
+        beyond += 2 * every * frequency > 1 ? work[k] * work[k] : 0;
     }
     return all > 0 ? beyond / all : 0;
 }
@@ -75,20 +45,22 @@ static void warn(const struct lw_ols_spec *ols, double rate_hz, int worst, doubl
 
 int lw_ols_warn_of_aliasing(const struct lw_ols_spec *ols, double rate_hz, struct lw_error *err)
 {
-    struct grid grid;
     double most = 0;
     int worst = 0, n_wide = 0;
     if (lw_post_every(ols->post) == 1)
         return LW_OK;
-    const int rc = open_grid(ols, &grid, err);
-    for (int f = 0; rc == LW_OK && f < ols->n_filters; f++) {
-        const double part = part_beyond(&grid, ols, f);
+    const int64_t points = grid_points(ols);
+    double *const work = lw_alloc_array(lw_response_work(points), sizeof *work, "the filters' responses", err);
+    if (!work)
+        return LW_ESYSTEM;
+    for (int f = 0; f < ols->n_filters; f++) {
+        const double part = part_beyond(ols, f, points, work);
         n_wide += part > most_beyond;
         worst = part > most ? f : worst;
         most = fmax(most, part);
     }
-    close_grid(&grid);
-    if (rc == LW_OK && n_wide > 0)
+    lw_free(work);
+    if (n_wide > 0)
         warn(ols, rate_hz, worst, most, n_wide);
-    return rc;
+    return LW_OK;
 }
