@@ -13,8 +13,7 @@
 static const struct lw_post posts[] = {
     {LW_POST_POWER, 1, 1}, {LW_POST_AMPLITUDE, 1, 1}, {LW_POST_DERIVATIVE, 1, 1}, {LW_POST_NONE, 2, 1}, {LW_POST_NONE, 3, 1},
     {LW_POST_POWER, 4, 1}, {LW_POST_AMPLITUDE, 2, 1}, {LW_POST_DERIVATIVE, 2, 1}, {LW_POST_DERIVATIVE, 5, 1}, {LW_POST_NONE, 64, 1},
-    {LW_POST_NONE, 1, 2}, {LW_POST_NONE, 1, 7}, {LW_POST_NONE, 1, 1000}, {LW_POST_POWER, 1, 3}, {LW_POST_AMPLITUDE, 1, 50},
-    {LW_POST_DERIVATIVE, 1, 2}, {LW_POST_DERIVATIVE, 1, 13},
+    {LW_POST_NONE, 1, 7}, {LW_POST_NONE, 1, 1000}, {LW_POST_POWER, 1, 3}, {LW_POST_DERIVATIVE, 1, 13},
 };
 
 /* ---- types and layouts ------------------------------------------------------------------------------------------- */
