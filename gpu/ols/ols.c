@@ -143,7 +143,7 @@ static int64_t taps_bytes(const struct lw_op_spec *spec)
 
 static int64_t ends_bytes(const struct lw_op_spec *spec)
 {
-    const int64_t doubles = (kernel_taps(spec) - lw_post_every(spec->ols.post)) * (spec->ols.taps_complex ? 2 : 1);
+    const int64_t doubles = lw_post_end_taps(spec->ols.post, spec->ols.n_taps) * (spec->ols.taps_complex ? 2 : 1);
     return lw_post_folds(spec->ols.post) ? spec->ols.n_filters * doubles * (int64_t)sizeof(double) : 0;
 }
 
@@ -239,7 +239,7 @@ static int make_host(const struct lw_op_spec *spec, struct host *host, struct lw
         const double *const taps = ols->taps + f * ols->n_taps * parts;
         lw_post_fold(ols->post, taps, ols->n_taps, parts, host->folded + f * kernel_taps(spec) * parts);
         lw_post_fold_end(ols->post, taps, ols->n_taps, parts,
-                         host->ends + f * (kernel_taps(spec) - lw_post_every(ols->post)) * parts);
+                         host->ends + f * lw_post_end_taps(ols->post, ols->n_taps) * parts);
     }
     return LW_OK;
 }
@@ -458,7 +458,7 @@ static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work
         .nan = op->spec.nan,
         .taps_complex = op->spec.ols.taps_complex,
         .n_filters = op->spec.ols.n_filters,
-        .n_taps = kernel_taps(&op->spec) - every,
+        .n_taps = lw_post_end_taps(op->spec.ols.post, op->spec.ols.n_taps),
         .halo = op->plan.halo,
         .count = block->count,
         .n_channels = block->n_channels,

@@ -302,12 +302,17 @@ const char *lw_command_nearest(const char *name)
     return nearest;
 }
 
+static void append_name(char text[120], const char *name)
+{
+    const size_t length = strlen(text);
+    snprintf(text + length, 120 - length, "%s%s", length > 0 ? ", " : "", name);
+}
+
 const char *lw_job_names(char text[120])
 {
-    size_t length = 0;
     text[0] = '\0';
-    for (int i = 0; lw_jobs[i] && length < 120; i++)
-        length += (size_t)snprintf(text + length, 120 - length, "%s%s", i > 0 ? ", " : "", lw_jobs[i]->name);
+    for (int i = 0; lw_jobs[i]; i++)
+        append_name(text, lw_jobs[i]->name);
     return text;
 }
 
@@ -322,9 +327,8 @@ const char *lw_filter_kind_nearest(const char *name)
 
 const char *lw_filter_kind_names(char text[120])
 {
-    size_t length = 0;
     text[0] = '\0';
-    for (int i = 0; lw_filter_kinds[i] && length < 120; i++)
-        length += (size_t)snprintf(text + length, 120 - length, "%s%s", i > 0 ? ", " : "", lw_filter_kinds[i]->name);
+    for (int i = 0; lw_filter_kinds[i]; i++)
+        append_name(text, lw_filter_kinds[i]->name);
     return text;
 }

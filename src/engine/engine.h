@@ -128,10 +128,10 @@ struct lw_op_product lw_op_conv2d_product(const struct lw_op_spec *spec);
 
 /** Outputs on the axis that a block has of an array, which begin at lw_op_first_output of the array's axis. */
 int64_t lw_op_outputs(const struct lw_op_plan *plan, int product, const struct lw_block *block);
+int64_t lw_op_first_output(const struct lw_op_plan *plan, int product, const struct lw_block *block);
 
 /** What y is multiplied with before it is rounded: 1 / output_scale; 1 for outputs that are not integers. */
 double lw_op_output_factor(const struct lw_op_spec *spec);
-int64_t lw_op_first_output(const struct lw_op_plan *plan, int product, const struct lw_block *block);
 
 /** Bytes of a slot's input, and of one product, for a block of count samples and n_channels that may lie anywhere. */
 int64_t lw_op_input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels);

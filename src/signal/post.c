@@ -76,6 +76,8 @@ void lw_post_fold(struct lw_post post, const double *taps, int64_t n_taps, int p
     subtract_delayed(taps, n_taps * parts, 2 * (int64_t)lw_post_every(post) * parts, 0.5, out);
 }
 
+int64_t lw_post_end_taps(struct lw_post post, int64_t n_taps) { return n_taps + lw_post_every(post); }
+
 void lw_post_fold_end(struct lw_post post, const double *taps, int64_t n_taps, int parts, double *out)
 {
     subtract_delayed(taps, n_taps * parts, (int64_t)lw_post_every(post) * parts, 1, out);

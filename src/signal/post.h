@@ -15,8 +15,8 @@
  *                mirror image
  *
  * A stencil is the run of samples of y that an output is made of, from the first to the last that counts (the middle of
- * a derivative is among them, and where every D-th sample is kept, those that are not). An output is NaN where the taps of any sample of its stencil touch one that is not
- * finite. Reach is how far stencils go beyond the sample i = floor(j / rate): a block's halo and look-ahead grow by it. */
+ * a derivative is among them, and where every D-th sample is kept, those that are not). An output is NaN where the taps
+ * of any sample of its stencil touch one that is not finite. Reach is how far stencils go beyond the sample i = floor(j / rate): a block's halo and look-ahead grow by it. */
 #ifndef LW_SIGNAL_POST_H
 #define LW_SIGNAL_POST_H
 
@@ -76,7 +76,10 @@ bool lw_post_folds(struct lw_post post);
 /** out[m] = (h[m] - h[m - 2 D]) / 2, m < n_taps + 2 D. @param parts  2 if complex, else 1; taps of that many doubles */
 void lw_post_fold(struct lw_post post, const double *taps, int64_t n_taps, int parts, double *out);
 
-/** out[m] = h[m] - h[m - D], m < n_taps + D. */
+/** n_taps + D: what a filter for the ends has. */
+int64_t lw_post_end_taps(struct lw_post post, int64_t n_taps);
+
+/** out[m] = h[m] - h[m - D], m < lw_post_end_taps. */
 void lw_post_fold_end(struct lw_post post, const double *taps, int64_t n_taps, int parts, double *out);
 
 /* ---- interpolation: outputs i rate + r, 0 <= r < rate, of sample i are sums over y[i - 3] .. y[i + 3] ---- */

@@ -21,9 +21,9 @@ static int64_t reals_per_filter(const struct lw_cpu_ols_shape *shape, bool taps_
 }
 
 /* Doubles that one filter has for the two ends of the axis. */
-static int64_t doubles_per_end(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols)
+static int64_t doubles_per_end(const struct lw_ols_spec *ols)
 {
-    return lw_post_folds(ols->post) ? (shape->n_taps - lw_post_every(ols->post)) * (ols->taps_complex ? 2 : 1) : 0;
+    return lw_post_folds(ols->post) ? lw_post_end_taps(ols->post, ols->n_taps) * (ols->taps_complex ? 2 : 1) : 0;
 }
 
 int64_t lw_cpu_filters_bytes(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols)
@@ -31,7 +31,7 @@ int64_t lw_cpu_filters_bytes(const struct lw_cpu_ols_shape *shape, const struct 
     const bool taps_complex = ols->taps_complex;
     const int64_t offsets = shape->method == LW_CPU_OLS_DIRECT ? n_terms(shape, taps_complex) * (int64_t)sizeof(int64_t) : 0;
     return shape->n_filters * (reals_per_filter(shape, taps_complex) * (int64_t)shape->kernels->real_bytes +
-                               doubles_per_end(shape, ols) * (int64_t)sizeof(double) + (int64_t)sizeof(int)) + offsets;
+                               doubles_per_end(ols) * (int64_t)sizeof(double) + (int64_t)sizeof(int)) + offsets;
 }
 
 static double complex tap(const struct lw_ols_spec *ols, int filter, int64_t m)
@@ -180,10 +180,9 @@ static void fold(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec 
         lw_post_fold(ols->post, ols->taps + f * ols->n_taps * parts, ols->n_taps, parts, taps + f * shape->n_taps * parts);
 }
 
-static int create_ends(const struct lw_cpu_ols_shape *shape, const struct lw_ols_spec *ols, double **out,
-                       struct lw_error *err)
+static int create_ends(const struct lw_ols_spec *ols, double **out, struct lw_error *err)
 {
-    const int64_t each = doubles_per_end(shape, ols);
+    const int64_t each = doubles_per_end(ols);
     const int parts = ols->taps_complex ? 2 : 1;
     double *const ends = lw_alloc_array(ols->n_filters * each, sizeof *ends, "the filters for the ends", err);
     if (!ends)
@@ -207,7 +206,7 @@ static int create_folded(const struct lw_cpu_ols_shape *shape, const struct lw_o
     folded.n_taps = shape->n_taps;
     int rc = create(shape, &folded, out, err);
     lw_free(taps);
-    if (!rc && (rc = create_ends(shape, ols, &out->ends, err)))
+    if (!rc && (rc = create_ends(ols, &out->ends, err)))
         lw_cpu_filters_release(out);
     return rc;
 }

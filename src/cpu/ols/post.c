@@ -25,9 +25,9 @@ static int64_t n_weights(const struct lw_cpu_ols_shape *shape)
     return shape->rate > 1 ? LW_POST_PLACES * LW_POST_SPAN * shape->rate : 0;
 }
 
-static int64_t end_reals(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
+static int64_t end_reals(const struct lw_op_spec *spec)
 {
-    return lw_post_folds(spec->ols.post) ? (shape->n_taps - lw_post_every(spec->ols.post)) * (spec->input.is_complex ? 2 : 1) : 0;
+    return lw_post_folds(spec->ols.post) ? lw_post_end_taps(spec->ols.post, spec->ols.n_taps) * (spec->input.is_complex ? 2 : 1) : 0;
 }
 
 int64_t lw_cpu_post_bytes(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape)
@@ -35,7 +35,7 @@ int64_t lw_cpu_post_bytes(const struct lw_op_spec *spec, const struct lw_cpu_ols
     if (!is_needed(spec))
         return 0;
     return (int64_t)sizeof(struct lw_cpu_post) +
-           (n_weights(shape) + end_reals(spec, shape)) * (int64_t)shape->kernels->real_bytes;
+           (n_weights(shape) + end_reals(spec)) * (int64_t)shape->kernels->real_bytes;
 }
 
 static void fill_phases(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, struct lw_cpu_post *post)
@@ -68,7 +68,7 @@ int lw_cpu_post_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_sh
     if (!post)
         return LW_ESYSTEM;
     post->weights = lw_alloc_array(n_weights(shape), shape->kernels->real_bytes, "the weights of interpolation", err);
-    post->samples = lw_alloc_array(end_reals(spec, shape), shape->kernels->real_bytes, "the ends' samples", err);
+    post->samples = lw_alloc_array(end_reals(spec), shape->kernels->real_bytes, "the ends' samples", err);
     if (!post->weights || !post->samples) {
         lw_cpu_post_destroy(post);
         return LW_ESYSTEM;
@@ -197,7 +197,7 @@ static bool load_end(const struct lw_cpu_ols *ols, const struct lw_slot *slot, i
 static void make_end(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_slot *slot, int64_t output,
                      int64_t newest)
 {
-    const int64_t n = ols->shape.n_taps - lw_post_every(ols->spec.ols.post);
+    const int64_t n = lw_post_end_taps(ols->spec.ols.post, ols->spec.ols.n_taps);
     const int width = ols->spec.input.is_complex ? 2 : 1, parts = ols->spec.ols.taps_complex ? 2 : 1;
     for (int64_t channel = 0; channel < slot->block.n_channels; channel++) {
         const bool is_nan = load_end(ols, slot, channel, newest - n + 1, n);
