@@ -49,6 +49,8 @@ struct lw_writer_dataset {
     struct lw_type type;        /* not of a table */
     const struct lw_column *columns;        /* a table: its rows, of n_columns x 8 bytes, are the elements (a compound) */
     int n_columns;              /* 0: no table */
+    bool grows;                 /* a table whose rows are not counted yet: lw_writer_append brings them; dims[0] is 0 */
+    int (*compare)(const void *a, const void *b);       /* of a table that grows: the order of its rows in the file, as for qsort */
     const struct lw_attribute *attributes;
     int n_attributes;
 };
@@ -94,6 +96,10 @@ int lw_writer_end(struct lw_writer *writer, struct lw_write *write, struct lw_er
 /** Both, on all ranks: each returns the same. Collective. */
 int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
                     struct lw_error *err);
+
+/** Add rows to the table that is dataset number `dataset` and grows, in any order; they become part of the result when it is
+ * finished. By rank 0 alone, from the thread that finishes. LW_EIO, LW_ESYSTEM. */
+int lw_writer_append(struct lw_writer *writer, int dataset, const void *rows, int64_t n, struct lw_error *err);
 
 /** Wait until what all ranks have written is on the disk. No write is under way. LW_EIO. Collective. */
 int lw_writer_sync(struct lw_writer *writer, struct lw_error *err);

@@ -122,15 +122,15 @@ static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spe
         .halo = spec->ols.n_taps - 1 + reach.before + reach.after,
         .input_width = 1,
         .n_outputs = spec->n_outputs,
-        .products = {lw_op_ols_product(spec)},
-        .n_products = 1,
     };
     if (resolved.is_long)
         describe_long(&resolved.long_plan, plan);
     else
         describe_kernel(&resolved.kernel, plan);
+    lw_op_ols_products(spec, plan);
     plan->seconds_per_output /= lw_post_rate(spec->ols.post);
     lw_post_describe(spec->ols.post, plan->text, sizeof plan->text);
+    lw_search_describe(&spec->ols.search, plan->text, sizeof plan->text);
     return LW_OK;
 }
 

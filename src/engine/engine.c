@@ -8,16 +8,90 @@ void lw_engine_destroy(struct lw_engine *engine)
         engine->ops->destroy(engine);
 }
 
-struct lw_op_product lw_op_ols_product(const struct lw_op_spec *spec)
+/* ---- products of a filter bank --------------------------------------------------------------------------------------- */
+
+static void add(struct lw_op_plan *plan, struct lw_op_product product)
 {
-    return (struct lw_op_product){.type = spec->output, .n_planes = spec->ols.n_filters, .width = 1,
-                                  .rate = lw_post_rate(spec->ols.post), .every = lw_post_every(spec->ols.post)};
+    plan->products[plan->n_products++] = product;
 }
+
+/* An array of numbers that are stored as they are computed, or as whole numbers. */
+static struct lw_op_product array(enum lw_op_product_kind kind, enum lw_scalar scalar, bool is_complex, int64_t n_planes)
+{
+    return (struct lw_op_product){.kind = kind, .type = {.scalar = scalar, .is_complex = is_complex}, .n_planes = n_planes,
+                                  .width = 1, .rate = 1, .every = 1};
+}
+
+/* The least part of a block fits whatever is found in it, up to a limit. */
+static struct lw_op_product crossings(const struct lw_ols_spec *ols, const struct lw_op_plan *plan)
+{
+    enum { LEAST = 1 << 14, MOST = 1 << 22 };
+    const int64_t beyond = 2 * ols->search.cluster;
+    const int64_t part = (plan->unit + beyond) * plan->channel_unit * (ols->search.clusters_filters ? ols->n_filters : 1);
+    return (struct lw_op_product){.kind = LW_OP_CROSSINGS, .row_bytes = sizeof(struct lw_crossing), .every = 1, .rate = 1,
+                                  .sample_rows = ols->n_filters, .beyond = beyond, .least_rows = max64(LEAST, min64(part, MOST))};
+}
+
+static void add_blocks(const struct lw_op_spec *spec, enum lw_scalar scalar, bool is_complex, struct lw_op_plan *plan)
+{
+    static const struct {
+        unsigned value;
+        enum lw_op_product_kind kind;
+    } all[] = {{LW_BLOCK_MAX, LW_OP_BLOCK_MAX}, {LW_BLOCK_MEAN, LW_OP_BLOCK_MEAN}, {LW_BLOCK_RMS, LW_OP_BLOCK_RMS}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!(spec->ols.search.values & all[i].value))
+            continue;
+        struct lw_op_product product = array(all[i].kind, scalar, is_complex && all[i].value == LW_BLOCK_MEAN, spec->ols.n_filters);
+        product.every = spec->ols.search.every;
+        add(plan, product);
+    }
+}
+
+void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan)
+{
+    const struct lw_ols_spec *const ols = &spec->ols;
+    const unsigned wanted = lw_search_products(&ols->search);
+    const enum lw_scalar scalar = spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
+    const bool is_complex = spec->input.is_complex || ols->taps_complex;
+    plan->n_products = 0;
+    if (wanted & LW_FILTERED)
+        add(plan, (struct lw_op_product){.kind = LW_OP_SERIES, .type = spec->output, .n_planes = ols->n_filters, .width = 1,
+                                         .rate = lw_post_rate(ols->post), .every = lw_post_every(ols->post)});
+    if (wanted & LW_PEAKS)
+        add(plan, crossings(ols, plan));
+    if (wanted & LW_BEST) {
+        add(plan, array(LW_OP_BEST_VALUE, scalar, is_complex, 1));
+        add(plan, array(LW_OP_BEST_FILTER, LW_INT32, false, 1));
+    }
+    if (wanted & LW_BLOCKS)
+        add_blocks(spec, scalar, is_complex, plan);
+    plan->before = lw_search_before(&ols->search, plan->unit);
+    plan->after = lw_search_after(&ols->search, plan->unit);
+    plan->halo += plan->before + plan->after;
+}
+
+int lw_op_find_product(const struct lw_op_plan *plan, enum lw_op_product_kind kind)
+{
+    for (int p = 0; p < plan->n_products; p++)
+        if (plan->products[p].kind == kind)
+            return p;
+    return -1;
+}
+
+int64_t lw_op_most_rows(const struct lw_op_plan *plan, int product, int64_t count, int64_t n_channels)
+{
+    enum { ONE_IN = 256 };
+    const struct lw_op_product *const p = &plan->products[product];
+    const int64_t all = (count + p->beyond) * n_channels * p->sample_rows;
+    return min64(all, max64(all / ONE_IN, p->least_rows));
+}
+
+/* ---- one of them ----------------------------------------------------------------------------------------------------- */
 
 struct lw_op_product lw_op_conv2d_product(const struct lw_op_spec *spec)
 {
-    return (struct lw_op_product){.type = spec->output, .n_planes = 1, .width = spec->conv2d.output_columns, .rate = 1,
-                                  .every = 1};
+    return (struct lw_op_product){.kind = LW_OP_SERIES, .type = spec->output, .n_planes = 1,
+                                  .width = spec->conv2d.output_columns, .rate = 1, .every = 1};
 }
 
 int64_t lw_op_first_output(const struct lw_op_plan *plan, int product, const struct lw_block *block)
@@ -49,6 +123,6 @@ int64_t lw_op_product_bytes(const struct lw_op_plan *plan, int product, int64_t 
 {
     const struct lw_op_product *const p = &plan->products[product];
     if (p->n_planes == 0)
-        return p->most_rows * p->row_bytes;
+        return lw_op_most_rows(plan, product, count, n_channels) * p->row_bytes;
     return p->n_planes * divide_up(count, p->every) * n_channels * p->rate * p->width * (int64_t)lw_type_bytes(p->type);
 }

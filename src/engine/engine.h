@@ -16,6 +16,7 @@
 #include "signal/convolution.h"
 #include "signal/post.h"
 #include "signal/rounds.h"
+#include "signal/search.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,6 +50,7 @@ struct lw_ols_spec {
     bool taps_complex;
     int segment;                /* FFT length N wanted; 0: the engine chooses */
     struct lw_post post;        /* any but none, or a rate: lw_op_spec.n_outputs is needed, and signal/post.h has checked it */
+    struct lw_search search;    /* more than the series: n_outputs is needed, and `post` at most decimates */
 };
 
 enum lw_conv2d_algorithm {
@@ -94,23 +96,41 @@ struct lw_op_spec {
     };
 };
 
+/* What a product is. */
+enum lw_op_product_kind {
+    LW_OP_SERIES,               /* the job's filtered signal or image, and what signal/post.h makes of it */
+    LW_OP_CROSSINGS,            /* a table of struct lw_crossing, in any order; this and those below: see signal/search.h */
+    LW_OP_BEST_VALUE,           /* of the computing precision, complex where y is */
+    LW_OP_BEST_FILTER,          /* int32 */
+    LW_OP_BLOCK_MAX,            /* of the computing precision, real */
+    LW_OP_BLOCK_MEAN,           /* complex where y is */
+    LW_OP_BLOCK_RMS,            /* real */
+};
+
 /* One of the things that an operation delivers for each block: an array of the block's shape, one that is longer or shorter
  * along the axis, or the rows of a table, as many as the block gives. */
 struct lw_op_product {
+    enum lw_op_product_kind kind;
     struct lw_type type;        /* of an array's values */
     int64_t n_planes;           /* arrays side by side: n_filters; 0: a table */
     int64_t width;              /* values of one output: the pixels of a row, else 1 */
     int rate;                   /* outputs for each sample of the axis, one for its last: more than 1 where interpolated */
     int64_t every;              /* outputs of every so many samples of the axis only, from the first on; 1: of all */
-    int64_t row_bytes, most_rows;       /* of a table, and for one block */
+    int64_t row_bytes;          /* of a table */
+    int64_t sample_rows;        /* of a table: at most so many rows for each sample of the axis */
+    int64_t beyond;             /* of a table: samples beyond a block's own that give rows, too */
+    int64_t least_rows;         /* of a table: there is room for so many, if a block can have them */
 };
 
 /* Products of one operation. */
-#define LW_OP_PRODUCTS 4
+#define LW_OP_PRODUCTS 8
 
 /* What the engine will do about a spec; it depends on spec and architecture only, never on ranks, threads or memory. */
 struct lw_op_plan {
-    int64_t halo;               /* axis samples that a slot needs before its own: n_taps - 1 and the reach of signal/post.h */
+    int64_t halo;               /* axis samples that a slot needs before its own: n_taps - 1, the reach of signal/post.h, and
+                                   `before` and `after` */
+    int64_t before, after;      /* outputs computed beyond a block's own, see lw_search_before: own sample i of a block is
+                                   x[i + look_ahead + reach.after + after] */
     int64_t unit;               /* see struct lw_grid */
     int64_t channel_unit;
     int64_t input_width;        /* values that one sample of the axis holds: the pixels of a row, else 1 */
@@ -122,9 +142,19 @@ struct lw_op_plan {
     char text[160];             /* for plan and log: "overlap-save, N = 4096, hop 3840, adjacent segments paired" */
 };
 
-/** What an overlap-save operation delivers, and a 2-D convolution: one array, which op_plan puts first. */
-struct lw_op_product lw_op_ols_product(const struct lw_op_spec *spec);
+/** Set the products of an overlap-save operation: the series first, if it is wanted, then those of signal/search.h in the order
+ * of their kinds; and `before` and `after`, for the plan's unit, which grow its halo. */
+void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan);
+
+/** What a 2-D convolution delivers: one array. */
 struct lw_op_product lw_op_conv2d_product(const struct lw_op_spec *spec);
+
+/** The number of the product of that kind; -1: the operation has none. */
+int lw_op_find_product(const struct lw_op_plan *plan, enum lw_op_product_kind kind);
+
+/** Rows that a slot has room for of a table, for blocks of at most so many samples and channels: one for every 256 that are
+ * possible, and the least. Beyond them a block is done again in parts. */
+int64_t lw_op_most_rows(const struct lw_op_plan *plan, int product, int64_t count, int64_t n_channels);
 
 /** Outputs on the axis that a block has of an array, which begin at lw_op_first_output of the array's axis. */
 int64_t lw_op_outputs(const struct lw_op_plan *plan, int product, const struct lw_block *block);
@@ -152,7 +182,15 @@ struct lw_loss {
 /* One of the products of a block. */
 struct lw_slot_product {
     void *data;
-    int64_t n_rows;             /* set by wait: rows of a table */
+    int64_t most_rows;          /* of a table: set by slot_create */
+    int64_t n_rows;             /* likewise, set by wait; more than most_rows: it was too small, and what it holds does not count */
+};
+
+/* A part of a block's outputs of all filters. */
+struct lw_part {
+    int64_t first, count;               /* own outputs on the axis, cut at grid units */
+    int64_t channel, n_channels;        /* of the whole data set, cut at channel units */
+    int filter, n_filters;
 };
 
 /* One buffer set. The engine allocates and frees input and products.
@@ -213,6 +251,11 @@ struct lw_engine_ops {
 
     int (*submit)(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err);
     int (*wait)(struct lw_op *op, struct lw_slot *slot, struct lw_error *err);
+
+    /** Make the rows of the table again, for a part of the block that the slot was last submitted with and waited for: crossings of
+     * the part's own outputs and of those up to `cluster` before and after them. All other products stand. Blocks until it is
+     * done. */
+    int (*again)(struct lw_op *op, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err);
 
     /* The sparse transform is no stream of blocks: each method has a table of its own. */
     const struct lw_sparse_ops *sparse;         /* engine/sparse.h */

@@ -115,6 +115,12 @@ const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop)
     return &loop->flaws;
 }
 
+/* Window position of the first own sample of the first block: the job's, and what the engine needs behind a block. */
+static int64_t look_ahead(const struct lw_loop *loop)
+{
+    return loop->setup->job.look_ahead + loop->plan->op.after;
+}
+
 /* ---- one round ----------------------------------------------------------------------------------------------------- */
 
 /* Non-finite samples of a part of the window that the engine does not count as a slice's own (the prologue), or counts
@@ -140,7 +146,7 @@ static int read_prologue(struct lw_loop *loop, const struct lw_block *block, str
     const struct lw_job *const job = &loop->setup->job;
     const int64_t length = loop->plan->op.halo;
     const struct lw_window_part part = {
-        .begin = job->look_ahead - length, .end = job->look_ahead, .channel = block->channel, .n_channels = block->n_channels,
+        .begin = look_ahead(loop) - length, .end = look_ahead(loop), .channel = block->channel, .n_channels = block->n_channels,
         .into = lw_halo_carry(loop->halo), .into_axis = length,
     };
     const int rc = lw_window_read(loop->window, &part, err);
@@ -161,7 +167,7 @@ static struct lw_window_part slice_of(const struct lw_loop *loop, const struct l
     const int64_t length = loop->plan->op.halo;
     struct lw_window_part part = {.into = slot->input, .into_axis = length + block->count, .into_first = length};
     if (block->count > 0) {
-        part.begin = block->first + loop->setup->job.look_ahead;
+        part.begin = block->first + look_ahead(loop);
         part.end = part.begin + block->count;
         part.channel = block->channel;
         part.n_channels = block->n_channels;
@@ -221,7 +227,7 @@ static int check_finite(const struct lw_loop *loop, const struct lw_slot *slot, 
     const struct lw_job *const job = &loop->setup->job;
     if (job->op.nan != LW_NAN_ERROR || slot->n_not_finite == 0)
         return LW_OK;
-    const int64_t position = slot->block.first + job->look_ahead + slot->not_finite_sample;
+    const int64_t position = slot->block.first + look_ahead(loop) + slot->not_finite_sample;
     const int64_t channel = slot->block.channel + slot->not_finite_channel;
     char column[40] = "";
     if (job->ops->value)

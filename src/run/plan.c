@@ -33,9 +33,10 @@ static int64_t input_bytes(const struct lw_job *job, const struct lw_op_plan *op
 
 static int64_t output_bytes(const struct lw_op_plan *op)
 {
+    const int64_t samples = 1 << 20;    /* of blocks there is less than one for each sample, of a table a fraction of a row */
     int64_t bytes = 0;
     for (int p = 0; p < op->n_products; p++)
-        bytes += lw_op_product_bytes(op, p, 1, 1);
+        bytes += divide_up(lw_op_product_bytes(op, p, samples, 1), samples);
     return bytes;
 }
 

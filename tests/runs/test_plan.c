@@ -15,8 +15,8 @@ static int plan_op(const struct lw_engine *engine, const struct lw_op_spec *spec
     (void)engine;
     (void)err;
     *plan = (struct lw_op_plan){.halo = spec->ols.n_taps - 1, .unit = 1000, .channel_unit = spec->n_channels > 1 ? 2 : 1,
-                                .input_width = 1, .n_products = 1,
-                                .products = {lw_op_ols_product(spec)}, .segment = 2048, .seconds_per_output = 1e-9};
+                                .input_width = 1, .segment = 2048, .seconds_per_output = 1e-9};
+    lw_op_ols_products(spec, plan);
     return LW_OK;
 }
 

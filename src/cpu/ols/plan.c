@@ -218,15 +218,15 @@ int lw_cpu_ols_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, stru
     const struct lw_cpu_ols_shape shape = lw_cpu_ols_shape(spec, segment);
     *plan = (struct lw_op_plan){
         .halo = lw_cpu_ols_halo(&shape),
-        .unit = shape.method == LW_CPU_OLS_DIRECT ? 1 : shape.hop,
+        .unit = shape.method == LW_CPU_OLS_DIRECT && !lw_search_is_needed(&spec->ols.search) ? 1 : shape.hop,
         .channel_unit = 1,
         .input_width = 1,
         .n_outputs = spec->n_outputs,
-        .products = {lw_op_ols_product(spec)},
-        .n_products = 1,
         .segment = segment,
         .seconds_per_output = 1e-9 * output_cost(spec, &shape) / shape.rate,
     };
+    lw_op_ols_products(spec, plan);
     describe(&shape, spec->ols.post, plan->text, sizeof plan->text);
+    lw_search_describe(&spec->ols.search, plan->text, sizeof plan->text);
     return LW_OK;
 }

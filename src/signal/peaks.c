@@ -1,0 +1,139 @@
+#include "signal/peaks.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static double noise_of(const struct lw_peaks_spec *spec, const struct lw_crossing *c)
+{
+    const double *const noise = spec->search->noise;
+    return noise ? noise[(int64_t)c->channel * spec->n_filters + c->filter] : 1;
+}
+
+static double snr_of(const struct lw_peaks_spec *spec, const struct lw_crossing *c)
+{
+    const double noise = noise_of(spec, c);
+    return noise > 0 ? hypot(c->re, c->im) / noise : 0;
+}
+
+/* ---- orders -------------------------------------------------------------------------------------------------------- */
+
+static int sign(int64_t a, int64_t b) { return (a > b) - (a < b); }
+
+/* Those that are compared with each other lie together, in the order of the axis. */
+static int compare_by_filter(const void *left, const void *right)
+{
+    const struct lw_crossing *const a = left, *const b = right;
+    const int channel = sign(a->channel, b->channel), filter = sign(a->filter, b->filter);
+    return channel ? channel : filter ? filter : sign(a->index, b->index);
+}
+
+static int compare_by_index(const void *left, const void *right)
+{
+    const struct lw_crossing *const a = left, *const b = right;
+    const int channel = sign(a->channel, b->channel), index = sign(a->index, b->index);
+    return channel ? channel : index ? index : sign(a->filter, b->filter);
+}
+
+int lw_peaks_compare(const void *left, const void *right)
+{
+    const struct lw_peak *const a = left, *const b = right;
+    const int index = sign(a->index, b->index), channel = sign(a->channel, b->channel);
+    return index ? index : channel ? channel : sign(a->filter, b->filter);
+}
+
+/* ---- one run of crossings that are compared with each other ----------------------------------------------------------- */
+
+/* What is known of crossing number i stands in row i of the table that is to become the peaks: its SNR, and how many lie within
+ * reach if it is a peak, else 0. The queue of the window's candidates for the strongest, each weaker than the one before it, takes
+ * the rows' places of channels: it never holds more crossings than there are. */
+struct run {
+    const struct lw_crossing *crossings;
+    struct lw_peak *rows;
+    int64_t n, head, tail;              /* of the queue: [head, tail) */
+};
+
+static bool is_stronger(const struct run *run, int64_t a, int64_t b)
+{
+    const double x = run->rows[a].snr, y = run->rows[b].snr;
+    const struct lw_crossing *const c = &run->crossings[a], *const d = &run->crossings[b];
+    if (x != y)
+        return x > y;
+    return c->filter != d->filter ? c->filter < d->filter : c->index < d->index;
+}
+
+static void push(struct run *run, int64_t i)
+{
+    while (run->tail > run->head && is_stronger(run, i, run->rows[run->tail - 1].channel))
+        run->tail--;
+    run->rows[run->tail++].channel = i;
+}
+
+static void drop_before(struct run *run, int64_t i)
+{
+    while (run->tail > run->head && run->rows[run->head].channel < i)
+        run->head++;
+}
+
+/* A window of +- cluster moves over the run: its strongest is a peak when the window is around it. */
+static void mark_run(struct run *run, int64_t cluster)
+{
+    const struct lw_crossing *const c = run->crossings;
+    int64_t begin = 0, end = 0;         /* crossings of the window */
+    for (int64_t i = 0; i < run->n; i++) {
+        for (; end < run->n && c[end].index - c[i].index <= cluster; end++)
+            push(run, end);
+        while (c[i].index - c[begin].index > cluster)
+            begin++;
+        drop_before(run, begin);
+        run->rows[i].cluster_size = run->rows[run->head].channel == i ? end - begin : 0;
+    }
+}
+
+static bool is_one_run(const struct lw_search *search, const struct lw_crossing *a, const struct lw_crossing *b)
+{
+    return a->channel == b->channel && (search->clusters_filters || a->filter == b->filter);
+}
+
+/* ---- all ----------------------------------------------------------------------------------------------------------- */
+
+/* Those that only seemed to cross, in an engine's own precision, go. @return  how many are left */
+static int64_t drop_weak(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (snr_of(spec, &crossings[i]) >= spec->search->threshold)
+            crossings[kept++] = crossings[i];
+    return kept;
+}
+
+/* @return  how many peaks the piece has */
+static int64_t collect(const struct lw_peaks_spec *spec, const struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
+{
+    int64_t found = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const struct lw_crossing *const c = &crossings[i];
+        const int64_t size = peaks[i].cluster_size;
+        const double snr = peaks[i].snr;
+        if (size > 0 && c->index >= spec->first && c->index < spec->end)
+            peaks[found++] = (struct lw_peak){c->index, c->channel, c->filter, c->column, c->re, c->im, snr, size};
+    }
+    return found;
+}
+
+int64_t lw_peaks_pick(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
+{
+    const struct lw_search *const search = spec->search;
+    n = drop_weak(spec, crossings, n);
+    qsort(crossings, (size_t)n, sizeof *crossings, search->clusters_filters ? compare_by_index : compare_by_filter);
+    for (int64_t i = 0; i < n; i++)
+        peaks[i].snr = snr_of(spec, &crossings[i]);
+    for (int64_t begin = 0, end; begin < n; begin = end) {
+        for (end = begin + 1; end < n && is_one_run(search, &crossings[begin], &crossings[end]);)
+            end++;
+        struct run run = {.crossings = crossings + begin, .rows = peaks + begin, .n = end - begin};
+        mark_run(&run, search->cluster);
+    }
+    const int64_t found = collect(spec, crossings, n, peaks);
+    qsort(peaks, (size_t)found, sizeof *peaks, lw_peaks_compare);
+    return found;
+}

@@ -1,0 +1,40 @@
+/* peaks.h - which crossings are peaks: see signal/search.h. */
+#ifndef LW_SIGNAL_PEAKS_H
+#define LW_SIGNAL_PEAKS_H
+
+#include "signal/search.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct lw_peak {
+    int64_t index;              /* on the axis */
+    int64_t channel, filter, column;    /* as in struct lw_crossing */
+    double re, im;
+    double snr;
+    int64_t cluster_size;       /* outputs within reach whose SNR is at least the threshold, itself among them */
+};
+
+/* The crossings of a piece of the axis, of some channels and filters. */
+struct lw_peaks_spec {
+    const struct lw_search *search;     /* with its noise; borrowed during the call */
+    int n_filters;                      /* of the whole data set */
+    int64_t first, end;                 /* of the piece: crossings up to `cluster` outputs before and after it are there, too */
+};
+
+/** Choose the peaks of the piece among its crossings, sorted by index, channel and filter. What is chosen does not depend on the
+ * order of the crossings nor on how the axis is cut into pieces.
+ * @param crossings  [n] overwritten (sorted)
+ * @param peaks      [n]
+ * @return           how many peaks there are */
+int64_t lw_peaks_pick(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks);
+
+/** The order of a table of peaks, for qsort: index, channel, filter. */
+int lw_peaks_compare(const void *a, const void *b);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

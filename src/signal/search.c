@@ -1,0 +1,41 @@
+#include "signal/search.h"
+
+#include "base/integers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+unsigned lw_search_products(const struct lw_search *search) { return search->products ? search->products : LW_FILTERED; }
+
+bool lw_search_is_needed(const struct lw_search *search) { return lw_search_products(search) != LW_FILTERED; }
+
+static int64_t cluster_reach(const struct lw_search *search)
+{
+    return lw_search_products(search) & LW_PEAKS ? search->cluster : 0;
+}
+
+int64_t lw_search_before(const struct lw_search *search, int64_t unit) { return round_up(cluster_reach(search), unit); }
+
+int64_t lw_search_after(const struct lw_search *search, int64_t unit)
+{
+    const bool has_blocks = lw_search_products(search) & LW_BLOCKS;
+    const int64_t blocks = has_blocks && unit % search->every != 0 ? search->every - 1 : 0;
+    return round_up(max64(cluster_reach(search), blocks), unit);
+}
+
+void lw_search_describe(const struct lw_search *search, char *text, size_t size)
+{
+    const unsigned products = lw_search_products(search);
+    char peaks[80] = "", blocks[48] = "";
+    const size_t used = strlen(text);
+    if (products & LW_PEAKS && search->cluster > 0)
+        snprintf(peaks, sizeof peaks, ", peaks within +- %" PRId64 " outputs%s", search->cluster,
+                 search->clusters_filters ? " of all filters" : "");
+    else if (products & LW_PEAKS)
+        snprintf(peaks, sizeof peaks, ", peaks");
+    if (products & LW_BLOCKS)
+        snprintf(blocks, sizeof blocks, ", blocks of %" PRId64, search->every);
+    if (used < size)
+        snprintf(text + used, size - used, "%s%s%s", peaks, products & LW_BEST ? ", best filter" : "", blocks);
+}

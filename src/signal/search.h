@@ -1,0 +1,73 @@
+/* search.h - what is made of a filtered series beside the series itself: candidates, the best filter, statistics of blocks.
+ *
+ * y[f][c][i], 0 <= i < n, is the series that mode and boundary define, before signal/post.h makes anything of it. With sigma[c][f],
+ * the noise of a channel behind a filter, |y| / sigma is the signal-to-noise ratio (SNR); where sigma is 0 nothing is found.
+ *
+ *   peaks    the outputs with an SNR of at least `threshold` such that no stronger one lies within +- `cluster` outputs of the same
+ *            channel and filter, or of the same channel and any filter. Stronger: of a higher SNR; of equal ones that of the
+ *            lower filter, then the lower index. Only neighbours count, so that cuts change nothing
+ *   best     per channel and index the output of the highest SNR, and its filter; of equal ones the lower filter's. Outputs that are
+ *            NaN do not count; where all are, the value is NaN and the filter -1
+ *   blocks   per filter, channel and j the outputs j D .. j D + D - 1, those of them that there are: the largest |y|, their mean,
+ *            and the root of the mean of |y|^2. NaN where one of them is
+ *
+ * An engine delivers crossings for the peaks: outputs whose SNR is at least the threshold. lw_peaks_pick (signal/peaks.h) chooses
+ * among them. To know the neighbours of its outputs, and blocks that reach beyond them, an engine computes more of the series
+ * than a block has, whole grid units before and after: each output is computed in its own segment, whoever computes it. */
+#ifndef LW_SIGNAL_SEARCH_H
+#define LW_SIGNAL_SEARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Products, to be combined. */
+enum { LW_FILTERED = 1, LW_PEAKS = 2, LW_BEST = 4, LW_BLOCKS = 8 };
+
+/* Values of blocks, to be combined. */
+enum { LW_BLOCK_MAX = 1, LW_BLOCK_MEAN = 2, LW_BLOCK_RMS = 4 };
+
+#define LW_SEARCH_MOST_CLUSTER ((int64_t)1 << 32)
+#define LW_SEARCH_MOST_EVERY ((int64_t)1 << 32)
+
+struct lw_search {
+    unsigned products;          /* 0 counts as LW_FILTERED */
+    const double *noise;        /* sigma [n_channels of the whole data set][n_filters], finite, >= 0; host, borrowed until op_create
+                                   returns; NULL: 1 everywhere. For peaks and best */
+    double threshold;           /* > 0 */
+    int64_t cluster;            /* 0 .. LW_SEARCH_MOST_CLUSTER */
+    bool clusters_filters;      /* neighbours of any filter */
+    int64_t every;              /* blocks: D, 1 .. LW_SEARCH_MOST_EVERY */
+    unsigned values;            /* of blocks */
+};
+
+unsigned lw_search_products(const struct lw_search *search);    /* never 0 */
+
+/** Whether anything but the series is wanted. */
+bool lw_search_is_needed(const struct lw_search *search);
+
+/** Outputs before and after a block's own that must be computed with them: multiples of `unit`. Blocks that end where units do
+ * need none. */
+int64_t lw_search_before(const struct lw_search *search, int64_t unit);
+int64_t lw_search_after(const struct lw_search *search, int64_t unit);
+
+/** Append ", peaks within +- 64 outputs" and the like to a text; nothing where only the series is wanted. */
+void lw_search_describe(const struct lw_search *search, char *text, size_t size);
+
+/* An output whose SNR is at least the threshold. */
+struct lw_crossing {
+    int64_t index;              /* on the axis */
+    int32_t channel, filter;    /* of the whole data set */
+    int64_t column;             /* conv2d: of the row that `index` is; else 0 */
+    double re, im;              /* y as it was computed */
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
