@@ -122,5 +122,6 @@ void lw_job_reverse_taps(double *taps, int64_t n, int parts)
 void lw_job_release_taps(struct lw_job *job)
 {
     lw_free(job->taps);
-    job->taps = NULL;
+    lw_free(job->noise);
+    job->taps = job->noise = NULL;
 }

@@ -4,7 +4,7 @@
 
 #include "job/job.h"
 
-/* jobs/conv2d_synth.c: see lw_job_ops.synth_options and .synth */
+/* jobs/synth/conv2d.c: see lw_job_ops.synth_options and .synth */
 extern const struct lw_option lw_conv2d_synth_options[];
 int lw_conv2d_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err);
 

@@ -3,6 +3,8 @@
 
 #include "jobs/common.h"
 #include "jobs/ols_band.h"
+#include "jobs/ols_result.h"
+#include "jobs/search.h"
 #include "signal/convolution.h"
 
 #include <assert.h>
@@ -36,6 +38,23 @@ static const struct lw_option options[] = {
      .help = "What to make of the filtered (and interpolated or decimated) series: |y|^2 or |y|, real also where y is complex, or its "
              "derivative per output sample (numpy.gradient: central differences, one-sided at the two ends). Powers that leave "
              "float32's range bring a warning; --output-type float64 holds them."},
+    {.name = "products", .kind = LW_OPTION_TEXT, .argument = "LIST", .fallback = "filtered",
+     .help = "What to write, one or more of: filtered (the filtered series, /filtered), peaks (a table of the places where a filter "
+             "fires, /peaks), best (for each sample the filter that responds most, /best/value and /best/filter), blocks "
+             "(statistics of consecutive samples, /blocks). Parted by commas. All but filtered are made of the filtered series itself, "
+             "whatever --decimate makes of it."},
+    LW_SEARCH_OPTIONS("output", "outputs of the same channel and filter"),
+    {.name = "cluster-filters", .kind = LW_OPTION_FLAG,
+     .help = "With --cluster: candidates of all filters of a channel are neighbours."},
+    {.name = "mask", .kind = LW_OPTION_TEXT, .argument = "FILE:/dataset",
+     .help = "Samples that do not count, as numbers other than 0: one for each sample, one for each channel, or both, in the shape of the "
+             "input. They are taken as zeros, and outputs that touch them are no peaks."},
+    {.name = "masked-fraction", .kind = LW_OPTION_REAL, .argument = "F", .fallback = "0", .minimum = 0, .maximum = 1,
+     .help = "With --products peaks: let an output be a peak if masked samples, and with --nan zero those that are not finite, meet at most "
+             "this fraction of its filter's energy."},
+    {.name = "blocks", .kind = LW_OPTION_TEXT, .argument = "D:VALUES",
+     .help = "With --products blocks: of each D consecutive outputs the VALUES max (the largest |y|), mean and rms (the root of the mean "
+             "of |y|^2). Without VALUES all three."},
     {.name = "segment", .kind = LW_OPTION_INT, .argument = "N", .minimum = 1, .maximum = 1 << 30,
      .help = "FFT length of a segment, at least M. Default: chosen by a cost model; 'lapwing plan ols' shows it."},
     {0},
@@ -146,31 +165,37 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
     return lw_post_check(job->op.ols.post, job->n_outputs, err);
 }
 
-static void shape_result(const struct lw_dataset_info *input, bool has_filter_dim, struct lw_job *job)
+/* ---- search -------------------------------------------------------------------------------------------------------- */
+
+/* What is made of the series is for /filtered; only thinning leaves the series itself to be searched. */
+static int check_post(const struct lw_ols_spec *ols, struct lw_error *err)
 {
-    struct lw_product *const product = &job->products[job->n_products++];
-    struct lw_writer_dataset *const result = &product->dataset;
-    *result = (struct lw_writer_dataset){.path = "/filtered", .type = job->op.output};
-    if (has_filter_dim) {
-        result->dim_names[result->n_dims] = "filter";
-        result->dims[result->n_dims++] = job->op.ols.n_filters;
-    }
-    product->channel_dim = -1;
-    for (int d = 0; d < input->n_dims; d++) {
-        const bool is_axis = d == job->view.axis;
-        *(is_axis ? &product->axis_dim : &product->channel_dim) = result->n_dims;
-        result->dim_names[result->n_dims] = is_axis ? "time" : "channel";
-        result->dims[result->n_dims++] = is_axis ? lw_post_length(job->op.ols.post, job->n_outputs) : job->op.n_channels;
-    }
+    const bool searches = lw_search_is_needed(&ols->search);
+    if (searches && lw_post_rate(ols->post) > 1)
+        return lw_fail(err, LW_EUSAGE, "--interpolate %d goes with --products filtered alone", ols->post.rate);
+    if (searches && ols->post.kind != LW_POST_NONE)
+        return lw_fail(err, LW_EUSAGE, "--post %s goes with --products filtered alone", lw_post_text(ols->post.kind));
+    if (lw_post_every(ols->post) > 1 && !(lw_search_products(&ols->search) & LW_FILTERED))
+        return lw_fail(err, LW_EUSAGE, "--decimate %d is for the product filtered, which --products leaves out", ols->post.every);
+    return LW_OK;
 }
 
-static void describe_unit(const char *unit, struct lw_job *job)
+static int choose_search(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
-    static const char *const formats[] = {
-        [LW_POST_NONE] = "%s", [LW_POST_POWER] = "(%s)^2", [LW_POST_AMPLITUDE] = "%s", [LW_POST_DERIVATIVE] = "(%s) per sample",
+    static const struct lw_search_word words[] = {
+        {"filtered", LW_FILTERED}, {"peaks", LW_PEAKS}, {"best", LW_BEST}, {"blocks", LW_BLOCKS}, {0},
     };
-    snprintf(job->unit, sizeof job->unit, formats[job->op.ols.post.kind], unit);
-    lw_job_note_text(job, "unit", job->unit);
+    struct lw_ols_spec *const ols = &job->op.ols;
+    int rc;
+    if ((rc = lw_search_choose(given, words, job, &ols->search, err)) ||
+        (rc = lw_search_choose_blocks(given, &ols->search, err)) || (rc = check_post(ols, err)))
+        return rc;
+    ols->search.clusters_filters = lw_options_flag(given, "cluster-filters");
+    job->search.mask = lw_options_text(given, "mask");
+    job->search.masked_fraction = lw_options_real(given, "masked-fraction");
+    if (ols->search.clusters_filters && !(ols->search.products & LW_PEAKS))
+        return lw_fail(err, LW_EUSAGE, "--cluster-filters goes with --products peaks only");
+    return lw_search_make_noise(job, &ols->search, ols->n_filters, ols->taps, ols->n_taps, ols->taps_complex ? 2 : 1, err);
 }
 
 static const char *real_text(const struct lw_ols_spec *ols)
@@ -186,38 +211,7 @@ static void summarize(const struct lw_options *given, struct lw_job *job)
              ols->n_filters == 1 ? "" : "s", ols->n_taps, real_text(ols), lw_mode_text(mode), lw_boundary_text(job->boundary),
              lw_options_flag(given, "correlate") ? ", correlation" : "");
     lw_post_describe(ols->post, job->summary, sizeof job->summary);
-}
-
-static void describe_result(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job)
-{
-    const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
-    const struct lw_axis_metadata *const axis = &input->axis;
-    const int64_t delay = mode == LW_MODE_VALID ? job->op.ols.n_taps - 1 : 0;
-    const int64_t first = job->view.start + delay;
-
-    lw_job_note_text(job, "mode", lw_mode_text(mode));
-    lw_job_note_text(job, "boundary", lw_boundary_text(job->boundary));
-    /* causal convolution; with `same` the outputs are centred on the filter */
-    lw_job_note_int(job, "group_delay_removed_samples",
-                    mode == LW_MODE_SAME ? lw_mode_look_ahead(mode, job->op.ols.n_taps) : 0);
-    lw_job_note_int(job, "first_input_sample", first);
-    lw_job_note_text(job, "post", lw_post_text(job->op.ols.post.kind));
-    lw_job_note_int(job, "interpolate", job->op.ols.post.rate);
-    lw_job_note_int(job, "decimate", job->op.ols.post.every);
-    lw_job_note_scale(job);
-    if (axis->sample_rate_hz > 0)
-        lw_job_note_real(job, "sample_rate_hz", axis->sample_rate_hz * job->op.ols.post.rate / job->op.ols.post.every);
-    if (axis->has_start && (first == 0 || axis->sample_rate_hz > 0)) {
-        lw_job_note_real(job, "start_time", first == 0 ? axis->start : axis->start + (double)first / axis->sample_rate_hz);
-        lw_job_note_text(job, "start_unit", axis->start_unit);
-    }
-    if (axis->unit[0])
-        describe_unit(axis->unit, job);
-    if (job->products[0].channel_dim >= 0) {
-        lw_job_note_int(job, "first_channel", job->view.channels.begin);
-        lw_job_note_int(job, "channel_step", job->view.channels.step);
-    }
-    summarize(given, job);
+    lw_search_describe(&ols->search, job->summary, sizeof job->summary);
 }
 
 /* Whether the result is. */
@@ -236,12 +230,12 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     if ((rc = choose_view(given, input, job, err)) ||
         (rc = read_filters(given, comm, job, err)) ||
         (rc = lw_job_choose_output_type(given, is_complex(&job->op), &job->op, err)) ||
-        (rc = choose_outputs(given, job, err)) ||
+        (rc = choose_outputs(given, job, err)) || (rc = choose_search(given, job, err)) ||
         (rc = lw_comm_rank(comm) == 0 ? lw_ols_warn_of_aliasing(&job->op.ols, input->axis.sample_rate_hz, err) : LW_OK))
         return rc;
-    shape_result(input, job->inputs[1].n_dims == 2, job);
     job->can_leave_range = job->op.ols.post.kind == LW_POST_POWER;
-    describe_result(given, &job->inputs[0], job);
+    lw_ols_shape_result(given, job);
+    summarize(given, job);
     return LW_OK;
 }
 

@@ -18,7 +18,7 @@ struct lw_sfft_channel_row {
     int64_t samples, attempts, is_dense, is_explained;
 };
 
-/* jobs/sfft_synth.c: see lw_job_ops.synth_options and .synth */
+/* jobs/synth/sfft.c: see lw_job_ops.synth_options and .synth */
 extern const struct lw_option lw_sfft_synth_options[];
 int lw_sfft_synth(const struct lw_options *given, struct lw_comm *comm, struct lw_error *err);
 

@@ -35,6 +35,7 @@ static int plan_conv2d(const struct lw_device *device, const struct lw_op_spec *
         .input_width = spec->conv2d.columns,
         .n_outputs = spec->n_outputs,
         .products = {lw_op_conv2d_product(spec)},
+        .n_values = spec->conv2d.output_columns,
         .n_products = 1,
         .segment = is_cut ? (int)chosen.grid.columns : 0,
         .seconds_per_output = chosen.seconds,

@@ -55,6 +55,15 @@ void lw_comm_gather_all(struct lw_comm *comm, const void *mine, int bytes, void 
  * have a value other than zero in one place. Any count. Collective. */
 void lw_comm_collect(struct lw_comm *comm, double *values, int64_t count, int root);
 
+/* Takes a piece of what a rank has brought. @return  LW_OK or an error */
+typedef int lw_comm_take_fn(void *context, const void *data, int64_t bytes, struct lw_error *err);
+
+/** Bring everybody's bytes, any number of them, to rank 0, which hands them to `take` in the order of the ranks, piece by piece.
+ * Collective; what `take` returns first that is not LW_OK is returned by rank 0 alone, when all has come.
+ * @param buffer  on rank 0: a piece's, of `buffer_bytes` */
+int lw_comm_bring(struct lw_comm *comm, const void *mine, int64_t bytes, void *buffer, int64_t buffer_bytes, lw_comm_take_fn *take,
+                  void *context, struct lw_error *err);
+
 /** Print the error with rank and host on standard error and end all ranks with its code (MPI_Abort). For failures inside
  * a collective file call, where the other ranks cannot be told in any other way. Does not return. */
 void lw_comm_abort(const struct lw_comm *comm, const struct lw_error *err) __attribute__((noreturn));

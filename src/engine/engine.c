@@ -54,6 +54,7 @@ void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan)
     const enum lw_scalar scalar = spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
     const bool is_complex = spec->input.is_complex || ols->taps_complex;
     plan->n_products = 0;
+    plan->n_values = (int64_t)ols->n_filters * lw_post_rate(ols->post);
     if (wanted & LW_FILTERED)
         add(plan, (struct lw_op_product){.kind = LW_OP_SERIES, .type = spec->output, .n_planes = ols->n_filters, .width = 1,
                                          .rate = lw_post_rate(ols->post), .every = lw_post_every(ols->post)});

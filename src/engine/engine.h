@@ -137,13 +137,14 @@ struct lw_op_plan {
     int64_t n_outputs;          /* on the whole axis, before interpolation; 0: not known */
     struct lw_op_product products[LW_OP_PRODUCTS];
     int n_products;
+    int64_t n_values;           /* computed for each sample of the axis of a channel: by all filters, of all pixels of a row */
     int segment;                /* FFT length N; 0: no FFT */
-    double seconds_per_output;  /* model: one thread or the device, per value of the first product */
+    double seconds_per_output;  /* model: one thread or the device, for each of these values */
     char text[160];             /* for plan and log: "overlap-save, N = 4096, hop 3840, adjacent segments paired" */
 };
 
 /** Set the products of an overlap-save operation: the series first, if it is wanted, then those of signal/search.h in the order
- * of their kinds; and `before` and `after`, for the plan's unit, which grow its halo. */
+ * of their kinds; the number of values; and `before` and `after`, for the plan's unit, which grow its halo. */
 void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan);
 
 /** What a 2-D convolution delivers: one array. */

@@ -7,27 +7,42 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static struct lw_attribute *add(struct lw_job *job, const char *name, enum lw_attribute_kind kind)
+static struct lw_attribute *add(struct lw_product *product, const char *name, enum lw_attribute_kind kind)
 {
-    assert(job->n_attributes < LW_JOB_ATTRIBUTES);
-    struct lw_attribute *const attribute = &job->attributes[job->n_attributes++];
+    assert(product->n_attributes < LW_PRODUCT_ATTRIBUTES);
+    struct lw_attribute *const attribute = &product->attributes[product->n_attributes++];
     *attribute = (struct lw_attribute){.name = name, .kind = kind};
     return attribute;
 }
 
+void lw_product_note_text(struct lw_product *product, const char *name, const char *text)
+{
+    add(product, name, LW_ATTRIBUTE_TEXT)->text = text;
+}
+
+void lw_product_note_int(struct lw_product *product, const char *name, int64_t value)
+{
+    add(product, name, LW_ATTRIBUTE_INT)->integer = value;
+}
+
+void lw_product_note_real(struct lw_product *product, const char *name, double value)
+{
+    add(product, name, LW_ATTRIBUTE_REAL)->real = value;
+}
+
 void lw_job_note_text(struct lw_job *job, const char *name, const char *text)
 {
-    add(job, name, LW_ATTRIBUTE_TEXT)->text = text;
+    lw_product_note_text(&job->products[0], name, text);
 }
 
 void lw_job_note_int(struct lw_job *job, const char *name, int64_t value)
 {
-    add(job, name, LW_ATTRIBUTE_INT)->integer = value;
+    lw_product_note_int(&job->products[0], name, value);
 }
 
 void lw_job_note_real(struct lw_job *job, const char *name, double value)
 {
-    add(job, name, LW_ATTRIBUTE_REAL)->real = value;
+    lw_product_note_real(&job->products[0], name, value);
 }
 
 static bool is_same_file(const char *a, const char *b)

@@ -12,14 +12,33 @@
 #include "io/writer.h"
 #include "options/options.h"
 
-#define LW_JOB_ATTRIBUTES 40
-#define LW_JOB_INPUTS 2
+#define LW_PRODUCT_ATTRIBUTES 40
+#define LW_JOB_INPUTS 3
+#define LW_JOB_PRODUCTS (LW_OP_PRODUCTS + 1)
 
 /* Something that a job makes, as a dataset of the result. */
 struct lw_product {
-    struct lw_writer_dataset dataset;
+    struct lw_writer_dataset dataset;   /* its attributes are those below */
     int axis_dim;               /* its dimension that is the axis */
     int channel_dim;            /* that holds the channels, -1: there is none */
+    struct lw_attribute attributes[LW_PRODUCT_ATTRIBUTES];  /* texts are borrowed from the input's description in `inputs` or static */
+    int n_attributes;
+};
+
+/* Where the noise of struct lw_search comes from. */
+enum lw_noise {
+    LW_NOISE_GIVEN,             /* 1 */
+    LW_NOISE_ENERGY,            /* white noise of variance 1, filtered: the root of the sum of squares of the taps */
+    LW_NOISE_MEASURED,          /* in the data, by a pass of its own (src/run/search/noise.h) */
+};
+
+/* How a search is run, beside struct lw_search. */
+struct lw_search_request {
+    enum lw_noise noise;
+    int64_t most_peaks;         /* of the whole run */
+    const char *mask;           /* "FILE:/dataset" of samples that do not count; borrowed from the options; NULL: none */
+    double masked_fraction;     /* of a filter's energy that may meet samples that do not count */
+    double first_time, time_step;       /* of output 0, and from one to the next, in seconds; NaN where the input says no rate */
 };
 
 /* A prepared job. The fields are filled by `prepare`. */
@@ -34,17 +53,17 @@ struct lw_job {
     int64_t look_ahead;                 /* window position of output 0, see signal/convolution.h */
     enum lw_boundary boundary;
 
-    struct lw_product products[LW_OP_PRODUCTS];     /* what op_plan lists, in that order; a table has no rows yet */
+    struct lw_product products[LW_JOB_PRODUCTS];    /* what op_plan lists, in that order; a table has no rows yet */
     int n_products;
-    struct lw_attribute attributes[LW_JOB_ATTRIBUTES];      /* of the first product; texts are borrowed from the input's
-                                                               description in `inputs` or static */
-    int n_attributes;
+    bool has_noise;                     /* one more follows: the noise as struct lw_search has it */
+    struct lw_search_request search;
     bool can_leave_range;               /* the engine says whether results are too large or too small for their type */
 
-    struct lw_dataset_info inputs[LW_JOB_INPUTS];       /* for the provenance: the signal, then the filters */
-    const char *input_names[LW_JOB_INPUTS];             /* "input", "filters"; static storage */
+    struct lw_dataset_info inputs[LW_JOB_INPUTS];       /* for the provenance: the signal, the filters, a mask */
+    const char *input_names[LW_JOB_INPUTS];             /* "input", "filters", "mask"; static storage */
     int n_inputs;
     double *taps;                       /* owned; op.ols.taps or op.conv2d.kernel points to it */
+    double *noise;                      /* owned; op.ols.search.noise points to it; NULL: none */
     char unit[96];                      /* of the result, where it is not the input's */
     char summary[256];                  /* one line: "filter 2 x 8192 taps (real), mode same, boundary zero" */
 };
@@ -76,7 +95,12 @@ struct lw_job_ops {
     int (*synth)(const struct lw_options *options, struct lw_comm *comm, struct lw_error *err);
 };
 
-/** Add an attribute to the job's result. `name` and `text` are borrowed for the job's life. */
+/** Add an attribute to a product; `name` and `text` are borrowed for the job's life. */
+void lw_product_note_text(struct lw_product *product, const char *name, const char *text);
+void lw_product_note_int(struct lw_product *product, const char *name, int64_t value);
+void lw_product_note_real(struct lw_product *product, const char *name, double value);
+
+/** The same for a job's first product. */
 void lw_job_note_text(struct lw_job *job, const char *name, const char *text);
 void lw_job_note_int(struct lw_job *job, const char *name, int64_t value);
 void lw_job_note_real(struct lw_job *job, const char *name, double value);

@@ -12,6 +12,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "run/search/candidates.h"
 #include "run/pipeline.h"
 #include "run/timeline.h"
 
@@ -27,6 +28,7 @@ struct lw_loop {
     struct lw_window *window;
     struct lw_halo *halo;
     struct lw_pipeline *pipeline;
+    struct lw_candidates *candidates;   /* NULL: no peaks are wanted */
     struct {                            /* the slice that is being read */
         struct lw_slot *slot;
         struct lw_block block;
@@ -59,7 +61,13 @@ static int open_buffers(struct lw_loop *loop, struct lw_error *err)
         (rc = lw_pipeline_create(setup->engine, &setup->job.op, &plan->op, plan->rounds.slice, plan->rounds.group,
                                  plan->depth, &loop->pipeline, err)))
         return rc;
-    return LW_OK;
+    const struct lw_candidates_spec candidates = {
+        .setup = setup, .op = &plan->op, .pipeline = loop->pipeline, .writer = loop->sinks.writer, .mask = setup->mask,
+        .count = plan->rounds.slice, .n_channels = plan->rounds.group,
+    };
+    if (setup->mask && (rc = lw_mask_start(setup->mask, &setup->job, plan, err)))
+        return rc;
+    return lw_candidates_create(&candidates, &loop->candidates, err);
 }
 
 /* Wait for the block that has been written longest, which then no longer counts as being written. */
@@ -104,10 +112,16 @@ void lw_loop_destroy(struct lw_loop *loop)
     if (!loop)
         return;
     end_files(loop);
+    lw_candidates_destroy(loop->candidates);
     lw_pipeline_destroy(loop->pipeline);
     lw_halo_destroy(loop->halo);
     lw_window_destroy(loop->window);
     lw_free(loop);
+}
+
+int lw_loop_finish(struct lw_loop *loop, struct lw_error *err)
+{
+    return lw_candidates_finish(loop->candidates, err);
 }
 
 const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop)
@@ -204,6 +218,20 @@ static int end_read(struct lw_loop *loop, struct lw_error *err)
     return rc;
 }
 
+/* Masked samples of the slice and its halo become zero. */
+static int mask_samples(struct lw_loop *loop, struct lw_error *err)
+{
+    const struct lw_block *const block = &loop->reading.block;
+    const int64_t halo = loop->plan->op.halo, first = block->first + look_ahead(loop);
+    const struct lw_window_part part = {
+        .begin = first - halo, .end = first + block->count, .channel = block->channel, .n_channels = block->n_channels,
+        .into = loop->reading.slot->input, .into_axis = halo + block->count,
+    };
+    if (!loop->setup->mask || block->count == 0)
+        return LW_OK;
+    return lw_mask_apply(loop->setup->mask, lw_pipeline_number(loop->pipeline, loop->reading.slot), &part, err);
+}
+
 /* The slice that has been read, and its halo, to the engine. */
 static int feed(struct lw_loop *loop, int64_t round, struct lw_error *err)
 {
@@ -217,7 +245,9 @@ static int feed(struct lw_loop *loop, int64_t round, struct lw_error *err)
     lw_halo_end(loop->halo);
     loop->report->seconds[LW_LOOP_HALO] += lw_now() - start;
     lw_timeline_end(LW_START_READ);
-    rc = lw_comm_agree(comm, lw_pipeline_submit(loop->pipeline, slot, &loop->reading.block, err), err);
+    rc = mask_samples(loop, err);
+    rc = rc ? rc : lw_pipeline_submit(loop->pipeline, slot, &loop->reading.block, err);
+    rc = lw_comm_agree(comm, rc, err);
     lw_timeline_submitted();
     return rc;
 }
@@ -258,6 +288,8 @@ static int begin_write(struct lw_loop *loop, struct lw_error *err)
     count_flaws(loop, slot);
     loop->report->seconds[LW_LOOP_COMPUTE] += slot->busy_seconds;
     const double start = lw_now();
+    if ((rc = lw_candidates_take(loop->candidates, slot, err)))
+        return rc;
     const int place = (loop->oldest_writing + loop->n_writing++) % LW_MAX_DEPTH;
     loop->writing[place].slot = slot;
     lw_sinks_begin(&loop->sinks, slot, &loop->writing[place].writes);

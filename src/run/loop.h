@@ -1,6 +1,6 @@
 /* loop.h - the rounds of a streamed run: each rank's slice from the file through a slot and the engine to the sinks.
  *
- *     create (all memory) -> run (all rounds) -> flaws, destroy */
+ *     create (all memory) -> run (all rounds) -> finish, flaws, destroy */
 #ifndef LW_RUN_LOOP_H
 #define LW_RUN_LOOP_H
 
@@ -32,6 +32,9 @@ void lw_loop_destroy(struct lw_loop *loop);                 /* NULL is legal */
 /** Rounds [begin, end), which follow those that were run before, from round 0 on. Nothing is allocated. Collective; every rank
  * returns the same code. */
 int lw_loop_run(struct lw_loop *loop, int64_t begin, int64_t end, struct lw_error *err);
+
+/** After the last round: LW_EDATA where more was found than the result may hold. Collective. */
+int lw_loop_finish(struct lw_loop *loop, struct lw_error *err);
 
 /** What this rank found wrong with its data. */
 const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop);

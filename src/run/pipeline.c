@@ -72,6 +72,14 @@ int lw_pipeline_submitted(const struct lw_pipeline *pipeline)
     return pipeline->n_submitted;
 }
 
+int lw_pipeline_number(const struct lw_pipeline *pipeline, const struct lw_slot *slot)
+{
+    int number = 0;
+    while (pipeline->slots[number] != slot)
+        number++;
+    return number;
+}
+
 struct lw_slot *lw_pipeline_acquire(struct lw_pipeline *pipeline)
 {
     assert(!lw_pipeline_is_full(pipeline));
@@ -89,6 +97,8 @@ int lw_pipeline_submit(struct lw_pipeline *pipeline, struct lw_slot *slot, const
     slot->is_out_of_range = false;
     slot->loss = (struct lw_loss){0};
     slot->busy_seconds = 0;
+    for (int p = 0; p < LW_OP_PRODUCTS; p++)
+        slot->products[p].n_rows = 0;
     const int rc = block->count > 0 ? pipeline->engine->ops->submit(pipeline->op, slot, block, err) : LW_OK;
     if (rc == LW_OK)
         pipeline->n_submitted++;
@@ -105,6 +115,11 @@ int lw_pipeline_collect(struct lw_pipeline *pipeline, struct lw_slot **out, stru
     if (rc == LW_OK)
         *out = slot;
     return rc;
+}
+
+int lw_pipeline_again(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err)
+{
+    return pipeline->engine->ops->again(pipeline->op, slot, part, err);
 }
 
 void lw_pipeline_release(struct lw_pipeline *pipeline, struct lw_slot *slot)

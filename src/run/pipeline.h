@@ -26,10 +26,17 @@ void lw_pipeline_destroy(struct lw_pipeline *pipeline);     /* waits for what is
 bool lw_pipeline_is_full(const struct lw_pipeline *pipeline);       /* collect before the next acquire */
 int lw_pipeline_submitted(const struct lw_pipeline *pipeline);      /* and not yet collected */
 
+/** A slot's number, 0 .. depth - 1. */
+int lw_pipeline_number(const struct lw_pipeline *pipeline, const struct lw_slot *slot);
+
 struct lw_slot *lw_pipeline_acquire(struct lw_pipeline *pipeline);
 int lw_pipeline_submit(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_block *block,
                        struct lw_error *err);
 int lw_pipeline_collect(struct lw_pipeline *pipeline, struct lw_slot **out, struct lw_error *err);
+
+/** Make a table's rows again for a part of the block of a slot that was collected and is not released: lw_engine_ops.again. */
+int lw_pipeline_again(struct lw_pipeline *pipeline, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err);
+
 void lw_pipeline_release(struct lw_pipeline *pipeline, struct lw_slot *slot);
 
 #endif

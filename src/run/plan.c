@@ -2,6 +2,8 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "run/search/candidates.h"
+#include "run/search/noise.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,11 +42,10 @@ static int64_t output_bytes(const struct lw_op_plan *op)
     return bytes;
 }
 
-/* Values of the first product, of all ranks together. */
+/* Values that are computed, by all ranks together. */
 static double count_values(const struct lw_job *job, const struct lw_op_plan *op)
 {
-    const struct lw_op_product *const first = &op->products[0];
-    return (double)job->n_outputs * (double)job->op.n_channels * (double)first->n_planes * (double)(first->rate * first->width);
+    return (double)job->n_outputs * (double)job->op.n_channels * (double)op->n_values;
 }
 
 struct lw_halo_spec lw_plan_halo(const struct lw_plan *plan, const struct lw_job *job)
@@ -107,7 +108,10 @@ static struct lw_rounds rounds_of_size(const struct lw_plan_spec *spec, const st
 static int64_t pieces_of_write(const struct lw_plan *plan, const struct lw_job *job)
 {
     const bool is_part = plan->rounds.group < plan->rounds.grid.n_channels;
-    return job->op.layout == LW_TIME_SLOW && is_part ? plan->op.products[0].n_planes * plan->rounds.slice : 0;
+    int64_t planes = 0;
+    for (int p = 0; p < plan->op.n_products; p++)
+        planes += plan->op.products[p].n_planes;
+    return job->op.layout == LW_TIME_SLOW && is_part ? planes * plan->rounds.slice : 0;
 }
 
 /* Stacks, and what each thread has of the file that it writes. */
@@ -129,8 +133,10 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     plan->bytes.files = LW_FILE_LAYER_BYTES + lw_reader_bytes(spec->reader, &view) +
                         pieces_of_write(plan, job) * bytes_per_piece +
                         lw_comm_max(spec->comm, io_thread_bytes(spec->n_io_threads));
-    plan->bytes.halo = lw_halo_bytes(&halo) + lw_window_bytes(&window);
-    plan->bytes.engine = lw_comm_max(spec->comm, engine.host);
+    plan->bytes.halo = lw_halo_bytes(&halo) + lw_window_bytes(&window) + lw_mask_bytes(spec->mask, job, plan);
+    plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
+                         lw_candidates_bytes(&plan->op, plan->rounds.slice, plan->rounds.group) +
+                         lw_noise_bytes(job, &plan->op, plan->rounds.group, lw_comm_size(spec->comm));
     plan->bytes.pinned = lw_comm_max(spec->comm, engine.pinned);
     plan->bytes.device = lw_comm_max(spec->comm, engine.device);
 }
@@ -300,7 +306,8 @@ int lw_plan_make(const struct lw_plan_spec *spec, struct lw_plan *plan, struct l
 int lw_plan_make_for(struct lw_setup *setup, struct lw_plan *plan, struct lw_error *err)
 {
     const struct lw_plan_spec spec = {
-        .comm = setup->comm, .job = &setup->job, .engine = setup->engine, .reader = setup->reader, .limits = setup->limits,
+        .comm = setup->comm, .job = &setup->job, .engine = setup->engine, .reader = setup->reader,
+        .mask = setup->mask, .limits = setup->limits,
         .split = (enum lw_split)lw_options_choice(setup->options, "split"),
         .n_io_threads = setup->pool ? lw_pool_threads(setup->pool) : 0,
     };

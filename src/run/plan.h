@@ -39,6 +39,7 @@ struct lw_plan_spec {
     const struct lw_job *job;
     const struct lw_engine *engine;
     const struct lw_reader *reader;
+    const struct lw_mask *mask; /* NULL: none */
     struct lw_limits limits;
     enum lw_split split;
     int n_io_threads;           /* that write; 0: none do */

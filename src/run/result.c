@@ -69,16 +69,18 @@ int lw_result_create(struct lw_result *result, const char *file, struct lw_error
     struct lw_setup *const setup = result->setup;
     struct lw_provenance *const provenance = &result->provenance;
     struct lw_job *const job = &setup->job;
-    struct lw_writer_dataset datasets[LW_OP_PRODUCTS];
+    struct lw_writer_dataset datasets[LW_JOB_PRODUCTS];
+    const int n_datasets = job->n_products + (job->has_noise ? 1 : 0);
     provenance->n_attributes += list_flaws(result, &none, provenance->attributes + provenance->n_attributes);
-    job->products[0].dataset.attributes = job->attributes;
-    job->products[0].dataset.n_attributes = job->n_attributes;
-    for (int p = 0; p < job->n_products; p++)
+    for (int p = 0; p < n_datasets; p++) {
         datasets[p] = job->products[p].dataset;
+        datasets[p].attributes = job->products[p].attributes;
+        datasets[p].n_attributes = job->products[p].n_attributes;
+    }
     const struct lw_writer_spec spec = {
         .file = file ? file : lw_options_text(setup->options, "output"), .overwrite = lw_options_flag(setup->options, "overwrite"),
         .attributes = provenance->attributes, .n_attributes = provenance->n_attributes,
-        .datasets = datasets, .n_datasets = job->n_products,
+        .datasets = datasets, .n_datasets = n_datasets,
         .io = (enum lw_io)lw_options_choice(setup->options, "io"), .pool = setup->pool,
     };
     return lw_writer_create(setup->comm, &spec, &result->writer, err);

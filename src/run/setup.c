@@ -130,12 +130,14 @@ static int open_pool(struct lw_setup *setup, struct lw_error *err)
 static int open_files(struct lw_setup *setup, struct lw_error *err)
 {
     struct lw_job *const job = &setup->job;
-    const int rc = open_input(setup, err);
+    int rc = open_input(setup, err);
     if (rc)
         return rc;
-    const int prepared = job->ops->prepare(setup->options, setup->comm, lw_reader_info(setup->reader), job, err);
-    const int agreed = lw_comm_agree(setup->comm, prepared, err);
-    return agreed ? agreed : open_pool(setup, err);
+    rc = job->ops->prepare(setup->options, setup->comm, lw_reader_info(setup->reader), job, err);
+    if ((rc = lw_comm_agree(setup->comm, rc, err)) ||
+        (rc = lw_mask_open(setup->comm, job, &setup->mask, err)))
+        return rc;
+    return open_pool(setup, err);
 }
 
 static void find_limits(struct lw_setup *setup)
@@ -168,6 +170,7 @@ void lw_setup_close(struct lw_setup *setup)
     if (setup->job.ops)
         setup->job.ops->release(&setup->job);
     lw_engine_destroy(setup->engine);
+    lw_mask_close(setup->mask);
     lw_reader_close(setup->reader);
     lw_pool_destroy(setup->pool);
 }

@@ -8,12 +8,14 @@
 #include "engine/warm_up.h"
 #include "job/job.h"
 #include "run/limits.h"
+#include "run/search/mask.h"
 
 struct lw_setup {
     struct lw_comm *comm;               /* borrowed */
     const struct lw_options *options;   /* borrowed */
     struct lw_pool *pool;               /* the I/O threads of --io-threads; NULL with --io collective */
     struct lw_reader *reader;           /* reads with them */
+    struct lw_mask *mask;               /* of --mask; NULL: none */
     const struct lw_engine_type *engine_type;
     struct lw_engine_spec engine_spec;
     char engine_choice[LW_ENGINE_TEXT + 128];   /* which type was taken and why, for the log */

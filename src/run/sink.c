@@ -22,6 +22,8 @@ void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, st
 {
     for (int p = 0; p < sinks->job->n_products; p++) {
         int64_t first[LW_MAX_DIMS], count[LW_MAX_DIMS];
+        if (sinks->op->products[p].n_planes == 0)
+            continue;
         lw_sink_place(sinks->job, sinks->op, p, &slot->block, first, count);
         lw_writer_begin(sinks->writer, p, first, count, slot->products[p].data, &writes->products[p]);
     }

@@ -23,7 +23,7 @@ struct lw_sink_writes {
     struct lw_write products[LW_OP_PRODUCTS];
 };
 
-/** Hand each product of a finished block to its sink; the slot's memory is the sinks' until end. An empty block takes part.
+/** Hand each array of a finished block to its sink (tables go their own way, see run/search/candidates.h); the slot's memory is the sinks' until end. An empty block takes part.
  * Collective. */
 void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, struct lw_sink_writes *writes);
 

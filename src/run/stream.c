@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "run/loop.h"
 #include "run/measure.h"
+#include "run/search/noise.h"
 #include "run/plan_text.h"
 #include "run/timeline.h"
 
@@ -30,18 +31,11 @@ static void announce(const struct stream *run)
 
 /* ---- progress, in output samples ----------------------------------------------------------------------------------- */
 
-/* Values that one output on the axis of one channel holds. */
-static int64_t output_values(const struct stream *run)
-{
-    const struct lw_op_product *const first = &run->plan.op.products[0];
-    return first->n_planes * first->rate * first->width;
-}
-
 static int show_progress(void *context, const struct lw_written *written, struct lw_error *err)
 {
     struct stream *const run = context;
     (void)err;
-    lw_progress_show(&run->report.progress, written->n_outputs * output_values(run));
+    lw_progress_show(&run->report.progress, written->n_outputs * run->plan.op.n_values);
     return LW_OK;
 }
 
@@ -69,13 +63,29 @@ static int open_loop(struct stream *run, struct lw_error *err)
     return lw_loop_create(&spec, &run->loop, err);
 }
 
+/* What stands in the result from the start. */
+static int write_noise(struct stream *run, struct lw_error *err)
+{
+    const struct lw_job *const job = &run->setup.job;
+    const bool writes = lw_comm_rank(run->setup.comm) == 0;
+    const int64_t first[2] = {0, 0}, count[2] = {writes ? job->op.n_channels : 0, writes ? job->op.ols.n_filters : 0};
+    return job->has_noise ? lw_writer_write(run->result.writer, job->n_products, first, count, job->noise, err) : LW_OK;
+}
+
+/* The noise is part of the operation that the loop creates. */
+static int find_noise(struct stream *run, struct lw_error *err)
+{
+    const int rc = lw_noise_is_measured(&run->setup.job) ? lw_noise_measure(&run->setup, &run->plan, err) : LW_OK;
+    return rc ? rc : write_noise(run, err);
+}
+
 /* ---- after the last round ------------------------------------------------------------------------------------------ */
 
 static void summarize(struct stream *run, const struct lw_flaws *flaws)
 {
     const struct lw_plan *const plan = &run->plan;
     const struct lw_job *const job = &run->setup.job;
-    const double outputs = (double)(job->n_outputs * job->op.n_channels) * (double)output_values(run);
+    const double outputs = (double)(job->n_outputs * job->op.n_channels) * (double)run->plan.op.n_values;
     char read[24], written[24];
     lw_report_stages(&run->report);
     const double elapsed = lw_report_elapsed(&run->report);
@@ -89,7 +99,9 @@ static void summarize(struct stream *run, const struct lw_flaws *flaws)
 static int finish(struct stream *run, struct lw_error *err)
 {
     struct lw_flaws flaws = *lw_loop_flaws(run->loop);
-    const int rc = lw_result_finish(&run->result, &flaws, err);
+    int rc = lw_loop_finish(run->loop, err);
+    if (rc == LW_OK)
+        rc = lw_result_finish(&run->result, &flaws, err);
     lw_progress_end(&run->report.progress);
     if (rc == LW_OK)
         summarize(run, &flaws);
@@ -114,10 +126,11 @@ int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
         (rc = ended(LW_START_PLANNING, lw_plan_make_for(&run.setup, &run.plan, err))) ||
         (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
         (rc = ended(LW_START_RESULT, lw_result_create(&run.result, NULL, err))) ||
+        (rc = find_noise(&run, err)) ||
         (rc = ended(LW_START_MEMORY, lw_comm_agree(comm, open_loop(&run, err), err))))
         goto done;
     announce(&run);
-    lw_progress_start(&run.report.progress, run.setup.job.n_outputs * run.setup.job.op.n_channels * output_values(&run),
+    lw_progress_start(&run.report.progress, run.setup.job.n_outputs * run.setup.job.op.n_channels * run.plan.op.n_values,
                       run.plan.input_bytes + run.plan.output_bytes);
     if ((rc = lw_loop_run(run.loop, 0, run.plan.rounds.n_rounds, err)) == LW_OK)
         rc = finish(&run, err);

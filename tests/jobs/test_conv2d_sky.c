@@ -1,6 +1,6 @@
 /* The synthetic sky: its point sources are where and as bright as it says, and its point-spread function is what it says. */
 #include "../check.h"
-#include "jobs/conv2d_sky.h"
+#include "jobs/synth/sky.h"
 #include "signal/separable.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* The synthetic survey: samples follow from their place alone, the noise is normal, and each filter does what it says. */
 #include "../check.h"
-#include "jobs/ols_survey.h"
+#include "jobs/synth/survey.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -334,6 +334,7 @@ int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, s
         .input_width = spec->conv2d.columns,
         .n_outputs = spec->n_outputs,
         .products = {lw_op_conv2d_product(spec)},
+        .n_values = spec->conv2d.output_columns,
         .n_products = 1,
         .segment = shape.method == LW_CPU_CONV2D_TILES ? (int)shape.columns : 0,
         .seconds_per_output = 1e-9 * shape.cost,

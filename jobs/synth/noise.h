@@ -1,8 +1,8 @@
 /* noise.h - random numbers of synthetic data, and how it is stored in each type. Pure arithmetic.
  *
  * Every number is a function of a seed and a place alone: any part of the data can be made anywhere. */
-#ifndef LW_JOBS_NOISE_H
-#define LW_JOBS_NOISE_H
+#ifndef LW_JOBS_SYNTH_NOISE_H
+#define LW_JOBS_SYNTH_NOISE_H
 
 #include "base/type.h"
 

@@ -1,4 +1,4 @@
-#include "jobs/ols_survey.h"
+#include "jobs/synth/survey.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* conv2d_sky.h - the synthetic sky: what its pixels and its point-spread function are. Pure arithmetic.
+/* sky.h - the synthetic sky: what its pixels and its point-spread function are. Pure arithmetic.
  *
  * Every image is white noise, in which there are, all as the telescope shows them:
  *
@@ -7,10 +7,10 @@
  *
  * The point-spread function is a Moffat profile whose isophotes are slanted ellipses, so it is not separable; it sums up to 1.
  * Every pixel is a function of the seed and its place alone. */
-#ifndef LW_JOBS_CONV2D_SKY_H
-#define LW_JOBS_CONV2D_SKY_H
+#ifndef LW_JOBS_SYNTH_SKY_H
+#define LW_JOBS_SYNTH_SKY_H
 
-#include "jobs/noise.h"
+#include "jobs/synth/noise.h"
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-/* ols_survey.h - the synthetic survey: what its samples and filters are. Pure arithmetic.
+/* survey.h - the synthetic survey: what its samples and filters are. Pure arithmetic.
  *
  * Every channel is white noise. For each filter of the bank something is hidden in one channel that this filter, and no
  * other, brings out:
@@ -7,10 +7,10 @@
  *     odd filters    band-passes (windowed sinc, gain 1); a tone at the band's centre lasts for the whole survey
  *
  * Every sample is a function of the seed and its place alone: any part can be made anywhere. */
-#ifndef LW_JOBS_OLS_SURVEY_H
-#define LW_JOBS_OLS_SURVEY_H
+#ifndef LW_JOBS_SYNTH_SURVEY_H
+#define LW_JOBS_SYNTH_SURVEY_H
 
-#include "jobs/noise.h"
+#include "jobs/synth/noise.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
-/* ols_synth.c - `lapwing synth ols`: write the synthetic survey of ols_survey.h and its filter bank to one file. */
+/* ols.c - `lapwing synth ols`: write the synthetic survey of survey.h and its filter bank to one file. */
 #include "base/log.h"
 #include "base/memory.h"
-#include "jobs/noise.h"
+#include "jobs/synth/noise.h"
 #include "jobs/ols.h"
-#include "jobs/ols_survey.h"
+#include "jobs/synth/survey.h"
 
 #include <inttypes.h>
 #include <math.h>

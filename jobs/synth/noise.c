@@ -1,4 +1,4 @@
-#include "jobs/noise.h"
+#include "jobs/synth/noise.h"
 
 #include <math.h>
 

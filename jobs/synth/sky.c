@@ -1,4 +1,4 @@
-#include "jobs/conv2d_sky.h"
+#include "jobs/synth/sky.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,8 +1,8 @@
-/* conv2d_synth.c - `lapwing synth conv2d`: write the synthetic sky of conv2d_sky.h and its point-spread function to one file. */
+/* conv2d.c - `lapwing synth conv2d`: write the synthetic sky of sky.h and its point-spread function to one file. */
 #include "base/log.h"
 #include "base/memory.h"
 #include "jobs/conv2d.h"
-#include "jobs/conv2d_sky.h"
+#include "jobs/synth/sky.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* sfft_synth.c - `lapwing synth sfft`: tones at whole frequencies in white noise, and a table of them. Every sample is a
+/* sfft.c - `lapwing synth sfft`: tones at whole frequencies in white noise, and a table of them. Every sample is a
  * function of the seed and its place alone. */
 #include "base/log.h"
 #include "base/memory.h"

@@ -1,0 +1,177 @@
+#include "jobs/search.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Index into the choices of --noise is the value of the enumeration. */
+static_assert(LW_NOISE_GIVEN == 0 && LW_NOISE_ENERGY == 1 && LW_NOISE_MEASURED == 2, "order of --noise");
+
+static const char *const noise_texts[] = {
+    [LW_NOISE_GIVEN] = "given", [LW_NOISE_ENERGY] = "energy", [LW_NOISE_MEASURED] = "measured",
+};
+
+/* ---- options ------------------------------------------------------------------------------------------------------- */
+
+static void list_words(const struct lw_search_word *words, char *text, size_t size)
+{
+    int used = 0;
+    for (int i = 0; words[i].word && (size_t)used < size; i++)
+        used += snprintf(text + used, size - (size_t)used, "%s%s", i ? ", " : "", words[i].word);
+}
+
+/* The words of a list, parted by commas. @return  their products; 0: the list is none */
+static unsigned parse_list(const struct lw_search_word *words, const char *list)
+{
+    unsigned found = 0;
+    while (true) {
+        const size_t length = strcspn(list, ",");
+        int i = 0;
+        while (words[i].word && (strlen(words[i].word) != length || strncmp(words[i].word, list, length) != 0))
+            i++;
+        if (!words[i].word)
+            return 0;
+        found |= words[i].product;
+        if (!list[length])
+            return found;
+        list += length + 1;
+    }
+}
+
+static int choose_products(const struct lw_options *given, const struct lw_search_word *words, struct lw_search *search,
+                           struct lw_error *err)
+{
+    char text[120];
+    const char *const list = lw_options_text(given, "products");
+    search->products = parse_list(words, list);
+    if (search->products)
+        return LW_OK;
+    list_words(words, text, sizeof text);
+    return lw_fail(err, LW_EUSAGE, "--products %.200s is not a list of these, parted by commas: %s", list, text);
+}
+
+int lw_search_choose_blocks(const struct lw_options *given, struct lw_search *search, struct lw_error *err)
+{
+    static const struct lw_search_word values[] = {
+        {"max", LW_BLOCK_MAX}, {"mean", LW_BLOCK_MEAN}, {"rms", LW_BLOCK_RMS}, {0},
+    };
+    const char *const text = lw_options_text(given, "blocks");
+    if (!(search->products & LW_BLOCKS))
+        return text ? lw_fail(err, LW_EUSAGE, "--blocks goes with --products blocks only") : LW_OK;
+    if (!text)
+        return lw_fail(err, LW_EUSAGE, "--products blocks needs --blocks D:VALUES, as in --blocks 1000:max,rms");
+    char *end;
+    search->every = strtoll(text, &end, 10);
+    search->values = *end == ':' ? parse_list(values, end + 1) : *end ? 0 : LW_BLOCK_MAX | LW_BLOCK_MEAN | LW_BLOCK_RMS;
+    if (end == text || search->every < 1 || search->every > LW_SEARCH_MOST_EVERY || !search->values)
+        return lw_fail(err, LW_EUSAGE, "--blocks %.200s is not D:VALUES with D in 1..%" PRId64 " and VALUES some of max, mean, rms, as "
+                       "in --blocks 1000:max,rms", text, LW_SEARCH_MOST_EVERY);
+    return LW_OK;
+}
+
+static int choose_peaks(const struct lw_options *given, struct lw_search *search, struct lw_error *err)
+{
+    search->threshold = lw_options_real(given, "threshold");
+    search->cluster = lw_options_int(given, "cluster");
+    if (search->products & LW_PEAKS)
+        return search->threshold > 0 ? LW_OK
+                                     : lw_fail(err, LW_EUSAGE, "--products peaks needs --threshold T: the least signal-to-noise ratio "
+                                               "of a peak");
+    if (search->threshold > 0 || search->cluster > 0)
+        return lw_fail(err, LW_EUSAGE, "--%s goes with --products peaks only", search->threshold > 0 ? "threshold" : "cluster");
+    return LW_OK;
+}
+
+int lw_search_choose(const struct lw_options *given, const struct lw_search_word *words, struct lw_job *job, struct lw_search *search,
+                     struct lw_error *err)
+{
+    int rc;
+    if ((rc = choose_products(given, words, search, err)) || (rc = choose_peaks(given, search, err)))
+        return rc;
+    if ((lw_options_given(given, "output-type") || lw_options_given(given, "output-scale")) && !(search->products & LW_FILTERED))
+        return lw_fail(err, LW_EUSAGE, "--output-type and --output-scale are for the product %s, which --products %.200s leaves out",
+                       words[0].word, lw_options_text(given, "products"));
+    job->search.noise = (enum lw_noise)lw_options_choice(given, "noise");
+    job->search.most_peaks = lw_options_int(given, "max-peaks");
+    job->search.first_time = job->search.time_step = NAN;
+    return LW_OK;
+}
+
+/* ---- noise --------------------------------------------------------------------------------------------------------- */
+
+static double energy(const double *taps, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += taps[i] * taps[i];
+    return sqrt(sum);
+}
+
+int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_filters, const double *taps, int64_t n_taps, int parts,
+                         struct lw_error *err)
+{
+    if (!(search->products & (LW_PEAKS | LW_BEST)) || job->search.noise == LW_NOISE_GIVEN)
+        return LW_OK;
+    job->noise = lw_alloc_array(job->op.n_channels * n_filters, sizeof *job->noise, "the noise of channels and filters", err);
+    if (!job->noise)
+        return LW_ESYSTEM;
+    search->noise = job->noise;
+    for (int f = 0; job->search.noise == LW_NOISE_ENERGY && f < n_filters; f++) {
+        const double sigma = energy(taps + f * n_taps * parts, n_taps * parts);
+        for (int64_t c = 0; c < job->op.n_channels; c++)
+            job->noise[c * n_filters + f] = sigma;
+    }
+    return LW_OK;
+}
+
+void lw_search_shape_noise(struct lw_job *job, int n_filters)
+{
+    if (!job->noise)
+        return;
+    struct lw_product *const product = &job->products[job->n_products];
+    job->has_noise = true;
+    product->dataset = (struct lw_writer_dataset){
+        .path = "/noise", .type = {.scalar = LW_FLOAT64}, .n_dims = 2, .dims = {job->op.n_channels, n_filters},
+        .dim_names = {"channel", "filter"},
+    };
+    lw_product_note_text(product, "noise", noise_texts[job->search.noise]);
+}
+
+/* ---- peaks --------------------------------------------------------------------------------------------------------- */
+
+static const struct lw_column columns[] = {
+    {"channel", LW_COLUMN_INT}, {"filter", LW_COLUMN_INT}, {"index", LW_COLUMN_INT}, {"time", LW_COLUMN_REAL}, {"re", LW_COLUMN_REAL},
+    {"im", LW_COLUMN_REAL}, {"snr", LW_COLUMN_REAL}, {"cluster_size", LW_COLUMN_INT},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+static_assert(sizeof(struct lw_peak_row) == 8 * COLUMNS, "a row is as the file has it");
+
+static int sign(int64_t a, int64_t b) { return (a > b) - (a < b); }
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct lw_peak_row *const a = left, *const b = right;
+    const int index = sign(a->index, b->index), channel = sign(a->channel, b->channel);
+    return index ? index : channel ? channel : sign(a->filter, b->filter);
+}
+
+void lw_search_shape_peaks(struct lw_product *product)
+{
+    product->axis_dim = product->channel_dim = -1;
+    product->dataset = (struct lw_writer_dataset){
+        .path = "/peaks", .n_dims = 1, .dim_names = {"peak"}, .columns = columns, .n_columns = COLUMNS, .grows = true,
+        .compare = compare_rows,
+    };
+}
+
+void lw_search_describe_peaks(const struct lw_job *job, const struct lw_search *search, struct lw_product *product)
+{
+    lw_product_note_real(product, "threshold", search->threshold);
+    lw_product_note_text(product, "noise", noise_texts[job->search.noise]);
+    lw_product_note_int(product, "cluster", search->cluster);
+}

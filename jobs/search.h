@@ -1,0 +1,57 @@
+/* search.h - what jobs that search share: the options of signal/search.h, the noise, and the datasets of what is found. */
+#ifndef LW_JOBS_SEARCH_H
+#define LW_JOBS_SEARCH_H
+
+#include "job/job.h"
+
+/* Entries of a job's table of options. what: how it calls an output; near: its neighbours. */
+#define LW_SEARCH_OPTIONS(what, near)                                                                                           \
+    {.name = "threshold", .kind = LW_OPTION_REAL, .argument = "T", .minimum = 1e-300, .maximum = 1e300,                         \
+     .help = "With --products peaks: " what "s whose signal-to-noise ratio |y| / sigma is at least T are candidates."},         \
+    {.name = "noise", .kind = LW_OPTION_CHOICE, .choices = "given|energy|measured", .fallback = "measured",                     \
+     .help = "Sigma of --products peaks and best. given: 1, so that --threshold is a value of |y|. energy: that of white noise "  \
+             "of variance 1, the root of the sum of squares of the taps. measured: in the data, by channel and filter, the "    \
+             "median over one in 16 pieces of the root mean square of |y|; that takes a pass of its own. For complex " what "s " \
+             "sigma^2 is the power of real and imaginary part together."},                                                      \
+    {.name = "cluster", .kind = LW_OPTION_INT, .argument = "W", .fallback = "0", .maximum = (double)LW_SEARCH_MOST_CLUSTER,     \
+     .help = "With --products peaks: a candidate is a peak if no stronger one lies within +- W " near "."},                     \
+    {.name = "max-peaks", .kind = LW_OPTION_INT, .argument = "N", .fallback = "10000000", .minimum = 1, .maximum = 1e15,        \
+     .help = "More peaks than N end the run with an error that says which threshold would have kept N of them."}
+
+/* A word of --products, and what it stands for. */
+struct lw_search_word {
+    const char *word;
+    unsigned product;
+};
+
+/** Read --products and what goes with it. LW_EUSAGE.
+ * @param words  that the job knows, ended by one without a word
+ * @param search set but for its noise */
+int lw_search_choose(const struct lw_options *given, const struct lw_search_word *words, struct lw_job *job, struct lw_search *search,
+                     struct lw_error *err);
+
+/** Read --blocks. LW_EUSAGE. */
+int lw_search_choose_blocks(const struct lw_options *given, struct lw_search *search, struct lw_error *err);
+
+/** Make the noise of a search that needs some, in job->noise; where it is measured, room for it. LW_ESYSTEM.
+ * @param taps  [n_filters x n_taps] of `parts` doubles */
+int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_filters, const double *taps, int64_t n_taps, int parts,
+                         struct lw_error *err);
+
+/** The dataset of the noise, as the product that follows the others; where there is noise other than 1. */
+void lw_search_shape_noise(struct lw_job *job, int n_filters);
+
+/* A row of the table of peaks of a filtered signal, as it lies in the file. */
+struct lw_peak_row {
+    int64_t channel, filter, index;
+    double time, re, im, snr;
+    int64_t cluster_size;
+};
+
+/** The table of peaks: its rows are struct lw_peak_row. */
+void lw_search_shape_peaks(struct lw_product *product);
+
+/** Attributes that say how was searched. */
+void lw_search_describe_peaks(const struct lw_job *job, const struct lw_search *search, struct lw_product *product);
+
+#endif

@@ -1,0 +1,285 @@
+#include "run/search/candidates.h"
+
+#include "base/integers.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "jobs/search.h"
+#include "run/search/touch.h"
+#include "signal/peaks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Rows that a rank sends at a time. */
+enum { SENT_ROWS = 1 << 14 };
+
+/* Peaks are counted by the logarithm of their SNR over the threshold: so many bins an octave, for so many octaves. */
+enum { BINS_PER_OCTAVE = 1024, OCTAVES = 64, BINS = BINS_PER_OCTAVE * OCTAVES };
+
+/* Parts that wait to be done: each is split in two, by units, channels or filters. */
+enum { MOST_PARTS = 192 };
+
+struct lw_candidates {
+    struct lw_candidates_spec spec;
+    const struct lw_search *search;     /* of the job */
+    struct lw_touch touch;
+    int product;                        /* the crossings' number, and that of the table */
+    struct lw_part parts[MOST_PARTS];   /* a stack: the next part is the last */
+    int n_parts;
+    struct lw_peak *peaks;              /* [most_rows] */
+    int64_t n_peaks;                    /* of the part that was done last */
+    void *received;                     /* rank 0: [SENT_ROWS] */
+    struct lw_peak_row *rows;           /* rank 0: [SENT_ROWS] */
+    int64_t *counts;                    /* rank 0: [BINS] */
+    int64_t n_found;                    /* rank 0: of all ranks */
+};
+
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
+
+static int64_t most_rows(const struct lw_op_plan *op, int64_t count, int64_t n_channels)
+{
+    const int product = lw_op_find_product(op, LW_OP_CROSSINGS);
+    return product < 0 ? 0 : lw_op_most_rows(op, product, count, n_channels);
+}
+
+int64_t lw_candidates_bytes(const struct lw_op_plan *op, int64_t count, int64_t n_channels)
+{
+    const int64_t rows = most_rows(op, count, n_channels), row = sizeof(struct lw_peak) + sizeof(struct lw_peak_row);
+    if (rows == 0)
+        return 0;
+    return (int64_t)sizeof(struct lw_candidates) + rows * (int64_t)sizeof(struct lw_peak) + SENT_ROWS * row +
+           BINS * (int64_t)sizeof(int64_t);
+}
+
+int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candidates **out, struct lw_error *err)
+{
+    const int64_t rows = most_rows(spec->op, spec->count, spec->n_channels);
+    if (rows == 0)
+        return LW_OK;
+    struct lw_candidates *const candidates = lw_alloc(sizeof *candidates, "the candidates", err);
+    if (!candidates)
+        return LW_ESYSTEM;
+    *candidates = (struct lw_candidates){
+        .spec = *spec, .search = &spec->setup->job.op.ols.search, .product = lw_op_find_product(spec->op, LW_OP_CROSSINGS),
+        .touch = {&spec->setup->job, spec->op, spec->mask},
+    };
+    if (!(candidates->peaks = lw_alloc_array(rows, sizeof *candidates->peaks, "the peaks of a block", err)) ||
+        !(candidates->received = lw_alloc_array(SENT_ROWS, sizeof(struct lw_peak), "the peaks of other ranks", err)) ||
+        !(candidates->rows = lw_alloc_array(SENT_ROWS, sizeof *candidates->rows, "rows of the table", err)) ||
+        !(candidates->counts = lw_alloc_array(BINS, sizeof *candidates->counts, "the count of peaks", err))) {
+        lw_candidates_destroy(candidates);
+        return LW_ESYSTEM;
+    }
+    memset(candidates->counts, 0, BINS * sizeof *candidates->counts);
+    *out = candidates;
+    return LW_OK;
+}
+
+void lw_candidates_destroy(struct lw_candidates *candidates)
+{
+    if (!candidates)
+        return;
+    lw_free(candidates->peaks);
+    lw_free(candidates->received);
+    lw_free(candidates->rows);
+    lw_free(candidates->counts);
+    lw_free(candidates);
+}
+
+/* ---- the peaks of this rank's block, part by part ---------------------------------------------------------------------- */
+
+static int64_t half(int64_t n, int64_t unit) { return divide_up(divide_up(n, unit), 2) * unit; }
+
+/* Cut a part in two where the grid allows it; the first half is to be done first.
+ * @return  false: it cannot be cut */
+static bool split(struct lw_candidates *candidates, struct lw_part part)
+{
+    const struct lw_op_plan *const op = candidates->spec.op;
+    struct lw_part *const second = &candidates->parts[candidates->n_parts], *const first = second + 1;
+    if (candidates->n_parts + 2 > MOST_PARTS)
+        return false;
+    *first = *second = part;
+    if (part.count > op->unit) {
+        first->count = half(part.count, op->unit);
+        second->first += first->count;
+        second->count -= first->count;
+    } else if (part.n_channels > op->channel_unit) {
+        first->n_channels = half(part.n_channels, op->channel_unit);
+        second->channel += first->n_channels;
+        second->n_channels -= first->n_channels;
+    } else if (part.n_filters > 1 && !candidates->search->clusters_filters) {
+        first->n_filters = part.n_filters / 2;
+        second->filter += first->n_filters;
+        second->n_filters -= first->n_filters;
+    } else
+        return false;
+    candidates->n_parts += 2;
+    return true;
+}
+
+static int fail_dense(const struct lw_candidates *candidates, const struct lw_part *part, int64_t n_rows, struct lw_error *err)
+{
+    return lw_fail(err, LW_EDATA, "%" PRId64 " outputs from %" PRId64 " on and their neighbours are beyond --threshold %g, more than can be "
+                   "compared at a time: raise it, or take a smaller --cluster", n_rows, part->first, candidates->search->threshold);
+}
+
+static void pick(struct lw_candidates *candidates, struct lw_slot *slot, const struct lw_part *part)
+{
+    const struct lw_slot_product *const product = &slot->products[candidates->product];
+    const struct lw_peaks_spec spec = {
+        .search = candidates->search, .n_filters = candidates->spec.setup->job.op.ols.n_filters,
+        .first = part->first, .end = part->first + part->count,
+    };
+    const int number = lw_pipeline_number(candidates->spec.pipeline, slot);
+    const int64_t n = lw_touch_is_needed(&candidates->touch)
+                          ? lw_touch_drop(&candidates->touch, slot, number, product->data, product->n_rows)
+                          : product->n_rows;
+    candidates->n_peaks = lw_peaks_pick(&spec, product->data, n, candidates->peaks);
+}
+
+/* What the slot has is what `part` asked for: choose its peaks, or cut it.
+ * @param has_peaks  set: the part is done */
+static int finish_part(struct lw_candidates *candidates, struct lw_slot *slot, const struct lw_part *part, bool *has_peaks,
+                       struct lw_error *err)
+{
+    const struct lw_slot_product *const product = &slot->products[candidates->product];
+    *has_peaks = product->n_rows <= product->most_rows;
+    if (*has_peaks)
+        pick(candidates, slot, part);
+    else if (!split(candidates, *part))
+        return fail_dense(candidates, part, product->n_rows, err);
+    return LW_OK;
+}
+
+static int begin_block(struct lw_candidates *candidates, struct lw_slot *slot, struct lw_error *err)
+{
+    const struct lw_block *const block = &slot->block;
+    const struct lw_part whole = {block->first, block->count, block->channel, block->n_channels,
+                                  0, candidates->spec.setup->job.op.ols.n_filters};
+    bool has_peaks;
+    candidates->n_parts = 0;
+    candidates->n_peaks = 0;
+    return block->count > 0 ? finish_part(candidates, slot, &whole, &has_peaks, err) : LW_OK;
+}
+
+/* The peaks of the next part that is not too dense. */
+static int next_part(struct lw_candidates *candidates, struct lw_slot *slot, struct lw_error *err)
+{
+    bool has_peaks = false;
+    int rc = LW_OK;
+    candidates->n_peaks = 0;
+    while (rc == LW_OK && candidates->n_parts > 0 && !has_peaks) {
+        const struct lw_part part = candidates->parts[--candidates->n_parts];
+        if ((rc = lw_pipeline_again(candidates->spec.pipeline, slot, &part, err)) == LW_OK)
+            rc = finish_part(candidates, slot, &part, &has_peaks, err);
+    }
+    return rc;
+}
+
+/* ---- on rank 0 --------------------------------------------------------------------------------------------------------- */
+
+static int bin_of(const struct lw_candidates *candidates, double snr)
+{
+    const double octaves = log2(snr / candidates->search->threshold);
+    return (int)fmin(fmax(octaves * BINS_PER_OCTAVE, 0), BINS - 1);
+}
+
+static void fill_row(const struct lw_candidates *candidates, const struct lw_peak *peak, struct lw_peak_row *row)
+{
+    const struct lw_search_request *const request = &candidates->spec.setup->job.search;
+    *row = (struct lw_peak_row){
+        .channel = peak->channel, .filter = peak->filter, .index = peak->index,
+        .time = request->first_time + (double)peak->index * request->time_step,
+        .re = peak->re, .im = peak->im, .snr = peak->snr, .cluster_size = peak->cluster_size,
+    };
+}
+
+static void warn_of_many(const struct lw_candidates *candidates)
+{
+    lw_log_warn("there are more than --max-peaks %" PRId64 " peaks already, so there will be no result; the run goes on to find the threshold "
+                "that would have kept so many", candidates->spec.setup->job.search.most_peaks);
+}
+
+/* Some rows to the table, unless there have been too many. */
+static int add_rows(struct lw_candidates *candidates, const struct lw_peak *peaks, int64_t n, struct lw_error *err)
+{
+    const int64_t most = candidates->spec.setup->job.search.most_peaks;
+    const bool fitted = candidates->n_found <= most;
+    for (int64_t i = 0; i < n; i++) {
+        candidates->counts[bin_of(candidates, peaks[i].snr)]++;
+        fill_row(candidates, &peaks[i], &candidates->rows[i]);
+    }
+    candidates->n_found += n;
+    if (candidates->n_found <= most)
+        return lw_writer_append(candidates->spec.writer, candidates->product, candidates->rows, n, err);
+    if (fitted)
+        warn_of_many(candidates);
+    return LW_OK;
+}
+
+static int take_rows(void *context, const void *data, int64_t bytes, struct lw_error *err)
+{
+    struct lw_candidates *const candidates = context;
+    const struct lw_peak *const peaks = data;
+    const int64_t all = bytes / (int64_t)sizeof *peaks;
+    int rc = LW_OK;
+    for (int64_t first = 0; first < all && rc == LW_OK; first += SENT_ROWS)
+        rc = add_rows(candidates, peaks + first, min64(SENT_ROWS, all - first), err);
+    return rc;
+}
+
+/* ---- all together ---------------------------------------------------------------------------------------------------- */
+
+static int bring(struct lw_candidates *candidates, struct lw_error *err)
+{
+    struct lw_comm *const comm = candidates->spec.setup->comm;
+    const int rc = lw_comm_bring(comm, candidates->peaks, candidates->n_peaks * (int64_t)sizeof *candidates->peaks,
+                                 candidates->received, SENT_ROWS * (int64_t)sizeof *candidates->peaks, take_rows, candidates, err);
+    return lw_comm_agree(comm, rc, err);
+}
+
+int lw_candidates_take(struct lw_candidates *candidates, struct lw_slot *slot, struct lw_error *err)
+{
+    if (!candidates)
+        return LW_OK;
+    struct lw_comm *const comm = candidates->spec.setup->comm;
+    int rc = lw_comm_agree(comm, begin_block(candidates, slot, err), err);
+    bool goes_on = true;
+    while (rc == LW_OK && goes_on) {
+        goes_on = lw_comm_max(comm, candidates->n_parts) > 0;
+        if ((rc = bring(candidates, err)) == LW_OK && goes_on)
+            rc = lw_comm_agree(comm, next_part(candidates, slot, err), err);
+    }
+    return rc;
+}
+
+/* A threshold, a little above that of a bin, that keeps no more than are allowed. */
+static double keeping_threshold(const struct lw_candidates *candidates)
+{
+    const int64_t most = candidates->spec.setup->job.search.most_peaks;
+    int bin = BINS;
+    for (int64_t kept = 0; bin > 0 && kept + candidates->counts[bin - 1] <= most; bin--)
+        kept += candidates->counts[bin - 1];
+    const double exact = candidates->search->threshold * exp2((double)bin / BINS_PER_OCTAVE);
+    const double digits = exp10(floor(log10(exact)) - 4);
+    return ceil(exact / digits) * digits;
+}
+
+static int finish(const struct lw_candidates *candidates, struct lw_error *err)
+{
+    const int64_t most = candidates->spec.setup->job.search.most_peaks;
+    if (candidates->n_found > most)
+        return lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks, more than --max-peaks %" PRId64 ": --threshold %.6g would have kept no "
+                       "more than that, or allow more with --max-peaks", candidates->n_found, most, keeping_threshold(candidates));
+    lw_log_info("%" PRId64 " peak%s", candidates->n_found, candidates->n_found == 1 ? "" : "s");
+    return LW_OK;
+}
+
+int lw_candidates_finish(struct lw_candidates *candidates, struct lw_error *err)
+{
+    if (!candidates)
+        return LW_OK;
+    struct lw_comm *const comm = candidates->spec.setup->comm;
+    return lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? finish(candidates, err) : LW_OK, err);
+}
