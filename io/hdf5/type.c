@@ -95,9 +95,20 @@ static bool parse_complex(hid_t stored, struct lw_type *out)
     return true;
 }
 
+/* Numbers with names, as h5py stores booleans. */
+static bool parse_enumeration(hid_t stored, struct lw_type *out)
+{
+    if (H5Tget_class(stored) != H5T_ENUM)
+        return false;
+    const hid_t number = H5Tget_super(stored);
+    const bool known = parse_scalar(number, out);
+    H5Tclose(number);
+    return known;
+}
+
 bool lw_hdf5_type_parse(hid_t stored, struct lw_type *out)
 {
-    return parse_scalar(stored, out) || parse_complex(stored, out);
+    return parse_scalar(stored, out) || parse_enumeration(stored, out) || parse_complex(stored, out);
 }
 
 static hid_t complex_type(const char *real, const char *imaginary, hid_t part)
@@ -125,7 +136,7 @@ hid_t lw_hdf5_type_as_float64(hid_t stored, bool *is_complex)
 {
     const H5T_class_t class = H5Tget_class(stored);
     *is_complex = has_complex_members(stored);
-    if (class == H5T_INTEGER || class == H5T_FLOAT)
+    if (class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM)
         return H5Tcopy(H5T_NATIVE_DOUBLE);
     if (!*is_complex)
         return -1;

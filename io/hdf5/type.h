@@ -11,7 +11,7 @@
     LW_INTEGERS(LW_SCALAR_TEXT, ", ") ", " LW_FLOATS(LW_SCALAR_TEXT, ", ") ", or complex "      \
     LW_FLOATS(LW_SCALAR_TEXT, " or ") " (a compound {r, i}, {re, im} or {real, imag})"
 
-/** The sample type that `stored` is; false for anything outside LW_LEGAL_TYPES. */
+/** The sample type that `stored` is, of an enumeration that of its numbers; false for anything outside LW_LEGAL_TYPES. */
 bool lw_hdf5_type_parse(hid_t stored, struct lw_type *out);
 
 /** The type that holds such samples in a file; complex ones as the packed compound {r, i} that h5py reads. Close it with

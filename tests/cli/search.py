@@ -10,6 +10,7 @@ rms error of the filtered series (see post.py) times 10, as single outputs are c
 Every table must be the same, bit by bit, on 1 to 8 ranks, with the axis or the channels split, with the least memory there can
 be, and with thresholds so low that blocks are done in parts."""
 
+import bisect
 import itertools
 import os
 import re
@@ -53,13 +54,13 @@ def peaks(snr, threshold, width, clusters_filters):
     """Rows (index, channel, filter, cluster size) and how near the closest decision was, of snr [filter, channel, index]."""
     rows, margin = [], np.inf
     for channel in range(snr.shape[1]):
-        found = [(i, f, snr[f, channel, i]) for f, i in np.argwhere(snr[:, channel] >= threshold)]
-        found.sort()
+        found = sorted((i, f, snr[f, channel, i]) for f, i in np.argwhere(snr[:, channel] >= threshold))
+        places = [i for i, _, _ in found]
         for i, f, its in found:
-            near = [(j, g, other) for j, g, other in found if abs(j - i) <= width and (clusters_filters or g == f)]
-            rivals = [other for j, g, other in near if (j, g) != (i, f)]
-            if rivals:
-                margin = min(margin, min(abs(other / its - 1) for other in rivals))
+            window = found[bisect.bisect_left(places, i - width):bisect.bisect_right(places, i + width)]
+            near = [(j, g, other) for j, g, other in window if clusters_filters or g == f]
+            rivals = [abs(other / its - 1) for j, g, other in near if (j, g) != (i, f)]
+            margin = min([margin, *rivals])
             if not any(is_stronger((other, g, j), (its, f, i)) for j, g, other in near):
                 rows.append((i, channel, f, len(near)))
     return sorted(rows), margin
@@ -88,11 +89,8 @@ class Found:
             self.about = {name: dict(file[name].attrs) for name in self.names}
         for name, array in self.data.items():
             if name not in ("peaks", "noise"):
-                planes = array.ndim - (1 if name.startswith("best") else 2) - (0 if axis is None else 1) == 0 and not name.startswith("best")
-                array = array if axis is not None else np.expand_dims(array, -2)
-                if axis == 0:
-                    array = np.moveaxis(array, -1, -2)
-                self.data[name] = array if planes or name.startswith("best") else array
+                array = np.expand_dims(array, -2) if axis is None else array
+                self.data[name] = np.moveaxis(array, -1, -2) if axis == 0 else array
         self.table = self.data.get("peaks")
 
     def rows(self):
@@ -188,7 +186,7 @@ def compare_blocks(name, found, y, length, values, within):
 def draw(shape, dtype, taps, taps_dtype):
     """Noise with planted events: the filters themselves, some at both ends and near each other."""
     x, filters = noise(shape, "c8" if np.dtype(dtype).kind == "c" else "f4"), noise(taps, taps_dtype)
-    for at in (0, 3, shape[1] // 3, shape[1] // 2, shape[1] // 2 + 5, shape[1] - 2):
+    for at in {at for at in (0, 3, shape[1] // 3, shape[1] // 2, shape[1] // 2 + 5, shape[1] - 2) if 0 <= at < shape[1]}:
         event = (6 * filters[at % len(filters)] / np.linalg.norm(filters[at % len(filters)]))[::-1]
         event = event if x.dtype.kind == "c" else event.real
         end = min(shape[1], at + len(event))
@@ -207,7 +205,7 @@ def case(name, shape=(1, 3000), dtype="f4", taps=(3, 17), taps_dtype="f8", axis=
         y = filtered(x.astype(complex if np.iscomplexobj(x) else float), filters, options)
         within = tolerance(x, filters, double)
         sigma = energies(filters, shape[0]) if options.get("noise") == "energy" else np.ones((shape[0], taps[0]))
-        if options.get("noise", "measured") == "measured":
+        if options.get("noise", "measured") == "measured" and products != ("blocks",):
             sigma = None
         known = sigma if sigma is not None else energies(filters, shape[0])
         snr = np.abs(y) / known.T[:, :, None]
@@ -279,10 +277,10 @@ def bits():
 
 
 def plateaus():
-    """One tap of 1 by direct sums is exact: equal neighbours, of which the lower filter and the lower index win."""
+    """Direct sums of one tap of 1 are exact: equal neighbours, of which the lower filter and the lower index win."""
     x = np.zeros((1, 200), "f4")
     x[0, 50:60] = x[0, 62] = x[0, 199] = x[0, 0] = 3
-    filters = np.ones((2, 1))
+    filters = np.array([[1.0, 0.0], [1.0, 0.0]])
     with tempfile.TemporaryDirectory() as work:
         write(work, x, filters, None)
         for width, clusters in itertools.product((0, 1, 4, 400), (False, True)):
@@ -416,5 +414,6 @@ def pulsar():
 
 
 for part in (kinds, short, bits, plateaus, not_finite, masked, many, errors, gravitational_wave, pulsar):
-    part()
+    if os.environ.get("LW_SEARCH_PART", part.__name__) == part.__name__:
+        part()
 finish()

@@ -79,10 +79,10 @@ static int plan_pass(struct pass *pass, const struct lw_plan *plan, struct lw_er
 static int open_pass(struct pass *pass, const struct lw_plan *plan, struct lw_error *err)
 {
     struct lw_setup *const setup = pass->setup;
-    const int64_t values = n_values(pass, pass->group), each = most_of_rank(&pass->sample, lw_comm_size(setup->comm));
     int rc = plan_pass(pass, plan, err);
     if (rc)
         return rc;
+    const int64_t values = n_values(pass, pass->group), each = most_of_rank(&pass->sample, lw_comm_size(setup->comm));
     struct lw_plan its = *plan;         /* the same rounds, and another operation */
     its.op = pass->op;
     struct lw_view_spec view = lw_plan_view(&its, &setup->job);
