@@ -4,7 +4,8 @@
 usage: demo_peaks.py SURVEY RESULT
 
 A chirp must peak, in the output of its matched filter, in the channel and near the sample where it was hidden; a tone must
-give the output of its band-pass filter the largest rms in the channel where it was hidden. Exit code 1 where one does not.
+give the output of its band-pass filter the largest rms in the channel where it was hidden. Of a result that holds /peaks alone,
+each of its rows must be a chirp, and each chirp a row. Exit code 1 where that is not so.
 """
 
 import re
@@ -41,17 +42,39 @@ def show_tone(filtered, hidden):
     return channel == int(re.match(r"channel (\d+): tone", hidden).group(1))
 
 
+def text_of(value):
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def show_table(survey, table):
+    """Rows of /peaks beside the chirps that are hidden; both must be the same."""
+    hidden = [text_of(value) for name, value in sorted(survey["signal"].attrs.items()) if name.startswith("hidden_")]
+    chirps = [re.match(r"channel (\d+): chirp .* for filter (\d+); .* peaks near sample (\d+)", text) for text in hidden]
+    expected = [tuple(int(number) for number in chirp.groups()) for chirp in chirps if chirp]
+    print("channel filter    sample      time     snr  outputs above the threshold")
+    for row in table:
+        print(f"{row['channel']:7} {row['filter']:6} {row['index']:9} {row['time']:8.3f} s {row['snr']:7.3f} {row['cluster_size']:5}")
+    return len(table) == len(expected) and all(
+        any((row["channel"], row["filter"]) == (channel, filter) and abs(row["index"] - sample) <= NEAR for row in table)
+        for channel, filter, sample in expected)
+
+
+def show_series(survey, result):
+    """All filters, one by one."""
+    good = True
+    shape = " x ".join(str(n) for n in result["filtered"].shape)
+    print(f"{sys.argv[2]}: /filtered, {shape} (filter x channel x time), {result['filtered'].dtype}")
+    for number, filtered in enumerate(result["filtered"]):
+        name, hidden = text_of(survey["filters"].attrs[f"filter_{number}"]), text_of(survey["signal"].attrs[f"hidden_{number}"])
+        print(f"filter {number}: {name}\n  hidden: {hidden}")
+        as_hidden = show_chirp(filtered, hidden) if "chirp" in name else show_tone(filtered, hidden)
+        good = good and as_hidden
+    return good
+
+
 def main():
     with h5py.File(sys.argv[1]) as survey, h5py.File(sys.argv[2]) as result:
-        good = True
-        shape = " x ".join(str(n) for n in result["filtered"].shape)
-        print(f"{sys.argv[2]}: /filtered, {shape} (filter x channel x time), {result['filtered'].dtype}")
-        for number, filtered in enumerate(result["filtered"]):
-            name, hidden = survey["filters"].attrs[f"filter_{number}"], survey["signal"].attrs[f"hidden_{number}"]
-            name, hidden = (text.decode() if isinstance(text, bytes) else text for text in (name, hidden))
-            print(f"filter {number}: {name}\n  hidden: {hidden}")
-            as_hidden = show_chirp(filtered, hidden) if "chirp" in name else show_tone(filtered, hidden)
-            good = good and as_hidden
+        good = show_series(survey, result) if "filtered" in result else show_table(survey, result["peaks"])
     print("Everything was found where it was hidden." if good else "Not everything was found where it was hidden.")
     return 0 if good else 1
 
