@@ -1,12 +1,14 @@
-/* test_full FOLDER NAME - writes a file that is longer than the folder's free space, each way: no crash, LW_EIO, and the
- * reason. NAME is what the folder's file system is called. */
+/* test_full FOLDER NAME - writes a file that is longer than the folder's free space, each way, and spools more rows than fit: no
+ * crash, LW_EIO, and the reason. NAME is what the folder's file system is called. */
 #include "../../check.h"
 #include "calls.h"
+#include "io/bytes/spool.h"
 #include "io/bytes/store.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { BYTES = 64 << 20 };
@@ -30,6 +32,34 @@ static void check_full(const char *folder, const char *data, enum lw_store_way w
     lw_store_close(store);
     close(fd);
     unlink(path);
+}
+
+static int by_first(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* @param per_cent  of the folder's free space that the rows take, in descending order */
+static void check_spool(const char *folder, int64_t per_cent, bool fits, bool merges)
+{
+    struct lw_error err = {.code = LW_OK};
+    struct statvfs disk;
+    struct lw_spool *spool = NULL;
+    const struct lw_spool_spec spec = {.row = {8, by_first}, .name = "/table", .folder = folder, .memory_bytes = 32 << 10};
+    statvfs(folder, &disk);
+    const int64_t n = (int64_t)(disk.f_bavail * disk.f_frsize) / 100 * per_cent / 8;
+    CHECK(lw_spool_create(&spec, &spool, &err) == LW_OK, "%s", err.message);
+    int rc = LW_OK;
+    for (int64_t i = n; i > 0 && rc == LW_OK; i--)
+        rc = lw_spool_append(spool, &i, 1, &err);
+    CHECK(rc == (fits ? LW_OK : LW_EIO), "%d%%: %d %s", (int)per_cent, rc, err.message);
+    if (fits)
+        rc = lw_spool_sort(spool, &err);
+    CHECK(rc == (merges ? LW_OK : LW_EIO), "%d%%: %d %s", (int)per_cent, rc, err.message);
+    CHECK(merges || (strstr(err.message, folder) && strstr(err.message, "No space left on device; make room there")), "%s",
+          err.message);
+    lw_spool_destroy(spool);
 }
 
 static void check_name(const char *folder, const char *name)
@@ -56,6 +86,9 @@ int main(int argc, char **argv)
     mishaps.is_kernel_old = false;
     check_full(argv[1], data, LW_STORE_MAP);
     check_full(argv[1], data, LW_STORE_WRITE);
+    check_spool(argv[1], 200, false, false);
+    check_spool(argv[1], 70, true, false);      /* they are merged in two steps */
+    check_spool(argv[1], 40, true, true);
     free(data);
     return check_result(argv[2]);
 }
