@@ -7,6 +7,8 @@ Thresholds are put where no output is near them, and trials whose oracle has two
 again, so that the table must be identical: the same rows in the same order, with the same sizes of clusters. Values agree to the
 rms error of the filtered series (see post.py) times 10, as single outputs are compared here.
 
+LW_SEARCH_PART names one function to be run alone, LW_SEARCH_OPTIONS further options of every run.
+
 Every table must be the same, bit by bit, on 1 to 8 ranks, with the axis or the channels split, with the least memory there can
 be, and with thresholds so low that blocks are done in parts."""
 
@@ -101,7 +103,7 @@ class Found:
 def run(work, n_ranks, options, axis, expect=0):
     output = os.path.join(work, "out.h5")
     done = lapwing(n_ranks, "ols", "--input", f"{work}/in.h5:/x", "--filters", f"{work}/in.h5:/h", "--output", output,
-                   "--overwrite", *as_arguments(options), code=expect)
+                   "--overwrite", *as_arguments(options), *os.environ.get("LW_SEARCH_OPTIONS", "").split(), code=expect)
     return Found(output, axis, done.stderr) if done.returncode == 0 else done.stderr
 
 
@@ -381,7 +383,8 @@ def gravitational_wave():
         for n_ranks, options in ((1, ()), (4, ("--precision", "double")), (3, ("--memory", "600M"))):
             output = f"{work}/out.h5"
             lapwing(n_ranks, "ols", "--input", strain + ":/strain/Strain", "--filters", f"{work}/bank.h5:/taps", "--products", "peaks",
-                    "--noise", "given", "--threshold", 8, "--cluster", 64, "--output", output, "--overwrite", *options)
+                    "--noise", "given", "--threshold", 8, "--cluster", 64, "--output", output, "--overwrite", *options,
+                    *os.environ.get("LW_SEARCH_OPTIONS", "").split())
             with h5py.File(output) as file:
                 table = file["peaks"][()]
             inside = table[(table["index"] >= 8192) & (table["index"] <= 122879)]
