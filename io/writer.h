@@ -4,7 +4,9 @@
  *            disk; then all ranks open the file
  *   open     or rank 0 finds that structure in the temporary file that a killed run has left
  *   write    raw data only: directly, each rank's I/O threads to their place in the file, or by collective HDF5 calls
- *   finish   flushed and closed by all; then rank 0 marks it complete and gives it its final name
+ *   append   the rows of a table that grows, by rank 0: they gather beside the file, as their number is not known
+ *   finish   flushed and closed by all; then rank 0 adds the tables that have grown, marks the file complete and gives it its
+ *            final name
  *   destroy  before finish: the temporary file is deleted, if it was created, and stays, if it was opened
  *
  * Datasets are contiguous and aligned. A killed run leaves no file under the final name. */
@@ -49,7 +51,8 @@ struct lw_writer_dataset {
     struct lw_type type;        /* not of a table */
     const struct lw_column *columns;        /* a table: its rows, of n_columns x 8 bytes, are the elements (a compound) */
     int n_columns;              /* 0: no table */
-    bool grows;                 /* a table whose rows are not counted yet: lw_writer_append brings them; dims[0] is 0 */
+    bool grows;                 /* a table whose rows are not counted yet: lw_writer_append brings them; dims[0] is 0. Rank 0
+                                   takes LW_SPOOL_BYTES of memory for each (io/bytes/spool.h) */
     int (*compare)(const void *a, const void *b);       /* of a table that grows: the order of its rows in the file, as for qsort */
     const struct lw_attribute *attributes;
     int n_attributes;
@@ -81,7 +84,7 @@ int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, st
  * stand. The spec's attributes are not looked at. Whatever fails from here on, the file stays, so that it can be opened again.
  * Errors (the same on every rank): LW_EIO if there is no such file, if it belongs to somebody else or another run is writing it,
  * or as lw_writer_create; LW_EDATA if it is damaged, complete or no result, or if a dataset's path, shape or type is another one
- * than the spec's, naming both. Collective. */
+ * than the spec's, naming both, or if it has a table that grows. Collective. */
 int lw_writer_open(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err);
 
 /** Begin to write the hyperslab [first, first + count) of dataset number `dataset` from `data`, packed row-major in the
@@ -98,7 +101,8 @@ int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first,
                     struct lw_error *err);
 
 /** Add rows to the table that is dataset number `dataset` and grows, in any order; they become part of the result when it is
- * finished. By rank 0 alone, from the thread that finishes. LW_EIO, LW_ESYSTEM. */
+ * finished. What does not fit in memory goes to a temporary file in the result's folder. By rank 0 alone, from the thread that
+ * finishes. LW_EIO: that file cannot be written. */
 int lw_writer_append(struct lw_writer *writer, int dataset, const void *rows, int64_t n, struct lw_error *err);
 
 /** Wait until what all ranks have written is on the disk. No write is under way. LW_EIO. Collective. */

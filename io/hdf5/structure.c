@@ -1,6 +1,7 @@
 #include "io/hdf5/structure.h"
 
 #include "base/integers.h"
+#include "io/bytes/transfer.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/error.h"
 #include "io/hdf5/type.h"
@@ -156,7 +157,8 @@ static int create_all(hid_t file, const struct lw_writer_spec *spec, struct lw_e
         (rc = write_attributes(file, spec->attributes, spec->n_attributes, err)))
         return rc;
     for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
-        rc = create_dataset(file, &spec->datasets[d], &extents[d], err);
+        if (!spec->datasets[d].grows)
+            rc = create_dataset(file, &spec->datasets[d], &extents[d], err);
     return rc;
 }
 
@@ -222,9 +224,17 @@ static int check_place(const char *part, hid_t dataset, const char *path, struct
                                "contiguous and with its room on disk", part, path);
 }
 
+static int fail_growing(const char *part, const char *path, struct lw_error *err)
+{
+    return lw_fail(err, LW_EDATA, "cannot go on with '%.600s': the earlier run has not left the rows of %.100s, which it kept "
+                   "until its end; remove the file and start again", part, path);
+}
+
 static int check_dataset(hid_t file, const char *part, const struct lw_writer_dataset *spec, struct lw_extent *extent,
                          struct lw_error *err)
 {
+    if (spec->grows)
+        return fail_growing(part, spec->path, err);
     const hid_t dataset = H5Dopen2(file, spec->path, H5P_DEFAULT);
     if (dataset < 0)
         return lw_hdf5_fail(err, LW_EDATA, "cannot go on with '%.200s': it has no dataset %.100s", part, spec->path);
@@ -270,19 +280,99 @@ int lw_structure_check(const struct lw_result_file *result, const struct lw_writ
 
 /* ---- complete ------------------------------------------------------------------------------------------------------ */
 
-int lw_structure_complete(const struct lw_result_file *result, const struct lw_attribute *attributes, int n_attributes,
-                          bool *is_stuck, struct lw_error *err)
+static int overwrite_attributes(hid_t file, const struct lw_attribute *attributes, int count, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int a = 0; a < count && rc == LW_OK; a++)
+        rc = lw_attribute_overwrite(file, &attributes[a], err);
+    return rc;
+}
+
+/* Without HDF5, like the samples: a failure is an error, and the file can still be closed. */
+static int write_rows(const struct lw_result_file *result, struct lw_growing *table, struct lw_error *err)
+{
+    struct lw_error reason;
+    const void *rows;
+    int64_t n, at = table->offset;
+    int rc = lw_spool_sort(table->spool, err);
+    while (rc == LW_OK && (rc = lw_spool_next(table->spool, &rows, &n, err)) == LW_OK && n > 0) {
+        const int64_t bytes = n * lw_structure_element_bytes(&table->dataset);
+        if (lw_bytes_write(result->fd, rows, at, bytes, &reason) != LW_OK)
+            return lw_fail(err, LW_EIO, "cannot write '%.600s', rows of %.100s: %.200s", result->part, table->dataset.path,
+                           reason.message);
+        at += bytes;
+    }
+    return rc;
+}
+
+static int create_table(hid_t file, struct lw_growing *table, struct lw_error *err)
+{
+    struct lw_writer_dataset spec = table->dataset;
+    struct lw_extent extent = {0};
+    spec.dims[0] = lw_spool_rows(table->spool);
+    const int rc = create_dataset(file, &spec, &extent, err);
+    table->offset = extent.offset;
+    return rc;
+}
+
+static int create_tables(hid_t file, const struct lw_structure_end *end, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int t = 0; t < end->n_tables && rc == LW_OK; t++)
+        if (end->tables[t])
+            rc = create_table(file, end->tables[t], err);
+    return rc;
+}
+
+static int reserve_all(hid_t file, const struct lw_result_file *result, struct lw_error *err)
+{
+    hsize_t bytes;
+    if (H5Fget_filesize(file, &bytes) < 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot make room for the tables of '%s'", result->part);
+    return lw_result_file_reserve(result, (int64_t)bytes, err);
+}
+
+/* The new structure goes to the file after the rows and before the mark of completion: whenever the run is killed, nothing is
+ * marked that is not there, and while rows are written the file is as it was. */
+static int add_tables(hid_t file, const struct lw_result_file *result, const struct lw_structure_end *end, struct lw_error *err)
+{
+    int rc;
+    if ((rc = create_tables(file, end, err)) || (rc = reserve_all(file, result, err)))
+        return rc;
+    for (int t = 0; t < end->n_tables && rc == LW_OK; t++)
+        if (end->tables[t])
+            rc = write_rows(result, end->tables[t], err);
+    if (rc == LW_OK && H5Fflush(file, H5F_SCOPE_LOCAL) < 0)
+        rc = lw_hdf5_fail(err, LW_EIO, "cannot write '%s'", result->part);
+    return rc;
+}
+
+static bool has_tables(const struct lw_structure_end *end)
+{
+    for (int t = 0; t < end->n_tables; t++)
+        if (end->tables[t])
+            return true;
+    return false;
+}
+
+static int complete_all(hid_t file, const struct lw_result_file *result, const struct lw_structure_end *end, struct lw_error *err)
+{
+    const struct lw_attribute complete = completion(1);
+    int rc;
+    (void)((has_tables(end) && (rc = add_tables(file, result, end, err))) ||
+           (rc = overwrite_attributes(file, end->attributes, end->n_attributes, err)) ||
+           (rc = overwrite_attributes(file, &complete, 1, err)));
+    return rc;
+}
+
+int lw_structure_complete(const struct lw_result_file *result, const struct lw_structure_end *end, bool *is_stuck,
+                          struct lw_error *err)
 {
     const hid_t access = plain_access();
     const hid_t file = H5Fopen(result->part, H5F_ACC_RDWR, access);
     H5Pclose(access);
     if (file < 0)
         return lw_hdf5_fail(err, LW_EIO, "cannot open '%s' to complete it", result->part);
-    const struct lw_attribute complete = completion(1);
-    int rc = LW_OK;
-    for (int a = 0; a < n_attributes && rc == LW_OK; a++)
-        rc = lw_attribute_overwrite(file, &attributes[a], err);
-    if (rc == LW_OK)
-        rc = lw_attribute_overwrite(file, &complete, err);
+    const int rc = complete_all(file, result, end, err);
     return close_file(file, rc, result->part, is_stuck, err);
 }

@@ -20,7 +20,8 @@ struct lw_writer {
     struct lw_pool *pool;               /* borrowed; with a store */
     struct lw_store *store;             /* written directly, or */
     struct lw_collective *file;         /* collectively */
-    struct lw_extent *extents;
+    struct lw_extent *extents;          /* [n_datasets]; of tables that grow: all zero */
+    struct lw_growing **tables;         /* [n_datasets], rank 0's; NULL: the dataset does not grow */
     int n_datasets;
     int64_t bytes_written;
 };
@@ -34,14 +35,20 @@ static void abandon(struct lw_writer *writer, const struct lw_error *err)
     lw_comm_abort(writer->comm, err);
 }
 
+static const char *kind_text(const struct lw_writer_dataset *dataset, char type[40])
+{
+    if (dataset->n_columns > 0)
+        return dataset->grows ? "growing table" : "table";
+    return lw_type_text(dataset->type, type);
+}
+
 /* Shape and type, on which all ranks must agree before any collective call. */
 static int check_same(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_error *err)
 {
     for (int d = 0; d < spec->n_datasets; d++) {
         const struct lw_writer_dataset *const dataset = &spec->datasets[d];
         char type[40], text[256];
-        int used = snprintf(text, sizeof text, "%.60s %s", dataset->path,
-                            dataset->n_columns > 0 ? "table" : lw_type_text(dataset->type, type));
+        int used = snprintf(text, sizeof text, "%.60s %s", dataset->path, kind_text(dataset, type));
         for (int i = 0; i < dataset->n_dims; i++)
             used += snprintf(text + used, sizeof text - (size_t)used, "%s%" PRId64, i ? " x " : " ", dataset->dims[i]);
         const int rc = lw_comm_same(comm, "the result", text, err);
@@ -70,6 +77,15 @@ static int take_file(struct lw_result_file *result, const struct lw_writer_spec 
     return rc ? rc : lw_structure_check(result, spec, extents, err);
 }
 
+static int make_tables(struct lw_writer *writer, const struct lw_writer_spec *spec, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
+        if (spec->datasets[d].grows)
+            rc = lw_growing_create(&spec->datasets[d], writer->result.name, &writer->tables[d], err);
+    return rc;
+}
+
 /* By rank 0 alone; then the others try to open what it has prepared, each by itself: MPI-IO does not survive it if some can and
  * some cannot. */
 static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *spec, prepare_fn *prepare, struct lw_error *err)
@@ -77,6 +93,8 @@ static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *s
     const bool prepares = lw_comm_rank(writer->comm) == 0;
     bool is_stuck = false;
     int rc = lw_result_file_name(&writer->result, spec->file, spec->overwrite, err);
+    if (rc == LW_OK && prepares)
+        rc = make_tables(writer, spec, err);
     if (rc == LW_OK && prepares)
         rc = prepare(&writer->result, spec, writer->extents, &is_stuck, err);
     if (is_stuck)
@@ -122,12 +140,15 @@ static struct lw_writer *allocate(struct lw_comm *comm, int n_datasets, struct l
 {
     struct lw_writer *const writer = lw_alloc(sizeof *writer, "the writer", err);
     struct lw_extent *const extents = lw_alloc_array(n_datasets, sizeof *extents, "the writer", err);
-    if (!writer || !extents) {
+    struct lw_growing **const tables = lw_alloc_array(n_datasets, sizeof *tables, "the writer", err);
+    if (!writer || !extents || !tables) {
         lw_free(writer);
         lw_free(extents);
+        lw_free(tables);
         return NULL;
     }
-    *writer = (struct lw_writer){.comm = comm, .result = {.fd = -1}, .extents = extents, .n_datasets = n_datasets};
+    *writer = (struct lw_writer){.comm = comm, .result = {.fd = -1}, .extents = extents, .tables = tables,
+                                 .n_datasets = n_datasets};
     return writer;
 }
 
@@ -173,6 +194,7 @@ void lw_writer_begin(struct lw_writer *writer, int dataset, const int64_t *first
 {
     assert(dataset >= 0 && dataset < writer->n_datasets);
     const struct lw_extent *const extent = &writer->extents[dataset];
+    assert(extent->n_dims > 0);
     writer->bytes_written += hyperslab_bytes(extent, count);
     write->n_dims = extent->n_dims;
     for (int d = 0; d < extent->n_dims; d++) {
@@ -211,6 +233,13 @@ int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first,
     return lw_comm_agree(writer->comm, lw_writer_end(writer, &write, err), err);
 }
 
+int lw_writer_append(struct lw_writer *writer, int dataset, const void *rows, int64_t n, struct lw_error *err)
+{
+    assert(dataset >= 0 && dataset < writer->n_datasets && writer->tables[dataset]);
+    writer->bytes_written += n * lw_structure_element_bytes(&writer->tables[dataset]->dataset);
+    return lw_spool_append(writer->tables[dataset]->spool, rows, n, err);
+}
+
 /* ---- finish -------------------------------------------------------------------------------------------------------- */
 
 /* Each node has a page cache of its own. */
@@ -230,6 +259,15 @@ int lw_writer_sync(struct lw_writer *writer, struct lw_error *err)
     return LW_OK;
 }
 
+static int complete(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes, bool *is_stuck,
+                    struct lw_error *err)
+{
+    const struct lw_structure_end end = {
+        .tables = writer->tables, .n_tables = writer->n_datasets, .attributes = attributes, .n_attributes = n_attributes,
+    };
+    return lw_structure_complete(&writer->result, &end, is_stuck, err);
+}
+
 /* The mark of completion follows the samples that it speaks of. */
 int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes,
                      struct lw_error *err)
@@ -241,7 +279,7 @@ int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attrib
     lw_collective_finish(writer->file);
     writer->file = NULL;
     if (lw_comm_rank(writer->comm) == 0)
-        (void)((rc = lw_structure_complete(&writer->result, attributes, n_attributes, &is_stuck, err)) ||
+        (void)((rc = complete(writer, attributes, n_attributes, &is_stuck, err)) ||
                (rc = lw_result_file_publish(&writer->result, err)));
     if (is_stuck)
         abandon(writer, err);
@@ -263,6 +301,9 @@ void lw_writer_destroy(struct lw_writer *writer)
         lw_result_file_discard(&writer->result);
     else
         lw_result_file_leave(&writer->result);
+    for (int d = 0; d < writer->n_datasets; d++)
+        lw_growing_destroy(writer->tables[d]);
+    lw_free(writer->tables);
     lw_free(writer->extents);
     lw_free(writer);
 }

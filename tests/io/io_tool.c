@@ -7,6 +7,8 @@
  *     io_tool write FILE SAMPLES ROUNDS PAUSE_MS       a result: /filtered complex float32 [2 x SAMPLES], written in rounds
  *     io_tool half FILE SAMPLES ROUNDS                 the same, but after half the rounds it says so and waits to be killed
  *     io_tool rest FILE SAMPLES ROUNDS                 the rounds that such a run has not written
+ *     io_tool grow FILE SAMPLES ROWS                   the same in one round, with tables that grow: /peaks {index, snr} to so
+ *                                                      many rows, /none to none
  *     io_tool damage FILE                              /damaged float32 [4096], whose second compressed chunk is noise */
 #include "base/log.h"
 #include "base/memory.h"
@@ -125,6 +127,10 @@ static int list(struct lw_comm *comm, char **arguments, struct lw_error *err)
     return lw_comm_agree(comm, rc, err);
 }
 
+/* ---- a result ---- */
+
+enum { FILTERED, PEAKS, NONE, N_DATASETS };
+
 /* How a result of `n_rounds` rounds is written: rounds [begin, end) of it. */
 struct progress {
     int64_t n_rounds, begin, end;
@@ -149,17 +155,37 @@ static int write_rounds(struct lw_comm *comm, struct lw_writer *writer, int64_t 
                 block[2 * (f * count + i)] = (float)(first + i);
                 block[2 * (f * count + i) + 1] = (float)-f;
             }
-        rc = lw_writer_write(writer, 0, (int64_t[]){0, count ? first : 0}, (int64_t[]){2, count}, block, err);
+        rc = lw_writer_write(writer, FILTERED, (int64_t[]){0, count ? first : 0}, (int64_t[]){2, count}, block, err);
         nanosleep(&(struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000}, NULL);
     }
     lw_free(block);
     return rc;
 }
 
+struct peak {
+    int64_t index;
+    double snr;
+};
+
+static int by_index(const void *left, const void *right)
+{
+    const struct peak *const a = left, *const b = right;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+static struct lw_writer_dataset growing(const char *path)
+{
+    static const struct lw_column columns[] = {{"index", LW_COLUMN_INT}, {"snr", LW_COLUMN_REAL}};
+    static const struct lw_attribute threshold = {.name = "threshold", .kind = LW_ATTRIBUTE_REAL, .real = 8};
+    return (struct lw_writer_dataset){.path = path, .n_dims = 1, .dim_names = {"peak"}, .columns = columns, .n_columns = 2,
+                                      .grows = true, .compare = by_index, .attributes = &threshold, .n_attributes = 1};
+}
+
 typedef int writer_start_fn(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out,
                             struct lw_error *err);
 
-static int start_result(struct lw_comm *comm, writer_start_fn *begin, const char *file, int64_t n, struct lw_writer **writer,
+/* @param arguments  the file, the samples of an axis */
+static int start_result(struct lw_comm *comm, writer_start_fn *begin, char **arguments, int n_datasets, struct lw_writer **writer,
                         struct lw_error *err)
 {
     const struct lw_attribute root[] = {
@@ -176,11 +202,12 @@ static int start_result(struct lw_comm *comm, writer_start_fn *begin, const char
         {.name = "filters", .kind = LW_ATTRIBUTE_INT, .integer = INT64_MIN},
     };
     const struct lw_writer_dataset filtered = {
-        .path = "/filtered", .n_dims = 2, .dims = {2, n}, .dim_names = {"filter", "time"},
+        .path = "/filtered", .n_dims = 2, .dims = {2, atoll(arguments[1])}, .dim_names = {"filter", "time"},
         .type = {.scalar = LW_FLOAT32, .is_complex = true}, .attributes = axis, .n_attributes = 5,
     };
-    const struct lw_writer_spec spec = {.file = file, .attributes = root, .n_attributes = 4, .datasets = &filtered,
-                                        .n_datasets = 1};
+    const struct lw_writer_dataset datasets[N_DATASETS] = {filtered, growing("/peaks"), growing("/none")};
+    const struct lw_writer_spec spec = {.file = arguments[0], .attributes = root, .n_attributes = 4, .datasets = datasets,
+                                        .n_datasets = n_datasets};
     return begin(comm, &spec, writer, err);
 }
 
@@ -199,7 +226,7 @@ static int write_result(struct lw_comm *comm, char **arguments, struct lw_error 
     const struct progress all = {.n_rounds = n_rounds, .end = n_rounds, .pause_ms = atol(arguments[3])};
     struct lw_writer *writer = NULL;
     int rc;
-    (void)((rc = start_result(comm, lw_writer_create, arguments[0], n, &writer, err)) ||
+    (void)((rc = start_result(comm, lw_writer_create, arguments, 1, &writer, err)) ||
            (rc = write_rounds(comm, writer, n, &all, err)) || (rc = finish_result(writer, err)));
     lw_writer_destroy(writer);
     return rc;
@@ -211,7 +238,7 @@ static int write_half(struct lw_comm *comm, char **arguments, struct lw_error *e
     const struct progress half = {.n_rounds = n_rounds, .end = n_rounds / 2};
     struct lw_writer *writer = NULL;
     int rc;
-    if ((rc = start_result(comm, lw_writer_create, arguments[0], n, &writer, err)) ||
+    if ((rc = start_result(comm, lw_writer_create, arguments, 1, &writer, err)) ||
         (rc = write_rounds(comm, writer, n, &half, err))) {
         lw_writer_destroy(writer);
         return rc;
@@ -229,8 +256,36 @@ static int write_rest(struct lw_comm *comm, char **arguments, struct lw_error *e
     const struct progress rest = {.n_rounds = n_rounds, .begin = n_rounds / 2, .end = n_rounds};
     struct lw_writer *writer = NULL;
     int rc;
-    (void)((rc = start_result(comm, lw_writer_open, arguments[0], n, &writer, err)) ||
+    (void)((rc = start_result(comm, lw_writer_open, arguments, 1, &writer, err)) ||
            (rc = write_rounds(comm, writer, n, &rest, err)) || (rc = finish_result(writer, err)));
+    lw_writer_destroy(writer);
+    return rc;
+}
+
+/* By rank 0, the last first: peak i lies at 3 i. */
+static int append_peaks(struct lw_comm *comm, struct lw_writer *writer, int64_t n, struct lw_error *err)
+{
+    struct peak batch[1000];
+    int64_t left = lw_comm_rank(comm) == 0 ? n : 0;
+    int rc = LW_OK;
+    while (left > 0 && rc == LW_OK) {
+        const int64_t count = left < 1000 ? left : 1000;
+        for (int64_t i = 0; i < count; i++)
+            batch[i] = (struct peak){3 * (left - 1 - i), 8 + (double)(left - 1 - i) / 2};
+        rc = lw_writer_append(writer, PEAKS, batch, count, err);
+        left -= count;
+    }
+    return lw_comm_agree(comm, rc, err);
+}
+
+static int write_growing(struct lw_comm *comm, char **arguments, struct lw_error *err)
+{
+    const struct progress all = {.n_rounds = 1, .end = 1};
+    struct lw_writer *writer = NULL;
+    int rc;
+    (void)((rc = start_result(comm, lw_writer_create, arguments, N_DATASETS, &writer, err)) ||
+           (rc = append_peaks(comm, writer, atoll(arguments[2]), err)) ||
+           (rc = write_rounds(comm, writer, atoll(arguments[1]), &all, err)) || (rc = finish_result(writer, err)));
     lw_writer_destroy(writer);
     return rc;
 }
@@ -264,11 +319,12 @@ int main(int argc, char **argv)
         int (*run)(struct lw_comm *comm, char **arguments, struct lw_error *err);
     } commands[] = {
         {"show", 0, show_all}, {"read", 6, read_channels}, {"small", 1, show_small}, {"list", 1, list},
-        {"write", 4, write_result}, {"half", 3, write_half}, {"rest", 3, write_rest}, {"damage", 1, damage},
+        {"write", 4, write_result}, {"half", 3, write_half}, {"rest", 3, write_rest}, {"grow", 3, write_growing},
+        {"damage", 1, damage},
     };
     struct lw_comm *const comm = lw_comm_start(&argc, &argv);
     struct lw_error err = {0};
-    int rc = lw_fail(&err, LW_EUSAGE, "usage: io_tool show|read|small|list|write|half|rest|damage ...");
+    int rc = lw_fail(&err, LW_EUSAGE, "usage: io_tool show|read|small|list|write|half|rest|grow|damage ...");
     lw_log_start(lw_comm_rank(comm), lw_comm_host(comm), LW_LOG_VERBOSE);
     for (size_t c = 0; c < sizeof commands / sizeof *commands; c++)
         if (argc > 1 && strcmp(argv[1], commands[c].name) == 0 &&

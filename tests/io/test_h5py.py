@@ -218,6 +218,22 @@ def results():
                                    type="complex float32")})
 
 
+def tables():
+    rows = 600_000          # more than is kept in memory
+    name = os.path.join(folder.name, "tables.h5")
+    run("grow", name, 1000, rows)
+    with h5py.File(name, "r") as file:
+        check(file.attrs["lapwing_complete"] == 1 and sorted(file) == ["filtered", "none", "peaks"], f"{sorted(file)}")
+        for key, n in ("peaks", rows), ("none", 0):
+            table, index = file[key][()], np.arange(n)
+            check(table.shape == (n,) and table.dtype == np.dtype([("index", "<i8"), ("snr", "<f8")]), f"{key}: {table.dtype}")
+            check(np.array_equal(table["index"], 3 * index) and np.array_equal(table["snr"], 8 + index / 2), f"{key}: rows")
+            check(file[key].dims[0].label == "peak" and file[key].attrs["threshold"] == 8.0, f"{key}: label, attribute")
+            check(file[key].chunks is None, f"{key}: contiguous")
+        check(np.array_equal(file["filtered"][0], np.arange(1000) + 0j), "data beside tables")
+    check(not [left for left in os.listdir(folder.name) if "lapwing" in left], "no other file is left")
+
+
 def busy():
     name = os.path.join(folder.name, "busy.h5")
     with h5py.File(name, "w") as file:
@@ -227,6 +243,6 @@ def busy():
         check(done.returncode == 74 and "another program writes it" in done.stderr, f"{done.returncode} {done.stderr}")
 
 
-for part in (storages, missing_filter, complexes, smalls, samplings, results, busy):
+for part in (storages, missing_filter, complexes, smalls, samplings, results, tables, busy):
     part()
 finish("h5py")

@@ -1,6 +1,6 @@
-/* What the writer writes, HDF5 alone reads back byte by byte: every type, 1 to 4 dimensions, blocks that leave ranks idle; by
- * collective calls, and by threads of each rank's own. The structure is as promised: contiguous, aligned, complete only at the
- * end, one final name. */
+/* What the writer writes, HDF5 alone reads back byte by byte: every type, 1 to 4 dimensions, blocks that leave ranks idle, tables
+ * that grow; by collective calls, and by threads of each rank's own. The structure is as promised: contiguous, aligned, complete
+ * only at the end, one final name. */
 #include "io/writer.h"
 #include "io_test.h"
 
@@ -298,14 +298,10 @@ static void write_part(struct lw_comm *comm, struct lw_writer *writer, int64_t b
     CHECK(lw_writer_write(writer, 0, first, count, data, &err) == LW_OK, "%s", err.message);
 }
 
-/* What a run leaves that is killed after half of its samples: a copy of its temporary file, as destroy deletes that. */
-static void leave_half(struct lw_comm *comm, const char *file, const char *part)
+/* What a run leaves that is killed now: a copy of its temporary file, as destroy deletes that. */
+static void leave_copy(struct lw_comm *comm, struct lw_writer *writer, const char *part)
 {
     char aside[340];
-    struct lw_error err = {0};
-    struct lw_writer *writer;
-    CHECK(start_pair(comm, file, &same, false, &writer, &err) == LW_OK, "%s", err.message);
-    write_part(comm, writer, 0, HALF);
     lw_comm_barrier(comm);
     snprintf(aside, sizeof aside, "%s.aside", part);
     char command[700];
@@ -317,6 +313,15 @@ static void leave_half(struct lw_comm *comm, const char *file, const char *part)
     lw_comm_barrier(comm);
     CHECK(lw_comm_rank(comm) != 0 || rename(aside, part) == 0, "the copy");
     lw_comm_barrier(comm);
+}
+
+static void leave_half(struct lw_comm *comm, const char *file, const char *part)
+{
+    struct lw_error err = {0};
+    struct lw_writer *writer;
+    CHECK(start_pair(comm, file, &same, false, &writer, &err) == LW_OK, "%s", err.message);
+    write_part(comm, writer, 0, HALF);
+    leave_copy(comm, writer, part);
 }
 
 static void check_refused(struct lw_comm *comm, const char *file, const char *part, const struct other *other, int code,
@@ -400,6 +405,199 @@ static void check_open(struct lw_comm *comm, const char *file)
     check_refused(comm, file, part, &same, LW_EDATA, "it is complete");
 }
 
+/* ---- tables that grow ---------------------------------------------------------------------------------------------- */
+
+enum { FIRST_ARRAY, LONG_TABLE, SECOND_ARRAY, EMPTY_TABLE, SHORT_TABLE, N_MIXED };
+enum { LONG_ROWS = 600000, SHORT_ROWS = 1000, BATCH = 7001 };        /* the long table is more than a spool's memory holds */
+
+/* Number i of those that come; p is prime to the number of rows, so that each index comes once. */
+struct peak {
+    int64_t index;
+    double snr;
+};
+
+static struct peak peak_to_come(int64_t i, int64_t n)
+{
+    const int64_t index = i * 7919 % n;
+    return (struct peak){index, (double)index / 3};
+}
+
+static int by_index(const void *left, const void *right)
+{
+    const struct peak *const a = left, *const b = right;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+/* What a spec points to: it is overwritten as soon as the writer is there. */
+struct mixed {
+    char path[40], label[40], name[40], text[40];
+    double reals[3];
+    struct lw_column columns[2];
+    struct lw_attribute attributes[3];
+    struct lw_writer_dataset datasets[N_MIXED];
+};
+
+static struct lw_writer_dataset growing(const struct mixed *mixed, const char *path)
+{
+    return (struct lw_writer_dataset){.path = path, .n_dims = 1, .columns = mixed->columns, .n_columns = 2, .grows = true,
+                                      .compare = by_index};
+}
+
+static void describe_mixed(struct mixed *mixed)
+{
+    *mixed = (struct mixed){.path = "/group/of/peaks", .label = "peak", .name = "kind", .text = "candidates",
+                            .reals = {1, -2, 0.5}};
+    mixed->columns[0] = (struct lw_column){"index", LW_COLUMN_INT};
+    mixed->columns[1] = (struct lw_column){"snr", LW_COLUMN_REAL};
+    mixed->attributes[0] = (struct lw_attribute){.name = mixed->name, .kind = LW_ATTRIBUTE_TEXT, .text = mixed->text};
+    mixed->attributes[1] = (struct lw_attribute){.name = "taps", .kind = LW_ATTRIBUTE_INT, .integer = -7};
+    mixed->attributes[2] = (struct lw_attribute){.name = "levels", .kind = LW_ATTRIBUTE_REALS, .reals = mixed->reals, .n_reals = 3};
+    const struct lw_writer_dataset array = {.path = "/first", .n_dims = 2, .dims = {ROWS, LENGTH}, .type = {.scalar = LW_INT16}};
+    mixed->datasets[FIRST_ARRAY] = mixed->datasets[SECOND_ARRAY] = array;
+    mixed->datasets[SECOND_ARRAY].path = "/group/second";
+    mixed->datasets[LONG_TABLE] = growing(mixed, mixed->path);
+    mixed->datasets[LONG_TABLE].dim_names[0] = mixed->label;
+    mixed->datasets[LONG_TABLE].attributes = mixed->attributes;
+    mixed->datasets[LONG_TABLE].n_attributes = 3;
+    mixed->datasets[EMPTY_TABLE] = growing(mixed, "/empty");
+    mixed->datasets[SHORT_TABLE] = growing(mixed, "/short");
+}
+
+static int start_mixed(struct lw_comm *comm, const char *file, bool opens, struct lw_writer **writer, struct lw_error *err)
+{
+    static struct mixed mixed;
+    describe_mixed(&mixed);
+    const struct lw_writer_spec spec = {.file = file, .datasets = mixed.datasets, .n_datasets = N_MIXED, .pool = pool};
+    *writer = NULL;
+    const int rc = (opens ? lw_writer_open : lw_writer_create)(comm, &spec, writer, err);
+    memset(&mixed, 0x5a, sizeof mixed);
+    return rc;
+}
+
+/* Rows [begin, end) of those that come, by rank 0. */
+static void append_peaks(struct lw_comm *comm, struct lw_writer *writer, int dataset, int64_t begin, int64_t end, int64_t n)
+{
+    struct peak batch[BATCH];
+    struct lw_error err = {0};
+    for (int64_t first = begin; first < end && lw_comm_rank(comm) == 0; first += BATCH) {
+        const int64_t count = end - first < BATCH ? end - first : BATCH;
+        for (int64_t i = 0; i < count; i++)
+            batch[i] = peak_to_come(first + i, n);
+        CHECK(lw_writer_append(writer, dataset, batch, count, &err) == LW_OK, "%s", err.message);
+    }
+}
+
+/* Arrays and tables in turns. */
+static void write_mixed(struct lw_comm *comm, struct lw_writer *writer)
+{
+    const int64_t dims[LW_MAX_DIMS] = {ROWS, LENGTH};
+    append_peaks(comm, writer, LONG_TABLE, 0, LONG_ROWS / 3, LONG_ROWS);
+    write_all(comm, writer, FIRST_ARRAY, dims, 2, 2);
+    append_peaks(comm, writer, SHORT_TABLE, 0, SHORT_ROWS, SHORT_ROWS);
+    append_peaks(comm, writer, EMPTY_TABLE, 0, 0, 1);
+    append_peaks(comm, writer, LONG_TABLE, LONG_ROWS / 3, LONG_ROWS, LONG_ROWS);
+    write_all(comm, writer, SECOND_ARRAY, dims, 2, 2);
+}
+
+/* @param n  rows of the table, in order. @return  where it begins in the file */
+static haddr_t check_table(hid_t file, const char *path, int64_t n)
+{
+    const hid_t dataset = H5Dopen2(file, path, H5P_DEFAULT), stored = H5Dget_type(dataset), space = H5Dget_space(dataset);
+    const hid_t list = H5Dget_create_plist(dataset), wanted = H5Tcreate(H5T_COMPOUND, sizeof(struct peak));
+    hsize_t found = 0;
+    H5Tinsert(wanted, "index", 0, H5T_STD_I64LE);
+    H5Tinsert(wanted, "snr", 8, H5T_IEEE_F64LE);
+    CHECK(H5Tequal(stored, wanted) > 0, "%s: type", path);
+    CHECK(H5Sget_simple_extent_dims(space, &found, NULL) == 1 && (int64_t)found == n, "%s: %d rows", path, (int)found);
+    CHECK(H5Pget_layout(list) == H5D_CONTIGUOUS, "%s: contiguous", path);
+    struct peak *const rows = malloc((size_t)n * sizeof *rows + 1);
+    CHECK(H5Dread(dataset, wanted, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) >= 0, "%s is read", path);
+    int64_t n_wrong = 0;
+    for (int64_t i = 0; i < n; i++)
+        n_wrong += rows[i].index != i || rows[i].snr != (double)i / 3;
+    CHECK(n_wrong == 0, "%s: %d rows are wrong", path, (int)n_wrong);
+    const haddr_t at = H5Dget_offset(dataset);
+    free(rows);
+    H5Tclose(wanted);
+    H5Pclose(list);
+    H5Sclose(space);
+    H5Tclose(stored);
+    H5Dclose(dataset);
+    return at;
+}
+
+static void check_text(hid_t object, const char *name, const char *wanted)
+{
+    const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT), type = H5Aget_type(attribute);
+    char *text = NULL;
+    CHECK(H5Aread(attribute, type, &text) >= 0 && strcmp(text, wanted) == 0, "%s: '%s'", name, text);
+    H5free_memory(text);
+    H5Tclose(type);
+    H5Aclose(attribute);
+}
+
+static void check_table_attributes(hid_t file)
+{
+    const hid_t dataset = H5Dopen2(file, "/group/of/peaks", H5P_DEFAULT);
+    const hid_t reals = H5Aopen(dataset, "levels", H5P_DEFAULT);
+    double levels[3] = {0};
+    check_text(dataset, "kind", "candidates");
+    check_text(dataset, "DIMENSION_LABELS", "peak");
+    CHECK(H5Aread(reals, H5T_NATIVE_DOUBLE, levels) >= 0 && levels[0] == 1 && levels[1] == -2 && levels[2] == 0.5, "numbers");
+    CHECK(read_int(dataset, "taps") == -7, "a number");
+    H5Aclose(reals);
+    H5Dclose(dataset);
+}
+
+static void check_mixed(const char *file)
+{
+    const int64_t dims[2] = {ROWS, LENGTH};
+    const struct lw_type type = {.scalar = LW_INT16};
+    const hid_t opened = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
+    CHECK(read_int(opened, "lapwing_complete") == 1, "complete");
+    compare_all(opened, "/first", type, dims, 2);
+    compare_all(opened, "/group/second", type, dims, 2);
+    const haddr_t at = check_table(opened, "/group/of/peaks", LONG_ROWS);
+    CHECK(at % (1 << 20) == 0, "a long table starts at %llu", (unsigned long long)at);
+    check_table(opened, "/short", SHORT_ROWS);
+    check_table(opened, "/empty", 0);
+    check_table_attributes(opened);
+    H5Fclose(opened);
+}
+
+/* A run cannot go on with a file whose rows have gone with the run before it, and leaves it. */
+static void check_not_resumed(struct lw_comm *comm, const char *file)
+{
+    char part[320];
+    struct lw_error err = {0};
+    struct lw_writer *writer;
+    part_name(file, part);
+    CHECK(start_mixed(comm, file, true, &writer, &err) == LW_EIO && strstr(err.message, "No such file"), "%s", err.message);
+    CHECK(start_mixed(comm, file, false, &writer, &err) == LW_OK, "%s", err.message);
+    append_peaks(comm, writer, LONG_TABLE, 0, LONG_ROWS, LONG_ROWS);
+    leave_copy(comm, writer, part);
+    CHECK(start_mixed(comm, file, true, &writer, &err) == LW_EDATA && strstr(err.message, "the rows of /group/of/peaks"), "%s",
+          err.message);
+    CHECK(!writer && exists(part), "refused, and left");
+    lw_comm_barrier(comm);
+    CHECK(lw_comm_rank(comm) != 0 || remove(part) == 0, "%s", part);
+    lw_comm_barrier(comm);
+}
+
+static void check_growing(struct lw_comm *comm, const char *file)
+{
+    struct lw_error err = {0};
+    struct lw_writer *writer;
+    check_not_resumed(comm, file);
+    CHECK(start_mixed(comm, file, false, &writer, &err) == LW_OK, "%s", err.message);
+    write_mixed(comm, writer);
+    CHECK(lw_writer_finish(writer, NULL, 0, &err) == LW_OK, "%s", err.message);
+    lw_writer_destroy(writer);
+    if (lw_comm_rank(comm) == 0)
+        check_mixed(file);
+    lw_comm_barrier(comm);
+}
+
 /* @param n_threads  0: by collective calls */
 static void check_way(struct lw_comm *comm, int n_threads)
 {
@@ -417,6 +615,8 @@ static void check_way(struct lw_comm *comm, int n_threads)
     snprintf(file, sizeof file, "%s/resumed.h5", folder);
     check_open(comm, file);
     lw_comm_barrier(comm);
+    snprintf(file, sizeof file, "%s/growing.h5", folder);
+    check_growing(comm, file);
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     CHECK(lw_comm_rank(comm) != 0 || system(command) == 0, "%s", command);
     check_handles(mark);
