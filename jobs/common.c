@@ -74,9 +74,9 @@ static int choose_output_scale(const struct lw_options *given, struct lw_op_spec
         return LW_OK;
     char type[40];
     op->output_scale = lw_options_real(given, "output-scale");
-    if (!lw_scalar_is_integer(op->output.scalar))
-        return lw_fail(err, LW_EUSAGE, "--output-scale is for results of integers, not for %s: give --output-type int8 or int16, or "
-                       "leave the scale out", lw_type_text(op->output, type));
+    if (!lw_scalar_saturates(op->output.scalar))
+        return lw_fail(err, LW_EUSAGE, "--output-scale is for results of integers or float16, not for %s: give --output-type int8, "
+                       "int16 or float16, or leave the scale out", lw_type_text(op->output, type));
     return LW_OK;
 }
 
@@ -92,9 +92,9 @@ int lw_job_choose_output_type(const struct lw_options *given, bool is_complex, s
     if (wanted && strcmp(wanted, "input") == 0)
         op->output.scalar = op->input.scalar;
     else if (wanted && !lw_scalar_parse(wanted, &op->output.scalar))
-        return lw_fail(err, LW_EUSAGE, "--output-type %s is not float32, float64, input or an integer type", wanted);
+        return lw_fail(err, LW_EUSAGE, "--output-type %s is not float16, float32, float64, input or an integer type", wanted);
     if (op->output.is_complex && lw_scalar_is_integer(op->output.scalar))
-        return lw_fail(err, LW_ECONFIG, "--output-type %s: the result is complex, so float32 or float64", wanted);
+        return lw_fail(err, LW_ECONFIG, "--output-type %s: the result is complex, so float16, float32 or float64", wanted);
     return choose_output_scale(given, op, err);
 }
 

@@ -1,6 +1,7 @@
 /* One thread per scalar, neighbours in a warp: every access is coalesced. */
 #include "gpu/device/convert.h"
 
+#include "gpu/device/ptx.cuh"
 #include "gpu/device/stored.cuh"
 
 static constexpr int block_threads = 256;
@@ -87,11 +88,29 @@ __device__ inline Stored stored_value(double value, Loss &loss)
     return stored;
 }
 
+/* Holds the bits of a number of LW_FLOAT16. */
+struct Half {
+    uint16_t bits;
+};
+
+/* Infinities and NaN stay what they are. */
+template <typename Real>
+__device__ inline Half half_value(Real value, double factor, Loss &loss)
+{
+    const double number = static_cast<double>(value) * factor;
+    const uint16_t nearest = half_of(number);
+    const bool is_beyond = fabs(number) >= LW_HALF_BEYOND && isfinite(value);
+    loss.n_saturated += is_beyond;
+    return {static_cast<uint16_t>(is_beyond ? (nearest & LW_HALF_SIGN) | (LW_HALF_INFINITY - 1) : nearest)};
+}
+
 template <typename Stored, typename Real>
 __device__ inline Stored converted_value(Real value, double factor, Loss &loss)
 {
     if constexpr (std::is_floating_point<Stored>::value)
         return static_cast<Stored>(value);
+    else if constexpr (std::is_same<Stored, Half>::value)
+        return half_value(value, factor, loss);
     else
         return stored_value<Stored>(static_cast<double>(value) * factor, loss);
 }
@@ -123,19 +142,26 @@ __global__ void thin(const Real *from, Stored *to, lw_thinning t, lw_nan_report 
     for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < n; i += stride) {
         const int64_t output = i / t.width, row = output / t.kept;
         const Real value = from[(row * t.row + t.first + (output - row * t.kept) * t.every) * t.width + i % t.width];
-        if (t.squares)
-            to[i] = static_cast<Stored>(static_cast<double>(value) * static_cast<double>(value));
+        if constexpr (std::is_same<Stored, double>::value)
+            to[i] = t.squares ? static_cast<double>(value) * static_cast<double>(value) : static_cast<double>(value);
         else
             to[i] = converted_value<Stored>(value, t.factor, loss);
     }
     report_loss<Stored>(loss, report);
 }
 
+/* Calls `with` with a value of the C type of a result's scalar. */
+template <class With>
+static auto with_result(enum lw_scalar scalar, With with)
+{
+    return scalar == LW_FLOAT16 ? with(Half{}) : with_stored(scalar, with);
+}
+
 template <typename Real>
 static cudaError_t convert_from(const Real *from, void *to, enum lw_scalar scalar, int64_t n, double factor,
                                 lw_nan_report *report, cudaStream_t stream)
 {
-    return with_stored(scalar, [=](auto example) {
+    return with_result(scalar, [=](auto example) {
         using Stored = decltype(example);
         convert<<<blocks_for(n), block_threads, 0, stream>>>(from, static_cast<Stored *>(to), n, factor, report);
         return cudaGetLastError();
@@ -158,7 +184,7 @@ cudaError_t lw_cuda_thin(const void *from, enum lw_precision precision, void *to
     const int64_t n = t.rows * t.kept * t.width;
     if (n == 0)
         return cudaSuccess;
-    return with_stored(scalar, [=](auto example) {
+    return with_result(scalar, [=](auto example) {
         using Stored = decltype(example);
         Stored *const stored = static_cast<Stored *>(to);
         if (precision == LW_SINGLE)

@@ -16,8 +16,8 @@ extern "C" {
 /** Reverse the bytes of n scalars in place. */
 cudaError_t lw_cuda_swap_bytes(void *data, enum lw_scalar scalar, int64_t n, cudaStream_t stream);
 
-/** Convert n scalars of the computing precision. Integers: multiplied with `factor`, rounded to nearest even, saturated, NaN
- * becomes 0, and how many of them is added to the report.
+/** Convert n scalars of the computing precision. Integers and halves: multiplied with `factor`, rounded to nearest even,
+ * saturated; NaN becomes 0 in integers. How many of them is added to the report.
  * @param from  float or double by precision; must not overlap `to` */
 cudaError_t lw_cuda_convert(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar, int64_t n,
                             double factor, struct lw_nan_report *report, cudaStream_t stream);
@@ -28,7 +28,7 @@ struct lw_thinning {
     int64_t width;                  /* scalars of an output that stay together: its parts, the channels */
     int64_t first, every, kept;
     bool squares;                   /* float64 of single precision: each is squared */
-    double factor;                  /* of integers, as for lw_cuda_convert */
+    double factor;                  /* of integers and halves, as for lw_cuda_convert */
 };
 
 /** Convert some of the outputs, as lw_cuda_convert does it. */

@@ -9,6 +9,14 @@ __device__ __forceinline__ void opaque(float &x) { asm volatile("" : "+f"(x)); }
 __device__ __forceinline__ void opaque(double &x) { asm volatile("" : "+d"(x)); }
 template <class T> __device__ __forceinline__ void opaque(T *&x) { asm volatile("" : "+l"(x)); }
 
+/* The half nearest to x, the even one of two, in one rounding: see lw_half_of_double. */
+__device__ __forceinline__ unsigned short half_of(double x)
+{
+    unsigned short half;
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(half) : "d"(x));
+    return half;
+}
+
 /* A barrier of COUNT threads of a block, a multiple of 32; number 1 .. 15 (0 is __syncthreads). */
 template <int COUNT> __device__ __forceinline__ void barrier_of(int number)
 {

@@ -1,8 +1,5 @@
 #include "gpu/host/post_args.h"
 
-#include <float.h>
-#include <math.h>
-
 bool lw_cuda_post_is_needed(struct lw_post post)
 {
     return lw_post_is_real(post) || lw_post_rate(post) > 1;
@@ -15,17 +12,15 @@ bool lw_cuda_post_squares(const struct lw_op_spec *spec)
 
 void lw_cuda_post_args(const struct lw_op_spec *spec, struct lw_post_args *out)
 {
-    const enum lw_scalar scalar = spec->output.scalar;
     const struct lw_post post = spec->ols.post;
     *out = (struct lw_post_args){
         .kind = post.kind,
         .rate = lw_post_rate(post),
         .before = lw_post_folds(post) ? 0 : lw_post_reach(post).before,
         .is_amplitude = post.kind == LW_POST_AMPLITUDE || lw_cuda_post_squares(spec),
-        .least = scalar == LW_FLOAT32 ? FLT_MIN : scalar == LW_FLOAT64 ? DBL_MIN : 0,
-        .most = scalar == LW_FLOAT32 ? FLT_MAX : scalar == LW_FLOAT64 ? DBL_MAX : INFINITY,
         .n = spec->n_outputs,
     };
+    lw_op_power_range(spec, &out->least, &out->most);
     for (int place = 0; out->rate > 1 && place < LW_POST_PLACES; place++) {
         struct lw_post_weights w;
         lw_post_weigh(post, spec->n_outputs, place, &w);

@@ -8,6 +8,16 @@ static bool is_swapped(hid_t stored)
     return H5Tget_size(stored) > 1 && H5Tget_order(stored) != H5Tget_order(H5T_NATIVE_INT);
 }
 
+/* IEEE 754 binary16 in this machine's byte order, which HDF5 1.10 has no name for; to be closed. */
+static hid_t make_half(void)
+{
+    const hid_t type = H5Tcopy(H5T_NATIVE_FLOAT);
+    if (type < 0 || (H5Tset_fields(type, 15, 10, 5, 0, 10) >= 0 && H5Tset_size(type, 2) >= 0 && H5Tset_ebias(type, 15) >= 0))
+        return type;
+    H5Tclose(type);
+    return -1;
+}
+
 /* This machine's type for a scalar; integers have 1, 2, 4 or 8 bytes, others 4 or 8. */
 static hid_t native_type(enum lw_scalar scalar)
 {
@@ -23,10 +33,10 @@ static hid_t native_type(enum lw_scalar scalar)
     }
 }
 
-/* A native type in the byte order asked for; to be closed. */
+/* A scalar's type in the byte order asked for; to be closed. */
 static hid_t ordered_type(enum lw_scalar scalar, bool swapped)
 {
-    const hid_t type = H5Tcopy(native_type(scalar));
+    const hid_t type = scalar == LW_FLOAT16 ? make_half() : H5Tcopy(native_type(scalar));
     const H5T_order_t native = H5Tget_order(H5T_NATIVE_INT);
     if (type >= 0 && swapped && lw_scalar_bytes(scalar) > 1)
         H5Tset_order(type, native == H5T_ORDER_LE ? H5T_ORDER_BE : H5T_ORDER_LE);
@@ -34,10 +44,10 @@ static hid_t ordered_type(enum lw_scalar scalar, bool swapped)
 }
 
 /* Comparing whole types refuses what only looks alike: padded integers, floats with other exponents. */
-static bool parse_scalar(hid_t stored, struct lw_type *out)
+static bool parse_scalar(hid_t stored, int n_scalars, struct lw_type *out)
 {
     const bool swapped = is_swapped(stored);
-    for (int s = 0; s < LW_N_SCALARS; s++) {
+    for (int s = 0; s < n_scalars; s++) {
         const hid_t candidate = ordered_type((enum lw_scalar)s, swapped);
         const bool equal = H5Tequal(stored, candidate) > 0;
         H5Tclose(candidate);
@@ -71,7 +81,7 @@ static bool has_complex_members(hid_t compound)
     return false;
 }
 
-static bool parse_complex(hid_t stored, struct lw_type *out)
+static bool parse_complex(hid_t stored, int n_scalars, struct lw_type *out)
 {
     if (!has_complex_members(stored))
         return false;
@@ -80,7 +90,7 @@ static bool parse_complex(hid_t stored, struct lw_type *out)
     bool known = true;
     for (unsigned m = 0; m < 2; m++) {
         const hid_t member = H5Tget_member_type(stored, m);
-        known = known && parse_scalar(member, &parts[m]);
+        known = known && parse_scalar(member, n_scalars, &parts[m]);
         H5Tclose(member);
     }
     if (!known || parts[0].scalar != parts[1].scalar || parts[0].is_swapped != parts[1].is_swapped)
@@ -96,19 +106,26 @@ static bool parse_complex(hid_t stored, struct lw_type *out)
 }
 
 /* Numbers with names, as h5py stores booleans. */
-static bool parse_enumeration(hid_t stored, struct lw_type *out)
+static bool parse_enumeration(hid_t stored, int n_scalars, struct lw_type *out)
 {
     if (H5Tget_class(stored) != H5T_ENUM)
         return false;
     const hid_t number = H5Tget_super(stored);
-    const bool known = parse_scalar(number, out);
+    const bool known = parse_scalar(number, n_scalars, out);
     H5Tclose(number);
     return known;
 }
 
+/* @param n_scalars  the first so many of enum lw_scalar count */
+static bool parse_type(hid_t stored, int n_scalars, struct lw_type *out)
+{
+    return parse_scalar(stored, n_scalars, out) || parse_enumeration(stored, n_scalars, out) ||
+           parse_complex(stored, n_scalars, out);
+}
+
 bool lw_hdf5_type_parse(hid_t stored, struct lw_type *out)
 {
-    return parse_scalar(stored, out) || parse_enumeration(stored, out) || parse_complex(stored, out);
+    return parse_type(stored, LW_N_SCALARS, out);
 }
 
 static hid_t complex_type(const char *real, const char *imaginary, hid_t part)
@@ -127,7 +144,9 @@ hid_t lw_hdf5_type_make(struct lw_type type)
     const hid_t part = ordered_type(type.scalar, type.is_swapped);
     if (part < 0 || !type.is_complex)
         return part;
-    const hid_t compound = complex_type("r", "i", part);
+    /* h5py takes {r, i} for a complex number, of which numpy has none of two halves: it could not read the dataset. */
+    const bool is_half = type.scalar == LW_FLOAT16;
+    const hid_t compound = complex_type(is_half ? "re" : "r", is_half ? "im" : "i", part);
     H5Tclose(part);
     return compound;
 }
@@ -194,7 +213,7 @@ const char *lw_hdf5_type_text(hid_t stored, char *text, size_t size)
 {
     struct lw_type type;
     const H5T_class_t class = H5Tget_class(stored);
-    if (lw_hdf5_type_parse(stored, &type)) {
+    if (parse_type(stored, LW_N_RESULT_SCALARS, &type)) {
         char known[40];
         snprintf(text, size, "%s", lw_type_text(type, known));
         return text;

@@ -14,8 +14,8 @@
 /** The sample type that `stored` is, of an enumeration that of its numbers; false for anything outside LW_LEGAL_TYPES. */
 bool lw_hdf5_type_parse(hid_t stored, struct lw_type *out);
 
-/** The type that holds such samples in a file; complex ones as the packed compound {r, i} that h5py reads. Close it with
- * H5Tclose. Negative if HDF5 is out of memory. */
+/** The type that holds such samples in a file; complex ones as the packed compound {r, i} that h5py reads, those of float16 as
+ * {re, im}. Close it with H5Tclose. Negative if HDF5 is out of memory. */
 hid_t lw_hdf5_type_make(struct lw_type type);
 
 /** For reading any integer or real type, or a complex compound, as float64: the memory type, or negative if `stored` is

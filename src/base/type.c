@@ -9,10 +9,11 @@ static const struct {
     size_t bytes;
     bool is_integer, is_signed;
     const char *text;
-} scalars[LW_N_SCALARS] = {
+} scalars[LW_N_RESULT_SCALARS] = {
 #define X(name, type, text) [name] = {sizeof(type), (type)0.5 == 0, (type)-1 < (type)1, text},
     LW_SCALARS(X)
 #undef X
+    [LW_FLOAT16] = {sizeof(uint16_t), false, true, "float16"},
 };
 
 size_t lw_scalar_bytes(enum lw_scalar scalar)
@@ -28,6 +29,11 @@ bool lw_scalar_is_integer(enum lw_scalar scalar)
 bool lw_scalar_is_signed(enum lw_scalar scalar)
 {
     return scalars[scalar].is_signed;
+}
+
+bool lw_scalar_saturates(enum lw_scalar scalar)
+{
+    return scalars[scalar].is_integer || scalar == LW_FLOAT16;
 }
 
 size_t lw_type_bytes(struct lw_type type)
@@ -66,7 +72,7 @@ int64_t lw_type_not_finite(struct lw_type type, enum lw_precision precision, con
 
 bool lw_scalar_parse(const char *text, enum lw_scalar *out)
 {
-    for (int scalar = 0; scalar < LW_N_SCALARS; scalar++) {
+    for (int scalar = 0; scalar < LW_N_RESULT_SCALARS; scalar++) {
         if (strcmp(text, scalars[scalar].text) == 0) {
             *out = (enum lw_scalar)scalar;
             return true;

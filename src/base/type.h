@@ -2,6 +2,8 @@
 #ifndef LW_BASE_TYPE_H
 #define LW_BASE_TYPE_H
 
+#include "base/half.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,8 +34,11 @@ enum lw_scalar {
 #define X(name, type, text) name,
     LW_SCALARS(X)
 #undef X
-    LW_N_SCALARS
+    LW_N_SCALARS,
+    LW_FLOAT16 = LW_N_SCALARS           /* of results only: nothing is loaded from it */
 };
+
+enum { LW_N_RESULT_SCALARS = LW_FLOAT16 + 1 };
 
 /* A sample as it lies in a file or a buffer. Complex samples are (re, im) pairs of a floating-point scalar. */
 struct lw_type {
@@ -47,6 +52,10 @@ enum lw_precision { LW_SINGLE, LW_DOUBLE };
 size_t lw_scalar_bytes(enum lw_scalar scalar);
 bool lw_scalar_is_integer(enum lw_scalar scalar);
 bool lw_scalar_is_signed(enum lw_scalar scalar);
+
+/** Whether finite results beyond the scalar's range are stored as its largest or smallest number. These types can be scaled. */
+bool lw_scalar_saturates(enum lw_scalar scalar);
+
 size_t lw_type_bytes(struct lw_type type);              /* of one sample */
 
 /** "int16", "float32", "complex float64", "int16 (big endian)" and the like. Returns `text`. */
@@ -71,8 +80,11 @@ static inline double lw_type_number(struct lw_type type, const void *samples, in
     }
         LW_SCALARS(X)
 #undef X
-    case LW_N_SCALARS:
-        break;
+    case LW_FLOAT16: {
+        uint16_t half;
+        lw_copy_ordered(&half, (const uint16_t *)samples + i, sizeof half, type.is_swapped);
+        return lw_half_value(half);
+    }
     }
     return 0;
 }

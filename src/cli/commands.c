@@ -142,10 +142,10 @@ const struct lw_option lw_common_options[] = {
     {
         .name = "output-type",
         .kind = LW_OPTION_CHOICE,
-        .choices = LW_FLOATS(LW_SCALAR_TEXT, "|") "|input|" LW_INTEGERS(LW_SCALAR_TEXT, "|"),
+        .choices = "float16|" LW_FLOATS(LW_SCALAR_TEXT, "|") "|input|" LW_INTEGERS(LW_SCALAR_TEXT, "|"),
         .help = "Type of the output's samples. input: that of the input. For an integer type results are rounded, saturated and, "
-                "where they are not numbers, 0; how many it could not hold is said. Default: float32 for single, float64 for "
-                "double precision.",
+                "where they are not numbers, 0; float16 has 11 bits and saturates at 65504. How many results the type could not "
+                "hold is said. Default: float32 for single, float64 for double precision.",
     },
     {
         .name = "output-scale",
@@ -153,8 +153,8 @@ const struct lw_option lw_common_options[] = {
         .argument = "S",
         .minimum = 1e-300,
         .maximum = 1e300,
-        .help = "With --output-type of integers: a stored sample counts S, so that the result's values are divided by S before they are "
-                "rounded. The attributes scale_factor and add_offset say so to programs that know the CF conventions.",
+        .help = "With --output-type of integers or float16: a stored sample counts S, so that the result's values are divided by S "
+                "before they are rounded. The attributes scale_factor and add_offset say so to programs that know the CF conventions.",
     },
     {
         .name = "nan",

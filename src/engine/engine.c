@@ -2,6 +2,9 @@
 
 #include "base/integers.h"
 
+#include <float.h>
+#include <math.h>
+
 void lw_engine_destroy(struct lw_engine *engine)
 {
     if (engine)
@@ -112,7 +115,19 @@ int64_t lw_op_outputs(const struct lw_op_plan *plan, int product, const struct l
 
 double lw_op_output_factor(const struct lw_op_spec *spec)
 {
-    return spec->output_scale > 0 && lw_scalar_is_integer(spec->output.scalar) ? 1 / spec->output_scale : 1;
+    return spec->output_scale > 0 && lw_scalar_saturates(spec->output.scalar) ? 1 / spec->output_scale : 1;
+}
+
+void lw_op_power_range(const struct lw_op_spec *spec, double *least, double *most)
+{
+    const enum lw_scalar scalar = spec->output.scalar;
+    const bool is_single = scalar == LW_FLOAT16 ? spec->precision == LW_SINGLE : scalar == LW_FLOAT32;
+    *least = is_single ? FLT_MIN : DBL_MIN;
+    *most = is_single ? FLT_MAX : DBL_MAX;
+    if (lw_scalar_is_integer(scalar)) {
+        *least = 0;
+        *most = INFINITY;
+    }
 }
 
 int64_t lw_op_input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)

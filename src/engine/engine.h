@@ -82,8 +82,8 @@ enum lw_op_kind { LW_OP_OLS, LW_OP_CONV2D, LW_OP_SFFT };
 struct lw_op_spec {
     enum lw_op_kind kind;
     struct lw_type input;       /* as stored */
-    struct lw_type output;      /* integer outputs are rounded to nearest even and saturated, NaN becomes 0 */
-    double output_scale;        /* integer outputs hold y / output_scale; 0 counts as 1 */
+    struct lw_type output;      /* rounded to nearest even; integers and halves saturate, and NaN becomes 0 in integers */
+    double output_scale;        /* outputs that saturate hold y / output_scale; 0 counts as 1 */
     enum lw_precision precision;
     enum lw_layout layout;
     enum lw_nan nan;
@@ -161,8 +161,13 @@ int64_t lw_op_most_rows(const struct lw_op_plan *plan, int product, int64_t coun
 int64_t lw_op_outputs(const struct lw_op_plan *plan, int product, const struct lw_block *block);
 int64_t lw_op_first_output(const struct lw_op_plan *plan, int product, const struct lw_block *block);
 
-/** What y is multiplied with before it is rounded: 1 / output_scale; 1 for outputs that are not integers. */
+/** What y is multiplied with before it is rounded: 1 / output_scale; 1 for outputs that do not saturate. */
 double lw_op_output_factor(const struct lw_op_spec *spec);
+
+/** The smallest and the largest power that is not lost: in float32 and float64 what they hold with all digits. What halves cannot
+ * hold rounds to 0 or counts as saturated, so that for them it is what the computing precision holds. 0 and infinity for integers,
+ * where an infinite power counts as saturated, too. */
+void lw_op_power_range(const struct lw_op_spec *spec, double *least, double *most);
 
 /** Bytes of a slot's input, and of one product, for a block of count samples and n_channels that may lie anywhere. */
 int64_t lw_op_input_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels);
@@ -174,10 +179,10 @@ struct lw_bytes {
     int64_t device;
 };
 
-/* Values of an integer output that it could not hold. */
+/* Values of an output of integers or halves that it could not hold. */
 struct lw_loss {
-    int64_t n_saturated;        /* rounded, they were beyond the type's range */
-    int64_t n_nan;              /* became 0 */
+    int64_t n_saturated;        /* rounded, they were beyond the type's range; infinities count for integers only */
+    int64_t n_nan;              /* of integers: became 0 */
 };
 
 /* One of the products of a block. */

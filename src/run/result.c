@@ -19,10 +19,10 @@ static int list_flaws(const struct lw_result *result, const struct lw_flaws *fla
     int count = 0;
     if (result->has_range)
         attributes[count++] = late("powers_out_of_range", flaws->n_out_of_range > 0);
-    if (result->has_loss) {
+    if (result->saturates)
         attributes[count++] = late("samples_saturated", flaws->loss.n_saturated);
+    if (result->has_no_nan)
         attributes[count++] = late("samples_nan_stored_as_zero", flaws->loss.n_nan);
-    }
     return count;
 }
 
@@ -31,8 +31,8 @@ static void warn_of_loss(const struct lw_loss *loss, struct lw_type type)
     char text[40];
     lw_type_text(type, text);
     if (loss->n_saturated > 0)
-        lw_log_warn("%" PRId64 " of the result's samples are beyond the range of %s and were stored as its largest or smallest "
-                    "number: store them with --output-type float32, or give a larger --output-scale", loss->n_saturated, text);
+        lw_log_warn("%" PRId64 " of the result's samples are beyond the range of %s and were stored as the nearest number it has: "
+                    "store them with --output-type float32, or give a larger --output-scale", loss->n_saturated, text);
     if (loss->n_nan > 0)
         lw_log_warn("%" PRId64 " of the result's samples are not numbers, which %s cannot hold, and were stored as 0: store them "
                     "with --output-type float32", loss->n_nan, text);
@@ -55,9 +55,11 @@ void lw_result_warn(const struct lw_result *result, const struct lw_flaws *flaws
 int lw_result_begin(struct lw_setup *setup, const char *command_line, struct lw_result *result, struct lw_error *err)
 {
     const struct lw_product *const first = &setup->job.products[0];
+    const bool is_table = first->dataset.n_columns > 0;
     *result = (struct lw_result){
         .setup = setup, .has_range = setup->job.can_leave_range,
-        .has_loss = first->dataset.n_columns == 0 && lw_scalar_is_integer(first->dataset.type.scalar),
+        .saturates = !is_table && lw_scalar_saturates(first->dataset.type.scalar),
+        .has_no_nan = !is_table && lw_scalar_is_integer(first->dataset.type.scalar),
     };
     const int rc = lw_setup_check_output(setup, err);
     return rc ? rc : lw_comm_agree(setup->comm, lw_provenance_collect(setup, command_line, &result->provenance, err), err);

@@ -20,7 +20,7 @@ struct lw_result {
     struct lw_setup *setup;             /* borrowed */
     struct lw_provenance provenance;
     struct lw_writer *writer;           /* its datasets are the job's products, in their order */
-    bool has_range, has_loss;           /* what beside `n_not_finite` the result says of its flaws */
+    bool has_range, saturates, has_no_nan;      /* what beside `n_not_finite` the result says of its flaws */
 };
 
 /** Refuse an output that cannot be made, before any work; collect the provenance. LW_EUSAGE, LW_EIO, LW_ESYSTEM. `result` may

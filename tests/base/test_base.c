@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/type.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,15 +31,44 @@ static void check_types(void)
     CHECK(lw_type_bytes(complex_big) == 16, "%zu bytes", lw_type_bytes(complex_big));
     CHECK(strncmp(lw_type_text(complex_big, text), "complex float64 (", 17) == 0, "'%s'", text);
     enum lw_scalar scalar;
-    for (int i = 0; i < LW_N_SCALARS; i++) {
+    for (int i = 0; i < LW_N_RESULT_SCALARS; i++) {
         lw_type_text((struct lw_type){.scalar = (enum lw_scalar)i}, text);
         CHECK(lw_scalar_parse(text, &scalar) && (int)scalar == i, "'%s' read back", text);
     }
     CHECK(!lw_scalar_parse("int64", &scalar), "int64 is not a sample type");
     CHECK(lw_scalar_is_integer(LW_INT32) && !lw_scalar_is_integer(LW_FLOAT32), "integers");
     CHECK(lw_scalar_is_signed(LW_INT8) && !lw_scalar_is_signed(LW_UINT16) && lw_scalar_is_signed(LW_FLOAT64), "signs");
+    CHECK(!lw_scalar_is_integer(LW_FLOAT16) && lw_scalar_is_signed(LW_FLOAT16) && lw_scalar_saturates(LW_FLOAT16) &&
+          !lw_scalar_saturates(LW_FLOAT32) && lw_type_bytes((struct lw_type){LW_FLOAT16, true, false}) == 4, "halves");
     CHECK(strcmp(LW_FLOATS(LW_SCALAR_TEXT, "|") "|" LW_INTEGERS(LW_SCALAR_TEXT, "|"),
                  "float32|float64|int8|uint8|int16|uint16|int32") == 0, "names in a list");
+}
+
+/* What is next to the middles between halves is in tests/engine/ols.c. */
+static void check_halves(void)
+{
+    static const struct {
+        double number;
+        uint16_t half;
+    } cases[] = {{1, 0x3c00}, {-2, 0xc000}, {1.0 / 3, 0x3555}, {65504, 0x7bff}, {65519.999999999, 0x7bff}, {65520, 0x7c00},
+                 {-1e300, 0xfc00}, {INFINITY, 0x7c00}, {-INFINITY, 0xfc00}, {0x1p-14, 0x0400}, {0x1.ff8p-15, 0x03ff},
+                 {0x1.ffcp-15, 0x0400}, {0x1p-24, 0x0001}, {0x1p-25, 0x0000}, {0x1.0000000000001p-25, 0x0001}, {-1e-300, 0x8000},
+                 {1 + 0x1p-11, 0x3c00}, {1 + 0x1p-11 + 0x1p-52, 0x3c01}, {1 + 0x1.8p-10 - 0x1p-52, 0x3c01}, {1 + 0x1.8p-10, 0x3c02}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint16_t half = lw_half_of_double(cases[i].number), rounded = lw_half_of_float((float)cases[i].number);
+        CHECK(half == cases[i].half, "%.17g became %#x", cases[i].number, half);
+        CHECK((double)(float)cases[i].number != cases[i].number || rounded == half, "%.17g became %#x", cases[i].number, rounded);
+    }
+    for (int half = 0; half < 1 << 16; half++) {
+        uint16_t stored = (uint16_t)half;
+        const double value = lw_half_value(stored);
+        const bool is_nan = (half & 0x7fff) > 0x7c00;
+        const uint16_t back = lw_half_of_double(value);
+        CHECK(is_nan ? isnan(value) && (back & 0x7fff) > 0x7c00 : back == half, "%#x is %g, and %#x", half, value, back);
+        CHECK(is_nan || back == lw_half_of_float((float)value), "%#x from a float", half);
+        const double read = lw_type_number((struct lw_type){.scalar = LW_FLOAT16}, &stored, 0);
+        CHECK(is_nan ? isnan(read) : read == value, "%#x read as %g", half, read);
+    }
 }
 
 static void check_memory(void)
@@ -78,6 +108,7 @@ int main(void)
 {
     check_errors();
     check_types();
+    check_halves();
     check_memory();
     return check_result("base");
 }

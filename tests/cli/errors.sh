@@ -59,7 +59,7 @@ ols 78 '--count 999: only 998' $signal $filters --count 999 --start 2
 ols 78 '--channels 0:5.*4' odd.h5:/channels $filters --axis 1 --channels 0:5
 ols 78 '--channels 4:.*4' odd.h5:/channels $filters --axis 1 --channels 4:
 ols 2 '--boundary edge goes with --mode same' $signal $filters --mode full --boundary edge
-ols 2 '--output-scale is for results of integers, not for float32' $signal $filters --output-scale 0.5
+ols 2 '--output-scale is for results of integers or float16, not for float32' $signal $filters --output-scale 0.5
 ols 78 '--mode valid.*1000 taps.*9 samples' odd.h5:/signal odd.h5:/long_taps --mode valid --count 9
 ols 78 'segment.*8.*9' $signal $filters --segment 8
 ols 78 '--memory|memory' $signal $filters --memory 1M

@@ -6,13 +6,14 @@ Each case makes an input file as h5py writes it, runs the program on 1 to 4 rank
 tolerance is the first term of the bound that README.md promises, since the taps have random signs: per filter, the rms error
 is at most 5e-8 log2(2N) rms(x) |h| in single precision and 1e-16 of the same in double, N the segment length; where the
 length is not asked for, N = 65536 bounds it. Integer results
-may differ by one where rounding differs, and only in few places."""
+may differ by one where rounding differs, and only in few places. Results of float16 lose another 2^-11 of each; numpy makes the
+same of all its numbers and of what stands between them."""
 
 import itertools
 import os
 import tempfile
 
-from tested import as_arguments, check, convolve, finish, lapwing, noise, random
+from tested import as_arguments, check, convolve, finish, from_halves, lapwing, noise, random
 
 import h5py
 import numpy as np
@@ -37,6 +38,8 @@ def run(work, name, input_name, filters_name, options):
 
 
 def compare(name, found, wanted, x, filters, options):
+    if options.get("output_type") == "float16":
+        found = from_halves(name, found) * options.get("output_scale", 1)
     check(found.shape == wanted.shape, f"{name}: shape {found.shape}, expected {wanted.shape}")
     check(np.iscomplexobj(found) == np.iscomplexobj(wanted), f"{name}: type {found.dtype}")
     if found.shape != wanted.shape:
@@ -57,6 +60,8 @@ def compare(name, found, wanted, x, filters, options):
                               f"expected {np.isnan(planes[1]).sum()}")
         error = np.sqrt(np.nanmean(np.abs(planes[0].astype(complex) - planes[1]) ** 2))
         bound = unit * np.log2(2 * length) * rms_x * np.linalg.norm(h)
+        if options.get("output_type") == "float16":
+            bound += 2 ** -11 * np.sqrt(np.nanmean(np.abs(planes[1]) ** 2))
         if found.dtype.itemsize // (2 if np.iscomplexobj(found) else 1) == 4:       # stored as float32
             bound += 6e-8 * np.sqrt(np.nanmean(np.abs(planes[1]) ** 2))
         check(error <= bound, f"{name}: filter {f}: rms error {error:.3g} is above {bound:.3g}")
@@ -145,6 +150,50 @@ def outputs():
     case("uint8 saturated", (900, 2), "u1", taps=(2, 9), output_type="uint8", mode="full")
     case("int8 scaled", (900, 2), "f4", taps=(2, 9), output_type="int8", output_scale=0.05)
     case("int16 scaled", (3, 900), "i2", axis=1, output_type="int16", output_scale=37.5, mode="valid")
+    case("float16", (900, 2), "f4", taps=(2, 9), output_type="float16", spoil=np.s_[::400, 1])
+    case("complex float16", (900,), "c8", taps=(2, 40), output_type="float16", output_scale=1e-3, mode="full", spoil=[77])
+    case("float16 of channels", (3, 900), "f8", axis=1, output_type="float16", precision="double")
+
+
+def nearest_halves(x):
+    with np.errstate(over="ignore"):
+        return np.clip(x.astype("f2"), np.float16(-65504), np.float16(65504))
+
+
+def halves():
+    """All numbers that float16 has, the middles between neighbours, and what stands beside these: numpy rounds alike. Beyond the
+    largest one lapwing stores that, and counts it; of what is not finite it makes NaN."""
+    steps = np.append(np.arange(0x7c00, dtype="u2").view("f2").astype(float), 65536)
+    middle = (steps[:-1] + steps[1:]) / 2
+    for dtype, options in (("f4", {}), ("f8", {"precision": "double"}), ("c8", {"output_scale": 2.0 ** -60})):
+        part = np.dtype(dtype.replace("c8", "f4")).type
+        beside = [np.nextafter(middle.astype(part), part(limit)).astype(float) for limit in (0, np.inf)]
+        x = np.concatenate([steps[:-1], middle, *beside, [65520, 1e6, np.inf, np.nan]])
+        x = np.concatenate([x, -x])
+        signal = np.empty(len(x), dtype)
+        signal.real = x * options.get("output_scale", 1)
+        parts = [x]
+        if signal.dtype.kind == "c":
+            signal.imag = signal.real[::-1]
+            parts = [x, x[::-1]]
+        good = np.isfinite(signal)
+        with tempfile.TemporaryDirectory() as work:
+            path = os.path.join(work, "in.h5")
+            with h5py.File(path, "w") as file:
+                file["x"], file["one"] = signal, np.ones(1)
+            result = run(work, "halves", f"{path}:/x", f"{path}:/one", {"output_type": "float16", **options})
+        if result is None:
+            continue
+        found = from_halves(f"halves {dtype}", result[0])
+        for got, value in zip((found.real, found.imag), parts):
+            wanted = np.where(good, nearest_halves(value), np.nan)
+            wrong = np.flatnonzero((got != wanted) & ~(np.isnan(got) & np.isnan(wanted)))
+            check(len(wrong) == 0, f"halves {dtype}: {len(wrong)} differ from numpy's: {value[wrong[:5]]} became {got[wrong[:5]]}")
+        n_beyond = sum(int((np.abs(value[good]) >= 65520).sum()) for value in parts)
+        about = result[2]
+        n_said = about.get("samples_saturated")
+        check(n_said == n_beyond, f"halves {dtype}: {n_said} of {n_beyond} saturated")
+        check("samples_nan_stored_as_zero" not in about, f"halves {dtype}: NaN is said to be stored as zero")
 
 
 def pieces():
@@ -191,6 +240,6 @@ def description():
         check(key in root, f"description: the file lacks the attribute {key}")
 
 
-for part in (modes_and_boundaries, real_and_complex, types_and_storage, outputs, pieces, not_finite, description):
+for part in (modes_and_boundaries, real_and_complex, types_and_storage, outputs, halves, pieces, not_finite, description):
     part()
 finish()

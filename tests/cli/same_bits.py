@@ -101,6 +101,8 @@ def runs():
         yield ols(source, "taps/33", "--channels", "0::2")
     for dtype, kind in itertools.product(("i1", "u1", "i2", "u2", "i4"), ("input", "float64")):
         yield ols(f"fast/{dtype}", "taps/33", "--output-type", kind)
+    for source, taps in (("fast/f4", "bank/64"), ("slow/i2", "taps/257"), ("one/c8", "taps/complex33")):
+        yield ols(source, taps, "--output-type", "float16", "--output-scale", "0.01")
     for dtype, kernel in itertools.product(TYPES, ("3x3", "15x15", "31x31")):
         yield conv2d(dtype, kernel)
     for mode, kernel in itertools.product(("full", "same", "valid"), ("1x1", "4x7", "31x31", "64x40", "complex")):

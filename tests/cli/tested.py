@@ -72,6 +72,18 @@ def noise(shape, dtype):
     return (x + 1j * random.standard_normal(shape) if dtype.kind == "c" else x).astype(dtype)
 
 
+def from_halves(name, found):
+    """A result of float16 in double precision; h5py has no complex numbers of two halves."""
+    halves = [found[part] for part in found.dtype.names] if found.dtype.names else [found]
+    check(all(half.dtype == np.dtype("<f2") for half in halves), f"{name}: {found.dtype} is not float16")
+    check(found.dtype.names in (None, ("re", "im")), f"{name}: the parts are {found.dtype.names}")
+    wide = np.empty(found.shape, complex if len(halves) == 2 else float)
+    wide.real = halves[0]
+    if len(halves) == 2:
+        wide.imag = halves[1]
+    return wide
+
+
 def beyond(boundary, n, width):
     """The samples that stand at -width .. n + width - 1 of a signal of n samples continued beyond its ends; -1: outside."""
     i = np.arange(-width, n + width)

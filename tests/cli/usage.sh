@@ -99,7 +99,7 @@ value "--memory: 1000 is too little; the least is 1.0 MiB" --memory 1000
 value "--channels: '3' is not a range A:B" --channels 3
 value "--channels: 4:4 selects nothing" --channels 4:4
 value "--axis: '2' is none of 0\|1" --axis 2
-value "--output-type: 'float16' is none of .*did you mean float32\?" --output-type float16
+value "--output-type: 'float8' is none of .*did you mean float16\?" --output-type float8
 value "--output-scale: 0 is not allowed; the least is 1e-300" --output-scale 0
 value "--output-scale: 'half' is not a" --output-scale half
 refuse 0 2 '--output-type: no such option' sfft --input a:/b --output c --sparsity 3 --output-type int16

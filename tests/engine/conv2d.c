@@ -165,6 +165,23 @@ static void test_integer_outputs(void)
     }
 }
 
+/* So that some pixels saturate; and of the size of strain. */
+static void test_half_outputs(void)
+{
+    for (int kind = 0; kind < 4; kind++) {
+        struct image t = plain;
+        t.precision = kind % 2 ? LW_DOUBLE : LW_SINGLE;
+        t.input.scalar = kind % 2 ? LW_FLOAT64 : LW_FLOAT32;
+        t.input.is_complex = kind / 2;
+        t.output = (struct lw_type){.scalar = LW_FLOAT16, .is_swapped = kind == 1};
+        t.spread = 5e4;
+        try_all(&t, 0, "half outputs");
+        t.spread = 1e-21;
+        t.output_scale = 1e-22;
+        try_all(&t, 0, "scaled half outputs");
+    }
+}
+
 /* ---- magnitudes ----------------------------------------------------------------------------------------------------- */
 
 /* Pixels of 1e-36 and of 1e36 in single precision. */
@@ -381,6 +398,7 @@ int suite_conv2d(const struct lw_engine_type *type, int divisor)
     test_constant();
     test_types();
     test_integer_outputs();
+    test_half_outputs();
     test_magnitudes();
     test_many_tiles();
     test_small_kernels();

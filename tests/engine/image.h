@@ -9,7 +9,7 @@
 /* What to compute. */
 struct image {
     struct lw_type input, output;       /* output.is_complex follows from the rest */
-    double output_scale;                /* of integer outputs; 0 counts as 1 */
+    double output_scale;                /* of outputs that saturate; 0 counts as 1 */
     enum lw_precision precision;
     enum lw_nan nan;
     enum lw_mode mode;

@@ -1,5 +1,6 @@
 /* image_check.c - the truth: direct sums in double precision. */
 #include "image.h"
+#include "trial.h"
 
 #include "../check.h"
 
@@ -75,22 +76,7 @@ static struct truth truth_at(const struct image_data *data, int64_t image, int64
 static double output_at(const struct image_data *data, const struct image_result *result, int64_t index, int part)
 {
     const struct lw_type type = data->image.output;
-    const size_t bytes = lw_scalar_bytes(type.scalar);
-    const char *const stored = result->outputs + (size_t)index * lw_type_bytes(type) + (size_t)part * bytes;
-    char raw[8] = {0};
-    for (size_t i = 0; i < bytes; i++)
-        raw[type.is_swapped ? bytes - 1 - i : i] = stored[i];
-    switch (type.scalar) {
-#define X(name, ctype, text)                    \
-    case name: {                                \
-        ctype number;                           \
-        memcpy(&number, raw, sizeof number);    \
-        return (double)number;                  \
-    }
-        LW_SCALARS(X)
-#undef X
-    default: return NAN;
-    }
+    return lw_type_number(type, result->outputs, index * (type.is_complex ? 2 : 1) + part);
 }
 
 static double unit_of(const struct image *t)
@@ -101,10 +87,8 @@ static double unit_of(const struct image *t)
 /* What the stored type makes of the truth. */
 static double stored(const struct image *t, double value)
 {
-    static const double low[] = {INT8_MIN, 0, INT16_MIN, 0, INT32_MIN};
-    static const double high[] = {INT8_MAX, UINT8_MAX, INT16_MAX, UINT16_MAX, INT32_MAX};
     const enum lw_scalar scalar = t->output.scalar;
-    return lw_scalar_is_integer(scalar) ? unit_of(t) * fmin(fmax(value / unit_of(t), low[scalar]), high[scalar]) : value;
+    return lw_scalar_saturates(scalar) ? unit_of(t) * trial_clipped(scalar, value / unit_of(t)) : value;
 }
 
 static double norm(const struct image_data *data)
@@ -124,8 +108,9 @@ static double tolerance(const struct image_data *data, double output_rms)
     const double n = (double)(t->kernel_rows * t->kernel_columns);
     const double relative = t->precision == LW_DOUBLE ? 1e-16 : 5e-8;
     const double rounding = t->precision == LW_DOUBLE ? 0x1p-54 : 0x1p-25;
-    const double integer = lw_scalar_is_integer(t->output.scalar) ? 0.5 * unit_of(t) : 0;
-    return relative * log2(2 * fmax(n, 256)) * data->rms * norm(data) + rounding * output_rms + integer;
+    const bool saturates = lw_scalar_saturates(t->output.scalar);
+    const double narrow = saturates ? unit_of(t) * trial_rounding(t->output.scalar, output_rms / unit_of(t)) : 0;
+    return relative * log2(2 * fmax(n, 256)) * data->rms * norm(data) + rounding * output_rms + narrow;
 }
 
 /* Distance between the outputs looked at: odd, so that they drift through the columns. */

@@ -116,7 +116,7 @@ static void test_input_types(void)
 static void test_output_types(void)
 {
     uint64_t state = 12;
-    for (int scalar = 0; scalar < LW_N_SCALARS; scalar++) {
+    for (int scalar = 0; scalar < LW_N_RESULT_SCALARS; scalar++) {
         for (int variant = 0; variant < 8; variant++) {
             struct trial t = conformance_plain;
             t.input.scalar = variant % 2 ? LW_FLOAT64 : LW_FLOAT32;
@@ -128,10 +128,10 @@ static void test_output_types(void)
             t.n_taps = variant % 3 ? 5 : 90;
             t.n_filters = 2;
             /* so that some outputs saturate */
-            t.spread = (double[]){300, 600, 9e4, 2e5, 7e9, 1, 1}[scalar];
+            t.spread = (double[]){300, 600, 9e4, 2e5, 7e9, 1, 1, 1e5}[scalar];
             t.seed = trial_random(&state);
             conformance_try(&t, &state, "output types");
-            if (!lw_scalar_is_integer((enum lw_scalar)scalar))
+            if (!lw_scalar_saturates((enum lw_scalar)scalar))
                 continue;
             t.output_scale = variant % 2 ? 0.3 : 41;
             t.seed = trial_random(&state);
@@ -162,6 +162,77 @@ static void test_rounding(void)
                 CHECK(got == (int16_t)want, "half of %g became %d", creal(data.values[i]), got);
             }
         }
+        free(result.outputs);
+        trial_free(&data);
+    }
+}
+
+/* ---- halves ------------------------------------------------------------------------------------------------------ */
+
+enum { HALF_END = 0x7c00, HALF_SAMPLES = 8 };       /* infinity; samples for each half below it */
+
+/* By definition; at HALF_END what would follow the largest. */
+static double positive_half(int bits)
+{
+    return bits < 1024 ? ldexp(bits, -24) : ldexp(1024 + bits % 1024, bits / 1024 - 25);
+}
+
+/* A half, the middle between it and the next, and what the precision has on either side of that. */
+static double near_half(enum lw_precision precision, int bits, int kind)
+{
+    const double middle = (positive_half(bits) + positive_half(bits + 1)) / 2;
+    const double beside = kind == 1 ? 0 : HUGE_VAL;
+    if (kind == 0 || kind == 2)
+        return kind == 0 ? positive_half(bits) : middle;
+    return precision == LW_SINGLE ? (double)nextafterf((float)middle, (float)beside) : nextafter(middle, beside);
+}
+
+static int nearest_half(int bits, int kind)
+{
+    const int nearest = kind < 2 ? bits : kind == 2 ? bits + bits % 2 : bits + 1;
+    return nearest < HALF_END ? nearest : HALF_END - 1;
+}
+
+static void check_halves(const struct trial_data *data, const struct trial_result *result)
+{
+    int n_wrong = 0, at = -1;
+    for (int i = 0; i < HALF_END * HALF_SAMPLES; i++) {
+        const uint16_t got = ((const uint16_t *)(const void *)result->outputs)[i];
+        const int want = nearest_half(i / HALF_SAMPLES, i % 4);
+        const bool is_negative = i % HALF_SAMPLES >= 4;
+        if ((got & 0x7fff) != want || (want > 0 && got >> 15 != is_negative)) {
+            n_wrong++;
+            at = i;
+        }
+    }
+    CHECK(n_wrong == 0, "%d halves are wrong, such as %g, which became %#x", n_wrong, creal(data->values[at < 0 ? 0 : at]),
+          ((const uint16_t *)(const void *)result->outputs)[at < 0 ? 0 : at]);
+    CHECK(result->loss.n_saturated == 4 && result->loss.n_nan == 0, "%lld halves saturated: the last middle and the number beyond, "
+          "and their negatives; %lld NaN", (long long)result->loss.n_saturated, (long long)result->loss.n_nan);
+}
+
+/* All halves and what is next to the middles between them, scaled by a power of two. */
+static void test_halves(void)
+{
+    struct trial t = conformance_plain;
+    t.output.scalar = LW_FLOAT16;
+    t.n_taps = 1;
+    t.n_samples = HALF_END * HALF_SAMPLES;
+    for (int variant = 0; variant < 4; variant++) {
+        struct trial_data data;
+        struct trial_result result;
+        t.precision = variant % 2 ? LW_DOUBLE : LW_SINGLE;
+        t.input.scalar = variant % 2 ? LW_FLOAT64 : LW_FLOAT32;
+        t.output_scale = variant / 2 ? 0x1p-70 : 0;
+        trial_make(&t, &data);
+        data.taps[0] = 1;
+        for (int i = 0; i < t.n_samples; i++) {
+            const double size = near_half(t.precision, i / HALF_SAMPLES, i % 4) * (variant / 2 ? 0x1p-70 : 1);
+            data.values[i] = i % HALF_SAMPLES < 4 ? size : -size;
+        }
+        trial_store(&data);
+        if (trial_run(engine, &data, &(struct trial_cut){.depth = 1}, &result))
+            check_halves(&data, &result);
         free(result.outputs);
         trial_free(&data);
     }
@@ -544,6 +615,7 @@ int suite_ols(const struct lw_engine_type *type, int divisor)
     test_input_types();
     test_output_types();
     test_rounding();
+    test_halves();
     test_lengths();
     test_segments();
     test_long_filters();

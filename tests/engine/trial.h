@@ -32,7 +32,7 @@ enum trial_noise {
 
 struct trial {
     struct lw_type input, output;
-    double output_scale;            /* of integer outputs; 0 counts as 1 */
+    double output_scale;            /* of outputs that saturate; 0 counts as 1 */
     enum lw_precision precision;
     enum lw_layout layout;
     enum lw_nan nan;
@@ -93,7 +93,9 @@ struct trial_found {
 uint64_t trial_random(uint64_t *state);
 double trial_uniform(uint64_t *state);      /* in (-1, 1) */
 
-double trial_kept(enum lw_scalar scalar, double value); /* what the type keeps of it: rounded, saturated */
+double trial_kept(enum lw_scalar scalar, double value);     /* what the type of a sample keeps of it: rounded, saturated */
+double trial_clipped(enum lw_scalar scalar, double value);  /* what a type that saturates does with it before rounding */
+double trial_rounding(enum lw_scalar scalar, double value); /* the most that rounding to such a type takes */
 void trial_put_scalar(struct lw_type type, double value, char *to);     /* in the type's byte order */
 
 bool trial_is_dominated(const struct trial *trial);     /* by a few samples */

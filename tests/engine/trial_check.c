@@ -149,37 +149,17 @@ static double output_at(const struct trial_data *data, const struct trial_result
     const struct trial *const t = &data->trial;
     const int64_t at = t->layout == LW_TIME_FAST ? (filter * t->n_channels + channel) * data->n_results + output
                                                  : (filter * data->n_results + output) * t->n_channels + channel;
-    const size_t bytes = lw_scalar_bytes(t->output.scalar);
-    const char *const stored = result->outputs + (size_t)at * lw_type_bytes(t->output) + (size_t)part * bytes;
-    char raw[8] = {0};
-    for (size_t i = 0; i < bytes; i++)
-        raw[i] = stored[t->output.is_swapped ? bytes - 1 - i : i];
-    double value = 0;
-    switch (t->output.scalar) {
-#define X(name, ctype, text)                    \
-    case name: {                                \
-        ctype number;                           \
-        memcpy(&number, raw, sizeof number);    \
-        value = (double)number;                 \
-        break;                                  \
-    }
-        LW_SCALARS(X)
-#undef X
-    default: abort();
-    }
-    return value;
+    return lw_type_number(t->output, result->outputs, at * (t->output.is_complex ? 2 : 1) + part);
 }
 
 /* How far a result is from the truth, beyond what its type cannot hold, for a power beyond the rounding of squares. */
 static double deviation(const struct trial *t, double got, double want)
 {
     const enum lw_scalar scalar = t->output.scalar;
-    static const double low[] = {INT8_MIN, 0, INT16_MIN, 0, INT32_MIN};
-    static const double high[] = {INT8_MAX, UINT8_MAX, INT16_MAX, UINT16_MAX, INT32_MAX};
-    if (lw_scalar_is_integer(scalar)) {
+    if (lw_scalar_saturates(scalar)) {
         const double unit = t->output_scale > 0 ? t->output_scale : 1, wanted = want / unit;
         const double division = t->output_scale > 0 ? FLT_EPSILON * fabs(wanted) : 0;
-        return unit * fmax(0, fabs(got - fmin(fmax(wanted, low[scalar]), high[scalar])) - 0.5 - division);
+        return unit * fmax(0, fabs(got - trial_clipped(scalar, wanted)) - trial_rounding(scalar, wanted) - division);
     }
     const double rounding = scalar == LW_FLOAT32 ? FLT_EPSILON / 2 * fabs(want) + FLT_TRUE_MIN : 0;
     const double squares = (t->precision == LW_SINGLE ? FLT_EPSILON : DBL_EPSILON) * (lw_post_is_real(t->post) ? 2 : 0);

@@ -16,16 +16,25 @@ uint64_t trial_random(uint64_t *state)
 
 double trial_uniform(uint64_t *state) { return ldexp((double)(trial_random(state) >> 12), -51) - 1; }
 
-/* What a scalar type keeps of a number: rounded and saturated. */
+double trial_clipped(enum lw_scalar scalar, double value)
+{
+    static const double low[LW_N_RESULT_SCALARS] = {INT8_MIN, 0, INT16_MIN, 0, INT32_MIN, [LW_FLOAT16] = -65504};
+    static const double high[LW_N_RESULT_SCALARS] = {INT8_MAX, UINT8_MAX, INT16_MAX, UINT16_MAX, INT32_MAX, [LW_FLOAT16] = 65504};
+    return fmin(fmax(value, low[scalar]), high[scalar]);
+}
+
+double trial_rounding(enum lw_scalar scalar, double value)
+{
+    return scalar == LW_FLOAT16 ? fmax(ldexp(fabs(value), -11), ldexp(1, -25)) : 0.5;
+}
+
 double trial_kept(enum lw_scalar scalar, double value)
 {
-    static const double low[] = {INT8_MIN, 0, INT16_MIN, 0, INT32_MIN};
-    static const double high[] = {INT8_MAX, UINT8_MAX, INT16_MAX, UINT16_MAX, INT32_MAX};
     if (scalar == LW_FLOAT64)
         return value;
     if (scalar == LW_FLOAT32)
         return (double)(float)value;
-    return fmin(fmax(rint(value), low[scalar]), high[scalar]);
+    return trial_clipped(scalar, rint(value));
 }
 
 void trial_put_scalar(struct lw_type type, double value, char *to)

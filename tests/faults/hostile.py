@@ -297,6 +297,13 @@ def what_integers_cannot_hold():
     check(result()[1]["samples_saturated"] == 0, "nothing is lost in int16")
     ols("loss.h5:/x", "loss.h5:/h")
     check("samples_saturated" not in result()[1], "float32 results do not saturate")
+    ols("loss.h5:/x", "loss.h5:/h", "--output-type", "float16", "--output-scale", "0.001",
+        says="869 of the result's samples are beyond the range of float16", ranks=2)
+    check(result()[1]["samples_saturated"] == 869 and result()[0].dtype == "<f2", "of float16")
+    check("not numbers" not in ols("loss.h5:/nan", "loss.h5:/h", "--output-type", "float16"), "float16 holds NaN")
+    check(np.isnan(result()[0]).sum() == 100 and "samples_nan_stored_as_zero" not in result()[1], "float16 holds NaN")
+    os.rename("out.h5", "halves.h5")
+    ols("halves.h5:/filtered", "loss.h5:/h", code=DATA, says="holds float16; samples must be int8")
 
 
 with tempfile.TemporaryDirectory() as work:

@@ -1,6 +1,8 @@
 /* convert.c - stored samples to reals and back. Compiled per precision and instruction set. */
 #include "cpu/kernels/real.h"
 
+#include "base/half.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -68,6 +70,21 @@ X(LW_FLOAT32, float)
 X(LW_FLOAT64, double)
 #undef X
 
+/* Halves hold infinities and NaN; what saturates is finite. */
+static void store_LW_FLOAT16(const real *restrict in, void *stored, int64_t n, double factor, struct lw_loss *loss)
+{
+    uint16_t *const restrict out = stored;
+    int32_t n_saturated = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double number = (double)in[i] * factor;
+        const uint16_t nearest = lw_half_of_double(number);
+        const bool is_beyond = fabs(number) >= LW_HALF_BEYOND && isfinite(in[i]);
+        out[i] = is_beyond ? lw_half_largest(nearest) : nearest;
+        n_saturated += is_beyond;
+    }
+    loss->n_saturated += n_saturated;
+}
+
 static void store_squares(const real *restrict in, void *stored, int64_t n, double factor, struct lw_loss *loss)
 {
     (void)factor, (void)loss;
@@ -82,10 +99,11 @@ static const load_fn loaders[LW_N_SCALARS] = {
 #undef X
 };
 
-static const store_fn stores[LW_N_SCALARS] = {
+static const store_fn stores[LW_N_RESULT_SCALARS] = {
 #define X(name, type, text) [name] = store_##name,
     LW_SCALARS(X)
 #undef X
+    [LW_FLOAT16] = store_LW_FLOAT16,
 };
 
 /* ---- the other byte order ---------------------------------------------------------------------------------------- */

@@ -22,7 +22,7 @@ struct lw_cpu_panel {
     int64_t rows, columns;
     int64_t stored_stride;          /* bytes between the rows as stored */
     bool squares;                   /* store, float64: the square of each real */
-    double factor;                  /* store, integers: of each real, before it is rounded */
+    double factor;                  /* store, types that saturate: of each real, before it is rounded */
 };
 
 /* Samples of one channel of a segment that are not finite, and the outputs that their taps touch: output o is made of
@@ -82,7 +82,8 @@ struct lw_cpu_kernels {
 
     /* ---- stored samples and reals ---- */
     void (*load)(const struct lw_cpu_panel *panel, const void *stored, void *reals);
-    /* Integers: rounded to nearest even, saturated, NaN becomes 0; how many of them is added to *loss. Less than 2^31. */
+    /* Integers and halves: rounded to nearest even, saturated; NaN becomes 0 in integers. How many of them is added to *loss.
+     * Less than 2^31. */
     void (*store)(const struct lw_cpu_panel *panel, const void *reals, void *stored, struct lw_loss *loss);
     /* out[c][r] = in[r][c]: working samples of `width` reals; strides in reals between the rows of each. */
     void (*transpose)(const void *in, int64_t in_stride, int64_t rows, int64_t columns, int width,

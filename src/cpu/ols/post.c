@@ -3,11 +3,10 @@
 #include "base/integers.h"
 #include "cpu/ols/samples.h"
 
-#include <float.h>
 #include <math.h>
 
 struct lw_cpu_post {
-    double least, most;                 /* the stored type cannot hold smaller or larger powers */
+    double least, most;                 /* see lw_op_power_range */
     bool squares;                       /* powers are made as squares of amplitudes, when they are stored */
     struct lw_cpu_phases phases[LW_POST_PLACES];
     void *weights;                      /* [LW_POST_PLACES][LW_POST_SPAN][rate] reals */
@@ -53,10 +52,8 @@ static void fill_phases(const struct lw_op_spec *spec, const struct lw_cpu_ols_s
 
 static void choose_range(const struct lw_op_spec *spec, struct lw_cpu_post *post)
 {
-    const enum lw_scalar scalar = spec->output.scalar;
-    post->squares = spec->ols.post.kind == LW_POST_POWER && scalar == LW_FLOAT64 && spec->precision == LW_SINGLE;
-    post->least = scalar == LW_FLOAT32 ? FLT_MIN : scalar == LW_FLOAT64 ? DBL_MIN : 0;
-    post->most = scalar == LW_FLOAT32 ? FLT_MAX : scalar == LW_FLOAT64 ? DBL_MAX : INFINITY;
+    post->squares = spec->ols.post.kind == LW_POST_POWER && spec->output.scalar == LW_FLOAT64 && spec->precision == LW_SINGLE;
+    lw_op_power_range(spec, &post->least, &post->most);
 }
 
 int lw_cpu_post_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, struct lw_cpu_post **out,

@@ -12,6 +12,8 @@
 #ifndef LW_EMULATION_H
 #define LW_EMULATION_H
 
+#include "base/half.h"
+
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -123,6 +125,7 @@ template <class... P> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *, vo
 /* ---- gpu/device/ptx.cuh ---- */
 
 template <class T> inline void opaque(T &) {}
+inline uint16_t half_of(double x) { return lw_half_of_double(x); }
 template <int COUNT> inline void barrier_of(int number) { emulation::named_barrier(number, COUNT, 0); }
 template <int COUNT> inline void arrive_at(int number) { emulation::named_arrival(number, COUNT); }
 template <int COUNT> inline bool barrier_any(int number, bool flag) { return emulation::named_barrier(number, COUNT, flag) != 0; }
