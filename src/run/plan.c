@@ -2,6 +2,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "io/bytes/spool.h"
 #include "run/search/candidates.h"
 #include "run/search/noise.h"
 
@@ -121,6 +122,15 @@ static int64_t io_thread_bytes(int n_threads)
     return n_threads * stack_bytes + lw_store_bytes(n_threads);
 }
 
+/* What the writer takes for tables while their rows come in. */
+static int64_t growing_bytes(const struct lw_op_plan *op)
+{
+    int64_t bytes = 0;
+    for (int p = 0; p < op->n_products; p++)
+        bytes += op->products[p].n_planes == 0 ? LW_SPOOL_BYTES : 0;
+    return bytes;
+}
+
 /* Of the rank that needs most (they may have different numbers of threads), so that all choose the same rounds. */
 static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
@@ -132,7 +142,7 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
                                                                plan->rounds.group, plan->depth);
     plan->bytes.files = LW_FILE_LAYER_BYTES + lw_reader_bytes(spec->reader, &view) +
                         pieces_of_write(plan, job) * bytes_per_piece +
-                        lw_comm_max(spec->comm, io_thread_bytes(spec->n_io_threads));
+                        lw_comm_max(spec->comm, io_thread_bytes(spec->n_io_threads)) + growing_bytes(&plan->op);
     plan->bytes.halo = lw_halo_bytes(&halo) + lw_window_bytes(&window) + lw_mask_bytes(spec->mask, job, plan);
     plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
                          lw_candidates_bytes(&plan->op, plan->rounds.slice, plan->rounds.group) +

@@ -32,9 +32,11 @@ static void make_job(struct lw_job *job, int64_t n, int rate)
     const struct lw_type type = {.scalar = LW_FLOAT32};
     *job = (struct lw_job){.n_products = 2, .n_outputs = n};
     job->products[0] = (struct lw_product){
-        {.path = "/all", .n_dims = 3, .dims = {N_FILTERS, N_CHANNELS, (n - 1) * rate + 1}, .type = type}, 2, 1};
+        .dataset = {.path = "/all", .n_dims = 3, .dims = {N_FILTERS, N_CHANNELS, (n - 1) * rate + 1}, .type = type},
+        .axis_dim = 2, .channel_dim = 1};
     job->products[1] = (struct lw_product){
-        {.path = "/few", .n_dims = 2, .dims = {N_CHANNELS, (n + EVERY - 1) / EVERY}, .type = type}, 1, 0};
+        .dataset = {.path = "/few", .n_dims = 2, .dims = {N_CHANNELS, (n + EVERY - 1) / EVERY}, .type = type},
+        .axis_dim = 1, .channel_dim = 0};
 }
 
 /* As an engine would: arrays [plane][channel][output], packed for what the block has. */
