@@ -94,7 +94,8 @@ static struct trial_cut draw_cut(uint64_t *state)
     };
 }
 
-static void run_and_check(const struct trial_data *data, const struct search_truth *truth, const struct trial_cut *cut, const char *what)
+static void run_and_check(const struct trial_data *data, const struct search_truth *truth, const struct trial_cut *cut,
+                          const char *what)
 {
     struct trial_result result;
     struct trial_found found;
@@ -188,7 +189,8 @@ static void test_magnitudes(void)
     static const struct {
         double spread;
         enum lw_precision precision;
-    } cases[] = {{1e-30, LW_SINGLE}, {1e-21, LW_SINGLE}, {1e21, LW_SINGLE}, {1e30, LW_SINGLE}, {1e-21, LW_DOUBLE}, {1e95, LW_DOUBLE}};
+    } cases[] = {{1e-30, LW_SINGLE}, {1e-21, LW_SINGLE}, {1e21, LW_SINGLE}, {1e30, LW_SINGLE}, {1e-21, LW_DOUBLE},
+                 {1e95, LW_DOUBLE}};
     uint64_t state = 53;
     for (int i = 0; i < 2 * COUNT(cases); i++) {
         struct trial t = plain;
@@ -365,7 +367,8 @@ static void try_cuts(const struct trial *t)
         if (trial_run_search(i % 2 ? other : engine, &data, &cuts[i / 2], &result, &found)) {
             sort_crossings(&found);
             CHECK(are_equal(&data, &all, &found), "%s: other products with cut %d", trial_text(t, text), i);
-            CHECK(memcmp(whole.outputs, result.outputs, whole.bytes) == 0, "%s: another series with cut %d", trial_text(t, text), i);
+            CHECK(memcmp(whole.outputs, result.outputs, whole.bytes) == 0, "%s: another series with cut %d", trial_text(t, text),
+                  i);
         }
         trial_found_free(&found);
         free(result.outputs);

@@ -45,7 +45,8 @@ void search_truth_make(const struct trial_data *data, const struct lw_op_plan *p
     const struct trial *const t = &data->trial;
     const int64_t n = t->n_channels * data->n_outputs;
     *truth = (struct search_truth){data, calloc((size_t)(t->n_filters * n), sizeof(double complex)),
-                                   calloc((size_t)(t->n_filters * n), sizeof(double)), calloc((size_t)t->n_filters, sizeof(double))};
+                                   calloc((size_t)(t->n_filters * n), sizeof(double)),
+                                   calloc((size_t)t->n_filters, sizeof(double))};
     if (!truth->y || !truth->snr || !truth->margin)
         abort();
     for (int64_t f = 0; f < t->n_filters; f++) {
@@ -247,7 +248,8 @@ static double number_at(const struct check *check, int product, int64_t plane, i
     const struct lw_op_plan *const plan = &check->result->plan;
     const struct lw_type type = plan->products[product].type;
     const int64_t n = lw_op_outputs(plan, product, &(struct lw_block){.count = check->truth->data->n_outputs});
-    const int64_t at = t->layout == LW_TIME_FAST ? (plane * t->n_channels + channel) * n + j : (plane * n + j) * t->n_channels + channel;
+    const int64_t at = t->layout == LW_TIME_FAST ? (plane * t->n_channels + channel) * n + j
+                                                 : (plane * n + j) * t->n_channels + channel;
     const char *const from = check->found->arrays[product] + (size_t)at * lw_type_bytes(type);
     if (part == 1 && !type.is_complex)
         return 0;

@@ -81,7 +81,8 @@ static inline double strength(real re, real im, double weight)
 /* Outputs that are compared at a time. */
 enum { BEST_RUN = 256 };
 
-static inline void compare(const real *y, int64_t n, int width, double weight, double *restrict strengths, int32_t *restrict is_best)
+static inline void compare(const real *y, int64_t n, int width, double weight, double *restrict strengths,
+                           int32_t *restrict is_best)
 {
     for (int64_t i = 0; i < n; i++) {
         const double found = strength(y[i * width], width == 2 ? y[2 * i + 1] : 0, weight);
