@@ -160,7 +160,8 @@ static void test_rule(void)
     static struct lw_peak expected[MOST];
     for (int i = 0; i < 1200; i++) {
         const struct trial trial = {
-            .search = {.products = LW_PEAKS, .threshold = i % 5 == 0 ? 4 : 1, .cluster = clusters[i % 7], .clusters_filters = i / 7 % 2},
+            .search = {.products = LW_PEAKS, .threshold = i % 5 == 0 ? 4 : 1, .cluster = clusters[i % 7],
+                       .clusters_filters = i / 7 % 2},
             .length = 1 + below(60),
             .n_channels = 1 + (int)below(MOST_CHANNELS),
             .n_filters = 1 + (int)below(MOST_FILTERS),
@@ -182,7 +183,8 @@ static void test_far(void)
     const struct lw_search search = {.products = LW_PEAKS, .threshold = 1, .cluster = LW_SEARCH_MOST_CLUSTER};
     const struct lw_peaks_spec spec = {&search, 1, 0, 2 * far};
     struct lw_crossing crossings[] = {
-        {.index = far, .re = 2}, {.index = far + LW_SEARCH_MOST_CLUSTER, .re = 3}, {.index = far - LW_SEARCH_MOST_CLUSTER - 1, .re = 1},
+        {.index = far, .re = 2}, {.index = far + LW_SEARCH_MOST_CLUSTER, .re = 3},
+        {.index = far - LW_SEARCH_MOST_CLUSTER - 1, .re = 1},
     };
     struct lw_peak peaks[3];
     const int64_t n = lw_peaks_pick(&spec, crossings, 3, peaks);
@@ -235,7 +237,8 @@ static void test_reach(void)
                 const struct lw_search blocks = {.products = LW_BLOCKS, .cluster = w, .every = every};
                 const struct lw_search both = {.products = LW_BLOCKS | LW_PEAKS | LW_BEST, .cluster = w, .every = every};
                 const int64_t reach = least_multiple(w, unit), after = lw_search_after(&blocks, unit);
-                CHECK(lw_search_before(&peaks, unit) == reach && lw_search_after(&peaks, unit) == reach, "peaks, unit %" PRId64, unit);
+                CHECK(lw_search_before(&peaks, unit) == reach && lw_search_after(&peaks, unit) == reach, "peaks, unit %" PRId64,
+                      unit);
                 CHECK(lw_search_before(&blocks, unit) == 0 && after >= worst_rest(every, unit) && after % unit == 0 &&
                       (worst_rest(every, unit) > 0 || after == 0) && after < every + unit,
                       "blocks of %" PRId64 ", unit %" PRId64 ": %" PRId64 " after", every, unit, after);

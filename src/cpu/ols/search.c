@@ -144,8 +144,10 @@ static void flush(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, co
 static void find_crossings(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
                            int filter, int c, const void *y)
 {
-    const int64_t channel = segment->slot->block.channel + segment->channel + c, first = segment->slot->block.first + segment->first;
-    const double noise = ols->search->noise[channel * ols->spec.ols.n_filters + filter], least = ols->spec.ols.search.threshold * noise;
+    const struct lw_block *const block = &segment->slot->block;
+    const int64_t channel = block->channel + segment->channel + c, first = block->first + segment->first;
+    const double noise = ols->search->noise[channel * ols->spec.ols.n_filters + filter];
+    const double threshold = ols->spec.ols.search.threshold, least = threshold * noise;
     const int64_t begin = max64(0, segment->work->crossings_begin - first);
     const int64_t end = min64(segment->n_outputs, segment->work->crossings_end - first);
     const int width = series_width(ols);
@@ -155,7 +157,7 @@ static void find_crossings(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane 
         struct lw_crossing found = {.index = first + i, .channel = (int32_t)channel, .filter = filter};
         double parts[2] = {0};
         get_output(ols, y, i, parts);
-        if (!(hypot(parts[0], parts[1]) / noise >= ols->spec.ols.search.threshold))
+        if (!(hypot(parts[0], parts[1]) / noise >= threshold))
             continue;
         found.re = parts[0];
         found.im = parts[1];
