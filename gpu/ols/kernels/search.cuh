@@ -175,7 +175,7 @@ struct FindCrossings {
     LW_DEVICE void end(const OlsArgs &) {}
 };
 
-/* Time slow. PAIRED: transforms of two real channels. */
+/* Time slow, likewise. PAIRED: transforms of two real channels. */
 template <bool PAIRED> struct FindInChannels {
     static constexpr bool MAKES = false, FINDS = true;
 
@@ -190,10 +190,16 @@ template <bool PAIRED> struct FindInChannels {
                           int row, int group, int f, int t)
     {
         using Real = typename F::Real;
-        const SearchPlace s = search_place<PAIRED>(a, p, row, group * W + (int)threadIdx.x / F::T);
-        const Real scale = scale_at<Real>(a, s.channel[0], f), second = PAIRED ? scale_at<Real>(a, s.channel[1], f) : scale;
-        if (__any_sync(0xffffffffu, may_cross<F, -1, PAIRED>(v, a, scale, second)))
-            find_crossings<F, PAIRED>(v, a, s, scale, second, f, t);
+        const int number = group * W + (int)threadIdx.x / F::T;
+        const SearchPlace channels = search_place<PAIRED>(a, p, row, number);
+        const Real scale = scale_at<Real>(a, channels.channel[0], f);
+        const Real second = PAIRED ? scale_at<Real>(a, channels.channel[1], f) : scale;
+        if (!__any_sync(0xffffffffu, may_cross<F, -1, PAIRED>(v, a, scale, second)))
+            return;
+        int late = row;
+        opaque(late);
+        const SearchPlace s = search_place<PAIRED>(a, time_slow_place<F::N, W>(a, late, group), late, number);
+        find_crossings<F, PAIRED>(v, a, s, scale, second, f, t);
     }
 
     LW_DEVICE void end(const OlsArgs &) {}
