@@ -19,6 +19,7 @@ enum { ALL = LW_FILTERED | LW_PEAKS | LW_BEST | LW_BLOCKS, ALL_VALUES = LW_BLOCK
 
 static struct lw_engine *engine, *other;        /* the second has threads of another number */
 static int every;                               /* so many trials, one is made */
+static int n_trials, n_unsettled;               /* trials without data that any threshold parts */
 
 static const struct trial plain = {
     .input = {.scalar = LW_FLOAT32},
@@ -74,7 +75,8 @@ static bool settle(const struct trial *trial, const struct aim *aim, struct tria
         search_truth_free(truth);
         trial_free(data);
     }
-    CHECK(false, "%s: no data that a threshold of %lld crossings parts", trial_text(&t, text), (long long)aim->wanted);
+    printf("search: not tried, as no threshold of %lld crossings parts its outputs: %s\n", (long long)aim->wanted, trial_text(&t, text));
+    n_unsettled++;
     return false;
 }
 
@@ -112,7 +114,6 @@ static void run_and_check(const struct trial_data *data, const struct search_tru
 /* Run one trial with a cut drawn from `state` and check it. */
 static void try(const struct trial *t, const struct aim *aim, uint64_t *state, const char *what)
 {
-    static int n_trials;
     const struct trial_cut cut = draw_cut(state);
     struct trial_data data;
     struct search_truth truth;
@@ -432,6 +433,7 @@ int suite_search(const struct lw_engine_type *type, int divisor)
     test_decimation();
     test_overflow();
     test_cuts();
+    CHECK(100 * n_unsettled <= n_trials, "%d of %d trials have no data", n_unsettled, n_trials);
     lw_engine_destroy(other);
     lw_engine_destroy(engine);
     return check_result("search");
