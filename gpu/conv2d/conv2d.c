@@ -1,9 +1,10 @@
 /* conv2d.c - the operation `conv2d` of the CUDA engine: its memory, and the steps of a block:
  *
- *     input -> byte order -> convolution (what is not finite as zero) -> NaN marked or weighted -> output type -> byte
- *     order
+ *     input -> byte order -> convolution (what is not finite as zero) -> NaN marked or weighted -> every D-th row and column,
+ *     output type -> byte order
  *
  * Steps that a type does not need are not launched. */
+#include "base/integers.h"
 #include "base/memory.h"
 #include "gpu/conv2d/nan.h"
 #include "gpu/conv2d/prepared.h"
@@ -28,16 +29,17 @@ static int plan_conv2d(const struct lw_device *device, const struct lw_op_spec *
     if (rc)
         return rc;
     const bool is_cut = chosen.method == LW_CONV2D_TILES || chosen.method == LW_CONV2D_BANDS;
+    const struct lw_op_product series = lw_op_conv2d_product(spec);
     *plan = (struct lw_op_plan){
         .halo = spec->conv2d.kernel_rows - 1,
         .unit = is_cut ? chosen.grid.hop_rows * chosen.grid.pair_rows : 1,
         .channel_unit = 1,
         .input_width = spec->conv2d.columns,
         .n_outputs = spec->n_outputs,
-        .products = {lw_op_conv2d_product(spec)},
+        .products = {series},
         .n_products = 1,
         .segment = is_cut ? (int)chosen.grid.columns : 0,
-        .seconds_per_output = chosen.seconds,
+        .seconds_per_output = chosen.seconds * (double)spec->conv2d.output_columns / (double)series.width,
     };
     lw_conv2d_describe(&chosen, spec, plan->text, sizeof plan->text);
     return LW_OK;
@@ -50,11 +52,17 @@ static enum lw_scalar computed_scalar(const struct lw_op_spec *spec)
     return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
 }
 
-static bool converts_output(const struct lw_op_spec *spec) { return spec->output.scalar != computed_scalar(spec); }
-
-static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
+/* Whether outputs are not stored as they are computed. */
+static bool converts_output(const struct lw_op_spec *spec)
 {
-    return count * n_channels * spec->conv2d.output_columns * (spec->output.is_complex ? 2 : 1);
+    return spec->output.scalar != computed_scalar(spec) || lw_conv2d_every(&spec->conv2d) > 1;
+}
+
+static int n_parts(const struct lw_op_spec *spec) { return spec->output.is_complex ? 2 : 1; }
+
+static int64_t computed_scalars(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
+{
+    return count * n_channels * spec->conv2d.output_columns * n_parts(spec);
 }
 
 /* Parts of a slot's work memory. */
@@ -66,7 +74,7 @@ struct work {
 static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_conv2d_block *block, void *memory,
                             struct work *work)
 {
-    const int64_t scalars = converts_output(spec) ? output_scalars(spec, block->count, block->n_channels) : 0;
+    const int64_t scalars = converts_output(spec) ? computed_scalars(spec, block->count, block->n_channels) : 0;
     struct lw_arena arena = {.base = memory};
     work->computed = lw_arena_take(&arena, scalars * (int64_t)lw_scalar_bytes(computed_scalar(spec)));
     work->flaws = lw_arena_take(&arena, lw_conv2d_flaws_bytes(block));
@@ -179,18 +187,43 @@ static int treat_flaws(const struct lw_op *op, const struct lw_cuda_op_block *fr
     return lw_cuda_check(lw_conv2d_treat_flaws(block, &flaws, from->stream), "treating what is not a number", err);
 }
 
+/* Every D-th row and column of the image, converted. */
+static int thin_output(const struct lw_op *op, const struct lw_cuda_op_block *from, const void *computed, struct lw_error *err)
+{
+    const int64_t every = lw_conv2d_every(&op->spec.conv2d), first = from->block.first;
+    const struct lw_image_thinning thinning = {
+        .n_images = from->block.n_channels,
+        .rows = from->block.count,
+        .columns = op->spec.conv2d.output_columns,
+        .parts = n_parts(&op->spec),
+        .first = round_up(first, every) - first,
+        .every = every,
+        .kept_rows = lw_op_outputs(&op->plan, 0, &from->block),
+        .factor = lw_op_output_factor(&op->spec),
+    };
+    return lw_cuda_check(lw_cuda_thin_images(computed, op->spec.precision, from->products[0], op->spec.output.scalar, &thinning,
+                                             from->report, from->stream), "thinning out a block", err);
+}
+
 static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block *from, const void *computed,
                           struct lw_error *err)
 {
-    const int64_t n = output_scalars(&op->spec, from->block.count, from->block.n_channels);
-    int rc = LW_OK;
-    if (converts_output(&op->spec))
-        rc = lw_cuda_check(lw_cuda_convert(computed, op->spec.precision, from->products[0], op->spec.output.scalar, n,
-                                           lw_op_output_factor(&op->spec), from->report, from->stream),
-                           "converting a block", err);
-    if (rc == LW_OK && op->spec.output.is_swapped)
-        rc = swap_bytes(from->products[0], op->spec.output.scalar, n, from->stream, err);
-    return rc;
+    if (!converts_output(&op->spec))
+        return LW_OK;
+    if (lw_conv2d_every(&op->spec.conv2d) > 1)
+        return thin_output(op, from, computed, err);
+    const int64_t n = computed_scalars(&op->spec, from->block.count, from->block.n_channels);
+    return lw_cuda_check(lw_cuda_convert(computed, op->spec.precision, from->products[0], op->spec.output.scalar, n,
+                                         lw_op_output_factor(&op->spec), from->report, from->stream), "converting a block", err);
+}
+
+static int order_output(const struct lw_op *op, const struct lw_cuda_op_block *from, struct lw_error *err)
+{
+    if (!op->spec.output.is_swapped)
+        return LW_OK;
+    const int64_t n_rows = lw_op_outputs(&op->plan, 0, &from->block) * from->block.n_channels;
+    return swap_bytes(from->products[0], op->spec.output.scalar, n_rows * op->plan.products[0].width * n_parts(&op->spec),
+                      from->stream, err);
 }
 
 static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *from, struct lw_error *err)
@@ -205,9 +238,9 @@ static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *from, struct
     block.not_finite = &from->report->flag;
     int rc;
     if ((rc = order_input(op, from, err)) || (rc = convolve(conv2d, &block, from->stream, err)) ||
-        (rc = treat_flaws(op, from, &block, work.flaws, err)))
+        (rc = treat_flaws(op, from, &block, work.flaws, err)) || (rc = convert_output(op, from, work.computed, err)))
         return rc;
-    return convert_output(op, from, work.computed, err);
+    return order_output(op, from, err);
 }
 
 const struct lw_cuda_op_ops lw_cuda_op_conv2d = {

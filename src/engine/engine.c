@@ -91,7 +91,15 @@ int64_t lw_op_most_rows(const struct lw_op_plan *plan, int product, int64_t coun
 struct lw_op_product lw_op_conv2d_product(const struct lw_op_spec *spec)
 {
     return (struct lw_op_product){.kind = LW_OP_SERIES, .type = spec->output, .n_planes = 1,
-                                  .width = spec->conv2d.output_columns, .rate = 1, .every = 1};
+                                  .width = lw_conv2d_kept_columns(&spec->conv2d), .rate = 1,
+                                  .every = lw_conv2d_every(&spec->conv2d)};
+}
+
+int lw_conv2d_every(const struct lw_conv2d_spec *conv2d) { return conv2d->every > 1 ? conv2d->every : 1; }
+
+int64_t lw_conv2d_kept_columns(const struct lw_conv2d_spec *conv2d)
+{
+    return divide_up(conv2d->output_columns, lw_conv2d_every(conv2d));
 }
 
 int64_t lw_op_first_output(const struct lw_op_plan *plan, int product, const struct lw_block *block)

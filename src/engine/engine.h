@@ -72,6 +72,7 @@ struct lw_conv2d_spec {
     int64_t rows, columns;      /* of an image */
     int64_t output_columns;
     int64_t look_ahead_rows, look_ahead_columns;        /* position of output (0, 0), see signal/convolution.h */
+    int every;                  /* D: of y, only rows and columns whose index is a multiple of D are kept; 0 counts as 1 */
     enum lw_boundary boundary;
     double outside;             /* boundary ZERO: the value of all pixels beyond the four sides */
     enum lw_conv2d_algorithm algorithm;
@@ -148,6 +149,10 @@ void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan);
 
 /** What a 2-D convolution delivers: one array. */
 struct lw_op_product lw_op_conv2d_product(const struct lw_op_spec *spec);
+
+/** D, at least 1, and the columns that are kept of a row. */
+int lw_conv2d_every(const struct lw_conv2d_spec *conv2d);
+int64_t lw_conv2d_kept_columns(const struct lw_conv2d_spec *conv2d);
 
 /** The number of the product of that kind; -1: the operation has none. */
 int lw_op_find_product(const struct lw_op_plan *plan, enum lw_op_product_kind kind);

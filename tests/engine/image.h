@@ -18,6 +18,7 @@ struct image {
     double outside;
     int64_t n_images, rows, columns, kernel_rows, kernel_columns;
     int64_t origin_rows, origin_columns;        /* mode SAME: position of output (0, 0); -1: the middle */
+    int every;                          /* rows and columns that are kept; 0 counts as 1 */
     bool kernel_complex, kernel_separable, kernel_positive;
     double mean, spread;                /* of the pixels, before they are rounded to the stored type */
     uint64_t seed;
@@ -26,6 +27,7 @@ struct image {
 struct image_data {
     struct image image;
     int64_t out_rows, out_columns, ahead_rows, ahead_columns;
+    int64_t kept_rows, kept_columns;    /* of the outputs */
     double complex *pixels;             /* [image][row][column], as the stored type holds them */
     double *kernel;                     /* as struct lw_conv2d_spec wants it */
     char *stored;                       /* [image][row][column] in the stored type */
@@ -34,7 +36,7 @@ struct image_data {
 
 struct image_result {
     struct lw_op_plan plan;
-    char *outputs;                      /* [image][out_rows][out_columns] */
+    char *outputs;                      /* [image][kept_rows][kept_columns] */
     size_t bytes;
     int64_t n_not_finite, first_row, first_image, first_column;     /* row: of the window, see signal/convolution.h */
 };

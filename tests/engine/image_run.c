@@ -38,10 +38,12 @@ static void fill_input(const struct run *run, const struct lw_block *block, char
 static void take_output(const struct run *run, const struct lw_slot *slot)
 {
     const struct lw_block *const b = &slot->block;
-    const size_t row_bytes = (size_t)run->data->out_columns * lw_type_bytes(run->data->image.output);
+    const struct lw_op_plan *const plan = &run->result->plan;
+    const size_t row_bytes = (size_t)run->data->kept_columns * lw_type_bytes(run->data->image.output);
+    const int64_t first = lw_op_first_output(plan, 0, b), count = lw_op_outputs(plan, 0, b);
     for (int64_t c = 0; c < b->n_channels; c++)
-        memcpy(run->result->outputs + (size_t)((b->channel + c) * run->data->out_rows + b->first) * row_bytes,
-               (const char *)slot->products[0].data + (size_t)(c * b->count) * row_bytes, (size_t)b->count * row_bytes);
+        memcpy(run->result->outputs + (size_t)((b->channel + c) * run->data->kept_rows + first) * row_bytes,
+               (const char *)slot->products[0].data + (size_t)(c * count) * row_bytes, (size_t)count * row_bytes);
 }
 
 static void take_report(struct image_result *result, const struct lw_slot *slot)
@@ -98,7 +100,7 @@ bool image_run(struct lw_engine *engine, const struct image_data *data, int64_t 
     const struct lw_op_spec spec = image_spec(data);
     struct run run = {.engine = engine, .data = data, .result = result};
     *result = (struct image_result){
-        .bytes = (size_t)(data->image.n_images * data->out_rows * data->out_columns) * lw_type_bytes(data->image.output),
+        .bytes = (size_t)(data->image.n_images * data->kept_rows * data->kept_columns) * lw_type_bytes(data->image.output),
     };
     result->outputs = malloc(result->bytes);
     if (!result->outputs)

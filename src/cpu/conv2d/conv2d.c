@@ -9,6 +9,7 @@
  * Nothing that is computed depends on the thread, the block or the slot. */
 #include "cpu/conv2d/lane.h"
 #include "cpu/op.h"
+#include "cpu/pick.h"
 
 #include <math.h>
 
@@ -70,12 +71,12 @@ static void conv2d_destroy(void *state)
 static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size,
                          void **out, struct lw_error *err)
 {
-    (void)plan;
     struct lw_cpu_conv2d *const conv2d = lw_alloc(sizeof *conv2d, "an operation", err);
     if (!conv2d)
         return LW_ESYSTEM;
     conv2d->spec = *spec;
     conv2d->spec.conv2d.kernel = NULL;          /* borrowed during this call only */
+    conv2d->plan = *plan;
     int rc;
     if ((rc = lw_cpu_shape2d(spec, &conv2d->shape, err)) ||
         (rc = lw_cpu_kernel2d_create(spec, &conv2d->shape, &conv2d->kernel, err)) ||
@@ -89,21 +90,48 @@ static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan 
 
 /* ---- outputs of a row ----------------------------------------------------------------------------------------------- */
 
+/* Whether row `row` of a tile's outputs is needed. */
+static bool is_kept(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_tile2d *tile, int64_t row)
+{
+    return row < tile->n_rows && (tile->slot->block.first + tile->row + row) % lw_conv2d_every(&conv2d->spec.conv2d) == 0;
+}
+
+/* Keep every D-th column of the image, and store them. */
+static void store_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const struct lw_cpu_tile2d *tile,
+                      int64_t row, void *outputs)
+{
+    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
+    const struct lw_block *const block = &tile->slot->block;
+    const int64_t every = lw_conv2d_every(&conv2d->spec.conv2d), width = conv2d->shape.width;
+    const int64_t column = divide_up(tile->column, every), n = divide_up(tile->column + tile->n_columns, every) - column;
+    if (n == 0)
+        return;
+    if (every > 1)
+        lw_cpu_pick(outputs, real_at(conv2d, outputs, (column * every - tile->column) * width), n, every,
+                    (size_t)width * k->real_bytes);
+
+    const int64_t kept_row = (block->first + tile->row + row) / every - lw_op_first_output(&conv2d->plan, 0, block);
+    const int64_t line = tile->channel * lw_op_outputs(&conv2d->plan, 0, block) + kept_row;
+    const int64_t index = line * conv2d->plan.products[0].width + column;
+    const struct lw_cpu_panel panel = lw_cpu_output_panel(&conv2d->spec, 1, n);
+    k->store(&panel, outputs, (char *)tile->slot->products[0].data + (size_t)index * lw_type_bytes(conv2d->spec.output),
+             &lane->base.loss);
+}
+
 /* Undo the scaling, treat the flaws and store. */
 static void finish_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
                        const struct lw_cpu_tile2d *tile, int which, int64_t row, void *outputs)
 {
-    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
-    const struct lw_type type = conv2d->spec.output;
     const int exponent = conv2d->kernel.exponent + lane->exponents[which];
     if (exponent != 0)
-        k->scale(outputs, tile->n_columns * conv2d->shape.width, exponent);
+        conv2d->shape.kernels->scale(outputs, tile->n_columns * conv2d->shape.width, exponent);
     lw_cpu_flaws2d_apply(&conv2d->spec, &conv2d->shape, tile, row, &lane->flaws[which], outputs);
+    store_row(conv2d, lane, tile, row, outputs);
+}
 
-    const struct lw_cpu_panel panel = lw_cpu_output_panel(&conv2d->spec, 1, tile->n_columns);
-    const int64_t index = (tile->channel * tile->slot->block.count + tile->row + row) *
-                          conv2d->spec.conv2d.output_columns + tile->column;
-    k->store(&panel, outputs, (char *)tile->slot->products[0].data + (size_t)index * lw_type_bytes(type), &lane->base.loss);
+static void skip_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, int which, int64_t row)
+{
+    lw_cpu_flaws2d_skip(&conv2d->spec, &conv2d->shape, row, &lane->flaws[which]);
 }
 
 /* Count the flaws of a tile and find out what they do; all rows of its window have been inspected. */
@@ -157,22 +185,31 @@ static void pass_columns(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2
                         conv2d->shape.columns);
 }
 
+static void sum_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const struct lw_cpu_tile2d *tile,
+                    int64_t row)
+{
+    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
+    const void *const from = real_at(conv2d, lane->x, row * lw_cpu_window2d_stride(&conv2d->shape));
+    const bool has_passes = conv2d->shape.method == LW_CPU_CONV2D_SEPARABLE;
+    if (has_passes)
+        pass_columns(conv2d, lane, from);
+    k->direct(has_passes ? &conv2d->kernel.second : &conv2d->kernel.first, has_passes ? lane->between : from, lane->y[0],
+              tile->n_columns * conv2d->shape.width);
+    finish_row(conv2d, lane, tile, 0, row, lane->y[0]);
+}
+
 static void run_window(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
                        const struct lw_cpu_tile2d *tile)
 {
-    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
-    const int64_t stride = lw_cpu_window2d_stride(&conv2d->shape), n = tile->n_columns * conv2d->shape.width;
-    const bool has_passes = conv2d->shape.method == LW_CPU_CONV2D_SEPARABLE;
     lw_cpu_flaws2d_clear(&conv2d->shape, &lane->flaws[0]);
     lane->exponents[0] = 0;
     load_window(conv2d, lane, tile);
     settle_flaws(conv2d, lane, tile, 0);
     for (int64_t row = 0; row < tile->n_rows; row++) {
-        const void *const from = real_at(conv2d, lane->x, row * stride);
-        if (has_passes)
-            pass_columns(conv2d, lane, from);
-        k->direct(has_passes ? &conv2d->kernel.second : &conv2d->kernel.first, has_passes ? lane->between : from, lane->y[0], n);
-        finish_row(conv2d, lane, tile, 0, row, lane->y[0]);
+        if (is_kept(conv2d, tile, row))
+            sum_row(conv2d, lane, tile, row);
+        else
+            skip_row(conv2d, lane, 0, row);
     }
 }
 
@@ -238,20 +275,35 @@ static void forward_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d
     k->fft2d_row_forward(conv2d->fft, lane->row, points_row(conv2d, lane, row));
 }
 
-static void inverse_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
-                        const struct lw_cpu_tile2d *tiles, int64_t row)
+/* @param outputs  set to each tile's outputs of the row */
+static void inverse_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, int64_t row,
+                        void *outputs[LW_CPU_CONV2D_PAIR])
 {
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
     k->fft2d_row_inverse(conv2d->fft, points_row(conv2d, lane, row + conv2d->shape.kernel_rows - 1), lane->row);
-    char *const kept = real_at(conv2d, lane->row, 2 * (conv2d->shape.kernel_columns - 1));
-    if (conv2d->n_tiles == 1) {
-        finish_row(conv2d, lane, &tiles[0], 0, row, kept);
+    outputs[0] = real_at(conv2d, lane->row, 2 * (conv2d->shape.kernel_columns - 1));
+    if (conv2d->n_tiles == 1)
         return;
-    }
-    k->unpack(kept, lane->y[0], lane->y[1], conv2d->shape.hop_columns);
+    k->unpack(outputs[0], lane->y[0], lane->y[1], conv2d->shape.hop_columns);
     for (int i = 0; i < conv2d->n_tiles; i++)
-        if (row < tiles[i].n_rows)
-            finish_row(conv2d, lane, &tiles[i], i, row, lane->y[i]);
+        outputs[i] = lane->y[i];
+}
+
+static void put_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const struct lw_cpu_tile2d *tiles,
+                    int64_t row)
+{
+    void *outputs[LW_CPU_CONV2D_PAIR] = {NULL};
+    bool is_needed = false;
+    for (int i = 0; i < conv2d->n_tiles; i++)
+        is_needed |= is_kept(conv2d, &tiles[i], row);
+    if (is_needed)
+        inverse_row(conv2d, lane, row, outputs);
+    for (int i = 0; i < conv2d->n_tiles; i++) {
+        if (is_kept(conv2d, &tiles[i], row))
+            finish_row(conv2d, lane, &tiles[i], i, row, outputs[i]);
+        else if (row < tiles[i].n_rows)
+            skip_row(conv2d, lane, i, row);
+    }
 }
 
 static void run_transform(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
@@ -265,7 +317,7 @@ static void run_transform(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv
         settle_flaws(conv2d, lane, &tiles[i], i);
     conv2d->shape.kernels->fft2d_columns(conv2d->fft, conv2d->kernel.spectrum, lane->x, lane->between);
     for (int64_t row = 0; row < tiles[0].n_rows; row++)
-        inverse_row(conv2d, lane, tiles, row);
+        put_row(conv2d, lane, tiles, row);
 }
 
 /* ---- a block -------------------------------------------------------------------------------------------------------- */

@@ -170,3 +170,12 @@ void lw_cpu_flaws2d_apply(const struct lw_op_spec *spec, const struct lw_cpu_sha
     shape->kernels->blank(outputs, flaws->touched, tile->n_columns, shape->width);
     add_hits(shape, row, -1, flaws);
 }
+
+void lw_cpu_flaws2d_skip(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, int64_t row,
+                         struct lw_cpu_flaws2d *flaws)
+{
+    if (!flaws->any || spec->nan == LW_NAN_ZERO || spec->nan == LW_NAN_INTERPOLATE)
+        return;
+    add_hits(shape, row + shape->kernel_rows - 1, 1, flaws);
+    add_hits(shape, row, -1, flaws);
+}

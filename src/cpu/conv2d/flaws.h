@@ -38,8 +38,10 @@ void lw_cpu_flaws2d_spread(const struct lw_op_spec *spec, const struct lw_cpu_sh
                            const struct lw_cpu_kernel2d *kernel, const struct lw_cpu_tile2d *tile,
                            struct lw_cpu_flaws2d *flaws);
 
-/** Do that to row `row` of the outputs. Rows come in order, from 0 on. */
+/** Do that to row `row` of the outputs. Rows come in order, from 0 on; those that nobody needs are skipped. */
 void lw_cpu_flaws2d_apply(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape,
                           const struct lw_cpu_tile2d *tile, int64_t row, struct lw_cpu_flaws2d *flaws, void *outputs);
+void lw_cpu_flaws2d_skip(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, int64_t row,
+                         struct lw_cpu_flaws2d *flaws);
 
 #endif

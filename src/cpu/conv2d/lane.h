@@ -24,6 +24,7 @@ struct lw_cpu_conv2d_lane {
 
 struct lw_cpu_conv2d {
     struct lw_op_spec spec;
+    struct lw_op_plan plan;
     struct lw_cpu_shape2d shape;
     struct lw_cpu_kernel2d kernel;
     struct lw_cpu_fft2d *fft;           /* NULL: no transforms */

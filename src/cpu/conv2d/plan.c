@@ -327,16 +327,17 @@ int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, s
     const int rc = lw_cpu_shape2d(spec, &shape, err);
     if (rc)
         return rc;
+    const struct lw_op_product series = lw_op_conv2d_product(spec);
     *plan = (struct lw_op_plan){
         .halo = shape.kernel_rows - 1,
         .unit = shape.method == LW_CPU_CONV2D_TILES ? shape.hop_rows * shape.pair_rows : 1,
         .channel_unit = 1,
         .input_width = spec->conv2d.columns,
         .n_outputs = spec->n_outputs,
-        .products = {lw_op_conv2d_product(spec)},
+        .products = {series},
         .n_products = 1,
         .segment = shape.method == LW_CPU_CONV2D_TILES ? (int)shape.columns : 0,
-        .seconds_per_output = 1e-9 * shape.cost,
+        .seconds_per_output = 1e-9 * shape.cost * (double)spec->conv2d.output_columns / (double)series.width,
     };
     describe(&shape, plan->text, sizeof plan->text);
     return LW_OK;

@@ -8,8 +8,7 @@
 #include "cpu/ols/post.h"
 #include "cpu/ols/samples.h"
 #include "cpu/op.h"
-
-#include <string.h>
+#include "cpu/pick.h"
 
 /* Working samples that a thread takes at a time, so that sharing out short segments costs little. */
 #define CHUNK_SAMPLES 32768
@@ -128,22 +127,6 @@ static void *apply(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, c
     return y;
 }
 
-/* to[i] = from[every i], to <= from; working samples of 4, 8 or 16 bytes. */
-static void pick(char *to, const char *from, int64_t count, int64_t every, size_t bytes)
-{
-#define X(size)                                                                                 \
-    case size:                                                                                  \
-        for (int64_t i = 0; i < count; i++)                                                     \
-            memmove(to + (size_t)i * size, from + (size_t)(i * every) * size, size);            \
-        break;
-    switch (bytes) {
-        X(4)
-        X(8)
-        X(16)
-    }
-#undef X
-}
-
 /* Keep every D-th sample of the axis, in place. */
 static void thin(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, struct lw_cpu_segment_outputs *outputs)
 {
@@ -153,7 +136,7 @@ static void thin(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segm
     outputs->count = divide_up(begin + segment->n_outputs, every) - divide_up(begin, every);
     for (int c = 0; c < segment->n_channels; c++) {
         char *const to = lw_cpu_real_at(ols, outputs->y, c * outputs->pitch);
-        pick(to, to + (size_t)(round_up(begin, every) - begin) * bytes, outputs->count, every, bytes);
+        lw_cpu_pick(to, to + (size_t)(round_up(begin, every) - begin) * bytes, outputs->count, every, bytes);
     }
 }
 
