@@ -33,7 +33,7 @@ struct lw_op {
     void *state;                        /* of the implementation, owned */
     struct lw_pool *worker;             /* one thread, which has OpenMP threads of its own */
     int64_t input_bytes;                /* of a slot */
-    int64_t product_bytes[LW_OP_PRODUCTS];
+    int64_t product_bytes[LW_OP_PRODUCTS], most_rows[LW_OP_PRODUCTS];
     int n_products;
     int64_t count, n_channels;          /* of the largest block */
 };
@@ -42,6 +42,7 @@ struct slot_cpu {
     struct lw_slot base;
     struct lw_op *op;
     struct lw_batch batch;
+    const struct lw_part *part;         /* while a part is done again */
 };
 
 /* ---- plan and bytes ---------------------------------------------------------------------------------------------- */
@@ -87,6 +88,14 @@ static int work(void *context, int64_t piece, int thread, struct lw_error *err)
     return LW_OK;
 }
 
+static int work_again(void *context, int64_t piece, int thread, struct lw_error *err)
+{
+    struct slot_cpu *const slot = context;
+    (void)piece, (void)thread, (void)err;
+    slot->op->ops->again(slot->op->state, &slot->base, slot->part);
+    return LW_OK;
+}
+
 static int start_worker(struct lw_op *op, struct lw_error *err)
 {
     struct lw_batch batch = {.n_pieces = 1, .work = warm_up, .context = op};
@@ -115,8 +124,10 @@ static int op_create(struct lw_engine *engine, const struct lw_op_spec *spec, co
     op->ops = operations[spec->kind];
     op->input_bytes = lw_op_input_bytes(spec, plan, count, n_channels);
     op->n_products = plan->n_products;
-    for (int p = 0; p < plan->n_products; p++)
+    for (int p = 0; p < plan->n_products; p++) {
         op->product_bytes[p] = lw_op_product_bytes(plan, p, count, n_channels);
+        op->most_rows[p] = plan->products[p].n_planes == 0 ? lw_op_most_rows(plan, p, count, n_channels) : 0;
+    }
     op->count = count;
     op->n_channels = n_channels;
 
@@ -149,8 +160,10 @@ static int slot_create(struct lw_op *op, struct lw_slot **out, struct lw_error *
         return LW_ESYSTEM;
     slot->op = op;
     bool is_whole = (slot->base.input = lw_alloc_array(op->input_bytes, 1, "a slot's samples", err));
-    for (int p = 0; p < op->n_products && is_whole; p++)
+    for (int p = 0; p < op->n_products && is_whole; p++) {
+        slot->base.products[p].most_rows = op->most_rows[p];
         is_whole = (slot->base.products[p].data = lw_alloc_array(op->product_bytes[p], 1, "a slot's results", err));
+    }
     if (!is_whole) {
         slot_destroy(op, &slot->base);
         return LW_ESYSTEM;
@@ -173,6 +186,15 @@ static int submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block 
 static int wait_for(struct lw_op *op, struct lw_slot *slot, struct lw_error *err)
 {
     return lw_pool_wait(op->worker, &((struct slot_cpu *)slot)->batch, err);
+}
+
+static int again(struct lw_op *op, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err)
+{
+    struct slot_cpu *const s = (struct slot_cpu *)slot;
+    s->part = part;
+    s->batch = (struct lw_batch){.n_pieces = 1, .work = work_again, .context = s};
+    lw_pool_start(op->worker, &s->batch);
+    return lw_pool_wait(op->worker, &s->batch, err);
 }
 
 /* ---- the engine -------------------------------------------------------------------------------------------------- */
@@ -203,6 +225,7 @@ static const struct lw_engine_ops ops = {
     .slot_destroy = slot_destroy,
     .submit = submit,
     .wait = wait_for,
+    .again = again,
     .destroy = destroy,
     .sparse = &lw_cpu_sparse_ops,
     .dense = &lw_cpu_dense_ops,

@@ -53,6 +53,12 @@ void lw_cpu_lanes_run(const struct lw_cpu_lanes *lanes, lw_cpu_task task, const 
                       int64_t n_tasks, int chunk)
 {
     begin(lanes);
+    lw_cpu_lanes_continue(lanes, task, state, slot, n_tasks, chunk);
+}
+
+void lw_cpu_lanes_continue(const struct lw_cpu_lanes *lanes, lw_cpu_task task, const void *state, const struct lw_slot *slot,
+                           int64_t n_tasks, int chunk)
+{
 #pragma omp parallel for num_threads(lanes->n) schedule(dynamic, chunk)
     for (int64_t t = 0; t < n_tasks; t++)
         task(state, lw_cpu_lane_at(lanes, omp_get_thread_num()), slot, t);

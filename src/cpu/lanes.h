@@ -59,6 +59,10 @@ typedef void (*lw_cpu_task)(const void *state, void *lane, const struct lw_slot 
 void lw_cpu_lanes_run(const struct lw_cpu_lanes *lanes, lw_cpu_task task, const void *state, const struct lw_slot *slot,
                       int64_t n_tasks, int chunk);
 
+/** Further tasks of the same block, when those before them are done. */
+void lw_cpu_lanes_continue(const struct lw_cpu_lanes *lanes, lw_cpu_task task, const void *state, const struct lw_slot *slot,
+                           int64_t n_tasks, int chunk);
+
 /** Set what a slot says of its samples and outputs: the sum over the lanes. */
 void lw_cpu_lanes_report(const struct lw_cpu_lanes *lanes, struct lw_slot *slot);
 

@@ -61,6 +61,20 @@ struct lw_cpu_phases {
     const void *weights;            /* [LW_POST_SPAN x rate] reals */
 };
 
+/* The strongest outputs so far of a channel, see signal/search.h: working samples, what they are compared by, and their filters. */
+struct lw_cpu_best {
+    void *values;
+    double *strengths;
+    int32_t *filters;
+};
+
+/* Sums over outputs that lie side by side. Squares are those of y / 2^exponent, NaN where an output is. */
+struct lw_cpu_cell {
+    int exponent;
+    double largest, squares;        /* the largest of the squares, NaN aside, and their sum */
+    double re, im;                  /* of y */
+};
+
 struct lw_cpu_kernels {
     size_t real_bytes;
     int safe_exponent;              /* magnitudes in [2^-safe, 2^safe] pass the transforms without over- or underflow */
@@ -100,6 +114,14 @@ struct lw_cpu_kernels {
     void (*interpolate)(const struct lw_cpu_phases *phases, const void *y, int64_t n, int n_phases, int width, void *out);
     /* sum over m of taps[m] x[n - 1 - m], in double; taps of `parts` doubles */
     void (*sum)(const double *taps, int parts, const void *x, int width, int64_t n, double sum[2]);
+
+    /* ---- what is found in a series: see signal/search.h ---- */
+    /* the first of the outputs [begin, end) whose magnitude is at least `least` > 0, or just below it; `end`: there is none */
+    int64_t (*next_crossing)(const void *y, int64_t begin, int64_t end, int width, double least);
+    /* n outputs of a filter: those take the places of the best so far whose |y| * weight is larger; 0 < weight <= 1 */
+    void (*keep_best)(const void *y, int64_t n, int width, double weight, int32_t filter, const struct lw_cpu_best *best);
+    /* n outputs, with the exponent that the cell is given with */
+    void (*measure)(const void *y, int64_t n, int width, struct lw_cpu_cell *cell);
 
     /* ---- transforms: out of place; `work` holds n complex reals, only used where fft_needs_work ---- */
     int (*fft_create)(int64_t n, void *in, void *out, void *work, struct lw_cpu_fft **fft, struct lw_error *err);

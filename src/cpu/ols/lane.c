@@ -37,10 +37,16 @@ struct lw_cpu_ols_lane_sizes lw_cpu_ols_lane_sizes(const struct lw_op_spec *spec
         shape->method == LW_CPU_OLS_DIRECT ? direct_sizes(spec, shape) : transform_sizes(shape);
     s.panel = spec->layout == LW_TIME_SLOW ? padded(shape, LW_CPU_PANEL_ROWS * shape->tile * shape->width) : 0;
     s.post = shape->rate > 1 ? padded(shape, LW_CPU_POST_OUTPUTS * shape->width) : 0;
+    if (lw_search_products(&spec->ols.search) & LW_BEST) {
+        s.best_values = lw_cpu_padded(shape->hop * shape->width * (int64_t)shape->kernels->real_bytes);
+        s.best_strengths = lw_cpu_padded(shape->hop * (int64_t)sizeof(double));
+        s.best_filters = lw_cpu_padded(shape->hop * (int64_t)sizeof(int32_t));
+    }
     s.touched = lw_scalar_is_integer(spec->input.scalar) ? 0 : lw_cpu_ols_sums(shape);
     const int64_t reals =
         shape->tile * (s.x + (s.y_is_x ? 0 : s.y) + s.post) + s.spectra + s.product + s.work + s.panel;
-    s.total_bytes = reals * (int64_t)shape->kernels->real_bytes + shape->tile * s.touched;
+    const int64_t bytes = shape->tile * (s.best_values + s.best_strengths + s.best_filters + s.touched);
+    s.total_bytes = reals * (int64_t)shape->kernels->real_bytes + bytes;
     return s;
 }
 
@@ -56,7 +62,8 @@ static void lay_out(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane)
     lane->post = lw_cpu_real_at(ols, lane->panel, s->panel);
     char *const rest = lw_cpu_real_at(ols, lane->post, tile * s->post);
     lane->y = s->y_is_x ? lane->x : rest;
-    lane->touched = s->y_is_x ? (uint8_t *)rest : lw_cpu_real_at(ols, rest, tile * s->y);
+    lane->best = s->y_is_x ? rest : lw_cpu_real_at(ols, rest, tile * s->y);
+    lane->touched = (uint8_t *)lane->best + tile * (s->best_values + s->best_strengths + s->best_filters);
 }
 
 int lw_cpu_ols_lanes_open(struct lw_cpu_ols *ols, int n, struct lw_error *err)

@@ -1,27 +1,29 @@
 /* ols.c - overlap-save filtering of one block: threads take segments, each in buffers of its own.
  *
  * Per segment and tile of channels:  load (convert, transpose) -> repair, scale -> forward transform
- *                                    per filter: multiply -> inverse transform -> scale, blank -> what signal/post.h
- *                                                makes of it -> store
+ *                                    per filter: multiply -> inverse transform -> scale, blank -> what signal/search.h finds
+ *                                                -> what signal/post.h makes of it -> store
+ * Where something is searched, segments before and after a block's own are computed, too, as far as its products need them.
  * Nothing that is computed depends on the thread, the block or the slot. */
 #include "cpu/ols/lane.h"
 #include "cpu/ols/post.h"
 #include "cpu/ols/samples.h"
+#include "cpu/ols/search.h"
 #include "cpu/op.h"
 #include "cpu/pick.h"
 
 /* Working samples that a thread takes at a time, so that sharing out short segments costs little. */
 #define CHUNK_SAMPLES 32768
 
-/* Segments times tiles of a block: what the threads share out. */
+/* Segments times tiles: what the threads share out. */
 static int64_t n_tasks(const struct lw_cpu_ols_shape *shape, int64_t count, int64_t n_channels)
 {
     return divide_up(count, shape->hop) * divide_up(n_channels, shape->tile);
 }
 
-static int n_lanes(const struct lw_cpu_ols_shape *shape, const struct lw_cpu_op_size *size)
+static int n_lanes(const struct lw_cpu_ols_shape *shape, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size)
 {
-    return lw_cpu_lanes_needed(size->n_threads, n_tasks(shape, size->count, size->n_channels));
+    return lw_cpu_lanes_needed(size->n_threads, n_tasks(shape, plan->before + size->count + plan->after, size->n_channels));
 }
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
@@ -31,7 +33,7 @@ static int64_t ols_bytes(const struct lw_op_spec *spec, const struct lw_op_plan 
     const int64_t fft = shape.method == LW_CPU_OLS_DIRECT ? 0 : shape.kernels->fft_bytes(shape.points);
     const int64_t lane = (int64_t)sizeof(struct lw_cpu_ols_lane) + lw_cpu_ols_lane_sizes(spec, &shape).total_bytes;
     return (int64_t)sizeof(struct lw_cpu_ols) + lw_cpu_filters_bytes(&shape, &spec->ols) + fft +
-           lw_cpu_post_bytes(spec, &shape) + n_lanes(&shape, size) * lane;
+           lw_cpu_post_bytes(spec, &shape) + lw_cpu_search_bytes(spec, &shape, plan, size) + n_lanes(&shape, plan, size) * lane;
 }
 
 static int plan_fft(struct lw_cpu_ols *ols, struct lw_error *err)
@@ -50,6 +52,7 @@ static void ols_destroy(void *state)
     ols->shape.kernels->fft_destroy(ols->fft);
     lw_cpu_lanes_close(&ols->lanes);
     lw_cpu_post_destroy(ols->post);
+    lw_cpu_search_destroy(ols->search);
     lw_cpu_filters_release(&ols->filters);
     lw_free(ols);
 }
@@ -61,14 +64,16 @@ static int ols_create(const struct lw_op_spec *spec, const struct lw_op_plan *pl
     if (!ols)
         return LW_ESYSTEM;
     ols->spec = *spec;
-    ols->spec.ols.taps = NULL;                  /* borrowed during this call only */
+    ols->spec.ols.taps = ols->spec.ols.search.noise = NULL;     /* borrowed during this call only */
+    ols->plan = *plan;
     ols->shape = lw_cpu_ols_shape(spec, plan->segment);
     ols->sizes = lw_cpu_ols_lane_sizes(spec, &ols->shape);
 
     int rc;
     if ((rc = lw_cpu_filters_create(&ols->shape, &spec->ols, &ols->filters, err)) ||
         (rc = lw_cpu_post_create(&ols->spec, &ols->shape, &ols->post, err)) ||
-        (rc = lw_cpu_ols_lanes_open(ols, n_lanes(&ols->shape, size), err)) || (rc = plan_fft(ols, err))) {
+        (rc = lw_cpu_search_create(spec, &ols->shape, plan, size, &ols->search, err)) ||
+        (rc = lw_cpu_ols_lanes_open(ols, n_lanes(&ols->shape, plan, size), err)) || (rc = plan_fft(ols, err))) {
         ols_destroy(ols);
         return rc;
     }
@@ -115,7 +120,7 @@ static void *multiply_spectrum(const struct lw_cpu_ols *ols, struct lw_cpu_ols_l
     return lw_cpu_real_at(ols, y, (ols->shape.n_taps - 1) * ols->shape.width);
 }
 
-/* Filter channel c.
+/* Filter channel c, and search what comes out.
  * @return  its sums */
 static void *apply(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment, int filter,
                    int c)
@@ -124,6 +129,8 @@ static void *apply(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, c
     void *const y = ols->shape.method == LW_CPU_OLS_DIRECT ? sum_directly(ols, lane, segment, h, c)
                                                    : multiply_spectrum(ols, lane, h, c);
     lw_cpu_segment_finish(ols, lane, segment, filter, c, y);
+    if (ols->search)
+        lw_cpu_segment_search(ols, lane, segment, filter, c, y);
     return y;
 }
 
@@ -144,6 +151,8 @@ static void put(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, cons
                 void *y)
 {
     struct lw_cpu_segment_outputs outputs = {filter, segment->first, segment->n_outputs, y, ols->sizes.y, false};
+    if (!(segment->work->products & LW_FILTERED) || !lw_cpu_segment_is_own(segment))
+        return;
     if (lw_post_every(ols->spec.ols.post) > 1)
         thin(ols, segment, &outputs);
     if (outputs.count == 0)
@@ -171,7 +180,8 @@ static void run_bank(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane,
 {
     for (int c = 0; c < segment->n_channels; c++)
         prepare(ols, lane, segment, c);
-    for (int filter = 0; filter < ols->spec.ols.n_filters; filter++) {
+    const int end = segment->work->filter + segment->work->n_filters;
+    for (int filter = segment->work->filter; filter < end; filter++) {
         void *first = NULL;
         for (int c = 0; c < segment->n_channels; c++) {
             void *const y = apply(ols, lane, segment, filter, c);
@@ -181,45 +191,111 @@ static void run_bank(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane,
     }
 }
 
-/* The segment is filled in place: copying it would wait until the outputs before it have left the processor's store buffer. */
-static void cut_segment(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int64_t task,
-                        struct lw_cpu_segment *segment)
+/* The segment is filled in place: copying it would wait until the outputs before it have left the processor's store buffer. What
+ * it holds depends on its place on the axis only, whoever computes it. */
+static void cut_segment(const struct lw_cpu_work *work, const struct lw_slot *slot, int64_t task, struct lw_cpu_segment *segment)
 {
-    const struct lw_cpu_ols_shape *const shape = &ols->shape;
-    const int64_t tiles = (slot->block.n_channels + shape->tile - 1) / shape->tile;
+    const struct lw_cpu_ols_shape *const shape = &work->ols->shape;
+    const int64_t tiles = divide_up(work->n_channels, shape->tile), begin = work->begin + task / tiles * shape->hop;
+    const int64_t left = work->axis_end - begin, in_group = task % tiles * shape->tile;
     segment->slot = slot;
-    segment->first = task / tiles * shape->hop;
-    segment->channel = task % tiles * shape->tile;
-    const int64_t left = slot->block.count - segment->first;
+    segment->work = work;
+    segment->first = begin - slot->block.first;
+    segment->channel = work->channel + in_group;
     segment->n_outputs = min64(shape->hop, left);
     segment->n_sums = shape->before + segment->n_outputs + shape->after;
     segment->n_samples = min64(shape->length, left + lw_cpu_ols_halo(shape));
-    segment->n_channels = (int)min64(shape->tile, slot->block.n_channels - segment->channel);
+    segment->n_channels = (int)min64(shape->tile, work->n_channels - in_group);
 }
 
-/* ---- a block ----------------------------------------------------------------------------------------------------- */
 static void compute(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
 {
-    const struct lw_cpu_ols *const ols = state;
+    const struct lw_cpu_work *const work = state;
+    const struct lw_cpu_ols *const ols = work->ols;
     struct lw_cpu_segment segment;
-    cut_segment(ols, slot, task, &segment);
+    cut_segment(work, slot, task, &segment);
+    lw_cpu_segment_count(ols, lane, &segment);
     lw_cpu_segment_load(ols, lane, &segment);
+    if (ols->search)
+        lw_cpu_segment_search_begin(ols, lane, &segment);
     if (ols->shape.n_filters == 1)
         run_single(ols, lane, &segment);
     else
         run_bank(ols, lane, &segment);
+    if (ols->search)
+        lw_cpu_segment_search_end(ols, lane, &segment);
+}
+
+static void compute_all(const struct lw_cpu_work *work, const struct lw_slot *slot)
+{
+    const struct lw_cpu_ols_shape *const shape = &work->ols->shape;
+    const int64_t samples = shape->length * shape->tile;
+    const int chunk = (int)(samples < CHUNK_SAMPLES ? CHUNK_SAMPLES / samples : 1);
+    lw_cpu_lanes_run(&work->ols->lanes, compute, work, slot, n_tasks(shape, work->end - work->begin, work->n_channels), chunk);
+}
+
+/* ---- a block ----------------------------------------------------------------------------------------------------- */
+static struct lw_cpu_work whole_work(const struct lw_cpu_ols *ols, const struct lw_block *block)
+{
+    struct lw_cpu_work work = {
+        .ols = ols,
+        .products = lw_search_products(&ols->spec.ols.search),
+        .begin = block->first,
+        .end = block->first + block->count,
+        .axis_end = block->first + block->count,
+        .n_channels = block->n_channels,
+        .n_filters = ols->spec.ols.n_filters,
+    };
+    if (!ols->search || block->count == 0)
+        return work;
+    lw_cpu_search_crossings_range(&ols->spec, block->first, block->count, &work.crossings_begin, &work.crossings_end);
+    lw_cpu_search_range(&ols->spec, block, &work.begin, &work.end);
+    work.begin -= work.begin % ols->shape.hop;
+    work.axis_end = ols->spec.n_outputs;
+    return work;
+}
+
+static void combine(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
+{
+    const struct lw_cpu_work *const work = state;
+    (void)lane;
+    lw_cpu_search_combine(work->ols, work, slot, task);
 }
 
 static void ols_run(void *state, struct lw_slot *slot)
 {
     const struct lw_cpu_ols *const ols = state;
-    const int64_t samples = ols->shape.length * ols->shape.tile;
-    const int chunk = (int)(samples < CHUNK_SAMPLES ? CHUNK_SAMPLES / samples : 1);
-    const int64_t tasks = n_tasks(&ols->shape, slot->block.count, slot->block.n_channels);
-    lw_cpu_lanes_run(&ols->lanes, compute, ols, slot, tasks, chunk);
+    const struct lw_cpu_work work = whole_work(ols, &slot->block);
+    if (ols->search)
+        lw_cpu_search_begin(ols);
+    compute_all(&work, slot);
     if (ols->filters.ends)
         lw_cpu_post_ends(ols, lw_cpu_lane_at(&ols->lanes, 0), slot);
+    if (ols->search && lw_cpu_search_has_cells(ols))
+        lw_cpu_lanes_continue(&ols->lanes, combine, &work, slot, work.n_filters * work.n_channels, 1);
+    if (ols->search)
+        lw_cpu_search_end(ols, slot);
     lw_cpu_lanes_report(&ols->lanes, slot);
+}
+
+static void ols_again(void *state, struct lw_slot *slot, const struct lw_part *part)
+{
+    const struct lw_cpu_ols *const ols = state;
+    struct lw_cpu_work work = {
+        .ols = ols,
+        .products = LW_PEAKS,
+        .axis_end = ols->spec.n_outputs,
+        .channel = part->channel - slot->block.channel,
+        .n_channels = part->n_channels,
+        .filter = part->filter,
+        .n_filters = part->n_filters,
+    };
+    lw_cpu_search_crossings_range(&ols->spec, part->first, part->count, &work.crossings_begin, &work.crossings_end);
+    work.begin = work.crossings_begin - work.crossings_begin % ols->shape.hop;
+    work.end = work.crossings_end;
+    lw_cpu_search_begin(ols);
+    compute_all(&work, slot);
+    lw_cpu_search_end(ols, slot);
 }
 
 static void ols_warm_up(void *state) { lw_cpu_lanes_warm_up(&((struct lw_cpu_ols *)state)->lanes); }
@@ -231,4 +307,5 @@ const struct lw_cpu_op_ops lw_cpu_op_ols = {
     .destroy = ols_destroy,
     .warm_up = ols_warm_up,
     .run = ols_run,
+    .again = ols_again,
 };

@@ -18,7 +18,8 @@
  * which only a user asks for, is followed by zeros up to the next better length.
  *
  * The files of this folder, each of which calls only those before it: plan (sizes), filters (spectra and taps), lane (what a
- * thread works in), samples (into a lane and out of it), post (what is made of the sums), ols (a block, segment by segment). */
+ * thread works in), samples (into a lane and out of it), post (what is made of the sums), search (what is found in them), ols (a
+ * block, segment by segment). */
 #ifndef LW_CPU_OLS_PLAN_H
 #define LW_CPU_OLS_PLAN_H
 

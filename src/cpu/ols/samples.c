@@ -4,21 +4,23 @@
 
 /* ---- in ---------------------------------------------------------------------------------------------------------- */
 
-static void load_time_fast(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
+static void load_time_fast(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
+                           int64_t first, int64_t count)
 {
-    const int64_t axis = lw_cpu_ols_halo(&ols->shape) + segment->slot->block.count;
-    const int64_t at = (segment->channel * axis + segment->first) * (int64_t)lw_type_bytes(ols->spec.input);
-    const struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.input, 1, segment->n_samples);
+    const int64_t axis = ols->plan.halo + segment->slot->block.count;
+    const int64_t at = (segment->channel * axis + first) * (int64_t)lw_type_bytes(ols->spec.input);
+    const struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.input, 1, count);
     lw_cpu_load(ols->shape.kernels, &panel, ols->shape.widens, (const char *)segment->slot->input + at, lane->x);
 }
 
-static void load_time_slow(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
+static void load_time_slow(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
+                           int64_t first, int64_t count)
 {
     const int64_t bytes = (int64_t)lw_type_bytes(ols->spec.input), width = ols->shape.width;
     const int64_t row_bytes = segment->slot->block.n_channels * bytes;
-    const char *const stored = (const char *)segment->slot->input + segment->first * row_bytes + segment->channel * bytes;
-    for (int64_t row = 0; row < segment->n_samples; row += LW_CPU_PANEL_ROWS) {
-        const int64_t rows = min64(LW_CPU_PANEL_ROWS, segment->n_samples - row);
+    const char *const stored = (const char *)segment->slot->input + first * row_bytes + segment->channel * bytes;
+    for (int64_t row = 0; row < count; row += LW_CPU_PANEL_ROWS) {
+        const int64_t rows = min64(LW_CPU_PANEL_ROWS, count - row);
         struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.input, rows, segment->n_channels);
         panel.stored_stride = row_bytes;
         lw_cpu_load(ols->shape.kernels, &panel, ols->shape.widens, stored + row * row_bytes, lane->panel);
@@ -27,15 +29,43 @@ static void load_time_slow(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane 
     }
 }
 
-void lw_cpu_segment_load(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
+/* Samples [first, first + count) of the slot's input. */
+static void load(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment, int64_t first,
+                 int64_t count)
 {
     if (ols->spec.layout == LW_TIME_FAST)
-        load_time_fast(ols, lane, segment);
+        load_time_fast(ols, lane, segment, first, count);
     else
-        load_time_slow(ols, lane, segment);
+        load_time_slow(ols, lane, segment, first, count);
+}
+
+void lw_cpu_segment_load(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
+{
+    load(ols, lane, segment, ols->plan.before + segment->first, segment->n_samples);
 }
 
 /* ---- not a number, and out of range ------------------------------------------------------------------------------ */
+
+/* Where outputs beyond a block's own are computed, the last sample of an own output is not an own sample. */
+static bool counts_apart(const struct lw_cpu_ols *ols) { return ols->plan.after > 0; }
+
+void lw_cpu_segment_count(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
+{
+    const struct lw_cpu_kernels *const k = ols->shape.kernels;
+    if (!counts_apart(ols) || !lw_cpu_segment_is_own(segment) || lw_scalar_is_integer(ols->spec.input.scalar))
+        return;
+    load(ols, lane, segment, ols->plan.halo + segment->first, segment->n_outputs);
+    for (int c = 0; c < segment->n_channels; c++) {
+        void *const x = lw_cpu_x(ols, lane, c);
+        struct lw_cpu_repair found = {.width = ols->shape.width, .n_taps = 1, .n_samples = segment->n_outputs,
+                                      .n_outputs = segment->n_outputs, .touched = lane->touched + c * ols->sizes.touched};
+        if (!isinf(k->largest(x, segment->n_outputs * ols->shape.width)))
+            continue;
+        k->repair(&found, x);
+        lw_cpu_tally_add(&lane->base.not_finite,
+                         (struct lw_cpu_tally){found.n_own, segment->first + found.first_own, segment->channel + c, 0});
+    }
+}
 
 /* Replace what is not finite by zeros, count what is the segment's own, and mark the outputs that it touches. */
 static void repair(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment, int c)
@@ -51,7 +81,8 @@ static void repair(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, c
     ols->shape.kernels->repair(&found, lw_cpu_x(ols, lane, c));
     lane->is_blanked[c] = ols->spec.nan != LW_NAN_ZERO;
     const struct lw_cpu_tally own = {found.n_own, segment->first + found.first_own, segment->channel + c, 0};
-    lw_cpu_tally_add(&lane->base.not_finite, own);
+    if (!counts_apart(ols))
+        lw_cpu_tally_add(&lane->base.not_finite, own);
 }
 
 void lw_cpu_segment_condition(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
@@ -152,7 +183,7 @@ void lw_cpu_slot_load(const struct lw_cpu_ols *ols, const struct lw_slot *slot, 
                       int64_t count, void *x)
 {
     const int64_t bytes = (int64_t)lw_type_bytes(ols->spec.input), n_channels = slot->block.n_channels;
-    const int64_t axis = lw_cpu_ols_halo(&ols->shape) + slot->block.count;
+    const int64_t axis = ols->plan.halo + slot->block.count;
     const bool is_fast = ols->spec.layout == LW_TIME_FAST;
     struct lw_cpu_panel panel = lw_cpu_panel_of(ols->spec.input, is_fast ? 1 : count, is_fast ? count : 1);
     panel.stored_stride = n_channels * bytes;

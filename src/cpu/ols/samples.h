@@ -7,6 +7,10 @@
 /** Convert a segment's samples into the lane's x, transposed where time is slow. */
 void lw_cpu_segment_load(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment);
 
+/** Count the block's own samples that are not finite, as many of them as the segment has outputs, where they are not the
+ * segment's own. Overwrites x. */
+void lw_cpu_segment_count(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment);
+
 /** Make channel c's samples finite and of a magnitude that the transforms can take; zeros beyond the block. */
 void lw_cpu_segment_condition(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane,
                               const struct lw_cpu_segment *segment, int c);

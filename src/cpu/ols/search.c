@@ -1,0 +1,374 @@
+#include "cpu/ols/search.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { MAX, MEAN, RMS, N_VALUES };
+
+/* Cells of a channel and filter in a segment: the end of a block that began before it, and the beginning of one that goes on. */
+enum { HEAD, TAIL, N_CELLS };
+
+struct lw_cpu_search {
+    unsigned products;
+    int crossings, best_value, best_filter, blocks[N_VALUES];       /* numbers of products; -1: not wanted */
+    double *noise;                      /* [n_channels of the whole data set][n_filters] */
+    double *least_noise;                /* [n_channels], of those above 0 */
+    struct lw_cpu_cell *cells;          /* [n_filters][n_channels][segments of the block][N_CELLS] */
+    atomic_int_least64_t n_crossings;   /* of the block so far, and in its table as many as fit */
+};
+
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
+static int64_t n_noises(const struct lw_op_spec *spec)
+{
+    return spec->n_channels * spec->ols.n_filters;
+}
+
+static int64_t n_cells(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, const struct lw_op_plan *plan,
+                       const struct lw_cpu_op_size *size)
+{
+    const int64_t segments = divide_up(plan->before + size->count + plan->after, shape->hop);
+    return lw_search_products(&spec->ols.search) & LW_BLOCKS ? spec->ols.n_filters * size->n_channels * segments * N_CELLS : 0;
+}
+
+int64_t lw_cpu_search_bytes(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, const struct lw_op_plan *plan,
+                            const struct lw_cpu_op_size *size)
+{
+    if (!lw_search_is_needed(&spec->ols.search))
+        return 0;
+    return (int64_t)sizeof(struct lw_cpu_search) + (n_noises(spec) + spec->n_channels) * (int64_t)sizeof(double) +
+           n_cells(spec, shape, plan, size) * (int64_t)sizeof(struct lw_cpu_cell);
+}
+
+static void take_noise(const struct lw_op_spec *spec, struct lw_cpu_search *search)
+{
+    const double *const given = spec->ols.search.noise;
+    const int64_t n_filters = spec->ols.n_filters;
+    for (int64_t i = 0; i < n_noises(spec); i++)
+        search->noise[i] = given ? given[i] : 1;
+    for (int64_t c = 0; c < spec->n_channels; c++) {
+        search->least_noise[c] = INFINITY;
+        for (int64_t f = 0; f < n_filters; f++)
+            if (search->noise[c * n_filters + f] > 0)
+                search->least_noise[c] = fmin(search->least_noise[c], search->noise[c * n_filters + f]);
+    }
+}
+
+int lw_cpu_search_create(const struct lw_op_spec *spec, const struct lw_cpu_ols_shape *shape, const struct lw_op_plan *plan,
+                         const struct lw_cpu_op_size *size, struct lw_cpu_search **out, struct lw_error *err)
+{
+    if (!lw_search_is_needed(&spec->ols.search))
+        return LW_OK;
+    struct lw_cpu_search *const search = lw_alloc(sizeof *search, "a search", err);
+    if (!search)
+        return LW_ESYSTEM;
+    search->noise = lw_alloc_array(n_noises(spec), sizeof *search->noise, "the noise of the filters", err);
+    search->least_noise = lw_alloc_array(spec->n_channels, sizeof *search->least_noise, "the noise of the channels", err);
+    search->cells = lw_alloc_array(n_cells(spec, shape, plan, size), sizeof *search->cells, "pieces of blocks", err);
+    if (!search->noise || !search->least_noise || !search->cells) {
+        lw_cpu_search_destroy(search);
+        return LW_ESYSTEM;
+    }
+    take_noise(spec, search);
+    search->products = lw_search_products(&spec->ols.search);
+    search->crossings = lw_op_find_product(plan, LW_OP_CROSSINGS);
+    search->best_value = lw_op_find_product(plan, LW_OP_BEST_VALUE);
+    search->best_filter = lw_op_find_product(plan, LW_OP_BEST_FILTER);
+    search->blocks[MAX] = lw_op_find_product(plan, LW_OP_BLOCK_MAX);
+    search->blocks[MEAN] = lw_op_find_product(plan, LW_OP_BLOCK_MEAN);
+    search->blocks[RMS] = lw_op_find_product(plan, LW_OP_BLOCK_RMS);
+    *out = search;
+    return LW_OK;
+}
+
+void lw_cpu_search_destroy(struct lw_cpu_search *search)
+{
+    if (!search)
+        return;
+    lw_free(search->noise);
+    lw_free(search->least_noise);
+    lw_free(search->cells);
+    lw_free(search);
+}
+
+/* ---- what is needed ------------------------------------------------------------------------------------------------ */
+void lw_cpu_search_crossings_range(const struct lw_op_spec *spec, int64_t first, int64_t count, int64_t *begin, int64_t *end)
+{
+    *begin = max64(0, first - spec->ols.search.cluster);
+    *end = min64(spec->n_outputs, first + count + spec->ols.search.cluster);
+}
+
+void lw_cpu_search_range(const struct lw_op_spec *spec, const struct lw_block *block, int64_t *begin, int64_t *end)
+{
+    const struct lw_search *const search = &spec->ols.search;
+    const unsigned products = lw_search_products(search);
+    *begin = block->first;
+    *end = block->first + block->count;
+    if (products & LW_PEAKS)
+        lw_cpu_search_crossings_range(spec, block->first, block->count, begin, end);
+    if (!(products & LW_BLOCKS))
+        return;
+    const int64_t last = (block->first + block->count - 1) / search->every * search->every;
+    if (last >= block->first)
+        *end = max64(*end, min64(spec->n_outputs, last + search->every));
+}
+
+/* ---- crossings ----------------------------------------------------------------------------------------------------- */
+
+/* Reals of a sample of the series. */
+static int series_width(const struct lw_cpu_ols *ols) { return ols->shape.narrows ? 1 : ols->shape.width; }
+
+/* Output i of a channel's sums, as it was computed. */
+static void get_output(const struct lw_cpu_ols *ols, const void *y, int64_t i, double parts[2])
+{
+    const int width = series_width(ols);
+    for (int part = 0; part < width; part++) {
+        const int64_t at = i * width + part;
+        parts[part] = ols->spec.precision == LW_DOUBLE ? ((const double *)y)[at] : (double)((const float *)y)[at];
+    }
+}
+
+/* Append the lane's crossings to the table, as far as there is room; the others only count. */
+static void flush(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_slot *slot)
+{
+    const struct lw_slot_product *const table = &slot->products[ols->search->crossings];
+    if (lane->n_crossings == 0)
+        return;
+    const int64_t at = atomic_fetch_add(&ols->search->n_crossings, lane->n_crossings);
+    const int64_t n = min64(lane->n_crossings, table->most_rows - at);
+    if (n > 0)
+        memcpy((struct lw_crossing *)table->data + at, lane->crossings, (size_t)n * sizeof *lane->crossings);
+    lane->n_crossings = 0;
+}
+
+static void find_crossings(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
+                           int filter, int c, const void *y)
+{
+    const int64_t channel = segment->slot->block.channel + segment->channel + c, first = segment->slot->block.first + segment->first;
+    const double noise = ols->search->noise[channel * ols->spec.ols.n_filters + filter], least = ols->spec.ols.search.threshold * noise;
+    const int64_t begin = max64(0, segment->work->crossings_begin - first);
+    const int64_t end = min64(segment->n_outputs, segment->work->crossings_end - first);
+    const int width = series_width(ols);
+    if (!(noise > 0))
+        return;
+    for (int64_t i = begin - 1; (i = ols->shape.kernels->next_crossing(y, i + 1, end, width, least)) < end;) {
+        struct lw_crossing found = {.index = first + i, .channel = (int32_t)channel, .filter = filter};
+        double parts[2] = {0};
+        get_output(ols, y, i, parts);
+        if (!(hypot(parts[0], parts[1]) / noise >= ols->spec.ols.search.threshold))
+            continue;
+        found.re = parts[0];
+        found.im = parts[1];
+        lane->crossings[lane->n_crossings++] = found;
+        if (lane->n_crossings == LW_CPU_CROSSINGS)
+            flush(ols, lane, segment->slot);
+    }
+}
+
+/* ---- the best filter ----------------------------------------------------------------------------------------------- */
+static bool keeps_best(const struct lw_cpu_segment *segment)
+{
+    return segment->work->products & LW_BEST && lw_cpu_segment_is_own(segment);
+}
+
+static void begin_best(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
+{
+    for (int c = 0; c < segment->n_channels; c++) {
+        const struct lw_cpu_best best = lw_cpu_ols_best(ols, lane, c);
+        ols->shape.kernels->fill(best.values, segment->n_outputs * series_width(ols), NAN);
+        for (int64_t i = 0; i < segment->n_outputs; i++) {
+            best.strengths[i] = -1;
+            best.filters[i] = -1;
+        }
+    }
+}
+
+static void keep_best(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
+                      int filter, int c, const void *y)
+{
+    const int64_t channel = segment->slot->block.channel + segment->channel + c;
+    const double noise = ols->search->noise[channel * ols->spec.ols.n_filters + filter];
+    const struct lw_cpu_best best = lw_cpu_ols_best(ols, lane, c);
+    if (noise > 0)
+        ols->shape.kernels->keep_best(y, segment->n_outputs, series_width(ols), ols->search->least_noise[channel] / noise, filter,
+                                      &best);
+}
+
+/* to[i stride] = from[i]; values of 4, 8 or 16 bytes. */
+static void spread(const char *from, int64_t n, size_t bytes, char *to, int64_t stride)
+{
+#define X(size)                                                                                     \
+    case size:                                                                                      \
+        for (int64_t i = 0; i < n; i++)                                                             \
+            memcpy(to + (size_t)(i * stride) * size, from + (size_t)i * size, size);                \
+        break;
+    switch (bytes) {
+        X(4)
+        X(8)
+        X(16)
+    }
+#undef X
+}
+
+/* The segment's values of a channel, to their places in a product of one plane. */
+static void put_row(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, int product, int c, const void *values)
+{
+    const struct lw_block *const block = &segment->slot->block;
+    const bool is_fast = ols->spec.layout == LW_TIME_FAST;
+    const int64_t channel = segment->channel + c, stride = is_fast ? 1 : block->n_channels;
+    const int64_t at = is_fast ? channel * block->count + segment->first : segment->first * block->n_channels + channel;
+    const size_t bytes = lw_type_bytes(ols->plan.products[product].type);
+    spread(values, segment->n_outputs, bytes, (char *)segment->slot->products[product].data + (size_t)at * bytes, stride);
+}
+
+static void put_best(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
+{
+    for (int c = 0; c < segment->n_channels; c++) {
+        const struct lw_cpu_best best = lw_cpu_ols_best(ols, lane, c);
+        put_row(ols, segment, ols->search->best_value, c, best.values);
+        put_row(ols, segment, ols->search->best_filter, c, best.filters);
+    }
+}
+
+/* ---- blocks -------------------------------------------------------------------------------------------------------- */
+
+/* Block j of the outputs of a channel and filter of a slot's block. */
+struct place {
+    int filter;
+    int64_t channel, j;
+};
+
+static void put_number(const struct lw_cpu_ols *ols, const struct lw_slot *slot, int product, const struct place *place,
+                       const double *parts)
+{
+    const struct lw_block *const block = &slot->block;
+    const int64_t n = lw_op_outputs(&ols->plan, product, block), j = place->j - lw_op_first_output(&ols->plan, product, block);
+    const int64_t in_plane = ols->spec.layout == LW_TIME_FAST ? place->channel * n + j : j * block->n_channels + place->channel;
+    const int64_t at = place->filter * n * block->n_channels + in_plane;
+    const struct lw_type type = ols->plan.products[product].type;
+    ols->shape.kernels->round_reals(parts, (char *)slot->products[product].data + (size_t)at * lw_type_bytes(type),
+                                    type.is_complex ? 2 : 1);
+}
+
+static void put_block(const struct lw_cpu_ols *ols, const struct lw_slot *slot, const struct place *place,
+                      const struct lw_cpu_cell *cell)
+{
+    const int64_t every = ols->spec.ols.search.every, begin = place->j * every;
+    const double n = (double)min64(every, ols->spec.n_outputs - begin);
+    const double largest = isnan(cell->squares) ? NAN : ldexp(sqrt(cell->largest), cell->exponent);
+    const double rms = ldexp(sqrt(cell->squares / n), cell->exponent), mean[2] = {cell->re / n, cell->im / n};
+    const double *const values[N_VALUES] = {&largest, mean, &rms};
+    for (int v = 0; v < N_VALUES; v++)
+        if (ols->search->blocks[v] >= 0)
+            put_number(ols, slot, ols->search->blocks[v], place, values[v]);
+}
+
+static struct lw_cpu_cell *cell_at(const struct lw_cpu_ols *ols, const struct lw_cpu_work *work, const struct lw_slot *slot,
+                                   const struct place *place, int64_t segment, int which)
+{
+    const int64_t n_segments = divide_up(work->end - work->begin, ols->shape.hop);
+    const int64_t row = place->filter * slot->block.n_channels + place->channel;
+    return &ols->search->cells[(row * n_segments + segment) * N_CELLS + which];
+}
+
+/* The squares of float32 numbers neither over- nor underflow in double; others are divided by a power of two where they might. */
+static int exponent_of(const struct lw_cpu_ols *ols, const void *y, int64_t n)
+{
+    const struct lw_cpu_kernels *const k = ols->shape.kernels;
+    if (ols->spec.precision == LW_SINGLE)
+        return 0;
+    const double largest = k->largest(y, n * series_width(ols));
+    const bool is_safe = largest > ldexp(1, -k->safe_exponent) && largest < ldexp(1, k->safe_exponent);
+    return is_safe || largest == 0 || isinf(largest) ? 0 : ilogb(largest);
+}
+
+/* Measure the pieces of blocks in a segment that begin in the slot's block. */
+static void measure(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, int filter, int c, const void *y)
+{
+    const struct lw_block *const block = &segment->slot->block;
+    const int64_t every = ols->spec.ols.search.every, begin = block->first + segment->first, end = begin + segment->n_outputs;
+    struct place place = {.filter = filter, .channel = segment->channel + c,
+                          .j = max64(begin / every, divide_up(block->first, every))};
+    for (; place.j * every < min64(end, block->first + block->count); place.j++) {
+        const int64_t first = place.j * every, last = min64(first + every, ols->spec.n_outputs);
+        const int64_t from = max64(first, begin), n = min64(last, end) - from;
+        const void *const piece = (const char *)y + (size_t)((from - begin) * series_width(ols)) * ols->shape.kernels->real_bytes;
+        struct lw_cpu_cell cell = {.exponent = exponent_of(ols, piece, n)};
+        ols->shape.kernels->measure(piece, n, series_width(ols), &cell);
+        if (first >= begin && last <= end)
+            put_block(ols, segment->slot, &place, &cell);
+        else
+            *cell_at(ols, segment->work, segment->slot, &place, (begin - segment->work->begin) / ols->shape.hop,
+                     first < begin ? HEAD : TAIL) = cell;
+    }
+}
+
+static void add_cell(struct lw_cpu_cell *sum, const struct lw_cpu_cell *more)
+{
+    const int exponent = sum->exponent > more->exponent ? sum->exponent : more->exponent;
+    const int from_sum = 2 * (sum->exponent - exponent), from_more = 2 * (more->exponent - exponent);
+    sum->largest = fmax(ldexp(sum->largest, from_sum), ldexp(more->largest, from_more));
+    sum->squares = ldexp(sum->squares, from_sum) + ldexp(more->squares, from_more);
+    sum->re += more->re;
+    sum->im += more->im;
+    sum->exponent = exponent;
+}
+
+bool lw_cpu_search_has_cells(const struct lw_cpu_ols *ols)
+{
+    return ols->search->products & LW_BLOCKS && ols->shape.hop % ols->spec.ols.search.every != 0;
+}
+
+/* Of the blocks that begin in a segment, the last one alone may go on after it. */
+void lw_cpu_search_combine(const struct lw_cpu_ols *ols, const struct lw_cpu_work *work, const struct lw_slot *slot, int64_t task)
+{
+    const struct lw_block *const block = &slot->block;
+    const int64_t every = ols->spec.ols.search.every, hop = ols->shape.hop, block_end = block->first + block->count;
+    struct place place = {(int)(task / block->n_channels), task % block->n_channels, 0};
+    for (int64_t begin = block->first; begin < block_end; begin += hop) {
+        const int64_t end = min64(begin + hop, ols->spec.n_outputs);
+        place.j = (end - 1) / every;
+        const int64_t first = place.j * every, last = min64(first + every, ols->spec.n_outputs);
+        if (first < begin || last <= end)
+            continue;
+        int64_t segment = (begin - work->begin) / hop;
+        struct lw_cpu_cell sum = *cell_at(ols, work, slot, &place, segment, TAIL);
+        for (int64_t next = begin + hop; next < last; next += hop)
+            add_cell(&sum, cell_at(ols, work, slot, &place, ++segment, HEAD));
+        put_block(ols, slot, &place, &sum);
+    }
+}
+
+/* ---- a segment, and a block ---------------------------------------------------------------------------------------- */
+void lw_cpu_search_begin(const struct lw_cpu_ols *ols) { atomic_store(&ols->search->n_crossings, 0); }
+
+void lw_cpu_segment_search_begin(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
+{
+    if (keeps_best(segment))
+        begin_best(ols, lane, segment);
+}
+
+void lw_cpu_segment_search(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
+                           int filter, int c, const void *y)
+{
+    if (segment->work->products & LW_PEAKS)
+        find_crossings(ols, lane, segment, filter, c, y);
+    if (keeps_best(segment))
+        keep_best(ols, lane, segment, filter, c, y);
+    if (segment->work->products & LW_BLOCKS)
+        measure(ols, segment, filter, c, y);
+}
+
+void lw_cpu_segment_search_end(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
+{
+    if (segment->work->products & LW_PEAKS)
+        flush(ols, lane, segment->slot);
+    if (keeps_best(segment))
+        put_best(ols, lane, segment);
+}
+
+void lw_cpu_search_end(const struct lw_cpu_ols *ols, struct lw_slot *slot)
+{
+    if (ols->search->crossings >= 0)
+        slot->products[ols->search->crossings].n_rows = atomic_load(&ols->search->n_crossings);
+}
