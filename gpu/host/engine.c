@@ -168,6 +168,7 @@ static const struct lw_engine_ops engine_ops = {
     .slot_destroy = lw_cuda_slot_destroy,
     .submit = lw_cuda_slot_submit,
     .wait = lw_cuda_slot_wait,
+    .again = lw_cuda_slot_again,
     .destroy = destroy,
     .sparse = &sparse_ops,
     .dense = &dense_ops,

@@ -22,6 +22,7 @@ struct lw_cuda_op_memory {
 struct lw_cuda_op_block {
     void *input;                    /* as struct lw_slot describes, on the device; may be changed */
     void *products[LW_OP_PRODUCTS];
+    int64_t most_rows[LW_OP_PRODUCTS];      /* that there is room for in a table */
     void *work;                     /* memory.work_bytes */
     struct lw_nan_report *report;   /* zeroed */
     struct lw_block block;
@@ -46,6 +47,10 @@ struct lw_cuda_op_ops {
 
     /** Enqueue the kernels of one block. Allocates nothing and does not wait. */
     int (*enqueue)(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err);
+
+    /** Enqueue the kernels that make the rows of the table for a part of a block that `enqueue` was called for: its input is as
+     * that has left it, report->n_rows is zero. NULL: there is no table. */
+    int (*again)(struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part, struct lw_error *err);
 };
 
 struct lw_op {

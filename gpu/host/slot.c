@@ -56,6 +56,8 @@ struct lw_bytes lw_cuda_slot_bytes(const struct lw_cuda_op_memory *memory)
     };
 }
 
+static bool is_table(const struct lw_op *op, int product) { return op->plan.products[product].n_planes == 0; }
+
 static int allocate(struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
 {
     const struct lw_cuda_op_memory *const memory = &op->memory;
@@ -69,6 +71,9 @@ static int allocate(struct lw_op *op, struct slot_cuda *slot, struct lw_error *e
         return rc;
     lay_out_pinned(slot, memory);
     lay_out_device(slot, memory);
+    for (int p = 0; p < op->plan.n_products; p++)
+        if (is_table(op, p))
+            slot->base.products[p].most_rows = memory->product_bytes[p] / op->plan.products[p].row_bytes;
     return LW_OK;
 }
 
@@ -135,7 +140,7 @@ static int copy_in(const struct lw_op *op, struct slot_cuda *slot, struct lw_err
     return lw_cuda_check(status, "copying a block to the device", err);
 }
 
-/* What the kernels have written of an array: packed for the outputs that the block has. */
+/* What the kernels have written of an array: packed for the outputs that the block has. None of a table. */
 static int64_t written_bytes(const struct lw_op *op, int product, const struct lw_block *block)
 {
     const struct lw_op_product *const p = &op->plan.products[product];
@@ -164,6 +169,18 @@ static int copy_out(const struct lw_op *op, struct slot_cuda *slot, struct lw_er
     return lw_cuda_check(status, "copying a block from the device", err);
 }
 
+static struct lw_cuda_op_block work_of(const struct slot_cuda *slot)
+{
+    struct lw_cuda_op_block work = {
+        .input = slot->device_input, .work = slot->device_work, .report = slot->device_report, .block = slot->base.block,
+        .stream = slot->stream,
+    };
+    memcpy(work.products, slot->device_products, sizeof work.products);
+    for (int p = 0; p < LW_OP_PRODUCTS; p++)
+        work.most_rows[p] = slot->base.products[p].most_rows;
+    return work;
+}
+
 int lw_cuda_slot_submit(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err)
 {
     assert(block->count > 0 && block->count <= op->memory.count);
@@ -171,10 +188,7 @@ int lw_cuda_slot_submit(struct lw_op *op, struct lw_slot *slot, const struct lw_
     struct slot_cuda *const s = of(slot);
     slot->block = *block;
     s->is_submitted = true;
-    struct lw_cuda_op_block work = {
-        .input = s->device_input, .work = s->device_work, .report = s->device_report, .block = *block, .stream = s->stream,
-    };
-    memcpy(work.products, s->device_products, sizeof work.products);
+    const struct lw_cuda_op_block work = work_of(s);
     nvtxRangePushA("lapwing submit");
     int rc;
     if (!(rc = lw_pinned_wait(&s->pinned, op->threads, err)) && !(rc = copy_in(op, s, err)) &&
@@ -214,6 +228,24 @@ static cudaError_t find_busy(struct lw_op *op, struct slot_cuda *slot)
     return status;
 }
 
+/* The rows of the table, if there is one and it had room for all of them. */
+static int take_rows(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
+{
+    const int product = lw_op_find_product(&op->plan, LW_OP_CROSSINGS);
+    if (product < 0)
+        return LW_OK;
+    struct lw_slot_product *const table = &slot->base.products[product];
+    table->n_rows = (int64_t)slot->report->n_rows;
+    if (table->n_rows == 0 || table->n_rows > table->most_rows)
+        return LW_OK;
+    cudaError_t status = cudaMemcpyAsync(table->data, slot->device_products[product],
+                                         (size_t)(table->n_rows * op->plan.products[product].row_bytes), cudaMemcpyDeviceToHost,
+                                         slot->stream);
+    if (status == cudaSuccess)
+        status = cudaStreamSynchronize(slot->stream);
+    return lw_cuda_check(status, "copying the rows of a block", err);
+}
+
 int lw_cuda_slot_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *err)
 {
     struct slot_cuda *const s = of(slot);
@@ -226,5 +258,27 @@ int lw_cuda_slot_wait(struct lw_op *op, struct lw_slot *slot, struct lw_error *e
     if (rc)
         return rc;
     read_report(op, s);
-    return LW_OK;
+    return take_rows(op, s, err);
+}
+
+/* The report's other values stand: the host's copy of them has been read. */
+static cudaError_t count_rows(struct slot_cuda *slot)
+{
+    return cudaMemcpyAsync(&slot->report->n_rows, &slot->device_report->n_rows, sizeof slot->report->n_rows,
+                           cudaMemcpyDeviceToHost, slot->stream);
+}
+
+int lw_cuda_slot_again(struct lw_op *op, struct lw_slot *slot, const struct lw_part *part, struct lw_error *err)
+{
+    struct slot_cuda *const s = of(slot);
+    const struct lw_cuda_op_block work = work_of(s);
+    int rc;
+    assert(op->ops->again && !s->is_submitted);
+    if ((rc = lw_cuda_check(cudaMemsetAsync(&s->device_report->n_rows, 0, sizeof s->device_report->n_rows, s->stream),
+                            "beginning a part of a block", err)) ||
+        (rc = op->ops->again(op, &work, part, err)) ||
+        (rc = lw_cuda_check(count_rows(s), "copying a part of a block", err)) ||
+        (rc = lw_cuda_check(cudaStreamSynchronize(s->stream), "computing a part of a block", err)))
+        return rc;
+    return take_rows(op, s, err);
 }

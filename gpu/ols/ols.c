@@ -3,6 +3,7 @@
  *     input -> byte order -> NaN to zero -> filter (segments, direct or long), and what is made of the series
  *           -> output type -> NaN marked -> ends of a derivative -> byte order -> output
  *
+ * What is sought in the series is found beside that (gpu/ols/search.h), where the series is not wanted, instead of it.
  * Steps that a type does not need are not launched. A derivative that is not interpolated is folded into the taps and needs
  * no kernel of its own but for the axis' two ends. */
 #include "base/integers.h"
@@ -12,28 +13,11 @@
 #include "gpu/host/error.h"
 #include "gpu/host/op.h"
 #include "gpu/ols/ends.h"
-#include "gpu/ols/long/method.h"
-#include "gpu/ols/repair_nan.h"
+#include "gpu/ols/search.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-
-/* One of the two plans is in use. */
-struct resolved {
-    bool is_long;
-    struct lw_cuda_ols_plan kernel;
-    struct lw_long_ols_plan long_plan;
-};
-
-struct ols {
-    struct resolved resolved;
-    void *memory;                   /* device: the kernel's bank, or all that the long path keeps; then: */
-    void *weights;                  /* of interpolation */
-    void *ends;                     /* filters for the ends of a derivative that is folded in */
-    struct lw_post_args post;
-    struct lw_long_ols *long_ols;   /* NULL: a kernel does it */
-};
 
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
 
@@ -66,7 +50,7 @@ static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
 
 /* A kernel where one holds the filter in the segment asked for; else the long path, which takes any segment. Where neither is
  * asked for and both can do it, what costs less. */
-static int resolve(const struct lw_device *device, const struct lw_op_spec *spec, struct resolved *out,
+static int resolve(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_ols_resolved *out,
                    struct lw_error *err)
 {
     const struct lw_cuda_arch arch = {device->major, device->minor, device->shared_bytes};
@@ -113,7 +97,7 @@ static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spe
 {
     assert(spec->output.is_complex ==
            ((spec->input.is_complex || spec->ols.taps_complex) && !lw_post_is_real(spec->ols.post)));
-    struct resolved resolved;
+    struct lw_ols_resolved resolved;
     const int rc = resolve(device, spec, &resolved, err);
     if (rc)
         return rc;
@@ -147,18 +131,19 @@ static int64_t ends_bytes(const struct lw_op_spec *spec)
     return lw_post_folds(spec->ols.post) ? spec->ols.n_filters * doubles * (int64_t)sizeof(double) : 0;
 }
 
-static int64_t kept_bytes(const struct resolved *resolved)
+static int64_t kept_bytes(const struct lw_ols_resolved *resolved)
 {
     return resolved->is_long ? lw_long_ols_bytes(&resolved->long_plan) : (int64_t)resolved->kernel.bank_bytes;
 }
 
 /* What is kept for the operation's life. */
-static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct resolved *resolved, struct ols *ols)
+static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved, struct lw_ols_state *ols)
 {
     struct lw_arena arena = {.base = ols->memory};
     lw_arena_take(&arena, kept_bytes(resolved));
     ols->weights = lw_arena_take(&arena, (int64_t)lw_cuda_post_weights_bytes(spec));
     ols->ends = lw_arena_take(&arena, ends_bytes(spec));
+    ols->scales = lw_arena_take(&arena, lw_ols_scales_bytes(spec));
     return arena.used;
 }
 
@@ -167,7 +152,7 @@ struct setup {
     void *taps, *work;
 };
 
-static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct resolved *resolved, void *memory,
+static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved, void *memory,
                              struct setup *setup)
 {
     struct lw_arena arena = {.base = memory};
@@ -176,7 +161,7 @@ static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct resolve
     return arena.used;
 }
 
-static enum lw_scalar computed_scalar(const struct lw_op_spec *spec)
+enum lw_scalar lw_ols_computed_scalar(const struct lw_op_spec *spec)
 {
     return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
 }
@@ -184,7 +169,7 @@ static enum lw_scalar computed_scalar(const struct lw_op_spec *spec)
 /* Or thins it out. */
 static bool converts_output(const struct lw_op_spec *spec)
 {
-    return spec->output.scalar != computed_scalar(spec) || lw_post_every(spec->ols.post) > 1;
+    return spec->output.scalar != lw_ols_computed_scalar(spec) || lw_post_every(spec->ols.post) > 1;
 }
 
 static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
@@ -192,21 +177,49 @@ static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int6
     return spec->ols.n_filters * count * n_channels * (spec->output.is_complex ? 2 : 1);
 }
 
+int64_t lw_ols_series_bytes(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
+{
+    return output_scalars(spec, count, n_channels) * (int64_t)lw_scalar_bytes(lw_ols_computed_scalar(spec));
+}
+
+static bool wants_series(const struct lw_op_spec *spec) { return lw_search_products(&spec->ols.search) & LW_FILTERED; }
+
+/* Parts of a slot's work memory. */
+struct parts {
+    void *computed;                 /* outputs before they are converted */
+    void *search;
+};
+
+static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels,
+                            void *memory, struct parts *parts)
+{
+    const int64_t most = wants_series(spec) && converts_output(spec) ? count * lw_post_rate(spec->ols.post) : 0;
+    struct lw_arena arena = {.base = memory};
+    parts->computed = lw_arena_take(&arena, lw_ols_series_bytes(spec, most, n_channels));
+    parts->search = lw_arena_take(&arena, lw_ols_search_bytes(spec, plan, count, n_channels));
+    return arena.used;
+}
+
+static struct parts parts_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
+{
+    struct parts parts;
+    lay_out_work(&op->spec, &op->plan, op->memory.count, op->memory.n_channels, work->work, &parts);
+    return parts;
+}
+
 static void measure(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
                     struct lw_cuda_op_memory *memory)
 {
-    struct resolved resolved;
+    struct lw_ols_resolved resolved;
     if (resolve(device, spec, &resolved, NULL))
         return;                     /* cannot be: the plan was made from the same spec */
     struct setup setup;
-    struct ols counted = {0};
+    struct lw_ols_state counted = {0};
     memory->op_bytes = lay_out_kept(spec, &resolved, &counted);
     memory->setup_bytes = lay_out_setup(spec, &resolved, NULL, &setup);
-    memory->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct ols);
-    const int64_t most = memory->count * plan->products[0].rate;
-    memory->work_bytes = converts_output(spec) ? output_scalars(spec, most, memory->n_channels) *
-                                                    (int64_t)lw_scalar_bytes(computed_scalar(spec))
-                                              : 0;
+    memory->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct lw_ols_state);
+    struct parts parts;
+    memory->work_bytes = lay_out_work(spec, plan, memory->count, memory->n_channels, NULL, &parts);
 }
 
 /* ---- create ------------------------------------------------------------------------------------------------------ */
@@ -220,16 +233,18 @@ static int allocate(int64_t bytes, const char *what, void **memory, struct lw_er
 /* Host copies that must live until the stream is done. */
 struct host {
     double *folded, *ends;
-    void *weights;
+    void *weights, *scales;
 };
 
 static int make_host(const struct lw_op_spec *spec, struct host *host, struct lw_error *err)
 {
     const struct lw_ols_spec *const ols = &spec->ols;
     const int parts = ols->taps_complex ? 2 : 1;
-    if (!(host->weights = lw_alloc(lw_cuda_post_weights_bytes(spec), "the weights of interpolation", err)))
+    if (!(host->weights = lw_alloc(lw_cuda_post_weights_bytes(spec), "the weights of interpolation", err)) ||
+        !(host->scales = lw_alloc((size_t)lw_ols_scales_bytes(spec), "the noise", err)))
         return LW_ESYSTEM;
     lw_cuda_post_weights(spec, host->weights);
+    lw_ols_scales(spec, host->scales);
     if (!lw_post_folds(ols->post))
         return LW_OK;
     if (!(host->folded = lw_alloc((size_t)taps_bytes(spec), "the filters' derivatives", err)) ||
@@ -249,9 +264,10 @@ static void release_host(struct host *host)
     lw_free(host->folded);
     lw_free(host->ends);
     lw_free(host->weights);
+    lw_free(host->scales);
 }
 
-static int copy_to_device(const struct lw_op_spec *spec, const struct ols *ols, const struct setup *setup,
+static int copy_to_device(const struct lw_op_spec *spec, const struct lw_ols_state *ols, const struct setup *setup,
                           const struct host *host, cudaStream_t stream, struct lw_error *err)
 {
     const double *const taps = host->folded ? host->folded : spec->ols.taps;
@@ -261,10 +277,12 @@ static int copy_to_device(const struct lw_op_spec *spec, const struct ols *ols, 
     if (status == cudaSuccess && lw_cuda_post_weights_bytes(spec) > 0)
         status = cudaMemcpyAsync(ols->weights, host->weights, lw_cuda_post_weights_bytes(spec), cudaMemcpyHostToDevice,
                                  stream);
+    if (status == cudaSuccess && lw_ols_scales_bytes(spec) > 0)
+        status = cudaMemcpyAsync(ols->scales, host->scales, (size_t)lw_ols_scales_bytes(spec), cudaMemcpyHostToDevice, stream);
     return lw_cuda_check(status, "copying the filters to the device", err);
 }
 
-static int prepare(const struct lw_op *op, struct ols *ols, const struct setup *setup, const struct host *host,
+static int prepare(const struct lw_op *op, struct lw_ols_state *ols, const struct setup *setup, const struct host *host,
                    cudaStream_t stream, struct lw_error *err)
 {
     const int rc = copy_to_device(&op->spec, ols, setup, host, stream, err);
@@ -278,7 +296,7 @@ static int prepare(const struct lw_op *op, struct ols *ols, const struct setup *
 }
 
 /* Everything that needs the set-up memory, which is gone again afterwards. */
-static int prepare_once(const struct lw_op *op, struct ols *ols, cudaStream_t stream, struct lw_error *err)
+static int prepare_once(const struct lw_op *op, struct lw_ols_state *ols, cudaStream_t stream, struct lw_error *err)
 {
     void *memory = NULL;
     struct setup setup;
@@ -297,7 +315,7 @@ static int prepare_once(const struct lw_op *op, struct ols *ols, cudaStream_t st
 
 static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
 {
-    struct ols *const ols = lw_alloc(sizeof *ols, "the filters", err);
+    struct lw_ols_state *const ols = lw_alloc(sizeof *ols, "the filters", err);
     if (!ols)
         return LW_ESYSTEM;
     op->state = ols;
@@ -313,7 +331,7 @@ static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
 
 static void destroy(struct lw_op *op)
 {
-    struct ols *const ols = op->state;
+    struct lw_ols_state *const ols = op->state;
     if (!ols)
         return;
     lw_long_ols_destroy(ols->long_ols);
@@ -343,7 +361,7 @@ static int order_input(const struct lw_op *op, const struct lw_cuda_op_block *wo
 
 static struct lw_post_args post_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
 {
-    struct lw_post_args post = ((const struct ols *)op->state)->post;
+    struct lw_post_args post = ((const struct lw_ols_state *)op->state)->post;
     post.first = work->block.first;
     post.out_of_range = &work->report->out_of_range;
     return post;
@@ -352,21 +370,41 @@ static struct lw_post_args post_of(const struct lw_op *op, const struct lw_cuda_
 /* Outputs as they are computed; where the result is of another type, they are converted in the end. */
 static void *computed(const struct lw_op *op, const struct lw_cuda_op_block *work)
 {
-    return converts_output(&op->spec) ? work->work : work->products[0];
+    return converts_output(&op->spec) ? parts_of(op, work).computed : work->products[0];
 }
 
-static int filter(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
+/* The block's own outputs. */
+static struct lw_ols_piece own_piece(const struct lw_op *op, const struct lw_block *block)
 {
-    const struct ols *const ols = op->state;
+    return (struct lw_ols_piece){
+        .first = block->first, .count = block->count, .n_channels = block->n_channels, .skip = op->plan.before,
+    };
+}
+
+static bool is_slow(const struct lw_op *op) { return op->spec.layout == LW_TIME_SLOW; }
+
+/* The piece's channels in the block's input, from sample `skip` of its row on. */
+static void *input_of(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, int64_t skip)
+{
+    const int64_t row = op->plan.halo + work->block.count;
+    const int64_t at = is_slow(op) ? skip * work->block.n_channels + piece->channel : piece->channel * row + skip;
+    return (char *)work->input + at * (int64_t)lw_type_bytes(op->spec.input);
+}
+
+int lw_ols_filter(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
+                  struct lw_error *err)
+{
+    const struct lw_ols_state *const ols = op->state;
     const struct lw_post_args post = post_of(op, work);
     const struct lw_cuda_ols_block block = {
-        .input = work->input,
-        .output = computed(op, work),
+        .input = input_of(op, work, piece, piece->skip),
+        .output = output,
         .bank = ols->memory,
         .not_finite = &work->report->flag,
-        .count = work->block.count,
+        .count = piece->count,
+        .input_pitch = is_slow(op) ? work->block.n_channels : op->plan.halo + work->block.count,
         .post = lw_cuda_post_is_needed(op->spec.ols.post) ? &post : NULL,
-        .n_channels = work->block.n_channels,
+        .n_channels = piece->n_channels,
     };
     if (ols->long_ols)
         return lw_long_ols_launch(ols->long_ols, &block, work->stream, err);
@@ -379,7 +417,8 @@ static int thin_output(const struct lw_op *op, const struct lw_cuda_op_block *wo
 {
     const struct lw_block *const block = &work->block;
     const bool is_fast = op->spec.layout == LW_TIME_FAST;
-    const int64_t every = lw_post_every(op->spec.ols.post), n_channels = block->n_channels, parts = op->spec.output.is_complex ? 2 : 1;
+    const int64_t every = lw_post_every(op->spec.ols.post), n_channels = block->n_channels;
+    const int64_t parts = op->spec.output.is_complex ? 2 : 1;
     const struct lw_thinning thinning = {
         .rows = op->spec.ols.n_filters * (is_fast ? n_channels : 1),
         .row = block->count,
@@ -390,7 +429,7 @@ static int thin_output(const struct lw_op *op, const struct lw_cuda_op_block *wo
         .squares = lw_cuda_post_squares(&op->spec),
         .factor = lw_op_output_factor(&op->spec),
     };
-    return lw_cuda_check(lw_cuda_thin(work->work, op->spec.precision, work->products[0], op->spec.output.scalar, &thinning,
+    return lw_cuda_check(lw_cuda_thin(computed(op, work), op->spec.precision, work->products[0], op->spec.output.scalar, &thinning,
                                       work->report, work->stream), "thinning out a block", err);
 }
 
@@ -402,16 +441,17 @@ static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block 
         return thin_output(op, work, err);
     const int64_t n = output_scalars(&op->spec, lw_op_outputs(&op->plan, 0, &work->block), work->block.n_channels);
     if (lw_cuda_post_squares(&op->spec))
-        return lw_cuda_check(lw_cuda_square(work->work, work->products[0], n, work->stream), "squaring a block", err);
-    return lw_cuda_check(lw_cuda_convert(work->work, op->spec.precision, work->products[0], op->spec.output.scalar, n,
+        return lw_cuda_check(lw_cuda_square(computed(op, work), work->products[0], n, work->stream), "squaring a block", err);
+    return lw_cuda_check(lw_cuda_convert(computed(op, work), op->spec.precision, work->products[0], op->spec.output.scalar, n,
                                          lw_op_output_factor(&op->spec), work->report, work->stream), "converting a block", err);
 }
 
-static struct lw_repair repair_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
+static struct lw_repair repair_of(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
+                                  void *output)
 {
     return (struct lw_repair){
-        .input = work->input,
-        .output = computed(op, work),
+        .input = input_of(op, work, piece, 0),
+        .output = output,
         .report = work->report,
         .input_type = op->spec.input,
         .output_complex = op->spec.output.is_complex,
@@ -420,7 +460,11 @@ static struct lw_repair repair_of(const struct lw_op *op, const struct lw_cuda_o
         .n_taps = op->spec.ols.n_taps,
         .halo = op->plan.halo,
         .count = work->block.count,
-        .n_channels = work->block.n_channels,
+        .n_channels = piece->n_channels,
+        .input_channels = work->block.n_channels,
+        .skip = piece->skip,
+        .span = op->plan.halo - op->plan.before - op->plan.after,
+        .n_outputs = piece->count,
         .n_planes = op->spec.ols.n_filters,
         .post = post_of(op, work),
     };
@@ -428,14 +472,17 @@ static struct lw_repair repair_of(const struct lw_op *op, const struct lw_cuda_o
 
 static int clean_input(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
-    const struct lw_repair repair = repair_of(op, work);
+    const struct lw_ols_piece piece = own_piece(op, &work->block);
+    const struct lw_repair repair = repair_of(op, work, &piece, NULL);
     return op->spec.nan != LW_NAN_ZERO ? LW_OK : lw_cuda_check(lw_cuda_zero_nan(&repair, work->stream),
                                                                "zeroing what is not a number", err);
 }
 
-static int repair_output(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
+int lw_ols_mark(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
+                bool is_silent, struct lw_error *err)
 {
-    const struct lw_repair repair = repair_of(op, work);
+    struct lw_repair repair = repair_of(op, work, piece, output);
+    repair.is_silent = is_silent;
     return op->spec.nan == LW_NAN_ZERO ? LW_OK : lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream),
                                                                "marking what is not a number", err);
 }
@@ -450,7 +497,7 @@ static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work
     const struct lw_ends ends = {
         .input = work->input,
         .output = computed(op, work),
-        .taps = ((const struct ols *)op->state)->ends,
+        .taps = ((const struct lw_ols_state *)op->state)->ends,
         .input_type = op->spec.input,
         .output_complex = op->spec.output.is_complex,
         .precision = op->spec.precision,
@@ -478,13 +525,31 @@ static int order_output(const struct lw_op *op, const struct lw_cuda_op_block *w
     return swap_bytes(work->products[0], op->spec.output.scalar, n, work->stream, err);
 }
 
+/* The search, if there is one, reports what is not a number. */
+static int make_series(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
+{
+    const struct lw_ols_piece piece = own_piece(op, &work->block);
+    const bool is_searched = lw_search_is_needed(&op->spec.ols.search);
+    void *const output = computed(op, work);
+    int rc;
+    if ((rc = lw_ols_filter(op, work, &piece, output, err)) || (rc = lw_ols_mark(op, work, &piece, output, is_searched, err)) ||
+        (rc = make_ends(op, work, err)) || (rc = convert_output(op, work, err)))
+        return rc;
+    return order_output(op, work, err);
+}
+
 static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     int rc;
-    if ((rc = order_input(op, work, err)) || (rc = clean_input(op, work, err)) || (rc = filter(op, work, err)) ||
-        (rc = repair_output(op, work, err)) || (rc = make_ends(op, work, err)) || (rc = convert_output(op, work, err)))
+    if ((rc = order_input(op, work, err)) || (rc = clean_input(op, work, err)) ||
+        (wants_series(&op->spec) && (rc = make_series(op, work, err))))
         return rc;
-    return order_output(op, work, err);
+    return lw_ols_search(op, work, parts_of(op, work).search, err);
+}
+
+static int enqueue_again(struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part, struct lw_error *err)
+{
+    return lw_ols_search_again(op, work, part, parts_of(op, work).search, err);
 }
 
 const struct lw_cuda_op_ops lw_cuda_op_ols = {
@@ -493,4 +558,5 @@ const struct lw_cuda_op_ops lw_cuda_op_ols = {
     .create = create,
     .destroy = destroy,
     .enqueue = enqueue,
+    .again = enqueue_again,
 };

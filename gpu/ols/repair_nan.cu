@@ -1,5 +1,5 @@
 /* A warp takes 32 consecutive axis samples of one channel at a time. Each sample that is not finite spoils the outputs
- * from its own position to `halo` positions on, but only as far as the next such sample, which takes over: so every
+ * from its own position to `span` positions on, but only as far as the next such sample, which takes over: so every
  * spoilt output is written once, and the whole search is linear in the block however many samples are bad. */
 #include "gpu/ols/repair_nan.h"
 
@@ -12,16 +12,16 @@ static constexpr int block_threads = 256;
 static constexpr int warp = 32;
 static constexpr int most_blocks = 1024;
 
-/* Sample i of channel c of the block's input; output o is that of sample o + halo. */
+/* Sample i of channel c of the block's input. */
 __device__ static int64_t input_index(const lw_repair &r, int64_t channel, int64_t i)
 {
-    return r.layout == LW_TIME_SLOW ? i * r.n_channels + channel : channel * (r.halo + r.count) + i;
+    return r.layout == LW_TIME_SLOW ? i * r.input_channels + channel : channel * (r.halo + r.count) + i;
 }
 
 /* Outputs of a channel. */
 __device__ static int64_t output_row(const lw_repair &r)
 {
-    return r.count * r.post.rate - (r.post.first + r.count == r.post.n ? r.post.rate - 1 : 0);
+    return r.n_outputs * r.post.rate - (r.post.first + r.n_outputs == r.post.n ? r.post.rate - 1 : 0);
 }
 
 __device__ static int64_t output_index(const lw_repair &r, int64_t plane, int64_t channel, int64_t o)
@@ -103,13 +103,14 @@ __device__ static void spoil_after(const lw_repair &r, int64_t channel, int64_t 
 {
     const int lane = threadIdx.x % warp;
     const int64_t length = r.halo + r.count;
-    const int64_t end = p + r.halo + 1 < length ? p + r.halo + 1 : length;
+    const int64_t newest = r.skip + r.span;         /* sample that touches output 0 */
+    const int64_t end = p + r.span + 1 < length ? p + r.span + 1 : length;
     for (int64_t q0 = p; q0 < end; q0 += warp) {
         const int64_t q = q0 + lane;
         const unsigned next = __ballot_sync(~0u, q > p && q < end && is_bad<Real, Stored>(r, channel, q));
         const int64_t stop = next ? q0 + __ffs(next) - 1 : end;
-        if (q >= r.halo && q < stop)
-            spoil(r, channel, q - r.halo);
+        if (q >= newest && q < stop && q - newest < r.n_outputs)
+            spoil(r, channel, q - newest);
         if (next)
             return;
     }
@@ -142,7 +143,7 @@ __device__ static void for_samples(const lw_repair &r, Found found)
 /* The halo's are reported by the block that owns them. */
 __device__ static void report(const lw_repair &r, int64_t channel, int64_t i)
 {
-    if (i < r.halo)
+    if (i < r.halo || r.is_silent)
         return;
     const unsigned long long position = (i - r.halo) * r.n_channels + channel;
     atomicAdd(&r.report->n_own, 1ull);

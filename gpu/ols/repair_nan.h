@@ -25,15 +25,19 @@ struct lw_repair {
     enum lw_precision precision;    /* of the outputs; decides what is finite */
     enum lw_layout layout;
     int64_t n_taps;                 /* M */
-    int64_t halo;                   /* M - 1, and the reach of signal/post.h */
-    int64_t count, n_channels;      /* of the block */
+    int64_t halo, count;            /* samples before the block's own, and these */
+    int64_t n_channels;             /* that are looked at, from `input` on; of the output */
+    int64_t input_channels;         /* of the block */
+    int64_t skip, span;             /* output o of a channel is touched by the samples skip + o .. skip + o + span of its input */
+    int64_t n_outputs;              /* of a channel, at rate 1 */
+    bool is_silent;                 /* nothing is reported: another call looks at the same samples */
     int64_t n_planes;
-    struct lw_post_args post;       /* rate 1: an output is touched by the samples of the halo before it and its own */
+    struct lw_post_args post;
 };
 
-/** Enqueue the search and repair. The kernel reads the flag on the device and ends at once where it is zero. Output o of a
- * channel is touched by the samples o .. o + halo of the block's input, an interpolated one by those of its stencil: NaN in
- * every part, 0 in integer outputs. Fills the report's n_own and lowest_complement. Launches nothing for integer input. */
+/** Enqueue the search and repair. The kernel reads the flag on the device and ends at once where it is zero. Outputs that
+ * such a sample touches become NaN in every part, interpolated ones where it is in their stencil. Fills the report's n_own and
+ * lowest_complement. Launches nothing for integer input. */
 cudaError_t lw_cuda_repair_nan(const struct lw_repair *repair, cudaStream_t stream);
 
 /** Enqueue the search for samples that are not finite in the input; they become zero and are reported likewise. Output and

@@ -86,6 +86,8 @@ int lw_direct_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda_o
     a.aligned = block->count * real_bytes(spec) * (plan->output_complex ? 2 : 1) % 16 == 0;
 
     const bool slow = spec->layout == LW_TIME_SLOW && spec->n_channels > 1;
+    const int64_t packed = slow ? a.n_channels : a.halo + a.count;
+    a.pitch = block->input_pitch ? block->input_pitch : packed;
     const int64_t across = slow ? (a.n_channels + DIRECT_THREADS - 1) / DIRECT_THREADS : (a.count + k->tile - 1) / k->tile;
     const int64_t down = slow ? (a.count + DIRECT_STEPS - 1) / DIRECT_STEPS : a.n_channels;
     if (across > INT_MAX)

@@ -22,6 +22,7 @@ struct DirectArgs {
     const void *taps;               /* [n_filters][PAD], computing precision */
     unsigned *not_finite;
     int64_t count, n_channels, halo;
+    int64_t pitch;                  /* samples from one channel to the next; [axis][channel]: channels of an axis sample */
     int n_filters;
     enum lw_scalar input_scalar;
     bool input_complex;
@@ -68,7 +69,7 @@ LW_DEVICE bool fill_tile(Sample *tile, const DirectArgs &a, int64_t channel, int
 {
     /* tile[i] = sample first + i - PAD of the outputs' time, which is sample + halo of the input */
     const int64_t row = a.halo + a.count, start = first + a.halo - PAD;
-    const Stored *x = (const Stored *)a.input + channel * row * (COMPLEX ? 2 : 1);
+    const Stored *x = (const Stored *)a.input + channel * a.pitch * (COMPLEX ? 2 : 1);
     bool met = false;
 #pragma unroll 4
     for (int i = threadIdx.x; i < TILE + PAD; i += DIRECT_THREADS) {
@@ -143,14 +144,14 @@ LW_DEVICE bool direct_column(const DirectArgs &a, int64_t channel, int64_t first
 #pragma unroll
     for (int i = 1; i < PAD; ++i) {
         const int64_t at = first + a.halo - PAD + i;
-        w[i + 1] = at >= 0 ? direct_sample<Sample, Stored, COMPLEX>(x, at * a.n_channels, met) : Sample{};
+        w[i + 1] = at >= 0 ? direct_sample<Sample, Stored, COMPLEX>(x, at * a.pitch, met) : Sample{};
     }
     const int64_t last = first + DIRECT_STEPS < a.count ? first + DIRECT_STEPS : a.count;
     for (int64_t o = first; o < last; ++o) {
 #pragma unroll
         for (int i = 0; i < PAD; ++i)
             w[i] = w[i + 1];
-        w[PAD] = direct_sample<Sample, Stored, COMPLEX>(x, (o + a.halo) * a.n_channels, met);
+        w[PAD] = direct_sample<Sample, Stored, COMPLEX>(x, (o + a.halo) * a.pitch, met);
         const Tap *taps = (const Tap *)a.taps;
         Sample *y = (Sample *)a.output + o * a.n_channels + channel;
 #pragma unroll 1

@@ -94,25 +94,28 @@ static void count_strides(OlsArgs *a, const OlsKernel *k)
 }
 
 /* [channel][axis] */
-static void arrange_fast(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k)
+static void arrange_fast(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k, int64_t pitch)
 {
     const int rows_each = (int)plan->channel_unit;
+    const int64_t channel = pitch ? pitch : a->input_row;
     a->pairs_hops = k->paired && rows_each == 1;
-    a->input_pitch = rows_each * a->input_row;
+    a->input_pitch = rows_each * channel;
     a->output_pitch = rows_each * a->count;
-    a->input_second = a->pairs_hops ? plan->hop : a->input_row;
+    a->input_second = a->pairs_hops ? plan->hop : channel;
     a->output_second = a->pairs_hops ? plan->hop : a->count;
     a->plane = a->n_channels * a->count;
 }
 
 /* [axis][channel] */
-static void arrange_slow(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k)
+static void arrange_slow(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k, int64_t pitch)
 {
-    a->input_pitch = a->n_channels * (a->input_complex ? 2 : 1);
+    a->input_columns = a->n_channels * (a->input_complex ? 2 : 1);
+    a->input_pitch = pitch ? pitch * (a->input_complex ? 2 : 1) : a->input_columns;
     a->output_pitch = a->n_channels * (plan->output_complex ? 2 : 1);
     a->input_second = k->paired || a->input_complex ? 2 : 1;
     a->plane = a->count * a->output_pitch;
-    a->rows_aligned = a->n_channels * a->sample_bytes % 16 == 0;
+    const int64_t row_bytes = (pitch ? pitch : a->n_channels) * a->sample_bytes;
+    a->rows_aligned = (row_bytes | (int64_t)(uintptr_t)a->input) % 16 == 0;
 }
 
 /* Outputs take the place of samples of the series in the output's pitches. */
@@ -147,9 +150,9 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
     a.input_complex = spec->input_complex;
     a.sample_bytes = (int)lw_scalar_bytes(spec->input) * (spec->input_complex ? 2 : 1);
     if (k->layout == LW_TIME_SLOW)
-        arrange_slow(&a, plan, k);
+        arrange_slow(&a, plan, k, block->input_pitch);
     else
-        arrange_fast(&a, plan, k);
+        arrange_fast(&a, plan, k, block->input_pitch);
     if (k->post)
         arrange_post(&a, plan, k, block);
     a.step = plan->unit;

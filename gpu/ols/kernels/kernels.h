@@ -86,7 +86,8 @@ int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
  * @return cudaSuccess (0) or a cudaError_t */
 int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream);
 
-/* One block. All pointers are device memory, 16-byte aligned. The output is packed as struct lw_slot says, planes = filters. */
+/* One block, or a part of one. All pointers are device memory, `output` and `bank` 16-byte aligned. The output is packed as struct
+ * lw_slot says, planes = filters. */
 struct lw_cuda_ols_block {
     const void *input;                  /* [n_channels][M - 1 + count] or [M - 1 + count][n_channels], stored type */
     void *output;                       /* [n_filters][n_channels][count] or [n_filters][count][n_channels], float or double */
@@ -94,6 +95,8 @@ struct lw_cuda_ols_block {
     unsigned *not_finite;               /* one word: set to 1 where a sample that is not finite (in the computing precision)
                                            was met and counted as zero; never cleared here. May be NULL for integer input */
     int64_t count;                      /* outputs on the axis (of the series), >= 0 */
+    int64_t input_pitch;                /* of a part: samples from one channel of the input to the next, [axis][channel]: channels of
+                                           an axis sample; 0: the input is packed */
     int64_t n_channels;                 /* of the block, >= 0; even, except for the data set's last ones, where paired */
     const struct lw_post_args *post;    /* host; complete, with those of the spec's post that is needed; else NULL */
 };

@@ -15,7 +15,8 @@ struct OlsArgs {
     int64_t count, n_channels;      /* outputs of a row; rows */
     int64_t input_row;              /* samples of a row: M - 1 + count */
     int64_t input_pitch;            /* time fast: samples from one row of segments to the next (two channels where paired); */
-    int64_t output_pitch;           /* time slow: reals of one axis sample of all channels */
+    int64_t output_pitch;           /* time slow: reals from one axis sample to the next */
+    int64_t input_columns;          /* time slow: reals of one axis sample that there are */
     int64_t input_second;           /* time fast, paired: samples from the first to the second of a pair; */
     int64_t output_second;          /* time slow: input reals to a transform, 2 or 1 */
     int64_t plane;                  /* from filter to filter; time fast: samples, time slow: reals */

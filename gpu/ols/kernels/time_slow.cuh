@@ -42,7 +42,7 @@ template <int N, int W> LW_DEVICE TimeSlowPlace time_slow_place(const OlsArgs &a
     p.output = first * a.output_pitch + out_column;
     p.have = clamp_to(a.input_row - start, N);
     p.want = clamp_to(a.count - first, a.hop);
-    p.in_columns = clamp_to(a.input_pitch - in_column, W * (int)a.input_second);
+    p.in_columns = clamp_to(a.input_columns - in_column, W * (int)a.input_second);
     p.out_columns = clamp_to(a.output_pitch - out_column, 2 * W);
     return p;
 }

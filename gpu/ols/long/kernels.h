@@ -28,6 +28,7 @@ struct lw_long_geometry {
     int64_t segment, hop;       /* N and N - M + 1, less the reach of what is made of the series */
     int64_t reach;              /* that reach */
     int64_t count, n_channels;  /* of the block */
+    int64_t input_pitch;        /* samples of the input from channel to channel; [axis][channel]: channels of an axis sample */
     int64_t n_groups, n_items;
 };
 

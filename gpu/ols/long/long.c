@@ -80,6 +80,7 @@ void lw_long_ols_destroy(struct lw_long_ols *ols)
 static struct lw_long_geometry geometry_of(const struct lw_long_ols_plan *plan, const struct lw_cuda_ols_block *block)
 {
     const int64_t n_groups = divide_up(block->n_channels, plan->channel_unit);
+    const int64_t packed = plan->spec.layout == LW_TIME_SLOW ? block->n_channels : plan->segment - plan->hop + block->count;
     return (struct lw_long_geometry){
         .precision = plan->spec.precision,
         .layout = plan->spec.layout,
@@ -92,6 +93,7 @@ static struct lw_long_geometry geometry_of(const struct lw_long_ols_plan *plan, 
         .reach = plan->reach,
         .count = block->count,
         .n_channels = block->n_channels,
+        .input_pitch = block->input_pitch ? block->input_pitch : packed,
         .n_groups = n_groups,
         .n_items = n_groups * divide_up(block->count, plan->unit),
     };

@@ -10,7 +10,7 @@ struct placement {
     bool has[2];
     int64_t input[2], output[2];        /* element of sample 0, of output 0 */
     int64_t samples[2], outputs[2];     /* how many of them the block has from there on */
-    int64_t step;                       /* elements from one sample to the next, and likewise for outputs */
+    int64_t step, output_step;          /* elements from one sample to the next, and from one output to the next */
 };
 
 __device__ inline void place_part(const lw_long_geometry &g, int part, int64_t channel, int64_t start, placement &p)
@@ -18,7 +18,7 @@ __device__ inline void place_part(const lw_long_geometry &g, int part, int64_t c
     const int64_t length = g.segment - g.hop + g.count;
     const bool is_slow = g.layout == LW_TIME_SLOW;
     p.has[part] = true;
-    p.input[part] = is_slow ? start * g.n_channels + channel : channel * length + start;
+    p.input[part] = is_slow ? start * g.input_pitch + channel : channel * g.input_pitch + start;
     p.output[part] = is_slow ? start * g.n_channels + channel : channel * g.count + start;
     p.samples[part] = length - start;
     p.outputs[part] = g.count - start;
@@ -28,7 +28,8 @@ __device__ inline placement place(const lw_long_geometry &g, int64_t item)
 {
     const int64_t segment = item / g.n_groups, group = item % g.n_groups;
     placement p = {};
-    p.step = g.layout == LW_TIME_SLOW ? g.n_channels : 1;
+    p.step = g.layout == LW_TIME_SLOW ? g.input_pitch : 1;
+    p.output_step = g.layout == LW_TIME_SLOW ? g.n_channels : 1;
     if (item >= g.n_items)
         return p;
     if (g.pairing == LW_PAIRED_CHANNELS) {
@@ -66,14 +67,14 @@ template <typename Real>
 __device__ inline void put(const lw_long_geometry &g, const placement &p, Complex<Real> value, int64_t o, Real *plane)
 {
     if (p.has[0] && o < p.outputs[0]) {
-        const int64_t at = p.output[0] + o * p.step;
+        const int64_t at = p.output[0] + o * p.output_step;
         if (g.output_complex)
             reinterpret_cast<Complex<Real> *>(plane)[at] = value;
         else
             plane[at] = value.x;
     }
     if (p.has[1] && o < p.outputs[1])
-        plane[p.output[1] + o * p.step] = value.y;
+        plane[p.output[1] + o * p.output_step] = value.y;
 }
 
 #endif

@@ -1,0 +1,83 @@
+/* search.cuh - single outputs of a search, in device code: see signal/search.h.
+ *
+ * Outputs may be so small that their squares are lost: they are scaled with 1 / (threshold sigma) before they are squared. */
+#ifndef LW_GPU_DEVICE_SEARCH_CUH
+#define LW_GPU_DEVICE_SEARCH_CUH
+
+#include "gpu/device/fft.cuh"
+#include "signal/search.h"
+
+#include <math_constants.h>
+
+#include <cstdint>
+
+template <class Value> struct RealPartOf { using type = Value; };
+template <> struct RealPartOf<float2> { using type = float; };
+template <> struct RealPartOf<double2> { using type = double; };
+template <class Value> using RealPart = typename RealPartOf<Value>::type;
+
+LW_DEVICE double real_of(float y) { return y; }
+LW_DEVICE double real_of(double y) { return y; }
+LW_DEVICE double real_of(float2 y) { return y.x; }
+LW_DEVICE double real_of(double2 y) { return y.x; }
+LW_DEVICE double imaginary_of(float) { return 0; }
+LW_DEVICE double imaginary_of(double) { return 0; }
+LW_DEVICE double imaginary_of(float2 y) { return y.y; }
+LW_DEVICE double imaginary_of(double2 y) { return y.y; }
+
+template <class Value> LW_DEVICE Value value_of(double re, double im)
+{
+    using Real = RealPart<Value>;
+    if constexpr (sizeof(Value) > sizeof(Real))
+        return {(Real)re, (Real)im};
+    else
+        return (Real)re;
+}
+
+template <class Value> LW_DEVICE Value not_a_number() { return value_of<Value>(CUDART_NAN, CUDART_NAN); }
+
+LW_DEVICE double absolute(double re, double im) { return im == 0 ? fabs(re) : hypot(re, im); }
+
+/* Below 1 by more than the rounding errors of a square: in single precision by 4e-6, in double by 1.4e-14. */
+template <class Real> LW_DEVICE Real crossing_limit() { return sizeof(Real) == 4 ? (Real)(1 - 0x1p-18) : (Real)(1 - 0x1p-46); }
+
+/* The square of |y| scale. */
+template <class Real> LW_DEVICE Real scaled_square(Real y, Real scale)
+{
+    const Real x = y * scale;
+    return x * x;
+}
+LW_DEVICE float scaled_square(float2 y, float scale)
+{
+    const float x = y.x * scale, z = y.y * scale;
+    return fmaf(x, x, z * z);
+}
+LW_DEVICE double scaled_square(double2 y, double scale)
+{
+    const double x = y.x * scale, z = y.y * scale;
+    return fma(x, x, z * z);
+}
+
+template <class Value, class Real> LW_DEVICE bool crosses(Value y, Real scale)
+{
+    return scaled_square(y, scale) >= crossing_limit<Real>();
+}
+
+/* What outputs are compared by: negative for NaN. Where sigma is 0, all are equal. */
+template <class Value> LW_DEVICE double strength_of(Value y, double scale)
+{
+    const double size = absolute(real_of(y), imaginary_of(y));
+    return isnan(real_of(y)) || isnan(imaginary_of(y)) ? -1 : scale == 0 ? 0 : size * scale;
+}
+
+/* The counter goes on beyond the table's end. */
+template <class Value>
+__device__ inline void append_crossing(lw_crossing *rows, int64_t most_rows, unsigned long long *n_rows, int64_t index,
+                                       int64_t channel, int filter, Value y)
+{
+    const unsigned long long row = atomicAdd(n_rows, 1ull);
+    if (row < (unsigned long long)most_rows)
+        rows[row] = lw_crossing{index, (int32_t)channel, filter, 0, real_of(y), imaginary_of(y)};
+}
+
+#endif

@@ -1,0 +1,228 @@
+/* One thread per output, neighbours in a warp: every access is coalesced. The blocks' sums are described there. */
+#include "gpu/ols/find.h"
+
+#include "gpu/device/search.cuh"
+
+static constexpr int block_threads = 256;
+static constexpr int64_t most_blocks = 1 << 20;         /* the rest by the grid-stride loop */
+
+static unsigned blocks_for(int64_t n, int64_t each)
+{
+    const int64_t blocks = (n + each - 1) / each;
+    return static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks);
+}
+
+/* Calls `start` with a value of the type of the outputs. */
+template <typename Start> static cudaError_t launch(const lw_series &s, Start start)
+{
+    if (s.precision == LW_SINGLE)
+        s.is_complex ? start(float2{}) : start(float{});
+    else
+        s.is_complex ? start(double2{}) : start(double{});
+    return cudaGetLastError();
+}
+
+template <typename Value> __device__ static const Value *values_of(const lw_series &s)
+{
+    return static_cast<const Value *>(s.values);
+}
+
+template <typename Value> __device__ static auto scale_of(const lw_series &s, int64_t channel, int filter)
+{
+    return static_cast<const RealPart<Value> *>(s.scales)[(s.channel + channel) * s.n_filters + filter];
+}
+
+/* Output o of a channel, in a plane of `count` outputs of each. */
+__device__ static int64_t place_of(const lw_series &s, int64_t channel, int64_t o, int64_t count)
+{
+    return s.layout == LW_TIME_SLOW ? o * s.n_channels + channel : channel * count + o;
+}
+
+/* ---- crossings ----------------------------------------------------------------------------------------------------- */
+
+template <typename Value> __global__ void find_crossings(lw_series s, lw_crossings table)
+{
+    const int64_t plane = s.n_channels * s.count, n = plane * (table.end_filter - table.filter);
+    const int64_t stride = int64_t(gridDim.x) * block_threads;
+    for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < n; i += stride) {
+        const int64_t in_plane = i % plane;
+        const int filter = table.filter + static_cast<int>(i / plane);
+        const bool is_slow = s.layout == LW_TIME_SLOW;
+        const int64_t channel = is_slow ? in_plane % s.n_channels : in_plane / s.count;
+        const int64_t index = s.first + (is_slow ? in_plane / s.n_channels : in_plane % s.count);
+        const Value y = values_of<Value>(s)[filter * plane + in_plane];
+        if (index >= table.first && index < table.end && crosses(y, scale_of<Value>(s, channel, filter)))
+            append_crossing(table.rows, table.most_rows, table.n_rows, index, s.channel + channel, filter, y);
+    }
+}
+
+cudaError_t lw_cuda_find_crossings(const struct lw_series *series, const struct lw_crossings *table, cudaStream_t stream)
+{
+    const lw_series s = *series;
+    const lw_crossings t = *table;
+    const int64_t n = s.n_channels * s.count * (t.end_filter - t.filter);
+    if (n <= 0)
+        return cudaSuccess;
+    return launch(s, [=](auto value) {
+        find_crossings<decltype(value)><<<blocks_for(n, block_threads), block_threads, 0, stream>>>(s, t);
+    });
+}
+
+/* ---- the best filter ----------------------------------------------------------------------------------------------- */
+
+template <typename Value>
+__global__ void find_best(lw_series s, int64_t first, int64_t count, Value *values, int32_t *filters)
+{
+    const int64_t plane = s.n_channels * s.count, n = s.n_channels * count, stride = int64_t(gridDim.x) * block_threads;
+    for (int64_t i = int64_t(blockIdx.x) * block_threads + threadIdx.x; i < n; i += stride) {
+        const bool is_slow = s.layout == LW_TIME_SLOW;
+        const int64_t channel = is_slow ? i % s.n_channels : i / count, o = is_slow ? i / s.n_channels : i % count;
+        const Value *const y = values_of<Value>(s) + place_of(s, channel, first - s.first + o, s.count);
+        Value best = not_a_number<Value>();
+        double strongest = -1;
+        int32_t number = -1;
+        for (int filter = 0; filter < s.n_filters; filter++) {
+            const Value value = y[filter * plane];
+            const double strength = strength_of(value, scale_of<Value>(s, channel, filter));
+            if (strength > strongest) {
+                strongest = strength;
+                best = value;
+                number = filter;
+            }
+        }
+        values[i] = best;
+        filters[i] = number;
+    }
+}
+
+cudaError_t lw_cuda_find_best(const struct lw_series *series, int64_t first, int64_t count, void *values, int32_t *filters,
+                              cudaStream_t stream)
+{
+    const lw_series s = *series;
+    const int64_t n = s.n_channels * count;
+    if (n <= 0)
+        return cudaSuccess;
+    return launch(s, [=](auto value) {
+        using Value = decltype(value);
+        Value *const to = static_cast<Value *>(values);
+        find_best<<<blocks_for(n, block_threads), block_threads, 0, stream>>>(s, first, count, to, filters);
+    });
+}
+
+/* ---- blocks --------------------------------------------------------------------------------------------------------
+ *
+ * A team of threads adds up a block: each every team-th output, then in a tree. The team's size follows from the layout and from
+ * D. Time fast, the members of a team are neighbours, time slow the teams of adjacent channels are. */
+
+struct Sums {
+    double max, re, im, square;
+    bool has_nan;
+};
+
+template <typename Value> __device__ static void add(Sums &sums, Value y)
+{
+    const double re = real_of(y), im = imaginary_of(y), size = absolute(re, im);
+    sums.has_nan |= isnan(re) || isnan(im);
+    sums.max = size > sums.max ? size : sums.max;
+    sums.re += re;
+    sums.im += im;
+    sums.square += re * re + im * im;
+}
+
+__device__ static void add_sums(Sums &sums, const Sums &other)
+{
+    sums.has_nan |= other.has_nan;
+    sums.max = other.max > sums.max ? other.max : sums.max;
+    sums.re += other.re;
+    sums.im += other.im;
+    sums.square += other.square;
+}
+
+template <typename Value> __device__ static void put_statistics(const lw_statistics &b, int64_t i, const Sums &sums, int64_t n)
+{
+    using Real = RealPart<Value>;
+    const double scale = sums.has_nan ? CUDART_NAN : 1.0 / static_cast<double>(n);
+    if (b.max)
+        static_cast<Real *>(b.max)[i] = static_cast<Real>(sums.has_nan ? CUDART_NAN : sums.max);
+    if (b.mean)
+        static_cast<Value *>(b.mean)[i] = value_of<Value>(sums.re * scale, sums.im * scale);
+    if (b.rms)
+        static_cast<Real *>(b.rms)[i] = static_cast<Real>(sqrt(sums.square * scale));
+}
+
+/* Who works on what. */
+struct Place {
+    int64_t item;                   /* a block of a channel and filter: its place in the arrays */
+    int lane;                       /* of the team */
+    int step;                       /* threads from one member of a team to the next */
+};
+
+template <int TEAM> __device__ static Place team_place(const lw_series &s)
+{
+    constexpr int teams = block_threads / TEAM;
+    const bool is_slow = s.layout == LW_TIME_SLOW;
+    const int thread = threadIdx.x, team = is_slow ? thread % teams : thread / TEAM;
+    return {int64_t(blockIdx.x) * teams + team, is_slow ? thread / teams : thread % TEAM, is_slow ? teams : 1};
+}
+
+template <typename Value>
+__device__ static Sums sum_block(const lw_series &s, const Value *y, int64_t begin, int64_t n, int lane, int team)
+{
+    const int64_t pitch = s.layout == LW_TIME_SLOW ? s.n_channels : 1;
+    Sums sums = {0, 0, 0, 0, false};
+    for (int64_t i = lane; i < n; i += team)
+        add(sums, y[(begin + i) * pitch]);
+    return sums;
+}
+
+template <typename Value, int TEAM> __global__ void find_blocks(lw_series s, lw_statistics b, int64_t n_items)
+{
+    __shared__ Sums shared[block_threads];
+    constexpr int teams = block_threads / TEAM;
+    const int64_t stride = int64_t(gridDim.x) * teams, rounds = (n_items + stride - 1) / stride;
+    Place p = team_place<TEAM>(s);
+    for (int64_t round = 0; round < rounds; round++, p.item += stride) {
+        const bool exists = p.item < n_items;
+        const bool is_slow = s.layout == LW_TIME_SLOW;
+        const int64_t item = exists ? p.item : 0, filter = item / (s.n_channels * b.count);
+        const int64_t in_plane = item % (s.n_channels * b.count);
+        const int64_t channel = is_slow ? in_plane % s.n_channels : in_plane / b.count;
+        const int64_t begin = (b.first + (is_slow ? in_plane / s.n_channels : in_plane % b.count)) * b.every;
+        const int64_t n = b.every < b.n_outputs - begin ? b.every : b.n_outputs - begin;
+        const Value *const y = values_of<Value>(s) + filter * s.n_channels * s.count + place_of(s, channel, 0, s.count);
+        shared[threadIdx.x] = sum_block(s, y, begin - s.first, n, p.lane, TEAM);
+        for (int half = TEAM / 2; half > 0; half /= 2) {
+            __syncthreads();
+            if (p.lane < half)
+                add_sums(shared[threadIdx.x], shared[threadIdx.x + half * p.step]);
+        }
+        if (exists && p.lane == 0)
+            put_statistics<Value>(b, item, shared[threadIdx.x], n);
+        __syncthreads();
+    }
+}
+
+template <typename Value, int TEAM>
+static void launch_blocks(const lw_series &s, const lw_statistics &b, int64_t n_items, cudaStream_t stream)
+{
+    const unsigned blocks = blocks_for(n_items, block_threads / TEAM);
+    find_blocks<Value, TEAM><<<blocks, block_threads, 0, stream>>>(s, b, n_items);
+}
+
+cudaError_t lw_cuda_find_blocks(const struct lw_series *series, const struct lw_statistics *statistics, cudaStream_t stream)
+{
+    const lw_series s = *series;
+    const lw_statistics b = *statistics;
+    const int64_t n_items = s.n_filters * s.n_channels * b.count;
+    if (n_items <= 0)
+        return cudaSuccess;
+    return launch(s, [=](auto value) {
+        using Value = decltype(value);
+        if (b.every < 32)
+            launch_blocks<Value, 1>(s, b, n_items, stream);
+        else if (b.every < 4096 || s.layout == LW_TIME_SLOW)
+            launch_blocks<Value, 32>(s, b, n_items, stream);
+        else
+            launch_blocks<Value, block_threads>(s, b, n_items, stream);
+    });
+}

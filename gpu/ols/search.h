@@ -1,0 +1,27 @@
+/* search.h - what is sought in the series of a block (signal/search.h): memory and steps. C.
+ *
+ * The series of the block's own outputs and of those before and after it that are needed is computed once more, to work
+ * memory, at its full rate; the kernels of gpu/ols/find.h look through it. Outputs beyond the axis are not computed. */
+#ifndef LW_GPU_OLS_SEARCH_H
+#define LW_GPU_OLS_SEARCH_H
+
+#include "gpu/ols/state.h"
+
+/** Bytes of the scales that are kept, [n_channels][n_filters] reals of the computing precision: 1 / (threshold sigma), and 0 where
+ * sigma is 0. */
+int64_t lw_ols_scales_bytes(const struct lw_op_spec *spec);
+
+/** Make them. @param scales  host */
+void lw_ols_scales(const struct lw_op_spec *spec, void *scales);
+
+/** Bytes of a slot's work memory for blocks of at most so many outputs and channels. */
+int64_t lw_ols_search_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels);
+
+/** Enqueue the search in one block. @param memory  lw_ols_search_bytes of the slot's work memory */
+int lw_ols_search(const struct lw_op *op, const struct lw_cuda_op_block *work, void *memory, struct lw_error *err);
+
+/** Enqueue the search for the crossings of a part of it, whose input is still there. */
+int lw_ols_search_again(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_part *part, void *memory,
+                        struct lw_error *err);
+
+#endif

@@ -1,0 +1,48 @@
+/* state.h - what the operation `ols` keeps, and the steps of a block that the series and what is sought in it share. */
+#ifndef LW_GPU_OLS_STATE_H
+#define LW_GPU_OLS_STATE_H
+
+#include "gpu/host/op.h"
+#include "gpu/ols/long/method.h"
+#include "gpu/ols/repair_nan.h"
+
+/* One of the two plans is in use. */
+struct lw_ols_resolved {
+    bool is_long;
+    struct lw_cuda_ols_plan kernel;
+    struct lw_long_ols_plan long_plan;
+};
+
+struct lw_ols_state {
+    struct lw_ols_resolved resolved;
+    void *memory;                   /* device: the kernel's bank, or all that the long path keeps; then: */
+    void *weights;                  /* of interpolation */
+    void *ends;                     /* filters for the ends of a derivative that is folded in */
+    void *scales;                   /* of a search, see gpu/ols/search.h */
+    struct lw_post_args post;
+    struct lw_long_ols *long_ols;   /* NULL: a kernel does it */
+};
+
+/* Outputs of the series that are computed together: whole units on the axis, but where the axis ends. */
+struct lw_ols_piece {
+    int64_t first, count;           /* on the axis */
+    int64_t channel, n_channels;    /* of the block */
+    int64_t skip;                   /* samples of a channel of the block's input before the first that is needed */
+};
+
+/** The type in which outputs are computed. */
+enum lw_scalar lw_ols_computed_scalar(const struct lw_op_spec *spec);
+
+/** Bytes of the filtered series of so many outputs, as it is computed. */
+int64_t lw_ols_series_bytes(const struct lw_op_spec *spec, int64_t count, int64_t n_channels);
+
+/** Enqueue the filtering of a piece. @param output  packed as struct lw_slot says, with the piece's count and channels */
+int lw_ols_filter(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
+                  struct lw_error *err);
+
+/** Enqueue the marking of a piece's outputs whose taps touch what is not a number; none with lw_op_spec.nan ZERO.
+ * @param is_silent  such samples are not reported */
+int lw_ols_mark(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
+                bool is_silent, struct lw_error *err);
+
+#endif
