@@ -314,14 +314,13 @@ static bool is_bad(const struct trial_data *data, int64_t channel, int64_t sampl
            (is_single && (!isfinite((float)creal(x)) || !isfinite((float)cimag(x))));
 }
 
-/* Every bad sample is counted once, by the block that owns it; the earliest is named, the lowest channel first. */
-static void check_report(const struct trial_data *data, const struct trial_result *result)
+void conformance_check_report(const struct trial_data *data, const struct trial_result *result)
 {
     const struct trial *const t = &data->trial;
     int64_t n = 0, first_sample = 0, first_channel = 0;
     for (int64_t o = 0; o < data->n_outputs; o++) {
         for (int64_t c = 0; c < t->n_channels; c++) {
-            const int64_t i = lw_boundary_index(t->boundary, o + data->lead, t->n_samples);
+            const int64_t i = lw_boundary_index(t->boundary, o + data->lead + result->plan.after, t->n_samples);
             if (i < 0 || !is_bad(data, c, i))
                 continue;
             if (n++ == 0) {
@@ -360,7 +359,7 @@ void conformance_bad_samples(const struct trial *t, int n_spots, bool at_seams, 
     struct trial_result result;
     if (trial_run(engine, &data, plan.unit > 16 ? &cut : &short_cut, &result)) {
         trial_check(&data, &result, "not finite");
-        check_report(&data, &result);
+        conformance_check_report(&data, &result);
     }
     free(result.outputs);
     trial_free(&data);
@@ -407,7 +406,7 @@ static void test_report_for_error(void)
         spoil(&data, (struct spot){2 - i % 2, 500 + 100 * i}, &state);
     trial_store(&data);
     if (trial_run(engine, &data, &(struct trial_cut){.units = 1000, .depth = 2}, &result))
-        check_report(&data, &result);
+        conformance_check_report(&data, &result);
     free(result.outputs);
     trial_free(&data);
 }
@@ -429,7 +428,7 @@ static void test_gaps(void)
         trial_store(&data);
         if (trial_run(engine, &data, &(struct trial_cut){.depth = 1}, &result)) {
             trial_check(&data, &result, "gaps");
-            check_report(&data, &result);
+            conformance_check_report(&data, &result);
         }
         free(result.outputs);
         trial_free(&data);
@@ -473,7 +472,8 @@ static void test_neighbours(void)
 /* However the work is cut, queued and threaded, the result's bytes are the same. */
 void conformance_cuts(const struct trial *t, struct lw_engine *other)
 {
-    static const struct trial_cut cuts[] = {{1, 0, 1}, {1, 1, 3}, {2, 1, 2}, {3, 2, 2}, {0, 1, 1}, {7, 0, 4}};
+    static const struct trial_cut cuts[] = {{1, 0, 1, false}, {1, 1, 3, false}, {2, 1, 2, false}, {3, 2, 2, false},
+                                            {0, 1, 1, false}, {7, 0, 4, false}};
     struct trial_data data;
     struct trial_result whole;
     trial_make(t, &data);

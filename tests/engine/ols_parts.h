@@ -17,6 +17,9 @@ void conformance_try(const struct trial *t, uint64_t *state, const char *what);
 /** The same with samples that are not finite, at the seams of segments if so wished. */
 void conformance_bad_samples(const struct trial *t, int n_spots, bool at_seams, uint64_t *state);
 
+/** Every bad sample is counted once, by the block that owns it; the earliest is named, the lowest channel first. */
+void conformance_check_report(const struct trial_data *data, const struct trial_result *result);
+
 /** Many ways to cut and queue a trial, on the engine under test and on `other`: the same bytes. */
 void conformance_cuts(const struct trial *t, struct lw_engine *other);
 

@@ -10,6 +10,9 @@
 /** Overlap-save filtering against sums in double: types, layouts, modes, boundaries, cuts, samples that are not finite. */
 int suite_ols(const struct lw_engine_type *type, int divisor);
 
+/** What is found in a filtered series, by the definitions of signal/search.h: crossings and peaks, the best filter, blocks. */
+int suite_search(const struct lw_engine_type *type, int divisor);
+
 /** The promised error of overlap-save filtering (trial_bound.c) over random configurations. */
 int suite_accuracy(const struct lw_engine_type *type, int divisor);
 

@@ -3,6 +3,7 @@
 #define LW_TEST_TRIAL_H
 
 #include "engine/engine.h"
+#include "signal/peaks.h"
 
 #include <complex.h>
 
@@ -22,6 +23,13 @@ enum trial_filter {
     TRIAL_STEP,         /* the second half of a boxcar negative */
 };
 
+/* What the noise of channels and filters is, for a search. */
+enum trial_noise {
+    TRIAL_NOISE_ONE,    /* not given */
+    TRIAL_NOISE_RANDOM, /* of the size of the series, different everywhere */
+    TRIAL_NOISE_ZEROS,  /* the same, and 0 for every third filter of every other channel */
+};
+
 struct trial {
     struct lw_type input, output;
     double output_scale;            /* of integer outputs; 0 counts as 1 */
@@ -33,6 +41,8 @@ struct trial {
     int64_t n_channels, n_samples, n_taps;
     int n_filters, segment;
     struct lw_post post;
+    struct lw_search search;        /* its noise is the data's */
+    enum trial_noise noise;
     bool taps_complex;
     double mean, spread;            /* of the samples, before they are rounded to the stored type */
     enum trial_signal signal;
@@ -48,6 +58,7 @@ struct trial_data {
     int64_t lead;                       /* window position of own sample 0 of the first block: look-ahead and reach */
     double complex *values;         /* [channel][sample], as the stored type holds them */
     double *taps;                   /* as struct lw_ols_spec wants them */
+    double *noise;                  /* [channel][filter]; NULL: not given */
     char *stored;                   /* [channel][sample] in the stored type */
 };
 
@@ -56,6 +67,7 @@ struct trial_cut {
     int64_t units;                  /* grid units per block; 0: the whole axis in one */
     int64_t channel_units;          /* 0: all channels in one */
     int depth;
+    bool again;                     /* crossings come from the least parts of each block, which are searched again */
 };
 
 /* What came back. */
@@ -66,6 +78,16 @@ struct trial_result {
     int64_t n_not_finite, first_sample, first_channel;      /* own samples of all blocks; on the window's axis */
     bool is_out_of_range;
     struct lw_loss loss;
+};
+
+/* What a search found. */
+struct trial_found {
+    char *arrays[LW_OP_PRODUCTS];   /* per product, as `outputs`; NULL: it is no array, or the series */
+    size_t bytes[LW_OP_PRODUCTS];
+    struct lw_crossing *crossings;  /* those of each block's own outputs; in no order */
+    struct lw_peak *peaks;          /* by index, channel, filter */
+    int64_t n_crossings, n_peaks;
+    int64_t n_again;                /* blocks that were searched again, as their tables were too small */
 };
 
 uint64_t trial_random(uint64_t *state);
@@ -88,6 +110,18 @@ double complex trial_sample(const struct trial_data *data, int64_t channel, int6
 /** Run it; failures are reported by CHECK. @return whether there is a result, to be freed with free(result->outputs) */
 bool trial_run(struct lw_engine *engine, const struct trial_data *data, const struct trial_cut *cut,
                struct trial_result *result);
+
+/** The same for a trial with a search. Outputs of the series are there only if the search's products have it. @param found  to be
+ * freed with trial_found_free, whatever the outcome */
+bool trial_run_search(struct lw_engine *engine, const struct trial_data *data, const struct trial_cut *cut,
+                      struct trial_result *result, struct trial_found *found);
+void trial_found_free(struct trial_found *found);
+
+/** An output of the series by its definition: a direct sum in long double. @param is_touched  by a sample that is not finite */
+double complex trial_series(const struct trial_data *data, int64_t filter, int64_t channel, int64_t output, bool *is_touched);
+
+/** What no error of an engine is larger than, in units of the bound on its rms value, among n of them. */
+double trial_largest_to_rms(const struct trial *trial, int64_t n);
 
 /** Compare with the float64 direct sum: rms and largest error, and exactly which outputs are not a number. */
 void trial_check(const struct trial_data *data, const struct trial_result *result, const char *what);

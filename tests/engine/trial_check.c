@@ -17,7 +17,7 @@
  * dominate, a few outputs may have all of the error. */
 #define LARGEST_TO_RMS 6
 
-static double largest_to_rms(const struct trial *t, int64_t n)
+double trial_largest_to_rms(const struct trial *t, int64_t n)
 {
     return trial_is_dominated(t) ? LARGEST_TO_RMS * sqrt((double)n) : LARGEST_TO_RMS;
 }
@@ -46,6 +46,7 @@ const char *trial_text(const struct trial *t, char text[256])
              lw_boundary_text(t->boundary), (long long)t->n_channels, (long long)t->n_samples, (long long)t->n_taps,
              t->taps_complex ? " complex" : "", t->n_filters, t->segment, (unsigned long long)t->seed);
     lw_post_describe(t->post, text + used, 256 - (size_t)used);
+    lw_search_describe(&t->search, text, 256);
     return text;
 }
 
@@ -74,6 +75,13 @@ static struct truth series_at(const struct trial_data *data, int64_t filter, int
     }
     truth.value = CMPLX((double)re, (double)im);
     return truth;
+}
+
+double complex trial_series(const struct trial_data *data, int64_t filter, int64_t channel, int64_t output, bool *is_touched)
+{
+    const struct truth truth = series_at(data, filter, channel, output);
+    *is_touched = truth.is_touched;
+    return truth.value;
 }
 
 /* ---- what is made of the series, by its definition --------------------------------------------------------------- */
@@ -260,7 +268,7 @@ void trial_check(const struct trial_data *data, const struct trial_result *resul
               trial_text(t, text), (long long)errors.n_wrong_nan, (long long)errors.at);
         CHECK(rms <= bound, "%s: %s: rms error %g above %g (largest at %lld)", what, trial_text(t, text), rms, bound,
               (long long)errors.at);
-        const double largest = largest_to_rms(t, errors.n) * bound;
+        const double largest = trial_largest_to_rms(t, errors.n) * bound;
         CHECK(errors.largest <= largest, "%s: %s: error %g above %g at output %lld", what, trial_text(t, text),
               errors.largest, largest, (long long)errors.at);
     }

@@ -110,6 +110,21 @@ void trial_store(struct trial_data *data)
     }
 }
 
+/* The taps' squares sum up to about a third, the samples' to a third of spread^2. */
+static void make_noise(struct trial_data *data)
+{
+    const struct trial *const t = &data->trial;
+    uint64_t state = t->seed + 1;
+    data->noise = calloc((size_t)(t->n_channels * t->n_filters), sizeof *data->noise);
+    if (!data->noise)
+        abort();
+    for (int64_t c = 0; c < t->n_channels; c++)
+        for (int64_t f = 0; f < t->n_filters; f++) {
+            const double noise = t->spread * (0.4 + 0.2 * trial_uniform(&state));
+            data->noise[c * t->n_filters + f] = t->noise == TRIAL_NOISE_ZEROS && c % 2 == 0 && f % 3 == 1 ? 0 : noise;
+        }
+}
+
 void trial_make(const struct trial *trial, struct trial_data *data)
 {
     uint64_t state = trial->seed;
@@ -125,6 +140,8 @@ void trial_make(const struct trial *trial, struct trial_data *data)
     };
     if (!data->values || !data->taps || !data->stored)
         abort();
+    if (trial->noise != TRIAL_NOISE_ONE)
+        make_noise(data);
     data->n_results = lw_post_length(trial->post, data->n_outputs);
     data->trial.output.is_complex = (trial->input.is_complex || trial->taps_complex) && !lw_post_is_real(trial->post);
     make_values(data, &state);
@@ -137,6 +154,7 @@ void trial_free(struct trial_data *data)
     free(data->values);
     free(data->taps);
     free(data->stored);
+    free(data->noise);
 }
 
 double complex trial_sample(const struct trial_data *data, int64_t channel, int64_t position)
@@ -148,6 +166,8 @@ double complex trial_sample(const struct trial_data *data, int64_t channel, int6
 struct lw_op_spec trial_spec(const struct trial_data *data)
 {
     const struct trial *const t = &data->trial;
+    struct lw_search search = t->search;
+    search.noise = data->noise;
     return (struct lw_op_spec){
         .kind = LW_OP_OLS,
         .input = t->input,
@@ -165,6 +185,7 @@ struct lw_op_spec trial_spec(const struct trial_data *data)
             .taps_complex = t->taps_complex,
             .segment = t->segment,
             .post = t->post,
+            .search = search,
         },
     };
 }

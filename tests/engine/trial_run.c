@@ -18,6 +18,7 @@ struct run {
     struct lw_slot *slots[MOST_SLOTS];
     int64_t count, n_channels;          /* of the largest block */
     struct trial_result *result;
+    struct trial_found *found;          /* NULL: the series is all that is wanted */
 };
 
 static int64_t at_most(int64_t wanted, int64_t all) { return wanted > 0 && wanted < all ? wanted : all; }
@@ -44,7 +45,7 @@ static void fill_input(const struct run *run, const struct lw_block *block, char
     const struct trial *const t = &run->data->trial;
     const size_t bytes = lw_type_bytes(t->input);
     const int64_t length = run->plan.halo + block->count;
-    const int64_t start = block->first + run->data->lead - run->plan.halo;
+    const int64_t start = block->first + run->data->lead + run->plan.after - run->plan.halo;
     memset(input, 0, (size_t)(length * block->n_channels) * bytes);
     for (int64_t c = 0; c < block->n_channels; c++) {
         for (int64_t i = 0; i < length; i++) {
@@ -57,24 +58,129 @@ static void fill_input(const struct run *run, const struct lw_block *block, char
     }
 }
 
-static void take_output(const struct run *run, const struct lw_slot *slot)
+/* The block's outputs of an array, to their places in that of the whole axis. */
+static void take_array(const struct run *run, const struct lw_slot *slot, int product, char *to)
+{
+    const struct trial *const t = &run->data->trial;
+    const struct lw_op_product *const p = &run->plan.products[product];
+    const struct lw_block *const b = &slot->block, whole = {.count = run->data->n_outputs};
+    const size_t bytes = lw_type_bytes(p->type);
+    const bool is_fast = t->layout == LW_TIME_FAST;
+    const int64_t count = lw_op_outputs(&run->plan, product, b), at = lw_op_first_output(&run->plan, product, b);
+    const int64_t all = lw_op_outputs(&run->plan, product, &whole);
+    const int64_t n_rows = is_fast ? b->n_channels : count, row = is_fast ? count : b->n_channels;
+    const int64_t all_rows = is_fast ? t->n_channels : all, all_row = is_fast ? all : t->n_channels;
+    const int64_t first_row = is_fast ? b->channel : at, first = is_fast ? at : b->channel;
+    for (int64_t plane = 0; plane < p->n_planes; plane++)
+        for (int64_t r = 0; r < n_rows; r++)
+            memcpy(to + (size_t)((plane * all_rows + first_row + r) * all_row + first) * bytes,
+                   (const char *)slot->products[product].data + (size_t)((plane * n_rows + r) * row) * bytes, (size_t)row * bytes);
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+static void *grow(void *array, int64_t n, size_t size)
+{
+    void *const grown = realloc(array, (size_t)n * size);
+    if (!grown)
+        abort();
+    return grown;
+}
+
+/* The slot's crossings of outputs from `first` on, and the peaks among them. */
+static void take_rows(const struct run *run, const struct lw_slot *slot, int product, int64_t first, int64_t count)
+{
+    struct trial_found *const found = run->found;
+    const struct lw_op_spec spec = trial_spec(run->data);
+    const struct lw_peaks_spec pick = {&spec.ols.search, spec.ols.n_filters, first, first + count};
+    struct lw_crossing *const rows = slot->products[product].data;
+    const int64_t n = slot->products[product].n_rows;
+    found->crossings = grow(found->crossings, found->n_crossings + n + 1, sizeof *found->crossings);
+    found->peaks = grow(found->peaks, found->n_peaks + n + 1, sizeof *found->peaks);
+    for (int64_t i = 0; i < n; i++)
+        if (rows[i].index >= first && rows[i].index < first + count)
+            found->crossings[found->n_crossings++] = rows[i];
+    found->n_peaks += lw_peaks_pick(&pick, rows, n, found->peaks + found->n_peaks);
+}
+
+static void search_part(const struct run *run, struct lw_slot *slot, int product, const struct lw_part *part)
+{
+    struct lw_error err = {0};
+    CHECK(run->engine->ops->again(run->op, slot, part, &err) == LW_OK, "%s", err.message);
+    const bool fits = slot->products[product].n_rows <= slot->products[product].most_rows;
+    CHECK(fits, "the least part has %lld rows, there is room for %lld", (long long)slot->products[product].n_rows,
+          (long long)slot->products[product].most_rows);
+    if (fits)
+        take_rows(run, slot, product, part->first, part->count);
+}
+
+/* Parts as small as they can be: one grid unit, one channel unit, one filter. */
+static void search_again(const struct run *run, struct lw_slot *slot, int product)
 {
     const struct trial *const t = &run->data->trial;
     const struct lw_block *const b = &slot->block;
-    const size_t bytes = lw_type_bytes(t->output);
-    const bool is_fast = t->layout == LW_TIME_FAST;
-    const struct lw_op_spec spec = trial_spec(run->data);
-    const int64_t count = lw_post_outputs(t->post, spec.n_outputs, b->first, b->count), at = divide_up(b->first, lw_post_every(t->post)) * lw_post_rate(t->post);
-    const int64_t n_rows = is_fast ? b->n_channels : count, row = is_fast ? count : b->n_channels;
-    const int64_t all_rows = is_fast ? t->n_channels : run->data->n_results;
-    const int64_t all_row = is_fast ? run->data->n_results : t->n_channels;
-    const int64_t first_row = is_fast ? b->channel : at, first = is_fast ? at : b->channel;
-    for (int64_t f = 0; f < t->n_filters; f++)
-        for (int64_t r = 0; r < n_rows; r++)
-            memcpy(run->result->outputs + (size_t)((f * all_rows + first_row + r) * all_row + first) * bytes,
-                   (const char *)slot->products[0].data + (size_t)((f * n_rows + r) * row) * bytes, (size_t)row * bytes);
+    const int n_filters = t->search.clusters_filters ? t->n_filters : 1;
+    for (int64_t first = 0; first < b->count; first += run->plan.unit)
+        for (int64_t channel = 0; channel < b->n_channels; channel += run->plan.channel_unit)
+            for (int filter = 0; filter < t->n_filters; filter += n_filters)
+                search_part(run, slot, product, &(struct lw_part){
+                    .first = b->first + first,
+                    .count = min64(run->plan.unit, b->count - first),
+                    .channel = b->channel + channel,
+                    .n_channels = min64(run->plan.channel_unit, b->n_channels - channel),
+                    .filter = filter,
+                    .n_filters = n_filters,
+                });
 }
 
+static void take_table(const struct run *run, struct lw_slot *slot, int product)
+{
+    const struct lw_slot_product *const table = &slot->products[product];
+    const bool is_full = table->n_rows > table->most_rows;
+    CHECK(table->most_rows == lw_op_most_rows(&run->plan, product, run->count, run->n_channels), "room for %lld rows",
+          (long long)table->most_rows);
+    run->found->n_again += is_full;
+    if (is_full || run->cut->again)
+        search_again(run, slot, product);
+    else
+        take_rows(run, slot, product, slot->block.first, slot->block.count);
+}
+
+static void take_products(const struct run *run, struct lw_slot *slot)
+{
+    for (int p = 0; p < run->plan.n_products; p++) {
+        if (run->plan.products[p].kind == LW_OP_SERIES)
+            take_array(run, slot, p, run->result->outputs);
+        else if (run->plan.products[p].n_planes > 0)
+            take_array(run, slot, p, run->found->arrays[p]);
+    }
+    for (int p = 0; p < run->plan.n_products; p++)
+        if (run->plan.products[p].n_planes == 0)
+            take_table(run, slot, p);
+}
+
+static void open_found(struct run *run)
+{
+    const struct lw_block whole = {.count = run->data->n_outputs};
+    for (int p = 0; run->found && p < run->plan.n_products; p++) {
+        const struct lw_op_product *const product = &run->plan.products[p];
+        if (product->kind == LW_OP_SERIES || product->n_planes == 0)
+            continue;
+        const int64_t n = product->n_planes * run->data->trial.n_channels * lw_op_outputs(&run->plan, p, &whole);
+        run->found->bytes[p] = (size_t)n * lw_type_bytes(product->type);
+        run->found->arrays[p] = grow(NULL, n, lw_type_bytes(product->type));
+        memset(run->found->arrays[p], 0x5a, run->found->bytes[p]);
+    }
+}
+
+void trial_found_free(struct trial_found *found)
+{
+    for (int p = 0; p < LW_OP_PRODUCTS; p++)
+        free(found->arrays[p]);
+    free(found->crossings);
+    free(found->peaks);
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
 static void take_report(struct trial_result *result, const struct lw_slot *slot)
 {
     const int64_t sample = slot->block.first + slot->not_finite_sample;
@@ -94,7 +200,7 @@ static void collect(struct run *run, struct lw_slot *slot)
 {
     struct lw_error err = {0};
     CHECK(run->engine->ops->wait(run->op, slot, &err) == LW_OK, "%s", err.message);
-    take_output(run, slot);
+    take_products(run, slot);
     take_report(run->result, slot);
     run->result->is_out_of_range |= slot->is_out_of_range;
     run->result->loss.n_saturated += slot->loss.n_saturated;
@@ -147,26 +253,37 @@ static bool prepare(struct run *run, const struct lw_op_spec *spec)
     return rc == LW_OK;
 }
 
-bool trial_run(struct lw_engine *engine, const struct trial_data *data, const struct trial_cut *cut,
-               struct trial_result *result)
+bool trial_run_search(struct lw_engine *engine, const struct trial_data *data, const struct trial_cut *cut,
+                      struct trial_result *result, struct trial_found *found)
 {
     const struct trial *const t = &data->trial;
     const struct lw_op_spec spec = trial_spec(data);
-    struct run run = {.engine = engine, .data = data, .cut = cut, .result = result};
+    struct run run = {.engine = engine, .data = data, .cut = cut, .result = result, .found = found};
     *result = (struct trial_result){
         .bytes = (size_t)(t->n_filters * t->n_channels * data->n_results) * lw_type_bytes(t->output),
     };
+    if (found)
+        *found = (struct trial_found){0};
     result->outputs = malloc(result->bytes);
     if (!result->outputs)
         abort();
     memset(result->outputs, 0x5a, result->bytes);
     const bool is_ready = prepare(&run, &spec);
     result->plan = run.plan;
-    if (is_ready)
+    if (is_ready) {
+        open_found(&run);
         run_blocks(&run);
+    }
+    if (found && found->n_peaks > 0)
+        qsort(found->peaks, (size_t)found->n_peaks, sizeof *found->peaks, lw_peaks_compare);
     for (int i = 0; i < cut->depth; i++)
         if (run.slots[i])
             engine->ops->slot_destroy(run.op, run.slots[i]);
     engine->ops->op_destroy(run.op);
     return is_ready;
+}
+
+bool trial_run(struct lw_engine *engine, const struct trial_data *data, const struct trial_cut *cut, struct trial_result *result)
+{
+    return trial_run_search(engine, data, cut, result, NULL);
 }

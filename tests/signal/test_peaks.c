@@ -1,0 +1,286 @@
+/* test_peaks.c - the rule among crossings, against a search of all pairs; and how far a search looks beyond a block. */
+#include "../check.h"
+#include "base/integers.h"
+#include "signal/peaks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 3000, MOST_FILTERS = 5, MOST_CHANNELS = 3 };
+
+static uint64_t random_state = 1;
+
+static int64_t below(int64_t n)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)(random_state >> 33) % n;
+}
+
+/* ---- the rule ---------------------------------------------------------------------------------------------------- */
+
+/* What crossings a trial has, on an axis of `length`. */
+struct trial {
+    struct lw_search search;
+    int64_t length;
+    int n_channels, n_filters;
+    int percent;                /* of all outputs are given, */
+    int levels;                 /* whose values are so many different ones; 0: all different */
+};
+
+struct world {
+    struct trial trial;
+    double noise[MOST_CHANNELS * MOST_FILTERS];
+    struct lw_crossing all[MOST];
+    int64_t n;
+};
+
+static double snr_of(const struct world *w, const struct lw_crossing *c)
+{
+    const double noise = w->noise[c->channel * w->trial.n_filters + c->filter];
+    return noise > 0 ? hypot(c->re, c->im) / noise : 0;
+}
+
+/* Values are given on a grid of levels, so that ties are exact also between filters of other noise. */
+static struct lw_crossing random_crossing(const struct world *w, int channel, int filter, int64_t index)
+{
+    const double noise = w->noise[channel * w->trial.n_filters + filter];
+    const double snr = w->trial.levels > 0 ? 1 + (double)below(w->trial.levels) : 1 + (double)below((int64_t)1 << 30) / 1e8;
+    const double re = snr * (noise > 0 ? noise : 1);
+    struct lw_crossing crossing = {.index = index, .channel = channel, .filter = filter};
+    *(below(2) ? &crossing.re : &crossing.im) = below(2) ? re : -re;
+    return crossing;
+}
+
+static void make_world(const struct trial *trial, struct world *w)
+{
+    w->trial = *trial;
+    w->n = 0;
+    for (int i = 0; i < trial->n_channels * trial->n_filters; i++)
+        w->noise[i] = below(8) == 0 ? 0 : (double)((int64_t)1 << below(4));
+    w->trial.search.noise = w->noise;
+    for (int64_t i = 0; i < trial->length; i++)
+        for (int c = 0; c < trial->n_channels; c++)
+            for (int f = 0; f < trial->n_filters; f++)
+                if (below(100) < trial->percent && w->n < MOST)
+                    w->all[w->n++] = random_crossing(w, c, f, i);
+}
+
+static bool is_crossing(const struct world *w, const struct lw_crossing *c)
+{
+    return snr_of(w, c) >= w->trial.search.threshold;
+}
+
+static bool is_near(const struct world *w, const struct lw_crossing *a, const struct lw_crossing *b)
+{
+    const struct lw_search *const search = &w->trial.search;
+    return a->channel == b->channel && (search->clusters_filters || a->filter == b->filter) &&
+           llabs(a->index - b->index) <= search->cluster;
+}
+
+static bool is_stronger(const struct world *w, const struct lw_crossing *a, const struct lw_crossing *b)
+{
+    if (snr_of(w, a) != snr_of(w, b))
+        return snr_of(w, a) > snr_of(w, b);
+    return a->filter != b->filter ? a->filter < b->filter : a->index < b->index;
+}
+
+/* The definition. `all` lies in the order of the table.
+ * @return  how many peaks there are */
+static int64_t expected_peaks(const struct world *w, struct lw_peak *peaks)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < w->n; i++) {
+        const struct lw_crossing *const c = &w->all[i];
+        bool is_peak = is_crossing(w, c);
+        int64_t size = 0;
+        for (int64_t k = 0; k < w->n && is_peak; k++) {
+            const bool counts = is_crossing(w, &w->all[k]) && is_near(w, c, &w->all[k]);
+            is_peak = !counts || !is_stronger(w, &w->all[k], c);
+            size += counts;
+        }
+        if (is_peak)
+            peaks[n++] = (struct lw_peak){c->index, c->channel, c->filter, c->column, c->re, c->im, snr_of(w, c), size};
+    }
+    return n;
+}
+
+static void shuffle(struct lw_crossing *crossings, int64_t n)
+{
+    for (int64_t i = n - 1; i > 0; i--) {
+        const int64_t other = below(i + 1);
+        const struct lw_crossing kept = crossings[i];
+        crossings[i] = crossings[other];
+        crossings[other] = kept;
+    }
+}
+
+/* Peaks of one piece, whose crossings and those within reach are handed over in any order. */
+static int64_t pick_piece(const struct world *w, int64_t first, int64_t end, struct lw_peak *peaks)
+{
+    static struct lw_crossing crossings[MOST];
+    const int64_t reach = w->trial.search.cluster;
+    const struct lw_peaks_spec spec = {&w->trial.search, w->trial.n_filters, first, end};
+    int64_t n = 0;
+    for (int64_t i = 0; i < w->n; i++)
+        if (w->all[i].index >= first - reach && w->all[i].index < end + reach)
+            crossings[n++] = w->all[i];
+    shuffle(crossings, n);
+    return lw_peaks_pick(&spec, crossings, n, peaks);
+}
+
+static bool are_equal(const struct lw_peak *a, const struct lw_peak *b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (lw_peaks_compare(&a[i], &b[i]) != 0 || a[i].column != b[i].column || a[i].re != b[i].re || a[i].im != b[i].im ||
+            a[i].snr != b[i].snr || a[i].cluster_size != b[i].cluster_size)
+            return false;
+    return true;
+}
+
+/* In pieces of so many outputs. */
+static void check_pieces(const struct world *w, int64_t piece, const struct lw_peak *expected, int64_t n_expected)
+{
+    static struct lw_peak peaks[2 * MOST];
+    int64_t n = 0;
+    for (int64_t first = 0; first < w->trial.length; first += piece)
+        n += pick_piece(w, first, min64(first + piece, w->trial.length), peaks + n);
+    qsort(peaks, (size_t)n, sizeof *peaks, lw_peaks_compare);
+    CHECK(n == n_expected && are_equal(peaks, expected, n),
+          "pieces of %" PRId64 " of %" PRId64 ", +- %" PRId64 "%s, %d%%, %d levels: %" PRId64 " peaks, expected %" PRId64, piece,
+          w->trial.length, w->trial.search.cluster, w->trial.search.clusters_filters ? " of all filters" : "", w->trial.percent,
+          w->trial.levels, n, n_expected);
+}
+
+static void test_rule(void)
+{
+    static const int64_t clusters[] = {0, 1, 2, 7, 50, 1000, LW_SEARCH_MOST_CLUSTER};
+    static struct world world;
+    static struct lw_peak expected[MOST];
+    for (int i = 0; i < 1200; i++) {
+        const struct trial trial = {
+            .search = {.products = LW_PEAKS, .threshold = i % 5 == 0 ? 4 : 1, .cluster = clusters[i % 7], .clusters_filters = i / 7 % 2},
+            .length = 1 + below(60),
+            .n_channels = 1 + (int)below(MOST_CHANNELS),
+            .n_filters = 1 + (int)below(MOST_FILTERS),
+            .percent = (int[]){2, 20, 100}[i % 3],
+            .levels = (int[]){0, 1, 3, 10}[i % 4],
+        };
+        make_world(&trial, &world);
+        const int64_t n = expected_peaks(&world, expected);
+        check_pieces(&world, trial.length, expected, n);
+        check_pieces(&world, 1 + below(trial.length), expected, n);
+        check_pieces(&world, 1, expected, n);
+    }
+}
+
+/* An axis as long as a survey's, on which indices do not fit into 32 bits. */
+static void test_far(void)
+{
+    const int64_t far = (int64_t)1 << 40;
+    const struct lw_search search = {.products = LW_PEAKS, .threshold = 1, .cluster = LW_SEARCH_MOST_CLUSTER};
+    const struct lw_peaks_spec spec = {&search, 1, 0, 2 * far};
+    struct lw_crossing crossings[] = {
+        {.index = far, .re = 2}, {.index = far + LW_SEARCH_MOST_CLUSTER, .re = 3}, {.index = far - LW_SEARCH_MOST_CLUSTER - 1, .re = 1},
+    };
+    struct lw_peak peaks[3];
+    const int64_t n = lw_peaks_pick(&spec, crossings, 3, peaks);
+    CHECK(n == 2 && peaks[0].index == far - LW_SEARCH_MOST_CLUSTER - 1 && peaks[0].cluster_size == 1 &&
+          peaks[1].index == far + LW_SEARCH_MOST_CLUSTER && peaks[1].cluster_size == 2, "%" PRId64 " peaks", n);
+    CHECK(lw_peaks_pick(&spec, crossings, 0, peaks) == 0, "peaks of nothing");
+}
+
+/* Squares of these numbers are 0 or infinite; NaN is no crossing. */
+static void test_range(void)
+{
+    const double noise[] = {1e-200, 1e200, 1};
+    const struct lw_search search = {.products = LW_PEAKS, .noise = noise, .threshold = 5, .clusters_filters = true};
+    const struct lw_peaks_spec spec = {&search, 3, 0, 10};
+    struct lw_crossing crossings[] = {
+        {.index = 1, .filter = 0, .re = 3e-200, .im = 4.0001e-200}, {.index = 2, .filter = 1, .re = 3e200, .im = -4.0001e200},
+        {.index = 3, .filter = 0, .re = 3e-200, .im = 3.9e-200}, {.index = 4, .filter = 2, .re = NAN},
+    };
+    struct lw_peak peaks[4];
+    const int64_t n = lw_peaks_pick(&spec, crossings, 4, peaks);
+    CHECK(n == 2 && peaks[0].index == 1 && peaks[1].index == 2 && fabs(peaks[1].snr - 5) < 1e-3, "%" PRId64 " peaks", n);
+}
+
+/* ---- how far a search looks ---------------------------------------------------------------------------------------- */
+
+/* Every multiple of the unit is tried: the least from which on all that is needed lies inside. */
+static int64_t least_multiple(int64_t needed, int64_t unit)
+{
+    int64_t least = 0;
+    while (least < needed)
+        least += unit;
+    return least;
+}
+
+/* Outputs that the last block of a piece needs after its end, at worst, where pieces end at multiples of the unit. */
+static int64_t worst_rest(int64_t every, int64_t unit)
+{
+    int64_t worst = 0;
+    for (int64_t end = unit; end <= every * unit; end += unit)
+        worst = max64(worst, round_up(end, every) - end);
+    return worst;
+}
+
+static void test_reach(void)
+{
+    for (int64_t unit = 1; unit <= 12; unit++) {
+        for (int64_t w = 0; w <= 20; w++) {
+            for (int64_t every = 1; every <= 20; every++) {
+                const struct lw_search peaks = {.products = LW_PEAKS | LW_FILTERED, .cluster = w, .every = every};
+                const struct lw_search blocks = {.products = LW_BLOCKS, .cluster = w, .every = every};
+                const struct lw_search both = {.products = LW_BLOCKS | LW_PEAKS | LW_BEST, .cluster = w, .every = every};
+                const int64_t reach = least_multiple(w, unit), after = lw_search_after(&blocks, unit);
+                CHECK(lw_search_before(&peaks, unit) == reach && lw_search_after(&peaks, unit) == reach, "peaks, unit %" PRId64, unit);
+                CHECK(lw_search_before(&blocks, unit) == 0 && after >= worst_rest(every, unit) && after % unit == 0 &&
+                      (worst_rest(every, unit) > 0 || after == 0) && after < every + unit,
+                      "blocks of %" PRId64 ", unit %" PRId64 ": %" PRId64 " after", every, unit, after);
+                CHECK(lw_search_before(&both, unit) == reach && lw_search_after(&both, unit) == max64(reach, after), "both");
+            }
+        }
+    }
+}
+
+static void test_products(void)
+{
+    const struct lw_search none = {.cluster = 5, .every = 3}, best = {.products = LW_BEST};
+    CHECK(lw_search_products(&none) == LW_FILTERED && !lw_search_is_needed(&none) && lw_search_before(&none, 4) == 0 &&
+          lw_search_after(&none, 4) == 0, "nothing but the series is wanted");
+    CHECK(lw_search_is_needed(&best) && lw_search_before(&best, 4) == 0 && lw_search_after(&best, 4) == 0, "the best filter");
+}
+
+static void test_describe(void)
+{
+    static const struct {
+        struct lw_search search;
+        const char *text;
+    } cases[] = {
+        {{0}, "x"},
+        {{.products = LW_FILTERED | LW_PEAKS}, "x, peaks"},
+        {{.products = LW_PEAKS, .cluster = 64}, "x, peaks within +- 64 outputs"},
+        {{.products = LW_PEAKS | LW_BEST | LW_BLOCKS, .cluster = 1, .clusters_filters = true, .every = 10},
+         "x, peaks within +- 1 outputs of all filters, best filter, blocks of 10"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[120] = "x", small[8] = "x";
+        lw_search_describe(&cases[i].search, text, sizeof text);
+        lw_search_describe(&cases[i].search, small, sizeof small);
+        CHECK(strcmp(text, cases[i].text) == 0, "\"%s\", expected \"%s\"", text, cases[i].text);
+        CHECK(strlen(small) < sizeof small && strncmp(small, cases[i].text, strlen(small)) == 0, "cut off: \"%s\"", small);
+    }
+}
+
+int main(void)
+{
+    test_rule();
+    test_far();
+    test_range();
+    test_reach();
+    test_products();
+    test_describe();
+    return check_result("peaks");
+}
