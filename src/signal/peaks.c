@@ -97,7 +97,8 @@ static bool is_one_run(const struct lw_search *search, const struct lw_crossing 
 /* ---- images -----------------------------------------------------------------------------------------------------------
  *
  * An image is divided into cells of cluster + 1 rows and columns. Pixels of a cell are neighbours, so that the strongest of them
- * alone can be a peak; all its neighbours lie in its cell and the eight around it. So each crossing is looked at nine times at most.
+ * alone can be a peak; all its neighbours lie in its cell and the eight around it. So each crossing is looked at nine times at
+ * most.
  *
  * Crossings stand as rows in the table that is to become the peaks, sorted by cells. Meanwhile a row's filter and cluster_size, of
  * which the one is 0 and the other not known yet, hold the row and the column of its cell. */
@@ -153,7 +154,8 @@ static void fill_cells(const struct lw_peaks_spec *spec, const struct lw_crossin
     const int64_t side = spec->search->cluster + 1;
     for (int64_t i = 0; i < n; i++) {
         const struct lw_crossing *const c = &crossings[i];
-        rows[i] = (struct lw_peak){c->index, c->channel, c->index / side, c->column, c->re, c->im, snr_of(spec, c), c->column / side};
+        const double snr = snr_of(spec, c);
+        rows[i] = (struct lw_peak){c->index, c->channel, c->index / side, c->column, c->re, c->im, snr, c->column / side};
     }
     qsort(rows, (size_t)n, sizeof *rows, compare_cells);
 }

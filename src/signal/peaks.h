@@ -21,8 +21,8 @@ struct lw_peaks_spec {
     const struct lw_search *search;     /* with its noise; borrowed during the call */
     int n_filters;                      /* of the whole data set */
     int64_t first, end;                 /* of the piece: crossings up to `cluster` outputs before and after it are there, too */
-    bool is_image;                      /* an output is a pixel, `index` its row: neighbours lie within +- cluster rows and columns of
-                                           the same channel; there is one filter */
+    bool is_image;                      /* an output is a pixel, `index` its row: neighbours lie within +- cluster rows and columns
+                                           of the same channel; there is one filter */
 };
 
 /** Choose the peaks of the piece among its crossings, sorted by index, channel, filter and column. What is chosen does not depend

@@ -442,6 +442,7 @@ int suite_conv2d(const struct lw_engine_type *type, int divisor)
     test_decimation();
     test_decimated_integers();
     test_cuts(type);
+    image_test_peaks(engine);
     test_refusals();
     lw_engine_destroy(engine);
     return check_result("conv2d conformance");

@@ -119,6 +119,7 @@ struct lw_op_spec image_spec(const struct image_data *data)
             .look_ahead_rows = data->ahead_rows,
             .look_ahead_columns = data->ahead_columns,
             .every = t->every,
+            .search = t->search,
             .boundary = t->boundary,
             .outside = t->outside,
             .algorithm = t->algorithm,

@@ -157,7 +157,8 @@ static void test_full(void)
     int64_t at = 0;
     while (at < n && peaks[at].re != 3)
         at++;
-    CHECK(at < n && peaks[at].index == 500 && peaks[at].column == 500 && peaks[at].cluster_size == (2 * CLUSTER + 1) * (2 * CLUSTER + 1),
+    CHECK(at < n && peaks[at].index == 500 && peaks[at].column == 500 &&
+          peaks[at].cluster_size == (2 * CLUSTER + 1) * (2 * CLUSTER + 1),
           "the highest pixel of a full image is peak %lld of %lld", (long long)at, (long long)n);
     CHECK(n > 1 && peaks[0].index == 0 && peaks[0].column == 0 && peaks[0].cluster_size == (CLUSTER + 1) * (CLUSTER + 1),
           "the first of equal pixels is no peak");

@@ -28,8 +28,8 @@ void lw_cpu_flaws2d_clear(const struct lw_cpu_shape2d *shape, struct lw_cpu_flaw
 void lw_cpu_flaws2d_repair(const struct lw_cpu_shape2d *shape, const struct lw_cpu_tile2d *tile, int64_t row, void *reals,
                            struct lw_cpu_flaws2d *flaws);
 
-/** Count the flaws that this tile and no other one counts: those in the last rows and columns of its window; the first tile of a
- * row also counts those left of it, in the image. */
+/** Count the flaws that this tile and no other one counts: those in the last rows and columns of its window, as far as the rows are
+ * the block's own; the first tile of a row also counts those left of it, in the image. */
 void lw_cpu_flaws2d_count(const struct lw_cpu_window2d *window, const struct lw_cpu_tile2d *tile,
                           const struct lw_cpu_flaws2d *flaws, struct lw_cpu_tally *tally);
 

@@ -266,6 +266,7 @@ int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, 
 {
     assert(spec->kind == LW_OP_CONV2D && spec->layout == LW_TIME_FAST && spec->n_channels >= 1);
     assert(spec->conv2d.kernel_rows >= 1 && spec->conv2d.kernel_columns >= 1 && spec->conv2d.output_columns >= 1);
+    assert(!lw_search_is_needed(&spec->conv2d.search) || (spec->n_outputs > 0 && spec->conv2d.search.threshold > 0));
     switch (spec->conv2d.algorithm) {
     case LW_CONV2D_ALGORITHM_DIRECT:
         *shape = strips(spec, LW_CPU_CONV2D_DIRECT);
@@ -327,18 +328,18 @@ int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, s
     const int rc = lw_cpu_shape2d(spec, &shape, err);
     if (rc)
         return rc;
-    const struct lw_op_product series = lw_op_conv2d_product(spec);
     *plan = (struct lw_op_plan){
         .halo = shape.kernel_rows - 1,
         .unit = shape.method == LW_CPU_CONV2D_TILES ? shape.hop_rows * shape.pair_rows : 1,
         .channel_unit = 1,
         .input_width = spec->conv2d.columns,
         .n_outputs = spec->n_outputs,
-        .products = {series},
-        .n_products = 1,
         .segment = shape.method == LW_CPU_CONV2D_TILES ? (int)shape.columns : 0,
-        .seconds_per_output = 1e-9 * shape.cost * (double)spec->conv2d.output_columns / (double)series.width,
+        .seconds_per_output = 1e-9 * shape.cost * (double)spec->conv2d.output_columns /
+                              (double)lw_conv2d_kept_columns(&spec->conv2d),
     };
+    lw_op_conv2d_products(spec, plan);
     describe(&shape, plan->text, sizeof plan->text);
+    lw_search_describe(&spec->conv2d.search, plan->text, sizeof plan->text);
     return LW_OK;
 }

@@ -267,14 +267,14 @@ static void ols_run(void *state, struct lw_slot *slot)
     const struct lw_cpu_ols *const ols = state;
     const struct lw_cpu_work work = whole_work(ols, &slot->block);
     if (ols->search)
-        lw_cpu_search_begin(ols);
+        lw_cpu_search_begin(ols, slot);
     compute_all(&work, slot);
     if (ols->filters.ends)
         lw_cpu_post_ends(ols, lw_cpu_lane_at(&ols->lanes, 0), slot);
     if (ols->search && lw_cpu_search_has_cells(ols))
         lw_cpu_lanes_continue(&ols->lanes, combine, &work, slot, work.n_filters * work.n_channels, 1);
     if (ols->search)
-        lw_cpu_search_end(ols, slot);
+        lw_cpu_search_end(ols);
     lw_cpu_lanes_report(&ols->lanes, slot);
 }
 
@@ -293,9 +293,9 @@ static void ols_again(void *state, struct lw_slot *slot, const struct lw_part *p
     lw_cpu_search_crossings_range(&ols->spec, part->first, part->count, &work.crossings_begin, &work.crossings_end);
     work.begin = work.crossings_begin - work.crossings_begin % ols->shape.hop;
     work.end = work.crossings_end;
-    lw_cpu_search_begin(ols);
+    lw_cpu_search_begin(ols, slot);
     compute_all(&work, slot);
-    lw_cpu_search_end(ols, slot);
+    lw_cpu_search_end(ols);
 }
 
 static void ols_warm_up(void *state) { lw_cpu_lanes_warm_up(&((struct lw_cpu_ols *)state)->lanes); }
