@@ -3,37 +3,20 @@
 #include "base/integers.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
+#include "gpu/host/scales.h"
 #include "gpu/ols/find.h"
-
-#include <float.h>
 
 /* ---- scales ------------------------------------------------------------------------------------------------------ */
 
 int64_t lw_ols_scales_bytes(const struct lw_op_spec *spec)
 {
-    const int64_t n = lw_search_is_needed(&spec->ols.search) ? spec->n_channels * spec->ols.n_filters : 0;
-    return n * (spec->precision == LW_SINGLE ? 4 : 8);
-}
-
-/* A threshold is given where crossings are wanted; where only the best filter is, all scales may have any factor. */
-static double scale_of(const struct lw_search *search, int64_t i)
-{
-    const double sigma = search->noise ? search->noise[i] : 1;
-    const double threshold = search->threshold > 0 ? search->threshold : 1;
-    return sigma > 0 ? 1 / threshold / sigma : 0;
+    return lw_cuda_scales_bytes(&spec->ols.search, spec->n_channels * spec->ols.n_filters, spec->precision);
 }
 
 void lw_ols_scales(const struct lw_op_spec *spec, void *scales)
 {
-    const int64_t n = lw_ols_scales_bytes(spec) / (spec->precision == LW_SINGLE ? 4 : 8);
-    const double most = spec->precision == LW_SINGLE ? FLT_MAX : DBL_MAX;
-    for (int64_t i = 0; i < n; i++) {
-        const double scale = scale_of(&spec->ols.search, i), finite = scale < most ? scale : most;
-        if (spec->precision == LW_SINGLE)
-            ((float *)scales)[i] = (float)finite;
-        else
-            ((double *)scales)[i] = finite;
-    }
+    if (lw_search_is_needed(&spec->ols.search))
+        lw_cuda_scales(&spec->ols.search, spec->n_channels * spec->ols.n_filters, spec->precision, scales);
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* image_peaks.c - peaks of convolved images. The image itself is held against direct sums elsewhere; here the crossings are those of
- * the image that the same engine delivers, pixel by pixel, and the rule among them has a test of its own. */
+/* image_peaks.c - peaks of convolved images. The image itself is held against direct sums elsewhere; here the crossings are those
+ * of the image that the same engine delivers, pixel by pixel, and the rule among them has a test of its own. */
 #include "image.h"
 #include "trial.h"
 
