@@ -12,6 +12,8 @@
 #include "cpu/op.h"
 #include "cpu/pick.h"
 
+#include <assert.h>
+
 /* Working samples that a thread takes at a time, so that sharing out short segments costs little. */
 #define CHUNK_SAMPLES 32768
 
@@ -248,6 +250,7 @@ static struct lw_cpu_work whole_work(const struct lw_cpu_ols *ols, const struct 
     };
     if (!ols->search || block->count == 0)
         return work;
+    assert(block->first % ols->shape.hop == 0 && (work.end % ols->shape.hop == 0 || work.end == ols->spec.n_outputs));
     lw_cpu_search_crossings_range(&ols->spec, block->first, block->count, &work.crossings_begin, &work.crossings_end);
     lw_cpu_search_range(&ols->spec, block, &work.begin, &work.end);
     work.begin -= work.begin % ols->shape.hop;
