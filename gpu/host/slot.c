@@ -6,6 +6,7 @@
 #include "gpu/host/pinned.h"
 
 #include <assert.h>
+#include <math.h>
 #include <nvtx3/nvToolsExt.h>
 #include <string.h>
 
@@ -228,6 +229,17 @@ static cudaError_t find_busy(struct lw_op *op, struct slot_cuda *slot)
     return status;
 }
 
+/* Rows that are not a number go: their taps touch a sample that is not. */
+static void drop_spoilt(struct lw_slot_product *table)
+{
+    struct lw_crossing *const rows = table->data;
+    int64_t kept = 0;
+    for (int64_t i = 0; i < table->n_rows; i++)
+        if (!isnan(rows[i].re))
+            rows[kept++] = rows[i];
+    table->n_rows = kept;
+}
+
 /* The rows of the table, if there is one and it had room for all of them. */
 static int take_rows(const struct lw_op *op, struct slot_cuda *slot, struct lw_error *err)
 {
@@ -243,6 +255,8 @@ static int take_rows(const struct lw_op *op, struct slot_cuda *slot, struct lw_e
                                          slot->stream);
     if (status == cudaSuccess)
         status = cudaStreamSynchronize(slot->stream);
+    if (status == cudaSuccess && slot->report->flag)
+        drop_spoilt(table);
     return lw_cuda_check(status, "copying the rows of a block", err);
 }
 

@@ -81,13 +81,16 @@ static bool has_room(const OlsKernel *k, const struct lw_cuda_arch *arch)
     return k->shared_bytes <= arch->shared_bytes && (all_fit || !k->prefetches || k->layout == LW_TIME_FAST);
 }
 
+/* Whether a kernel finds crossings and the best filter, too. */
+static bool can_find(const OlsKernel *k, const struct lw_cuda_arch *arch) { return k->find && k->keep_bytes <= arch->shared_bytes; }
+
 /* Whether a kernel can do the job at all: a quarter of a segment at least must be kept. */
 static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch)
 {
     const bool slow = spec->layout == LW_TIME_SLOW && spec->n_channels > 1;
     const int discard = discard_of(k, spec->n_taps);
     return k->precision == spec->precision && (k->layout == LW_TIME_SLOW) == slow &&
-           k->post == lw_cuda_post_is_needed(spec->post) &&
+           k->post == lw_cuda_post_is_needed(spec->post) && (!spec->is_searched || can_find(k, arch)) &&
            k->paired == (!spec->input_complex && !spec->taps_complex) && (!k->one_filter || spec->n_filters == 1) &&
            (k->design == OLS_PLAIN || spec->n_filters > 1) && (!k->prefetches || can_prefetch(k, spec)) &&
            has_room(k, arch) && spec->n_taps - 1 <= discard && 4 * discard <= 3 * k->segment;
@@ -207,6 +210,13 @@ static void plan_direct(struct lw_cuda_ols_plan *plan)
     plan->seconds_per_output = lw_direct_seconds_per_output(&plan->spec);
 }
 
+/* @return  the index of the kernel that the spec asks for; -1: there is none */
+static int look_for_kernel(struct lw_cuda_ols_plan *plan)
+{
+    legal_segments(plan, &plan->arch);
+    return plan->most_segment ? nth_best_kernel(&plan->spec, &plan->arch) : -1;
+}
+
 int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch,
                        struct lw_cuda_ols_plan *out, struct lw_error *err)
 {
@@ -216,10 +226,15 @@ int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     plan.design = "";
     plan.output_complex = spec->input_complex || spec->taps_complex;
     plan.reach = lw_post_reach(spec->post).before + lw_post_reach(spec->post).after;
-    legal_segments(&plan, arch);
-    const int index = plan.most_segment ? nth_best_kernel(spec, arch) : -1;
+    int index = look_for_kernel(&plan);
+    plan.finds = spec->is_searched && index >= 0;
+    if (spec->is_searched && index < 0) {           /* what is wanted is found in the series then */
+        plan.spec.is_searched = false;
+        index = look_for_kernel(&plan);
+    }
     const bool direct = spec->segment == 0 && spec->nth_best == 0 && !lw_cuda_post_is_needed(spec->post) && lw_direct_suits(spec);
-    if (direct && (index < 0 || lw_direct_seconds_per_output(spec) < seconds_per_output(kernel_at(index), spec)))
+    if (direct && !plan.finds &&
+        (index < 0 || lw_direct_seconds_per_output(spec) < seconds_per_output(kernel_at(index), spec)))
         plan_direct(&plan);
     else if (index >= 0)
         plan_segments(&plan, index);

@@ -45,6 +45,7 @@ static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
         .n_taps = kernel_taps(spec),
         .post = kernel_post(spec->ols.post),
         .segment = spec->ols.segment,
+        .is_searched = lw_ols_may_find(spec),
     };
 }
 
@@ -55,11 +56,12 @@ static int resolve(const struct lw_device *device, const struct lw_op_spec *spec
 {
     const struct lw_cuda_arch arch = {device->major, device->minor, device->shared_bytes};
     const struct lw_cuda_ols_spec wanted = kernel_spec(spec);
+    out->kernel = (struct lw_cuda_ols_plan){0};
     const int rc = lw_cuda_ols_choose(&wanted, &arch, &out->kernel, NULL);
     out->is_long = rc || out->kernel.path == LW_CUDA_TOO_LONG;
     if (out->is_long)
         return lw_long_ols_choose(&wanted, &arch, spec->n_outputs, &out->long_plan, err);
-    out->is_long = lw_long_ols_is_cheaper(&out->kernel, spec->n_outputs, &out->long_plan);
+    out->is_long = !out->kernel.finds && lw_long_ols_is_cheaper(&out->kernel, spec->n_outputs, &out->long_plan);
     return LW_OK;
 }
 
@@ -144,6 +146,7 @@ static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_ols_r
     ols->weights = lw_arena_take(&arena, (int64_t)lw_cuda_post_weights_bytes(spec));
     ols->ends = lw_arena_take(&arena, ends_bytes(spec));
     ols->scales = lw_arena_take(&arena, lw_ols_scales_bytes(spec));
+    ols->strengths = lw_arena_take(&arena, lw_ols_strengths_bytes(spec));
     return arena.used;
 }
 
@@ -190,20 +193,23 @@ struct parts {
     void *search;
 };
 
-static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels,
-                            void *memory, struct parts *parts)
+static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_ols_resolved *resolved,
+                            const struct lw_cuda_op_memory *largest, void *memory, struct parts *parts)
 {
+    const int64_t count = largest->count, n_channels = largest->n_channels;
     const int64_t most = wants_series(spec) && converts_output(spec) ? count * lw_post_rate(spec->ols.post) : 0;
+    const bool finds = resolved->kernel.finds;
     struct lw_arena arena = {.base = memory};
     parts->computed = lw_arena_take(&arena, lw_ols_series_bytes(spec, most, n_channels));
-    parts->search = lw_arena_take(&arena, lw_ols_search_bytes(spec, plan, count, n_channels));
+    parts->search = lw_arena_take(&arena, finds ? 0 : lw_ols_search_bytes(spec, plan, count, n_channels));
     return arena.used;
 }
 
 static struct parts parts_of(const struct lw_op *op, const struct lw_cuda_op_block *work)
 {
+    const struct lw_ols_state *const ols = op->state;
     struct parts parts;
-    lay_out_work(&op->spec, &op->plan, op->memory.count, op->memory.n_channels, work->work, &parts);
+    lay_out_work(&op->spec, &op->plan, &ols->resolved, &op->memory, work->work, &parts);
     return parts;
 }
 
@@ -219,7 +225,7 @@ static void measure(const struct lw_device *device, const struct lw_op_spec *spe
     memory->setup_bytes = lay_out_setup(spec, &resolved, NULL, &setup);
     memory->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct lw_ols_state);
     struct parts parts;
-    memory->work_bytes = lay_out_work(spec, plan, memory->count, memory->n_channels, NULL, &parts);
+    memory->work_bytes = lay_out_work(spec, plan, &resolved, memory, NULL, &parts);
 }
 
 /* ---- create ------------------------------------------------------------------------------------------------------ */
@@ -233,7 +239,7 @@ static int allocate(int64_t bytes, const char *what, void **memory, struct lw_er
 /* Host copies that must live until the stream is done. */
 struct host {
     double *folded, *ends;
-    void *weights, *scales;
+    void *weights, *scales, *strengths;
 };
 
 static int make_host(const struct lw_op_spec *spec, struct host *host, struct lw_error *err)
@@ -241,10 +247,12 @@ static int make_host(const struct lw_op_spec *spec, struct host *host, struct lw
     const struct lw_ols_spec *const ols = &spec->ols;
     const int parts = ols->taps_complex ? 2 : 1;
     if (!(host->weights = lw_alloc(lw_cuda_post_weights_bytes(spec), "the weights of interpolation", err)) ||
-        !(host->scales = lw_alloc((size_t)lw_ols_scales_bytes(spec), "the noise", err)))
+        !(host->scales = lw_alloc((size_t)lw_ols_scales_bytes(spec), "the noise", err)) ||
+        !(host->strengths = lw_alloc((size_t)lw_ols_strengths_bytes(spec), "the noise", err)))
         return LW_ESYSTEM;
     lw_cuda_post_weights(spec, host->weights);
     lw_ols_scales(spec, host->scales);
+    lw_ols_strengths(spec, host->strengths);
     if (!lw_post_folds(ols->post))
         return LW_OK;
     if (!(host->folded = lw_alloc((size_t)taps_bytes(spec), "the filters' derivatives", err)) ||
@@ -265,6 +273,7 @@ static void release_host(struct host *host)
     lw_free(host->ends);
     lw_free(host->weights);
     lw_free(host->scales);
+    lw_free(host->strengths);
 }
 
 static int copy_to_device(const struct lw_op_spec *spec, const struct lw_ols_state *ols, const struct setup *setup,
@@ -279,6 +288,9 @@ static int copy_to_device(const struct lw_op_spec *spec, const struct lw_ols_sta
                                  stream);
     if (status == cudaSuccess && lw_ols_scales_bytes(spec) > 0)
         status = cudaMemcpyAsync(ols->scales, host->scales, (size_t)lw_ols_scales_bytes(spec), cudaMemcpyHostToDevice, stream);
+    if (status == cudaSuccess && lw_ols_strengths_bytes(spec) > 0)
+        status = cudaMemcpyAsync(ols->strengths, host->strengths, (size_t)lw_ols_strengths_bytes(spec), cudaMemcpyHostToDevice,
+                                 stream);
     return lw_cuda_check(status, "copying the filters to the device", err);
 }
 
@@ -392,7 +404,7 @@ static void *input_of(const struct lw_op *op, const struct lw_cuda_op_block *wor
 }
 
 int lw_ols_filter(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
-                  struct lw_error *err)
+                  const struct lw_cuda_ols_search *search, struct lw_error *err)
 {
     const struct lw_ols_state *const ols = op->state;
     const struct lw_post_args post = post_of(op, work);
@@ -405,6 +417,7 @@ int lw_ols_filter(const struct lw_op *op, const struct lw_cuda_op_block *work, c
         .input_pitch = is_slow(op) ? work->block.n_channels : op->plan.halo + work->block.count,
         .post = lw_cuda_post_is_needed(op->spec.ols.post) ? &post : NULL,
         .n_channels = piece->n_channels,
+        .search = search,
     };
     if (ols->long_ols)
         return lw_long_ols_launch(ols->long_ols, &block, work->stream, err);
@@ -446,8 +459,8 @@ static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block 
                                          lw_op_output_factor(&op->spec), work->report, work->stream), "converting a block", err);
 }
 
-static struct lw_repair repair_of(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
-                                  void *output)
+struct lw_repair lw_ols_repair(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
+                               void *output)
 {
     return (struct lw_repair){
         .input = input_of(op, work, piece, 0),
@@ -473,7 +486,7 @@ static struct lw_repair repair_of(const struct lw_op *op, const struct lw_cuda_o
 static int clean_input(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
     const struct lw_ols_piece piece = own_piece(op, &work->block);
-    const struct lw_repair repair = repair_of(op, work, &piece, NULL);
+    const struct lw_repair repair = lw_ols_repair(op, work, &piece, NULL);
     return op->spec.nan != LW_NAN_ZERO ? LW_OK : lw_cuda_check(lw_cuda_zero_nan(&repair, work->stream),
                                                                "zeroing what is not a number", err);
 }
@@ -481,7 +494,7 @@ static int clean_input(const struct lw_op *op, const struct lw_cuda_op_block *wo
 int lw_ols_mark(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
                 bool is_silent, struct lw_error *err)
 {
-    struct lw_repair repair = repair_of(op, work, piece, output);
+    struct lw_repair repair = lw_ols_repair(op, work, piece, output);
     repair.is_silent = is_silent;
     return op->spec.nan == LW_NAN_ZERO ? LW_OK : lw_cuda_check(lw_cuda_repair_nan(&repair, work->stream),
                                                                "marking what is not a number", err);
@@ -532,8 +545,8 @@ static int make_series(const struct lw_op *op, const struct lw_cuda_op_block *wo
     const bool is_searched = lw_search_is_needed(&op->spec.ols.search);
     void *const output = computed(op, work);
     int rc;
-    if ((rc = lw_ols_filter(op, work, &piece, output, err)) || (rc = lw_ols_mark(op, work, &piece, output, is_searched, err)) ||
-        (rc = make_ends(op, work, err)) || (rc = convert_output(op, work, err)))
+    if ((rc = lw_ols_filter(op, work, &piece, output, NULL, err)) ||
+        (rc = lw_ols_mark(op, work, &piece, output, is_searched, err)) || (rc = make_ends(op, work, err)) || (rc = convert_output(op, work, err)))
         return rc;
     return order_output(op, work, err);
 }

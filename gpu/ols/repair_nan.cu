@@ -63,6 +63,8 @@ __device__ static void spoil(const lw_repair &r, int64_t channel, int64_t o)
             spoil_scalar(r, index);
         }
     }
+    if (r.filters)
+        r.filters[output_index(r, 0, channel, o)] = -1;
 }
 
 /* Outputs of sample i of the block whose stencils hold sample s. */
@@ -177,6 +179,25 @@ __global__ void zero_nan(lw_repair r)
     });
 }
 
+/* A warp takes one row at a time. */
+template <typename Real, typename Stored>
+__global__ void spoil_crossings(lw_repair r, lw_crossings table, int64_t first, int64_t channel)
+{
+    if (r.report->flag == 0)
+        return;
+    const int64_t most = table.most_rows, n = *table.n_rows < (unsigned long long)most ? (int64_t)*table.n_rows : most;
+    const int64_t warps = int64_t(gridDim.x) * (block_threads / warp);
+    for (int64_t row = (int64_t(blockIdx.x) * block_threads + threadIdx.x) / warp; row < n; row += warps) {
+        lw_crossing *const c = &table.rows[row];
+        const int64_t begin = r.skip + c->index - first;
+        bool bad = false;
+        for (int64_t q = begin + threadIdx.x % warp; q <= begin + r.span && !bad; q += warp)
+            bad = is_bad<Real, Stored>(r, c->channel - channel, q);
+        if (bad)
+            c->re = c->im = CUDART_NAN;
+    }
+}
+
 static unsigned blocks_for(const lw_repair &repair)
 {
     const int64_t chunks = (repair.halo + repair.count + warp - 1) / warp * repair.n_channels;
@@ -201,6 +222,16 @@ cudaError_t lw_cuda_repair_nan(const struct lw_repair *repair, cudaStream_t stre
 {
     return launch(*repair, [=](auto computed, auto stored) {
         repair_nan<decltype(computed), decltype(stored)><<<blocks_for(*repair), block_threads, 0, stream>>>(*repair);
+    });
+}
+
+cudaError_t lw_cuda_spoil_crossings(const struct lw_repair *repair, const struct lw_crossings *table, int64_t first,
+                                    int64_t channel, cudaStream_t stream)
+{
+    const lw_crossings t = *table;
+    return launch(*repair, [=](auto computed, auto stored) {
+        const lw_repair r = *repair;
+        spoil_crossings<decltype(computed), decltype(stored)><<<most_blocks, block_threads, 0, stream>>>(r, t, first, channel);
     });
 }
 

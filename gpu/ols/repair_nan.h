@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "gpu/host/nan_report.h"
 #include "gpu/host/post_args.h"
+#include "gpu/ols/find.h"
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>
@@ -32,6 +33,7 @@ struct lw_repair {
     int64_t n_outputs;              /* of a channel, at rate 1 */
     bool is_silent;                 /* nothing is reported: another call looks at the same samples */
     int64_t n_planes;
+    int32_t *filters;               /* NULL, or an array like the first plane that becomes -1 where that becomes NaN */
     struct lw_post_args post;
 };
 
@@ -39,6 +41,12 @@ struct lw_repair {
  * such a sample touches become NaN in every part, interpolated ones where it is in their stencil. Fills the report's n_own and
  * lowest_complement. Launches nothing for integer input. */
 cudaError_t lw_cuda_repair_nan(const struct lw_repair *repair, cudaStream_t stream);
+
+/** Enqueue the marking of a table's rows: those whose outputs such a sample touches become NaN, too.
+ * @param first    on the axis: output 0
+ * @param channel  of the data set: the first that is looked at */
+cudaError_t lw_cuda_spoil_crossings(const struct lw_repair *repair, const struct lw_crossings *table, int64_t first,
+                                    int64_t channel, cudaStream_t stream);
 
 /** Enqueue the search for samples that are not finite in the input; they become zero and are reported likewise. Output and
  * planes are not looked at. Launches nothing for integer input. */

@@ -18,7 +18,7 @@ struct lw_ols_state {
     void *memory;                   /* device: the kernel's bank, or all that the long path keeps; then: */
     void *weights;                  /* of interpolation */
     void *ends;                     /* filters for the ends of a derivative that is folded in */
-    void *scales;                   /* of a search, see gpu/ols/search.h */
+    void *scales, *strengths;       /* of a search, see gpu/ols/search.h */
     struct lw_post_args post;
     struct lw_long_ols *long_ols;   /* NULL: a kernel does it */
 };
@@ -36,9 +36,15 @@ enum lw_scalar lw_ols_computed_scalar(const struct lw_op_spec *spec);
 /** Bytes of the filtered series of so many outputs, as it is computed. */
 int64_t lw_ols_series_bytes(const struct lw_op_spec *spec, int64_t count, int64_t n_channels);
 
-/** Enqueue the filtering of a piece. @param output  packed as struct lw_slot says, with the piece's count and channels */
+/** Enqueue the filtering of a piece, for its series or for what is sought in it (see struct lw_cuda_ols_search).
+ * @param output  packed as struct lw_slot says, with the piece's count and channels
+ * @param search  NULL, or instead of `output` */
 int lw_ols_filter(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece, void *output,
-                  struct lw_error *err);
+                  const struct lw_cuda_ols_search *search, struct lw_error *err);
+
+/** What marks those of a piece's outputs whose taps touch what is not a number. */
+struct lw_repair lw_ols_repair(const struct lw_op *op, const struct lw_cuda_op_block *work, const struct lw_ols_piece *piece,
+                               void *output);
 
 /** Enqueue the marking of a piece's outputs whose taps touch what is not a number; none with lw_op_spec.nan ZERO.
  * @param is_silent  such samples are not reported */

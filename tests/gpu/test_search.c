@@ -186,6 +186,7 @@ static void take_array(const struct trial *t, const struct lw_block *b, const vo
         }
 }
 
+/* A part of one unit always fits. */
 static void take_rows(const struct lw_slot *slot, int p, const struct lw_block *own, struct found *found)
 {
     const struct lw_slot_product *const table = &slot->products[p];
@@ -197,11 +198,11 @@ static void take_rows(const struct lw_slot *slot, int p, const struct lw_block *
     }
 }
 
-static void take_parts(struct lw_engine *engine, struct lw_op *op, const struct trial *t, const struct cut *cut,
-                       struct lw_slot *slot, int p, struct found *found)
+static void take_parts(struct lw_engine *engine, struct lw_op *op, const struct trial *t, int64_t units, struct lw_slot *slot,
+                       int p, struct found *found)
 {
     const struct lw_block *const b = &slot->block;
-    const int64_t step = cut->part_units * found->plan.unit, channels = found->plan.channel_unit;
+    const int64_t step = units * found->plan.unit, channels = found->plan.channel_unit;
     for (int64_t first = b->first; first < b->first + b->count; first += step)
         for (int64_t channel = b->channel; channel < b->channel + b->n_channels; channel += channels)
             for (int filter = 0; filter < t->s.n_filters; filter++) {
@@ -225,8 +226,8 @@ static void take(struct lw_engine *engine, struct lw_op *op, const struct trial 
     for (int p = 0; p < found->plan.n_products; p++)
         if (found->plan.products[p].n_planes > 0)
             take_array(t, &slot->block, slot->products[p].data, p, found);
-        else if (cut->part_units > 0)
-            take_parts(engine, op, t, cut, slot, p, found);
+        else if (cut->part_units > 0 || slot->products[p].n_rows > slot->products[p].most_rows)
+            take_parts(engine, op, t, max64(cut->part_units, 1), slot, p, found);
         else
             take_rows(slot, p, &slot->block, found);
 }

@@ -6,6 +6,7 @@
 #include "gpu/ols/kernels/pingpong.cuh"
 #include "gpu/ols/kernels/pipelined.cuh"
 #include "gpu/ols/kernels/post.cuh"
+#include "gpu/ols/kernels/search.cuh"
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/kernels/time_slow.cuh"
 
@@ -21,6 +22,17 @@ template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED, class 
     k.threads = F::T < 32 ? 32 : F::T;
     k.shared_bytes = k.threads / F::T * F::SHARED_BYTES;
     k.kernel = ols_time_fast<F, BLOCKS, DISCARD, PAIRED, Epilogue>;
+    return k;
+}
+
+/* The same, storing the series, or looking for something in it. */
+template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_finding_kernel()
+{
+    using F = Transform<Real, E, P, Team<E * P, 1>>;
+    OlsKernel k = ols_time_fast_kernel<Real, E, P, BLOCKS, -1, PAIRED, StoreSeries>();
+    k.find = ols_time_fast<F, BLOCKS, -1, PAIRED, FindCrossings>;
+    k.keep = ols_time_fast<F, BLOCKS, -1, PAIRED, KeepBest<Real>>;
+    k.keep_bytes = k.shared_bytes + STRENGTH_BYTES<F, PAIRED>;
     return k;
 }
 
@@ -72,6 +84,17 @@ template <class Real, int E, int P, int W, int BLOCKS, bool PAIRED, bool KEEP, c
     return k;
 }
 
+/* The same, storing the series, or looking for something in it. */
+template <class Real, int E, int P, int W, int BLOCKS, bool PAIRED> OlsKernel ols_finding_channels_kernel()
+{
+    using F = Transform<Real, E, P, Team<E * P, W>>;
+    OlsKernel k = ols_time_slow_kernel<Real, E, P, W, BLOCKS, PAIRED, true, StoreChannels>();
+    k.find = ols_time_slow<F, W, BLOCKS, true, FindInChannels<PAIRED>>;
+    k.keep = ols_time_slow<F, W, BLOCKS, true, KeepBestOfChannels<Real, PAIRED, W>>;
+    k.keep_bytes = k.shared_bytes + W * STRENGTH_BYTES<F, PAIRED>;
+    return k;
+}
+
 /* Time slow, single precision, real signals of short integers, one filter: W transforms at once, BLOCKS a multiprocessor. */
 template <int E, int W, int BLOCKS, int DISCARD> OlsKernel ols_interleaved_kernel()
 {
@@ -92,6 +115,11 @@ template <int E, int W, int BLOCKS, int DISCARD> OlsKernel ols_interleaved_kerne
 #define LW_OLS_TIME_FAST(Real, E, P, BLOCKS, DISCARD)                        \
     ols_time_fast_kernel<Real, E, P, BLOCKS, DISCARD, false, StoreSeries>(), \
     ols_time_fast_kernel<Real, E, P, BLOCKS, DISCARD, true, StoreSeries>()
+#define LW_OLS_FINDING(Real, E, P, BLOCKS) \
+    ols_finding_kernel<Real, E, P, BLOCKS, false>(), ols_finding_kernel<Real, E, P, BLOCKS, true>()
+#define LW_OLS_FINDING_CHANNELS(Real, E, P, W, BLOCKS)           \
+    ols_finding_channels_kernel<Real, E, P, W, BLOCKS, false>(), \
+    ols_finding_channels_kernel<Real, E, P, W, BLOCKS, true>()
 #define LW_OLS_PINGPONG(E, P, DISCARD) ols_pingpong_kernel<E, P, DISCARD, false>(), ols_pingpong_kernel<E, P, DISCARD, true>()
 #define LW_OLS_PIPELINED(E, BLOCKS, DISCARD) \
     ols_pipelined_kernel<E, BLOCKS, DISCARD, false>(), ols_pipelined_kernel<E, BLOCKS, DISCARD, true>()

@@ -20,6 +20,20 @@ static void fill_bank(const struct lw_cuda_ols_spec *spec, const OlsKernel *k, c
                                               spec->n_taps, k->reversed ? 1 : 0, k->radix, k->outer_radix);
 }
 
+/* What a kernel, or one of those that find something, needs beyond what every kernel has. */
+static cudaError_t allow_shared(const struct lw_cuda_ols_plan *plan, const OlsKernel *k)
+{
+    const cudaFuncAttribute attribute = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    cudaError_t failed = cudaGetLastError();
+    if (!failed)
+        failed = cudaFuncSetAttribute(k->kernel, attribute, k->shared_bytes);
+    if (!failed && plan->finds)
+        failed = cudaFuncSetAttribute(k->find, attribute, k->shared_bytes);
+    if (!failed && plan->finds)
+        failed = cudaFuncSetAttribute(k->keep, attribute, k->keep_bytes);
+    return failed;
+}
+
 int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank,
                         struct CUstream_st *stream)
 {
@@ -31,8 +45,7 @@ int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps,
         fill_bank<float2>(&plan->spec, k, &layout, taps, bank, stream);
     else
         fill_bank<double2>(&plan->spec, k, &layout, taps, bank, stream);
-    const cudaError_t failed = cudaGetLastError();
-    return failed ? failed : cudaFuncSetAttribute(k->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, k->shared_bytes);
+    return allow_shared(plan, k);
 }
 
 /* Thread blocks that the current device runs at a time: so many on each of n_sm multiprocessors. */
@@ -60,6 +73,11 @@ static cudaError_t resident_blocks(const OlsKernel *k, Resident *blocks)
  * them in turn), and other blocks share the rest. */
 static void share_out(OlsArgs *a, const OlsKernel *k, int64_t n_units, Resident resident)
 {
+    if (a->search.values) {             /* the strengths of a segment are in one block */
+        a->n_blocks = (int)n_units;
+        a->n_passes = 1;
+        return;
+    }
     const int64_t pieces = n_units * a->n_filters, n_resident = (int64_t)resident.n_sm * resident.each;
     if (n_units >= 16 * n_resident && !k->prefetches && k->design != OLS_PINGPONG)
         a->n_blocks = (int)n_units;
@@ -134,6 +152,23 @@ static void arrange_post(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const 
     }
 }
 
+/* Filters are counted from the first that is looked at. */
+static void arrange_search(OlsArgs *a, const OlsKernel *k, const struct lw_cuda_ols_search *search)
+{
+    a->search = *search;
+    a->n_filters = search->table.end_filter - search->table.filter;
+    a->spectra += search->table.filter * k->segment;
+}
+
+/* The kernel that finds what is looked for. */
+static OlsKernel finding(const OlsKernel *k, const struct lw_cuda_ols_search *search)
+{
+    OlsKernel found = *k;
+    found.kernel = search->values ? k->keep : k->find;
+    found.shared_bytes = search->values ? k->keep_bytes : k->shared_bytes;
+    return found;
+}
+
 /* Everything but the sharing out. */
 static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
 {
@@ -161,6 +196,8 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
     a.discard = plan->discard;
     a.hop = plan->hop;
     a.n_filters = spec->n_filters;
+    if (block->search)
+        arrange_search(&a, k, block->search);
     return a;
 }
 
@@ -186,7 +223,8 @@ int lw_cuda_ols_launch(const struct lw_cuda_ols_plan *plan, const struct lw_cuda
     if (plan->path == LW_CUDA_DIRECT)
         return lw_direct_launch(plan, block, stream);
 
-    const OlsKernel *k = lw_ols_kernel_of(plan);
+    const OlsKernel used = block->search ? finding(lw_ols_kernel_of(plan), block->search) : *lw_ols_kernel_of(plan);
+    const OlsKernel *const k = &used;
     OlsArgs a = arguments(plan, k, block);
     const int64_t n_steps = (block->count + a.step - 1) / a.step;
     const int64_t channels_each = plan->channel_unit * k->batch;

@@ -22,6 +22,7 @@
 
 #include "engine/engine.h"
 #include "gpu/host/post_args.h"
+#include "gpu/ols/find.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,6 +51,7 @@ struct lw_cuda_ols_spec {
     int64_t n_channels;                 /* of the whole data set: decides what is paired */
     int n_filters;
     int64_t n_taps;                     /* M */
+    bool is_searched;                   /* crossings or the best filter are wanted, by kernels that find them if possible */
     struct lw_post post;                /* what kernels are to make of the series; a derivative at rate 1 is in the taps instead */
     int segment;                        /* FFT length N wanted; 0: the table's choice, or the direct path */
     int nth_best;                       /* 0: the best kernel by the model; 1, 2 ..: for a benchmark, the next ones */
@@ -68,6 +70,7 @@ struct lw_cuda_ols_plan {
     int reach;                          /* samples of the series that it needs beyond a hop */
     int64_t unit, channel_unit;         /* see struct lw_grid */
     bool output_complex;
+    bool finds;                         /* a launch may look for something instead of storing the series */
     size_t bank_bytes;                  /* device memory that lw_cuda_ols_prepare fills and every launch reads */
     int least_segment, most_segment;    /* the legal lengths for this many taps; 0, 0: none */
     double seconds_per_output;          /* model, on one H200, per output sample of one filter */
@@ -86,6 +89,18 @@ int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
  * @return cudaSuccess (0) or a cudaError_t */
 int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream);
 
+/* What a launch looks for: crossings, or the best filter if `values` is not NULL; among the filters of the table's range. */
+struct lw_cuda_ols_search {
+    const void *scales;                 /* device: [channels of the data set][n_filters] reals of the computing precision: for
+                                           crossings as lw_ols_scales, for the best filter of any common factor, but about 1 for
+                                           the strongest output of a signal of size 1 */
+    int n_filters;                      /* of the bank */
+    int64_t channel, index;             /* of the data set, and on the axis: the first of the block */
+    struct lw_crossings table;
+    void *values;                       /* device: [n_channels][count] or [count][n_channels], all bits of it set before */
+    int32_t *filters;                   /* likewise */
+};
+
 /* One block, or a part of one. All pointers are device memory, `output` and `bank` 16-byte aligned. The output is packed as struct
  * lw_slot says, planes = filters. */
 struct lw_cuda_ols_block {
@@ -95,10 +110,11 @@ struct lw_cuda_ols_block {
     unsigned *not_finite;               /* one word: set to 1 where a sample that is not finite (in the computing precision)
                                            was met and counted as zero; never cleared here. May be NULL for integer input */
     int64_t count;                      /* outputs on the axis (of the series), >= 0 */
-    int64_t input_pitch;                /* of a part: samples from one channel of the input to the next, [axis][channel]: channels of
-                                           an axis sample; 0: the input is packed */
+    int64_t input_pitch;                /* of a part: samples from one channel of the input to the next; [axis][channel]: channels
+                                           of an axis sample; 0: the input is packed */
     int64_t n_channels;                 /* of the block, >= 0; even, except for the data set's last ones, where paired */
     const struct lw_post_args *post;    /* host; complete, with those of the spec's post that is needed; else NULL */
+    const struct lw_cuda_ols_search *search;    /* host; NULL: the series is stored. Only with plan.finds */
 };
 
 /** Convolve one block with all filters. Nothing is launched for no outputs.

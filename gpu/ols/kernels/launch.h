@@ -41,6 +41,8 @@ struct OlsArgs {
     int n_whole, share, n_larger;
     struct lw_post_args post;       /* epilogues of gpu/ols/kernels/post.cuh; then output_pitch, output_second and plane count
                                        outputs (time slow: reals) */
+    struct lw_cuda_ols_search search;   /* epilogues of gpu/ols/kernels/search.cuh; then output_pitch, output_second and plane do
+                                           not count the filters */
 };
 
 /* Who works on a segment of a time-fast kernel: one team (gpu/ols/kernels/time_fast.cuh) or two of them
@@ -66,6 +68,9 @@ struct OlsKernel {
     int blocks;                     /* that an SM holds at most, by registers */
     int shared_bytes;               /* of a block */
     void (*kernel)(const OlsArgs);
+    void (*find)(const OlsArgs);    /* the same with the epilogues of gpu/ols/kernels/search.cuh: crossings; */
+    void (*keep)(const OlsArgs);    /* the best filter; NULL: there are none */
+    int keep_bytes;                 /* shared memory of a block of the latter */
 };
 
 /* What every kernel's entry begins with. Real, E, P: the transform; BLOCKS an SM must hold (bounds the registers). */

@@ -40,8 +40,13 @@ LW_DEVICE void put_made(const OlsArgs &a, C c, const bool (&has)[2], Real *y, in
 
 /* Time fast. */
 struct MakeSeries {
-    static constexpr bool MAKES = true;
+    static constexpr bool MAKES = true, FINDS = false;
     bool lost;                      /* this thread has made a power that is beyond its range */
+
+    template <class F, int DISCARD, bool PAIRED>
+    LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, const OlsArgs &, const OlsPlace &, int, int)
+    {
+    }
 
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
@@ -126,8 +131,23 @@ struct MakeSeries {
 
 /* Time slow. PAIRED: transforms of two real channels. */
 template <bool PAIRED> struct MakeChannels {
-    static constexpr bool MAKES = true;
+    static constexpr bool MAKES = true, FINDS = false;
     bool lost;
+
+    template <class F>
+    LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, unsigned char *, const OlsArgs &, const TimeSlowPlace &,
+                         int, int, int)
+    {
+    }
+
+    template <class F, int W>
+    LW_DEVICE void finish(typename F::C (&v)[F::E], unsigned char *memory, typename F::C *own, const OlsArgs &a,
+                          const TimeSlowPlace &p, int row, int group, int f, int t)
+    {
+        share_outputs<F>(v, own, t);
+        store<F, W>(memory, a, p, row, group, f);
+        __syncthreads();
+    }
 
     template <class F, int W>
     LW_DEVICE void store(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, int row, int group, int f)

@@ -257,9 +257,14 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
     }
 }
 
-/* The epilogue that stores the series itself. */
+/* The epilogue that stores the series itself. An epilogue's `begin` is called when the spectrum of a segment is there. */
 struct StoreSeries {
-    static constexpr bool MAKES = false;
+    static constexpr bool MAKES = false, FINDS = false;
+
+    template <class F, int DISCARD, bool PAIRED>
+    LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, const OlsArgs &, const OlsPlace &, int, int)
+    {
+    }
 
     /* The end of the way back of filter f, stored. Both stand in one branch, so that the compiler stores the first results
      * while it computes the last. whole: all outputs are wanted. */
@@ -304,6 +309,7 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_time_fast(c
 #pragma unroll
         for (int m = 0; m < F::E; ++m)
             kept[m] = v[m];
+        epilogue.template begin<F, DISCARD, PAIRED>(kept, shared, a, p, step.segment * PER_WARP + part, t);
         const bool whole = min(p.want[0], p.want[1]) == a.hop;
 #pragma unroll 1
         for (int f = step.begin; f < step.end; ++f) {

@@ -154,14 +154,33 @@ LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const TimeSlo
     }
 }
 
-/* The epilogue that stores the series itself. */
+/* A team's outputs, which v holds with re and im swapped, to its region; all teams' are there afterwards. */
+template <class F> LW_DEVICE void share_outputs(const typename F::C (&v)[F::E], typename F::C *own, int t)
+{
+    F::Team::sync();                    /* the regions have been read */
+#pragma unroll
+    for (int m = 0; m < F::E; ++m)
+        own[t + F::T * m] = {v[m].y, v[m].x};
+    __syncthreads();
+}
+
+/* The epilogue that stores the series itself. An epilogue's `begin` is called when the spectra of a hop are there. */
 struct StoreChannels {
-    static constexpr bool MAKES = false;
+    static constexpr bool MAKES = false, FINDS = false;
+
+    template <class F>
+    LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, unsigned char *, const OlsArgs &, const TimeSlowPlace &,
+                         int, int, int)
+    {
+    }
 
     template <class F, int W>
-    LW_DEVICE void store(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, int, int, int f)
+    LW_DEVICE void finish(typename F::C (&v)[F::E], unsigned char *memory, typename F::C *own, const OlsArgs &a,
+                          const TimeSlowPlace &p, int, int, int f, int t)
     {
+        share_outputs<F>(v, own, t);
         store_rows<F, W>(memory, a, p, (typename F::Real *)a.output + p.output + f * a.plane, threadIdx.x);
+        __syncthreads();
     }
 
     LW_DEVICE void end(const OlsArgs &) {}
@@ -187,6 +206,8 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_time_slow(const OlsArgs 
         /* hops side by side one after the other: blocks that run at the same time share sectors and rows of memory */
         const int row = step.segment / a.n_groups, group = step.segment - row * a.n_groups;
         const TimeSlowPlace p = time_slow_place<F::N, W>(a, row, group);
+        if (Epilogue::FINDS)
+            __syncthreads();            /* the regions have been read */
         load_block<F, W>(memory, a, p, threadIdx.x);
         __syncthreads();
 #pragma unroll
@@ -198,19 +219,14 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_time_slow(const OlsArgs 
 #pragma unroll
             for (int m = 0; m < F::E; ++m)
                 kept[m] = v[m];
+            epilogue.template begin<F>(kept, own, memory, a, p, row, group, t);
         }
 #pragma unroll 1
         for (int f = step.begin; f < step.end; ++f) {
             fft.pin();
             multiply<F>(v, KEEP ? kept : v, spectra_of<F>(a, f), t);
             fft.backward(v, own, t);
-            F::Team::sync();            /* the regions have been read */
-#pragma unroll
-            for (int m = 0; m < F::E; ++m)
-                own[t + F::T * m] = {v[m].y, v[m].x};
-            __syncthreads();
-            epilogue.template store<F, W>(memory, a, p, row, group, f);
-            __syncthreads();
+            epilogue.template finish<F, W>(v, memory, own, a, p, row, group, f, t);
             if (!KEEP)
                 break;
         }

@@ -1,0 +1,372 @@
+/* search.cuh - epilogues of the overlap-save kernels that look for something instead of storing the series (signal/search.h).
+ *
+ *   FindCrossings   each thread takes the largest of its outputs (of their squares where they are complex) from its registers, and
+ *                   compares that with the limit, once a filter. Only where a thread of the warp meets it, the outputs are looked
+ *                   at one by one. Nothing is stored but crossings, and no barrier is needed
+ *   KeepBest        the strength of the best output so far stands in shared memory, E values a thread, by 16-byte accesses of
+ *                   neighbouring words; an output that beats it is written to the arrays, which begin as NaN and -1, with its
+ *                   filter's number. All filters of a segment must be in one block
+ *
+ * Outputs, and so their squares, may have any size. A limit whose square may be lost is met by every output: then all of them are
+ * looked at. Strengths of complex outputs are those of outputs divided by the largest value of the segment's spectrum. */
+#ifndef LW_GPU_OLS_KERNELS_SEARCH_CUH
+#define LW_GPU_OLS_KERNELS_SEARCH_CUH
+
+#include "gpu/device/search.cuh"
+#include "gpu/ols/kernels/time_fast.cuh"
+#include "gpu/ols/kernels/time_slow.cuh"
+
+/* Of the two series of a segment, or of the one: */
+struct SearchPlace {
+    int64_t index[2];               /* on the axis: of the first output */
+    int64_t output[2];              /* place of that in the arrays of the best */
+    int64_t channel[2];             /* of the data set */
+    int want[2];                    /* outputs */
+};
+
+template <bool PAIRED> LW_DEVICE SearchPlace search_place(const OlsArgs &a, const OlsPlace &p, int segment)
+{
+    const int row = segment < a.n_steps ? 0 : segment / a.n_steps;
+    const bool channels = PAIRED && !a.pairs_hops;
+    SearchPlace s;
+    s.index[0] = a.search.index + p.first;
+    s.index[1] = s.index[0] + (a.pairs_hops ? a.hop : 0);
+    s.channel[0] = a.search.channel + (channels ? 2 * (int64_t)row : row);
+    s.channel[1] = s.channel[0] + (channels && p.want[1] > 0 ? 1 : 0);
+    s.output[0] = p.output;
+    s.output[1] = p.output + a.output_second;
+    s.want[0] = p.want[0];
+    s.want[1] = p.want[1];
+    return s;
+}
+
+/* Time slow: of the team's number. Teams beyond the last channel have nothing to find; they count as the first. */
+template <bool PAIRED> LW_DEVICE SearchPlace search_place(const OlsArgs &a, const TimeSlowPlace &p, int row, int number)
+{
+    const int64_t first = row * a.step, channel = (int64_t)number * (PAIRED ? 2 : 1);
+    const bool has[2] = {channel < a.n_channels, PAIRED && channel + 1 < a.n_channels};
+    SearchPlace s;
+    for (int part = 0; part < 2; ++part) {
+        s.index[part] = a.search.index + first;
+        s.channel[part] = a.search.channel + (has[part] ? channel + part : 0);
+        s.output[part] = first * a.n_channels + channel + part;
+        s.want[part] = has[part] ? p.want : 0;
+    }
+    return s;
+}
+
+template <class Real> LW_DEVICE Real scale_at(const OlsArgs &a, int64_t channel, int f)
+{
+    return __ldg((const Real *)a.search.scales + channel * a.search.n_filters + a.search.table.filter + f);
+}
+
+LW_DEVICE float size_of(float x) { return fabsf(x); }
+LW_DEVICE double size_of(double x) { return fabs(x); }
+
+/* ---- crossings ----------------------------------------------------------------------------------------------------- */
+
+/* Whether one of the thread's outputs may be at the limit; v holds them with re and im swapped. */
+template <class F, int DISCARD, bool PAIRED>
+LW_DEVICE bool may_cross(const typename F::C (&v)[F::E], const OlsArgs &a, typename F::Real scale, typename F::Real second_scale)
+{
+    using Real = typename F::Real;
+    constexpr Real NEAR = sizeof(Real) == 4 ? (Real)(1 - 0x1p-17) : (Real)(1 - 0x1p-45);
+    constexpr Real MOST = sizeof(Real) == 4 ? (Real)0x1p60 : (Real)0x1p500;
+    const int discard = DISCARD >= 0 ? DISCARD : a.discard;
+    Real largest = 0, second = 0;
+#pragma unroll
+    for (int m = 0; m < F::E; ++m) {
+        if (F::T * m < discard)
+            continue;
+        if (PAIRED) {
+            largest = max(largest, size_of(v[m].y));
+            second = max(second, size_of(v[m].x));
+        } else
+            largest = max(largest, fma(v[m].y, v[m].y, v[m].x * v[m].x));
+    }
+    if (PAIRED)
+        return largest * scale >= NEAR || second * second_scale >= NEAR;
+    return scale > 0 && (scale * MOST < 1 || scale > MOST || largest * (scale * scale) >= NEAR);
+}
+
+/* v[m] of an index that is not known when the program is compiled. */
+template <class C, int E> LW_DEVICE C picked(const C (&v)[E], int m)
+{
+    C c = v[0];
+#pragma unroll
+    for (int j = 1; j < E; ++j)
+        if (m == j)
+            c = v[j];
+    return c;
+}
+
+template <class F, bool PAIRED>
+LW_DEVICE void report_crossings(const typename F::C (&v)[F::E], const OlsArgs &a, const SearchPlace &s, unsigned mask, int part,
+                                int f, int t)
+{
+    const lw_crossings &table = a.search.table;
+    while (mask) {
+        const int m = __ffs(mask) - 1, i = F::T * m + t - a.discard;
+        const int64_t index = s.index[part] + i;
+        const typename F::C c = picked(v, m);
+        mask &= mask - 1;
+        if (i >= s.want[part] || index < table.first || index >= table.end)
+            continue;
+        if constexpr (PAIRED)
+            append_crossing(table.rows, table.most_rows, table.n_rows, index, s.channel[part], table.filter + f, part ? c.x : c.y);
+        else
+            append_crossing(table.rows, table.most_rows, table.n_rows, index, s.channel[part], table.filter + f,
+                            typename F::C{c.y, c.x});
+    }
+}
+
+template <class F, bool PAIRED>
+LW_DEVICE void find_crossings(const typename F::C (&v)[F::E], const OlsArgs &a, const SearchPlace &s, typename F::Real scale,
+                              typename F::Real second_scale, int f, int t)
+{
+    unsigned first = 0, second = 0;
+#pragma unroll
+    for (int m = 0; m < F::E; ++m) {
+        const unsigned bit = F::T * m >= a.discard ? 1u << m : 0;
+        if constexpr (PAIRED) {
+            first |= crosses(v[m].y, scale) ? bit : 0;
+            second |= crosses(v[m].x, second_scale) ? bit : 0;
+        } else
+            first |= crosses(v[m], scale) ? bit : 0;
+    }
+    report_crossings<F, PAIRED>(v, a, s, first, 0, f, t);
+    if (PAIRED)
+        report_crossings<F, PAIRED>(v, a, s, second, 1, f, t);
+}
+
+/* Time fast. */
+struct FindCrossings {
+    static constexpr bool MAKES = false, FINDS = true;
+    int segment;
+
+    template <class F, int DISCARD, bool PAIRED>
+    LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, const OlsArgs &, const OlsPlace &, int segment_, int)
+    {
+        segment = segment_;
+    }
+
+    template <class F, int DISCARD, bool PAIRED>
+    LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
+                          bool, int f, int t)
+    {
+        using Real = typename F::Real;
+        const SearchPlace s = search_place<PAIRED>(a, p, segment);
+        const Real scale = scale_at<Real>(a, s.channel[0], f), second = PAIRED ? scale_at<Real>(a, s.channel[1], f) : scale;
+        fft.end_backward(v, shared, t);
+        if (__any_sync(0xffffffffu, may_cross<F, DISCARD, PAIRED>(v, a, scale, second)))
+            find_crossings<F, PAIRED>(v, a, s, scale, second, f, t);
+    }
+
+    LW_DEVICE void end(const OlsArgs &) {}
+};
+
+/* Time slow. PAIRED: transforms of two real channels. */
+template <bool PAIRED> struct FindInChannels {
+    static constexpr bool MAKES = false, FINDS = true;
+
+    template <class F>
+    LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, unsigned char *, const OlsArgs &, const TimeSlowPlace &,
+                         int, int, int)
+    {
+    }
+
+    template <class F, int W>
+    LW_DEVICE void finish(typename F::C (&v)[F::E], unsigned char *, typename F::C *, const OlsArgs &a, const TimeSlowPlace &p,
+                          int row, int group, int f, int t)
+    {
+        using Real = typename F::Real;
+        const SearchPlace s = search_place<PAIRED>(a, p, row, group * W + (int)threadIdx.x / F::T);
+        const Real scale = scale_at<Real>(a, s.channel[0], f), second = PAIRED ? scale_at<Real>(a, s.channel[1], f) : scale;
+        if (__any_sync(0xffffffffu, may_cross<F, -1, PAIRED>(v, a, scale, second)))
+            find_crossings<F, PAIRED>(v, a, s, scale, second, f, t);
+    }
+
+    LW_DEVICE void end(const OlsArgs &) {}
+};
+
+/* ---- the best filter ----------------------------------------------------------------------------------------------- */
+
+/* A team's strengths: those of the first series, then of the second. */
+template <class F, bool PAIRED> constexpr int STRENGTH_BYTES = F::N * (PAIRED ? 2 : 1) * (int)sizeof(typename F::Real);
+
+template <class Real> struct alignas(16) Strengths {
+    static constexpr int N = 16 / (int)sizeof(Real);
+    Real s[N];
+};
+
+/* The largest part of the team's values. Where the team is more than a warp, its exchange regions are used. */
+template <class F> LW_DEVICE typename F::Real largest_part(const typename F::C (&v)[F::E], typename F::C *shared, int t)
+{
+    using Real = typename F::Real;
+    Real largest = 0;
+#pragma unroll
+    for (int m = 0; m < F::E; ++m)
+        largest = max(largest, max(size_of(v[m].x), size_of(v[m].y)));
+    for (int other = 16; other > 0; other /= 2)
+        largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, other));
+    if constexpr (F::T > 32) {
+        static_assert(F::P > 1, "the way back begins with a barrier");
+        Real *const warps = (Real *)shared;
+        F::Team::sync();                /* the regions have been read */
+        if (t % 32 == 0)
+            warps[t / 32] = largest;
+        F::Team::sync();
+        for (int warp = 0; warp < F::T / 32; ++warp)
+            largest = max(largest, warps[warp]);
+    }
+    return largest;
+}
+
+/* What strengths are multiplied with, so that they may be squared. */
+template <class F, bool PAIRED>
+LW_DEVICE typename F::Real strength_factor(const typename F::C (&kept)[F::E], typename F::C *shared, int t)
+{
+    using Real = typename F::Real;
+    if (PAIRED)
+        return 1;
+    const Real least = sizeof(Real) == 4 ? (Real)1e-36 : (Real)1e-300;
+    return 1 / max(least, largest_part<F>(kept, shared, t));
+}
+
+/* Nothing beats what is not wanted. */
+template <class F, bool PAIRED>
+LW_DEVICE void begin_strengths(typename F::Real *strengths, const OlsArgs &a, const SearchPlace &s, int t)
+{
+    using Real = typename F::Real;
+    using Vector = Strengths<Real>;
+#pragma unroll
+    for (int part = 0; part < (PAIRED ? 2 : 1); ++part)
+#pragma unroll
+        for (int m = 0; m < F::E; m += Vector::N) {
+            Vector v;
+#pragma unroll
+            for (int j = 0; j < Vector::N; ++j)
+                v.s[j] = F::T * (m + j) + t - a.discard < s.want[part] ? (Real)-1 : (Real)CUDART_INF;
+            *(Vector *)(strengths + part * F::N + F::T * m + t * Vector::N) = v;
+        }
+}
+
+/* One output against the best so far. */
+template <class Value, class Real>
+LW_DEVICE void improve(Real strength, Real before, Real *best, Value *value, int32_t *number, Value y, int f)
+{
+    if (strength > before) {
+        *best = strength;
+        *value = y;
+        *number = f;
+    }
+}
+
+/* All outputs of a filter; v holds them with re and im swapped. pitch: from output to output in the arrays. */
+template <class F, int DISCARD, bool PAIRED>
+LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, const SearchPlace &s, typename F::Real *strengths,
+                            typename F::Real scale, typename F::Real second_scale, int64_t pitch, int f, int t)
+{
+    using Real = typename F::Real;
+    using C = typename F::C;
+    using Value = typename std::conditional<PAIRED, Real, C>::type;
+    using Vector = Strengths<Real>;
+    const int discard = DISCARD >= 0 ? DISCARD : a.discard;
+    const int64_t first = s.output[0] + (t - discard) * pitch, second = s.output[1] + (t - discard) * pitch;
+    Value *const value = (Value *)a.search.values + first, *const second_value = (Value *)a.search.values + second;
+    int32_t *const number = a.search.filters + first, *const second_number = a.search.filters + second;
+    Real *const own = strengths + t * Vector::N;
+#pragma unroll
+    for (int m = 0; m < F::E; m += Vector::N) {
+        if (F::T * (m + Vector::N - 1) < discard)
+            continue;
+        const Vector before = *(const Vector *)(own + F::T * m);
+        const Vector second_before = PAIRED ? *(const Vector *)(own + F::N + F::T * m) : before;
+#pragma unroll
+        for (int j = 0; j < Vector::N; ++j) {
+            const int k = F::T * (m + j);
+            if (k < discard)
+                continue;
+            const C c = v[m + j];
+            if constexpr (PAIRED) {
+                Real *const best = own + F::T * m + j;
+                improve(size_of(c.y) * scale, before.s[j], best, value + k * pitch, number + k * pitch, c.y, f);
+                improve(size_of(c.x) * second_scale, second_before.s[j], best + F::N, second_value + k * pitch,
+                        second_number + k * pitch, c.x, f);
+            } else
+                improve(scaled_square(c, scale), before.s[j], own + F::T * m + j, value + k * pitch, number + k * pitch,
+                        C{c.y, c.x}, f);
+        }
+    }
+}
+
+/* Time fast. The strengths follow the team's exchange regions. */
+template <class Real> struct KeepBest {
+    static constexpr bool MAKES = false, FINDS = true;
+    Real factor;
+    int segment;
+
+    template <class F> LW_DEVICE static Real *strengths_of(typename F::C *shared)
+    {
+        static_assert(F::T >= 32, "a team a block");
+        return (Real *)((unsigned char *)shared + F::SHARED_BYTES);
+    }
+
+    template <class F, int DISCARD, bool PAIRED>
+    LW_DEVICE void begin(const typename F::C (&kept)[F::E], typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
+                         int segment_, int t)
+    {
+        segment = segment_;
+        factor = strength_factor<F, PAIRED>(kept, shared, t);
+        begin_strengths<F, PAIRED>(strengths_of<F>(shared), a, search_place<PAIRED>(a, p, segment), t);
+    }
+
+    template <class F, int DISCARD, bool PAIRED>
+    LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
+                          bool, int f, int t)
+    {
+        const SearchPlace s = search_place<PAIRED>(a, p, segment);
+        const Real scale = scale_at<Real>(a, s.channel[0], f), second = PAIRED ? scale_at<Real>(a, s.channel[1], f) : scale;
+        fft.end_backward(v, shared, t);
+        improve_best<F, DISCARD, PAIRED>(v, a, s, strengths_of<F>(shared), scale * factor, second * factor, 1, f, t);
+    }
+
+    LW_DEVICE void end(const OlsArgs &) {}
+};
+
+/* Time slow. The strengths of all teams follow the regions of all. */
+template <class Real, bool PAIRED, int W> struct KeepBestOfChannels {
+    static constexpr bool MAKES = false, FINDS = true;
+    Real factor;
+
+    template <class F> LW_DEVICE static Real *strengths_of(unsigned char *memory)
+    {
+        return (Real *)(memory + TimeSlowBlock<F, W>::SHARED_BYTES + (int)threadIdx.x / F::T * STRENGTH_BYTES<F, PAIRED>);
+    }
+
+    LW_DEVICE static SearchPlace place(const OlsArgs &a, const TimeSlowPlace &p, int row, int group, int team)
+    {
+        return search_place<PAIRED>(a, p, row, group * W + team);
+    }
+
+    template <class F>
+    LW_DEVICE void begin(const typename F::C (&kept)[F::E], typename F::C *own, unsigned char *memory, const OlsArgs &a,
+                         const TimeSlowPlace &p, int row, int group, int t)
+    {
+        factor = strength_factor<F, PAIRED>(kept, own, t);
+        begin_strengths<F, PAIRED>(strengths_of<F>(memory), a, place(a, p, row, group, (int)threadIdx.x / F::T), t);
+    }
+
+    template <class F, int>
+    LW_DEVICE void finish(typename F::C (&v)[F::E], unsigned char *memory, typename F::C *, const OlsArgs &a,
+                          const TimeSlowPlace &p, int row, int group, int f, int t)
+    {
+        const SearchPlace s = place(a, p, row, group, (int)threadIdx.x / F::T);
+        const Real scale = scale_at<Real>(a, s.channel[0], f), second = PAIRED ? scale_at<Real>(a, s.channel[1], f) : scale;
+        improve_best<F, -1, PAIRED>(v, a, s, strengths_of<F>(memory), scale * factor, second * factor, a.n_channels, f, t);
+    }
+
+    LW_DEVICE void end(const OlsArgs &) {}
+};
+
+#endif
