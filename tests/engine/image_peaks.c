@@ -114,6 +114,8 @@ static int64_t try_cut(struct lw_engine *engine, const struct image_data *data, 
  * @return  how many blocks had tables that were too small */
 static int64_t try_one(struct lw_engine *engine, const struct image *image, bool spoils, const char *what)
 {
+    /* sums can be cut between any two rows: not every single one */
+    const bool has_rows = image->algorithm == LW_CONV2D_ALGORITHM_DIRECT || image->algorithm == LW_CONV2D_ALGORITHM_SEPARABLE;
     struct image_data data;
     struct image_result whole;
     int64_t n_again = 0;
@@ -130,7 +132,7 @@ static int64_t try_one(struct lw_engine *engine, const struct image *image, bool
     plainly.kept_columns = data.out_columns;
     if (image_run(engine, &plainly, 0, &whole))
         for (int64_t units = 0; units < 3; units++)
-            n_again += try_cut(engine, &data, &whole, units, what);
+            n_again += try_cut(engine, &data, &whole, units * (has_rows ? 37 : 1), what);
     forget(&whole);
     image_free(&data);
     return n_again;
