@@ -121,7 +121,7 @@ static int64_t pick_piece(const struct world *w, int64_t first, int64_t end, str
 {
     static struct lw_crossing crossings[MOST];
     const int64_t reach = w->trial.search.cluster;
-    const struct lw_peaks_spec spec = {&w->trial.search, w->trial.n_filters, first, end};
+    const struct lw_peaks_spec spec = {.search = &w->trial.search, .n_filters = w->trial.n_filters, .first = first, .end = end};
     int64_t n = 0;
     for (int64_t i = 0; i < w->n; i++)
         if (w->all[i].index >= first - reach && w->all[i].index < end + reach)
@@ -181,7 +181,7 @@ static void test_far(void)
 {
     const int64_t far = (int64_t)1 << 40;
     const struct lw_search search = {.products = LW_PEAKS, .threshold = 1, .cluster = LW_SEARCH_MOST_CLUSTER};
-    const struct lw_peaks_spec spec = {&search, 1, 0, 2 * far};
+    const struct lw_peaks_spec spec = {.search = &search, .n_filters = 1, .end = 2 * far};
     struct lw_crossing crossings[] = {
         {.index = far, .re = 2}, {.index = far + LW_SEARCH_MOST_CLUSTER, .re = 3},
         {.index = far - LW_SEARCH_MOST_CLUSTER - 1, .re = 1},
@@ -198,7 +198,7 @@ static void test_range(void)
 {
     const double noise[] = {1e-200, 1e200, 1};
     const struct lw_search search = {.products = LW_PEAKS, .noise = noise, .threshold = 5, .clusters_filters = true};
-    const struct lw_peaks_spec spec = {&search, 3, 0, 10};
+    const struct lw_peaks_spec spec = {.search = &search, .n_filters = 3, .end = 10};
     struct lw_crossing crossings[] = {
         {.index = 1, .filter = 0, .re = 3e-200, .im = 4.0001e-200}, {.index = 2, .filter = 1, .re = 3e200, .im = -4.0001e200},
         {.index = 3, .filter = 0, .re = 3e-200, .im = 3.9e-200}, {.index = 4, .filter = 2, .re = NAN},
