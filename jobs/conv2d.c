@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "jobs/aliasing.h"
 #include "jobs/common.h"
+#include "jobs/search.h"
 #include "signal/convolution.h"
 
 #include <assert.h>
@@ -37,6 +38,10 @@ static const struct lw_option options[] = {
     {.name = "decimate", .kind = LW_OPTION_INT, .argument = "D", .fallback = "1", .minimum = 1, .maximum = LW_POST_MOST_EVERY,
      .help = "Keep every D-th row and every D-th column of the convolved image, from the first on. The kernel must leave nothing "
              "beyond half the new rate in either direction; one that leaves more than 1% of its energy there brings a warning."},
+    {.name = "products", .kind = LW_OPTION_TEXT, .argument = "LIST", .fallback = "convolved",
+     .help = "What to write, one or more of: convolved (the convolved image, /convolved), peaks (a table of the sources in it, /peaks). "
+             "Parted by commas. Sources are sought in the convolved image itself, whatever --decimate makes of it."},
+    LW_SEARCH_OPTIONS("pixel", "rows and columns", "image"),
     {.name = "algorithm", .kind = LW_OPTION_CHOICE, .choices = "auto|direct|tiles|full|separable", .fallback = "auto",
      .help = "How it is computed: as direct sums, by transforms of tiles, of bands as wide as the image (on a GPU: of large "
              "tiles in three passes), or, if the kernel is the product of a column and a row, in two passes. 'lapwing plan "
@@ -236,9 +241,25 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
     return LW_OK;
 }
 
+/* ---- search --------------------------------------------------------------------------------------------------------- */
+
+static int choose_search(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
+{
+    static const struct lw_search_word words[] = {{"convolved", LW_FILTERED}, {"peaks", LW_PEAKS}, {0}};
+    struct lw_conv2d_spec *const c = &job->op.conv2d;
+    const int rc = lw_search_choose(given, words, job, &c->search, err);
+    if (rc)
+        return rc;
+    if (c->every > 1 && !(lw_search_products(&c->search) & LW_FILTERED))
+        return lw_fail(err, LW_EUSAGE, "--decimate %d is for the product convolved, which --products leaves out", c->every);
+    return lw_search_make_noise(job, &c->search, 1, c->kernel, c->kernel_rows * c->kernel_columns, c->kernel_complex ? 2 : 1, err);
+}
+
+/* ---- result --------------------------------------------------------------------------------------------------------- */
+
 static struct lw_post thinned(const struct lw_job *job) { return (struct lw_post){.every = job->op.conv2d.every}; }
 
-static void shape_result(const struct lw_dataset_info *input, struct lw_job *job)
+static void shape_image(const struct lw_dataset_info *input, struct lw_job *job)
 {
     struct lw_product *const product = &job->products[job->n_products++];
     struct lw_writer_dataset *const result = &product->dataset;
@@ -254,6 +275,19 @@ static void shape_result(const struct lw_dataset_info *input, struct lw_job *job
     result->dims[result->n_dims++] = lw_post_length(thinned(job), job->n_outputs);
     result->dim_names[result->n_dims] = "column";
     result->dims[result->n_dims++] = lw_post_length(thinned(job), job->op.conv2d.output_columns);
+}
+
+static void shape_result(const struct lw_dataset_info *input, struct lw_job *job)
+{
+    const unsigned wanted = lw_search_products(&job->op.conv2d.search);
+    if (wanted & LW_FILTERED)
+        shape_image(input, job);
+    if (wanted & LW_PEAKS) {
+        struct lw_product *const peaks = &job->products[job->n_products++];
+        lw_search_shape_peaks(job, peaks);
+        lw_search_describe_peaks(job, &job->op.conv2d.search, peaks);
+    }
+    lw_search_shape_noise(job);
 }
 
 static void describe_result(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job)
@@ -276,7 +310,7 @@ static void describe_result(const struct lw_options *given, const struct lw_data
     lw_job_note_text(job, "kernel_normalized", normalizes ? "sum" : "none");
     if (input->axis.unit[0])
         lw_job_note_text(job, "unit", input->axis.unit);
-    if (job->products[0].channel_dim >= 0) {
+    if (input->n_dims == 3) {
         lw_job_note_int(job, "first_image", job->view.channels.begin);
         lw_job_note_int(job, "image_step", job->view.channels.step);
     }
@@ -284,6 +318,7 @@ static void describe_result(const struct lw_options *given, const struct lw_data
              c->kernel_rows, c->kernel_columns, c->kernel_complex ? "complex" : "real", normalizes ? " (sum 1)" : "",
              lw_mode_text(mode), boundary, lw_options_flag(given, "correlate") ? ", correlation" : "");
     lw_post_describe(thinned(job), job->summary, sizeof job->summary);
+    lw_search_describe(&c->search, "rows and columns", job->summary, sizeof job->summary);
 }
 
 static int prepare(const struct lw_options *given, struct lw_comm *comm, const struct lw_dataset_info *input,
@@ -299,6 +334,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
         (rc = choose_boundary(given, job, err)) ||
         (rc = choose_origin(given, job, err)) ||
         (rc = choose_outputs(given, job, err)) ||
+        (rc = choose_search(given, job, err)) ||
         (rc = lw_comm_rank(comm) == 0 ? lw_conv2d_warn_of_aliasing(&job->op.conv2d, err) : LW_OK))
         return rc;
     shape_result(input, job);
@@ -313,7 +349,7 @@ const struct lw_job_ops lw_job_conv2d = {
         "Convolves an image [rows x columns], or each image of a stack [image x rows x columns], with a kernel, that need not be "
         "separable and may be real or complex, by transforms of overlapping tiles or, where that is faster, by direct sums. The "
         "ranks share the rows; those that they need of each other come over MPI. The result is /convolved, with the rows and "
-        "columns of the mode.",
+        "columns of the mode; --products peaks finds the sources in it and writes a table of them.",
     .remedy = "--algorithm tiles or direct",
     .sample = "row",
     .channel = "image",

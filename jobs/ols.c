@@ -43,7 +43,7 @@ static const struct lw_option options[] = {
              "fires, /peaks), best (for each sample the filter that responds most, /best/value and /best/filter), blocks "
              "(statistics of consecutive samples, /blocks). Parted by commas. All but filtered are made of the filtered series itself, "
              "whatever --decimate makes of it."},
-    LW_SEARCH_OPTIONS("output", "outputs of the same channel and filter"),
+    LW_SEARCH_OPTIONS("output", "outputs of the same channel and filter", "channel and filter"),
     {.name = "cluster-filters", .kind = LW_OPTION_FLAG,
      .help = "With --cluster: candidates of all filters of a channel are neighbours."},
     {.name = "mask", .kind = LW_OPTION_TEXT, .argument = "FILE:/dataset",
@@ -211,7 +211,7 @@ static void summarize(const struct lw_options *given, struct lw_job *job)
              ols->n_filters == 1 ? "" : "s", ols->n_taps, real_text(ols), lw_mode_text(mode), lw_boundary_text(job->boundary),
              lw_options_flag(given, "correlate") ? ", correlation" : "");
     lw_post_describe(ols->post, job->summary, sizeof job->summary);
-    lw_search_describe(&ols->search, job->summary, sizeof job->summary);
+    lw_search_describe(&ols->search, "outputs", job->summary, sizeof job->summary);
 }
 
 /* Whether the result is. */

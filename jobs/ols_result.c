@@ -138,7 +138,7 @@ void lw_ols_shape_result(const struct lw_options *given, struct lw_job *job)
                                               lw_post_length(ols->post, job->n_outputs), job));
     if (wanted & LW_PEAKS) {
         struct lw_product *const peaks = &job->products[job->n_products++];
-        lw_search_shape_peaks(peaks);
+        lw_search_shape_peaks(job, peaks);
         describe_axis(given, job, 1, 1, peaks);
         note_unit(job, peaks);
         lw_search_describe_peaks(job, &ols->search, peaks);
@@ -148,5 +148,5 @@ void lw_ols_shape_result(const struct lw_options *given, struct lw_job *job)
         add_best(given, input, computed, job);
     if (wanted & LW_BLOCKS)
         add_blocks(given, input, computed, has_filter_dim, job);
-    lw_search_shape_noise(job, ols->n_filters);
+    lw_search_shape_noise(job);
 }

@@ -129,44 +129,85 @@ int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_fil
     return LW_OK;
 }
 
-void lw_search_shape_noise(struct lw_job *job, int n_filters)
+void lw_search_shape_noise(struct lw_job *job)
 {
     if (!job->noise)
         return;
+    const bool is_image = job->op.kind == LW_OP_CONV2D;
     struct lw_product *const product = &job->products[job->n_products];
     job->has_noise = true;
     product->dataset = (struct lw_writer_dataset){
-        .path = "/noise", .type = {.scalar = LW_FLOAT64}, .n_dims = 2, .dims = {job->op.n_channels, n_filters},
-        .dim_names = {"channel", "filter"},
+        .path = "/noise", .type = {.scalar = LW_FLOAT64}, .n_dims = is_image ? 1 : 2,
+        .dims = {job->op.n_channels, lw_op_filters(&job->op)}, .dim_names = {is_image ? "image" : "channel", "filter"},
     };
     lw_product_note_text(product, "noise", noise_texts[job->search.noise]);
 }
 
 /* ---- peaks --------------------------------------------------------------------------------------------------------- */
 
-static const struct lw_column columns[] = {
+static const struct lw_column peak_columns[] = {
     {"channel", LW_COLUMN_INT}, {"filter", LW_COLUMN_INT}, {"index", LW_COLUMN_INT}, {"time", LW_COLUMN_REAL}, {"re", LW_COLUMN_REAL},
     {"im", LW_COLUMN_REAL}, {"snr", LW_COLUMN_REAL}, {"cluster_size", LW_COLUMN_INT},
 };
-enum { COLUMNS = sizeof columns / sizeof *columns };
-static_assert(sizeof(struct lw_peak_row) == 8 * COLUMNS, "a row is as the file has it");
+static const struct lw_column source_columns[] = {
+    {"image", LW_COLUMN_INT}, {"row", LW_COLUMN_INT}, {"column", LW_COLUMN_INT}, {"re", LW_COLUMN_REAL}, {"im", LW_COLUMN_REAL},
+    {"snr", LW_COLUMN_REAL}, {"cluster_size", LW_COLUMN_INT},
+};
+enum { PEAK_COLUMNS = sizeof peak_columns / sizeof *peak_columns, SOURCE_COLUMNS = sizeof source_columns / sizeof *source_columns };
+static_assert(sizeof(struct lw_peak_row) == 8 * PEAK_COLUMNS, "a row is as the file has it");
+static_assert(sizeof(struct lw_source_row) == 8 * SOURCE_COLUMNS, "a row is as the file has it");
 
 static int sign(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
-static int compare_rows(const void *left, const void *right)
+static int compare_peaks(const void *left, const void *right)
 {
     const struct lw_peak_row *const a = left, *const b = right;
     const int index = sign(a->index, b->index), channel = sign(a->channel, b->channel);
     return index ? index : channel ? channel : sign(a->filter, b->filter);
 }
 
-void lw_search_shape_peaks(struct lw_product *product)
+static int compare_sources(const void *left, const void *right)
 {
+    const struct lw_source_row *const a = left, *const b = right;
+    const int row = sign(a->row, b->row), image = sign(a->image, b->image);
+    return row ? row : image ? image : sign(a->column, b->column);
+}
+
+void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product)
+{
+    const bool is_image = job->op.kind == LW_OP_CONV2D;
     product->axis_dim = product->channel_dim = -1;
     product->dataset = (struct lw_writer_dataset){
-        .path = "/peaks", .n_dims = 1, .dim_names = {"peak"}, .columns = columns, .n_columns = COLUMNS, .grows = true,
-        .compare = compare_rows,
+        .path = "/peaks", .n_dims = 1, .dim_names = {"peak"}, .grows = true,
+        .columns = is_image ? source_columns : peak_columns, .n_columns = is_image ? SOURCE_COLUMNS : PEAK_COLUMNS,
+        .compare = is_image ? compare_sources : compare_peaks,
     };
+}
+
+static struct lw_peak_row peak_row(const struct lw_search_request *request, const struct lw_peak *peak)
+{
+    return (struct lw_peak_row){
+        .channel = peak->channel, .filter = peak->filter, .index = peak->index,
+        .time = request->first_time + (double)peak->index * request->time_step,
+        .re = peak->re, .im = peak->im, .snr = peak->snr, .cluster_size = peak->cluster_size,
+    };
+}
+
+static struct lw_source_row source_row(const struct lw_peak *peak)
+{
+    return (struct lw_source_row){.image = peak->channel, .row = peak->index, .column = peak->column, .re = peak->re, .im = peak->im,
+                                  .snr = peak->snr, .cluster_size = peak->cluster_size};
+}
+
+void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, int64_t n, void *rows)
+{
+    struct lw_peak_row *const of_signal = rows;
+    struct lw_source_row *const of_image = rows;
+    for (int64_t i = 0; i < n; i++)
+        if (job->op.kind == LW_OP_CONV2D)
+            of_image[i] = source_row(&peaks[i]);
+        else
+            of_signal[i] = peak_row(&job->search, &peaks[i]);
 }
 
 void lw_search_describe_peaks(const struct lw_job *job, const struct lw_search *search, struct lw_product *product)

@@ -3,14 +3,15 @@
 #define LW_JOBS_SEARCH_H
 
 #include "job/job.h"
+#include "signal/peaks.h"
 
-/* Entries of a job's table of options. what: how it calls an output; near: its neighbours. */
-#define LW_SEARCH_OPTIONS(what, near)                                                                                           \
+/* Entries of a job's table of options. what: how it calls an output; near: its neighbours; each: what has a noise of its own. */
+#define LW_SEARCH_OPTIONS(what, near, each)                                                                                     \
     {.name = "threshold", .kind = LW_OPTION_REAL, .argument = "T", .minimum = 1e-300, .maximum = 1e300,                         \
      .help = "With --products peaks: " what "s whose signal-to-noise ratio |y| / sigma is at least T are candidates."},         \
     {.name = "noise", .kind = LW_OPTION_CHOICE, .choices = "given|energy|measured", .fallback = "measured",                     \
      .help = "Sigma of --products peaks and best. given: 1, so that --threshold is a value of |y|. energy: that of white noise "  \
-             "of variance 1, the root of the sum of squares of the taps. measured: in the data, by channel and filter, the "    \
+             "of variance 1, the root of the sum of squares of the taps. measured: in the data, by " each ", the "              \
              "median over one in 16 pieces of the root mean square of |y|; that takes a pass of its own. For complex " what "s " \
              "sigma^2 is the power of real and imaginary part together."},                                                      \
     {.name = "cluster", .kind = LW_OPTION_INT, .argument = "W", .fallback = "0", .maximum = (double)LW_SEARCH_MOST_CLUSTER,     \
@@ -39,17 +40,26 @@ int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_fil
                          struct lw_error *err);
 
 /** The dataset of the noise, as the product that follows the others; where there is noise other than 1. */
-void lw_search_shape_noise(struct lw_job *job, int n_filters);
+void lw_search_shape_noise(struct lw_job *job);
 
-/* A row of the table of peaks of a filtered signal, as it lies in the file. */
+/* A row of the table of peaks, as it lies in the file: of filtered signals, and of convolved images. */
 struct lw_peak_row {
     int64_t channel, filter, index;
     double time, re, im, snr;
     int64_t cluster_size;
 };
+struct lw_source_row {
+    int64_t image, row, column;
+    double re, im, snr;
+    int64_t cluster_size;
+};
+#define LW_PEAK_ROW_BYTES sizeof(struct lw_peak_row)    /* of the longer one */
 
-/** The table of peaks: its rows are struct lw_peak_row. */
-void lw_search_shape_peaks(struct lw_product *product);
+/** The table of the job's peaks. */
+void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product);
+
+/** Rows of that table. @param rows  [n] of LW_PEAK_ROW_BYTES at most */
+void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, int64_t n, void *rows);
 
 /** Attributes that say how was searched. */
 void lw_search_describe_peaks(const struct lw_job *job, const struct lw_search *search, struct lw_product *product);

@@ -44,7 +44,6 @@ static int plan_conv2d(const struct lw_device *device, const struct lw_op_spec *
     };
     lw_op_conv2d_products(spec, plan);
     lw_conv2d_describe(&chosen, spec, plan->text, sizeof plan->text);
-    lw_search_describe(&spec->conv2d.search, plan->text, sizeof plan->text);
     return LW_OK;
 }
 

@@ -116,7 +116,6 @@ static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spe
     lw_op_ols_products(spec, plan);
     plan->seconds_per_output /= lw_post_rate(spec->ols.post);
     lw_post_describe(spec->ols.post, plan->text, sizeof plan->text);
-    lw_search_describe(&spec->ols.search, plan->text, sizeof plan->text);
     return LW_OK;
 }
 

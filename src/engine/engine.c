@@ -121,6 +121,15 @@ int64_t lw_conv2d_kept_columns(const struct lw_conv2d_spec *conv2d)
     return divide_up(conv2d->output_columns, lw_conv2d_every(conv2d));
 }
 
+/* ---- of either ------------------------------------------------------------------------------------------------------- */
+
+const struct lw_search *lw_op_search(const struct lw_op_spec *spec)
+{
+    return spec->kind == LW_OP_CONV2D ? &spec->conv2d.search : &spec->ols.search;
+}
+
+int lw_op_filters(const struct lw_op_spec *spec) { return spec->kind == LW_OP_CONV2D ? 1 : spec->ols.n_filters; }
+
 /* ---- one of them ----------------------------------------------------------------------------------------------------- */
 
 int64_t lw_op_first_output(const struct lw_op_plan *plan, int product, const struct lw_block *block)

@@ -153,6 +153,10 @@ void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan);
 /** The same for a 2-D convolution: the convolved image, if it is wanted, then the table of its peaks' crossings. */
 void lw_op_conv2d_products(const struct lw_op_spec *spec, struct lw_op_plan *plan);
 
+/** What is sought, and the filters that it is sought with: one for images. */
+const struct lw_search *lw_op_search(const struct lw_op_spec *spec);
+int lw_op_filters(const struct lw_op_spec *spec);
+
 /** D, at least 1, and the columns that are kept of a row. */
 int lw_conv2d_every(const struct lw_conv2d_spec *conv2d);
 int64_t lw_conv2d_kept_columns(const struct lw_conv2d_spec *conv2d);

@@ -68,7 +68,7 @@ static int write_noise(struct stream *run, struct lw_error *err)
 {
     const struct lw_job *const job = &run->setup.job;
     const bool writes = lw_comm_rank(run->setup.comm) == 0;
-    const int64_t first[2] = {0, 0}, count[2] = {writes ? job->op.n_channels : 0, writes ? job->op.ols.n_filters : 0};
+    const int64_t first[2] = {0, 0}, count[2] = {writes ? job->op.n_channels : 0, writes ? lw_op_filters(&job->op) : 0};
     return job->has_noise ? lw_writer_write(run->result.writer, job->n_products, first, count, job->noise, err) : LW_OK;
 }
 

@@ -24,13 +24,13 @@ int64_t lw_search_after(const struct lw_search *search, int64_t unit)
     return round_up(max64(cluster_reach(search), blocks), unit);
 }
 
-void lw_search_describe(const struct lw_search *search, char *text, size_t size)
+void lw_search_describe(const struct lw_search *search, const char *near, char *text, size_t size)
 {
     const unsigned products = lw_search_products(search);
     char peaks[80] = "", blocks[48] = "";
     const size_t used = strlen(text);
     if (products & LW_PEAKS && search->cluster > 0)
-        snprintf(peaks, sizeof peaks, ", peaks within +- %" PRId64 " outputs%s", search->cluster,
+        snprintf(peaks, sizeof peaks, ", peaks within +- %" PRId64 " %s%s", search->cluster, near,
                  search->clusters_filters ? " of all filters" : "");
     else if (products & LW_PEAKS)
         snprintf(peaks, sizeof peaks, ", peaks");

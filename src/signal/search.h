@@ -56,8 +56,8 @@ bool lw_search_is_needed(const struct lw_search *search);
 int64_t lw_search_before(const struct lw_search *search, int64_t unit);
 int64_t lw_search_after(const struct lw_search *search, int64_t unit);
 
-/** Append ", peaks within +- 64 outputs" and the like to a text; nothing where only the series is wanted. */
-void lw_search_describe(const struct lw_search *search, char *text, size_t size);
+/** Append ", peaks within +- 64 outputs" and the like to a text; nothing where only the series is wanted. @param near  "outputs" */
+void lw_search_describe(const struct lw_search *search, const char *near, char *text, size_t size);
 
 /* An output whose SNR is at least the threshold. */
 struct lw_crossing {

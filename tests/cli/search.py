@@ -18,7 +18,7 @@ import os
 import re
 import tempfile
 
-from tested import as_arguments, check, convolve, data_path, finish, lapwing, noise, random
+from tested import as_arguments, check, convolve, data_path, finish, lapwing, needed_memory, noise, quiet_threshold, random
 
 import h5py
 import numpy as np
@@ -116,11 +116,7 @@ def write(work, x, filters, axis, **others):
 
 
 def least_memory(work, n_ranks, options):
-    """The smallest --memory in MiB, from the message that refuses less."""
-    said = run(work, n_ranks, {**options, "memory": "1M"}, None, expect=78)
-    needed = re.search(r"needs (\d+)[.\d]* MiB", said)
-    check(needed, f"memory: 1M is not refused with what is needed: {said}")
-    return int(needed.group(1)) + 3 if needed else 1000
+    return needed_memory(run(work, n_ranks, {**options, "memory": "1M"}, None, expect=78))
 
 
 def same(a, b):
@@ -131,19 +127,9 @@ def every_cut(work, name, found, options, axis, thorough):
     ways = itertools.product((2, 3, 5, 8), ("axis", "channels")) if thorough else [(next(ranks), "axis")]
     for n_ranks, split in ways:
         way = {"split": split, "threads": 1 + n_ranks % 2}
-        tight = f"{least_memory(work, n_ranks, {**options, **way})}M" if thorough and n_ranks < 4 else "1G"
+        tight = least_memory(work, n_ranks, {**options, **way}) if thorough and n_ranks < 4 else "1G"
         other = run(work, n_ranks, {**options, **way, "memory": tight}, axis)
         check(same(found, other), f"{name}: not the same on {n_ranks} ranks with {way} and {tight}")
-
-
-def quiet_threshold(snr, part):
-    """A threshold that about this part of the outputs reach, in the middle of a gap."""
-    values = np.sort(snr[np.isfinite(snr)].ravel())[::-1]
-    at = max(1, int(part * len(values)))
-    last = min(len(values) - 1, at + 200)
-    gaps = values[at - 1:last] / values[at:last + 1] if last > at - 1 else np.array([2.0])
-    best = at - 1 + int(np.argmax(gaps))
-    return float(np.sqrt(values[best] * values[min(best + 1, len(values) - 1)])), float(gaps.max() - 1)
 
 
 def tolerance(x, filters, double):

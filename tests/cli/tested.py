@@ -2,6 +2,7 @@
 ends. A test is called as TEST LAPWING MPIEXEC [FOLDER with real data]. Without numpy and h5py it is skipped here."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -38,6 +39,13 @@ def lapwing(ranks, *arguments, code=0):
     done = subprocess.run(command, capture_output=True, text=True, timeout=200)
     check(done.returncode == code, f"{' '.join(command)} ends with {done.returncode}, not {code}: {done.stderr}")
     return done
+
+
+def needed_memory(said):
+    """The smallest --memory, from the message that refuses less."""
+    needed = re.search(r"needs (\d+)[.\d]* MiB", said)
+    check(needed, f"memory: what is needed is not said: {said}")
+    return f"{int(needed.group(1)) + 3 if needed else 1000}M"
 
 
 def as_arguments(options):
@@ -115,3 +123,15 @@ def convolve(x, h, mode, boundary):
     if mode == "same":
         return full[(taps - 1) // 2:][:len(x)]
     return full if mode == "full" else full[taps - 1:len(x)]
+
+
+def quiet_threshold(snr, part):
+    """A threshold that about this part of the outputs reach, in the middle of a gap."""
+    values = np.sort(snr[np.isfinite(snr)].ravel())[::-1]
+    if len(values) == 1:
+        return 0.9 * float(values[0]), 1.0
+    at = max(1, int(part * len(values)))
+    last = min(len(values) - 1, at + 200)
+    gaps = values[at - 1:last] / values[at:last + 1] if last > at - 1 else np.array([2.0])
+    best = at - 1 + int(np.argmax(gaps))
+    return float(np.sqrt(values[best] * values[min(best + 1, len(values) - 1)])), float(gaps.max() - 1)

@@ -339,6 +339,5 @@ int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, s
     };
     lw_op_conv2d_products(spec, plan);
     describe(&shape, plan->text, sizeof plan->text);
-    lw_search_describe(&spec->conv2d.search, plan->text, sizeof plan->text);
     return LW_OK;
 }

@@ -239,6 +239,5 @@ int lw_cpu_ols_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, stru
     };
     lw_op_ols_products(spec, plan);
     describe(&shape, spec->ols.post, plan->text, sizeof plan->text);
-    lw_search_describe(&spec->ols.search, plan->text, sizeof plan->text);
     return LW_OK;
 }

@@ -33,7 +33,7 @@ struct lw_candidates {
     struct lw_peak *peaks;              /* [most_rows] */
     int64_t n_peaks;                    /* of the part that was done last */
     void *received;                     /* rank 0: [SENT_ROWS] */
-    struct lw_peak_row *rows;           /* rank 0: [SENT_ROWS] */
+    void *rows;                         /* rank 0: [SENT_ROWS] as the job's table has them */
     int64_t *counts;                    /* rank 0: [BINS] */
     int64_t n_found;                    /* rank 0: of all ranks */
     int64_t n_seen;                     /* outputs of the blocks so far, of all ranks */
@@ -49,7 +49,7 @@ static int64_t most_rows(const struct lw_op_plan *op, int64_t count, int64_t n_c
 
 int64_t lw_candidates_bytes(const struct lw_op_plan *op, int64_t count, int64_t n_channels)
 {
-    const int64_t rows = most_rows(op, count, n_channels), row = sizeof(struct lw_peak) + sizeof(struct lw_peak_row);
+    const int64_t rows = most_rows(op, count, n_channels), row = sizeof(struct lw_peak) + LW_PEAK_ROW_BYTES;
     if (rows == 0)
         return 0;
     return (int64_t)sizeof(struct lw_candidates) + rows * (int64_t)sizeof(struct lw_peak) + SENT_ROWS * row +
@@ -65,12 +65,12 @@ int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candid
     if (!candidates)
         return LW_ESYSTEM;
     *candidates = (struct lw_candidates){
-        .spec = *spec, .search = &spec->setup->job.op.ols.search, .product = lw_op_find_product(spec->op, LW_OP_CROSSINGS),
+        .spec = *spec, .search = lw_op_search(&spec->setup->job.op), .product = lw_op_find_product(spec->op, LW_OP_CROSSINGS),
         .touch = {&spec->setup->job, spec->op, spec->mask},
     };
     if (!(candidates->peaks = lw_alloc_array(rows, sizeof *candidates->peaks, "the peaks of a block", err)) ||
         !(candidates->received = lw_alloc_array(SENT_ROWS, sizeof(struct lw_peak), "the peaks of other ranks", err)) ||
-        !(candidates->rows = lw_alloc_array(SENT_ROWS, sizeof *candidates->rows, "rows of the table", err)) ||
+        !(candidates->rows = lw_alloc_array(SENT_ROWS, LW_PEAK_ROW_BYTES, "rows of the table", err)) ||
         !(candidates->counts = lw_alloc_array(BINS, sizeof *candidates->counts, "the count of peaks", err))) {
         lw_candidates_destroy(candidates);
         return LW_ESYSTEM;
@@ -130,9 +130,10 @@ static int fail_dense(const struct lw_candidates *candidates, const struct lw_pa
 
 static void pick(struct lw_candidates *candidates, struct lw_slot *slot, const struct lw_part *part)
 {
+    const struct lw_op_spec *const op = &candidates->spec.setup->job.op;
     const struct lw_slot_product *const product = &slot->products[candidates->product];
     const struct lw_peaks_spec spec = {
-        .search = candidates->search, .n_filters = candidates->spec.setup->job.op.ols.n_filters,
+        .search = candidates->search, .n_filters = lw_op_filters(op), .is_image = op->kind == LW_OP_CONV2D,
         .first = part->first, .end = part->first + part->count,
     };
     const int number = lw_pipeline_number(candidates->spec.pipeline, slot);
@@ -160,7 +161,7 @@ static int begin_block(struct lw_candidates *candidates, struct lw_slot *slot, s
 {
     const struct lw_block *const block = &slot->block;
     const struct lw_part whole = {block->first, block->count, block->channel, block->n_channels,
-                                  0, candidates->spec.setup->job.op.ols.n_filters};
+                                  0, lw_op_filters(&candidates->spec.setup->job.op)};
     bool has_peaks;
     candidates->n_parts = 0;
     candidates->n_peaks = 0;
@@ -187,16 +188,6 @@ static int bin_of(const struct lw_candidates *candidates, double snr)
 {
     const double octaves = log2(snr / candidates->search->threshold);
     return (int)fmin(fmax(octaves * BINS_PER_OCTAVE, 0), BINS - 1);
-}
-
-static void fill_row(const struct lw_candidates *candidates, const struct lw_peak *peak, struct lw_peak_row *row)
-{
-    const struct lw_search_request *const request = &candidates->spec.setup->job.search;
-    *row = (struct lw_peak_row){
-        .channel = peak->channel, .filter = peak->filter, .index = peak->index,
-        .time = request->first_time + (double)peak->index * request->time_step,
-        .re = peak->re, .im = peak->im, .snr = peak->snr, .cluster_size = peak->cluster_size,
-    };
 }
 
 static void warn_of_many(const struct lw_candidates *candidates)
@@ -231,10 +222,9 @@ static int add_rows(struct lw_candidates *candidates, const struct lw_peak *peak
 {
     const int64_t most = candidates->spec.setup->job.search.most_peaks;
     const bool fitted = candidates->n_found <= most;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++)
         candidates->counts[bin_of(candidates, peaks[i].snr)]++;
-        fill_row(candidates, &peaks[i], &candidates->rows[i]);
-    }
+    lw_search_fill_rows(&candidates->spec.setup->job, peaks, n, candidates->rows);
     candidates->n_found += n;
     if (candidates->n_found <= most)
         return lw_writer_append(candidates->spec.writer, candidates->product, candidates->rows, n, err);

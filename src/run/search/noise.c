@@ -15,17 +15,22 @@
 struct sample {
     int64_t unit;               /* outputs of one; fewer where the axis is shorter */
     int64_t first, step, count;
+    int64_t columns;            /* of a piece of an image's segment */
+    int64_t pieces;             /* of a segment; 1 of a signal's */
 };
 
 static struct sample choose_segments(const struct lw_job *job, int64_t unit)
 {
-    const int64_t values = job->op.n_channels * job->op.ols.n_filters, all = job->n_outputs / unit;
-    const int64_t most = min64(LW_NOISE_MOST, max64(LW_NOISE_LEAST, LW_NOISE_VALUES / values));
+    const bool is_image = job->op.kind == LW_OP_CONV2D;
+    const int64_t width = job->op.conv2d.output_columns, columns = is_image ? max64(LW_NOISE_COLUMNS, divide_up(width, LW_NOISE_PIECES)) : 1;
+    const int64_t pieces = is_image ? max64(1, width / columns) : 1;
+    const int64_t values = job->op.n_channels * lw_op_filters(&job->op), all = job->n_outputs / unit;
+    const int64_t most = min64(LW_NOISE_MOST / pieces, max64(LW_NOISE_LEAST, LW_NOISE_VALUES / values / pieces));
     if (all <= LW_NOISE_ONE_IN / 2)
-        return (struct sample){min64(unit, job->n_outputs), all / 2, 1, 1};
+        return (struct sample){min64(unit, job->n_outputs), all / 2, 1, 1, columns, pieces};
     const int64_t few = (all - LW_NOISE_ONE_IN / 2 - 1) / LW_NOISE_ONE_IN + 1;
     const int64_t step = LW_NOISE_ONE_IN * divide_up(few, most);
-    return (struct sample){unit, LW_NOISE_ONE_IN / 2, step, (all - LW_NOISE_ONE_IN / 2 - 1) / step + 1};
+    return (struct sample){unit, LW_NOISE_ONE_IN / 2, step, (all - LW_NOISE_ONE_IN / 2 - 1) / step + 1, columns, pieces};
 }
 
 /* Segments that one rank takes at most: every n_ranks-th. */
@@ -41,7 +46,7 @@ struct pass {
     int64_t group;              /* channels at a time, at most */
     struct lw_window *window;
     struct lw_pipeline *pipeline;
-    double *mine;               /* [most_of_rank][group x filters]; -1: no value */
+    double *mine;               /* [most_of_rank][pieces][group x filters]; -1: no value */
     double *all;                /* rank 0: those of all ranks */
 };
 
@@ -55,22 +60,42 @@ int64_t lw_noise_bytes(const struct lw_job *job, const struct lw_op_plan *op, in
     if (!lw_noise_is_measured(job))
         return 0;
     const struct sample sample = choose_segments(job, op->unit);
-    return (1 + n_ranks) * most_of_rank(&sample, n_ranks) * n_channels * job->op.ols.n_filters * (int64_t)sizeof(double);
+    return (1 + n_ranks) * most_of_rank(&sample, n_ranks) * sample.pieces * n_channels * lw_op_filters(&job->op) * (int64_t)sizeof(double);
 }
 
-static int64_t n_values(const struct pass *pass, int64_t n_channels) { return n_channels * pass->spec.ols.n_filters; }
+static int64_t n_values(const struct pass *pass, int64_t n_channels) { return n_channels * lw_op_filters(&pass->spec); }
+
+/* Values of each kind that a rank has at most. */
+static int64_t rows_of_rank(const struct pass *pass)
+{
+    return most_of_rank(&pass->sample, lw_comm_size(pass->setup->comm)) * pass->sample.pieces;
+}
+
+static bool is_image(const struct pass *pass) { return pass->spec.kind == LW_OP_CONV2D; }
+
+/* Segments of a signal come as their root mean squares, those of an image as they are. */
+static void make_segments(struct pass *pass, int64_t unit)
+{
+    struct lw_op_spec *const spec = &pass->spec;
+    spec->output = (struct lw_type){
+        .scalar = spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
+        .is_complex = spec->input.is_complex || (is_image(pass) ? spec->conv2d.kernel_complex : spec->ols.taps_complex),
+    };
+    spec->output_scale = 0;
+    if (is_image(pass)) {
+        spec->conv2d.every = 1;
+        spec->conv2d.search = (struct lw_search){.products = LW_FILTERED};
+    } else {
+        spec->ols.post = (struct lw_post){.kind = LW_POST_NONE};
+        spec->ols.search = (struct lw_search){.products = LW_BLOCKS, .every = unit, .values = LW_BLOCK_RMS};
+    }
+}
 
 static int plan_pass(struct pass *pass, const struct lw_plan *plan, struct lw_error *err)
 {
     const struct lw_engine *const engine = pass->setup->engine;
     pass->spec = pass->setup->job.op;
-    pass->spec.output = (struct lw_type){
-        .scalar = pass->spec.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
-        .is_complex = pass->spec.input.is_complex || pass->spec.ols.taps_complex,
-    };
-    pass->spec.output_scale = 0;
-    pass->spec.ols.post = (struct lw_post){.kind = LW_POST_NONE};
-    pass->spec.ols.search = (struct lw_search){.products = LW_BLOCKS, .every = plan->op.unit, .values = LW_BLOCK_RMS};
+    make_segments(pass, plan->op.unit);
     pass->sample = choose_segments(&pass->setup->job, plan->op.unit);
     pass->group = plan->rounds.group;
     return engine->ops->op_plan(engine, &pass->spec, &pass->op, err);
@@ -82,7 +107,7 @@ static int open_pass(struct pass *pass, const struct lw_plan *plan, struct lw_er
     int rc = plan_pass(pass, plan, err);
     if (rc)
         return rc;
-    const int64_t values = n_values(pass, pass->group), each = most_of_rank(&pass->sample, lw_comm_size(setup->comm));
+    const int64_t values = n_values(pass, pass->group), each = rows_of_rank(pass);
     struct lw_plan its = *plan;         /* the same rounds, and another operation */
     its.op = pass->op;
     struct lw_view_spec view = lw_plan_view(&its, &setup->job);
@@ -106,13 +131,44 @@ static void close_pass(struct pass *pass)
     lw_free(pass->all);
 }
 
-/* Value number i of a product [filter][channel] of one output. */
-static double value_of(const struct lw_slot *slot, struct lw_type type, int64_t filter, int64_t channel)
+/* [channel][filter] of the segment's product [filter][channel]. */
+static void take_values(const struct pass *pass, const struct lw_slot *slot, double *values)
 {
-    return lw_type_number(type, slot->products[0].data, filter * slot->block.n_channels + channel);
+    const int n_filters = lw_op_filters(&pass->spec);
+    for (int64_t c = 0; c < slot->block.n_channels; c++)
+        for (int64_t f = 0; f < n_filters; f++)
+            values[c * n_filters + f] =
+                lw_type_number(pass->op.products[0].type, slot->products[0].data, f * slot->block.n_channels + c);
 }
 
-/* One segment of some channels: their root mean squares, [channel][filter]. */
+/* Of the slot's image, rows of which have `width` numbers: columns `first` to before `end`. */
+static double piece_rms(const struct lw_slot *slot, struct lw_type type, int64_t image, int64_t width, int64_t first, int64_t end)
+{
+    const int64_t rows = slot->block.count;
+    double sum = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        const int64_t at = (image * rows + row) * width;
+        for (int64_t i = at + first; i < at + end; i++) {
+            const double value = lw_type_number(type, slot->products[0].data, i);
+            sum += value * value;
+        }
+    }
+    const int64_t numbers = rows * (end - first);
+    return sqrt(sum / (double)(type.is_complex ? numbers / 2 : numbers));
+}
+
+/* [piece][image] */
+static void take_pieces(const struct pass *pass, const struct lw_slot *slot, double *values)
+{
+    const struct lw_type type = pass->op.products[0].type;
+    const int64_t parts = type.is_complex ? 2 : 1, width = pass->spec.conv2d.output_columns * parts;
+    const int64_t columns = min64(pass->sample.columns * parts, width);
+    for (int64_t piece = 0; piece < pass->sample.pieces; piece++)
+        for (int64_t image = 0; image < slot->block.n_channels; image++)
+            values[piece * slot->block.n_channels + image] = piece_rms(slot, type, image, width, piece * columns, (piece + 1) * columns);
+}
+
+/* One segment of some channels: the root mean squares of its pieces, [piece][channel][filter]. */
 static int take_segment(struct pass *pass, int64_t segment, int64_t channel, int64_t n_channels, double *values,
                         struct lw_error *err)
 {
@@ -131,9 +187,10 @@ static int take_segment(struct pass *pass, int64_t segment, int64_t channel, int
         (rc = lw_pipeline_submit(pass->pipeline, slot, &block, err)) ||
         (rc = lw_pipeline_collect(pass->pipeline, &slot, err)))
         return rc;
-    for (int64_t c = 0; c < n_channels; c++)
-        for (int64_t f = 0; f < pass->spec.ols.n_filters; f++)
-            values[n_values(pass, c) + f] = value_of(slot, pass->op.products[0].type, f, c);
+    if (is_image(pass))
+        take_pieces(pass, slot, values);
+    else
+        take_values(pass, slot, values);
     lw_pipeline_release(pass->pipeline, slot);
     return LW_OK;
 }
@@ -141,15 +198,15 @@ static int take_segment(struct pass *pass, int64_t segment, int64_t channel, int
 static int take_own(struct pass *pass, int64_t channel, int64_t n_channels, struct lw_error *err)
 {
     struct lw_comm *const comm = pass->setup->comm;
-    const int64_t values = n_values(pass, n_channels), each = most_of_rank(&pass->sample, lw_comm_size(comm));
+    const int64_t values = n_values(pass, n_channels), segments = most_of_rank(&pass->sample, lw_comm_size(comm));
     int rc = LW_OK;
-    for (int64_t i = 0; i < each * values; i++)
+    for (int64_t i = 0; i < rows_of_rank(pass) * values; i++)
         pass->mine[i] = -1;
-    for (int64_t i = 0; i < each && rc == LW_OK; i++) {
+    for (int64_t i = 0; i < segments && rc == LW_OK; i++) {
         const int64_t number = i * lw_comm_size(comm) + lw_comm_rank(comm);
         if (number < pass->sample.count)
             rc = take_segment(pass, pass->sample.first + number * pass->sample.step, channel, n_channels,
-                              pass->mine + i * values, err);
+                              pass->mine + i * pass->sample.pieces * values, err);
     }
     return rc;
 }
@@ -174,7 +231,7 @@ static double median(double *values, int64_t n)
 static void find_medians(struct pass *pass, int64_t channel, int64_t n_channels)
 {
     const int64_t values = n_values(pass, n_channels);
-    const int64_t rows = lw_comm_size(pass->setup->comm) * most_of_rank(&pass->sample, lw_comm_size(pass->setup->comm));
+    const int64_t rows = lw_comm_size(pass->setup->comm) * rows_of_rank(pass);
     double *const noise = pass->setup->job.noise + n_values(pass, channel);
     double sorted[LW_NOISE_MOST];
     for (int64_t i = 0; i < values; i++) {
@@ -191,7 +248,7 @@ static void find_medians(struct pass *pass, int64_t channel, int64_t n_channels)
 static int measure_group(struct pass *pass, int64_t channel, int64_t n_channels, struct lw_error *err)
 {
     struct lw_comm *const comm = pass->setup->comm;
-    const int64_t each = most_of_rank(&pass->sample, lw_comm_size(comm)) * n_values(pass, n_channels);
+    const int64_t each = rows_of_rank(pass) * n_values(pass, n_channels);
     const int rc = lw_comm_agree(comm, take_own(pass, channel, n_channels, err), err);
     if (rc)
         return rc;

@@ -4,7 +4,10 @@
  * whole one, what there is. Where that makes more than LW_NOISE_MOST segments, or more than LW_NOISE_VALUES values of all channels and
  * filters together (but LW_NOISE_LEAST segments at least), so many evenly spaced ones are taken. The noise of a channel and a filter is the median of the root mean
  * squares of |y| in these segments; segments with outputs that are not finite do not count, and where none counts the noise
- * is 0, so that nothing is found. It does not depend on ranks, rounds or memory. */
+ * is 0, so that nothing is found. It does not depend on ranks, rounds or memory.
+ *
+ * Segments of an image, whole rows, are cut into pieces of LW_NOISE_COLUMNS columns (more, where that would be more than LW_NOISE_PIECES
+ * pieces; columns that are left over do not count), and the median is that of the pieces. */
 #ifndef LW_RUN_SEARCH_NOISE_H
 #define LW_RUN_SEARCH_NOISE_H
 
@@ -15,6 +18,8 @@
 #define LW_NOISE_LEAST 16
 #define LW_NOISE_MOST 4096
 #define LW_NOISE_VALUES (1 << 22)
+#define LW_NOISE_COLUMNS 64
+#define LW_NOISE_PIECES 256
 
 /** Whether the job asks for it. */
 bool lw_noise_is_measured(const struct lw_job *job);

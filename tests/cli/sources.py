@@ -1,0 +1,248 @@
+"""Sources in convolved images (conv2d --products peaks) against numpy in double precision, end to end through files.
+
+    sources.py LAPWING MPIEXEC
+
+The oracle is the definition: sums over the kernel of the padded image; each pixel compared with all within +- W rows and columns.
+Thresholds are put where no pixel is near them, and trials whose oracle has two neighbours of nearly the same strength are drawn
+again, so that the table must be identical: the same rows in the same order, with the same sizes of clusters.
+
+LW_SEARCH_OPTIONS are further options of every run. Every table must be the same, bit by bit, on 1 to 5 ranks, with rows or
+images split, and with little memory."""
+
+import itertools
+import os
+import re
+import tempfile
+
+from tested import as_arguments, beyond, check, finish, lapwing, needed_memory, noise, quiet_threshold, random
+
+import h5py
+import numpy as np
+
+ranks = itertools.cycle([1, 2, 3, 4, 5])
+
+
+# ---- the oracle -------------------------------------------------------------------------------------------------------------
+
+def convolved(x, h, mode="same", boundary="zero"):
+    """[image, row, column]"""
+    a, b = h.shape
+    down, right = beyond(boundary, x.shape[1], a - 1), beyond(boundary, x.shape[2], b - 1)
+    padded = np.where((down[:, None] < 0) | (right < 0), 0, x[:, down[:, None], right[None, :]])
+    rows, columns = padded.shape[1] - a + 1, padded.shape[2] - b + 1
+    full = sum(h[i, j] * padded[:, a - 1 - i:a - 1 - i + rows, b - 1 - j:b - 1 - j + columns] for i in range(a) for j in range(b))
+    if mode == "full":
+        return full
+    if mode == "valid":
+        return full[:, a - 1:x.shape[1], b - 1:x.shape[2]]
+    i, j = (a - 1) // 2, (b - 1) // 2
+    return full[:, i:i + x.shape[1], j:j + x.shape[2]]
+
+
+def measured(y, unit):
+    """[image] by src/run/search/noise.h; images whose pieces have 64 columns, or all there are."""
+    width = min(64, y.shape[2])
+    whole = y.shape[1] // unit
+    picked = range(8, whole, 16) if whole > 8 else [whole // 2]
+    rms = [np.sqrt(np.mean(np.abs(y[:, k * unit:(k + 1) * unit, c:c + width]) ** 2, axis=(1, 2)))
+           for k in picked for c in range(0, y.shape[2] - width + 1, width)]
+    return np.median(rms, axis=0)
+
+
+def peaks(snr, threshold, width):
+    """Rows (row, image, column, cluster size) and how near the closest decision was, of snr [image, row, column]."""
+    rows, margin = [], np.inf
+    for image in range(len(snr)):
+        places = np.argwhere(snr[image] >= threshold)
+        for i, j in places:
+            its = snr[image, i, j]
+            near = places[np.abs(places - (i, j)).max(axis=1) <= width]
+            others = [(snr[image, k, m], k, m) for k, m in near if (k, m) != (i, j)]
+            margin = min([margin, *(abs(other / its - 1) for other, _, _ in others)])
+            if not any(other > its or (other == its and (k, m) < (i, j)) for other, k, m in others):
+                rows.append((int(i), image, int(j), len(near)))
+    return sorted(rows), margin
+
+
+# ---- running ----------------------------------------------------------------------------------------------------------------
+
+class Found:
+    def __init__(self, path, said):
+        self.said = said
+        with h5py.File(path) as file:
+            self.data = {name: file[name][()] for name in file}
+        self.table = self.data.get("peaks")
+
+    def rows(self):
+        return list(zip(*(self.table[k].tolist() for k in ("row", "image", "column", "cluster_size"))))
+
+
+def write(work, x, kernel):
+    with h5py.File(f"{work}/in.h5", "w") as file:
+        file["x"] = x[0] if len(x) == 1 else x
+        file["h"] = kernel
+
+
+def run(work, n_ranks, options, expect=0):
+    output = os.path.join(work, "out.h5")
+    done = lapwing(n_ranks, "conv2d", "--input", f"{work}/in.h5:/x", "--kernel", f"{work}/in.h5:/h", "--output", output,
+                   "--overwrite", *as_arguments(options), *os.environ.get("LW_SEARCH_OPTIONS", "").split(), code=expect)
+    return Found(output, done.stderr) if done.returncode == 0 else done.stderr
+
+
+def same(a, b):
+    return set(a.data) == set(b.data) and all(a.data[k].tobytes() == b.data[k].tobytes() for k in a.data)
+
+
+def every_cut(work, name, found, options, thorough):
+    ways = itertools.product((2, 3, 5), ("axis", "channels")) if thorough else [(next(ranks), "axis")]
+    for n_ranks, split in ways:
+        way = {**options, "split": split, "threads": 1 + n_ranks % 2}
+        tight = needed_memory(run(work, n_ranks, {**way, "memory": "1M"}, expect=78)) if thorough else "1G"
+        other = run(work, n_ranks, {**way, "memory": tight})
+        check(not isinstance(other, str) and same(found, other), f"{name}: not the same on {n_ranks} ranks, {split} split")
+
+
+def draw(shape, dtype, kernel):
+    """Noise with sources of the kernel's shape, near each other and at the sides."""
+    x, h = noise(shape, "c8" if np.dtype(dtype).kind == "c" else "f4"), noise(kernel, "c16" if np.dtype(dtype).kind == "c" else "f8")
+    shapes = np.conj(h[::-1, ::-1]) * 7 / np.linalg.norm(h)
+    for at in ((0, 0), (shape[1] // 2, shape[2] // 2), (shape[1] // 2 + 2, shape[2] // 2 + 3), (shape[1] - 2, 1), (3, shape[2] - 1)):
+        rows, columns = min(kernel[0], shape[1] - at[0]), min(kernel[1], shape[2] - at[1])
+        if min(at) >= 0 and rows > 0 and columns > 0:
+            x[at[0] % shape[0], at[0]:at[0] + rows, at[1]:at[1] + columns] += shapes[:rows, :columns].astype(x.dtype)
+    if np.dtype(dtype).kind in "iu":
+        middle = 128 if np.dtype(dtype).kind == "u" else 0
+        return np.clip(np.rint(x * 20) + middle, np.iinfo(dtype).min, np.iinfo(dtype).max).astype(dtype), h
+    return x.astype(dtype), h
+
+
+def dense(shape, dtype, kernel, options):
+    """Too many neighbours for the oracle: blocks that are done in parts are what others are."""
+    with tempfile.TemporaryDirectory() as work:
+        write(work, *draw(shape, dtype, kernel))
+        given = {**options, "products": "peaks"}
+        found = run(work, 1, given)
+        check(len(found.rows()) > 500, f"dense: {len(found.rows())} peaks")
+        every_cut(work, f"dense {options}", found, given, True)
+
+
+def case(name, shape=(1, 90, 150), dtype="f4", kernel=(5, 7), part=0.01, thorough=False, products="peaks", **options):
+    double = options.get("precision") == "double"
+    area = {key: options[key] for key in ("mode", "boundary") if key in options}
+    for attempt in range(20):
+        x, h = draw(shape, dtype, kernel)
+        y = convolved(x.astype(complex if np.iscomplexobj(x) else float), h, **area)
+        within = 10 * (1e-16 if double else 5e-8) * 17 * np.sqrt(np.mean(np.abs(x.astype(complex)) ** 2)) * np.linalg.norm(h)
+        sigma = np.full(shape[0], np.linalg.norm(h) if options.get("noise") == "energy" else 1.0)
+        if options.get("noise", "measured") == "measured":
+            sigma = np.sqrt(np.mean(np.abs(y) ** 2, axis=(1, 2)))
+        snr = np.abs(y) / sigma[:, None, None]
+        threshold, gap = quiet_threshold(snr, part)
+        wanted, margin = peaks(snr, threshold, options.get("cluster", 0))
+        if min(margin, gap) > 1e-9 + 4 * within / sigma.min() / threshold:
+            break
+    else:
+        check(False, f"{name}: no trial without near decisions was found")
+        return
+    with tempfile.TemporaryDirectory() as work:
+        write(work, x, h)
+        given = {**options, "products": products, "threshold": repr(threshold), "threads": 1}
+        found = run(work, 1, given)
+        if isinstance(found, str):
+            return
+        check(("noise" in found.data) == (options.get("noise") != "given"), f"{name}: the noise is there")
+        if options.get("noise", "measured") == "measured":
+            unit = int(re.search(r"segments? of (\d+) outputs", found.said).group(1))
+            sigma = found.data["noise"]
+            off = np.abs(sigma / measured(y, unit) - 1).max()
+            check(sigma.shape == (shape[0],) and off < 1e-5, f"{name}: the noise is off by {off}")
+            snr = np.abs(y) / sigma[:, None, None]
+            wanted, margin = peaks(snr, threshold, options.get("cluster", 0))
+            if min(np.abs(snr / threshold - 1).min(), margin) < 1e-5:       # the threshold was put for another noise
+                wanted = found.rows()
+        if check(found.rows() == wanted and len(wanted) > 0, f"{name}: {len(found.rows())} peaks, expected {len(wanted)}"):
+            for row, (i, image, j, _) in zip(found.table, wanted):
+                value = row["re"] + 1j * row["im"]
+                check(abs(value - y[image, i, j]) <= within + 1e-6 * abs(value), f"{name}: {value} at {i}, {j}, expected {y[image, i, j]}")
+                check(abs(row["snr"] * sigma[image] / abs(value) - 1) < 1e-12, f"{name}: snr {row['snr']}")
+        check(("convolved" in found.data) == ("convolved" in products), f"{name}: there is {list(found.data)}")
+        every_cut(work, name, found, given, thorough)
+
+
+# ---- cases ------------------------------------------------------------------------------------------------------------------
+
+def kinds():
+    for width in (0, 1, 4, 30, 200):
+        case(f"energy, {width}", cluster=width, noise="energy")
+        case(f"complex, {width}", (2, 50, 64), "c8", (4, 9), cluster=width, noise="given", boundary="wrap", algorithm="tiles")
+        case(f"integers, {width}", (3, 70, 140), "i2", (6, 3), cluster=width, precision="double", mode="full")
+    case("beside the image", products="convolved,peaks", noise="given", mode="valid", boundary="zero")
+    case("beside a thinned image", products="convolved,peaks", noise="energy", decimate=3)
+    for algorithm in ("direct", "tiles", "full"):
+        case(algorithm, (2, 200, 160), "u1", (9, 9), algorithm=algorithm, cluster=2, boundary="reflect")
+    case("one row", (1, 1, 300), kernel=(1, 5), noise="given", part=0.05, cluster=3)
+    case("one column", (1, 300, 1), kernel=(5, 1), part=0.05, cluster=3)
+    case("one pixel", (1, 1, 1), kernel=(1, 1), part=1, noise="given")
+    case("many of them", (1, 90, 40), part=0.5, cluster=1, algorithm="direct", precision="double")
+
+
+def bits():
+    case("bits", (2, 300, 200), "f4", (11, 11), part=0.001, cluster=20, thorough=True, boundary="edge")
+    dense((3, 700, 500), "f4", (11, 11), {"threshold": 1, "cluster": 20, "boundary": "edge"})
+    dense((2, 600, 300), "i2", (15, 3), {"threshold": 0.3, "cluster": 1, "noise": "energy", "algorithm": "tiles"})
+
+
+def plateaus():
+    """Direct sums of one element of 1 are exact: of equal pixels the upper one, then the left one wins."""
+    x = np.zeros((1, 40, 60), "f4")
+    x[0, 10:14, 20:26] = x[0, 16, 29] = x[0, 0, 0] = x[0, 39, 59] = x[0, 12, 0] = x[0, 12, 59] = 3
+    kernel = np.array([[1.0]])
+    with tempfile.TemporaryDirectory() as work:
+        write(work, x, kernel)
+        for width in (0, 1, 2, 5, 100):
+            wanted, _ = peaks(np.abs(x.astype(float)), 3, width)
+            found = run(work, next(ranks), {"products": "peaks", "threshold": 3, "noise": "given", "cluster": width,
+                                            "algorithm": "direct"})
+            check(found.rows() == wanted, f"plateau {width}: {found.rows()}, expected {wanted}")
+
+
+def not_finite():
+    """Pixels that touch one that is not finite are no sources, unless it is filled in; the rest are what they are."""
+    for boundary in ("zero", "wrap", "reflect"):
+        x, h = draw((2, 120, 130), "f4", (7, 5))
+        x[0, 60, 70], x[1, 5, 1], x[1, 119, 129] = np.nan, np.inf, np.nan
+        bad = ~np.isfinite(x)
+        y = convolved(np.where(bad, 0, x).astype(float), h, boundary=boundary)
+        met = convolved(bad.astype(float), np.ones_like(h), boundary=boundary) > 0.5
+        threshold, _ = quiet_threshold(np.where(met, 0, np.abs(y)), 0.05)
+        wanted, _ = peaks(np.where(met, 0, np.abs(y)), threshold, 3)
+        with tempfile.TemporaryDirectory() as work:
+            write(work, x, h)
+            for nan in ("propagate", "zero"):
+                found = run(work, next(ranks), {"products": "peaks", "threshold": repr(threshold), "noise": "given", "cluster": 3,
+                                                "nan": nan, "boundary": boundary})
+                check(found.rows() == wanted, f"not finite {nan} {boundary}: {len(found.rows())} peaks, expected {len(wanted)}")
+
+
+def errors():
+    x, h = draw((1, 200, 100), "f4", (3, 3))
+    with tempfile.TemporaryDirectory() as work:
+        write(work, x, h)
+        sought = {"products": "peaks", "threshold": 3}
+        for options, word, code in (
+                ({"products": "peaks"}, "--threshold", 2), ({"products": "filtered"}, "convolved, peaks", 2),
+                ({"threshold": 3}, "--products peaks", 2), ({"cluster": 3}, "--products peaks", 2),
+                ({**sought, "decimate": 2}, "--decimate 2", 2), ({**sought, "output_type": "float64"}, "--output-type", 2),
+                ({**sought, "threshold": 0.5, "noise": "energy", "max_peaks": 200}, "--max-peaks is 200", 65)):
+            said = run(work, 2, options, expect=code)
+            check(isinstance(said, str) and word in said, f"errors {options}: {said}")
+        check(not os.path.exists(f"{work}/out.h5"), "errors: there is a result")
+        found = run(work, 2, {**sought, "threshold": 1000})
+        check(found.rows() == [] and found.table.dtype.names[0] == "image", "a table without rows")
+
+
+for part in (kinds, bits, plateaus, not_finite, errors):
+    if os.environ.get("LW_SEARCH_PART", part.__name__) == part.__name__:
+        part()
+finish()
