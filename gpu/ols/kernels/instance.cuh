@@ -32,7 +32,7 @@ template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_findi
     OlsKernel k = ols_time_fast_kernel<Real, E, P, BLOCKS, -1, PAIRED, StoreSeries>();
     k.find = ols_time_fast<F, BLOCKS, -1, PAIRED, FindCrossings>;
     k.keep = ols_time_fast<F, BLOCKS, -1, PAIRED, KeepBest<Real>>;
-    k.keep_bytes = k.shared_bytes + STRENGTH_BYTES<F, PAIRED>;
+    k.keep_bytes = k.shared_bytes + STRENGTH_BYTES<F, PAIRED> + NUMBER_BYTES<F, PAIRED>;
     return k;
 }
 

@@ -5,7 +5,9 @@
  *                   at one by one. Nothing is stored but crossings, and no barrier is needed
  *   KeepBest        the strength of the best output so far stands in shared memory, E values a thread, by 16-byte accesses of
  *                   neighbouring words; an output that beats it is written to the arrays, which begin as NaN and -1, with its
- *                   filter's number. All filters of a segment must be in one block
+ *                   filter's number. Of 64 filters of noise an output is beaten 5 times, at places so far apart that each write
+ *                   takes 32 bytes to the L2: where shared memory has room for them without a block less (complex signals, time
+ *                   fast), the numbers wait there until all filters have passed. All filters of a segment must be in one block
  *
  * Outputs, and so their squares, may have any size. A limit whose square may be lost is met by every output: then all of them are
  * looked at. Strengths of complex outputs are those of outputs divided by the largest value of the segment's spectrum. */
@@ -172,6 +174,7 @@ struct FindCrossings {
         find_crossings<F, PAIRED>(v, a, s, scale, second, f, t);
     }
 
+    template <class F, bool PAIRED> LW_DEVICE void leave(typename F::C *, const OlsArgs &, const OlsPlace &, int) {}
     LW_DEVICE void end(const OlsArgs &) {}
 };
 
@@ -249,6 +252,14 @@ LW_DEVICE typename F::Real strength_factor(const typename F::C (&kept)[F::E], ty
     return 1 / max(least, largest_part<F>(kept, shared, t));
 }
 
+/* The number of a filter in shared memory. */
+typedef unsigned short FilterNumber;
+enum : int { NO_FILTER = LW_CUDA_OLS_MOST_NUMBERED };
+
+/* Whether a team of the time-fast kernel has such numbers: those behind pairs of signals have no room. */
+template <class F, bool PAIRED> constexpr bool IS_NUMBERED = !PAIRED && sizeof(typename F::Real) == 4;
+template <class F, bool PAIRED> constexpr int NUMBER_BYTES = IS_NUMBERED<F, PAIRED> ? F::N * (int)sizeof(FilterNumber) : 0;
+
 /* Nothing beats what is not wanted. */
 template <class F, bool PAIRED>
 LW_DEVICE void begin_strengths(typename F::Real *strengths, const OlsArgs &a, const SearchPlace &s, int t)
@@ -268,8 +279,8 @@ LW_DEVICE void begin_strengths(typename F::Real *strengths, const OlsArgs &a, co
 }
 
 /* One output against the best so far. */
-template <class Value, class Real>
-LW_DEVICE void improve(Real strength, Real before, Real *best, Value *value, int32_t *number, Value y, int f)
+template <class Value, class Real, class Number>
+LW_DEVICE void improve(Real strength, Real before, Real *best, Value *value, Number *number, Value y, int f)
 {
     if (strength > before) {
         *best = strength;
@@ -278,10 +289,11 @@ LW_DEVICE void improve(Real strength, Real before, Real *best, Value *value, int
     }
 }
 
-/* All outputs of a filter; v holds them with re and im swapped. pitch: from output to output in the arrays. */
-template <class F, int DISCARD, bool PAIRED>
+/* All outputs of a filter; v holds them with re and im swapped. numbers: those of the best filters, in the order of the strengths;
+ * NULL: they are in the array. pitch: from output to output in the arrays. */
+template <class F, int DISCARD, bool PAIRED, bool NUMBERED>
 LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, const SearchPlace &s, typename F::Real *strengths,
-                            typename F::Real scale, typename F::Real second_scale, int64_t pitch, int f, int t)
+                            FilterNumber *numbers, typename F::Real scale, typename F::Real second_scale, int64_t pitch, int f, int t)
 {
     using Real = typename F::Real;
     using C = typename F::C;
@@ -309,14 +321,40 @@ LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, co
                 improve(size_of(c.y) * scale, before.s[j], best, value + k * pitch, number + k * pitch, c.y, f);
                 improve(size_of(c.x) * second_scale, second_before.s[j], best + F::N, second_value + k * pitch,
                         second_number + k * pitch, c.x, f);
-            } else
+            } else if constexpr (NUMBERED)
+                improve(scaled_square(c, scale), before.s[j], own + F::T * m + j, value + k * pitch,
+                        numbers + t * Vector::N + F::T * m + j, C{c.y, c.x}, f);
+            else
                 improve(scaled_square(c, scale), before.s[j], own + F::T * m + j, value + k * pitch, number + k * pitch,
                         C{c.y, c.x}, f);
         }
     }
 }
 
-/* Time fast. The strengths follow the team's exchange regions. */
+template <class F> LW_DEVICE void begin_numbers(FilterNumber *numbers, int t)
+{
+    constexpr int N = Strengths<typename F::Real>::N;
+#pragma unroll
+    for (int m = 0; m < F::E; m += N)
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+            numbers[F::T * m + t * N + j] = NO_FILTER;
+}
+
+/* The numbers of a segment that has been searched, to their array. */
+template <class F> LW_DEVICE void store_numbers(const FilterNumber *numbers, const OlsArgs &a, const SearchPlace &s, int t)
+{
+    constexpr int N = Strengths<typename F::Real>::N;
+    int32_t *const filters = a.search.filters + s.output[0];
+#pragma unroll
+    for (int m = 0; m < F::E; ++m) {
+        const int i = F::T * m + t - a.discard, number = numbers[F::T * (m - m % N) + t * N + m % N];
+        if (i >= 0 && i < s.want[0] && number != NO_FILTER)
+            put(filters + i, number);
+    }
+}
+
+/* Time fast. The strengths follow the team's exchange regions, and the numbers the strengths. */
 template <class Real> struct KeepBest {
     static constexpr bool MAKES = false, FINDS = true;
     Real factor;
@@ -328,6 +366,11 @@ template <class Real> struct KeepBest {
         return (Real *)((unsigned char *)shared + F::SHARED_BYTES);
     }
 
+    template <class F, bool PAIRED> LW_DEVICE static FilterNumber *numbers_of(typename F::C *shared)
+    {
+        return (FilterNumber *)((unsigned char *)strengths_of<F>(shared) + STRENGTH_BYTES<F, PAIRED>);
+    }
+
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void begin(const typename F::C (&kept)[F::E], typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
                          int segment_, int t)
@@ -335,6 +378,8 @@ template <class Real> struct KeepBest {
         segment = segment_;
         factor = strength_factor<F, PAIRED>(kept, shared, t);
         begin_strengths<F, PAIRED>(strengths_of<F>(shared), a, search_place<PAIRED>(a, p, segment), t);
+        if (IS_NUMBERED<F, PAIRED>)
+            begin_numbers<F>(numbers_of<F, PAIRED>(shared), t);
     }
 
     template <class F, int DISCARD, bool PAIRED>
@@ -344,7 +389,14 @@ template <class Real> struct KeepBest {
         const SearchPlace s = search_place<PAIRED>(a, p, segment);
         const Real scale = scale_at<Real>(a, s.channel[0], f), second = PAIRED ? scale_at<Real>(a, s.channel[1], f) : scale;
         fft.end_backward(v, shared, t);
-        improve_best<F, DISCARD, PAIRED>(v, a, s, strengths_of<F>(shared), scale * factor, second * factor, 1, f, t);
+        improve_best<F, DISCARD, PAIRED, IS_NUMBERED<F, PAIRED>>(v, a, s, strengths_of<F>(shared), numbers_of<F, PAIRED>(shared),
+                                                                 scale * factor, second * factor, 1, f, t);
+    }
+
+    template <class F, bool PAIRED> LW_DEVICE void leave(typename F::C *shared, const OlsArgs &a, const OlsPlace &p, int t)
+    {
+        if (IS_NUMBERED<F, PAIRED>)
+            store_numbers<F>(numbers_of<F, PAIRED>(shared), a, search_place<PAIRED>(a, p, segment), t);
     }
 
     LW_DEVICE void end(const OlsArgs &) {}
@@ -379,7 +431,8 @@ template <class Real, bool PAIRED, int W> struct KeepBestOfChannels {
     {
         const SearchPlace s = place(a, p, row, group, (int)threadIdx.x / F::T);
         const Real scale = scale_at<Real>(a, s.channel[0], f), second = PAIRED ? scale_at<Real>(a, s.channel[1], f) : scale;
-        improve_best<F, -1, PAIRED>(v, a, s, strengths_of<F>(memory), scale * factor, second * factor, a.n_channels, f, t);
+        improve_best<F, -1, PAIRED, false>(v, a, s, strengths_of<F>(memory), nullptr, scale * factor, second * factor, a.n_channels,
+                                           f, t);
     }
 
     LW_DEVICE void end(const OlsArgs &) {}

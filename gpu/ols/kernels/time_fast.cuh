@@ -257,7 +257,8 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
     }
 }
 
-/* The epilogue that stores the series itself. An epilogue's `begin` is called when the spectrum of a segment is there. */
+/* The epilogue that stores the series itself. An epilogue's `begin` is called when the spectrum of a segment is there, `leave` when
+ * all filters have passed. */
 struct StoreSeries {
     static constexpr bool MAKES = false, FINDS = false;
 
@@ -282,6 +283,7 @@ struct StoreSeries {
         }
     }
 
+    template <class F, bool PAIRED> LW_DEVICE void leave(typename F::C *, const OlsArgs &, const OlsPlace &, int) {}
     LW_DEVICE void end(const OlsArgs &) {}
 };
 
@@ -318,6 +320,7 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_time_fast(c
             fft.begin_backward(v, shared, t);
             epilogue.template finish<F, DISCARD, PAIRED>(v, fft, shared, a, p, whole, f, t);
         }
+        epilogue.template leave<F, PAIRED>(shared, a, p, t);
     }
     epilogue.end(a);
 }

@@ -9,6 +9,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Segments on their way at a time, at most: together no more than a slice of the run. */
+enum { MOST_DEPTH = 4 };
+
 /* ---- which segments ------------------------------------------------------------------------------------------------ */
 
 /* Segments `first`, `first + step`, ... of the grid. */
@@ -120,7 +123,8 @@ static int open_pass(struct pass *pass, const struct lw_plan *plan, struct lw_er
     if ((rc = lw_reader_select(setup->reader, &view, err)) || (rc = lw_window_create(&window, &pass->window, err)) ||
         (rc = setup->mask ? lw_mask_start(setup->mask, &setup->job, &its, err) : LW_OK))
         return rc;
-    return lw_pipeline_create(setup->engine, &pass->spec, &pass->op, pass->sample.unit, pass->group, 1, &pass->pipeline, err);
+    const int64_t depth = min64(min64(MOST_DEPTH, plan->depth), max64(1, plan->rounds.slice / pass->sample.unit));
+    return lw_pipeline_create(setup->engine, &pass->spec, &pass->op, pass->sample.unit, pass->group, (int)depth, &pass->pipeline, err);
 }
 
 static void close_pass(struct pass *pass)
@@ -168,24 +172,37 @@ static void take_pieces(const struct pass *pass, const struct lw_slot *slot, dou
             values[piece * slot->block.n_channels + image] = piece_rms(slot, type, image, width, piece * columns, (piece + 1) * columns);
 }
 
-/* One segment of some channels: the root mean squares of its pieces, [piece][channel][filter]. */
-static int take_segment(struct pass *pass, int64_t segment, int64_t channel, int64_t n_channels, double *values,
-                        struct lw_error *err)
+/* Segment number i of those that this rank takes; the grid may have fewer. */
+static int64_t number_of(const struct pass *pass, int64_t i)
+{
+    return i * lw_comm_size(pass->setup->comm) + lw_comm_rank(pass->setup->comm);
+}
+
+/* That segment of some channels, on its way. */
+static int submit_segment(struct pass *pass, int64_t i, int64_t channel, int64_t n_channels, struct lw_error *err)
 {
     const struct lw_job *const job = &pass->setup->job;
-    const int64_t first = segment * pass->sample.unit, end = first + pass->sample.unit;
+    const int64_t first = (pass->sample.first + number_of(pass, i) * pass->sample.step) * pass->sample.unit;
     const int64_t ahead = job->look_ahead + pass->op.after, halo = pass->op.halo;
-    const struct lw_block block = {.first = first, .count = end - first, .channel = channel, .n_channels = n_channels};
-    struct lw_slot *slot = lw_pipeline_acquire(pass->pipeline);
+    const struct lw_block block = {.first = first, .count = pass->sample.unit, .channel = channel, .n_channels = n_channels};
+    struct lw_slot *const slot = lw_pipeline_acquire(pass->pipeline);
     const struct lw_window_part part = {
-        .begin = first + ahead - halo, .end = end + ahead, .channel = channel, .n_channels = n_channels,
+        .begin = first + ahead - halo, .end = first + block.count + ahead, .channel = channel, .n_channels = n_channels,
         .into = slot->input, .into_axis = halo + block.count,
     };
     int rc;
     if ((rc = lw_window_read(pass->window, &part, err)) ||
-        (rc = pass->setup->mask ? lw_mask_apply(pass->setup->mask, 0, &part, err) : LW_OK) ||
-        (rc = lw_pipeline_submit(pass->pipeline, slot, &block, err)) ||
-        (rc = lw_pipeline_collect(pass->pipeline, &slot, err)))
+        (rc = pass->setup->mask ? lw_mask_apply(pass->setup->mask, lw_pipeline_number(pass->pipeline, slot), &part, err) : LW_OK))
+        return rc;
+    return lw_pipeline_submit(pass->pipeline, slot, &block, err);
+}
+
+/* The root mean squares of the oldest segment's pieces, [piece][channel][filter]. */
+static int collect_segment(struct pass *pass, double *values, struct lw_error *err)
+{
+    struct lw_slot *slot;
+    const int rc = lw_pipeline_collect(pass->pipeline, &slot, err);
+    if (rc)
         return rc;
     if (is_image(pass))
         take_pieces(pass, slot, values);
@@ -197,16 +214,16 @@ static int take_segment(struct pass *pass, int64_t segment, int64_t channel, int
 
 static int take_own(struct pass *pass, int64_t channel, int64_t n_channels, struct lw_error *err)
 {
-    struct lw_comm *const comm = pass->setup->comm;
-    const int64_t values = n_values(pass, n_channels), segments = most_of_rank(&pass->sample, lw_comm_size(comm));
+    const int64_t values = n_values(pass, n_channels), each = pass->sample.pieces * values;
+    int64_t submitted = 0, collected = 0;
     int rc = LW_OK;
     for (int64_t i = 0; i < rows_of_rank(pass) * values; i++)
         pass->mine[i] = -1;
-    for (int64_t i = 0; i < segments && rc == LW_OK; i++) {
-        const int64_t number = i * lw_comm_size(comm) + lw_comm_rank(comm);
-        if (number < pass->sample.count)
-            rc = take_segment(pass, pass->sample.first + number * pass->sample.step, channel, n_channels,
-                              pass->mine + i * pass->sample.pieces * values, err);
+    while (rc == LW_OK && (collected < submitted || number_of(pass, submitted) < pass->sample.count)) {
+        if (number_of(pass, submitted) < pass->sample.count && !lw_pipeline_is_full(pass->pipeline))
+            rc = submit_segment(pass, submitted++, channel, n_channels, err);
+        else
+            rc = collect_segment(pass, pass->mine + collected++ * each, err);
     }
     return rc;
 }

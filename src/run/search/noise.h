@@ -16,7 +16,7 @@
 
 #define LW_NOISE_ONE_IN 16
 #define LW_NOISE_LEAST 16
-#define LW_NOISE_MOST 4096
+#define LW_NOISE_MOST 1024
 #define LW_NOISE_VALUES (1 << 22)
 #define LW_NOISE_COLUMNS 64
 #define LW_NOISE_PIECES 256
