@@ -22,6 +22,7 @@ def make_input(path):
         file["signal"] = random.standard_normal((3, 20000)).astype("f4")
         file.create_dataset("packed", data=random.standard_normal((3, 20000)).astype("f4"), chunks=(2, 3000), compression="gzip")
         file["taps"] = random.standard_normal((2, 65))
+        file["mask"] = random.random(20000) < 0.001
         file["image"], file["kernel"] = random.standard_normal((60, 50)), random.standard_normal((5, 5))
         turns = np.arange(1 << 14) / (1 << 14)
         file["tones"] = sum(np.cos(2 * np.pi * frequency * turns) for frequency in (5, 500, 1234))
@@ -31,6 +32,8 @@ def jobs(path):
     return {
         "ols": ["ols", "--input", path + ":/signal", "--filters", path + ":/taps", "--axis", "1"],
         "packed": ["ols", "--input", path + ":/packed", "--filters", path + ":/taps", "--axis", "1", "--boundary", "wrap"],
+        "peaks": ["ols", "--input", path + ":/signal", "--filters", path + ":/taps", "--axis", "1", "--mask", path + ":/mask", "--products",
+                  "peaks,best", "--threshold", "1.5", "--cluster", "40"],
         "conv2d": ["conv2d", "--input", path + ":/image", "--kernel", path + ":/kernel"],
         "sfft": ["sfft", "--input", path + ":/tones", "--sparsity", "3"],
     }
@@ -61,7 +64,9 @@ class Trial:
 
     def data(self):
         with h5py.File(self.out) as file:
-            return {name: dataset[()].tobytes() for name, dataset in file.items()}
+            found = {}
+            file.visititems(lambda name, item: found.update({name: item[()].tobytes()}) if isinstance(item, h5py.Dataset) else None)
+            return found
 
     def judge(self, k, reference):
         code, said = self.run(k)
@@ -100,9 +105,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         make_input(os.path.join(folder, "in.h5"))
         plan = [("ols", kind, rank) for kind in ("open", "write", "short-write", "sync") for rank in (0, 2)]
-        plan += [("ols", "rename", 0), ("conv2d", "open", 1), ("sfft", "write", 0), ("sfft", "open", 2)]
-        plan += [(job, kind, 1) for job in ("ols", "packed", "sfft") for kind in ("read", "short-read")]
-        plan += [(job, "memory", 1) for job in ("ols", "packed", "conv2d", "sfft")]
+        plan += [("ols", "rename", 0), ("conv2d", "open", 1), ("sfft", "write", 0), ("sfft", "open", 2), ("peaks", "write", 0)]
+        plan += [(job, kind, 1) for job in ("ols", "packed", "sfft", "peaks") for kind in ("read", "short-read")]
+        plan += [(job, "memory", 1) for job in ("ols", "packed", "conv2d", "sfft", "peaks")]
         for job, kind, rank in plan:
             calls[kind] = calls.get(kind, 0) + Trial(folder, job, kind, rank).all()
     for kind, total in calls.items():
