@@ -109,6 +109,36 @@ LW_OLS_GROUP(post_time_slow_d,
     LW_OLS_TIME_SLOW_POST(double, 16, 4, 2, 2),
     LW_OLS_TIME_SLOW_POST(double, 16, 16, 1, 1));
 
+#elif defined(LW_INSTANCES_thinned_f)        /* decimation, single precision, time fast */
+LW_OLS_GROUP(thinned_f,
+    LW_OLS_THINNED(float, 32, 1, 12),
+    LW_OLS_THINNED(float, 32, 2, 6),
+    LW_OLS_THINNED(float, 32, 4, 3),
+    LW_OLS_THINNED(float, 32, 8, 1));
+
+#elif defined(LW_INSTANCES_folded_f1024)        /* decimation by folding, single precision, time fast, 1024 points */
+LW_OLS_GROUP(folded_f1024,
+    LW_OLS_FOLDED(1, 2, 16),
+    LW_OLS_FOLDED(1, 4, 16));
+
+#elif defined(LW_INSTANCES_folded_f2048)        /* the same, 2048 points */
+LW_OLS_GROUP(folded_f2048,
+    LW_OLS_FOLDED(2, 2, 8),
+    LW_OLS_FOLDED(2, 4, 8),
+    LW_OLS_FOLDED(2, 8, 8));
+
+#elif defined(LW_INSTANCES_folded_f4096)        /* the same, 4096 points */
+LW_OLS_GROUP(folded_f4096,
+    LW_OLS_FOLDED(4, 2, 4),
+    LW_OLS_FOLDED(4, 4, 4),
+    LW_OLS_FOLDED(4, 8, 4));
+
+#elif defined(LW_INSTANCES_folded_f8192)        /* the same, 8192 points */
+LW_OLS_GROUP(folded_f8192,
+    LW_OLS_FOLDED(8, 2, 2),
+    LW_OLS_FOLDED(8, 4, 2),
+    LW_OLS_FOLDED(8, 8, 2));
+
 #else
 #error "no group of kernels is chosen: define LW_INSTANCES_<group>"
 #endif
