@@ -2,6 +2,7 @@
 #include "jobs/conv2d.h"
 
 #include "base/parse.h"
+#include "jobs/aliasing.h"
 #include "jobs/common.h"
 #include "signal/convolution.h"
 
@@ -33,6 +34,9 @@ static const struct lw_option options[] = {
      .help = "What a pixel that is not finite does: make exactly the outputs whose kernel covers it NaN, count as zero, end "
              "the run, or be left out: then the kernel's elements that cover finite pixels are scaled to the sum of all "
              "(as astropy.convolution does), and where less than 1e-6 of it is left the output is NaN."},
+    {.name = "decimate", .kind = LW_OPTION_INT, .argument = "D", .fallback = "1", .minimum = 1, .maximum = LW_POST_MOST_EVERY,
+     .help = "Keep every D-th row and every D-th column of the convolved image, from the first on. The kernel must leave nothing "
+             "beyond half the new rate in either direction; one that leaves more than 1% of its energy there brings a warning."},
     {.name = "algorithm", .kind = LW_OPTION_CHOICE, .choices = "auto|direct|tiles|full|separable", .fallback = "auto",
      .help = "How it is computed: as direct sums, by transforms of tiles, of bands as wide as the image (on a GPU: of large "
              "tiles in three passes), or, if the kernel is the product of a column and a row, in two passes. 'lapwing plan "
@@ -227,9 +231,12 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
                        c->kernel_columns, c->rows, c->columns);
     job->n_outputs = job->op.n_outputs = lw_mode_length(mode, c->rows, c->kernel_rows);
     c->output_columns = lw_mode_length(mode, c->columns, c->kernel_columns);
+    c->every = (int)lw_options_int(given, "decimate");
     job->look_ahead = c->look_ahead_rows;
     return LW_OK;
 }
+
+static struct lw_post thinned(const struct lw_job *job) { return (struct lw_post){.every = job->op.conv2d.every}; }
 
 static void shape_result(const struct lw_dataset_info *input, struct lw_job *job)
 {
@@ -244,9 +251,9 @@ static void shape_result(const struct lw_dataset_info *input, struct lw_job *job
     }
     product->axis_dim = result->n_dims;
     result->dim_names[result->n_dims] = "row";
-    result->dims[result->n_dims++] = job->n_outputs;
+    result->dims[result->n_dims++] = lw_post_length(thinned(job), job->n_outputs);
     result->dim_names[result->n_dims] = "column";
-    result->dims[result->n_dims++] = job->op.conv2d.output_columns;
+    result->dims[result->n_dims++] = lw_post_length(thinned(job), job->op.conv2d.output_columns);
 }
 
 static void describe_result(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job)
@@ -264,6 +271,7 @@ static void describe_result(const struct lw_options *given, const struct lw_data
     lw_job_note_int(job, "origin_column", mode == LW_MODE_SAME ? c->look_ahead_columns : 0);
     lw_job_note_int(job, "first_input_row", job->view.start + (mode == LW_MODE_VALID ? c->kernel_rows - 1 : 0));
     lw_job_note_int(job, "first_input_column", mode == LW_MODE_VALID ? c->kernel_columns - 1 : 0);
+    lw_job_note_int(job, "decimate", c->every);
     lw_job_note_scale(job);
     lw_job_note_text(job, "kernel_normalized", normalizes ? "sum" : "none");
     if (input->axis.unit[0])
@@ -275,6 +283,7 @@ static void describe_result(const struct lw_options *given, const struct lw_data
     snprintf(job->summary, sizeof job->summary, "kernel of %" PRId64 " x %" PRId64 " %s elements%s, mode %s, boundary %s%s",
              c->kernel_rows, c->kernel_columns, c->kernel_complex ? "complex" : "real", normalizes ? " (sum 1)" : "",
              lw_mode_text(mode), boundary, lw_options_flag(given, "correlate") ? ", correlation" : "");
+    lw_post_describe(thinned(job), job->summary, sizeof job->summary);
 }
 
 static int prepare(const struct lw_options *given, struct lw_comm *comm, const struct lw_dataset_info *input,
@@ -289,7 +298,8 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
         (rc = lw_job_choose_output_type(given, input->type.is_complex || job->op.conv2d.kernel_complex, &job->op, err)) ||
         (rc = choose_boundary(given, job, err)) ||
         (rc = choose_origin(given, job, err)) ||
-        (rc = choose_outputs(given, job, err)))
+        (rc = choose_outputs(given, job, err)) ||
+        (rc = lw_comm_rank(comm) == 0 ? lw_conv2d_warn_of_aliasing(&job->op.conv2d, err) : LW_OK))
         return rc;
     shape_result(input, job);
     describe_result(given, &job->inputs[0], job);

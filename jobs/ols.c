@@ -1,8 +1,8 @@
 /* ols.c - the job `ols`: 1-D convolution of an archived signal with a bank of FIR filters by overlap-save. */
 #include "jobs/ols.h"
 
+#include "jobs/aliasing.h"
 #include "jobs/common.h"
-#include "jobs/ols_band.h"
 #include "jobs/ols_result.h"
 #include "jobs/search.h"
 #include "signal/convolution.h"

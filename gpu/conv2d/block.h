@@ -3,7 +3,7 @@
  * The input holds the rows that the outputs need, kernel_rows - 1 + count of them per image, and all columns of the
  * image; what lies beside an image is made by the kernels. Output (i, j) needs rows i .. i + kernel_rows - 1 of the
  * input and columns first_column + j .. first_column + j + kernel_columns - 1 of the image continued beyond its
- * sides. */
+ * sides. The rows of an image may be some of those that lie in memory. */
 #ifndef LW_GPU_CONV2D_BLOCK_H
 #define LW_GPU_CONV2D_BLOCK_H
 
@@ -15,8 +15,9 @@
 #include <stdint.h>
 
 struct lw_conv2d_block {
-    const void *input;          /* [n_channels][kernel_rows - 1 + count][columns], stored type in this machine's byte
-                                   order */
+    const void *input;          /* [n_channels][input_pitch][columns], stored type in this machine's byte order */
+    int64_t input_first, input_pitch;   /* the row of the input that is the first image's first, and rows from image to image */
+    int64_t own_row;            /* row of an image that is the first of the block's own samples; those before it are its halo */
     void *output;               /* [n_channels][count][output_columns], computing precision */
     unsigned *not_finite;       /* set to 1 where a pixel that is not finite was met and counted as zero */
     enum lw_scalar scalar;      /* of the input */

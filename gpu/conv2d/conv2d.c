@@ -1,20 +1,25 @@
 /* conv2d.c - the operation `conv2d` of the CUDA engine: its memory, and the steps of a block:
  *
- *     input -> byte order -> convolution (what is not finite as zero) -> NaN marked or weighted -> output type -> byte
- *     order
+ *     input -> byte order -> convolution (what is not finite as zero) -> NaN marked or weighted -> crossings
+ *           -> own rows, every D-th row and column, output type -> byte order
  *
+ * Where peaks are sought, the rows before and after a block's own that their neighbours may be in are computed with them.
  * Steps that a type does not need are not launched. */
+#include "base/integers.h"
 #include "base/memory.h"
+#include "gpu/conv2d/find.h"
 #include "gpu/conv2d/nan.h"
 #include "gpu/conv2d/prepared.h"
 #include "gpu/device/convert.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
 #include "gpu/host/op.h"
+#include "gpu/host/scales.h"
 
 struct conv2d {
     struct lw_conv2d_prepared prepared;
-    void *memory;                   /* device: what is prepared */
+    void *memory;                   /* device: what is prepared, then: */
+    void *scales;                   /* of a search, see gpu/host/scales.h */
     cudaEvent_t idle;               /* the work area, which the slots share, is free again */
 };
 
@@ -34,13 +39,12 @@ static int plan_conv2d(const struct lw_device *device, const struct lw_op_spec *
         .channel_unit = 1,
         .input_width = spec->conv2d.columns,
         .n_outputs = spec->n_outputs,
-        .products = {lw_op_conv2d_product(spec)},
-        .n_values = spec->conv2d.output_columns,
-        .n_products = 1,
         .segment = is_cut ? (int)chosen.grid.columns : 0,
         .seconds_per_output = chosen.seconds,
     };
+    lw_op_conv2d_products(spec, plan);
     lw_conv2d_describe(&chosen, spec, plan->text, sizeof plan->text);
+    lw_search_describe(&spec->conv2d.search, plan->text, sizeof plan->text);
     return LW_OK;
 }
 
@@ -51,11 +55,23 @@ static enum lw_scalar computed_scalar(const struct lw_op_spec *spec)
     return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
 }
 
-static bool converts_output(const struct lw_op_spec *spec) { return spec->output.scalar != computed_scalar(spec); }
-
-static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
+/* Whether only some of the rows and columns that are computed are stored. */
+static bool thins_output(const struct lw_op_spec *spec)
 {
-    return count * n_channels * spec->conv2d.output_columns * (spec->output.is_complex ? 2 : 1);
+    return lw_conv2d_every(&spec->conv2d) > 1 || lw_search_is_needed(&spec->conv2d.search);
+}
+
+/* Whether outputs are not stored as they are computed. */
+static bool converts_output(const struct lw_op_spec *spec)
+{
+    return spec->output.scalar != computed_scalar(spec) || thins_output(spec);
+}
+
+static int n_parts(const struct lw_op_spec *spec) { return spec->output.is_complex ? 2 : 1; }
+
+static int64_t computed_scalars(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
+{
+    return count * n_channels * spec->conv2d.output_columns * n_parts(spec);
 }
 
 /* Parts of a slot's work memory. */
@@ -64,26 +80,51 @@ struct work {
     void *flaws;
 };
 
+/* Rows of outputs from `first` to before `end`, those of them that the image has, of all images of a slot's block. */
+static struct lw_conv2d_block block_of(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_block *slot,
+                                       int64_t first, int64_t end)
+{
+    const int64_t begin = max64(first, 0), rows = (plan->n_outputs > 0 ? min64(end, plan->n_outputs) : end) - begin;
+    struct lw_conv2d_block block = lw_conv2d_block_of(spec, begin, rows, slot->n_channels);
+    block.input_pitch = plan->halo + slot->count;
+    block.input_first = begin - (slot->first - plan->before);
+    block.own_row = plan->halo - block.input_first;
+    return block;
+}
+
 static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_conv2d_block *block, void *memory,
                             struct work *work)
 {
-    const int64_t scalars = converts_output(spec) ? output_scalars(spec, block->count, block->n_channels) : 0;
+    const int64_t scalars = converts_output(spec) ? computed_scalars(spec, block->count, block->n_channels) : 0;
     struct lw_arena arena = {.base = memory};
     work->computed = lw_arena_take(&arena, scalars * (int64_t)lw_scalar_bytes(computed_scalar(spec)));
     work->flaws = lw_arena_take(&arena, lw_conv2d_flaws_bytes(block));
     return arena.used;
 }
 
+/* Parts of what is kept on the device. */
+struct kept {
+    void *prepared, *scales;
+};
+
+static int64_t lay_out_kept(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory, struct kept *kept)
+{
+    struct lw_arena arena = {.base = memory};
+    kept->prepared = lw_arena_take(&arena, lw_conv2d_prepared_bytes(spec, plan));
+    kept->scales = lw_arena_take(&arena, lw_cuda_scales_bytes(&spec->conv2d.search, spec->n_channels, spec->precision));
+    return arena.used;
+}
+
 static void measure(const struct lw_device *device, const struct lw_op_spec *spec, const struct lw_op_plan *plan,
                     struct lw_cuda_op_memory *memory)
 {
-    (void)plan;
     struct lw_conv2d_plan chosen;
     if (lw_conv2d_choose(device, spec, &chosen, NULL))
         return;                     /* cannot be: the plan was made from the same spec */
     struct work work;
-    const struct lw_conv2d_block block = lw_conv2d_block_of(spec, 0, memory->count, memory->n_channels);
-    memory->op_bytes = lw_conv2d_prepared_bytes(spec, &chosen);
+    const int64_t rows = plan->before + memory->count + plan->after;
+    const struct lw_conv2d_block block = lw_conv2d_block_of(spec, 0, rows, memory->n_channels);
+    memory->op_bytes = lay_out_kept(spec, &chosen, NULL, &(struct kept){0});
     memory->setup_bytes = lw_conv2d_setup_bytes(spec, &chosen);
     memory->work_bytes = lay_out_work(spec, &block, NULL, &work);
     memory->host_bytes = (int64_t)sizeof(struct lw_op) + (int64_t)sizeof(struct conv2d);
@@ -95,6 +136,24 @@ static int allocate(int64_t bytes, const char *what, void **memory, struct lw_er
 {
     const cudaError_t status = bytes > 0 ? cudaMalloc(memory, (size_t)bytes) : cudaSuccess;
     return status == cudaSuccess ? LW_OK : lw_cuda_no_memory(status, what, bytes, 1, err);
+}
+
+/* Waits until they are there. */
+static int make_scales(const struct lw_op *op, void *scales, cudaStream_t stream, struct lw_error *err)
+{
+    const struct lw_search *const search = &op->spec.conv2d.search;
+    const int64_t bytes = lw_cuda_scales_bytes(search, op->spec.n_channels, op->spec.precision);
+    if (bytes == 0)
+        return LW_OK;
+    void *const host = lw_alloc((size_t)bytes, "the noise of the images", err);
+    if (!host)
+        return LW_ESYSTEM;
+    lw_cuda_scales(search, op->spec.n_channels, op->spec.precision, host);
+    cudaError_t status = cudaMemcpyAsync(scales, host, (size_t)bytes, cudaMemcpyHostToDevice, stream);
+    if (status == cudaSuccess)
+        status = cudaStreamSynchronize(stream);
+    lw_free(host);
+    return lw_cuda_check(status, "copying the noise of the images", err);
 }
 
 /* The set-up memory is gone again afterwards. */
@@ -123,7 +182,11 @@ static int create(struct lw_op *op, cudaStream_t stream, struct lw_error *err)
         (rc = lw_cuda_check(cudaEventCreateWithFlags(&conv2d->idle, cudaEventDisableTiming), "making an event", err)) ||
         (rc = allocate(op->memory.op_bytes, "the kernel's spectrum and the work area", &conv2d->memory, err)))
         return rc;
-    return prepare(op, &plan, conv2d, stream, err);
+    struct kept kept;
+    lay_out_kept(&op->spec, &plan, conv2d->memory, &kept);
+    conv2d->scales = kept.scales;
+    rc = make_scales(op, kept.scales, stream, err);
+    return rc ? rc : prepare(op, &plan, conv2d, stream, err);
 }
 
 static void destroy(struct lw_op *op)
@@ -180,35 +243,115 @@ static int treat_flaws(const struct lw_op *op, const struct lw_cuda_op_block *fr
     return lw_cuda_check(lw_conv2d_treat_flaws(block, &flaws, from->stream), "treating what is not a number", err);
 }
 
-static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block *from, const void *computed,
-                          struct lw_error *err)
+/* @param begin, end  rows of the axis that may have crossings */
+static int find_crossings(const struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_conv2d_block *block,
+                          int64_t channel, int64_t begin, int64_t end, struct lw_error *err)
 {
-    const int64_t n = output_scalars(&op->spec, from->block.count, from->block.n_channels);
-    int rc = LW_OK;
-    if (converts_output(&op->spec))
-        rc = lw_cuda_check(lw_cuda_convert(computed, op->spec.precision, from->products[0], op->spec.output.scalar, n,
-                                           lw_op_output_factor(&op->spec), from->report, from->stream),
-                           "converting a block", err);
-    if (rc == LW_OK && op->spec.output.is_swapped)
-        rc = swap_bytes(from->products[0], op->spec.output.scalar, n, from->stream, err);
-    return rc;
+    const int product = lw_op_find_product(&op->plan, LW_OP_CROSSINGS);
+    const int64_t first_row = block->first_row - op->spec.conv2d.look_ahead_rows + block->kernel_rows - 1;
+    if (product < 0)
+        return LW_OK;
+    const struct lw_conv2d_search search = {
+        .image = block->output,
+        .precision = op->spec.precision,
+        .is_complex = op->spec.output.is_complex,
+        .n_channels = block->n_channels,
+        .count = block->count,
+        .columns = block->output_columns,
+        .first_row = first_row,
+        .channel = channel,
+        .scales = ((const struct conv2d *)op->state)->scales,
+        .begin = max64(0, begin - first_row),
+        .end = min64(block->count, end - first_row),
+        .rows = from->products[product],
+        .most_rows = from->most_rows[product],
+        .n_rows = &from->report->n_rows,
+    };
+    return lw_cuda_check(lw_conv2d_find(&search, from->stream), "looking for crossings", err);
+}
+
+/* The block's own rows, every D-th of them and of the columns, converted. */
+static int thin_output(const struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_conv2d_block *block, int series,
+                       struct lw_error *err)
+{
+    const int64_t every = lw_conv2d_every(&op->spec.conv2d), first = from->block.first;
+    const struct lw_image_thinning thinning = {
+        .n_images = from->block.n_channels,
+        .rows = block->count,
+        .columns = op->spec.conv2d.output_columns,
+        .parts = n_parts(&op->spec),
+        .first = round_up(first, every) - max64(0, first - op->plan.before),
+        .every = every,
+        .kept_rows = lw_op_outputs(&op->plan, series, &from->block),
+        .factor = lw_op_output_factor(&op->spec),
+    };
+    return lw_cuda_check(lw_cuda_thin_images(block->output, op->spec.precision, from->products[series], op->spec.output.scalar,
+                                             &thinning, from->report, from->stream), "thinning out a block", err);
+}
+
+static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_conv2d_block *block,
+                          int series, struct lw_error *err)
+{
+    if (!converts_output(&op->spec))
+        return LW_OK;
+    if (thins_output(&op->spec))
+        return thin_output(op, from, block, series, err);
+    const int64_t n = computed_scalars(&op->spec, block->count, block->n_channels);
+    return lw_cuda_check(lw_cuda_convert(block->output, op->spec.precision, from->products[series], op->spec.output.scalar, n,
+                                         lw_op_output_factor(&op->spec), from->report, from->stream), "converting a block", err);
+}
+
+static int order_output(const struct lw_op *op, const struct lw_cuda_op_block *from, int series, struct lw_error *err)
+{
+    if (!op->spec.output.is_swapped)
+        return LW_OK;
+    const int64_t n_rows = lw_op_outputs(&op->plan, series, &from->block) * from->block.n_channels;
+    return swap_bytes(from->products[series], op->spec.output.scalar, n_rows * op->plan.products[series].width * n_parts(&op->spec),
+                      from->stream, err);
+}
+
+static int put_series(const struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_conv2d_block *block,
+                      struct lw_error *err)
+{
+    const int series = lw_op_find_product(&op->plan, LW_OP_SERIES);
+    if (series < 0)
+        return LW_OK;
+    const int rc = convert_output(op, from, block, series, err);
+    return rc ? rc : order_output(op, from, series, err);
+}
+
+/* The finished outputs of a block or a part of it. */
+static int compute(struct lw_op *op, const struct lw_cuda_op_block *from, struct lw_conv2d_block *block, struct lw_error *err)
+{
+    struct work work;
+    lay_out_work(&op->spec, block, from->work, &work);
+    block->input = from->input;
+    block->output = converts_output(&op->spec) ? work.computed : from->products[0];
+    block->not_finite = &from->report->flag;
+    const int rc = convolve(op->state, block, from->stream, err);
+    return rc ? rc : treat_flaws(op, from, block, work.flaws, err);
 }
 
 static int enqueue(struct lw_op *op, const struct lw_cuda_op_block *from, struct lw_error *err)
 {
-    const struct conv2d *const conv2d = op->state;
-    struct lw_conv2d_block block = lw_conv2d_block_of(&op->spec, from->block.first, from->block.count,
-                                                      from->block.n_channels);
-    struct work work;
-    lay_out_work(&op->spec, &block, from->work, &work);
-    block.input = from->input;
-    block.output = converts_output(&op->spec) ? work.computed : from->products[0];
-    block.not_finite = &from->report->flag;
+    const int64_t first = from->block.first, end = first + from->block.count, cluster = op->spec.conv2d.search.cluster;
+    struct lw_conv2d_block block = block_of(&op->spec, &op->plan, &from->block, first - op->plan.before, end + op->plan.after);
     int rc;
-    if ((rc = order_input(op, from, err)) || (rc = convolve(conv2d, &block, from->stream, err)) ||
-        (rc = treat_flaws(op, from, &block, work.flaws, err)))
+    if ((rc = order_input(op, from, err)) || (rc = compute(op, from, &block, err)) ||
+        (rc = find_crossings(op, from, &block, from->block.channel, first - cluster, end + cluster, err)))
         return rc;
-    return convert_output(op, from, work.computed, err);
+    return put_series(op, from, &block, err);
+}
+
+static int enqueue_again(struct lw_op *op, const struct lw_cuda_op_block *from, const struct lw_part *part, struct lw_error *err)
+{
+    const int64_t end = part->first + part->count, cluster = op->spec.conv2d.search.cluster;
+    const int64_t first = part->first - op->plan.before;
+    struct lw_conv2d_block block = block_of(&op->spec, &op->plan, &from->block, first, end + op->plan.after);
+    block.input_first += (part->channel - from->block.channel) * block.input_pitch;
+    block.n_channels = part->n_channels;
+    const int rc = compute(op, from, &block, err);
+    return rc ? rc : find_crossings(op, from, &block, part->channel, part->first - cluster, end + cluster, err);
 }
 
 const struct lw_cuda_op_ops lw_cuda_op_conv2d = {
@@ -217,4 +360,5 @@ const struct lw_cuda_op_ops lw_cuda_op_conv2d = {
     .create = create,
     .destroy = destroy,
     .enqueue = enqueue,
+    .again = enqueue_again,
 };

@@ -37,7 +37,7 @@ template <class Each> LW_DEVICE void for_words(int64_t n_lines, int64_t n_words,
 /* A block's own pixels, each once: where it stands in the image, not where the boundary repeats it. */
 LW_DEVICE void report_own(const lw_conv2d_block &b, lw_nan_report *report, int64_t line, int64_t column)
 {
-    const int64_t channel = line / input_rows(b), row = line % input_rows(b) - (b.kernel_rows - 1);
+    const int64_t channel = line / input_rows(b), row = line % input_rows(b) - b.own_row;
     if (row < 0 || column < 0 || column >= b.columns)
         return;
     const unsigned long long position = (row * b.n_channels + channel) * b.columns + column;

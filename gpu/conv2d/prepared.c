@@ -252,6 +252,8 @@ struct lw_conv2d_block lw_conv2d_block_of(const struct lw_op_spec *spec, int64_t
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
     return (struct lw_conv2d_block){
+        .input_pitch = c->kernel_rows - 1 + count,
+        .own_row = c->kernel_rows - 1,
         .scalar = spec->input.scalar,
         .input_complex = spec->input.is_complex,
         .output_complex = spec->output.is_complex,

@@ -29,7 +29,7 @@ template <class Real> struct Line {
 template <class F> LW_DEVICE Line<typename F::Real> line_of(const lw_conv2d_block &b, const Piece &p, int y)
 {
     const int64_t r = p.row + y, position = b.first_row + r, column = b.first_column + p.column;
-    const int64_t row = (p.channel * input_rows(b) + r) * b.columns;
+    const int64_t row = input_index(b, p.channel, r);
     Line<typename F::Real> line = {row + column, row, column, 0, 0, 0, true};
     if (p.n_rows == 0 || r >= input_rows(b))
         return line;

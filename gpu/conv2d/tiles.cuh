@@ -180,7 +180,7 @@ template <int S> LW_DEVICE Strand strand_of(const lw_conv2d_block &b, const Piec
     s.rows = least(S, input_rows(b) - p.row);
     s.begin = column < 0 ? S : (int)(above < 0 ? 0 : least(above, S));
     s.end = column < 0 ? S : (int)(below < 0 ? 0 : least(below, s.rows));
-    s.index = (p.channel * input_rows(b) + p.row) * b.columns + (column < 0 ? 0 : column);
+    s.index = input_index(b, p.channel, p.row) + (column < 0 ? 0 : column);
     return s;
 }
 

@@ -106,7 +106,7 @@ template <class S, bool IS_FLOAT> struct AnyRows {
 
     LW_DEVICE void fetch(float (&pixels)[S::LOADS])
     {
-        const int64_t position = b.first_row + row, first = (channel * input_rows(b) + row) * b.columns;
+        const int64_t position = b.first_row + row, first = input_index(b, channel, row);
         if (row < input_rows(b) && (b.boundary != LW_BOUNDARY_ZERO || (position >= 0 && position < b.rows))) {
             if constexpr (IS_FLOAT)
                 fetch_as((const float *)b.input + first, pixels);

@@ -63,6 +63,12 @@ LW_DEVICE Pixel finite_pixel(const lw_conv2d_block &b, const Stored *x, int64_t 
 /* Rows of the block's input, and of them those that hold pixels: the rest counts as zero. */
 LW_DEVICE int64_t input_rows(const lw_conv2d_block &b) { return b.kernel_rows - 1 + b.count; }
 
+/* Index in the input of the first pixel of a row of an image. */
+LW_DEVICE int64_t input_index(const lw_conv2d_block &b, int64_t channel, int64_t row)
+{
+    return (b.input_first + channel * b.input_pitch + row) * b.columns;
+}
+
 /* Where the outputs lie that a block of threads makes, `rows` x `columns` of them; fewer than 2^31 blocks, as a
  * division of 64 bits costs as much as 30 products. */
 struct Patch {
@@ -110,7 +116,7 @@ template <class Pixel, class Stored> struct Window {
         const int64_t c = open ? -1 : boundary_index(b.boundary, column + x, b.columns);
         if (c < 0)
             return pixel_of<Pixel>((Real)b.outside);
-        return finite_pixel<Pixel>(b, (const Stored *)b.input, (channel * input_rows(b) + r) * b.columns + c, met);
+        return finite_pixel<Pixel>(b, (const Stored *)b.input, input_index(b, channel, r) + c, met);
     }
 
     /* Whether the pixels [0, n_rows) x [0, n_columns) all lie in the image. */
@@ -121,7 +127,7 @@ template <class Pixel, class Stored> struct Window {
     }
 
     /* Index of pixel (0, 0) in the input, for an inner window. */
-    LW_DEVICE int64_t origin() const { return (channel * input_rows(b) + row) * b.columns + column; }
+    LW_DEVICE int64_t origin() const { return input_index(b, channel, row) + column; }
 };
 
 /* The pixels [0, n_rows) x [0, n_columns) of a window to shared memory, rows `pitch` apart, by threads (x, y) of LANES

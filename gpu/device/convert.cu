@@ -157,6 +157,25 @@ static auto with_result(enum lw_scalar scalar, With with)
     return scalar == LW_FLOAT16 ? with(Half{}) : with_stored(scalar, with);
 }
 
+/* A warp takes a row that is kept: its lanes take neighbouring scalars, so that what is written is whole lines. */
+template <typename Real, typename Stored>
+__global__ void thin_images(const Real *from, Stored *to, lw_image_thinning t, lw_nan_report *report)
+{
+    const int64_t kept = (t.columns + t.every - 1) / t.every, n_rows = t.n_images * t.kept_rows;
+    const int64_t stride = int64_t(gridDim.x) * (block_threads / 32);
+    Loss loss = {0, 0};
+    for (int64_t row = int64_t(blockIdx.x) * (block_threads / 32) + threadIdx.x / 32; row < n_rows; row += stride) {
+        const int64_t image = row / t.kept_rows, source = image * t.rows + t.first + (row - image * t.kept_rows) * t.every;
+        const Real *const pixels = from + source * t.columns * t.parts;
+        Stored *const stored = to + row * kept * t.parts;
+        for (int64_t i = threadIdx.x % 32; i < kept * t.parts; i += 32) {
+            const int64_t pixel = t.parts == 2 ? i / 2 : i, part = i - pixel * t.parts;
+            stored[i] = converted_value<Stored>(pixels[pixel * t.every * t.parts + part], t.factor, loss);
+        }
+    }
+    report_loss<Stored>(loss, report);
+}
+
 template <typename Real>
 static cudaError_t convert_from(const Real *from, void *to, enum lw_scalar scalar, int64_t n, double factor,
                                 lw_nan_report *report, cudaStream_t stream)
@@ -191,6 +210,25 @@ cudaError_t lw_cuda_thin(const void *from, enum lw_precision precision, void *to
             thin<<<blocks_for(n), block_threads, 0, stream>>>(static_cast<const float *>(from), stored, t, report);
         else
             thin<<<blocks_for(n), block_threads, 0, stream>>>(static_cast<const double *>(from), stored, t, report);
+        return cudaGetLastError();
+    });
+}
+
+cudaError_t lw_cuda_thin_images(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar,
+                                const struct lw_image_thinning *thinning, struct lw_nan_report *report, cudaStream_t stream)
+{
+    const struct lw_image_thinning t = *thinning;
+    const int64_t n_rows = t.n_images * t.kept_rows;
+    if (n_rows == 0)
+        return cudaSuccess;
+    return with_stored(scalar, [=](auto example) {
+        using Stored = decltype(example);
+        Stored *const stored = static_cast<Stored *>(to);
+        const unsigned blocks = blocks_for(n_rows * 32);
+        if (precision == LW_SINGLE)
+            thin_images<<<blocks, block_threads, 0, stream>>>(static_cast<const float *>(from), stored, t, report);
+        else
+            thin_images<<<blocks, block_threads, 0, stream>>>(static_cast<const double *>(from), stored, t, report);
         return cudaGetLastError();
     });
 }

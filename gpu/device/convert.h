@@ -35,6 +35,20 @@ struct lw_thinning {
 cudaError_t lw_cuda_thin(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar,
                          const struct lw_thinning *thinning, struct lw_nan_report *report, cudaStream_t stream);
 
+/* Images of which rows and columns are kept: every so many columns from the first on, rows from row `first` on. */
+struct lw_image_thinning {
+    int64_t n_images, rows, columns;
+    int parts;                      /* scalars of a pixel */
+    int64_t first, every, kept_rows;
+    double factor;                  /* of integers, as for lw_cuda_convert */
+};
+
+/** Convert what is kept of the images, as lw_cuda_convert does it.
+ * @param from  [n_images][rows][columns][parts]
+ * @param to    [n_images][kept_rows][columns / every, rounded up][parts] */
+cudaError_t lw_cuda_thin_images(const void *from, enum lw_precision precision, void *to, enum lw_scalar scalar,
+                                const struct lw_image_thinning *thinning, struct lw_nan_report *report, cudaStream_t stream);
+
 /** to[i] = from[i]^2, which float64 holds exactly. */
 cudaError_t lw_cuda_square(const float *from, double *to, int64_t n, cudaStream_t stream);
 

@@ -546,7 +546,8 @@ static int make_series(const struct lw_op *op, const struct lw_cuda_op_block *wo
     void *const output = computed(op, work);
     int rc;
     if ((rc = lw_ols_filter(op, work, &piece, output, NULL, err)) ||
-        (rc = lw_ols_mark(op, work, &piece, output, is_searched, err)) || (rc = make_ends(op, work, err)) || (rc = convert_output(op, work, err)))
+        (rc = lw_ols_mark(op, work, &piece, output, is_searched, err)) || (rc = make_ends(op, work, err)) ||
+        (rc = convert_output(op, work, err)))
         return rc;
     return order_output(op, work, err);
 }

@@ -3,20 +3,18 @@
 #include "base/integers.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
+#include "gpu/host/scales.h"
 #include "gpu/ols/find.h"
 
-#include <float.h>
 #include <math.h>
 
 /* ---- scales ------------------------------------------------------------------------------------------------------ */
-
-static size_t real_bytes(const struct lw_op_spec *spec) { return spec->precision == LW_SINGLE ? 4 : 8; }
 
 static int64_t n_scales(const struct lw_op_spec *spec) { return spec->n_channels * spec->ols.n_filters; }
 
 int64_t lw_ols_scales_bytes(const struct lw_op_spec *spec)
 {
-    return lw_search_is_needed(&spec->ols.search) ? n_scales(spec) * (int64_t)real_bytes(spec) : 0;
+    return lw_cuda_scales_bytes(&spec->ols.search, n_scales(spec), spec->precision);
 }
 
 int64_t lw_ols_strengths_bytes(const struct lw_op_spec *spec)
@@ -24,27 +22,10 @@ int64_t lw_ols_strengths_bytes(const struct lw_op_spec *spec)
     return lw_search_products(&spec->ols.search) & LW_BEST ? lw_ols_scales_bytes(spec) : 0;
 }
 
-static void put_scale(const struct lw_op_spec *spec, void *scales, int64_t i, double scale)
-{
-    const double most = spec->precision == LW_SINGLE ? FLT_MAX : DBL_MAX, finite = scale < most ? scale : most;
-    if (spec->precision == LW_SINGLE)
-        ((float *)scales)[i] = (float)finite;
-    else
-        ((double *)scales)[i] = finite;
-}
-
-/* A threshold is given where crossings are wanted; where only the best filter is, all scales may have any factor. */
-static double scale_of(const struct lw_search *search, int64_t i)
-{
-    const double sigma = search->noise ? search->noise[i] : 1;
-    const double threshold = search->threshold > 0 ? search->threshold : 1;
-    return sigma > 0 ? 1 / threshold / sigma : 0;
-}
-
 void lw_ols_scales(const struct lw_op_spec *spec, void *scales)
 {
-    for (int64_t i = 0; i < n_scales(spec) && lw_ols_scales_bytes(spec) > 0; i++)
-        put_scale(spec, scales, i, scale_of(&spec->ols.search, i));
+    if (lw_ols_scales_bytes(spec) > 0)
+        lw_cuda_scales(&spec->ols.search, n_scales(spec), spec->precision, scales);
 }
 
 static double norm_of(const struct lw_ols_spec *ols, int64_t filter)
@@ -58,14 +39,15 @@ static double norm_of(const struct lw_ols_spec *ols, int64_t filter)
 
 void lw_ols_strengths(const struct lw_op_spec *spec, void *strengths)
 {
+    const struct lw_search *const search = &spec->ols.search;
     const int64_t n_filters = spec->ols.n_filters;
     for (int64_t channel = 0; channel < spec->n_channels && lw_ols_strengths_bytes(spec) > 0; channel++) {
         double strongest = 0;
         for (int64_t f = 0; f < n_filters; f++)
-            strongest = fmax(strongest, scale_of(&spec->ols.search, channel * n_filters + f) * norm_of(&spec->ols, f));
+            strongest = fmax(strongest, lw_cuda_scale_of(search, channel * n_filters + f) * norm_of(&spec->ols, f));
         for (int64_t f = 0; f < n_filters; f++) {
             const int64_t i = channel * n_filters + f;
-            put_scale(spec, strengths, i, scale_of(&spec->ols.search, i) / (strongest > 0 ? strongest : 1));
+            lw_cuda_put_scale(spec->precision, strengths, i, lw_cuda_scale_of(search, i) / (strongest > 0 ? strongest : 1));
         }
     }
 }

@@ -25,7 +25,7 @@ struct lw_cpu_op_ops {
     /* These are called by the engine's worker thread, whose own OpenMP threads they use. */
     void (*warm_up)(void *state);                               /* start the threads, so that the first block need not */
     void (*run)(void *state, struct lw_slot *slot);             /* slot->block: output from input, and what wait sets */
-    void (*again)(void *state, struct lw_slot *slot, const struct lw_part *part);  /* see engine/engine.h; NULL: there is no table */
+    void (*again)(void *state, struct lw_slot *slot, const struct lw_part *part);  /* see engine/engine.h; NULL: no table */
 };
 
 extern const struct lw_cpu_op_ops lw_cpu_op_ols, lw_cpu_op_conv2d;

@@ -25,14 +25,24 @@ static struct lw_op_product array(enum lw_op_product_kind kind, enum lw_scalar s
                                   .width = 1, .rate = 1, .every = 1};
 }
 
-/* The least part of a block fits whatever is found in it, up to a limit. */
-static struct lw_op_product crossings(const struct lw_ols_spec *ols, const struct lw_op_plan *plan)
+/* The least part of a block fits whatever is found in it, up to a limit.
+ * @param sample_rows  outputs of a sample of the axis in a whole block, and in the least part of it */
+static struct lw_op_product crossings(const struct lw_search *search, const struct lw_op_plan *plan, int64_t sample_rows,
+                                      int64_t part_rows)
 {
     enum { LEAST = 1 << 14, MOST = 1 << 22 };
-    const int64_t beyond = 2 * ols->search.cluster;
-    const int64_t part = (plan->unit + beyond) * plan->channel_unit * (ols->search.clusters_filters ? ols->n_filters : 1);
+    const int64_t beyond = 2 * search->cluster, samples = (plan->unit + beyond) * plan->channel_unit;
+    const int64_t part = samples < MOST ? samples * part_rows : MOST;
     return (struct lw_op_product){.kind = LW_OP_CROSSINGS, .row_bytes = sizeof(struct lw_crossing), .every = 1, .rate = 1,
-                                  .sample_rows = ols->n_filters, .beyond = beyond, .least_rows = max64(LEAST, min64(part, MOST))};
+                                  .sample_rows = sample_rows, .beyond = beyond, .least_rows = max64(LEAST, min64(part, MOST))};
+}
+
+/* What a search computes beyond a block's own outputs. */
+static void reach_beyond(const struct lw_search *search, struct lw_op_plan *plan)
+{
+    plan->before = lw_search_before(search, plan->unit);
+    plan->after = lw_search_after(search, plan->unit);
+    plan->halo += plan->before + plan->after;
 }
 
 static void add_blocks(const struct lw_op_spec *spec, enum lw_scalar scalar, bool is_complex, struct lw_op_plan *plan)
@@ -62,16 +72,14 @@ void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan)
         add(plan, (struct lw_op_product){.kind = LW_OP_SERIES, .type = spec->output, .n_planes = ols->n_filters, .width = 1,
                                          .rate = lw_post_rate(ols->post), .every = lw_post_every(ols->post)});
     if (wanted & LW_PEAKS)
-        add(plan, crossings(ols, plan));
+        add(plan, crossings(&ols->search, plan, ols->n_filters, ols->search.clusters_filters ? ols->n_filters : 1));
     if (wanted & LW_BEST) {
         add(plan, array(LW_OP_BEST_VALUE, scalar, is_complex, 1));
         add(plan, array(LW_OP_BEST_FILTER, LW_INT32, false, 1));
     }
     if (wanted & LW_BLOCKS)
         add_blocks(spec, scalar, is_complex, plan);
-    plan->before = lw_search_before(&ols->search, plan->unit);
-    plan->after = lw_search_after(&ols->search, plan->unit);
-    plan->halo += plan->before + plan->after;
+    reach_beyond(&ols->search, plan);
 }
 
 int lw_op_find_product(const struct lw_op_plan *plan, enum lw_op_product_kind kind)
@@ -90,13 +98,30 @@ int64_t lw_op_most_rows(const struct lw_op_plan *plan, int product, int64_t coun
     return min64(all, max64(all / ONE_IN, p->least_rows));
 }
 
-/* ---- one of them ----------------------------------------------------------------------------------------------------- */
+/* ---- products of a 2-D convolution ----------------------------------------------------------------------------------- */
 
-struct lw_op_product lw_op_conv2d_product(const struct lw_op_spec *spec)
+void lw_op_conv2d_products(const struct lw_op_spec *spec, struct lw_op_plan *plan)
 {
-    return (struct lw_op_product){.kind = LW_OP_SERIES, .type = spec->output, .n_planes = 1,
-                                  .width = spec->conv2d.output_columns, .rate = 1, .every = 1};
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    const unsigned wanted = lw_search_products(&c->search);
+    plan->n_products = 0;
+    plan->n_values = c->output_columns;
+    if (wanted & LW_FILTERED)
+        add(plan, (struct lw_op_product){.kind = LW_OP_SERIES, .type = spec->output, .n_planes = 1,
+                                         .width = lw_conv2d_kept_columns(c), .rate = 1, .every = lw_conv2d_every(c)});
+    if (wanted & LW_PEAKS)
+        add(plan, crossings(&c->search, plan, c->output_columns, c->output_columns));
+    reach_beyond(&c->search, plan);
 }
+
+int lw_conv2d_every(const struct lw_conv2d_spec *conv2d) { return conv2d->every > 1 ? conv2d->every : 1; }
+
+int64_t lw_conv2d_kept_columns(const struct lw_conv2d_spec *conv2d)
+{
+    return divide_up(conv2d->output_columns, lw_conv2d_every(conv2d));
+}
+
+/* ---- one of them ----------------------------------------------------------------------------------------------------- */
 
 int64_t lw_op_first_output(const struct lw_op_plan *plan, int product, const struct lw_block *block)
 {

@@ -63,7 +63,8 @@ enum lw_conv2d_algorithm {
 
 /* 2-D convolution of images; the axis is that of the rows, a sample of it a row of `columns` pixels, a channel an image:
  * y[c][i][j] = sum_m sum_n kernel[m][n] x[c][i + look_ahead_rows - m][j + look_ahead_columns - n]. The layout is time fast.
- * Rows above and below the image come with the block; pixels left and right of it are made by the engine. */
+ * Rows above and below the image come with the block; pixels left and right of it are made by the engine. With a reach of
+ * `before` and `after`, own sample i of a block is x[i + look_ahead_rows + after], the halo kernel_rows - 1 + before + after. */
 struct lw_conv2d_spec {
     const double *kernel;       /* [kernel_rows x kernel_columns] (x 2 if complex), row-major; host, borrowed until op_create
                                    returns; already normalized, and conjugated and turned for a correlation */
@@ -72,6 +73,8 @@ struct lw_conv2d_spec {
     int64_t rows, columns;      /* of an image */
     int64_t output_columns;
     int64_t look_ahead_rows, look_ahead_columns;        /* position of output (0, 0), see signal/convolution.h */
+    int every;                  /* D: of y, only rows and columns whose index is a multiple of D are kept; 0 counts as 1 */
+    struct lw_search search;    /* of the series (the image) and peaks, the noise of each channel; with peaks n_outputs is needed */
     enum lw_boundary boundary;
     double outside;             /* boundary ZERO: the value of all pixels beyond the four sides */
     enum lw_conv2d_algorithm algorithm;
@@ -147,8 +150,12 @@ struct lw_op_plan {
  * of their kinds; the number of values; and `before` and `after`, for the plan's unit, which grow its halo. */
 void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan);
 
-/** What a 2-D convolution delivers: one array. */
-struct lw_op_product lw_op_conv2d_product(const struct lw_op_spec *spec);
+/** The same for a 2-D convolution: the convolved image, if it is wanted, then the table of its peaks' crossings. */
+void lw_op_conv2d_products(const struct lw_op_spec *spec, struct lw_op_plan *plan);
+
+/** D, at least 1, and the columns that are kept of a row. */
+int lw_conv2d_every(const struct lw_conv2d_spec *conv2d);
+int64_t lw_conv2d_kept_columns(const struct lw_conv2d_spec *conv2d);
 
 /** The number of the product of that kind; -1: the operation has none. */
 int lw_op_find_product(const struct lw_op_plan *plan, enum lw_op_product_kind kind);

@@ -63,7 +63,7 @@ static int open_buffers(struct lw_loop *loop, struct lw_error *err)
         return rc;
     const struct lw_candidates_spec candidates = {
         .setup = setup, .op = &plan->op, .pipeline = loop->pipeline, .writer = loop->sinks.writer, .mask = setup->mask,
-        .count = plan->rounds.slice, .n_channels = plan->rounds.group,
+        .rounds = &plan->rounds,
     };
     if (setup->mask && (rc = lw_mask_start(setup->mask, &setup->job, plan, err)))
         return rc;

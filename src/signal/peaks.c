@@ -37,8 +37,8 @@ static int compare_by_index(const void *left, const void *right)
 int lw_peaks_compare(const void *left, const void *right)
 {
     const struct lw_peak *const a = left, *const b = right;
-    const int index = sign(a->index, b->index), channel = sign(a->channel, b->channel);
-    return index ? index : channel ? channel : sign(a->filter, b->filter);
+    const int index = sign(a->index, b->index), channel = sign(a->channel, b->channel), filter = sign(a->filter, b->filter);
+    return index ? index : channel ? channel : filter ? filter : sign(a->column, b->column);
 }
 
 /* ---- one run of crossings that are compared with each other ----------------------------------------------------------- */
@@ -94,6 +94,95 @@ static bool is_one_run(const struct lw_search *search, const struct lw_crossing 
     return a->channel == b->channel && (search->clusters_filters || a->filter == b->filter);
 }
 
+/* ---- images -----------------------------------------------------------------------------------------------------------
+ *
+ * An image is divided into cells of cluster + 1 rows and columns. Pixels of a cell are neighbours, so that the strongest of them
+ * alone can be a peak; all its neighbours lie in its cell and the eight around it. So each crossing is looked at nine times at
+ * most.
+ *
+ * Crossings stand as rows in the table that is to become the peaks, sorted by cells. Meanwhile a row's filter and cluster_size, of
+ * which the one is 0 and the other not known yet, hold the row and the column of its cell. */
+
+static int compare_cells(const void *left, const void *right)
+{
+    const struct lw_peak *const a = left, *const b = right;
+    const int channel = sign(a->channel, b->channel), row = sign(a->filter, b->filter);
+    return channel ? channel : row ? row : sign(a->cluster_size, b->cluster_size);
+}
+
+static bool is_stronger_pixel(const struct lw_peak *a, const struct lw_peak *b)
+{
+    if (a->snr != b->snr)
+        return a->snr > b->snr;
+    return a->index != b->index ? a->index < b->index : a->column < b->column;
+}
+
+/* The first of n rows whose cell does not come before that one. */
+static int64_t find_cell(const struct lw_peak *rows, int64_t n, int64_t channel, int64_t row, int64_t column)
+{
+    const struct lw_peak wanted = {.channel = channel, .filter = row, .cluster_size = column};
+    int64_t begin = 0;
+    while (n > 0) {
+        const int64_t half = n / 2;
+        const bool is_before = compare_cells(&rows[begin + half], &wanted) < 0;
+        begin += is_before ? half + 1 : 0;
+        n = is_before ? n - half - 1 : half;
+    }
+    return begin;
+}
+
+/* @return  how many neighbours a pixel has, itself among them; 0: it is no peak */
+static int64_t count_cluster(const struct lw_peak *rows, int64_t n, int64_t cluster, const struct lw_peak *pixel)
+{
+    int64_t count = 0;
+    for (int64_t down = -1; down <= 1; down++) {
+        const int64_t row = pixel->filter + down, column = pixel->cluster_size;
+        for (int64_t i = find_cell(rows, n, pixel->channel, row, column - 1);
+             i < n && rows[i].channel == pixel->channel && rows[i].filter == row && rows[i].cluster_size <= column + 1; i++) {
+            if (llabs(rows[i].index - pixel->index) > cluster || llabs(rows[i].column - pixel->column) > cluster)
+                continue;
+            if (is_stronger_pixel(&rows[i], pixel))
+                return 0;
+            count++;
+        }
+    }
+    return count;
+}
+
+static void fill_cells(const struct lw_peaks_spec *spec, const struct lw_crossing *crossings, int64_t n, struct lw_peak *rows)
+{
+    const int64_t side = spec->search->cluster + 1;
+    for (int64_t i = 0; i < n; i++) {
+        const struct lw_crossing *const c = &crossings[i];
+        const double snr = snr_of(spec, c);
+        rows[i] = (struct lw_peak){c->index, c->channel, c->index / side, c->column, c->re, c->im, snr, c->column / side};
+    }
+    qsort(rows, (size_t)n, sizeof *rows, compare_cells);
+}
+
+/* The crossings are in the table: their places take the list of peaks, a row's number as `index` and its cluster as `column`. */
+static int64_t pick_in_images(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
+{
+    int64_t found = 0;
+    fill_cells(spec, crossings, n, peaks);
+    for (int64_t begin = 0, end; begin < n; begin = end) {
+        int64_t strongest = begin;
+        for (end = begin + 1; end < n && compare_cells(&peaks[begin], &peaks[end]) == 0; end++)
+            strongest = is_stronger_pixel(&peaks[end], &peaks[strongest]) ? end : strongest;
+        if (peaks[strongest].index < spec->first || peaks[strongest].index >= spec->end)
+            continue;
+        const int64_t size = count_cluster(peaks, n, spec->search->cluster, &peaks[strongest]);
+        if (size > 0)
+            crossings[found++] = (struct lw_crossing){.index = strongest, .column = size};
+    }
+    for (int64_t i = 0; i < found; i++) {
+        peaks[i] = peaks[crossings[i].index];
+        peaks[i].filter = 0;
+        peaks[i].cluster_size = crossings[i].column;
+    }
+    return found;
+}
+
 /* ---- all ----------------------------------------------------------------------------------------------------------- */
 
 /* Those that only seemed to cross, in an engine's own precision, go. @return  how many are left */
@@ -120,10 +209,9 @@ static int64_t collect(const struct lw_peaks_spec *spec, const struct lw_crossin
     return found;
 }
 
-int64_t lw_peaks_pick(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
+static int64_t pick_in_series(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
 {
     const struct lw_search *const search = spec->search;
-    n = drop_weak(spec, crossings, n);
     qsort(crossings, (size_t)n, sizeof *crossings, search->clusters_filters ? compare_by_index : compare_by_filter);
     for (int64_t i = 0; i < n; i++)
         peaks[i].snr = snr_of(spec, &crossings[i]);
@@ -133,7 +221,13 @@ int64_t lw_peaks_pick(const struct lw_peaks_spec *spec, struct lw_crossing *cros
         struct run run = {.crossings = crossings + begin, .rows = peaks + begin, .n = end - begin};
         mark_run(&run, search->cluster);
     }
-    const int64_t found = collect(spec, crossings, n, peaks);
+    return collect(spec, crossings, n, peaks);
+}
+
+int64_t lw_peaks_pick(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks)
+{
+    n = drop_weak(spec, crossings, n);
+    const int64_t found = spec->is_image ? pick_in_images(spec, crossings, n, peaks) : pick_in_series(spec, crossings, n, peaks);
     qsort(peaks, (size_t)found, sizeof *peaks, lw_peaks_compare);
     return found;
 }

@@ -21,16 +21,18 @@ struct lw_peaks_spec {
     const struct lw_search *search;     /* with its noise; borrowed during the call */
     int n_filters;                      /* of the whole data set */
     int64_t first, end;                 /* of the piece: crossings up to `cluster` outputs before and after it are there, too */
+    bool is_image;                      /* an output is a pixel, `index` its row: neighbours lie within +- cluster rows and columns
+                                           of the same channel; there is one filter */
 };
 
-/** Choose the peaks of the piece among its crossings, sorted by index, channel and filter. What is chosen does not depend on the
- * order of the crossings nor on how the axis is cut into pieces.
+/** Choose the peaks of the piece among its crossings, sorted by index, channel, filter and column. What is chosen does not depend
+ * on the order of the crossings nor on how the axis is cut into pieces.
  * @param crossings  [n] overwritten (sorted)
  * @param peaks      [n]
  * @return           how many peaks there are */
 int64_t lw_peaks_pick(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks);
 
-/** The order of a table of peaks, for qsort: index, channel, filter. */
+/** The order of a table of peaks, for qsort: index, channel, filter, column. */
 int lw_peaks_compare(const void *a, const void *b);
 
 #ifdef __cplusplus

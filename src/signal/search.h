@@ -5,7 +5,8 @@
  *
  *   peaks    the outputs with an SNR of at least `threshold` such that no stronger one lies within +- `cluster` outputs of the same
  *            channel and filter, or of the same channel and any filter. Stronger: of a higher SNR; of equal ones that of the
- *            lower filter, then the lower index. Only neighbours count, so that cuts change nothing
+ *            lower filter, then the lower index. Only neighbours count, so that cuts change nothing. Of images: within +- `cluster`
+ *            rows and columns; of equal pixels the upper one, then the left one is the stronger
  *   best     per channel and index the output of the highest SNR, and its filter; of equal ones the lower filter's. Outputs that are
  *            NaN do not count; where all are, the value is NaN and the filter -1
  *   blocks   per filter, channel and j the outputs j D .. j D + D - 1, those of them that there are: the largest |y|, their mean,

@@ -280,6 +280,35 @@ static void compare_layouts(int64_t n_taps, int repeats)
         close_case(&cases[i]);
 }
 
+/* A bank that is stored, and what is made of it instead. No output crosses the threshold: candidates are rare. */
+static void compare_products(bool is_complex, int repeats)
+{
+    static const struct {
+        const char *name;
+        unsigned products;
+    } all[] = {{"bank, stored", LW_FILTERED}, {"peaks", LW_PEAKS}, {"best filter", LW_BEST}, {"blocks of 1000", LW_BLOCKS}};
+    n_cases = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct bench_case *const b = add_case(all[i].name, 257, 64, 1);
+        b->count = b->spec.n_outputs = SAMPLES / 32;
+        b->spec.input.is_complex = b->spec.output.is_complex = is_complex;
+        b->spec.ols.search = (struct lw_search){
+            .products = all[i].products, .threshold = 1e9, .every = 1000,
+            .values = LW_BLOCK_MAX | LW_BLOCK_MEAN | LW_BLOCK_RMS,
+        };
+        open_case(b);
+    }
+    run_cases(repeats);
+    const struct time stored = median(cases[0].times, repeats);
+    for (int i = 0; i < n_cases; i++)
+        print_case(&cases[i], repeats);
+    printf("  rates to the bank that is stored, %s samples: peaks %.2f, best filter %.2f, blocks %.2f\n\n",
+           is_complex ? "complex" : "real", stored.cpu / median(cases[1].times, repeats).cpu,
+           stored.cpu / median(cases[2].times, repeats).cpu, stored.cpu / median(cases[3].times, repeats).cpu);
+    for (int i = 0; i < n_cases; i++)
+        close_case(&cases[i]);
+}
+
 int main(int argc, char **argv)
 {
     const int wanted = argc > 1 ? atoi(argv[1]) : 9;
@@ -290,5 +319,7 @@ int main(int argc, char **argv)
         compare_one(taps[i], repeats);
     compare_layouts(65, repeats);
     compare_layouts(257, repeats);
+    compare_products(false, repeats);
+    compare_products(true, repeats);
     return 0;
 }

@@ -57,6 +57,11 @@ same_bits one.h5 again.h5 /convolved
 ok 1 $conv2d --output point.h5 --correlate --boundary constant=-2 --origin 0,30 --channels 1: --start 7 --count 100
 ok 0 info point.h5
 says '/convolved +\[1 x 100 x 803\] +float32'
+refuse 2 0 'warning: the kernel has .* of its energy beyond half the new' $conv2d --output thin.h5 --decimate 300
+ok 0 info thin.h5
+says '/convolved +\[2 x 4 x 3\] +float32'
+refuse 0 0 'warning: the kernel has .* of its energy beyond half the new' plan $conv2d --decimate 300
+says 'decimated by 300'
 
 # ---- what goes wrong
 # wrong CODE PATTERN option ...: refused, and nothing is left under the output's name
@@ -78,6 +83,7 @@ wrong 2 '--origin 3 is not of the form ROW,COLUMN' --origin 3
 wrong 78 '--origin 3,31 is not in the kernel: rows are 0\.\.30, columns 0\.\.30' --origin 3,31
 wrong 78 '--origin -1,3 is not in the kernel' --origin=-1,3
 wrong 2 '--origin goes with --mode same only, not with --mode full' --origin 3,3 --mode full
+wrong 2 '--decimate: 0 is not in 1\.\.' --decimate 0
 wrong 78 '--algorithm separable: the kernel is not the product' --algorithm separable
 wrong 78 '--start 1001 is not in 0\.\.1000' --start 1001
 wrong 78 '--channels 1:3.*2' --channels 1:3

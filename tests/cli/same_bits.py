@@ -109,6 +109,7 @@ def runs():
         yield conv2d("f4", kernel, "--mode", mode)
     for boundary, algorithm in itertools.product(("edge", "wrap", "reflect", "constant=2"), ("direct", "tiles", "full")):
         yield conv2d("f4", "15x15", "--boundary", boundary, "--algorithm", algorithm)
+        yield conv2d("f4", "15x15", "--boundary", boundary, "--algorithm", algorithm, "--decimate", "6")
     for precision, nan in itertools.product(("single", "double"), ("propagate", "zero", "interpolate")):
         yield conv2d("f8", "separable", "--algorithm", "separable", "--precision", precision)
         yield conv2d("f4", "15x15", "--nan", nan, "--precision", precision)

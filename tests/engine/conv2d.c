@@ -256,26 +256,38 @@ static void check_flaws(const struct image *image, int how)
     image_free(&data);
 }
 
+/* An image to be spoiled in one of three ways, for algorithm number a. */
+static struct image flawed_image(enum lw_nan nan, int how, int a)
+{
+    const bool is_weighted = nan == LW_NAN_INTERPOLATE;
+    struct image t = plain;
+    t.nan = nan;
+    t.algorithm = algorithms[a];
+    t.kernel_positive = is_weighted;
+    t.kernel_separable = a == COUNT(algorithms) - 1 && !is_weighted;
+    t.mode = how == 1 ? LW_MODE_FULL : LW_MODE_SAME;
+    t.boundary = how == 2 ? LW_BOUNDARY_REFLECT : LW_BOUNDARY_ZERO;
+    t.input.is_complex = how == 1 && a % 2 == 0;
+    t.precision = a % 2 == 0 ? LW_SINGLE : LW_DOUBLE;
+    t.output.scalar = t.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
+    t.n_images = 2;
+    t.seed = (uint64_t)(10 * how + (is_weighted ? 2 : nan == LW_NAN_ZERO));
+    return t;
+}
+
 static void test_not_finite(void)
 {
     static const enum lw_nan treatments[] = {LW_NAN_PROPAGATE, LW_NAN_ZERO, LW_NAN_INTERPOLATE};
+    static const int everies[] = {1, 3, 64};
     for (int k = 0; k < COUNT(treatments); k++) {
         for (int how = 0; how < 3; how++) {
             for (int a = 0; a < COUNT(algorithms); a++) {
-                struct image t = plain;
-                t.nan = treatments[k];
-                t.algorithm = algorithms[a];
-                t.kernel_positive = k == 2;
-                t.kernel_separable = a == COUNT(algorithms) - 1 && k != 2;
-                t.mode = how == 1 ? LW_MODE_FULL : LW_MODE_SAME;
-                t.boundary = how == 2 ? LW_BOUNDARY_REFLECT : LW_BOUNDARY_ZERO;
-                t.input.is_complex = how == 1 && a % 2 == 0;
-                t.precision = a % 2 == 0 ? LW_SINGLE : LW_DOUBLE;
-                t.output.scalar = t.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
-                t.n_images = 2;
-                t.seed = (uint64_t)(k + 10 * how);
-                if (t.algorithm != LW_CONV2D_ALGORITHM_SEPARABLE || t.kernel_separable)
-                    check_flaws(&t, how);
+                for (int e = 0; e < COUNT(everies); e++) {
+                    struct image t = flawed_image(treatments[k], how, a);
+                    t.every = everies[e];
+                    if (t.algorithm != LW_CONV2D_ALGORITHM_SEPARABLE || t.kernel_separable)
+                        check_flaws(&t, how);
+                }
             }
         }
     }
@@ -326,6 +338,46 @@ static void test_first_flaw(void)
     }
 }
 
+/* ---- every D-th row and column ---------------------------------------------------------------------------------------- */
+
+/* D that divides nothing, blocks that keep no row, D beyond the image. */
+static void test_decimation(void)
+{
+    static const int everies[] = {2, 3, 7, 64};
+    for (int e = 0; e < COUNT(everies); e++) {
+        for (int kind = 0; kind < 4; kind++) {
+            struct image t = plain;
+            t.every = everies[e];
+            t.rows = 83;
+            t.columns = 141;
+            t.n_images = 2;
+            t.kernel_rows = 18;
+            t.mode = (enum lw_mode)((e + kind) % 3);
+            t.boundary = t.mode == LW_MODE_VALID ? LW_BOUNDARY_ZERO : (enum lw_boundary)kind;
+            t.input.is_complex = kind % 2 == 1;
+            t.kernel_complex = kind >= 2;
+            t.precision = e % 2 == 0 ? LW_SINGLE : LW_DOUBLE;
+            t.output.scalar = t.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
+            t.output.is_swapped = kind == 2;
+            t.seed = (uint64_t)(10 * e + kind);
+            try_all(&t, kind % 2, "decimation");
+        }
+    }
+}
+
+static void test_decimated_integers(void)
+{
+    for (int precision = LW_SINGLE; precision <= LW_DOUBLE; precision++) {
+        struct image t = plain;
+        t.input.scalar = t.output.scalar = LW_INT16;
+        t.every = 3 + precision;
+        t.output_scale = precision == LW_SINGLE ? 0 : 5.3;
+        t.precision = (enum lw_precision)precision;
+        suit_type(&t);
+        try_all(&t, 2, "decimated integers");
+    }
+}
+
 /* ---- the same bits -------------------------------------------------------------------------------------------------- */
 
 static void test_cuts(const struct lw_engine_type *type)
@@ -347,6 +399,7 @@ static void test_cuts(const struct lw_engine_type *type)
         t.kernel_columns = 24;
         t.kernel_separable = t.algorithm == LW_CONV2D_ALGORITHM_SEPARABLE;
         t.boundary = LW_BOUNDARY_WRAP;
+        t.every = a % 2 == 0 ? 1 : 5;
         struct image_data data;
         struct image_result whole, cut;
         image_make(&t, &data);
@@ -404,7 +457,10 @@ int suite_conv2d(const struct lw_engine_type *type, int divisor)
     test_small_kernels();
     test_not_finite();
     test_first_flaw();
+    test_decimation();
+    test_decimated_integers();
     test_cuts(type);
+    image_test_peaks(engine);
     test_refusals();
     lw_engine_destroy(engine);
     return check_result("conv2d conformance");

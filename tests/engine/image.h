@@ -3,6 +3,7 @@
 #define LW_TEST_IMAGE_H
 
 #include "engine/engine.h"
+#include "signal/peaks.h"
 
 #include <complex.h>
 
@@ -18,6 +19,8 @@ struct image {
     double outside;
     int64_t n_images, rows, columns, kernel_rows, kernel_columns;
     int64_t origin_rows, origin_columns;        /* mode SAME: position of output (0, 0); -1: the middle */
+    int every;                          /* rows and columns that are kept; 0 counts as 1 */
+    struct lw_search search;
     bool kernel_complex, kernel_separable, kernel_positive;
     double mean, spread;                /* of the pixels, before they are rounded to the stored type */
     uint64_t seed;
@@ -26,6 +29,7 @@ struct image {
 struct image_data {
     struct image image;
     int64_t out_rows, out_columns, ahead_rows, ahead_columns;
+    int64_t kept_rows, kept_columns;    /* of the outputs */
     double complex *pixels;             /* [image][row][column], as the stored type holds them */
     double *kernel;                     /* as struct lw_conv2d_spec wants it */
     char *stored;                       /* [image][row][column] in the stored type */
@@ -34,8 +38,10 @@ struct image_data {
 
 struct image_result {
     struct lw_op_plan plan;
-    char *outputs;                      /* [image][out_rows][out_columns] */
+    char *outputs;                      /* [image][kept_rows][kept_columns]; not set where the image is not wanted */
     size_t bytes;
+    struct lw_peak *peaks;              /* of a search: those of all blocks, sorted */
+    int64_t n_peaks, n_again;           /* blocks whose tables were too small */
     int64_t n_not_finite, first_row, first_image, first_column;     /* row: of the window, see signal/convolution.h */
 };
 
@@ -46,11 +52,14 @@ void image_free(struct image_data *data);
 struct lw_op_spec image_spec(const struct image_data *data);
 
 /** Run it in blocks of `units` grid units (0: all rows in one); failures are reported by CHECK.
- * @return whether there is a result, to be freed with free(result->outputs) */
+ * @return whether there is a result, to be freed with free(result->outputs) and free(result->peaks) */
 bool image_run(struct lw_engine *engine, const struct image_data *data, int64_t units, struct image_result *result);
 
 /** Compare with the float64 direct sum: rms and largest error, and exactly which outputs are not a number. */
 void image_check(const struct image_data *data, const struct image_result *result, const char *what);
+
+/** What signal/search.h finds: against the definition on the image that the engine delivers, and the same for all cuts. */
+void image_test_peaks(struct lw_engine *engine);
 
 /** One line about it, for messages. Returns `text`. */
 const char *image_text(const struct image *image, char text[320]);

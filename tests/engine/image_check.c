@@ -24,12 +24,12 @@ const char *image_text(const struct image *t, char text[320])
 {
     static const char *const algorithms[] = {"auto", "direct", "tiles", "full", "separable"};
     char in[40], out[40];
-    snprintf(text, 320, "%s -> %s, %s, %s %s (%g outside), %lld x %lld x %lld, kernel %lld x %lld%s%s, origin %lld %lld, %s, nan "
-             "%d, seed %llu", lw_type_text(t->input, in), lw_type_text(t->output, out),
+    snprintf(text, 320, "%s -> %s, %s, %s %s (%g outside), %lld x %lld x %lld, kernel %lld x %lld%s%s, origin %lld %lld, every "
+             "%d, %s, nan %d, seed %llu", lw_type_text(t->input, in), lw_type_text(t->output, out),
              t->precision == LW_DOUBLE ? "double" : "single", lw_mode_text(t->mode), lw_boundary_text(t->boundary), t->outside,
              (long long)t->n_images, (long long)t->rows, (long long)t->columns, (long long)t->kernel_rows,
              (long long)t->kernel_columns, t->kernel_complex ? " complex" : "", t->kernel_separable ? " separable" : "",
-             (long long)t->origin_rows, (long long)t->origin_columns, algorithms[t->algorithm], (int)t->nan,
+             (long long)t->origin_rows, (long long)t->origin_columns, t->every, algorithms[t->algorithm], (int)t->nan,
              (unsigned long long)t->seed);
     return text;
 }
@@ -117,7 +117,7 @@ static double tolerance(const struct image_data *data, double output_rms)
 static int64_t step_of(const struct image_data *data)
 {
     const struct image *const t = &data->image;
-    const int64_t products = t->n_images * data->out_rows * data->out_columns * t->kernel_rows * t->kernel_columns;
+    const int64_t products = t->n_images * data->kept_rows * data->kept_columns * t->kernel_rows * t->kernel_columns;
     return products / MOST_PRODUCTS | 1;
 }
 
@@ -126,9 +126,10 @@ void image_check(const struct image_data *data, const struct image_result *resul
     const struct image *const t = &data->image;
     const int parts = t->output.is_complex ? 2 : 1;
     double sum = 0, largest = 0, power = 0;
-    int64_t n = 0, n_wrong_nan = 0, at = -1, all = data->out_rows * data->out_columns;
+    const int64_t every = t->every > 1 ? t->every : 1, columns = data->kept_columns;
+    int64_t n = 0, n_wrong_nan = 0, at = -1, all = data->kept_rows * columns;
     for (int64_t i = 0; i < t->n_images * all; i += step_of(data)) {
-        const struct truth truth = truth_at(data, i / all, i % all / data->out_columns, i % data->out_columns);
+        const struct truth truth = truth_at(data, i / all, i % all / columns * every, i % columns * every);
         const double wanted[2] = {creal(truth.value), cimag(truth.value)};
         for (int part = 0; part < parts; part++) {
             const double found = output_at(data, result, i, part) * unit_of(t);
@@ -151,6 +152,6 @@ void image_check(const struct image_data *data, const struct image_result *resul
     CHECK(n == 0 || sqrt(sum / (double)n) <= allowed, "%s: %s: %s: rms error %.3g, allowed %.3g", what, text,
           result->plan.text, sqrt(sum / (double)n), allowed);
     CHECK(largest <= LARGEST_TO_RMS * allowed, "%s: %s: %s: error %.3g at output %lld (%lld, %lld), allowed %.3g", what, text,
-          result->plan.text, largest, (long long)at, (long long)(at % all / data->out_columns),
-          (long long)(at % data->out_columns), LARGEST_TO_RMS * allowed);
+          result->plan.text, largest, (long long)at, (long long)(at % all / columns), (long long)(at % columns),
+          LARGEST_TO_RMS * allowed);
 }

@@ -79,6 +79,9 @@ void image_make(const struct image *image, struct image_data *data)
         abort();
     shape(image, image->rows, image->kernel_rows, image->origin_rows, &data->out_rows, &data->ahead_rows);
     shape(image, image->columns, image->kernel_columns, image->origin_columns, &data->out_columns, &data->ahead_columns);
+    const int64_t every = image->every > 1 ? image->every : 1;
+    data->kept_rows = (data->out_rows + every - 1) / every;
+    data->kept_columns = (data->out_columns + every - 1) / every;
     data->image.output.is_complex = image->input.is_complex || image->kernel_complex;
     make_pixels(data, &state);
     make_kernel(data, &state);
@@ -115,6 +118,8 @@ struct lw_op_spec image_spec(const struct image_data *data)
             .output_columns = data->out_columns,
             .look_ahead_rows = data->ahead_rows,
             .look_ahead_columns = data->ahead_columns,
+            .every = t->every,
+            .search = t->search,
             .boundary = t->boundary,
             .outside = t->outside,
             .algorithm = t->algorithm,

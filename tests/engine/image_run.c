@@ -22,7 +22,7 @@ static void fill_input(const struct run *run, const struct lw_block *block, char
 {
     const struct image *const t = &run->data->image;
     const int64_t length = run->result->plan.halo + block->count;
-    const int64_t start = block->first + run->data->ahead_rows - run->result->plan.halo;
+    const int64_t start = block->first + run->data->ahead_rows + run->result->plan.after - run->result->plan.halo;
     const size_t row_bytes = (size_t)t->columns * lw_type_bytes(t->input);
     memset(input, 0, (size_t)(length * block->n_channels) * row_bytes);
     for (int64_t c = 0; c < block->n_channels; c++) {
@@ -38,10 +38,60 @@ static void fill_input(const struct run *run, const struct lw_block *block, char
 static void take_output(const struct run *run, const struct lw_slot *slot)
 {
     const struct lw_block *const b = &slot->block;
-    const size_t row_bytes = (size_t)run->data->out_columns * lw_type_bytes(run->data->image.output);
+    const struct lw_op_plan *const plan = &run->result->plan;
+    if (lw_op_find_product(plan, LW_OP_SERIES) < 0)
+        return;
+    const size_t row_bytes = (size_t)run->data->kept_columns * lw_type_bytes(run->data->image.output);
+    const int64_t first = lw_op_first_output(plan, 0, b), count = lw_op_outputs(plan, 0, b);
     for (int64_t c = 0; c < b->n_channels; c++)
-        memcpy(run->result->outputs + (size_t)((b->channel + c) * run->data->out_rows + b->first) * row_bytes,
-               (const char *)slot->products[0].data + (size_t)(c * b->count) * row_bytes, (size_t)b->count * row_bytes);
+        memcpy(run->result->outputs + (size_t)((b->channel + c) * run->data->kept_rows + first) * row_bytes,
+               (const char *)slot->products[0].data + (size_t)(c * count) * row_bytes, (size_t)count * row_bytes);
+}
+
+/* Choose the peaks of some rows among the crossings that the slot has. */
+static void pick_peaks(const struct run *run, const struct lw_slot_product *table, int64_t first, int64_t count)
+{
+    struct image_result *const result = run->result;
+    const struct lw_peaks_spec spec = {
+        .search = &run->data->image.search, .n_filters = 1, .first = first, .end = first + count, .is_image = true,
+    };
+    struct lw_peak *const peaks = realloc(result->peaks, (size_t)(result->n_peaks + table->n_rows + 1) * sizeof *peaks);
+    if (!peaks)
+        abort();
+    result->peaks = peaks;
+    result->n_peaks += lw_peaks_pick(&spec, table->data, table->n_rows, peaks + result->n_peaks);
+}
+
+/* Image by image and unit by unit. */
+static void take_parts(const struct run *run, struct lw_slot *slot, const struct lw_slot_product *table)
+{
+    const struct lw_block *const b = &slot->block;
+    const int64_t unit = run->result->plan.unit, end = b->first + b->count;
+    struct lw_error err = {0};
+    run->result->n_again++;
+    for (int64_t first = b->first; first < end; first += unit) {
+        for (int64_t c = b->channel; c < b->channel + b->n_channels; c++) {
+            const struct lw_part part = {.first = first, .count = unit < end - first ? unit : end - first, .channel = c,
+                                         .n_channels = 1, .n_filters = 1};
+            CHECK(run->engine->ops->again(run->op, slot, &part, &err) == LW_OK, "%s", err.message);
+            CHECK(table->n_rows <= table->most_rows, "a part of one unit has %lld crossings, there is room for %lld",
+                  (long long)table->n_rows, (long long)table->most_rows);
+            if (table->n_rows <= table->most_rows)
+                pick_peaks(run, table, part.first, part.count);
+        }
+    }
+}
+
+static void take_peaks(const struct run *run, struct lw_slot *slot)
+{
+    const int product = lw_op_find_product(&run->result->plan, LW_OP_CROSSINGS);
+    if (product < 0)
+        return;
+    const struct lw_slot_product *const table = &slot->products[product];
+    if (table->n_rows <= table->most_rows)
+        pick_peaks(run, table, slot->block.first, slot->block.count);
+    else
+        take_parts(run, slot, table);
 }
 
 static void take_report(struct image_result *result, const struct lw_slot *slot)
@@ -63,6 +113,7 @@ static void run_blocks(struct run *run)
         if (round >= DEPTH) {
             CHECK(run->engine->ops->wait(run->op, slot, &err) == LW_OK, "%s", err.message);
             take_output(run, slot);
+            take_peaks(run, slot);
             take_report(run->result, slot);
         }
         if (round >= rounds)
@@ -98,7 +149,7 @@ bool image_run(struct lw_engine *engine, const struct image_data *data, int64_t 
     const struct lw_op_spec spec = image_spec(data);
     struct run run = {.engine = engine, .data = data, .result = result};
     *result = (struct image_result){
-        .bytes = (size_t)(data->image.n_images * data->out_rows * data->out_columns) * lw_type_bytes(data->image.output),
+        .bytes = (size_t)(data->image.n_images * data->kept_rows * data->kept_columns) * lw_type_bytes(data->image.output),
     };
     result->outputs = malloc(result->bytes);
     if (!result->outputs)
@@ -107,6 +158,8 @@ bool image_run(struct lw_engine *engine, const struct image_data *data, int64_t 
     const bool is_ready = prepare(&run, &spec, units);
     if (is_ready)
         run_blocks(&run);
+    if (result->n_peaks > 0)
+        qsort(result->peaks, (size_t)result->n_peaks, sizeof *result->peaks, lw_peaks_compare);
     for (int i = 0; i < DEPTH; i++)
         if (run.slots[i])
             engine->ops->slot_destroy(run.op, run.slots[i]);

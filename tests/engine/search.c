@@ -19,6 +19,7 @@ enum { ALL = LW_FILTERED | LW_PEAKS | LW_BEST | LW_BLOCKS, ALL_VALUES = LW_BLOCK
 
 static struct lw_engine *engine, *other;        /* the second has threads of another number */
 static int every;                               /* so many trials, one is made */
+static int n_trials, n_unsettled;               /* trials without data that any threshold parts */
 
 static const struct trial plain = {
     .input = {.scalar = LW_FLOAT32},
@@ -74,7 +75,8 @@ static bool settle(const struct trial *trial, const struct aim *aim, struct tria
         search_truth_free(truth);
         trial_free(data);
     }
-    CHECK(false, "%s: no data that a threshold of %lld crossings parts", trial_text(&t, text), (long long)aim->wanted);
+    printf("search: not tried, as no threshold of %lld crossings parts its outputs: %s\n", (long long)aim->wanted, trial_text(&t, text));
+    n_unsettled++;
     return false;
 }
 
@@ -94,7 +96,8 @@ static struct trial_cut draw_cut(uint64_t *state)
     };
 }
 
-static void run_and_check(const struct trial_data *data, const struct search_truth *truth, const struct trial_cut *cut, const char *what)
+static void run_and_check(const struct trial_data *data, const struct search_truth *truth, const struct trial_cut *cut,
+                          const char *what)
 {
     struct trial_result result;
     struct trial_found found;
@@ -111,7 +114,6 @@ static void run_and_check(const struct trial_data *data, const struct search_tru
 /* Run one trial with a cut drawn from `state` and check it. */
 static void try(const struct trial *t, const struct aim *aim, uint64_t *state, const char *what)
 {
-    static int n_trials;
     const struct trial_cut cut = draw_cut(state);
     struct trial_data data;
     struct search_truth truth;
@@ -132,7 +134,7 @@ static const unsigned subsets[] = {ALL, ALL, LW_PEAKS, LW_BEST, LW_BLOCKS, LW_PE
 static void draw(struct trial *t, uint64_t *state)
 {
     static const int64_t taps[] = {1, 5, 33, 129}, filters[] = {1, 2, 3, 7}, channels[] = {1, 2, 3, 18};
-    t->n_taps = conformance_pick(state, taps, COUNT(taps));
+    t->n_taps = conformance_pick(state, taps + lw_scalar_is_integer(t->input.scalar), COUNT(taps) - 1); /* one tap leaves ties */
     t->segment = t->n_taps == 33 ? 256 : t->n_taps == 129 ? 512 : 0;
     t->n_filters = (int)conformance_pick(state, filters, COUNT(filters));
     t->n_channels = conformance_pick(state, channels, COUNT(channels));
@@ -188,7 +190,8 @@ static void test_magnitudes(void)
     static const struct {
         double spread;
         enum lw_precision precision;
-    } cases[] = {{1e-30, LW_SINGLE}, {1e-21, LW_SINGLE}, {1e21, LW_SINGLE}, {1e30, LW_SINGLE}, {1e-21, LW_DOUBLE}, {1e95, LW_DOUBLE}};
+    } cases[] = {{1e-30, LW_SINGLE}, {1e-21, LW_SINGLE}, {1e21, LW_SINGLE}, {1e30, LW_SINGLE}, {1e-21, LW_DOUBLE},
+                 {1e95, LW_DOUBLE}};
     uint64_t state = 53;
     for (int i = 0; i < 2 * COUNT(cases); i++) {
         struct trial t = plain;
@@ -365,7 +368,8 @@ static void try_cuts(const struct trial *t)
         if (trial_run_search(i % 2 ? other : engine, &data, &cuts[i / 2], &result, &found)) {
             sort_crossings(&found);
             CHECK(are_equal(&data, &all, &found), "%s: other products with cut %d", trial_text(t, text), i);
-            CHECK(memcmp(whole.outputs, result.outputs, whole.bytes) == 0, "%s: another series with cut %d", trial_text(t, text), i);
+            CHECK(memcmp(whole.outputs, result.outputs, whole.bytes) == 0, "%s: another series with cut %d", trial_text(t, text),
+                  i);
         }
         trial_found_free(&found);
         free(result.outputs);
@@ -380,7 +384,7 @@ static void test_cuts(void)
     static const struct {
         int64_t n_taps, n_samples;
         int segment;
-    } sizes[] = {{12, 7000, 0}, {129, 5000, 0}, {129, 6000, 1024}, {60, 2000, 101}};
+    } sizes[] = {{12, 7000, 0}, {129, 5000, 0}, {129, 6000, 1024}, {60, 700, 101}};
     uint64_t state = 57;
     for (int i = 0; i < COUNT(sizes); i++) {
         for (int kind = 0; kind < 8; kind++) {
@@ -429,6 +433,7 @@ int suite_search(const struct lw_engine_type *type, int divisor)
     test_decimation();
     test_overflow();
     test_cuts();
+    CHECK(100 * n_unsettled <= n_trials, "%d of %d trials have no data", n_unsettled, n_trials);
     lw_engine_destroy(other);
     lw_engine_destroy(engine);
     return check_result("search");

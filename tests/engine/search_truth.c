@@ -9,34 +9,19 @@
 #include <string.h>
 
 /* ---- the series -------------------------------------------------------------------------------------------------- */
-static double complex *y_at(const struct search_truth *truth, int64_t filter, int64_t channel, int64_t i)
+static int64_t place_of(const struct search_truth *truth, int64_t filter, int64_t channel, int64_t i)
 {
-    const struct trial_data *const data = truth->data;
-    return &truth->y[(filter * data->trial.n_channels + channel) * data->n_outputs + i];
+    return (filter * truth->data->trial.n_channels + channel) * truth->data->n_outputs + i;
 }
 
-void search_truth_make(const struct trial_data *data, const struct lw_op_plan *plan, bool is_exact, struct search_truth *truth)
+static double complex y_at(const struct search_truth *truth, int64_t filter, int64_t channel, int64_t i)
 {
-    const struct trial *const t = &data->trial;
-    const int64_t n = t->n_channels * data->n_outputs;
-    *truth = (struct search_truth){data, calloc((size_t)(t->n_filters * n), sizeof(double complex)),
-                                   calloc((size_t)t->n_filters, sizeof(double))};
-    if (!truth->y || !truth->margin)
-        abort();
-    for (int64_t f = 0; f < t->n_filters; f++) {
-        truth->margin[f] = is_exact ? 0 : trial_largest_to_rms(t, n) * trial_bound(data, plan, f);
-        for (int64_t i = 0; i < n; i++) {
-            bool is_touched;
-            const double complex y = trial_series(data, f, i / data->n_outputs, i % data->n_outputs, &is_touched);
-            *y_at(truth, f, i / data->n_outputs, i % data->n_outputs) = is_touched ? CMPLX(NAN, NAN) : y;
-        }
-    }
+    return truth->y[place_of(truth, filter, channel, i)];
 }
 
-void search_truth_free(struct search_truth *truth)
+static double snr_at(const struct search_truth *truth, int64_t filter, int64_t channel, int64_t i)
 {
-    free(truth->y);
-    free(truth->margin);
+    return truth->snr[place_of(truth, filter, channel, i)];
 }
 
 static double noise_of(const struct search_truth *truth, int64_t filter, int64_t channel)
@@ -45,12 +30,37 @@ static double noise_of(const struct search_truth *truth, int64_t filter, int64_t
     return noise ? noise[channel * truth->data->trial.n_filters + filter] : 1;
 }
 
-/* NaN: the output does not count. */
-static double snr_at(const struct search_truth *truth, int64_t filter, int64_t channel, int64_t i)
+static void make_output(const struct search_truth *truth, int64_t filter, int64_t channel, int64_t i)
 {
-    const double complex y = *y_at(truth, filter, channel, i);
+    bool is_touched;
+    const double complex y = trial_series(truth->data, filter, channel, i, &is_touched);
     const double noise = noise_of(truth, filter, channel);
-    return noise > 0 ? hypot(creal(y), cimag(y)) / noise : NAN;
+    const int64_t at = place_of(truth, filter, channel, i);
+    truth->y[at] = is_touched ? CMPLX(NAN, NAN) : y;
+    truth->snr[at] = is_touched || noise == 0 ? NAN : hypot(creal(y), cimag(y)) / noise;
+}
+
+void search_truth_make(const struct trial_data *data, const struct lw_op_plan *plan, bool is_exact, struct search_truth *truth)
+{
+    const struct trial *const t = &data->trial;
+    const int64_t n = t->n_channels * data->n_outputs;
+    *truth = (struct search_truth){data, calloc((size_t)(t->n_filters * n), sizeof(double complex)),
+                                   calloc((size_t)(t->n_filters * n), sizeof(double)),
+                                   calloc((size_t)t->n_filters, sizeof(double))};
+    if (!truth->y || !truth->snr || !truth->margin)
+        abort();
+    for (int64_t f = 0; f < t->n_filters; f++) {
+        truth->margin[f] = is_exact ? 0 : trial_largest_to_rms(t, n) * trial_bound(data, plan, f);
+        for (int64_t i = 0; i < n; i++)
+            make_output(truth, f, i / data->n_outputs, i % data->n_outputs);
+    }
+}
+
+void search_truth_free(struct search_truth *truth)
+{
+    free(truth->y);
+    free(truth->snr);
+    free(truth->margin);
 }
 
 /* How far an engine's output may be away, with what its precision rounds off where that is not in the margin. */
@@ -62,8 +72,8 @@ static double y_margin(const struct search_truth *truth, int64_t filter, double 
 
 static double snr_margin(const struct search_truth *truth, int64_t filter, int64_t channel, int64_t i)
 {
-    const double complex y = *y_at(truth, filter, channel, i);
-    return y_margin(truth, filter, cabs(y)) / noise_of(truth, filter, channel);
+    const double noise = noise_of(truth, filter, channel);
+    return y_margin(truth, filter, snr_at(truth, filter, channel, i) * noise) / noise;
 }
 
 /* ---- crossings and peaks ------------------------------------------------------------------------------------------ */
@@ -179,7 +189,7 @@ struct check {
 /* Whether re and im are the output, within the margin. */
 static bool is_output(const struct check *check, int64_t filter, int64_t channel, int64_t i, double re, double im)
 {
-    const double complex y = *y_at(check->truth, filter, channel, i);
+    const double complex y = y_at(check->truth, filter, channel, i);
     const double margin = y_margin(check->truth, filter, cabs(y));
     return fabs(re - creal(y)) <= margin && fabs(im - cimag(y)) <= margin;
 }
@@ -238,7 +248,8 @@ static double number_at(const struct check *check, int product, int64_t plane, i
     const struct lw_op_plan *const plan = &check->result->plan;
     const struct lw_type type = plan->products[product].type;
     const int64_t n = lw_op_outputs(plan, product, &(struct lw_block){.count = check->truth->data->n_outputs});
-    const int64_t at = t->layout == LW_TIME_FAST ? (plane * t->n_channels + channel) * n + j : (plane * n + j) * t->n_channels + channel;
+    const int64_t at = t->layout == LW_TIME_FAST ? (plane * t->n_channels + channel) * n + j
+                                                 : (plane * n + j) * t->n_channels + channel;
     const char *const from = check->found->arrays[product] + (size_t)at * lw_type_bytes(type);
     if (part == 1 && !type.is_complex)
         return 0;
@@ -300,10 +311,10 @@ static double complex block_at(const struct search_truth *truth, enum lw_op_prod
     long double squares = 0;
     *largest = 0;
     for (int64_t i = begin; i < end; i++)
-        *largest = fmax(*largest, cabs(*y_at(truth, f, c, i)));
+        *largest = fmax(*largest, cabs(y_at(truth, f, c, i)));
     for (int64_t i = begin; i < end; i++) {
-        const long double size = cabs(*y_at(truth, f, c, i));
-        sum += *y_at(truth, f, c, i) / n;
+        const long double size = cabs(y_at(truth, f, c, i));
+        sum += y_at(truth, f, c, i) / n;
         squares += size * size;
     }
     if (kind == LW_OP_BLOCK_MEAN)

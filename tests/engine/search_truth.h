@@ -10,6 +10,7 @@
 struct search_truth {
     const struct trial_data *data;
     double complex *y;              /* [filter][channel][output]; NaN where a sample touched is not finite */
+    double *snr;                    /* likewise; NaN where an output does not count */
     double *margin;                 /* [filter]: an engine's outputs are no further away, their rounding aside */
 };
 

@@ -24,6 +24,14 @@ static const struct trial plain = {
     .seed = 1,
 };
 
+static const struct lw_search everything = {
+    .products = LW_FILTERED | LW_PEAKS | LW_BEST | LW_BLOCKS,
+    .threshold = 1,
+    .cluster = 10,
+    .every = 1000,
+    .values = LW_BLOCK_MAX | LW_BLOCK_MEAN | LW_BLOCK_RMS,
+};
+
 /* What malloc has given out; 0 where the sanitizers have replaced it. */
 static int64_t heap_bytes(void)
 {
@@ -93,16 +101,18 @@ static void test_bytes(void)
     } cases[] = {{9, 1, 100000, 1, 0, 2},       {200, 1, 500000, 1, 0, 2},      {200, 40, 20000, 8, 0, 2},
                  {200, 3, 9, 2, 0, 4},          {5000, 2, 300000, 3, 65536, 3}, {5000, 2, 10000, 300, 0, 2}};
     for (int i = 0; i < COUNT(cases); i++) {
-        for (int variant = 0; variant < 4; variant++) {
+        for (int variant = 0; variant < 6; variant++) {
             struct trial t = plain;
             t.n_taps = cases[i].n_taps;
             t.n_channels = cases[i].n_channels;
             t.n_filters = cases[i].n_filters;
             t.segment = cases[i].segment;
             t.layout = variant % 2 ? LW_TIME_SLOW : LW_TIME_FAST;
-            t.precision = variant / 2 ? LW_DOUBLE : LW_SINGLE;
+            t.precision = variant / 2 == 1 ? LW_DOUBLE : LW_SINGLE;
             t.input.is_complex = variant == 1;
             t.n_samples = cases[i].count;
+            t.mode = LW_MODE_SAME;          /* a block is the whole axis */
+            t.search = variant < 4 ? (struct lw_search){0} : everything;
             test_bytes_of(&t, cases[i].count, cases[i].n_threads, true);
         }
     }

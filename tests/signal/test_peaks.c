@@ -121,7 +121,7 @@ static int64_t pick_piece(const struct world *w, int64_t first, int64_t end, str
 {
     static struct lw_crossing crossings[MOST];
     const int64_t reach = w->trial.search.cluster;
-    const struct lw_peaks_spec spec = {&w->trial.search, w->trial.n_filters, first, end};
+    const struct lw_peaks_spec spec = {.search = &w->trial.search, .n_filters = w->trial.n_filters, .first = first, .end = end};
     int64_t n = 0;
     for (int64_t i = 0; i < w->n; i++)
         if (w->all[i].index >= first - reach && w->all[i].index < end + reach)
@@ -160,7 +160,8 @@ static void test_rule(void)
     static struct lw_peak expected[MOST];
     for (int i = 0; i < 1200; i++) {
         const struct trial trial = {
-            .search = {.products = LW_PEAKS, .threshold = i % 5 == 0 ? 4 : 1, .cluster = clusters[i % 7], .clusters_filters = i / 7 % 2},
+            .search = {.products = LW_PEAKS, .threshold = i % 5 == 0 ? 4 : 1, .cluster = clusters[i % 7],
+                       .clusters_filters = i / 7 % 2},
             .length = 1 + below(60),
             .n_channels = 1 + (int)below(MOST_CHANNELS),
             .n_filters = 1 + (int)below(MOST_FILTERS),
@@ -180,9 +181,10 @@ static void test_far(void)
 {
     const int64_t far = (int64_t)1 << 40;
     const struct lw_search search = {.products = LW_PEAKS, .threshold = 1, .cluster = LW_SEARCH_MOST_CLUSTER};
-    const struct lw_peaks_spec spec = {&search, 1, 0, 2 * far};
+    const struct lw_peaks_spec spec = {.search = &search, .n_filters = 1, .end = 2 * far};
     struct lw_crossing crossings[] = {
-        {.index = far, .re = 2}, {.index = far + LW_SEARCH_MOST_CLUSTER, .re = 3}, {.index = far - LW_SEARCH_MOST_CLUSTER - 1, .re = 1},
+        {.index = far, .re = 2}, {.index = far + LW_SEARCH_MOST_CLUSTER, .re = 3},
+        {.index = far - LW_SEARCH_MOST_CLUSTER - 1, .re = 1},
     };
     struct lw_peak peaks[3];
     const int64_t n = lw_peaks_pick(&spec, crossings, 3, peaks);
@@ -196,7 +198,7 @@ static void test_range(void)
 {
     const double noise[] = {1e-200, 1e200, 1};
     const struct lw_search search = {.products = LW_PEAKS, .noise = noise, .threshold = 5, .clusters_filters = true};
-    const struct lw_peaks_spec spec = {&search, 3, 0, 10};
+    const struct lw_peaks_spec spec = {.search = &search, .n_filters = 3, .end = 10};
     struct lw_crossing crossings[] = {
         {.index = 1, .filter = 0, .re = 3e-200, .im = 4.0001e-200}, {.index = 2, .filter = 1, .re = 3e200, .im = -4.0001e200},
         {.index = 3, .filter = 0, .re = 3e-200, .im = 3.9e-200}, {.index = 4, .filter = 2, .re = NAN},
@@ -235,7 +237,8 @@ static void test_reach(void)
                 const struct lw_search blocks = {.products = LW_BLOCKS, .cluster = w, .every = every};
                 const struct lw_search both = {.products = LW_BLOCKS | LW_PEAKS | LW_BEST, .cluster = w, .every = every};
                 const int64_t reach = least_multiple(w, unit), after = lw_search_after(&blocks, unit);
-                CHECK(lw_search_before(&peaks, unit) == reach && lw_search_after(&peaks, unit) == reach, "peaks, unit %" PRId64, unit);
+                CHECK(lw_search_before(&peaks, unit) == reach && lw_search_after(&peaks, unit) == reach, "peaks, unit %" PRId64,
+                      unit);
                 CHECK(lw_search_before(&blocks, unit) == 0 && after >= worst_rest(every, unit) && after % unit == 0 &&
                       (worst_rest(every, unit) > 0 || after == 0) && after < every + unit,
                       "blocks of %" PRId64 ", unit %" PRId64 ": %" PRId64 " after", every, unit, after);

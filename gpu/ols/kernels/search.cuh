@@ -24,9 +24,11 @@ struct SearchPlace {
     int want[2];                    /* outputs */
 };
 
+LW_DEVICE int row_of(const OlsArgs &a, int segment) { return segment < a.n_steps ? 0 : segment / a.n_steps; }
+
 template <bool PAIRED> LW_DEVICE SearchPlace search_place(const OlsArgs &a, const OlsPlace &p, int segment)
 {
-    const int row = segment < a.n_steps ? 0 : segment / a.n_steps;
+    const int row = row_of(a, segment);
     const bool channels = PAIRED && !a.pairs_hops;
     SearchPlace s;
     s.index[0] = a.search.index + p.first;
@@ -139,33 +141,41 @@ LW_DEVICE void find_crossings(const typename F::C (&v)[F::E], const OlsArgs &a, 
         report_crossings<F, PAIRED>(v, a, s, second, 1, f, t);
 }
 
-/* Time fast. */
+/* Time fast. Where the segment lies is found out again for every crossing: it would take registers that the transform needs. */
 struct FindCrossings {
     static constexpr bool MAKES = false, FINDS = true;
-    int segment;
+    int segment, channels[2];           /* of the block */
 
     template <class F, int DISCARD, bool PAIRED>
-    LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, const OlsArgs &, const OlsPlace &, int segment_, int)
+    LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, const OlsArgs &a, const OlsPlace &p, int segment_, int)
     {
+        const SearchPlace s = search_place<PAIRED>(a, p, segment_);
         segment = segment_;
+        channels[0] = (int)(s.channel[0] - a.search.channel);
+        channels[1] = (int)(s.channel[1] - a.search.channel);
     }
 
     template <class F, int DISCARD, bool PAIRED>
-    LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
+    LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &,
                           bool, int f, int t)
     {
         using Real = typename F::Real;
-        const SearchPlace s = search_place<PAIRED>(a, p, segment);
-        const Real scale = scale_at<Real>(a, s.channel[0], f), second = PAIRED ? scale_at<Real>(a, s.channel[1], f) : scale;
+        const int64_t channel = a.search.channel;
+        const Real scale = scale_at<Real>(a, channel + channels[0], f);
+        const Real second = PAIRED ? scale_at<Real>(a, channel + channels[1], f) : scale;
         fft.end_backward(v, shared, t);
-        if (__any_sync(0xffffffffu, may_cross<F, DISCARD, PAIRED>(v, a, scale, second)))
-            find_crossings<F, PAIRED>(v, a, s, scale, second, f, t);
+        if (!__any_sync(0xffffffffu, may_cross<F, DISCARD, PAIRED>(v, a, scale, second)))
+            return;
+        int late = segment;
+        opaque(late);
+        const SearchPlace s = search_place<PAIRED>(a, place_of<F::N, PAIRED>(a, late), late);
+        find_crossings<F, PAIRED>(v, a, s, scale, second, f, t);
     }
 
     LW_DEVICE void end(const OlsArgs &) {}
 };
 
-/* Time slow. PAIRED: transforms of two real channels. */
+/* Time slow, likewise. PAIRED: transforms of two real channels. */
 template <bool PAIRED> struct FindInChannels {
     static constexpr bool MAKES = false, FINDS = true;
 
@@ -180,10 +190,16 @@ template <bool PAIRED> struct FindInChannels {
                           int row, int group, int f, int t)
     {
         using Real = typename F::Real;
-        const SearchPlace s = search_place<PAIRED>(a, p, row, group * W + (int)threadIdx.x / F::T);
-        const Real scale = scale_at<Real>(a, s.channel[0], f), second = PAIRED ? scale_at<Real>(a, s.channel[1], f) : scale;
-        if (__any_sync(0xffffffffu, may_cross<F, -1, PAIRED>(v, a, scale, second)))
-            find_crossings<F, PAIRED>(v, a, s, scale, second, f, t);
+        const int number = group * W + (int)threadIdx.x / F::T;
+        const SearchPlace channels = search_place<PAIRED>(a, p, row, number);
+        const Real scale = scale_at<Real>(a, channels.channel[0], f);
+        const Real second = PAIRED ? scale_at<Real>(a, channels.channel[1], f) : scale;
+        if (!__any_sync(0xffffffffu, may_cross<F, -1, PAIRED>(v, a, scale, second)))
+            return;
+        int late = row;
+        opaque(late);
+        const SearchPlace s = search_place<PAIRED>(a, time_slow_place<F::N, W>(a, late, group), late, number);
+        find_crossings<F, PAIRED>(v, a, s, scale, second, f, t);
     }
 
     LW_DEVICE void end(const OlsArgs &) {}

@@ -6,9 +6,11 @@
  *   TILES               look for flaws and magnitude -> per row: load, pack, transform -> columns forward, product and back
  *                       -> per row that is kept: transform back, unpack -> finish -> store
  *
- * Nothing that is computed depends on the thread, the block or the slot. */
+ * Where peaks are sought, rows before and after a block's own are computed, too, whole tiles; crossings are looked for in finished
+ * rows. Nothing that is computed depends on the thread, the block or the slot. */
 #include "cpu/conv2d/lane.h"
 #include "cpu/op.h"
+#include "cpu/pick.h"
 
 #include <math.h>
 
@@ -24,9 +26,9 @@ static int64_t n_tasks(const struct lw_cpu_shape2d *shape, int64_t count, int64_
     return n_channels * divide_up(count, shape->hop_rows * shape->pair_rows) * divide_up(shape->n_across, shape->pair_columns);
 }
 
-static int n_lanes(const struct lw_cpu_shape2d *shape, const struct lw_cpu_op_size *size)
+static int n_lanes(const struct lw_cpu_shape2d *shape, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size)
 {
-    return lw_cpu_lanes_needed(size->n_threads, n_tasks(shape, size->count, size->n_channels));
+    return lw_cpu_lanes_needed(size->n_threads, n_tasks(shape, plan->before + size->count + plan->after, size->n_channels));
 }
 
 /* FFTW's tables of roots: about one complex number per point of a plan, for each direction. */
@@ -35,15 +37,34 @@ static int64_t plan_bytes(const struct lw_cpu_shape2d *shape)
     return shape->method == LW_CPU_CONV2D_TILES ? 4 * (shape->rows + shape->columns) * (int64_t)shape->kernels->real_bytes : 0;
 }
 
+static int64_t n_noises(const struct lw_op_spec *spec)
+{
+    return lw_search_is_needed(&spec->conv2d.search) ? spec->n_channels : 0;
+}
+
 static int64_t conv2d_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size)
 {
-    (void)plan;
     struct lw_cpu_shape2d shape;
     if (lw_cpu_shape2d(spec, &shape, NULL))
         return 0;                       /* the plan has said why */
     const int64_t lane = (int64_t)sizeof(struct lw_cpu_conv2d_lane) + lw_cpu_conv2d_lane_bytes(spec, &shape);
     return (int64_t)sizeof(struct lw_cpu_conv2d) + lw_cpu_kernel2d_bytes(&shape, spec->nan) + plan_bytes(&shape) +
-           n_lanes(&shape, size) * lane;
+           n_noises(spec) * (int64_t)sizeof(double) + n_lanes(&shape, plan, size) * lane;
+}
+
+static int take_noise(const struct lw_op_spec *spec, double **out, struct lw_error *err)
+{
+    const double *const given = spec->conv2d.search.noise;
+    const int64_t n = n_noises(spec);
+    if (n == 0)
+        return LW_OK;
+    double *const noise = lw_alloc_array(n, sizeof *noise, "the noise of the images", err);
+    if (!noise)
+        return LW_ESYSTEM;
+    for (int64_t i = 0; i < n; i++)
+        noise[i] = given ? given[i] : 1;
+    *out = noise;
+    return LW_OK;
 }
 
 static int plan_fft(struct lw_cpu_conv2d *conv2d, struct lw_error *err)
@@ -64,22 +85,25 @@ static void conv2d_destroy(void *state)
         conv2d->shape.kernels->fft2d_destroy(conv2d->fft);
     lw_cpu_lanes_close(&conv2d->lanes);
     lw_cpu_kernel2d_release(&conv2d->kernel);
+    lw_free(conv2d->noise);
     lw_free(conv2d);
 }
 
 static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan *plan, const struct lw_cpu_op_size *size,
                          void **out, struct lw_error *err)
 {
-    (void)plan;
     struct lw_cpu_conv2d *const conv2d = lw_alloc(sizeof *conv2d, "an operation", err);
     if (!conv2d)
         return LW_ESYSTEM;
     conv2d->spec = *spec;
-    conv2d->spec.conv2d.kernel = NULL;          /* borrowed during this call only */
+    conv2d->spec.conv2d.kernel = conv2d->spec.conv2d.search.noise = NULL;       /* borrowed during this call only */
+    conv2d->plan = *plan;
+    conv2d->series = lw_op_find_product(plan, LW_OP_SERIES);
+    conv2d->crossings = lw_op_find_product(plan, LW_OP_CROSSINGS);
     int rc;
-    if ((rc = lw_cpu_shape2d(spec, &conv2d->shape, err)) ||
+    if ((rc = lw_cpu_shape2d(spec, &conv2d->shape, err)) || (rc = take_noise(spec, &conv2d->noise, err)) ||
         (rc = lw_cpu_kernel2d_create(spec, &conv2d->shape, &conv2d->kernel, err)) ||
-        (rc = lw_cpu_conv2d_lanes_open(conv2d, n_lanes(&conv2d->shape, size), err)) || (rc = plan_fft(conv2d, err))) {
+        (rc = lw_cpu_conv2d_lanes_open(conv2d, n_lanes(&conv2d->shape, plan, size), err)) || (rc = plan_fft(conv2d, err))) {
         conv2d_destroy(conv2d);
         return rc;
     }
@@ -89,21 +113,82 @@ static int conv2d_create(const struct lw_op_spec *spec, const struct lw_op_plan 
 
 /* ---- outputs of a row ----------------------------------------------------------------------------------------------- */
 
-/* Undo the scaling, treat the flaws and store. */
+static bool is_within(int64_t row, int64_t begin, int64_t end) { return row >= begin && row < end; }
+
+/* Whether row `row` of a tile's outputs is stored; whether it may have crossings. */
+static bool is_stored(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_tile2d *tile, int64_t row)
+{
+    return is_within(tile->row + row, tile->work->stored_begin, tile->work->stored_end) &&
+           (tile->slot->block.first + tile->row + row) % lw_conv2d_every(&conv2d->spec.conv2d) == 0;
+}
+
+static bool is_searched(const struct lw_cpu_tile2d *tile, int64_t row)
+{
+    return is_within(tile->row + row, tile->work->crossings_begin, tile->work->crossings_end);
+}
+
+static bool is_needed(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_tile2d *tile, int64_t row)
+{
+    return row < tile->n_rows && (is_stored(conv2d, tile, row) || is_searched(tile, row));
+}
+
+static void search_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const struct lw_cpu_tile2d *tile,
+                       int64_t row, const void *outputs)
+{
+    const struct lw_block *const block = &tile->slot->block;
+    const int64_t channel = block->channel + tile->channel;
+    const struct lw_cpu_outputs searched = {
+        .kernels = conv2d->shape.kernels,
+        .y = outputs,
+        .width = conv2d->shape.width,
+        .end = tile->n_columns,
+        .is_row = true,
+        .first = {.index = block->first + tile->row + row, .channel = (int32_t)channel, .column = tile->column},
+        .noise = conv2d->noise[channel],
+        .threshold = conv2d->spec.conv2d.search.threshold,
+    };
+    lw_cpu_crossings_find(&searched, &lane->found, tile->work->table);
+}
+
+/* Keep every D-th column of the image, and store them. */
+static void store_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const struct lw_cpu_tile2d *tile,
+                      int64_t row, void *outputs)
+{
+    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
+    const struct lw_block *const block = &tile->slot->block;
+    const int64_t every = lw_conv2d_every(&conv2d->spec.conv2d), width = conv2d->shape.width;
+    const int64_t column = divide_up(tile->column, every), n = divide_up(tile->column + tile->n_columns, every) - column;
+    if (n == 0)
+        return;
+    if (every > 1)
+        lw_cpu_pick(outputs, real_at(conv2d, outputs, (column * every - tile->column) * width), n, every,
+                    (size_t)width * k->real_bytes);
+
+    const int64_t kept_row = (block->first + tile->row + row) / every - lw_op_first_output(&conv2d->plan, conv2d->series, block);
+    const int64_t line = tile->channel * lw_op_outputs(&conv2d->plan, conv2d->series, block) + kept_row;
+    const int64_t index = line * conv2d->plan.products[conv2d->series].width + column;
+    const struct lw_cpu_panel panel = lw_cpu_output_panel(&conv2d->spec, 1, n);
+    char *const image = tile->slot->products[conv2d->series].data;
+    k->store(&panel, outputs, image + (size_t)index * lw_type_bytes(conv2d->spec.output), &lane->base.loss);
+}
+
+/* Undo the scaling, treat the flaws, look for crossings and store. */
 static void finish_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
                        const struct lw_cpu_tile2d *tile, int which, int64_t row, void *outputs)
 {
-    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
-    const struct lw_type type = conv2d->spec.output;
     const int exponent = conv2d->kernel.exponent + lane->exponents[which];
     if (exponent != 0)
-        k->scale(outputs, tile->n_columns * conv2d->shape.width, exponent);
+        conv2d->shape.kernels->scale(outputs, tile->n_columns * conv2d->shape.width, exponent);
     lw_cpu_flaws2d_apply(&conv2d->spec, &conv2d->shape, tile, row, &lane->flaws[which], outputs);
+    if (is_searched(tile, row))
+        search_row(conv2d, lane, tile, row, outputs);
+    if (is_stored(conv2d, tile, row))
+        store_row(conv2d, lane, tile, row, outputs);
+}
 
-    const struct lw_cpu_panel panel = lw_cpu_output_panel(&conv2d->spec, 1, tile->n_columns);
-    const int64_t index = (tile->channel * tile->slot->block.count + tile->row + row) *
-                          conv2d->spec.conv2d.output_columns + tile->column;
-    k->store(&panel, outputs, (char *)tile->slot->products[0].data + (size_t)index * lw_type_bytes(type), &lane->base.loss);
+static void skip_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, int which, int64_t row)
+{
+    lw_cpu_flaws2d_skip(&conv2d->spec, &conv2d->shape, row, &lane->flaws[which]);
 }
 
 /* Count the flaws of a tile and find out what they do; all rows of its window have been inspected. */
@@ -157,22 +242,31 @@ static void pass_columns(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2
                         conv2d->shape.columns);
 }
 
+static void sum_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const struct lw_cpu_tile2d *tile,
+                    int64_t row)
+{
+    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
+    const void *const from = real_at(conv2d, lane->x, row * lw_cpu_window2d_stride(&conv2d->shape));
+    const bool has_passes = conv2d->shape.method == LW_CPU_CONV2D_SEPARABLE;
+    if (has_passes)
+        pass_columns(conv2d, lane, from);
+    k->direct(has_passes ? &conv2d->kernel.second : &conv2d->kernel.first, has_passes ? lane->between : from, lane->y[0],
+              tile->n_columns * conv2d->shape.width);
+    finish_row(conv2d, lane, tile, 0, row, lane->y[0]);
+}
+
 static void run_window(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
                        const struct lw_cpu_tile2d *tile)
 {
-    const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
-    const int64_t stride = lw_cpu_window2d_stride(&conv2d->shape), n = tile->n_columns * conv2d->shape.width;
-    const bool has_passes = conv2d->shape.method == LW_CPU_CONV2D_SEPARABLE;
     lw_cpu_flaws2d_clear(&conv2d->shape, &lane->flaws[0]);
     lane->exponents[0] = 0;
     load_window(conv2d, lane, tile);
     settle_flaws(conv2d, lane, tile, 0);
     for (int64_t row = 0; row < tile->n_rows; row++) {
-        const void *const from = real_at(conv2d, lane->x, row * stride);
-        if (has_passes)
-            pass_columns(conv2d, lane, from);
-        k->direct(has_passes ? &conv2d->kernel.second : &conv2d->kernel.first, has_passes ? lane->between : from, lane->y[0], n);
-        finish_row(conv2d, lane, tile, 0, row, lane->y[0]);
+        if (is_needed(conv2d, tile, row))
+            sum_row(conv2d, lane, tile, row);
+        else
+            skip_row(conv2d, lane, 0, row);
     }
 }
 
@@ -238,20 +332,35 @@ static void forward_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d
     k->fft2d_row_forward(conv2d->fft, lane->row, points_row(conv2d, lane, row));
 }
 
-static void inverse_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
-                        const struct lw_cpu_tile2d *tiles, int64_t row)
+/* @param outputs  set to each tile's outputs of the row */
+static void inverse_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, int64_t row,
+                        void *outputs[LW_CPU_CONV2D_PAIR])
 {
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
     k->fft2d_row_inverse(conv2d->fft, points_row(conv2d, lane, row + conv2d->shape.kernel_rows - 1), lane->row);
-    char *const kept = real_at(conv2d, lane->row, 2 * (conv2d->shape.kernel_columns - 1));
-    if (conv2d->n_tiles == 1) {
-        finish_row(conv2d, lane, &tiles[0], 0, row, kept);
+    outputs[0] = real_at(conv2d, lane->row, 2 * (conv2d->shape.kernel_columns - 1));
+    if (conv2d->n_tiles == 1)
         return;
-    }
-    k->unpack(kept, lane->y[0], lane->y[1], conv2d->shape.hop_columns);
+    k->unpack(outputs[0], lane->y[0], lane->y[1], conv2d->shape.hop_columns);
     for (int i = 0; i < conv2d->n_tiles; i++)
-        if (row < tiles[i].n_rows)
-            finish_row(conv2d, lane, &tiles[i], i, row, lane->y[i]);
+        outputs[i] = lane->y[i];
+}
+
+static void put_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const struct lw_cpu_tile2d *tiles,
+                    int64_t row)
+{
+    void *outputs[LW_CPU_CONV2D_PAIR] = {NULL};
+    bool is_any = false;
+    for (int i = 0; i < conv2d->n_tiles; i++)
+        is_any |= is_needed(conv2d, &tiles[i], row);
+    if (is_any)
+        inverse_row(conv2d, lane, row, outputs);
+    for (int i = 0; i < conv2d->n_tiles; i++) {
+        if (is_needed(conv2d, &tiles[i], row))
+            finish_row(conv2d, lane, &tiles[i], i, row, outputs[i]);
+        else if (row < tiles[i].n_rows)
+            skip_row(conv2d, lane, i, row);
+    }
 }
 
 static void run_transform(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
@@ -265,50 +374,106 @@ static void run_transform(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv
         settle_flaws(conv2d, lane, &tiles[i], i);
     conv2d->shape.kernels->fft2d_columns(conv2d->fft, conv2d->kernel.spectrum, lane->x, lane->between);
     for (int64_t row = 0; row < tiles[0].n_rows; row++)
-        inverse_row(conv2d, lane, tiles, row);
+        put_row(conv2d, lane, tiles, row);
 }
 
 /* ---- a block -------------------------------------------------------------------------------------------------------- */
 
-/* Tile number (down, across) of an image. */
-static struct lw_cpu_tile2d tile_of(const struct lw_cpu_conv2d *conv2d, const struct lw_slot *slot, int64_t channel,
-                                    int64_t down, int64_t across)
+/* Tile number (down, across) of image number `channel` of those that are computed. */
+static struct lw_cpu_tile2d tile_of(const struct lw_cpu_work2d *work, const struct lw_slot *slot, int64_t channel, int64_t down,
+                                    int64_t across)
 {
-    const struct lw_cpu_shape2d *const shape = &conv2d->shape;
+    const struct lw_cpu_shape2d *const shape = &work->conv2d->shape;
     struct lw_cpu_tile2d tile = {
-        .slot = slot, .channel = channel, .row = down * shape->hop_rows, .column = across * shape->hop_columns,
+        .work = work, .slot = slot, .channel = work->channel + channel, .row = work->begin + down * shape->hop_rows,
+        .column = across * shape->hop_columns,
     };
-    tile.n_columns = min64(shape->hop_columns, conv2d->spec.conv2d.output_columns - tile.column);
-    tile.n_rows = min64(shape->hop_rows, slot->block.count - tile.row);
+    tile.n_columns = min64(shape->hop_columns, work->conv2d->spec.conv2d.output_columns - tile.column);
+    tile.n_rows = min64(shape->hop_rows, work->end - tile.row);
     if (tile.n_rows <= 0 || tile.n_columns <= 0)
         tile.n_rows = tile.n_columns = 0;
     return tile;
 }
 
 /* The tiles of one transform, or a single one. */
-static void compute(const void *state, void *lane, const struct lw_slot *slot, int64_t task)
+static void compute(const void *state, void *memory, const struct lw_slot *slot, int64_t task)
 {
-    const struct lw_cpu_conv2d *const conv2d = state;
+    const struct lw_cpu_work2d *const work = state;
+    const struct lw_cpu_conv2d *const conv2d = work->conv2d;
     const struct lw_cpu_shape2d *const shape = &conv2d->shape;
+    struct lw_cpu_conv2d_lane *const lane = memory;
     const int64_t across = divide_up(shape->n_across, shape->pair_columns);
-    const int64_t down = divide_up(slot->block.count, shape->hop_rows * shape->pair_rows);
+    const int64_t down = divide_up(work->end - work->begin, shape->hop_rows * shape->pair_rows);
     const int64_t channel = task / across / down, row = task / across % down, column = task % across;
     struct lw_cpu_tile2d tiles[LW_CPU_CONV2D_PAIR];
     for (int i = 0; i < conv2d->n_tiles; i++)
-        tiles[i] = tile_of(conv2d, slot, channel, row * shape->pair_rows + i % shape->pair_rows,
+        tiles[i] = tile_of(work, slot, channel, row * shape->pair_rows + i % shape->pair_rows,
                            column * shape->pair_columns + i % shape->pair_columns);
     if (shape->method == LW_CPU_CONV2D_TILES)
         run_transform(conv2d, lane, tiles);
     else
         run_window(conv2d, lane, &tiles[0]);
+    if (work->table)
+        lw_cpu_crossings_flush(&lane->found, work->table);
+}
+
+static void compute_all(const struct lw_cpu_work2d *work, const struct lw_slot *slot)
+{
+    const struct lw_cpu_conv2d *const conv2d = work->conv2d;
+    lw_cpu_lanes_run(&conv2d->lanes, compute, work, slot, n_tasks(&conv2d->shape, work->end - work->begin, work->n_channels), 1);
+}
+
+/* All products of a block. */
+static struct lw_cpu_work2d whole_work(const struct lw_cpu_conv2d *conv2d, const struct lw_block *block)
+{
+    return (struct lw_cpu_work2d){
+        .conv2d = conv2d,
+        .end = block->count,
+        .stored_end = conv2d->series >= 0 ? block->count : 0,
+        .n_channels = block->n_channels,
+    };
+}
+
+/* Rows of the block that crossings of `count` rows from `first` on are chosen among, and the tiles that hold them. */
+static void add_search(const struct lw_cpu_conv2d *conv2d, const struct lw_block *block, int64_t first, int64_t count,
+                       struct lw_cpu_work2d *work)
+{
+    const int64_t cluster = conv2d->spec.conv2d.search.cluster, unit = conv2d->plan.unit, rows = conv2d->spec.n_outputs;
+    const int64_t begin = max64(0, block->first + first - cluster);
+    const int64_t end = min64(rows, block->first + first + count + cluster);
+    work->crossings_begin = begin - block->first;
+    work->crossings_end = end - block->first;
+    work->begin = begin / unit * unit - block->first;
+    work->end = min64(rows, round_up(end, unit)) - block->first;
 }
 
 static void conv2d_run(void *state, struct lw_slot *slot)
 {
     const struct lw_cpu_conv2d *const conv2d = state;
-    const int64_t tasks = n_tasks(&conv2d->shape, slot->block.count, slot->block.n_channels);
-    lw_cpu_lanes_run(&conv2d->lanes, compute, conv2d, slot, tasks, 1);
+    struct lw_cpu_work2d work = whole_work(conv2d, &slot->block);
+    struct lw_cpu_table table;
+    if (conv2d->crossings >= 0 && slot->block.count > 0) {
+        add_search(conv2d, &slot->block, 0, slot->block.count, &work);
+        lw_cpu_table_begin(&table, &slot->products[conv2d->crossings]);
+        work.table = &table;
+    }
+    compute_all(&work, slot);
+    if (work.table)
+        lw_cpu_table_end(&table);
     lw_cpu_lanes_report(&conv2d->lanes, slot);
+}
+
+static void conv2d_again(void *state, struct lw_slot *slot, const struct lw_part *part)
+{
+    const struct lw_cpu_conv2d *const conv2d = state;
+    struct lw_cpu_table table;
+    struct lw_cpu_work2d work = {
+        .conv2d = conv2d, .channel = part->channel - slot->block.channel, .n_channels = part->n_channels, .table = &table,
+    };
+    add_search(conv2d, &slot->block, part->first - slot->block.first, part->count, &work);
+    lw_cpu_table_begin(&table, &slot->products[conv2d->crossings]);
+    compute_all(&work, slot);
+    lw_cpu_table_end(&table);
 }
 
 static void conv2d_warm_up(void *state) { lw_cpu_lanes_warm_up(&((struct lw_cpu_conv2d *)state)->lanes); }
@@ -320,4 +485,5 @@ const struct lw_cpu_op_ops lw_cpu_op_conv2d = {
     .destroy = conv2d_destroy,
     .warm_up = conv2d_warm_up,
     .run = conv2d_run,
+    .again = conv2d_again,
 };

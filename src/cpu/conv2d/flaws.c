@@ -63,11 +63,13 @@ void lw_cpu_flaws2d_count(const struct lw_cpu_window2d *window, const struct lw_
     const int64_t own = first + window->shape->kernel_columns - 1;      /* the tiles on the left count those before it */
     const int64_t begin = tile->column == 0 ? 0 : own;
     const int64_t end = min64(own + tile->n_columns, window->spec->conv2d.columns);
-    for (int64_t row = 0; flaws->any && row < tile->n_rows; row++) {
+    const int64_t sample = tile->row - window->plan->after, first_row = max64(0, -sample);
+    const int64_t end_row = min64(tile->n_rows, tile->slot->block.count - sample);
+    for (int64_t row = first_row; flaws->any && row < end_row; row++) {
         const uint8_t *const map = flaws->map + (halo + row) * window->shape->columns;
         for (int64_t at = max64(begin, 0); flaws->is_flawed[halo + row] && at < end; at++)
             if (map[at - first])
-                lw_cpu_tally_add(tally, (struct lw_cpu_tally){1, tile->row + row, tile->channel, at});
+                lw_cpu_tally_add(tally, (struct lw_cpu_tally){1, sample + row, tile->channel, at});
     }
 }
 
@@ -168,5 +170,14 @@ void lw_cpu_flaws2d_apply(const struct lw_op_spec *spec, const struct lw_cpu_sha
     for (int64_t j = 0; j < tile->n_columns; j++)
         flaws->touched[j] = flaws->hits[j] > 0;
     shape->kernels->blank(outputs, flaws->touched, tile->n_columns, shape->width);
+    add_hits(shape, row, -1, flaws);
+}
+
+void lw_cpu_flaws2d_skip(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, int64_t row,
+                         struct lw_cpu_flaws2d *flaws)
+{
+    if (!flaws->any || spec->nan == LW_NAN_ZERO || spec->nan == LW_NAN_INTERPOLATE)
+        return;
+    add_hits(shape, row + shape->kernel_rows - 1, 1, flaws);
     add_hits(shape, row, -1, flaws);
 }

@@ -28,8 +28,8 @@ void lw_cpu_flaws2d_clear(const struct lw_cpu_shape2d *shape, struct lw_cpu_flaw
 void lw_cpu_flaws2d_repair(const struct lw_cpu_shape2d *shape, const struct lw_cpu_tile2d *tile, int64_t row, void *reals,
                            struct lw_cpu_flaws2d *flaws);
 
-/** Count the flaws that this tile and no other one counts: those in the last rows and columns of its window; the first tile of a
- * row also counts those left of it, in the image. */
+/** Count the flaws that this tile and no other one counts: those in the last rows and columns of its window, as far as the rows are
+ * the block's own; the first tile of a row also counts those left of it, in the image. */
 void lw_cpu_flaws2d_count(const struct lw_cpu_window2d *window, const struct lw_cpu_tile2d *tile,
                           const struct lw_cpu_flaws2d *flaws, struct lw_cpu_tally *tally);
 
@@ -38,8 +38,10 @@ void lw_cpu_flaws2d_spread(const struct lw_op_spec *spec, const struct lw_cpu_sh
                            const struct lw_cpu_kernel2d *kernel, const struct lw_cpu_tile2d *tile,
                            struct lw_cpu_flaws2d *flaws);
 
-/** Do that to row `row` of the outputs. Rows come in order, from 0 on. */
+/** Do that to row `row` of the outputs. Rows come in order, from 0 on; those that nobody needs are skipped. */
 void lw_cpu_flaws2d_apply(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape,
                           const struct lw_cpu_tile2d *tile, int64_t row, struct lw_cpu_flaws2d *flaws, void *outputs);
+void lw_cpu_flaws2d_skip(const struct lw_op_spec *spec, const struct lw_cpu_shape2d *shape, int64_t row,
+                         struct lw_cpu_flaws2d *flaws);
 
 #endif

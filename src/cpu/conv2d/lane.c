@@ -45,7 +45,7 @@ static void lay_out(const struct lw_cpu_conv2d *conv2d, const struct lane_sizes 
     lane->x = take(&free, s->x);
     lane->between = take(&free, s->between);
     lane->row = take(&free, s->row);
-    lane->window = (struct lw_cpu_window2d){&conv2d->spec, &conv2d->shape, take(&free, s->repeated_row)};
+    lane->window = (struct lw_cpu_window2d){&conv2d->spec, &conv2d->plan, &conv2d->shape, take(&free, s->repeated_row)};
     for (int i = 0; i < conv2d->n_tiles; i++) {
         lane->y[i] = take(&free, s->y);
         lw_cpu_flaws2d_init(&conv2d->spec, &conv2d->shape, take(&free, s->flaws), &lane->flaws[i]);

@@ -266,6 +266,7 @@ int lw_cpu_shape2d(const struct lw_op_spec *spec, struct lw_cpu_shape2d *shape, 
 {
     assert(spec->kind == LW_OP_CONV2D && spec->layout == LW_TIME_FAST && spec->n_channels >= 1);
     assert(spec->conv2d.kernel_rows >= 1 && spec->conv2d.kernel_columns >= 1 && spec->conv2d.output_columns >= 1);
+    assert(!lw_search_is_needed(&spec->conv2d.search) || (spec->n_outputs > 0 && spec->conv2d.search.threshold > 0));
     switch (spec->conv2d.algorithm) {
     case LW_CONV2D_ALGORITHM_DIRECT:
         *shape = strips(spec, LW_CPU_CONV2D_DIRECT);
@@ -333,12 +334,11 @@ int lw_cpu_conv2d_plan(const struct lw_op_spec *spec, struct lw_op_plan *plan, s
         .channel_unit = 1,
         .input_width = spec->conv2d.columns,
         .n_outputs = spec->n_outputs,
-        .products = {lw_op_conv2d_product(spec)},
-        .n_values = spec->conv2d.output_columns,
-        .n_products = 1,
         .segment = shape.method == LW_CPU_CONV2D_TILES ? (int)shape.columns : 0,
         .seconds_per_output = 1e-9 * shape.cost,
     };
+    lw_op_conv2d_products(spec, plan);
     describe(&shape, plan->text, sizeof plan->text);
+    lw_search_describe(&spec->conv2d.search, plan->text, sizeof plan->text);
     return LW_OK;
 }

@@ -37,8 +37,8 @@ static int64_t row_position(const struct lw_cpu_window2d *window, const struct l
 
 static const char *stored_row(const struct lw_cpu_window2d *window, const struct lw_cpu_tile2d *tile, int64_t row)
 {
-    const int64_t slot_rows = window->shape->kernel_rows - 1 + tile->slot->block.count;
-    const int64_t index = (tile->channel * slot_rows + tile->row + row) * window->spec->conv2d.columns;
+    const int64_t slot_rows = window->plan->halo + tile->slot->block.count, first = window->plan->before + tile->row;
+    const int64_t index = (tile->channel * slot_rows + first + row) * window->spec->conv2d.columns;
     return (const char *)tile->slot->input + (size_t)index * lw_type_bytes(window->spec->input);
 }
 

@@ -4,17 +4,21 @@
 
 #include "cpu/conv2d/plan.h"
 
-/* A tile of a block: n_rows x n_columns outputs of one image. n_rows = 0: it lies beyond the block. */
+struct lw_cpu_work2d;
+
+/* A tile: n_rows x n_columns outputs of one image. n_rows = 0: it lies beyond what is computed of a block. */
 struct lw_cpu_tile2d {
+    const struct lw_cpu_work2d *work;   /* see cpu/conv2d/lane.h */
     const struct lw_slot *slot;
     int64_t channel;                    /* of the block */
-    int64_t row, column;                /* its first output: of the block, and of the image */
+    int64_t row, column;                /* its first output: of the block (negative: before its own), and of the image */
     int64_t n_rows, n_columns;
 };
 
 /* What reading a window takes. */
 struct lw_cpu_window2d {
     const struct lw_op_spec *spec;
+    const struct lw_op_plan *plan;
     const struct lw_cpu_shape2d *shape;
     char *repeated_row;                 /* [columns] stored pixels, only where the boundary repeats pixels of the image */
 };

@@ -6,18 +6,22 @@
 
 /* ---- crossings --------------------------------------------------------------------------------------------------- */
 
-/* An output crosses where the square of y * factors[0] * factors[1] = y / least is 1 or a little less. Two factors, as 1 / least
- * itself may be out of range. */
+/* An output crosses where the square of y * factors[0] * factors[1] is `square` or more. The factors are 1, unless squares of
+ * numbers like `least` would leave the precision; there are two, as 1 / least may leave it, too. */
 struct level {
     real factors[2], square;
+    bool is_plain;
 };
 
 static struct level level_of(double least)
 {
-    const int half = REAL_MAX_EXPONENT / 2;
-    const int exponent = least < ldexp(1, -half) ? half : least > ldexp(1, half) ? -half : 0;
+    const double range = sizeof(real) == sizeof(float) ? 0x1p-48 : 0x1p-500;
     const real rounding = sizeof(real) == sizeof(float) ? (real)FLT_EPSILON : (real)DBL_EPSILON;
-    return (struct level){{(real)ldexp(1, exponent), (real)(1 / ldexp(least, exponent))}, 1 - 16 * rounding};
+    const real square = 1 - 16 * rounding;
+    if (least > range && least < 1 / range)
+        return (struct level){{1, 1}, (real)(least * least) * square, true};
+    const int exponent = least < 1 ? REAL_MAX_EXPONENT / 2 : -(REAL_MAX_EXPONENT / 2);
+    return (struct level){{(real)ldexp(1, exponent), (real)(1 / ldexp(least, exponent))}, square, false};
 }
 
 static inline bool crosses(const struct level *level, real re, real im)
@@ -26,22 +30,28 @@ static inline bool crosses(const struct level *level, real re, real im)
     return x * x + y * y >= level->square;
 }
 
-static inline bool any_crosses(const struct level *level, const real *y, int64_t n, int width)
+/* Whether any of n reals crosses together with its neighbour, `next` further on. Of complex outputs, imaginary parts are paired
+ * with the next real parts, too: vectors need no shuffling, and what seems to cross in vain is as rare as what crosses. */
+static inline bool any_pair_crosses(const struct level *level, const real *y, int64_t n, int next)
 {
     int found = 0;
-    if (width == 1)
-        for (int64_t i = 0; i < n; i++)
-            found |= crosses(level, y[i], 0);
-    else
-        for (int64_t i = 0; i < n; i++)
-            found |= crosses(level, y[2 * i], y[2 * i + 1]);
+    for (int64_t i = 0; i < n; i++)
+        found |= crosses(level, y[i], next ? y[i + next] : 0);
     return found;
+}
+
+static bool any_crosses(const struct level *level, const real *y, int64_t n, int width)
+{
+    const struct level plain = {{1, 1}, level->square, true};
+    if (width == 1)
+        return level->is_plain ? any_pair_crosses(&plain, y, n, 0) : any_pair_crosses(level, y, n, 0);
+    return level->is_plain ? any_pair_crosses(&plain, y, 2 * n - 1, 1) : any_pair_crosses(level, y, 2 * n - 1, 1);
 }
 
 /* Most runs hold no crossing: they are passed over without a branch for each output. */
 int64_t KERNEL(lw_next_crossing)(const void *y, int64_t begin, int64_t end, int width, double least)
 {
-    enum { RUN = 256 };
+    enum { RUN = 512 };
     const real *const in = y;
     const struct level level = level_of(least);
     for (int64_t run = begin; run < end; run += RUN) {
@@ -68,20 +78,46 @@ static inline double strength(real re, real im, double weight)
     return large > 0 ? large * sqrt(1 + slope * slope) * weight : large + small;        /* 0, or NaN */
 }
 
+/* Outputs that are compared at a time. */
+enum { BEST_RUN = 256 };
+
+static inline void compare(const real *y, int64_t n, int width, double weight, double *restrict strengths,
+                           int32_t *restrict is_best)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double found = strength(y[i * width], width == 2 ? y[2 * i + 1] : 0, weight);
+        is_best[i] = found > strengths[i] ? -1 : 0;
+        strengths[i] = found > strengths[i] ? found : strengths[i];
+    }
+}
+
+/* to = from where it is the best. Both are read in any case, as loops with branches are not vectorised. */
+static inline void take(const real *restrict from, const int32_t *restrict is_best, int64_t n, int width, real *restrict to)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const real re = from[i * width], im = from[i * width + width - 1];
+        const real kept_re = to[i * width], kept_im = to[i * width + width - 1];
+        to[i * width] = is_best[i] ? re : kept_re;
+        to[i * width + width - 1] = is_best[i] ? im : kept_im;
+    }
+}
+
 void KERNEL(lw_keep_best)(const void *y, int64_t n, int width, double weight, int32_t filter, const struct lw_cpu_best *best)
 {
-    const real *const restrict in = y;
-    real *const restrict values = best->values;
-    double *const restrict strengths = best->strengths;
-    int32_t *const restrict filters = best->filters;
-    for (int64_t i = 0; i < n; i++) {
-        const double found = strength(in[i * width], width == 2 ? in[2 * i + 1] : 0, weight);
-        if (!(found > strengths[i]))
-            continue;
-        strengths[i] = found;
-        filters[i] = filter;
-        values[i * width] = in[i * width];
-        values[i * width + width - 1] = in[i * width + width - 1];
+    for (int64_t run = 0; run < n; run += BEST_RUN) {
+        const int64_t count = n - run < BEST_RUN ? n - run : BEST_RUN;
+        const real *const in = (const real *)y + run * width;
+        real *const values = (real *)best->values + run * width;
+        int32_t *const filters = best->filters + run, is_best[BEST_RUN];
+        if (width == 1) {
+            compare(in, count, 1, weight, best->strengths + run, is_best);
+            take(in, is_best, count, 1, values);
+        } else {
+            compare(in, count, 2, weight, best->strengths + run, is_best);
+            take(in, is_best, count, 2, values);
+        }
+        for (int64_t i = 0; i < count; i++)
+            filters[i] = is_best[i] ? filter : filters[i];
     }
 }
 

@@ -3,6 +3,7 @@
 #ifndef LW_CPU_OLS_LANE_H
 #define LW_CPU_OLS_LANE_H
 
+#include "cpu/crossings.h"
 #include "cpu/lanes.h"
 #include "cpu/ols/filters.h"
 
@@ -11,9 +12,6 @@
 
 /* Outputs of a channel that are interpolated at a time; where time is slow, no more than the rows of a panel. */
 #define LW_CPU_POST_OUTPUTS 1024
-
-/* Crossings that are appended to a table at a time. */
-#define LW_CPU_CROSSINGS 64
 
 /* Sizes of a lane's buffers, in reals. A tile's channels lie `x` and `y` apart in theirs, and `z` in the spectra;
  * with one filter a channel is done before the next needs the spectrum, and `z` is 0. */
@@ -39,8 +37,7 @@ struct lw_cpu_ols_lane {
     uint8_t *touched;           /* per sum: whether a tap touches a sample that is not finite */
     int exponents[LW_CPU_TILE_CHANNELS]; /* per channel of the tile: samples were divided by 2^exponent */
     bool is_blanked[LW_CPU_TILE_CHANNELS];
-    struct lw_crossing crossings[LW_CPU_CROSSINGS];     /* on their way into the table */
-    int n_crossings;
+    struct lw_cpu_found found;
 };
 
 struct lw_cpu_search;

@@ -10,8 +10,9 @@
 #include "cpu/ols/samples.h"
 #include "cpu/ols/search.h"
 #include "cpu/op.h"
+#include "cpu/pick.h"
 
-#include <string.h>
+#include <assert.h>
 
 /* Working samples that a thread takes at a time, so that sharing out short segments costs little. */
 #define CHUNK_SAMPLES 32768
@@ -135,22 +136,6 @@ static void *apply(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, c
     return y;
 }
 
-/* to[i] = from[every i], to <= from; working samples of 4, 8 or 16 bytes. */
-static void pick(char *to, const char *from, int64_t count, int64_t every, size_t bytes)
-{
-#define X(size)                                                                                 \
-    case size:                                                                                  \
-        for (int64_t i = 0; i < count; i++)                                                     \
-            memmove(to + (size_t)i * size, from + (size_t)(i * every) * size, size);            \
-        break;
-    switch (bytes) {
-        X(4)
-        X(8)
-        X(16)
-    }
-#undef X
-}
-
 /* Keep every D-th sample of the axis, in place. */
 static void thin(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, struct lw_cpu_segment_outputs *outputs)
 {
@@ -160,7 +145,7 @@ static void thin(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segm
     outputs->count = divide_up(begin + segment->n_outputs, every) - divide_up(begin, every);
     for (int c = 0; c < segment->n_channels; c++) {
         char *const to = lw_cpu_real_at(ols, outputs->y, c * outputs->pitch);
-        pick(to, to + (size_t)(round_up(begin, every) - begin) * bytes, outputs->count, every, bytes);
+        lw_cpu_pick(to, to + (size_t)(round_up(begin, every) - begin) * bytes, outputs->count, every, bytes);
     }
 }
 
@@ -265,6 +250,7 @@ static struct lw_cpu_work whole_work(const struct lw_cpu_ols *ols, const struct 
     };
     if (!ols->search || block->count == 0)
         return work;
+    assert(block->first % ols->shape.hop == 0 && (work.end % ols->shape.hop == 0 || work.end == ols->spec.n_outputs));
     lw_cpu_search_crossings_range(&ols->spec, block->first, block->count, &work.crossings_begin, &work.crossings_end);
     lw_cpu_search_range(&ols->spec, block, &work.begin, &work.end);
     work.begin -= work.begin % ols->shape.hop;
@@ -284,14 +270,14 @@ static void ols_run(void *state, struct lw_slot *slot)
     const struct lw_cpu_ols *const ols = state;
     const struct lw_cpu_work work = whole_work(ols, &slot->block);
     if (ols->search)
-        lw_cpu_search_begin(ols);
+        lw_cpu_search_begin(ols, slot);
     compute_all(&work, slot);
     if (ols->filters.ends)
         lw_cpu_post_ends(ols, lw_cpu_lane_at(&ols->lanes, 0), slot);
     if (ols->search && lw_cpu_search_has_cells(ols))
         lw_cpu_lanes_continue(&ols->lanes, combine, &work, slot, work.n_filters * work.n_channels, 1);
     if (ols->search)
-        lw_cpu_search_end(ols, slot);
+        lw_cpu_search_end(ols);
     lw_cpu_lanes_report(&ols->lanes, slot);
 }
 
@@ -310,9 +296,9 @@ static void ols_again(void *state, struct lw_slot *slot, const struct lw_part *p
     lw_cpu_search_crossings_range(&ols->spec, part->first, part->count, &work.crossings_begin, &work.crossings_end);
     work.begin = work.crossings_begin - work.crossings_begin % ols->shape.hop;
     work.end = work.crossings_end;
-    lw_cpu_search_begin(ols);
+    lw_cpu_search_begin(ols, slot);
     compute_all(&work, slot);
-    lw_cpu_search_end(ols, slot);
+    lw_cpu_search_end(ols);
 }
 
 static void ols_warm_up(void *state) { lw_cpu_lanes_warm_up(&((struct lw_cpu_ols *)state)->lanes); }

@@ -177,7 +177,8 @@ static void check_search(const struct lw_op_spec *spec)
 {
     const struct lw_search *const search = &spec->ols.search;
     const unsigned products = lw_search_products(search);
-    assert(!lw_search_is_needed(search) || (spec->n_outputs > 0 && spec->ols.post.kind == LW_POST_NONE && lw_post_rate(spec->ols.post) == 1));
+    assert(!lw_search_is_needed(search) ||
+           (spec->n_outputs > 0 && spec->ols.post.kind == LW_POST_NONE && lw_post_rate(spec->ols.post) == 1));
     assert(!(products & LW_PEAKS) || (search->threshold > 0 && search->cluster >= 0 && search->cluster <= LW_SEARCH_MOST_CLUSTER));
     assert(!(products & LW_BLOCKS) || (search->every >= 1 && search->every <= LW_SEARCH_MOST_EVERY));
     (void)products;

@@ -1,7 +1,6 @@
 #include "cpu/ols/search.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 enum { MAX, MEAN, RMS, N_VALUES };
@@ -15,7 +14,7 @@ struct lw_cpu_search {
     double *noise;                      /* [n_channels of the whole data set][n_filters] */
     double *least_noise;                /* [n_channels], of those above 0 */
     struct lw_cpu_cell *cells;          /* [n_filters][n_channels][segments of the block][N_CELLS] */
-    atomic_int_least64_t n_crossings;   /* of the block so far, and in its table as many as fit */
+    struct lw_cpu_table table;          /* of crossings of the block */
 };
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
@@ -118,51 +117,21 @@ void lw_cpu_search_range(const struct lw_op_spec *spec, const struct lw_block *b
 /* Reals of a sample of the series. */
 static int series_width(const struct lw_cpu_ols *ols) { return ols->shape.narrows ? 1 : ols->shape.width; }
 
-/* Output i of a channel's sums, as it was computed. */
-static void get_output(const struct lw_cpu_ols *ols, const void *y, int64_t i, double parts[2])
-{
-    const int width = series_width(ols);
-    for (int part = 0; part < width; part++) {
-        const int64_t at = i * width + part;
-        parts[part] = ols->spec.precision == LW_DOUBLE ? ((const double *)y)[at] : (double)((const float *)y)[at];
-    }
-}
-
-/* Append the lane's crossings to the table, as far as there is room; the others only count. */
-static void flush(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_slot *slot)
-{
-    const struct lw_slot_product *const table = &slot->products[ols->search->crossings];
-    if (lane->n_crossings == 0)
-        return;
-    const int64_t at = atomic_fetch_add(&ols->search->n_crossings, lane->n_crossings);
-    const int64_t n = min64(lane->n_crossings, table->most_rows - at);
-    if (n > 0)
-        memcpy((struct lw_crossing *)table->data + at, lane->crossings, (size_t)n * sizeof *lane->crossings);
-    lane->n_crossings = 0;
-}
-
 static void find_crossings(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
                            int filter, int c, const void *y)
 {
     const int64_t channel = segment->slot->block.channel + segment->channel + c, first = segment->slot->block.first + segment->first;
-    const double noise = ols->search->noise[channel * ols->spec.ols.n_filters + filter], least = ols->spec.ols.search.threshold * noise;
-    const int64_t begin = max64(0, segment->work->crossings_begin - first);
-    const int64_t end = min64(segment->n_outputs, segment->work->crossings_end - first);
-    const int width = series_width(ols);
-    if (!(noise > 0))
-        return;
-    for (int64_t i = begin - 1; (i = ols->shape.kernels->next_crossing(y, i + 1, end, width, least)) < end;) {
-        struct lw_crossing found = {.index = first + i, .channel = (int32_t)channel, .filter = filter};
-        double parts[2] = {0};
-        get_output(ols, y, i, parts);
-        if (!(hypot(parts[0], parts[1]) / noise >= ols->spec.ols.search.threshold))
-            continue;
-        found.re = parts[0];
-        found.im = parts[1];
-        lane->crossings[lane->n_crossings++] = found;
-        if (lane->n_crossings == LW_CPU_CROSSINGS)
-            flush(ols, lane, segment->slot);
-    }
+    const struct lw_cpu_outputs outputs = {
+        .kernels = ols->shape.kernels,
+        .y = y,
+        .width = series_width(ols),
+        .begin = max64(0, segment->work->crossings_begin - first),
+        .end = min64(segment->n_outputs, segment->work->crossings_end - first),
+        .first = {.index = first, .channel = (int32_t)channel, .filter = filter},
+        .noise = ols->search->noise[channel * ols->spec.ols.n_filters + filter],
+        .threshold = ols->spec.ols.search.threshold,
+    };
+    lw_cpu_crossings_find(&outputs, &lane->found, &ols->search->table);
 }
 
 /* ---- the best filter ----------------------------------------------------------------------------------------------- */
@@ -340,7 +309,11 @@ void lw_cpu_search_combine(const struct lw_cpu_ols *ols, const struct lw_cpu_wor
 }
 
 /* ---- a segment, and a block ---------------------------------------------------------------------------------------- */
-void lw_cpu_search_begin(const struct lw_cpu_ols *ols) { atomic_store(&ols->search->n_crossings, 0); }
+void lw_cpu_search_begin(const struct lw_cpu_ols *ols, struct lw_slot *slot)
+{
+    if (ols->search->crossings >= 0)
+        lw_cpu_table_begin(&ols->search->table, &slot->products[ols->search->crossings]);
+}
 
 void lw_cpu_segment_search_begin(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
 {
@@ -362,13 +335,13 @@ void lw_cpu_segment_search(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane 
 void lw_cpu_segment_search_end(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
 {
     if (segment->work->products & LW_PEAKS)
-        flush(ols, lane, segment->slot);
+        lw_cpu_crossings_flush(&lane->found, &ols->search->table);
     if (keeps_best(segment))
         put_best(ols, lane, segment);
 }
 
-void lw_cpu_search_end(const struct lw_cpu_ols *ols, struct lw_slot *slot)
+void lw_cpu_search_end(const struct lw_cpu_ols *ols)
 {
     if (ols->search->crossings >= 0)
-        slot->products[ols->search->crossings].n_rows = atomic_load(&ols->search->n_crossings);
+        lw_cpu_table_end(&ols->search->table);
 }

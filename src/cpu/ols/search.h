@@ -26,7 +26,7 @@ void lw_cpu_search_range(const struct lw_op_spec *spec, const struct lw_block *b
 /** The same for the crossings of `count` outputs from `first` on. */
 void lw_cpu_search_crossings_range(const struct lw_op_spec *spec, int64_t first, int64_t count, int64_t *begin, int64_t *end);
 
-void lw_cpu_search_begin(const struct lw_cpu_ols *ols);
+void lw_cpu_search_begin(const struct lw_cpu_ols *ols, struct lw_slot *slot);
 void lw_cpu_segment_search_begin(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment);
 
 /** @param y  the sums of channel c of the tile, as lw_cpu_segment_finish leaves them */
@@ -39,6 +39,6 @@ bool lw_cpu_search_has_cells(const struct lw_cpu_ols *ols);
 void lw_cpu_search_combine(const struct lw_cpu_ols *ols, const struct lw_cpu_work *work, const struct lw_slot *slot, int64_t task);
 
 /** Set the slot's number of crossings. */
-void lw_cpu_search_end(const struct lw_cpu_ols *ols, struct lw_slot *slot);
+void lw_cpu_search_end(const struct lw_cpu_ols *ols);
 
 #endif

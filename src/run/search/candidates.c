@@ -17,6 +17,9 @@ enum { SENT_ROWS = 1 << 14 };
 /* Peaks are counted by the logarithm of their SNR over the threshold: so many bins an octave, for so many octaves. */
 enum { BINS_PER_OCTAVE = 1024, OCTAVES = 64, BINS = BINS_PER_OCTAVE * OCTAVES };
 
+/* So many times --max-peaks end the run. */
+enum { HOPELESS = 4 };
+
 /* Parts that wait to be done: each is split in two, by units, channels or filters. */
 enum { MOST_PARTS = 192 };
 
@@ -33,6 +36,7 @@ struct lw_candidates {
     struct lw_peak_row *rows;           /* rank 0: [SENT_ROWS] */
     int64_t *counts;                    /* rank 0: [BINS] */
     int64_t n_found;                    /* rank 0: of all ranks */
+    int64_t n_seen;                     /* outputs of the blocks so far, of all ranks */
 };
 
 /* ---- lifecycle --------------------------------------------------------------------------------------------------- */
@@ -54,7 +58,7 @@ int64_t lw_candidates_bytes(const struct lw_op_plan *op, int64_t count, int64_t 
 
 int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candidates **out, struct lw_error *err)
 {
-    const int64_t rows = most_rows(spec->op, spec->count, spec->n_channels);
+    const int64_t rows = most_rows(spec->op, spec->rounds->slice, spec->rounds->group);
     if (rows == 0)
         return LW_OK;
     struct lw_candidates *const candidates = lw_alloc(sizeof *candidates, "the candidates", err);
@@ -201,6 +205,27 @@ static void warn_of_many(const struct lw_candidates *candidates)
                 "that would have kept so many", candidates->spec.setup->job.search.most_peaks);
 }
 
+/* A threshold, a little above that of a bin, that keeps no more than `most` of the peaks that were counted. */
+static double keeping_threshold(const struct lw_candidates *candidates, double most)
+{
+    int bin = BINS;
+    for (double kept = 0; bin > 0 && kept + (double)candidates->counts[bin - 1] <= most; bin--)
+        kept += (double)candidates->counts[bin - 1];
+    const double exact = candidates->search->threshold * exp2((double)bin / BINS_PER_OCTAVE);
+    const double digits = exp10(floor(log10(exact)) - 4);
+    return ceil(exact / digits) * digits;
+}
+
+static int fail_hopeless(const struct lw_candidates *candidates, struct lw_error *err)
+{
+    const struct lw_job *const job = &candidates->spec.setup->job;
+    const int64_t most = job->search.most_peaks;
+    const double part = (double)candidates->n_seen / ((double)job->n_outputs * (double)job->op.n_channels);
+    return lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks in %.3g%% of the data already, and --max-peaks is %" PRId64 ": by this part, "
+                   "--threshold %.6g would have kept about so many; take that, or allow more with --max-peaks", candidates->n_found,
+                   100 * part, most, keeping_threshold(candidates, (double)most * part));
+}
+
 /* Some rows to the table, unless there have been too many. */
 static int add_rows(struct lw_candidates *candidates, const struct lw_peak *peaks, int64_t n, struct lw_error *err)
 {
@@ -213,6 +238,8 @@ static int add_rows(struct lw_candidates *candidates, const struct lw_peak *peak
     candidates->n_found += n;
     if (candidates->n_found <= most)
         return lw_writer_append(candidates->spec.writer, candidates->product, candidates->rows, n, err);
+    if (candidates->n_found / HOPELESS > most)
+        return fail_hopeless(candidates, err);
     if (fitted)
         warn_of_many(candidates);
     return LW_OK;
@@ -244,6 +271,7 @@ int lw_candidates_take(struct lw_candidates *candidates, struct lw_slot *slot, s
     if (!candidates)
         return LW_OK;
     struct lw_comm *const comm = candidates->spec.setup->comm;
+    candidates->n_seen += lw_rounds_outputs(candidates->spec.rounds, slot->block.round);
     int rc = lw_comm_agree(comm, begin_block(candidates, slot, err), err);
     bool goes_on = true;
     while (rc == LW_OK && goes_on) {
@@ -254,24 +282,12 @@ int lw_candidates_take(struct lw_candidates *candidates, struct lw_slot *slot, s
     return rc;
 }
 
-/* A threshold, a little above that of a bin, that keeps no more than are allowed. */
-static double keeping_threshold(const struct lw_candidates *candidates)
-{
-    const int64_t most = candidates->spec.setup->job.search.most_peaks;
-    int bin = BINS;
-    for (int64_t kept = 0; bin > 0 && kept + candidates->counts[bin - 1] <= most; bin--)
-        kept += candidates->counts[bin - 1];
-    const double exact = candidates->search->threshold * exp2((double)bin / BINS_PER_OCTAVE);
-    const double digits = exp10(floor(log10(exact)) - 4);
-    return ceil(exact / digits) * digits;
-}
-
 static int finish(const struct lw_candidates *candidates, struct lw_error *err)
 {
     const int64_t most = candidates->spec.setup->job.search.most_peaks;
     if (candidates->n_found > most)
         return lw_fail(err, LW_EDATA, "there are %" PRId64 " peaks, more than --max-peaks %" PRId64 ": --threshold %.6g would have kept no "
-                       "more than that, or allow more with --max-peaks", candidates->n_found, most, keeping_threshold(candidates));
+                       "more than that, or allow more with --max-peaks", candidates->n_found, most, keeping_threshold(candidates, (double)most));
     lw_log_info("%" PRId64 " peak%s", candidates->n_found, candidates->n_found == 1 ? "" : "s");
     return LW_OK;
 }

@@ -3,8 +3,8 @@
  *     slot -> lw_peaks_pick, on each rank -> rank 0 -> the writer's table, in the order of its rows
  *
  * A block with more crossings than its slot has room for is done again in parts, so that memory is bounded whatever the threshold.
- * Where there are more peaks than --max-peaks, the run goes on and counts: only the whole of it tells which threshold would have
- * kept so many. */
+ * Where there are more peaks than --max-peaks, the run goes on and counts, since only the whole of it tells which threshold would
+ * have kept so many; where there are several times as many, it ends, and the threshold is that of the part that was seen. */
 #ifndef LW_RUN_SEARCH_CANDIDATES_H
 #define LW_RUN_SEARCH_CANDIDATES_H
 
@@ -23,7 +23,7 @@ struct lw_candidates_spec {
     struct lw_pipeline *pipeline;
     struct lw_writer *writer;           /* whose datasets are the job's products */
     const struct lw_mask *mask;         /* NULL: none */
-    int64_t count, n_channels;          /* of the largest block */
+    const struct lw_rounds *rounds;
 };
 
 /** Host bytes that create allocates. */

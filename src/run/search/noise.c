@@ -212,8 +212,8 @@ static void tell(const struct pass *pass, double seconds)
         least = fmin(least, job->noise[i]);
         most = fmax(most, job->noise[i]);
     }
-    lw_log_info("the noise is %.6g to %.6g, measured in %" PRId64 " segments of %" PRId64 " outputs in %.3g s", least, most,
-                pass->sample.count, pass->sample.unit, seconds);
+    lw_log_info("the noise is %.6g to %.6g, measured in %" PRId64 " segment%s of %" PRId64 " outputs in %.3g s", least, most,
+                pass->sample.count, pass->sample.count == 1 ? "" : "s", pass->sample.unit, seconds);
 }
 
 int lw_noise_measure(struct lw_setup *setup, const struct lw_plan *plan, struct lw_error *err)

@@ -1,6 +1,6 @@
-/* ols_band.h - how much of a filter lies beyond a band of frequencies. */
-#ifndef LW_JOBS_OLS_BAND_H
-#define LW_JOBS_OLS_BAND_H
+/* aliasing.h - how much of a filter lies beyond the band that a decimated result can hold. */
+#ifndef LW_JOBS_ALIASING_H
+#define LW_JOBS_ALIASING_H
 
 #include "engine/engine.h"
 
@@ -10,5 +10,8 @@
  * @param rate_hz  of the input; 0: not known
  * @return LW_ESYSTEM: no memory */
 int lw_ols_warn_of_aliasing(const struct lw_ols_spec *ols, double rate_hz, struct lw_error *err);
+
+/** The same for a kernel, from row to row (the sum over all its columns as filters) and from column to column. */
+int lw_conv2d_warn_of_aliasing(const struct lw_conv2d_spec *conv2d, struct lw_error *err);
 
 #endif

@@ -1,0 +1,35 @@
+/* find.h - crossings of a convolved image in device memory (signal/search.h). C. */
+#ifndef LW_GPU_CONV2D_FIND_H
+#define LW_GPU_CONV2D_FIND_H
+
+#include "engine/engine.h"
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct lw_conv2d_search {
+    const void *image;              /* device, [n_channels][count][columns] of the computing precision */
+    enum lw_precision precision;
+    bool is_complex;
+    int64_t n_channels, count, columns;
+    int64_t first_row, channel;     /* of the whole data set: its first */
+    const void *scales;             /* device, [channels of the data set], see gpu/host/scales.h */
+    int64_t begin, end;             /* rows of the image, 0 .. count: others give no crossings */
+
+    struct lw_crossing *rows;       /* device: the table */
+    int64_t most_rows;
+    unsigned long long *n_rows;     /* device: goes on counting where there is no more room */
+};
+
+/** Append the pixels y with |y| scale >= 1, and perhaps some that are less by rounding errors: lw_peaks_pick tests exactly.
+ * Asynchronous on the stream. */
+cudaError_t lw_conv2d_find(const struct lw_conv2d_search *search, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,116 @@
+#include "jobs/aliasing.h"
+
+#include "base/integers.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "filters/response.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double most_beyond = 0.01;
+
+/* ---- a set of filters ------------------------------------------------------------------------------------------------ */
+
+/* Tap m of filter i stands at taps[(i step + m stride) parts]. */
+struct filters {
+    const double *taps;
+    int64_t n_filters, n_taps, step, stride;
+    int parts;
+    double every;
+};
+
+static int64_t grid_points(int64_t n_taps)
+{
+    int64_t points = 64;
+    while (points < 4 * n_taps)
+        points *= 2;
+    return points;
+}
+
+/* Doubles of work space: one filter, and its response. */
+static int64_t work_doubles(int64_t n_taps) { return 2 * n_taps + lw_response_work(grid_points(n_taps)); }
+
+/* Add the energy of filter i at all frequencies, and at those beyond 1 / (2 every) of the sampling rate. */
+static void add_energy(const struct filters *f, int64_t i, double *work, double *all, double *beyond)
+{
+    const int64_t points = grid_points(f->n_taps);
+    double *const response = work + 2 * f->n_taps;
+    for (int64_t m = 0; m < f->n_taps; m++)
+        memcpy(work + m * f->parts, f->taps + (i * f->step + m * f->stride) * f->parts, (size_t)f->parts * sizeof *work);
+    lw_response_magnitudes(work, f->n_taps, f->parts, points, response);
+    for (int64_t k = 0; k < points; k++) {
+        const double frequency = (double)min64(k, points - k) / (double)points, energy = response[k] * response[k];
+        *all += energy;
+        *beyond += 2 * f->every * frequency > 1 ? energy : 0;
+    }
+}
+
+/* The part of the energy of filters [begin, end) that lies beyond; 0 for filters of zeros. */
+static double part_beyond(const struct filters *f, int64_t begin, int64_t end, double *work)
+{
+    double all = 0, beyond = 0;
+    for (int64_t i = begin; i < end; i++)
+        add_energy(f, i, work, &all, &beyond);
+    return all > 0 ? beyond / all : 0;
+}
+
+/* ---- banks ----------------------------------------------------------------------------------------------------------- */
+
+static void warn(const struct lw_ols_spec *ols, double rate_hz, int worst, double part, int n_wide)
+{
+    char nyquist[40] = "", all[80] = "";
+    if (rate_hz > 0)
+        snprintf(nyquist, sizeof nyquist, " (%.6g Hz)", rate_hz / 2 / lw_post_every(ols->post));
+    if (n_wide > 1)
+        snprintf(all, sizeof all, ", and %d of %d filters have more than %g%%", n_wide, ols->n_filters, 100 * most_beyond);
+    lw_log_warn("filter %d has %.3g%% of its energy beyond half the new sampling rate%s%s: it is folded back into the result; "
+                "decimate by less, or filter more narrowly", worst, 100 * part, nyquist, all);
+}
+
+int lw_ols_warn_of_aliasing(const struct lw_ols_spec *ols, double rate_hz, struct lw_error *err)
+{
+    const struct filters filters = {ols->taps, ols->n_filters, ols->n_taps, ols->n_taps, 1, ols->taps_complex ? 2 : 1,
+                                    lw_post_every(ols->post)};
+    double most = 0;
+    int worst = 0, n_wide = 0;
+    if (lw_post_every(ols->post) == 1)
+        return LW_OK;
+    double *const work = lw_alloc_array(work_doubles(ols->n_taps), sizeof *work, "the filters' responses", err);
+    if (!work)
+        return LW_ESYSTEM;
+    for (int f = 0; f < ols->n_filters; f++) {
+        const double part = part_beyond(&filters, f, f + 1, work);
+        n_wide += part > most_beyond;
+        worst = part > most ? f : worst;
+        most = fmax(most, part);
+    }
+    lw_free(work);
+    if (n_wide > 0)
+        warn(ols, rate_hz, worst, most, n_wide);
+    return LW_OK;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------------------------------- */
+
+int lw_conv2d_warn_of_aliasing(const struct lw_conv2d_spec *c, struct lw_error *err)
+{
+    const double every = lw_conv2d_every(c);
+    const int parts = c->kernel_complex ? 2 : 1;
+    const struct filters down = {c->kernel, c->kernel_columns, c->kernel_rows, 1, c->kernel_columns, parts, every};
+    const struct filters across = {c->kernel, c->kernel_rows, c->kernel_columns, c->kernel_columns, 1, parts, every};
+    if (lw_conv2d_every(c) == 1)
+        return LW_OK;
+    const int64_t longest = max64(c->kernel_rows, c->kernel_columns);
+    double *const work = lw_alloc_array(work_doubles(longest), sizeof *work, "the kernel's response", err);
+    if (!work)
+        return LW_ESYSTEM;
+    const double rows = part_beyond(&down, 0, down.n_filters, work), columns = part_beyond(&across, 0, across.n_filters, work);
+    lw_free(work);
+    if (fmax(rows, columns) > most_beyond)
+        lw_log_warn("the kernel has %.3g%% of its energy beyond half the new sampling rate from row to row and %.3g%% from column "
+                    "to column: it is folded back into the result; decimate by less, or with a kernel that smooths more", 100 * rows,
+                    100 * columns);
+    return LW_OK;
+}

@@ -1,0 +1,56 @@
+#include "cpu/crossings.h"
+
+#include "base/integers.h"
+
+#include <math.h>
+#include <string.h>
+
+void lw_cpu_table_begin(struct lw_cpu_table *table, struct lw_slot_product *product)
+{
+    table->product = product;
+    atomic_store(&table->n_rows, 0);
+}
+
+void lw_cpu_table_end(struct lw_cpu_table *table) { table->product->n_rows = atomic_load(&table->n_rows); }
+
+/* As many as there is room for; the others only count. */
+void lw_cpu_crossings_flush(struct lw_cpu_found *found, struct lw_cpu_table *table)
+{
+    if (found->n == 0)
+        return;
+    const int64_t at = atomic_fetch_add(&table->n_rows, found->n);
+    const int64_t n = min64(found->n, table->product->most_rows - at);
+    if (n > 0)
+        memcpy((struct lw_crossing *)table->product->data + at, found->rows, (size_t)n * sizeof *found->rows);
+    found->n = 0;
+}
+
+/* Part `part` of output i, as it was computed. */
+static double part_of(const struct lw_cpu_outputs *outputs, int64_t i, int part)
+{
+    const int64_t at = i * outputs->width + part;
+    if (part >= outputs->width)
+        return 0;
+    return outputs->kernels->real_bytes == sizeof(double) ? ((const double *)outputs->y)[at]
+                                                          : (double)((const float *)outputs->y)[at];
+}
+
+void lw_cpu_crossings_find(const struct lw_cpu_outputs *outputs, struct lw_cpu_found *found, struct lw_cpu_table *table)
+{
+    const double noise = outputs->noise, threshold = outputs->threshold;
+    const int64_t end = outputs->end;
+    int64_t i = outputs->begin - 1;
+    if (!(noise > 0))
+        return;
+    while ((i = outputs->kernels->next_crossing(outputs->y, i + 1, end, outputs->width, threshold * noise)) < end) {
+        struct lw_crossing crossing = outputs->first;
+        *(outputs->is_row ? &crossing.column : &crossing.index) += i;
+        crossing.re = part_of(outputs, i, 0);
+        crossing.im = part_of(outputs, i, 1);
+        if (!(hypot(crossing.re, crossing.im) / noise >= threshold))
+            continue;
+        found->rows[found->n++] = crossing;
+        if (found->n == LW_CPU_CROSSINGS)
+            lw_cpu_crossings_flush(found, table);
+    }
+}

@@ -1,0 +1,19 @@
+#include "cpu/pick.h"
+
+#include <string.h>
+
+/* The lengths are spelled out, so that no call is made per sample. */
+void lw_cpu_pick(char *to, const char *from, int64_t count, int64_t every, size_t bytes)
+{
+#define X(size)                                                                                 \
+    case size:                                                                                  \
+        for (int64_t i = 0; i < count; i++)                                                     \
+            memmove(to + (size_t)i * size, from + (size_t)(i * every) * size, size);            \
+        break;
+    switch (bytes) {
+        X(4)
+        X(8)
+        X(16)
+    }
+#undef X
+}
