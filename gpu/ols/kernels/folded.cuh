@@ -13,7 +13,8 @@
  * A product lies in rows of one value a thread of its team, and one of padding: both writing and reading it is free of bank conflicts
  * (G = 2: writing has twofold ones). The team's own exchange then overwrites it.
  *
- * Both transforms' powers are loaded each time: while one is under way, registers are short. */
+ * Both transforms' powers are loaded each time: while one is under way, registers are short. Of several filters the spectrum stays in
+ * registers meanwhile (KEEP). */
 #ifndef LW_GPU_OLS_KERNELS_FOLDED_CUH
 #define LW_GPU_OLS_KERNELS_FOLDED_CUH
 
@@ -29,12 +30,24 @@ template <class F, class B> struct FoldedBlock {
     static_assert(B::E * PITCH <= AREA, "a product fits where its team exchanges");
 };
 
+/* sum += x h */
 template <class C> LW_DEVICE void add_product(C &sum, C x, C h)
 {
     sum.x = fma(x.x, h.x, sum.x);
     sum.x = fma(-x.y, h.y, sum.x);
     sum.y = fma(x.x, h.y, sum.y);
     sum.y = fma(x.y, h.x, sum.y);
+}
+
+/* The spectrum of a segment. */
+template <class F, bool PAIRED>
+LW_DEVICE void transform_folded(typename F::C (&v)[F::E], const OlsArgs &a, int segment, typename F::C *shared, int t)
+{
+    const typename F::C *powers = (const typename F::C *)a.bank;
+    opaque(powers);
+    F fft;
+    fft.load(powers, t);
+    transform_segment<F, PAIRED, lead_of<F>(-1)>(v, fft, a, place_of<F::N, PAIRED>(a, segment), shared, t);
 }
 
 /* w = X H, folded; see ols_spectra for the order of H. */
@@ -103,7 +116,6 @@ LW_DEVICE void finish_folded(typename B::C *areas, const OlsArgs &a, FoldedItem 
         *a.post.out_of_range = 1;
 }
 
-/* KEEP: for several filters, between which the spectrum stays in registers. */
 template <class F, class B, int BLOCKS, bool PAIRED, bool KEEP>
 __global__ void __launch_bounds__(F::T, BLOCKS) ols_folded(const OlsArgs a)
 {
@@ -118,17 +130,13 @@ __global__ void __launch_bounds__(F::T, BLOCKS) ols_folded(const OlsArgs a)
     FoldedItem item = {0, 0};
     walk.start(a, blockIdx.x);
     wait_for_predecessor();
+    int gathered = 0;
 #pragma unroll 1
-    for (int gathered = 0, more = 1; more;) {
+    for (bool more = true; more;) {
         if (!KEEP || step.begin == step.end) {
             more = walk.next(a, blockIdx.x, step);
-            if (more) {
-                const C *powers = (const C *)a.bank;
-                opaque(powers);
-                F fft;
-                fft.load(powers, t);
-                transform_segment<F, PAIRED, lead_of<F>(-1)>(v, fft, a, place_of<F::N, PAIRED>(a, step.segment), shared, t);
-            }
+            if (more)
+                transform_folded<F, PAIRED>(v, a, step.segment, shared, t);
         }
         if (more) {
             C w[Block::KEPT];

@@ -38,7 +38,7 @@ template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_findi
     return k;
 }
 
-/* The same, storing every so many outputs. */
+/* The same, storing every so many of the outputs. */
 template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_thinned_kernel()
 {
     OlsKernel k = ols_time_fast_kernel<Real, E, P, BLOCKS, -1, PAIRED, StoreThinned>();

@@ -112,32 +112,31 @@ LW_OLS_GROUP(post_time_slow_d,
 #elif defined(LW_INSTANCES_thinned_f)        /* decimation, single precision, time fast */
 LW_OLS_GROUP(thinned_f,
     LW_OLS_THINNED(float, 32, 1, 12),
-    LW_OLS_THINNED(float, 32, 2, 6),
-    LW_OLS_THINNED(float, 32, 4, 3),
+    LW_OLS_THINNED(float, 32, 2, 5),
+    LW_OLS_THINNED(float, 32, 4, 2),
     LW_OLS_THINNED(float, 32, 8, 1));
 
-#elif defined(LW_INSTANCES_folded_f1024)        /* decimation by folding, single precision, time fast, 1024 points */
-LW_OLS_GROUP(folded_f1024,
-    LW_OLS_FOLDED(1, 2, 16),
-    LW_OLS_FOLDED(1, 4, 16));
+#elif defined(LW_INSTANCES_folded_f)        /* decimation by folding, single precision, time fast */
+LW_OLS_GROUP(folded_f,
+    LW_OLS_FOLDED(1, 2, 16, false),
+    LW_OLS_FOLDED(1, 4, 16, false),
+    LW_OLS_FOLDED(1, 2, 12, true),
+    LW_OLS_FOLDED(1, 4, 12, true),
+    LW_OLS_FOLDED(2, 2, 8, false),
+    LW_OLS_FOLDED(2, 4, 8, false),
+    LW_OLS_FOLDED(2, 8, 8, false),
+    LW_OLS_FOLDED(2, 2, 6, true),
+    LW_OLS_FOLDED(2, 4, 6, true),
+    LW_OLS_FOLDED(2, 8, 6, true));
 
-#elif defined(LW_INSTANCES_folded_f2048)        /* the same, 2048 points */
-LW_OLS_GROUP(folded_f2048,
-    LW_OLS_FOLDED(2, 2, 8),
-    LW_OLS_FOLDED(2, 4, 8),
-    LW_OLS_FOLDED(2, 8, 8));
-
-#elif defined(LW_INSTANCES_folded_f4096)        /* the same, 4096 points */
+#elif defined(LW_INSTANCES_folded_f4096)        /* the same, 4096 points and more */
 LW_OLS_GROUP(folded_f4096,
-    LW_OLS_FOLDED(4, 2, 4),
-    LW_OLS_FOLDED(4, 4, 4),
-    LW_OLS_FOLDED(4, 8, 4));
-
-#elif defined(LW_INSTANCES_folded_f8192)        /* the same, 8192 points */
-LW_OLS_GROUP(folded_f8192,
-    LW_OLS_FOLDED(8, 2, 2),
-    LW_OLS_FOLDED(8, 4, 2),
-    LW_OLS_FOLDED(8, 8, 2));
+    LW_OLS_FOLDED(4, 2, 3, true),
+    LW_OLS_FOLDED(4, 4, 3, true),
+    LW_OLS_FOLDED(4, 8, 3, true),
+    LW_OLS_FOLDED(8, 2, 1, true),
+    LW_OLS_FOLDED(8, 4, 1, true),
+    LW_OLS_FOLDED(8, 8, 1, true));
 
 #else
 #error "no group of kernels is chosen: define LW_INSTANCES_<group>"
