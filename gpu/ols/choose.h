@@ -6,8 +6,8 @@
 
 /* How values lie in the bank of an overlap-save kernel, in values of the computing precision (complex); see gpu/ols/kernels/bank.cuh. */
 struct OlsBankLayout {
-    int back_powers;                /* first value of the twiddle powers of the way back, where that has its own, after those of the */
-    int spectra;                    /* way forward; and of the spectra, after both */
+    int back_powers;                /* first value of the twiddle powers of a way back that has its own, after the others */
+    int spectra;                    /* first value of the spectra, after those of the twiddle powers */
     size_t roots_bytes;             /* where the roots of unity begin, bytes */
     size_t bytes;
 };

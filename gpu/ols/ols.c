@@ -4,8 +4,9 @@
  *           -> output type -> NaN marked -> ends of a derivative -> byte order -> output
  *
  * What is sought in the series is found beside that (gpu/ols/search.h), where the series is not wanted, instead of it.
- * Steps that a type does not need are not launched. A derivative that is not interpolated is folded into the taps and needs
- * no kernel of its own but for the axis' two ends. */
+ * Steps that a type does not need are not launched. Where every D-th output is wanted, the filter stores only these if there
+ * is a kernel for it; else they are picked when the output type is made. A derivative that is not interpolated is folded into
+ * the taps and needs no kernel of its own but for the axis' two ends. */
 #include "base/integers.h"
 #include "base/memory.h"
 #include "gpu/device/convert.h"
@@ -21,8 +22,8 @@
 
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
 
-/* What the kernels see: a folded derivative is part of the filters. Where something is sought beside, the series is thinned out when
- * it is there, as by every path that computes all of it. */
+/* What the kernels see: a folded derivative is part of the filters. Where something is sought beside, all of the series is
+ * computed, and thinned out later. */
 static int64_t kernel_taps(const struct lw_op_spec *spec)
 {
     return spec->ols.n_taps + (lw_post_folds(spec->ols.post) ? 2 * (int64_t)lw_post_every(spec->ols.post) : 0);

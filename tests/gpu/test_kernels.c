@@ -201,8 +201,9 @@ static void check_outputs(const struct trial *t, const char *out)
     const double limit = s->precision == LW_SINGLE ? 1e-6 : 5e-15;      /* several times what rounding makes of it */
     CHECK(sqrt(error / norm) < limit && n_unwritten == 0,
           "N %d discard %d, fold %d, D %d, M %d, stored %d, %s signal, %s taps, layout %d, %d channels, %d filters: error %.2e, "
-          "%d unwritten", t->plan.segment, t->plan.discard, t->plan.fold, every_of(t), (int)s->n_taps, s->input, s->input_complex ? "complex" : "real",
-          s->taps_complex ? "complex" : "real", s->layout, (int)s->n_channels, s->n_filters, sqrt(error / norm), (int)n_unwritten);
+          "%d unwritten", t->plan.segment, t->plan.discard, t->plan.fold, every_of(t), (int)s->n_taps, s->input,
+          s->input_complex ? "complex" : "real", s->taps_complex ? "complex" : "real", s->layout, (int)s->n_channels,
+          s->n_filters, sqrt(error / norm), (int)n_unwritten);
 }
 
 /* The whole signal at once, checked; then in pieces of a unit: the same bits. */

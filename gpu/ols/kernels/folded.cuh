@@ -1,20 +1,21 @@
-/* folded.cuh - the overlap-save kernel, time fast, for decimation by a multiple of a power of two G: the spectrum is folded before the way
- * back, which then has N / G points.
+/* folded.cuh - the overlap-save kernel, time fast, that stores every D-th output of the axis only, where a power of two G
+ * divides D: the spectrum is folded before the way back, which then has N / G points.
  *
  *     y[G n] = sum over k < N / G of (sum over j < G of X[k + j N / G] H[k + j N / G]) exp(2 pi i k n G / N)
  *
- * The transform forward is that of gpu/ols/kernels/time_fast.cuh. Its thread t holds the bins bin(t) + T m, so that bins that are folded
- * onto each other are in one thread: the product and the fold together are one multiplication a bin, and no exchange.
+ * The way forward is that of gpu/ols/kernels/time_fast.cuh. Its thread t holds the bins bin(t) + T m, so that bins that are
+ * folded onto each other are in one thread: product and fold together are one multiplication a bin, without an exchange.
  *
- * A transform back needs a part of the block's threads only. So the block gathers products, of filter after filter and
- * segment after segment, in shared memory, until there is one for each team that its threads can form; then all teams
- * transform back and store, side by side. As many blocks run as the device holds, or else there would be little to gather.
+ * The way back needs only some of the block's threads. So the block gathers folded products in shared memory, of filter
+ * after filter and segment after segment, until there is one for each team that its threads can form. Then all teams
+ * transform back and store, side by side. There are as many blocks as the device holds, since with more of them each would
+ * have little to gather. An output's bits do not depend on the team.
  *
- * A product lies in rows of one value a thread of its team, and one of padding: both writing and reading it is free of bank conflicts
- * (G = 2: writing has twofold ones). The team's own exchange then overwrites it.
+ * A product lies in rows of one value a thread of its team, and one of padding: writing and reading it are free of bank
+ * conflicts (G = 2: writing has twofold ones). The team's own exchange then overwrites it.
  *
- * Both transforms' powers are loaded each time: while one is under way, registers are short. Of several filters the spectrum stays in
- * registers meanwhile (KEEP). */
+ * The powers of each way are loaded each time, since registers are short while the other is under way. With several filters the
+ * spectrum stays in registers meanwhile (KEEP). */
 #ifndef LW_GPU_OLS_KERNELS_FOLDED_CUH
 #define LW_GPU_OLS_KERNELS_FOLDED_CUH
 

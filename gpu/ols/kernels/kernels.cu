@@ -69,11 +69,11 @@ static cudaError_t resident_blocks(const OlsKernel *k, Resident *blocks)
     return cudaSuccess;
 }
 
-/* Many units: each thread block takes one, in the hardware's order. Few units, or thread blocks that prefetch the next segment or
- * gather products of several: every block takes whole segments, pass after pass, and then an even share of what is left, filter by filter, so that all end
- * at the same time. But every block that has a share of a segment transforms it. Where blocks that take whole segments would
- * be idle for no more than two transforms, each multiprocessor gets as many whole ones as the others (blocks are dealt out to
- * them in turn), and other blocks share the rest. */
+/* Many units: each thread block takes one, in the hardware's order. Few units, or thread blocks that prefetch the next segment
+ * or gather products of several: every block takes whole segments, pass after pass, and then an even share of what is left,
+ * filter by filter, so that all end at the same time. But every block that has a share of a segment transforms it. Where blocks
+ * that take whole segments would be idle for no more than two transforms, each multiprocessor gets as many whole ones as the
+ * others (blocks are dealt out to them in turn), and other blocks share the rest. */
 static void share_out(OlsArgs *a, const OlsKernel *k, int64_t n_units, Resident resident)
 {
     if (a->search.values) {             /* the strengths of a segment are in one block */

@@ -12,9 +12,10 @@
  *   LW_CUDA_DIRECT     the sum itself, for short filters; any block gives the same bits.
  *   LW_CUDA_TOO_LONG   more taps than a segment holds on this architecture: not computed here.
  *
- * With power, amplitude or interpolation (lw_cuda_post_is_needed) the kernels of gpu/ols/kernels/post.cuh take the segments' part: the halo
- * is M - 1 + reach, and the output holds what lw_post_outputs says. The direct path has no such. Likewise where the series is
- * thinned out, if there is a kernel for that (lw_cuda_ols_plan.fold); else the output holds all of it.
+ * With power, amplitude or interpolation (lw_cuda_post_is_needed) the kernels of gpu/ols/kernels/post.cuh take the segments'
+ * part: the halo is M - 1 + reach, and the output holds what lw_post_outputs says of all the series. Where every D-th output
+ * is wanted and a kernel stores only these, or what is made of them (lw_cuda_ols_plan.fold), that takes the segments' part;
+ * elsewhere the output holds all the others, too. The direct path has neither.
  *
  * Two real segments share one complex transform: the same hop of channels 2 i and 2 i + 1 where there are several channels,
  * else the hops 2 j and 2 j + 1. Blocks are cut at multiples of `unit` and `channel_unit`, which keep pairs together. */

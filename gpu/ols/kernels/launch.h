@@ -27,9 +27,9 @@ struct OlsArgs {
     int spectra;
     int lead;                       /* discard - (M - 1) */
     int discard, hop;
-    int every;                      /* kernels that thin: only outputs at multiples of this on the axis are stored, of which number */
-    int64_t first_kept;             /* first_kept is the block's first; then output_pitch, output_second (0 where hops are paired) */
-                                    /* and plane count those */
+    int every;                      /* kernels with `fold`: D; outputs at multiples of it on the axis are stored, of which number */
+    int64_t first_kept;             /* first_kept is the block's first one; then output_pitch, output_second (0 where hops are */
+                                    /* paired) and plane count those */
     int n_filters;
     int n_steps, n_segments;        /* along the axis; in all */
     int n_groups;                   /* time slow: hops of channels side by side; segment = step x n_groups + group */
@@ -62,8 +62,8 @@ struct OlsKernel {
     int batch;                      /* time slow: transforms of adjacent channels that a block works on; else 1 */
     bool one_filter;                /* for n_filters = 1 only */
     bool post;                      /* makes something of the series, and only that */
-    int fold;                       /* not 0: stores only outputs at multiples of D on the axis, a multiple of this, or what is made of
-                                       them; folds the spectrum if more than 1: see gpu/ols/kernels/folded.cuh */
+    int fold;                       /* not 0: stores every D-th output of the axis only, or what is made of these, where this
+                                       divides D; more than 1: see gpu/ols/kernels/folded.cuh */
     int back_radix, back_outer_radix;   /* of the transform back of a folded spectrum; else 0: it is as the one forward */
     OlsDesign design;               /* time fast */
     bool prefetches;                /* copies the next segment's samples to shared memory while one is in work: no more blocks

@@ -1,8 +1,8 @@
-/* thinned.cuh - an epilogue of the overlap-save kernels, time fast, that stores every D-th output of the axis only, or the powers or
- * amplitudes of these.
+/* thinned.cuh - an epilogue of the overlap-save kernels, time fast, that stores every D-th output of the axis only, or the
+ * powers or amplitudes of these.
  *
- * A thread's outputs are a constant number apart. It walks over them and counts, by additions, the outputs that are stored and those
- * since the last one: an output that is not stored costs no division. */
+ * A thread's outputs are a constant number apart. It walks over them and counts, by additions, those that are stored and the
+ * outputs since the last one: it divides once, for its first output. */
 #ifndef LW_GPU_OLS_KERNELS_THINNED_CUH
 #define LW_GPU_OLS_KERNELS_THINNED_CUH
 
