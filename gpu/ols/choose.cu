@@ -1,7 +1,8 @@
 /* choose.cu - the choice of kernel and segment length: the cheapest of the kernels that fit, by a small model.
  *
  * seconds per output = max(memory, transform): what a sample costs at the memory rate (its share of the read and its
- * write), and what a segment costs divided by its outputs. The rates were measured on one H200 (tests/bench/results);
+ * write), and what a segment costs divided by its outputs. Outputs are those of the whole series, also where not all of it is
+ * wanted. The rates were measured on one H200 (tests/bench/results);
  * other architectures take the same choice, less the kernels that need more shared memory than they have. */
 #include "gpu/ols/choose.h"
 
@@ -15,6 +16,7 @@ static const OlsKernels *const all_kernels[] = {
     &lw_ols_d256, &lw_ols_d512, &lw_ols_d1024, &lw_ols_d2048, &lw_ols_d4096,
     &lw_ols_time_slow_f, &lw_ols_time_slow_d,
     &lw_ols_post_f, &lw_ols_post_f8192, &lw_ols_post_d, &lw_ols_post_time_slow_f, &lw_ols_post_time_slow_d,
+    &lw_ols_folded_f, &lw_ols_folded_f4096, &lw_ols_thinned_f,
 };
 
 static constexpr double MEMORY_RATE = 4.29e12;          /* bytes per second */
@@ -81,6 +83,14 @@ static bool has_room(const OlsKernel *k, const struct lw_cuda_arch *arch)
     return k->shared_bytes <= arch->shared_bytes && (all_fit || !k->prefetches || k->layout == LW_TIME_FAST);
 }
 
+/* Whether a kernel makes what is to be made of the series: of all of it, or of what is kept when it is thinned out. */
+static bool suits_post(const OlsKernel *k, struct lw_post post)
+{
+    if (k->fold > 0)
+        return lw_post_every(post) > 1 && lw_post_every(post) % k->fold == 0;
+    return k->post == lw_cuda_post_is_needed(post);
+}
+
 /* Whether a kernel finds crossings and the best filter, too. */
 static bool can_find(const OlsKernel *k, const struct lw_cuda_arch *arch) { return k->find && k->keep_bytes <= arch->shared_bytes; }
 
@@ -90,7 +100,7 @@ static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const 
     const bool slow = spec->layout == LW_TIME_SLOW && spec->n_channels > 1;
     const int discard = discard_of(k, spec->n_taps);
     return k->precision == spec->precision && (k->layout == LW_TIME_SLOW) == slow &&
-           k->post == lw_cuda_post_is_needed(spec->post) && (!spec->is_searched || can_find(k, arch)) &&
+           suits_post(k, spec->post) && (!spec->is_searched || can_find(k, arch)) &&
            k->paired == (!spec->input_complex && !spec->taps_complex) && (!k->one_filter || spec->n_filters == 1) &&
            (k->design == OLS_PLAIN || spec->n_filters > 1) && (!k->prefetches || can_prefetch(k, spec)) &&
            has_room(k, arch) && spec->n_taps - 1 <= discard && 4 * discard <= 3 * k->segment;
@@ -105,16 +115,32 @@ static const char *design_text(const OlsKernel *k)
     return k->one_filter ? "one filter" : "";
 }
 
+static int output_bytes(const struct lw_cuda_ols_spec *spec)
+{
+    return (spec->input_complex || spec->taps_complex ? 2 : 1) * (spec->precision == LW_SINGLE ? 4 : 8);
+}
+
+double lw_cuda_ols_thinning_seconds(const struct lw_cuda_ols_spec *spec)
+{
+    const int every = lw_post_every(spec->post);
+    return every == 1 ? 0 : output_bytes(spec) * (1.0 + 1.0 / every) / MEMORY_RATE;
+}
+
+/* The way back of a folded spectrum, with the product, as a part of one of all points: it was estimated from their instructions. */
+static double way_back(const OlsKernel *k) { return k->fold > 1 ? 0.15 + 1.2 / k->fold : 1; }
+
 static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
 {
-    const int reals = k->paired ? 1 : 2, bytes = reals * (spec->precision == LW_SINGLE ? 4 : 8);
-    const double memory = bytes * (1.0 + 1.0 / spec->n_filters) / MEMORY_RATE;
+    const int every = k->fold > 0 ? lw_post_every(spec->post) : 1;
+    const double memory = output_bytes(spec) * (1.0 / every + 1.0 / spec->n_filters) / MEMORY_RATE;
     const double outputs = (double)(k->segment - discard_of(k, spec->n_taps)) * (k->paired ? 2 : 1);
-    const double transform = point_seconds(k, spec->n_filters) * k->segment * (1.0 + 0.8 / spec->n_filters) / outputs;
+    const double transforms = way_back(k) + 0.8 / spec->n_filters;
+    const double transform = point_seconds(k, spec->n_filters) * k->segment * transforms / outputs;
     const double worst = memory > transform ? memory : transform;
     /* where memory is the limit, what has more warps or asks for its samples early comes nearer to it */
     const int favours = (k->one_filter ? 1 : 0) + (k->prefetches ? 1 : 0) + (k->segment == 256 ? 1 : 0);
-    return worst + 0.02 * (memory + transform) - favours * 0.01 * memory;
+    const double later = k->fold > 0 ? 0 : lw_cuda_ols_thinning_seconds(spec);
+    return worst + 0.02 * (memory + transform) - favours * 0.01 * memory + later;
 }
 
 /* The kernels in the table's order; NULL behind the last. */
@@ -177,7 +203,9 @@ OlsBankLayout lw_ols_bank_layout(const OlsKernel *kernel, int n_filters)
 {
     const size_t value = kernel->precision == LW_SINGLE ? sizeof(float2) : sizeof(double2);
     OlsBankLayout b;
-    b.spectra = (powers_of(kernel->radix, kernel->outer_radix) + 31) / 32 * 32;
+    b.back_powers = powers_of(kernel->radix, kernel->outer_radix);
+    const int powers = b.back_powers + (kernel->fold > 1 ? powers_of(kernel->back_radix, kernel->back_outer_radix) : 0);
+    b.spectra = (powers + 31) / 32 * 32;
     b.roots_bytes = (b.spectra + (size_t)n_filters * kernel->segment) * value;
     b.bytes = b.roots_bytes + kernel->segment * sizeof(double2);
     return b;
@@ -192,12 +220,18 @@ static void plan_segments(struct lw_cuda_ols_plan *plan, int index)
     plan->kernel = index;
     plan->design = design_text(k);
     plan->segment = k->segment;
+    plan->fold = k->fold;
     plan->discard = discard_of(k, spec->n_taps);
     plan->hop = plan->segment - plan->discard - plan->reach;
     plan->unit = k->paired && !channels ? 2 * (int64_t)plan->hop : plan->hop;
     plan->channel_unit = k->paired && channels ? 2 : 1;
     plan->bank_bytes = lw_ols_bank_layout(k, spec->n_filters).bytes;
     plan->seconds_per_output = seconds_per_output(k, spec);
+}
+
+static double direct_seconds_per_output(const struct lw_cuda_ols_spec *spec)
+{
+    return lw_direct_seconds_per_output(spec) + lw_cuda_ols_thinning_seconds(spec);
 }
 
 static void plan_direct(struct lw_cuda_ols_plan *plan)
@@ -207,7 +241,7 @@ static void plan_direct(struct lw_cuda_ols_plan *plan)
     plan->unit = 1;
     plan->channel_unit = 1;
     plan->bank_bytes = lw_direct_bank_bytes(&plan->spec);
-    plan->seconds_per_output = lw_direct_seconds_per_output(&plan->spec);
+    plan->seconds_per_output = direct_seconds_per_output(&plan->spec);
 }
 
 /* @return  the index of the kernel that the spec asks for; -1: there is none */
@@ -234,7 +268,7 @@ int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     }
     const bool direct = spec->segment == 0 && spec->nth_best == 0 && !lw_cuda_post_is_needed(spec->post) && lw_direct_suits(spec);
     if (direct && !plan.finds &&
-        (index < 0 || lw_direct_seconds_per_output(spec) < seconds_per_output(kernel_at(index), spec)))
+        (index < 0 || direct_seconds_per_output(spec) < seconds_per_output(kernel_at(index), spec)))
         plan_direct(&plan);
     else if (index >= 0)
         plan_segments(&plan, index);

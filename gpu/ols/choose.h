@@ -6,6 +6,7 @@
 
 /* How values lie in the bank of an overlap-save kernel, in values of the computing precision (complex); see gpu/ols/kernels/bank.cuh. */
 struct OlsBankLayout {
+    int back_powers;                /* first value of the twiddle powers of a way back that has its own, after the others */
     int spectra;                    /* first value of the spectra, after those of the twiddle powers */
     size_t roots_bytes;             /* where the roots of unity begin, bytes */
     size_t bytes;

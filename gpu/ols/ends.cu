@@ -40,7 +40,7 @@ template <typename Real, typename Stored> __global__ void ends(lw_ends e, int n_
     __shared__ double re[block_threads], im[block_threads];
     const int64_t item = blockIdx.x, channel = item / n_ends % e.n_channels, filter = item / n_ends / e.n_channels;
     const bool is_last = !e.has_first || item % n_ends == 1;
-    const int64_t output = is_last ? e.last : 0, newest = is_last ? e.halo + e.last - e.every : e.halo;
+    const int64_t output = is_last ? e.last_place : 0, newest = is_last ? e.halo + e.last - e.every : e.halo;
     const Sum own = sum_taps<Real, Stored>(e, e.taps + filter * e.n_taps * (e.taps_complex ? 2 : 1), channel, newest);
     re[threadIdx.x] = own.re;
     im[threadIdx.x] = own.im;
@@ -54,8 +54,8 @@ template <typename Real, typename Stored> __global__ void ends(lw_ends e, int n_
     }
     if (threadIdx.x != 0)
         return;
-    const int64_t in_plane = e.layout == LW_TIME_SLOW ? output * e.n_channels + channel : channel * e.count + output;
-    const int64_t at = (filter * e.count * e.n_channels + in_plane) * (e.output_complex ? 2 : 1);
+    const int64_t in_plane = e.layout == LW_TIME_SLOW ? output * e.n_channels + channel : channel * e.row + output;
+    const int64_t at = (filter * e.row * e.n_channels + in_plane) * (e.output_complex ? 2 : 1);
     Real *const to = static_cast<Real *>(e.output) + at;
     to[0] = bad ? Real(CUDART_NAN) : Real(re[0]);
     if (e.output_complex)

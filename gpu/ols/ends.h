@@ -26,6 +26,7 @@ struct lw_ends {
     int64_t count, n_channels;      /* of the block */
     int64_t every;                  /* D: of these outputs only every D-th is kept in the end */
     int64_t last;                   /* which output of the block is the last one of the axis that is kept */
+    int64_t row, last_place;        /* outputs of a channel that there are of the block; which of them that is */
     bool has_first, has_last;       /* whether the axis begins with the block, and has its last output in it */
 };
 

@@ -4,8 +4,9 @@
  *           -> output type -> NaN marked -> ends of a derivative -> byte order -> output
  *
  * What is sought in the series is found beside that (gpu/ols/search.h), where the series is not wanted, instead of it.
- * Steps that a type does not need are not launched. A derivative that is not interpolated is folded into the taps and needs
- * no kernel of its own but for the axis' two ends. */
+ * Steps that a type does not need are not launched. Where every D-th output is wanted, the filter stores only these if there
+ * is a kernel for it; else they are picked when the output type is made. A derivative that is not interpolated is folded into
+ * the taps and needs no kernel of its own but for the axis' two ends. */
 #include "base/integers.h"
 #include "base/memory.h"
 #include "gpu/device/convert.h"
@@ -21,15 +22,17 @@
 
 /* ---- plan -------------------------------------------------------------------------------------------------------- */
 
-/* What the kernels see: a folded derivative is part of the filters, and nothing is thinned out before the end. */
+/* What the kernels see: a folded derivative is part of the filters. Where something is sought beside, all of the series is
+ * computed, and thinned out later. */
 static int64_t kernel_taps(const struct lw_op_spec *spec)
 {
     return spec->ols.n_taps + (lw_post_folds(spec->ols.post) ? 2 * (int64_t)lw_post_every(spec->ols.post) : 0);
 }
 
-static struct lw_post kernel_post(struct lw_post post)
+static struct lw_post kernel_post(const struct lw_ols_spec *ols)
 {
-    return (struct lw_post){lw_post_folds(post) ? LW_POST_NONE : post.kind, lw_post_rate(post), 1};
+    const int every = lw_search_is_needed(&ols->search) ? 1 : lw_post_every(ols->post);
+    return (struct lw_post){lw_post_folds(ols->post) ? LW_POST_NONE : ols->post.kind, lw_post_rate(ols->post), every};
 }
 
 static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
@@ -43,7 +46,7 @@ static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
         .n_channels = spec->n_channels,
         .n_filters = spec->ols.n_filters,
         .n_taps = kernel_taps(spec),
-        .post = kernel_post(spec->ols.post),
+        .post = kernel_post(&spec->ols),
         .segment = spec->ols.segment,
         .is_searched = lw_ols_may_find(spec),
     };
@@ -83,6 +86,9 @@ static void describe_long(const struct lw_long_ols_plan *from, struct lw_op_plan
 
 static void describe_kernel(const struct lw_cuda_ols_plan *from, struct lw_op_plan *plan)
 {
+    char folded[32] = "";
+    if (from->fold > 1)
+        snprintf(folded, sizeof folded, ", folded by %d", from->fold);
     plan->unit = from->unit;
     plan->channel_unit = from->channel_unit;
     plan->segment = from->segment;
@@ -90,8 +96,8 @@ static void describe_kernel(const struct lw_cuda_ols_plan *from, struct lw_op_pl
     if (from->path == LW_CUDA_DIRECT)
         snprintf(plan->text, sizeof plan->text, "direct sum of %" PRId64 " taps", from->spec.n_taps);
     else
-        snprintf(plan->text, sizeof plan->text, "overlap-save in shared memory, N = %d, hop %d%s", from->segment,
-                 from->hop, pairing_text(from->unit, from->hop, from->channel_unit));
+        snprintf(plan->text, sizeof plan->text, "overlap-save in shared memory, N = %d, hop %d%s%s", from->segment,
+                 from->hop, pairing_text(from->unit, from->hop, from->channel_unit), folded);
 }
 
 static int plan_ols(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_op_plan *plan,
@@ -168,10 +174,24 @@ enum lw_scalar lw_ols_computed_scalar(const struct lw_op_spec *spec)
     return spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64;
 }
 
-/* Or thins it out. */
-static bool converts_output(const struct lw_op_spec *spec)
+/* Whether a kernel stores only what is kept of the series, and whether it is thinned out later. */
+static bool is_thin(const struct lw_ols_resolved *resolved) { return !resolved->is_long && resolved->kernel.fold > 0; }
+
+static bool thins_output(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved)
 {
-    return spec->output.scalar != lw_ols_computed_scalar(spec) || lw_post_every(spec->ols.post) > 1;
+    return lw_post_every(spec->ols.post) > 1 && !is_thin(resolved);
+}
+
+/* Or thins it out. */
+static bool converts_output(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved)
+{
+    return spec->output.scalar != lw_ols_computed_scalar(spec) || thins_output(spec, resolved);
+}
+
+/* Samples of a channel of a block, of `count`, that outputs are computed for. */
+static int64_t computed_samples(const struct lw_op_spec *spec, const struct lw_ols_resolved *resolved, int64_t count)
+{
+    return is_thin(resolved) ? divide_up(count, lw_post_every(spec->ols.post)) : count;
 }
 
 static int64_t output_scalars(const struct lw_op_spec *spec, int64_t count, int64_t n_channels)
@@ -196,7 +216,8 @@ static int64_t lay_out_work(const struct lw_op_spec *spec, const struct lw_op_pl
                             const struct lw_cuda_op_memory *largest, void *memory, struct parts *parts)
 {
     const int64_t count = largest->count, n_channels = largest->n_channels;
-    const int64_t most = wants_series(spec) && converts_output(spec) ? count * lw_post_rate(spec->ols.post) : 0;
+    const int64_t samples = wants_series(spec) && converts_output(spec, resolved) ? computed_samples(spec, resolved, count) : 0;
+    const int64_t most = samples * lw_post_rate(spec->ols.post);
     const bool finds = resolved->kernel.finds;
     struct lw_arena arena = {.base = memory};
     parts->computed = lw_arena_take(&arena, lw_ols_series_bytes(spec, most, n_channels));
@@ -352,6 +373,11 @@ static void destroy(struct lw_op *op)
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
+static const struct lw_ols_resolved *resolved_of(const struct lw_op *op)
+{
+    return &((const struct lw_ols_state *)op->state)->resolved;
+}
+
 /* Scalars of a block's input: the slot's own until the next block arrives in it, so they are changed in place. */
 static int64_t input_scalars(const struct lw_op *op, const struct lw_cuda_op_block *work)
 {
@@ -381,7 +407,7 @@ static struct lw_post_args post_of(const struct lw_op *op, const struct lw_cuda_
 /* Outputs as they are computed; where the result is of another type, they are converted in the end. */
 static void *computed(const struct lw_op *op, const struct lw_cuda_op_block *work)
 {
-    return converts_output(&op->spec) ? parts_of(op, work).computed : work->products[0];
+    return converts_output(&op->spec, resolved_of(op)) ? parts_of(op, work).computed : work->products[0];
 }
 
 /* The block's own outputs. */
@@ -414,7 +440,7 @@ int lw_ols_filter(const struct lw_op *op, const struct lw_cuda_op_block *work, c
         .not_finite = &work->report->flag,
         .count = piece->count,
         .input_pitch = is_slow(op) ? work->block.n_channels : op->plan.halo + work->block.count,
-        .post = lw_cuda_post_is_needed(op->spec.ols.post) ? &post : NULL,
+        .post = lw_cuda_post_is_needed(op->spec.ols.post) || is_thin(&ols->resolved) ? &post : NULL,
         .n_channels = piece->n_channels,
         .search = search,
     };
@@ -447,9 +473,9 @@ static int thin_output(const struct lw_op *op, const struct lw_cuda_op_block *wo
 
 static int convert_output(const struct lw_op *op, const struct lw_cuda_op_block *work, struct lw_error *err)
 {
-    if (!converts_output(&op->spec))
+    if (!converts_output(&op->spec, resolved_of(op)))
         return LW_OK;
-    if (lw_post_every(op->spec.ols.post) > 1)
+    if (thins_output(&op->spec, resolved_of(op)))
         return thin_output(op, work, err);
     const int64_t n = output_scalars(&op->spec, lw_op_outputs(&op->plan, 0, &work->block), work->block.n_channels);
     if (lw_cuda_post_squares(&op->spec))
@@ -478,6 +504,7 @@ struct lw_repair lw_ols_repair(const struct lw_op *op, const struct lw_cuda_op_b
         .span = op->plan.halo - op->plan.before - op->plan.after,
         .n_outputs = piece->count,
         .n_planes = op->spec.ols.n_filters,
+        .every = is_thin(resolved_of(op)) ? lw_post_every(op->spec.ols.post) : 1,
         .post = post_of(op, work),
     };
 }
@@ -506,6 +533,7 @@ static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work
         return LW_OK;
     const int64_t every = lw_post_every(op->spec.ols.post);
     const int64_t last = (op->spec.n_outputs - 1) / every * every - block->first;
+    const bool thin = is_thin(resolved_of(op));
     const struct lw_ends ends = {
         .input = work->input,
         .output = computed(op, work),
@@ -523,6 +551,8 @@ static int make_ends(const struct lw_op *op, const struct lw_cuda_op_block *work
         .n_channels = block->n_channels,
         .every = every,
         .last = last,
+        .row = thin ? lw_op_outputs(&op->plan, 0, block) : block->count,
+        .last_place = thin ? lw_op_outputs(&op->plan, 0, block) - 1 : last,
         .has_first = block->first == 0,
         .has_last = last >= 0 && last < block->count,
     };

@@ -18,9 +18,17 @@ __device__ static int64_t input_index(const lw_repair &r, int64_t channel, int64
     return r.layout == LW_TIME_SLOW ? i * r.input_channels + channel : channel * (r.halo + r.count) + i;
 }
 
+/* Those of a channel's first n outputs that are kept. */
+__device__ static int64_t kept_before(const lw_repair &r, int64_t n)
+{
+    return (r.post.first + n + r.every - 1) / r.every - (r.post.first + r.every - 1) / r.every;
+}
+
 /* Outputs of a channel. */
 __device__ static int64_t output_row(const lw_repair &r)
 {
+    if (r.every > 1)
+        return kept_before(r, r.n_outputs);
     return r.n_outputs * r.post.rate - (r.post.first + r.n_outputs == r.post.n ? r.post.rate - 1 : 0);
 }
 
@@ -65,6 +73,15 @@ __device__ static void spoil(const lw_repair &r, int64_t channel, int64_t o)
     }
     if (r.filters)
         r.filters[output_index(r, 0, channel, o)] = -1;
+}
+
+/* Output o at rate 1, if it is kept. */
+__device__ static void spoil_at(const lw_repair &r, int64_t channel, int64_t o)
+{
+    if (r.every == 1)
+        spoil(r, channel, o);
+    else if ((r.post.first + o) % r.every == 0)
+        spoil(r, channel, kept_before(r, o));
 }
 
 /* Outputs of sample i of the block whose stencils hold sample s. */
@@ -112,7 +129,7 @@ __device__ static void spoil_after(const lw_repair &r, int64_t channel, int64_t 
         const unsigned next = __ballot_sync(~0u, q > p && q < end && is_bad<Real, Stored>(r, channel, q));
         const int64_t stop = next ? q0 + __ffs(next) - 1 : end;
         if (q >= newest && q < stop && q - newest < r.n_outputs)
-            spoil(r, channel, q - newest);
+            spoil_at(r, channel, q - newest);
         if (next)
             return;
     }

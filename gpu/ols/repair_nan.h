@@ -30,7 +30,8 @@ struct lw_repair {
     int64_t n_channels;             /* that are looked at, from `input` on; of the output */
     int64_t input_channels;         /* of the block */
     int64_t skip, span;             /* output o of a channel is touched by the samples skip + o .. skip + o + span of its input */
-    int64_t n_outputs;              /* of a channel, at rate 1 */
+    int64_t n_outputs;              /* of a channel, at rate 1, also where not all are kept */
+    int64_t every;                  /* of these the output holds those at multiples of so many on the axis; 1: all */
     bool is_silent;                 /* nothing is reported: another call looks at the same samples */
     int64_t n_planes;
     int32_t *filters;               /* NULL, or an array like the first plane that becomes -1 where that becomes NaN */

@@ -1,11 +1,12 @@
 /* ols_products.c - what the products of `ols` cost on a GPU: the kernels of one block, all on the device, in a stream of their own.
  *
- *     bench_ols_products [SAMPLES [REPETITIONS]]      on the axis (2^26); 5
+ *     bench_ols_products [SAMPLES [REPETITIONS [record]]]     on the axis (2^26); 5; only the record
  *
  * White noise of variance 1 and 64 filters of 257 taps and energy 1: storing the bank, peaks with one output in 10^5 above the
- * threshold, the best filter, and statistics of blocks; then a record of 3840 channels behind one filter of 513 taps, each
- * sample and every eighth. Each figure is the median of the repetitions, by events around what the engine enqueues for a
- * block: rates are those of filter outputs, before anything is left out, and of inputs. */
+ * threshold, the best filter, and statistics of blocks; then a record of 3840 channels behind one filter of 513 taps and
+ * eight of them: each sample and every so many, to float32 and int16, in segments of several lengths. Each figure is the
+ * median of the repetitions, by events around what the engine enqueues for a block: rates are those of filter outputs, before
+ * anything is left out, and of inputs. */
 #include "base/log.h"
 #include "engine/registry.h"
 #include "gpu/host/op.h"
@@ -162,7 +163,7 @@ static void measure(const struct bench *bench, const char *name, const struct lw
     qsort(ms, (size_t)bench->n_repetitions, sizeof *ms, compare);
     check(cudaMemcpy(&report, block.work.report, sizeof report, cudaMemcpyDeviceToHost));
     const double median = ms[bench->n_repetitions / 2], inputs = (double)count * (double)spec->n_channels;
-    printf("%-44s %9.3f ms  %8.1f Goutputs/s  %7.2f Ginputs/s  rows %llu  %s\n", name, median,
+    printf("%-60s %9.3f ms  %8.1f Goutputs/s  %7.2f Ginputs/s  rows %llu  %s\n", name, median,
            inputs * spec->ols.n_filters / median / 1e6, inputs / median / 1e6, report.n_rows, plan.text);
     fflush(stdout);
     close_block(bench, &block);
@@ -195,17 +196,27 @@ static void measure_bank(const struct bench *bench, bool is_complex, int64_t n)
 
 static void measure_record(const struct bench *bench, enum lw_layout layout, int64_t n)
 {
-    enum { M = 513, CHANNELS = 3840 };
-    double *const taps = make_taps(1, M, 1);
-    for (int every = 1; every <= 8; every *= 8) {
+    enum { MOST_FILTERS = 8, M = 513, CHANNELS = 3840 };
+    static const struct {
+        int every, n_filters, segment;          /* segment 0: the engine's choice */
+        enum lw_scalar result;
+    } cases[] = {
+        {1, 1, 0, LW_FLOAT32}, {8, 1, 0, LW_FLOAT32}, {8, 1, 2048, LW_FLOAT32}, {8, 1, 4096, LW_FLOAT32}, {8, 1, 8192, LW_FLOAT32},
+        {2, 1, 0, LW_FLOAT32}, {4, 1, 0, LW_FLOAT32}, {24, 1, 0, LW_FLOAT32}, {5, 1, 0, LW_FLOAT32}, {1, 1, 0, LW_INT16},
+        {8, 1, 0, LW_INT16}, {1, 8, 0, LW_FLOAT32}, {8, 8, 0, LW_FLOAT32}, {8, 8, 2048, LW_FLOAT32}, {8, 8, 4096, LW_FLOAT32},
+        {8, 8, 0, LW_INT16},
+    };
+    double *const taps = make_taps(MOST_FILTERS, M, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char name[80];
         const struct lw_op_spec spec = {
-            .kind = LW_OP_OLS, .input.scalar = LW_INT16, .output.scalar = LW_FLOAT32, .precision = LW_SINGLE, .layout = layout,
+            .kind = LW_OP_OLS, .input.scalar = LW_INT16, .output.scalar = cases[i].result, .precision = LW_SINGLE, .layout = layout,
             .n_channels = CHANNELS, .n_outputs = n,
-            .ols = {.taps = taps, .n_filters = 1, .n_taps = M, .post.every = every},
+            .ols = {.taps = taps, .n_filters = cases[i].n_filters, .n_taps = M, .segment = cases[i].segment,
+                    .post.every = cases[i].every},
         };
-        snprintf(name, sizeof name, "int16 %s 2^%.3g, M = %d, decimated by %d", layout == LW_TIME_FAST ? "[3840] x" : "x [3840]",
-                 log2((double)n), M, every);
+        snprintf(name, sizeof name, "int16 %s 2^%.3g, F = %d, M = %d, D = %d to %s",
+                 layout == LW_TIME_FAST ? "[3840] x" : "x [3840]", log2((double)n), cases[i].n_filters, M, cases[i].every, cases[i].result == LW_INT16 ? "int16" : "float32");
         measure(bench, name, &spec, n);
     }
     free(taps);
@@ -223,8 +234,10 @@ int main(int argc, char **argv)
     stop_if(!lw_engines[e], "this build has no CUDA engine");
     stop_if(bench.n_repetitions < 1 || bench.n_repetitions > MOST_REPETITIONS || n < 1, "the numbers are not as the usage has them");
     stop_if(lw_engines[e]->create(&spec, &bench.engine, &err), err.message);
-    measure_bank(&bench, true, n);
-    measure_bank(&bench, false, n);
+    if (argc <= 3) {
+        measure_bank(&bench, true, n);
+        measure_bank(&bench, false, n);
+    }
     measure_record(&bench, LW_TIME_FAST, n / 1024);
     measure_record(&bench, LW_TIME_SLOW, n / 1024);
     lw_engine_destroy(bench.engine);

@@ -1,4 +1,4 @@
-/* ols_post.c - interpolation, power, amplitude and derivative against their definitions. */
+/* ols_post.c - interpolation, decimation, power, amplitude and derivative against their definitions. */
 #include "ols_parts.h"
 
 #include "../check.h"
@@ -13,7 +13,8 @@
 static const struct lw_post posts[] = {
     {LW_POST_POWER, 1, 1}, {LW_POST_AMPLITUDE, 1, 1}, {LW_POST_DERIVATIVE, 1, 1}, {LW_POST_NONE, 2, 1}, {LW_POST_NONE, 3, 1},
     {LW_POST_POWER, 4, 1}, {LW_POST_AMPLITUDE, 2, 1}, {LW_POST_DERIVATIVE, 2, 1}, {LW_POST_DERIVATIVE, 5, 1}, {LW_POST_NONE, 64, 1},
-    {LW_POST_NONE, 1, 7}, {LW_POST_NONE, 1, 1000}, {LW_POST_POWER, 1, 3}, {LW_POST_DERIVATIVE, 1, 13},
+    {LW_POST_NONE, 1, 7}, {LW_POST_NONE, 1, 1000}, {LW_POST_POWER, 1, 3}, {LW_POST_AMPLITUDE, 1, 8}, {LW_POST_DERIVATIVE, 1, 2},
+    {LW_POST_DERIVATIVE, 1, 13},
 };
 
 /* ---- types and layouts ------------------------------------------------------------------------------------------- */
@@ -218,6 +219,78 @@ static void test_out_of_range(void)
     }
 }
 
+/* ---- decimation -------------------------------------------------------------------------------------------------- */
+
+/* Segments in which a spectrum can be folded by 2, 4 and 8, and in which not; factors that leave nothing, and something, of D. */
+static const struct decimation {
+    int every, segment;
+} decimations[] = {
+    {2, 1024}, {4, 1024}, {24, 1024}, {5, 1024}, {2, 2048}, {4, 2048}, {8, 2048}, {16, 2048}, {6, 2048}, {12, 2048}, {3, 2048},
+    {1000, 2048}, {2, 4096}, {8, 4096}, {16, 4096}, {20, 4096}, {7, 4096}, {8, 8192}, {10, 8192}, {36, 8192}, {9, 8192}, {8, 0},
+};
+
+/* Integers and real numbers in pairs of channels or of segments, and complex ones; one filter, and several. */
+static struct trial decimation_trial(const struct decimation *decimation, int variant, uint64_t *state)
+{
+    static const enum lw_post_kind kinds[] = {LW_POST_NONE, LW_POST_NONE, LW_POST_POWER, LW_POST_AMPLITUDE, LW_POST_DERIVATIVE};
+    static const int64_t taps[] = {1, 33, 65, 150};
+    struct trial t = conformance_plain;
+    t.post = (struct lw_post){kinds[variant % COUNT(kinds)], 1, decimation->every};
+    t.segment = decimation->segment;
+    t.input.is_complex = variant % 3 == 1;
+    t.input.scalar = variant % 2 ? LW_INT16 : LW_FLOAT32;
+    t.taps_complex = variant % 6 == 5;
+    conformance_suit_type(&t);
+    t.mode = (enum lw_mode)(trial_random(state) % 2);
+    t.boundary = (enum lw_boundary)(trial_random(state) % 4);
+    t.n_taps = conformance_pick(state, taps, COUNT(taps));
+    if (t.post.kind == LW_POST_DERIVATIVE && t.segment > 0 && t.n_taps + 2 * t.post.every > t.segment)
+        t.post.kind = LW_POST_NONE;
+    t.n_channels = 1 + (int64_t)(trial_random(state) % 3);
+    t.n_filters = variant % 4 == 3 ? 3 : 1;
+    t.n_samples = (t.segment ? t.segment : 1024) * 3 / 2 + (int64_t)(trial_random(state) % 3000);
+    t.seed = trial_random(state);
+    return t;
+}
+
+static void test_decimation(void)
+{
+    uint64_t state = 40;
+    for (int i = 0; i < COUNT(decimations); i++)
+        for (int variant = 0; variant < 12; variant++) {
+            const struct trial t = decimation_trial(&decimations[i], variant, &state);
+            conformance_try(&t, &state, "decimation");
+        }
+}
+
+static void test_decimated_types(void)
+{
+    static const enum lw_scalar scalars[] = {LW_INT16, LW_FLOAT16, LW_FLOAT64, LW_INT8};
+    uint64_t state = 41;
+    for (int i = 0; i < 4 * COUNT(scalars); i++) {
+        struct trial t = decimation_trial(&decimations[6 + i % 5], i * 3, &state);
+        t.input.scalar = LW_INT16;
+        t.input.is_complex = t.taps_complex = false;
+        t.spread = 100;
+        t.output = (struct lw_type){.scalar = scalars[i / 4], .is_swapped = i % 4 == 2};
+        t.output_scale = lw_scalar_saturates(scalars[i / 4]) ? 3 : 0;
+        conformance_try(&t, &state, "decimation, output types");
+    }
+}
+
+static void test_decimation_not_finite(void)
+{
+    uint64_t state = 42;
+    for (int i = 0; i < 2 * COUNT(decimations); i++) {
+        struct trial t = decimation_trial(&decimations[i / 2], i, &state);
+        t.input.scalar = LW_FLOAT32;
+        t.mean = 0;
+        t.spread = 1;
+        t.mode = (enum lw_mode)(i % 3);
+        conformance_bad_samples(&t, 1 + (int)(trial_random(&state) % 5), i % 2, &state);
+    }
+}
+
 /* ---- values that an integer cannot hold -------------------------------------------------------------------------- */
 
 /* Sample i of a channel of a series that a filter with a single tap of 1, in its middle, leaves as it is: NaN where any tap
@@ -358,6 +431,13 @@ void conformance_cuts_of_post(struct lw_engine *other)
         t.n_filters = 2;
         conformance_cuts(&t, other);
     }
+    uint64_t state = 43;
+    for (int i = 0; i < COUNT(decimations); i += 2) {
+        struct trial t = decimation_trial(&decimations[i], i, &state);
+        t.n_channels = 5;
+        t.n_samples *= 2;
+        conformance_cuts(&t, other);
+    }
 }
 
 void conformance_of_post(void)
@@ -371,6 +451,9 @@ void conformance_of_post(void)
     test_cubics();
     test_magnitudes();
     test_out_of_range();
+    test_decimation();
+    test_decimated_types();
+    test_decimation_not_finite();
     test_loss();
     test_not_finite();
     test_not_finite_ends();

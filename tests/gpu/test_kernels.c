@@ -1,9 +1,10 @@
 /* The convolution kernels through their own interface, against the sum by definition in double: every segment length and
  * the direct path, signals and taps real and complex, both layouts and precisions, every stored type, samples that are not
- * finite; and the same bits however a signal is cut at the plan's unit. */
+ * finite; decimated series; and the same bits however a signal is cut at the plan's unit. */
 #include "gpu.h"
 #include "gpu_memory.h"
 
+#include "base/integers.h"
 #include "gpu/ols/kernels/kernels.h"
 
 #include <complex.h>
@@ -118,13 +119,23 @@ static size_t output_bytes(const struct trial *t)
     return t->plan.spec.precision == LW_SINGLE ? (t->plan.output_complex ? 8 : 4) : (t->plan.output_complex ? 16 : 8);
 }
 
-/* Outputs [first, first + count) into `out`, host, packed as a block's; poisoned first. */
+/* Of how many outputs one is stored. */
+static int every_of(const struct trial *t) { return t->plan.fold > 0 ? lw_post_every(t->plan.spec.post) : 1; }
+
+/* How many of the outputs [first, first + count) are stored. */
+static int64_t n_stored(const struct trial *t, int64_t first, int64_t count)
+{
+    return divide_up(first + count, every_of(t)) - divide_up(first, every_of(t));
+}
+
+/* What is stored of the outputs [first, first + count) into `out`, host, packed as a block's; poisoned first. */
 static void convolve(struct trial *t, const char *data, int64_t first, int64_t count, char *out)
 {
     const struct lw_cuda_ols_spec *const s = &t->plan.spec;
     const size_t sample = scalar_bytes[s->input] * (s->input_complex ? 2 : 1);
     const int64_t part = s->n_taps - 1 + count, row = row_of(t), channels = s->n_channels;
-    const size_t in_bytes = (size_t)(part * channels) * sample, bytes = (size_t)(count * channels * s->n_filters) * output_bytes(t);
+    const size_t in_bytes = (size_t)(part * channels) * sample;
+    const size_t bytes = (size_t)(n_stored(t, first, count) * channels * s->n_filters) * output_bytes(t);
     char *const block = malloc(in_bytes);
     if (time_slow(t))
         memcpy(block, data + (size_t)(first * channels) * sample, in_bytes);
@@ -134,8 +145,10 @@ static void convolve(struct trial *t, const char *data, int64_t first, int64_t c
     void *const x = on_device(in_bytes), *const y = on_device(bytes);
     copy(x, block, in_bytes, cudaMemcpyHostToDevice);
     cudaMemsetAsync(y, 0xff, bytes, NULL);
+    const struct lw_post_args post = {.first = first, .n = t->count};
     const struct lw_cuda_ols_block b = {
         .input = x, .output = y, .bank = t->bank, .not_finite = t->not_finite, .count = count, .n_channels = channels,
+        .post = t->plan.fold > 0 ? &post : NULL,
     };
     CHECK(lw_cuda_ols_launch(&t->plan, &b, NULL) == 0, "launch, N %d", t->plan.segment);
     copy(out, y, bytes, cudaMemcpyDeviceToHost);
@@ -170,24 +183,27 @@ static double complex sum_at(const struct trial *t, int64_t f, int64_t c, int64_
 static void check_outputs(const struct trial *t, const char *out)
 {
     const struct lw_cuda_ols_spec *const s = &t->plan.spec;
+    const int64_t count = n_stored(t, 0, t->count);
     double error = 0, norm = 0;
     for (int i = 0; i < 600; i++) {
         const int64_t f = (int64_t)(next_random() % (uint64_t)s->n_filters), c = (int64_t)(next_random() % (uint64_t)s->n_channels);
-        const int64_t o = i < 20 ? t->count - 1 - i : i < 40 ? i - 20 : (int64_t)(next_random() % (uint64_t)t->count);
-        const double complex expected = sum_at(t, f, c, o), difference = output_at(t, out, t->count, f, c, o) - expected;
+        const int64_t near = i % 20 < count ? i % 20 : 0;
+        const int64_t o = i < 20 ? count - 1 - near : i < 40 ? near : (int64_t)(next_random() % (uint64_t)count);
+        const double complex expected = sum_at(t, f, c, o * every_of(t)), difference = output_at(t, out, count, f, c, o) - expected;
         error += creal(difference * conj(difference));
         norm += creal(expected * conj(expected));
     }
     int64_t n_unwritten = 0;
     for (int64_t f = 0; f < s->n_filters; f++)
         for (int64_t c = 0; c < s->n_channels; c++)
-            for (int64_t o = 0; o < t->count; o++)
-                n_unwritten += isnan(creal(output_at(t, out, t->count, f, c, o)));
+            for (int64_t o = 0; o < count; o++)
+                n_unwritten += isnan(creal(output_at(t, out, count, f, c, o)));
     const double limit = s->precision == LW_SINGLE ? 1e-6 : 5e-15;      /* several times what rounding makes of it */
     CHECK(sqrt(error / norm) < limit && n_unwritten == 0,
-          "N %d discard %d, M %d, stored %d, %s signal, %s taps, layout %d, %d channels, %d filters: error %.2e, %d unwritten",
-          t->plan.segment, t->plan.discard, (int)s->n_taps, s->input, s->input_complex ? "complex" : "real",
-          s->taps_complex ? "complex" : "real", s->layout, (int)s->n_channels, s->n_filters, sqrt(error / norm), (int)n_unwritten);
+          "N %d discard %d, fold %d, D %d, M %d, stored %d, %s signal, %s taps, layout %d, %d channels, %d filters: error %.2e, "
+          "%d unwritten", t->plan.segment, t->plan.discard, t->plan.fold, every_of(t), (int)s->n_taps, s->input,
+          s->input_complex ? "complex" : "real", s->taps_complex ? "complex" : "real", s->layout, (int)s->n_channels,
+          s->n_filters, sqrt(error / norm), (int)n_unwritten);
 }
 
 /* The whole signal at once, checked; then in pieces of a unit: the same bits. */
@@ -209,12 +225,13 @@ static void run_trial(const struct lw_cuda_ols_spec *spec, int64_t count, int n_
     char *const part = malloc((size_t)(piece * planes) * output_bytes(&t));
     int64_t n_different = 0;
     for (int64_t first = 0; in_pieces && first < t.count; first += piece) {
-        const int64_t n = first + piece < t.count ? piece : t.count - first;
+        const int64_t n = first + piece < t.count ? piece : t.count - first, n_part = n_stored(&t, first, n);
+        const int64_t n_all = n_stored(&t, 0, t.count), begin = n_stored(&t, 0, first);
         convolve(&t, data, first, n, part);
         for (int64_t f = 0; f < spec->n_filters; f++)
             for (int64_t c = 0; c < spec->n_channels; c++)
-                for (int64_t o = 0; o < n; o++)
-                    n_different += output_at(&t, part, n, f, c, o) != output_at(&t, out, t.count, f, c, first + o);
+                for (int64_t o = 0; o < n_part; o++)
+                    n_different += output_at(&t, part, n_part, f, c, o) != output_at(&t, out, n_all, f, c, begin + o);
     }
     CHECK(n_different == 0, "N %d, layout %d: %d outputs differ in pieces", t.plan.segment, spec->layout, (int)n_different);
     free(part);
@@ -281,6 +298,49 @@ static void test_each_kernel(int step)
     }
 }
 
+/* Every kernel that thins, of as many units as all its blocks take several of: each block gathers, and has some left. */
+static void test_thinning(int step)
+{
+    static const int every[] = {2, 4, 8, 24, 7, 6, 1000}, pieces[] = {200, 140, 60, 20};
+    for (int i = 0; i < 4 * 7 * 3; i += step) {
+        struct lw_cuda_ols_spec spec = {
+            .input = i % 2 && i / 28 != 1 ? LW_INT16 : LW_FLOAT32,
+            .input_complex = i / 28 == 1,
+            .taps_complex = i / 28 == 1 && i % 2,
+            .n_channels = i % 3 ? 5 : 1,
+            .n_filters = i / 28 == 2 ? 3 : 1,
+            .n_taps = 190,
+            .post.every = every[i / 4 % 7],
+            .segment = 1024 << i % 4,
+        };
+        struct lw_cuda_ols_plan plan;
+        struct lw_error err;
+        for (; lw_cuda_ols_choose(&spec, &arch, &plan, &err) == LW_OK; spec.nth_best++)
+            if (plan.fold > 0)
+                run_trial(&spec, (pieces[i % 4] / spec.n_channels / spec.n_filters + 1) * plan.unit + 29, i % 10 == 0 ? 2 : 0,
+                          spec.nth_best == 0 && i % 2);
+    }
+}
+
+/* D decides whether, and how often, a spectrum is folded; it is folded where that costs less. */
+static void test_folds(void)
+{
+    static const struct { int every, segment, fold; } cases[] = {
+        {1, 2048, 0}, {2, 2048, 2}, {4, 2048, 4}, {8, 2048, 8}, {24, 2048, 8}, {6, 4096, 2}, {7, 2048, 1}, {8, 512, 0}, {8, 0, 8},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct lw_cuda_arch chip = {.major = 9, .shared_bytes = 232448};
+        const struct lw_cuda_ols_spec spec = {
+            .input = LW_INT16, .n_channels = 2, .n_filters = 1, .n_taps = 513 - (cases[i].segment == 512 ? 200 : 0),
+            .post.every = cases[i].every, .segment = cases[i].segment,
+        };
+        struct lw_cuda_ols_plan plan;
+        struct lw_error err;
+        CHECK(lw_cuda_ols_choose(&spec, &chip, &plan, &err) == LW_OK && plan.fold == cases[i].fold, "D = %d, N = %d: fold %d",
+              cases[i].every, plan.segment, plan.fold);
+    }
+}
+
 static void test_choice(void)
 {
     struct lw_cuda_ols_spec spec = {.input = LW_FLOAT32, .n_channels = 1, .n_filters = 1, .n_taps = 4000, .segment = 1024};
@@ -324,6 +384,8 @@ int main(int argc, char **argv)
     test_kernels(step);
     test_stored_types(step);
     test_each_kernel(step);
+    test_thinning(step);
+    test_folds();
     test_choice();
     test_two_teams();
     return check_result("gpu_kernels");

@@ -2,11 +2,13 @@
 #ifndef LW_GPU_OLS_KERNELS_INSTANCE_CUH
 #define LW_GPU_OLS_KERNELS_INSTANCE_CUH
 
+#include "gpu/ols/kernels/folded.cuh"
 #include "gpu/ols/kernels/interleaved.cuh"
 #include "gpu/ols/kernels/pingpong.cuh"
 #include "gpu/ols/kernels/pipelined.cuh"
 #include "gpu/ols/kernels/post.cuh"
 #include "gpu/ols/kernels/search.cuh"
+#include "gpu/ols/kernels/thinned.cuh"
 #include "gpu/ols/kernels/time_fast.cuh"
 #include "gpu/ols/kernels/time_slow.cuh"
 
@@ -33,6 +35,35 @@ template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_findi
     k.find = ols_time_fast<F, BLOCKS, -1, PAIRED, FindCrossings>;
     k.keep = ols_time_fast<F, BLOCKS, -1, PAIRED, KeepBest<Real>>;
     k.keep_bytes = k.shared_bytes + STRENGTH_BYTES<F, PAIRED> + NUMBER_BYTES<F, PAIRED>;
+    return k;
+}
+
+/* The same, storing every so many of the outputs. */
+template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_thinned_kernel()
+{
+    OlsKernel k = ols_time_fast_kernel<Real, E, P, BLOCKS, -1, PAIRED, StoreThinned>();
+    k.fold = 1;
+    return k;
+}
+
+/* Time fast, single precision, a transform back of N / FOLD points, 16 of them a thread. KEEP: the spectrum is kept, for several
+ * filters. */
+template <int P, int FOLD, int BLOCKS, bool PAIRED, bool KEEP> OlsKernel ols_folded_kernel()
+{
+    using F = Transform<float, 32, P, Team<32 * P, 1>>;
+    constexpr int radix = 16, outer = F::N / (FOLD * radix * radix), threads = radix * outer;
+    using B = Transform<float, radix, outer, Team<threads, F::T / threads>>;
+    OlsKernel k = ols_entry<float, 32, P, BLOCKS, PAIRED>();
+    k.layout = LW_TIME_FAST;
+    k.discard = -1;
+    k.batch = 1;
+    k.one_filter = !KEEP;
+    k.fold = FOLD;
+    k.back_radix = radix;
+    k.back_outer_radix = outer;
+    k.threads = F::T;
+    k.shared_bytes = FoldedBlock<F, B>::SHARED_BYTES;
+    k.kernel = ols_folded<F, B, BLOCKS, PAIRED, KEEP>;
     return k;
 }
 
@@ -129,6 +160,10 @@ template <int E, int W, int BLOCKS, int DISCARD> OlsKernel ols_interleaved_kerne
 #define LW_OLS_TIME_FAST_POST(Real, E, P, BLOCKS)                      \
     ols_time_fast_kernel<Real, E, P, BLOCKS, -1, false, MakeSeries>(), \
     ols_time_fast_kernel<Real, E, P, BLOCKS, -1, true, MakeSeries>()
+#define LW_OLS_THINNED(Real, E, P, BLOCKS) \
+    ols_thinned_kernel<Real, E, P, BLOCKS, false>(), ols_thinned_kernel<Real, E, P, BLOCKS, true>()
+#define LW_OLS_FOLDED(P, FOLD, BLOCKS, KEEP) \
+    ols_folded_kernel<P, FOLD, BLOCKS, false, KEEP>(), ols_folded_kernel<P, FOLD, BLOCKS, true, KEEP>()
 #define LW_OLS_TIME_SLOW_POST(Real, E, P, W, BLOCKS)                                 \
     ols_time_slow_kernel<Real, E, P, W, BLOCKS, false, true, MakeChannels<false>>(), \
     ols_time_slow_kernel<Real, E, P, W, BLOCKS, true, true, MakeChannels<true>>()

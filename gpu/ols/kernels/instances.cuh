@@ -109,6 +109,35 @@ LW_OLS_GROUP(post_time_slow_d,
     LW_OLS_TIME_SLOW_POST(double, 16, 4, 2, 2),
     LW_OLS_TIME_SLOW_POST(double, 16, 16, 1, 1));
 
+#elif defined(LW_INSTANCES_thinned_f)        /* decimation, single precision, time fast */
+LW_OLS_GROUP(thinned_f,
+    LW_OLS_THINNED(float, 32, 1, 12),
+    LW_OLS_THINNED(float, 32, 2, 4),
+    LW_OLS_THINNED(float, 32, 4, 2),
+    LW_OLS_THINNED(float, 32, 8, 1));
+
+#elif defined(LW_INSTANCES_folded_f)        /* decimation by folding, single precision, time fast */
+LW_OLS_GROUP(folded_f,
+    LW_OLS_FOLDED(1, 2, 16, false),
+    LW_OLS_FOLDED(1, 4, 16, false),
+    LW_OLS_FOLDED(1, 2, 12, true),
+    LW_OLS_FOLDED(1, 4, 12, true),
+    LW_OLS_FOLDED(2, 2, 8, false),
+    LW_OLS_FOLDED(2, 4, 8, false),
+    LW_OLS_FOLDED(2, 8, 8, false),
+    LW_OLS_FOLDED(2, 2, 6, true),
+    LW_OLS_FOLDED(2, 4, 6, true),
+    LW_OLS_FOLDED(2, 8, 6, true));
+
+#elif defined(LW_INSTANCES_folded_f4096)        /* the same, 4096 points and more */
+LW_OLS_GROUP(folded_f4096,
+    LW_OLS_FOLDED(4, 2, 3, true),
+    LW_OLS_FOLDED(4, 4, 3, true),
+    LW_OLS_FOLDED(4, 8, 3, true),
+    LW_OLS_FOLDED(8, 2, 1, true),
+    LW_OLS_FOLDED(8, 4, 1, true),
+    LW_OLS_FOLDED(8, 8, 1, true));
+
 #else
 #error "no group of kernels is chosen: define LW_INSTANCES_<group>"
 #endif

@@ -1,4 +1,5 @@
 /* kernels.cu - the launcher of the overlap-save kernels and of their filter banks. */
+#include "base/integers.h"
 #include "gpu/device/dependent.cuh"
 #include "gpu/ols/choose.h"
 #include "gpu/ols/direct/direct.h"
@@ -14,6 +15,8 @@ static void fill_bank(const struct lw_cuda_ols_spec *spec, const OlsKernel *k, c
     double2 *roots = (double2 *)((char *)bank + layout->roots_bytes);
     ols_roots<<<(n + threads - 1) / threads, threads, 0, stream>>>(roots, n);
     fill_powers((C *)bank, k->radix, k->outer_radix, stream);
+    if (k->fold > 1)
+        fill_powers((C *)bank + layout->back_powers, k->back_radix, k->back_outer_radix, stream);
     const int rows = spec->n_filters < 32768 ? spec->n_filters : 32768;
     const dim3 grid((n + threads - 1) / threads, rows, (spec->n_filters + rows - 1) / rows);
     ols_spectra<<<grid, threads, 0, stream>>>((C *)bank + layout->spectra, roots, taps, spec->taps_complex, spec->n_filters,
@@ -66,11 +69,11 @@ static cudaError_t resident_blocks(const OlsKernel *k, Resident *blocks)
     return cudaSuccess;
 }
 
-/* Many units: each thread block takes one, in the hardware's order. Few units, or thread blocks that prefetch the next segment:
- * every block takes whole segments, pass after pass, and then an even share of what is left, filter by filter, so that all end
- * at the same time. But every block that has a share of a segment transforms it. Where blocks that take whole segments would
- * be idle for no more than two transforms, each multiprocessor gets as many whole ones as the others (blocks are dealt out to
- * them in turn), and other blocks share the rest. */
+/* Many units: each thread block takes one, in the hardware's order. Few units, or thread blocks that prefetch the next segment
+ * or gather products of several: every block takes whole segments, pass after pass, and then an even share of what is left,
+ * filter by filter, so that all end at the same time. But every block that has a share of a segment transforms it. Where blocks
+ * that take whole segments would be idle for no more than two transforms, each multiprocessor gets as many whole ones as the
+ * others (blocks are dealt out to them in turn), and other blocks share the rest. */
 static void share_out(OlsArgs *a, const OlsKernel *k, int64_t n_units, Resident resident)
 {
     if (a->search.values) {             /* the strengths of a segment are in one block */
@@ -79,7 +82,7 @@ static void share_out(OlsArgs *a, const OlsKernel *k, int64_t n_units, Resident 
         return;
     }
     const int64_t pieces = n_units * a->n_filters, n_resident = (int64_t)resident.n_sm * resident.each;
-    if (n_units >= 16 * n_resident && !k->prefetches && k->design != OLS_PINGPONG)
+    if (n_units >= 16 * n_resident && !k->prefetches && k->design != OLS_PINGPONG && k->fold <= 1)
         a->n_blocks = (int)n_units;
     else
         a->n_blocks = (int)(pieces < n_resident ? pieces : n_resident);
@@ -136,10 +139,10 @@ static void arrange_slow(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const 
     a->rows_aligned = (row_bytes | (int64_t)(uintptr_t)a->input) % 16 == 0;
 }
 
-/* Outputs take the place of samples of the series in the output's pitches. */
+/* Outputs take the place of samples of the series in the output's pitches; nothing is thinned out. */
 static void arrange_post(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k, const struct lw_cuda_ols_block *block)
 {
-    const struct lw_post post = plan->spec.post;
+    const struct lw_post post = {plan->spec.post.kind, plan->spec.post.rate, 1};
     const int64_t outputs = lw_post_outputs(post, block->post->n, block->post->first, block->count);
     a->post = *block->post;
     if (k->layout == LW_TIME_SLOW) {
@@ -150,6 +153,18 @@ static void arrange_post(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const 
         a->output_second = a->pairs_hops ? (int64_t)plan->hop * a->post.rate : outputs;
         a->plane = a->n_channels * outputs;
     }
+}
+
+/* Outputs that are kept take the place of samples of the series likewise. Time fast. */
+static void arrange_thinned(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const struct lw_cuda_ols_block *block)
+{
+    a->post = *block->post;
+    a->every = lw_post_every(plan->spec.post);
+    a->first_kept = divide_up(a->post.first, a->every);
+    const int64_t kept = divide_up(a->post.first + block->count, a->every) - a->first_kept;
+    a->output_pitch = plan->channel_unit * kept;
+    a->output_second = a->pairs_hops ? 0 : kept;
+    a->plane = a->n_channels * kept;
 }
 
 /* Filters are counted from the first that is looked at. */
@@ -190,6 +205,8 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
         arrange_fast(&a, plan, k, block->input_pitch);
     if (k->post)
         arrange_post(&a, plan, k, block);
+    if (k->fold > 0)
+        arrange_thinned(&a, plan, block);
     a.step = plan->unit;
     a.spectra = lw_ols_bank_layout(k, spec->n_filters).spectra;
     a.lead = plan->discard - (int)(spec->n_taps - 1);

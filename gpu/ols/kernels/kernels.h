@@ -12,8 +12,10 @@
  *   LW_CUDA_DIRECT     the sum itself, for short filters; any block gives the same bits.
  *   LW_CUDA_TOO_LONG   more taps than a segment holds on this architecture: not computed here.
  *
- * With power, amplitude or interpolation (lw_cuda_post_is_needed) the kernels of gpu/ols/kernels/post.cuh take the segments' part: the halo
- * is M - 1 + reach, and the output holds what lw_post_outputs says. The direct path has no such.
+ * With power, amplitude or interpolation (lw_cuda_post_is_needed) the kernels of gpu/ols/kernels/post.cuh take the segments'
+ * part: the halo is M - 1 + reach, and the output holds what lw_post_outputs says of all the series. Where every D-th output
+ * is wanted and a kernel stores only these, or what is made of them (lw_cuda_ols_plan.fold), that takes the segments' part;
+ * elsewhere the output holds all the others, too. The direct path has neither.
  *
  * Two real segments share one complex transform: the same hop of channels 2 i and 2 i + 1 where there are several channels,
  * else the hops 2 j and 2 j + 1. Blocks are cut at multiples of `unit` and `channel_unit`, which keep pairs together. */
@@ -52,7 +54,8 @@ struct lw_cuda_ols_spec {
     int n_filters;
     int64_t n_taps;                     /* M */
     bool is_searched;                   /* crossings or the best filter are wanted, by kernels that find them if possible */
-    struct lw_post post;                /* what kernels are to make of the series; a derivative at rate 1 is in the taps instead */
+    struct lw_post post;                /* what kernels are to make of the series; a derivative at rate 1 is in the taps instead;
+                                           of which outputs, if they can */
     int segment;                        /* FFT length N wanted; 0: the table's choice, or the direct path */
     int nth_best;                       /* 0: the best kernel by the model; 1, 2 ..: for a benchmark, the next ones */
 };
@@ -70,6 +73,8 @@ struct lw_cuda_ols_plan {
     int reach;                          /* samples of the series that it needs beyond a hop */
     int64_t unit, channel_unit;         /* see struct lw_grid */
     bool output_complex;
+    int fold;                           /* not 0: only what post.every leaves is stored; more than 1: and computed from a spectrum
+                                           that is folded so many times */
     bool finds;                         /* a launch may look for something instead of storing the series */
     size_t bank_bytes;                  /* device memory that lw_cuda_ols_prepare fills and every launch reads */
     int least_segment, most_segment;    /* the legal lengths for this many taps; 0, 0: none */
@@ -82,6 +87,9 @@ struct lw_cuda_ols_plan {
  *         LW_CUDA_TOO_LONG, and `segment` is not looked at */
 int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, struct lw_cuda_ols_plan *out,
                        struct lw_error *err);
+
+/** What it takes, per output of the series, to thin it out when it has been stored; 0 where all of it is wanted. Pure. */
+double lw_cuda_ols_thinning_seconds(const struct lw_cuda_ols_spec *spec);
 
 /** Fill the bank and make the kernel ready on the current device. May be repeated; asynchronous on `stream`.
  * @param taps  [n_filters x n_taps], or [n_filters x n_taps x 2] if complex; float64, device, borrowed until `stream` is done
@@ -115,7 +123,8 @@ struct lw_cuda_ols_block {
     int64_t input_pitch;                /* of a part: samples from one channel of the input to the next; [axis][channel]: channels
                                            of an axis sample; 0: the input is packed */
     int64_t n_channels;                 /* of the block, >= 0; even, except for the data set's last ones, where paired */
-    const struct lw_post_args *post;    /* host; complete, with those of the spec's post that is needed; else NULL */
+    const struct lw_post_args *post;    /* host; complete, with those of the spec's post that is needed, and with plan.fold; else
+                                           NULL */
     const struct lw_cuda_ols_search *search;    /* host; NULL: the series is stored. Only with plan.finds */
 };
 

@@ -27,6 +27,9 @@ struct OlsArgs {
     int spectra;
     int lead;                       /* discard - (M - 1) */
     int discard, hop;
+    int every;                      /* kernels with `fold`: D; outputs at multiples of it on the axis are stored, of which number */
+    int64_t first_kept;             /* first_kept is the block's first one; then output_pitch, output_second (0 where hops are */
+                                    /* paired) and plane count those */
     int n_filters;
     int n_steps, n_segments;        /* along the axis; in all */
     int n_groups;                   /* time slow: hops of channels side by side; segment = step x n_groups + group */
@@ -40,7 +43,7 @@ struct OlsArgs {
     int n_blocks, n_passes;         /* thread blocks; whole segments that each of them takes, one a pass: see OlsWalk */
     int n_whole, share, n_larger;
     struct lw_post_args post;       /* epilogues of gpu/ols/kernels/post.cuh; then output_pitch, output_second and plane count
-                                       outputs (time slow: reals) */
+                                       outputs (time slow: reals); and of gpu/ols/kernels/thinned.cuh */
     struct lw_cuda_ols_search search;   /* epilogues of gpu/ols/kernels/search.cuh; then output_pitch, output_second and plane do
                                            not count the filters */
 };
@@ -59,6 +62,9 @@ struct OlsKernel {
     int batch;                      /* time slow: transforms of adjacent channels that a block works on; else 1 */
     bool one_filter;                /* for n_filters = 1 only */
     bool post;                      /* makes something of the series, and only that */
+    int fold;                       /* not 0: stores every D-th output of the axis only, or what is made of these, where this
+                                       divides D; more than 1: see gpu/ols/kernels/folded.cuh */
+    int back_radix, back_outer_radix;   /* of the transform back of a folded spectrum; else 0: it is as the one forward */
     OlsDesign design;               /* time fast */
     bool prefetches;                /* copies the next segment's samples to shared memory while one is in work: no more blocks
                                        than the device holds; time slow: only short integers */
@@ -95,6 +101,7 @@ struct OlsKernels {
 extern const OlsKernels lw_ols_f256, lw_ols_f512, lw_ols_f1024, lw_ols_f2048, lw_ols_f4096, lw_ols_f8192;
 extern const OlsKernels lw_ols_d256, lw_ols_d512, lw_ols_d1024, lw_ols_d2048, lw_ols_d4096;
 extern const OlsKernels lw_ols_time_slow_f, lw_ols_time_slow_d;
+extern const OlsKernels lw_ols_thinned_f, lw_ols_folded_f, lw_ols_folded_f4096;
 extern const OlsKernels lw_ols_post_f, lw_ols_post_f8192, lw_ols_post_d, lw_ols_post_time_slow_f, lw_ols_post_time_slow_d;
 
 #endif

@@ -124,7 +124,7 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     out->group = (int)min64(spec->n_filters, out->method->most_group);
     out->batch = choose_batch(out, n_outputs);
     const int shared_by = spec->n_filters * (pairing == LW_UNPAIRED ? 1 : 2);
-    out->seconds_per_output = seconds_per_sample(spec, arch, segment) / shared_by;
+    out->seconds_per_output = seconds_per_sample(spec, arch, segment) / shared_by + lw_cuda_ols_thinning_seconds(spec);
     return LW_OK;
 }
 

@@ -1,0 +1,160 @@
+/* folded.cuh - the overlap-save kernel, time fast, that stores every D-th output of the axis only, where a power of two G
+ * divides D: the spectrum is folded before the way back, which then has N / G points.
+ *
+ *     y[G n] = sum over k < N / G of (sum over j < G of X[k + j N / G] H[k + j N / G]) exp(2 pi i k n G / N)
+ *
+ * The way forward is that of gpu/ols/kernels/time_fast.cuh. Its thread t holds the bins bin(t) + T m, so that bins that are
+ * folded onto each other are in one thread: product and fold together are one multiplication a bin, without an exchange.
+ *
+ * The way back needs only some of the block's threads. So the block gathers folded products in shared memory, of filter
+ * after filter and segment after segment, until there is one for each team that its threads can form. Then all teams
+ * transform back and store, side by side. There are as many blocks as the device holds, since with more of them each would
+ * have little to gather. An output's bits do not depend on the team.
+ *
+ * A product lies in rows of one value a thread of its team, and one of padding: writing and reading it are free of bank
+ * conflicts (G = 2: writing has twofold ones). The team's own exchange then overwrites it.
+ *
+ * The powers of each way are loaded each time, since registers are short while the other is under way. With several filters the
+ * spectrum stays in registers meanwhile (KEEP). */
+#ifndef LW_GPU_OLS_KERNELS_FOLDED_CUH
+#define LW_GPU_OLS_KERNELS_FOLDED_CUH
+
+#include "gpu/device/fft_powers.cuh"
+#include "gpu/ols/kernels/thinned.cuh"
+
+/* F: the transform forward, of the whole block; B: that back, of one of its teams. */
+template <class F, class B> struct FoldedBlock {
+    static constexpr int FOLD = F::N / B::N, TEAMS = F::T / B::T, KEPT = F::E / FOLD, PITCH = B::T + 1;
+    static constexpr int AREA = B::SHARED_BYTES / (int)sizeof(typename B::C);      /* values of shared memory of a team */
+    static constexpr int SHARED_BYTES = F::SHARED_BYTES + TEAMS * B::SHARED_BYTES;
+    static_assert(F::E % FOLD == 0 && KEPT % 2 == 0, "bins that are folded onto each other are in one thread");
+    static_assert(B::E * PITCH <= AREA, "a product fits where its team exchanges");
+};
+
+/* sum += x h */
+template <class C> LW_DEVICE void add_product(C &sum, C x, C h)
+{
+    sum.x = fma(x.x, h.x, sum.x);
+    sum.x = fma(-x.y, h.y, sum.x);
+    sum.y = fma(x.x, h.y, sum.y);
+    sum.y = fma(x.y, h.x, sum.y);
+}
+
+/* The spectrum of a segment. */
+template <class F, bool PAIRED>
+LW_DEVICE void transform_folded(typename F::C (&v)[F::E], const OlsArgs &a, int segment, typename F::C *shared, int t)
+{
+    const typename F::C *powers = (const typename F::C *)a.bank;
+    opaque(powers);
+    F fft;
+    fft.load(powers, t);
+    transform_segment<F, PAIRED, lead_of<F>(-1)>(v, fft, a, place_of<F::N, PAIRED>(a, segment), shared, t);
+}
+
+/* w = X H, folded; see ols_spectra for the order of H. */
+template <class F, int KEPT> LW_DEVICE void multiply_folded(float2 (&w)[KEPT], const float2 (&x)[F::E], const float2 *bank, int t)
+{
+    const float4 *const h = (const float4 *)bank + t;
+#pragma unroll
+    for (int m = 0; m < KEPT; ++m)
+        w[m] = {0, 0};
+#pragma unroll
+    for (int m = 0; m < F::E; m += 2) {
+        const float4 pair = __ldg(h + m / 2 * F::T);
+        add_product(w[m % KEPT], x[m], {pair.x, pair.y});
+        add_product(w[m % KEPT + 1], x[m + 1], {pair.z, pair.w});
+    }
+}
+
+/* Bin bin(t) + T m, m < KEPT, becomes a bin of the team's thread and row: bin(thread) + B::T row, with re and im swapped. */
+template <class F, class B, int KEPT> LW_DEVICE void share_product(const float2 (&w)[KEPT], float2 *area, int t)
+{
+    using Block = FoldedBlock<F, B>;
+    const int bin = F::P * (t % F::E) + t / F::E, in_row = bin % B::T;
+    float2 *const at = area + bin / B::T * Block::PITCH + B::E * (in_row % B::P) + in_row / B::P;
+#pragma unroll
+    for (int m = 0; m < KEPT; ++m)
+        at[m * Block::TEAMS * Block::PITCH] = {w[m].y, w[m].x};
+}
+
+/* The way back of one product, up to what is in its last exchange. */
+template <class F, class B> LW_DEVICE void begin_folded(typename B::C (&v)[B::E], const B &back, typename B::C *area, int t)
+{
+#pragma unroll
+    for (int m = 0; m < B::E; ++m)
+        v[m] = area[m * FoldedBlock<F, B>::PITCH + t];
+#pragma unroll
+    for (int m = 0; m < B::E / 2; ++m)
+        butterfly(v[m], v[m + B::E / 2]);
+    back.begin_backward(v, area, t);
+}
+
+/* What a team is to transform back. */
+struct FoldedItem {
+    int segment, filter;
+};
+
+/* The team's item, if there is one: from its area to the outputs. All teams of the block take part. */
+template <class F, class B, bool PAIRED>
+LW_DEVICE void finish_folded(typename B::C *areas, const OlsArgs &a, FoldedItem item, bool exists)
+{
+    using C = typename B::C;
+    const int t = B::Team::thread();
+    C *const area = areas + B::Team::number() * FoldedBlock<F, B>::AREA;
+    const C *powers = (const C *)a.bank + powers_of(F::E, F::P);
+    opaque(powers);
+    B back;
+    back.load(powers, t);
+    C v[B::E];
+    begin_folded<F, B>(v, back, area, t);
+    back.end_backward(v, area, t);
+    if (!exists)
+        return;
+    const OlsPlace p = place_of<F::N, PAIRED>(a, item.segment);
+    bool lost = false;
+    store_thinned<B, FoldedBlock<F, B>::FOLD, PAIRED>(v, a, p, item.filter, t, lost);
+    if (lost)
+        *a.post.out_of_range = 1;
+}
+
+template <class F, class B, int BLOCKS, bool PAIRED, bool KEEP>
+__global__ void __launch_bounds__(F::T, BLOCKS) ols_folded(const OlsArgs a)
+{
+    using C = typename F::C;
+    using Block = FoldedBlock<F, B>;
+    extern __shared__ __align__(128) unsigned char memory[];
+    C *const shared = (C *)memory, *const areas = (C *)(memory + F::SHARED_BYTES);
+    const int t = threadIdx.x;
+    C v[F::E];
+    OlsWalk walk;
+    OlsStep step = {0, 0, 0};
+    FoldedItem item = {0, 0};
+    walk.start(a, blockIdx.x);
+    wait_for_predecessor();
+    int gathered = 0;
+#pragma unroll 1
+    for (bool more = true; more;) {
+        if (!KEEP || step.begin == step.end) {
+            more = walk.next(a, blockIdx.x, step);
+            if (more)
+                transform_folded<F, PAIRED>(v, a, step.segment, shared, t);
+        }
+        if (more) {
+            C w[Block::KEPT];
+            multiply_folded<F>(w, v, spectra_of<F>(a, step.begin), t);
+            share_product<F, B>(w, areas + gathered * Block::AREA, t);
+            if (gathered == B::Team::number())
+                item = {step.segment, step.begin};
+            ++gathered;
+            ++step.begin;
+        }
+        if (gathered == Block::TEAMS || (!more && gathered > 0)) {
+            F::Team::sync();        /* the products are there */
+            finish_folded<F, B, PAIRED>(areas, a, item, B::Team::number() < gathered);
+            F::Team::sync();        /* others may come */
+            gathered = 0;
+        }
+    }
+}
+
+#endif
