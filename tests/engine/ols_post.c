@@ -238,7 +238,7 @@ static struct trial decimation_trial(const struct decimation *decimation, int va
     t.post = (struct lw_post){kinds[variant % COUNT(kinds)], 1, decimation->every};
     t.segment = decimation->segment;
     t.input.is_complex = variant % 3 == 1;
-    t.input.scalar = variant % 2 ? LW_INT16 : LW_FLOAT32;
+    t.input.scalar = variant % 2 && !t.input.is_complex ? LW_INT16 : LW_FLOAT32;
     t.taps_complex = variant % 6 == 5;
     conformance_suit_type(&t);
     t.mode = (enum lw_mode)(trial_random(state) % 2);
