@@ -238,7 +238,7 @@ static struct trial decimation_trial(const struct decimation *decimation, int va
     t.post = (struct lw_post){kinds[variant % COUNT(kinds)], 1, decimation->every};
     t.segment = decimation->segment;
     t.input.is_complex = variant % 3 == 1;
-    t.input.scalar = variant % 2 ? LW_INT16 : LW_FLOAT32;
+    t.input.scalar = variant % 2 && !t.input.is_complex ? LW_INT16 : LW_FLOAT32;
     t.taps_complex = variant % 6 == 5;
     conformance_suit_type(&t);
     t.mode = (enum lw_mode)(trial_random(state) % 2);
@@ -248,7 +248,7 @@ static struct trial decimation_trial(const struct decimation *decimation, int va
         t.post.kind = LW_POST_NONE;
     t.n_channels = 1 + (int64_t)(trial_random(state) % 3);
     t.n_filters = variant % 4 == 3 ? 3 : 1;
-    t.n_samples = (t.segment ? t.segment : 1024) * 3 / 2 + (int64_t)(trial_random(state) % 3000);
+    t.n_samples = (t.segment ? t.segment : 1024) * 3 / 2 + (int64_t)(trial_random(state) % 1500);
     t.seed = trial_random(state);
     return t;
 }
@@ -257,8 +257,8 @@ static void test_decimation(void)
 {
     uint64_t state = 40;
     for (int i = 0; i < COUNT(decimations); i++)
-        for (int variant = 0; variant < 12; variant++) {
-            const struct trial t = decimation_trial(&decimations[i], variant, &state);
+        for (int variant = 0; variant < 6; variant++) {
+            const struct trial t = decimation_trial(&decimations[i], i + variant, &state);
             conformance_try(&t, &state, "decimation");
         }
 }
