@@ -206,7 +206,8 @@ void lw_pool_start(struct lw_pool *pool, struct lw_batch *batch)
     else
         queue->first = batch;
     queue->last = batch;
-    pthread_cond_broadcast(&pool->more);
+    for (int64_t i = 0; i < batch->n_pieces && i < pool->n_threads; i++)
+        pthread_cond_signal(&pool->more);
     pthread_mutex_unlock(&pool->mutex);
 }
 

@@ -272,8 +272,10 @@ LW_DEVICE void begin_strengths(typename F::Real *strengths, const OlsArgs &a, co
         for (int m = 0; m < F::E; m += Vector::N) {
             Vector v;
 #pragma unroll
-            for (int j = 0; j < Vector::N; ++j)
-                v.s[j] = F::T * (m + j) + t - a.discard < s.want[part] ? (Real)-1 : (Real)CUDART_INF;
+            for (int j = 0; j < Vector::N; ++j) {
+                const int i = F::T * (m + j) + t - a.discard;
+                v.s[j] = i >= 0 && i < s.want[part] ? (Real)-1 : (Real)CUDART_INF;
+            }
             *(Vector *)(strengths + part * F::N + F::T * m + t * Vector::N) = v;
         }
 }
@@ -304,17 +306,19 @@ LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, co
     Value *const value = (Value *)a.search.values + first, *const second_value = (Value *)a.search.values + second;
     int32_t *const number = a.search.filters + first, *const second_number = a.search.filters + second;
     Real *const own = strengths + t * Vector::N;
+    Vector next = *(const Vector *)own, second_next = PAIRED ? *(const Vector *)(own + F::N) : next;
 #pragma unroll
     for (int m = 0; m < F::E; m += Vector::N) {
+        const Vector before = next, second_before = second_next;
+        if (m + Vector::N < F::E) {     /* loaded before the branch, so that nobody waits for it */
+            next = *(const Vector *)(own + F::T * (m + Vector::N));
+            second_next = PAIRED ? *(const Vector *)(own + F::N + F::T * (m + Vector::N)) : next;
+        }
         if (F::T * (m + Vector::N - 1) < discard)
             continue;
-        const Vector before = *(const Vector *)(own + F::T * m);
-        const Vector second_before = PAIRED ? *(const Vector *)(own + F::N + F::T * m) : before;
 #pragma unroll
         for (int j = 0; j < Vector::N; ++j) {
             const int k = F::T * (m + j);
-            if (k < discard)
-                continue;
             const C c = v[m + j];
             if constexpr (PAIRED) {
                 Real *const best = own + F::T * m + j;

@@ -178,53 +178,71 @@ static int64_t number_of(const struct pass *pass, int64_t i)
     return i * lw_comm_size(pass->setup->comm) + lw_comm_rank(pass->setup->comm);
 }
 
-/* That segment of some channels, on its way. */
-static int submit_segment(struct pass *pass, int64_t i, int64_t channel, int64_t n_channels, struct lw_error *err)
+/* A segment that is being read. */
+struct reading {
+    struct lw_slot *slot;
+    struct lw_block block;
+    struct lw_window_part part;
+};
+
+static int begin_segment(struct pass *pass, int64_t i, int64_t channel, int64_t n_channels, struct reading *reading, struct lw_error *err)
 {
-    const struct lw_job *const job = &pass->setup->job;
     const int64_t first = (pass->sample.first + number_of(pass, i) * pass->sample.step) * pass->sample.unit;
-    const int64_t ahead = job->look_ahead + pass->op.after, halo = pass->op.halo;
-    const struct lw_block block = {.first = first, .count = pass->sample.unit, .channel = channel, .n_channels = n_channels};
-    struct lw_slot *const slot = lw_pipeline_acquire(pass->pipeline);
-    const struct lw_window_part part = {
-        .begin = first + ahead - halo, .end = first + block.count + ahead, .channel = channel, .n_channels = n_channels,
-        .into = slot->input, .into_axis = halo + block.count,
+    const int64_t ahead = pass->setup->job.look_ahead + pass->op.after, halo = pass->op.halo;
+    reading->block = (struct lw_block){.first = first, .count = pass->sample.unit, .channel = channel, .n_channels = n_channels};
+    reading->slot = lw_pipeline_acquire(pass->pipeline);
+    reading->part = (struct lw_window_part){
+        .begin = first + ahead - halo, .end = first + pass->sample.unit + ahead, .channel = channel, .n_channels = n_channels,
+        .into = reading->slot->input, .into_axis = halo + pass->sample.unit,
     };
-    int rc;
-    if ((rc = lw_window_read(pass->window, &part, err)) ||
-        (rc = pass->setup->mask ? lw_mask_apply(pass->setup->mask, lw_pipeline_number(pass->pipeline, slot), &part, err) : LW_OK))
-        return rc;
-    return lw_pipeline_submit(pass->pipeline, slot, &block, err);
+    return lw_window_begin(pass->window, &reading->part, err);
 }
 
-/* The root mean squares of the oldest segment's pieces, [piece][channel][filter]. */
-static int collect_segment(struct pass *pass, double *values, struct lw_error *err)
+static int submit_segment(struct pass *pass, struct reading *reading, struct lw_error *err)
+{
+    struct lw_mask *const mask = pass->setup->mask;
+    int rc;
+    if ((rc = lw_window_end(pass->window, err)) ||
+        (rc = mask ? lw_mask_apply(mask, lw_pipeline_number(pass->pipeline, reading->slot), &reading->part, err) : LW_OK))
+        return rc;
+    return lw_pipeline_submit(pass->pipeline, reading->slot, &reading->block, err);
+}
+
+/* The root mean squares of the oldest segment's pieces, [piece][channel][filter], to *next, which moves on by `each`. */
+static int collect_segment(struct pass *pass, double **next, int64_t each, struct lw_error *err)
 {
     struct lw_slot *slot;
     const int rc = lw_pipeline_collect(pass->pipeline, &slot, err);
     if (rc)
         return rc;
     if (is_image(pass))
-        take_pieces(pass, slot, values);
+        take_pieces(pass, slot, *next);
     else
-        take_values(pass, slot, values);
+        take_values(pass, slot, *next);
+    *next += each;
     lw_pipeline_release(pass->pipeline, slot);
     return LW_OK;
 }
 
+/* A segment is read while those before it are computed. */
 static int take_own(struct pass *pass, int64_t channel, int64_t n_channels, struct lw_error *err)
 {
     const int64_t values = n_values(pass, n_channels), each = pass->sample.pieces * values;
-    int64_t submitted = 0, collected = 0;
+    double *next = pass->mine;
+    struct reading reading;
     int rc = LW_OK;
     for (int64_t i = 0; i < rows_of_rank(pass) * values; i++)
         pass->mine[i] = -1;
-    while (rc == LW_OK && (collected < submitted || number_of(pass, submitted) < pass->sample.count)) {
-        if (number_of(pass, submitted) < pass->sample.count && !lw_pipeline_is_full(pass->pipeline))
-            rc = submit_segment(pass, submitted++, channel, n_channels, err);
-        else
-            rc = collect_segment(pass, pass->mine + collected++ * each, err);
+    for (int64_t i = 0; rc == LW_OK && number_of(pass, i) < pass->sample.count; i++) {
+        if (lw_pipeline_is_full(pass->pipeline) && (rc = collect_segment(pass, &next, each, err)))
+            return rc;
+        rc = begin_segment(pass, i, channel, n_channels, &reading, err);
+        if (rc == LW_OK && lw_pipeline_submitted(pass->pipeline) > 0 && lw_pipeline_is_full(pass->pipeline))
+            rc = collect_segment(pass, &next, each, err);
+        rc = rc ? rc : submit_segment(pass, &reading, err);
     }
+    while (rc == LW_OK && lw_pipeline_submitted(pass->pipeline) > 0)
+        rc = collect_segment(pass, &next, each, err);
     return rc;
 }
 
