@@ -92,7 +92,7 @@ int lw_op_find_product(const struct lw_op_plan *plan, enum lw_op_product_kind ki
 
 int64_t lw_op_most_rows(const struct lw_op_plan *plan, int product, int64_t count, int64_t n_channels)
 {
-    enum { ONE_IN = 256 };
+    enum { ONE_IN = 1024 };
     const struct lw_op_product *const p = &plan->products[product];
     const int64_t all = (count + p->beyond) * n_channels * p->sample_rows;
     return min64(all, max64(all / ONE_IN, p->least_rows));

@@ -164,7 +164,7 @@ int64_t lw_conv2d_kept_columns(const struct lw_conv2d_spec *conv2d);
 /** The number of the product of that kind; -1: the operation has none. */
 int lw_op_find_product(const struct lw_op_plan *plan, enum lw_op_product_kind kind);
 
-/** Rows that a slot has room for of a table, for blocks of at most so many samples and channels: one for every 256 that are
+/** Rows that a slot has room for of a table, for blocks of at most so many samples and channels: one for every 1024 that are
  * possible, and the least. Beyond them a block is done again in parts. */
 int64_t lw_op_most_rows(const struct lw_op_plan *plan, int product, int64_t count, int64_t n_channels);
 

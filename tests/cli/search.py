@@ -41,8 +41,9 @@ def energies(filters, n_channels):
 def measured(y, unit):
     """[channel, filter] by src/run/search/noise.h; small jobs only, whose segments are one in 16."""
     n = y.shape[2]
-    whole = n // unit
-    picked = range(8, whole, 16) if whole > 8 else [whole // 2]
+    whole, run = n // unit, 8 if n // unit >= 1024 else 1
+    picked = range(8, whole // run, 16) if whole > 8 else [whole // 2]
+    picked = [run * k + i for k in picked for i in range(run)]
     rms = [np.sqrt(np.mean(np.abs(y[:, :, k * unit:(k + 1) * unit]) ** 2, axis=2)) for k in picked]
     return np.median(rms, axis=0).T
 
@@ -250,6 +251,8 @@ def kinds():
     case("series beside", (2, 1000), axis=1, products=("filtered", "peaks", "best", "blocks"), noise="energy", mode="valid")
     case("blocks alone", (2, 1000), axis=0, products=("blocks",), values=("rms",), length=33)
     case("best alone, measured", (2, 40000), axis=1, products=("best",), segment=256)
+    case("measured in runs", (2, 150000), "i2", (2, 17), axis=1, products=("peaks",), part=0.0001, segment=64)
+    case("measured in runs, time slow", (3, 150000), taps=(2, 17), axis=0, products=("best",), segment=64)
     case("one filter", (1, 500), taps=(1, 1), products=("peaks", "blocks"), noise="given", length=1)
 
 

@@ -9,34 +9,62 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Segments on their way at a time, at most: together no more than a slice of the run. */
+/* Blocks on their way at a time, at most: together no more than a slice of the run. */
 enum { MOST_DEPTH = 4 };
+
+/* Outputs of one, of all filters and channels, that an engine may have to keep. */
+#define MOST_OUTPUTS ((int64_t)1 << 25)
 
 /* ---- which segments ------------------------------------------------------------------------------------------------ */
 
-/* Segments `first`, `first + step`, ... of the grid. */
+/* Blocks `first`, `first + step`, ... of the axis: segments of the grid, or runs of them. */
 struct sample {
     int64_t unit;               /* outputs of one; fewer where the axis is shorter */
     int64_t first, step, count;
-    int64_t columns;            /* of a piece of an image's segment */
-    int64_t pieces;             /* of a segment; 1 of a signal's */
+    int64_t pieces;             /* with a root mean square of its own: segments, or parts of an image's rows */
+    int64_t columns;            /* of such a part */
 };
+
+static bool has_pixels(const struct lw_job *job) { return job->op.kind == LW_OP_CONV2D; }
+
+/* Segments of a run. Long ones keep an engine busy one by one. */
+static int64_t run_of(const struct lw_job *job, int64_t unit)
+{
+    const bool is_long = job->n_outputs / unit >= (int64_t)LW_NOISE_ONE_IN * LW_NOISE_RUN * LW_NOISE_RUN;
+    return !has_pixels(job) && is_long && unit * lw_op_filters(&job->op) <= LW_NOISE_RUN_OUTPUTS ? LW_NOISE_RUN : 1;
+}
+
+static void choose_blocks(const struct lw_job *job, int64_t least, struct sample *sample)
+{
+    enum { MIDDLE = LW_NOISE_ONE_IN / 2 };
+    const int64_t all = job->n_outputs / sample->unit, values = job->op.n_channels * lw_op_filters(&job->op) * sample->pieces;
+    const int64_t most = min64(LW_NOISE_MOST / sample->pieces, max64(least, LW_NOISE_VALUES / values));
+    if (all > MIDDLE) {
+        const int64_t few = (all - MIDDLE - 1) / LW_NOISE_ONE_IN + 1;
+        sample->first = MIDDLE;
+        sample->step = LW_NOISE_ONE_IN * divide_up(few, most);
+        sample->count = (all - MIDDLE - 1) / sample->step + 1;
+    } else {
+        sample->unit = min64(sample->unit, job->n_outputs);
+        sample->first = all / 2;
+        sample->step = sample->count = 1;
+    }
+}
 
 static struct sample choose_segments(const struct lw_job *job, int64_t unit)
 {
-    const bool is_image = job->op.kind == LW_OP_CONV2D;
-    const int64_t width = job->op.conv2d.output_columns, columns = is_image ? max64(LW_NOISE_COLUMNS, divide_up(width, LW_NOISE_PIECES)) : 1;
-    const int64_t pieces = is_image ? max64(1, width / columns) : 1;
-    const int64_t values = job->op.n_channels * lw_op_filters(&job->op), all = job->n_outputs / unit;
-    const int64_t most = min64(LW_NOISE_MOST / pieces, max64(LW_NOISE_LEAST, LW_NOISE_VALUES / values / pieces));
-    if (all <= LW_NOISE_ONE_IN / 2)
-        return (struct sample){min64(unit, job->n_outputs), all / 2, 1, 1, columns, pieces};
-    const int64_t few = (all - LW_NOISE_ONE_IN / 2 - 1) / LW_NOISE_ONE_IN + 1;
-    const int64_t step = LW_NOISE_ONE_IN * divide_up(few, most);
-    return (struct sample){unit, LW_NOISE_ONE_IN / 2, step, (all - LW_NOISE_ONE_IN / 2 - 1) / step + 1, columns, pieces};
+    const int64_t run = run_of(job, unit);
+    struct sample sample = {.unit = run * unit, .pieces = run};
+    if (has_pixels(job)) {
+        const int64_t width = job->op.conv2d.output_columns;
+        sample.columns = max64(LW_NOISE_COLUMNS, divide_up(width, LW_NOISE_PIECES));
+        sample.pieces = max64(1, width / sample.columns);
+    }
+    choose_blocks(job, LW_NOISE_LEAST / run, &sample);
+    return sample;
 }
 
-/* Segments that one rank takes at most: every n_ranks-th. */
+/* Blocks that one rank takes at most: every n_ranks-th. */
 static int64_t most_of_rank(const struct sample *sample, int n_ranks) { return divide_up(sample->count, n_ranks); }
 
 /* ---- the pass ------------------------------------------------------------------------------------------------------ */
@@ -74,7 +102,7 @@ static int64_t rows_of_rank(const struct pass *pass)
     return most_of_rank(&pass->sample, lw_comm_size(pass->setup->comm)) * pass->sample.pieces;
 }
 
-static bool is_image(const struct pass *pass) { return pass->spec.kind == LW_OP_CONV2D; }
+static bool is_image(const struct pass *pass) { return has_pixels(&pass->setup->job); }
 
 /* Segments of a signal come as their root mean squares, those of an image as they are. */
 static void make_segments(struct pass *pass, int64_t unit)
@@ -100,7 +128,8 @@ static int plan_pass(struct pass *pass, const struct lw_plan *plan, struct lw_er
     pass->spec = pass->setup->job.op;
     make_segments(pass, plan->op.unit);
     pass->sample = choose_segments(&pass->setup->job, plan->op.unit);
-    pass->group = plan->rounds.group;
+    const int64_t most = MOST_OUTPUTS / (pass->sample.unit * lw_op_filters(&pass->spec)) / plan->op.channel_unit;
+    pass->group = min64(plan->rounds.group, is_image(pass) ? 1 : max64(1, most) * plan->op.channel_unit);
     return engine->ops->op_plan(engine, &pass->spec, &pass->op, err);
 }
 
@@ -135,14 +164,17 @@ static void close_pass(struct pass *pass)
     lw_free(pass->all);
 }
 
-/* [channel][filter] of the segment's product [filter][channel]. */
+/* [piece][channel][filter] of the block's product, [filter][channel][piece] or, time slow, [filter][piece][channel]. */
 static void take_values(const struct pass *pass, const struct lw_slot *slot, double *values)
 {
-    const int n_filters = lw_op_filters(&pass->spec);
-    for (int64_t c = 0; c < slot->block.n_channels; c++)
-        for (int64_t f = 0; f < n_filters; f++)
-            values[c * n_filters + f] =
-                lw_type_number(pass->op.products[0].type, slot->products[0].data, f * slot->block.n_channels + c);
+    const int64_t n_channels = slot->block.n_channels, n_filters = lw_op_filters(&pass->spec), pieces = pass->sample.pieces;
+    const bool is_slow = pass->spec.layout == LW_TIME_SLOW;
+    const int64_t channel_step = is_slow ? 1 : pieces, piece_step = is_slow ? n_channels : 1;
+    for (int64_t piece = 0; piece < pieces; piece++)
+        for (int64_t c = 0; c < n_channels; c++)
+            for (int64_t f = 0; f < n_filters; f++)
+                *values++ = lw_type_number(pass->op.products[0].type, slot->products[0].data,
+                                           f * n_channels * pieces + c * channel_step + piece * piece_step);
 }
 
 /* Of the slot's image, rows of which have `width` numbers: columns `first` to before `end`. */
@@ -298,14 +330,15 @@ static int measure_group(struct pass *pass, int64_t channel, int64_t n_channels,
 static void tell(const struct pass *pass, double seconds)
 {
     const struct lw_job *const job = &pass->setup->job;
-    const int64_t n = n_values(pass, job->op.n_channels);
+    const int64_t n = n_values(pass, job->op.n_channels), run = is_image(pass) ? 1 : pass->sample.pieces;
+    const int64_t n_segments = pass->sample.count * run;
     double least = job->noise[0], most = job->noise[0];
     for (int64_t i = 0; i < n; i++) {
         least = fmin(least, job->noise[i]);
         most = fmax(most, job->noise[i]);
     }
     lw_log_info("the noise is %.6g to %.6g, measured in %" PRId64 " segment%s of %" PRId64 " outputs in %.3g s", least, most,
-                pass->sample.count, pass->sample.count == 1 ? "" : "s", pass->sample.unit, seconds);
+                n_segments, n_segments == 1 ? "" : "s", pass->sample.unit / run, seconds);
 }
 
 int lw_noise_measure(struct lw_setup *setup, const struct lw_plan *plan, struct lw_error *err)

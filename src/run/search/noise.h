@@ -1,10 +1,12 @@
 /* noise.h - the noise behind each filter, measured in the data: a pass over part of the input before the rounds.
  *
  * Of the grid's whole segments number 8, 24, 40, .. are taken, one in 16; of fewer than 9 the middle one, and where there is no
- * whole one, what there is. Where that makes more than LW_NOISE_MOST segments, or more than LW_NOISE_VALUES values of all channels and
- * filters together (but LW_NOISE_LEAST segments at least), so many evenly spaced ones are taken. The noise of a channel and a filter is the median of the root mean
- * squares of |y| in these segments; segments with outputs that are not finite do not count, and where none counts the noise
- * is 0, so that nothing is found. It does not depend on ranks, rounds or memory.
+ * whole one, what there is. Of a long signal, LW_NOISE_ONE_IN LW_NOISE_RUN^2 segments and more whose outputs behind all filters are no more than
+ * LW_NOISE_RUN_OUTPUTS, they are taken in runs of LW_NOISE_RUN: the runs 8, 24, 40, .. . Where that makes more than LW_NOISE_MOST
+ * segments, or more than LW_NOISE_VALUES values of all channels and filters together (but LW_NOISE_LEAST segments at least), so many are taken,
+ * evenly spaced. The noise of a channel and a filter is the median of the root mean squares of |y| in these segments; segments
+ * with outputs that are not finite do not count, and where none counts the noise is 0, so that nothing is found. It does not
+ * depend on ranks, rounds or memory.
  *
  * Segments of an image, whole rows, are cut into pieces of LW_NOISE_COLUMNS columns (more, where that would be more than LW_NOISE_PIECES
  * pieces; columns that are left over do not count), and the median is that of the pieces. */
@@ -15,6 +17,8 @@
 #include "run/setup.h"
 
 #define LW_NOISE_ONE_IN 16
+#define LW_NOISE_RUN 8
+#define LW_NOISE_RUN_OUTPUTS (1 << 20)
 #define LW_NOISE_LEAST 16
 #define LW_NOISE_MOST 1024
 #define LW_NOISE_VALUES (1 << 22)
