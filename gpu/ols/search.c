@@ -56,9 +56,7 @@ void lw_ols_strengths(const struct lw_op_spec *spec, void *strengths)
 
 bool lw_ols_may_find(const struct lw_op_spec *spec)
 {
-    const unsigned products = lw_search_products(&spec->ols.search);
-    const bool has_numbers = !(products & LW_BEST) || spec->ols.n_filters <= LW_CUDA_OLS_MOST_NUMBERED;
-    return lw_search_is_needed(&spec->ols.search) && !(products & LW_BLOCKS) && has_numbers;
+    return lw_search_is_needed(&spec->ols.search) && !(lw_search_products(&spec->ols.search) & LW_BLOCKS);
 }
 
 int64_t lw_ols_search_bytes(const struct lw_op_spec *spec, const struct lw_op_plan *plan, int64_t count, int64_t n_channels)

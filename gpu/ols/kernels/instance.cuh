@@ -28,13 +28,13 @@ template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED, class 
 }
 
 /* The same, storing the series, or looking for something in it. */
-template <class Real, int E, int P, int BLOCKS, bool PAIRED> OlsKernel ols_finding_kernel()
+template <class Real, int E, int P, int BLOCKS, int DISCARD, bool PAIRED> OlsKernel ols_finding_kernel()
 {
     using F = Transform<Real, E, P, Team<E * P, 1>>;
-    OlsKernel k = ols_time_fast_kernel<Real, E, P, BLOCKS, -1, PAIRED, StoreSeries>();
-    k.find = ols_time_fast<F, BLOCKS, -1, PAIRED, FindCrossings>;
-    k.keep = ols_time_fast<F, BLOCKS, -1, PAIRED, KeepBest<Real>>;
-    k.keep_bytes = k.shared_bytes + STRENGTH_BYTES<F, PAIRED> + NUMBER_BYTES<F, PAIRED>;
+    OlsKernel k = ols_time_fast_kernel<Real, E, P, BLOCKS, DISCARD, PAIRED, StoreSeries>();
+    k.find = ols_time_fast<F, BLOCKS, DISCARD, PAIRED, FindCrossings>;
+    k.keep = ols_time_fast<F, BLOCKS, DISCARD, PAIRED, KeepBest<Real>>;
+    k.keep_bytes = k.shared_bytes + STRENGTH_BYTES<F, PAIRED>;
     return k;
 }
 
@@ -146,8 +146,8 @@ template <int E, int W, int BLOCKS, int DISCARD> OlsKernel ols_interleaved_kerne
 #define LW_OLS_TIME_FAST(Real, E, P, BLOCKS, DISCARD)                        \
     ols_time_fast_kernel<Real, E, P, BLOCKS, DISCARD, false, StoreSeries>(), \
     ols_time_fast_kernel<Real, E, P, BLOCKS, DISCARD, true, StoreSeries>()
-#define LW_OLS_FINDING(Real, E, P, BLOCKS) \
-    ols_finding_kernel<Real, E, P, BLOCKS, false>(), ols_finding_kernel<Real, E, P, BLOCKS, true>()
+#define LW_OLS_FINDING(Real, E, P, BLOCKS, DISCARD) \
+    ols_finding_kernel<Real, E, P, BLOCKS, DISCARD, false>(), ols_finding_kernel<Real, E, P, BLOCKS, DISCARD, true>()
 #define LW_OLS_FINDING_CHANNELS(Real, E, P, W, BLOCKS)           \
     ols_finding_channels_kernel<Real, E, P, W, BLOCKS, false>(), \
     ols_finding_channels_kernel<Real, E, P, W, BLOCKS, true>()

@@ -20,8 +20,8 @@ LW_OLS_GROUP(f512,
 LW_OLS_GROUP(f1024,
     LW_OLS_TIME_FAST(float, 32, 1, 12, 64),
     LW_OLS_TIME_FAST(float, 32, 1, 12, 128),
-    LW_OLS_TIME_FAST(float, 32, 1, 12, 256),
-    LW_OLS_FINDING(float, 32, 1, 12),
+    LW_OLS_FINDING(float, 32, 1, 12, 256),
+    LW_OLS_FINDING(float, 32, 1, 12, -1),
     LW_OLS_PIPELINED(32, 16, 64),
     LW_OLS_PIPELINED(32, 16, 256),
     LW_OLS_PIPELINED(32, 16, -1));
@@ -30,19 +30,19 @@ LW_OLS_GROUP(f1024,
 LW_OLS_GROUP(f2048,
     LW_OLS_TIME_FAST(float, 32, 2, 6, 256),
     LW_OLS_TIME_FAST(float, 32, 2, 6, 512),
-    LW_OLS_FINDING(float, 32, 2, 6));
+    LW_OLS_FINDING(float, 32, 2, 6, -1));
 
 #elif defined(LW_INSTANCES_f4096)        /* single precision, 4096 points: four warps a segment */
 LW_OLS_GROUP(f4096,
     LW_OLS_TIME_FAST(float, 32, 4, 3, 512),
     LW_OLS_TIME_FAST(float, 32, 4, 3, 1024),
-    LW_OLS_FINDING(float, 32, 4, 3));
+    LW_OLS_FINDING(float, 32, 4, 3, -1));
 
 #elif defined(LW_INSTANCES_f8192)        /* single precision, 8192 points: eight warps a segment */
 LW_OLS_GROUP(f8192,
     LW_OLS_TIME_FAST(float, 32, 8, 1, 2048),
     LW_OLS_TIME_FAST(float, 32, 8, 1, 4096),
-    LW_OLS_FINDING(float, 32, 8, 1),
+    LW_OLS_FINDING(float, 32, 8, 1, -1),
     LW_OLS_PINGPONG(32, 8, 2048),
     LW_OLS_PINGPONG(32, 8, 4096),
     LW_OLS_PINGPONG(32, 8, -1));
@@ -57,7 +57,7 @@ LW_OLS_GROUP(d512,
 
 #elif defined(LW_INSTANCES_d1024)        /* double precision, 1024 points */
 LW_OLS_GROUP(d1024,
-    LW_OLS_FINDING(double, 16, 4, 4));
+    LW_OLS_FINDING(double, 16, 4, 4, -1));
 
 #elif defined(LW_INSTANCES_d2048)        /* double precision, 2048 points */
 LW_OLS_GROUP(d2048,
@@ -65,7 +65,7 @@ LW_OLS_GROUP(d2048,
 
 #elif defined(LW_INSTANCES_d4096)        /* double precision, 4096 points */
 LW_OLS_GROUP(d4096,
-    LW_OLS_FINDING(double, 16, 16, 1));
+    LW_OLS_FINDING(double, 16, 16, 1, -1));
 
 #elif defined(LW_INSTANCES_time_slow_f)        /* time slow, single precision */
 LW_OLS_GROUP(time_slow_f,

@@ -97,8 +97,6 @@ double lw_cuda_ols_thinning_seconds(const struct lw_cuda_ols_spec *spec);
  * @return cudaSuccess (0) or a cudaError_t */
 int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps, void *bank, struct CUstream_st *stream);
 
-#define LW_CUDA_OLS_MOST_NUMBERED 65535     /* filters of which the best may be sought */
-
 /* What a launch looks for: crossings, or the best filter if `values` is not NULL; among the filters of the table's range. */
 struct lw_cuda_ols_search {
     const void *scales;                 /* device: [channels of the data set][n_filters] reals of the computing precision: for

@@ -122,8 +122,6 @@ struct MakeSeries {
         put_made<PAIRED>(a, c, has, (Real *)a.output, output + (int64_t)i * a.post.rate + phase, a.output_second, lost);
     }
 
-    template <class F, bool PAIRED> LW_DEVICE void leave(typename F::C *, const OlsArgs &, const OlsPlace &, int) {}
-
     LW_DEVICE void end(const OlsArgs &a)
     {
         if (lost)

@@ -5,9 +5,8 @@
  *                   at one by one. Nothing is stored but crossings, and no barrier is needed
  *   KeepBest        the strength of the best output so far stands in shared memory, E values a thread, by 16-byte accesses of
  *                   neighbouring words; an output that beats it is written to the arrays, which begin as NaN and -1, with its
- *                   filter's number. Of 64 filters of noise an output is beaten 5 times, at places so far apart that each write
- *                   takes 32 bytes to the L2: where shared memory has room for them without a block less (complex signals, time
- *                   fast), the numbers wait there until all filters have passed. All filters of a segment must be in one block
+ *                   filter's number. All filters of a segment must be in one block. (Numbers in shared memory until all filters
+ *                   have passed took 6% longer.)
  *
  * Outputs, and so their squares, may have any size. A limit whose square may be lost is met by every output: then all of them are
  * looked at. Strengths of complex outputs are those of outputs divided by the largest value of the segment's spectrum. */
@@ -174,7 +173,6 @@ struct FindCrossings {
         find_crossings<F, PAIRED>(v, a, s, scale, second, f, t);
     }
 
-    template <class F, bool PAIRED> LW_DEVICE void leave(typename F::C *, const OlsArgs &, const OlsPlace &, int) {}
     LW_DEVICE void end(const OlsArgs &) {}
 };
 
@@ -252,14 +250,6 @@ LW_DEVICE typename F::Real strength_factor(const typename F::C (&kept)[F::E], ty
     return 1 / max(least, largest_part<F>(kept, shared, t));
 }
 
-/* The number of a filter in shared memory. */
-typedef unsigned short FilterNumber;
-enum : int { NO_FILTER = LW_CUDA_OLS_MOST_NUMBERED };
-
-/* Whether a team of the time-fast kernel has such numbers: those behind pairs of signals have no room. */
-template <class F, bool PAIRED> constexpr bool IS_NUMBERED = !PAIRED && sizeof(typename F::Real) == 4;
-template <class F, bool PAIRED> constexpr int NUMBER_BYTES = IS_NUMBERED<F, PAIRED> ? F::N * (int)sizeof(FilterNumber) : 0;
-
 /* Nothing beats what is not wanted. */
 template <class F, bool PAIRED>
 LW_DEVICE void begin_strengths(typename F::Real *strengths, const OlsArgs &a, const SearchPlace &s, int t)
@@ -281,8 +271,8 @@ LW_DEVICE void begin_strengths(typename F::Real *strengths, const OlsArgs &a, co
 }
 
 /* One output against the best so far. */
-template <class Value, class Real, class Number>
-LW_DEVICE void improve(Real strength, Real before, Real *best, Value *value, Number *number, Value y, int f)
+template <class Value, class Real>
+LW_DEVICE void improve(Real strength, Real before, Real *best, Value *value, int32_t *number, Value y, int f)
 {
     if (strength > before) {
         *best = strength;
@@ -291,74 +281,93 @@ LW_DEVICE void improve(Real strength, Real before, Real *best, Value *value, Num
     }
 }
 
-/* All outputs of a filter; v holds them with re and im swapped. numbers: those of the best filters, in the order of the strengths;
- * NULL: they are in the array. pitch: from output to output in the arrays. */
-template <class F, int DISCARD, bool PAIRED, bool NUMBERED>
-LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, const SearchPlace &s, typename F::Real *strengths,
-                            FilterNumber *numbers, typename F::Real scale, typename F::Real second_scale, int64_t pitch, int f, int t)
+/* Where the best of a thread's outputs are, of the series or of the two of a pair. pitch: from output to output in the arrays. */
+template <class Value, class Real> struct BestPlace {
+    Real *strengths;
+    Value *values[2];
+    int32_t *numbers[2];
+    int64_t pitch;
+};
+
+template <class F, bool PAIRED>
+LW_DEVICE auto best_place(const OlsArgs &a, const SearchPlace &s, typename F::Real *strengths, int64_t pitch, int discard, int t)
 {
-    using Real = typename F::Real;
-    using C = typename F::C;
-    using Value = typename std::conditional<PAIRED, Real, C>::type;
+    using Value = typename std::conditional<PAIRED, typename F::Real, typename F::C>::type;
+    BestPlace<Value, typename F::Real> place = {strengths + t * Strengths<typename F::Real>::N, {}, {}, pitch};
+    for (int part = 0; part < 2; ++part) {
+        const int64_t first = s.output[part] + (t - discard) * pitch;
+        place.values[part] = (Value *)a.search.values + first;
+        place.numbers[part] = a.search.filters + first;
+    }
+    return place;
+}
+
+/* The complex outputs of a filter; v holds them with re and im swapped. SQUARED: the scale is, and no square leaves its range. The
+ * strengths of the next rows are loaded before the branch, so that nobody waits for them. */
+template <class F, bool SQUARED, class C, class Real>
+LW_DEVICE void improve_complex(const C (&v)[F::E], const BestPlace<C, Real> &place, Real scale, int discard, int f)
+{
     using Vector = Strengths<Real>;
-    const int discard = DISCARD >= 0 ? DISCARD : a.discard;
-    const int64_t first = s.output[0] + (t - discard) * pitch, second = s.output[1] + (t - discard) * pitch;
-    Value *const value = (Value *)a.search.values + first, *const second_value = (Value *)a.search.values + second;
-    int32_t *const number = a.search.filters + first, *const second_number = a.search.filters + second;
-    Real *const own = strengths + t * Vector::N;
-    Vector next = *(const Vector *)own, second_next = PAIRED ? *(const Vector *)(own + F::N) : next;
+    Vector next = *(const Vector *)place.strengths;
 #pragma unroll
     for (int m = 0; m < F::E; m += Vector::N) {
-        const Vector before = next, second_before = second_next;
-        if (m + Vector::N < F::E) {     /* loaded before the branch, so that nobody waits for it */
-            next = *(const Vector *)(own + F::T * (m + Vector::N));
-            second_next = PAIRED ? *(const Vector *)(own + F::N + F::T * (m + Vector::N)) : next;
-        }
+        const Vector before = next;
+        if (m + Vector::N < F::E)
+            next = *(const Vector *)(place.strengths + F::T * (m + Vector::N));
         if (F::T * (m + Vector::N - 1) < discard)
             continue;
 #pragma unroll
         for (int j = 0; j < Vector::N; ++j) {
-            const int k = F::T * (m + j);
+            const int64_t k = F::T * (m + j) * place.pitch;
             const C c = v[m + j];
-            if constexpr (PAIRED) {
-                Real *const best = own + F::T * m + j;
-                improve(size_of(c.y) * scale, before.s[j], best, value + k * pitch, number + k * pitch, c.y, f);
-                improve(size_of(c.x) * second_scale, second_before.s[j], best + F::N, second_value + k * pitch,
-                        second_number + k * pitch, c.x, f);
-            } else if constexpr (NUMBERED)
-                improve(scaled_square(c, scale), before.s[j], own + F::T * m + j, value + k * pitch,
-                        numbers + t * Vector::N + F::T * m + j, C{c.y, c.x}, f);
-            else
-                improve(scaled_square(c, scale), before.s[j], own + F::T * m + j, value + k * pitch, number + k * pitch,
-                        C{c.y, c.x}, f);
+            const Real strength = SQUARED ? fma(c.x, c.x, c.y * c.y) * scale : scaled_square(c, scale);
+            improve(strength, before.s[j], place.strengths + F::T * m + j, place.values[0] + k, place.numbers[0] + k, C{c.y, c.x}, f);
         }
     }
 }
 
-template <class F> LW_DEVICE void begin_numbers(FilterNumber *numbers, int t)
+/* The outputs of a pair. */
+template <class F, class C, class Real>
+LW_DEVICE void improve_pair(const C (&v)[F::E], const BestPlace<Real, Real> &place, Real scale, Real second_scale, int discard, int f)
 {
-    constexpr int N = Strengths<typename F::Real>::N;
+    using Vector = Strengths<Real>;
 #pragma unroll
-    for (int m = 0; m < F::E; m += N)
+    for (int m = 0; m < F::E; m += Vector::N) {
+        if (F::T * (m + Vector::N - 1) < discard)
+            continue;
+        Real *const best = place.strengths + F::T * m;
+        const Vector before = *(const Vector *)best, second_before = *(const Vector *)(best + F::N);
 #pragma unroll
-        for (int j = 0; j < N; ++j)
-            numbers[F::T * m + t * N + j] = NO_FILTER;
-}
-
-/* The numbers of a segment that has been searched, to their array. */
-template <class F> LW_DEVICE void store_numbers(const FilterNumber *numbers, const OlsArgs &a, const SearchPlace &s, int t)
-{
-    constexpr int N = Strengths<typename F::Real>::N;
-    int32_t *const filters = a.search.filters + s.output[0];
-#pragma unroll
-    for (int m = 0; m < F::E; ++m) {
-        const int i = F::T * m + t - a.discard, number = numbers[F::T * (m - m % N) + t * N + m % N];
-        if (i >= 0 && i < s.want[0] && number != NO_FILTER)
-            put(filters + i, number);
+        for (int j = 0; j < Vector::N; ++j) {
+            if (F::T * (m + j) < discard)
+                continue;
+            const int64_t k = F::T * (m + j) * place.pitch;
+            const C c = v[m + j];
+            improve(size_of(c.y) * scale, before.s[j], best + j, place.values[0] + k, place.numbers[0] + k, c.y, f);
+            improve(size_of(c.x) * second_scale, second_before.s[j], best + F::N + j, place.values[1] + k, place.numbers[1] + k, c.x, f);
+        }
     }
 }
 
-/* Time fast. The strengths follow the team's exchange regions, and the numbers the strengths. */
+/* All outputs of a filter. Outputs are about the inverse of their scale, at most N times that: such scales are far from where squares
+ * are lost, and save a multiplication. */
+template <class F, int DISCARD, bool PAIRED>
+LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, const SearchPlace &s, typename F::Real *strengths,
+                            typename F::Real scale, typename F::Real second_scale, int64_t pitch, int f, int t)
+{
+    using Real = typename F::Real;
+    constexpr Real LEAST = (Real)1e-12, MOST = (Real)1e12;
+    const int discard = DISCARD >= 0 ? DISCARD : a.discard;
+    const auto place = best_place<F, PAIRED>(a, s, strengths, pitch, discard, t);
+    if constexpr (PAIRED)
+        improve_pair<F>(v, place, scale, second_scale, discard, f);
+    else if (scale >= LEAST && scale <= MOST)
+        improve_complex<F, true>(v, place, scale * scale, discard, f);
+    else
+        improve_complex<F, false>(v, place, scale, discard, f);
+}
+
+/* Time fast. The strengths follow the team's exchange regions. */
 template <class Real> struct KeepBest {
     static constexpr bool MAKES = false, FINDS = true;
     Real factor;
@@ -370,11 +379,6 @@ template <class Real> struct KeepBest {
         return (Real *)((unsigned char *)shared + F::SHARED_BYTES);
     }
 
-    template <class F, bool PAIRED> LW_DEVICE static FilterNumber *numbers_of(typename F::C *shared)
-    {
-        return (FilterNumber *)((unsigned char *)strengths_of<F>(shared) + STRENGTH_BYTES<F, PAIRED>);
-    }
-
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void begin(const typename F::C (&kept)[F::E], typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
                          int segment_, int t)
@@ -382,8 +386,6 @@ template <class Real> struct KeepBest {
         segment = segment_;
         factor = strength_factor<F, PAIRED>(kept, shared, t);
         begin_strengths<F, PAIRED>(strengths_of<F>(shared), a, search_place<PAIRED>(a, p, segment), t);
-        if (IS_NUMBERED<F, PAIRED>)
-            begin_numbers<F>(numbers_of<F, PAIRED>(shared), t);
     }
 
     template <class F, int DISCARD, bool PAIRED>
@@ -393,14 +395,7 @@ template <class Real> struct KeepBest {
         const SearchPlace s = search_place<PAIRED>(a, p, segment);
         const Real scale = scale_at<Real>(a, s.channel[0], f), second = PAIRED ? scale_at<Real>(a, s.channel[1], f) : scale;
         fft.end_backward(v, shared, t);
-        improve_best<F, DISCARD, PAIRED, IS_NUMBERED<F, PAIRED>>(v, a, s, strengths_of<F>(shared), numbers_of<F, PAIRED>(shared),
-                                                                 scale * factor, second * factor, 1, f, t);
-    }
-
-    template <class F, bool PAIRED> LW_DEVICE void leave(typename F::C *shared, const OlsArgs &a, const OlsPlace &p, int t)
-    {
-        if (IS_NUMBERED<F, PAIRED>)
-            store_numbers<F>(numbers_of<F, PAIRED>(shared), a, search_place<PAIRED>(a, p, segment), t);
+        improve_best<F, DISCARD, PAIRED>(v, a, s, strengths_of<F>(shared), scale * factor, second * factor, 1, f, t);
     }
 
     LW_DEVICE void end(const OlsArgs &) {}
@@ -435,8 +430,7 @@ template <class Real, bool PAIRED, int W> struct KeepBestOfChannels {
     {
         const SearchPlace s = place(a, p, row, group, (int)threadIdx.x / F::T);
         const Real scale = scale_at<Real>(a, s.channel[0], f), second = PAIRED ? scale_at<Real>(a, s.channel[1], f) : scale;
-        improve_best<F, -1, PAIRED, false>(v, a, s, strengths_of<F>(memory), nullptr, scale * factor, second * factor, a.n_channels,
-                                           f, t);
+        improve_best<F, -1, PAIRED>(v, a, s, strengths_of<F>(memory), scale * factor, second * factor, a.n_channels, f, t);
     }
 
     LW_DEVICE void end(const OlsArgs &) {}

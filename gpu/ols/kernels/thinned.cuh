@@ -100,8 +100,6 @@ struct StoreThinned {
         store_thinned<F, 1, PAIRED>(v, a, p, f, t, lost);
     }
 
-    template <class F, bool PAIRED> LW_DEVICE void leave(typename F::C *, const OlsArgs &, const OlsPlace &, int) {}
-
     LW_DEVICE void end(const OlsArgs &a)
     {
         if (lost)

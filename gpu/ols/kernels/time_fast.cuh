@@ -257,8 +257,7 @@ LW_DEVICE void store_segment(const typename F::C (&v)[F::E], const OlsArgs &a, c
     }
 }
 
-/* The epilogue that stores the series itself. An epilogue's `begin` is called when the spectrum of a segment is there, `leave` when
- * all filters have passed. */
+/* The epilogue that stores the series itself. An epilogue's `begin` is called when the spectrum of a segment is there. */
 struct StoreSeries {
     static constexpr bool MAKES = false, FINDS = false;
 
@@ -283,7 +282,6 @@ struct StoreSeries {
         }
     }
 
-    template <class F, bool PAIRED> LW_DEVICE void leave(typename F::C *, const OlsArgs &, const OlsPlace &, int) {}
     LW_DEVICE void end(const OlsArgs &) {}
 };
 
@@ -320,7 +318,6 @@ __global__ void __launch_bounds__(F::T < 32 ? 32 : F::T, BLOCKS) ols_time_fast(c
             fft.begin_backward(v, shared, t);
             epilogue.template finish<F, DISCARD, PAIRED>(v, fft, shared, a, p, whole, f, t);
         }
-        epilogue.template leave<F, PAIRED>(shared, a, p, t);
     }
     epilogue.end(a);
 }
