@@ -126,8 +126,14 @@ double lw_cuda_ols_thinning_seconds(const struct lw_cuda_ols_spec *spec)
     return every == 1 ? 0 : output_bytes(spec) * (1.0 + 1.0 / every) / MEMORY_RATE;
 }
 
-/* The way back of a folded spectrum, with the product, as a part of one of all points: it was estimated from their instructions. */
-static double way_back(const OlsKernel *k) { return k->fold > 1 ? 0.15 + 1.2 / k->fold : 1; }
+/* The way back of a folded spectrum, with the product, and one whose outputs go through shared memory to be thinned out, as a
+ * part of one of all points: they were estimated from their instructions. */
+static double way_back(const OlsKernel *k)
+{
+    if (k->fold > 1)
+        return 0.15 + 1.2 / k->fold;
+    return k->fold == 1 && k->layout == LW_TIME_FAST ? 1.05 : 1;
+}
 
 static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
 {

@@ -94,6 +94,21 @@ struct FoldedItem {
     int segment, filter;
 };
 
+/* The folded hop where D = G, so that all of it is kept: from registers. */
+template <class B, int FOLD, bool PAIRED>
+LW_DEVICE void store_folded(const typename B::C (&v)[B::E], const OlsArgs &a, const OlsPlace &p, int f, int t)
+{
+    using Real = typename B::Real;
+    Real *const y = kept_place<PAIRED, Real>(a, p, f, (a.post.first + p.first) / FOLD - a.first_kept);
+    Real *const second = y + a.output_second + (a.pairs_hops ? a.hop / FOLD : 0);
+#pragma unroll
+    for (int m = 0; m < B::E; ++m) {
+        const int i = t + B::T * m - a.discard / FOLD;
+        if (i >= 0)
+            put_output<PAIRED, false>(y, second, i, p, FOLD * i, typename B::C{v[m].y, v[m].x});
+    }
+}
+
 /* The team's item, if there is one: from its area to the outputs. All teams of the block take part. */
 template <class F, class B, bool PAIRED>
 LW_DEVICE void finish_folded(typename B::C *areas, const OlsArgs &a, FoldedItem item, bool exists)
@@ -108,13 +123,16 @@ LW_DEVICE void finish_folded(typename B::C *areas, const OlsArgs &a, FoldedItem 
     C v[B::E];
     begin_folded<F, B>(v, back, area, t);
     back.end_backward(v, area, t);
-    if (!exists)
-        return;
+    constexpr int FOLD = FoldedBlock<F, B>::FOLD;
     const OlsPlace p = place_of<F::N, PAIRED>(a, item.segment);
-    bool lost = false;
-    store_thinned<B, FoldedBlock<F, B>::FOLD, PAIRED>(v, a, p, item.filter, t, lost);
-    if (lost)
-        *a.post.out_of_range = 1;
+    if (a.every == FOLD && !makes_real(a.post)) {
+        if (exists)
+            store_folded<B, FOLD, PAIRED>(v, a, p, item.filter, t);
+        return;
+    }
+    share_segment<B>(v, area, t);
+    if (exists)
+        store_kept<B, FOLD, PAIRED>(area + a.discard / FOLD, a, p, item.filter, t);
 }
 
 template <class F, class B, int BLOCKS, bool PAIRED, bool KEEP>

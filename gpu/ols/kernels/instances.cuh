@@ -112,8 +112,8 @@ LW_OLS_GROUP(post_time_slow_d,
 #elif defined(LW_INSTANCES_thinned_f)        /* decimation, single precision, time fast */
 LW_OLS_GROUP(thinned_f,
     LW_OLS_THINNED(float, 32, 1, 12),
-    LW_OLS_THINNED(float, 32, 2, 4),
-    LW_OLS_THINNED(float, 32, 4, 2),
+    LW_OLS_THINNED(float, 32, 2, 6),
+    LW_OLS_THINNED(float, 32, 4, 3),
     LW_OLS_THINNED(float, 32, 8, 1));
 
 #elif defined(LW_INSTANCES_folded_f)        /* decimation by folding, single precision, time fast */

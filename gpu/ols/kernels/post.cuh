@@ -38,6 +38,16 @@ LW_DEVICE void put_made(const OlsArgs &a, C c, const bool (&has)[2], Real *y, in
     }
 }
 
+/* A segment, of which v holds re and im swapped, to the team's regions, in order. */
+template <class F> LW_DEVICE void share_segment(const typename F::C (&v)[F::E], typename F::C *shared, int t)
+{
+    F::Team::sync();                    /* the regions have been read */
+#pragma unroll
+    for (int m = 0; m < F::E; ++m)
+        shared[t + F::T * m] = {v[m].y, v[m].x};
+    F::Team::sync();
+}
+
 /* Time fast. */
 struct MakeSeries {
     static constexpr bool MAKES = true, FINDS = false;
@@ -85,11 +95,7 @@ struct MakeSeries {
     LW_DEVICE void store_phases(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output,
                                 typename F::C *shared, int t)
     {
-        F::Team::sync();                /* the regions have been read */
-#pragma unroll
-        for (int m = 0; m < F::E; ++m)
-            shared[t + F::T * m] = {v[m].y, v[m].x};
-        F::Team::sync();
+        share_segment<F>(v, shared, t);
         const typename F::C *const hop = shared + a.discard + a.post.before;
         const int rate = a.post.rate, steps = F::T / rate, rest = F::T - steps * rate, want = max(p.want[0], p.want[1]);
         int i = t / rate, phase = t - i * rate;

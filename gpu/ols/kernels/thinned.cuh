@@ -1,91 +1,67 @@
 /* thinned.cuh - an epilogue of the overlap-save kernels, time fast, that stores every D-th output of the axis only, or the
  * powers or amplitudes of these.
  *
- * A thread's outputs are a constant number apart. It walks over them and counts, by additions, those that are stored and the
- * outputs since the last one: it divides once, for its first output. */
+ * The segment goes to the exchange region, where its outputs stand in order. Of those that are kept thread t of the team then
+ * takes number t, t + T, ..: neighbouring threads store neighbouring outputs, and what they read is free of bank conflicts where
+ * D is odd. Two team barriers more. */
 #ifndef LW_GPU_OLS_KERNELS_THINNED_CUH
 #define LW_GPU_OLS_KERNELS_THINNED_CUH
 
-#include "gpu/device/post.cuh"
-#include "gpu/ols/kernels/time_fast.cuh"
+#include "gpu/ols/kernels/post.cuh"
 
-/* An output, `since` outputs after the last one that is stored, which is number `kept` of the block's row. */
-struct ThinnedPlace {
-    int64_t kept;
-    int since;
+/* The outputs of a hop that are kept: output `place` and every D-th after it. The first is number `number` of the block's row. */
+struct KeptOutputs {
+    int64_t number;
+    int place;                      /* PLACES if it is more */
 };
 
-/* Output u of a hop whose first is `first` outputs from the block's. Of all outputs only those at multiples of FOLD count, which
- * a.every and the places of both firsts on the axis are. */
-template <int FOLD> LW_DEVICE ThinnedPlace thinned_place(const OlsArgs &a, int64_t first, int u)
+/* The hop whose first output is number `first` of the block's row, at rate 1; it has no more than PLACES outputs. */
+template <int PLACES> LW_DEVICE KeptOutputs kept_outputs(const OlsArgs &a, int64_t first)
 {
-    const int64_t axis = (a.post.first + first) / FOLD + u;
-    const int every = a.every / FOLD;
-    if (every == 1)                     /* nothing is divided, which takes long */
-        return {axis - a.first_kept, 0};
-    const int64_t kept = axis / every;
-    return {kept - a.first_kept, (int)(axis - kept * every)};
+    const int64_t axis = a.post.first + first, number = (axis + a.every - 1) / a.every;
+    return {number - a.first_kept, clamp_to(number * a.every - axis, PLACES)};
 }
 
-/* One output of a real series (one of a pair, SECOND: the second) or of a complex one, or what is MADE of it. */
-template <bool PAIRED, bool MADE, bool SECOND, class C, class Real>
-LW_DEVICE void put_thinned(const OlsArgs &a, Real *y, C swapped, bool &lost)
+/* Where filter f's output `number` of the segment's row goes. */
+template <bool PAIRED, class Real>
+LW_DEVICE Real *kept_place(const OlsArgs &a, const OlsPlace &p, int f, int64_t number)
 {
-    if constexpr (PAIRED) {
-        const Real value = SECOND ? swapped.x : swapped.y;
-        put(y, MADE ? made(a.post, value, lost) : value);
-    } else if constexpr (MADE)
-        put(y, made_complex(a.post, C{swapped.y, swapped.x}, lost).x);
-    else
-        put((C *)y, C{swapped.y, swapped.x});
+    const int reals = PAIRED || makes_real(a.post) ? 1 : 2;
+    return (Real *)a.output + (p.output - p.first + f * a.plane + number) * reals;
 }
 
-/* One series of a segment (SECOND: the second of a pair). v[m], re and im swapped, is output FOLD (t + T m) of the segment. */
-template <class F, int FOLD, bool PAIRED, bool MADE, bool SECOND>
-LW_DEVICE void store_thinned_one(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int f, int t, bool &lost)
-{
-    using Real = typename F::Real;
-    constexpr int reals = PAIRED || MADE ? 1 : 2;
-    const int every = a.every / FOLD, kept = F::T / every, since = F::T - kept * every;
-    const int begin = t - a.discard / FOLD;                     /* v[0] is that output of the hop, if there is one */
-    const int64_t first = p.first + (SECOND && a.pairs_hops ? a.hop : 0);
-    ThinnedPlace at = thinned_place<FOLD>(a, first, begin & (F::T - 1));
-    const int64_t row = p.output - p.first + f * a.plane + (SECOND ? a.output_second : 0);
-    Real *y = (Real *)a.output + (row + at.kept) * reals;
-#pragma unroll
-    for (int m = 0; m < F::E; ++m) {
-        const int u = begin + F::T * m;
-        if (u < 0)
-            continue;
-        if (at.since == 0 && u * FOLD < p.want[SECOND])
-            put_thinned<PAIRED, MADE, SECOND>(a, y, v[m], lost);
-        at.since += since;
-        const bool over = at.since >= every;
-        at.since -= over ? every : 0;
-        y += (kept + over) * reals;
-    }
-}
-
-template <class F, int FOLD, bool PAIRED, bool MADE>
-LW_DEVICE void store_thinned_all(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int f, int t, bool &lost)
-{
-    store_thinned_one<F, FOLD, PAIRED, MADE, false>(v, a, p, f, t, lost);
-    if constexpr (PAIRED)
-        store_thinned_one<F, FOLD, PAIRED, MADE, true>(v, a, p, f, t, lost);
-}
-
+/* What is kept of a hop, or made of it. Of all outputs only those at multiples of FOLD count, which D and the places of all hops
+ * on the axis are: they stand side by side from `hop` on. */
 template <class F, int FOLD, bool PAIRED>
-LW_DEVICE void store_thinned(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int f, int t, bool &lost)
+LW_DEVICE void store_kept(const typename F::C *hop, const OlsArgs &a, const OlsPlace &p, int f, int t)
 {
-    if (makes_real(a.post))
-        store_thinned_all<F, FOLD, PAIRED, true>(v, a, p, f, t, lost);
-    else
-        store_thinned_all<F, FOLD, PAIRED, false>(v, a, p, f, t, lost);
+    using C = typename F::C;
+    using Real = typename F::Real;
+    const int every = min(a.every / FOLD, F::N);
+    const KeptOutputs first = kept_outputs<FOLD * F::N>(a, p.first);
+    const KeptOutputs second = PAIRED && a.pairs_hops ? kept_outputs<FOLD * F::N>(a, p.first + a.hop) : first;
+    const int left[2] = {p.want[0] - first.place, p.want[1] - second.place};
+    const C *const x = hop + first.place / FOLD, *const later = hop + second.place / FOLD;
+    Real *const y = kept_place<PAIRED, Real>(a, p, f, first.number);
+    const int64_t to_second = a.output_second + second.number - first.number;
+    bool lost = false;
+    int number = t;
+#pragma unroll 1
+    for (int i = t * every; i * FOLD < max(left[0], left[1]); i += F::T * every, number += F::T) {
+        const bool has[2] = {i * FOLD < left[0], i * FOLD < left[1]};
+        C c = {0, 0};
+        if (has[0])
+            c.x = x[i].x;
+        if (has[1])
+            c.y = later[i].y;
+        put_made<PAIRED>(a, c, has, y, number, to_second, lost);
+    }
+    if (lost)
+        *a.post.out_of_range = 1;
 }
 
 struct StoreThinned {
     static constexpr bool MAKES = false, FINDS = false;
-    bool lost;                      /* this thread has made a power that is beyond its range */
 
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, const OlsArgs &, const OlsPlace &, int, int)
@@ -97,14 +73,12 @@ struct StoreThinned {
                           bool, int f, int t)
     {
         fft.end_backward(v, shared, t);
-        store_thinned<F, 1, PAIRED>(v, a, p, f, t, lost);
+        share_segment<F>(v, shared, t);
+        store_kept<F, 1, PAIRED>(shared + a.discard, a, p, f, t);
     }
 
-    LW_DEVICE void end(const OlsArgs &a)
-    {
-        if (lost)
-            *a.post.out_of_range = 1;
-    }
+    /* Transforms begin with a barrier, so that they do not overwrite what others read. */
+    LW_DEVICE void end(const OlsArgs &) {}
 };
 
 #endif
