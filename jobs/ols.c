@@ -48,7 +48,7 @@ static const struct lw_option options[] = {
      .help = "With --cluster: candidates of all filters of a channel are neighbours."},
     {.name = "mask", .kind = LW_OPTION_TEXT, .argument = "FILE:/dataset",
      .help = "Samples that do not count, as numbers other than 0: one for each sample, one for each channel, or both, in the shape of the "
-             "input. They are taken as zeros, and outputs that touch them are no peaks."},
+             "input; or bits of these, eight in a uint8 along the last dimension (numpy.packbits). They are taken as zeros, and outputs that touch them are no peaks."},
     {.name = "masked-fraction", .kind = LW_OPTION_REAL, .argument = "F", .fallback = "0", .minimum = 0, .maximum = 1,
      .help = "With --products peaks: let an output be a peak if masked samples, and with --nan zero those that are not finite, meet at most "
              "this fraction of its filter's energy."},

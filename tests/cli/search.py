@@ -317,10 +317,16 @@ def masked():
             threshold, _ = quiet_threshold(np.where(reached, 0, np.abs(y)), 0.01)
             wanted, _ = peaks(np.where(reached, 0, np.abs(y)), threshold, 9, False)
             with tempfile.TemporaryDirectory() as work:
-                write(work, x, filters, axis, mask=mask)
-                found = run(work, next(ranks), {"products": "peaks,best", "threshold": repr(threshold), "noise": "given", "cluster": 9,
-                                                "axis": axis, "mask": f"{work}/in.h5:/mask", "boundary": "reflect"}, axis)
+                write(work, x, filters, axis, mask=mask, packed=np.packbits(mask != 0, axis=-1))
+                options = {"products": "peaks,best", "threshold": repr(threshold), "noise": "given", "cluster": 9, "axis": axis,
+                           "boundary": "reflect"}
+                found = run(work, next(ranks), {**options, "mask": f"{work}/in.h5:/mask"}, axis)
                 check(found.rows() == wanted, f"mask by {name}: {len(found.rows())} peaks, expected {len(wanted)}")
+                packed = run(work, next(ranks), {**options, "mask": f"{work}/in.h5:/packed"}, axis)
+                check(same(found, packed), f"mask by {name}: another result with bits")
+                piece = {**options, "start": 701, "count": 900, "channels": "1:3", "boundary": "wrap"}
+                parts = [run(work, next(ranks), {**piece, "mask": f"{work}/in.h5:/{kind}"}, axis) for kind in ("mask", "packed")]
+                check(same(*parts), f"mask by {name}: another result with bits of a piece")
                 compare_best(f"mask by {name}", found, y, np.ones((3, 2)), tolerance(x, filters, False))
 
 

@@ -4,11 +4,15 @@
 #include "base/memory.h"
 #include "run/pipeline.h"
 #include "run/plan.h"
+#include "signal/convolution.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 enum shape { BY_SAMPLE, BY_CHANNEL, BY_BOTH };
+
+/* Bits are kept in memory as they are in the file, all of them; so much is read at a time. */
+#define BITS_READ ((int64_t)4 << 20)
 
 /* The marks of a slot's input: numbers of the mask's own type, as its window gives them. */
 struct marks {
@@ -23,6 +27,11 @@ struct lw_mask {
     struct lw_type type;
     struct lw_window *window;           /* not by channel */
     double *channels;                   /* by channel: [channels of the view] */
+    unsigned char *bits;                /* packed, but not by channel: [rows][pitch] */
+    int64_t rows, pitch;
+    struct lw_view_spec view;           /* of the input */
+    enum lw_boundary boundary;
+    int64_t n_samples;                  /* of the view */
     struct marks marks[LW_MAX_DEPTH];
     enum lw_layout layout;              /* of a slot */
     int64_t sample_bytes;               /* of the input */
@@ -41,18 +50,34 @@ static void stop(struct lw_mask *mask)
 
 /* ---- which samples it is about ------------------------------------------------------------------------------------------ */
 
-static int find_shape(const struct lw_dataset_info *info, const struct lw_dataset_info *input, int axis, enum shape *shape,
-                      struct lw_error *err)
+/* @param per  numbers, or bits, in an element of the mask
+ * @return     whether the mask has a shape that fits */
+static bool has_shape(const struct lw_dataset_info *info, const struct lw_dataset_info *input, int axis, int64_t per, enum shape *shape)
 {
     const int64_t n_axis = input->dims[axis], n_channels = input->n_dims == 2 ? input->dims[1 - axis] : 1;
-    const bool is_same = info->n_dims == input->n_dims && info->dims[0] == input->dims[0] &&
-                         (info->n_dims == 1 || info->dims[1] == input->dims[1]);
-    *shape = is_same && input->n_dims == 2 ? BY_BOTH : info->dims[0] == n_axis ? BY_SAMPLE : BY_CHANNEL;
-    if (is_same || (info->n_dims == 1 && (info->dims[0] == n_axis || info->dims[0] == n_channels)))
+    const int last = info->n_dims - 1;
+    if (info->n_dims == 2) {
+        *shape = BY_BOTH;
+        return input->n_dims == 2 && info->dims[0] == input->dims[0] && info->dims[last] == divide_up(input->dims[last], per);
+    }
+    *shape = info->dims[0] == divide_up(n_axis, per) ? BY_SAMPLE : BY_CHANNEL;
+    return info->n_dims == 1 && (*shape == BY_SAMPLE || info->dims[0] == divide_up(n_channels, per));
+}
+
+static int find_shape(const struct lw_dataset_info *info, const struct lw_dataset_info *input, int axis, enum shape *shape,
+                      bool *is_packed, struct lw_error *err)
+{
+    const int64_t n_axis = input->dims[axis], n_channels = input->n_dims == 2 ? input->dims[1 - axis] : 1;
+    *is_packed = false;
+    if (has_shape(info, input, axis, 1, shape))
+        return LW_OK;
+    *is_packed = true;
+    if (info->type.scalar == LW_UINT8 && has_shape(info, input, axis, 8, shape))
         return LW_OK;
     return lw_fail(err, LW_EDATA, "--mask %.300s:%.100s has %d dimension%s, the first of %" PRId64 ": it must have a number for each of the %"
-                   PRId64 " samples, for each of the %" PRId64 " channels, or for both in the order of the input", info->file,
-                   info->path, info->n_dims, info->n_dims == 1 ? "" : "s", info->dims[0], n_axis, n_channels);
+                   PRId64 " samples, for each of the %" PRId64 " channels, or for both in the order of the input, or bits for these, eight in a "
+                   "uint8 as numpy.packbits has them", info->file, info->path, info->n_dims, info->n_dims == 1 ? "" : "s", info->dims[0],
+                   n_axis, n_channels);
 }
 
 static int check_type(const struct lw_dataset_info *info, struct lw_error *err)
@@ -74,13 +99,55 @@ static struct lw_view_spec view_of(const struct lw_mask *mask, const struct lw_j
     return view;
 }
 
+/* Bit i of bytes: numpy.packbits puts the first into the highest place. */
+static bool bit_of(const unsigned char *bytes, int64_t i) { return bytes[i / 8] >> (7 - i % 8) & 1; }
+
 /* The mask by channel is small: all of it, for the channels of the view. */
-static int read_channels(struct lw_comm *comm, const char *name, const struct lw_job *job, struct lw_mask *mask, struct lw_error *err)
+static int read_channels(struct lw_comm *comm, const char *name, const struct lw_job *job, bool is_packed, struct lw_mask *mask,
+                         struct lw_error *err)
 {
     struct lw_dataset_info info;
-    int rc = lw_reader_read_numbers(comm, name, &info, &mask->channels, err);
-    for (int64_t c = 0; rc == LW_OK && c < job->op.n_channels; c++)
-        mask->channels[c] = mask->channels[job->view.channels.begin + c * job->view.channels.step];
+    double *numbers = NULL;
+    int rc = lw_reader_read_numbers(comm, name, &info, &numbers, err);
+    if (rc == LW_OK && !(mask->channels = lw_alloc_array(job->op.n_channels, sizeof *numbers, "the mask", err)))
+        rc = LW_ESYSTEM;
+    for (int64_t c = 0; rc == LW_OK && c < job->op.n_channels; c++) {
+        const int64_t channel = job->view.channels.begin + c * job->view.channels.step;
+        const unsigned char byte = is_packed ? (unsigned char)numbers[channel / 8] : 0;
+        mask->channels[c] = is_packed ? bit_of(&byte, channel % 8) : numbers[channel];
+    }
+    lw_free(numbers);
+    return lw_comm_agree(comm, rc, err);
+}
+
+/* Some rows, or a part of one. */
+static int read_part(struct lw_mask *mask, int64_t row, int64_t n_rows, int64_t first, int64_t count, struct lw_error *err)
+{
+    const struct lw_slab slab = {
+        .first = first, .count = count, .channel = row, .n_channels = n_rows,
+        .into = mask->bits + row * mask->pitch, .into_axis = mask->pitch, .into_first = first,
+    };
+    return lw_reader_read(mask->reader, &slab, err);
+}
+
+/* All bits, on each rank. */
+static int read_bits(const struct lw_dataset_info *info, struct lw_mask *mask, struct lw_error *err)
+{
+    const int last = info->n_dims - 1;
+    mask->rows = last ? info->dims[0] : 1;
+    mask->pitch = info->dims[last];
+    const int64_t bytes = min64(mask->pitch, BITS_READ), rows = min64(mask->rows, BITS_READ / bytes);
+    const struct lw_view_spec view = {
+        .axis = last, .count = mask->pitch, .channels = {0, mask->rows, 1}, .max_axis = bytes, .max_channels = rows,
+        .chunks = LW_CHUNKS_WHOLE,
+    };
+    int rc;
+    if (!(mask->bits = lw_alloc((size_t)(mask->rows * mask->pitch), "the mask", err)))
+        return LW_ESYSTEM;
+    rc = lw_reader_select(mask->reader, &view, err);
+    for (int64_t row = 0; row < mask->rows && rc == LW_OK; row += rows)
+        for (int64_t first = 0; first < mask->pitch && rc == LW_OK; first += bytes)
+            rc = read_part(mask, row, min64(rows, mask->rows - row), first, min64(bytes, mask->pitch - first), err);
     return rc;
 }
 
@@ -96,9 +163,18 @@ int lw_mask_open(struct lw_comm *comm, struct lw_job *job, struct lw_mask **out,
     const struct lw_dataset_info *const info = lw_reader_info(mask->reader);
     mask->type = info->type;
     mask->layout = job->op.layout;
+    mask->view = job->view;
+    mask->boundary = job->boundary;
+    mask->n_samples = job->n_samples;
     mask->sample_bytes = (int64_t)lw_type_bytes(job->op.input);
-    if ((rc = check_type(info, err)) || (rc = find_shape(info, &job->inputs[0], job->view.axis, &mask->shape, err)) ||
-        (rc = mask->shape == BY_CHANNEL ? read_channels(comm, name, job, mask, err) : LW_OK))
+    bool is_packed;
+    if ((rc = check_type(info, err)) || (rc = find_shape(info, &job->inputs[0], job->view.axis, &mask->shape, &is_packed, err)))
+        goto fail;
+    if (mask->shape == BY_CHANNEL)
+        rc = read_channels(comm, name, job, is_packed, mask, err);
+    else if (is_packed)
+        rc = lw_comm_agree(comm, read_bits(info, mask, err), err);
+    if (rc)
         goto fail;
     job->inputs[job->n_inputs] = *info;
     job->input_names[job->n_inputs++] = "mask";
@@ -116,8 +192,12 @@ void lw_mask_close(struct lw_mask *mask)
     stop(mask);
     lw_reader_close(mask->reader);
     lw_free(mask->channels);
+    lw_free(mask->bits);
     lw_free(mask);
 }
+
+/* Whether the marks of a slot are read with it. */
+static bool is_read_by_slot(const struct lw_mask *mask) { return mask->shape != BY_CHANNEL && !mask->bits; }
 
 /* ---- memory -------------------------------------------------------------------------------------------------------------- */
 
@@ -150,6 +230,8 @@ int64_t lw_mask_bytes(const struct lw_mask *mask, const struct lw_job *job, cons
 {
     if (!mask || mask->shape == BY_CHANNEL)
         return 0;
+    if (mask->bits)
+        return mask->rows * mask->pitch;
     const struct lw_window_spec window = window_of(mask, job, plan);
     const struct lw_view_spec view = planned_view(mask, job, plan);
     return lw_window_bytes(&window) + lw_reader_bytes(mask->reader, &view) + plan->depth * numbers_bytes(mask, plan);
@@ -158,7 +240,7 @@ int64_t lw_mask_bytes(const struct lw_mask *mask, const struct lw_job *job, cons
 int lw_mask_start(struct lw_mask *mask, const struct lw_job *job, const struct lw_plan *plan, struct lw_error *err)
 {
     stop(mask);
-    if (mask->shape == BY_CHANNEL)
+    if (!is_read_by_slot(mask))
         return LW_OK;
     const struct lw_window_spec window = window_of(mask, job, plan);
     const struct lw_view_spec view = planned_view(mask, job, plan);
@@ -171,10 +253,25 @@ int lw_mask_start(struct lw_mask *mask, const struct lw_job *job, const struct l
 
 /* ---- a slot ---------------------------------------------------------------------------------------------------------------- */
 
+/* A bit of a packed mask; samples beyond the ends are those that the boundary puts there. */
+static bool is_bit_set(const struct lw_mask *mask, const struct marks *marks, int64_t c, int64_t i)
+{
+    const int64_t place = marks->part.begin + i, channel = mask->view.channels.begin + (marks->channel + c) * mask->view.channels.step;
+    const int64_t inside = place >= 0 && place < mask->n_samples ? place : lw_boundary_index(mask->boundary, place, mask->n_samples);
+    const int64_t sample = mask->view.start + inside;
+    if (inside < 0)
+        return false;
+    if (mask->shape == BY_SAMPLE)
+        return bit_of(mask->bits, sample);
+    return mask->view.axis == 1 ? bit_of(mask->bits + channel * mask->pitch, sample) : bit_of(mask->bits + sample * mask->pitch, channel);
+}
+
 static bool is_set(const struct lw_mask *mask, const struct marks *marks, int64_t c, int64_t i)
 {
     if (mask->shape == BY_CHANNEL)
         return mask->channels[marks->channel + c] != 0;
+    if (mask->bits)
+        return is_bit_set(mask, marks, c, i);
     const struct lw_window_part *const part = &marks->part;
     const int64_t of_channel = mask->shape == BY_SAMPLE ? 0 : c;
     const int64_t at = mask->layout == LW_TIME_FAST ? of_channel * part->into_axis + i : i * part->n_channels + of_channel;
@@ -210,7 +307,7 @@ int lw_mask_apply(struct lw_mask *mask, int number, const struct lw_window_part 
         marks->part.channel = 0;
         marks->part.n_channels = 1;
     }
-    const int rc = mask->shape == BY_CHANNEL || part->end <= part->begin ? LW_OK : lw_window_read(mask->window, &marks->part, err);
+    const int rc = !is_read_by_slot(mask) || part->end <= part->begin ? LW_OK : lw_window_read(mask->window, &marks->part, err);
     if (rc == LW_OK)
         clear_samples(mask, marks, part);
     return rc;

@@ -1,7 +1,8 @@
 /* mask.h - samples that do not count: --mask FILE:/dataset.
  *
  * The dataset holds numbers, 0 where a sample counts; it is as long as the axis of the input (one for each sample), as the
- * channels (one for each channel), or of the input's shape. Masked samples are made zero before the engine sees them; outputs of
+ * channels (one for each channel), or of the input's shape; or bits of these, eight in a uint8 along the last dimension, the first in
+ * the highest place (numpy.packbits), of which every rank keeps all in memory. Masked samples are made zero before the engine sees them; outputs of
  * which too much comes from masked samples become no peaks. */
 #ifndef LW_RUN_SEARCH_MASK_H
 #define LW_RUN_SEARCH_MASK_H
