@@ -16,7 +16,8 @@ static const OlsKernels *const all_kernels[] = {
     &lw_ols_d256, &lw_ols_d512, &lw_ols_d1024, &lw_ols_d2048, &lw_ols_d4096,
     &lw_ols_time_slow_f, &lw_ols_time_slow_d,
     &lw_ols_post_f, &lw_ols_post_f8192, &lw_ols_post_d, &lw_ols_post_time_slow_f, &lw_ols_post_time_slow_d,
-    &lw_ols_folded_f, &lw_ols_folded_f4096, &lw_ols_thinned_f,
+    &lw_ols_folded_f, &lw_ols_folded_f4096, &lw_ols_thinned_f, &lw_ols_thinned_d,
+    &lw_ols_thinned_time_slow_f, &lw_ols_thinned_time_slow_d,
 };
 
 static constexpr double MEMORY_RATE = 4.29e12;          /* bytes per second */
@@ -83,12 +84,14 @@ static bool has_room(const OlsKernel *k, const struct lw_cuda_arch *arch)
     return k->shared_bytes <= arch->shared_bytes && (all_fit || !k->prefetches || k->layout == LW_TIME_FAST);
 }
 
-/* Whether a kernel makes what is to be made of the series: of all of it, or of what is kept when it is thinned out. */
+/* Whether a kernel makes what is to be made of the series: of all of it, or of what is kept when it is thinned out. Those that
+ * prefetch store the series only. */
 static bool suits_post(const OlsKernel *k, struct lw_post post)
 {
+    const bool is_made = lw_cuda_post_is_needed(post);
     if (k->fold > 0)
-        return lw_post_every(post) > 1 && lw_post_every(post) % k->fold == 0;
-    return k->post == lw_cuda_post_is_needed(post);
+        return lw_post_every(post) > 1 && lw_post_every(post) % k->fold == 0 && !(is_made && k->prefetches);
+    return k->post == is_made;
 }
 
 /* Whether a kernel finds crossings and the best filter, too. */

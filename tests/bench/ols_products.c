@@ -204,7 +204,7 @@ static void measure_record(const struct bench *bench, enum lw_layout layout, int
         {1, 1, 0, LW_FLOAT32}, {8, 1, 0, LW_FLOAT32}, {8, 1, 2048, LW_FLOAT32}, {8, 1, 4096, LW_FLOAT32}, {8, 1, 8192, LW_FLOAT32},
         {2, 1, 0, LW_FLOAT32}, {4, 1, 0, LW_FLOAT32}, {24, 1, 0, LW_FLOAT32}, {5, 1, 0, LW_FLOAT32}, {1, 1, 0, LW_INT16},
         {8, 1, 0, LW_INT16}, {1, 8, 0, LW_FLOAT32}, {8, 8, 0, LW_FLOAT32}, {8, 8, 2048, LW_FLOAT32}, {8, 8, 4096, LW_FLOAT32},
-        {8, 8, 0, LW_INT16},
+        {5, 8, 0, LW_FLOAT32}, {8, 8, 0, LW_INT16},
     };
     double *const taps = make_taps(MOST_FILTERS, M, 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -229,7 +229,8 @@ static const struct decimation {
     {1000, 2048}, {2, 4096}, {8, 4096}, {16, 4096}, {20, 4096}, {7, 4096}, {8, 8192}, {10, 8192}, {36, 8192}, {9, 8192}, {8, 0},
 };
 
-/* Integers and real numbers in pairs of channels or of segments, and complex ones; one filter, and several. */
+/* Integers and real numbers in pairs of channels or of segments, and complex ones; one filter, and several; both layouts and
+ * precisions. */
 static struct trial decimation_trial(const struct decimation *decimation, int variant, uint64_t *state)
 {
     static const enum lw_post_kind kinds[] = {LW_POST_NONE, LW_POST_NONE, LW_POST_POWER, LW_POST_AMPLITUDE, LW_POST_DERIVATIVE};
@@ -240,14 +241,19 @@ static struct trial decimation_trial(const struct decimation *decimation, int va
     t.input.is_complex = variant % 3 == 1;
     t.input.scalar = variant % 2 && !t.input.is_complex ? LW_INT16 : LW_FLOAT32;
     t.taps_complex = variant % 6 == 5;
+    t.layout = (enum lw_layout)(variant / 2 % 2);
+    t.precision = variant % 7 == 6 ? LW_DOUBLE : LW_SINGLE;
+    t.output.scalar = t.precision == LW_DOUBLE ? LW_FLOAT64 : LW_FLOAT32;
+    if (t.layout == LW_TIME_SLOW && t.segment == 2048)      /* which the GPU does not have */
+        t.segment = 1024;
     conformance_suit_type(&t);
     t.mode = (enum lw_mode)(trial_random(state) % 2);
     t.boundary = (enum lw_boundary)(trial_random(state) % 4);
     t.n_taps = conformance_pick(state, taps, COUNT(taps));
     if (t.post.kind == LW_POST_DERIVATIVE && t.segment > 0 && t.n_taps + 2 * t.post.every > t.segment)
         t.post.kind = LW_POST_NONE;
-    t.n_channels = 1 + (int64_t)(trial_random(state) % 3);
-    t.n_filters = variant % 4 == 3 ? 3 : 1;
+    t.n_channels = t.layout == LW_TIME_SLOW && variant % 3 == 0 ? 40 : 1 + (int64_t)(trial_random(state) % 3);
+    t.n_filters = variant % 5 == 3 ? 3 : 1;
     t.n_samples = (t.segment ? t.segment : 1024) * 3 / 2 + (int64_t)(trial_random(state) % 1500);
     t.seed = trial_random(state);
     return t;
@@ -257,7 +263,7 @@ static void test_decimation(void)
 {
     uint64_t state = 40;
     for (int i = 0; i < COUNT(decimations); i++)
-        for (int variant = 0; variant < 6; variant++) {
+        for (int variant = 0; variant < 8; variant++) {
             const struct trial t = decimation_trial(&decimations[i], i + variant, &state);
             conformance_try(&t, &state, "decimation");
         }

@@ -126,8 +126,17 @@ template <class Real, int E, int P, int W, int BLOCKS, bool PAIRED> OlsKernel ol
     return k;
 }
 
-/* Time slow, single precision, real signals of short integers, one filter: W transforms at once, BLOCKS a multiprocessor. */
-template <int E, int W, int BLOCKS, int DISCARD> OlsKernel ols_interleaved_kernel()
+/* The same, storing every so many of the outputs. */
+template <class Real, int E, int P, int W, int BLOCKS, bool PAIRED, bool KEEP> OlsKernel ols_thinned_channels_kernel()
+{
+    OlsKernel k = ols_time_slow_kernel<Real, E, P, W, BLOCKS, PAIRED, KEEP, StoreThinnedChannels<PAIRED>>();
+    k.fold = 1;
+    return k;
+}
+
+/* Time slow, single precision, real signals of short integers, one filter: W transforms at once, BLOCKS a multiprocessor.
+ * THINNED: every so many of the outputs are stored. */
+template <int E, int W, int BLOCKS, int DISCARD, bool THINNED> OlsKernel ols_interleaved_kernel()
 {
     using F = Transform<float, E, 1, Team<E, W>>;
     OlsKernel k = ols_entry<float, E, 1, BLOCKS, true>();
@@ -138,7 +147,8 @@ template <int E, int W, int BLOCKS, int DISCARD> OlsKernel ols_interleaved_kerne
     k.prefetches = true;
     k.threads = InterleavedBlock<F, W>::THREADS;
     k.shared_bytes = InterleavedBlock<F, W>::SHARED_BYTES;
-    k.kernel = ols_interleaved<F, W, BLOCKS, DISCARD>;
+    k.fold = THINNED ? 1 : 0;
+    k.kernel = ols_interleaved<F, W, BLOCKS, DISCARD, THINNED>;
     return k;
 }
 
@@ -162,6 +172,9 @@ template <int E, int W, int BLOCKS, int DISCARD> OlsKernel ols_interleaved_kerne
     ols_time_fast_kernel<Real, E, P, BLOCKS, -1, true, MakeSeries>()
 #define LW_OLS_THINNED(Real, E, P, BLOCKS) \
     ols_thinned_kernel<Real, E, P, BLOCKS, false>(), ols_thinned_kernel<Real, E, P, BLOCKS, true>()
+#define LW_OLS_THINNED_CHANNELS(Real, E, P, W, BLOCKS, KEEP)           \
+    ols_thinned_channels_kernel<Real, E, P, W, BLOCKS, false, KEEP>(), \
+    ols_thinned_channels_kernel<Real, E, P, W, BLOCKS, true, KEEP>()
 #define LW_OLS_FOLDED(P, FOLD, BLOCKS, KEEP) \
     ols_folded_kernel<P, FOLD, BLOCKS, false, KEEP>(), ols_folded_kernel<P, FOLD, BLOCKS, true, KEEP>()
 #define LW_OLS_TIME_SLOW_POST(Real, E, P, W, BLOCKS)                                 \

@@ -71,10 +71,10 @@ LW_OLS_GROUP(d4096,
 LW_OLS_GROUP(time_slow_f,
     LW_OLS_FINDING_CHANNELS(float, 32, 1, 4, 3),
     LW_OLS_TIME_SLOW(float, 32, 1, 8, 2, false),
-    ols_interleaved_kernel<32, 16, 1, 256>(),
-    ols_interleaved_kernel<32, 16, 1, -1>(),
-    ols_interleaved_kernel<32, 8, 2, 256>(),
-    ols_interleaved_kernel<32, 8, 2, -1>(),
+    ols_interleaved_kernel<32, 16, 1, 256, false>(),
+    ols_interleaved_kernel<32, 16, 1, -1, false>(),
+    ols_interleaved_kernel<32, 8, 2, 256, false>(),
+    ols_interleaved_kernel<32, 8, 2, -1, false>(),
     LW_OLS_FINDING_CHANNELS(float, 32, 4, 2, 1),
     LW_OLS_FINDING_CHANNELS(float, 32, 8, 1, 1));
 
@@ -115,6 +115,26 @@ LW_OLS_GROUP(thinned_f,
     LW_OLS_THINNED(float, 32, 2, 6),
     LW_OLS_THINNED(float, 32, 4, 3),
     LW_OLS_THINNED(float, 32, 8, 1));
+
+#elif defined(LW_INSTANCES_thinned_d)        /* the same, double precision */
+LW_OLS_GROUP(thinned_d,
+    LW_OLS_THINNED(double, 16, 4, 4),
+    LW_OLS_THINNED(double, 16, 8, 2),
+    LW_OLS_THINNED(double, 16, 16, 1));
+
+#elif defined(LW_INSTANCES_thinned_time_slow_f)        /* decimation, single precision, time slow */
+LW_OLS_GROUP(thinned_time_slow_f,
+    LW_OLS_THINNED_CHANNELS(float, 32, 1, 4, 3, true),
+    LW_OLS_THINNED_CHANNELS(float, 32, 1, 8, 2, false),
+    ols_interleaved_kernel<32, 16, 1, -1, true>(),
+    ols_interleaved_kernel<32, 8, 2, -1, true>(),
+    LW_OLS_THINNED_CHANNELS(float, 32, 4, 2, 1, true),
+    LW_OLS_THINNED_CHANNELS(float, 32, 8, 1, 1, true));
+
+#elif defined(LW_INSTANCES_thinned_time_slow_d)        /* the same, double precision */
+LW_OLS_GROUP(thinned_time_slow_d,
+    LW_OLS_THINNED_CHANNELS(double, 16, 4, 2, 2, true),
+    LW_OLS_THINNED_CHANNELS(double, 16, 16, 1, 1, true));
 
 #elif defined(LW_INSTANCES_folded_f)        /* decimation by folding, single precision, time fast */
 LW_OLS_GROUP(folded_f,

@@ -18,12 +18,16 @@
  * at once, nobody would compute meanwhile. So each 128 threads (a warp of every scheduler) begin the last transform
  * when those before them have ended it, and store beside its arithmetic.
  *
+ * Decimation (THINNED): outputs leave from registers as without, but only those rows that are kept. Which of a thread's rows these
+ * are is found by a few instructions, once a hop: the kernel is bound by its instructions, so that looking at each row, or
+ * another trip through shared memory, would cost more.
+ *
  * Rows that are not whole (at the last channels, or where rows begin elsewhere than at 16 bytes) are read one by one. Integers
  * are finite. */
 #ifndef LW_GPU_OLS_KERNELS_INTERLEAVED_CUH
 #define LW_GPU_OLS_KERNELS_INTERLEAVED_CUH
 
-#include "gpu/ols/kernels/time_slow.cuh"
+#include "gpu/ols/kernels/thinned.cuh"
 
 /* A thread's row and column of the exchange region [row][column / 2][transform][column % 2]: a row's values are two and two side
  * by side (16-byte accesses), and a column's beside those of the next column, which the next thread has. Rows are 64 bytes
@@ -254,7 +258,83 @@ LW_DEVICE void store_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const
     }
 }
 
-template <class F, int W, int BLOCKS, int DISCARD>
+/* A pair of outputs. WHOLE: both exist, at a multiple of 8 bytes; else `columns` of them do. */
+template <bool WHOLE> LW_DEVICE void put_pair(float *y, float2 pair, int columns)
+{
+    if constexpr (WHOLE)
+        put((float2 *)y, pair);
+    else {
+        if (columns > 0)
+            put(y, pair.x);
+        if (columns > 1)
+            put(y + 1, pair.y);
+    }
+}
+
+/* The rows t + T m of a hop that are kept. */
+struct KeptRows {
+    unsigned rows;                  /* bit m: row t + T m is one of them */
+    int number, step;               /* of the first of them among the kept rows of all threads; from one to the next */
+};
+
+/* Rows place, place + D, .. before row `want` are kept. T m = place - t (mod D) is halved until m is left: an odd number where D is
+ * odd becomes even by adding D, and where D is even it has no half, and the thread no such row. */
+template <int T> LW_DEVICE KeptRows kept_rows(const OlsArgs &a, int place, int want, int t)
+{
+    int period = a.every, m = (place - t) % period, step = T;
+    bool exists = true;
+    m += m < 0 ? period : 0;
+#pragma unroll
+    for (int left = T; left > 1; left /= 2) {
+        const bool odd = m % 2 == 1;
+        if (period % 2 == 0) {
+            exists = exists && !odd;
+            period /= 2;
+            step /= 2;
+        } else
+            m += odd ? period : 0;
+        m /= 2;
+    }
+    if (!exists || m >= T || t + T * m >= want)
+        return {0, 0, 0};
+    unsigned rows = 1u << m;
+#pragma unroll
+    for (int distance = 1; distance < T; distance *= 2)
+        rows |= period < T / distance ? rows << period * distance : 0;
+    const int n_wanted = (want - t + T - 1) / T;        /* of the thread's rows */
+    return {n_wanted < 32 ? rows & ((1u << n_wanted) - 1) : rows, (t + T * m - place) / a.every, step};
+}
+
+/* The pairs whose bits are set. y: the place of the first. */
+template <class F, bool WHOLE>
+LW_DEVICE void store_marked(const typename F::C (&v)[F::E], unsigned rows, float *y, int64_t advance, int columns)
+{
+    static_assert(F::E <= 32, "a thread's rows are bits of a word");
+#pragma unroll
+    for (int m = 0; m < F::E; ++m)
+        if (rows >> m & 1) {
+            put_pair<WHOLE>(y, {v[m].y, v[m].x}, columns);
+            y += advance;
+        }
+}
+
+/* Of these outputs those that are kept. */
+template <class F, int W>
+LW_DEVICE void store_thinned_hop(const typename F::C (&v)[F::E], const OlsArgs &a, const InterleavedHop &hop, int t, int p)
+{
+    const TimeSlowPlace place = time_slow_place<F::N, W>(a, hop.step, hop.group);
+    const KeptOutputs kept = kept_outputs<F::N>(a, hop.step * a.step);
+    const KeptRows own = kept_rows<F::T>(a, kept.place, place.want, t);
+    const unsigned rows = own.rows << a.discard / F::T;
+    const int64_t column = (int64_t)hop.group * W * 2 + 2 * p, advance = own.step * a.output_pitch;
+    float *const y = (float *)a.output + (kept.number + own.number) * a.output_pitch + column;
+    if (hop.prefetched)
+        store_marked<F, true>(v, rows, y, advance, 2);
+    else
+        store_marked<F, false>(v, rows, y, advance, place.out_columns - 2 * p);
+}
+
+template <class F, int W, int BLOCKS, int DISCARD, bool THINNED>
 __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_interleaved(const OlsArgs a)
 {
     static_assert(F::P == 1 && (DISCARD < 0 || DISCARD % F::T == 0), "E x E points; rows are dropped whole");
@@ -298,7 +378,10 @@ __global__ void __launch_bounds__(F::T * W, BLOCKS) ols_interleaved(const OlsArg
         dft<E, true>(v, twiddles);
         if (turn + 1 < Block::TURNS)
             arrive_at<2 * Block::TURN>(turn + 1);
-        store_hop<F, W, DISCARD>(v, a, now, t, p);
+        if constexpr (THINNED)
+            store_thinned_hop<F, W>(v, a, now, t, p);
+        else
+            store_hop<F, W, DISCARD>(v, a, now, t, p);
     }
 }
 

@@ -155,16 +155,22 @@ static void arrange_post(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const 
     }
 }
 
-/* Outputs that are kept take the place of samples of the series likewise. Time fast. */
-static void arrange_thinned(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const struct lw_cuda_ols_block *block)
+/* Outputs that are kept take the place of samples of the series likewise. */
+static void arrange_thinned(OlsArgs *a, const struct lw_cuda_ols_plan *plan, const OlsKernel *k,
+                            const struct lw_cuda_ols_block *block)
 {
     a->post = *block->post;
     a->every = lw_post_every(plan->spec.post);
     a->first_kept = divide_up(a->post.first, a->every);
     const int64_t kept = divide_up(a->post.first + block->count, a->every) - a->first_kept;
-    a->output_pitch = plan->channel_unit * kept;
-    a->output_second = a->pairs_hops ? 0 : kept;
-    a->plane = a->n_channels * kept;
+    if (k->layout == LW_TIME_SLOW) {
+        a->output_pitch = a->n_channels * (plan->output_complex && !lw_post_is_real(plan->spec.post) ? 2 : 1);
+        a->plane = kept * a->output_pitch;
+    } else {
+        a->output_pitch = plan->channel_unit * kept;
+        a->output_second = a->pairs_hops ? 0 : kept;
+        a->plane = a->n_channels * kept;
+    }
 }
 
 /* Filters are counted from the first that is looked at. */
@@ -206,7 +212,7 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
     if (k->post)
         arrange_post(&a, plan, k, block);
     if (k->fold > 0)
-        arrange_thinned(&a, plan, block);
+        arrange_thinned(&a, plan, k, block);
     a.step = plan->unit;
     a.spectra = lw_ols_bank_layout(k, spec->n_filters).spectra;
     a.lead = plan->discard - (int)(spec->n_taps - 1);

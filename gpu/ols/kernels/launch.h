@@ -28,8 +28,8 @@ struct OlsArgs {
     int lead;                       /* discard - (M - 1) */
     int discard, hop;
     int every;                      /* kernels with `fold`: D; outputs at multiples of it on the axis are stored, of which number */
-    int64_t first_kept;             /* first_kept is the block's first one; then output_pitch, output_second (0 where hops are */
-                                    /* paired) and plane count those */
+    int64_t first_kept;             /* first_kept is the block's first one; time fast: then output_pitch, output_second (0 where */
+                                    /* hops are paired) and plane count those; time slow: plane does */
     int n_filters;
     int n_steps, n_segments;        /* along the axis; in all */
     int n_groups;                   /* time slow: hops of channels side by side; segment = step x n_groups + group */
@@ -101,7 +101,8 @@ struct OlsKernels {
 extern const OlsKernels lw_ols_f256, lw_ols_f512, lw_ols_f1024, lw_ols_f2048, lw_ols_f4096, lw_ols_f8192;
 extern const OlsKernels lw_ols_d256, lw_ols_d512, lw_ols_d1024, lw_ols_d2048, lw_ols_d4096;
 extern const OlsKernels lw_ols_time_slow_f, lw_ols_time_slow_d;
-extern const OlsKernels lw_ols_thinned_f, lw_ols_folded_f, lw_ols_folded_f4096;
+extern const OlsKernels lw_ols_thinned_f, lw_ols_thinned_d, lw_ols_thinned_time_slow_f, lw_ols_thinned_time_slow_d;
+extern const OlsKernels lw_ols_folded_f, lw_ols_folded_f4096;
 extern const OlsKernels lw_ols_post_f, lw_ols_post_f8192, lw_ols_post_d, lw_ols_post_time_slow_f, lw_ols_post_time_slow_d;
 
 #endif

@@ -1,9 +1,12 @@
-/* thinned.cuh - an epilogue of the overlap-save kernels, time fast, that stores every D-th output of the axis only, or the
- * powers or amplitudes of these.
+/* thinned.cuh - epilogues of the overlap-save kernels that store every D-th output of the axis only, or the powers or
+ * amplitudes of these.
  *
- * The segment goes to the exchange region, where its outputs stand in order. Of those that are kept thread t of the team then
- * takes number t, t + T, ..: neighbouring threads store neighbouring outputs, and what they read is free of bank conflicts where
- * D is odd. Two team barriers more. */
+ *   time fast   the segment goes to the exchange region, where its outputs stand in order. Of those that are kept thread t of
+ *               the team then takes number t, t + T, ..: neighbouring threads store neighbouring outputs, and what they read
+ *               is free of bank conflicts where D is odd. Two team barriers more
+ *   time slow   outputs go through the regions in any case; only the rows that are kept are stored
+ *
+ * For the kernels of gpu/ols/kernels/interleaved.cuh see there. */
 #ifndef LW_GPU_OLS_KERNELS_THINNED_CUH
 #define LW_GPU_OLS_KERNELS_THINNED_CUH
 
@@ -60,6 +63,7 @@ LW_DEVICE void store_kept(const typename F::C *hop, const OlsArgs &a, const OlsP
         *a.post.out_of_range = 1;
 }
 
+/* Time fast. */
 struct StoreThinned {
     static constexpr bool MAKES = false, FINDS = false;
 
@@ -78,6 +82,52 @@ struct StoreThinned {
     }
 
     /* Transforms begin with a barrier, so that they do not overwrite what others read. */
+    LW_DEVICE void end(const OlsArgs &) {}
+};
+
+/* Time slow. PAIRED: transforms of two real channels. */
+template <bool PAIRED> struct StoreThinnedChannels {
+    static constexpr bool MAKES = false, FINDS = false;
+
+    template <class F>
+    LW_DEVICE void begin(const typename F::C (&)[F::E], typename F::C *, unsigned char *, const OlsArgs &, const TimeSlowPlace &,
+                         int, int, int)
+    {
+    }
+
+    template <class F, int W>
+    LW_DEVICE void finish(typename F::C (&v)[F::E], unsigned char *memory, typename F::C *own, const OlsArgs &a,
+                          const TimeSlowPlace &p, int row, int group, int f, int t)
+    {
+        share_outputs<F>(v, own, t);
+        const KeptOutputs kept = kept_outputs<F::N>(a, row * a.step);
+        const TimeSlowRows rows = {kept.place, min(a.every, F::N), p.want};
+        typename F::Real *const y = (typename F::Real *)a.output + kept.number * a.output_pitch + f * a.plane;
+        if (makes_real(a.post))
+            store_made<F, W>(memory, a, rows, y, group);
+        else
+            store_rows<F, W>(memory, a, p, rows, y + (int64_t)group * W * 2, threadIdx.x);
+        __syncthreads();
+    }
+
+    /* Powers or amplitudes of these rows. y: the first output of channel 0. */
+    template <class F, int W>
+    LW_DEVICE void store_made(unsigned char *memory, const OlsArgs &a, TimeSlowRows rows, typename F::Real *y, int group)
+    {
+        using B = TimeSlowBlock<F, W>;
+        const int w = threadIdx.x % W;
+        const int64_t channel = ((int64_t)group * W + w) * (PAIRED ? 2 : 1);
+        const bool has[2] = {channel < a.n_channels, channel + 1 < a.n_channels};
+        const typename F::C *const hop = B::region(memory, w) + a.discard;
+        const int number = threadIdx.x / W;
+        bool lost = false;
+        y += number * a.output_pitch;
+        for (int row = rows.begin + number * rows.every; row < rows.end; row += F::T * rows.every, y += F::T * a.output_pitch)
+            put_made<PAIRED>(a, hop[row], has, y, channel, 1, lost);
+        if (lost)
+            *a.post.out_of_range = 1;
+    }
+
     LW_DEVICE void end(const OlsArgs &) {}
 };
 

@@ -127,28 +127,36 @@ template <class F, int W> LW_DEVICE void store_vector(typename F::Real *to, cons
         put((float2 *)to, repacked<float2>(v));
 }
 
-/* Outputs of all teams from the regions, from row `discard` on. y: the block's first output. */
+/* Rows begin, begin + every, .. of a hop, before row `end`. */
+struct TimeSlowRows {
+    int begin, every, end;
+};
+
+/* Outputs of all teams in these rows of the hop, from the regions. y: the place of the first. */
 template <class F, int W>
-LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, typename F::Real *y,
-                          int thread)
+LW_DEVICE void store_rows(unsigned char *memory, const OlsArgs &a, const TimeSlowPlace &p, TimeSlowRows rows,
+                          typename F::Real *y, int thread)
 {
     using B = TimeSlowBlock<F, W>;
     using Real = typename F::Real;
     constexpr int V = B::VECTOR, EACH = 2 * W / V;          /* stores of a row */
     if (p.out_columns == 2 * W && a.output_pitch % V == 0) {
         constexpr int ROWS = B::THREADS / EACH;             /* that the block stores at a time */
-        const int part = thread % EACH, first = thread / EACH;
-        const typename F::C *from = B::region(memory, part * V / 2) + a.discard + first;
+        const int part = thread % EACH, first = thread / EACH, step = ROWS * rows.every;
+        const int begin = rows.begin + first * rows.every;
+        const typename F::C *from = B::region(memory, part * V / 2) + a.discard + begin;
         Real *to = y + first * a.output_pitch + part * V;
         const int64_t advance = ROWS * a.output_pitch;
 #pragma unroll 4
-        for (int row = first; row < p.want; row += ROWS, from += ROWS, to += advance)
+        for (int row = begin; row < rows.end; row += step, from += step, to += advance)
             store_vector<F, W>(to, from);
     } else {
-        for (int i = thread; i < p.want * 2 * W; i += B::THREADS) {
-            const int row = i / (2 * W), column = i % (2 * W);
+        for (int i = thread;; i += B::THREADS) {
+            const int number = i / (2 * W), row = rows.begin + number * rows.every, column = i % (2 * W);
+            if (row >= rows.end)
+                break;
             if (column < p.out_columns)
-                put(y + row * a.output_pitch + column,
+                put(y + number * a.output_pitch + column,
                     ((const Real *)(B::region(memory, column / 2) + a.discard + row))[column % 2]);
         }
     }
@@ -179,7 +187,7 @@ struct StoreChannels {
                           const TimeSlowPlace &p, int, int, int f, int t)
     {
         share_outputs<F>(v, own, t);
-        store_rows<F, W>(memory, a, p, (typename F::Real *)a.output + p.output + f * a.plane, threadIdx.x);
+        store_rows<F, W>(memory, a, p, {0, 1, p.want}, (typename F::Real *)a.output + p.output + f * a.plane, threadIdx.x);
         __syncthreads();
     }
 
