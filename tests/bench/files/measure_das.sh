@@ -10,7 +10,7 @@ lapwing=$1/lapwing folder=$2 channels=${3:-3840} repetitions=${4:-5}
 here=$(cd "$(dirname "$0")" && pwd)
 cores=$(nproc)
 
-"$lapwing" synth ols --output "$folder/das.h5" --overwrite --samples 256k --channels "$channels" --type int16 --sample-rate 500 --quiet
+"$lapwing" synth ols --output "$folder/das.h5" --overwrite --samples 2^18 --channels "$channels" --type int16 --sample-rate 500 --quiet
 "$lapwing" filters bandpass --rate 500 --from 1 --to 20 --taps 513 --output "$folder/band.h5" --overwrite > /dev/null
 for i in $(seq "$repetitions"); do
     start=$(date +%s.%N)
