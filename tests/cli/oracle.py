@@ -13,7 +13,7 @@ import itertools
 import os
 import tempfile
 
-from tested import as_arguments, check, convolve, finish, from_halves, lapwing, noise, random
+from tested import as_arguments, check, convolve, finish, from_halves, lapwing, noise
 
 import h5py
 import numpy as np

@@ -18,7 +18,7 @@ import os
 import re
 import tempfile
 
-from tested import as_arguments, check, convolve, data_path, finish, lapwing, needed_memory, noise, quiet_threshold, random
+from tested import as_arguments, check, convolve, data_path, finish, lapwing, needed_memory, noise, quiet_threshold, random, same
 
 import h5py
 import numpy as np
@@ -118,10 +118,6 @@ def write(work, x, filters, axis, **others):
 
 def least_memory(work, n_ranks, options):
     return needed_memory(run(work, n_ranks, {**options, "memory": "1M"}, None, expect=78))
-
-
-def same(a, b):
-    return set(a.data) == set(b.data) and all(a.data[k].tobytes() == b.data[k].tobytes() for k in a.data)
 
 
 def every_cut(work, name, found, options, axis, thorough):

@@ -14,7 +14,7 @@ import os
 import re
 import tempfile
 
-from tested import as_arguments, beyond, check, finish, lapwing, needed_memory, noise, quiet_threshold, random
+from tested import as_arguments, beyond, check, finish, lapwing, needed_memory, noise, quiet_threshold, same
 
 import h5py
 import numpy as np
@@ -88,10 +88,6 @@ def run(work, n_ranks, options, expect=0):
     done = lapwing(n_ranks, "conv2d", "--input", f"{work}/in.h5:/x", "--kernel", f"{work}/in.h5:/h", "--output", output,
                    "--overwrite", *as_arguments(options), *os.environ.get("LW_SEARCH_OPTIONS", "").split(), code=expect)
     return Found(output, done.stderr) if done.returncode == 0 else done.stderr
-
-
-def same(a, b):
-    return set(a.data) == set(b.data) and all(a.data[k].tobytes() == b.data[k].tobytes() for k in a.data)
 
 
 def every_cut(work, name, found, options, thorough):

@@ -125,6 +125,11 @@ def convolve(x, h, mode, boundary):
     return full if mode == "full" else full[taps - 1:len(x)]
 
 
+def same(a, b):
+    """Whether two results, with their arrays in `data`, are equal bit by bit."""
+    return set(a.data) == set(b.data) and all(a.data[k].tobytes() == b.data[k].tobytes() for k in a.data)
+
+
 def quiet_threshold(snr, part):
     """A threshold that about this part of the outputs reach, in the middle of a gap."""
     values = np.sort(snr[np.isfinite(snr)].ravel())[::-1]

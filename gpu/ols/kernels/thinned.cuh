@@ -78,10 +78,9 @@ struct StoreThinned {
     {
         fft.end_backward(v, shared, t);
         share_segment<F>(v, shared, t);
-        store_kept<F, 1, PAIRED>(shared + a.discard, a, p, f, t);
+        store_kept<F, 1, PAIRED>(shared + a.discard, a, p, f, t);     /* the next transform begins with a barrier */
     }
 
-    /* Transforms begin with a barrier, so that they do not overwrite what others read. */
     LW_DEVICE void end(const OlsArgs &) {}
 };
 
