@@ -2,23 +2,59 @@
 #ifndef LW_IO_DATASET_H
 #define LW_IO_DATASET_H
 
+#include "base/instant.h"
 #include "base/type.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define LW_MAX_DIMS 4
 #define LW_MAX_PATH 1024
 
-/* Sampling of the axis. Carried over to the result exactly: the start is kept as text or as a number of its own, as the
- * input has it. */
+/* What the seconds of an instant are counted from, see base/instant.h. */
+enum lw_time_scale {
+    LW_TIME_UNKNOWN,            /* there is no instant */
+    LW_TIME_UTC,
+    LW_TIME_GPS,
+};
+
+/* Sampling of the axis. A format sets the start as the file has it, either as a number with its unit or as an instant, and
+ * the rate as a number or as a period; lw_sampling_settle adds the other. */
 struct lw_axis_metadata {
     double sample_rate_hz;      /* 0: not known */
     double rate_accuracy;       /* relative, of the numbers that it was found in */
+    struct lw_period period;    /* from one sample to the next */
     double start;               /* in start_unit; only if has_start */
     bool has_start;
     char start_unit[64];        /* "second", "GPS second", "s since ..." as found; "" not known */
+    enum lw_time_scale scale;
+    struct lw_instant instant;  /* of sample 0 */
     char unit[64];              /* of the sample values; "" not known */
     char source[128];           /* where the sampling was found: "attribute Xspacing", "/Acoustic@..." ; "" nowhere */
+};
+
+/* What the elements of a dimension are. */
+struct lw_coordinate {
+    char name[32];              /* "time", "distance", "frequency", "channel"; "" not known */
+    char unit[32];              /* "m", "MHz"; "" not known */
+    bool is_regular;            /* element i lies at first + i x step; else nobody knows where */
+    double first, step;
+};
+
+/* Blocks [n][rows][channels] that overlap, shown as [time][channels]: sample i is row lead + (skip + i) % period of block
+ * (skip + i) / period. All 0: the dataset is shown as it is. */
+struct lw_blocks {
+    int64_t n, rows;
+    int64_t lead, period, skip;
+};
+
+/* What a user says of a file that does not say it itself, or says it wrongly: the values of options. Plain data. */
+struct lw_hints {
+    char format[16];            /* --format; "": what the content says */
+    char raw[64];               /* --raw */
+    double sample_rate_hz;      /* --sample-rate; 0: not given */
+    char start_time[64];        /* --start-time; "": not given */
+    double channel_spacing;     /* --channel-spacing, m; 0: not given */
 };
 
 /* How bytes get from and to files, the choices of --io. */
@@ -30,16 +66,23 @@ enum lw_io {
 
 struct lw_dataset_info {
     char file[LW_MAX_PATH];
-    char path[LW_MAX_PATH];     /* in the file */
+    char path[LW_MAX_PATH];     /* in the file; "" where a file holds one dataset without a name */
+    struct lw_hints hints;
+    char convention[32];        /* "GWOSC", "PRODML 2.1": what its metadata were read as; "": just its format */
     int n_dims;
     int64_t dims[LW_MAX_DIMS];
     struct lw_type type;
-    int64_t file_bytes;
-    int64_t modified_ns;        /* modification time of the file, since the epoch */
+    int64_t n_files;            /* that are one axis; file and path are those of the first, and the next two say of all of them: */
+    int64_t file_bytes;         /* the sum */
+    int64_t modified_ns;        /* modification time since the epoch, the latest */
     int64_t chunk[LW_MAX_DIMS]; /* all 0: contiguous */
+    bool is_flat;               /* the samples lie in the file as they are, row-major, */
+    int64_t flat_offset;        /* from this byte on; so that its format need not open it for a pool's threads */
     bool is_compressed;
+    struct lw_blocks blocks;
     int metadata_axis;          /* the axis that the file's own metadata calls time, -1: it does not say */
     struct lw_axis_metadata axis;
+    struct lw_coordinate coordinates[LW_MAX_DIMS];      /* that of the axis has a name and no more: `axis` says where it lies */
 };
 
 #endif

@@ -1,5 +1,6 @@
 #include "io/examine.h"
 
+#include "io/sampling.h"
 #include "io/shield.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@ static int describe_file(struct lw_dataset_info *info, struct lw_error *err)
     struct stat status;
     if (stat(info->file, &status) != 0)
         return lw_fail(err, LW_EIO, "cannot read '%s': %s", info->file, strerror(errno));
+    info->n_files = 1;
     info->file_bytes = status.st_size;
     info->modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
     return LW_OK;
@@ -20,12 +22,12 @@ static int describe_file(struct lw_dataset_info *info, struct lw_error *err)
 static int describe(const struct lw_object *object, enum lw_use use, struct lw_dataset_info *info, struct lw_error *err)
 {
     const struct lw_format *format;
-    *info = (struct lw_dataset_info){.metadata_axis = -1};
+    *info = (struct lw_dataset_info){.metadata_axis = -1, .hints = object->hints};
     snprintf(info->file, sizeof info->file, "%s", object->file);
     snprintf(info->path, sizeof info->path, "%s", object->path);
     int rc;
-    (void)((rc = lw_formats_find(info->file, &format, err)) || (rc = describe_file(info, err)) ||
-           (rc = format->describe(info, use, err)));
+    (void)((rc = lw_formats_find(info->file, &info->hints, &format, err)) || (rc = describe_file(info, err)) ||
+           (rc = format->describe(info, use, err)) || (rc = lw_sampling_settle(info, err)));
     return rc;
 }
 
@@ -39,11 +41,14 @@ static int look_at_numbers(const struct lw_object *object, void *result, struct 
     return describe(object, LW_USE_NUMBERS, result, err);
 }
 
-int lw_examine_dataset(const char *name, enum lw_use use, struct lw_dataset_info *info, struct lw_error *err)
+int lw_examine_dataset(const char *name, const struct lw_hints *hints, enum lw_use use, struct lw_dataset_info *info,
+                       struct lw_error *err)
 {
     struct lw_object object;
     const int rc = lw_object_parse(name, &object, err);
     if (rc)
         return rc;
+    if (hints)
+        object.hints = *hints;
     return lw_shield(use == LW_USE_SAMPLES ? look_at_samples : look_at_numbers, &object, info, sizeof *info, err);
 }

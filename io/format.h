@@ -7,6 +7,7 @@
  *     open, read, close           samples, box by box
  *     locate, find_chunk          where they lie, for those that read the file themselves
  *     read_numbers                all of a small dataset
+ *     read_notes, read_rows       attributes and tables, for those who show data (io/notes)
  *
  * Every operation is one process' own: none is collective. One rank first lists or describes a file in a child process
  * (shield.h), so that a library may crash on a damaged file; the ranks then open a file that has been described. */
@@ -14,17 +15,23 @@
 #define LW_IO_FORMAT_H
 
 #include "base/error.h"
+#include "io/attribute.h"
 #include "io/bytes/decode.h"
 #include "io/dataset.h"
 #include "io/list.h"
+#include "io/notes/quality.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct lw_notes;
+struct lw_object;
+struct lw_rows;
+
 /* What a dataset is read for. */
 enum lw_use {
     LW_USE_SAMPLES,             /* in their stored type, one of LW_SCALARS */
-    LW_USE_NUMBERS,             /* as float64: any type of numbers; what is not one of LW_SCALARS is described as float64 */
+    LW_USE_NUMBERS,             /* any type of numbers; what is not one of LW_SCALARS is described, and read, as float64 */
 };
 
 /* A hyperslab of a dataset, and where it goes: in dimension d, `count` elements from `first` on, `step` apart. They come
@@ -53,13 +60,14 @@ struct lw_stored_chunk {
 };
 
 struct lw_format {
-    const char *name;           /* "HDF5" */
+    const char *name;           /* "HDF5"; --format takes it, in either case */
     const char *file_text;      /* "an HDF5 file" */
 
     /** Make the library ready. Called before a child process is made; may be called often. NULL: there is nothing to do. */
     void (*start)(void);
 
-    /** Whether a regular file that can be read is of this format. LW_EIO: it cannot be read after all. */
+    /** Whether a regular file that can be read is of this format. LW_EIO: it cannot be read after all. NULL: nothing in a file
+     * tells; only hints name it. */
     int (*recognise)(const char *file, bool *is_one, struct lw_error *err);
 
     /** lw_list_file of a file of this format. */
@@ -68,7 +76,8 @@ struct lw_format {
     /** lw_list_origin of a file of this format; *origin is all zero before. NULL: no result has this format. */
     bool (*find_origin)(const char *file, struct lw_listing_origin *origin);
 
-    /** Fill `info`, of which file, path, file_bytes and modified_ns are set. LW_EUSAGE: a path is needed and not given.
+    /** Fill `info`, of which file, path, hints, file_bytes and modified_ns are set, and set the path where none is given and the
+     * file holds one dataset, or one that its convention calls the data. LW_EUSAGE: a path is needed and not given.
      * LW_EDATA: damaged, no such dataset (name those there are), no data, more than LW_MAX_DIMS dimensions, a type that does
      * not suit the use. LW_EIO: unreadable. */
     int (*describe)(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err);
@@ -78,6 +87,7 @@ struct lw_format {
 
     /** LW_EIO, or LW_EDATA where stored samples cannot be decoded; the message is the reason alone, "" if it is not known. */
     int (*read)(void *dataset, const struct lw_box *box, struct lw_error *err);
+    bool reads_in_threads;      /* several threads may read one dataset at the same time */
     void (*close)(void *dataset);
 
     /** Whether the samples can be read without the library; how they lie then. NULL: none can. */
@@ -87,9 +97,20 @@ struct lw_format {
      * @param first  in the dataset's dimensions */
     int (*find_chunk)(void *dataset, const int64_t first[LW_MAX_DIMS], struct lw_stored_chunk *out, struct lw_error *err);
 
+    /** Call `visit` for each attribute of a dataset that says more than `info` does and may be carried over to a result, in a fixed
+     * order. By one process, after describe. NULL: there are none. */
+    void (*visit_attributes)(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context);
+
     /** Read all of what was described for its numbers. LW_EDATA if it has another shape by now.
      * @param values  row-major, complex ones as pairs */
     int (*read_numbers)(const struct lw_dataset_info *info, double *values, struct lw_error *err);
+
+    /** lw_notes_read and lw_notes_read_rows, of a file of this format. NULL: it has no attributes, no tables. */
+    int (*read_notes)(const struct lw_object *object, struct lw_notes *notes, struct lw_error *err);
+    int (*read_rows)(const struct lw_object *object, const struct lw_rows *rows, double *values, struct lw_error *err);
+
+    /** lw_quality_find of a file of this format. NULL: none has any. */
+    int (*find_quality)(const char *file, const char *tests, struct lw_qualities *out, struct lw_error *err);
 
     /* Datasets in chunks, where describe tells of any. Those that need no decoding are best read whole up to this size. */
     int64_t most_whole_bytes;
@@ -104,8 +125,9 @@ struct lw_format {
 /** lw_format.start of every format. */
 void lw_formats_start(void);
 
-/** The format of a file. LW_EIO: missing, unreadable, a folder. LW_EDATA: none of ours. */
-int lw_formats_find(const char *file, const struct lw_format **out, struct lw_error *err);
+/** The format of a file: that of the hints, or what its content says. LW_EIO: missing, unreadable, a folder. LW_EDATA: none of
+ * ours. LW_EUSAGE: hints that name none. @param hints  NULL: none */
+int lw_formats_find(const char *file, const struct lw_hints *hints, const struct lw_format **out, struct lw_error *err);
 
 /** Bytes of one chunk, decoded. */
 int64_t lw_format_chunk_bytes(const struct lw_dataset_info *info);

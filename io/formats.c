@@ -1,14 +1,23 @@
 #include "io/format.h"
 
 #include "base/file.h"
+#include "io/dataset.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* The formats that there are, in the order in which they are tried. A further one is a further line here. */
-#define FORMATS(X)          \
-    X(lw_format_hdf5)
+#define FORMATS(X)       \
+    X(lw_format_hdf5)    \
+    X(lw_format_sigproc) \
+    X(lw_format_psrfits) \
+    X(lw_format_fits)    \
+    X(lw_format_npy)     \
+    X(lw_format_mseed)   \
+    X(lw_format_segy)    \
+    X(lw_format_raw)
 
 #define X(format) extern const struct lw_format format;
 FORMATS(X)
@@ -41,19 +50,40 @@ static int check_readable(const char *file, struct lw_error *err)
 
 static int fail_unknown(const char *file, struct lw_error *err)
 {
-    char known[256] = "";
-    for (int f = 0; formats[f]; f++) {
-        const char *const between = f == 0 ? "" : formats[f + 1] ? ", " : " or ";
-        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", between, formats[f]->file_text);
-    }
-    return lw_fail(err, LW_EDATA, "'%s' is not %s", file, known);
+    char known[512] = "";
+    int last = 0;
+    for (int f = 0; formats[f]; f++)
+        last = formats[f]->recognise ? f : last;
+    for (int f = 0; f <= last; f++)
+        if (formats[f]->recognise)
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", f == 0 ? "" : f < last ? ", " : " or ",
+                     formats[f]->file_text);
+    return lw_fail(err, LW_EDATA, "'%.300s' is not %s", file, known);
 }
 
-int lw_formats_find(const char *file, const struct lw_format **out, struct lw_error *err)
+/* The format that a user names. */
+static int find_named(const char *name, const struct lw_format **out, struct lw_error *err)
+{
+    char known[256] = "";
+    for (int f = 0; formats[f]; f++) {
+        if (strcasecmp(formats[f]->name, name) == 0) {
+            *out = formats[f];
+            return LW_OK;
+        }
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", f == 0 ? "" : ", ", formats[f]->name);
+    }
+    return lw_fail(err, LW_EUSAGE, "--format %s: there are %s", name, known);
+}
+
+int lw_formats_find(const char *file, const struct lw_hints *hints, const struct lw_format **out, struct lw_error *err)
 {
     int rc = check_readable(file, err);
+    if (rc == LW_OK && hints && hints->format[0])
+        return find_named(hints->format, out, err);
     for (int f = 0; rc == LW_OK && formats[f]; f++) {
         bool is_one = false;
+        if (!formats[f]->recognise)
+            continue;
         rc = formats[f]->recognise(file, &is_one, err);
         if (rc == LW_OK && is_one) {
             *out = formats[f];

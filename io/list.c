@@ -8,7 +8,7 @@
 int lw_list_file(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {
     const struct lw_format *format;
-    const int rc = lw_formats_find(file, &format, err);
+    const int rc = lw_formats_find(file, NULL, &format, err);
     return rc ? rc : format->list(file, visit, context, err);
 }
 
@@ -16,7 +16,7 @@ bool lw_list_origin(const char *file, struct lw_listing_origin *origin)
 {
     const struct lw_format *format;
     *origin = (struct lw_listing_origin){0};
-    return lw_formats_find(file, &format, NULL) == LW_OK && format->find_origin && format->find_origin(file, origin);
+    return lw_formats_find(file, NULL, &format, NULL) == LW_OK && format->find_origin && format->find_origin(file, origin);
 }
 
 static void pass_over(const struct lw_listing *dataset, void *context)

@@ -19,9 +19,8 @@ int lw_object_parse(const char *name, struct lw_object *object, struct lw_error 
         return lw_fail(err, LW_EUSAGE, "'%.200s' names no file: give FILE:/path/in/file", name);
     if (length >= LW_MAX_PATH || strlen(rest) >= LW_MAX_PATH)
         return lw_fail(err, LW_EUSAGE, "the name '%.200s...' is longer than %d characters", name, LW_MAX_PATH - 1);
-    object->name = name;
+    *object = (struct lw_object){.name = name};
     memcpy(object->file, name, length);
-    object->file[length] = '\0';
     memcpy(object->path, rest, strlen(rest) + 1);
     return LW_OK;
 }

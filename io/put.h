@@ -18,10 +18,13 @@ struct lw_put {
     struct lw_store *store;         /* borrowed */
     struct lw_runs runs;
     const char *data;
+    int number_bytes;               /* as they go to the file, see struct lw_extent */
+    bool is_swapped, is_about_middle;
+    struct lw_error failure;        /* without a pool: the first one */
 };
 
 /** Begin to write the hyperslab [first, first + count) of a dataset from `data`, packed row-major, which is borrowed until
- * end. */
+ * end. @param pool  NULL: it is done at once */
 void lw_put_begin(struct lw_pool *pool, struct lw_store *store, const struct lw_extent *extent, const int64_t *first,
                   const int64_t *count, const void *data, struct lw_put *put);
 

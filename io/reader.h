@@ -1,4 +1,9 @@
-/* reader.h - reading one dataset of an archive file.
+/* reader.h - reading one dataset of an archive file, or of several files that are one axis.
+ *
+ *     axis     |  file 0  |  file 1  |  gap  |  file 2  |       in the order of their start times, else of their names
+ *
+ * What two files have in common is taken from the earlier one. The samples of a gap are zeros, or they are not numbers; then
+ * integers are given as float32 (int32 as float64), which hold them exactly.
  *
  * A reader shows its dataset as a view [channel][axis] or [axis][channel] (the layout it is stored in), after the choice of
  * the axis, a piece of the axis and a selection of channels. Images are shown as [channel][axis], each sample a row of pixels.
@@ -17,6 +22,25 @@
 #include "io/dataset.h"
 
 struct lw_reader;
+
+/* What becomes of the samples that no file has, between two files. */
+enum lw_gaps {
+    LW_GAPS_SPLIT,              /* as NAN; where results are made one by one, a gap also ends one of them */
+    LW_GAPS_NAN,                /* they are not numbers */
+    LW_GAPS_ZERO,
+    LW_GAPS_ERROR,              /* there must be none */
+};
+
+/* Which dimension several files are joined along, where it is not said by its number. */
+enum { LW_JOIN_TIME = -1, LW_JOIN_ROWS = -2 };      /* what the metadata calls time, or the only one; the last but one */
+
+struct lw_reader_request {
+    const char *names;          /* as io/names.h takes them */
+    struct lw_hints hints;
+    int least_dims, most_dims;  /* of data with more than `most` dimensions, those of length 1 are left out, down to `least` */
+    int join;                   /* a dimension, or one of the above */
+    enum lw_gaps gaps;
+};
 
 /* A range with a step, as in A:B:STEP; begin <= end, step >= 1. */
 struct lw_range {
@@ -56,6 +80,12 @@ struct lw_reader_place {
     int64_t offset, axis_bytes, channel_bytes;
 };
 
+/** Open what is asked for on every rank; the ranks share the looking at many files.
+ * Errors: those of lw_names_expand, and for each file those of lw_reader_open; LW_EDATA (files that do not fit each other: names
+ * both and says what differs; a gap where there must be none). Collective: every rank returns the same code. */
+int lw_reader_open_all(struct lw_comm *comm, const struct lw_reader_request *request, struct lw_reader **out,
+                       struct lw_error *err);
+
 /** Open "FILE:/path/in/file" on every rank. The last colon that is followed by "/" parts file and path.
  * Errors: LW_EUSAGE (no path given: lists the datasets), LW_EIO (missing or unreadable file), LW_EDATA (no format that is
  * known; no such dataset: lists those there are; a type outside LW_SCALARS; rank 0 or above LW_MAX_DIMS; no data). Collective:
@@ -63,7 +93,26 @@ struct lw_reader_place {
 int lw_reader_open(struct lw_comm *comm, const char *name, struct lw_reader **out, struct lw_error *err);
 void lw_reader_close(struct lw_reader *reader);             /* NULL is legal. */
 
+/** What the dataset is; of several files, of all together. */
 const struct lw_dataset_info *lw_reader_info(const struct lw_reader *reader);
+
+/* Samples [first, first + count) of the axis. */
+struct lw_gap {
+    int64_t first, count;
+};
+
+/** The gaps between files, in their order. @param gaps  borrowed for the reader's life */
+int64_t lw_reader_gaps(const struct lw_reader *reader, const struct lw_gap **gaps);
+
+/** One of the n_files files that are read, as it is described, in the order of their names. */
+const struct lw_dataset_info *lw_reader_file(const struct lw_reader *reader, int64_t number);
+
+/** Whether `file`, by whatever name, is one of those that are read. Not collective. */
+bool lw_reader_has_file(const struct lw_reader *reader, const char *file);
+
+/** After the last read: refuse files whose size or modification time is no longer what it was when they were described. The ranks
+ * share the files: each returns what its own say, LW_EDATA. Not collective. */
+int lw_reader_check_unchanged(const struct lw_reader *reader, struct lw_error *err);
 
 /** Let a pool's threads read and decode from now on, where they can; the format's library reads the rest on the main thread.
  * Before lw_reader_select. @param pool  borrowed until the reader is closed */
@@ -107,7 +156,7 @@ int lw_reader_end(struct lw_reader *reader, struct lw_error *err);
 /** Both. */
 int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err);
 
-/** Where the samples of the view lie, if they lie in one file uncompressed and in rows: for reads of single samples. After
+/** Where the samples of the view lie, if they lie in one file, uncompressed and in rows: for reads of single samples. After
  * lw_reader_select; without a pool: false. */
 bool lw_reader_locate(const struct lw_reader *reader, struct lw_reader_place *place);
 

@@ -11,6 +11,7 @@
 
 #include "io/dataset.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The dataset, in its file. */
@@ -19,6 +20,9 @@ struct lw_extent {
     int64_t element_bytes;
     int n_dims;
     int64_t dims[LW_MAX_DIMS];
+    int number_bytes;               /* of each number of an element, where one of the next two is set */
+    bool is_swapped;                /* they stand in the other byte order in the file */
+    bool is_about_middle;           /* they are big-endian integers with their highest bit flipped (FITS: uint16, int8) */
 };
 
 struct lw_runs {

@@ -79,7 +79,7 @@ static void be_child(int end, lw_shield_fn *look, const struct lw_object *object
 static const char *format_name(const char *file)
 {
     const struct lw_format *format;
-    return lw_formats_find(file, &format, NULL) == LW_OK ? format->name : "archive";
+    return lw_formats_find(file, NULL, &format, NULL) == LW_OK ? format->name : "archive";
 }
 
 static int explain(const struct lw_object *object, int status, struct lw_error *err)

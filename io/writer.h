@@ -1,9 +1,9 @@
-/* writer.h - one HDF5 result file, written by all ranks.
+/* writer.h - one result file, written by all ranks.
  *
  *   create   rank 0 makes all of the file's structure under a temporary name beside the final one and reserves its room on
  *            disk; then all ranks open the file
  *   open     or rank 0 finds that structure in the temporary file that a killed run has left
- *   write    raw data only: directly, each rank's I/O threads to their place in the file, or by collective HDF5 calls
+ *   write    raw data only: directly, each rank's I/O threads to their place in the file, or (HDF5) by collective calls
  *   append   the rows of a table that grows, by rank 0: they gather beside the file, as their number is not known
  *   finish   flushed and closed by all; then rank 0 adds the tables that have grown, marks the file complete and gives it its
  *            final name
@@ -14,26 +14,12 @@
 #define LW_IO_WRITER_H
 
 #include "comm/comm.h"
+#include "io/attribute.h"
 #include "io/put.h"
 
 #define LW_PART_SUFFIX ".lapwing-part"       /* of the temporary name */
 
 struct lw_writer;
-
-enum lw_attribute_kind { LW_ATTRIBUTE_TEXT, LW_ATTRIBUTE_INT, LW_ATTRIBUTE_REAL, LW_ATTRIBUTE_REALS };
-
-#define LW_ATTRIBUTE_MOST_REALS 4096        /* an attribute lies in its object's header, in 64 KiB at most */
-
-struct lw_attribute {
-    const char *name;
-    enum lw_attribute_kind kind;
-    const char *text;           /* borrowed during lw_writer_create */
-    int64_t integer;
-    double real;
-    const double *reals;        /* an array of n_reals numbers, borrowed during lw_writer_create */
-    int n_reals;
-    bool is_late;               /* lw_writer_finish overwrites it: a text gets a fixed length, the placeholder's */
-};
 
 /* A column of a table: 8 bytes of each row. */
 enum lw_column_kind { LW_COLUMN_INT, LW_COLUMN_REAL };     /* int64, float64 */
@@ -43,11 +29,37 @@ struct lw_column {
     enum lw_column_kind kind;
 };
 
+/* Which element of the input an element of the result belongs to: index i of dimension d to first[d] + i x every[d], as dimensions
+ * of the input's last ones. */
+struct lw_pixel_map {
+    double first[LW_MAX_DIMS], every[LW_MAX_DIMS];
+};
+
+/* Where the elements of a dimension lie: element i has number k = first + i x step, and number k lies at ... */
+enum lw_scale_kind {
+    LW_SCALE_NONE,              /* nowhere: the dimension has a name and a length */
+    LW_SCALE_NUMBERS,           /* k, as an integer */
+    LW_SCALE_PLACES,            /* origin + k x distance */
+    LW_SCALE_TIMES,             /* origin + k x period, in seconds */
+};
+
+/* The coordinates of a dimension. */
+struct lw_writer_scale {
+    enum lw_scale_kind kind;
+    int64_t first, step;
+    double origin, distance;
+    struct lw_period period;
+    char units[80];             /* as the CF conventions write them: "m", "seconds since 2023-09-22T18:29:26.158" */
+    const char *long_name;      /* static storage; NULL: none */
+};
+
 struct lw_writer_dataset {
     const char *path;           /* "/filtered" */
     int n_dims;
     int64_t dims[LW_MAX_DIMS];
     const char *dim_names[LW_MAX_DIMS];     /* dimension labels: "filter", "time", "channel" */
+    bool has_scales;            /* its dimensions, which all have names, get dimension scales in its group, named as they are: */
+    struct lw_writer_scale scales[LW_MAX_DIMS];
     struct lw_type type;        /* not of a table */
     const struct lw_column *columns;        /* a table: its rows, of n_columns x 8 bytes, are the elements (a compound) */
     int n_columns;              /* 0: no table */
@@ -56,17 +68,26 @@ struct lw_writer_dataset {
     int (*compare)(const void *a, const void *b);       /* of a table that grows: the order of its rows in the file, as for qsort */
     const struct lw_attribute *attributes;
     int n_attributes;
+    const struct lw_attribute *carried;     /* what the input says of itself, in its own names; coordinates of FITS in them are moved */
+    int n_carried;                          /* with the map. Of FITS results */
+    struct lw_pixel_map map;
+};
+
+enum lw_result_format {
+    LW_RESULT_HDF5,
+    LW_RESULT_FITS,             /* arrays of real numbers as images, tables that grow as binary tables */
 };
 
 struct lw_writer_spec {
     const char *file;
+    enum lw_result_format format;
     bool overwrite;
     const struct lw_attribute *attributes;  /* of the root group: provenance; rank 0's count */
     int n_attributes;
     const struct lw_writer_dataset *datasets;
     int n_datasets;
     enum lw_io io;
-    struct lw_pool *pool;       /* borrowed for the writer's life; NULL: by collective calls, whatever `io` is */
+    struct lw_pool *pool;       /* borrowed for the writer's life; NULL: by collective calls, or by the main thread, whatever `io` is */
 };
 
 /* A write under way. */

@@ -35,39 +35,6 @@ int lw_job_choose_axis(const struct lw_options *given, const char *job, const st
     return LW_OK;
 }
 
-int lw_job_choose_piece(const struct lw_options *given, int64_t n, struct lw_view_spec *view, struct lw_error *err)
-{
-    view->start = lw_options_int(given, "start");
-    if (view->start >= n)
-        return lw_fail(err, LW_ECONFIG, "--start %" PRId64 " is not in 0..%" PRId64 ", the samples on the axis", view->start,
-                       n - 1);
-    view->count = lw_options_given(given, "count") ? lw_options_int(given, "count") : n - view->start;
-    if (view->count > n - view->start)
-        return lw_fail(err, LW_ECONFIG, "--count %" PRId64 ": only %" PRId64 " of %" PRId64 " samples follow --start %" PRId64,
-                       view->count, n - view->start, n, view->start);
-    return LW_OK;
-}
-
-int lw_job_choose_channels(const struct lw_options *given, int64_t n, struct lw_range *channels, struct lw_error *err)
-{
-    *channels = (struct lw_range){0, n, 1};
-    if (!lw_options_given(given, "channels"))
-        return LW_OK;
-    const struct lw_option_range wanted = lw_options_range(given, "channels");
-    channels->begin = wanted.begin < 0 ? 0 : wanted.begin;
-    channels->end = wanted.end < 0 ? n : wanted.end;
-    channels->step = wanted.step < 0 ? 1 : wanted.step;
-    if (channels->begin >= channels->end || channels->end > n || channels->step < 1)
-        return lw_fail(err, LW_ECONFIG, "--channels %s selects no channel, or one beyond the %" PRId64 " there are (0:%" PRId64
-                       ")", lw_options_text(given, "channels"), n, n);
-    return LW_OK;
-}
-
-int64_t lw_range_length(const struct lw_range *range)
-{
-    return (range->end - range->begin + range->step - 1) / range->step;
-}
-
 static int choose_output_scale(const struct lw_options *given, struct lw_op_spec *op, struct lw_error *err)
 {
     if (!lw_options_given(given, "output-scale"))

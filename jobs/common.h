@@ -1,4 +1,4 @@
-/* common.h - what jobs have in common: which part of the input is used, the type of the output, and turned filters. */
+/* common.h - what jobs have in common: the axis of the input, the type of the output, and turned filters. */
 #ifndef LW_JOBS_COMMON_H
 #define LW_JOBS_COMMON_H
 
@@ -8,14 +8,6 @@
  * not enough. */
 int lw_job_choose_axis(const struct lw_options *given, const char *job, const struct lw_dataset_info *input, int *axis,
                        struct lw_error *err);
-
-/** --start and --count: the piece of an axis of n samples. LW_ECONFIG if it leaves the axis. */
-int lw_job_choose_piece(const struct lw_options *given, int64_t n, struct lw_view_spec *view, struct lw_error *err);
-
-/** --channels: some of n. LW_ECONFIG if that is none, or one that does not exist. */
-int lw_job_choose_channels(const struct lw_options *given, int64_t n, struct lw_range *channels, struct lw_error *err);
-
-int64_t lw_range_length(const struct lw_range *range);
 
 /** --precision, --nan, --output-type and --output-scale. LW_EUSAGE, LW_ECONFIG if the type cannot be had, or scaled.
  * @param is_complex  whether the result is */

@@ -4,6 +4,8 @@
 #include "base/parse.h"
 #include "jobs/aliasing.h"
 #include "jobs/common.h"
+#include "jobs/coordinates.h"
+#include "jobs/pieces.h"
 #include "jobs/search.h"
 #include "signal/convolution.h"
 
@@ -16,7 +18,7 @@
 #include <string.h>
 
 static const struct lw_option options[] = {
-    {.name = "kernel", .kind = LW_OPTION_TEXT, .argument = "FILE:/dataset", .is_required = true,
+    {.name = "kernel", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset", .is_required = true,
      .help = "Kernel [rows x columns], real or complex, of any size, also larger than the image."},
     {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same",
      .help = "Part of the convolution to keep: all n+k-1 rows and columns, those of the image (see --origin), or the n-k+1 "
@@ -41,7 +43,7 @@ static const struct lw_option options[] = {
     {.name = "products", .kind = LW_OPTION_TEXT, .argument = "LIST", .fallback = "convolved",
      .help = "What to write, one or more of: convolved (the convolved image, /convolved), peaks (a table of the sources in it, /peaks). "
              "Parted by commas. Sources are sought in the convolved image itself, whatever --decimate makes of it."},
-    LW_SEARCH_OPTIONS("pixel", "rows and columns", "image"),
+    LW_SEARCH_OPTIONS("pixel", "rows and columns", "image", "peaks"),
     {.name = "algorithm", .kind = LW_OPTION_CHOICE, .choices = "auto|direct|tiles|full|separable", .fallback = "auto",
      .help = "How it is computed: as direct sums, by transforms of tiles, of bands as wide as the image (on a GPU: of large "
              "tiles in three passes), or, if the kernel is the product of a column and a row, in two passes. 'lapwing plan "
@@ -51,7 +53,8 @@ static const struct lw_option options[] = {
     {.name = "count", .kind = LW_OPTION_INT, .argument = "ROWS", .minimum = 1, .maximum = 9e18,
      .help = "Rows to use. Default: all from --start on."},
     {.name = "channels", .kind = LW_OPTION_RANGE, .argument = "A:B:STEP",
-     .help = "Images of a stack to use: from A to before B, every STEP-th; parts may be left out. Default: all."},
+     .help = "Images of a stack to use: from A to before B, every STEP-th; parts may be left out. A alone is one image. "
+             "Default: all."},
     {.name = "split", .kind = LW_OPTION_CHOICE, .choices = "auto|axis|channels", .fallback = "auto",
      .help = "What is divided among the ranks: the rows (axis) or the images of a stack (channels). auto takes the rows unless "
              "they are too few to keep all ranks busy."},
@@ -79,8 +82,8 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
     view->axis = n_dims - 2;
     view->has_rows = true;
     int rc;
-    if ((rc = lw_job_choose_piece(given, input->dims[view->axis], view, err)) ||
-        (rc = lw_job_choose_channels(given, n_dims == 3 ? input->dims[0] : 1, &view->channels, err)))
+    if ((rc = lw_job_choose_piece(given, input, view->axis, view, err)) ||
+        (rc = lw_job_choose_channels(given, input, n_dims == 3 ? 0 : -1, &view->channels, err)))
         return rc;
     job->op.layout = LW_TIME_FAST;
     job->op.n_channels = lw_range_length(&view->channels);
@@ -259,7 +262,30 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
 
 static struct lw_post thinned(const struct lw_job *job) { return (struct lw_post){.every = job->op.conv2d.every}; }
 
-static void shape_image(const struct lw_dataset_info *input, struct lw_job *job)
+/* Pixels that the first output lies behind the first one of the image: that of the kernel's centre. */
+static double first_pixel(enum lw_mode mode, int64_t kernel)
+{
+    const int64_t centre = (kernel - 1) / 2;
+    return mode == LW_MODE_SAME ? 0 : (double)(mode == LW_MODE_FULL ? -centre : kernel - 1 - centre);
+}
+
+/* Which pixel of the input each one of the result stands for, for the coordinates of the sky. */
+static void map_pixels(enum lw_mode mode, struct lw_job *job)
+{
+    const struct lw_conv2d_spec *const c = &job->op.conv2d;
+    struct lw_product *const product = &job->products[0];
+    struct lw_pixel_map *const map = &product->dataset.map;
+    const int row = product->axis_dim, column = row + 1;
+    if (product->channel_dim >= 0) {
+        map->first[product->channel_dim] = (double)job->view.channels.begin;
+        map->every[product->channel_dim] = (double)job->view.channels.step;
+    }
+    map->first[row] = (double)job->view.start + first_pixel(mode, c->kernel_rows);
+    map->first[column] = first_pixel(mode, c->kernel_columns);
+    map->every[row] = map->every[column] = c->every;
+}
+
+static void shape_image(enum lw_mode mode, const struct lw_dataset_info *input, struct lw_job *job)
 {
     struct lw_product *const product = &job->products[job->n_products++];
     struct lw_writer_dataset *const result = &product->dataset;
@@ -275,13 +301,14 @@ static void shape_image(const struct lw_dataset_info *input, struct lw_job *job)
     result->dims[result->n_dims++] = lw_post_length(thinned(job), job->n_outputs);
     result->dim_names[result->n_dims] = "column";
     result->dims[result->n_dims++] = lw_post_length(thinned(job), job->op.conv2d.output_columns);
+    map_pixels(mode, job);
 }
 
-static void shape_result(const struct lw_dataset_info *input, struct lw_job *job)
+static void shape_result(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job)
 {
     const unsigned wanted = lw_search_products(&job->op.conv2d.search);
     if (wanted & LW_FILTERED)
-        shape_image(input, job);
+        shape_image((enum lw_mode)lw_options_choice(given, "mode"), input, job);
     if (wanted & LW_PEAKS) {
         struct lw_product *const peaks = &job->products[job->n_products++];
         lw_search_shape_peaks(job, peaks);
@@ -294,6 +321,8 @@ static void describe_result(const struct lw_options *given, const struct lw_data
 {
     const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
     const struct lw_conv2d_spec *const c = &job->op.conv2d;
+    const int64_t first_row = job->view.start + (mode == LW_MODE_VALID ? c->kernel_rows - 1 : 0);
+    const int64_t first_column = mode == LW_MODE_VALID ? c->kernel_columns - 1 : 0;
     const bool is_constant = c->outside != 0, normalizes = lw_options_choice(given, "normalize") == 1;
     const char *const boundary = is_constant ? "constant" : lw_boundary_text(c->boundary);
 
@@ -303,13 +332,18 @@ static void describe_result(const struct lw_options *given, const struct lw_data
         lw_job_note_real(job, "boundary_value", c->outside);
     lw_job_note_int(job, "origin_row", mode == LW_MODE_SAME ? c->look_ahead_rows : 0);
     lw_job_note_int(job, "origin_column", mode == LW_MODE_SAME ? c->look_ahead_columns : 0);
-    lw_job_note_int(job, "first_input_row", job->view.start + (mode == LW_MODE_VALID ? c->kernel_rows - 1 : 0));
-    lw_job_note_int(job, "first_input_column", mode == LW_MODE_VALID ? c->kernel_columns - 1 : 0);
+    lw_job_note_int(job, "first_input_row", first_row);
+    lw_job_note_int(job, "first_input_column", first_column);
     lw_job_note_int(job, "decimate", c->every);
     lw_job_note_scale(job);
     lw_job_note_text(job, "kernel_normalized", normalizes ? "sum" : "none");
     if (input->axis.unit[0])
-        lw_job_note_text(job, "unit", input->axis.unit);
+        lw_product_note_unit(&job->products[0], input->axis.unit);
+    lw_coordinates_set(job, (struct lw_steps){0}, &job->products[0]);
+    if (job->products[0].dataset.n_columns == 0) {
+        lw_coordinates_count(&job->products[0], job->products[0].axis_dim, first_row, c->every, "row");
+        lw_coordinates_count(&job->products[0], job->products[0].axis_dim + 1, first_column, c->every, "column");
+    }
     if (input->n_dims == 3) {
         lw_job_note_int(job, "first_image", job->view.channels.begin);
         lw_job_note_int(job, "image_step", job->view.channels.step);
@@ -326,6 +360,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
 {
     *job = (struct lw_job){.ops = &lw_job_conv2d, .inputs = {*input}, .input_names = {"input", "kernel"}, .n_inputs = 1};
     job->op.kind = LW_OP_CONV2D;
+    job->makes_images = true;
     job->op.input = input->type;
     int rc;
     if ((rc = choose_view(given, input, job, err)) ||
@@ -337,7 +372,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
         (rc = choose_search(given, job, err)) ||
         (rc = lw_comm_rank(comm) == 0 ? lw_conv2d_warn_of_aliasing(&job->op.conv2d, err) : LW_OK))
         return rc;
-    shape_result(input, job);
+    shape_result(given, input, job);
     describe_result(given, &job->inputs[0], job);
     return LW_OK;
 }
@@ -349,16 +384,21 @@ const struct lw_job_ops lw_job_conv2d = {
         "Convolves an image [rows x columns], or each image of a stack [image x rows x columns], with a kernel, that need not be "
         "separable and may be real or complex, by transforms of overlapping tiles or, where that is faster, by direct sums. The "
         "ranks share the rows; those that they need of each other come over MPI. The result is /convolved, with the rows and "
-        "columns of the mode; --products peaks finds the sources in it and writes a table of them.",
+        "columns of the mode; --products peaks finds the sources in it and writes a table of them. An --output whose name ends with "
+        ".fits is a FITS file with the sky coordinates of the input.",
     .remedy = "--algorithm tiles or direct",
     .sample = "row",
     .channel = "image",
     .value = "column",
+    .least_dims = 2,
+    .most_dims = 3,
+    .join = LW_JOIN_ROWS,
     .options = options,
     .synth_options = lw_conv2d_synth_options,
     .example = "lapwing synth conv2d --output sky.h5\n"
                "mpirun -np 2 lapwing conv2d --input sky.h5:/image \\\n"
-               "    --kernel sky.h5:/psf --output convolved.h5",
+               "    --kernel sky.h5:/psf --output convolved.h5\n"
+               "lapwing conv2d --input M51.fits --kernel psf.npy --output smooth.fits",
     .prepare = prepare,
     .release = lw_job_release_taps,
     .run = lw_stream_run,

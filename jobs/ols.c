@@ -3,7 +3,11 @@
 
 #include "jobs/aliasing.h"
 #include "jobs/common.h"
+#include "jobs/filters/asked.h"
+#include "jobs/filters/whitening.h"
+#include "jobs/ols_filters.h"
 #include "jobs/ols_result.h"
+#include "jobs/pieces.h"
 #include "jobs/search.h"
 #include "signal/convolution.h"
 
@@ -14,8 +18,11 @@
 #include <string.h>
 
 static const struct lw_option options[] = {
-    {.name = "filters", .kind = LW_OPTION_TEXT, .argument = "FILE:/dataset", .is_required = true,
-     .help = "Filter bank: taps as [M] or [F x M], real or complex; [M x 1] is one filter, too."},
+    {.name = "filters", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
+     .help = "Filter bank: taps as [M] or [F x M], real or complex; [M x 1] is one filter, too. Or have the filters made by one of "
+             "the next four options: one of the five is required."},
+    LW_ASKED_OPTIONS,
+    LW_WHITENING_OPTIONS,
     {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same",
      .help = "Part of the convolution to keep: all n+M-1 outputs, the central n (output i is full output i+(M-1)/2), or "
              "the n-M+1 that need no sample beyond the ends."},
@@ -43,12 +50,16 @@ static const struct lw_option options[] = {
              "fires, /peaks), best (for each sample the filter that responds most, /best/value and /best/filter), blocks "
              "(statistics of consecutive samples, /blocks). Parted by commas. All but filtered are made of the filtered series itself, "
              "whatever --decimate makes of it."},
-    LW_SEARCH_OPTIONS("output", "outputs of the same channel and filter", "channel and filter"),
+    LW_SEARCH_OPTIONS("output", "outputs of the same channel and filter", "channel and filter", "peaks and best"),
     {.name = "cluster-filters", .kind = LW_OPTION_FLAG,
      .help = "With --cluster: candidates of all filters of a channel are neighbours."},
-    {.name = "mask", .kind = LW_OPTION_TEXT, .argument = "FILE:/dataset",
+    {.name = "mask", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
      .help = "Samples that do not count, as numbers other than 0: one for each sample, one for each channel, or both, in the shape of the "
              "input; or bits of these, eight in a uint8 along the last dimension (numpy.packbits). They are taken as zeros, and outputs that touch them are no peaks."},
+    {.name = "good-data", .kind = LW_OPTION_TEXT, .argument = "TESTS",
+     .help = "Of strain as GWOSC has it: samples count in those seconds that pass these tests, parted by commas, as the input's files name "
+             "them for their /quality/simple/DQmask and /quality/injections/Injmask, such as DATA,CBC_CAT2,NO_CBC_HW_INJ; or that have the "
+             "bits of this number in DQmask, such as 7 or 0x7f. The others are masked as by --mask."},
     {.name = "masked-fraction", .kind = LW_OPTION_REAL, .argument = "F", .fallback = "0", .minimum = 0, .maximum = 1,
      .help = "With --products peaks: let an output be a peak if masked samples, and with --nan zero those that are not finite, meet at most "
              "this fraction of its filter's energy."},
@@ -74,76 +85,12 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
     struct lw_view_spec *const view = &job->view;
     int rc;
     if ((rc = lw_job_choose_axis(given, "ols", input, &view->axis, err)) ||
-        (rc = lw_job_choose_piece(given, input->dims[view->axis], view, err)) ||
-        (rc = lw_job_choose_channels(given, input->n_dims == 1 ? 1 : input->dims[1 - view->axis], &view->channels, err)))
+        (rc = lw_job_choose_piece(given, input, view->axis, view, err)) ||
+        (rc = lw_job_choose_channels(given, input, input->n_dims == 1 ? -1 : 1 - view->axis, &view->channels, err)))
         return rc;
     job->op.layout = input->n_dims == 2 && view->axis == 0 ? LW_TIME_SLOW : LW_TIME_FAST;
     job->op.n_channels = lw_range_length(&view->channels);
     job->n_samples = view->count;
-    return LW_OK;
-}
-
-/* ---- filters ------------------------------------------------------------------------------------------------------- */
-
-static int check_finite(const struct lw_dataset_info *info, const double *taps, int64_t n_taps, int parts, int64_t count,
-                        struct lw_error *err)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (!isfinite(taps[i]))
-            return lw_fail(err, LW_EDATA, "tap %" PRId64 " of filter %" PRId64 " in %s:%s is %f: filters must be finite",
-                           i / parts % n_taps, i / parts / n_taps, info->file, info->path, taps[i]);
-    return LW_OK;
-}
-
-/* A filter's frequencies are fractions of the rate it was made for. */
-static int check_rate(const struct lw_options *given, const struct lw_dataset_info *input, const struct lw_dataset_info *filters,
-                      struct lw_error *err)
-{
-    const struct lw_axis_metadata *const a = &input->axis, *const b = &filters->axis;
-    const double accuracy = fmax(1e-9, a->rate_accuracy + b->rate_accuracy);
-    if (a->sample_rate_hz <= 0 || b->sample_rate_hz <= 0 || lw_options_flag(given, "allow-rate-mismatch") ||
-        fabs(a->sample_rate_hz - b->sample_rate_hz) <= accuracy * a->sample_rate_hz)
-        return LW_OK;
-    return lw_fail(err, LW_EDATA, "the filters in %.300s:%.100s are for %.12g Hz (%s), the samples in %.300s:%.100s have %.12g Hz "
-                   "(%s): make filters for that rate, or give --allow-rate-mismatch", filters->file, filters->path,
-                   b->sample_rate_hz, b->source, input->file, input->path, a->sample_rate_hz, a->source);
-}
-
-static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
-{
-    const char *const name = lw_options_text(given, "filters");
-    if (!name)
-        return lw_fail(err, LW_EUSAGE, "--filters is missing: give the filter bank as FILE:/dataset");
-    struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
-    int rc = lw_reader_read_numbers(comm, name, info, &job->taps, err);
-    if (rc)
-        return rc;
-    job->n_inputs++;
-
-    struct lw_ols_spec *const ols = &job->op.ols;
-    const bool is_column = info->n_dims == 2 && info->dims[1] == 1;
-    const int64_t n_filters = info->n_dims == 2 && !is_column ? info->dims[0] : 1;
-    if (n_filters > LW_OLS_MAX_FILTERS)
-        return lw_fail(err, LW_EDATA, "%s:%s holds %" PRId64 " filters, at most %d are possible", info->file, info->path,
-                       n_filters, LW_OLS_MAX_FILTERS);
-    ols->taps = job->taps;
-    ols->n_filters = (int)n_filters;
-    ols->n_taps = is_column ? info->dims[0] : info->dims[info->n_dims - 1];
-    ols->taps_complex = info->type.is_complex;
-    ols->segment = (int)lw_options_int(given, "segment");
-    ols->post.kind = (enum lw_post_kind)lw_options_choice(given, "post");
-    ols->post.rate = (int)lw_options_int(given, "interpolate");
-    ols->post.every = (int)lw_options_int(given, "decimate");
-    if (ols->post.rate > 1 && ols->post.every > 1)
-        return lw_fail(err, LW_EUSAGE, "--interpolate %d and --decimate %d exclude each other", ols->post.rate, ols->post.every);
-
-    const int parts = ols->taps_complex ? 2 : 1;
-    if ((rc = check_rate(given, &job->inputs[0], info, err)) ||
-        (rc = check_finite(info, job->taps, ols->n_taps, parts, n_filters * ols->n_taps * parts, err)))
-        return rc;
-    if (lw_options_flag(given, "correlate"))
-        for (int f = 0; f < ols->n_filters; f++)
-            lw_job_reverse_taps(job->taps + f * ols->n_taps * parts, ols->n_taps, parts);
     return LW_OK;
 }
 
@@ -192,6 +139,9 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
         return rc;
     ols->search.clusters_filters = lw_options_flag(given, "cluster-filters");
     job->search.mask = lw_options_text(given, "mask");
+    job->search.good_data = lw_options_text(given, "good-data");
+    if (job->search.mask && job->search.good_data)
+        return lw_fail(err, LW_EUSAGE, "--mask and --good-data are both given: a run takes one of them");
     job->search.masked_fraction = lw_options_real(given, "masked-fraction");
     if (ols->search.clusters_filters && !(ols->search.products & LW_PEAKS))
         return lw_fail(err, LW_EUSAGE, "--cluster-filters goes with --products peaks only");
@@ -207,9 +157,13 @@ static void summarize(const struct lw_options *given, struct lw_job *job)
 {
     const struct lw_ols_spec *const ols = &job->op.ols;
     const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
-    snprintf(job->summary, sizeof job->summary, "%d filter%s of %" PRId64 " %s taps, mode %s, boundary %s%s", ols->n_filters,
-             ols->n_filters == 1 ? "" : "s", ols->n_taps, real_text(ols), lw_mode_text(mode), lw_boundary_text(job->boundary),
-             lw_options_flag(given, "correlate") ? ", correlation" : "");
+    char whitened[64] = "";
+    if (job->whitening)
+        snprintf(whitened, sizeof whitened, ", whitened by segments of %.6g s",
+                 (double)job->whitening->segment / job->whitening->rate_hz);
+    snprintf(job->summary, sizeof job->summary, "%d filter%s of %" PRId64 " %s taps%s, mode %s, boundary %s%s", ols->n_filters,
+             ols->n_filters == 1 ? "" : "s", ols->n_taps, real_text(ols), whitened, lw_mode_text(mode),
+             lw_boundary_text(job->boundary), lw_options_flag(given, "correlate") ? ", correlation" : "");
     lw_post_describe(ols->post, job->summary, sizeof job->summary);
     lw_search_describe(&ols->search, "outputs", job->summary, sizeof job->summary);
 }
@@ -220,18 +174,29 @@ static bool is_complex(const struct lw_op_spec *op)
     return (op->input.is_complex || op->ols.taps_complex) && !lw_post_is_real(op->ols.post);
 }
 
+static int warn_of_aliasing(const struct lw_job *job, struct lw_error *err)
+{
+    return lw_ols_warn_of_aliasing(&job->op.ols, job->inputs[0].axis.sample_rate_hz, err);
+}
+
+static int whiten(struct lw_job *job, int n_threads, struct lw_error *err)
+{
+    const int rc = lw_whitening_make(job, n_threads, err);
+    return rc ? rc : warn_of_aliasing(job, err);
+}
+
 static int prepare(const struct lw_options *given, struct lw_comm *comm, const struct lw_dataset_info *input,
                    struct lw_job *job, struct lw_error *err)
 {
-    *job = (struct lw_job){.ops = &lw_job_ols, .inputs = {*input}, .input_names = {"input", "filters"}, .n_inputs = 1};
+    *job = (struct lw_job){.ops = &lw_job_ols, .inputs = {*input}, .input_names = {"input"}, .n_inputs = 1};
     job->op.kind = LW_OP_OLS;
     job->op.input = input->type;
     int rc;
     if ((rc = choose_view(given, input, job, err)) ||
-        (rc = read_filters(given, comm, job, err)) ||
+        (rc = lw_ols_get_filters(given, comm, job, err)) ||
         (rc = lw_job_choose_output_type(given, is_complex(&job->op), &job->op, err)) ||
         (rc = choose_outputs(given, job, err)) || (rc = choose_search(given, job, err)) ||
-        (rc = lw_comm_rank(comm) == 0 ? lw_ols_warn_of_aliasing(&job->op.ols, input->axis.sample_rate_hz, err) : LW_OK))
+        (rc = lw_comm_rank(comm) == 0 && !job->whitening ? warn_of_aliasing(job, err) : LW_OK))
         return rc;
     job->can_leave_range = job->op.ols.post.kind == LW_POST_POWER;
     lw_ols_shape_result(given, job);
@@ -251,13 +216,18 @@ const struct lw_job_ops lw_job_ols = {
     .remedy = "fewer --channels or a shorter --segment",
     .sample = "sample",
     .channel = "channel",
+    .least_dims = 1,
+    .most_dims = 2,
+    .join = LW_JOIN_TIME,
     .options = options,
     .synth_options = lw_ols_synth_options,
     .example = "lapwing synth ols --output survey.h5\n"
                "mpirun -np 2 lapwing ols --input survey.h5:/signal \\\n"
-               "    --filters survey.h5:/filters --output filtered.h5",
+               "    --filters survey.h5:/filters --output filtered.h5\n"
+               "lapwing ols --input das.h5:/Acoustic --bandpass 1:20 --output band.h5",
     .prepare = prepare,
-    .release = lw_job_release_taps,
+    .release = lw_ols_release,
+    .whiten = whiten,
     .run = lw_stream_run,
     .plan = lw_stream_plan,
     .synth = lw_ols_synth,

@@ -1,6 +1,8 @@
 #include "jobs/ols_result.h"
 
 #include "jobs/common.h"
+#include "jobs/coordinates.h"
+#include "jobs/ols_filters.h"
 #include "jobs/search.h"
 #include "signal/convolution.h"
 
@@ -27,13 +29,16 @@ static struct lw_product *add_array(const struct lw_dataset_info *input, const c
     return product;
 }
 
+/* Of the outputs, "" where it is not known. Whitened, they are signal-to-noise ratios. */
+static const char *unit_of(const struct lw_job *job) { return job->whitening ? "1" : job->inputs[0].axis.unit; }
+
 static void describe_unit(const char *unit, struct lw_job *job)
 {
     static const char *const formats[] = {
         [LW_POST_NONE] = "%s", [LW_POST_POWER] = "(%s)^2", [LW_POST_AMPLITUDE] = "%s", [LW_POST_DERIVATIVE] = "(%s) per sample",
     };
     snprintf(job->unit, sizeof job->unit, formats[job->op.ols.post.kind], unit);
-    lw_job_note_text(job, "unit", job->unit);
+    lw_product_note_unit(&job->products[0], job->unit);
 }
 
 /* The input's sample that output 0 belongs to. */
@@ -49,6 +54,9 @@ static void describe_axis(const struct lw_options *given, const struct lw_job *j
     const struct lw_axis_metadata *const axis = &job->inputs[0].axis;
     const int64_t first = first_sample(given, job);
 
+    lw_coordinates_set(job, (struct lw_steps){.first = first, .every = every, .rate = rate}, product);
+    if (job->whitening)
+        lw_product_note_real(product, "whitened_by_segments_s", (double)job->whitening->segment / job->whitening->rate_hz);
     lw_product_note_text(product, "mode", lw_mode_text(mode));
     lw_product_note_text(product, "boundary", lw_boundary_text(job->boundary));
     /* causal convolution; with `same` the outputs are centred on the filter */
@@ -75,14 +83,14 @@ static void describe_series(const struct lw_options *given, struct lw_job *job, 
     lw_product_note_int(product, "interpolate", post.rate);
     lw_product_note_int(product, "decimate", post.every);
     lw_job_note_scale(job);
-    if (job->inputs[0].axis.unit[0])
-        describe_unit(job->inputs[0].axis.unit, job);
+    if (unit_of(job)[0])
+        describe_unit(unit_of(job), job);
 }
 
 static void note_unit(const struct lw_job *job, struct lw_product *product)
 {
-    if (job->inputs[0].axis.unit[0])
-        lw_product_note_text(product, "unit", job->inputs[0].axis.unit);
+    if (unit_of(job)[0])
+        lw_product_note_unit(product, unit_of(job));
 }
 
 /* Time of the first output, and from one to the next. */
@@ -129,12 +137,11 @@ void lw_ols_shape_result(const struct lw_options *given, struct lw_job *job)
     const struct lw_dataset_info *const input = &job->inputs[0];
     const struct lw_ols_spec *const ols = &job->op.ols;
     const unsigned wanted = lw_search_products(&ols->search);
-    const bool has_filter_dim = job->inputs[1].n_dims == 2;
     const struct lw_type computed = {.scalar = job->op.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
                                      .is_complex = input->type.is_complex || ols->taps_complex};
     find_times(given, job);
     if (wanted & LW_FILTERED)
-        describe_series(given, job, add_array(input, "/filtered", job->op.output, has_filter_dim,
+        describe_series(given, job, add_array(input, "/filtered", job->op.output, job->has_filter_dim,
                                               lw_post_length(ols->post, job->n_outputs), job));
     if (wanted & LW_PEAKS) {
         struct lw_product *const peaks = &job->products[job->n_products++];
@@ -147,6 +154,7 @@ void lw_ols_shape_result(const struct lw_options *given, struct lw_job *job)
     if (wanted & LW_BEST)
         add_best(given, input, computed, job);
     if (wanted & LW_BLOCKS)
-        add_blocks(given, input, computed, has_filter_dim, job);
+        add_blocks(given, input, computed, job->has_filter_dim, job);
     lw_search_shape_noise(job);
+    lw_ols_shape_filters(job);
 }

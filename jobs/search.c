@@ -1,5 +1,7 @@
 #include "jobs/search.h"
 
+#include "jobs/coordinates.h"
+
 #include "base/memory.h"
 
 #include <assert.h>
@@ -87,6 +89,17 @@ static int choose_peaks(const struct lw_options *given, struct lw_search *search
     return LW_OK;
 }
 
+/* Behind whitened filters the noise is known. */
+static int choose_noise(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
+{
+    const enum lw_noise fallback = job->whitening ? LW_NOISE_GIVEN : LW_NOISE_MEASURED;
+    job->search.noise = lw_options_given(given, "noise") ? (enum lw_noise)lw_options_choice(given, "noise") : fallback;
+    if (job->whitening && job->search.noise == LW_NOISE_ENERGY)
+        return lw_fail(err, LW_EUSAGE, "--noise energy is for white noise, and --whiten makes noise of the input's spectrum 1: give --noise "
+                       "given or measured");
+    return LW_OK;
+}
+
 int lw_search_choose(const struct lw_options *given, const struct lw_search_word *words, struct lw_job *job, struct lw_search *search,
                      struct lw_error *err)
 {
@@ -96,7 +109,8 @@ int lw_search_choose(const struct lw_options *given, const struct lw_search_word
     if ((lw_options_given(given, "output-type") || lw_options_given(given, "output-scale")) && !(search->products & LW_FILTERED))
         return lw_fail(err, LW_EUSAGE, "--output-type and --output-scale are for the product %s, which --products %.200s leaves out",
                        words[0].word, lw_options_text(given, "products"));
-    job->search.noise = (enum lw_noise)lw_options_choice(given, "noise");
+    if ((rc = choose_noise(given, job, err)))
+        return rc;
     job->search.most_peaks = lw_options_int(given, "max-peaks");
     job->search.first_time = job->search.time_step = NAN;
     return LW_OK;
@@ -134,12 +148,15 @@ void lw_search_shape_noise(struct lw_job *job)
     if (!job->noise)
         return;
     const bool is_image = job->op.kind == LW_OP_CONV2D;
-    struct lw_product *const product = &job->products[job->n_products];
-    job->has_noise = true;
+    struct lw_product *const product = &job->products[job->n_products + job->n_given++];
+    product->values = job->noise;
     product->dataset = (struct lw_writer_dataset){
         .path = "/noise", .type = {.scalar = LW_FLOAT64}, .n_dims = is_image ? 1 : 2,
         .dims = {job->op.n_channels, lw_op_filters(&job->op)}, .dim_names = {is_image ? "image" : "channel", "filter"},
     };
+    product->axis_dim = -1;
+    product->channel_dim = 0;
+    lw_coordinates_set(job, (struct lw_steps){0}, product);
     lw_product_note_text(product, "noise", noise_texts[job->search.noise]);
 }
 
@@ -178,7 +195,7 @@ void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product)
     const bool is_image = job->op.kind == LW_OP_CONV2D;
     product->axis_dim = product->channel_dim = -1;
     product->dataset = (struct lw_writer_dataset){
-        .path = "/peaks", .n_dims = 1, .dim_names = {"peak"}, .grows = true,
+        .path = "/peaks", .n_dims = 1, .dim_names = {"peak"}, .grows = true, .has_scales = true,
         .columns = is_image ? source_columns : peak_columns, .n_columns = is_image ? SOURCE_COLUMNS : PEAK_COLUMNS,
         .compare = is_image ? compare_sources : compare_peaks,
     };

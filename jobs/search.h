@@ -5,15 +5,16 @@
 #include "job/job.h"
 #include "signal/peaks.h"
 
-/* Entries of a job's table of options. what: how it calls an output; near: its neighbours; each: what has a noise of its own. */
-#define LW_SEARCH_OPTIONS(what, near, each)                                                                                     \
+/* Entries of a job's table of options. what: how it calls an output; near: its neighbours; each: what has a noise
+ * of its own; products: those that sigma is for. */
+#define LW_SEARCH_OPTIONS(what, near, each, products)                                                                           \
     {.name = "threshold", .kind = LW_OPTION_REAL, .argument = "T", .minimum = 1e-300, .maximum = 1e300,                         \
      .help = "With --products peaks: " what "s whose signal-to-noise ratio |y| / sigma is at least T are candidates."},         \
-    {.name = "noise", .kind = LW_OPTION_CHOICE, .choices = "given|energy|measured", .fallback = "measured",                     \
-     .help = "Sigma of --products peaks and best. given: 1, so that --threshold is a value of |y|. energy: that of white noise "  \
+    {.name = "noise", .kind = LW_OPTION_CHOICE, .choices = "given|energy|measured",                                             \
+     .help = "Sigma of --products " products ". given: 1, so that --threshold is a value of |y|. energy: that of white noise "  \
              "of variance 1, the root of the sum of squares of the taps. measured: in the data, by " each ", the "              \
              "median over one in 16 pieces of the root mean square of |y|; that takes a pass of its own. For complex " what "s " \
-             "sigma^2 is the power of real and imaginary part together."},                                                      \
+             "sigma^2 is the power of real and imaginary part together. Default: measured."},                                   \
     {.name = "cluster", .kind = LW_OPTION_INT, .argument = "W", .fallback = "0", .maximum = (double)LW_SEARCH_MOST_CLUSTER,     \
      .help = "With --products peaks: a candidate is a peak if no stronger one lies within +- W " near "."},                     \
     {.name = "max-peaks", .kind = LW_OPTION_INT, .argument = "N", .fallback = "10000000", .minimum = 1, .maximum = 1e15,        \
@@ -39,7 +40,7 @@ int lw_search_choose_blocks(const struct lw_options *given, struct lw_search *se
 int lw_search_make_noise(struct lw_job *job, struct lw_search *search, int n_filters, const double *taps, int64_t n_taps, int parts,
                          struct lw_error *err);
 
-/** The dataset of the noise, as the product that follows the others; where there is noise other than 1. */
+/** The dataset of the noise, behind all products; where there is noise other than 1. */
 void lw_search_shape_noise(struct lw_job *job);
 
 /* A row of the table of peaks, as it lies in the file: of filtered signals, and of convolved images. */

@@ -4,6 +4,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "jobs/common.h"
+#include "jobs/pieces.h"
 #include "jobs/sfft_published.h"
 #include "sfft/number.h"
 #include "sfft/sfft.h"
@@ -44,8 +45,8 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
     struct lw_view_spec *const view = &job->view;
     int rc;
     if ((rc = lw_job_choose_axis(given, "sfft", input, &view->axis, err)) ||
-        (rc = lw_job_choose_piece(given, input->dims[view->axis], view, err)) ||
-        (rc = lw_job_choose_channels(given, input->n_dims == 1 ? 1 : input->dims[1 - view->axis], &view->channels, err)))
+        (rc = lw_job_choose_piece(given, input, view->axis, view, err)) ||
+        (rc = lw_job_choose_channels(given, input, input->n_dims == 1 ? -1 : 1 - view->axis, &view->channels, err)))
         return rc;
     job->op.layout = input->n_dims == 2 && view->axis == 0 ? LW_TIME_SLOW : LW_TIME_FAST;
     job->op.n_channels = lw_range_length(&view->channels);
@@ -77,10 +78,10 @@ static_assert(sizeof(struct lw_sfft_channel_row) == 8 * CHANNEL_COLUMNS, "a row 
 static void shape_result(struct lw_job *job)
 {
     job->products[LW_SFFT_SPECTRUM].dataset = (struct lw_writer_dataset){
-        .path = "/spectrum", .n_dims = 1, .columns = line_columns, .n_columns = LINE_COLUMNS,
+        .path = "/spectrum", .n_dims = 1, .dim_names = {"line"}, .has_scales = true, .columns = line_columns, .n_columns = LINE_COLUMNS,
     };
     job->products[LW_SFFT_CHANNELS].dataset = (struct lw_writer_dataset){
-        .path = "/channels", .n_dims = 1, .columns = channel_columns, .n_columns = CHANNEL_COLUMNS,
+        .path = "/channels", .n_dims = 1, .dim_names = {"channel"}, .has_scales = true, .columns = channel_columns, .n_columns = CHANNEL_COLUMNS,
     };
     job->n_products = 2;
 }
@@ -151,6 +152,10 @@ const struct lw_job_ops lw_job_sfft = {
         "with what is left of each channel and how it was found. Of a real signal only frequencies from 0 on are written.",
     .sample = "sample",
     .channel = "channel",
+    .least_dims = 1,
+    .most_dims = 2,
+    .join = LW_JOIN_TIME,
+    .needs_all = true,
     .options = options,
     .synth_options = lw_sfft_synth_options,
     .example = "lapwing synth sfft --output tones.h5\n"

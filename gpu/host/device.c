@@ -13,6 +13,13 @@ static bool is_built_for(int major, int minor)
     return major * 10 + minor >= lw_device_code_oldest();
 }
 
+/* Clusters and dependent launches, which the host asks for on devices of 9.0 and later, are left out of older kernels: these
+ * would run there, and compute something else. */
+static bool lacks_features(int major, int minor)
+{
+    return major >= 9 && lw_device_code_for(major * 10 + minor) < 90;
+}
+
 /* Device count without a context; LW_ESYSTEM if the driver is missing or sees nothing. */
 static int count_devices(int *count, struct lw_error *err)
 {
@@ -54,6 +61,10 @@ static int read_properties(int index, struct lw_device *device, struct lw_error 
         return lw_fail(err, LW_ESYSTEM, "device %d (%s) has compute capability %d.%d, this program is built for %d.%d "
                        "and later: use --engine cpu", index, device->name, device->major, device->minor,
                        lw_device_code_oldest() / 10, lw_device_code_oldest() % 10);
+    if (lacks_features(device->major, device->minor))
+        return lw_fail(err, LW_ESYSTEM, "device %d (%s) has compute capability %d.%d, this program has no kernels of 9.0 and later: "
+                       "build it with -DCMAKE_CUDA_ARCHITECTURES=%d, or use --engine cpu", index, device->name, device->major,
+                       device->minor, device->major * 10 + device->minor);
     return LW_OK;
 }
 

@@ -9,6 +9,14 @@ int lw_device_code_oldest(void)
     return architectures[0] / 10;
 }
 
+int lw_device_code_for(int device)
+{
+    int found = lw_device_code_oldest();
+    for (const int architecture : architectures)
+        found = architecture / 10 <= device ? architecture / 10 : found;
+    return found;
+}
+
 cudaError_t lw_device_code_check(void)
 {
     cudaFuncAttributes attributes;

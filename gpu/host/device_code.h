@@ -11,6 +11,9 @@ extern "C" {
 /** Compute capability of the oldest architecture compiled in, times ten: 80, 90. */
 int lw_device_code_oldest(void);
 
+/** That of the code which a device of capability `device`, times ten, takes: the newest that is not newer than it. */
+int lw_device_code_for(int device);
+
 /** Whether the current device finds code for itself in this program. Needs the context. */
 cudaError_t lw_device_code_check(void);
 

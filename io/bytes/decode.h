@@ -1,32 +1,26 @@
-/* decode.h - chunks of samples as HDF5 stores them, put through deflate, shuffle and Fletcher's checksum.
+/* decode.h - chunks of samples as HDF5 stores them, put through filters, decoded.
  *
- *     a decoder for each thread: create -> (stored bytes to its room -> decode) ... -> destroy
- *
- * The filters are those of the HDF5 specification: deflate makes zlib streams; shuffle puts the first bytes of all elements
- * first, then the second ones, and so on; the checksum stands behind the bytes that it is of. */
+ *     a decoder for each thread: create -> (stored bytes to its room -> decode) ... -> destroy */
 #ifndef LW_IO_BYTES_DECODE_H
 #define LW_IO_BYTES_DECODE_H
 
 #include "base/error.h"
+#include "io/codecs/filter.h"
 
 #include <stdint.h>
-
-enum lw_filter { LW_FILTER_DEFLATE, LW_FILTER_SHUFFLE, LW_FILTER_FLETCHER32 };
 
 enum { LW_MAX_FILTERS = 4 };
 
 /* What the chunks of a dataset were put through, in this order. */
 struct lw_filters {
     int n;
-    enum lw_filter filter[LW_MAX_FILTERS];
-    int64_t element_bytes;              /* as shuffle takes them */
+    struct lw_filter filter[LW_MAX_FILTERS];
     int64_t chunk_bytes;                /* of every chunk, decoded */
 };
 
 struct lw_decoder;
 
-/** Bytes that a chunk may take where it is stored; one that claims more is damaged. Compressing what cannot be compressed adds
- * an eighth in the worst case. */
+/** Bytes that a chunk may take where it is stored; one that claims more is damaged. */
 int64_t lw_decoder_room(const struct lw_filters *filters);
 
 /** Host bytes of a decoder. */

@@ -1,10 +1,14 @@
 /* format.c - HDF5 as one of the formats of archive files. */
 #include "io/format.h"
 
+#include "base/integers.h"
 #include "base/memory.h"
+#include "io/hdf5/conventions/gwosc.h"
 #include "io/hdf5/error.h"
 #include "io/hdf5/listing.h"
+#include "io/hdf5/notes.h"
 #include "io/hdf5/probe.h"
+#include "io/hdf5/result/said.h"
 #include "io/hdf5/start.h"
 #include "io/hdf5/stored.h"
 #include "io/hdf5/type.h"
@@ -17,6 +21,7 @@
 struct opened {
     const struct lw_dataset_info *info;
     hid_t file, dataset, type;
+    bool is_converted;                  /* `type` is not the stored one */
     struct lw_finder *finder;           /* of chunks; NULL: nobody has asked for it */
 };
 
@@ -56,12 +61,33 @@ static int check_numbers(hid_t stored, struct lw_dataset_info *info, struct lw_e
     return LW_OK;
 }
 
+/* Numbers are read as they are stored. */
+static void part_blocks(struct lw_dataset_info *info)
+{
+    if (info->blocks.n == 0)
+        return;
+    info->dims[2] = info->dims[1];
+    info->dims[1] = info->blocks.rows;
+    info->dims[0] = info->blocks.n;
+    info->n_dims = 3;
+    info->metadata_axis = -1;
+    info->blocks = (struct lw_blocks){0};
+}
+
 static int check_type(hid_t dataset, enum lw_use use, struct lw_dataset_info *info, struct lw_error *err)
 {
     const hid_t stored = H5Dget_type(dataset);
     const int rc = (use == LW_USE_SAMPLES ? check_samples : check_numbers)(stored, info, err);
     H5Tclose(stored);
     return rc;
+}
+
+static void note_flat(const struct lw_probe *probe, struct lw_dataset_info *info)
+{
+    struct lw_stored stored = {0};
+    info->is_flat = info->chunk[0] == 0 && info->blocks.n == 0 && lw_stored_locate(probe->file, probe->dataset, &stored) &&
+                    !stored.is_chunked;
+    info->flat_offset = stored.offset;
 }
 
 /* The chunks of what will be read as a whole are counted so that their index is read here, where it may be damaged. */
@@ -72,8 +98,12 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
     if (rc)
         return rc;
     rc = check_type(probe.dataset, use, info, err);
-    if (use == LW_USE_NUMBERS)
+    if (rc == LW_OK && use == LW_USE_SAMPLES)
+        note_flat(&probe, info);
+    if (use == LW_USE_NUMBERS) {
+        part_blocks(info);
         H5Dget_storage_size(probe.dataset);
+    }
     lw_probe_close(&probe);
     return rc;
 }
@@ -93,6 +123,20 @@ static void close_dataset(void *dataset)
     lw_free(opened);
 }
 
+/* The stored type, or for what was described for its numbers and is no type of samples: float64. */
+static hid_t memory_type(hid_t dataset, bool *is_converted)
+{
+    struct lw_type type;
+    bool is_complex;
+    const hid_t stored = H5Dget_type(dataset);
+    *is_converted = !lw_hdf5_type_parse(stored, &type);
+    if (!*is_converted)
+        return stored;
+    const hid_t converted = lw_hdf5_type_as_float64(stored, &is_complex);
+    H5Tclose(stored);
+    return converted;
+}
+
 static int open_objects(struct opened *opened, struct lw_error *err)
 {
     const struct lw_dataset_info *const info = opened->info;
@@ -102,7 +146,7 @@ static int open_objects(struct opened *opened, struct lw_error *err)
     opened->dataset = H5Dopen2(opened->file, info->path, H5P_DEFAULT);
     if (opened->dataset < 0)
         return lw_hdf5_fail(err, LW_EIO, "cannot open %s:%s", info->file, info->path);
-    opened->type = H5Dget_type(opened->dataset);
+    opened->type = memory_type(opened->dataset, &opened->is_converted);
     return LW_OK;
 }
 
@@ -141,10 +185,47 @@ static hid_t memory_space(const struct lw_box *box)
     return space;
 }
 
+/* Of one block, `count` samples of the box from number `i` on; rows of the box are `pitch` elements apart in memory. */
+static int read_block(const struct opened *opened, const struct lw_box *box, int64_t i, int64_t count, int64_t pitch,
+                      struct lw_error *err)
+{
+    const struct lw_blocks *const blocks = &opened->info->blocks;
+    const int64_t at = blocks->skip + box->first[0] + i * box->step[0];
+    const struct lw_box part = {
+        .first = {at / blocks->period, blocks->lead + at % blocks->period, box->first[1]}, .step = {1, box->step[0], box->step[1]},
+        .count = {1, count, box->count[1]}, .run = box->count[1], .pitch = pitch, .n_runs = count,
+    };
+    char *const into = (char *)box->into + i * pitch * (int64_t)lw_type_bytes(opened->info->type);
+    const hid_t space = H5Dget_space(opened->dataset), memory = memory_space(&part);
+    select_in_file(&part, 3, space);
+    int rc = LW_OK;
+    if (H5Dread(opened->dataset, opened->type, memory, space, H5P_DEFAULT, into) < 0)
+        rc = lw_hdf5_fail_plainly(err, LW_EIO);
+    H5Sclose(memory);
+    H5Sclose(space);
+    return rc;
+}
+
+/* Block by block. */
+static int read_joined(const struct opened *opened, const struct lw_box *box, struct lw_error *err)
+{
+    const struct lw_blocks *const blocks = &opened->info->blocks;
+    const int64_t pitch = box->n_runs > 1 ? box->pitch : box->count[1];
+    int rc = LW_OK;
+    for (int64_t i = 0, count; i < box->count[0] && rc == LW_OK; i += count) {
+        const int64_t in_block = (blocks->skip + box->first[0] + i * box->step[0]) % blocks->period;
+        count = min64(box->count[0] - i, divide_up(blocks->period - in_block, box->step[0]));
+        rc = read_block(opened, box, i, count, pitch, err);
+    }
+    return rc;
+}
+
 static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
     const struct opened *const opened = dataset;
     int rc = LW_OK;
+    if (opened->info->blocks.n > 0)
+        return read_joined(opened, box, err);
     const hid_t space = H5Dget_space(opened->dataset), memory = memory_space(box);
     select_in_file(box, opened->info->n_dims, space);
     if (H5Dread(opened->dataset, opened->type, memory, space, H5P_DEFAULT, box->into) < 0)
@@ -160,13 +241,21 @@ static bool is_as_described(const struct lw_dataset_info *info, const struct lw_
     return stored->is_chunked ? stored->filters.chunk_bytes == lw_format_chunk_bytes(info) : info->chunk[0] == 0;
 }
 
+/* What a logger has written so far is not all in the file's own record of its length, without which HDF5 finds no chunk. */
+static bool is_being_written(const struct opened *opened)
+{
+    unsigned intent = 0;
+    return H5Fget_intent(opened->file, &intent) >= 0 && (intent & H5F_ACC_SWMR_READ);
+}
+
 /* Should the finder not open what is open already, HDF5 reads, and says what is wrong. */
 static bool locate(void *dataset, struct lw_stored *out)
 {
     struct opened *const opened = dataset;
     const struct lw_dataset_info *const info = opened->info;
     *out = (struct lw_stored){0};
-    return lw_stored_locate(opened->file, opened->dataset, out) && is_as_described(info, out) &&
+    return info->blocks.n == 0 && !opened->is_converted && !is_being_written(opened) &&
+           lw_stored_locate(opened->file, opened->dataset, out) && is_as_described(info, out) &&
            (!out->is_chunked || opened->finder ||
             lw_finder_create(info->file, info->path, info->n_dims, out->fd, &opened->finder, NULL) == LW_OK);
 }
@@ -200,11 +289,23 @@ static int read_numbers(const struct lw_dataset_info *info, double *values, stru
     int rc = lw_probe_open(&now, &probe, err);
     if (rc)
         return rc;
+    part_blocks(&now);
     if ((rc = check_type(probe.dataset, LW_USE_NUMBERS, &now, err)) == LW_OK)
         rc = memcmp(now.dims, info->dims, sizeof info->dims) == 0 && now.type.is_complex == info->type.is_complex
                  ? read_whole(probe.dataset, info, values, err)
                  : lw_fail(err, LW_EDATA, "'%s' changed while it was read", info->file);
     lw_probe_close(&probe);
+    return rc;
+}
+
+static int find_quality(const char *file, const char *tests, struct lw_qualities *out, struct lw_error *err)
+{
+    hid_t opened;
+    int rc = lw_probe_file(file, &opened, err);
+    if (rc)
+        return rc;
+    rc = lw_gwosc_find_quality(opened, file, tests, out, err);
+    H5Fclose(opened);
     return rc;
 }
 
@@ -259,7 +360,11 @@ const struct lw_format lw_format_hdf5 = {
     .close = close_dataset,
     .locate = locate,
     .find_chunk = find_chunk,
+    .visit_attributes = lw_said_visit,
     .read_numbers = read_numbers,
+    .read_notes = lw_hdf5_read_notes,
+    .read_rows = lw_hdf5_read_rows,
+    .find_quality = find_quality,
     .most_whole_bytes = 16 * MIB,       /* of larger ones HDF5 reads just the samples wanted */
     .prepare_chunks = prepare_chunks,
     .chunks_bytes = chunks_bytes,

@@ -1,10 +1,13 @@
 #include "io/hdf5/listing.h"
 
+#include "base/parse.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/error.h"
+#include "io/hdf5/filters.h"
 #include "io/hdf5/probe.h"
 #include "io/hdf5/sampling.h"
 #include "io/hdf5/type.h"
+#include "io/sampling.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -56,14 +59,9 @@ static void describe_type(hid_t dataset, struct lw_listing *row)
 
 static void describe_filters(hid_t creation, struct lw_listing *row)
 {
-    const int n_filters = H5Pget_nfilters(creation);
-    for (int f = 0; f < n_filters; f++) {
-        char name[64] = "";
-        unsigned flags, settings;
-        size_t n_values = 0;
-        H5Pget_filter2(creation, (unsigned)f, &flags, &n_values, NULL, sizeof name, name, &settings);
-        append(row->storage, sizeof row->storage, "%s%s", f ? " + " : ", ", name[0] ? name : "unknown filter");
-    }
+    char text[sizeof row->storage];
+    lw_hdf5_filters_text(creation, text, sizeof text);
+    append(row->storage, sizeof row->storage, "%s%s", text[0] ? ", " : "", text);
 }
 
 static void describe_storage(hid_t dataset, struct lw_listing *row)
@@ -96,7 +94,7 @@ static void describe_sampling(hid_t file, hid_t dataset, struct lw_listing *row)
         return;
     for (int d = 0; d < info.n_dims; d++)
         info.dims[d] = (int64_t)dims[d];
-    if (lw_sampling_find(file, dataset, &info, &broken) == LW_OK)
+    if (lw_hdf5_sampling_find(file, dataset, &info, &broken) == LW_OK && lw_sampling_settle(&info, &broken) == LW_OK)
         lw_sampling_text(&info.axis, row->sampling, sizeof row->sampling);
     else
         snprintf(row->sampling, sizeof row->sampling, "%.120s", broken.message);
@@ -165,36 +163,70 @@ bool lw_listing_find_origin(const char *file, struct lw_listing_origin *origin)
     return found;
 }
 
-/* ---- in one line --------------------------------------------------------------------------------------------------- */
+/* ---- for messages -------------------------------------------------------------------------------------------------- */
 
-struct line {
-    char *text;
-    size_t size;
-    int n_shown, n_left_out;
+enum { MOST_SHOWN = 20, FAR = 1000 };
+
+/* The datasets to show, nearest first, else as they came. */
+struct choice {
+    const char *wanted;
+    int n_datasets, n_shown;
+    struct shown {
+        int distance;
+        char path[256], text[300];      /* "/signal", "/signal float32 [1000]" */
+    } shown[MOST_SHOWN];
 };
 
-static void add_to_line(const struct lw_listing *dataset, void *context)
+static const char *last_part(const char *path)
 {
-    struct line *const line = context;
-    char entry[440];
-    snprintf(entry, sizeof entry, "%s%.200s %s %s", line->n_shown ? ", " : "", dataset->path, dataset->type, dataset->shape);
-    const size_t room_for_count = 24;
-    if (line->n_left_out > 0 || strlen(line->text) + strlen(entry) + room_for_count >= line->size) {
-        line->n_left_out++;
-    } else {
-        append(line->text, line->size, "%s", entry);
-        line->n_shown++;
-    }
+    const char *const slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
-const char *lw_listing_line(hid_t file, char *text, size_t size)
+/* How near a dataset is to what was wanted: all of its path, what lies in a group that was named, or its last part. */
+static int find_distance(const char *wanted, const char *path)
 {
-    struct line line = {.text = text, .size = size};
-    text[0] = '\0';
-    walk_file(file, (struct walk){add_to_line, &line});
-    if (line.n_left_out > 0)
-        append(text, size, " and %d more", line.n_left_out);
-    else if (line.n_shown == 0)
-        append(text, size, "no datasets");
-    return text;
+    const size_t length = strlen(wanted);
+    if (length > 1 && strncmp(path, wanted, length) == 0)
+        return 0;
+    const int whole = lw_nearness(wanted, path), last = lw_nearness(last_part(wanted), last_part(path));
+    if (whole >= 0 && (last < 0 || whole <= last))
+        return whole;
+    return last >= 0 ? last : FAR;
+}
+
+static void choose_dataset(const struct lw_listing *dataset, void *context)
+{
+    struct choice *const choice = context;
+    const int distance = find_distance(choice->wanted, dataset->path);
+    choice->n_datasets++;
+    int place = choice->n_shown;
+    while (place > 0 && choice->shown[place - 1].distance > distance)
+        place--;
+    if (place == MOST_SHOWN)
+        return;
+    const int n_moved = (choice->n_shown < MOST_SHOWN ? choice->n_shown++ : MOST_SHOWN - 1) - place;
+    struct shown *const shown = &choice->shown[place];
+    memmove(shown + 1, shown, (size_t)n_moved * sizeof *shown);
+    shown->distance = distance;
+    snprintf(shown->path, sizeof shown->path, "%s", dataset->path);
+    snprintf(shown->text, sizeof shown->text, "%.200s %.40s %.50s", dataset->path, dataset->type[0] ? dataset->type : "damaged",
+             dataset->shape);
+}
+
+int lw_listing_fail(hid_t file, const char *wanted, enum lw_code code, const char *mistake, struct lw_error *err)
+{
+    struct choice choice = {.wanted = wanted};
+    walk_file(file, (struct walk){choose_dataset, &choice});
+    if (choice.n_datasets == 0)
+        return lw_fail(err, code, "%s; the file has no datasets", mistake);
+    const char *const near = choice.shown[0].distance < FAR ? choice.shown[0].path : NULL;
+    lw_fail(err, code, "%s; the file has %d dataset%s%s%s%s", mistake, choice.n_datasets, choice.n_datasets == 1 ? "" : "s",
+            near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    int n_listed = 0;
+    while (n_listed < choice.n_shown && lw_error_add(err, "%s", choice.shown[n_listed].text))
+        n_listed++;
+    if (n_listed < choice.n_datasets)
+        lw_error_add(err, "and %d more; 'lapwing info FILE' lists them", choice.n_datasets - n_listed);
+    return code;
 }

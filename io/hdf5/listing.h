@@ -10,7 +10,8 @@
 int lw_listing_visit(const char *file, lw_list_fn *visit, void *context, struct lw_error *err);
 bool lw_listing_find_origin(const char *file, struct lw_listing_origin *origin);
 
-/** For messages: "/a float64 [10], /b int16 [2 x 3]", cut with the number left out, or "no datasets". Returns `text`. */
-const char *lw_listing_line(hid_t file, char *text, size_t size);
+/** Write an error about a dataset that the file has not: what `mistake` says, and as its list the datasets that there are, at most
+ * 20, first those whose names are near to the one that was wanted. Returns `code`. */
+int lw_listing_fail(hid_t file, const char *wanted, enum lw_code code, const char *mistake, struct lw_error *err);
 
 #endif

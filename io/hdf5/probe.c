@@ -1,7 +1,9 @@
 #include "io/hdf5/probe.h"
 
 #include "io/hdf5/attribute.h"
+#include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/error.h"
+#include "io/hdf5/filters.h"
 #include "io/hdf5/listing.h"
 #include "io/hdf5/sampling.h"
 #include "io/hdf5/virtual.h"
@@ -35,13 +37,18 @@ static int fail_open(const char *file, struct lw_error *err)
     return lw_fail(err, LW_EDATA, "'%s' is a damaged HDF5 file: %s", file, reason);
 }
 
+/* A logger that writes for others to read at the same time (SWMR) marks the file as open, and so does one that was killed. */
 int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
 {
     const hid_t access = reading_access();
+    int rc = LW_OK;
     *out = H5Fopen(file, H5F_ACC_RDONLY, access);
-    const int rc = *out < 0 ? fail_open(file, err) : LW_OK;
+    if (*out < 0) {
+        rc = fail_open(file, err);
+        *out = H5Fopen(file, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access);
+    }
     H5Pclose(access);
-    return rc;
+    return *out >= 0 ? LW_OK : rc;
 }
 
 /* ---- the dataset --------------------------------------------------------------------------------------------------- */
@@ -49,19 +56,7 @@ int lw_probe_file(const char *file, hid_t *out, struct lw_error *err)
 static int check_filters(const char *file_name, const char *path, hid_t dataset, struct lw_error *err)
 {
     const hid_t creation = H5Dget_create_plist(dataset);
-    int rc = LW_OK;
-    const int n_filters = H5Pget_nfilters(creation);
-    for (int f = 0; f < n_filters && rc == LW_OK; f++) {
-        char name[64] = "";
-        unsigned flags, settings;
-        size_t n_values = 0;
-        const H5Z_filter_t filter = H5Pget_filter2(creation, (unsigned)f, &flags, &n_values, NULL, sizeof name, name,
-                                                   &settings);
-        if (filter >= 0 && H5Zfilter_avail(filter) <= 0)
-            rc = lw_fail(err, LW_EDATA, "%s:%s is compressed with filter %d ('%s'), which HDF5 does not find: install "
-                         "its plugin and set HDF5_PLUGIN_PATH, or decompress the file with h5repack -f NONE",
-                         file_name, path, (int)filter, name);
-    }
+    const int rc = lw_hdf5_filters_check(creation, file_name, path, err);
     H5Pclose(creation);
     return rc;
 }
@@ -73,21 +68,23 @@ static const char *object_text(H5I_type_t type)
 
 int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t *out, struct lw_error *err)
 {
-    char there[600];
-    if (!path[0])
-        return lw_fail(err, LW_EUSAGE, "name a dataset of the file, as in '%.128s:/path'; it has %s", file_name,
-                       lw_listing_line(file, there, sizeof there));
+    char mistake[400];
+    if (!path[0]) {
+        snprintf(mistake, sizeof mistake, "name a dataset of the file, as in '%.128s:/path'", file_name);
+        return lw_listing_fail(file, path, LW_EUSAGE, mistake, err);
+    }
     const hid_t object = H5Oopen(file, path, H5P_DEFAULT);
     if (object < 0 && lw_hdf5_errno() != 0 && lw_hdf5_errno() != ENOENT)
         return lw_hdf5_fail(err, LW_EIO, "cannot read %.128s:%.128s", file_name, path);
-    if (object < 0)
-        return lw_fail(err, LW_EDATA, "'%.128s' has no dataset '%.128s'; it has %s", file_name, path,
-                       lw_listing_line(file, there, sizeof there));
+    if (object < 0) {
+        snprintf(mistake, sizeof mistake, "'%.128s' has no dataset '%.128s'", file_name, path);
+        return lw_listing_fail(file, path, LW_EDATA, mistake, err);
+    }
     const H5I_type_t type = H5Iget_type(object);
     if (type != H5I_DATASET) {
         H5Oclose(object);
-        return lw_fail(err, LW_EDATA, "'%.128s' in '%.128s' is %s, not a dataset; the file has %s", path, file_name,
-                       object_text(type), lw_listing_line(file, there, sizeof there));
+        snprintf(mistake, sizeof mistake, "'%.128s' in '%.128s' is %s, not a dataset", path, file_name, object_text(type));
+        return lw_listing_fail(file, path, LW_EDATA, mistake, err);
     }
     int rc;
     if ((rc = check_filters(file_name, path, object, err)) || (rc = lw_virtual_check(file, file_name, object, err))) {
@@ -153,7 +150,7 @@ static int check_compact(hid_t dataset, const struct lw_dataset_info *info, stru
 static int describe_sampling(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_error broken;
-    const int rc = lw_sampling_find(file, dataset, info, &broken);
+    const int rc = lw_hdf5_sampling_find(file, dataset, info, &broken);
     return rc == LW_OK ? rc : lw_fail(err, rc, "%.200s:%.200s: %.500s", info->file, info->path, broken.message);
 }
 
@@ -176,7 +173,7 @@ bool lw_probe_is_incomplete(hid_t file)
     return lw_attribute_read_real(file, "lapwing_complete", &complete, &accuracy, &broken) && complete == 0;
 }
 
-static int check_complete(hid_t file, const char *file_name, struct lw_error *err)
+int lw_probe_check_complete(hid_t file, const char *file_name, struct lw_error *err)
 {
     return lw_probe_is_incomplete(file)
                ? lw_fail(err, LW_EDATA, "'%s' is incomplete: the run of lapwing that was to make it did not come to its end; "
@@ -184,12 +181,33 @@ static int check_complete(hid_t file, const char *file_name, struct lw_error *er
                : LW_OK;
 }
 
+/* Of a result of this program: its first array. */
+static void find_own(hid_t file, char path[LW_MAX_PATH])
+{
+    static const char *const own[] = {"filtered", "convolved", "best"};
+    if (H5Aexists(file, "lapwing_complete") <= 0)
+        return;
+    for (size_t o = 0; o < sizeof own / sizeof *own && !path[0]; o++)
+        if (H5Lexists(file, own[o], H5P_DEFAULT) > 0)
+            snprintf(path, LW_MAX_PATH, "/%s%s", own[o], strcmp(own[o], "best") == 0 ? "/value" : "");
+}
+
+/* Without a path, the file may tell which dataset is the data. */
+static int open_dataset(const struct lw_probe *probe, struct lw_dataset_info *info, hid_t *dataset, struct lw_error *err)
+{
+    if (!info->path[0])
+        find_own(probe->file, info->path);
+    if (!info->path[0])
+        lw_conventions_find_data(probe->file, info->path);
+    return lw_probe_dataset(probe->file, info->file, info->path, dataset, err);
+}
+
 int lw_probe_open(struct lw_dataset_info *info, struct lw_probe *probe, struct lw_error *err)
 {
     *probe = (struct lw_probe){.file = -1, .dataset = -1};
     int rc;
-    if ((rc = lw_probe_file(info->file, &probe->file, err)) || (rc = check_complete(probe->file, info->file, err)) ||
-        (rc = lw_probe_dataset(probe->file, info->file, info->path, &probe->dataset, err)) ||
+    if ((rc = lw_probe_file(info->file, &probe->file, err)) || (rc = lw_probe_check_complete(probe->file, info->file, err)) ||
+        (rc = open_dataset(probe, info, &probe->dataset, err)) ||
         (rc = lw_probe_describe(probe->file, probe->dataset, info, err)))
         lw_probe_close(probe);
     return rc;

@@ -1,7 +1,9 @@
 #include "io/hdf5/sampling.h"
 
 #include "io/hdf5/attribute.h"
+#include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/scale.h"
+#include "io/sampling.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,7 +44,7 @@ static bool find_spacing(hid_t dataset, struct lw_axis_metadata *axis, struct lw
     double spacing;
     char unit[64] = "s";
     lw_attribute_read_text(dataset, "Xunits", unit, sizeof unit, err);
-    const double seconds = lw_scale_unit_seconds(unit);
+    const double seconds = lw_sampling_unit_seconds(unit);
     if (!read_positive(dataset, "Xspacing", &spacing, &axis->rate_accuracy, err) || seconds == 0)
         return false;
     axis->sample_rate_hz = 1 / (spacing * seconds);
@@ -57,24 +59,36 @@ static double rounded_rate(double rate, double accuracy)
     return fabs(rate - whole) <= 2 * accuracy * whole ? whole : rate;
 }
 
-/* Without a unit, the scale of a dimension called time counts seconds. */
-static bool find_scale(hid_t dataset, const struct lw_dataset_info *info, struct lw_axis_metadata *axis, struct lw_error *err)
+/* As numbers without a date: without a unit, the scale of a dimension called time counts seconds. */
+static bool take_scale(const struct lw_scale *scale, bool is_time, struct lw_axis_metadata *axis)
+{
+    const double seconds = scale->unit[0] ? lw_sampling_unit_seconds(scale->unit) : is_time ? 1 : 0;
+    if (seconds == 0 || scale->step <= 0)
+        return false;
+    axis->sample_rate_hz = rounded_rate(1 / (scale->step * seconds), scale->step_accuracy);
+    axis->rate_accuracy = 2 * scale->step_accuracy;
+    axis->start = scale->first;
+    axis->has_start = true;
+    snprintf(axis->start_unit, sizeof axis->start_unit, "%s", scale->unit[0] ? scale->unit : "second");
+    snprintf(axis->source, sizeof axis->source, "dimension scale %.100s", scale->path);
+    return true;
+}
+
+/* Times that are whole numbers or dates are exact. */
+static bool find_scale(hid_t file, hid_t dataset, const struct lw_dataset_info *info, struct lw_axis_metadata *axis,
+                       struct lw_error *err)
 {
     struct lw_scale scale;
+    struct lw_times times;
     const int dimension = info->n_dims == 1 ? 0 : info->metadata_axis;
     if (dimension < 0 || !lw_scale_read(dataset, dimension, info->n_dims, &scale, err))
         return false;
-    const double unnamed = info->metadata_axis == dimension ? 1 : 0;
-    const double seconds = scale.unit[0] ? lw_scale_unit_seconds(scale.unit) : unnamed;
-    if (seconds == 0 || scale.step <= 0)
-        return false;
-    axis->sample_rate_hz = rounded_rate(1 / (scale.step * seconds), scale.step_accuracy);
-    axis->rate_accuracy = 2 * scale.step_accuracy;
-    axis->start = scale.first;
-    axis->has_start = true;
-    snprintf(axis->start_unit, sizeof axis->start_unit, "%s", scale.unit[0] ? scale.unit : "second");
-    snprintf(axis->source, sizeof axis->source, "dimension scale %.100s", scale.path);
-    return true;
+    if (lw_times_read(file, scale.path, "", &times, err) && times.has_date && times.period.numerator > 0) {
+        lw_times_take_start(&times, axis);
+        lw_times_take_rate(&times, axis);
+        return true;
+    }
+    return take_scale(&scale, info->metadata_axis == dimension, axis);
 }
 
 /* A group may hold more than the series that its rate is of: coordinates of time, and spectra, such as the blocks
@@ -147,29 +161,95 @@ static void find_unit(hid_t dataset, char *unit, size_t size, struct lw_error *e
     unit[0] = '\0';
 }
 
-int lw_sampling_find(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
-{
-    struct lw_axis_metadata *const axis = &info->axis;
-    struct lw_error broken = {0};
-    *axis = (struct lw_axis_metadata){0};
-    info->metadata_axis = lw_scale_time_dimension(dataset, info->n_dims, &broken);
+/* ---- the other dimensions ---------------------------------------------------------------------------------------------- */
 
-    if (!find_rate_attribute(dataset, axis, &broken) && !find_spacing(dataset, axis, &broken) &&
-        !find_scale(dataset, info, axis, &broken) && is_series(info))
-        find_rate_above(file, info->path, axis, &broken);
-    if (!axis->has_start)
-        find_start(dataset, axis, &broken);
-    find_unit(dataset, axis->unit, sizeof axis->unit, &broken);
-    return broken.code == LW_OK ? LW_OK : lw_fail(err, broken.code, "%s", broken.message);
+static void name_dimensions(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
+{
+    for (int d = 0; d < info->n_dims; d++) {
+        struct lw_coordinate *const coordinate = &info->coordinates[d];
+        lw_scale_name(dataset, d, info->n_dims, coordinate->name, sizeof coordinate->name, err);
+    }
+    if (info->metadata_axis >= 0)
+        snprintf(info->coordinates[info->metadata_axis].name, sizeof info->coordinates[0].name, "time");
 }
 
-const char *lw_sampling_text(const struct lw_axis_metadata *axis, char *text, size_t size)
+static void find_coordinates(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
-    int used = 0;
-    text[0] = '\0';
-    if (axis->sample_rate_hz > 0)
-        used = snprintf(text, size, "%.12g Hz", axis->sample_rate_hz);
-    if (axis->has_start && used >= 0 && (size_t)used < size)
-        snprintf(text + used, size - (size_t)used, "%sfrom %.17g %s", used ? " " : "", axis->start, axis->start_unit);
-    return text;
+    struct lw_scale scale;
+    for (int d = 0; d < info->n_dims; d++) {
+        struct lw_coordinate *const coordinate = &info->coordinates[d];
+        if (d == info->metadata_axis || coordinate->is_regular || !coordinate->name[0] ||
+            !lw_scale_read(dataset, d, info->n_dims, &scale, err))
+            continue;
+        coordinate->is_regular = true;
+        coordinate->first = scale.first;
+        coordinate->step = scale.step;
+        snprintf(coordinate->unit, sizeof coordinate->unit, "%.31s", strcmp(scale.unit, "1") == 0 ? "" : scale.unit);
+    }
+}
+
+/* ---- times beside the data --------------------------------------------------------------------------------------------- */
+
+static bool has_rate(const struct lw_axis_metadata *axis) { return axis->period.numerator > 0 || axis->sample_rate_hz > 0; }
+static bool has_start(const struct lw_axis_metadata *axis) { return axis->has_start || axis->scale != LW_TIME_UNKNOWN; }
+
+/* Those of a convention are where it says; of other files they are looked for. Times have no times of their own. */
+static bool find_times(struct lw_subject *subject, struct lw_times *times)
+{
+    const char *const slash = strrchr(subject->info->path, '/');
+    const bool may_have = subject->info->n_dims > 1 || !lw_conventions_name_times(slash ? slash + 1 : subject->info->path);
+    if (subject->times[0])
+        return lw_times_read(subject->file, subject->times, "", times, subject->err) &&
+               (subject->info->metadata_axis < 0 || times->n == subject->info->dims[subject->info->metadata_axis]);
+    return !subject->info->convention[0] && may_have && is_series(subject->info) && lw_conventions_find_times(subject, times);
+}
+
+/* What the file does not say otherwise; else they have to agree. */
+static int use_times(struct lw_subject *subject, struct lw_error *err)
+{
+    struct lw_times times;
+    struct lw_axis_metadata *const axis = &subject->info->axis;
+    const bool is_by_times = strncmp(axis->source, "times ", 6) == 0 || strncmp(axis->source, "dimension scale", 15) == 0;
+    if (is_by_times || !find_times(subject, &times))
+        return LW_OK;
+    if (!has_start(axis) && (times.has_date || times.period.numerator > 0))
+        lw_times_take_start(&times, axis);
+    if (has_rate(axis))
+        return subject->info->hints.sample_rate_hz > 0 ? LW_OK : lw_times_check(&times, axis, err);
+    lw_times_take_rate(&times, axis);
+    return LW_OK;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------------- */
+
+/* What a convention has not said. */
+static void find_rest(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
+{
+    struct lw_axis_metadata *const axis = &info->axis;
+    const bool is_whole = info->blocks.n == 0;
+    if (!has_rate(axis) && !find_rate_attribute(dataset, axis, err) && !find_spacing(dataset, axis, err) &&
+        !(is_whole && find_scale(file, dataset, info, axis, err)) && is_series(info))
+        find_rate_above(file, info->path, axis, err);
+    if (!has_start(axis))
+        find_start(dataset, axis, err);
+    if (!axis->unit[0])
+        find_unit(dataset, axis->unit, sizeof axis->unit, err);
+    if (is_whole)
+        find_coordinates(dataset, info, err);
+}
+
+int lw_hdf5_sampling_find(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
+{
+    struct lw_error broken = {0};
+    struct lw_subject subject = {.file = file, .info = info, .err = &broken};
+    info->axis = (struct lw_axis_metadata){0};
+    info->metadata_axis = lw_scale_time_dimension(dataset, info->n_dims, &broken);
+    name_dimensions(dataset, info, &broken);
+    if (lw_conventions_describe(&subject) == LW_OK)
+        find_rest(file, dataset, info, &broken);
+    if (broken.code == LW_OK)
+        use_times(&subject, &broken);
+    if (info->metadata_axis >= 0)
+        snprintf(info->coordinates[info->metadata_axis].name, sizeof info->coordinates[0].name, "time");
+    return broken.code == LW_OK ? LW_OK : lw_fail(err, broken.code, "%s", broken.message);
 }

@@ -82,16 +82,47 @@ static bool find_scale(hid_t dataset, int dimension, int n_dims, take_fn *take, 
 
 /* ---- which dimension is time --------------------------------------------------------------------------------------- */
 
-/* A scale is known by its name, or else by the name of its dataset. */
+/* A scale is known by its name, or else by the name of its dataset. netCDF-4 names scales without values by a remark. */
+static void name_of(hid_t scale, char name[256], struct lw_error *err)
+{
+    static const char remark[] = "This is a netCDF dimension";
+    char path[256] = "";
+    if (lw_attribute_read_text(scale, "NAME", name, 256, err) && name[0] && strncmp(name, remark, strlen(remark)) != 0)
+        return;
+    H5Iget_name(scale, path, sizeof path);
+    const char *const slash = strrchr(path, '/');
+    snprintf(name, 256, "%s", slash ? slash + 1 : path);
+}
+
 static bool take_time(hid_t scale, void *context, struct lw_error *err)
 {
     (void)context;
-    char name[256] = "";
-    if (lw_attribute_read_text(scale, "NAME", name, sizeof name, err) && lw_scale_is_time(name))
-        return true;
-    H5Iget_name(scale, name, sizeof name);
-    const char *const slash = strrchr(name, '/');
-    return lw_scale_is_time(slash ? slash + 1 : name);
+    char name[256] = "", path[256] = "";
+    name_of(scale, name, err);
+    H5Iget_name(scale, path, sizeof path);
+    const char *const slash = strrchr(path, '/');
+    return lw_scale_is_time(name) || lw_scale_is_time(slash ? slash + 1 : path);
+}
+
+static bool take_name(hid_t scale, void *context, struct lw_error *err)
+{
+    name_of(scale, context, err);
+    return true;
+}
+
+bool lw_scale_name(hid_t dataset, int dimension, int n_dims, char *name, size_t size, struct lw_error *err)
+{
+    char found[256] = "";
+    if (!lw_attribute_read_item(dataset, "DIMENSION_LABELS", dimension, n_dims, found, sizeof found, err) || !found[0])
+        find_scale(dataset, dimension, n_dims, take_name, found, err);
+    snprintf(name, size, "%s", found);
+    return found[0] != '\0';
+}
+
+bool lw_scale_is_one(hid_t dataset)
+{
+    struct lw_error broken = {0};
+    return is_scale(dataset, &broken);
 }
 
 static bool has_time_label(hid_t dataset, int dimension, int n_dims, struct lw_error *err)
@@ -177,12 +208,12 @@ static hsize_t length_of(hid_t scale)
     return length;
 }
 
-static bool take_regular(hid_t scale, void *context, struct lw_error *err)
+bool lw_scale_read_dataset(hid_t scale, struct lw_scale *out, struct lw_error *err)
 {
-    struct lw_scale *const out = context;
     const hsize_t length = length_of(scale);
     if (length < 2 || !find_step(scale, length, out, err))
         return false;
+    out->n = (int64_t)length;
     out->unit[0] = '\0';
     if (!lw_attribute_read_text(scale, "units", out->unit, sizeof out->unit, err))
         lw_attribute_read_text(scale, "unit", out->unit, sizeof out->unit, err);
@@ -190,27 +221,12 @@ static bool take_regular(hid_t scale, void *context, struct lw_error *err)
     return true;
 }
 
+static bool take_regular(hid_t scale, void *context, struct lw_error *err)
+{
+    return lw_scale_read_dataset(scale, context, err);
+}
+
 bool lw_scale_read(hid_t dataset, int dimension, int n_dims, struct lw_scale *out, struct lw_error *err)
 {
     return find_scale(dataset, dimension, n_dims, take_regular, out, err);
-}
-
-double lw_scale_unit_seconds(const char *unit)
-{
-    static const struct {
-        const char *name;
-        double seconds;
-    } units[] = {
-        {"s", 1}, {"sec", 1}, {"second", 1}, {"seconds", 1},
-        {"ms", 1e-3}, {"millisecond", 1e-3}, {"milliseconds", 1e-3},
-        {"us", 1e-6}, {"microsecond", 1e-6}, {"microseconds", 1e-6},
-        {"ns", 1e-9}, {"nanosecond", 1e-9}, {"nanoseconds", 1e-9},
-        {"min", 60}, {"minute", 60}, {"minutes", 60}, {"h", 3600}, {"hour", 3600}, {"hours", 3600},
-        {"d", 86400}, {"day", 86400}, {"days", 86400},
-    };
-    const size_t length = strcspn(unit, " ");
-    for (size_t u = 0; u < sizeof units / sizeof *units; u++)
-        if (strlen(units[u].name) == length && strncasecmp(unit, units[u].name, length) == 0)
-            return units[u].seconds;
-    return 0;
 }

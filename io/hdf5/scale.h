@@ -9,6 +9,7 @@
 
 /* A scale with a constant step: value i is first + i * step, in `unit`. */
 struct lw_scale {
+    int64_t n;                  /* values */
     double first, step;
     double step_accuracy;       /* relative, from the rounding of the values */
     char unit[64];              /* attribute "units" or "unit"; "": none */
@@ -24,10 +25,16 @@ int lw_scale_time_dimension(hid_t dataset, int n_dims, struct lw_error *err);
 /** The first regular numeric scale of that dimension with at least two values. */
 bool lw_scale_read(hid_t dataset, int dimension, int n_dims, struct lw_scale *out, struct lw_error *err);
 
+/** The same of a dataset that need not be a scale. */
+bool lw_scale_read_dataset(hid_t dataset, struct lw_scale *out, struct lw_error *err);
+
+/** The name of a dimension: that of its label or of its first scale, cut. False: it has none. */
+bool lw_scale_name(hid_t dataset, int dimension, int n_dims, char *name, size_t size, struct lw_error *err);
+
+/** Whether the dataset is a scale of others. */
+bool lw_scale_is_one(hid_t dataset);
+
 /** Whether a dimension or dataset of that name holds times: "time" or "t", in either case. */
 bool lw_scale_is_time(const char *name);
-
-/** Seconds in one of a unit: "s", "ms", "seconds since 1970-01-01", ...; 0 if it is no unit of time. */
-double lw_scale_unit_seconds(const char *unit);
 
 #endif

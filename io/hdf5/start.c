@@ -1,6 +1,9 @@
 #include "io/hdf5/start.h"
 
+#include "io/hdf5/filters.h"
+
 #include <hdf5.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,4 +27,8 @@ void lw_hdf5_start(void)
     settle_locks();
     H5open();           /* now, as it asks MPI whether it runs, which a child process must not */
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    static bool is_started;
+    if (!is_started)
+        lw_hdf5_filters_start();
+    is_started = true;
 }

@@ -2,7 +2,7 @@
 #ifndef LW_IO_HDF5_START_H
 #define LW_IO_HDF5_START_H
 
-/** Start HDF5, quiet, and with the program's say over the locks on files. May be called often. */
+/** Start HDF5, quiet, with the program's own decoders, and with its say over the locks on files. May be called often. */
 void lw_hdf5_start(void);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "io/bytes/transfer.h"
 #include "io/hdf5/error.h"
+#include "io/hdf5/filters.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -12,34 +13,11 @@
 
 /* ---- what the dataset itself says ----------------------------------------------------------------------------------- */
 
-static bool take_filter(hid_t creation, unsigned number, struct lw_filters *filters)
-{
-    unsigned flags, settings, values[8] = {0};
-    size_t n_values = 8;
-    const H5Z_filter_t filter = H5Pget_filter2(creation, number, &flags, &n_values, values, 0, NULL, &settings);
-    switch (filter) {
-    case H5Z_FILTER_DEFLATE: filters->filter[number] = LW_FILTER_DEFLATE; return true;
-    case H5Z_FILTER_FLETCHER32: filters->filter[number] = LW_FILTER_FLETCHER32; return true;
-    case H5Z_FILTER_SHUFFLE:
-        filters->filter[number] = LW_FILTER_SHUFFLE;
-        filters->element_bytes = values[0];
-        return n_values == 1 && values[0] > 0;
-    default: return false;
-    }
-}
-
 /* Chunks at the edge that are stored without filters, as an option has it, are left to HDF5. */
 static bool take_filters(hid_t creation, struct lw_filters *filters)
 {
     unsigned options = 0;
-    const int n = H5Pget_nfilters(creation);
-    if (n < 0 || n > LW_MAX_FILTERS || H5Pget_chunk_opts(creation, &options) < 0 || options != 0)
-        return false;
-    filters->n = n;
-    for (int f = 0; f < n; f++)
-        if (!take_filter(creation, (unsigned)f, filters))
-            return false;
-    return true;
+    return H5Pget_chunk_opts(creation, &options) >= 0 && options == 0 && lw_hdf5_filters_take(creation, filters);
 }
 
 /* HDF5's chunks have less than 4 GiB; what a damaged file says need not be so. */

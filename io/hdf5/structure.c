@@ -4,6 +4,8 @@
 #include "io/bytes/transfer.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/error.h"
+#include "io/hdf5/result/columns.h"
+#include "io/hdf5/result/scales.h"
 #include "io/hdf5/type.h"
 
 #include <hdf5.h>
@@ -38,7 +40,8 @@ int64_t lw_structure_room(const struct lw_writer_spec *spec)
     int64_t bytes = ALIGNMENT;
     for (int d = 0; d < spec->n_datasets; d++)
         if (__builtin_add_overflow(bytes, dataset_bytes(&spec->datasets[d]), &bytes) ||
-            __builtin_add_overflow(bytes, ALIGNMENT, &bytes))
+            (spec->datasets[d].n_columns > 0 && __builtin_add_overflow(bytes, dataset_bytes(&spec->datasets[d]), &bytes)) ||
+            __builtin_add_overflow(bytes, ALIGNMENT + lw_scales_room(&spec->datasets[d]), &bytes))
             return INT64_MAX;
     return bytes;
 }
@@ -136,9 +139,9 @@ static int create_dataset(hid_t file, const struct lw_writer_dataset *spec, stru
     const hid_t dataset = create_contiguous(file, spec);
     if (dataset < 0)
         return lw_hdf5_fail(err, LW_EIO, "cannot create %s", spec->path);
-    int rc = label_dimensions(dataset, spec, err);
-    if (rc == LW_OK)
-        rc = write_attributes(dataset, spec->attributes, spec->n_attributes, err);
+    int rc;
+    (void)((rc = label_dimensions(dataset, spec, err)) || (rc = lw_scales_attach(file, dataset, spec, err)) ||
+           (rc = write_attributes(dataset, spec->attributes, spec->n_attributes, err)));
     *extent = find_extent(dataset, spec);
     H5Dclose(dataset);
     return rc;
@@ -149,11 +152,21 @@ static struct lw_attribute completion(int64_t value)
     return (struct lw_attribute){.name = COMPLETE, .kind = LW_ATTRIBUTE_INT, .integer = value};
 }
 
+static bool has_scales(const struct lw_writer_spec *spec)
+{
+    for (int d = 0; d < spec->n_datasets; d++)
+        if (spec->datasets[d].has_scales)
+            return true;
+    return false;
+}
+
 static int create_all(hid_t file, const struct lw_writer_spec *spec, struct lw_extent *extents, struct lw_error *err)
 {
+    static const struct lw_attribute conventions = {.name = "Conventions", .kind = LW_ATTRIBUTE_TEXT, .text = "CF-1.8"};
     const struct lw_attribute incomplete = completion(0);
     int rc;
     if ((rc = write_attributes(file, &incomplete, 1, err)) ||
+        (rc = write_attributes(file, &conventions, has_scales(spec) ? 1 : 0, err)) ||
         (rc = write_attributes(file, spec->attributes, spec->n_attributes, err)))
         return rc;
     for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
@@ -332,34 +345,30 @@ static int reserve_all(hid_t file, const struct lw_result_file *result, struct l
     return lw_result_file_reserve(result, (int64_t)bytes, err);
 }
 
-/* The new structure goes to the file after the rows and before the mark of completion: whenever the run is killed, nothing is
+/* Tables that have grown, and the columns of all. The new structure goes to the file after the rows and before the mark of completion: whenever the run is killed, nothing is
  * marked that is not there, and while rows are written the file is as it was. */
 static int add_tables(hid_t file, const struct lw_result_file *result, const struct lw_structure_end *end, struct lw_error *err)
 {
+    struct lw_columns columns;
     int rc;
-    if ((rc = create_tables(file, end, err)) || (rc = reserve_all(file, result, err)))
+    if ((rc = create_tables(file, end, err)) || (rc = lw_columns_create(file, &columns, err)) ||
+        (columns.n_tables > 0 && (rc = reserve_all(file, result, err))))
         return rc;
     for (int t = 0; t < end->n_tables && rc == LW_OK; t++)
         if (end->tables[t])
             rc = write_rows(result, end->tables[t], err);
+    if (rc == LW_OK && columns.n_tables > 0)
+        rc = lw_columns_write(file, result, &columns, err);
     if (rc == LW_OK && H5Fflush(file, H5F_SCOPE_LOCAL) < 0)
         rc = lw_hdf5_fail(err, LW_EIO, "cannot write '%s'", result->part);
     return rc;
-}
-
-static bool has_tables(const struct lw_structure_end *end)
-{
-    for (int t = 0; t < end->n_tables; t++)
-        if (end->tables[t])
-            return true;
-    return false;
 }
 
 static int complete_all(hid_t file, const struct lw_result_file *result, const struct lw_structure_end *end, struct lw_error *err)
 {
     const struct lw_attribute complete = completion(1);
     int rc;
-    (void)((has_tables(end) && (rc = add_tables(file, result, end, err))) ||
+    (void)((rc = add_tables(file, result, end, err)) ||
            (rc = overwrite_attributes(file, end->attributes, end->n_attributes, err)) ||
            (rc = overwrite_attributes(file, &complete, 1, err)));
     return rc;

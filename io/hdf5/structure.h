@@ -9,10 +9,7 @@
 #ifndef LW_IO_HDF5_STRUCTURE_H
 #define LW_IO_HDF5_STRUCTURE_H
 
-#include "io/growing.h"
-#include "io/result_file.h"
-#include "io/runs.h"
-#include "io/writer.h"
+#include "io/structure.h"
 
 /** Create the file under its temporary name, which is claimed. LW_EIO, LW_ECONFIG (an attribute that is too long).
  * @param extents   where the datasets' samples lie: [n_datasets]; left alone of tables that grow
@@ -26,14 +23,6 @@ int lw_structure_create(const struct lw_result_file *result, const struct lw_wri
  * damaged, complete or no result, or that a table of the spec grows: its rows were in the memory of the earlier run. LW_EIO. */
 int lw_structure_check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
                        struct lw_error *err);
-
-/* What the file gets at its end. */
-struct lw_structure_end {
-    struct lw_growing *const *tables;       /* [n_datasets of the spec]: the rows are taken from them; NULL: the dataset is there */
-    int n_tables;
-    const struct lw_attribute *attributes;  /* of the root group, overwritten */
-    int n_attributes;
-};
 
 /** Create and write the tables and overwrite the attributes, then mark the file complete. LW_EIO. @param is_stuck  as above */
 int lw_structure_complete(const struct lw_result_file *result, const struct lw_structure_end *end, bool *is_stuck,

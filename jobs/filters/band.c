@@ -1,17 +1,21 @@
 /* band.c - band-pass, low-pass and high-pass: the ideal filter times a Kaiser window. --from and --to are where the gain is
  * half of that in the pass band; transitions lie half on either side of them. */
+#include "jobs/filters/band.h"
+
+#include "base/integers.h"
+#include "base/log.h"
+#include "base/memory.h"
 #include "filters/kaiser.h"
 #include "filters/taps.h"
-#include "base/log.h"
-#include "jobs/filters/bank.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define FREQUENCY(option, text)                                                                         \
     {                                                                                                   \
-        .name = option, .kind = LW_OPTION_REAL, .argument = "HZ", .minimum = 0, .maximum = 1e18,        \
+        .name = option, .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 0, .maximum = 1e18,   \
         .is_required = true, .help = text " There the gain is half of that in the pass band (-6 dB).",  \
     }
 #define LENGTH_OPTIONS                                                                                                          \
@@ -20,7 +24,7 @@
         .help = "Length. With an odd one the delay is a whole number of samples. Or give --transition.",                        \
     },                                                                                                                          \
     {                                                                                                                           \
-        .name = "transition", .kind = LW_OPTION_REAL, .argument = "HZ", .minimum = 1e-12, .maximum = 1e18,                      \
+        .name = "transition", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-12, .maximum = 1e18,                 \
         .help = "Width of the transition from pass band to stop band, half of it on either side of an edge: the length, an "    \
                 "odd one, follows from it.",                                                                                    \
     },                                                                                                                          \
@@ -44,85 +48,78 @@ static const struct lw_option highpass_options[] = {
     LW_OPTION_RATE, FREQUENCY("from", LOWER), LENGTH_OPTIONS, LW_OPTION_NORM("gain"), {0},
 };
 
-/* What is asked for. A low-pass begins at 0, a high-pass ends at half the rate, and neither has an edge there. */
-struct request {
-    double rate_hz;
-    bool has_low, has_high;
-    double low_hz, high_hz;
-    double attenuation_db;
-    double transition_hz;           /* 0: follows from n_taps */
-    double n_taps;                  /* 0: follows from transition_hz */
-};
+/* ---- what can be made ---------------------------------------------------------------------------------------------- */
 
-/* ---- options ------------------------------------------------------------------------------------------------------- */
-
-static int read_edges(const struct lw_options *given, const struct lw_bank *bank, struct request *request, struct lw_error *err)
+static int check_edges(double rate_hz, const struct lw_band *band, struct lw_error *err)
 {
-    int rc = LW_OK;
-    if (request->has_low)
-        rc = lw_bank_read_frequency(bank, given, "from", &request->low_hz, err);
-    if (rc == LW_OK && request->has_high)
-        rc = lw_bank_read_frequency(bank, given, "to", &request->high_hz, err);
-    if (rc)
-        return rc;
-    if (request->has_low && (request->low_hz == 0 || request->low_hz == bank->rate_hz / 2))
-        return lw_fail(err, LW_EUSAGE, "--from %.12g: the lower edge lies between 0 and %.12g Hz, half of --rate; a pass band from 0 "
-                       "on is a lowpass", request->low_hz, bank->rate_hz / 2);
-    if (request->has_high && (request->high_hz == 0 || request->high_hz == bank->rate_hz / 2))
-        return lw_fail(err, LW_EUSAGE, "--to %.12g: the upper edge lies between 0 and %.12g Hz, half of --rate; a pass band up to "
-                       "there is a highpass", request->high_hz, bank->rate_hz / 2);
-    if (request->low_hz >= request->high_hz)
-        return lw_fail(err, LW_EUSAGE, "--from %.12g is not below --to %.12g: the pass band lies between them", request->low_hz,
-                       request->high_hz);
+    if (band->has_low && (band->low_hz == 0 || band->low_hz == rate_hz / 2))
+        return lw_fail(err, LW_EUSAGE, "%s: the lower edge lies between 0 and %.12g Hz, half of the sampling rate; a pass band from "
+                       "0 on is a lowpass", band->low_text, rate_hz / 2);
+    if (band->has_high && (band->high_hz == 0 || band->high_hz == rate_hz / 2))
+        return lw_fail(err, LW_EUSAGE, "%s: the upper edge lies between 0 and %.12g Hz, half of the sampling rate; a pass band up "
+                       "to there is a highpass", band->high_text, rate_hz / 2);
     return LW_OK;
 }
 
 /* Room on both sides of an edge. */
-static double room(const struct request *request, double edge_hz)
+static double room(double rate_hz, double edge_hz)
 {
-    return fmin(2 * edge_hz, request->rate_hz - 2 * edge_hz);
+    return fmin(2 * edge_hz, rate_hz - 2 * edge_hz);
 }
 
-/* Transitions must be narrower than this to leave a pass band and stop bands. */
-static double widest_transition(const struct request *request)
+static double widest_transition(double rate_hz, const struct lw_band *band)
 {
     double widest = INFINITY;
-    if (request->has_low)
-        widest = fmin(widest, room(request, request->low_hz));
-    if (request->has_high)
-        widest = fmin(widest, room(request, request->high_hz));
-    return request->has_low && request->has_high ? fmin(widest, request->high_hz - request->low_hz) : widest;
+    if (band->has_low)
+        widest = fmin(widest, room(rate_hz, band->low_hz));
+    if (band->has_high)
+        widest = fmin(widest, room(rate_hz, band->high_hz));
+    return band->has_low && band->has_high ? fmin(widest, band->high_hz - band->low_hz) : widest;
 }
 
-static int read_transition(struct request *request, struct lw_error *err)
+double lw_band_widest_transition(double rate_hz, const struct lw_band *bands, int count)
 {
-    const double widest = widest_transition(request);
-    if (request->transition_hz >= widest)
-        return lw_fail(err, LW_EUSAGE, "--transition %.12g Hz is too wide: it must be below %.12g Hz to leave a pass band, and a stop "
-                       "band on the other side of each edge", request->transition_hz, widest);
+    double widest = INFINITY;
+    for (int f = 0; f < count; f++)
+        widest = fmin(widest, widest_transition(rate_hz, &bands[f]));
+    return widest;
+}
+
+static int check_transition(double rate_hz, const struct lw_band *band, double transition_hz, struct lw_error *err)
+{
+    const double widest = widest_transition(rate_hz, band);
+    if (transition_hz >= widest)
+        return lw_fail(err, LW_EUSAGE, "--transition %.12g Hz is too wide: it must be below %.12g Hz to leave a pass band, and a "
+                       "stop band on the other side of each edge", transition_hz, widest);
     return LW_OK;
 }
 
-static int read_length(const struct lw_options *given, struct request *request, struct lw_error *err)
+int lw_band_read_length(const struct lw_options *given, const struct lw_band *bands, int count, struct lw_band_length *length,
+                        struct lw_error *err)
 {
     const bool has_taps = lw_options_given(given, "taps"), has_transition = lw_options_given(given, "transition");
-    request->attenuation_db = lw_options_real(given, "attenuation");
-    request->transition_hz = lw_options_real(given, "transition");
+    const int64_t n_taps = lw_options_int(given, "taps");
+    *length = (struct lw_band_length){
+        .attenuation_db = lw_options_given(given, "attenuation") ? lw_options_real(given, "attenuation") : LW_BAND_ATTENUATION_DB,
+        .transition_hz = lw_options_real(given, "transition"), .n_taps = (double)n_taps,
+    };
     if (has_taps && has_transition)
         return lw_fail(err, LW_EUSAGE, "--taps and --transition exclude each other: the one follows from the other");
-    if (has_transition)
-        return read_transition(request, err);
-    if (!has_taps)
-        return lw_fail(err, LW_EUSAGE, "--taps is missing: give --taps M, or --transition HZ to have the length found");
-    const int64_t n_taps = lw_options_int(given, "taps");
-    if (!request->has_high && n_taps % 2 == 0)
-        return lw_fail(err, LW_EUSAGE, "--taps %" PRId64 " is even: a highpass of even length passes nothing at half the rate; give %"
-                       PRId64 " or %" PRId64, n_taps, n_taps - 1, n_taps + 1);
-    request->n_taps = (double)n_taps;
+    for (int f = 0; f < count; f++)
+        if (has_taps && !bands[f].has_high && n_taps % 2 == 0)
+            return lw_fail(err, LW_EUSAGE, "--taps %" PRId64 " is even: a highpass of even length passes nothing at half the rate; "
+                           "give %" PRId64 " or %" PRId64, n_taps, n_taps - 1, n_taps + 1);
     return LW_OK;
 }
 
-/* ---- the filter ---------------------------------------------------------------------------------------------------- */
+/* ---- one filter ---------------------------------------------------------------------------------------------------- */
+
+/* A filter that is being made. */
+struct request {
+    double rate_hz;
+    const struct lw_band *band;
+    const struct lw_band_length *length;
+};
 
 /* A Kaiser window made for so much attenuation. */
 struct trial {
@@ -133,37 +130,40 @@ struct trial {
 
 static struct trial plan_trial(const struct request *request, double attenuation_db)
 {
-    struct trial trial = {.attenuation_db = attenuation_db, .n_taps = request->n_taps};
-    if (request->transition_hz > 0) {
-        trial.transition = request->transition_hz / request->rate_hz;
+    const struct lw_band_length *const length = request->length;
+    struct trial trial = {.attenuation_db = attenuation_db, .n_taps = length->n_taps};
+    if (length->transition_hz > 0) {
+        trial.transition = length->transition_hz / request->rate_hz;
         trial.n_taps = fmax(3, 2 * floor(lw_kaiser_length(attenuation_db, trial.transition) / 2) + 1);
     } else {
-        trial.transition = lw_kaiser_transition(attenuation_db, (int64_t)request->n_taps);
+        trial.transition = lw_kaiser_transition(attenuation_db, (int64_t)length->n_taps);
     }
     return trial;
 }
 
 static struct lw_filter_bands find_bands(const struct request *request, double transition)
 {
-    const double low = request->low_hz / request->rate_hz, high = request->high_hz / request->rate_hz;
+    const struct lw_band *const band = request->band;
+    const double low = band->low_hz / request->rate_hz, high = band->high_hz / request->rate_hz;
     return (struct lw_filter_bands){
-        .pass_low = request->has_low ? low + transition / 2 : 0,
-        .pass_high = request->has_high ? high - transition / 2 : 0.5,
-        .stop_low = request->has_low ? low - transition / 2 : -1,
-        .stop_high = request->has_high ? high + transition / 2 : 1,
+        .pass_low = band->has_low ? low + transition / 2 : 0,
+        .pass_high = band->has_high ? high - transition / 2 : 0.5,
+        .stop_low = band->has_low ? low - transition / 2 : -1,
+        .stop_high = band->has_high ? high + transition / 2 : 1,
     };
 }
 
 static int fill(const struct request *request, const struct trial *trial, struct lw_bank *bank, struct lw_error *err)
 {
-    const double low = request->low_hz / request->rate_hz, high = request->high_hz / request->rate_hz;
+    const struct lw_band *const band = request->band;
+    const double low = band->low_hz / request->rate_hz, high = band->high_hz / request->rate_hz;
     const int rc = lw_bank_shape(bank, 1, trial->n_taps, false, "a wider --transition or less --attenuation", err);
     if (rc)
         return rc;
-    lw_taps_band(request->has_low ? low : 0, request->has_high ? high : 0.5, lw_kaiser_beta(trial->attenuation_db), bank->n_taps,
+    lw_taps_band(band->has_low ? low : 0, band->has_high ? high : 0.5, lw_kaiser_beta(trial->attenuation_db), bank->n_taps,
                  bank->taps);
-    bank->references[0] = !request->has_low ? 0 : !request->has_high ? 0.5 : (low + high) / 2;
-    bank->bands = find_bands(request, trial->transition);
+    bank->references[0] = !band->has_low ? 0 : !band->has_high ? 0.5 : (low + high) / 2;
+    bank->bands[0] = find_bands(request, trial->transition);
     bank->has_bands = true;
     return lw_bank_measure(bank, err);
 }
@@ -173,11 +173,12 @@ static int fill(const struct request *request, const struct trial *trial, struct
 static int search(const struct request *request, struct lw_bank *bank, struct trial *trial, struct lw_error *err)
 {
     enum { MOST_TRIALS = 12 };
-    double attenuation_db = request->attenuation_db;
+    const double wanted_db = request->length->attenuation_db;
+    double attenuation_db = wanted_db;
     for (int i = 0; i < MOST_TRIALS; i++) {
         *trial = plan_trial(request, attenuation_db);
         const int rc = fill(request, trial, bank, err);
-        const double lacking_db = rc ? 0 : request->attenuation_db - bank->figures[0].attenuation_db;
+        const double lacking_db = rc ? 0 : wanted_db - bank->figures[0].attenuation_db;
         if (rc || !(lacking_db > 0))
             return rc;
         attenuation_db += lacking_db + 0.02;
@@ -188,51 +189,141 @@ static int search(const struct request *request, struct lw_bank *bank, struct tr
 /* The taps that --taps gives may be too few for the edges. */
 static void warn_if_short(const struct request *request, double transition_hz)
 {
-    const double widest = widest_transition(request);
-    if (request->transition_hz == 0 && transition_hz >= widest)
-        lw_log_warn("%.0f taps make transitions of %.4g Hz, too wide for a pass band and all stop bands; what is said of ripple and "
-                    "attenuation holds for those that are left. --transition below %.4g Hz finds a length that is enough, above %.0f "
-                    "taps", request->n_taps, transition_hz, widest,
-                    lw_kaiser_length(request->attenuation_db, widest / request->rate_hz));
+    const struct lw_band_length *const length = request->length;
+    const double widest = widest_transition(request->rate_hz, request->band);
+    if (length->transition_hz == 0 && transition_hz >= widest)
+        lw_log_warn("%.0f taps make transitions of %.4g Hz, too wide for a pass band and all stop bands; what is said of ripple "
+                    "and attenuation holds for those that are left. --transition below %.4g Hz finds a length that is enough, above "
+                    "%.0f taps", length->n_taps, transition_hz, widest,
+                    lw_kaiser_length(length->attenuation_db, widest / request->rate_hz));
 }
 
-static void describe(const struct request *request, const struct trial *trial, struct lw_bank *bank)
+static int make_one(const struct request *request, struct lw_bank *bank, struct trial *trial, struct lw_error *err)
 {
-    bank->attenuation_wanted_db = request->attenuation_db;
-    bank->design = "ideal response times a Kaiser window";
-    if (request->has_low)
-        lw_bank_note_real(bank, "from_hz", request->low_hz);
-    if (request->has_high)
-        lw_bank_note_real(bank, "to_hz", request->high_hz);
-    lw_bank_note_real(bank, "transition_hz", trial->transition * request->rate_hz);
-    lw_bank_note_real(bank, "attenuation_wanted_db", request->attenuation_db);
-    lw_bank_note_real(bank, "kaiser_beta", lw_kaiser_beta(trial->attenuation_db));
+    int rc;
+    if ((rc = check_edges(request->rate_hz, request->band, err)) ||
+        (rc = check_transition(request->rate_hz, request->band, request->length->transition_hz, err)) ||
+        (rc = search(request, bank, trial, err)))
+        return rc;
+    warn_if_short(request, trial->transition * request->rate_hz);
+    return LW_OK;
 }
 
-static int make(const struct request *request, struct lw_bank *bank, struct lw_error *err)
+/* ---- the bank ------------------------------------------------------------------------------------------------------ */
+
+/* Filters on their way into a bank: each in one of its own. */
+struct parts {
+    struct lw_bank *banks;          /* [count] */
+    struct trial *trials;           /* [count] */
+    int count;
+};
+
+static int make_parts(double rate_hz, const struct lw_band *bands, const struct lw_band_length *length, struct parts *parts,
+                      struct lw_error *err)
 {
-    struct trial trial;
-    const int rc = search(request, bank, &trial, err);
+    int rc = LW_OK;
+    if (!(parts->banks = lw_alloc_array(parts->count, sizeof *parts->banks, "filters", err)) ||
+        !(parts->trials = lw_alloc_array(parts->count, sizeof *parts->trials, "filters", err)))
+        return LW_ESYSTEM;
+    for (int f = 0; rc == LW_OK && f < parts->count; f++) {
+        const struct request request = {rate_hz, &bands[f], length};
+        parts->banks[f].rate_hz = rate_hz;
+        rc = make_one(&request, &parts->banks[f], &parts->trials[f], err);
+    }
+    return rc;
+}
+
+static void release_parts(struct parts *parts)
+{
+    for (int f = 0; parts->banks && f < parts->count; f++)
+        lw_bank_release(&parts->banks[f]);
+    lw_free(parts->banks);
+    lw_free(parts->trials);
+}
+
+/* Filters found from a transition have odd lengths, all others one length: shorter ones fit into the middle. */
+static int join(const struct parts *parts, struct lw_bank *bank, struct lw_error *err)
+{
+    int64_t n_taps = 0;
+    for (int f = 0; f < parts->count; f++)
+        n_taps = max64(n_taps, parts->banks[f].n_taps);
+    const int rc = lw_bank_shape(bank, parts->count, (double)n_taps, false, "a wider --transition or fewer bands", err);
     if (rc)
         return rc;
-    warn_if_short(request, trial.transition * request->rate_hz);
-    describe(request, &trial, bank);
+    for (int f = 0; f < parts->count; f++) {
+        const struct lw_bank *const part = &parts->banks[f];
+        memcpy(lw_bank_filter(bank, f) + (n_taps - part->n_taps) / 2, part->taps, (size_t)part->n_taps * sizeof *part->taps);
+        bank->references[f] = part->references[0];
+        bank->bands[f] = part->bands[0];
+    }
+    bank->has_bands = true;
+    return LW_OK;
+}
+
+static int describe(const struct lw_band *bands, const struct lw_band_length *length, const struct parts *parts,
+                    struct lw_bank *bank, struct lw_error *err)
+{
+    bank->attenuation_wanted_db = length->attenuation_db;
+    bank->design = "ideal response times a Kaiser window";
+    double *const low = bands[0].has_low ? lw_bank_note_each(bank, "from_hz", err) : NULL;
+    double *const high = bands[0].has_high ? lw_bank_note_each(bank, "to_hz", err) : NULL;
+    double *const transition = lw_bank_note_each(bank, "transition_hz", err);
+    lw_bank_note_real(bank, "attenuation_wanted_db", length->attenuation_db);
+    double *const beta = lw_bank_note_each(bank, "kaiser_beta", err);
+    if ((bands[0].has_low && !low) || (bands[0].has_high && !high) || !transition || !beta)
+        return LW_ESYSTEM;
+    for (int f = 0; f < parts->count; f++) {
+        if (low)
+            low[f] = bands[f].low_hz;
+        if (high)
+            high[f] = bands[f].high_hz;
+        transition[f] = parts->trials[f].transition * bank->rate_hz;
+        beta[f] = lw_kaiser_beta(parts->trials[f].attenuation_db);
+    }
+    return LW_OK;
+}
+
+int lw_band_design(const struct lw_band *bands, int count, const struct lw_band_length *length, struct lw_bank *bank,
+                   struct lw_error *err)
+{
+    struct parts parts = {.count = count};
+    int rc;
+    (void)((rc = make_parts(bank->rate_hz, bands, length, &parts, err)) || (rc = join(&parts, bank, err)) ||
+           (rc = describe(bands, length, &parts, bank, err)));
+    release_parts(&parts);
+    return rc;
+}
+
+/* ---- lapwing filters ----------------------------------------------------------------------------------------------- */
+
+static int read_edges(const struct lw_options *given, const struct lw_bank *bank, struct lw_band *band, struct lw_error *err)
+{
+    int rc = LW_OK;
+    if (band->has_low)
+        rc = lw_bank_read_frequency(bank, given, "from", &band->low_hz, err);
+    if (rc == LW_OK && band->has_high)
+        rc = lw_bank_read_frequency(bank, given, "to", &band->high_hz, err);
+    if (rc)
+        return rc;
+    snprintf(band->low_text, sizeof band->low_text, "--from %.12g", band->low_hz);
+    snprintf(band->high_text, sizeof band->high_text, "--to %.12g", band->high_hz);
+    if ((rc = check_edges(bank->rate_hz, band, err)))
+        return rc;
+    if (band->low_hz >= band->high_hz)
+        return lw_fail(err, LW_EUSAGE, "%s is not below %s: the pass band lies between them", band->low_text, band->high_text);
     return LW_OK;
 }
 
 static int design(const struct lw_options *given, bool has_low, bool has_high, struct lw_bank *bank, struct lw_error *err)
 {
-    struct request request = {
-        .rate_hz = bank->rate_hz,
-        .has_low = has_low,
-        .has_high = has_high,
-        .high_hz = bank->rate_hz / 2,
-    };
+    struct lw_band band = {.has_low = has_low, .has_high = has_high, .high_hz = bank->rate_hz / 2};
+    struct lw_band_length length;
     int rc;
-    (void)((rc = read_edges(given, bank, &request, err)) ||
-           (rc = read_length(given, &request, err)) ||
-           (rc = make(&request, bank, err)));
-    return rc;
+    if ((rc = read_edges(given, bank, &band, err)) || (rc = lw_band_read_length(given, &band, 1, &length, err)))
+        return rc;
+    if (length.n_taps == 0 && length.transition_hz == 0)
+        return lw_fail(err, LW_EUSAGE, "--taps is missing: give --taps M, or --transition HZ to have the length found");
+    return lw_band_design(&band, 1, &length, bank, err);
 }
 
 /* ---- the kinds ----------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 #include "jobs/filters/bank.h"
 
 #include "base/memory.h"
-#include "base/parse.h"
+#include "filters/taps.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -17,8 +17,10 @@ static void release_shape(struct lw_bank *bank)
     lw_free(bank->references);
     lw_free(bank->delays);
     lw_free(bank->figures);
+    lw_free(bank->bands);
     bank->taps = bank->references = bank->delays = NULL;
     bank->figures = NULL;
+    bank->bands = NULL;
 }
 
 static int check_shape(int n_filters, double n_taps, const char *remedy, struct lw_error *err)
@@ -44,7 +46,8 @@ int lw_bank_shape(struct lw_bank *bank, int n_filters, double n_taps, bool is_co
     if (!(bank->taps = lw_alloc_array(n_filters * lw_bank_values(bank), sizeof *bank->taps, "taps", err)) ||
         !(bank->references = lw_alloc_array(n_filters, sizeof *bank->references, "taps", err)) ||
         !(bank->delays = lw_alloc_array(n_filters, sizeof *bank->delays, "taps", err)) ||
-        !(bank->figures = lw_alloc_array(n_filters, sizeof *bank->figures, "taps", err)))
+        !(bank->figures = lw_alloc_array(n_filters, sizeof *bank->figures, "taps", err)) ||
+        !(bank->bands = lw_alloc_array(n_filters, sizeof *bank->bands, "taps", err)))
         return LW_ESYSTEM;
     for (int f = 0; f < n_filters; f++)
         bank->delays[f] = (double)(bank->n_taps - 1) / 2;
@@ -55,6 +58,8 @@ void lw_bank_release(struct lw_bank *bank)
 {
     release_shape(bank);
     lw_free(bank->parameters);
+    for (int i = 0; i < bank->n_notes; i++)
+        lw_free((void *)bank->notes[i].reals);
     *bank = (struct lw_bank){0};
 }
 
@@ -62,6 +67,16 @@ void lw_bank_note_real(struct lw_bank *bank, const char *name, double value)
 {
     assert(bank->n_notes < LW_BANK_NOTES);
     bank->notes[bank->n_notes++] = (struct lw_attribute){.name = name, .kind = LW_ATTRIBUTE_REAL, .real = value};
+}
+
+double *lw_bank_note_each(struct lw_bank *bank, const char *name, struct lw_error *err)
+{
+    assert(bank->n_notes < LW_BANK_NOTES);
+    double *const values = lw_alloc_array(bank->n_filters, sizeof *values, "attributes", err);
+    if (values)
+        bank->notes[bank->n_notes++] = (struct lw_attribute){.name = name, .kind = LW_ATTRIBUTE_REALS, .reals = values,
+                                                             .n_reals = bank->n_filters};
+    return values;
 }
 
 /* ---- figures ------------------------------------------------------------------------------------------------------- */
@@ -73,8 +88,23 @@ int lw_bank_measure(struct lw_bank *bank, struct lw_error *err)
         return LW_ESYSTEM;
     for (int f = 0; f < bank->n_filters; f++)
         lw_response_measure(lw_bank_filter(bank, f), bank->n_taps, lw_bank_parts(bank), bank->references[f],
-                            bank->has_bands ? &bank->bands : NULL, work, &bank->figures[f]);
+                            bank->has_bands ? &bank->bands[f] : NULL, work, &bank->figures[f]);
     lw_free(work);
+    return LW_OK;
+}
+
+int lw_bank_scale(const struct lw_bank *bank, struct lw_error *err)
+{
+    for (int f = 0; f < bank->n_filters; f++) {
+        double *const taps = lw_bank_filter(bank, f);
+        const double size = strcmp(bank->norm, "energy") == 0
+            ? sqrt(lw_taps_energy(taps, lw_bank_values(bank)))
+            : lw_response_at(taps, bank->n_taps, lw_bank_parts(bank), bank->references[f]);
+        if (!isfinite(1 / size))
+            return lw_fail(err, LW_EUSAGE, "filter %d passes nothing where its gain is to be 1 (%.6g Hz): give more --taps or "
+                           "--norm energy", f, bank->references[f] * bank->rate_hz);
+        lw_taps_scale(1 / size, taps, lw_bank_values(bank));
+    }
     return LW_OK;
 }
 
@@ -85,46 +115,51 @@ int lw_bank_read_frequency(const struct lw_bank *bank, const struct lw_options *
 {
     *hz = lw_options_real(given, name);
     if (*hz > bank->rate_hz / 2)
-        return lw_fail(err, LW_EUSAGE, "--%s %s Hz is beyond %.12g Hz, half of --rate %.12g: signals of that rate hold no such "
-                       "frequency; correct the one or the other", name, lw_options_text(given, name), bank->rate_hz / 2,
-                       bank->rate_hz);
+        return lw_fail(err, LW_EUSAGE, "--%s %.12g Hz is beyond %.12g Hz, half of --rate %.12g: signals of that rate hold no such "
+                       "frequency; correct the one or the other", name, *hz, bank->rate_hz / 2, bank->rate_hz);
     return LW_OK;
 }
 
 static int parse_item(const struct lw_bank_list *list, const char *item, const char *text, double *number, struct lw_error *err)
 {
     int64_t whole = 0;
-    const enum lw_parse outcome = list->is_whole ? lw_parse_int(item, &whole) : lw_parse_real(item, number);
+    enum lw_parse (*const parse)(const char *, double *) = list->parse ? list->parse : lw_parse_real;
+    const enum lw_parse outcome = list->is_whole ? lw_parse_int(item, &whole) : parse(item, number);
     if (list->is_whole)
         *number = (double)whole;
     if (!item[0])
         return lw_fail(err, LW_EUSAGE, "--%s: an item of '%s' is empty; give numbers with one comma between two of them",
                        list->option, text);
     if (outcome == LW_PARSE_MALFORMED)
-        return lw_fail(err, LW_EUSAGE, "--%s: '%s' is not a %s such as %s", list->option, item,
-                       list->is_whole ? "whole number" : "finite number", list->is_whole ? "16" : "0.5");
+        return lw_fail(err, LW_EUSAGE, "--%s: '%s' is not a %s", list->option, item,
+                       list->is_whole                      ? "whole number such as 16"
+                       : list->parse == lw_parse_duration  ? "time such as 0.5, 20ms or 2min (a number alone: seconds)"
+                       : list->parse == lw_parse_frequency ? "frequency such as 500 or 4kHz (a number alone: Hz)"
+                                                           : "finite number such as 0.5");
     if (outcome != LW_PARSE_OK || *number < list->least || *number > list->most)
         return lw_fail(err, LW_EUSAGE, "--%s: %s is not in %.12g..%.12g %s", list->option, item, list->least, list->most,
                        list->unit);
     return LW_OK;
 }
 
-static int count_items(const char *text)
+int lw_bank_count_items(const char *option, const char *text, int *count, struct lw_error *err)
 {
-    int count = 1;
+    *count = 1;
     for (; *text; text++)
-        count += *text == ',';
-    return count;
+        *count += *text == ',';
+    if (*count > LW_BANK_MOST_FILTERS)
+        return lw_fail(err, LW_EUSAGE, "--%s: %d numbers, at most %d filters make a bank; make several banks", option, *count,
+                       LW_BANK_MOST_FILTERS);
+    return LW_OK;
 }
 
 int lw_bank_read_list(const struct lw_options *given, const struct lw_bank_list *list, double **numbers, int *count,
                       struct lw_error *err)
 {
     const char *const text = lw_options_text(given, list->option);
-    const int n_items = count_items(text);
-    if (n_items > LW_BANK_MOST_FILTERS)
-        return lw_fail(err, LW_EUSAGE, "--%s: %d numbers, at most %d filters make a bank; make several banks", list->option,
-                       n_items, LW_BANK_MOST_FILTERS);
+    int n_items, rc;
+    if ((rc = lw_bank_count_items(list->option, text, &n_items, err)))
+        return rc;
     double *const found = lw_alloc_array(n_items, sizeof *found, "a list", err);
     if (!found)
         return LW_ESYSTEM;
@@ -133,8 +168,7 @@ int lw_bank_read_list(const struct lw_options *given, const struct lw_bank_list 
         char item[64];
         const int length = (int)strcspn(at, ",");
         snprintf(item, sizeof item, "%.*s", length, at);
-        const int rc = parse_item(list, item, text, &found[i], err);
-        if (rc) {
+        if ((rc = parse_item(list, item, text, &found[i], err))) {
             lw_free(found);
             return rc;
         }

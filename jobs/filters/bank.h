@@ -2,6 +2,8 @@
 #ifndef LW_JOBS_FILTERS_BANK_H
 #define LW_JOBS_FILTERS_BANK_H
 
+#include "base/parse.h"
+#include "filters/kaiser.h"
 #include "filters/response.h"
 #include "io/writer.h"
 #include "jobs/filters/filters.h"
@@ -15,7 +17,7 @@
 /* Entries of the kinds' tables. */
 #define LW_OPTION_RATE                                                                                          \
     {                                                                                                           \
-        .name = "rate", .kind = LW_OPTION_REAL, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18,             \
+        .name = "rate", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18,        \
         .is_required = true, .help = "Sampling rate of the signals that the filters are for. ols refuses "      \
                                      "signals of another one.",                                                 \
     }
@@ -43,10 +45,11 @@ struct lw_bank {
     const char *parameter_name;         /* attribute: "width_samples"; static storage; NULL: there are no parameters */
     const char *parameter_text;         /* message: "width %.6g samples"; static storage */
     const char *design;                 /* how the taps were found; static storage */
+    const char *norm;                   /* "gain", "energy": what is 1; static storage */
     bool has_bands;
-    struct lw_filter_bands bands;       /* of every filter */
+    struct lw_filter_bands *bands;      /* owned; of each filter */
     double attenuation_wanted_db;       /* where there are bands */
-    struct lw_attribute notes[LW_BANK_NOTES];   /* further attributes of the dataset */
+    struct lw_attribute notes[LW_BANK_NOTES];   /* further attributes of the dataset; their arrays are owned */
     int n_notes;
 };
 
@@ -74,6 +77,9 @@ static inline double *lw_bank_filter(const struct lw_bank *bank, int f)
 /** Add an attribute to /taps. `name` is borrowed. */
 void lw_bank_note_real(struct lw_bank *bank, const char *name, double value);
 
+/** Add an attribute that has a number for each filter. @return  [n_filters] to be filled, the bank's; NULL: LW_ESYSTEM */
+double *lw_bank_note_each(struct lw_bank *bank, const char *name, struct lw_error *err);
+
 /** An option that is a frequency, which must not be beyond half of the bank's rate. LW_EUSAGE. */
 int lw_bank_read_frequency(const struct lw_bank *bank, const struct lw_options *given, const char *name, double *hz,
                            struct lw_error *err);
@@ -83,7 +89,11 @@ struct lw_bank_list {
     const char *option, *unit;  /* "widths", "samples" */
     double least, most;         /* legal numbers */
     bool is_whole;
+    enum lw_parse (*parse)(const char *text, double *number);      /* numbers with units; NULL: they have none */
 };
+
+/** Number of items of a list. LW_EUSAGE if a bank cannot have so many filters. */
+int lw_bank_count_items(const char *option, const char *text, int *count, struct lw_error *err);
 
 /** Read it. LW_EUSAGE. @param numbers  [*count], the caller's to release with lw_free */
 int lw_bank_read_list(const struct lw_options *given, const struct lw_bank_list *list, double **numbers, int *count,
@@ -92,11 +102,31 @@ int lw_bank_read_list(const struct lw_options *given, const struct lw_bank_list 
 /** Find the figures of all filters, as their taps are now. */
 int lw_bank_measure(struct lw_bank *bank, struct lw_error *err);
 
+/** Scale each filter so that what bank->norm says is 1. LW_EUSAGE where a filter has no gain. */
+int lw_bank_scale(const struct lw_bank *bank, struct lw_error *err);
+
+/* The attributes of the dataset that holds a bank's taps. */
+#define LW_BANK_FIGURES 6
+#define LW_BANK_ATTRIBUTES (LW_BANK_NOTES + LW_BANK_FIGURES + 6)
+
+struct lw_bank_attributes {
+    struct lw_attribute list[LW_BANK_ATTRIBUTES];
+    int count;
+    double *numbers;            /* owned; [LW_BANK_FIGURES][n_filters] */
+};
+
+/** Fill them, from a bank that has been measured and is borrowed as long as they are used. LW_ESYSTEM. */
+int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *attributes, struct lw_error *err);
+void lw_bank_attributes_release(struct lw_bank_attributes *attributes);
+
+/** Fill a bank with boxcars of the widths, in samples, that stand in bank->parameters, but for their scale. LW_EUSAGE. */
+int lw_boxcar_design(int count, struct lw_bank *bank, struct lw_error *err);
+
 /** Write the finished bank to --output. Collective; the bank is rank 0's. */
 int lw_bank_write(struct lw_comm *comm, const struct lw_bank *bank, const struct lw_options *given, const char *command_line,
                   struct lw_error *err);
 
 /** Say what each filter does. @param is_single  whether the taps are rounded to float32 */
-void lw_bank_report(const struct lw_bank *bank, const char *output, bool is_single);
+void lw_bank_report(const struct lw_bank *bank, bool is_single);
 
 #endif

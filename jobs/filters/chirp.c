@@ -6,11 +6,11 @@
 
 static const struct lw_option options[] = {
     LW_OPTION_RATE,
-    {.name = "from", .kind = LW_OPTION_REAL, .argument = "HZ", .minimum = 0, .maximum = 1e18, .is_required = true,
+    {.name = "from", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 0, .maximum = 1e18, .is_required = true,
      .help = "Frequency at the chirp's start."},
-    {.name = "to", .kind = LW_OPTION_REAL, .argument = "HZ", .minimum = 0, .maximum = 1e18, .is_required = true,
+    {.name = "to", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 0, .maximum = 1e18, .is_required = true,
      .help = "Frequency at its end; below that at the start the chirp falls."},
-    {.name = "duration", .kind = LW_OPTION_REAL, .argument = "S", .minimum = 1e-15, .maximum = 1e18, .is_required = true,
+    {.name = "duration", .kind = LW_OPTION_DURATION, .argument = "S", .minimum = 1e-15, .maximum = 1e18, .is_required = true,
      .help = "How long it lasts, in seconds, rounded to whole samples."},
     {.name = "window", .kind = LW_OPTION_CHOICE, .choices = "rectangular|hann", .fallback = "rectangular",
      .help = "What its amplitude does: constant, or rising and falling as sin^2."},

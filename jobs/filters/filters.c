@@ -1,13 +1,10 @@
 #include "jobs/filters/filters.h"
 
-#include "base/memory.h"
-#include "filters/taps.h"
+#include "base/log.h"
 #include "jobs/filters/bank.h"
 
-#include <math.h>
-
 const struct lw_option lw_bank_options[] = {
-    {.name = "output", .kind = LW_OPTION_TEXT, .argument = "FILE", .is_required = true,
+    {.name = "output", .kind = LW_OPTION_FILE, .argument = "FILE", .is_required = true,
      .help = "HDF5 file to make, with the dataset /taps."},
     LW_OPTION_OVERWRITE,
     {.name = "type", .kind = LW_OPTION_CHOICE, .choices = "float64|float32", .fallback = "float64",
@@ -15,21 +12,7 @@ const struct lw_option lw_bank_options[] = {
     {0},
 };
 
-/* ---- scale and type ------------------------------------------------------------------------------------------------ */
-
-static int scale(const struct lw_bank *bank, bool is_energy, struct lw_error *err)
-{
-    for (int f = 0; f < bank->n_filters; f++) {
-        double *const taps = lw_bank_filter(bank, f);
-        const double size = is_energy ? sqrt(lw_taps_energy(taps, lw_bank_values(bank)))
-                                      : lw_response_at(taps, bank->n_taps, lw_bank_parts(bank), bank->references[f]);
-        if (!isfinite(1 / size))
-            return lw_fail(err, LW_EUSAGE, "filter %d passes nothing where its gain is to be 1 (%.6g Hz): give more --taps or "
-                           "--norm energy", f, bank->references[f] * bank->rate_hz);
-        lw_taps_scale(1 / size, taps, lw_bank_values(bank));
-    }
-    return LW_OK;
-}
+/* ---- type --------------------------------------------------------------------------------------------------------- */
 
 static void round_to_single(const struct lw_bank *bank)
 {
@@ -43,9 +26,9 @@ static int make(const struct lw_filter_kind *kind, const struct lw_options *give
 {
     bank->kind = kind;
     bank->rate_hz = lw_options_real(given, "rate");
+    bank->norm = lw_options_choice(given, "norm") == 1 ? "energy" : "gain";
     int rc;
-    if ((rc = kind->design(given, bank, err)) ||
-        (rc = scale(bank, lw_options_choice(given, "norm") == 1, err)))
+    if ((rc = kind->design(given, bank, err)) || (rc = lw_bank_scale(bank, err)))
         return rc;
     if (lw_options_choice(given, "type") == 1)
         round_to_single(bank);
@@ -72,8 +55,11 @@ int lw_filters_run(struct lw_comm *comm, const struct lw_filter_kind *kind, cons
         share_shape(comm, &bank);
         rc = lw_bank_write(comm, &bank, given, command_line, err);
     }
-    if (rc == LW_OK && is_mine)
-        lw_bank_report(&bank, lw_options_text(given, "output"), lw_options_choice(given, "type") == 1);
+    if (rc == LW_OK && is_mine) {
+        lw_bank_report(&bank, lw_options_choice(given, "type") == 1);
+        lw_log_info("Next: lapwing ols --input FILE:/dataset --filters %s:/taps --output filtered.h5",
+                    lw_options_text(given, "output"));
+    }
     lw_bank_release(&bank);
     return rc;
 }

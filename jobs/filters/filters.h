@@ -23,7 +23,7 @@ struct lw_filter_kind {
 /** The kinds, NULL-ended. A further one is a further line in kinds.c. */
 extern const struct lw_filter_kind *const lw_filter_kinds[];
 extern const struct lw_filter_kind lw_filter_bandpass, lw_filter_lowpass, lw_filter_highpass, lw_filter_boxcar,
-    lw_filter_gaussian, lw_filter_ricker, lw_filter_chirp;
+    lw_filter_gaussian, lw_filter_ricker, lw_filter_chirp, lw_filter_inspiral;
 
 /** The options that every kind has: where the bank goes. */
 extern const struct lw_option lw_bank_options[];

@@ -9,5 +9,6 @@ const struct lw_filter_kind *const lw_filter_kinds[] = {
     &lw_filter_gaussian,
     &lw_filter_ricker,
     &lw_filter_chirp,
+    &lw_filter_inspiral,
     NULL,
 };

@@ -28,7 +28,7 @@ static const struct lw_option boxcar_options[] = {
     {.name = "widths", .kind = LW_OPTION_TEXT, .argument = "W,W,...", .help = "Widths in samples. Or give --durations."},
     {.name = "durations", .kind = LW_OPTION_TEXT, .argument = "S,S,...",
      .help = "Widths in seconds, rounded to whole samples. It needs --rate."},
-    {.name = "rate", .kind = LW_OPTION_REAL, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18,
+    {.name = "rate", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18,
      .help = "Sampling rate of the signals that the filters are for. ols refuses signals of another one. Default: none, and "
              "the bank is for any."},
     LW_OPTION_NORM("energy"),
@@ -104,22 +104,22 @@ static int read_widths(const struct lw_options *given, struct lw_bank *bank, int
     if (rc)
         return rc;
     if (lw_options_given(given, "widths"))
-        return lw_bank_read_list(given, &(struct lw_bank_list){"widths", "samples", 1, LW_BANK_MOST_TAPS, true},
+        return lw_bank_read_list(given, &(struct lw_bank_list){"widths", "samples", 1, LW_BANK_MOST_TAPS, true, NULL},
                                  &bank->parameters, count, err);
     if (bank->rate_hz == 0)
         return lw_fail(err, LW_EUSAGE, "--durations needs --rate, to know how many samples they are; or give --widths in samples");
     rc = lw_bank_read_list(given, &(struct lw_bank_list){"durations", "seconds", 0.5 / bank->rate_hz,
-                                                         LW_BANK_MOST_TAPS / bank->rate_hz, false}, &bank->parameters, count, err);
+                                                         LW_BANK_MOST_TAPS / bank->rate_hz, false, lw_parse_duration},
+                           &bank->parameters, count, err);
     for (int f = 0; rc == LW_OK && f < *count; f++)
         bank->parameters[f] = round(bank->parameters[f] * bank->rate_hz);
     return rc;
 }
 
-static int design_boxcar(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
+int lw_boxcar_design(int count, struct lw_bank *bank, struct lw_error *err)
 {
-    int count, rc;
-    if ((rc = read_widths(given, bank, &count, err)) ||
-        (rc = lw_bank_shape(bank, count, largest(bank->parameters, count), false, "fewer or narrower boxcars", err)))
+    const int rc = lw_bank_shape(bank, count, largest(bank->parameters, count), false, "fewer or narrower boxcars", err);
+    if (rc)
         return rc;
     for (int f = 0; f < count; f++) {
         const int64_t width = (int64_t)bank->parameters[f];
@@ -130,6 +130,13 @@ static int design_boxcar(const struct lw_options *given, struct lw_bank *bank, s
     bank->parameter_text = "%.12g wide";
     bank->design = "as many equal taps as the width";
     return LW_OK;
+}
+
+static int design_boxcar(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
+{
+    int count;
+    const int rc = read_widths(given, bank, &count, err);
+    return rc ? rc : lw_boxcar_design(count, bank, err);
 }
 
 const struct lw_filter_kind lw_filter_boxcar = {
@@ -152,8 +159,8 @@ static int read_sigmas(const struct lw_options *given, struct lw_bank *bank, int
     if (rc)
         return rc;
     const bool is_sigma = lw_options_given(given, "sigma");
-    rc = lw_bank_read_list(given, &(struct lw_bank_list){is_sigma ? "sigma" : "fwhm", "seconds", LEAST_SECONDS, 1e15, false},
-                           &bank->parameters, count, err);
+    rc = lw_bank_read_list(given, &(struct lw_bank_list){is_sigma ? "sigma" : "fwhm", "seconds", LEAST_SECONDS, 1e15, false,
+                                                         lw_parse_duration}, &bank->parameters, count, err);
     for (int f = 0; rc == LW_OK && !is_sigma && f < *count; f++)
         bank->parameters[f] /= 2 * sqrt(2 * log(2));
     return rc;
@@ -199,7 +206,8 @@ static int design_ricker(const struct lw_options *given, struct lw_bank *bank, s
 {
     int count, rc;
     double n_taps;
-    const struct lw_bank_list list = {"frequency", "Hz (up to half of --rate)", LEAST_SECONDS, bank->rate_hz / 2, false};
+    const struct lw_bank_list list = {"frequency", "Hz (up to half of --rate)", LEAST_SECONDS, bank->rate_hz / 2, false,
+                                      lw_parse_frequency};
     if ((rc = lw_bank_read_list(given, &list, &bank->parameters, &count, err)) ||
         (rc = choose_length(given, RICKER_REACH / least(bank->parameters, count) * bank->rate_hz, &n_taps, err)) ||
         (rc = lw_bank_shape(bank, count, n_taps, false, "fewer or higher ones, or --taps", err)))

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 const struct lw_option lw_conv2d_synth_options[] = {
-    {.name = "output", .kind = LW_OPTION_TEXT, .argument = "FILE", .is_required = true,
+    {.name = "output", .kind = LW_OPTION_FILE, .argument = "FILE", .is_required = true,
      .help = "HDF5 file to make, with the datasets /image and /psf."},
     LW_OPTION_OVERWRITE,
     {.name = "rows", .kind = LW_OPTION_INT, .argument = "H", .fallback = "2048", .minimum = 1, .maximum = 1e9,

@@ -11,7 +11,7 @@
 #include <string.h>
 
 const struct lw_option lw_ols_synth_options[] = {
-    {.name = "output", .kind = LW_OPTION_TEXT, .argument = "FILE", .is_required = true,
+    {.name = "output", .kind = LW_OPTION_FILE, .argument = "FILE", .is_required = true,
      .help = "HDF5 file to make, with the datasets /signal and /filters."},
     LW_OPTION_OVERWRITE,
     {.name = "samples", .kind = LW_OPTION_INT, .argument = "N", .fallback = "4M", .minimum = 1, .maximum = 1e15,
@@ -30,7 +30,7 @@ const struct lw_option lw_ols_synth_options[] = {
      .help = "Filters: matched filters of chirps and band-passes in turn."},
     {.name = "taps", .kind = LW_OPTION_INT, .argument = "M", .fallback = "513", .minimum = 1, .maximum = 1 << 24,
      .help = "Length of every filter and chirp."},
-    {.name = "sample-rate", .kind = LW_OPTION_REAL, .argument = "HZ", .fallback = "4096", .minimum = 1e-9, .maximum = 1e15,
+    {.name = "sample-rate", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .fallback = "4096", .minimum = 1e-9, .maximum = 1e15,
      .help = "Sample rate that the file states."},
     {.name = "seed", .kind = LW_OPTION_INT, .argument = "S", .fallback = "1", .minimum = 0, .maximum = 9e18,
      .help = "Number that the noise follows from."},

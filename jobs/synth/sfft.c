@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 const struct lw_option lw_sfft_synth_options[] = {
-    {.name = "output", .kind = LW_OPTION_TEXT, .argument = "FILE", .is_required = true,
+    {.name = "output", .kind = LW_OPTION_FILE, .argument = "FILE", .is_required = true,
      .help = "HDF5 file to make, with the signal as /signal and its tones as the table /tones."},
     LW_OPTION_OVERWRITE,
     {.name = "samples", .kind = LW_OPTION_INT, .argument = "N", .fallback = "2^22", .minimum = 8, .maximum = 1e14,
@@ -29,7 +29,7 @@ const struct lw_option lw_sfft_synth_options[] = {
      .help = "Power of all tones to that of the noise, per sample; 300 makes no noise."},
     {.name = "range", .kind = LW_OPTION_REAL, .argument = "DB", .fallback = "0", .minimum = 0, .maximum = 200,
      .help = "Amplitudes are drawn between 1 and this far below, evenly in dB."},
-    {.name = "sample-rate", .kind = LW_OPTION_REAL, .argument = "HZ", .fallback = "4096", .minimum = 1e-9, .maximum = 1e15,
+    {.name = "sample-rate", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .fallback = "4096", .minimum = 1e-9, .maximum = 1e15,
      .help = "Sample rate that the file states."},
     {.name = "seed", .kind = LW_OPTION_INT, .argument = "S", .fallback = "1", .minimum = 0, .maximum = 1e15,
      .help = "Number that tones and noise follow from."},

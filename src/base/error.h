@@ -8,6 +8,8 @@
 #ifndef LW_BASE_ERROR_H
 #define LW_BASE_ERROR_H
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -32,11 +34,16 @@ struct lw_error {
     int rank;               /* the rank it happened on, -1: not known or all alike */
     char host[64];          /* that rank's host, "" : not known */
     char message[1024];     /* one line without a final full stop or newline */
+    char list[4096];        /* further lines, each with a newline behind it: what there is instead; "": none */
 };
 
 /** Write a message and return `code`: `return lw_fail(err, LW_ECONFIG, "--segment %d is not in %d..%d", ...)`.
  * @param err  may be NULL where the caller does not want the text; rank and host are left for the caller to fill */
 int lw_fail(struct lw_error *err, enum lw_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/** Add a line to the list of an error that lw_fail has written. False: there is no room for it, and nothing has changed.
+ * @param err  may be NULL: nothing is done */
+bool lw_error_add(struct lw_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /** "bad data" for LW_EDATA and so on; "unknown error" for anything else. Static storage. */
 const char *lw_code_text(int code);

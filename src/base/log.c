@@ -78,6 +78,17 @@ static void print_line(const char *prefix, const char *format, va_list arguments
     print_text(prefix, message);
 }
 
+/* The message, and indented the lines of its list. */
+static void print_error(const char *prefix, const struct lw_error *err)
+{
+    char line[512];
+    print_text(prefix, err->message);
+    for (const char *at = err->list; *at; at += strcspn(at, "\n") + 1) {
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+        print_text("  ", line);
+    }
+}
+
 void lw_log_info(const char *format, ...)
 {
     if (state.rank != 0 || state.level < LW_LOG_NORMAL)
@@ -118,14 +129,14 @@ void lw_log_error(const struct lw_error *err)
         snprintf(prefix, sizeof prefix, "lapwing: rank %d (%s): ", err->rank, err->host);
     else if (err->rank > 0)
         snprintf(prefix, sizeof prefix, "lapwing: rank %d: ", err->rank);
-    print_text(prefix, err->message);
+    print_error(prefix, err);
 }
 
 void lw_log_fatal(int rank, const char *host, const struct lw_error *err)
 {
     char prefix[128];
     snprintf(prefix, sizeof prefix, "lapwing: rank %d (%s): ", rank, host);
-    print_text(prefix, err->message);
+    print_error(prefix, err);
     fflush(stderr);
 }
 

@@ -1,15 +1,19 @@
 #include "cli/cli.h"
 
+#include "base/instant.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "cli/completion.h"
 #include "cli/help.h"
 #include "cli/info.h"
 #include "cli/jobfile.h"
+#include "plot/plot.h"
+#include "run/each.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-enum { MAX_TABLES = 5 };
+#include <time.h>
 
 /* ---- what was typed, for the result's provenance ---- */
 
@@ -51,10 +55,18 @@ static bool is_help_option(const char *argument)
     return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
 }
 
-static bool asks_for_help(int argc, char **argv)
+static bool is_help_word(const char *argument)
 {
+    return strcmp(argument, "help") == 0;
+}
+
+/* --help anywhere behind a command, or the word help among the first two there, unless the command takes a file. */
+static bool asks_for_help(const struct lw_command *command, int argc, char **argv)
+{
+    const bool takes_file = command && (command->action == LW_ACTION_RUN_FILE || command->action == LW_ACTION_INFO ||
+                                       command->action == LW_ACTION_PLOT);
     for (int i = 0; i < argc; i++)
-        if (is_help_option(argv[i]))
+        if (is_help_option(argv[i]) || (i < 2 && !takes_file && argv[0][0] != '-' && is_help_word(argv[i])))
             return true;
     return false;
 }
@@ -68,21 +80,8 @@ static int fail_leftover(const char *argument, struct lw_error *err)
 
 static int create_options(const struct lw_cli *cli, struct lw_options **out, struct lw_error *err)
 {
-    const struct lw_option *tables[MAX_TABLES];
-    int n = 0;
-    if (cli->action == LW_ACTION_FILTERS) {
-        tables[n++] = cli->kind->options;
-        tables[n++] = lw_bank_options;
-    } else if (cli->action == LW_ACTION_SYNTH) {
-        tables[n++] = cli->job->synth_options;
-    } else {
-        tables[n++] = cli->job->options;
-        tables[n++] = lw_common_options;
-    }
-    if (cli->action == LW_ACTION_PLAN)
-        tables[n++] = lw_plan_options;
-    tables[n++] = lw_message_options;
-    tables[n] = NULL;
+    const struct lw_option *tables[LW_COMMAND_TABLES];
+    lw_command_tables(cli->action, cli->job, cli->kind, tables);
     return lw_options_create(tables, out, err);
 }
 
@@ -90,7 +89,8 @@ static int create_options(const struct lw_cli *cli, struct lw_options **out, str
 static const char *name_command(const struct lw_cli *cli, char text[80])
 {
     const char *const command = cli->action == LW_ACTION_SYNTH ? "synth " : cli->action == LW_ACTION_FILTERS ? "filters " : "";
-    snprintf(text, 80, "%s%s", command, cli->kind ? cli->kind->name : cli->job->name);
+    const char *const operand = cli->action == LW_ACTION_PLOT ? "plot" : cli->kind ? cli->kind->name : cli->job->name;
+    snprintf(text, 80, "%s%s", command, operand);
     return text;
 }
 
@@ -126,6 +126,12 @@ static int parse_named(struct lw_cli *cli, int argc, char **argv, struct lw_erro
     return rc != LW_OK ? rc : parse_options(cli, argc, argv, err);
 }
 
+/* Whether a word is meant as the name of a file: no job has a name like that. */
+static bool is_jobfile(const char *word)
+{
+    return word[0] != '-' && strpbrk(word, "./");
+}
+
 static int fail_no_job(const char *command, const char *given, struct lw_error *err)
 {
     char names[120];
@@ -133,6 +139,9 @@ static int fail_no_job(const char *command, const char *given, struct lw_error *
     if (!given || given[0] == '-')
         return lw_fail(err, LW_EUSAGE, "%s: name the job first (one of: %s), as in 'lapwing %s %s'", command, names, command,
                        lw_jobs[0]->name);
+    if (is_jobfile(given))
+        return lw_fail(err, LW_EUSAGE, "%s: '%s' is no job; the jobs are: %s; a job file goes with 'lapwing run' and "
+                       "'lapwing plan'", command, given, names);
     return lw_fail(err, LW_EUSAGE, "%s: '%s' is no job; the jobs are: %s", command, given, names);
 }
 
@@ -155,65 +164,108 @@ static int fail_no_command(const char *given, struct lw_error *err)
         return lw_fail(err, LW_EUSAGE, "name a command; 'lapwing help' lists them");
     if (given[0] == '-')
         return lw_fail(err, LW_EUSAGE, "%s: the command comes first, as in 'lapwing %s [options]'", given, lw_jobs[0]->name);
+    if (is_jobfile(given))
+        return lw_fail(err, LW_EUSAGE, "'%s' is no command; a job file is run by 'lapwing run %s'", given, given);
     const char *const near = lw_command_nearest(given);
     return lw_fail(err, LW_EUSAGE, "'%s' is no command%s%s%s 'lapwing help' lists them", given, near ? "; did you mean " : ";",
                    near ? near : "", near ? "?" : "");
 }
 
-/* The job or kind behind a command that takes one, for its help. */
-static void find_operand(struct lw_cli *cli, const char *name)
+/* One word of help's: a command, a job or a kind of filters, each at most once. */
+static bool take_help_word(struct lw_cli *cli, const char *word)
 {
-    if (cli->command && cli->command->action == LW_ACTION_FILTERS)
-        cli->kind = lw_filter_kind_find(name);
-    else
-        cli->job = lw_job_find(name);
+    const struct lw_command *const command = lw_command_find(word);
+    if (command && !cli->command)
+        return (cli->command = command) != NULL;
+    const bool has_operand = cli->job || cli->kind;
+    return !has_operand && ((cli->job = lw_job_find(word)) || (cli->kind = lw_filter_kind_find(word)));
 }
 
-/* lapwing help [--man | COMMAND [JOB | KIND]] */
+/* Whether these words belong together: a job to run, plan or synth, a kind to filters. */
+static bool makes_sense(const struct lw_cli *cli)
+{
+    if (!cli->command)
+        return true;
+    if (cli->kind)
+        return cli->command->action == LW_ACTION_FILTERS;
+    return !cli->job || cli->command->action == LW_ACTION_RUN_FILE || cli->command->action == LW_ACTION_PLAN ||
+           cli->command->action == LW_ACTION_SYNTH;
+}
+
+/* lapwing help [--man | --completion | COMMAND [JOB | KIND]], whichever of the words comes first */
 static int parse_help(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
     cli->action = LW_ACTION_HELP;
     cli->command = NULL;
-    if (argc == 1 && strcmp(argv[0], "--man") == 0) {
-        cli->is_man = true;
+    cli->is_man = argc == 1 && strcmp(argv[0], "--man") == 0;
+    cli->is_completion = argc == 1 && strcmp(argv[0], "--completion") == 0;
+    if (cli->is_man || cli->is_completion)
         return LW_OK;
+    for (int i = 0; i < argc; i++) {
+        const bool is_taken = take_help_word(cli, argv[i]);
+        if (!is_taken && i == 0)
+            return fail_no_command(argv[0], err);
+        if (!is_taken || !makes_sense(cli))
+            return lw_fail(err, LW_EUSAGE, "help: '%s' is one word too many", argv[i]);
     }
-    int i = 0;
-    if (i < argc && (cli->command = lw_command_find(argv[i])))
-        i++;
-    if (i < argc)
-        find_operand(cli, argv[i]);
-    i += cli->job || cli->kind;
-    if (i == 0 && argc > 0)
-        return fail_no_command(argv[0], err);
-    return i == argc ? LW_OK : lw_fail(err, LW_EUSAGE, "help: '%s' is one word too many", argv[i]);
-}
-
-/* --help behind a command, with whatever else is there. */
-static int parse_help_option(struct lw_cli *cli, int argc, char **argv)
-{
-    cli->action = LW_ACTION_HELP;
-    cli->command = lw_command_find(argv[0]);
-    if (!cli->command)
-        find_operand(cli, argv[0]);
-    else if (argc > 1 && cli->command->action != LW_ACTION_RUN_FILE && cli->command->action != LW_ACTION_INFO)
-        find_operand(cli, argv[1]);
     return LW_OK;
 }
 
+/* --help behind a command, with whatever else is there: the words up to the first that is none of help's. */
+static int parse_help_option(struct lw_cli *cli, int argc, char **argv)
+{
+    cli->action = LW_ACTION_HELP;
+    take_help_word(cli, argv[0]);
+    for (int i = 1; i < argc; i++) {
+        const struct lw_cli before = *cli;
+        if (is_help_word(argv[i]))
+            continue;
+        if (!take_help_word(cli, argv[i]) || !makes_sense(cli)) {
+            *cli = before;
+            break;
+        }
+    }
+    return LW_OK;
+}
+
+/* lapwing plot FILE [options] */
+static int parse_plot(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
+{
+    if (argc == 0 || argv[0][0] == '-')
+        return lw_fail(err, LW_EUSAGE, "plot: the file comes first, as in 'lapwing plot FILE:/dataset --output NAME.png'");
+    cli->file = argv[0];
+    return parse_named(cli, argc - 1, argv + 1, err);
+}
+
+/* JOB.ini [options]: which options there are is known once the file has been read. */
 static int parse_file(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
-    const bool is_run = cli->action == LW_ACTION_RUN_FILE;
-    if (argc > 0 && argv[0][0] == '-')
-        return lw_fail(err, LW_EUSAGE, "%s: the file comes first, as in 'lapwing %s'", argv[0],
-                       is_run ? "run JOB.ini [options]" : "info FILE");
-    if (argc == 0 && is_run)
+    if (argc == 0)
         return lw_fail(err, LW_EUSAGE, "run: the job file is missing, as in 'lapwing run JOB.ini'");
-    if (argc > 1 && !is_run)
-        return fail_leftover(argv[1], err);
-    cli->file = argc > 0 ? argv[0] : NULL;
+    if (argv[0][0] == '-')
+        return lw_fail(err, LW_EUSAGE, "%s: the file comes first, as in 'lapwing run JOB.ini [options]'", argv[0]);
+    cli->file = argv[0];
     cli->argc = argc - 1;
     cli->argv = argv + 1;
+    return LW_OK;
+}
+
+/* [FILE], with options before or behind it */
+static int parse_info(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
+{
+    int used, used_behind = 0;
+    int rc;
+    if ((rc = create_options(cli, &cli->options, err)) || (rc = lw_options_parse(cli->options, argc, argv, &used, err)))
+        return rc;
+    if (used < argc && argv[used][0] != '-')
+        cli->file = argv[used++];
+    if ((rc = lw_options_parse(cli->options, argc - used, argv + used, &used_behind, err)))
+        return rc;
+    if (used + used_behind < argc)
+        return fail_leftover(argv[used + used_behind], err);
+    if (lw_options_flag(cli->options, "job") && !cli->file)
+        return lw_fail(err, LW_EUSAGE, "info --job: name the result whose job file is to be printed, as in 'lapwing info --job "
+                       "RESULT.h5'");
     return LW_OK;
 }
 
@@ -224,12 +276,17 @@ static int parse_command(struct lw_cli *cli, const struct lw_command *command, i
     case LW_ACTION_HELP:
         return parse_help(cli, argc, argv, err);
     case LW_ACTION_INFO:
+        return parse_info(cli, argc, argv, err);
+    case LW_ACTION_PLOT:
+        return parse_plot(cli, argc, argv, err);
     case LW_ACTION_RUN_FILE:
         return parse_file(cli, argc, argv, err);
     case LW_ACTION_FILTERS:
         cli->kind = argc > 0 ? lw_filter_kind_find(argv[0]) : NULL;
         return cli->kind ? parse_named(cli, argc - 1, argv + 1, err) : fail_no_kind(argc > 0 ? argv[0] : NULL, err);
     default:
+        if (command->action == LW_ACTION_PLAN && argc > 0 && is_jobfile(argv[0]))
+            return parse_file(cli, argc, argv, err);
         cli->job = argc > 0 ? lw_job_find(argv[0]) : NULL;
         return cli->job ? parse_named(cli, argc - 1, argv + 1, err) : fail_no_job(command->name, argc > 0 ? argv[0] : NULL, err);
     }
@@ -253,7 +310,7 @@ int lw_cli_parse(int argc, char **argv, struct lw_cli *cli, struct lw_error *err
     const struct lw_job_ops *const job = lw_job_find(argv[1]);
     if (!command && !job)
         return fail_no_command(argv[1], err);
-    if (asks_for_help(argc - 2, argv + 2))
+    if (asks_for_help(command, argc - 2, argv + 2))
         return parse_help_option(cli, argc - 1, argv + 1);
     if (command)
         return parse_command(cli, command, argc - 2, argv + 2, err);
@@ -282,6 +339,8 @@ void lw_cli_print(const struct lw_cli *cli)
         printf("%s\n", lw_version_text());
     else if (cli->is_man)
         lw_help_man(stdout);
+    else if (cli->is_completion)
+        lw_completion_print(stdout);
     else
         lw_help_print(stdout, cli->command, cli->job, cli->kind);
 }
@@ -310,15 +369,59 @@ static void start_log(const struct lw_cli *cli, const struct lw_comm *comm)
     lw_log_start(lw_comm_rank(comm), lw_comm_host(comm), level);
 }
 
+/* A log tells by itself what it is of: when and where it was, which command, and what came from where. */
+static void log_start(const struct lw_cli *cli)
+{
+    struct lw_instant now;
+    char when[LW_INSTANT_TEXT], slurm[80] = "";
+    const char *const slurm_job = getenv("SLURM_JOB_ID");
+    const char *const input = lw_options_text(cli->options, "input"), *const output = lw_options_text(cli->options, "output");
+    lw_instant_from_ticks((int64_t)time(NULL), 1, &now);
+    if (slurm_job)
+        snprintf(slurm, sizeof slurm, ", Slurm job %.40s", slurm_job);
+    lw_log_info("%s, %s UTC%s: %.1500s%s", lw_version_text(), lw_instant_text(now, when), slurm, cli->command_line,
+                strlen(cli->command_line) > 1500 ? " ..." : "");
+    lw_log_info("%s: input %.700s%s, output %.700s", cli->job->name, input, strlen(input) > 700 ? " ..." : "", output);
+}
+
+/* Ranks whose home folders differ would take different files for ~. */
+static int compare_options(const struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
+{
+    char *const resolved = lw_options_resolved(cli->options, err);
+    int rc = lw_comm_agree(comm, resolved ? LW_OK : LW_ESYSTEM, err);
+    rc = rc ? rc : lw_comm_same(comm, "the configuration", resolved, err);
+    lw_free(resolved);
+    return rc;
+}
+
+static int execute_plot(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
+{
+    const int rc = compare_options(cli, comm, err);
+    if (rc)
+        return rc;
+    start_log(cli, comm);
+    return lw_plot_run(comm, cli->file, cli->options, err);
+}
+
 static int execute_job(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
 {
     start_log(cli, comm);
+    const int rc = compare_options(cli, comm, err);
+    if (rc != LW_OK)
+        return rc;
+    if (cli->action == LW_ACTION_PLAN && lw_options_given(cli->options, "each"))
+        return lw_each_plan(comm, cli->job, cli->options, err);
     if (cli->action == LW_ACTION_PLAN)
         return cli->job->plan(comm, cli->job, cli->options, err);
     if (cli->action == LW_ACTION_FILTERS)
         return lw_filters_run(comm, cli->kind, cli->options, cli->command_line, err);
     if (cli->action == LW_ACTION_SYNTH)
         return cli->job->synth(cli->options, comm, err);
+    if (lw_options_given(cli->options, "part") && !lw_options_given(cli->options, "each"))
+        return lw_fail(err, LW_EUSAGE, "--part says which of several results are made: it goes with --each");
+    log_start(cli);
+    if (lw_options_given(cli->options, "each"))
+        return lw_each_run(comm, cli->job, cli->options, cli->command_line, err);
     return cli->job->run(comm, cli->job, cli->options, cli->command_line, err);
 }
 
@@ -332,15 +435,15 @@ int lw_cli_execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *er
         return LW_OK;
     case LW_ACTION_INFO:
         if (cli->file)
-            return lw_info_file(comm, cli->file, err);
+            return (lw_options_flag(cli->options, "job") ? lw_info_job : lw_info_file)(comm, cli->file, err);
         if (lw_comm_rank(comm) == 0)
             lw_info_build(comm);
         return LW_OK;
-    case LW_ACTION_RUN_FILE: {
-        const int rc = load_jobfile(cli, comm, err);
+    case LW_ACTION_PLOT:
+        return execute_plot(cli, comm, err);
+    default: {
+        const int rc = cli->file ? load_jobfile(cli, comm, err) : LW_OK;
         return rc != LW_OK ? rc : execute_job(cli, comm, err);
     }
-    default:
-        return execute_job(cli, comm, err);
     }
 }

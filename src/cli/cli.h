@@ -1,11 +1,12 @@
 /* cli.h - the command line: understanding it, and doing what it asks for.
  *
  *     lapwing JOB [options]            run a job
- *     lapwing plan JOB [options]       say how it would run
+ *     lapwing plan JOB [options]       say how it would run; also plan JOB.ini [options]
  *     lapwing synth JOB [options]      make synthetic input for it
  *     lapwing filters KIND [options]   make a bank of filters
  *     lapwing run JOB.ini [options]    run the job that a file describes
- *     lapwing info [FILE]              this build and machine, or what a file holds
+ *     lapwing info [--job] [FILE]      this build and machine, or what a file holds
+ *     lapwing plot FILE [options]      draw what a file holds
  *     lapwing help [COMMAND [JOB | KIND]], and --help behind any command, --version
  *
  * The jobs are those of lw_jobs, the kinds of filters those of lw_filter_kinds; nothing here knows one by name. */
@@ -21,10 +22,10 @@ struct lw_cli {
     const struct lw_command *command;   /* help: the one asked about; NULL: a job or none was named */
     const struct lw_job_ops *job;       /* NULL: none named */
     const struct lw_filter_kind *kind;  /* filters, or the help of one; NULL: none named */
-    struct lw_options *options;         /* owned; NULL where there are none, or not yet (run) */
-    bool is_man;                        /* help: as a man page */
-    const char *file;                   /* run; info: NULL if none */
-    int argc;                           /* run: the options behind the file */
+    struct lw_options *options;         /* owned; NULL where there are none, or not yet (a job file) */
+    bool is_man, is_completion;         /* help: as a man page, as a script for bash */
+    const char *file;                   /* run, plot; plan, info: NULL if none */
+    int argc;                           /* run, plan: the options behind the file */
     char **argv;
     char *command_line;                 /* owned; the whole of it, quoted where a shell needs it */
 };

@@ -2,6 +2,7 @@
 
 #include "base/parse.h"
 #include "engine/registry.h"
+#include "plot/plot.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,15 +11,16 @@ const struct lw_command lw_commands[] = {
     {
         .name = "plan",
         .action = LW_ACTION_PLAN,
-        .operands = "JOB [options]",
+        .operands = "(JOB | JOB.ini) [options]",
         .title = "say how a job would run, without running it",
         .description =
-            "Takes the options of the job and prints ranks, rounds, slice, halo, segment length, bytes per rank, the size "
-            "of the output and an estimate of the run time (for Slurm's --time). What cannot fit is refused, with the "
-            "remedy. With --measure the job is tried for a few seconds and its time is said from that. Start it on as many ranks "
-            "as the job itself.",
+            "Takes the options of the job, or a job file and, as run does, options that override it, and prints ranks, rounds, "
+            "slice, halo, segment length, bytes per rank, the size of the output and, for --time of Slurm, an estimate of the run "
+            "time. What cannot fit is refused, with the remedy. With --measure the job is tried for a few seconds and its time is "
+            "said from that. Start it on as many ranks as the job itself.",
         .example = "mpirun -np 4 lapwing plan ols --input survey.h5:/signal \\\n"
-                   "    --filters survey.h5:/filters --memory 8G",
+                   "    --filters survey.h5:/filters --memory 8G\n"
+                   "mpirun -np 4 lapwing plan jobs/ols.ini --measure",
     },
     {
         .name = "synth",
@@ -51,30 +53,53 @@ const struct lw_command lw_commands[] = {
         .description =
             "A job file holds one section named after the job, such as [ols], and in it lines 'option = value' with the "
             "options' names without dashes; flags take yes or no. Lines that begin with # or ; are comments, and so is what "
-            "follows a ; behind a blank. A long value goes on in the next line where a line ends with a backslash. Only "
-            "rank 0 reads the file. Options on the command line override those in the file; in neither may one be given "
-            "twice. A result keeps its "
-            "configuration in this form: 'lapwing info RESULT.h5' prints it.",
+            "follows a ; behind a blank; a # behind a blank is refused, and where # or ; belongs to a value there, it is "
+            "written \\# or \\;. ${NAME} stands for the value of a variable of rank 0's environment and ${NAME:-default} for the "
+            "default where it is not set, such as ${SLURM_ARRAY_TASK_ID:-0}; \\${ is ${ itself. A file name may begin with ~/, the "
+            "home folder. A long value goes on in the next line where a line ends with a backslash. Only rank 0 reads the file. "
+            "Options on the command line override those in the file; in neither may one be given twice. A result keeps its "
+            "configuration in this form: 'lapwing info --job RESULT.h5' prints it.",
         .example = "mpirun -np 4 lapwing run jobs/ols.ini --output other.h5",
     },
     {
         .name = "info",
         .action = LW_ACTION_INFO,
-        .operands = "[FILE]",
+        .operands = "[--job] [FILE[:/dataset]]",
         .title = "show this build and machine, or what a file holds",
         .description =
             "Without a file: versions of lapwing, compiler, MPI and HDF5, the engines that can be used, and the cores and "
-            "memory that this process may use. With an HDF5 file: its datasets with shape, type, size, storage and sampling; "
-            "if it is a result of lapwing, also the job file that makes it again, and whether it is incomplete.",
-        .example = "lapwing info\nlapwing info survey.h5",
+            "memory that this process may use. With a file of any format, or a dataset of it: format and convention, shape with the names of "
+            "the dimensions, type, rate, times of the first and last sample in UTC and GPS, coordinates, unit and storage. With "
+            "a file of several datasets: all of them, too; if it is a result of lapwing, also the job file that makes it again, "
+            "and whether it is incomplete.",
+        .example = "lapwing info\nlapwing info survey.h5\nlapwing info survey.h5:/signal\n"
+                   "lapwing info --job filtered.h5 > again.ini\n"
+                   "lapwing run again.ini --output again.h5",
+    },
+    {
+        .name = "plot",
+        .action = LW_ACTION_PLOT,
+        .operands = "FILE[:/dataset] [options]",
+        .title = "draw what a file holds, as a picture",
+        .description =
+            "Draws a dataset by gnuplot (Debian package gnuplot-nox): series as the range from the least to the largest sample of "
+            "each column of pixels, many channels as a waterfall of colours, images, sparse spectra, peaks over time and filter, and "
+            "the impulse and frequency responses of a bank of filters. Of a result, the input is drawn above it where "
+            "it is still there. Colours go from the 1st to the 99th percentile, symmetric about zero where values have both signs; a "
+            "cell that holds several samples shows their mean, or where they have both signs the one farthest from zero, and above 32 "
+            "samples their rms value. Complex samples are shown by their magnitudes. Without a dataset, the file's first result is drawn. "
+            "One process does it.",
+        .example = "lapwing plot out.h5:/filtered --from 10 --to 12 --output out.png",
     },
     {
         .name = "help",
         .action = LW_ACTION_HELP,
-        .operands = "[COMMAND [JOB | KIND]]",
+        .operands = "[--man | --completion | COMMAND [JOB | KIND]]",
         .title = "show this help, or that of a command",
-        .description = "The same as --help behind the command. 'lapwing help --man' prints the man page.",
-        .example = "lapwing help ols\nlapwing help synth ols\nlapwing help --man | man -l -",
+        .description = "The same as --help behind the command. Which word comes first does not matter. 'lapwing help --man' prints "
+                       "the man page, 'lapwing help --completion' what bash needs to complete commands, options and their values.",
+        .example = "lapwing help ols\nlapwing help synth ols\nlapwing help --man | man -l -\n"
+                   "source <(lapwing help --completion)",
     },
     {.name = NULL},
 };
@@ -82,17 +107,91 @@ const struct lw_command lw_commands[] = {
 const struct lw_option lw_common_options[] = {
     {
         .name = "input",
-        .kind = LW_OPTION_TEXT,
+        .kind = LW_OPTION_NAMES,
         .argument = "FILE:/dataset",
         .is_required = true,
-        .help = "HDF5 file and the dataset in it that is to be processed.",
+        .help = "File, and the dataset in it, that is to be processed. The dataset need not be named where the file holds only one, "
+                "or follows a convention that says which one is the data, as strain and files of DAS do: 'lapwing info FILE' shows "
+                "it; SEG-Y has none to name, and of miniSEED it is a channel, FILE:/NET.STA.LOC.CHA, or without it all of them. "
+                "Several names, patterns such as 'day/*.h5:/data', and lists "
+                "@FILE with a name in each line are one signal: sorted by their start times, else by name, joined where they follow each "
+                "other, overlaps taken from the earlier file. A blank in a name has a backslash before it.",
+    },
+    {
+        .name = "gaps",
+        .kind = LW_OPTION_CHOICE,
+        .choices = "split|nan|zero|error",
+        .fallback = "split",
+        .help = "What becomes of the times between several files that none of them has. split, nan: their samples are not numbers, and "
+                "so are exactly the outputs that depend on them; zero: they are 0; error: there must be none.",
+    },
+    {
+        .name = "each",
+        .kind = LW_OPTION_CHOICE,
+        .choices = "file|stretch",
+        .help = "Make a result of each file of --input, or of each stretch of files between two gaps. --output is then the folder for them, or "
+                "a name in which {} stands for that of the first file without its ending. Results that are there are left alone, "
+                "unless --overwrite. A file that cannot be processed is reported, and the others go on.",
+    },
+    {
+        .name = "part",
+        .kind = LW_OPTION_TEXT,
+        .argument = "I/N",
+        .help = "With --each: of all results, make only part I of N, counted from 0, as for ${SLURM_ARRAY_TASK_ID} of N array jobs.",
+    },
+    {
+        .name = "format",
+        .kind = LW_OPTION_TEXT,
+        .argument = "NAME",
+        .help = "Format of the input, where its content does not tell it or tells it wrongly: HDF5, SIGPROC (filterbank files), "
+                "PSRFITS, FITS (images), NumPy, SEG-Y, miniSEED or raw.",
+    },
+    {
+        .name = "raw",
+        .kind = LW_OPTION_TEXT,
+        .argument = "TYPE,CHANNELS,ORDER,OFFSET",
+        .help = "The input is numbers without a header: their type (int8 to uint64, float16, float32, float64; with be or le for big or "
+                "little endian, complex- before it for pairs), how many channels there are (1), their order: time-slow (all channels of "
+                "a time, then the next) or time-fast (all times of a channel, then the next), and the bytes before the first (0). An "
+                "incomplete last row is left out. Example: int16be,64,time-slow,512.",
+    },
+    {
+        .name = "sample-rate",
+        .kind = LW_OPTION_FREQUENCY,
+        .argument = "HZ",
+        .minimum = 1e-9,
+        .maximum = 1e18,
+        .help = "Sampling rate of the input, whatever its file says.",
+    },
+    {
+        .name = "start-time",
+        .kind = LW_OPTION_TEXT,
+        .argument = "TIME",
+        .help = "Time of the input's first sample, whatever its file says: 2015-09-14T09:50:45.39 in UTC, or seconds of GPS.",
+    },
+    {
+        .name = "channel-spacing",
+        .kind = LW_OPTION_REAL,
+        .argument = "METRES",
+        .minimum = 1e-9,
+        .maximum = 1e9,
+        .help = "Distance from one channel of the input to the next, whatever its file says.",
     },
     {
         .name = "output",
-        .kind = LW_OPTION_TEXT,
+        .kind = LW_OPTION_FILE,
         .argument = "FILE",
         .is_required = true,
-        .help = "HDF5 file to make. It bears this name only when it is complete.",
+        .help = "File to make. It bears this name only when it is complete.",
+    },
+    {
+        .name = "output-format",
+        .kind = LW_OPTION_CHOICE,
+        .choices = "auto|HDF5|FITS",
+        .fallback = "auto",
+        .help = "Format of the output. auto: FITS where its name ends with .fits, .fit or .fts, else HDF5. FITS is for conv2d: the image "
+                "with the keywords of a FITS input, their coordinates moved and scaled with the pixels, peaks as a binary table, and where "
+                "it comes from as HISTORY.",
     },
     LW_OPTION_OVERWRITE,
     {
@@ -120,10 +219,37 @@ const struct lw_option lw_common_options[] = {
         .help = "Samples of the axis to use. Default: all from --start on.",
     },
     {
+        .name = "from",
+        .kind = LW_OPTION_TEXT,
+        .argument = "TIME",
+        .help = "Use the samples from this time on: in UTC such as 2015-09-14T09:50:45.4, in seconds of GPS (1e8 and more), or since the "
+                "start of the data, such as 10s or 2min.",
+    },
+    {
+        .name = "to",
+        .kind = LW_OPTION_TEXT,
+        .argument = "TIME",
+        .help = "Use the samples before this time, told as for --from.",
+    },
+    {
         .name = "channels",
         .kind = LW_OPTION_RANGE,
         .argument = "A:B:STEP",
-        .help = "Channels to use: from A to before B, every STEP-th; parts may be left out. Default: all.",
+        .help = "Channels to use: from A to before B, every STEP-th; parts may be left out. A alone is one channel. Default: all.",
+    },
+    {
+        .name = "distance",
+        .kind = LW_OPTION_TEXT,
+        .argument = "A:B",
+        .help = "Use the channels from A to B along the fibre or line, in the unit of the file's metadata, or as 100m:2km; A or B may be "
+                "left out.",
+    },
+    {
+        .name = "frequency",
+        .kind = LW_OPTION_TEXT,
+        .argument = "A:B",
+        .help = "Use the channels of frequencies from A to B, in the unit of the file's metadata, or as 1.2GHz:1.5GHz; A or B may be left "
+                "out.",
     },
     {
         .name = "split",
@@ -143,9 +269,10 @@ const struct lw_option lw_common_options[] = {
         .name = "output-type",
         .kind = LW_OPTION_CHOICE,
         .choices = "float16|" LW_FLOATS(LW_SCALAR_TEXT, "|") "|input|" LW_INTEGERS(LW_SCALAR_TEXT, "|"),
-        .help = "Type of the output's samples. input: that of the input. For an integer type results are rounded, saturated and, "
-                "where they are not numbers, 0; float16 has 11 bits and saturates at 65504. How many results the type could not "
-                "hold is said. Default: float32 for single, float64 for double precision.",
+        .help = "Type of the output's samples, any of these for any input, but no integers for complex results. input: that of "
+                "the input. For an integer type results are rounded, saturated and, where they are not numbers, 0; float16 has 11 "
+                "bits and saturates at 65504. How many results the type could not hold is said. Default: float32 for single, "
+                "float64 for double precision.",
     },
     {
         .name = "output-scale",
@@ -206,8 +333,8 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_BYTES,
         .argument = "BYTES",
         .minimum = 1 << 20,
-        .help = "Host memory that each rank may use, such as 4G. Default: the rank's share of what the node has to spare, "
-                "its cgroup allows and Slurm granted.",
+        .help = "Host memory that each rank may use, such as 4G or 4GB (K, M, G, T: powers of 1024). Default: the rank's share of "
+                "what the node has to spare, its cgroup allows and Slurm granted.",
     },
     {
         .name = "gpu-memory",
@@ -243,6 +370,15 @@ const struct lw_option lw_plan_options[] = {
     {.name = NULL},
 };
 
+const struct lw_option lw_info_options[] = {
+    {
+        .name = "job",
+        .kind = LW_OPTION_FLAG,
+        .help = "Of a result print the job file that makes it again, and nothing else, so that it can be kept and run.",
+    },
+    {.name = NULL},
+};
+
 const struct lw_option lw_message_options[] = {
     {
         .name = "quiet",
@@ -256,6 +392,30 @@ const struct lw_option lw_message_options[] = {
     },
     {.name = NULL},
 };
+
+void lw_command_tables(enum lw_action action, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
+                       const struct lw_option *tables[LW_COMMAND_TABLES])
+{
+    int n = 0;
+    if (action == LW_ACTION_INFO) {
+        tables[n++] = lw_info_options;
+    } else if (action == LW_ACTION_PLOT) {
+        tables[n++] = lw_plot_options;
+    } else if (action == LW_ACTION_FILTERS) {
+        tables[n++] = kind->options;
+        tables[n++] = lw_bank_options;
+    } else if (action == LW_ACTION_SYNTH) {
+        tables[n++] = job->synth_options;
+    } else {
+        tables[n++] = job->options;
+        tables[n++] = lw_common_options;
+    }
+    if (action == LW_ACTION_PLAN)
+        tables[n++] = lw_plan_options;
+    if (action != LW_ACTION_INFO)
+        tables[n++] = lw_message_options;
+    tables[n] = NULL;
+}
 
 const struct lw_command *lw_command_find(const char *name)
 {

@@ -15,6 +15,7 @@ enum lw_action {
     LW_ACTION_FILTERS,          /* lapwing filters KIND */
     LW_ACTION_RUN_FILE,         /* lapwing run JOB.ini: the job is known once the file has been read */
     LW_ACTION_INFO,
+    LW_ACTION_PLOT,
     LW_ACTION_HELP,
     LW_ACTION_VERSION,
 };
@@ -32,10 +33,18 @@ struct lw_command {
 /** The commands, ended by one without a name. */
 extern const struct lw_command lw_commands[];
 
-/** The options that every job has beside its own, those that a plan has beside these, and those that every command has. Each ends with an entry without a name. */
+/** The options that every job has beside its own, those that a plan has beside these, those of info, and those that every other
+ * command has. Each ends with an entry without a name. */
 extern const struct lw_option lw_common_options[];
 extern const struct lw_option lw_plan_options[];
+extern const struct lw_option lw_info_options[];
 extern const struct lw_option lw_message_options[];
+
+enum { LW_COMMAND_TABLES = 5 };
+
+/** The tables of options that a command takes, for lw_options_create. @param job, kind  NULL where the command has none */
+void lw_command_tables(enum lw_action action, const struct lw_job_ops *job, const struct lw_filter_kind *kind,
+                       const struct lw_option *tables[LW_COMMAND_TABLES]);
 
 /** The command, job or kind of filters of that name; NULL if there is none. */
 const struct lw_command *lw_command_find(const char *name);

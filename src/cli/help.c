@@ -1,6 +1,7 @@
 #include "cli/help.h"
 
 #include "cli/page.h"
+#include "plot/plot.h"
 #include "version.h"
 
 #include <string.h>
@@ -11,6 +12,11 @@ static const char summary[] =
     "how many there are.";
 
 static const char naming[] = "A dataset is named FILE:/PATH, for example survey.h5:/signal.";
+
+static const char units[] =
+    "Whole numbers may be written 4096, 2^20, 1e6 or 16M (k, M, G, T: powers of 1000), sizes in bytes 512M, 4GB or 1.5GiB (powers "
+    "of 1024, all of them), times 0.5, 20ms, 500us, 2min, 1h or 3d (a number alone: seconds), frequencies and rates 500, 5mHz, "
+    "4kHz or 1.2MHz (a number alone: Hz).";
 
 /* ---- options ---- */
 
@@ -100,6 +106,7 @@ static void print_overview(struct lw_page *page)
     lw_page_code(page, "lapwing COMMAND [options]\nmpirun -np RANKS lapwing COMMAND [options]");
     lw_page_paragraph(page, summary);
     lw_page_paragraph(page, naming);
+    lw_page_paragraph(page, units);
     print_commands(page);
     lw_page_heading(page, "More");
     lw_page_item(page, "lapwing COMMAND --help", "what a command does and its options");
@@ -164,7 +171,7 @@ static const char *example_of(const struct lw_command *command, const struct lw_
 {
     if (job && command->action == LW_ACTION_SYNTH)
         return job->example;
-    return !job || strstr(command->example, job->name) ? command->example : NULL;
+    return !job || command->action == LW_ACTION_RUN_FILE || strstr(command->example, job->name) ? command->example : NULL;
 }
 
 static void print_kind(struct lw_page *page, const struct lw_filter_kind *kind)
@@ -185,10 +192,11 @@ static void print_kind(struct lw_page *page, const struct lw_filter_kind *kind)
 static void print_command(struct lw_page *page, const struct lw_command *command, const struct lw_job_ops *job)
 {
     char usage[USAGE_SIZE];
-    snprintf(usage, sizeof usage, "lapwing %s %s", command->name, job ? job->name : command->operands);
+    const bool takes_file = command->action == LW_ACTION_RUN_FILE;
+    snprintf(usage, sizeof usage, "lapwing %s %s", command->name, job && !takes_file ? job->name : command->operands);
     if (job && command->action == LW_ACTION_SYNTH)
         append_required(usage, job->synth_options);
-    if (job)
+    if (job && !takes_file)
         append_word(usage, "[options]");
     print_usage(page, usage);
     lw_page_paragraph(page, command->description);
@@ -197,14 +205,19 @@ static void print_command(struct lw_page *page, const struct lw_command *command
             if (!job || job == lw_jobs[i])
                 print_named_options(page, "Options of synth ", lw_jobs[i]->name, lw_jobs[i]->synth_options);
         print_options(page, "Messages", lw_message_options);
-    } else if (command->action == LW_ACTION_PLAN && job) {
+    } else if (job) {
         print_named_options(page, "Options of ", job->name, job->options);
         print_remaining(page, "Common options", lw_common_options, job->options);
-        print_options(page, "Options of plan", lw_plan_options);
+        print_options(page, "Options of plan", takes_file ? NULL : lw_plan_options);
         print_options(page, "Messages", lw_message_options);
-    } else if (command->action == LW_ACTION_PLAN || command->action == LW_ACTION_RUN_FILE) {
+    } else if (command->action == LW_ACTION_PLAN || takes_file) {
         print_jobs(page);
         lw_page_paragraph(page, "'lapwing help JOB' lists the options of a job.");
+    } else if (command->action == LW_ACTION_PLOT) {
+        print_options(page, "Options", lw_plot_options);
+        print_options(page, "Messages", lw_message_options);
+    } else if (command->action == LW_ACTION_INFO) {
+        print_options(page, "Options of info", lw_info_options);
     } else if (command->action == LW_ACTION_FILTERS) {
         print_kinds(page);
         print_options(page, "Options of every kind", lw_bank_options);
@@ -267,12 +280,14 @@ static void print_man_options(struct lw_page *page)
         print_named_options(page, "Options of ", lw_jobs[i]->name, lw_jobs[i]->options);
     print_options(page, "Common options", lw_common_options);
     print_options(page, "Options of plan", lw_plan_options);
+    print_options(page, "Options of info", lw_info_options);
     for (int i = 0; lw_jobs[i]; i++)
         print_named_options(page, "Options of synth ", lw_jobs[i]->name, lw_jobs[i]->synth_options);
     for (int i = 0; lw_filter_kinds[i]; i++)
         print_named_options(page, "Options of filters ", lw_filter_kinds[i]->name, lw_filter_kinds[i]->options);
     print_options(page, "Options of every kind of filters", lw_bank_options);
-    print_options(page, "Options of every job, of synth and of filters", lw_message_options);
+    print_options(page, "Options of plot", lw_plot_options);
+    print_options(page, "Options of every job, of synth, filters and plot", lw_message_options);
 }
 
 void lw_help_man(FILE *file)
@@ -286,6 +301,7 @@ void lw_help_man(FILE *file)
     lw_page_heading(&page, "Description");
     lw_page_paragraph(&page, summary);
     lw_page_paragraph(&page, naming);
+    lw_page_paragraph(&page, units);
     print_man_commands(&page);
     print_man_options(&page);
     print_exit_codes(&page);

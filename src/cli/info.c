@@ -2,15 +2,19 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "cli/facts.h"
 #include "cli/help.h"
 #include "engine/registry.h"
+#include "io/codecs/codec.h"
 #include "io/list.h"
+#include "io/object.h"
 #include "io/writer.h"
 
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #if defined(__clang__)
 #define COMPILER "Clang " __clang_version__
@@ -50,12 +54,26 @@ static void print_machine(const struct lw_comm *comm)
     printf("%-12s%s for all ranks on this node (%s)\n", "memory", lw_bytes_text(memory.bytes, bytes), memory.source);
 }
 
+/* What compressed datasets may be compressed with. */
+static void print_decoders(void)
+{
+    const char *separator = "";
+    printf("%-12s", "decoders");
+    for (int c = 0; c < LW_N_CODECS; c++)
+        if (lw_codec_find((enum lw_codec_id)c)) {
+            printf("%s%s", separator, lw_codec_name((enum lw_codec_id)c));
+            separator = ", ";
+        }
+    printf("\n");
+}
+
 void lw_info_build(const struct lw_comm *comm)
 {
     row("version", lw_version_text());
     row("compiler", COMPILER);
     row("MPI", lw_comm_library(comm));
     row("HDF5", lw_hdf5_text());
+    print_decoders();
     for (int e = 0; lw_engines[e]; e++)
         print_engine(lw_engines[e], comm);
     print_machine(comm);
@@ -119,7 +137,8 @@ static void print_origin(const char *file)
         printf("\n# incomplete: the run of lapwing that was to make it did not come to its end\n");
     if (!says_how)
         return;
-    printf("\n# made by lapwing %s, %s %s; as a job file:\n[%s]\n%s", lw_escape(origin.version, "", version, sizeof version),
+    printf("\n# made by lapwing %s, %s %s; as a job file, which 'lapwing info --job' prints alone:\n[%s]\n%s",
+           lw_escape(origin.version, "", version, sizeof version),
            origin.is_incomplete ? "not finished" : "finished",
            origin.is_incomplete ? "" : lw_escape(origin.end, "", end, sizeof end), lw_escape(origin.job, "", job, sizeof job),
            lw_escape(origin.configuration, "\n", configuration, sizeof configuration));
@@ -131,11 +150,18 @@ static void print_empty(const char *file)
     printf("%s holds no datasets\n", lw_escape(file, "", name, sizeof name));
 }
 
+/* Files with many datasets have a table of them. Why no dataset is the data, or what is wrong with it, the table says. */
 static int print_file(const char *file, struct lw_error *err)
 {
     struct widths widths = {0};
     int rc;
-    if ((rc = lw_list_check(file, err)) || (rc = lw_list_file(file, measure_row, &widths, err)) || (rc = lw_list_file(file, print_row, &widths, err)))
+    if ((rc = lw_list_check(file, err)) || (rc = lw_list_file(file, measure_row, &widths, err)))
+        return rc;
+    struct lw_error none;
+    const bool has_facts = lw_facts_print(file, &none) == LW_OK;
+    if (has_facts && widths.n_rows > 1)
+        printf("\n");
+    if ((!has_facts || widths.n_rows > 1) && (rc = lw_list_file(file, print_row, &widths, err)))
         return rc;
     if (widths.n_rows == 0)
         print_empty(file);
@@ -143,8 +169,48 @@ static int print_file(const char *file, struct lw_error *err)
     return LW_OK;
 }
 
-int lw_info_file(struct lw_comm *comm, const char *file, struct lw_error *err)
+static int print_object(const char *name, struct lw_error *err)
 {
-    const int code = lw_comm_rank(comm) == 0 ? print_file(file, err) : LW_OK;
+    struct lw_object object;
+    const bool is_file = access(name, F_OK) == 0;
+    const int rc = is_file ? LW_OK : lw_object_parse(name, &object, err);
+    return rc ? rc : is_file || !object.path[0] ? print_file(name, err) : lw_facts_print(name, err);
+}
+
+int lw_info_file(struct lw_comm *comm, const char *name, struct lw_error *err)
+{
+    const int code = lw_comm_rank(comm) == 0 ? print_object(name, err) : LW_OK;
+    return lw_comm_agree(comm, code, err);
+}
+
+/* Whether all of a text came through: neither cut to its room nor with bytes that cannot be shown as they are. */
+static bool is_whole(const char *text, const char *shown, size_t size)
+{
+    return strlen(text) < size - 1 && strcmp(text, shown) == 0;
+}
+
+static int print_job(const char *file, struct lw_error *err)
+{
+    struct lw_listing_origin origin;
+    char job[160], configuration[sizeof origin.configuration * 4];
+    const int rc = lw_list_check(file, err);
+    if (rc != LW_OK)
+        return rc;
+    if (!lw_list_origin(file, &origin))
+        return lw_fail(err, LW_EDATA, "'%.600s' is no result of a job of lapwing, so that no job file can be made of it; "
+                       "'lapwing info FILE' shows what it holds", file);
+    lw_escape(origin.job, "", job, sizeof job);
+    lw_escape(origin.configuration, "\n", configuration, sizeof configuration);
+    if (!is_whole(origin.job, job, sizeof origin.job) ||
+        !is_whole(origin.configuration, configuration, sizeof origin.configuration))
+        return lw_fail(err, LW_EDATA, "the job file in '%.600s' cannot be printed: it is longer than %zu bytes or holds bytes "
+                       "that are no UTF-8 text", file, sizeof origin.configuration - 2);
+    printf("[%s]\n%s", job, configuration);
+    return LW_OK;
+}
+
+int lw_info_job(struct lw_comm *comm, const char *file, struct lw_error *err)
+{
+    const int code = lw_comm_rank(comm) == 0 ? print_job(file, err) : LW_OK;
     return lw_comm_agree(comm, code, err);
 }

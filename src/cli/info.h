@@ -7,7 +7,12 @@
 /** Versions, libraries, engines, cores and memory, on standard output. By rank 0 alone. */
 void lw_info_build(const struct lw_comm *comm);
 
-/** The datasets of a file, on standard output of rank 0. Errors as lw_list_file, on every rank. Collective. */
-int lw_info_file(struct lw_comm *comm, const char *file, struct lw_error *err);
+/** What a dataset is, named as FILE:/path, or the data of a file and all of its datasets, on standard output of rank 0. Errors as
+ * lw_list_file and lw_examine_dataset, on every rank. Collective. */
+int lw_info_file(struct lw_comm *comm, const char *name, struct lw_error *err);
+
+/** The job file that makes a result again, and nothing else, on standard output of rank 0. LW_EDATA: the file is no result of a
+ * job, or what it says of it cannot be a job file. Else as lw_info_file. Collective. */
+int lw_info_job(struct lw_comm *comm, const char *file, struct lw_error *err);
 
 #endif

@@ -1,5 +1,6 @@
 #include "cli/jobfile.h"
 
+#include "base/expand.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "cli/commands.h"
@@ -13,6 +14,8 @@
 
 /* The ini parser's own limits, with its defaults: a line in a buffer of 200 bytes, names of less than 50 characters. */
 enum { MAX_BYTES = 1 << 20, MAX_LINE = 196, MAX_NAME = 48, MAX_VALUE = 4096, MAX_KEYS = 100 };
+
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"      /* some editors begin UTF-8 with it */
 
 /* ---- reading ---- */
 
@@ -41,6 +44,56 @@ static int read_text(struct lw_jobfile *jobfile, struct lw_error *err)
     return LW_OK;
 }
 
+/* Whether the text has ${NAME in it, where `variable` is "NAME=value". */
+static bool has_variable(const char *text, const char *variable)
+{
+    const size_t length = strcspn(variable, "=");
+    for (const char *at = text; (at = strstr(at, "${")); at += 2)
+        if (strncmp(at + 2, variable, length) == 0 && (at[2 + length] == '}' || at[2 + length] == ':'))
+            return true;
+    return false;
+}
+
+/* The variables that the text names. @param bytes  set to their length, the last null byte included */
+static char *gather_variables(const char *text, int64_t *bytes, struct lw_error *err)
+{
+    char *variables = NULL;
+    size_t size = 0;
+    FILE *const file = open_memstream(&variables, &size);
+    for (char **variable = environ; file && *variable; variable++)
+        if (has_variable(text, *variable))
+            fwrite(*variable, 1, strlen(*variable) + 1, file);
+    if (file)
+        fputc('\0', file);
+    const bool is_whole = file && !ferror(file);
+    if (!file || fclose(file) != 0 || !is_whole) {
+        lw_free(variables);
+        lw_fail(err, LW_ESYSTEM, "no memory for the variables of the job file");
+        return NULL;
+    }
+    *bytes = (int64_t)size;
+    return variables;       /* lw_free is free, and open_memstream allocates with malloc */
+}
+
+/* Rank 0's variables to the others. Collective. */
+static int share_variables(struct lw_comm *comm, struct lw_jobfile *jobfile, struct lw_error *err)
+{
+    const bool is_first = lw_comm_rank(comm) == 0;
+    int64_t bytes = 0;
+    if (is_first)
+        jobfile->variables = gather_variables(jobfile->text, &bytes, err);
+    int code = lw_comm_agree(comm, !is_first || jobfile->variables ? LW_OK : LW_ESYSTEM, err);
+    if (code != LW_OK)
+        return code;
+    lw_comm_broadcast(comm, &bytes, sizeof bytes);
+    if (!is_first)
+        jobfile->variables = lw_alloc((size_t)bytes, "the variables of the job file", err);
+    if ((code = lw_comm_agree(comm, jobfile->variables ? LW_OK : LW_ESYSTEM, err)))
+        return code;
+    lw_comm_broadcast(comm, jobfile->variables, bytes);
+    return LW_OK;
+}
+
 int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_jobfile *jobfile, struct lw_error *err)
 {
     *jobfile = (struct lw_jobfile){.path = lw_alloc(strlen(path) + 1, "a file name", err),
@@ -54,13 +107,14 @@ int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_jobfile *j
         return code;
     lw_comm_broadcast(comm, &jobfile->bytes, sizeof jobfile->bytes);
     lw_comm_broadcast(comm, jobfile->text, jobfile->bytes + 1);
-    return LW_OK;
+    return share_variables(comm, jobfile, err);
 }
 
 void lw_jobfile_release(struct lw_jobfile *jobfile)
 {
     lw_free(jobfile->path);
     lw_free(jobfile->text);
+    lw_free(jobfile->variables);
     *jobfile = (struct lw_jobfile){0};
 }
 
@@ -105,14 +159,30 @@ static void note_section(struct parse *parse, const char *line, int length)
     parse->section_line = parse->line;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
 /* Length without a comment: inih drops those that follow a blank and a semicolon, but in old versions not where a line goes
  * on the one before. */
 static int without_comment(const char *line, int length)
 {
     for (int i = 1; i < length; i++)
-        if (line[i] == ';' && (line[i - 1] == ' ' || line[i - 1] == '\t'))
+        if (line[i] == ';' && is_blank(line[i - 1]))
             return i;
     return length;
+}
+
+/* A # behind a blank is no comment to inih, but its author means one: the value would silently hold all of it. */
+static void refuse_comment(struct parse *parse, const char *line, int length)
+{
+    for (int i = 1; i < length; i++)
+        if (line[i] == '#' && is_blank(line[i - 1])) {
+            fail(parse, parse->line, "a # behind a value begins no comment: put the comment behind ' ;' or on a line of its own; "
+                 "where the # belongs to the value, write \\#");
+            return;
+        }
 }
 
 /* Drop blanks at both ends, a comment, and the backslash that continues a line. */
@@ -124,7 +194,10 @@ static int trim(struct parse *parse, const char **line, int length)
     for (; length > 0 && strchr(" \t", **line); length--)
         ++*line;
     parse->is_continuation = parse->is_continued;
-    parse->is_continued = length > 0 && !strchr("#;[", **line) && (*line)[length - 1] == '\\';
+    const bool has_value = length > 0 && !strchr("#;", **line) && (**line != '[' || parse->is_continuation);
+    if (has_value)
+        refuse_comment(parse, *line, length);
+    parse->is_continued = has_value && (*line)[length - 1] == '\\';
     return length - parse->is_continued;
 }
 
@@ -169,6 +242,16 @@ static bool is_repeated(struct parse *parse)
     return false;
 }
 
+static const char *find_variable(const char *name, const void *context)
+{
+    const struct lw_jobfile *const jobfile = context;
+    const size_t length = strlen(name);
+    for (const char *at = jobfile->variables; *at; at += strlen(at) + 1)
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return at + length + 1;
+    return NULL;
+}
+
 /* Set the option whose value is now complete. */
 static void set_option(struct parse *parse)
 {
@@ -176,7 +259,10 @@ static void set_option(struct parse *parse)
         return;
     char origin[512];
     snprintf(origin, sizeof origin, "%.400s:%d: %s", parse->jobfile->path, parse->value_line, parse->name);
-    parse->code = lw_options_set(parse->options, parse->name, parse->value, origin, parse->err);
+    char value[MAX_VALUE];
+    parse->code = lw_expand_variables(parse->value, find_variable, parse->jobfile, origin, value, sizeof value, parse->err);
+    if (parse->code == LW_OK)
+        parse->code = lw_options_set(parse->options, parse->name, value, origin, parse->err);
     if (parse->code == LW_EUSAGE)
         parse->code = parse->err->code = LW_ECONFIG;
 }
@@ -224,6 +310,8 @@ static int take_value(void *context, const char *section, const char *name, cons
 
 static int parse_text(struct parse *parse)
 {
+    if (strncmp(parse->at, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
+        parse->at += strlen(BYTE_ORDER_MARK);
     const int bad_line = ini_parse_stream(read_line, parse, take_value, parse);
     set_option(parse);
     if (bad_line > 0)

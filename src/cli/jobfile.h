@@ -1,6 +1,7 @@
 /* jobfile.h - a job file: one [section] naming the job, and in it options as "name = value" lines (see lw_commands).
  *
- * Rank 0 reads it and the others get its bytes, so the file needs to be on one node only and all ranks agree. */
+ * Rank 0 reads it and the others get its bytes and the values of the variables that it names, so the file needs to be on one
+ * node only and all ranks agree. */
 #ifndef LW_CLI_JOBFILE_H
 #define LW_CLI_JOBFILE_H
 
@@ -14,6 +15,8 @@ struct lw_jobfile {
     char *path;                 /* owned */
     char *text;                 /* owned, ends with a null byte */
     int64_t bytes;              /* without that */
+    char *variables;            /* owned: "NAME=value" of each one that the text names and rank 0 has, each with a null byte behind
+                                   it, in the end an empty one */
 };
 
 /** Read the file. LW_EIO if it cannot be read, LW_ECONFIG if it is no text of at most 1 MiB. Collective.

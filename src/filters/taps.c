@@ -74,6 +74,29 @@ void lw_taps_chirp(double from, double to, bool has_hann, int64_t n, double *tap
     }
 }
 
+double lw_inspiral_time_left(double chirp_mass, double frequency)
+{
+    return 5.0 / 256 * pow(chirp_mass, -5.0 / 3) * pow(PI * frequency, -8.0 / 3);
+}
+
+double lw_inspiral_last_frequency(double total_mass)
+{
+    return 1 / (6 * sqrt(6) * PI * total_mass);
+}
+
+/* At tau = 0 the amplitude is infinite: what is used ends before. */
+void lw_taps_inspiral(double chirp_mass, double begin, double end, int64_t n, double *taps)
+{
+    const int64_t middle = (n - 1) / 2;
+    for (int64_t m = 0; m < n; m++) {
+        const double tau = (double)(m - middle);
+        const bool is_inside = tau > 0 && tau >= end && tau <= begin;
+        const double amplitude = is_inside ? pow(tau, -0.25) : 0, phase = is_inside ? -2 * pow(tau / (5 * chirp_mass), 0.625) : 0;
+        taps[2 * m] = amplitude * cos(phase);
+        taps[2 * m + 1] = -amplitude * sin(phase);
+    }
+}
+
 double lw_taps_energy(const double *taps, int64_t count)
 {
     double sum = 0;

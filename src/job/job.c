@@ -30,6 +30,12 @@ void lw_product_note_real(struct lw_product *product, const char *name, double v
     add(product, name, LW_ATTRIBUTE_REAL)->real = value;
 }
 
+void lw_product_note_unit(struct lw_product *product, const char *unit)
+{
+    lw_product_note_text(product, "unit", unit);
+    lw_product_note_text(product, "units", unit);
+}
+
 void lw_job_note_text(struct lw_job *job, const char *name, const char *text)
 {
     lw_product_note_text(&job->products[0], name, text);
@@ -72,6 +78,8 @@ int lw_job_check_inputs(const struct lw_job *job, struct lw_error *err)
     for (int i = 0; i < job->n_inputs; i++) {
         const struct lw_dataset_info *const info = &job->inputs[i];
         struct stat now;
+        if (info->n_files > 1)
+            continue;
         if (stat(info->file, &now) != 0)
             return lw_fail(err, LW_EDATA, "the %s '%s' has vanished while it was read (%s): there is no result",
                            job->input_names[i], info->file, strerror(errno));

@@ -14,11 +14,12 @@
 
 #define LW_PRODUCT_ATTRIBUTES 40
 #define LW_JOB_INPUTS 3
-#define LW_JOB_PRODUCTS (LW_OP_PRODUCTS + 1)
+#define LW_JOB_PRODUCTS (LW_OP_PRODUCTS + 3)
 
 /* Something that a job makes, as a dataset of the result. */
 struct lw_product {
     struct lw_writer_dataset dataset;   /* its attributes are those below */
+    const double *values;       /* of what is written whole before the rounds, by rank 0: float64, borrowed of the job; else NULL */
     int axis_dim;               /* its dimension that is the axis */
     int channel_dim;            /* that holds the channels, -1: there is none */
     struct lw_attribute attributes[LW_PRODUCT_ATTRIBUTES];  /* texts are borrowed from the input's description in `inputs` or static */
@@ -37,8 +38,23 @@ struct lw_search_request {
     enum lw_noise noise;
     int64_t most_peaks;         /* of the whole run */
     const char *mask;           /* "FILE:/dataset" of samples that do not count; borrowed from the options; NULL: none */
+    const char *good_data;      /* tests that samples have to pass to count (run/search/good.h); borrowed from the options; NULL: none */
     double masked_fraction;     /* of a filter's energy that may meet samples that do not count */
     double first_time, time_step;       /* of output 0, and from one to the next, in seconds; NaN where the input says no rate */
+};
+
+struct lw_made_filters;                 /* jobs/ols_filters.c */
+
+/* Filters that wait for the power spectrum of the input. src/run/search/spectrum.c measures it, then lw_job_ops.whiten makes the
+ * taps; their number and length are known before. */
+struct lw_whitening {
+    int64_t segment;                    /* samples of a segment of spectrum/welch.h */
+    double rate_hz;
+    double low_hz, high_hz;             /* the filters pass nothing outside */
+    double *filters;                    /* owned; the filters to be whitened, [op.ols.n_filters x n_taps] of the taps' parts */
+    int64_t n_taps;                     /* of these */
+    double *spectrum;                   /* owned; [segment / 2 + 1]; on rank 0 */
+    int64_t n_segments;                 /* that it is the median of */
 };
 
 /* A prepared job. The fields are filled by `prepare`. */
@@ -55,8 +71,10 @@ struct lw_job {
 
     struct lw_product products[LW_JOB_PRODUCTS];    /* what op_plan lists, in that order; a table has no rows yet */
     int n_products;
-    bool has_noise;                     /* one more follows: the noise as struct lw_search has it */
+    bool has_filter_dim;                /* arrays of all filters have a first dimension for them */
+    int n_given;                        /* so many more follow, with values: noise as struct lw_search has it, filters, a spectrum */
     struct lw_search_request search;
+    bool makes_images;                  /* the result may be a FITS file */
     bool can_leave_range;               /* the engine says whether results are too large or too small for their type */
 
     struct lw_dataset_info inputs[LW_JOB_INPUTS];       /* for the provenance: the signal, the filters, a mask */
@@ -64,7 +82,10 @@ struct lw_job {
     int n_inputs;
     double *taps;                       /* owned; op.ols.taps or op.conv2d.kernel points to it */
     double *noise;                      /* owned; op.ols.search.noise points to it; NULL: none */
+    struct lw_made_filters *made;       /* owned; what is known of filters that the job made itself; NULL: it read them */
+    struct lw_whitening *whitening;     /* owned; what the taps wait for; NULL: they are as they were read or made */
     char unit[96];                      /* of the result, where it is not the input's */
+    char psd_unit[96];                  /* of the power spectrum */
     char summary[256];                  /* one line: "filter 2 x 8192 taps (real), mode same, boundary zero" */
 };
 
@@ -78,12 +99,18 @@ struct lw_job_ops {
     const struct lw_option *options;    /* beyond the common ones of src/cli/commands.h */
     const struct lw_option *synth_options;
     const char *example;                /* command lines for --help */
+    int least_dims, most_dims;          /* that its input may have; of more, those of length 1 are left out */
+    int join;                           /* along what several files are joined, see struct lw_reader_request */
+    bool needs_all;                     /* it can do nothing with samples that are not numbers */
 
     /** Check the options against the input, read filters, decide shapes. Collective (it reads small datasets).
      * @param input  borrowed during the call */
     int (*prepare)(const struct lw_options *options, struct lw_comm *comm, const struct lw_dataset_info *input,
                    struct lw_job *job, struct lw_error *err);
     void (*release)(struct lw_job *job);
+
+    /** Make the taps of job->whitening, whose spectrum has been measured. By rank 0. NULL: the job whitens nothing. */
+    int (*whiten)(struct lw_job *job, int n_threads, struct lw_error *err);
 
     /** Run it from the input file to the finished result, or print how it would run on standard output (rank 0): one of the
      * pairs below. Collective; every rank returns the same code. @param command_line  as typed, for the provenance */
@@ -99,6 +126,9 @@ struct lw_job_ops {
 void lw_product_note_text(struct lw_product *product, const char *name, const char *text);
 void lw_product_note_int(struct lw_product *product, const char *name, int64_t value);
 void lw_product_note_real(struct lw_product *product, const char *name, double value);
+
+/** Its values' unit, by the name that this program reads and by that of the CF conventions. */
+void lw_product_note_unit(struct lw_product *product, const char *unit);
 
 /** The same for a job's first product. */
 void lw_job_note_text(struct lw_job *job, const char *name, const char *text);
@@ -117,7 +147,7 @@ int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const str
 /** Refuse an output that is one of the inputs, or whose temporary file would be: writing would destroy it. LW_EUSAGE. */
 int lw_job_check_output(const struct lw_job *job, const char *output, struct lw_error *err);
 
-/** After the last read: refuse inputs whose size or modification time is no longer what it was when they were opened, since
+/** After the last read: refuse inputs of one file (lw_reader_check_unchanged sees to the others) whose size or modification time is no longer what it was when they were opened, since
  * what was read may be of either state. LW_EDATA. By one process. */
 int lw_job_check_inputs(const struct lw_job *job, struct lw_error *err);
 

@@ -1,12 +1,15 @@
 #include "options/options.h"
 
+#include "base/expand.h"
 #include "base/memory.h"
 #include "base/parse.h"
+#include "base/words.h"
 #include "options/value.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_ORIGIN = 80 };
@@ -57,6 +60,25 @@ static int fail_unknown(const struct lw_options *options, const char *name, cons
     return lw_fail(err, LW_EUSAGE, "%s: no such option; did you mean %s%s?", origin, dashes, near);
 }
 
+static int keep_text(struct lw_option_value *value, const char *text, const char *origin, struct lw_error *err)
+{
+    const size_t size = strlen(text) + 1;
+    char *copy = NULL;
+    if (value->option->kind == LW_OPTION_FILE || value->option->kind == LW_OPTION_NAMES) {
+        const int rc = lw_expand_home(text, getenv("HOME"), origin, &copy, err);
+        if (rc != LW_OK)
+            return rc;
+    } else {
+        copy = lw_alloc(size, "an option", err);
+        if (!copy)
+            return LW_ESYSTEM;
+        memcpy(copy, text, size);
+    }
+    lw_free(value->text);
+    value->text = copy;
+    return LW_OK;
+}
+
 int lw_options_set(struct lw_options *options, const char *name, const char *text, const char *origin,
                    struct lw_error *err)
 {
@@ -67,15 +89,16 @@ int lw_options_set(struct lw_options *options, const char *name, const char *tex
         return lw_fail(err, LW_EUSAGE, "%s: the value is empty; give %s", origin, placeholder(value->option));
 
     int rc = lw_option_value_set(value, text, origin, err);
-    if (rc != LW_OK)
-        return rc;
-    const size_t size = strlen(text) + 1;
-    char *const copy = lw_alloc(size, "an option", err);
-    if (!copy)
-        return LW_ESYSTEM;
+    return rc != LW_OK ? rc : keep_text(value, text, origin, err);
+}
+
+void lw_options_clear(struct lw_options *options, const char *name)
+{
+    struct lw_option_value *const value = find(options, name);
+    assert(value && "an option that no table has");
     lw_free(value->text);
-    value->text = memcpy(copy, text, size);
-    return LW_OK;
+    *value = (struct lw_option_value){.option = value->option, .integer = value->option->kind == LW_OPTION_CHOICE ? -1 : 0,
+                                      .range = {-1, -1, -1}};
 }
 
 /* ---- lifecycle ---- */
@@ -158,6 +181,8 @@ void lw_options_destroy(struct lw_options *options)
 
 /* ---- the command line ---- */
 
+static bool is_option(const char *argument) { return strncmp(argument, "--", 2) == 0; }
+
 /* The text of the argument at argv[*i]: behind the equals sign, "yes" for a plain flag, or the next argument, which is
  * then consumed. A next one that begins with two dashes is an option whose turn came too early. */
 static const char *argument_text(const struct lw_option *option, const char *equals, int argc, char **argv, int *i)
@@ -166,9 +191,40 @@ static const char *argument_text(const struct lw_option *option, const char *equ
         return equals + 1;
     if (option && option->kind == LW_OPTION_FLAG)
         return "yes";
-    if (*i + 1 < argc && strncmp(argv[*i + 1], "--", 2) != 0)
+    if (*i + 1 < argc && !is_option(argv[*i + 1]))
         return argv[++*i];
     return NULL;
+}
+
+/* The arguments from argv[*i + 1] to the next option, or what stands behind the equals sign, as words of one text. Release with
+ * lw_free. */
+static char *argument_words(const char *equals, int argc, char **argv, int *i, struct lw_error *err)
+{
+    char *single[2] = {argv[*i], (char *)(uintptr_t)(equals ? equals + 1 : NULL)};
+    char **const words = equals ? single : argv + *i;
+    const int most = equals ? 2 : argc - *i;
+    size_t room = 1;
+    int n = 1;
+    for (; n < most && (equals || !is_option(words[n])); n++)
+        room += lw_words_room(words[n]);
+    char *const text = lw_alloc(room, "an option", err);
+    for (int w = 1; text && w < n; w++)
+        lw_words_append(words[w], text);
+    *i += equals ? 0 : n - 1;
+    return text;
+}
+
+static int parse_names(struct lw_options *options, const struct lw_option *option, const char *equals, const char *origin, int argc,
+                       char **argv, int *i, struct lw_error *err)
+{
+    char *const text = argument_words(equals, argc, argv, i, err);
+    if (!text)
+        return LW_ESYSTEM;
+    const int rc = text[0] || equals ? lw_options_set(options, option->name, text, origin, err)
+                                     : lw_fail(err, LW_EUSAGE, "%s: the value is missing; give %s %s", origin, origin,
+                                               placeholder(option));
+    lw_free(text);
+    return rc;
 }
 
 static int parse_one(struct lw_options *options, int argc, char **argv, int *i, struct lw_error *err)
@@ -183,6 +239,8 @@ static int parse_one(struct lw_options *options, int argc, char **argv, int *i, 
     if (value->is_typed)
         return lw_fail(err, LW_EUSAGE, "%s is given twice: give it once", origin);
     value->is_typed = true;
+    if (value->option->kind == LW_OPTION_NAMES)
+        return parse_names(options, value->option, equals, origin, argc, argv, i, err);
     const char *const text = argument_text(value->option, equals, argc, argv, i);
     if (!text)
         return lw_fail(err, LW_EUSAGE, "%s: the value is missing; give %s %s", origin, origin, placeholder(value->option));
@@ -192,7 +250,7 @@ static int parse_one(struct lw_options *options, int argc, char **argv, int *i, 
 int lw_options_parse(struct lw_options *options, int argc, char **argv, int *used, struct lw_error *err)
 {
     int rc = LW_OK, i = 0;
-    while (rc == LW_OK && i < argc && strncmp(argv[i], "--", 2) == 0 && argv[i][2]) {
+    while (rc == LW_OK && i < argc && is_option(argv[i]) && argv[i][2]) {
         rc = parse_one(options, argc, argv, &i, err);
         i++;
     }
@@ -264,6 +322,15 @@ static bool may_break(const char *value, size_t at)
            !strchr("\\;", value[at - 1]) && !strchr("#;", value[at]);
 }
 
+/* What a job file would take for a variable or the beginning of a comment, or for an escaped one, is written behind a
+ * backslash. */
+static bool needs_escape(const char *value, size_t at)
+{
+    if (value[at] == '$')
+        return value[at + 1] == '{';
+    return strchr("#;", value[at]) && (at == 0 || strchr(" \t\\", value[at - 1]));
+}
+
 static void print_line(FILE *file, const char *name, const char *value)
 {
     fprintf(file, "%s = ", name);
@@ -273,6 +340,8 @@ static void print_line(FILE *file, const char *name, const char *value)
             fputs("\\\n    ", file);
             column = 4;
         }
+        if (needs_escape(value, i))
+            fputc('\\', file);
         fputc(value[i], file);
     }
     fputc('\n', file);

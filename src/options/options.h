@@ -12,11 +12,15 @@
 enum lw_option_kind {
     LW_OPTION_FLAG,             /* no argument; "yes" or "no" in a job file */
     LW_OPTION_TEXT,
-    LW_OPTION_INT,              /* minimum .. maximum; accepts 2^31 and 10k/M/G (powers of 1000) */
-    LW_OPTION_BYTES,            /* 512M, 4G, 1.5GiB: powers of 1024; at least `minimum` */
+    LW_OPTION_NAMES,            /* files: an argument for each, up to the next option; the value is a text of words (base/words.h) */
+    LW_OPTION_FILE,             /* a text that names a file: ~/ at its beginning is the home folder */
+    LW_OPTION_INT,              /* minimum .. maximum; accepts 2^31, 1e6 and 10k/M/G (powers of 1000) */
+    LW_OPTION_BYTES,            /* 512M, 4GB, 1.5GiB: powers of 1024; at least `minimum` */
     LW_OPTION_REAL,
+    LW_OPTION_DURATION,         /* a real in seconds: 0.1s, 20ms, 2min, 1h, 3d; seconds where no unit stands */
+    LW_OPTION_FREQUENCY,        /* a real in Hz: 4kHz, 1.2 MHz; Hz where no unit stands */
     LW_OPTION_CHOICE,           /* one of `choices`, "full|same|valid" */
-    LW_OPTION_RANGE,            /* A:B or A:B:STEP, any part may be left out; not negative */
+    LW_OPTION_RANGE,            /* A:B or A:B:STEP, any part may be left out, or A alone; not negative */
     LW_OPTION_NONE,             /* there is no such option, whatever later tables say */
 };
 
@@ -26,7 +30,7 @@ struct lw_option {
     const char *argument;       /* shown in help: "FILE:/dataset"; NULL for flags and choices */
     const char *fallback;       /* default as text; NULL: none, lw_options_given tells */
     const char *choices;
-    double minimum, maximum;    /* INT and REAL: no limits if they are equal */
+    double minimum, maximum;    /* of numbers, but BYTES: no limits if they are equal */
     const char *help;           /* one sentence or two, wrapped by whoever prints it */
     bool is_required;           /* a command without it is refused */
 };
@@ -54,7 +58,10 @@ void lw_options_destroy(struct lw_options *options);        /* NULL is legal */
 int lw_options_set(struct lw_options *options, const char *name, const char *text, const char *origin,
                    struct lw_error *err);
 
-/** Parse --name value, --name=value, --flag and --flag=no; stops at the first thing that is not an option. What was set before
+/** Take back what has been set, a default too. */
+void lw_options_clear(struct lw_options *options, const char *name);
+
+/** Parse --name value, --name=value, --names value value, --flag and --flag=no; stops at the first thing that is not an option. What was set before
  * is overridden; an option that is given here twice is LW_EUSAGE.
  * @param used  set to the arguments consumed */
 int lw_options_parse(struct lw_options *options, int argc, char **argv, int *used, struct lw_error *err);
@@ -67,7 +74,7 @@ bool lw_options_given(const struct lw_options *options, const char *name);      
 bool lw_options_flag(const struct lw_options *options, const char *name);
 const char *lw_options_text(const struct lw_options *options, const char *name);    /* NULL if not given */
 int64_t lw_options_int(const struct lw_options *options, const char *name);     /* INT and BYTES; 0 if not given */
-double lw_options_real(const struct lw_options *options, const char *name);
+double lw_options_real(const struct lw_options *options, const char *name);     /* REAL, DURATION, FREQUENCY */
 int lw_options_choice(const struct lw_options *options, const char *name);      /* index into the choices; -1 if not given */
 
 /* Parts that were left out are -1. */

@@ -54,7 +54,7 @@ static int set_int(struct lw_option_value *value, const char *text, const char *
     int64_t number;
     switch (lw_parse_int(text, &number)) {
     case LW_PARSE_MALFORMED:
-        return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a whole number such as 4096, 2^20, 10k or 16M "
+        return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a whole number such as 4096, 2^20, 1e6, 10k or 16M "
                        "(k, M, G, T: powers of 1000)", origin, text);
     case LW_PARSE_TOO_LARGE:
         return has_limits(option) ? fail_limits(option, text, origin, err)
@@ -73,7 +73,7 @@ static int set_bytes(struct lw_option_value *value, const char *text, const char
     int64_t bytes;
     switch (lw_parse_bytes(text, &bytes)) {
     case LW_PARSE_MALFORMED:
-        return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a number of bytes such as 512M, 4G or 1.5GiB "
+        return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a number of bytes such as 512M, 4GB or 1.5GiB "
                        "(K, M, G, T: powers of 1024)", origin, text);
     case LW_PARSE_TOO_LARGE:
         return lw_fail(err, LW_EUSAGE, "%s: %s does not fit 64 bits", origin, text);
@@ -88,12 +88,26 @@ static int set_bytes(struct lw_option_value *value, const char *text, const char
     return LW_OK;
 }
 
+static int fail_real(enum lw_option_kind kind, const char *text, const char *origin, struct lw_error *err)
+{
+    if (kind == LW_OPTION_DURATION)
+        return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a time such as 0.5, 20ms, 500us, 1.5s, 2min, 1h or 3d (a number alone: "
+                       "seconds)", origin, text);
+    if (kind == LW_OPTION_FREQUENCY)
+        return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a frequency such as 500, 5mHz, 4kHz, 1.2MHz or 1GHz (a number alone: Hz)",
+                       origin, text);
+    return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a finite number such as 0.5 or 1e-3", origin, text);
+}
+
 static int set_real(struct lw_option_value *value, const char *text, const char *origin, struct lw_error *err)
 {
     const struct lw_option *const option = value->option;
     double number;
-    if (lw_parse_real(text, &number) != LW_PARSE_OK)
-        return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a finite number such as 0.5 or 1e-3", origin, text);
+    const enum lw_parse found = option->kind == LW_OPTION_DURATION    ? lw_parse_duration(text, &number)
+                                : option->kind == LW_OPTION_FREQUENCY ? lw_parse_frequency(text, &number)
+                                                                      : lw_parse_real(text, &number);
+    if (found != LW_PARSE_OK)
+        return fail_real(option->kind, text, origin, err);
     if (has_limits(option) && (number < option->minimum || number > option->maximum))
         return fail_limits(option, text, origin, err);
     value->real = number;
@@ -138,7 +152,7 @@ static int set_range(struct lw_option_value *value, const char *text, const char
     switch (lw_parse_range(text, parts)) {
     case LW_PARSE_MALFORMED:
         return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a range A:B or A:B:STEP of whole numbers from 0 on; B is the first "
-                       "one left out, and any part may be empty (:100, 5:6, 0::2)", origin, text);
+                       "one left out, any part may be empty (:100, 0::2), and A alone is one", origin, text);
     case LW_PARSE_TOO_LARGE:
         return lw_fail(err, LW_EUSAGE, "%s: a number in %s does not fit 64 bits", origin, text);
     case LW_PARSE_OK:
@@ -156,10 +170,14 @@ int lw_option_value_set(struct lw_option_value *value, const char *text, const c
 {
     switch (value->option->kind) {
     case LW_OPTION_FLAG: return set_flag(value, text, origin, err);
-    case LW_OPTION_TEXT: return set_text(text, origin, err);
+    case LW_OPTION_NAMES:
+    case LW_OPTION_TEXT:
+    case LW_OPTION_FILE: return set_text(text, origin, err);
     case LW_OPTION_INT: return set_int(value, text, origin, err);
     case LW_OPTION_BYTES: return set_bytes(value, text, origin, err);
-    case LW_OPTION_REAL: return set_real(value, text, origin, err);
+    case LW_OPTION_REAL:
+    case LW_OPTION_DURATION:
+    case LW_OPTION_FREQUENCY: return set_real(value, text, origin, err);
     case LW_OPTION_CHOICE: return set_choice(value, text, origin, err);
     case LW_OPTION_RANGE: return set_range(value, text, origin, err);
     case LW_OPTION_NONE: break;

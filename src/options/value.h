@@ -9,7 +9,7 @@ struct lw_option_value {
     bool is_typed;              /* on the command line, so that once more is an error */
     char *text;                 /* as given, owned by lw_options; NULL: not given */
     int64_t integer;            /* INT, BYTES; FLAG: 0 or 1; CHOICE: index, -1 if not given */
-    double real;
+    double real;                /* REAL, DURATION, FREQUENCY */
     struct lw_option_range range;
 };
 

@@ -137,21 +137,20 @@ static int64_t look_ahead(const struct lw_loop *loop)
 
 /* ---- one round ----------------------------------------------------------------------------------------------------- */
 
-/* Non-finite samples of a part of the window that the engine does not count as a slice's own (the prologue), or counts
- * although they are copies that the boundary made. */
-static int64_t count_not_finite(const struct lw_loop *loop, const struct lw_window_part *part, int64_t begin, int64_t end)
+static struct lw_flaws_view view_of(const struct lw_loop *loop, const struct lw_window_part *part)
 {
-    const struct lw_op_spec *const op = &loop->setup->job.op;
-    const bool slow = op->layout == LW_TIME_SLOW;
-    const int64_t n_rows = slow ? 1 : part->n_channels;
-    const int64_t width = slow ? part->n_channels : loop->plan->op.input_width;
-    int64_t found = 0, lowest;
-    for (int64_t row = 0; begin < end && row < n_rows; row++) {
-        const int64_t index = (row * part->into_axis + part->into_first + begin - part->begin) * width;
-        const char *const samples = (const char *)part->into + (size_t)index * lw_type_bytes(op->input);
-        found += lw_type_not_finite(op->input, op->precision, samples, (end - begin) * width, &lowest);
-    }
-    return found;
+    return (struct lw_flaws_view){&loop->setup->job.op, loop->plan->op.input_width, part};
+}
+
+/* Samples that the engine does not count as a slice's own: those before the first one. */
+static int64_t note_prologue(struct lw_loop *loop, const struct lw_window_part *part, int64_t begin, int64_t end)
+{
+    const struct lw_flaws_view view = view_of(loop, part);
+    const int64_t bad = lw_flaws_count(&view, begin, end);
+    if (bad > 0)
+        lw_flaws_locate(&view, begin, end, loop->setup->job.view.start, &loop->flaws);
+    loop->flaws.n_not_finite += bad;
+    return bad;
 }
 
 /* The samples before the first slice: boundary samples, and those by which the window runs ahead. */
@@ -167,8 +166,7 @@ static int read_prologue(struct lw_loop *loop, const struct lw_block *block, str
     if (rc)
         return rc;
     const int64_t last = part.end < job->n_samples ? part.end : job->n_samples;
-    const int64_t bad = count_not_finite(loop, &part, part.begin > 0 ? part.begin : 0, last);
-    loop->flaws.n_not_finite += bad;
+    const int64_t bad = note_prologue(loop, &part, part.begin > 0 ? part.begin : 0, last);
     if (bad > 0 && job->op.nan == LW_NAN_ERROR)
         return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " samples of %s:%s are not finite; to go on, give "
                        "--nan propagate or --nan zero", bad, last * loop->plan->op.input_width, job->inputs[0].file,
@@ -213,8 +211,9 @@ static int end_read(struct lw_loop *loop, struct lw_error *err)
         return loop->reading.rc;
     }
     const int rc = lw_window_end(loop->window, err);
-    if (rc == LW_OK && part->end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)
-        loop->flaws.n_not_finite -= count_not_finite(loop, part, max64(part->begin, job->n_samples), part->end);
+    const struct lw_flaws_view view = view_of(loop, part);
+    if (rc == LW_OK && part->end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)     /* copies, which the engine counts */
+        loop->flaws.n_not_finite -= lw_flaws_count(&view, max64(part->begin, job->n_samples), part->end);
     return rc;
 }
 
@@ -269,8 +268,24 @@ static int check_finite(const struct lw_loop *loop, const struct lw_slot *slot, 
                    slot->n_not_finite);
 }
 
+/* Where they are; the slot's samples are still there. Behind the end of the axis lie copies of others. */
+static void locate_flaws(struct lw_loop *loop, const struct lw_slot *slot)
+{
+    const struct lw_job *const job = &loop->setup->job;
+    const struct lw_block *const block = &slot->block;
+    const int64_t halo = loop->plan->op.halo, begin = block->first + look_ahead(loop);
+    const struct lw_window_part part = {
+        .begin = begin, .end = begin + block->count, .channel = block->channel, .n_channels = block->n_channels,
+        .into = slot->input, .into_axis = halo + block->count, .into_first = halo,
+    };
+    const struct lw_flaws_view view = view_of(loop, &part);
+    lw_flaws_locate(&view, begin + slot->not_finite_sample, min64(part.end, job->n_samples), job->view.start, &loop->flaws);
+}
+
 static void count_flaws(struct lw_loop *loop, const struct lw_slot *slot)
 {
+    if (slot->n_not_finite > 0)
+        locate_flaws(loop, slot);
     loop->flaws.n_not_finite += slot->n_not_finite;
     loop->flaws.n_out_of_range += slot->is_out_of_range;
     loop->flaws.loss.n_saturated += slot->loss.n_saturated;

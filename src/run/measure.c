@@ -4,6 +4,7 @@
 #include "run/loop.h"
 #include "run/result.h"
 #include "run/search/noise.h"
+#include "run/search/spectrum.h"
 
 #include <stdio.h>
 
@@ -76,7 +77,8 @@ static int open_trial(struct trial *trial, struct lw_setup *setup, const struct 
     char file[LW_MAX_PATH];
     int rc;
     snprintf(file, sizeof file, "%.*s.measure", LW_MAX_PATH - 20, lw_options_text(setup->options, "output"));
-    if ((rc = lw_result_begin(setup, "", &trial->result, err)) || (rc = lw_result_create(&trial->result, file, err)) ||
+    if ((rc = lw_result_begin(setup, "", &trial->result, err)) || (rc = lw_spectrum_whiten(setup, err)) ||
+        (rc = lw_result_create(&trial->result, file, err)) ||
         (rc = lw_noise_is_measured(&setup->job) ? lw_noise_measure(setup, plan, err) : LW_OK))
         return rc;
     const struct lw_loop_spec spec = {.setup = setup, .plan = plan, .writer = trial->result.writer, .report = report};

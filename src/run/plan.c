@@ -5,6 +5,7 @@
 #include "io/bytes/spool.h"
 #include "run/search/candidates.h"
 #include "run/search/noise.h"
+#include "run/search/spectrum.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -131,6 +132,12 @@ static int64_t growing_bytes(const struct lw_op_plan *op)
     return bytes;
 }
 
+/* Of the pass that measures the spectrum, which is over when the engine's buffers are allocated. */
+static int64_t spectrum_bytes(const struct lw_plan_spec *spec)
+{
+    return lw_spectrum_bytes(spec->job, spec->engine, spec->reader, lw_comm_size(spec->comm));
+}
+
 /* Of the rank that needs most (they may have different numbers of threads), so that all choose the same rounds. */
 static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
 {
@@ -147,6 +154,7 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
     plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
                          lw_candidates_bytes(&plan->op, plan->rounds.slice, plan->rounds.group) +
                          lw_noise_bytes(job, &plan->op, plan->rounds.group, lw_comm_size(spec->comm));
+    plan->bytes.engine = max64(plan->bytes.engine, lw_comm_max(spec->comm, spectrum_bytes(spec))) + lw_spectrum_taps_bytes(job);
     plan->bytes.pinned = lw_comm_max(spec->comm, engine.pinned);
     plan->bytes.device = lw_comm_max(spec->comm, engine.device);
 }

@@ -1,8 +1,12 @@
 #include "run/result.h"
 
 #include "base/log.h"
+#include "base/memory.h"
+#include "io/sampling.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 /* ---- attributes that only the end knows: placeholders at first ---- */
 
@@ -38,12 +42,37 @@ static void warn_of_loss(const struct lw_loss *loss, struct lw_type type)
                     "with --output-type float32", loss->n_nan, text);
 }
 
+/* "sample 500 (2015-09-14T09:50:45.39 UTC)"; in seconds from the start of the axis where nobody knows when that was. */
+static const char *place_text(const struct lw_job *job, int64_t index, char text[160])
+{
+    const struct lw_axis_metadata *const axis = &job->inputs[0].axis;
+    char time[LW_INSTANT_TEXT];
+    const bool has_time = lw_sampling_time_text(axis, index, time)[0] != '\0', has_rate = axis->sample_rate_hz > 0;
+    const int used = snprintf(text, 160, "%s %" PRId64, job->ops->sample, index);
+    if (has_time)
+        snprintf(text + used, 160 - (size_t)used, " (%s UTC)", time);
+    else if (has_rate)
+        snprintf(text + used, 160 - (size_t)used, " (%.9g s)", (double)index / axis->sample_rate_hz);
+    return text;
+}
+
+static void warn_of_not_finite(const struct lw_job *job, const struct lw_flaws *flaws)
+{
+    char where[400] = "", first[160], last[160];
+    if (flaws->end > 0 && flaws->first + 1 == flaws->end)
+        snprintf(where, sizeof where, ": %s", place_text(job, flaws->first, first));
+    else if (flaws->end > 0)
+        snprintf(where, sizeof where, ": the first is %s, the last %s%s", place_text(job, flaws->first, first),
+                 flaws->is_rough ? "comes before " : "", place_text(job, flaws->end - (flaws->is_rough ? 0 : 1), last));
+    lw_log_warn("%" PRId64 " sample%s not finite%s", flaws->n_not_finite, flaws->n_not_finite == 1 ? " was" : "s were", where);
+}
+
 void lw_result_warn(const struct lw_result *result, const struct lw_flaws *flaws)
 {
     if (lw_comm_rank(result->setup->comm) != 0)
         return;
     if (flaws->n_not_finite > 0)
-        lw_log_warn("%" PRId64 " sample%s not finite", flaws->n_not_finite, flaws->n_not_finite == 1 ? " was" : "s were");
+        warn_of_not_finite(&result->setup->job, flaws);
     if (flaws->n_out_of_range > 0)
         lw_log_warn("some powers are too small or too large for the result's type and have lost digits or are 0 or infinite: "
                     "store them with --output-type float64, or take --post amplitude");
@@ -65,6 +94,34 @@ int lw_result_begin(struct lw_setup *setup, const char *command_line, struct lw_
     return rc ? rc : lw_comm_agree(setup->comm, lw_provenance_collect(setup, command_line, &result->provenance, err), err);
 }
 
+/* All keywords of the input, for a FITS image. */
+static int carry(struct lw_result *result, struct lw_writer_dataset *first, struct lw_error *err)
+{
+    const int rc = lw_carried_collect(&result->setup->job.inputs[0], &result->carried, err);
+    if (rc == LW_OK && first->n_columns == 0) {
+        first->carried = result->carried.attributes;
+        first->n_carried = result->carried.n_attributes;
+    }
+    return rc;
+}
+
+/* By rank 0, which writes them: what the input says of itself. @param attributes  those of the first product, then those that it
+ * keeps of the input's */
+static int add_kept(struct lw_result *result, struct lw_attribute *attributes, struct lw_writer_dataset *first, struct lw_error *err)
+{
+    if (lw_comm_rank(result->setup->comm) != 0)
+        return LW_OK;
+    if (lw_setup_result_format(result->setup) == LW_RESULT_FITS)
+        return carry(result, first, err);
+    if (!(result->kept = lw_alloc(sizeof *result->kept, "the input's attributes", err)))
+        return LW_ESYSTEM;
+    lw_kept_collect(&result->setup->job.inputs[0], result->kept);
+    memcpy(attributes, first->attributes, (size_t)first->n_attributes * sizeof *attributes);
+    first->n_attributes = lw_kept_add(result->kept, attributes, first->n_attributes);
+    first->attributes = attributes;
+    return LW_OK;
+}
+
 int lw_result_create(struct lw_result *result, const char *file, struct lw_error *err)
 {
     static const struct lw_flaws none;
@@ -72,28 +129,25 @@ int lw_result_create(struct lw_result *result, const char *file, struct lw_error
     struct lw_provenance *const provenance = &result->provenance;
     struct lw_job *const job = &setup->job;
     struct lw_writer_dataset datasets[LW_JOB_PRODUCTS];
-    const int n_datasets = job->n_products + (job->has_noise ? 1 : 0);
+    struct lw_attribute attributes[LW_PRODUCT_ATTRIBUTES + LW_KEPT_MOST];
+    const int n_datasets = job->n_products + job->n_given;
     provenance->n_attributes += list_flaws(result, &none, provenance->attributes + provenance->n_attributes);
     for (int p = 0; p < n_datasets; p++) {
         datasets[p] = job->products[p].dataset;
         datasets[p].attributes = job->products[p].attributes;
         datasets[p].n_attributes = job->products[p].n_attributes;
     }
+    const int rc = lw_comm_agree(setup->comm, add_kept(result, attributes, &datasets[0], err), err);
+    if (rc)
+        return rc;
     const struct lw_writer_spec spec = {
-        .file = file ? file : lw_options_text(setup->options, "output"), .overwrite = lw_options_flag(setup->options, "overwrite"),
+        .file = file ? file : lw_options_text(setup->options, "output"), .format = lw_setup_result_format(setup),
+        .overwrite = lw_options_flag(setup->options, "overwrite"),
         .attributes = provenance->attributes, .n_attributes = provenance->n_attributes,
         .datasets = datasets, .n_datasets = n_datasets,
         .io = (enum lw_io)lw_options_choice(setup->options, "io"), .pool = setup->pool,
     };
     return lw_writer_create(setup->comm, &spec, &result->writer, err);
-}
-
-static void sum_flaws(struct lw_comm *comm, struct lw_flaws *flaws)
-{
-    flaws->n_not_finite = lw_comm_sum(comm, flaws->n_not_finite);
-    flaws->n_out_of_range = lw_comm_sum(comm, flaws->n_out_of_range);
-    flaws->loss.n_saturated = lw_comm_sum(comm, flaws->loss.n_saturated);
-    flaws->loss.n_nan = lw_comm_sum(comm, flaws->loss.n_nan);
 }
 
 int lw_result_finish(struct lw_result *result, struct lw_flaws *flaws, struct lw_error *err)
@@ -103,7 +157,7 @@ int lw_result_finish(struct lw_result *result, struct lw_flaws *flaws, struct lw
     const int rc = lw_setup_check_inputs(result->setup, err);
     if (rc)
         return rc;
-    sum_flaws(result->setup->comm, flaws);
+    lw_flaws_sum(result->setup->comm, flaws);
     lw_provenance_end(flaws->n_not_finite, now, attributes);
     const int count = LW_PROVENANCE_END + list_flaws(result, flaws, attributes + LW_PROVENANCE_END);
     return lw_writer_finish(result->writer, attributes, count, err);
@@ -111,6 +165,8 @@ int lw_result_finish(struct lw_result *result, struct lw_flaws *flaws, struct lw
 
 void lw_result_close(struct lw_result *result)
 {
+    lw_carried_release(&result->carried);
     lw_writer_destroy(result->writer);
+    lw_free(result->kept);
     lw_provenance_release(&result->provenance);
 }

@@ -4,21 +4,18 @@
 #ifndef LW_RUN_RESULT_H
 #define LW_RUN_RESULT_H
 
-#include "engine/engine.h"
+#include "io/archive/carried.h"
+#include "io/notes/kept.h"
 #include "io/writer.h"
+#include "run/samples/flaws.h"
 #include "run/provenance.h"
 #include "run/setup.h"
-
-/* Counted by each rank. */
-struct lw_flaws {
-    int64_t n_not_finite;       /* own samples of the input that are not finite */
-    int64_t n_out_of_range;     /* slots with results that their type cannot hold */
-    struct lw_loss loss;
-};
 
 struct lw_result {
     struct lw_setup *setup;             /* borrowed */
     struct lw_provenance provenance;
+    struct lw_carried carried;          /* rank 0's */
+    struct lw_kept *kept;               /* owned, on rank 0: what the input says of itself; NULL: not collected */
     struct lw_writer *writer;           /* its datasets are the job's products, in their order */
     bool has_range, saturates, has_no_nan;      /* what beside `n_not_finite` the result says of its flaws */
 };

@@ -9,16 +9,65 @@
 #include "run/devices.h"
 #include "run/timeline.h"
 
+#include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
+
+/* Index into the choices of --gaps is the value of the enumeration. */
+static_assert(LW_GAPS_SPLIT == 0 && LW_GAPS_NAN == 1 && LW_GAPS_ZERO == 2 && LW_GAPS_ERROR == 3, "order of --gaps");
+
+/* An option's text where it has one; too long ones are cut, and then are no legal value. */
+static void take_text(const struct lw_options *options, const char *name, char *out, size_t size)
+{
+    const char *const text = lw_options_text(options, name);
+    snprintf(out, size, "%s", text ? text : "");
+}
+
+/* Who describes raw numbers means that format. */
+static int find_hints(const struct lw_options *options, struct lw_hints *hints, struct lw_error *err)
+{
+    take_text(options, "format", hints->format, sizeof hints->format);
+    take_text(options, "raw", hints->raw, sizeof hints->raw);
+    take_text(options, "start-time", hints->start_time, sizeof hints->start_time);
+    hints->sample_rate_hz = lw_options_real(options, "sample-rate");
+    hints->channel_spacing = lw_options_real(options, "channel-spacing");
+    if (hints->raw[0] && !hints->format[0])
+        snprintf(hints->format, sizeof hints->format, "raw");
+    if (hints->raw[0] && strcasecmp(hints->format, "raw") != 0)
+        return lw_fail(err, LW_EUSAGE, "--raw describes numbers without a header, so it does not go with --format %s", hints->format);
+    return LW_OK;
+}
+
+int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *options, struct lw_reader_request *request,
+                     struct lw_error *err)
+{
+    *request = (struct lw_reader_request){
+        .names = lw_options_text(options, "input"), .least_dims = ops->least_dims, .most_dims = ops->most_dims, .join = ops->join,
+        .gaps = (enum lw_gaps)lw_options_choice(options, "gaps"),
+    };
+    if (!request->names)
+        return lw_fail(err, LW_EUSAGE, "--input is missing: give the signal as FILE:/dataset");
+    if (request->join == LW_JOIN_TIME && lw_options_given(options, "axis"))
+        request->join = lw_options_choice(options, "axis");
+    return find_hints(options, &request->hints, err);
+}
 
 static int open_input(struct lw_setup *setup, struct lw_error *err)
 {
-    const char *const input = lw_options_text(setup->options, "input");
-    if (!input)
-        return lw_fail(err, LW_EUSAGE, "--input is missing: give the signal as FILE:/dataset");
-    return lw_reader_open(setup->comm, input, &setup->reader, err);
+    const struct lw_job_ops *const ops = setup->job.ops;
+    const struct lw_gap *gaps;
+    struct lw_reader_request request;
+    int rc = lw_setup_request(ops, setup->options, &request, err);
+    if (rc || (rc = lw_reader_open_all(setup->comm, &request, &setup->reader, err)))
+        return rc;
+    const int64_t n_gaps = lw_reader_gaps(setup->reader, &gaps);
+    if (n_gaps > 0 && ops->needs_all && request.gaps != LW_GAPS_ZERO)
+        return lw_fail(err, LW_EDATA, "%s needs every sample, and the files leave %" PRId64 " gap%s: give --gaps zero, or --each stretch "
+                       "for a result of each of the stretches between them", ops->name, n_gaps, n_gaps == 1 ? "" : "s");
+    return LW_OK;
 }
 
 /* ---- the engine ---------------------------------------------------------------------------------------------------- */
@@ -135,7 +184,7 @@ static int open_files(struct lw_setup *setup, struct lw_error *err)
         return rc;
     rc = job->ops->prepare(setup->options, setup->comm, lw_reader_info(setup->reader), job, err);
     if ((rc = lw_comm_agree(setup->comm, rc, err)) ||
-        (rc = lw_mask_open(setup->comm, job, &setup->mask, err)))
+        (rc = lw_mask_open(setup->comm, setup->reader, job, &setup->mask, err)))
         return rc;
     return open_pool(setup, err);
 }
@@ -175,14 +224,44 @@ void lw_setup_close(struct lw_setup *setup)
     lw_pool_destroy(setup->pool);
 }
 
+static bool ends_like_fits(const char *name)
+{
+    static const char *const endings[] = {".fits", ".fit", ".fts"};
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
+        const size_t length = strlen(endings[e]);
+        if (strlen(name) > length && strcasecmp(name + strlen(name) - length, endings[e]) == 0)
+            return true;
+    }
+    return false;
+}
+
+enum lw_result_format lw_setup_result_format(const struct lw_setup *setup)
+{
+    const int choice = lw_options_choice(setup->options, "output-format");      /* 0: auto */
+    const char *const output = lw_options_text(setup->options, "output");
+    if (choice > 0)
+        return (enum lw_result_format)(choice - 1);
+    return output && ends_like_fits(output) ? LW_RESULT_FITS : LW_RESULT_HDF5;
+}
+
+static int check_format(const struct lw_setup *setup, const char *output, struct lw_error *err)
+{
+    if (lw_setup_result_format(setup) == LW_RESULT_HDF5 || setup->job.makes_images)
+        return LW_OK;
+    return lw_fail(err, LW_EUSAGE, "--output %s: FITS is for results of images, which %s does not make; give it another name, such as %s.h5, "
+                   "or --output-format HDF5", output, setup->job.ops->name, output);
+}
+
 static int check_output(const struct lw_setup *setup, struct lw_error *err)
 {
     const char *const output = lw_options_text(setup->options, "output");
     struct lw_result_file result;
     int rc;
+    if (output && lw_reader_has_file(setup->reader, output))
+        return lw_fail(err, LW_EUSAGE, "--output %s is also the input: give the result a file of its own", output);
     if (!output)
         return lw_fail(err, LW_EUSAGE, "--output is missing: give the file for the result");
-    if ((rc = lw_job_check_output(&setup->job, output, err)) ||
+    if ((rc = check_format(setup, output, err)) || (rc = lw_job_check_output(&setup->job, output, err)) ||
         (rc = lw_result_file_name(&result, output, lw_options_flag(setup->options, "overwrite"), err)))
         return rc;
     return lw_result_file_check(&result, err);
@@ -195,5 +274,8 @@ int lw_setup_check_output(const struct lw_setup *setup, struct lw_error *err)
 
 int lw_setup_check_inputs(const struct lw_setup *setup, struct lw_error *err)
 {
-    return lw_comm_agree(setup->comm, lw_comm_rank(setup->comm) == 0 ? lw_job_check_inputs(&setup->job, err) : LW_OK, err);
+    int rc = lw_comm_rank(setup->comm) == 0 ? lw_job_check_inputs(&setup->job, err) : LW_OK;
+    if (rc == LW_OK && lw_reader_info(setup->reader)->n_files > 1)
+        rc = lw_reader_check_unchanged(setup->reader, err);
+    return lw_comm_agree(setup->comm, rc, err);
 }

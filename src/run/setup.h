@@ -27,10 +27,17 @@ struct lw_setup {
     char algorithm[160];                /* what computes, in words; for the provenance, set by whoever plans */
 };
 
+/** What the options ask to be read. LW_EUSAGE: nothing. @param request  borrows from the options */
+int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *options, struct lw_reader_request *request,
+                     struct lw_error *err);
+
 /** Collective; every rank returns the same code. `setup` may be closed whatever the outcome. */
 int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
                   struct lw_setup *setup, struct lw_error *err);
 void lw_setup_close(struct lw_setup *setup);    /* Collective. */
+
+/** The format of the result: --output-format, or what the name of --output ends with. */
+enum lw_result_format lw_setup_result_format(const struct lw_setup *setup);
 
 /** Hours of work must not end in a file that cannot be made, or that is an input. LW_EUSAGE, LW_EIO. Collective. */
 int lw_setup_check_output(const struct lw_setup *setup, struct lw_error *err);

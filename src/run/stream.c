@@ -3,6 +3,7 @@
 #include "run/loop.h"
 #include "run/measure.h"
 #include "run/search/noise.h"
+#include "run/search/spectrum.h"
 #include "run/plan_text.h"
 #include "run/timeline.h"
 
@@ -64,19 +65,22 @@ static int open_loop(struct stream *run, struct lw_error *err)
 }
 
 /* What stands in the result from the start. */
-static int write_noise(struct stream *run, struct lw_error *err)
+static int write_given(struct stream *run, struct lw_error *err)
 {
+    static const int64_t none[LW_MAX_DIMS];
     const struct lw_job *const job = &run->setup.job;
     const bool writes = lw_comm_rank(run->setup.comm) == 0;
-    const int64_t first[2] = {0, 0}, count[2] = {writes ? job->op.n_channels : 0, writes ? lw_op_filters(&job->op) : 0};
-    return job->has_noise ? lw_writer_write(run->result.writer, job->n_products, first, count, job->noise, err) : LW_OK;
+    int rc = LW_OK;
+    for (int p = job->n_products; rc == LW_OK && p < job->n_products + job->n_given; p++)
+        rc = lw_writer_write(run->result.writer, p, none, writes ? job->products[p].dataset.dims : none, job->products[p].values, err);
+    return rc;
 }
 
 /* The noise is part of the operation that the loop creates. */
 static int find_noise(struct stream *run, struct lw_error *err)
 {
     const int rc = lw_noise_is_measured(&run->setup.job) ? lw_noise_measure(&run->setup, &run->plan, err) : LW_OK;
-    return rc ? rc : write_noise(run, err);
+    return rc ? rc : write_given(run, err);
 }
 
 /* ---- after the last round ------------------------------------------------------------------------------------------ */
@@ -125,6 +129,7 @@ int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
         (rc = lw_setup_open(comm, ops, options, &run.setup, err)) ||
         (rc = ended(LW_START_PLANNING, lw_plan_make_for(&run.setup, &run.plan, err))) ||
         (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
+        (rc = lw_spectrum_whiten(&run.setup, err)) ||
         (rc = ended(LW_START_RESULT, lw_result_create(&run.result, NULL, err))) ||
         (rc = find_noise(&run, err)) ||
         (rc = ended(LW_START_MEMORY, lw_comm_agree(comm, open_loop(&run, err), err))))

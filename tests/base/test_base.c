@@ -22,6 +22,16 @@ static void check_errors(void)
     big[sizeof big - 1] = '\0';
     lw_fail(&err, LW_EIO, "%s", big);
     CHECK(strlen(err.message) == sizeof err.message - 1, "cut at %zu", strlen(err.message));
+
+    CHECK(!err.list[0] && lw_error_add(&err, "/a %d", 1) && lw_error_add(&err, "/b\nlapwing: \033") && lw_error_add(NULL, "none"),
+          "lines of a list");
+    CHECK(strcmp(err.list, "/a 1\n/b\\x0alapwing: \\x1b\n") == 0, "list '%s'", err.list);
+    int n_lines = 2;
+    while (lw_error_add(&err, "%.300s", big))
+        n_lines++;
+    CHECK(n_lines == 2 + (int)(sizeof err.list - 1 - 28) / 301 && err.list[strlen(err.list) - 1] == '\n', "%d lines", n_lines);
+    lw_fail(&err, LW_EIO, "another");
+    CHECK(!err.list[0], "a new error has no list");
 }
 
 static void check_types(void)

@@ -31,7 +31,7 @@ ols 65 'text\.txt.* not .*HDF5' $signal text.txt:/filters
 ols 74 'it is a folder' .:/signal $filters
 
 # ---- datasets
-ols 2 'odd\.h5.*/signal' odd.h5 $filters
+ols 2 'name a dataset of the file, as in .odd\.h5:/path.; the file has [0-9]+ datasets' odd.h5 $filters
 ols 65 'odd\.h5.*/signl.*/signal' odd.h5:/signl $filters
 ols 65 '/group' odd.h5:/group $filters
 ols 65 '/filtres.*/filters' $signal odd.h5:/filtres
@@ -51,6 +51,7 @@ ols 65 'tap 1 .*nan.* finite' $signal odd.h5:/nan_taps
 ols 65 'tap 1 of filter 1.*-inf.* finite' $signal odd.h5:/inf_taps
 
 # ---- options that the data make nonsense of
+everywhere 2 '--filters is missing: give --filters FILE:/dataset, or .*--bandpass' ols --input $signal --output out.h5
 ols 2 '--axis 1.*1 dimension' $signal $filters --axis 1
 ols 2 '\[4 x 250\]: say with --axis 0 or --axis 1' odd.h5:/channels $filters
 ols 78 '--start 1000 is not in 0\.\.999' $signal $filters --start 1000
@@ -117,6 +118,24 @@ lap 0 ols --input odd.h5:/nan_signal --filters $filters --nan zero --output lega
 verdict $? "--nan zero: $(cat err)"
 grep -q '^lapwing: warning: .*not finite' err
 verdict $? "--nan zero does not warn: $(cat err)"
+for ranks in 0 3; do
+    lap $ranks ols --input odd.h5:/nan_signal --filters $filters --start 3 --output legal.h5 --overwrite --quiet
+    grep -qx 'lapwing: warning: 1 sample was not finite: sample 500' err
+    verdict $? "it is not said where a sample is not finite: $(cat err)"
+done
 ok 0 ols --input odd.h5:/channels --filters $filters --axis 0 --output ./legal.h5 --overwrite --channels ::3
+
+# ---- results of integers that the input has not
+ok 0 ols --input odd.h5:/signal --filters $filters --output integers.h5 --output-type int16 --output-scale 0.01
+h5dump -H -d /filtered integers.h5 | grep -q 'DATATYPE *H5T_STD_I16LE'
+verdict $? "the result of float32 samples is not int16: $(h5dump -H -d /filtered integers.h5)"
+
+# ---- a dataset that is not there: the others, each on a line of its own
+for ranks in 0 3; do
+    refuse $ranks 65 "'odd\.h5' has no dataset '/signl'; the file has [0-9]+ datasets; did you mean /signal\?" \
+        ols --input odd.h5:/signl --filters odd.h5:/filters --output x.h5
+    [ "$(grep -c '^  /' err)" -gt 10 ] && grep -A 1 '^lapwing: ' err | grep -qx '  /signal float32 \[1000\]'
+    verdict $? "the datasets are not listed line by line: $(cat err)"
+done
 
 finish

@@ -45,6 +45,18 @@ says '^lapwing: warning: the attenuation is 1[0-9.]+ dB.*--type float64'
 lap 0 filters ricker --rate 500 --frequency 200 --output coarse.h5
 says '^lapwing: warning: --frequency 200: at half of --rate 500'
 
+# ---- units: the same bank
+same_bank() {
+    ok 0 filters $1 --output plain.h5 --overwrite
+    ok 0 filters $2 --output units.h5 --overwrite
+    same_bits plain.h5 units.h5 /taps
+}
+same_bank "bandpass $band --transition 2" 'bandpass --rate 0.5kHz --from 2000mHz --to 0.02kHz --transition 2Hz'
+same_bank 'boxcar --rate 500 --durations 0.1,0.02' 'boxcar --rate 500Hz --durations 100ms,20000us'
+same_bank 'gaussian --rate 500 --sigma 0.1,6' 'gaussian --rate 500 --sigma 0.1s,0.1min'
+same_bank 'ricker --rate 15000 --frequency 10,1500' 'ricker --rate 15e3 --frequency 10Hz,1.5kHz'
+same_bank 'chirp --rate 500 --from 2 --to 20 --duration 0.5' 'chirp --rate .5kHz --from 2 --to .02kHz --duration 500ms'
+
 # ---- ranks: one file, the same
 ok 3 filters bandpass $band --transition 2 --output three.h5
 [ "$(grep -c '^filter 0' err)" -eq 1 ]
@@ -76,7 +88,7 @@ refused '--quiet and --verbose exclude' bandpass $band --transition 1 --quiet --
 
 # ---- frequencies
 refused '--rate: 0 is not allowed' bandpass --rate 0 --from 2 --to 20 --taps 513
-refused '--rate: .nan. is not a finite number' bandpass --rate nan --from 2 --to 20 --taps 513
+refused '--rate: .nan. is not a frequency such as' bandpass --rate nan --from 2 --to 20 --taps 513
 refused '--from: -2 is not allowed; the least is 0' bandpass --rate 500 --from -2 --to 20 --taps 513
 refused '--to 300 Hz is beyond 250 Hz, half of --rate 500' bandpass --rate 500 --from 2 --to 300 --taps 513
 refused '--from 300 Hz is beyond 250 Hz' highpass --rate 500 --from 300 --taps 513
@@ -104,6 +116,16 @@ refused 'would have [0-9]+ taps, at most 1048576' chirp --rate 500 --from 2 --to
 refused '--duration 0\.001 s is less than two samples' chirp --rate 500 --from 2 --to 20 --duration 0.001
 refused '100 filters of 1000000 taps are 100000000 taps, at most 67108864' boxcar --widths "$(seq -s , 999901 1000000)"
 
+# ---- masses
+refused '--mass-2 is missing' inspiral --rate 4096 --mass-1 30 --from 20
+refused '--mass-1 has 2 numbers and --mass-2 1' inspiral --rate 4096 --mass-1 30,20 --mass-2 30 --from 20
+refused '--mass-1: 0 is not in 0\.001\.\.1000000 solar masses' inspiral --rate 4096 --mass-1 0 --mass-2 30 --from 20
+refused '--from 100 Hz is not below 73\.2.* Hz, the innermost stable circular orbit' inspiral --rate 4096 --mass-1 30 --mass-2 30 --from 100
+refused '--from 100 Hz is not below 50 Hz, --to' inspiral --rate 4096 --mass-1 30 --mass-2 30 --from 100 --to 50
+refused '--to 3000 Hz is beyond 2048 Hz' inspiral --rate 4096 --mass-1 30 --mass-2 30 --from 20 --to 3000
+refused 'within less than two samples' inspiral --rate 200 --mass-1 500000 --mass-2 500000 --from 1 --to 100
+refused 'would have [0-9]+ taps, at most 1048576.*give a higher --from' inspiral --rate 4096 --mass-1 1.4 --mass-2 1.4 --from 5
+
 # ---- lists
 refused "--widths: the value is empty" boxcar --widths ''
 refused "--widths: an item of '1,,4' is empty" boxcar --widths 1,,4
@@ -114,7 +136,11 @@ refused "--widths: 'two' is not a whole number" boxcar --widths 1,two
 refused "--widths: 5000 numbers, at most 4096 filters" boxcar --widths "$(seq -s , 1 5000)"
 refused "--durations: 0\.0001 is not in 0\.001\.\..* seconds" boxcar --rate 500 --durations 0.0001
 refused "--sigma: 0 is not in" gaussian --rate 500 --sigma 0
-refused "--fwhm: 'inf' is not a finite number" gaussian --rate 500 --fwhm 1,inf
+refused "--fwhm: 'inf' is not a time such as" gaussian --rate 500 --fwhm 1,inf
+refused "--sigma: '1Hz' is not a time such as" gaussian --rate 500 --sigma 1Hz
+refused "--frequency: '1s' is not a frequency such as" ricker --rate 500 --frequency 10,1s
+refused "--duration: '2 weeks' is not a time such as" chirp --rate 500 --from 2 --to 20 --duration '2 weeks'
+refused '--to 300 Hz is beyond 250 Hz' bandpass --rate 0.5kHz --from 2Hz --to 0.3kHz --taps 513
 refused "--norm: 'peak' is none of gain\|energy" gaussian --rate 500 --sigma 1 --norm peak
 
 # ---- ols takes the bank where the rate is the signal's, and only there
@@ -139,7 +165,7 @@ ok 0 ols --input survey.h5:/signal --filters boxes.h5:/taps --output out.h5 --ov
 
 # ---- a file beside the bank's name is nobody's business
 ok 0 info bank.h5
-grep -q '^/taps  \[[0-9]*\]  float64 .* 500 Hz$' out
+grep -q '^rate  *500 Hz' out && grep -q '^dataset  */taps$' out
 verdict $? "lapwing info says: $(cat out)"
 
 finish

@@ -209,6 +209,42 @@ def chirps():
         check(attributes["duration_s"] == n / rate, f"duration {attributes['duration_s']}")
 
 
+def inspirals():
+    """By integrating the frequency, df/dt = (96/5) pi^(8/3) m^(5/3) f^(11/3) (Maggiore, eq. 4.18), not by its solution."""
+    sun = 1.32712440018e20 / 299792458.0 ** 3
+    rate = 4096
+    for mass_1, mass_2, low, high in (("1.4", "1.4", 150, 800), ("30,10", "25,40", 30, None)):
+        options = {"to": high} if high else {}
+        taps, attributes = make("inspiral", rate=rate, mass_1=mass_1, mass_2=mass_2, **{"from": low}, **options)
+        pairs = list(zip(map(float, mass_1.split(",")), map(float, mass_2.split(","))))
+        for f, (h, (a, b)) in enumerate(zip(taps, pairs)):
+            text = f"inspiral of {a} and {b}"
+            middle = (len(h) - 1) // 2
+            chirp, last = (a * b) ** 0.6 / (a + b) ** 0.2 * sun, high or 1 / (6 ** 1.5 * np.pi * (a + b) * sun)
+            s = np.conj(h[middle:])                             # s[j]: j samples before the masses meet
+            inside = np.flatnonzero(s)
+            check(len(h) % 2 == 1 and not h[:middle + 1].any() and np.all(np.diff(inside) == 1), f"{text}: where it stands")
+            turns = np.unwrap(np.angle(s[inside][::-1])) / (2 * np.pi)
+            hz = np.diff(turns) * rate                          # between two samples, from early to late
+            check(abs(hz[0] - low) < 0.01 * low and 0.8 * last < hz[-1] < 1.01 * last, f"{text}: from {hz[0]} to {hz[-1]} Hz, {last}")
+            growth = 96 / 5 * np.pi ** (8 / 3) * chirp ** (5 / 3) * hz ** (11 / 3)
+            slow = np.flatnonzero(hz < last / 1.5)[:-1]
+            off = np.abs(np.diff(hz) * rate / np.sqrt(growth[1:] * growth[:-1]) - 1)[slow].max()
+            check(off < 2e-3, f"{text}: the frequency grows otherwise than it should, by {off}")
+            loudness = np.abs(s[inside][::-1])                  # as f^(2/3)
+            off = np.abs(np.diff(np.log(loudness))[1:] / np.diff(np.log(hz)) - 2 / 3)[slow[:-1]].max()
+            check(off < 0.02, f"{text}: the amplitude grows as f to the {off + 2 / 3}")
+            check(np.isclose(np.atleast_1d(attributes["chirp_mass_solar"])[f], chirp / sun) and
+                  np.isclose(np.atleast_1d(attributes["to_hz"])[f], last, rtol=1e-6), f"{text}: {attributes}")
+            check(np.atleast_1d(attributes["group_delay_samples"])[f] == middle, f"{text}: delay")
+            check(abs(np.sum(np.abs(h) ** 2) - 1) < 1e-12, f"{text}: energy")
+            strain = np.zeros(3 * len(h))                       # found where the masses meet
+            at = len(h) + 77
+            strain[at - middle:at + 1] = np.real(s[::-1] * np.exp(0.7j))
+            y = np.abs(convolve(strain, h, "same", "zero"))
+            check(y.argmax() == at and abs(y.max() - 0.5) < 0.02, f"{text}: peaks at {y.argmax()} with {y.max()}, not at {at}")
+
+
 # ---- through ols ------------------------------------------------------------------------------------------------------------
 
 def filtered(x, rate, *options):
@@ -255,6 +291,7 @@ with tempfile.TemporaryDirectory() as work:
     boxcars()
     shapes()
     chirps()
+    inspirals()
     through_ols()
     os.chdir("/")
 finish()

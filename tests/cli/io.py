@@ -69,6 +69,29 @@ def what_is_said():
     check("directly" not in said, f"collective: {said}")
 
 
+def where_not_finite():
+    """The first and the last sample that is not finite, with their times as far as the file tells."""
+    x = noise((3, 20000), "f4")
+    x[1, 5000:5100] = np.nan
+    x[2, 12345] = np.inf
+    with h5py.File("in.h5", "r+") as file:
+        for name, data in (("gap", x), ("gap_slow", np.ascontiguousarray(x.T)), ("gap_rate", x), ("gap_time", x)):
+            file[name] = data
+        file["gap_rate"].attrs["sample_rate_hz"] = 1000.0
+        file["gap_time"].attrs.update({"sample_rate_hz": 1000.0, "start_time": 1126259446.0, "start_unit": "GPS second"})
+    places = {
+        "gap": ("sample 5000", "sample 12345"), "gap_slow": ("sample 5000", "sample 12345"),
+        "gap_rate": (r"sample 5000 \(5 s\)", r"sample 12345 \(12\.345 s\)"),
+        "gap_time": (r"sample 5000 \(2015-09-14T09:50:34 UTC\)", r"sample 12345 \(2015-09-14T09:50:41\.345 UTC\)"),
+    }
+    for name, (first, last) in places.items():
+        for ranks in (1, 4):
+            done = lapwing(ranks, "ols", "--input", "in.h5:/" + name, "--filters", "in.h5:/taps", "--axis", int(name != "gap_slow"),
+                           "--output", "out.h5", "--overwrite", "--boundary", "wrap")
+            said = f"101 samples were not finite: the first is {first}, the last {last}$"
+            check(re.search(said, done.stderr, re.M), f"{name} on {ranks} ranks: no '{said}' in {done.stderr}")
+
+
 def measured():
     """A plan that is measured reads, computes and writes, and leaves no file; a plan that is not needs no output."""
     arguments = ["plan", "ols", "--input", "in.h5:/packed", "--filters", "in.h5:/taps", "--axis", 1]
@@ -91,5 +114,6 @@ with tempfile.TemporaryDirectory() as work:
     measured()
     same_bits()
     what_is_said()
+    where_not_finite()
     os.chdir("/")
 finish()

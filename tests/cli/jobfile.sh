@@ -26,6 +26,11 @@ wrong 2 'input: the value is empty; give FILE:/dataset' '[ols]\ninput =\n'
 wrong 4 'input: already set in line 2' '[ols]\ninput = a\nmode = full\ninput = c\n'
 wrong 2 'the line is longer than 196 characters' "[ols]\ninput = $(printf 'x%.0s' $(seq 190))\n"
 wrong 4 "mode: 'sane'" '[ols]\ninput = a\\\n  b\nmode = sane\nsegment = x\n'
+wrong 3 "a # behind a value begins no comment: put the comment behind ' ;' or on a line of its own" \
+    '[ols]\ninput = a\nmode = full # both ends\nsegmet = 3\n'
+wrong 2 'a # behind a value begins no comment' '[ols]\ninput = a\t#b\n'
+wrong 2 'a # behind a value begins no comment' '[ols]\ninput = # none ; yet\n'
+wrong 5 'a # behind a value begins no comment' '[ols]\ninput = a\\\n# a line of its own\n  mode = x\\\n y #z\n'
 printf '[ols]\ninput = a\0b\n' >job.ini
 refuse 0 78 'job\.ini: not a job file: it holds null bytes' run job.ini
 head -c 2000000 /dev/zero | tr '\0' '#' >job.ini
@@ -71,9 +76,115 @@ same_bits plain.h5 override.h5
 [ ! -e never.h5 ]
 verdict $? "the job file's output was made although the command line names another"
 
+# ---- numbers as people write them
+ok 0 ols --input odd.h5:/channels --axis 1 --filters odd.h5:/filters --channels 3:4 --start 10 --count 200 --output numbers.h5
+printf '[ols]\ninput = odd.h5:/channels\naxis = 1\nfilters = odd.h5:/filters\nchannels = 3\nstart = 1e1\ncount = 0.2k\nmemory = 1 GB\n' >numbers.ini
+ok 0 run numbers.ini --output numbers2.h5
+same_bits numbers.h5 numbers2.h5
+
+# ---- the plan of a job file: the job's own, and with what overrides it; the output may be left out
+of_job() {
+    grep -E '^(job|input|algorithm|ranks|rounds|slice|halo|reads|writes| )' out | grep -v '[KM]iB [ar]'
+}
+ok 0 plan ols --input odd.h5:/signal --filters odd.h5:/filters --mode full --correlate
+of_job >typed
+ok 2 plan ols --input odd.h5:/signal --filters odd.h5:/filters --mode full --correlate
+of_job >typed2
+sed '/^ *output/d' job.ini >plan.ini
+ok 0 plan plan.ini --mode full --correlate
+of_job | cmp -s - typed
+verdict $? "the plan of a job file differs from that of its options: $(cat out typed)"
+ok 2 plan ./plan.ini --mode full --correlate
+of_job | cmp -s - typed2
+verdict $? "on two ranks the plan of a job file differs from that of its options: $(cat out typed2)"
+ok 0 plan job.ini
+grep -q 'mode valid' out
+verdict $? "the plan does not take the job file's own mode: $(cat out)"
+ok 0 plan job.ini --measure
+refuse 0 2 '--output is missing' plan plan.ini --measure
+refuse 0 78 'bad\.ini:2: segmet: no such option' plan bad.ini
+refuse 0 2 '--measure: no such option' run job.ini --measure
+
+# ---- signs that could begin a comment, in names of files: behind no blank, escaped, and written by the program itself
+cp odd.h5 'a#b;c.h5'
+cp odd.h5 'a #b ;c.h5'
+cp odd.h5 '#d\#e \;f.h5'
+printf '\357\273\277# first # line\n[ols] # section\ninput = a#b;c.h5:/signal ; # the signal\nfilters = a \\#b \\;c.h5:/filters\n' >job.ini
+ok 0 run job.ini --mode full --correlate --output signs.h5
+same_bits plain.h5 signs.h5
+ok 0 ols --input '#d\#e \;f.h5:/signal' --filters 'a #b ;c.h5:/filters' --mode full --correlate --output typed.h5
+same_bits plain.h5 typed.h5
+ok 0 info --job typed.h5
+cp out again.ini
+ok 0 run again.ini --output typed2.h5
+same_bits plain.h5 typed2.h5
+
+# ---- variables and the home folder: in every value, of rank 0's environment; the errors name line and variable
+mkdir data home
+cp odd.h5 data/odd.h5
+cp odd.h5 'data/${literal}.h5'
+cp odd.h5 home/odd.h5
+# shellcheck disable=SC2016  # the job files and lapwing expand these, not this shell
+{
+    printf '[ols]\ninput = ${LW_DATA}/od\\\n  d.h5:/signal\nfilters = ~/odd.h5:/filters\ncorrelate = ${LW_CORRELATE:-yes}\n' >vars.ini
+    printf 'mode = full\noutput = part-${SLURM_ARRAY_TASK_ID:-0}.h5\n' >>vars.ini
+    export LW_DATA="$work/data" HOME="$work/home"
+    ok 0 run vars.ini
+    same_bits plain.h5 part-0.h5
+    export SLURM_ARRAY_TASK_ID=7 LW_CORRELATE=''
+    ok 2 run vars.ini
+    same_bits plain.h5 part-7.h5
+    export LW_CORRELATE=perhaps
+    refuse 0 78 "vars\.ini:5: correlate: 'perhaps' is neither yes nor no" run vars.ini
+    unset LW_CORRELATE
+    export HOME=''
+    refuse 0 78 'vars\.ini:4: filters: ~/odd.*HOME is not set' run vars.ini
+    export HOME="$work/home"
+    timeout 120 "$mpiexec" -np 1 "$lapwing" run vars.ini --output first.h5 : \
+        -np 1 env -u LW_DATA SLURM_ARRAY_TASK_ID=8 "$lapwing" run vars.ini --output first.h5 2>err
+    verdict $? "rank 0's variables are not those of all ranks: $(cat err)"
+    same_bits plain.h5 first.h5
+    timeout 120 "$mpiexec" -np 1 "$lapwing" run vars.ini --output differ.h5 : \
+        -np 1 env HOME=/elsewhere "$lapwing" run vars.ini --output differ.h5 2>err
+    [ $? -eq 78 ] && grep -q '^lapwing: .*the configuration differs' err
+    verdict $? "ranks with different home folders: $(cat err)"
+    wrong 2 'input: the variable LW_NONE is not set: set it .*-x LW_NONE.*or write \$\{LW_NONE:-default\}' \
+        '[ols]\ninput = ${LW_NONE}/a\n'
+    wrong 3 'mode: .\$\{LW DATA\}. is neither \$\{NAME\} nor' '[ols]\ninput = ${LW_DATA}\nmode = ${LW DATA}\n'
+    wrong 2 'input: \$\{ without its \}' '[ols]\ninput = ${LW_DATA\n'
+    printf '[ols]\ninput = data/\\${literal}.h5:/signal\nfilters = odd.h5:/filters\nmode = full\ncorrelate = yes\n' >literal.ini
+    ok 0 run literal.ini --output literal.h5
+    same_bits plain.h5 literal.h5
+    ok 0 info --job literal.h5
+    cp out literal.ini
+    ok 0 run literal.ini --output literal2.h5
+    same_bits plain.h5 literal2.h5
+    ok 0 ols '--input=~/odd.h5:/signal' --filters '~/odd.h5:/filters' --mode full --correlate '--output=~/result.h5'
+    same_bits plain.h5 home/result.h5
+    refuse 0 74 "~nobody/odd\.h5.*No such file" ols '--input=~nobody/odd.h5:/signal' --filters x:/y --output y
+}
+
 ok 0 info override.h5
-sed -n '/^# made by lapwing/,$p' out >again.ini
+sed -n '/^# made by lapwing/,$p' out | sed 1d >shown.ini
+ok 2 info --job override.h5
+cp out again.ini
+cmp -s shown.ini again.ini
+verdict $? "lapwing info and lapwing info --job print different job files: $(cat again.ini)"
 ok 2 run again.ini --output again.h5
 same_bits plain.h5 again.h5
+ok 0 info again.h5 --job
+sed 's/^output = again.h5/output = override.h5/' out | cmp -s - again.ini
+verdict $? "the job file of what a job file made is another: $(cat out)"
+everywhere 65 'odd\.h5. is no result of a job of lapwing' info --job odd.h5
+ok 0 filters boxcar --widths 3 --output bank.h5
+refuse 0 65 'bank\.h5. is no result of a job' info --job bank.h5
+everywhere 74 'nosuch\.h5' info --job nosuch.h5
+refuse 0 2 'info --job: name the result' info --job
+refuse 0 2 "'again.h5' is neither an option" info override.h5 again.h5
+refuse 0 2 '--jobs: no such option; did you mean --job' info --jobs override.h5
+name=$(printf 'latin\344.h5')
+cp odd.h5 "$name"
+ok 0 ols --input "$name:/signal" --filters odd.h5:/filters --output latin.h5
+refuse 0 65 'cannot be printed: it is longer than .* or holds bytes that are no UTF-8 text' info --job latin.h5
 
 finish

@@ -21,6 +21,27 @@ for start in '' "$mpiexec -np 2"; do
     ! grep -q '%' log
     verdict $? "a log file gets a terminal's progress: $(cat log)"
 done
+# ---- what a log begins with, unless it is to be quiet
+begins() {
+    first="^lapwing [0-9.]+ \(commit .*\), [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2} UTC$1: [^ ]*lapwing $2\$"
+    sed -n 1p err | grep -Eq "$first" && sed -n 2p err | grep -Eqx "ols: input survey\.h5:/signal, output $3"
+    verdict $? "the log does not begin with $first and names: $(head -n 2 err)"
+}
+unset SLURM_JOB_ID
+options='--input survey.h5:/signal --filters survey.h5:/filters --output'
+# shellcheck disable=SC2086  # a list of words
+ok 0 ols $options out.h5
+begins '' "ols $options out\.h5" 'out\.h5'
+printf '[ols]\ninput = survey.h5:/signal\nfilters = survey.h5:/filters\noutput = ${LW_TASK:-0}.h5\n' >job.ini
+export LW_TASK=7 SLURM_JOB_ID=4711
+lap 2 run job.ini
+verdict $? "run job.ini: $(cat err)"
+begins ', Slurm job 4711' 'run job\.ini' '7\.h5'
+unset SLURM_JOB_ID
+ok 0 run job.ini --overwrite --quiet
+[ ! -s err ]
+verdict $? "--quiet says: $(cat err)"
+
 ok 2 synth ols --output survey.h5 --samples 300k --overwrite --quiet
 [ ! -s err ] && [ ! -s out ]
 verdict $? "--quiet prints: $(cat out err)"

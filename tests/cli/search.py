@@ -18,7 +18,8 @@ import os
 import re
 import tempfile
 
-from tested import as_arguments, check, convolve, data_path, finish, lapwing, needed_memory, noise, quiet_threshold, random, same
+from tested import (as_arguments, check, convolve, data_path, finish, lapwing, needed_memory, noise, quiet_threshold, random,
+                    read_products, same)
 
 import h5py
 import numpy as np
@@ -86,10 +87,8 @@ class Found:
     def __init__(self, path, axis, said):
         self.said = said
         with h5py.File(path) as file:
-            self.names = []
-            file.visititems(lambda name, item: self.names.append(name) if isinstance(item, h5py.Dataset) else None)
-            self.data = {name: file[name][()] for name in self.names}
-            self.about = {name: dict(file[name].attrs) for name in self.names}
+            self.data = read_products(file)
+            self.about = {name: dict(file[name].attrs) for name in self.data}
         for name, array in self.data.items():
             if name not in ("peaks", "noise"):
                 array = np.expand_dims(array, -2) if axis is None else array
@@ -230,7 +229,7 @@ def case(name, shape=(1, 3000), dtype="f4", taps=(3, 17), taps_dtype="f8", axis=
             compare_best(name, found, y, sigma, within)
         if "blocks" in products:
             compare_blocks(name, found, y, length, values, within)
-        check(("filtered" in found.data) == ("filtered" in products), f"{name}: there is {found.names}")
+        check(("filtered" in found.data) == ("filtered" in products), f"{name}: there is {list(found.data)}")
         every_cut(work, name, found, given, axis, thorough)
 
 

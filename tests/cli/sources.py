@@ -14,7 +14,7 @@ import os
 import re
 import tempfile
 
-from tested import as_arguments, beyond, check, finish, lapwing, needed_memory, noise, quiet_threshold, same
+from tested import as_arguments, beyond, check, finish, lapwing, needed_memory, noise, quiet_threshold, read_products, same
 
 import h5py
 import numpy as np
@@ -70,7 +70,7 @@ class Found:
     def __init__(self, path, said):
         self.said = said
         with h5py.File(path) as file:
-            self.data = {name: file[name][()] for name in file}
+            self.data = read_products(file)
         self.table = self.data.get("peaks")
 
     def rows(self):

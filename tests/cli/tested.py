@@ -125,6 +125,17 @@ def convolve(x, h, mode, boundary):
     return full if mode == "full" else full[taps - 1:len(x)]
 
 
+def read_products(file):
+    """The data of a result by its name, without coordinates and without the columns of tables."""
+    found = {}
+
+    def visit(name, item):
+        if isinstance(item, h5py.Dataset) and item.attrs.get("CLASS") != b"DIMENSION_SCALE" and "_columns/" not in name:
+            found[name] = item[()]
+    file.visititems(visit)
+    return found
+
+
 def same(a, b):
     """Whether two results, with their arrays in `data`, are equal bit by bit."""
     return set(a.data) == set(b.data) and all(a.data[k].tobytes() == b.data[k].tobytes() for k in a.data)

@@ -43,6 +43,31 @@ verdict $? "lapwing help plan ols has no example"
 ok 0 help plan conv2d
 ! grep -q 'lapwing plan ols' out
 verdict $? "lapwing help plan conv2d has an example of another job"
+# The words of help in whichever order, and help behind a command.
+same_help() {
+    ok 0 $1
+    cp out first
+    ok 0 $2
+    cmp -s first out
+    verdict $? "lapwing $1 and lapwing $2 say different things"
+}
+same_help 'help plan ols' 'help ols plan'
+same_help 'help synth conv2d' 'help conv2d synth'
+same_help 'help filters chirp' 'help chirp filters'
+same_help 'help filters chirp' 'help chirp'
+same_help 'help run ols' 'help ols run'
+same_help 'help run ols' 'run ols --help'
+same_help 'help ols' 'ols help'
+same_help 'help plan' 'plan help'
+same_help 'help plan' 'plan any.ini --segment 3 --help'
+same_help 'help plan ols' 'plan help ols'
+same_help 'help plan ols' 'plan ols help'
+same_help 'help filters chirp' 'filters chirp help'
+ok 0 help run ols
+says '^    lapwing run JOB.ini \[options\]$'
+says '^  --cluster-filters '
+! grep -q -- '--measure' out
+verdict $? "the help of run has an option of plan"
 ok 0 ols --input x --bogus --help
 says '^Options of ols$'
 
@@ -74,7 +99,16 @@ refuse 0 2 'run: the job file is missing' run
 refuse 0 2 'the file comes first' run --input x
 refuse 0 2 "'second' is neither an option" info first second
 refuse 0 2 "'nope' is no command" help nope
-refuse 0 2 "one word too many" help ols plan
+refuse 0 2 "'conv2d' is one word too many" help ols conv2d
+refuse 0 2 "'chirp' is one word too many" help ols chirp
+refuse 0 2 "'ols' is one word too many" help plan ols ols
+refuse 0 2 "'ols' is one word too many" help info ols
+refuse 0 2 "'synth' is one word too many" help plan synth
+refuse 0 2 "'chirp' is one word too many" help synth chirp
+refuse 0 2 "'job\.ini' is no command; a job file is run by 'lapwing run job\.ini'" job.ini --segment 3
+refuse 0 2 "synth: 'job\.ini' is no job; the jobs are: ols.*; a job file goes with" synth job.ini
+refuse 0 2 "plan: 'nosuch' is no job" plan nosuch
+refuse 0 74 "nosuch\.ini: cannot read the job file" plan nosuch.ini
 refuse 0 2 '--segmet: no such option; did you mean --segment\?' ols --segmet 4096
 refuse 0 2 '--banana: no such option$' ols --banana 1
 refuse 0 2 '-i: no such option; options begin with two dashes' ols -i x
@@ -82,7 +116,6 @@ refuse 0 2 '--input: the value is missing; give --input FILE:/dataset' ols --inp
 refuse 0 2 '--input: the value is missing' ols --input --output x
 refuse 0 2 "'x' is neither an option nor the value of one" ols x
 refuse 0 2 '--output is missing: give --output FILE' synth ols
-refuse 0 2 '--filters is missing: give --filters FILE:/dataset' ols --input a:/b --output c
 refuse 0 2 '--quiet and --verbose exclude each other' ols --input a:/b --output c --filters d:/e --quiet --verbose
 
 # ---- values, one for each kind of option
@@ -94,16 +127,18 @@ value "--threads: 0 is not in 1..4096" --threads 0
 value "--threads: 'two' is not a whole number" --threads two
 value "--count: -5 is not allowed; the least is 1" --count -5
 value "--start: 99999999999999999999 is not allowed" --start 99999999999999999999
+value "--count: '1e-3' is not a whole number" --count 1e-3
+value "--memory: '4Gb' is not a number of bytes such as 512M, 4GB" --memory 4Gb
 value "--memory: '4 gigs' is not a number of bytes such as 512M" --memory '4 gigs'
 value "--memory: 1000 is too little; the least is 1.0 MiB" --memory 1000
-value "--channels: '3' is not a range A:B" --channels 3
+value "--channels: '-3' is not a range A:B.* A alone is one" --channels -3
 value "--channels: 4:4 selects nothing" --channels 4:4
 value "--axis: '2' is none of 0\|1" --axis 2
 value "--output-type: 'float8' is none of .*did you mean float16\?" --output-type float8
 value "--output-scale: 0 is not allowed; the least is 1e-300" --output-scale 0
 value "--output-scale: 'half' is not a" --output-scale half
 refuse 0 2 '--output-type: no such option' sfft --input a:/b --output c --sparsity 3 --output-type int16
-refuse 0 2 '--sample-rate: .nan. is not a finite number' synth ols --output x --sample-rate nan
+refuse 0 2 '--sample-rate: .nan. is not a frequency such as' synth ols --output x --sample-rate nan
 refuse 0 2 "--overwrite: 'maybe' is neither yes nor no" synth ols --output x --overwrite=maybe
 refuse 0 2 '--complex goes with --type float32 or float64' synth ols --output x --complex --type int8
 [ ! -e x ]

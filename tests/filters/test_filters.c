@@ -180,6 +180,28 @@ static void test_chirp(void)
         }
 }
 
+/* M. Maggiore, Gravitational Waves, volume 1: eq. 4.21 has 2.18 s left at 100 Hz for a chirp mass of 1.21 Suns, and eq. 4.40 2.2 kHz
+ * for the last orbit of one Sun. The wave's phase grows by the frequency that its time left stands for. */
+static void test_inspiral(void)
+{
+    static double taps[2 * MOST_TAPS];
+    const double sun = 4.925491e-6, rate = 4096, chirp_mass = 20 * sun * rate;
+    const int n = 801, middle = 400;
+    CHECK(fabs(lw_inspiral_time_left(1.21 * sun, 100) - 2.18) < 0.01, "time left %g", lw_inspiral_time_left(1.21 * sun, 100));
+    CHECK(fabs(lw_inspiral_last_frequency(sun) / 2 - 2200) < 10, "last frequency %g", lw_inspiral_last_frequency(sun));
+    lw_taps_inspiral(chirp_mass, 350.5, 9.5, n, taps);
+    for (int m = 0; m < n; m++) {
+        const int tau = m - middle;
+        const double size = hypot(taps[2 * m], taps[2 * m + 1]), wanted = tau >= 10 && tau <= 350 ? pow(tau, -0.25) : 0;
+        CHECK(fabs(size - wanted) < 1e-15, "%d samples before the end the size is %g, not %g", tau, size, wanted);
+        if (tau < 40 || tau >= 350)
+            continue;
+        const double complex here = taps[2 * m] - I * taps[2 * m + 1], before = taps[2 * m + 2] - I * taps[2 * m + 3];
+        const double frequency = carg(here / before) / (2 * PI);        /* in the middle between two samples */
+        CHECK(fabs(lw_inspiral_time_left(chirp_mass, frequency) / (tau + 0.5) - 1) < 1e-3, "%d samples before the end %g", tau, frequency);
+    }
+}
+
 /* ---- response ---- */
 
 static void test_magnitudes(void)
@@ -278,6 +300,7 @@ int main(void)
     test_boxcar();
     test_pulses();
     test_chirp();
+    test_inspiral();
     test_magnitudes();
     test_figures();
     test_tops();

@@ -74,9 +74,27 @@ static void damage(const char *good, const char *path, size_t keep, size_t junk)
     fclose(to);
 }
 
+/* More datasets than an error lists; a newline in a name must not begin a line. */
+static void write_many_file(const char *path)
+{
+    const hsize_t dims[1] = {3};
+    char name[40];
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    H5Gclose(H5Gcreate2(file, "/run", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    for (int i = 0; i < 30; i++) {
+        snprintf(name, sizeof name, "/many%02d\nx", i);
+        put_dataset(file, name, H5T_STD_I16LE, 1, dims);
+    }
+    put_dataset(file, "/run/strain", H5T_IEEE_F32LE, 1, dims);
+    put_dataset(file, "/run/quality", H5T_IEEE_F32LE, 1, dims);
+    H5Fclose(file);
+}
+
 static void write_files(const char *folder)
 {
     char good[300], path[300];
+    snprintf(path, sizeof path, "%s/many.h5", folder);
+    write_many_file(path);
     snprintf(good, sizeof good, "%s/good.h5", folder);
     write_good_file(good);
     snprintf(path, sizeof path, "%s/folder.h5", folder);
@@ -136,7 +154,8 @@ static void check_message(const char *name, const struct mistake *mistake, int r
 {
     CHECK(rc == mistake->code, "%s: code %d, not %d: %s", name, rc, mistake->code, err->message);
     for (int s = 0; s < 3 && mistake->says[s] && rc; s++)
-        CHECK(strstr(err->message, mistake->says[s]), "%s: '%s' is not in: %s", name, mistake->says[s], err->message);
+        CHECK(strstr(err->message, mistake->says[s]) || strstr(err->list, mistake->says[s]), "%s: '%s' is not in: %s\n%s", name,
+              mistake->says[s], err->message, err->list);
 }
 
 static void check_mistake(struct lw_comm *comm, const char *folder, const struct mistake *mistake)
@@ -149,6 +168,35 @@ static void check_mistake(struct lw_comm *comm, const char *folder, const struct
     check_message(name, mistake, rc, &err);
     CHECK(!reader, "%s: no reader", name);
     lw_reader_close(reader);
+}
+
+/* The nearest names come first, 20 in all, and then how many more there are. */
+static void check_list(struct lw_comm *comm, const char *folder, const char *wanted, const char *suggested, const char *first_lines)
+{
+    char name[400];
+    struct lw_error err = {0};
+    struct lw_reader *reader = NULL;
+    snprintf(name, sizeof name, "%s/many.h5:%s", folder, wanted);
+    const int rc = lw_reader_open(comm, name, &reader, &err);
+    CHECK(rc == LW_EDATA && !reader && strstr(err.message, "; the file has 32 datasets"), "%s: code %d: %s", wanted, rc, err.message);
+    const char *const near = strstr(err.message, "; did you mean ");
+    CHECK(suggested ? near && strcmp(near, suggested) == 0 : !near, "%s: %s", wanted, err.message);
+    CHECK(strncmp(err.list, first_lines, strlen(first_lines)) == 0, "%s: %s", wanted, err.list);
+    int n_lines = 0;
+    for (const char *at = err.list; *at; at++)
+        n_lines += *at == '\n';
+    CHECK(n_lines == 21 && strstr(err.list, "\nand 12 more; 'lapwing info FILE' lists them\n"), "%s: %d lines: %s", wanted, n_lines,
+          err.list);
+}
+
+static void check_lists(struct lw_comm *comm, const char *folder)
+{
+    static const char in_order[] = "/many00\\x0ax int16 [3]\n/many01\\x0ax int16 [3]\n";
+    check_list(comm, folder, "/completely/else", NULL, in_order);
+    check_list(comm, folder, "/run/strian", "; did you mean /run/strain?", "/run/strain float32 [3]\n/many00\\x0ax int16 [3]\n");
+    check_list(comm, folder, "/strain", "; did you mean /run/strain?", "/run/strain float32 [3]\n/many00\\x0ax int16 [3]\n");
+    check_list(comm, folder, "/run", "; did you mean /run/quality?", "/run/quality float32 [3]\n/run/strain float32 [3]\n/many00");
+    check_list(comm, folder, "/many29\nxy", "; did you mean /many29\nx?", "/many29\\x0ax int16 [3]\n");
 }
 
 /* Filters may be of any number type, so other mistakes are left. */
@@ -265,6 +313,7 @@ int main(int argc, char **argv)
         check_mistake(comm, folder, &mistakes[m]);
     for (size_t m = 0; m < sizeof small_mistakes / sizeof *small_mistakes; m++)
         check_small_mistake(comm, folder, &small_mistakes[m]);
+    check_lists(comm, folder);
     check_views(comm, folder);
     check_listing(folder);
     lw_comm_barrier(comm);

@@ -72,14 +72,6 @@ def storages():
             check(np.array_equal(found, wanted.ravel()), f"{key}, axis {axis}, channels {channels}")
 
 
-def missing_filter():
-    name = os.path.join(folder.name, "lzf.h5")
-    with h5py.File(name, "w") as file:
-        file.create_dataset("lzf", data=np.zeros(100), compression="lzf")
-    done = subprocess.run([tool, "show", name + ":/lzf"], capture_output=True, text=True, timeout=60)
-    check(done.returncode == 65 and "filter 32000 ('lzf')" in done.stderr and "h5repack" in done.stderr, done.stderr)
-
-
 def complexes():
     name = os.path.join(folder.name, "complex.h5")
     rng = np.random.default_rng(1)
@@ -243,6 +235,6 @@ def busy():
         check(done.returncode == 74 and "another program writes it" in done.stderr, f"{done.returncode} {done.stderr}")
 
 
-for part in (storages, missing_filter, complexes, smalls, samplings, results, tables, busy):
+for part in (storages, complexes, smalls, samplings, results, tables, busy):
     part()
 finish("h5py")

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct lw_option first_table[] = {
@@ -21,8 +22,10 @@ static const struct lw_option second_table[] = {
     {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same", .help = "mode"},
     {.name = "axis", .kind = LW_OPTION_CHOICE, .choices = "0|1", .help = "axis"},
     {.name = "memory", .kind = LW_OPTION_BYTES, .argument = "BYTES", .minimum = 1 << 20, .help = "memory"},
-    {.name = "rate", .kind = LW_OPTION_REAL, .argument = "HZ", .minimum = 0.5, .maximum = 1e6, .help = "rate"},
+    {.name = "rate", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 0.5, .maximum = 1e6, .help = "rate"},
+    {.name = "time", .kind = LW_OPTION_DURATION, .argument = "S", .minimum = 0, .maximum = 3600, .help = "time"},
     {.name = "free", .kind = LW_OPTION_REAL, .argument = "X", .help = "no limits"},
+    {.name = "output", .kind = LW_OPTION_FILE, .argument = "FILE", .help = "output"},
     {.name = NULL},
 };
 static const struct lw_option *const tables[] = {first_table, second_table, NULL};
@@ -75,8 +78,26 @@ static void test_int(void)
     check_int("0^5", LW_PARSE_OK, 0);
     check_int("0^1000", LW_PARSE_OK, 0);
     check_int("1^1000000000000", LW_PARSE_OK, 1);
-    static const char *const malformed[] = {"", " ", "x", "-", "+", "--5", "1.5", "1e6", "10K", "10m", "10kk", "10 k", " 10",
-                                            "10 ", "0x10", "2^", "2^-1", "^2", "2^3k", "k", "10KiB", "1,000", "5\n"};
+    check_int("1e6", LW_PARSE_OK, 1000000);
+    check_int("1E6", LW_PARSE_OK, 1000000);
+    check_int("1e+6", LW_PARSE_OK, 1000000);
+    check_int("-2.5e3", LW_PARSE_OK, -2500);
+    check_int("2.50e1", LW_PARSE_OK, 25);
+    check_int("5000e-3", LW_PARSE_OK, 5);
+    check_int("2.0", LW_PARSE_OK, 2);
+    check_int("1.5M", LW_PARSE_OK, 1500000);
+    check_int("0.001k", LW_PARSE_OK, 1);
+    check_int("0e99999999999999999999", LW_PARSE_OK, 0);
+    check_int("0e-99999999999999999999", LW_PARSE_OK, 0);
+    check_int("9e18", LW_PARSE_OK, INT64_C(9000000000000000000));
+    check_int("9.223372036854775807e18", LW_PARSE_OK, INT64_MAX);
+    check_int("9.223372036854775808e18", LW_PARSE_TOO_LARGE, 0);
+    check_int("1e19", LW_PARSE_TOO_LARGE, 0);
+    check_int("1e99999999999999999999", LW_PARSE_TOO_LARGE, 0);
+    static const char *const malformed[] = {"", " ", "x", "-", "+", "--5", "1.5", "10K", "10m", "10kk", "10 k", " 10", "10 ",
+                                            "0x10", "2^", "2^-1", "^2", "2^3k", "k", "10KiB", "1,000", "5\n", "1.", ".5e1",
+                                            "1e", "1e-", "1e+-3", "1e-3", "2.55e1", "1.2345k", "1e6k", "1e1.5", "1.5.e3", "e3",
+                                            "1e-99999999999999999999", "1.5^2", "1.2.3", "10s"};
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
         check_int(malformed[i], LW_PARSE_MALFORMED, 0);
 }
@@ -104,8 +125,19 @@ static void test_bytes(void)
     check_bytes("8388607T", LW_PARSE_OK, INT64_C(8388607) << 40);
     check_bytes("8388608T", LW_PARSE_TOO_LARGE, 0);
     check_bytes("9223372036854775808", LW_PARSE_TOO_LARGE, 0);
-    static const char *const malformed[] = {"", "M", "-1M", "+1M", "1.5", "1.G", ".5G", "1MB", "1B", "1KiBs", "1iB", "4 G", "1e9",
-                                            "1.5.5G", "4GG", "4Gi", "4P"};
+    check_bytes("4GB", LW_PARSE_OK, INT64_C(4) << 30);
+    check_bytes("4kB", LW_PARSE_OK, 4096);
+    check_bytes("4KB", LW_PARSE_OK, 4096);
+    check_bytes("4 GiB", LW_PARSE_OK, INT64_C(4) << 30);
+    check_bytes("4  G", LW_PARSE_OK, INT64_C(4) << 30);
+    check_bytes("1.5 GB", LW_PARSE_OK, INT64_C(3) << 29);
+    check_bytes("100B", LW_PARSE_OK, 100);
+    check_bytes("100 B", LW_PARSE_OK, 100);
+    check_bytes("1e9", LW_PARSE_OK, 1000000000);
+    check_bytes("2.5e9 B", LW_PARSE_OK, INT64_C(2500000000));
+    check_bytes("1e19", LW_PARSE_TOO_LARGE, 0);
+    static const char *const malformed[] = {"", "M", "-1M", "+1M", "1.5", "1.G", ".5G", "1Mb", "1.5B", "1KiBs", "1iB", "1 iB", "4 ",
+                                            "4 G ", "4G B", "1.5.5G", "4GG", "4Gi", "4P", "1e9G", "1.5e0", "-1e9", "4GBB", "4BB"};
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
         check_bytes(malformed[i], LW_PARSE_MALFORMED, 0);
 }
@@ -131,6 +163,60 @@ static void test_real(void)
     }
 }
 
+typedef enum lw_parse parse_fn(const char *text, double *number);
+
+/* Exactly the number: what a unit multiplies or divides is rounded once. */
+static void check_quantity(parse_fn *parse, const char *text, enum lw_parse expected, double value)
+{
+    double found = 12345;
+    CHECK(parse(text, &found) == expected, "'%s'", text);
+    CHECK(found == (expected == LW_PARSE_OK ? value : 12345), "'%s' gave %.17g", text, found);
+}
+
+static void test_quantities(void)
+{
+    static const struct {
+        const char *text;
+        double value;
+    } durations[] = {{"0.1s", 0.1}, {"20ms", 0.02}, {"20 ms", 0.02}, {"500us", 5e-4}, {"500\xc2\xb5s", 5e-4}, {"500\xce\xbcs", 5e-4},
+                     {"10ns", 1e-8}, {"2min", 120}, {"1h", 3600}, {"1.5h", 5400}, {"3d", 259200}, {"7", 7}, {"-2.5", -2.5},
+                     {"1e3ms", 1}, {"1.001ms", 1.001e-3}, {"0.3us", 3e-7}, {"+.5s", 0.5}, {"1e-3", 1e-3}},
+      frequencies[] = {{"4kHz", 4000}, {"4KHz", 4000}, {"1.2 MHz", 1.2e6}, {"500 Hz", 500}, {"500", 500}, {"5mHz", 0.005},
+                       {"1.001kHz", 1001}, {"2.4GHz", 2.4e9}, {"1.9THz", 1.9e12}, {"0", 0}, {"4096.000001", 4096.000001}};
+    for (size_t i = 0; i < sizeof durations / sizeof *durations; i++)
+        check_quantity(lw_parse_duration, durations[i].text, LW_PARSE_OK, durations[i].value);
+    for (size_t i = 0; i < sizeof frequencies / sizeof *frequencies; i++)
+        check_quantity(lw_parse_frequency, frequencies[i].text, LW_PARSE_OK, frequencies[i].value);
+
+    check_quantity(lw_parse_duration, "1e308d", LW_PARSE_TOO_LARGE, 0);
+    check_quantity(lw_parse_duration, "1e9999", LW_PARSE_TOO_LARGE, 0);
+    check_quantity(lw_parse_frequency, "1e308kHz", LW_PARSE_TOO_LARGE, 0);
+    static const char *const malformed[] = {"", "s", "Hz", " 1s", "1 ", "1s ", "1ss", "1 m s", "nan", "inf", "infs", "0x1d", "1m", "1S",
+                                            "1sec", "1h30min", "1e", "--1s", "1,5s", "hz", "4khz", "4Mhz", "1kHzs", "1xs", "k"};
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
+        check_quantity(lw_parse_duration, malformed[i], LW_PARSE_MALFORMED, 0);
+        check_quantity(lw_parse_frequency, malformed[i], LW_PARSE_MALFORMED, 0);
+    }
+    check_quantity(lw_parse_duration, "1Hz", LW_PARSE_MALFORMED, 0);
+    check_quantity(lw_parse_frequency, "1s", LW_PARSE_MALFORMED, 0);
+}
+
+/* Samples, or a time: the unit tells. */
+static void test_stretch(void)
+{
+    struct lw_stretch stretch;
+    CHECK(lw_parse_stretch("10k", &stretch) == LW_PARSE_OK && !stretch.is_time && stretch.samples == 10000, "10k samples");
+    CHECK(lw_parse_stretch("1e6", &stretch) == LW_PARSE_OK && !stretch.is_time && stretch.samples == 1000000, "1e6 samples");
+    CHECK(lw_parse_stretch("10", &stretch) == LW_PARSE_OK && !stretch.is_time && stretch.samples == 10, "10 samples");
+    CHECK(lw_parse_stretch("10s", &stretch) == LW_PARSE_OK && stretch.is_time && stretch.seconds == 10, "10 seconds");
+    CHECK(lw_parse_stretch("1.5 h", &stretch) == LW_PARSE_OK && stretch.is_time && stretch.seconds == 5400, "1.5 hours");
+    stretch.samples = 77;
+    CHECK(lw_parse_stretch("1.5", &stretch) == LW_PARSE_MALFORMED && stretch.samples == 77, "no part of a sample");
+    CHECK(lw_parse_stretch("1e30", &stretch) == LW_PARSE_TOO_LARGE, "too many samples");
+    CHECK(lw_parse_stretch("1e999s", &stretch) == LW_PARSE_TOO_LARGE, "too long");
+    CHECK(lw_parse_stretch("ten", &stretch) == LW_PARSE_MALFORMED, "a word");
+}
+
 static void check_range(const char *text, enum lw_parse expected, int64_t begin, int64_t end, int64_t step)
 {
     int64_t parts[3] = {77, 77, 77};
@@ -153,7 +239,12 @@ static void test_range(void)
     check_range(":100", LW_PARSE_OK, -1, 100, -1);
     check_range("1k:2^12:", LW_PARSE_OK, 1000, 4096, -1);
     check_range("0:99999999999999999999", LW_PARSE_TOO_LARGE, 0, 0, 0);
-    static const char *const malformed[] = {"", "5", "a:b", "1:5:2:", "1:5:2:3", ":::", "-1:5", "1:-5", "1-5", "1:5 ", " 1:5"};
+    check_range("5", LW_PARSE_OK, 5, 6, -1);
+    check_range("0", LW_PARSE_OK, 0, 1, -1);
+    check_range("1e3", LW_PARSE_OK, 1000, 1001, -1);
+    check_range("0:1e3", LW_PARSE_OK, 0, 1000, -1);
+    check_range("9223372036854775807", LW_PARSE_TOO_LARGE, 0, 0, 0);
+    static const char *const malformed[] = {"", "-5", "5 ", "1.5", "a:b", "1:5:2:", "1:5:2:3", ":::", "-1:5", "1:-5", "1-5", "1:5 ", " 1:5"};
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
         check_range(malformed[i], LW_PARSE_MALFORMED, 0, 0, 0);
 }
@@ -226,11 +317,20 @@ static void test_values(void)
     check_set("rate", "0.5", NULL);
     check_set("rate", "0.4", "0.4 is not in 0.5..1000000");
     check_set("rate", "1e7", "is not in 0.5..1000000");
-    check_set("rate", "fast", "not a finite number");
-    check_set("rate", "1e999", "not a finite number");
+    check_set("rate", "fast", "'fast' is not a frequency such as 500, 5mHz, 4kHz");
+    check_set("rate", "1e999", "is not a frequency");
+    check_set("rate", "4kHz", NULL);
+    check_set("rate", "2MHz", "2MHz is not in 0.5..1000000");
+    check_set("rate", "1s", "is not a frequency");
+    check_set("time", "20ms", NULL);
+    check_set("time", "2h", "2h is not in 0..3600");
+    check_set("time", "1Hz", "'1Hz' is not a time such as 0.5, 20ms");
+    check_set("free", "1x", "not a finite number");
+    check_set("free", "20ms", "not a finite number");
     check_set("free", "-1e300", NULL);
     check_set("channels", "2:8:3", NULL);
-    check_set("channels", "7", "is not a range A:B or A:B:STEP");
+    check_set("channels", "7", NULL);
+    check_set("channels", "-7", "is not a range A:B or A:B:STEP");
     check_set("channels", "8:8", "selects nothing");
     check_set("channels", "9:8", "selects nothing");
     check_set("channels", ":0", "selects nothing");
@@ -251,7 +351,8 @@ static void test_reading(void)
     CHECK(lw_options_range(options, "channels").begin == -1 && lw_options_range(options, "channels").step == -1, "no range");
 
     static const char *const pairs[][2] = {{"input", "x"}, {"overwrite", "yes"}, {"count", "2^33"}, {"mode", "valid"},
-                                           {"axis", "1"}, {"memory", "1.5GiB"}, {"rate", "2.5"}, {"channels", ":9:2"}};
+                                           {"axis", "1"}, {"memory", "1.5GiB"}, {"rate", "2.5kHz"}, {"time", "2min"},
+                                           {"channels", ":9:2"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         CHECK(lw_options_set(options, pairs[i][0], pairs[i][1], "test", NULL) == LW_OK, "%s", pairs[i][0]);
     CHECK(!lw_options_missing(options), "nothing missing");
@@ -260,7 +361,8 @@ static void test_reading(void)
     CHECK(lw_options_choice(options, "mode") == 2, "mode");
     CHECK(lw_options_choice(options, "axis") == 1, "axis");
     CHECK(lw_options_int(options, "memory") == INT64_C(3) << 29, "memory");
-    CHECK(lw_options_real(options, "rate") == 2.5, "rate");
+    CHECK(lw_options_real(options, "rate") == 2500, "rate");
+    CHECK(lw_options_real(options, "time") == 120, "time");
     const struct lw_option_range range = lw_options_range(options, "channels");
     CHECK(range.begin == -1 && range.end == 9 && range.step == 2, "range");
 
@@ -354,13 +456,37 @@ static void test_resolved(void)
 
     int counts[2] = {0, 0};
     lw_options_each(options, count_given, counts);
-    CHECK(counts[0] == 11 && counts[1] == 2, "%d options, %d given", counts[0], counts[1]);
+    CHECK(counts[0] == 13 && counts[1] == 2, "%d options, %d given", counts[0], counts[1]);
 
     lw_options_set(options, "overwrite", "yes", "test", NULL);
     lw_options_set(options, "input", "x.h5:/y", "test", NULL);
     text = lw_options_resolved(options, NULL);
     CHECK(text && strcmp(text, "input = x.h5:/y\noverwrite = yes\nany = 7\nmode = same\n") == 0, "'%s'", text);
     lw_free(text);
+
+    lw_options_set(options, "input", "#a#b #c;d ;e\\;f$${g}$h", "test", NULL);
+    text = lw_options_resolved(options, NULL);
+    CHECK(text && strstr(text, "input = \\#a#b \\#c;d \\;e\\\\;f$\\${g}$h\n") == text, "'%s'", text);
+    lw_free(text);
+    lw_options_destroy(options);
+}
+
+/* ~ is the home folder in a file's name, and nowhere else. */
+static void test_home(void)
+{
+    struct lw_options *const options = make();
+    struct lw_error err;
+    setenv("HOME", "/home/me", 1);
+    CHECK(lw_options_set(options, "output", "~/x.h5", "--output", &err) == LW_OK &&
+          strcmp(lw_options_text(options, "output"), "/home/me/x.h5") == 0, "'%s'", lw_options_text(options, "output"));
+    CHECK(lw_options_set(options, "input", "~/x.h5", "--input", &err) == LW_OK &&
+          strcmp(lw_options_text(options, "input"), "~/x.h5") == 0, "'%s'", lw_options_text(options, "input"));
+    unsetenv("HOME");
+    CHECK(lw_options_set(options, "output", "~/y.h5", "--output", &err) == LW_EUSAGE &&
+          strcmp(err.message, "--output: ~/y.h5 begins with ~ for the home folder, but the variable HOME is not set") == 0,
+          "'%s'", err.message);
+    CHECK(strcmp(lw_options_text(options, "output"), "/home/me/x.h5") == 0, "what was set stays");
+    CHECK(lw_options_set(options, "output", "y\a.h5", "--output", &err) == LW_EUSAGE, "a control character");
     lw_options_destroy(options);
 }
 
@@ -427,12 +553,15 @@ int main(void)
     test_int();
     test_bytes();
     test_real();
+    test_quantities();
+    test_stretch();
     test_range();
     test_words();
     test_values();
     test_reading();
     test_parsing();
     test_resolved();
+    test_home();
     test_resolved_long();
     return check_result("options");
 }

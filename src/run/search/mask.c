@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "run/pipeline.h"
 #include "run/plan.h"
+#include "run/search/good.h"
 #include "signal/convolution.h"
 
 #include <inttypes.h>
@@ -151,38 +152,55 @@ static int read_bits(const struct lw_dataset_info *info, struct lw_mask *mask, s
     return rc;
 }
 
-int lw_mask_open(struct lw_comm *comm, struct lw_job *job, struct lw_mask **out, struct lw_error *err)
+/* Marks from a dataset, which is one more input of the job. */
+static int open_dataset(struct lw_comm *comm, struct lw_job *job, struct lw_mask *mask, struct lw_error *err)
 {
-    const char *const name = job->search.mask;
-    if (!name)
+    int rc = lw_reader_open(comm, job->search.mask, &mask->reader, err);
+    if (rc)
+        return rc;
+    const struct lw_dataset_info *const info = lw_reader_info(mask->reader);
+    mask->type = info->type;
+    bool is_packed;
+    if ((rc = check_type(info, err)) || (rc = find_shape(info, &job->inputs[0], job->view.axis, &mask->shape, &is_packed, err)))
+        return rc;
+    if (mask->shape == BY_CHANNEL)
+        rc = read_channels(comm, job->search.mask, job, is_packed, mask, err);
+    else if (is_packed)
+        rc = lw_comm_agree(comm, read_bits(info, mask, err), err);
+    job->inputs[job->n_inputs] = *info;
+    job->input_names[job->n_inputs++] = "mask";
+    return rc;
+}
+
+/* Bits of which every rank has all. */
+static int open_good_data(struct lw_comm *comm, const struct lw_reader *input, const struct lw_job *job, struct lw_mask *mask,
+                          struct lw_error *err)
+{
+    mask->shape = BY_SAMPLE;
+    mask->rows = 1;
+    mask->pitch = divide_up(lw_reader_info(input)->dims[job->view.axis], 8);
+    return lw_good_data_read(comm, input, job->view.axis, job->search.good_data, &mask->bits, err);
+}
+
+int lw_mask_open(struct lw_comm *comm, const struct lw_reader *input, struct lw_job *job, struct lw_mask **out, struct lw_error *err)
+{
+    if (!job->search.mask && !job->search.good_data)
         return LW_OK;
     struct lw_mask *const mask = lw_alloc(sizeof *mask, "the mask", err);
     int rc = lw_comm_agree(comm, mask ? LW_OK : LW_ESYSTEM, err);
-    if (rc || (rc = lw_reader_open(comm, name, &mask->reader, err)))
-        goto fail;
-    const struct lw_dataset_info *const info = lw_reader_info(mask->reader);
-    mask->type = info->type;
-    mask->layout = job->op.layout;
-    mask->view = job->view;
-    mask->boundary = job->boundary;
-    mask->n_samples = job->n_samples;
-    mask->sample_bytes = (int64_t)lw_type_bytes(job->op.input);
-    bool is_packed;
-    if ((rc = check_type(info, err)) || (rc = find_shape(info, &job->inputs[0], job->view.axis, &mask->shape, &is_packed, err)))
-        goto fail;
-    if (mask->shape == BY_CHANNEL)
-        rc = read_channels(comm, name, job, is_packed, mask, err);
-    else if (is_packed)
-        rc = lw_comm_agree(comm, read_bits(info, mask, err), err);
-    if (rc)
-        goto fail;
-    job->inputs[job->n_inputs] = *info;
-    job->input_names[job->n_inputs++] = "mask";
+    if (mask) {
+        mask->layout = job->op.layout;
+        mask->view = job->view;
+        mask->boundary = job->boundary;
+        mask->n_samples = job->n_samples;
+        mask->sample_bytes = (int64_t)lw_type_bytes(job->op.input);
+    }
+    if (rc || (rc = job->search.mask ? open_dataset(comm, job, mask, err) : open_good_data(comm, input, job, mask, err))) {
+        lw_mask_close(mask);
+        return rc;
+    }
     *out = mask;
     return LW_OK;
-fail:
-    lw_mask_close(mask);
-    return rc;
 }
 
 void lw_mask_close(struct lw_mask *mask)

@@ -1,4 +1,4 @@
-/* mask.h - samples that do not count: --mask FILE:/dataset.
+/* mask.h - samples that do not count: --mask FILE:/dataset, or those that --good-data does not name (good.h).
  *
  * The dataset holds numbers, 0 where a sample counts; it is as long as the axis of the input (one for each sample), as the
  * channels (one for each channel), or of the input's shape; or bits of these, eight in a uint8 along the last dimension, the first in
@@ -14,8 +14,8 @@ struct lw_plan;
 struct lw_mask;
 
 /** Open the dataset that the job's search names as its mask and look at its shape; *out stays NULL where there is none. Adds the dataset to the
- * job's inputs. Errors are those of lw_reader_open, and LW_EDATA for a shape that does not fit. Collective. */
-int lw_mask_open(struct lw_comm *comm, struct lw_job *job, struct lw_mask **out, struct lw_error *err);
+ * job's inputs. Errors are those of lw_reader_open and lw_good_data_read, and LW_EDATA for a shape that does not fit. Collective. */
+int lw_mask_open(struct lw_comm *comm, const struct lw_reader *input, struct lw_job *job, struct lw_mask **out, struct lw_error *err);
 void lw_mask_close(struct lw_mask *mask);                   /* NULL is legal */
 
 /** Host bytes that lw_mask_start allocates for such a plan; 0 for no mask. */

@@ -1,0 +1,45 @@
+# The architectures that kernels are compiled for where nobody has named them: each takes minutes.
+
+# lapwing_architectures(RESULT): a list such as 80;90
+function(lapwing_architectures result)
+    if(LAPWING_GPUS STREQUAL "COMMON")
+        set(found 80 86 89 90)
+        if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 12.8)
+            list(APPEND found 100 120)
+        endif()
+        message(STATUS "CUDA: compiling for the usual GPUs, architectures ${found}")
+    elseif(LAPWING_GPUS STREQUAL "AUTO")
+        lapwing_own_architectures(found)
+        if(found)
+            message(STATUS "CUDA: compiling for the GPUs of this machine, architectures ${found}")
+        else()
+            set(found 90)
+            message(STATUS "CUDA: no GPU here: compiling for architecture 90, H100, H200 and what has come since. Others: "
+                           "-DCMAKE_CUDA_ARCHITECTURES=80 for A100, 86, 89, ...; -DLAPWING_GPUS=COMMON for all (slow)")
+        endif()
+    else()
+        message(FATAL_ERROR "LAPWING_GPUS is ${LAPWING_GPUS}, not AUTO or COMMON; architectures by number go into "
+                            "CMAKE_CUDA_ARCHITECTURES")
+    endif()
+    set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+# lapwing_own_architectures(RESULT): those of this machine's GPUs, of 8.0 and later; empty if there are none. (CMake knows "native"
+# from 3.24 on.)
+function(lapwing_own_architectures result)
+    set(found)
+    execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+        OUTPUT_VARIABLE text ERROR_QUIET RESULT_VARIABLE status)
+    if(status EQUAL 0)
+        string(REGEX MATCHALL "[0-9]+\\.[0-9]" capabilities "${text}")
+        foreach(capability IN LISTS capabilities)
+            string(REPLACE "." "" architecture "${capability}")
+            if(architecture GREATER_EQUAL 80)
+                list(APPEND found ${architecture})
+            endif()
+        endforeach()
+        list(REMOVE_DUPLICATES found)
+        list(SORT found COMPARE NATURAL)
+    endif()
+    set(${result} ${found} PARENT_SCOPE)
+endfunction()

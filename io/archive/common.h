@@ -1,0 +1,18 @@
+/* common.h - what formats of archives share: a row for `lapwing info`, and all of a small dataset as numbers. */
+#ifndef LW_IO_ARCHIVE_COMMON_H
+#define LW_IO_ARCHIVE_COMMON_H
+
+#include "io/format.h"
+
+/** Call `visit` with what was described. @param storage  how samples lie: "1 bit, low bits first" */
+void lw_archive_list(const struct lw_dataset_info *info, const char *storage, int64_t stored_bytes, lw_list_fn *visit,
+                     void *context);
+
+/** Set info->file_bytes. LW_EIO. */
+int lw_archive_file_bytes(struct lw_dataset_info *info, struct lw_error *err);
+
+/** lw_format.read_numbers by open, read and close of the format; samples are real. */
+int lw_archive_read_numbers(const struct lw_format *format, const struct lw_dataset_info *info, double *values,
+                            struct lw_error *err);
+
+#endif

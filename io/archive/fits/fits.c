@@ -1,0 +1,403 @@
+/* fits.c - images and cubes of FITS files (FITS Standard 4.0).
+ *
+ * A path names a unit (HDU): FILE:/2 by its number, the primary one being 0, FILE:/SCI or FILE:/SCI,2 by EXTNAME and EXTVER; without
+ * one the first image is taken. BSCALE, BZERO and BLANK are followed (io/archive/values.h says in which type); 64-bit integers are
+ * given as float64. */
+#include "io/archive/fits/image.h"
+#include "io/archive/fits/origin.h"
+#include "io/archive/fits/tiles.h"
+#include "io/sampling.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* An image open for reading samples: one of the two. */
+struct opened {
+    void *flat;
+    struct lw_fits_tiles *tiles;
+};
+
+static int recognise(const char *file, bool *is_one, struct lw_error *err)
+{
+    static const char first[] = "SIMPLE  =";
+    char why[96], start[sizeof first - 1];
+    const int fd = lw_file_open(file, why);
+    if (fd < 0)
+        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, why);
+    *is_one = pread(fd, start, sizeof start, 0) == (ssize_t)sizeof start && memcmp(start, first, sizeof start) == 0;
+    close(fd);
+    return LW_OK;
+}
+
+/* ---- describe ---------------------------------------------------------------------------------------------------------- */
+
+static int check_complete(const struct lw_fits_walk *walk, struct lw_error *err)
+{
+    bool is_complete = true;
+    lw_fits_logical(walk->unit, LW_FITS_COMPLETE, &is_complete);
+    return is_complete ? LW_OK
+                       : lw_fail(err, LW_EDATA, "'%s' is incomplete: the run of lapwing that was to make it did not come to its end",
+                                 walk->file);
+}
+
+/* Go to the unit of a path. */
+static int find_unit(const char *file, const char *path, struct lw_fits_walk *walk, struct lw_fits_image *image,
+                     struct lw_error *err)
+{
+    int rc;
+    (void)((rc = lw_fits_begin(file, walk, err)) || (rc = check_complete(walk, err)) || (rc = lw_fits_seek(walk, path, err)) ||
+           (rc = lw_fits_find_image(walk, image, err)));
+    return rc;
+}
+
+static bool find_axis_real(const struct lw_fits_unit *unit, const char *name, int axis, double *value)
+{
+    char keyword[16];
+    snprintf(keyword, sizeof keyword, "%s%d", name, axis);
+    return lw_fits_real(unit, keyword, value);
+}
+
+static bool find_axis_text(const struct lw_fits_unit *unit, const char *name, int axis, char *text, size_t size)
+{
+    char keyword[16];
+    snprintf(keyword, sizeof keyword, "%s%d", name, axis);
+    return lw_fits_text(unit, keyword, text, size);
+}
+
+/* "FREQ" is "frequency"; the celestial "RA---TAN" is "ra". */
+static void name_coordinate(const char *type, struct lw_coordinate *out)
+{
+    char *to = out->name;
+    for (const char *at = type; *at && *at != '-' && to < out->name + sizeof out->name - 1; at++)
+        *to++ = (char)tolower((unsigned char)*at);
+    *to = '\0';
+    if (strcmp(out->name, "freq") == 0)
+        snprintf(out->name, sizeof out->name, "frequency");
+    else if (strcmp(out->name, "utc") == 0)
+        snprintf(out->name, sizeof out->name, "time");
+}
+
+/* Sections 8.2 to 8.4: regular are axes with an increment of their own and no projection (which stands behind a "-"). */
+static void find_coordinate(const struct lw_fits_unit *unit, int axis, struct lw_coordinate *out)
+{
+    char type[72];
+    double reference = 1, value = 0, increment;
+    if (!find_axis_text(unit, "CTYPE", axis, type, sizeof type))
+        return;
+    name_coordinate(type, out);
+    find_axis_text(unit, "CUNIT", axis, out->unit, sizeof out->unit);
+    find_axis_real(unit, "CRPIX", axis, &reference);
+    find_axis_real(unit, "CRVAL", axis, &value);
+    out->is_regular = !strchr(type, '-') && find_axis_real(unit, "CDELT", axis, &increment) && increment != 0;
+    if (out->is_regular) {
+        out->step = increment;
+        out->first = value + (1 - reference) * increment;
+    }
+}
+
+/* An axis of time, with its increment in seconds where nothing else is said. */
+static void find_sampling(struct lw_dataset_info *info, int d)
+{
+    const struct lw_coordinate *const time = &info->coordinates[d];
+    const double seconds = time->unit[0] ? lw_sampling_unit_seconds(time->unit) : 1;
+    info->metadata_axis = d;
+    if (time->is_regular && lw_period_from_seconds(time->step * seconds, &info->axis.period))
+        snprintf(info->axis.source, sizeof info->axis.source, "keyword CDELT%d", info->n_dims - d);
+}
+
+static void find_metadata(const struct lw_fits_unit *unit, struct lw_dataset_info *info)
+{
+    lw_fits_text(unit, "BUNIT", info->axis.unit, sizeof info->axis.unit);
+    for (int d = 0; d < info->n_dims; d++) {
+        find_coordinate(unit, info->n_dims - d, &info->coordinates[d]);
+        if (strcmp(info->coordinates[d].name, "time") == 0 && info->metadata_axis < 0)
+            find_sampling(info, d);
+    }
+}
+
+static int describe_tiles(const struct lw_fits_image *image, struct lw_dataset_info *info)
+{
+    info->n_dims = image->flat.n_dims;
+    memcpy(info->dims, image->flat.dims, sizeof info->dims);
+    info->type = lw_values_type(&image->flat.values);
+    return LW_OK;       /* the unit lies in the file: lw_fits_find_image has seen to that */
+}
+
+static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
+{
+    struct lw_fits_walk walk;
+    struct lw_fits_image image;
+    (void)use;
+    int rc = find_unit(info->file, info->path, &walk, &image, err);
+    if (rc == LW_OK) {
+        lw_fits_path(walk.unit, info->path, sizeof info->path);
+        rc = image.is_tiled ? describe_tiles(&image, info) : lw_flat_describe(&image.flat, info, err);
+    }
+    if (rc == LW_OK)
+        find_metadata(walk.unit, info);
+    lw_fits_end(&walk);
+    return rc;
+}
+
+/* ---- list -------------------------------------------------------------------------------------------------------------- */
+
+static void list_table(const struct lw_fits_unit *unit, const char *path, lw_list_fn *visit, void *context)
+{
+    struct lw_listing row = {.path = path, .stored_bytes = unit->data_bytes};
+    int64_t columns = 0;
+    char kind[16] = "no extension";
+    lw_fits_text(unit, "XTENSION", kind, sizeof kind);
+    lw_fits_int(unit, "TFIELDS", &columns);
+    if (unit->n_axes == 2)
+        snprintf(row.shape, sizeof row.shape, "[%" PRId64 "]", unit->axes[1]);
+    else
+        snprintf(row.shape, sizeof row.shape, "no data");
+    snprintf(row.type, sizeof row.type, "table of %" PRId64 " columns", columns);
+    snprintf(row.storage, sizeof row.storage, "%s", kind);
+    visit(&row, context);
+}
+
+/* Passes the listing of an array on, with the storage of tiles. */
+struct relay {
+    lw_list_fn *visit;
+    void *context;
+    const struct lw_fits_tiling *tiling;
+    int64_t bytes;
+};
+
+static void relay_tiles(const struct lw_listing *dataset, void *context)
+{
+    const struct relay *const relay = context;
+    const struct lw_fits_tiling *const tiling = relay->tiling;
+    struct lw_listing row = *dataset;
+    row.stored_bytes = relay->bytes;
+    snprintf(row.storage, sizeof row.storage, "tiles ");
+    for (int a = tiling->n_axes - 1; a >= 0; a--) {
+        const size_t used = strlen(row.storage);
+        snprintf(row.storage + used, sizeof row.storage - used, "%s%" PRId64, a == tiling->n_axes - 1 ? "[" : " x ", tiling->tile[a]);
+    }
+    const size_t used = strlen(row.storage);
+    snprintf(row.storage + used, sizeof row.storage - used, "], %s", tiling->code_text);
+    relay->visit(&row, relay->context);
+}
+
+static int list_image(const struct lw_fits_walk *walk, const char *path, lw_list_fn *visit, void *context, struct lw_error *err)
+{
+    struct lw_fits_image image;
+    const int rc = lw_fits_find_image(walk, &image, err);
+    if (rc)
+        return rc;
+    struct relay relay = {.visit = visit, .context = context, .tiling = &image.tiling, .bytes = walk->unit->data_bytes};
+    if (image.is_tiled)
+        lw_flat_list(&image.flat, path, relay_tiles, &relay);
+    else
+        lw_flat_list(&image.flat, path, visit, context);
+    return LW_OK;
+}
+
+/* A primary unit without data is not worth a line. */
+static int list_unit(const struct lw_fits_walk *walk, lw_list_fn *visit, void *context, struct lw_error *err)
+{
+    char path[128];
+    lw_fits_path(walk->unit, path, sizeof path);
+    if (lw_fits_has_image(walk->unit))
+        return list_image(walk, path, visit, context, err);
+    if (walk->unit->number > 0)
+        list_table(walk->unit, path, visit, context);
+    return LW_OK;
+}
+
+static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
+{
+    struct lw_fits_walk walk;
+    int rc = lw_fits_begin(file, &walk, err);
+    while (rc == LW_OK && walk.unit)
+        (void)((rc = list_unit(&walk, visit, context, err)) || (rc = lw_fits_next(&walk, err)));
+    lw_fits_end(&walk);
+    return rc;
+}
+
+/* ---- samples ----------------------------------------------------------------------------------------------------------- */
+
+/* The image of a dataset that has been described. */
+static int find_again(const struct lw_dataset_info *info, struct lw_fits_image *image, struct lw_error *err)
+{
+    struct lw_fits_walk walk;
+    const int rc = find_unit(info->file, info->path, &walk, image, err);
+    lw_fits_end(&walk);
+    return rc ? rc : lw_flat_check_same(&image->flat, info, err);
+}
+
+static void close_image(void *dataset)
+{
+    struct opened *const opened = dataset;
+    if (opened->flat)
+        lw_flat_close(opened->flat);
+    lw_fits_tiles_close(opened->tiles);
+    lw_free(opened);
+}
+
+static int open_image(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
+{
+    struct lw_fits_image image;
+    int rc = find_again(info, &image, err);
+    if (rc)
+        return rc;
+    struct opened *const opened = lw_alloc(sizeof *opened, "the reader", err);
+    if (!opened)
+        return LW_ESYSTEM;
+    rc = image.is_tiled ? lw_fits_tiles_open(info->file, &image, false, &opened->tiles, err)
+                        : lw_flat_open(&image.flat, info, &opened->flat, err);
+    if (rc)
+        close_image(opened);
+    else
+        *dataset = opened;
+    return rc;
+}
+
+static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
+{
+    const struct opened *const opened = dataset;
+    return opened->tiles ? lw_fits_tiles_read(opened->tiles, box, err) : lw_flat_read(opened->flat, box, err);
+}
+
+static bool locate(void *dataset, struct lw_stored *out)
+{
+    const struct opened *const opened = dataset;
+    return opened->flat && lw_flat_locate(opened->flat, out);
+}
+
+static int read_tiled_numbers(const struct lw_fits_image *image, const struct lw_dataset_info *info, double *values,
+                              struct lw_error *err)
+{
+    struct lw_fits_tiles *tiles;
+    struct lw_box box = {.n_runs = 1, .run = 1, .into = values};
+    int rc = lw_fits_tiles_open(info->file, image, true, &tiles, err);
+    if (rc)
+        return rc;
+    for (int d = 0; d < image->flat.n_dims; d++) {
+        box.step[d] = 1;
+        box.count[d] = image->flat.dims[d];
+        box.run *= box.count[d];
+    }
+    box.pitch = box.run;
+    rc = lw_fits_tiles_read(tiles, &box, err);
+    lw_fits_tiles_close(tiles);
+    return rc;
+}
+
+static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
+{
+    struct lw_fits_image image;
+    const int rc = find_again(info, &image, err);
+    if (rc)
+        return rc;
+    return image.is_tiled ? read_tiled_numbers(&image, info, values, err) : lw_flat_read_numbers(&image.flat, info, values, err);
+}
+
+/* ---- attributes -------------------------------------------------------------------------------------------------------- */
+
+/* Keywords of the file's own structure, and of what is not true any more of what is made of its samples. */
+static bool is_structural(const char *keyword)
+{
+    static const char *const words[] = {
+        "SIMPLE", "BITPIX", "NAXIS", "EXTEND", "PCOUNT", "GCOUNT", "GROUPS", "XTENSION", "EXTNAME", "EXTVER", "EXTLEVEL", "INHERIT",
+        "BSCALE", "BZERO", "BLANK", "BUNIT", "DATAMIN", "DATAMAX", "CHECKSUM", "DATASUM", "DATE", "LONGSTRN", "TFIELDS", "THEAP",
+        "IRAF-MAX", "IRAF-MIN", "IRAF-TLM", "ORIGIN", "COMMENT", "HISTORY", "CONTINUE", LW_FITS_COMPLETE, "",
+    };
+    static const char *const numbered[] = {"NAXIS", "TTYPE", "TFORM", "TUNIT", "ZNAXIS", "ZTILE", "ZNAME", "ZVAL"};
+    static const char *const tiled[] = {"ZIMAGE", "ZTABLE", "ZCMPTYPE", "ZBITPIX", "ZNAXIS", "ZSIMPLE", "ZEXTEND", "ZBLOCKED", "ZTENSION",
+                                        "ZPCOUNT", "ZGCOUNT", "ZHECKSUM", "ZDATASUM", "ZQUANTIZ", "ZDITHER0", "ZBLANK", "ZMASKCMP"};
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        if (strcmp(keyword, words[w]) == 0)
+            return true;
+    for (size_t w = 0; w < sizeof tiled / sizeof *tiled; w++)
+        if (strcmp(keyword, tiled[w]) == 0)
+            return true;
+    for (size_t w = 0; w < sizeof numbered / sizeof *numbered; w++) {
+        const size_t length = strlen(numbered[w]);
+        if (strncmp(keyword, numbered[w], length) == 0 && keyword[length] &&
+            strspn(keyword + length, "0123456789") == strlen(keyword + length))
+            return true;
+    }
+    return false;
+}
+
+/* A text that ends with & goes on in the CONTINUE cards behind it. */
+static int64_t join_text(const struct lw_fits_unit *unit, int64_t index, const struct lw_fits_card *card, char *text, size_t size)
+{
+    struct lw_fits_card next;
+    snprintf(text, size, "%s", card->text);
+    for (index++; index < unit->n_cards; index++) {
+        const size_t length = strlen(text);
+        const char *const start = unit->cards + index * LW_FITS_CARD;
+        if (length == 0 || text[length - 1] != '&' || memcmp(start, "CONTINUE  '", 11) != 0 || length + LW_FITS_CARD > size)
+            break;
+        lw_fits_continued(unit, index, &next);
+        snprintf(text + length - 1, size - length + 1, "%s", next.text);
+    }
+    return index;
+}
+
+static void visit_unit(const struct lw_fits_unit *unit, lw_attribute_fn *visit, void *context)
+{
+    char text[4096];
+    struct lw_fits_card card;
+    for (int64_t c = 0, next; c < unit->n_cards; c = next) {
+        next = c + 1;
+        lw_fits_card(unit, c, &card);
+        if (card.kind == LW_FITS_NOTHING || is_structural(card.keyword))
+            continue;
+        struct lw_attribute attribute = {.name = card.keyword, .kind = LW_ATTRIBUTE_INT, .integer = card.integer, .real = card.real};
+        if (card.kind == LW_FITS_TEXT) {
+            next = join_text(unit, c, &card, text, sizeof text);
+            attribute.kind = LW_ATTRIBUTE_TEXT;
+            attribute.text = text;
+        } else if (card.kind == LW_FITS_REAL) {
+            attribute.kind = LW_ATTRIBUTE_REAL;
+        } else if (card.kind == LW_FITS_LOGICAL) {
+            attribute.integer = card.logical;
+        }
+        visit(&attribute, context);
+    }
+}
+
+/* The keywords of the image, and of the primary unit before it, where the image says that it inherits them. */
+static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
+{
+    struct lw_fits_walk walk;
+    struct lw_fits_image image;
+    bool inherits = false;
+    if (find_unit(info->file, info->path, &walk, &image, NULL) == LW_OK) {
+        visit_unit(walk.unit, visit, context);
+        lw_fits_logical(walk.unit, "INHERIT", &inherits);
+    }
+    lw_fits_end(&walk);
+    if (inherits && image.unit > 0 && lw_fits_begin(info->file, &walk, NULL) == LW_OK)
+        visit_unit(walk.unit, visit, context);
+    if (inherits && image.unit > 0)
+        lw_fits_end(&walk);
+}
+
+const struct lw_format lw_format_fits = {
+    .name = "FITS",
+    .file_text = "a FITS file",
+    .recognise = recognise,
+    .list = list,
+    .find_origin = lw_fits_find_origin,
+    .describe = describe,
+    .open = open_image,
+    .read = read_box,
+    .reads_in_threads = true,
+    .close = close_image,
+    .locate = locate,
+    .visit_attributes = visit_attributes,
+    .read_numbers = read_numbers,
+};

@@ -1,0 +1,308 @@
+#include "io/archive/fits/header.h"
+
+#include "base/file.h"
+#include "base/integers.h"
+#include "base/memory.h"
+#include "base/parse.h"
+#include "io/bytes/transfer.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Headers of archives have some hundred cards, tables of many columns some thousand. */
+#define MOST_HEADER_BYTES ((int64_t)LW_FITS_BLOCK * 1024)
+
+/* ---- cards ------------------------------------------------------------------------------------------------------------- */
+
+static void copy_trimmed(const char *from, size_t length, char *to, size_t size)
+{
+    while (length > 0 && from[length - 1] == ' ')
+        length--;
+    if (length >= size)
+        length = size - 1;
+    memcpy(to, from, length);
+    to[length] = '\0';
+}
+
+/* 'It''s' and so on; blanks at the end do not count. */
+static void parse_quoted(const char *at, struct lw_fits_card *out)
+{
+    size_t n = 0;
+    for (at++; *at && (*at != '\'' || at[1] == '\''); at++) {
+        at += *at == '\'';
+        out->text[n++] = *at;
+    }
+    while (n > 0 && out->text[n - 1] == ' ')
+        n--;
+    out->text[n] = '\0';
+    out->kind = LW_FITS_TEXT;
+}
+
+/* A number; FORTRAN's exponent D is one, too. */
+static void parse_number(const char *at, struct lw_fits_card *out)
+{
+    char text[LW_FITS_CARD + 1];
+    copy_trimmed(at, strcspn(at, "/ "), text, sizeof text);
+    for (char *c = text; *c; c++)
+        *c = *c == 'D' || *c == 'd' ? 'E' : *c;
+    const char *const digits = text + (text[0] == '+');
+    if (lw_parse_real(digits, &out->real) != LW_PARSE_OK)
+        return;
+    out->kind = LW_FITS_REAL;
+    if (strspn(digits, "-0123456789") == strlen(digits) && lw_parse_int(digits, &out->integer) == LW_PARSE_OK)
+        out->kind = LW_FITS_INTEGER;
+}
+
+static void parse_value(const char *at, struct lw_fits_card *out)
+{
+    at += strspn(at, " ");
+    if (*at == '\'') {
+        parse_quoted(at, out);
+    } else if ((*at == 'T' || *at == 'F') && (at[1] == ' ' || at[1] == '/' || !at[1])) {
+        out->kind = LW_FITS_LOGICAL;
+        out->logical = *at == 'T';
+    } else {
+        parse_number(at, out);
+    }
+}
+
+/* Behind the words of a HIERARCH card stands "=", which none of them has. */
+static void parse_hierarch(const char *card, struct lw_fits_card *out)
+{
+    static const char word[] = "HIERARCH ";
+    const char *const equals = strchr(card, '=');
+    if (!equals)
+        return;
+    copy_trimmed(card + strlen(word), (size_t)(equals - card) - strlen(word), out->keyword, sizeof out->keyword);
+    parse_value(equals + 1, out);
+}
+
+void lw_fits_card(const struct lw_fits_unit *unit, int64_t index, struct lw_fits_card *out)
+{
+    char card[LW_FITS_CARD + 1];
+    memcpy(card, unit->cards + index * LW_FITS_CARD, LW_FITS_CARD);
+    card[LW_FITS_CARD] = '\0';
+    *out = (struct lw_fits_card){.kind = LW_FITS_NOTHING};
+    if (strlen(card) < LW_FITS_CARD)
+        return;
+    copy_trimmed(card, 8, out->keyword, sizeof out->keyword);
+    if (memcmp(card, "HIERARCH ", 9) == 0)
+        parse_hierarch(card, out);
+    else if (card[8] == '=' && card[9] == ' ')
+        parse_value(card + 10, out);
+}
+
+void lw_fits_continued(const struct lw_fits_unit *unit, int64_t index, struct lw_fits_card *out)
+{
+    char card[LW_FITS_CARD + 1];
+    memcpy(card, unit->cards + index * LW_FITS_CARD, LW_FITS_CARD);
+    card[LW_FITS_CARD] = '\0';
+    *out = (struct lw_fits_card){.kind = LW_FITS_NOTHING};
+    parse_value(card + 10, out);
+}
+
+static bool find(const struct lw_fits_unit *unit, const char *keyword, struct lw_fits_card *out)
+{
+    char padded[8];
+    memset(padded, ' ', sizeof padded);
+    memcpy(padded, keyword, strnlen(keyword, sizeof padded));
+    for (int64_t c = 0; c < unit->n_cards; c++)
+        if (memcmp(unit->cards + c * LW_FITS_CARD, padded, sizeof padded) == 0) {
+            lw_fits_card(unit, c, out);
+            return true;
+        }
+    return false;
+}
+
+bool lw_fits_int(const struct lw_fits_unit *unit, const char *keyword, int64_t *value)
+{
+    struct lw_fits_card card;
+    if (!find(unit, keyword, &card) || card.kind != LW_FITS_INTEGER)
+        return false;
+    *value = card.integer;
+    return true;
+}
+
+bool lw_fits_real(const struct lw_fits_unit *unit, const char *keyword, double *value)
+{
+    struct lw_fits_card card;
+    if (!find(unit, keyword, &card) || (card.kind != LW_FITS_INTEGER && card.kind != LW_FITS_REAL))
+        return false;
+    *value = card.real;
+    return true;
+}
+
+bool lw_fits_logical(const struct lw_fits_unit *unit, const char *keyword, bool *value)
+{
+    struct lw_fits_card card;
+    if (!find(unit, keyword, &card) || card.kind != LW_FITS_LOGICAL)
+        return false;
+    *value = card.logical;
+    return true;
+}
+
+bool lw_fits_text(const struct lw_fits_unit *unit, const char *keyword, char *text, size_t size)
+{
+    struct lw_fits_card card;
+    if (!find(unit, keyword, &card) || card.kind != LW_FITS_TEXT)
+        return false;
+    copy_trimmed(card.text, strlen(card.text), text, size);
+    return true;
+}
+
+/* ---- a unit ------------------------------------------------------------------------------------------------------------ */
+
+static int fail_unit(const struct lw_fits_walk *walk, const struct lw_fits_unit *unit, const char *what, struct lw_error *err)
+{
+    return lw_fail(err, LW_EDATA, "'%s': header %d of the FITS file %s", walk->file, unit->number, what);
+}
+
+/* The card END in a block; -1: it is not there. */
+static int find_end(const char *block)
+{
+    for (int card = 0; card < LW_FITS_BLOCK / LW_FITS_CARD; card++)
+        if (memcmp(block + card * LW_FITS_CARD, "END     ", 8) == 0)
+            return card;
+    return -1;
+}
+
+/* Its size, before its cards are kept. */
+static int measure_header(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)
+{
+    const int64_t end = min64(walk->file_bytes, unit->header_offset + MOST_HEADER_BYTES);
+    char block[LW_FITS_BLOCK];
+    for (int64_t at = unit->header_offset; at + LW_FITS_BLOCK <= end; at += LW_FITS_BLOCK) {
+        struct lw_error reason;
+        if (lw_bytes_read(walk->fd, block, at, LW_FITS_BLOCK, &reason) != LW_OK)
+            return lw_fail(err, LW_EIO, "cannot read '%s': %s", walk->file, reason.message);
+        const int card = find_end(block);
+        if (card < 0)
+            continue;
+        unit->n_cards = (at - unit->header_offset) / LW_FITS_CARD + card;
+        unit->data_offset = at + LW_FITS_BLOCK;
+        return LW_OK;
+    }
+    return fail_unit(walk, unit, end == walk->file_bytes ? "is cut short: it has no END" : "has no END in its first 36864 cards", err);
+}
+
+static int read_cards(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)
+{
+    struct lw_error reason;
+    unit->cards = lw_alloc((size_t)(unit->n_cards * LW_FITS_CARD), "a header", err);
+    if (!unit->cards)
+        return LW_ESYSTEM;
+    if (lw_bytes_read(walk->fd, unit->cards, unit->header_offset, unit->n_cards * LW_FITS_CARD, &reason) == LW_OK)
+        return LW_OK;
+    return lw_fail(err, LW_EIO, "cannot read '%s': %s", walk->file, reason.message);
+}
+
+static int find_shape(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)
+{
+    int64_t bitpix, n_axes;
+    if (!lw_fits_int(unit, "BITPIX", &bitpix) ||
+        (bitpix != 8 && bitpix != 16 && bitpix != 32 && bitpix != 64 && bitpix != -32 && bitpix != -64))
+        return fail_unit(walk, unit, "has no BITPIX that is 8, 16, 32, 64, -32 or -64", err);
+    if (!lw_fits_int(unit, "NAXIS", &n_axes) || n_axes < 0 || n_axes > LW_FITS_MOST_AXES)
+        return fail_unit(walk, unit, "has no NAXIS from 0 to 999", err);
+    unit->bitpix = (int)bitpix;
+    unit->n_axes = (int)n_axes;
+    for (int a = 0; a < unit->n_axes; a++) {
+        char keyword[16];
+        snprintf(keyword, sizeof keyword, "NAXIS%d", a + 1);
+        if (!lw_fits_int(unit, keyword, &unit->axes[a]) || unit->axes[a] < 0)
+            return fail_unit(walk, unit, "lacks the length of an axis (NAXIS1, NAXIS2, ...), or it is negative", err);
+    }
+    return LW_OK;
+}
+
+/* Section 4.4.1: |BITPIX| / 8 x GCOUNT x (PCOUNT + NAXIS1 x NAXIS2 x ...). Random groups have NAXIS1 = 0, which does not count. */
+static int find_bytes(const struct lw_fits_walk *walk, struct lw_fits_unit *unit, struct lw_error *err)
+{
+    int64_t group = 0, groups = 1, elements = unit->n_axes > 0 ? 1 : 0;
+    bool has_groups = false;
+    lw_fits_logical(unit, "GROUPS", &has_groups);
+    const bool is_random = unit->number == 0 && has_groups && unit->n_axes > 0 && unit->axes[0] == 0;
+    bool fits = true;
+    for (int a = is_random ? 1 : 0; a < unit->n_axes; a++)
+        fits = fits && !__builtin_mul_overflow(elements, unit->axes[a], &elements);
+    if (unit->number > 0 || is_random) {
+        lw_fits_int(unit, "PCOUNT", &group);
+        lw_fits_int(unit, "GCOUNT", &groups);
+    }
+    fits = fits && group >= 0 && groups >= 0 && !__builtin_add_overflow(elements, group, &elements) &&
+           !__builtin_mul_overflow(elements, groups, &elements) &&
+           !__builtin_mul_overflow(elements, (int64_t)abs(unit->bitpix) / 8, &unit->data_bytes);
+    return fits ? LW_OK : fail_unit(walk, unit, "claims more bytes than 64 bits can count: it is damaged", err);
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------------------------------- */
+
+static void release(struct lw_fits_unit *unit)
+{
+    if (unit)
+        lw_free(unit->cards);
+    lw_free(unit);
+}
+
+static int read_unit(struct lw_fits_walk *walk, int number, int64_t offset, struct lw_error *err)
+{
+    struct lw_fits_unit *const unit = lw_alloc(sizeof *unit, "a header", err);
+    if (!unit)
+        return LW_ESYSTEM;
+    *unit = (struct lw_fits_unit){.number = number, .header_offset = offset};
+    walk->unit = unit;
+    int rc;
+    (void)((rc = measure_header(walk, unit, err)) || (rc = read_cards(walk, unit, err)) || (rc = find_shape(walk, unit, err)) ||
+           (rc = find_bytes(walk, unit, err)));
+    return rc;
+}
+
+static bool begins_with(const struct lw_fits_walk *walk, int64_t offset, const char *text)
+{
+    char start[16];
+    const size_t length = strlen(text);
+    return pread(walk->fd, start, length, offset) == (ssize_t)length && memcmp(start, text, length) == 0;
+}
+
+int lw_fits_begin(const char *file, struct lw_fits_walk *walk, struct lw_error *err)
+{
+    char why[96];
+    struct stat status;
+    *walk = (struct lw_fits_walk){.file = file, .fd = lw_file_open(file, why)};
+    if (walk->fd < 0)
+        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, why);
+    walk->file_bytes = fstat(walk->fd, &status) == 0 ? status.st_size : 0;
+    if (!begins_with(walk, 0, "SIMPLE  ="))
+        return lw_fail(err, LW_EDATA, "'%s' is not a FITS file: it does not begin with SIMPLE", file);
+    return read_unit(walk, 0, 0, err);
+}
+
+/* What follows the last unit and is no extension is of no standard, and passed over. */
+int lw_fits_next(struct lw_fits_walk *walk, struct lw_error *err)
+{
+    struct lw_fits_unit *const last = walk->unit;
+    const int number = last->number + 1;
+    int64_t end, padded;
+    const bool fits = !__builtin_add_overflow(last->data_offset, last->data_bytes, &end) &&
+                      !__builtin_add_overflow(end, LW_FITS_BLOCK - 1, &padded);
+    release(last);
+    walk->unit = NULL;
+    if (!fits)
+        return LW_OK;
+    const int64_t next = padded / LW_FITS_BLOCK * LW_FITS_BLOCK;
+    return next < walk->file_bytes && begins_with(walk, next, "XTENSION=") ? read_unit(walk, number, next, err) : LW_OK;
+}
+
+void lw_fits_end(struct lw_fits_walk *walk)
+{
+    release(walk->unit);
+    walk->unit = NULL;
+    if (walk->fd >= 0)
+        close(walk->fd);
+    walk->fd = -1;
+}

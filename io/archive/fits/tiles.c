@@ -1,0 +1,503 @@
+#include "io/archive/fits/tiles.h"
+
+#include "base/file.h"
+#include "base/integers.h"
+#include "base/memory.h"
+#include "io/archive/fits/rice.h"
+#include "io/codecs/gunzip.h"
+#include "io/bytes/transfer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { N_RANDOM = 10000, MOST_NUMBER_BYTES = 8 };
+
+/* Larger tiles are decoded one at a time. */
+#define SMALL_PIXELS ((int64_t)1 << 16)
+
+/* A thread's place to decode a tile. */
+struct place {
+    struct lw_gunzip *gunzip;
+    unsigned char *code;                /* as read */
+    unsigned char *bytes;               /* as decompressed */
+    int32_t *integers;
+    char *numbers;                      /* of the image's own type, in this machine's byte order */
+    int64_t tile;                       /* the one that they are of; -1: none */
+};
+
+struct lw_fits_tiles {
+    int fd;
+    struct lw_fits_tiling tiling;
+    struct lw_values values;
+    int n_dims;                         /* of boxes: slower axes have length 1 */
+    bool is_float64;
+    float *random;                      /* [N_RANDOM]; NULL: no dither */
+    pthread_mutex_t lock;               /* of `shared` */
+    struct place *shared;               /* of large tiles; NULL: each read has a place of its own */
+};
+
+/* ---- places ------------------------------------------------------------------------------------------------------------ */
+
+/* Bytes that the code of a tile may take: what cannot be compressed grows a little. */
+static int64_t most_code_bytes(const struct lw_fits_tiling *tiling)
+{
+    return tiling->tile_pixels * MOST_NUMBER_BYTES * 5 / 4 + 4096;
+}
+
+static void close_place(struct place *place)
+{
+    if (!place)
+        return;
+    lw_gunzip_destroy(place->gunzip);
+    lw_free(place->code);
+    lw_free(place->bytes);
+    lw_free(place->integers);
+    lw_free(place->numbers);
+    lw_free(place);
+}
+
+static int open_place(const struct lw_fits_tiling *tiling, struct place **out, struct lw_error *err)
+{
+    const int64_t n = tiling->tile_pixels;
+    struct place *const place = lw_alloc(sizeof *place, "a tile", err);
+    if (!place)
+        return LW_ESYSTEM;
+    *place = (struct place){.code = lw_alloc_array(most_code_bytes(tiling), 1, "the code of a tile", err),
+                            .bytes = lw_alloc_array(n, MOST_NUMBER_BYTES, "a tile", err),
+                            .integers = lw_alloc_array(n, sizeof *place->integers, "a tile", err),
+                            .numbers = lw_alloc_array(n, MOST_NUMBER_BYTES, "a tile", err), .tile = -1};
+    if (!place->code || !place->bytes || !place->integers || !place->numbers || lw_gunzip_create(&place->gunzip, err) != LW_OK) {
+        close_place(place);
+        return LW_ESYSTEM;
+    }
+    *out = place;
+    return LW_OK;
+}
+
+/* ---- the code of a tile ------------------------------------------------------------------------------------------------ */
+
+static int64_t big_endian(const unsigned char *at, int bytes)
+{
+    uint64_t value = bytes == 4 && at[0] & 0x80 ? ~(uint64_t)0 : 0;
+    for (int b = 0; b < bytes; b++)
+        value = value << 8 | at[b];
+    return (int64_t)value;
+}
+
+static int fail_tile(int64_t tile, const char *what, struct lw_error *err)
+{
+    return lw_fail(err, LW_EDATA, "tile %" PRId64 " %s", tile + 1, what);
+}
+
+/* Where the code of a tile is by one of the columns, if there is some; 0 bytes: none. A descriptor is count and offset. */
+static int find_code(const struct lw_fits_tiles *tiles, int64_t tile, const struct lw_tile_column *column, int64_t *offset, int64_t *bytes,
+                     struct lw_error *err)
+{
+    const struct lw_fits_tiling *const tiling = &tiles->tiling;
+    const int width = column->is_wide ? 8 : 4;
+    unsigned char descriptor[16];
+    int rc;
+    *bytes = 0;
+    if (column->offset < 0)
+        return LW_OK;
+    if ((rc = lw_bytes_read(tiles->fd, descriptor, tiling->table_offset + tile * tiling->row_bytes + column->offset, 2 * width, err)))
+        return rc;
+    *bytes = big_endian(descriptor, width);
+    *offset = big_endian(descriptor + width, width);
+    if (*bytes < 0 || *bytes > most_code_bytes(tiling) || *offset < 0 || *offset > tiling->heap_bytes - *bytes)
+        return fail_tile(tile, "claims a code that is too long or not in the heap", err);
+    *offset += tiling->heap_offset;
+    return LW_OK;
+}
+
+static int read_number(const struct lw_fits_tiles *tiles, int64_t tile, const struct lw_tile_column *column, int bytes, void *out,
+                       struct lw_error *err)
+{
+    const struct lw_fits_tiling *const tiling = &tiles->tiling;
+    unsigned char stored[8];
+    const int rc = lw_bytes_read(tiles->fd, stored, tiling->table_offset + tile * tiling->row_bytes + column->offset, bytes, err);
+    if (rc == LW_OK)
+        lw_copy_ordered(out, stored, (size_t)bytes, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+    return rc;
+}
+
+/* ---- decoding ---------------------------------------------------------------------------------------------------------- */
+
+/* The first bytes of all numbers stand first, then the second ones, and so on. */
+static void unshuffle(const unsigned char *from, int64_t n, int width, unsigned char *to)
+{
+    for (int b = 0; b < width; b++)
+        for (int64_t i = 0; i < n; i++)
+            to[i * width + b] = from[b * n + i];
+}
+
+/* Big-endian numbers of the tile, of any width that fits their count, to place->bytes. */
+static int unpack(struct place *place, enum lw_tile_code code, int64_t tile, int64_t bytes, int64_t n, int *width, struct lw_error *err)
+{
+    size_t got = (size_t)bytes;
+    if (code == LW_TILE_PLAIN) {
+        if (bytes > n * MOST_NUMBER_BYTES)
+            return fail_tile(tile, "is longer than its pixels", err);
+        memcpy(place->bytes, place->code, (size_t)bytes);
+    } else if (!lw_gunzip_decode(place->gunzip, place->code, (size_t)bytes, place->bytes, (size_t)(n * MOST_NUMBER_BYTES), &got)) {
+        return fail_tile(tile, "is damaged: gzip does not decode it", err);
+    }
+    *width = (int)((int64_t)got / n);
+    if ((int64_t)got % n != 0 || (*width != 1 && *width != 2 && *width != 4 && *width != 8))
+        return fail_tile(tile, "does not hold as many numbers as it has pixels", err);
+    if (code == LW_TILE_GZIP_2 && *width > 1) {
+        unshuffle(place->bytes, n, *width, (unsigned char *)place->numbers);
+        memcpy(place->bytes, place->numbers, got);
+    }
+    return LW_OK;
+}
+
+static int decode_integers(const struct lw_fits_tiles *tiles, struct place *place, int64_t tile, int64_t bytes, int64_t n,
+                           struct lw_error *err)
+{
+    const struct lw_fits_tiling *const tiling = &tiles->tiling;
+    int width;
+    if (tiling->code == LW_TILE_RICE)
+        return lw_rice_decode(place->code, bytes, tiling->rice_bytes, tiling->rice_block, n, place->integers)
+                   ? LW_OK
+                   : fail_tile(tile, "is damaged: Rice's code ends too early", err);
+    const int rc = unpack(place, tiling->code, tile, bytes, n, &width, err);
+    if (rc)
+        return rc;
+    if (width == 8)
+        return fail_tile(tile, "holds integers of 64 bits", err);
+    for (int64_t i = 0; i < n; i++) {
+        const unsigned char *const at = place->bytes + i * width;
+        place->integers[i] = width == 4   ? (int32_t)big_endian(at, 4)
+                             : width == 2 ? (int32_t)(int16_t)(uint16_t)(at[0] << 8 | at[1])
+                                          : (int32_t)at[0];
+    }
+    return LW_OK;
+}
+
+/* To the width of the image's integers. */
+static void narrow(const struct lw_fits_tiles *tiles, struct place *place, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t number = place->integers[i];
+        if (tiles->values.number == LW_NUMBER_UINT8)
+            place->numbers[i] = (char)(unsigned char)number;
+        else if (tiles->values.number == LW_NUMBER_INT16)
+            ((int16_t *)(void *)place->numbers)[i] = (int16_t)number;
+        else
+            ((int32_t *)(void *)place->numbers)[i] = number;
+    }
+}
+
+static int decode_floats(const struct lw_fits_tiles *tiles, struct place *place, enum lw_tile_code code, int64_t tile, int64_t bytes,
+                         int64_t n, struct lw_error *err)
+{
+    const int64_t own = lw_number_bytes(tiles->values.number);
+    int width;
+    const int rc = unpack(place, code, tile, bytes, n, &width, err);
+    if (rc)
+        return rc;
+    if (width != own)
+        return fail_tile(tile, "does not hold as many numbers as it has pixels", err);
+    for (int64_t i = 0; i < n; i++)
+        lw_copy_ordered(place->numbers + i * own, place->bytes + i * own, (size_t)own, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+    return LW_OK;
+}
+
+/* ---- floats from integers ---------------------------------------------------------------------------------------------- */
+
+/* Section 10.2.1 and appendix I: Park and Miller's generator, and a walk through its numbers for each tile. */
+static void fill_random(float *random)
+{
+    double seed = 1;
+    for (int i = 0; i < N_RANDOM; i++) {
+        const double next = 16807 * seed;
+        seed = next - 2147483647 * floor(next / 2147483647);
+        random[i] = (float)(seed / 2147483647);
+    }
+}
+
+struct walk {
+    const float *random;
+    int start, at;
+};
+
+static void start_walk(struct walk *walk, int start)
+{
+    walk->start = start % N_RANDOM;
+    walk->at = (int)(walk->random[walk->start] * 500);
+}
+
+static double step(struct walk *walk)
+{
+    const double number = walk->random[walk->at];
+    if (++walk->at == N_RANDOM)
+        start_walk(walk, walk->start + 1);
+    return number;
+}
+
+static int find_scale(const struct lw_fits_tiles *tiles, int64_t tile, double *scale, double *zero, int64_t *blank, struct lw_error *err)
+{
+    const struct lw_fits_tiling *const tiling = &tiles->tiling;
+    int32_t own_blank;
+    int rc = LW_OK;
+    *scale = tiling->scale;
+    *zero = tiling->zero;
+    *blank = tiling->blank;
+    if (tiling->scales.offset >= 0)
+        rc = read_number(tiles, tile, &tiling->scales, 8, scale, err);
+    if (rc == LW_OK && tiling->zeros.offset >= 0)
+        rc = read_number(tiles, tile, &tiling->zeros, 8, zero, err);
+    if (rc == LW_OK && tiling->blanks.offset >= 0) {
+        rc = read_number(tiles, tile, &tiling->blanks, 4, &own_blank, err);
+        *blank = own_blank;
+    }
+    return rc;
+}
+
+static int scale_integers(const struct lw_fits_tiles *tiles, struct place *place, int64_t tile, int64_t n, struct lw_error *err)
+{
+    const struct lw_fits_tiling *const tiling = &tiles->tiling;
+    const int32_t exact_zero = -2147483646;
+    double scale, zero;
+    int64_t blank;
+    struct walk walk = {.random = tiles->random};
+    const int rc = find_scale(tiles, tile, &scale, &zero, &blank, err);
+    if (rc)
+        return rc;
+    if (tiling->dither != LW_DITHER_NONE)
+        start_walk(&walk, (int)((tile + tiling->dither_seed - 1) % N_RANDOM));
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t number = place->integers[i];
+        const double shift = tiling->dither == LW_DITHER_NONE ? 0 : 0.5 - step(&walk);
+        double value = (number + shift) * scale + zero;
+        if (number == blank)
+            value = NAN;
+        else if (tiling->dither == LW_DITHER_2 && number == exact_zero)
+            value = 0;
+        if (tiles->values.number == LW_NUMBER_FLOAT32)
+            ((float *)(void *)place->numbers)[i] = (float)value;
+        else
+            ((double *)(void *)place->numbers)[i] = value;
+    }
+    return LW_OK;
+}
+
+/* ---- a tile ------------------------------------------------------------------------------------------------------------ */
+
+/* Pixels [first, end) of each axis. */
+struct extent {
+    int64_t first[LW_TILING_MOST_AXES], end[LW_TILING_MOST_AXES];
+    int64_t n;
+};
+
+static struct extent extent_of(const struct lw_fits_tiling *tiling, int64_t tile)
+{
+    struct extent extent = {.n = 1};
+    for (int a = 0; a < tiling->n_axes; a++) {
+        extent.first[a] = tile % tiling->n_tiles[a] * tiling->tile[a];
+        extent.end[a] = min64(extent.first[a] + tiling->tile[a], tiling->axes[a]);
+        extent.n *= extent.end[a] - extent.first[a];
+        tile /= tiling->n_tiles[a];
+    }
+    return extent;
+}
+
+/* By the first of the columns that has a code of the tile. */
+static int decode(const struct lw_fits_tiles *tiles, struct place *place, int64_t tile, int64_t n, struct lw_error *err)
+{
+    const struct lw_fits_tiling *const tiling = &tiles->tiling;
+    const struct lw_tile_column *const columns[] = {&tiling->data, &tiling->exact, &tiling->plain};
+    int64_t offset = 0, bytes = 0;
+    int c = 0, rc = LW_OK;
+    for (; c < 3 && rc == LW_OK; c++)
+        if ((rc = find_code(tiles, tile, columns[c], &offset, &bytes, err)) || bytes > 0)
+            break;
+    if (rc || c == 3)
+        return rc ? rc : fail_tile(tile, "has no code", err);
+    if ((rc = lw_bytes_read(tiles->fd, place->code, offset, bytes, err)))
+        return rc;
+    if (tiling->bitpix < 0 && (c > 0 || !tiling->is_quantized))
+        return decode_floats(tiles, place, c == 0 ? tiling->code : c == 1 ? LW_TILE_GZIP_1 : LW_TILE_PLAIN, tile, bytes, n, err);
+    if ((rc = decode_integers(tiles, place, tile, bytes, n, err)))
+        return rc;
+    if (tiling->is_quantized)
+        return scale_integers(tiles, place, tile, n, err);
+    narrow(tiles, place, n);
+    return LW_OK;
+}
+
+static int take_tile(const struct lw_fits_tiles *tiles, struct place *place, int64_t tile, int64_t n, struct lw_error *err)
+{
+    if (place->tile == tile)
+        return LW_OK;
+    place->tile = -1;
+    const int rc = decode(tiles, place, tile, n, err);
+    place->tile = rc ? -1 : tile;
+    return rc;
+}
+
+/* ---- boxes ------------------------------------------------------------------------------------------------------------- */
+
+/* A box by FITS' axes. */
+struct wanted {
+    const struct lw_box *box;
+    int64_t first[LW_TILING_MOST_AXES], step[LW_TILING_MOST_AXES], count[LW_TILING_MOST_AXES];
+};
+
+static struct wanted by_axes(const struct lw_fits_tiles *tiles, const struct lw_box *box)
+{
+    struct wanted wanted = {.box = box};
+    for (int a = 0; a < tiles->tiling.n_axes; a++) {
+        const int d = tiles->n_dims - 1 - a;
+        wanted.first[a] = d < 0 ? 0 : box->first[d];
+        wanted.step[a] = d < 0 ? 1 : box->step[d];
+        wanted.count[a] = d < 0 ? 1 : box->count[d];
+    }
+    return wanted;
+}
+
+/* What a box takes of a tile on one axis: its own elements [low, high). */
+static void common(const struct wanted *wanted, const struct extent *extent, int a, int64_t *low, int64_t *high)
+{
+    *low = divide_up(max64(0, extent->first[a] - wanted->first[a]), wanted->step[a]);
+    *high = min64(wanted->count[a], divide_up(max64(0, extent->end[a] - wanted->first[a]), wanted->step[a]));
+}
+
+/* A row of the tile, along axis 1, to where its samples go. */
+static void copy_row(const struct lw_fits_tiles *tiles, const struct wanted *wanted, const char *numbers, int64_t n, int64_t element)
+{
+    const struct lw_box *const box = wanted->box;
+    const int64_t at = element / box->run * box->pitch + element % box->run;
+    if (tiles->is_float64)
+        lw_values_to_float64(&tiles->values, numbers, wanted->step[0], n, (double *)box->into + at, 1);
+    else
+        lw_values_convert(&tiles->values, numbers, wanted->step[0], n,
+                          (char *)box->into + at * (int64_t)lw_type_bytes(lw_values_type(&tiles->values)), 1);
+}
+
+static void copy_tile(const struct lw_fits_tiles *tiles, const struct wanted *wanted, const struct extent *extent, const char *numbers)
+{
+    const int n_axes = tiles->tiling.n_axes;
+    int64_t low[LW_TILING_MOST_AXES], high[LW_TILING_MOST_AXES], rows = 1;
+    for (int a = 0; a < n_axes; a++) {
+        common(wanted, extent, a, &low[a], &high[a]);
+        rows *= a > 0 ? max64(0, high[a] - low[a]) : high[a] > low[a];
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t rest = r, element = low[0], pitch = wanted->count[0];
+        int64_t number = wanted->first[0] + low[0] * wanted->step[0] - extent->first[0], width = extent->end[0] - extent->first[0];
+        for (int a = 1; a < n_axes; a++) {
+            const int64_t i = low[a] + rest % (high[a] - low[a]);
+            rest /= high[a] - low[a];
+            element += i * pitch;
+            pitch *= wanted->count[a];
+            number += (wanted->first[a] + i * wanted->step[a] - extent->first[a]) * width;
+            width *= extent->end[a] - extent->first[a];
+        }
+        copy_row(tiles, wanted, numbers + number * lw_number_bytes(tiles->values.number), high[0] - low[0], element);
+    }
+}
+
+static bool is_touched(const struct lw_fits_tiles *tiles, const struct wanted *wanted, const struct extent *extent)
+{
+    for (int a = 0; a < tiles->tiling.n_axes; a++) {
+        int64_t low, high;
+        common(wanted, extent, a, &low, &high);
+        if (high <= low)
+            return false;
+    }
+    return true;
+}
+
+/* Tile number i of those from the box's first to its last one. @return  its number in the table */
+static int64_t tile_number(const struct lw_fits_tiling *tiling, const struct wanted *wanted, int64_t i)
+{
+    int64_t tile = 0, pitch = 1;
+    for (int a = 0; a < tiling->n_axes; a++) {
+        const int64_t first = wanted->first[a] / tiling->tile[a];
+        const int64_t n = (wanted->first[a] + (wanted->count[a] - 1) * wanted->step[a]) / tiling->tile[a] - first + 1;
+        tile += (first + i % n) * pitch;
+        i /= n;
+        pitch *= tiling->n_tiles[a];
+    }
+    return i > 0 ? -1 : tile;
+}
+
+static int read_tiles(const struct lw_fits_tiles *tiles, struct place *place, const struct lw_box *box, struct lw_error *err)
+{
+    const struct wanted wanted = by_axes(tiles, box);
+    int rc = LW_OK;
+    int64_t tile;
+    for (int64_t i = 0; rc == LW_OK && (tile = tile_number(&tiles->tiling, &wanted, i)) >= 0; i++) {
+        const struct extent extent = extent_of(&tiles->tiling, tile);
+        if (is_touched(tiles, &wanted, &extent) && (rc = take_tile(tiles, place, tile, extent.n, err)) == LW_OK)
+            copy_tile(tiles, &wanted, &extent, place->numbers);
+    }
+    return rc;
+}
+
+int lw_fits_tiles_read(struct lw_fits_tiles *tiles, const struct lw_box *box, struct lw_error *err)
+{
+    struct place *own;
+    int rc;
+    if (tiles->shared) {
+        pthread_mutex_lock(&tiles->lock);
+        rc = read_tiles(tiles, tiles->shared, box, err);
+        pthread_mutex_unlock(&tiles->lock);
+        return rc;
+    }
+    if ((rc = open_place(&tiles->tiling, &own, err)))
+        return rc;
+    rc = read_tiles(tiles, own, box, err);
+    close_place(own);
+    return rc;
+}
+
+/* ---- open, close ------------------------------------------------------------------------------------------------------- */
+
+static int open_all(struct lw_fits_tiles *tiles, const char *file, struct lw_error *err)
+{
+    char why[96];
+    tiles->fd = lw_file_open(file, why);
+    if (tiles->fd < 0)
+        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, why);
+    if (tiles->tiling.dither != LW_DITHER_NONE) {
+        if (!(tiles->random = lw_alloc_array(N_RANDOM, sizeof *tiles->random, "random numbers", err)))
+            return LW_ESYSTEM;
+        fill_random(tiles->random);
+    }
+    return tiles->tiling.tile_pixels > SMALL_PIXELS ? open_place(&tiles->tiling, &tiles->shared, err) : LW_OK;
+}
+
+int lw_fits_tiles_open(const char *file, const struct lw_fits_image *image, bool is_float64, struct lw_fits_tiles **out,
+                       struct lw_error *err)
+{
+    struct lw_fits_tiles *const tiles = lw_alloc(sizeof *tiles, "the reader", err);
+    if (!tiles)
+        return LW_ESYSTEM;
+    *tiles = (struct lw_fits_tiles){.fd = -1, .tiling = image->tiling, .values = image->flat.values, .n_dims = image->flat.n_dims,
+                                    .is_float64 = is_float64};
+    pthread_mutex_init(&tiles->lock, NULL);
+    const int rc = open_all(tiles, file, err);
+    if (rc)
+        lw_fits_tiles_close(tiles);
+    else
+        *out = tiles;
+    return rc;
+}
+
+void lw_fits_tiles_close(struct lw_fits_tiles *tiles)
+{
+    if (!tiles)
+        return;
+    if (tiles->fd >= 0)
+        close(tiles->fd);
+    close_place(tiles->shared);
+    lw_free(tiles->random);
+    pthread_mutex_destroy(&tiles->lock);
+    lw_free(tiles);
+}

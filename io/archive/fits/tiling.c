@@ -1,0 +1,200 @@
+#include "io/archive/fits/tiling.h"
+
+#include "base/integers.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int fail(const struct lw_fits_unit *unit, const char *file, const char *what, struct lw_error *err)
+{
+    return lw_fail(err, LW_EDATA, "'%s': the compressed image in unit %d %s", file, unit->number, what);
+}
+
+static bool find_numbered(const struct lw_fits_unit *unit, const char *name, int number, int64_t *value)
+{
+    char keyword[24];
+    snprintf(keyword, sizeof keyword, "%s%d", name, number);
+    return lw_fits_int(unit, keyword, value);
+}
+
+static bool find_numbered_text(const struct lw_fits_unit *unit, const char *name, int number, char *text, size_t size)
+{
+    char keyword[24];
+    snprintf(keyword, sizeof keyword, "%s%d", name, number);
+    return lw_fits_text(unit, keyword, text, size);
+}
+
+/* ---- tiles ------------------------------------------------------------------------------------------------------------- */
+
+/* A tile is one row where nothing is said. */
+static int find_tiles(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
+{
+    int64_t all = 1;
+    out->tile_pixels = 1;
+    for (int a = 0; a < out->n_axes; a++) {
+        if (!find_numbered(unit, "ZNAXIS", a + 1, &out->axes[a]) || out->axes[a] < 1)
+            return fail(unit, file, "lacks the length of an axis (ZNAXIS1, ZNAXIS2, ...)", err);
+        if (!find_numbered(unit, "ZTILE", a + 1, &out->tile[a]))
+            out->tile[a] = a == 0 ? out->axes[0] : 1;
+        if (out->tile[a] < 1 || out->tile[a] > out->axes[a])
+            return fail(unit, file, "has tiles that are empty or larger than the image", err);
+        if (__builtin_mul_overflow(out->tile_pixels, out->tile[a], &out->tile_pixels) || out->tile_pixels > LW_TILE_MOST_PIXELS)
+            return fail(unit, file, "has tiles of more than 16777216 pixels, which are not decoded here: expand it with funpack", err);
+        out->n_tiles[a] = divide_up(out->axes[a], out->tile[a]);
+        if (__builtin_mul_overflow(all, out->n_tiles[a], &all))
+            return fail(unit, file, "claims more tiles than 64 bits can count", err);
+    }
+    if (unit->n_axes != 2 || unit->axes[1] != all)
+        return fail(unit, file, "has not one row of its table for each tile", err);
+    return LW_OK;
+}
+
+/* ---- the code ---------------------------------------------------------------------------------------------------------- */
+
+/* ZNAMEi and ZVALi. */
+static int64_t parameter(const struct lw_fits_unit *unit, const char *name, int64_t fallback)
+{
+    char text[72];
+    int64_t value;
+    for (int i = 1; find_numbered_text(unit, "ZNAME", i, text, sizeof text); i++)
+        if (strcmp(text, name) == 0 && find_numbered(unit, "ZVAL", i, &value))
+            return value;
+    return fallback;
+}
+
+static int find_code(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
+{
+    static const struct {
+        const char *text;
+        enum lw_tile_code code;
+    } codes[] = {{"RICE_1", LW_TILE_RICE}, {"RICE_ONE", LW_TILE_RICE}, {"GZIP_1", LW_TILE_GZIP_1}, {"GZIP_2", LW_TILE_GZIP_2},
+                 {"NOCOMPRESS", LW_TILE_PLAIN}};
+    lw_fits_text(unit, "ZCMPTYPE", out->code_text, sizeof out->code_text);
+    size_t c = 0;
+    while (c < sizeof codes / sizeof *codes && strcmp(out->code_text, codes[c].text) != 0)
+        c++;
+    if (c == sizeof codes / sizeof *codes)
+        return lw_fail(err, LW_EDATA, "'%s': the image in unit %d is compressed by '%s'; RICE_1, GZIP_1 and GZIP_2 are read: expand it with "
+                       "funpack", file, unit->number, out->code_text);
+    out->code = codes[c].code;
+    const int64_t bytes = parameter(unit, "BYTEPIX", 4);
+    out->rice_block = parameter(unit, "BLOCKSIZE", 32);
+    if (out->code == LW_TILE_RICE && ((bytes != 1 && bytes != 2 && bytes != 4) || out->rice_block < 1 || out->rice_block > 1 << 20))
+        return fail(unit, file, "has a BYTEPIX or BLOCKSIZE that Rice's code does not know", err);
+    out->rice_bytes = (int)bytes;
+    return LW_OK;
+}
+
+/* ---- columns ----------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of a column of TFORM "1PB(40)", "8E", "D"; -1: none that is known. */
+static int64_t column_bytes(const char *form)
+{
+    static const char types[] = "LXBIJKAEDCMPQ";
+    static const int64_t bytes[] = {1, 1, 1, 2, 4, 8, 1, 4, 8, 8, 16, 8, 16};
+    char *at;
+    const int64_t repeat = isdigit((unsigned char)*form) ? strtoll(form, &at, 10) : (at = (char *)form, 1);
+    const char *const type = *at ? strchr(types, *at) : NULL;
+    int64_t size;
+    if (!type || __builtin_mul_overflow(repeat, bytes[type - types], &size) || size < 0)
+        return -1;
+    return *type == 'X' ? divide_up(repeat, 8) : size;
+}
+
+static void place_column(const char *name, const char *form, int64_t offset, struct lw_fits_tiling *out)
+{
+    const struct {
+        const char *name;
+        struct lw_tile_column *column;
+        const char *types;
+    } known[] = {{"COMPRESSED_DATA", &out->data, "PQ"}, {"GZIP_COMPRESSED_DATA", &out->exact, "PQ"}, {"UNCOMPRESSED_DATA", &out->plain, "PQ"},
+                 {"ZSCALE", &out->scales, "D"}, {"ZZERO", &out->zeros, "D"}, {"ZBLANK", &out->blanks, "J"}};
+    const char type = form[strspn(form, "0123456789")];
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        if (strcmp(name, known[k].name) == 0 && type && strchr(known[k].types, type) && column_bytes(form) > 0)
+            *known[k].column = (struct lw_tile_column){.offset = offset, .is_wide = type == 'Q'};
+}
+
+static int find_columns(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
+{
+    const struct lw_tile_column none = {.offset = -1};
+    int64_t n_columns = 0, offset = 0;
+    out->data = out->exact = out->plain = out->scales = out->zeros = out->blanks = none;
+    lw_fits_int(unit, "TFIELDS", &n_columns);
+    for (int c = 1; c <= min64(n_columns, 999); c++) {
+        char name[72] = "", form[72] = "";
+        find_numbered_text(unit, "TTYPE", c, name, sizeof name);
+        find_numbered_text(unit, "TFORM", c, form, sizeof form);
+        const int64_t bytes = column_bytes(form);
+        if (bytes < 0 || bytes > unit->axes[0] - offset)
+            return fail(unit, file, "has a column (TFORM) that is not known or reaches beyond its row", err);
+        place_column(name, form, offset, out);
+        offset += bytes;
+    }
+    if (out->data.offset < 0)
+        return fail(unit, file, "has no column COMPRESSED_DATA", err);
+    return LW_OK;
+}
+
+static int find_heap(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
+{
+    int64_t table, heap, end;
+    out->table_offset = unit->data_offset;
+    out->row_bytes = unit->axes[0];
+    if (__builtin_mul_overflow(unit->axes[0], unit->axes[1], &table) ||
+        __builtin_add_overflow(unit->data_offset, unit->data_bytes, &end))
+        return fail(unit, file, "claims more bytes than 64 bits can count", err);
+    heap = table;
+    lw_fits_int(unit, "THEAP", &heap);
+    if (heap < table || heap > unit->data_bytes)
+        return fail(unit, file, "has a heap (THEAP) that is not behind its table", err);
+    out->heap_offset = unit->data_offset + heap;
+    out->heap_bytes = unit->data_bytes - heap;
+    return LW_OK;
+}
+
+/* ---- floats ------------------------------------------------------------------------------------------------------------ */
+
+/* Section 10.2: floats are integers with a scale and a zero of each tile, unless ZQUANTIZ is NONE. */
+static void find_quantization(const struct lw_fits_unit *unit, struct lw_fits_tiling *out)
+{
+    char text[72] = "";
+    lw_fits_text(unit, "ZQUANTIZ", text, sizeof text);
+    out->scale = 1;
+    const bool has_scale = lw_fits_real(unit, "ZSCALE", &out->scale) || out->scales.offset >= 0;
+    lw_fits_real(unit, "ZZERO", &out->zero);
+    out->is_quantized = out->bitpix < 0 && has_scale && strcmp(text, "NONE") != 0;
+    out->dither = strcmp(text, "SUBTRACTIVE_DITHER_1") == 0   ? LW_DITHER_1
+                  : strcmp(text, "SUBTRACTIVE_DITHER_2") == 0 ? LW_DITHER_2
+                                                              : LW_DITHER_NONE;
+    out->dither_seed = 1;
+    lw_fits_int(unit, "ZDITHER0", &out->dither_seed);
+    out->blank = INT32_MIN;
+    lw_fits_int(unit, "ZBLANK", &out->blank);
+}
+
+int lw_fits_find_tiling(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
+{
+    int64_t bitpix, n_axes;
+    *out = (struct lw_fits_tiling){0};
+    if (!lw_fits_int(unit, "ZBITPIX", &bitpix) ||
+        (bitpix != 8 && bitpix != 16 && bitpix != 32 && bitpix != -32 && bitpix != -64))
+        return fail(unit, file, "has no ZBITPIX that is 8, 16, 32, -32 or -64", err);
+    if (!lw_fits_int(unit, "ZNAXIS", &n_axes) || n_axes < 1 || n_axes > LW_TILING_MOST_AXES)
+        return fail(unit, file, "has no ZNAXIS from 1 to 6", err);
+    out->bitpix = (int)bitpix;
+    out->n_axes = (int)n_axes;
+    int rc;
+    if ((rc = find_tiles(unit, file, out, err)) || (rc = find_code(unit, file, out, err)) || (rc = find_columns(unit, file, out, err)) ||
+        (rc = find_heap(unit, file, out, err)))
+        return rc;
+    find_quantization(unit, out);
+    if (out->dither_seed < 1 || out->dither_seed > 10000)
+        return fail(unit, file, "has a ZDITHER0 that is not in 1..10000", err);
+    if (out->bitpix < 0 && !out->is_quantized && out->code == LW_TILE_RICE)
+        return fail(unit, file, "holds floats in Rice's code, and no ZSCALE that makes them integers", err);
+    return LW_OK;
+}

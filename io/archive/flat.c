@@ -1,0 +1,269 @@
+#include "io/archive/flat.h"
+
+#include "base/file.h"
+#include "base/integers.h"
+#include "base/memory.h"
+#include "io/bytes/transfer.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Numbers on their way to samples, on the stack of the thread that reads. */
+enum { BUFFER_BYTES = 64 << 10 };
+
+struct opened {
+    struct lw_flat flat;
+    int fd;
+    bool is_float64;                    /* samples are made float64, whatever the type */
+};
+
+/* ---- describe ---------------------------------------------------------------------------------------------------------- */
+
+/* -1: more than 64 bits can count. */
+static int64_t count_bytes(const struct lw_flat *flat)
+{
+    int64_t bytes = lw_values_bytes(&flat->values);
+    for (int d = 0; d < flat->n_dims; d++)
+        if (flat->dims[d] < 0 || __builtin_mul_overflow(bytes, flat->dims[d], &bytes))
+            return -1;
+    return bytes;
+}
+
+static int check_room(const struct lw_flat *flat, const struct lw_dataset_info *info, struct lw_error *err)
+{
+    const int64_t bytes = count_bytes(flat);
+    int64_t end;
+    if (bytes == 0)
+        return lw_fail(err, LW_EDATA, "%s:%s holds no data", info->file, info->path);
+    if (bytes < 0 || __builtin_add_overflow(flat->offset, bytes, &end))
+        return lw_fail(err, LW_EDATA, "%s:%s claims more bytes than 64 bits can count: its header is damaged", info->file,
+                       info->path);
+    if (end > info->file_bytes)
+        return lw_fail(err, LW_EDATA, "%s:%s is cut short: its header tells of %" PRId64 " bytes of samples from byte %" PRId64
+                       " on, and the file has %" PRId64 " bytes", info->file, info->path, bytes, flat->offset, info->file_bytes);
+    return LW_OK;
+}
+
+int lw_flat_describe(const struct lw_flat *flat, struct lw_dataset_info *info, struct lw_error *err)
+{
+    info->n_dims = flat->n_dims;
+    memcpy(info->dims, flat->dims, sizeof info->dims);
+    info->type = lw_values_type(&flat->values);
+    return check_room(flat, info, err);
+}
+
+int lw_flat_check_same(const struct lw_flat *flat, const struct lw_dataset_info *info, struct lw_error *err)
+{
+    const struct lw_type type = lw_values_type(&flat->values);
+    if (flat->n_dims == info->n_dims && memcmp(flat->dims, info->dims, sizeof info->dims) == 0 &&
+        type.scalar == info->type.scalar && type.is_complex == info->type.is_complex && type.is_swapped == info->type.is_swapped)
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "'%s' changed while it was read", info->file);
+}
+
+void lw_flat_list(const struct lw_flat *flat, const char *path, lw_list_fn *visit, void *context)
+{
+    const struct lw_values *const values = &flat->values;
+    const bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    struct lw_listing row = {.path = path, .stored_bytes = max64(0, count_bytes(flat))};
+    for (int d = 0; d < flat->n_dims; d++) {
+        const size_t used = strlen(row.shape);
+        snprintf(row.shape + used, sizeof row.shape - used, "%s%" PRId64 "%s", d ? " x " : "[", flat->dims[d],
+                 d == flat->n_dims - 1 ? "]" : "");
+    }
+    snprintf(row.type, sizeof row.type, "%s%s%s", values->is_complex ? "complex " : "", lw_number_text(values->number),
+             values->is_swapped && lw_number_bytes(values->number) > 1 ? (is_little ? " (big endian)" : " (little endian)") : "");
+    snprintf(row.storage, sizeof row.storage, "contiguous%s%s", flat->is_column_major ? ", column-major" : "",
+             values->is_about_middle || values->is_scaled ? ", scaled" : "");
+    visit(&row, context);
+}
+
+/* ---- open -------------------------------------------------------------------------------------------------------------- */
+
+void lw_flat_close(void *dataset)
+{
+    struct opened *const opened = dataset;
+    if (opened->fd >= 0)
+        close(opened->fd);
+    lw_free(opened);
+}
+
+static int open_file(struct opened *opened, const struct lw_dataset_info *info, struct lw_error *err)
+{
+    char why[96];
+    opened->fd = lw_file_open(info->file, why);
+    return opened->fd >= 0 ? LW_OK : lw_fail(err, LW_EIO, "cannot read '%s': %s", info->file, why);
+}
+
+int lw_flat_open(const struct lw_flat *flat, const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
+{
+    int rc = lw_flat_check_same(flat, info, err);
+    if (rc)
+        return rc;
+    struct opened *const opened = lw_alloc(sizeof *opened, "the reader", err);
+    if (!opened)
+        return LW_ESYSTEM;
+    *opened = (struct opened){.flat = *flat};
+    rc = open_file(opened, info, err);
+    if (rc)
+        lw_flat_close(opened);
+    else
+        *dataset = opened;
+    return rc;
+}
+
+bool lw_flat_locate(void *dataset, struct lw_stored *out)
+{
+    const struct opened *const opened = dataset;
+    *out = (struct lw_stored){.fd = opened->fd, .offset = opened->flat.offset};
+    return lw_values_are_flat(&opened->flat.values) && !opened->flat.is_column_major;
+}
+
+/* ---- read -------------------------------------------------------------------------------------------------------------- */
+
+/* Numbers of the file that are neighbours in one dimension. */
+struct piece {
+    int64_t first, step, count;         /* numbers of the array, in the file's order */
+    char *to;
+    int64_t to_step;                    /* samples */
+};
+
+static int64_t sample_bytes(const struct opened *opened)
+{
+    if (opened->is_float64)
+        return opened->flat.values.is_complex ? 16 : 8;
+    return (int64_t)lw_type_bytes(lw_values_type(&opened->flat.values));
+}
+
+static void convert(const struct opened *opened, const char *numbers, const struct piece *piece, int64_t at, int64_t n)
+{
+    const struct lw_values *const values = &opened->flat.values;
+    char *const to = piece->to + at * piece->to_step * sample_bytes(opened);
+    if (opened->is_float64)
+        lw_values_to_float64(values, numbers, piece->step, n, (double *)(void *)to, piece->to_step);
+    else
+        lw_values_convert(values, numbers, piece->step, n, to, piece->to_step);
+}
+
+/* With what lies between, where numbers are picked out; one by one where that is too much. */
+static int read_piece(const struct opened *opened, const struct piece *piece, struct lw_error *err)
+{
+    _Alignas(16) char buffer[BUFFER_BYTES];
+    const int64_t bytes = lw_values_bytes(&opened->flat.values), room = BUFFER_BYTES / bytes;
+    const int64_t most = max64(1, (room - 1) / piece->step + 1);
+    int rc = LW_OK;
+    if (!opened->is_float64 && lw_values_are_flat(&opened->flat.values) && piece->step == 1 && piece->to_step == 1)
+        return lw_bytes_read(opened->fd, piece->to, opened->flat.offset + piece->first * bytes, piece->count * bytes, err);
+    for (int64_t at = 0, n; at < piece->count && rc == LW_OK; at += n) {
+        n = min64(most, piece->count - at);
+        const int64_t first = piece->first + at * piece->step;
+        rc = lw_bytes_read(opened->fd, buffer, opened->flat.offset + first * bytes, ((n - 1) * piece->step + 1) * bytes, err);
+        if (rc == LW_OK)
+            convert(opened, buffer, piece, at, n);
+    }
+    return rc;
+}
+
+/* From one element of dimension d to the next. */
+static int64_t stride_of(const struct lw_flat *flat, int d)
+{
+    int64_t stride = 1;
+    if (flat->is_column_major)
+        for (int e = 0; e < d; e++)
+            stride *= flat->dims[e];
+    else
+        for (int e = d + 1; e < flat->n_dims; e++)
+            stride *= flat->dims[e];
+    return stride;
+}
+
+/* The number of the file that element `number`, row-major, of dimensions [from, to) of a box begins at. */
+static int64_t place_in_file(const struct lw_flat *flat, const struct lw_box *box, int from, int to, int64_t number)
+{
+    int64_t place = 0;
+    for (int d = to - 1; d >= from; d--) {
+        place += (box->first[d] + number % box->count[d] * box->step[d]) * stride_of(flat, d);
+        number /= box->count[d];
+    }
+    return place;
+}
+
+static int64_t count_elements(const struct lw_box *box, int from, int to)
+{
+    int64_t n = 1;
+    for (int d = from; d < to; d++)
+        n *= box->count[d];
+    return n;
+}
+
+/* Rows that are taken whole make one piece with their neighbours, as far as they stand side by side in memory, too. */
+static int read_row_major(const struct opened *opened, const struct lw_box *box, struct lw_error *err)
+{
+    const struct lw_flat *const flat = &opened->flat;
+    int inner = flat->n_dims - 1, rc = LW_OK;
+    struct piece piece = {.count = box->count[inner], .to_step = 1};
+    while (inner > 0 && box->count[inner] == flat->dims[inner] && box->step[inner - 1] == 1 &&
+           box->run % (piece.count * box->count[inner - 1]) == 0)
+        piece.count *= box->count[--inner];
+    piece.step = inner < flat->n_dims - 1 ? 1 : box->step[inner];
+    const int64_t n = count_elements(box, 0, inner);
+    for (int64_t i = 0; i < n && rc == LW_OK; i++) {
+        const int64_t element = i * piece.count;
+        piece.first = place_in_file(flat, box, 0, inner, i) + box->first[inner] * stride_of(flat, inner);
+        piece.to = (char *)box->into + (element / box->run * box->pitch + element % box->run) * sample_bytes(opened);
+        rc = read_piece(opened, &piece, err);
+    }
+    return rc;
+}
+
+/* Along the first dimension, whose elements are as far apart in memory as all others are long. */
+static int read_column_major(const struct opened *opened, const struct lw_box *box, struct lw_error *err)
+{
+    const struct lw_flat *const flat = &opened->flat;
+    const int64_t n = count_elements(box, 1, flat->n_dims);
+    const bool is_packed = box->n_runs == 1 || box->pitch == box->run;
+    assert(is_packed || box->run == n);
+    struct piece piece = {.step = box->step[0], .count = box->count[0], .to_step = is_packed ? n : box->pitch};
+    int rc = LW_OK;
+    for (int64_t i = 0; i < n && rc == LW_OK; i++) {
+        piece.first = place_in_file(flat, box, 1, flat->n_dims, i) + box->first[0];
+        piece.to = (char *)box->into + i * sample_bytes(opened);
+        rc = read_piece(opened, &piece, err);
+    }
+    return rc;
+}
+
+int lw_flat_read(void *dataset, const struct lw_box *box, struct lw_error *err)
+{
+    const struct opened *const opened = dataset;
+    return (opened->flat.is_column_major ? read_column_major : read_row_major)(opened, box, err);
+}
+
+static struct lw_box whole_array(const struct lw_flat *flat, void *into)
+{
+    struct lw_box box = {.n_runs = 1, .run = 1, .into = into};
+    for (int d = 0; d < flat->n_dims; d++) {
+        box.step[d] = 1;
+        box.count[d] = flat->dims[d];
+        box.run *= flat->dims[d];
+    }
+    box.pitch = box.run;
+    return box;
+}
+
+int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_info *info, double *values, struct lw_error *err)
+{
+    struct opened opened = {.flat = *flat, .is_float64 = true};
+    struct lw_error reason;
+    int rc;
+    if ((rc = lw_flat_check_same(flat, info, err)) || (rc = open_file(&opened, info, err)))
+        return rc;
+    const struct lw_box box = whole_array(flat, values);
+    if ((rc = lw_flat_read(&opened, &box, &reason)))
+        lw_fail(err, (enum lw_code)rc, "cannot read %s:%s: %s", info->file, info->path, reason.message);
+    close(opened.fd);
+    return rc;
+}

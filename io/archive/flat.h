@@ -1,0 +1,41 @@
+/* flat.h - an array of numbers that lies in a file as one piece: NumPy's, raw ones, images of FITS. Its samples are read by pread,
+ * by any number of threads at the same time.
+ *
+ * Row-major arrays whose numbers are samples as they are can be located; the rest is converted on its way to memory
+ * (values.h). Of column-major ones the first dimension is the one whose elements are neighbours in the file. */
+#ifndef LW_IO_ARCHIVE_FLAT_H
+#define LW_IO_ARCHIVE_FLAT_H
+
+#include "io/archive/values.h"
+#include "io/format.h"
+
+struct lw_flat {
+    int64_t offset;                     /* of the first number in the file */
+    struct lw_values values;
+    int n_dims;
+    int64_t dims[LW_MAX_DIMS];
+    bool is_column_major;
+};
+
+/** Check the array against the file and fill dims and type of `info`. LW_EDATA: the file is shorter than the array, or there is no
+ * data. */
+int lw_flat_describe(const struct lw_flat *flat, struct lw_dataset_info *info, struct lw_error *err);
+
+/** lw_format.open of an array that has been described. LW_EDATA: it is no longer as described. */
+int lw_flat_open(const struct lw_flat *flat, const struct lw_dataset_info *info, void **dataset, struct lw_error *err);
+
+/* lw_format.read, close and locate of what lw_flat_open has opened. */
+int lw_flat_read(void *dataset, const struct lw_box *box, struct lw_error *err);
+void lw_flat_close(void *dataset);
+bool lw_flat_locate(void *dataset, struct lw_stored *out);
+
+/** lw_format.read_numbers. */
+int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_info *info, double *values, struct lw_error *err);
+
+/** Tell `visit` of the array, for lw_format.list. */
+void lw_flat_list(const struct lw_flat *flat, const char *path, lw_list_fn *visit, void *context);
+
+/** LW_EDATA: the file has changed since it was described. */
+int lw_flat_check_same(const struct lw_flat *flat, const struct lw_dataset_info *info, struct lw_error *err);
+
+#endif

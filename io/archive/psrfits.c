@@ -1,0 +1,499 @@
+/* psrfits.c - PSRFITS in search mode: spectra [time x channel] of one polarisation, or the sum of two.
+ *
+ *     /AA, /BB, /CR, /CI, /I, ..       a polarisation, named as POL_TYPE has it, by its number where that does not say
+ *     /AA+BB                           the sum of two; of AA and BB it is the total power, which is what a file without path gives
+ *
+ * Values are integers where no row scales, shifts or weights its channels, else float32. Rows that are missing, which OFFS_SUB
+ * tells, are not a number. */
+#include "io/archive/common.h"
+#include "io/archive/psrfits_pols.h"
+#include "io/archive/spectra.h"
+
+#include "base/file.h"
+#include "base/integers.h"
+#include "base/memory.h"
+#include "io/bytes/transfer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const struct lw_format lw_format_psrfits;
+
+/* A file open for reading samples. */
+struct opened {
+    struct lw_dataset_info info;
+    struct lw_psrfits table;
+    struct lw_spectra spectra;
+    int64_t *slots;             /* [rows] where each would be if none were missing; NULL: none is */
+};
+
+/* ---- recognise ------------------------------------------------------------------------------------------------------- */
+
+/* The keyword stands near the beginning of the first header. */
+static int recognise(const char *file, bool *is_one, struct lw_error *err)
+{
+    enum { CARD = 80, CARDS = 36 };
+    char cards[CARD * CARDS], why[96];
+    const int fd = lw_file_open(file, why);
+    if (fd < 0)
+        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", file, why);
+    const bool is_read = lw_bytes_read(fd, cards, 0, sizeof cards, NULL) == LW_OK;
+    close(fd);
+    *is_one = false;
+    if (is_read && memcmp(cards, "SIMPLE  =", 9) == 0)
+        for (int c = 1; c < CARDS; c++)
+            *is_one |= memcmp(cards + c * CARD, "FITSTYPE= 'PSRFITS", 18) == 0;
+    return LW_OK;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------ */
+
+static int64_t row_byte(const struct lw_psrfits *table, int64_t row) { return table->first_row + row * table->row_bytes; }
+
+static double big_endian64(const unsigned char *bytes)
+{
+    uint64_t word;
+    double value;
+    memcpy(&word, bytes, sizeof word);
+    word = __builtin_bswap64(word);
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+static float big_endian32(const void *bytes)
+{
+    uint32_t word;
+    float value;
+    memcpy(&word, bytes, sizeof word);
+    word = __builtin_bswap32(word);
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+static int fail_read(const char *file, const struct lw_error *reason, struct lw_error *err)
+{
+    return lw_fail(err, LW_EIO, "cannot read '%.600s': %.300s", file, reason->message);
+}
+
+/* `count` float32 of a row, in this machine's byte order. */
+static int read_floats(int fd, int64_t offset, int64_t count, float *values, struct lw_error *err)
+{
+    const int rc = lw_bytes_read(fd, values, offset, count * (int64_t)sizeof *values, err);
+    for (int64_t i = 0; rc == LW_OK && i < count; i++)
+        values[i] = big_endian32(&values[i]);
+    return rc;
+}
+
+/* Whether all numbers of a column are that one, in one row. */
+static int check_floats(int fd, int64_t offset, int64_t count, float wanted, bool *are_so, struct lw_error *err)
+{
+    float values[LW_PATCH_CHANNELS];
+    int rc = LW_OK;
+    for (int64_t i = 0; rc == LW_OK && *are_so && i < count; i += LW_PATCH_CHANNELS) {
+        const int64_t n = min64(LW_PATCH_CHANNELS, count - i);
+        rc = read_floats(fd, offset + i * (int64_t)sizeof *values, n, values, err);
+        for (int64_t v = 0; rc == LW_OK && v < n; v++)
+            *are_so &= values[v] == wanted;
+    }
+    return rc;
+}
+
+/* Whether stored numbers are the values: rows are looked at until one says otherwise. */
+static int find_plain(int fd, const struct lw_psrfits *table, bool *is_plain, struct lw_error *err)
+{
+    const int64_t all = table->n_pols * table->n_channels;
+    const struct {
+        int64_t place, count;
+        float neutral;
+    } columns[] = {{table->scales, all, 1}, {table->offsets, all, 0}, {table->weights, table->n_channels, 1}};
+    int rc = LW_OK;
+    *is_plain = table->zero == 0;
+    for (int64_t r = 0; rc == LW_OK && *is_plain && r < table->n_rows; r++)
+        for (int c = 0; rc == LW_OK && c < 3; c++)
+            if (columns[c].place >= 0)
+                rc = check_floats(fd, row_byte(table, r) + columns[c].place, columns[c].count, columns[c].neutral, is_plain, err);
+    return rc;
+}
+
+static int read_time(int fd, const struct lw_psrfits *table, int64_t row, double *seconds, struct lw_error *err)
+{
+    unsigned char bytes[8];
+    *seconds = 0;
+    const int rc = table->times < 0 ? LW_OK : lw_bytes_read(fd, bytes, row_byte(table, row) + table->times, sizeof bytes, err);
+    if (rc == LW_OK && table->times >= 0)
+        *seconds = big_endian64(bytes);
+    return rc;
+}
+
+/* A row that begins where none can: half a row late, before the one before it, or a day later. */
+static int fail_row(const char *file, int64_t row, double rows, struct lw_error *err)
+{
+    return lw_fail(err, LW_EDATA,
+                   "'%.600s' is damaged: by OFFS_SUB its row %" PRId64 " begins %g rows behind the one before: it must be a "
+                   "whole number, of a day at most", file, row, rows);
+}
+
+/* Where rows would be if none were missing, from the times of their middles. Some programs leave OFFS_SUB at 0: then none are.
+ * @param slots  of each row; may be NULL
+ * @param n      set to the number of rows with the missing ones */
+static int find_slots(int fd, const char *file, const struct lw_psrfits *table, int64_t *slots, int64_t *n, struct lw_error *err)
+{
+    const double duration = (double)table->n_per_row * table->period_s;
+    double before = 0, now;
+    bool is_timed = true;
+    int64_t slot = 0;
+    for (int64_t r = 0; r < table->n_rows; r++, before = now) {
+        struct lw_error reason;
+        if (read_time(fd, table, r, &now, &reason))
+            return fail_read(file, &reason, err);
+        is_timed = is_timed && now != 0;
+        const double rows = (now - before) / duration, whole = nearbyint(rows);
+        if (r > 0 && is_timed && !(fabs(rows - whole) < 0.1 && whole >= 1 && whole < 1e9 && (whole - 1) * duration <= 86400))
+            return fail_row(file, r, rows, err);
+        slot += r == 0 ? 0 : is_timed ? (int64_t)whole : 1;
+        if (slots)
+            slots[r] = slot;
+    }
+    *n = slot + 1;
+    int64_t spectra;
+    if (__builtin_mul_overflow(*n, table->n_per_row, &spectra))
+        return lw_fail(err, LW_EDATA, "'%.600s' is damaged: by OFFS_SUB it has more spectra than can be counted", file);
+    return LW_OK;
+}
+
+/* ---- describe -------------------------------------------------------------------------------------------------------- */
+
+/* The first row may not be the observation's first: its middle tells when it began, or else the number of rows before. */
+static int describe_time(int fd, const struct lw_psrfits *table, struct lw_axis_metadata *axis, struct lw_error *err)
+{
+    struct lw_instant start, offset;
+    double middle;
+    const int rc = read_time(fd, table, 0, &middle, err);
+    axis->sample_rate_hz = 1 / table->period_s;
+    snprintf(axis->source, sizeof axis->source, "TBIN of SUBINT");
+    if (rc || !lw_period_from_seconds(table->period_s, &axis->period) || table->start_day <= 0 || table->start_day > 1000000 ||
+        table->start_second < 0 || table->start_second > 200000 || !lw_instant_from_mjd((double)table->start_day, &start) ||
+        !(fabs(table->start_offset_s) < 1e6) || !lw_instant_from_seconds(table->start_offset_s, &offset))
+        return rc;
+    const double samples = middle / table->period_s - (double)table->n_per_row / 2, whole = nearbyint(samples);
+    const int64_t before = middle == 0 ? max64(0, min64(table->n_rows_before, INT32_MAX)) * table->n_per_row
+                           : whole > 0 && whole < 1e15 ? (int64_t)whole : 0;
+    start.seconds += table->start_second + offset.seconds;
+    start.attoseconds += offset.attoseconds;
+    start.seconds += start.attoseconds / LW_ATTOSECONDS;
+    start.attoseconds %= LW_ATTOSECONDS;
+    axis->instant = lw_instant_of_sample(start, axis->period, before);
+    axis->scale = LW_TIME_UTC;
+    return LW_OK;
+}
+
+static int read_frequency(int fd, const struct lw_psrfits *table, int64_t channel, double *mhz, struct lw_error *err)
+{
+    unsigned char bytes[8];
+    const int64_t size = table->has_double_frequencies ? 8 : 4;
+    const int rc = lw_bytes_read(fd, bytes, row_byte(table, 0) + table->frequencies + channel * size, size, err);
+    if (rc == LW_OK)
+        *mhz = table->has_double_frequencies ? big_endian64(bytes) : (double)big_endian32(bytes);
+    return rc;
+}
+
+/* DAT_FREQ of the first row; where it is a step as CHAN_BW says it, rounding left aside, that is the step. */
+static int describe_frequency(int fd, const struct lw_psrfits *table, struct lw_coordinate *frequency, struct lw_error *err)
+{
+    const int64_t last = table->n_channels - 1;
+    double first = NAN, end = NAN, mhz = NAN;
+    snprintf(frequency->name, sizeof frequency->name, "frequency");
+    snprintf(frequency->unit, sizeof frequency->unit, "MHz");
+    if (table->frequencies < 0)
+        return LW_OK;
+    int rc;
+    if ((rc = read_frequency(fd, table, 0, &first, err)) || (rc = read_frequency(fd, table, last, &end, err)))
+        return rc;
+    double step = last > 0 ? (end - first) / (double)last : table->channel_mhz;
+    if (fabs(step - table->channel_mhz) <= 1e-3 * fabs(step))
+        step = table->channel_mhz;
+    bool is_regular = isfinite(first) && isfinite(step) && step != 0;
+    for (int64_t c = 1; rc == LW_OK && is_regular && c < last; c++) {
+        rc = read_frequency(fd, table, c, &mhz, err);
+        is_regular = fabs(mhz - first - (double)c * step) <= 0.05 * fabs(step);
+    }
+    frequency->is_regular = is_regular;
+    frequency->first = is_regular ? first : 0;
+    frequency->step = is_regular ? step : 0;
+    return rc;
+}
+
+/* Types of stored samples and of what is made of them; gaps have room for what is not a number in float32 alone. */
+static void settle_types(const struct lw_psrfits *table, bool is_plain, struct lw_spectra *out)
+{
+    const int bits = (int)table->bits;
+    out->bits = bits;
+    out->is_high_first = true;
+    out->n_ifs = table->n_pols;
+    out->n_channels = table->n_channels;
+    out->stored = lw_spectra_type(bits, table->is_signed, 1);
+    out->stored.is_swapped = bits > 8;
+    if (!is_plain)
+        out->given = (struct lw_type){.scalar = LW_FLOAT32};
+    else
+        out->given = out->n_summed > 1 ? lw_spectra_type(bits, table->is_signed, out->n_summed) : out->stored;
+}
+
+static void settle_shape(struct lw_dataset_info *info, const struct lw_psrfits *table, int64_t n_slots, struct lw_type type)
+{
+    info->type = type;
+    info->n_dims = 2;
+    info->dims[0] = (n_slots - table->n_rows) * table->n_per_row + table->n_spectra;
+    info->dims[1] = table->n_channels;
+}
+
+/* What rows say, once the headers are known. */
+static int examine_rows(int fd, struct lw_dataset_info *info, const struct lw_psrfits *table, struct lw_spectra *spectra,
+                        struct lw_error *err)
+{
+    struct lw_error reason;
+    int64_t n_slots = 0;
+    bool is_plain = true;
+    int rc = find_slots(fd, info->file, table, NULL, &n_slots, err);
+    if (rc)
+        return rc;
+    if (find_plain(fd, table, &is_plain, &reason) || describe_time(fd, table, &info->axis, &reason) ||
+        describe_frequency(fd, table, &info->coordinates[1], &reason))
+        return fail_read(info->file, &reason, err);
+    settle_types(table, is_plain && n_slots == table->n_rows, spectra);
+    settle_shape(info, table, n_slots, spectra->given);
+    return LW_OK;
+}
+
+static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
+{
+    struct lw_psrfits table;
+    struct lw_spectra spectra = {0};
+    char why[96];
+    int rc;
+    (void)use;
+    if ((rc = lw_psrfits_read(info->file, info->file_bytes, &table, err)) || (rc = lw_psrfits_choose(info, &table, &spectra, err)))
+        return rc;
+    const int fd = lw_file_open(info->file, why);
+    if (fd < 0)
+        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", info->file, why);
+    rc = examine_rows(fd, info, &table, &spectra, err);
+    close(fd);
+    info->metadata_axis = 0;
+    snprintf(info->axis.unit, sizeof info->axis.unit, "%s", table.unit);
+    snprintf(info->coordinates[0].name, sizeof info->coordinates[0].name, "time");
+    return rc;
+}
+
+static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
+{
+    lw_psrfits_visit(info->file, visit, context);
+}
+
+/* ---- list ------------------------------------------------------------------------------------------------------------ */
+
+static int list_path(const struct lw_dataset_info *file, const struct lw_psrfits *table, const char *path, lw_list_fn *visit,
+                     void *context, struct lw_error *err)
+{
+    struct lw_dataset_info info = *file;
+    char storage[96];
+    snprintf(info.path, sizeof info.path, "%s", path);
+    const int rc = describe(&info, LW_USE_SAMPLES, err);
+    if (rc)
+        return rc;
+    snprintf(storage, sizeof storage, "%" PRId64 " bit%s, %" PRId64 " rows", table->bits, table->bits > 1 ? "s" : "",
+             table->n_rows);
+    lw_archive_list(&info, storage, info.dims[0] * info.dims[1] / 8 * table->bits, visit, context);
+    return LW_OK;
+}
+
+static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
+{
+    struct lw_dataset_info info = {.metadata_axis = -1};
+    struct lw_psrfits table;
+    char path[LW_PSRFITS_NAME + 1], name[LW_PSRFITS_NAME];
+    int rc;
+    snprintf(info.file, sizeof info.file, "%s", file);
+    if ((rc = lw_archive_file_bytes(&info, err)) || (rc = lw_psrfits_read(file, info.file_bytes, &table, err)))
+        return rc;
+    for (int64_t p = 0; rc == LW_OK && p < table.n_pols; p++) {
+        lw_psrfits_name(&table, p, name);
+        snprintf(path, sizeof path, "/%s", name);
+        rc = list_path(&info, &table, path, visit, context, err);
+    }
+    if (rc == LW_OK && table.n_pols > 1 && lw_psrfits_find_power(&table, path, sizeof path) && strchr(path, '+'))
+        rc = list_path(&info, &table, path, visit, context, err);
+    return rc;
+}
+
+/* ---- samples --------------------------------------------------------------------------------------------------------- */
+
+static void close_file(void *dataset)
+{
+    struct opened *const opened = dataset;
+    if (opened->spectra.fd >= 0)
+        close(opened->spectra.fd);
+    lw_free(opened->slots);
+    lw_free(opened);
+}
+
+/* The places of rows, where the shape that was described has more of them than the file. */
+static int open_slots(struct opened *opened, struct lw_error *err)
+{
+    const struct lw_psrfits *const table = &opened->table;
+    int64_t n;
+    if (opened->info.dims[0] == table->n_spectra)
+        return LW_OK;
+    if (!(opened->slots = lw_alloc_array(table->n_rows, sizeof *opened->slots, "the places of subintegrations", err)))
+        return LW_ESYSTEM;
+    return find_slots(opened->spectra.fd, opened->info.file, table, opened->slots, &n, err);
+}
+
+/* The type that was described tells whether rows are scaled. */
+static int open_described(struct opened *opened, struct lw_error *err)
+{
+    struct lw_dataset_info *const info = &opened->info;
+    struct lw_spectra *const spectra = &opened->spectra;
+    char why[96];
+    int rc;
+    if ((rc = lw_psrfits_read(info->file, info->file_bytes, &opened->table, err)) ||
+        (rc = lw_psrfits_choose(info, &opened->table, spectra, err)))
+        return rc;
+    settle_types(&opened->table, info->type.scalar != LW_FLOAT32 || info->type.is_swapped, spectra);
+    if (spectra->given.scalar != info->type.scalar || info->dims[1] != opened->table.n_channels ||
+        info->dims[0] < opened->table.n_spectra)
+        return lw_fail(err, LW_EDATA, "'%.600s' changed while it was read", info->file);
+    lw_spectra_prepare(spectra);
+    spectra->fd = lw_file_open(info->file, why);
+    return spectra->fd >= 0 ? open_slots(opened, err) : lw_fail(err, LW_EIO, "cannot read '%.600s': %s", info->file, why);
+}
+
+static int open_file(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
+{
+    struct opened *const opened = lw_alloc(sizeof *opened, "the reader", err);
+    if (!opened)
+        return LW_ESYSTEM;
+    *opened = (struct opened){.info = *info, .spectra = {.fd = -1}};
+    const int rc = open_described(opened, err);
+    if (rc)
+        close_file(opened);
+    else
+        *dataset = opened;
+    return rc;
+}
+
+/* The first row of that place or a later one. */
+static int64_t find_row(const struct opened *opened, int64_t slot)
+{
+    int64_t low = 0, high = opened->table.n_rows;
+    while (opened->slots && low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (opened->slots[middle] < slot)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return opened->slots ? low : slot;
+}
+
+static void fill_nan(const struct lw_patch *patch)
+{
+    for (int64_t t = 0; t < patch->n_times; t++)
+        for (int64_t c = 0; c < patch->n_channels; c++)
+            ((float *)(patch->into + t * patch->pitch))[c] = NAN;
+}
+
+/* Scales, offsets and weights of a row, for the channels of a patch. */
+struct row_levels {
+    struct lw_levels levels;
+    float scale[LW_MAX_SUMMED][LW_PATCH_CHANNELS], offset[LW_MAX_SUMMED][LW_PATCH_CHANNELS], weight[LW_PATCH_CHANNELS];
+};
+
+/* @param neutral  what stands for numbers that there are none of */
+static int read_column(const struct opened *opened, int64_t row, int64_t place, float neutral, int64_t channel, int64_t n,
+                       float *values, struct lw_error *err)
+{
+    if (place >= 0)
+        return read_floats(opened->spectra.fd, row_byte(&opened->table, row) + place + channel * (int64_t)sizeof *values, n,
+                           values, err);
+    for (int64_t i = 0; i < n; i++)
+        values[i] = neutral;
+    return LW_OK;
+}
+
+static int read_levels(const struct opened *opened, int64_t row, const struct lw_patch *patch, struct row_levels *out,
+                       struct lw_error *err)
+{
+    const struct lw_psrfits *const table = &opened->table;
+    const int64_t n = patch->n_channels, channel = patch->channel;
+    out->levels.zero = table->zero;
+    out->levels.weight = out->weight;
+    int rc = read_column(opened, row, table->weights, 1, channel, n, out->weight, err);
+    for (int s = 0; rc == LW_OK && s < opened->spectra.n_summed; s++) {
+        const int64_t at = opened->spectra.summed[s] * table->n_channels + channel;
+        out->levels.scale[s] = out->scale[s];
+        out->levels.offset[s] = out->offset[s];
+        (void)((rc = read_column(opened, row, table->scales, 1, at, n, out->scale[s], err)) ||
+               (rc = read_column(opened, row, table->offsets, 0, at, n, out->offset[s], err)));
+    }
+    return rc;
+}
+
+/* Spectra of one row, the patch's time counted from its beginning. */
+static int read_row(const struct opened *opened, int64_t row, const struct lw_patch *patch, struct lw_error *err)
+{
+    const struct lw_spectra *const spectra = &opened->spectra;
+    const int64_t data = row_byte(&opened->table, row) + opened->table.data;
+    struct row_levels levels;
+    if (spectra->given.scalar != LW_FLOAT32 || spectra->given.is_swapped)
+        return lw_spectra_read(spectra, data, patch, NULL, err);
+    const int rc = read_levels(opened, row, patch, &levels, err);
+    return rc ? rc : lw_spectra_read(spectra, data, patch, &levels.levels, err);
+}
+
+static int read_patch(const void *dataset, const struct lw_patch *patch, struct lw_error *err)
+{
+    const struct opened *const opened = dataset;
+    const int64_t per_row = opened->table.n_per_row, end = patch->time + patch->n_times;
+    struct lw_patch part = *patch;
+    int rc = LW_OK;
+    for (int64_t t = patch->time; rc == LW_OK && t < end; t += part.n_times) {
+        const int64_t slot = t / per_row, row = find_row(opened, slot);
+        part.time = t % per_row;
+        part.n_times = min64(per_row - part.time, end - t);
+        part.into = patch->into + (t - patch->time) * patch->pitch;
+        if (opened->slots && opened->slots[row] != slot)
+            fill_nan(&part);
+        else
+            rc = read_row(opened, row, &part, err);
+    }
+    return rc;
+}
+
+static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
+{
+    const struct opened *const opened = dataset;
+    return lw_patches_read(box, opened->info.n_dims, (int64_t)lw_type_bytes(opened->info.type), read_patch, opened, err);
+}
+
+static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
+{
+    return lw_archive_read_numbers(&lw_format_psrfits, info, values, err);
+}
+
+const struct lw_format lw_format_psrfits = {
+    .name = "PSRFITS",
+    .file_text = "a PSRFITS file",
+    .recognise = recognise,
+    .list = list,
+    .describe = describe,
+    .open = open_file,
+    .read = read_box,
+    .reads_in_threads = true,
+    .close = close_file,
+    .visit_attributes = visit_attributes,
+    .read_numbers = read_numbers,
+};

@@ -1,0 +1,331 @@
+#include "io/archive/psrfits.h"
+
+#include "io/archive/fits/header.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- keywords -------------------------------------------------------------------------------------------------------- */
+
+/* Of a keyword that is not there, or is "*", the fallback. */
+static double real_of(const struct lw_fits_unit *unit, const char *name, double fallback)
+{
+    double value;
+    return lw_fits_real(unit, name, &value) ? value : fallback;
+}
+
+static int64_t integer_of(const struct lw_fits_unit *unit, const char *name, int64_t fallback)
+{
+    int64_t value;
+    return lw_fits_int(unit, name, &value) ? value : fallback;
+}
+
+static void text_of(const struct lw_fits_unit *unit, const char *name, char *text, size_t size)
+{
+    if (!lw_fits_text(unit, name, text, size))
+        text[0] = '\0';
+}
+
+/* ---- columns --------------------------------------------------------------------------------------------------------- */
+
+enum { MOST_COLUMNS = 999 };
+
+struct column {
+    int64_t place, count;       /* first byte in a row; -1: there is no such column */
+    char type;                  /* as TFORM has it: 'B', 'I', 'E', 'D' */
+    bool is_scaled;             /* by keywords of FITS itself, TSCAL and TZERO */
+};
+
+/* Bytes of an element: of the types of the FITS standard, table 18. */
+static int64_t element_bytes(char type)
+{
+    static const struct {
+        char type;
+        int64_t bytes;
+    } sizes[] = {{'L', 1}, {'B', 1}, {'A', 1}, {'I', 2}, {'J', 4}, {'K', 8}, {'E', 4}, {'D', 8}, {'C', 8}, {'M', 16}, {'P', 8},
+                 {'Q', 16}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i].type == type)
+            return sizes[i].bytes;
+    return 0;
+}
+
+/* "1664E": a count, 1 where it is left out, and a type. @return  bytes in a row, -1: it is no format, or too many */
+static int64_t parse_form(const char *form, struct column *column)
+{
+    char *end;
+    int64_t bytes;
+    const int64_t count = isdigit((unsigned char)form[0]) ? strtoll(form, &end, 10) : (end = (char *)form, 1);
+    *column = (struct column){.count = count, .type = *end};
+    if (*end == 'X')
+        return count / 8 + (count % 8 > 0);
+    if (element_bytes(*end) == 0 || __builtin_mul_overflow(count, element_bytes(*end), &bytes))
+        return -1;
+    return bytes;
+}
+
+/* "%s%d" */
+static void numbered_text(const struct lw_fits_unit *unit, const char *name, int number, char *text, size_t size)
+{
+    char keyword[16];
+    snprintf(keyword, sizeof keyword, "%s%d", name, number);
+    text_of(unit, keyword, text, size);
+}
+
+static double numbered_real(const struct lw_fits_unit *unit, const char *name, int number, double fallback)
+{
+    char keyword[16];
+    snprintf(keyword, sizeof keyword, "%s%d", name, number);
+    return real_of(unit, keyword, fallback);
+}
+
+/* Columns lie one behind the other; those behind one of no known size cannot be found. */
+static struct column find_column(const struct lw_fits_unit *unit, const char *wanted)
+{
+    const int64_t row_bytes = unit->axes[0], n = integer_of(unit, "TFIELDS", 0);
+    int64_t place = 0, bytes;
+    for (int c = 1; c <= n && c <= MOST_COLUMNS; c++, place += bytes) {
+        char name[24], form[24];
+        struct column column;
+        numbered_text(unit, "TTYPE", c, name, sizeof name);
+        numbered_text(unit, "TFORM", c, form, sizeof form);
+        bytes = parse_form(form, &column);
+        if (bytes < 0 || bytes > row_bytes - place)
+            break;
+        if (strcmp(name, wanted) != 0)
+            continue;
+        column.place = place;
+        column.is_scaled = numbered_real(unit, "TSCAL", c, 1) != 1 || numbered_real(unit, "TZERO", c, 0) != 0;
+        return column;
+    }
+    return (struct column){.place = -1};
+}
+
+/* A column of float32 with so many numbers in a row; it may be missing. */
+static int place_floats(const struct lw_fits_unit *unit, const char *file, const char *name, int64_t count, int64_t *place,
+                        struct lw_error *err)
+{
+    const struct column column = find_column(unit, name);
+    *place = column.place;
+    if (column.place < 0 || (column.type == 'E' && column.count == count && !column.is_scaled))
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "'%.600s' is damaged: its column %s does not hold %" PRId64 " float32 in a row", file, name,
+                   count);
+}
+
+static int place_frequencies(const struct lw_fits_unit *unit, const char *file, struct lw_psrfits *table, struct lw_error *err)
+{
+    const struct column column = find_column(unit, "DAT_FREQ");
+    table->frequencies = column.place;
+    table->has_double_frequencies = column.type == 'D';
+    if (column.place < 0 ||
+        ((column.type == 'D' || column.type == 'E') && column.count == table->n_channels && !column.is_scaled))
+        return LW_OK;
+    return lw_fail(err, LW_EDATA,
+                   "'%.600s' is damaged: its column DAT_FREQ does not hold a number for each of %" PRId64 " channels", file,
+                   table->n_channels);
+}
+
+static int place_times(const struct lw_fits_unit *unit, const char *file, struct lw_psrfits *table, struct lw_error *err)
+{
+    const struct column column = find_column(unit, "OFFS_SUB");
+    table->times = column.place;
+    if (column.place < 0 || (column.type == 'D' && column.count == 1 && !column.is_scaled))
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "'%.600s' is damaged: its column OFFS_SUB does not hold one float64", file);
+}
+
+static int place_data(const struct lw_fits_unit *unit, const char *file, struct lw_psrfits *table, struct lw_error *err)
+{
+    const struct column column = find_column(unit, "DATA");
+    const char wanted = table->bits == 32 ? 'E' : table->bits == 16 ? 'I' : 'B';
+    const int64_t element_bits = table->bits > 8 ? table->bits : 8;
+    int64_t bits, there;
+    table->data = column.place;
+    if (column.place < 0)
+        return lw_fail(err, LW_EDATA, "'%.600s' is damaged: its table SUBINT has no column DATA", file);
+    if (column.type != wanted || column.is_scaled)
+        return lw_fail(err, LW_EDATA,
+                       "'%.600s': its column DATA does not hold plain %s, as samples of %" PRId64 " bits must be stored",
+                       file, table->bits == 32 ? "float32" : table->bits == 16 ? "int16" : "bytes", table->bits);
+    if (__builtin_mul_overflow(table->n_pols * table->n_channels, table->n_per_row, &bits) ||
+        __builtin_mul_overflow(bits, table->bits, &bits) || __builtin_mul_overflow(column.count, element_bits, &there) ||
+        bits != there)
+        return lw_fail(err, LW_EDATA,
+                       "'%.600s' is damaged: a row of DATA holds %" PRId64 " elements, which %" PRId64 " spectra (NSBLK) of %"
+                       PRId64 " polarisations and %" PRId64 " channels in %" PRId64 " bits do not fill", file, column.count,
+                       table->n_per_row, table->n_pols, table->n_channels, table->bits);
+    return LW_OK;
+}
+
+static int place_columns(const struct lw_fits_unit *unit, const char *file, struct lw_psrfits *table, struct lw_error *err)
+{
+    const int64_t per_pol = table->n_channels, all = table->n_pols * table->n_channels;
+    int rc;
+    (void)((rc = place_data(unit, file, table, err)) || (rc = place_times(unit, file, table, err)) ||
+           (rc = place_frequencies(unit, file, table, err)) ||
+           (rc = place_floats(unit, file, "DAT_WTS", per_pol, &table->weights, err)) ||
+           (rc = place_floats(unit, file, "DAT_SCL", all, &table->scales, err)) ||
+           (rc = place_floats(unit, file, "DAT_OFFS", all, &table->offsets, err)));
+    return rc;
+}
+
+/* ---- numbers that fit ------------------------------------------------------------------------------------------------- */
+
+static int check_number(const char *file, const char *name, int64_t value, int64_t least, int64_t most, struct lw_error *err)
+{
+    if (least <= value && value <= most)
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "'%.600s' is damaged: %s is %" PRId64 " or missing, not %" PRId64 " to %" PRId64, file, name,
+                   value, least, most);
+}
+
+static int check_numbers(const char *file, const struct lw_psrfits *table, struct lw_error *err)
+{
+    const int64_t bits = table->bits;
+    int rc;
+    if ((rc = check_number(file, "NPOL", table->n_pols, 1, 4, err)) ||
+        (rc = check_number(file, "NCHAN", table->n_channels, 1, INT32_MAX, err)) ||
+        (rc = check_number(file, "NSBLK", table->n_per_row, 1, INT32_MAX, err)) ||
+        (rc = check_number(file, "the number of rows of SUBINT", table->n_rows, 1, INT32_MAX, err)))
+        return rc;
+    if (bits != 1 && bits != 2 && bits != 4 && bits != 8 && bits != 16 && bits != 32)
+        return lw_fail(err, LW_EDATA, "'%.600s' has samples of %" PRId64 " bits (NBITS), not 1, 2, 4, 8, 16 or 32", file, bits);
+    if (!(table->period_s > 0))
+        return lw_fail(err, LW_EDATA, "'%.600s' is damaged: TBIN is %g s or missing", file, table->period_s);
+    return LW_OK;
+}
+
+static int check_rows(const char *file, const struct lw_psrfits *table, int64_t file_bytes, struct lw_error *err)
+{
+    const int64_t there = (file_bytes - table->first_row) / (table->row_bytes > 0 ? table->row_bytes : 1);
+    if (table->row_bytes > 0 && there >= table->n_rows)
+        return LW_OK;
+    return lw_fail(err, LW_EDATA,
+                   "'%.600s' is cut off: its header says that it holds %" PRId64 " rows of %" PRId64 " bytes, and %" PRId64
+                   " are there", file, table->n_rows, table->row_bytes, table->row_bytes > 0 && there > 0 ? there : 0);
+}
+
+/* ---- the headers ----------------------------------------------------------------------------------------------------- */
+
+static int read_primary(const struct lw_fits_unit *unit, const char *file, struct lw_psrfits *table, struct lw_error *err)
+{
+    char mode[16];
+    text_of(unit, "OBS_MODE", mode, sizeof mode);
+    if (strncmp(mode, "SEARCH", 6) != 0 && strcmp(mode, "SRCH") != 0)
+        return lw_fail(err, LW_EDATA, "'%.600s' is PSRFITS of the mode '%s' (OBS_MODE): only search mode is read", file, mode);
+    table->start_day = integer_of(unit, "STT_IMJD", 0);
+    table->start_second = integer_of(unit, "STT_SMJD", 0);
+    table->start_offset_s = real_of(unit, "STT_OFFS", 0);
+    return LW_OK;
+}
+
+static void read_keywords(const struct lw_fits_unit *unit, struct lw_psrfits *table)
+{
+    char scale[16];
+    table->first_row = unit->data_offset;
+    table->row_bytes = unit->axes[0];
+    table->n_rows = unit->axes[1];
+    table->bits = integer_of(unit, "NBITS", 0);
+    table->n_pols = integer_of(unit, "NPOL", 0);
+    table->n_channels = integer_of(unit, "NCHAN", 0);
+    table->n_per_row = integer_of(unit, "NSBLK", 0);
+    table->n_spectra = integer_of(unit, "NSTOT", 0);
+    table->n_rows_before = integer_of(unit, "NSUBOFFS", 0);
+    table->is_signed = integer_of(unit, "SIGNINT", 0) == 1 || table->bits == 16;
+    table->zero = real_of(unit, "ZERO_OFF", 0);
+    table->period_s = real_of(unit, "TBIN", 0);
+    table->channel_mhz = real_of(unit, "CHAN_BW", 0);
+    text_of(unit, "POL_TYPE", table->pol_type, sizeof table->pol_type);
+    text_of(unit, "SCALE", scale, sizeof scale);
+    snprintf(table->unit, sizeof table->unit, "%s", strcmp(scale, "Jansky") == 0 ? "Jy" : "");
+}
+
+/* NSTOT counts samples that are valid; programs that cut files into pieces leave it as it was. */
+static void settle_spectra(struct lw_psrfits *table)
+{
+    const int64_t most = table->n_rows * table->n_per_row;
+    if (table->n_spectra <= most - table->n_per_row || table->n_spectra > most)
+        table->n_spectra = most;
+}
+
+/* Go on to the table. */
+static int find_table(struct lw_fits_walk *walk, struct lw_error *err)
+{
+    char name[24], kind[24];
+    int rc = LW_OK;
+    while (rc == LW_OK && walk->unit) {
+        text_of(walk->unit, "EXTNAME", name, sizeof name);
+        text_of(walk->unit, "XTENSION", kind, sizeof kind);
+        if (strcmp(name, "SUBINT") == 0 && strcmp(kind, "BINTABLE") == 0 && walk->unit->n_axes == 2)
+            return LW_OK;
+        rc = lw_fits_next(walk, err);
+    }
+    return rc ? rc : lw_fail(err, LW_EDATA, "'%.600s' is damaged: it has no table SUBINT", walk->file);
+}
+
+static int read_table(const struct lw_fits_unit *unit, const char *file, int64_t file_bytes, struct lw_psrfits *table,
+                      struct lw_error *err)
+{
+    int rc;
+    read_keywords(unit, table);
+    if ((rc = check_numbers(file, table, err)) || (rc = place_columns(unit, file, table, err)) ||
+        (rc = check_rows(file, table, file_bytes, err)))
+        return rc;
+    settle_spectra(table);
+    return LW_OK;
+}
+
+int lw_psrfits_read(const char *file, int64_t file_bytes, struct lw_psrfits *out, struct lw_error *err)
+{
+    struct lw_fits_walk walk;
+    struct lw_psrfits table = {0};
+    int rc;
+    if ((rc = lw_fits_begin(file, &walk, err)) == LW_OK && (rc = read_primary(walk.unit, file, &table, err)) == LW_OK &&
+        (rc = find_table(&walk, err)) == LW_OK)
+        rc = read_table(walk.unit, file, file_bytes, &table, err);
+    lw_fits_end(&walk);
+    if (rc == LW_OK)
+        *out = table;
+    return rc;
+}
+
+/* ---- what is carried over --------------------------------------------------------------------------------------------- */
+
+/* "*" stands for what is not known. */
+static void visit_text(const struct lw_fits_unit *unit, const char *name, lw_attribute_fn *visit, void *context)
+{
+    char text[LW_FITS_CARD];
+    text_of(unit, name, text, sizeof text);
+    const struct lw_attribute attribute = {.name = name, .kind = LW_ATTRIBUTE_TEXT, .text = text};
+    if (text[0] && strcmp(text, "*") != 0)
+        visit(&attribute, context);
+}
+
+static void visit_real(const struct lw_fits_unit *unit, const char *name, lw_attribute_fn *visit, void *context)
+{
+    const struct lw_attribute attribute = {.name = name, .kind = LW_ATTRIBUTE_REAL, .real = real_of(unit, name, NAN)};
+    if (!isnan(attribute.real))
+        visit(&attribute, context);
+}
+
+void lw_psrfits_visit(const char *file, lw_attribute_fn *visit, void *context)
+{
+    static const char *const texts[] = {"TELESCOP", "OBSERVER", "PROJID", "FRONTEND", "BACKEND", "SRC_NAME", "COORD_MD", "RA",
+                                        "DEC",
+                                        "FD_POLN", "TRK_MODE", "DATE-OBS"};
+    static const char *const reals[] = {"IBEAM", "OBSFREQ", "OBSBW", "OBSNCHAN", "CHAN_DM", "EQUINOX", "BMAJ", "BMIN", "BPA",
+                                        "ANT_X", "ANT_Y", "ANT_Z"};
+    struct lw_fits_walk walk;
+    struct lw_error none;
+    const bool is_open = lw_fits_begin(file, &walk, &none) == LW_OK;
+    for (size_t t = 0; is_open && t < sizeof texts / sizeof *texts; t++)
+        visit_text(walk.unit, texts[t], visit, context);
+    for (size_t r = 0; is_open && r < sizeof reals / sizeof *reals; r++)
+        visit_real(walk.unit, reals[r], visit, context);
+    lw_fits_end(&walk);
+}

@@ -1,0 +1,142 @@
+/* raw.c - numbers without a header, described by --raw TYPE,CHANNELS,ORDER,OFFSET.
+ *
+ *     TYPE      int8 .. uint64, float16, float32, float64, with "be" or "le" behind it where the byte order is not this machine's,
+ *               and "complex-" before it for pairs (re, im)
+ *     CHANNELS  numbers side by side, 1 if left out
+ *     ORDER     time-slow: all channels of a time, then the next time; time-fast: all times of a channel, then the next channel
+ *     OFFSET    bytes before the first number, 0 if left out
+ *
+ * What is left over at the end of the file, less than one number of each channel, is not read. */
+#include "io/archive/flat.h"
+
+#include "base/parse.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define EXAMPLE "give --raw TYPE,CHANNELS,ORDER,OFFSET, such as int16be,64,time-slow,512"
+
+struct description {
+    struct lw_values values;
+    int64_t channels, offset;
+    bool is_time_fast;
+};
+
+static bool parse_type(const char *text, struct lw_values *values)
+{
+    static const char complex_text[] = "complex-";
+    const bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    char name[32];
+    *values = (struct lw_values){.is_complex = strncmp(text, complex_text, strlen(complex_text)) == 0};
+    snprintf(name, sizeof name, "%s", values->is_complex ? text + strlen(complex_text) : text);
+    const size_t length = strlen(name);
+    if (length > 2 && (strcmp(name + length - 2, "be") == 0 || strcmp(name + length - 2, "le") == 0)) {
+        values->is_swapped = (name[length - 2] == 'b') == is_little;
+        name[length - 2] = '\0';
+    }
+    return lw_number_parse(name, &values->number);
+}
+
+/* The parts between commas, of which all but the first may be left out or empty. */
+static bool parse_parts(const char *raw, struct description *out)
+{
+    char text[64], *rest = text;
+    snprintf(text, sizeof text, "%s", raw);
+    *out = (struct description){.channels = 1};
+    const char *const type = strsep(&rest, ","), *const channels = strsep(&rest, ","), *const order = strsep(&rest, ",");
+    const char *const offset = strsep(&rest, ",");
+    if (rest || !parse_type(type, &out->values))
+        return false;
+    if (channels && *channels && (lw_parse_int(channels, &out->channels) != LW_PARSE_OK || out->channels < 1))
+        return false;
+    if (order && *order && strcmp(order, "time-fast") != 0 && strcmp(order, "time-slow") != 0)
+        return false;
+    out->is_time_fast = order && strcmp(order, "time-fast") == 0;
+    return !offset || !*offset || (lw_parse_int(offset, &out->offset) == LW_PARSE_OK && out->offset >= 0);
+}
+
+static int parse_hints(const struct lw_dataset_info *info, struct description *out, struct lw_error *err)
+{
+    const char *const raw = info->hints.raw;
+    if (!raw[0])
+        return lw_fail(err, LW_EUSAGE, "'%s' is to be read as raw numbers, and nothing says of which kind: " EXAMPLE, info->file);
+    if (info->path[0])
+        return lw_fail(err, LW_EDATA, "'%s' is read as raw numbers, which have no name: leave out ':%s'", info->file, info->path);
+    if (!parse_parts(raw, out))
+        return lw_fail(err, LW_EUSAGE, "--raw %s is not understood: " EXAMPLE ". Types are int8 to uint64, float16 to float64, with be or "
+                       "le, complex- before them; orders time-slow and time-fast", raw);
+    return LW_OK;
+}
+
+/* One channel has one dimension. */
+static int parse(const struct lw_dataset_info *info, struct lw_flat *flat, struct lw_error *err)
+{
+    struct description description;
+    const int rc = parse_hints(info, &description, err);
+    int64_t frame;
+    if (rc)
+        return rc;
+    if (__builtin_mul_overflow(lw_values_bytes(&description.values), description.channels, &frame) ||
+        description.offset > info->file_bytes || info->file_bytes - description.offset < frame)
+        return lw_fail(err, LW_EDATA, "'%s' has %" PRId64 " bytes: too few for one number of each channel as --raw %s says", info->file,
+                       info->file_bytes, info->hints.raw);
+    const int64_t n = (info->file_bytes - description.offset) / frame;
+    const int time = description.is_time_fast && description.channels > 1 ? 1 : 0;
+    *flat = (struct lw_flat){.offset = description.offset, .values = description.values, .n_dims = description.channels > 1 ? 2 : 1};
+    flat->dims[1 - time] = description.channels;
+    flat->dims[time] = n;
+    if (flat->n_dims == 1)
+        flat->dims[1] = 0;
+    return LW_OK;
+}
+
+/* ---- the operations ---------------------------------------------------------------------------------------------------- */
+
+static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
+{
+    struct lw_flat flat;
+    int rc;
+    (void)use;
+    if ((rc = parse(info, &flat, err)) || (rc = lw_flat_describe(&flat, info, err)))
+        return rc;
+    info->metadata_axis = flat.n_dims == 2 && strstr(info->hints.raw, "time-fast") ? 1 : 0;
+    for (int d = 0; d < flat.n_dims; d++)
+        snprintf(info->coordinates[d].name, sizeof info->coordinates[d].name, "%s", d == info->metadata_axis ? "time" : "channel");
+    return LW_OK;
+}
+
+static int open_numbers(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
+{
+    struct lw_flat flat;
+    const int rc = parse(info, &flat, err);
+    return rc ? rc : lw_flat_open(&flat, info, dataset, err);
+}
+
+static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
+{
+    struct lw_flat flat;
+    const int rc = parse(info, &flat, err);
+    return rc ? rc : lw_flat_read_numbers(&flat, info, values, err);
+}
+
+/* Never asked: nothing in a file tells that it is raw. */
+static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
+{
+    (void)visit;
+    (void)context;
+    return lw_fail(err, LW_EUSAGE, "'%s' is raw: only --raw can tell what is in it", file);
+}
+
+const struct lw_format lw_format_raw = {
+    .name = "raw",
+    .file_text = "raw numbers",
+    .list = list,
+    .describe = describe,
+    .open = open_numbers,
+    .read = lw_flat_read,
+    .reads_in_threads = true,
+    .close = lw_flat_close,
+    .locate = lw_flat_locate,
+    .read_numbers = read_numbers,
+};

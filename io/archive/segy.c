@@ -1,0 +1,234 @@
+/* segy.c - SEG-Y as one of the formats of archive files: traces of one length, [channel x time], or [time] of a single one.
+ *
+ * No library reads it: the headers are a few numbers in fixed places, which are checked here one by one, and samples are read by
+ * byte offset, by several threads at a time. */
+#include "io/format.h"
+
+#include "base/memory.h"
+#include "io/archive/common.h"
+#include "io/archive/field.h"
+#include "io/archive/segy_header.h"
+#include "io/archive/segy_samples.h"
+#include "io/bytes/box.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+extern const struct lw_format lw_format_segy;
+
+static int recognise(const char *file, bool *is_one, struct lw_error *err)
+{
+    struct lw_segy_file segy;
+    const int rc = lw_segy_open(file, &segy, err);
+    *is_one = rc == LW_OK && lw_segy_is_plausible(&segy);
+    if (rc == LW_OK)
+        lw_segy_close(&segy);
+    return rc == LW_EIO ? rc : LW_OK;
+}
+
+/* ---- describe ------------------------------------------------------------------------------------------------------ */
+
+static struct lw_type type_of(const struct lw_segy_file *file)
+{
+    const struct lw_segy_format *const format = lw_segy_format_find(file->code);
+    const bool is_as_stored = !format->convert[0] && format->bytes > 1;
+    return (struct lw_type){.scalar = format->scalar, .is_swapped = is_as_stored && lw_field_is_swapped(file->is_big)};
+}
+
+static void set_shape(const struct lw_segy_file *file, struct lw_dataset_info *info)
+{
+    const bool has_channels = file->n_traces > 1;
+    info->n_dims = has_channels ? 2 : 1;
+    info->metadata_axis = info->n_dims - 1;
+    info->dims[0] = file->n_traces;
+    info->dims[info->metadata_axis] = file->n_samples;
+    info->type = type_of(file);
+    snprintf(info->coordinates[info->metadata_axis].name, sizeof info->coordinates->name, "time");
+}
+
+static int describe_open(const struct lw_segy_file *file, struct lw_dataset_info *info, struct lw_error *err)
+{
+    struct lw_coordinate where;
+    int rc;
+    if ((rc = lw_segy_check_traces(file, info->file, &where, err)) || (rc = lw_segy_find_sampling(file, info, err)))
+        return rc;
+    set_shape(file, info);
+    if (info->n_dims == 2)
+        info->coordinates[0] = where;
+    snprintf(info->convention, sizeof info->convention, "SEG-Y revision %d", file->revision);
+    return LW_OK;
+}
+
+/* All its formats that are read are among LW_SCALARS, or are given as one of them. */
+static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
+{
+    struct lw_segy_file file;
+    (void)use;
+    if (info->path[0] && strcmp(info->path, "/") != 0)
+        return lw_fail(err, LW_EDATA, "'%.600s' has no dataset %.200s: a SEG-Y file holds one, without a name", info->file,
+                       info->path);
+    int rc = lw_segy_open(info->file, &file, err);
+    if (rc)
+        return rc;
+    info->path[0] = '\0';
+    rc = describe_open(&file, info, err);
+    lw_segy_close(&file);
+    return rc;
+}
+
+static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
+{
+    struct lw_dataset_info info = {.metadata_axis = -1};
+    struct lw_segy_file segy;
+    char storage[120];
+    snprintf(info.file, sizeof info.file, "%s", file);
+    int rc = lw_segy_open(file, &segy, err);
+    if (rc)
+        return rc;
+    if ((rc = describe_open(&segy, &info, err)) == LW_OK) {
+        snprintf(storage, sizeof storage, "%" PRId64 " trace%s of %s, %s endian", segy.n_traces, segy.n_traces == 1 ? "" : "s",
+                 lw_segy_format_text(segy.code), segy.is_big ? "big" : "little");
+        lw_archive_list(&info, storage, segy.n_traces * segy.pitch, visit, context);
+    }
+    lw_segy_close(&segy);
+    return rc;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------------------- */
+
+static void close_dataset(void *dataset)
+{
+    struct lw_segy_file *const file = dataset;
+    lw_segy_close(file);
+    lw_free(file);
+}
+
+static int open_dataset(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
+{
+    struct lw_segy_file *const file = lw_alloc(sizeof *file, "the reader", err);
+    if (!file)
+        return LW_ESYSTEM;
+    struct lw_dataset_info now = {0};
+    int rc = lw_segy_open(info->file, file, err);
+    if (rc) {
+        lw_free(file);
+        return rc;
+    }
+    set_shape(file, &now);
+    if (memcmp(now.dims, info->dims, sizeof now.dims) != 0 || now.type.scalar != info->type.scalar ||
+        now.type.is_swapped != info->type.is_swapped) {
+        close_dataset(file);
+        return lw_fail(err, LW_EDATA, "'%.600s' changed while it was read", info->file);
+    }
+    *dataset = file;
+    return LW_OK;
+}
+
+/* Of a box in memory: rows of samples of one trace each. */
+struct rows {
+    int64_t first_trace, trace_step, n;
+    int64_t first_sample, sample_step, length;
+    int64_t pitch;              /* samples from one row to the next */
+};
+
+/* A run is one row, or all of them. */
+static struct rows rows_of(const struct lw_segy_file *file, const struct lw_box *box)
+{
+    const int time = file->n_traces > 1 ? 1 : 0;
+    struct rows rows = {.trace_step = 1, .n = 1, .first_sample = box->first[time], .sample_step = box->step[time],
+                        .length = box->count[time], .pitch = box->count[time]};
+    if (time == 1) {
+        rows.first_trace = box->first[0];
+        rows.trace_step = box->step[0];
+        rows.n = box->count[0];
+        rows.pitch = box->run == rows.length ? box->pitch : rows.length;
+    }
+    return rows;
+}
+
+static void convert_rows(const struct lw_segy_format *format, const struct rows *rows, bool is_big, char *into)
+{
+    const int64_t bytes = (int64_t)lw_scalar_bytes(format->scalar), behind = rows->length * (bytes - format->bytes);
+    for (int64_t r = 0; r < rows->n; r++) {
+        char *const row = into + r * rows->pitch * bytes;
+        format->convert[is_big]((const unsigned char *)row + behind, rows->length, row);
+    }
+}
+
+/* Samples to be converted are read to the end of their row in memory first. */
+static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
+{
+    const struct lw_segy_file *const file = dataset;
+    const struct lw_segy_format *const format = lw_segy_format_find(file->code);
+    const struct rows rows = rows_of(file, box);
+    const int64_t bytes = (int64_t)lw_scalar_bytes(format->scalar);
+    const struct lw_bytes_box from_file = {
+        .count = {1, rows.n, rows.length}, .element_bytes = format->bytes,
+        .from = {0, rows.trace_step * file->pitch, rows.sample_step * format->bytes},
+        .to = {0, rows.pitch * bytes, format->bytes},
+    };
+    const int64_t samples = file->first_byte + rows.first_trace * file->pitch + file->header_bytes;
+    char bounce[64 << 10], *const into = (char *)box->into + rows.length * (bytes - format->bytes);
+    const int rc = lw_bytes_read_box(&from_file, file->fd, samples + rows.first_sample * format->bytes, into, bounce, sizeof bounce,
+                                     err);
+    if (rc == LW_OK && format->convert[0])
+        convert_rows(format, &rows, file->is_big, box->into);
+    return rc;
+}
+
+/* ---- numbers and attributes ---------------------------------------------------------------------------------------- */
+
+static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
+{
+    return lw_archive_read_numbers(&lw_format_segy, info, values, err);
+}
+
+/* Names as segyio has them, where it has; of a trace, the first one's. */
+static void visit_fields(const struct lw_segy_file *file, lw_attribute_fn *visit, void *context)
+{
+    static const struct {
+        const char *name;
+        int byte, bytes;
+        bool is_of_trace;
+    } fields[] = {
+        {"JobID", 3201, 4, false}, {"LineNumber", 3205, 4, false}, {"ReelNumber", 3209, 4, false}, {"EnsembleFold", 3227, 2, false},
+        {"SortingCode", 3229, 2, false}, {"MeasurementSystem", 3255, 2, false}, {"FieldRecord", 9, 4, true},
+        {"DelayRecordingTime", 109, 2, true}, {"TimeBaseCode", 167, 2, true},
+    };
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
+        const int byte = fields[f].byte, bytes = fields[f].bytes;
+        const int64_t value = fields[f].is_of_trace ? lw_segy_trace_field(file, byte, bytes)
+                                                    : lw_segy_binary_field(file, byte, bytes);
+        const struct lw_attribute attribute = {.name = fields[f].name, .kind = LW_ATTRIBUTE_INT, .integer = value};
+        if (value != 0)
+            visit(&attribute, context);
+    }
+}
+
+static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
+{
+    struct lw_segy_file file;
+    char text[LW_SEGY_TEXT_BYTES + 41];
+    if (lw_segy_open(info->file, &file, NULL))
+        return;
+    const struct lw_attribute attribute = {.name = "TextHeader", .kind = LW_ATTRIBUTE_TEXT, .text = lw_segy_text(&file, text)};
+    if (text[0])
+        visit(&attribute, context);
+    visit_fields(&file, visit, context);
+    lw_segy_close(&file);
+}
+
+const struct lw_format lw_format_segy = {
+    .name = "SEG-Y",
+    .file_text = "a SEG-Y file",
+    .recognise = recognise,
+    .list = list,
+    .describe = describe,
+    .open = open_dataset,
+    .read = read_box,
+    .reads_in_threads = true,
+    .close = close_dataset,
+    .visit_attributes = visit_attributes,
+    .read_numbers = read_numbers,
+};

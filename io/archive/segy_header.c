@@ -1,0 +1,397 @@
+#include "io/archive/segy_header.h"
+
+#include "base/file.h"
+#include "base/integers.h"
+#include "io/archive/field.h"
+#include "io/archive/segy_samples.h"
+#include "io/bytes/transfer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Traces whose headers are looked at. One that has another length moves all that follow, so that the last ones tell. */
+#define MOST_LOOKED_AT ((int64_t)1 << 16)
+
+int64_t lw_segy_binary_field(const struct lw_segy_file *file, int byte, int bytes)
+{
+    return lw_field_signed(file->binary + LW_SEGY_BINARY(byte), bytes, file->is_big);
+}
+
+int64_t lw_segy_trace_field(const struct lw_segy_file *file, int byte, int bytes)
+{
+    return lw_field_signed(file->trace + LW_SEGY_TRACE(byte), bytes, file->is_big);
+}
+
+static int64_t count_field(const struct lw_segy_file *file, int byte)
+{
+    return (int64_t)lw_field_unsigned(file->binary + LW_SEGY_BINARY(byte), 2, file->is_big);
+}
+
+static int64_t trace_count_field(const struct lw_segy_file *file, int byte)
+{
+    return (int64_t)lw_field_unsigned(file->trace + LW_SEGY_TRACE(byte), 2, file->is_big);
+}
+
+/* ---- byte order and revision ---------------------------------------------------------------------------------------------- */
+
+/* Revision 2 has a number that tells; otherwise the code of the format is a small number in one order only. */
+static int find_order(struct lw_segy_file *file, const char *name, struct lw_error *err)
+{
+    enum { IN_ORDER = 0x01020304, REVERSED = 0x04030201, IN_PAIRS = 0x02010403 };
+    const unsigned char *const code = file->binary + LW_SEGY_BINARY(3225);
+    const uint64_t told = lw_field_unsigned(file->binary + LW_SEGY_BINARY(3297), 4, true);
+    if (told == IN_PAIRS)
+        return lw_fail(err, LW_EDATA, "'%.600s' has the bytes of each pair swapped, which is not read: put them in order, for "
+                       "example with 'dd conv=swab'", name);
+    if (told == IN_ORDER || told == REVERSED)
+        file->is_big = told == IN_ORDER;
+    else
+        file->is_big = lw_segy_format_text((int)lw_field_unsigned(code, 2, true)) ||
+                       !lw_segy_format_text((int)lw_field_unsigned(code, 2, false));
+    file->code = (int)lw_field_unsigned(code, 2, file->is_big);
+    if (lw_segy_format_text(file->code))
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "'%.600s' is no SEG-Y file, or damaged: its binary header has format code %d in bytes 3225-3226",
+                   name, file->code);
+}
+
+/* Revision 0 left the bytes free for anything. */
+static int find_revision(const struct lw_segy_file *file)
+{
+    const int major = file->binary[LW_SEGY_BINARY(3501)], minor = file->binary[LW_SEGY_BINARY(3502)];
+    if (major == 0 && minor == 1 && !file->is_big)
+        return 1;
+    return major <= 2 ? major : 0;
+}
+
+/* ---- where traces lie ----------------------------------------------------------------------------------------------------- */
+
+static int find_first(struct lw_segy_file *file, const char *name, struct lw_error *err)
+{
+    const int64_t n_texts = file->revision > 0 ? lw_segy_binary_field(file, 3505, 2) : 0;
+    const int64_t given = file->revision == 2 ? lw_segy_binary_field(file, 3521, 8) : 0;
+    const int64_t headers = LW_SEGY_TEXT_BYTES + LW_SEGY_BINARY_BYTES;
+    if (given != 0)
+        file->first_byte = given;
+    else if (n_texts >= 0)
+        file->first_byte = headers + n_texts * LW_SEGY_TEXT_BYTES;
+    else
+        return lw_fail(err, LW_EDATA, "'%.600s' has a number of extended text headers that it does not say (%" PRId64 " in bytes "
+                       "3505-3506): write their number there", name, n_texts);
+    if (file->first_byte < headers || file->first_byte > file->bytes - LW_SEGY_TRACE_BYTES)
+        return lw_fail(err, LW_EDATA, "'%.600s' has no traces: the first one would begin at byte %" PRId64 " of %" PRId64, name,
+                       file->first_byte, file->bytes);
+    struct lw_error reason;
+    if (lw_bytes_read(file->fd, file->trace, file->first_byte, LW_SEGY_TRACE_BYTES, &reason))
+        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", name, reason.message);
+    return LW_OK;
+}
+
+static int find_length(struct lw_segy_file *file, const char *name, struct lw_error *err)
+{
+    const int64_t extended = file->revision == 2 ? lw_segy_binary_field(file, 3269, 4) : 0;
+    const int64_t usual = count_field(file, 3221);
+    file->n_samples = extended > 0 ? extended : usual > 0 ? usual : trace_count_field(file, 115);
+    if (file->n_samples > 0)
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "'%.600s' says nowhere how many samples a trace has (bytes 3221-3222 and the first trace's "
+                   "115-116 are 0)", name);
+}
+
+static int find_pitch(struct lw_segy_file *file, const char *name, struct lw_error *err)
+{
+    const struct lw_segy_format *const format = lw_segy_format_find(file->code);
+    const int64_t more = file->revision == 2 ? lw_segy_binary_field(file, 3507, 4) : 0;
+    if (!format)
+        return lw_fail(err, LW_EDATA, "'%.600s' holds samples of format %d (%s), which are not read: convert them to float32 (5) "
+                       "first", name, file->code, lw_segy_format_text(file->code));
+    if (more < 0)
+        return lw_fail(err, LW_EDATA, "'%.600s' is damaged: it claims %" PRId64 " more headers for each trace (bytes 3507-3510)",
+                       name, more);
+    file->header_bytes = LW_SEGY_TRACE_BYTES * (1 + more);
+    file->pitch = file->header_bytes + file->n_samples * format->bytes;
+    return LW_OK;
+}
+
+/* Revision 2 may say how many traces there are and that more texts follow them. Without that, what is behind the last whole trace
+ * is none. */
+static int find_count(struct lw_segy_file *file, const char *name, struct lw_error *err)
+{
+    const int64_t claimed = file->revision == 2 ? lw_segy_binary_field(file, 3513, 8) : 0;
+    const int64_t trailers = file->revision == 2 ? max64(0, lw_segy_binary_field(file, 3529, 4)) : 0;
+    const int64_t room = (file->bytes - file->first_byte - trailers * LW_SEGY_TEXT_BYTES) / file->pitch;
+    if (room < 1)
+        return lw_fail(err, LW_EDATA, "'%.600s' is too short: a trace of %" PRId64 " samples takes %" PRId64 " bytes, and %" PRId64
+                       " are there", name, file->n_samples, file->pitch, file->bytes - file->first_byte);
+    if (claimed < 0 || claimed > room)
+        return lw_fail(err, LW_EDATA, "'%.600s' is too short or damaged: it claims %" PRIu64 " traces of %" PRId64 " samples, and %"
+                       PRId64 " are there", name, (uint64_t)claimed, file->n_samples, room);
+    file->n_traces = claimed > 0 ? claimed : room;
+    return LW_OK;
+}
+
+static int read_headers(struct lw_segy_file *file, const char *name, struct lw_error *err)
+{
+    const int64_t headers = LW_SEGY_TEXT_BYTES + LW_SEGY_BINARY_BYTES;
+    struct lw_error reason;
+    file->bytes = lseek(file->fd, 0, SEEK_END);
+    if (file->bytes < headers + LW_SEGY_TRACE_BYTES)
+        return lw_fail(err, LW_EDATA, "'%.600s' is no SEG-Y file, or cut off: it has %" PRId64 " bytes, less than the headers take",
+                       name, file->bytes);
+    if (lw_bytes_read(file->fd, file->text, 0, LW_SEGY_TEXT_BYTES, &reason) ||
+        lw_bytes_read(file->fd, file->binary, LW_SEGY_TEXT_BYTES, LW_SEGY_BINARY_BYTES, &reason))
+        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", name, reason.message);
+    return LW_OK;
+}
+
+int lw_segy_open(const char *name, struct lw_segy_file *out, struct lw_error *err)
+{
+    char why[96];
+    *out = (struct lw_segy_file){.fd = lw_file_open(name, why)};
+    if (out->fd < 0)
+        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", name, why);
+    int rc;
+    if ((rc = read_headers(out, name, err)) || (rc = find_order(out, name, err)))
+        goto fail;
+    out->revision = find_revision(out);
+    if ((rc = find_first(out, name, err)) || (rc = find_length(out, name, err)) || (rc = find_pitch(out, name, err)) ||
+        (rc = find_count(out, name, err)))
+        goto fail;
+    return LW_OK;
+fail:
+    lw_segy_close(out);
+    return rc;
+}
+
+void lw_segy_close(struct lw_segy_file *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    file->fd = -1;
+}
+
+/* ---- the text -------------------------------------------------------------------------------------------------------------- */
+
+/* Code page 37; what ASCII has not is a blank. */
+static const char from_ebcdic[] =
+    "                                                                "
+    "           .<(+|&         !$*); -/         ,%_>?         `:#@'=\""
+    " abcdefghi       jklmnopqr       ~stuvwxyz      ^         []    "
+    "{ABCDEFGHI      }JKLMNOPQR      \\ STUVWXYZ      0123456789      ";
+
+/* Blanks are the most common letter by far. */
+static bool is_ebcdic(const unsigned char *text)
+{
+    int balance = 0;
+    for (int i = 0; i < LW_SEGY_TEXT_BYTES; i++)
+        balance += (text[i] == 0x40) - (text[i] == ' ');
+    return balance > 0;
+}
+
+/* Letters, blanks, ends of lines and tabs; a few bytes may be anything. */
+static bool is_text(const unsigned char *text, bool in_ebcdic)
+{
+    enum { MOST_OTHERS = 32 };
+    static const char of_ascii[] = "\t\n\r", of_ebcdic[] = "\x05\x0d\x15\x25";
+    int others = 0;
+    for (int i = 0; i < LW_SEGY_TEXT_BYTES; i++) {
+        const bool is_letter = in_ebcdic ? text[i] >= 0x40 : text[i] >= ' ' && text[i] <= '~';
+        others += !is_letter && !strchr(in_ebcdic ? of_ebcdic : of_ascii, text[i]);
+    }
+    return others <= MOST_OTHERS;
+}
+
+const char *lw_segy_text(const struct lw_segy_file *file, char text[LW_SEGY_TEXT_BYTES + 41])
+{
+    enum { LINES = 40, COLUMNS = 80 };
+    const bool is_plain = !is_ebcdic(file->text);
+    size_t used = 0, kept = 0;
+    for (int line = 0; line < LINES; line++) {
+        for (int c = 0; c < COLUMNS; c++) {
+            const unsigned char code = file->text[line * COLUMNS + c];
+            const char letter = !is_plain ? from_ebcdic[code] : code < ' ' || code > '~' ? ' ' : (char)code;
+            text[used++] = letter;
+            kept = letter != ' ' ? used : kept;
+        }
+        used = kept;
+        text[used++] = '\n';
+    }
+    text[kept] = '\0';
+    return text;
+}
+
+/* Lines of the text begin with a C, as punched cards did; programs that write none mostly write the length of each trace. */
+bool lw_segy_is_plausible(const struct lw_segy_file *file)
+{
+    const bool in_ebcdic = is_ebcdic(file->text), has_cards = file->text[0] == (in_ebcdic ? 0xc3 : 'C');
+    return is_text(file->text, in_ebcdic) && (file->revision == 0 || count_field(file, 3503) <= 1) &&
+           (has_cards || trace_count_field(file, 115) == (file->n_samples & UINT16_MAX));
+}
+
+/* ---- sampling ------------------------------------------------------------------------------------------------------------- */
+
+/* Of so many microseconds, which need not be whole. */
+static bool make_period(double microseconds, struct lw_period *out)
+{
+    struct lw_period period;
+    int64_t denominator;
+    return lw_period_from_seconds(microseconds, &period) && !__builtin_mul_overflow(period.denominator, 1000000, &denominator) &&
+           lw_period_make(period.numerator, denominator, out);
+}
+
+static int find_period(const struct lw_segy_file *file, struct lw_dataset_info *info, struct lw_error *err)
+{
+    const double extended = file->revision == 2 ? lw_field_float64(file->binary + LW_SEGY_BINARY(3273), file->is_big) : 0;
+    const int64_t usual = count_field(file, 3217), of_trace = trace_count_field(file, 117);
+    if (info->hints.sample_rate_hz > 0)
+        return LW_OK;
+    if (usual > 0 && of_trace > 0 && usual != of_trace && !(extended > 0))
+        return lw_fail(err, LW_EDATA, "'%.600s' says that samples are %" PRId64 " us apart, its first trace %" PRId64 ": say with "
+                       "--sample-rate which is right", info->file, usual, of_trace);
+    if (make_period(extended > 0 ? extended : (double)(usual > 0 ? usual : of_trace), &info->axis.period))
+        snprintf(info->axis.source, sizeof info->axis.source, "SEG-Y sample interval");
+    return LW_OK;
+}
+
+/* Years of two digits and times of an unknown zone tell no instant. */
+static void find_start(const struct lw_segy_file *file, struct lw_axis_metadata *axis)
+{
+    enum { NOT_SAID, LOCAL, GREENWICH, OTHER, UTC, GPS, GPS_EPOCH = 315964800 };
+    const int64_t year = lw_segy_trace_field(file, 157, 2), day = lw_segy_trace_field(file, 159, 2);
+    const int64_t hour = lw_segy_trace_field(file, 161, 2), minute = lw_segy_trace_field(file, 163, 2);
+    const int64_t second = lw_segy_trace_field(file, 165, 2), basis = lw_segy_trace_field(file, 167, 2);
+    char january[16];
+    if (year < 1900 || year > 2200 || day < 1 || day > 366 || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 ||
+        second > 60 || basis < NOT_SAID || basis == LOCAL || basis == OTHER || basis > GPS)
+        return;
+    snprintf(january, sizeof january, "%04d-01-01", (int)year);
+    if (!lw_instant_parse(january, &axis->instant))
+        return;
+    axis->instant.seconds += ((day - 1) * 24 + hour) * 3600 + minute * 60 + second - (basis == GPS ? GPS_EPOCH : 0);
+    axis->scale = basis == GPS ? LW_TIME_GPS : LW_TIME_UTC;
+}
+
+static void find_unit(const struct lw_segy_file *file, struct lw_axis_metadata *axis)
+{
+    static const char *const units[] = {"", "Pa", "V", "mV", "A", "m", "m/s", "m/s^2", "N", "W"};
+    const int64_t unit = lw_segy_trace_field(file, 203, 2);
+    if (unit > 0 && unit < (int64_t)(sizeof units / sizeof *units))
+        snprintf(axis->unit, sizeof axis->unit, "%s", units[unit]);
+}
+
+int lw_segy_find_sampling(const struct lw_segy_file *file, struct lw_dataset_info *info, struct lw_error *err)
+{
+    find_start(file, &info->axis);
+    find_unit(file, &info->axis);
+    return find_period(file, info, err);
+}
+
+/* ---- traces ---------------------------------------------------------------------------------------------------------------- */
+
+/* Where a trace was recorded, in the units of the header. */
+enum { OFFSET, X, Y, N_PLACES };
+
+struct places {
+    int64_t at[N_PLACES], scalar, unit;
+};
+
+/* How far the places are from even ones between the first trace's and the last one's. */
+struct spacing {
+    struct places first, last;
+    double off[N_PLACES];
+    bool has_one_scalar;
+};
+
+static struct places places_of(const struct lw_segy_file *file, const unsigned char *trace)
+{
+    static const int bytes[N_PLACES] = {37, 81, 85};
+    struct places places = {.scalar = lw_field_signed(trace + LW_SEGY_TRACE(71), 2, file->is_big),
+                            .unit = lw_field_signed(trace + LW_SEGY_TRACE(89), 2, file->is_big)};
+    for (int p = 0; p < N_PLACES; p++)
+        places.at[p] = lw_field_signed(trace + LW_SEGY_TRACE(bytes[p]), 4, file->is_big);
+    return places;
+}
+
+static void compare_places(const struct lw_segy_file *file, int64_t number, const struct places *places, struct spacing *spacing)
+{
+    const double part = file->n_traces > 1 ? (double)number / (double)(file->n_traces - 1) : 0;
+    for (int p = 0; p < N_PLACES; p++) {
+        const double first = (double)spacing->first.at[p], even = first + part * ((double)spacing->last.at[p] - first);
+        spacing->off[p] = fmax(spacing->off[p], fabs((double)places->at[p] - even));
+    }
+    if (places->scalar != spacing->first.scalar || places->unit != spacing->first.unit)
+        spacing->has_one_scalar = false;
+}
+
+static int read_trace_header(const struct lw_segy_file *file, const char *name, int64_t number, unsigned char *trace,
+                             struct lw_error *err)
+{
+    struct lw_error reason;
+    if (lw_bytes_read(file->fd, trace, file->first_byte + number * file->pitch, LW_SEGY_TRACE_BYTES, &reason))
+        return lw_fail(err, LW_EIO, "cannot read trace %" PRId64 " of '%.600s': %s", number, name, reason.message);
+    return LW_OK;
+}
+
+/* A header has 16 bits for the number of samples, and some have 0 there. */
+static int check_trace(const struct lw_segy_file *file, const char *name, int64_t number, const unsigned char *trace,
+                       struct lw_error *err)
+{
+    const int64_t said = (int64_t)lw_field_unsigned(trace + LW_SEGY_TRACE(115), 2, file->is_big);
+    if (said == 0 || said == file->n_samples || file->n_samples > UINT16_MAX)
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "'%.600s' is damaged, or its traces have different lengths, which cannot be read: %" PRId64
+                   " samples each says the file, %" PRId64 " the header of trace %" PRId64, name, file->n_samples, said, number);
+}
+
+/* Numbers that were rounded to whole ones are off by less than one. */
+static bool is_even(double off, double step)
+{
+    return off == 0 || (off <= 1 && fabs(step) >= 2);
+}
+
+static void find_distance(const struct lw_segy_file *file, const struct spacing *spacing, struct lw_coordinate *where)
+{
+    static const char *const units[] = {"", "m", "ft"};
+    const int64_t system = lw_segy_binary_field(file, 3255, 2), scalar = spacing->first.scalar;
+    const double scale = scalar > 0 ? (double)scalar : scalar < 0 ? -1 / (double)scalar : 1;
+    double step[N_PLACES];
+    *where = (struct lw_coordinate){.name = "channel", .is_regular = true, .first = 0, .step = 1};
+    if (file->n_traces < 2)
+        return;
+    for (int p = 0; p < N_PLACES; p++)
+        step[p] = (double)(spacing->last.at[p] - spacing->first.at[p]) / (double)(file->n_traces - 1);
+    const double along = hypot(step[X], step[Y]);
+    const bool has_length = spacing->has_one_scalar && (spacing->first.unit == 0 || spacing->first.unit == 1);
+    if (step[OFFSET] != 0 && is_even(spacing->off[OFFSET], step[OFFSET])) {
+        where->first = (double)spacing->first.at[OFFSET];
+        where->step = step[OFFSET];
+    } else if (along > 0 && has_length && is_even(fmax(spacing->off[X], spacing->off[Y]), along)) {
+        where->step = along * scale;
+    } else {
+        return;
+    }
+    snprintf(where->name, sizeof where->name, "distance");
+    snprintf(where->unit, sizeof where->unit, "%s", system == 1 || system == 2 ? units[system] : "");
+}
+
+int lw_segy_check_traces(const struct lw_segy_file *file, const char *name, struct lw_coordinate *where, struct lw_error *err)
+{
+    const int64_t n = min64(file->n_traces, MOST_LOOKED_AT), last = file->n_traces - 1;
+    unsigned char trace[LW_SEGY_TRACE_BYTES];
+    struct spacing spacing = {.first = places_of(file, file->trace), .has_one_scalar = true};
+    int rc = read_trace_header(file, name, last, trace, err);
+    spacing.last = places_of(file, trace);
+    for (int64_t i = 0; rc == LW_OK && i < n; i++) {
+        const int64_t number = n > 1 ? (int64_t)((long double)i / (long double)(n - 1) * (long double)last + 0.5L) : 0;
+        if ((rc = read_trace_header(file, name, number, trace, err)) || (rc = check_trace(file, name, number, trace, err)))
+            return rc;
+        const struct places places = places_of(file, trace);
+        compare_places(file, number, &places, &spacing);
+    }
+    if (rc == LW_OK)
+        find_distance(file, &spacing, where);
+    return rc;
+}

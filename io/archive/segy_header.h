@@ -1,0 +1,59 @@
+/* segy_header.h - what the headers of a SEG-Y file say: where its traces lie, when and where they were recorded.
+ *
+ *     | text [3200] | binary header [400] | more texts [3200 each] | trace header [240] | samples | trace header | samples ...
+ *
+ * Source: SEG-Y revision 2.1 (Society of Exploration Geophysicists, 2023), and what revisions 0 and 1 have otherwise. The
+ * standard counts bytes of the binary header from 3201, and those of a trace header from 1: LW_SEGY_BINARY and LW_SEGY_TRACE take
+ * its numbers. */
+#ifndef LW_IO_ARCHIVE_SEGY_HEADER_H
+#define LW_IO_ARCHIVE_SEGY_HEADER_H
+
+#include "base/error.h"
+#include "io/dataset.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { LW_SEGY_TEXT_BYTES = 3200, LW_SEGY_BINARY_BYTES = 400, LW_SEGY_TRACE_BYTES = 240 };
+
+#define LW_SEGY_BINARY(byte) ((byte) - 3201)
+#define LW_SEGY_TRACE(byte) ((byte) - 1)
+
+/* A file open for reading, and its headers. */
+struct lw_segy_file {
+    int fd;
+    int64_t bytes;
+    bool is_big;
+    int revision;               /* 0, 1 or 2 */
+    int code;                   /* of the samples' format */
+    int64_t first_byte;         /* of the first trace's header */
+    int64_t header_bytes;       /* of every trace */
+    int64_t pitch;              /* bytes from one trace to the next */
+    int64_t n_samples, n_traces;
+    unsigned char text[LW_SEGY_TEXT_BYTES], binary[LW_SEGY_BINARY_BYTES];
+    unsigned char trace[LW_SEGY_TRACE_BYTES];       /* header of the first one */
+};
+
+/** Open a file and find its traces. LW_EIO: unreadable. LW_EDATA: its headers do not agree with each other or with its size, or
+ * are of a kind that is not read. */
+int lw_segy_open(const char *name, struct lw_segy_file *out, struct lw_error *err);
+void lw_segy_close(struct lw_segy_file *file);
+
+/** Whether the text is text and the headers agree: no number in the file says that it is SEG-Y. Of a file that was opened. */
+bool lw_segy_is_plausible(const struct lw_segy_file *file);
+
+/** Fill info->axis: the interval between samples, the time of the first trace and the unit. LW_EDATA: headers disagree. */
+int lw_segy_find_sampling(const struct lw_segy_file *file, struct lw_dataset_info *info, struct lw_error *err);
+
+/** Look at the headers of traces, of very many at some spread evenly: LW_EDATA where one has another length. Set `where` to the
+ * distance along them, or to their number where they are not evenly spaced. */
+int lw_segy_check_traces(const struct lw_segy_file *file, const char *name, struct lw_coordinate *where, struct lw_error *err);
+
+/** The text, its 40 lines without the blanks at their ends; from EBCDIC where it is in that. Returns `text`. */
+const char *lw_segy_text(const struct lw_segy_file *file, char text[LW_SEGY_TEXT_BYTES + 41]);
+
+/* Fields of the headers. */
+int64_t lw_segy_binary_field(const struct lw_segy_file *file, int byte, int bytes);     /* two's complement */
+int64_t lw_segy_trace_field(const struct lw_segy_file *file, int byte, int bytes);      /* of the first trace */
+
+#endif

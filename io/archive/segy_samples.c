@@ -1,0 +1,98 @@
+#include "io/archive/segy_samples.h"
+
+#include "io/archive/field.h"
+
+#include <stddef.h>
+
+/* ---- hexadecimal floating point of IBM's System/360 -------------------------------------------------------------------- */
+
+/* 2^exponent, a normal number. */
+static inline double power_of_two(int exponent)
+{
+    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* (-1)^sign x fraction / 2^24 x 16^(exponent - 64), of 1, 24 and 7 bits. The 24 bits fit a float32, and so the value is exact as
+ * long as its exponent fits, too: beyond that it becomes infinite, or is rounded to what is there near 0. */
+static inline float ibm_value(uint32_t bits)
+{
+    const double fraction = (double)(int32_t)(bits & 0xffffff);
+    const int exponent = (int)(bits >> 24 & 0x7f);
+    const double value = fraction * power_of_two(4 * (exponent - 64) - 24);
+    return (float)(bits >> 31 ? -value : value);
+}
+
+static inline void convert_ibm(const unsigned char *from, int64_t n, bool is_big, char *to)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const float value = ibm_value((uint32_t)lw_field_unsigned(from + 4 * i, 4, is_big));
+        memcpy(to + 4 * i, &value, sizeof value);
+    }
+}
+
+static void convert_ibm_little(const unsigned char *from, int64_t n, void *to) { convert_ibm(from, n, false, to); }
+static void convert_ibm_big(const unsigned char *from, int64_t n, void *to) { convert_ibm(from, n, true, to); }
+
+/* ---- integers that are no type of ours ---------------------------------------------------------------------------------- */
+
+static inline void convert_24(const unsigned char *from, int64_t n, bool is_signed, bool is_big, char *to)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const unsigned char *const at = from + 3 * i;
+        const int32_t value = (int32_t)(is_signed ? lw_field_signed(at, 3, is_big) : (int64_t)lw_field_unsigned(at, 3, is_big));
+        memcpy(to + 4 * i, &value, sizeof value);
+    }
+}
+
+static void convert_int24_little(const unsigned char *from, int64_t n, void *to) { convert_24(from, n, true, false, to); }
+static void convert_int24_big(const unsigned char *from, int64_t n, void *to) { convert_24(from, n, true, true, to); }
+static void convert_uint24_little(const unsigned char *from, int64_t n, void *to) { convert_24(from, n, false, false, to); }
+static void convert_uint24_big(const unsigned char *from, int64_t n, void *to) { convert_24(from, n, false, true, to); }
+
+static inline void convert_uint32(const unsigned char *from, int64_t n, bool is_big, char *to)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double value = (double)lw_field_unsigned(from + 4 * i, 4, is_big);
+        memcpy(to + 8 * i, &value, sizeof value);
+    }
+}
+
+static void convert_uint32_little(const unsigned char *from, int64_t n, void *to) { convert_uint32(from, n, false, to); }
+static void convert_uint32_big(const unsigned char *from, int64_t n, void *to) { convert_uint32(from, n, true, to); }
+
+/* ---- the tables ----------------------------------------------------------------------------------------------------------- */
+
+static const struct lw_segy_format formats[] = {
+    {1, 4, LW_FLOAT32, {convert_ibm_little, convert_ibm_big}},
+    {2, 4, LW_INT32, {NULL}},
+    {3, 2, LW_INT16, {NULL}},
+    {5, 4, LW_FLOAT32, {NULL}},
+    {6, 8, LW_FLOAT64, {NULL}},
+    {7, 3, LW_INT32, {convert_int24_little, convert_int24_big}},
+    {8, 1, LW_INT8, {NULL}},
+    {10, 4, LW_FLOAT64, {convert_uint32_little, convert_uint32_big}},
+    {11, 2, LW_UINT16, {NULL}},
+    {15, 3, LW_INT32, {convert_uint24_little, convert_uint24_big}},
+    {16, 1, LW_UINT8, {NULL}},
+};
+
+const struct lw_segy_format *lw_segy_format_find(int code)
+{
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
+        if (formats[f].code == code)
+            return &formats[f];
+    return NULL;
+}
+
+const char *lw_segy_format_text(int code)
+{
+    static const char *const names[] = {
+        [1] = "IBM float32", [2] = "int32", [3] = "int16", [4] = "fixed point with gain", [5] = "float32", [6] = "float64",
+        [7] = "int24", [8] = "int8", [9] = "int64", [10] = "uint32", [11] = "uint16", [12] = "uint64", [15] = "uint24",
+        [16] = "uint8",
+    };
+    return code >= 0 && code < (int)(sizeof names / sizeof *names) ? names[code] : NULL;
+}

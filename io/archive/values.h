@@ -1,0 +1,72 @@
+/* values.h - numbers as archive files store them, and the samples that are made of them: the narrowest of LW_SCALARS that holds
+ * the value exactly, float32 or float64 where a scale applies. Pure.
+ *
+ *     as stored                               as samples
+ *     int8 .. int32, float32, float64         the same, in either byte order ("flat": nothing is to be done)
+ *     uint32, int64, uint64                   float64 (64-bit integers beyond 2^53 are rounded)
+ *     float16                                 float32
+ *     int16 about 32768, uint8 about -128     uint16, int8
+ *     scaled or with a blank                  float32; of 32 bits and more, but for float32, float64; blanks are NaN
+ *     complex integers of 8 and 16 bits       complex float32; wider ones complex float64 */
+#ifndef LW_IO_ARCHIVE_VALUES_H
+#define LW_IO_ARCHIVE_VALUES_H
+
+#include "base/type.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* name, C type, text */
+#define LW_NUMBERS(X)                      \
+    X(LW_NUMBER_INT8, int8_t, "int8")      \
+    X(LW_NUMBER_UINT8, uint8_t, "uint8")   \
+    X(LW_NUMBER_INT16, int16_t, "int16")   \
+    X(LW_NUMBER_UINT16, uint16_t, "uint16") \
+    X(LW_NUMBER_INT32, int32_t, "int32")   \
+    X(LW_NUMBER_UINT32, uint32_t, "uint32") \
+    X(LW_NUMBER_INT64, int64_t, "int64")   \
+    X(LW_NUMBER_UINT64, uint64_t, "uint64") \
+    X(LW_NUMBER_FLOAT32, float, "float32") \
+    X(LW_NUMBER_FLOAT64, double, "float64")
+
+enum lw_number {
+#define X(name, type, text) name,
+    LW_NUMBERS(X)
+#undef X
+    LW_NUMBER_FLOAT16,
+    LW_N_NUMBERS,
+};
+
+struct lw_values {
+    enum lw_number number;
+    bool is_complex;                /* pairs (re, im) of such numbers */
+    bool is_swapped;                /* stored in the byte order that is not this machine's */
+    bool is_about_middle;           /* an int16 or uint8 whose value is the number + 32768 or - 128; neither scaled nor with a blank */
+    bool is_scaled;                 /* the value is zero + scale x number */
+    double scale, zero;
+    bool has_blank;                 /* integers: this number is no value */
+    int64_t blank;
+};
+
+int64_t lw_number_bytes(enum lw_number number);
+const char *lw_number_text(enum lw_number number);
+
+int64_t lw_values_bytes(const struct lw_values *values);        /* of one, as stored */
+
+/** The type of the samples; in this machine's byte order, unless they are flat. */
+struct lw_type lw_values_type(const struct lw_values *values);
+
+/** Whether samples are what is stored, byte for byte. */
+bool lw_values_are_flat(const struct lw_values *values);
+
+/** Make n samples of stored values that stand `from_step` values apart; they get places `to_step` samples apart. */
+void lw_values_convert(const struct lw_values *values, const void *from, int64_t from_step, int64_t n, void *to, int64_t to_step);
+
+/** The same as float64, or pairs of it. */
+void lw_values_to_float64(const struct lw_values *values, const void *from, int64_t from_step, int64_t n, double *to,
+                          int64_t to_step);
+
+/** The number of that name, as LW_NUMBERS or "float16" has it; false if there is none. */
+bool lw_number_parse(const char *text, enum lw_number *out);
+
+#endif

@@ -1,0 +1,35 @@
+/* codec.h - the libraries that decompress, behind one table each. Those that the build has not found are left out. */
+#ifndef LW_IO_CODECS_CODEC_H
+#define LW_IO_CODECS_CODEC_H
+
+#include <stdint.h>
+
+enum lw_codec_id { LW_CODEC_DEFLATE, LW_CODEC_LZ4, LW_CODEC_ZSTD, LW_CODEC_LZF, LW_CODEC_BLOSC, LW_N_CODECS };
+
+/* What decode returns instead of a number of bytes. */
+enum { LW_CODEC_DAMAGED = -1, LW_CODEC_FULL = -2 };
+
+struct lw_codec {
+    const char *failure;                /* what is said of data that it cannot decode */
+    int64_t state_bytes;                /* host bytes that create, or one call, takes at most */
+    void *(*create)(void);              /* what it needs in one thread; NULL: no memory. No function: it needs nothing */
+    void (*destroy)(void *state);
+
+    /** Decode all of the `bytes` at `from`, whatever they are, to at most `room` bytes.
+     * @return  how many came out; LW_CODEC_DAMAGED; LW_CODEC_FULL: they are more than that, where the library tells */
+    int64_t (*decode)(void *state, const char *from, int64_t bytes, char *to, int64_t room);
+
+    /** How many bytes the data claims to make; 0: it does not say. No function: none ever does. */
+    int64_t (*claim)(const char *from, int64_t bytes);
+};
+
+/** NULL: this build has none. */
+const struct lw_codec *lw_codec_find(enum lw_codec_id id);
+
+/** "LZ4"; and Debian's package to build with: "liblz4-dev". */
+const char *lw_codec_name(enum lw_codec_id id);
+const char *lw_codec_package(enum lw_codec_id id);
+
+extern const struct lw_codec lw_codec_deflate, lw_codec_lz4, lw_codec_zstd, lw_codec_lzf, lw_codec_blosc;
+
+#endif

@@ -1,0 +1,23 @@
+#include "io/codecs/gunzip.h"
+
+#include <libdeflate.h>
+
+/* libdeflate's own. */
+static struct libdeflate_decompressor *inner(struct lw_gunzip *gunzip) { return (struct libdeflate_decompressor *)gunzip; }
+
+int lw_gunzip_create(struct lw_gunzip **out, struct lw_error *err)
+{
+    *out = (struct lw_gunzip *)libdeflate_alloc_decompressor();
+    return *out ? LW_OK : lw_fail(err, LW_ESYSTEM, "no memory to decompress");
+}
+
+void lw_gunzip_destroy(struct lw_gunzip *gunzip)
+{
+    if (gunzip)
+        libdeflate_free_decompressor(inner(gunzip));
+}
+
+bool lw_gunzip_decode(struct lw_gunzip *gunzip, const void *from, size_t bytes, void *to, size_t room, size_t *n)
+{
+    return libdeflate_gzip_decompress(inner(gunzip), from, bytes, to, room, n) == LIBDEFLATE_SUCCESS;
+}

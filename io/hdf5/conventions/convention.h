@@ -1,0 +1,63 @@
+/* convention.h - how the makers of instruments and archives lay out HDF5 files: where the samples are, and what is known of their
+ * axes. A further convention is a file with such a table and a line in conventions.c. */
+#ifndef LW_IO_HDF5_CONVENTIONS_CONVENTION_H
+#define LW_IO_HDF5_CONVENTIONS_CONVENTION_H
+
+#include "io/dataset.h"
+#include "io/hdf5/conventions/place.h"
+#include "io/hdf5/conventions/times.h"
+
+#include <hdf5.h>
+#include <stdbool.h>
+
+/* A dataset of samples that is being described. */
+struct lw_subject {
+    hid_t file;
+    struct lw_dataset_info *info;       /* path, n_dims and dims are set */
+    char times[LW_MAX_PATH];            /* set by conventions that have a dataset of times to check the rate with; "": none */
+    struct lw_error *err;               /* notes of what cannot be read; LW_OK at first */
+};
+
+struct lw_convention {
+    const char *name;                   /* info->convention begins as that */
+    const char *mark[4];                /* places that are all there in such files, and in no others */
+
+    /* Of the data, as fnmatch takes it; * stands for one name. */
+    const char *pattern;
+
+    /** Whether a dataset of that path holds data. NULL: all do that fit the pattern. */
+    bool (*is_data)(hid_t file, const char *path);
+
+    /** Say what is known of the axes. LW_EDATA: what is said cannot be. */
+    int (*describe)(struct lw_subject *subject);
+};
+
+/* ---- for describe: `place` is looked for from the root on, or so many levels above the data, as in lw_place_above ---- */
+
+bool lw_subject_real(const struct lw_subject *subject, const char *place, double *value);
+bool lw_subject_text(const struct lw_subject *subject, const char *place, char *text, size_t size);
+bool lw_subject_real_above(const struct lw_subject *subject, int levels, const char *place, double *value);
+bool lw_subject_text_above(const struct lw_subject *subject, int levels, const char *place, char *text, size_t size);
+
+/** Dimension `time` is the axis; the other one of two is named so: "distance", "channel". */
+void lw_subject_name(struct lw_subject *subject, int time, const char *other);
+
+/** The dimension that is named "time" among names such as "time,locus", or the items of a list. -1: none is. */
+int lw_subject_find_time(const char *names);
+
+/** Of the dimension beside the axis: regular if the step is not 0; distances without a unit are in m, and "meters" is m, too. */
+void lw_subject_distance(struct lw_subject *subject, double first, double step, const char *unit);
+
+/** The same from a dataset with the place of each channel. False: there is none. @param unit  where the dataset says nothing */
+bool lw_subject_distances(struct lw_subject *subject, const char *path, const char *unit);
+
+void lw_subject_rate(struct lw_subject *subject, double hertz, const char *source);
+void lw_subject_period(struct lw_subject *subject, struct lw_period period, const char *source);
+bool lw_subject_start(struct lw_subject *subject, const char *text);        /* ISO 8601; false: it is none */
+void lw_subject_start_at(struct lw_subject *subject, struct lw_instant utc);
+void lw_subject_unit(struct lw_subject *subject, const char *unit);
+
+/** Start and rate from a dataset of times. False: there is none that can be used. */
+bool lw_subject_times(struct lw_subject *subject, const char *path, const char *unit);
+
+#endif

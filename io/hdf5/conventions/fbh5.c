@@ -1,0 +1,69 @@
+/* fbh5.c - filterbanks in HDF5 as blimpy writes them (FBH5, of Breakthrough Listen): /data [time x IF x channel], whose attributes are
+ * the keywords of SIGPROC's headers; /mask beside it is none of the data. One IF is left out as a dimension by the reader. */
+#include "io/hdf5/conventions/convention.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* [time x channel] where somebody has left the IFs out. */
+static bool has_shape(const struct lw_dataset_info *info) { return info->n_dims == 2 || info->n_dims == 3; }
+
+static void name_dimensions(struct lw_dataset_info *info)
+{
+    const int last = info->n_dims - 1;
+    info->metadata_axis = 0;
+    snprintf(info->coordinates[0].name, sizeof info->coordinates[0].name, "time");
+    snprintf(info->coordinates[last].name, sizeof info->coordinates[last].name, "frequency");
+    snprintf(info->coordinates[last].unit, sizeof info->coordinates[last].unit, "MHz");
+    if (last == 2)
+        snprintf(info->coordinates[1].name, sizeof info->coordinates[1].name, "IF");
+}
+
+static void find_frequencies(struct lw_subject *subject)
+{
+    struct lw_coordinate *const frequency = &subject->info->coordinates[subject->info->n_dims - 1];
+    double first, step;
+    if (!lw_subject_real(subject, "data@fch1", &first) || !lw_subject_real(subject, "data@foff", &step) || step == 0)
+        return;
+    frequency->is_regular = true;
+    frequency->first = first;
+    frequency->step = step;
+}
+
+/* Times at the barycentre of the solar system are not UTC. */
+static void find_times(struct lw_subject *subject)
+{
+    struct lw_axis_metadata *const axis = &subject->info->axis;
+    struct lw_instant start;
+    struct lw_period period;
+    double seconds, mjd, is_barycentric = 0;
+    if (lw_subject_real(subject, "data@tsamp", &seconds) && lw_period_from_seconds(seconds, &period))
+        lw_subject_period(subject, period, "attribute tsamp");
+    if (!lw_subject_real(subject, "data@tstart", &mjd) || !(mjd > 0))
+        return;
+    lw_subject_real(subject, "data@barycentric", &is_barycentric);
+    if (is_barycentric != 1 && lw_instant_from_mjd(mjd, &start)) {
+        lw_subject_start_at(subject, start);
+        return;
+    }
+    axis->has_start = true;
+    axis->start = mjd;
+    snprintf(axis->start_unit, sizeof axis->start_unit, "%sMJD", is_barycentric == 1 ? "barycentric " : "");
+}
+
+static int describe(struct lw_subject *subject)
+{
+    if (!has_shape(subject->info))
+        return LW_OK;
+    name_dimensions(subject->info);
+    find_frequencies(subject);
+    find_times(subject);
+    return LW_OK;
+}
+
+const struct lw_convention lw_convention_fbh5 = {
+    .name = "FBH5",
+    .mark = {"@CLASS", "data@fch1", "data@foff", "data@tsamp"},
+    .pattern = "data",
+    .describe = describe,
+};

@@ -1,0 +1,165 @@
+/* febus.c - files of FEBUS' A1: /DEVICE/Source1/Zone1/NAME [block x time x distance]. Blocks overlap, and are joined here to
+ * [time x distance]: of what two blocks share, half comes from either. */
+#include "io/hdf5/conventions/convention.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BLOCKS_TIMED = 4096 };
+
+/* Attributes of a zone and what follows from them. Spacing: m, ms. Origin: m, ms. Extent: channels, rows. */
+struct zone {
+    double extent[6], spacing[3], origin[3];
+    double step_s;              /* from row to row */
+    double block_s;             /* from block to block; 0: not known */
+    double first_s;             /* time of the first block; since 1970 */
+    int64_t rows;               /* of a block that count */
+};
+
+static bool is_data(hid_t file, const char *path)
+{
+    char place[LW_PLACE];
+    return lw_place_exists(file, lw_place_above(path, 1, "@Extent", place)) &&
+           lw_place_exists(file, lw_place_above(path, 1, "@GaugeLength", place)) &&
+           lw_place_exists(file, lw_place_above(path, 2, "time", place));
+}
+
+static bool read_list(const struct lw_subject *subject, const char *name, double *values, int least, int most)
+{
+    char place[LW_PLACE];
+    return lw_place_reals(subject->file, lw_place_above(subject->info->path, 1, name, place), values, most, subject->err) >= least;
+}
+
+static bool read_times(const struct lw_subject *subject, struct lw_times *times)
+{
+    char place[LW_PLACE];
+    return lw_times_read(subject->file, lw_place_above(subject->info->path, 2, "time", place), "s since 1970-01-01", times,
+                         subject->err);
+}
+
+/* Early versions say nothing about versions, give the rate, and wrong extents. */
+static void find_step(const struct lw_subject *subject, struct zone *zone)
+{
+    double rate;
+    char place[LW_PLACE];
+    zone->step_s = zone->spacing[1] * 1e-3;
+    zone->rows = subject->info->dims[1];
+    if (lw_place_exists(subject->file, lw_place_above(subject->info->path, 1, "@Version", place))) {
+        const double rows = 1 + zone->extent[3] - zone->extent[2];
+        zone->rows = rows >= 1 && rows < (double)zone->rows ? (int64_t)rows : zone->rows;
+    } else if (lw_subject_real_above(subject, 1, "@SamplingRate", &rate) && rate > 0 && rate < 1e8) {
+        zone->step_s = 1 / rate;
+    }
+}
+
+/* Rates of blocks are in mHz. */
+static void find_block_time(const struct lw_subject *subject, const struct lw_times *times, struct zone *zone)
+{
+    double rate = 0;
+    if (!(lw_subject_real_above(subject, 1, "@BlockRate", &rate) && rate > 0) &&
+        !(lw_subject_real_above(subject, 1, "@FreqRes", &rate) && rate > 0))
+        rate = times->n > 1 ? 1e3 * (double)(times->n - 1) / times->span_s : 0;
+    zone->block_s = rate > 0 ? 1e3 / rate : 0;
+}
+
+static bool read_zone(const struct lw_subject *subject, const struct lw_times *times, struct zone *zone)
+{
+    *zone = (struct zone){0};
+    if (!read_list(subject, "@Extent", zone->extent, 4, 6) || !read_list(subject, "@Spacing", zone->spacing, 2, 3) ||
+        !read_list(subject, "@Origin", zone->origin, 2, 3))
+        return false;
+    find_step(subject, zone);
+    zone->first_s = times->start;
+    find_block_time(subject, times, zone);
+    return zone->step_s > 0;
+}
+
+/* Rows from block to block. Blocks that begin at row 0 have been stored with their overlap, in percent. */
+static int64_t find_period(const struct lw_subject *subject, const struct zone *zone)
+{
+    double overlap = 100;
+    if (!lw_subject_real_above(subject, 1, "@Overlap", &overlap))
+        lw_subject_real_above(subject, 1, "@BlockOverlap", &overlap);
+    const double period = zone->extent[2] != 0 ? rint(zone->block_s / zone->step_s) : rint((double)zone->rows / (1 + overlap / 100));
+    return period >= 1 && period <= (double)zone->rows ? (int64_t)period : 0;
+}
+
+static int check_blocks(const struct lw_subject *subject, const struct lw_times *times, const struct lw_blocks *blocks,
+                        const struct zone *zone, struct lw_error *err)
+{
+    const double block_s = (double)blocks->period * zone->step_s, expected = block_s * (double)(blocks->n - 1);
+    if (blocks->n < 2 || (times->n >= blocks->n && fabs(times->span_s - expected) <= 0.5 * block_s))
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "%.300s:%.200s has %lld blocks of %.9g s, but their times cover %.9g s: some are missing",
+                   subject->info->file, subject->info->path, (long long)blocks->n, block_s, times->span_s + block_s);
+}
+
+/* What is half a row on both sides of a block is left out where the file begins. */
+static void join(struct lw_subject *subject, const struct zone *zone, struct lw_blocks *blocks)
+{
+    struct lw_dataset_info *const info = subject->info;
+    const int64_t shared = zone->rows - blocks->period;
+    blocks->lead = shared / 2;
+    blocks->skip = shared % 2;
+    info->blocks = *blocks;
+    info->n_dims = 2;
+    info->dims[0] = blocks->n * blocks->period - blocks->skip;
+    info->dims[1] = info->dims[2];
+    info->dims[2] = 0;
+    memset(info->chunk, 0, sizeof info->chunk);
+    lw_subject_name(subject, 0, "distance");
+}
+
+static void find_axis(struct lw_subject *subject, const struct zone *zone, const struct lw_blocks *blocks)
+{
+    struct lw_period period;
+    struct lw_instant start;
+    const double first = zone->first_s + zone->origin[1] * 1e-3 + (double)blocks->lead * zone->step_s;
+    if (!lw_times_step(zone->step_s, &period))
+        return;
+    lw_subject_period(subject, period, "attribute Spacing");
+    if (lw_times_from_seconds(first, &start))
+        lw_subject_start_at(subject, lw_instant_of_sample(start, period, blocks->skip));
+}
+
+/* "StrainRate", "PSD [dB re 1 nStrain|sqrt(Hz)]". */
+static void find_unit(struct lw_subject *subject)
+{
+    char unit[64];
+    const char *const slash = strrchr(subject->info->path, '/'), *const name = slash ? slash + 1 : subject->info->path;
+    const char *const bracket = strchr(name, '[');
+    if (bracket) {
+        snprintf(unit, sizeof unit, "%.*s", (int)strcspn(bracket + 1, "]"), bracket + 1);
+        lw_subject_unit(subject, unit);
+    } else if (strcmp(name, "StrainRate") == 0) {
+        lw_subject_unit(subject, "nanostrain/s");
+    }
+}
+
+static int describe(struct lw_subject *subject)
+{
+    struct zone zone;
+    struct lw_times times;
+    struct lw_blocks blocks = {.n = subject->info->dims[0], .rows = subject->info->dims[1]};
+    if (subject->info->n_dims != 3 || !read_times(subject, &times) || !read_zone(subject, &times, &zone) ||
+        (blocks.period = find_period(subject, &zone)) == 0 ||
+        (double)blocks.n * (double)blocks.period > 9e15 || blocks.n * blocks.period < 2)
+        return LW_OK;
+    const int rc = check_blocks(subject, &times, &blocks, &zone, subject->err);
+    if (rc)
+        return rc;
+    join(subject, &zone, &blocks);
+    find_axis(subject, &zone, &blocks);
+    lw_subject_distance(subject, zone.extent[0] * zone.spacing[0] + zone.origin[0], zone.spacing[0], "m");
+    find_unit(subject);
+    return LW_OK;
+}
+
+const struct lw_convention lw_convention_febus = {
+    .name = "FEBUS",
+    .pattern = "*/Source*/Zone*/*",
+    .is_data = is_data,
+    .describe = describe,
+};

@@ -1,0 +1,106 @@
+/* gwosc.c - strain of gravitational-wave detectors as the Gravitational Wave Open Science Center has it: /strain/Strain with the
+ * attributes Xstart, Xspacing and Xunits, which any dataset may have (io/hdf5/sampling.c), beside /meta and /quality. */
+#include "io/hdf5/conventions/gwosc.h"
+
+#include "io/hdf5/conventions/convention.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the data --------------------------------------------------------------------------------------------------------- */
+
+static int describe(struct lw_subject *subject)
+{
+    double start;
+    lw_subject_name(subject, 0, "");
+    if (!lw_subject_real_above(subject, 0, "@Xstart", &start) && lw_subject_real(subject, "meta/GPSstart", &start) &&
+        lw_instant_from_seconds(start, &subject->info->axis.instant))
+        subject->info->axis.scale = LW_TIME_GPS;
+    lw_subject_unit(subject, "strain");
+    return LW_OK;
+}
+
+const struct lw_convention lw_convention_gwosc = {
+    .name = "GWOSC",
+    .mark = {"meta/GPSstart", "strain/Strain"},
+    .pattern = "strain/Strain",
+    .describe = describe,
+};
+
+/* ---- their quality ---------------------------------------------------------------------------------------------------- */
+
+enum { MOST_BITS = 32, NAME = 48 };
+
+/* Series of which the bits have names. */
+static const struct {
+    const char *path, *names;
+} series[LW_MOST_QUALITIES] = {
+    {"/quality/simple/DQmask", "/quality/simple/DQShortnames"},
+    {"/quality/injections/Injmask", "/quality/injections/InjShortnames"},
+};
+
+static int fail_name(hid_t file, const char *file_name, const char *test, struct lw_error *err)
+{
+    struct lw_error broken = {0};
+    char known[600] = "", name[NAME];
+    for (int s = 0; s < LW_MOST_QUALITIES; s++)
+        for (int bit = 0; bit < MOST_BITS && lw_place_item(file, series[s].names, bit, name, sizeof name, &broken); bit++)
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", known[0] ? ", " : "", name);
+    return lw_fail(err, LW_EUSAGE, "--good-data: '%.200s' has no test '%.60s'; it has %s, or the bits of a number", file_name, test,
+                   known);
+}
+
+static void add_bits(int s, uint64_t bits, struct lw_qualities *out)
+{
+    int q = 0;
+    while (q < out->n && strcmp(out->of[q].path, series[s].path) != 0)
+        q++;
+    if (q == out->n)
+        snprintf(out->of[out->n++].path, sizeof out->of[0].path, "%s", series[s].path);
+    out->of[q].bits |= bits;
+}
+
+static bool add_test(hid_t file, const char *test, struct lw_qualities *out)
+{
+    struct lw_error broken = {0};
+    char name[NAME];
+    for (int s = 0; s < LW_MOST_QUALITIES; s++)
+        for (int bit = 0; bit < MOST_BITS && lw_place_item(file, series[s].names, bit, name, sizeof name, &broken); bit++)
+            if (strcmp(name, test) == 0) {
+                add_bits(s, UINT64_C(1) << bit, out);
+                return true;
+            }
+    return false;
+}
+
+/* @return  whether the text is a number of 32 bits, not all 0 */
+static bool add_number(const char *text, struct lw_qualities *out)
+{
+    char *end;
+    const unsigned long long bits = strtoull(text, &end, 0);
+    if (end == text || *end || text[0] == '-' || bits == 0 || bits > UINT32_MAX)
+        return false;
+    add_bits(0, bits, out);
+    return true;
+}
+
+int lw_gwosc_find_quality(hid_t file, const char *name, const char *tests, struct lw_qualities *out, struct lw_error *err)
+{
+    char test[64];
+    *out = (struct lw_qualities){0};
+    if (!lw_place_exists(file, series[0].path))
+        return lw_fail(err, LW_EDATA, "--good-data: '%.300s' has no %s, which files of GWOSC have; --mask takes marks from another "
+                       "file", name, series[0].path);
+    if (add_number(tests, out))
+        return LW_OK;
+    for (const char *at = tests; ; at++) {
+        const size_t length = strcspn(at, ",");
+        snprintf(test, sizeof test, "%.*s", (int)(length < sizeof test ? length : sizeof test - 1), at);
+        if (!add_test(file, test, out))
+            return fail_name(file, name, test, err);
+        at += length;
+        if (!*at)
+            return LW_OK;
+    }
+}

@@ -1,0 +1,83 @@
+/* optodas.c - files of Alcatel Submarine Networks' OptoDAS: /data beside /header, whose values are datasets. Samples are read as
+ * they are stored: where header/dataScale is not 1, what they are to be multiplied with stands before the unit. */
+#include "io/hdf5/conventions/convention.h"
+
+#include "io/hdf5/scale.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int find_time(const struct lw_subject *subject)
+{
+    char name[32];
+    for (int d = 0; d < subject->info->n_dims; d++)
+        if (lw_place_item(subject->file, "header/dimensionNames", d, name, sizeof name, subject->err) && strcmp(name, "time") == 0)
+            return d;
+    return 0;
+}
+
+/* A channel's number is its place in units of dx. Several regions of interest may have been thinned out differently. */
+static void find_distance(struct lw_subject *subject, int time)
+{
+    double unit_m;
+    char place[64];
+    struct lw_scale channels;
+    snprintf(place, sizeof place, "header/dimensionRanges/dimension%d/unitScale", 1 - time);
+    if (!lw_subject_real(subject, place, &unit_m) && !lw_subject_real(subject, "header/dx", &unit_m))
+        return;
+    const hid_t dataset = lw_place_open_dataset(subject->file, "header/channels");
+    const bool is_regular = dataset >= 0 && lw_scale_read_dataset(dataset, &channels, subject->err);
+    if (dataset >= 0)
+        H5Dclose(dataset);
+    if (is_regular)
+        lw_subject_distance(subject, channels.first * unit_m, channels.step * unit_m, "m");
+    else
+        lw_subject_distance(subject, 0, 0, "m");
+}
+
+static void find_start(struct lw_subject *subject, int time, struct lw_period period)
+{
+    double seconds, first = 0;
+    char place[64];
+    struct lw_instant start;
+    snprintf(place, sizeof place, "header/dimensionRanges/dimension%d/min", time);
+    if (!lw_subject_real(subject, "header/time", &seconds) || !lw_times_from_seconds(seconds, &start))
+        return;
+    if (period.numerator > 0 && lw_subject_real(subject, place, &first) && first > 0 && first < 1e15)
+        start = lw_instant_of_sample(start, period, (int64_t)first);
+    lw_subject_start_at(subject, start);
+}
+
+static void find_unit(struct lw_subject *subject)
+{
+    double scale;
+    char unit[40], scaled[64];
+    if (!lw_subject_text(subject, "header/unit", unit, sizeof unit))
+        return;
+    const bool is_scaled = lw_subject_real(subject, "header/dataScale", &scale) && scale != 1;
+    snprintf(scaled, sizeof scaled, "%.9g %s", is_scaled ? scale : 1, unit);
+    lw_subject_unit(subject, is_scaled ? scaled : unit);
+}
+
+static int describe(struct lw_subject *subject)
+{
+    double version, step;
+    struct lw_period period = {0};
+    const int time = find_time(subject);
+    if (lw_subject_real(subject, "fileVersion", &version))
+        snprintf(subject->info->convention, sizeof subject->info->convention, "OptoDAS %.0f", version);
+    lw_subject_name(subject, time, "distance");
+    find_distance(subject, time);
+    if (lw_subject_real(subject, "header/dt", &step) && lw_times_step(step, &period))
+        lw_subject_period(subject, period, "header/dt");
+    find_start(subject, time, period);
+    find_unit(subject);
+    return LW_OK;
+}
+
+const struct lw_convention lw_convention_optodas = {
+    .name = "OptoDAS",
+    .mark = {"header/dt", "header/time", "header/channels", "data"},
+    .pattern = "data",
+    .describe = describe,
+};

@@ -1,0 +1,360 @@
+#include "io/hdf5/conventions/times.h"
+
+#include "base/memory.h"
+#include "io/hdf5/attribute.h"
+#include "io/hdf5/conventions/place.h"
+#include "io/sampling.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Times that are looked at; of longer lists, every so many. */
+enum { LOOKED_AT = 4096 };
+
+#define NS_PER_S INT64_C(1000000000)
+
+/* ---- numbers -------------------------------------------------------------------------------------------------------- */
+
+/* Times of a list as they are stored. */
+struct list {
+    hid_t dataset;
+    hsize_t length, stride;
+    bool is_whole;              /* numbers: in `whole`, else in `real` */
+    double epsilon;             /* relative rounding of `real` */
+    int count;                  /* looked at, the last one too */
+    int64_t whole[LOOKED_AT + 1];
+    double real[LOOKED_AT + 1];
+};
+
+static bool read_some(struct list *list, hsize_t first, hsize_t stride, hsize_t count, int into)
+{
+    const hid_t stored = H5Dget_space(list->dataset), memory = H5Screate_simple(1, &count, NULL);
+    const hid_t type = list->is_whole ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE;
+    void *const values = list->is_whole ? (void *)(list->whole + into) : (void *)(list->real + into);
+    const bool done = H5Sselect_hyperslab(stored, H5S_SELECT_SET, &first, &stride, &count, NULL) >= 0 &&
+                      H5Dread(list->dataset, type, memory, stored, H5P_DEFAULT, values) >= 0;
+    H5Sclose(memory);
+    H5Sclose(stored);
+    return done;
+}
+
+static bool find_type(struct list *list)
+{
+    const hid_t type = H5Dget_type(list->dataset);
+    const H5T_class_t class = H5Tget_class(type);
+    list->is_whole = class == H5T_INTEGER;
+    list->epsilon = H5Tget_size(type) < 8 ? FLT_EPSILON : DBL_EPSILON;
+    H5Tclose(type);
+    return class == H5T_INTEGER || class == H5T_FLOAT;
+}
+
+static bool find_length(struct list *list)
+{
+    const hid_t space = H5Dget_space(list->dataset);
+    list->length = 0;
+    if (H5Sget_simple_extent_ndims(space) == 1)
+        H5Sget_simple_extent_dims(space, &list->length, NULL);
+    H5Sclose(space);
+    return list->length > 0;
+}
+
+/* The last time is looked at whatever the stride. */
+static bool read_list(struct list *list, struct lw_error *err)
+{
+    if (!find_type(list) || !find_length(list))
+        return false;
+    list->stride = (list->length + LOOKED_AT - 1) / LOOKED_AT;
+    const hsize_t count = (list->length + list->stride - 1) / list->stride;
+    list->count = (int)count + 1;
+    if (read_some(list, 0, list->stride, count, 0) && read_some(list, list->length - 1, 1, 1, (int)count))
+        return true;
+    lw_attribute_broken(list->dataset, "the times", err);
+    return false;
+}
+
+static hsize_t place_of(const struct list *list, int i)
+{
+    return i == list->count - 1 ? list->length - 1 : (hsize_t)i * list->stride;
+}
+
+static double value_of(const struct list *list, int i)
+{
+    return list->is_whole ? (double)list->whole[i] : list->real[i];
+}
+
+/* A logger has room for more times than it has written: those behind the last one are zeros. */
+static void leave_out_unwritten(struct list *list)
+{
+    int i = list->count - 1;
+    while (i > 0 && value_of(list, i) == 0 && value_of(list, 0) > 0)
+        i--;
+    list->length = place_of(list, i) + 1;
+    list->count = i + 1;
+}
+
+/* How much later than the first: exact, however long ago that was. */
+static double since_first(const struct list *list, int i)
+{
+    int64_t whole;
+    if (!list->is_whole)
+        return list->real[i] - list->real[0];
+    return __builtin_sub_overflow(list->whole[i], list->whole[0], &whole) ? NAN : (double)whole;
+}
+
+/* Each is later than the one before; the last may stand there twice. */
+static bool is_increasing(const struct list *list)
+{
+    for (int i = 0; i < list->count; i++)
+        if (!isfinite(since_first(list, i)))
+            return false;
+    for (int i = 1; i < list->count; i++)
+        if (place_of(list, i) > place_of(list, i - 1) && !(since_first(list, i) > since_first(list, i - 1)))
+            return false;
+    return true;
+}
+
+/* ---- units ---------------------------------------------------------------------------------------------------------- */
+
+/* Numbers of the size of the time since 1970, between 1973 and 5138. */
+static void guess_unit(double first, char unit[64])
+{
+    static const char *const names[] = {"s", "ms", "us", "ns"};
+    double seconds = first;
+    unit[0] = '\0';
+    for (size_t n = 0; n < sizeof names / sizeof *names && !unit[0]; n++, seconds *= 1e-3)
+        if (seconds >= 1e8 && seconds < 1e11)
+            snprintf(unit, 64, "%s since 1970-01-01", names[n]);
+}
+
+/* "us" of large numbers counts from 1970 on. */
+static void find_unit(const struct list *list, const char *said, char unit[64], struct lw_error *err)
+{
+    static const char *const names[] = {"units", "unit", "Uom", "Units"};
+    char guess[64];
+    snprintf(unit, 64, "%s", said);
+    for (size_t n = 0; n < sizeof names / sizeof *names && !unit[0]; n++)
+        lw_attribute_read_text(list->dataset, names[n], unit, 64, err);
+    guess_unit(value_of(list, 0), guess);
+    if (!unit[0])
+        snprintf(unit, 64, "%s", guess[0] || list->is_whole ? guess : "s");
+    else if (!strstr(unit, " since ") && guess[0] &&
+             lw_sampling_unit_seconds(unit) == lw_sampling_unit_seconds(guess))
+        snprintf(unit, 64, "%s", guess);
+}
+
+/* ---- to nanoseconds -------------------------------------------------------------------------------------------------- */
+
+/* What one of the numbers is in ns since the unit's epoch. */
+static bool in_nanoseconds(const struct list *list, int i, double unit_s, int64_t *ns)
+{
+    const int64_t unit_ns = llrint(unit_s * 1e9);
+    const double rounded = rint(value_of(list, i) * unit_s * 1e9);
+    if (list->is_whole)
+        return unit_ns > 0 && !__builtin_mul_overflow(list->whole[i], unit_ns, ns);
+    *ns = fabs(rounded) < 9e18 ? (int64_t)rounded : 0;
+    return fabs(rounded) < 9e18;
+}
+
+/* What binary numbers of this size leave open: 1 ns and more of dates. */
+static double resolution_ns(const struct list *list, double unit_s)
+{
+    const double largest = fmax(fabs(value_of(list, 0)), fabs(value_of(list, list->count - 1)));
+    return list->is_whole ? 0 : list->epsilon * exp2(floor(log2(fmax(largest, DBL_MIN)))) * unit_s * 1e9;
+}
+
+static int count_zeros(int64_t number)
+{
+    int zeros = 0;
+    for (; number > 0 && number % 10 == 0; number /= 10)
+        zeros++;
+    return zeros;
+}
+
+/* Of the steps of whole nanoseconds that lead from the first time to the last, give or take `tolerance`, the one with the most
+ * zeros; of several, the shortest. 0: there is none. */
+static int64_t find_round_step(double span, double intervals, double tolerance)
+{
+    enum { MOST = 1000 };
+    const int64_t first = (int64_t)ceil((span - tolerance) / intervals);
+    const double last = (span + tolerance) / intervals;
+    int64_t best = 0;
+    for (int64_t step = first > 1 ? first : 1; (double)step <= last && step < first + MOST; step++)
+        if (best == 0 || count_zeros(step) > count_zeros(best))
+            best = step;
+    return best;
+}
+
+/* A rate of whole hertz that the first time and the last allow. */
+static bool find_whole_rate(double span_ns, double intervals, double tolerance_ns, struct lw_period *period)
+{
+    const double rate = nearbyint(intervals * 1e9 / span_ns);
+    return rate >= 1 && rate < 1e15 && fabs(intervals * 1e9 / rate - span_ns) <= tolerance_ns &&
+           lw_period_make(1, (int64_t)rate, period);
+}
+
+/* @param tolerance_ns  of the span */
+static void choose_step(const struct list *list, double span_ns, double tolerance_ns, struct lw_times *out)
+{
+    const int64_t intervals = (int64_t)list->length - 1;
+    int64_t step = 0, denominator;
+    const bool is_exact = list->is_whole && out->span_ns % intervals == 0;
+    if (!is_exact && find_whole_rate(span_ns, (double)intervals, tolerance_ns, &out->period))
+        return;
+    if (!list->is_whole)
+        step = find_round_step(span_ns, (double)intervals, tolerance_ns);
+    if (step > 0)
+        lw_period_make(step, NS_PER_S, &out->period);
+    else if (!__builtin_mul_overflow(intervals, NS_PER_S, &denominator))
+        lw_period_make(out->span_ns, denominator, &out->period);
+}
+
+/* How far they are from the line between the first and the last. */
+static double find_jitter(const struct list *list)
+{
+    const double span = since_first(list, list->count - 1);
+    double most = 0;
+    for (int i = 1; i < list->count; i++)
+        most = fmax(most, fabs(since_first(list, i) - span * ((double)place_of(list, i) / (double)(list->length - 1))));
+    return most;
+}
+
+/* No samples are missing, or there twice. Clocks drift by as much as a thousandth. */
+static bool is_regular(const struct list *list)
+{
+    const double step = since_first(list, list->count - 1) / (double)(list->length - 1);
+    for (int i = 1; i < list->count; i++) {
+        const double n = (double)(place_of(list, i) - place_of(list, i - 1));
+        if (n > 0 && !(fabs(since_first(list, i) - since_first(list, i - 1) - n * step) <= (0.5 + 2e-3 * n) * step))
+            return false;
+    }
+    return true;
+}
+
+static bool take_first(int64_t ns, struct lw_times *out)
+{
+    struct lw_instant epoch, since;
+    const char *const date = strstr(out->unit, " since ");
+    if (!date)
+        return true;
+    if (!lw_instant_parse(date + strlen(" since "), &epoch) || !lw_instant_from_ticks(ns, NS_PER_S, &since))
+        return false;
+    const int64_t attoseconds = epoch.attoseconds + since.attoseconds, carry = attoseconds >= LW_ATTOSECONDS;
+    out->first = (struct lw_instant){epoch.seconds + since.seconds + carry, attoseconds - carry * LW_ATTOSECONDS};
+    out->has_date = true;
+    return true;
+}
+
+/* The step of short times is a difference of rounded numbers. */
+static void take_rounded_rate(const struct list *list, double unit_s, struct lw_times *out)
+{
+    const double first = value_of(list, 0), last = value_of(list, list->count - 1);
+    const double rate = (double)(list->length - 1) / ((last - first) * unit_s), whole = nearbyint(rate);
+    out->rate_accuracy = 2 * list->epsilon * fmax(fabs(first), fabs(last)) / (last - first);
+    if (!lw_period_from_rate(fabs(rate - whole) <= out->rate_accuracy * whole ? whole : rate, &out->period))
+        out->period = (struct lw_period){0};
+}
+
+static void take_step(const struct list *list, double unit_s, struct lw_times *out)
+{
+    int64_t first, last;
+    const int end = list->count - 1;
+    const double resolution = resolution_ns(list, unit_s), span = since_first(list, end) * unit_s;
+    const bool is_short = !list->is_whole && resolution < 1;
+    out->span_s = span;
+    out->rounding_s = find_jitter(list) * unit_s + resolution * 1e-9;
+    if (!is_short && (!in_nanoseconds(list, 0, unit_s, &first) || !in_nanoseconds(list, end, unit_s, &last) ||
+                      __builtin_sub_overflow(last, first, &out->span_ns)))
+        return;
+    if (!is_regular(list))
+        return;
+    if (is_short)
+        take_rounded_rate(list, unit_s, out);
+    else
+        choose_step(list, span * 1e9, list->is_whole ? unit_s * 1e9 : resolution, out);
+}
+
+/* Short times since a date are left to those who know how to read decimal numbers (io/sampling.h). */
+static bool take_list(struct list *list, const char *unit, struct lw_times *out, struct lw_error *err)
+{
+    int64_t first;
+    leave_out_unwritten(list);
+    if (!is_increasing(list))
+        return false;
+    find_unit(list, unit, out->unit, err);
+    const double unit_s = lw_sampling_unit_seconds(out->unit);
+    if (unit_s == 0)
+        return false;
+    out->n = (int64_t)list->length;
+    out->start = value_of(list, 0);
+    const bool is_exact = list->is_whole || resolution_ns(list, unit_s) >= 1;
+    if (is_exact && (!in_nanoseconds(list, 0, unit_s, &first) || !take_first(first, out)))
+        return false;
+    if (list->length > 1)
+        take_step(list, unit_s, out);
+    return true;
+}
+
+bool lw_times_read(hid_t file, const char *path, const char *unit, struct lw_times *out, struct lw_error *err)
+{
+    struct list *const list = lw_alloc(sizeof *list, "times", NULL);
+    *out = (struct lw_times){0};
+    snprintf(out->path, sizeof out->path, "%s", path);
+    bool done = false;
+    if (list && (list->dataset = lw_place_open_dataset(file, path)) >= 0) {
+        done = read_list(list, err) && take_list(list, unit, out, err);
+        H5Dclose(list->dataset);
+    }
+    lw_free(list);
+    return done;
+}
+
+/* ---- what the axis takes --------------------------------------------------------------------------------------------- */
+
+void lw_times_take_start(const struct lw_times *times, struct lw_axis_metadata *axis)
+{
+    if (times->has_date) {
+        axis->scale = LW_TIME_UTC;
+        axis->instant = times->first;
+        axis->has_start = false;
+        return;
+    }
+    axis->has_start = true;
+    axis->start = times->start;
+    snprintf(axis->start_unit, sizeof axis->start_unit, "%s", times->unit);
+}
+
+void lw_times_take_rate(const struct lw_times *times, struct lw_axis_metadata *axis)
+{
+    if (times->period.numerator == 0)
+        return;
+    axis->period = times->period;
+    axis->sample_rate_hz = lw_period_rate(times->period);
+    axis->rate_accuracy = times->rate_accuracy;
+    snprintf(axis->source, sizeof axis->source, "times %.100s", times->path);
+}
+
+int lw_times_check(const struct lw_times *times, const struct lw_axis_metadata *axis, struct lw_error *err)
+{
+    const double period = axis->period.numerator > 0 ? lw_period_seconds(axis->period) : 1 / axis->sample_rate_hz;
+    const double intervals = (double)(times->n - 1), rounded = 1e-5 + axis->rate_accuracy + times->rate_accuracy;
+    const double allowed = 2 * fmin(times->rounding_s, 0.5 * period) + rounded * times->span_s;
+    if (times->n < 2 || !(period > 0) || fabs(intervals * period - times->span_s) <= allowed)
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "the sampling rate is %.12g Hz by %s, and %.12g Hz by the times in %.300s: say which with "
+                   "--sample-rate", 1 / period, axis->source, intervals / times->span_s, times->path);
+}
+
+bool lw_times_from_seconds(double seconds, struct lw_instant *out)
+{
+    const double ns = rint(seconds * 1e9);
+    return fabs(ns) < 9e18 && lw_instant_from_ticks((int64_t)ns, NS_PER_S, out);
+}
+
+/* Shorter steps, of radio receivers, are no whole numbers of nanoseconds. */
+bool lw_times_step(double seconds, struct lw_period *out)
+{
+    const double ns = rint(seconds * 1e9);
+    return ns >= 1000 && ns < 9e18 && lw_period_make((int64_t)ns, NS_PER_S, out);
+}

@@ -1,0 +1,274 @@
+#include "io/hdf5/result/scales.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "io/hdf5/attribute.h"
+#include "io/hdf5/error.h"
+#include "io/hdf5/type.h"
+
+#include <hdf5_hl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+__extension__ typedef __int128 wide;
+
+enum { CHUNK_VALUES = 1 << 16, SMALL_VALUES = 1 << 12, NAME_SIZE = 2 * LW_MAX_PATH };
+
+/* ---- values ---------------------------------------------------------------------------------------------------------- */
+
+/* Without an origin, the quotient of two whole numbers below 2^53 is the double next to the time. */
+static double time_of(const struct lw_writer_scale *scale, int64_t k)
+{
+    const wide ticks = (wide)k * scale->period.numerator, most = (wide)1 << 53;
+    const int64_t per_second = scale->period.denominator;
+    if (scale->origin == 0 && ticks < most && ticks > -most && per_second < most)
+        return (double)ticks / (double)per_second;
+    const int64_t seconds = (int64_t)(ticks / per_second), rest = (int64_t)(ticks % per_second);
+    return (double)((long double)seconds + ((long double)rest / (long double)per_second + (long double)scale->origin));
+}
+
+double lw_scale_value(const struct lw_writer_scale *scale, int64_t i)
+{
+    const int64_t k = scale->first + i * scale->step;
+    switch (scale->kind) {
+    case LW_SCALE_NONE: return NAN;
+    case LW_SCALE_NUMBERS: return (double)k;
+    case LW_SCALE_PLACES: return scale->origin + (double)k * scale->distance;
+    case LW_SCALE_TIMES: return time_of(scale, k);
+    }
+    return NAN;
+}
+
+static void fill(const struct lw_writer_scale *scale, int64_t first, int64_t count, void *into)
+{
+    int64_t *const numbers = into;
+    double *const values = into;
+    for (int64_t i = 0; i < count; i++)
+        if (scale->kind == LW_SCALE_NUMBERS)
+            numbers[i] = scale->first + (first + i) * scale->step;
+        else
+            values[i] = lw_scale_value(scale, first + i);
+}
+
+static bool is_short_beside(const struct lw_writer_dataset *spec, int d)
+{
+    int64_t bytes = (int64_t)lw_type_bytes(spec->type);
+    for (int other = 0; other < spec->n_dims; other++)
+        if (other != d && __builtin_mul_overflow(bytes, spec->dims[other], &bytes))
+            return true;
+    return bytes >= LW_SCALE_LEAST_BYTES && spec->dims[d] <= LW_SCALE_MOST_VALUES;
+}
+
+static bool is_written(const struct lw_writer_dataset *spec, int d)
+{
+    return spec->scales[d].kind != LW_SCALE_NONE && spec->dims[d] > 0 &&
+           (spec->dims[d] <= LW_SCALE_SHORT_VALUES || is_short_beside(spec, d));
+}
+
+int64_t lw_scales_room(const struct lw_writer_dataset *spec)
+{
+    int64_t bytes = 0;
+    for (int d = 0; d < spec->n_dims && spec->has_scales; d++)
+        if (is_written(spec, d))
+            bytes += (spec->dims[d] + CHUNK_VALUES) * 8;
+    return bytes;
+}
+
+/* ---- its dataset ----------------------------------------------------------------------------------------------------- */
+
+static hid_t stored_type(const struct lw_writer_scale *scale)
+{
+    return scale->kind == LW_SCALE_NUMBERS ? H5T_STD_I64LE : H5T_IEEE_F64LE;
+}
+
+static int write_values(hid_t dataset, const struct lw_writer_scale *scale, int64_t length, void *buffer, const char *name,
+                        struct lw_error *err)
+{
+    int rc = LW_OK;
+    const hid_t stored = H5Dget_space(dataset);
+    for (int64_t first = 0; first < length && rc == LW_OK; first += CHUNK_VALUES) {
+        const hsize_t start = (hsize_t)first, count = (hsize_t)min64(CHUNK_VALUES, length - first);
+        const hid_t memory = H5Screate_simple(1, &count, NULL);
+        fill(scale, first, (int64_t)count, buffer);
+        H5Sselect_hyperslab(stored, H5S_SELECT_SET, &start, NULL, &count, NULL);
+        if (H5Dwrite(dataset, stored_type(scale), memory, stored, H5P_DEFAULT, buffer) < 0)
+            rc = lw_hdf5_fail(err, LW_EIO, "cannot write the coordinates %s", name);
+        H5Sclose(memory);
+    }
+    H5Sclose(stored);
+    return rc;
+}
+
+static hid_t written_layout(int64_t length)
+{
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    if (length > SMALL_VALUES) {
+        const hsize_t chunk = (hsize_t)min64(CHUNK_VALUES, length);
+        H5Pset_chunk(creation, 1, &chunk);
+        H5Pset_shuffle(creation);
+        H5Pset_deflate(creation, 1);
+    }
+    return creation;
+}
+
+/* Whoever reads it all the same gets values that are none. */
+static hid_t empty_layout(void)
+{
+    static const float none = NAN;
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_LATE);
+    H5Pset_fill_value(creation, H5T_NATIVE_FLOAT, &none);
+    return creation;
+}
+
+static hid_t make_dataset(hid_t file, const char *name, hid_t type, int64_t length, hid_t creation)
+{
+    const hsize_t dims = (hsize_t)length;
+    const hid_t space = H5Screate_simple(1, &dims, NULL);
+    const hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    H5Sclose(space);
+    H5Pclose(creation);
+    return dataset;
+}
+
+static int note(hid_t object, const char *name, const char *text, struct lw_error *err)
+{
+    const struct lw_attribute attribute = {.name = name, .kind = LW_ATTRIBUTE_TEXT, .text = text};
+    return text && text[0] ? lw_attribute_write(object, &attribute, err) : LW_OK;
+}
+
+static int describe_values(hid_t dataset, const struct lw_writer_scale *scale, struct lw_error *err)
+{
+    const bool is_time = scale->kind == LW_SCALE_TIMES, has_date = is_time && strstr(scale->units, " since ");
+    int rc;
+    (void)((rc = note(dataset, "units", scale->units, err)) || (rc = note(dataset, "long_name", scale->long_name, err)) ||
+           (rc = note(dataset, "axis", is_time ? "T" : NULL, err)) ||
+           (rc = note(dataset, "standard_name", has_date ? "time" : NULL, err)) ||
+           (rc = note(dataset, "calendar", has_date ? "standard" : NULL, err)));
+    return rc;
+}
+
+/* ---- attached -------------------------------------------------------------------------------------------------------- */
+
+static const char *last_part(const char *path) { return strrchr(path, '/') + 1; }
+
+static int fill_written(hid_t dataset, const char *name, const struct lw_writer_scale *scale, int64_t length, struct lw_error *err)
+{
+    void *const buffer = lw_alloc(CHUNK_VALUES * 8, "coordinates", err);
+    int rc = buffer ? LW_OK : LW_ESYSTEM;
+    (void)(rc || (rc = write_values(dataset, scale, length, buffer, name, err)) || (rc = describe_values(dataset, scale, err)));
+    lw_free(buffer);
+    if (rc == LW_OK && H5DSset_scale(dataset, last_part(name)) < 0)
+        rc = lw_hdf5_fail(err, LW_EIO, "cannot make %s a dimension scale", name);
+    return rc;
+}
+
+/* The text is netCDF's own, and so is the type. */
+static int name_empty(hid_t dataset, const char *name, int64_t length, struct lw_error *err)
+{
+    char text[96];
+    snprintf(text, sizeof text, "This is a netCDF dimension but not a netCDF variable. %10" PRId64, length);
+    return H5DSset_scale(dataset, text) < 0 ? lw_hdf5_fail(err, LW_EIO, "cannot make %s a dimension scale", name) : LW_OK;
+}
+
+static int create_scale(hid_t file, const char *name, const struct lw_writer_dataset *spec, int d, hid_t *out, struct lw_error *err)
+{
+    const struct lw_writer_scale *const scale = &spec->scales[d];
+    const int64_t length = spec->dims[d];
+    const bool has_values = is_written(spec, d);
+    *out = has_values ? make_dataset(file, name, stored_type(scale), length, written_layout(length))
+                      : make_dataset(file, name, H5T_IEEE_F32BE, length, empty_layout());
+    if (*out < 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot create %s", name);
+    const int rc = has_values ? fill_written(*out, name, scale, length, err) : name_empty(*out, name, length, err);
+    if (rc)
+        H5Dclose(*out);
+    return rc;
+}
+
+static bool read_value(hid_t dataset, hsize_t at, double *value)
+{
+    const hsize_t one = 1;
+    const hid_t stored = H5Dget_space(dataset), memory = H5Screate_simple(1, &one, NULL);
+    const bool done = H5Sselect_hyperslab(stored, H5S_SELECT_SET, &at, NULL, &one, NULL) >= 0 &&
+                      H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, stored, H5P_DEFAULT, value) >= 0;
+    H5Sclose(memory);
+    H5Sclose(stored);
+    return done;
+}
+
+/* Values with a constant step are the same where the first and the last are. One without values stands for any. */
+static bool is_same(hid_t there, const struct lw_writer_dataset *spec, int d)
+{
+    const struct lw_writer_scale *const scale = &spec->scales[d];
+    const int64_t length = spec->dims[d];
+    hsize_t its_length = 0;
+    double first, last;
+    const hid_t space = H5Dget_space(there);
+    const bool has_one_dim = H5Sget_simple_extent_ndims(space) == 1;
+    if (has_one_dim)
+        H5Sget_simple_extent_dims(space, &its_length, NULL);
+    H5Sclose(space);
+    if (!has_one_dim || (int64_t)its_length != length || H5DSis_scale(there) <= 0)
+        return false;
+    if (!is_written(spec, d))
+        return true;
+    return read_value(there, 0, &first) && read_value(there, its_length - 1, &last) &&
+           (isnan(first) || (first == lw_scale_value(scale, 0) && last == lw_scale_value(scale, length - 1)));
+}
+
+/* The scale of that name, if it is there and this one; *out is negative if there is none of that name. */
+static bool find_scale(hid_t file, const char *name, const struct lw_writer_dataset *spec, int d, hid_t *out)
+{
+    *out = H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
+    return *out >= 0 && is_same(*out, spec, d);
+}
+
+static int open_scale(hid_t file, const struct lw_writer_dataset *spec, int d, hid_t *out, struct lw_error *err)
+{
+    char name[NAME_SIZE];
+    const int group = (int)(last_part(spec->path) - spec->path);
+    snprintf(name, sizeof name, "%.*s%s", group, spec->path, spec->dim_names[d]);
+    if (find_scale(file, name, spec, d, out))
+        return LW_OK;
+    if (*out >= 0) {
+        H5Dclose(*out);
+        snprintf(name, sizeof name, "%s_%s", spec->path, spec->dim_names[d]);
+    }
+    return create_scale(file, name, spec, d, out, err);
+}
+
+/* Where a sample is missing, by its own type; integers and complex numbers have no value for it that readers know. */
+static int write_fill_value(hid_t dataset, const struct lw_writer_dataset *spec, struct lw_error *err)
+{
+    static const double none = NAN;
+    const hsize_t one = 1;
+    if (spec->n_columns > 0 || spec->type.is_complex || lw_scalar_is_integer(spec->type.scalar))
+        return LW_OK;
+    const hid_t type = lw_hdf5_type_make(spec->type), space = H5Screate_simple(1, &one, NULL);
+    const hid_t attribute = H5Acreate2(dataset, "_FillValue", type, space, H5P_DEFAULT, H5P_DEFAULT);
+    int rc = LW_OK;
+    if (attribute < 0 || H5Awrite(attribute, H5T_NATIVE_DOUBLE, &none) < 0)
+        rc = lw_hdf5_fail(err, LW_EIO, "cannot write attribute '_FillValue' of %s", spec->path);
+    if (attribute >= 0)
+        H5Aclose(attribute);
+    H5Sclose(space);
+    H5Tclose(type);
+    return rc;
+}
+
+int lw_scales_attach(hid_t file, hid_t dataset, const struct lw_writer_dataset *spec, struct lw_error *err)
+{
+    int rc = spec->has_scales ? write_fill_value(dataset, spec, err) : LW_OK;
+    for (int d = 0; d < spec->n_dims && spec->has_scales && rc == LW_OK; d++) {
+        hid_t scale;
+        if ((rc = open_scale(file, spec, d, &scale, err)))
+            return rc;
+        if (H5DSattach_scale(dataset, scale, (unsigned)d) < 0)
+            rc = lw_hdf5_fail(err, LW_EIO, "cannot attach the coordinates of dimension %d to %s", d, spec->path);
+        H5Dclose(scale);
+    }
+    return rc;
+}

@@ -1,0 +1,171 @@
+#include "io/names.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "io/object.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Names under collection. */
+struct collector {
+    FILE *into;
+    int64_t n;
+};
+
+enum { LONGEST = 2 * LW_MAX_PATH + 2 };
+
+/* Each name goes into the list with the zero that ends it. */
+static void add(struct collector *c, const char *name)
+{
+    fwrite(name, 1, strlen(name) + 1, c->into);
+    c->n++;
+}
+
+static bool is_pattern(const char *file) { return strpbrk(file, "*?[") != NULL; }
+
+/* ---- one name: itself, or the files of a pattern ---------------------------------------------------------------------- */
+
+static int add_matches(struct collector *c, const struct lw_object *object, struct lw_error *err)
+{
+    glob_t found;
+    const int result = glob(object->file, GLOB_BRACE, NULL, &found);
+    int rc = LW_OK;
+    if (result == GLOB_NOMATCH)
+        return lw_fail(err, LW_EIO, "no file matches '%.600s'", object->file);
+    if (result != 0)
+        return lw_fail(err, result == GLOB_NOSPACE ? LW_ESYSTEM : LW_EIO, "cannot look for files that match '%.600s'", object->file);
+    for (size_t f = 0; rc == LW_OK && f < found.gl_pathc; f++) {
+        char name[LONGEST];
+        if (strlen(found.gl_pathv[f]) >= LW_MAX_PATH)
+            rc = lw_fail(err, LW_EUSAGE, "the name '%.200s...' is longer than %d characters", found.gl_pathv[f], LW_MAX_PATH - 1);
+        else
+            snprintf(name, sizeof name, "%s%s%s", found.gl_pathv[f], object->path[0] ? ":" : "", object->path);
+        if (rc == LW_OK)
+            add(c, name);
+    }
+    globfree(&found);
+    return rc;
+}
+
+static int add_name(struct collector *c, const char *name, struct lw_error *err)
+{
+    struct lw_object object;
+    const int rc = lw_object_parse(name, &object, err);
+    if (rc)
+        return rc;
+    if (is_pattern(object.file) && access(object.file, F_OK) != 0)
+        return add_matches(c, &object, err);
+    add(c, name);
+    return LW_OK;
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------------- */
+
+/* Without the blanks at both ends. */
+static char *trim(char *line)
+{
+    while (isspace((unsigned char)*line))
+        line++;
+    for (size_t n = strlen(line); n > 0 && isspace((unsigned char)line[n - 1]); n--)
+        line[n - 1] = '\0';
+    return line;
+}
+
+static int add_lines(struct collector *c, const char *list, FILE *file, struct lw_error *err)
+{
+    char *line = NULL;
+    size_t size = 0;
+    int rc = LW_OK;
+    for (ssize_t length; rc == LW_OK && (length = getline(&line, &size, file)) >= 0; ) {
+        const bool is_text = !memchr(line, '\0', (size_t)length);
+        const char *const name = trim(line);
+        if (!is_text)
+            rc = lw_fail(err, LW_EDATA, "'%.600s' is no list of names: it holds bytes of value 0", list);
+        else if (name[0] && name[0] != '#')
+            rc = add_name(c, name, err);
+    }
+    if (rc == LW_OK && ferror(file))
+        rc = lw_fail(err, LW_EIO, "cannot read the list '%.600s': %s", list, strerror(errno));
+    free(line);
+    return rc;
+}
+
+static int add_list(struct collector *c, const char *list, struct lw_error *err)
+{
+    char why[96];
+    const int fd = lw_file_open(list, why);
+    FILE *const file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!file) {
+        if (fd >= 0)
+            close(fd);
+        return lw_fail(err, LW_EIO, "cannot read the list '%.600s': %s", list, fd < 0 ? why : strerror(errno));
+    }
+    const int rc = add_lines(c, list, file, err);
+    fclose(file);
+    return rc;
+}
+
+/* ---- all ---------------------------------------------------------------------------------------------------------------- */
+
+static bool is_one_file(const char *names)
+{
+    struct lw_object object;
+    return strchr(names, ' ') && !strchr(names, '\\') && lw_object_parse(names, &object, NULL) == LW_OK && access(object.file, F_OK) == 0;
+}
+
+static int add_all(struct collector *c, const char *names, struct lw_error *err)
+{
+    char name[LONGEST];
+    int rc = LW_OK;
+    if (is_one_file(names)) {
+        add(c, names);
+        return LW_OK;
+    }
+    for (const char *at = names; rc == LW_OK && at[strspn(at, " ")]; ) {
+        at = lw_words_take(at, name, sizeof name);
+        if (!at)
+            return lw_fail(err, LW_EUSAGE, "the name '%.200s...' is longer than %d characters", names, LONGEST - 1);
+        rc = name[0] == '@' ? add_list(c, name + 1, err) : add_name(c, name, err);
+    }
+    if (rc == LW_OK && c->n == 0)
+        return lw_fail(err, LW_EUSAGE, "'%.600s' names no file", names);
+    return rc;
+}
+
+int lw_names_expand(const char *names, struct lw_names *out, struct lw_error *err)
+{
+    size_t bytes = 0;
+    *out = (struct lw_names){0};
+    struct collector c = {.into = open_memstream(&out->memory, &bytes)};
+    if (!c.into)
+        return lw_fail(err, LW_ESYSTEM, "no memory for the names of files");
+    int rc = add_all(&c, names, err);
+    const bool is_whole = !ferror(c.into);
+    if ((fclose(c.into) != 0 || !is_whole) && rc == LW_OK)
+        rc = lw_fail(err, LW_ESYSTEM, "no memory for the names of files");
+    out->bytes = (int64_t)bytes;
+    out->n = c.n;
+    if (rc)
+        lw_names_release(out);
+    return rc;
+}
+
+void lw_names_release(struct lw_names *names)
+{
+    lw_free(names->memory);         /* lw_free is free, and open_memstream allocates with malloc */
+    *names = (struct lw_names){0};
+}
+
+const char *lw_names_next(const struct lw_names *names, const char *name)
+{
+    const char *const next = name ? name + strlen(name) + 1 : names->memory;
+    return next && next < names->memory + names->bytes ? next : NULL;
+}

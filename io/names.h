@@ -1,0 +1,31 @@
+/* names.h - the names of files and datasets that a user gives at once.
+ *
+ *     a.h5:/data b.h5:/data           several, with blanks between them; a blank or backslash in a name has a backslash before it
+ *     'day?.h5:/data'                 a pattern of files, as shells have them, the path in each behind it
+ *     @list.txt                       a file with a name or pattern in each line; empty lines and those that begin with # say
+ *                                     nothing
+ *
+ * A file whose name looks like a pattern, or like several names without a backslash, is that file where it exists. */
+#ifndef LW_IO_NAMES_H
+#define LW_IO_NAMES_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+/* Many texts, one after the other. */
+struct lw_names {
+    char *memory;               /* each ends with a zero; owned */
+    int64_t bytes;
+    int64_t n;
+};
+
+/** All names that are meant, patterns and lists resolved, in the order given, the files of a pattern by name. Reads folders and
+ * lists: by one process. LW_EUSAGE: none; LW_EIO: a list that cannot be read, a pattern that matches no file; LW_ESYSTEM. */
+int lw_names_expand(const char *names, struct lw_names *out, struct lw_error *err);
+void lw_names_release(struct lw_names *names);
+
+/** The one after `name`, the first after NULL; NULL after the last. */
+const char *lw_names_next(const struct lw_names *names, const char *name);
+
+#endif

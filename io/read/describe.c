@@ -1,0 +1,245 @@
+#include "io/read/describe.h"
+
+#include "base/integers.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "io/examine.h"
+#include "io/read/convert.h"
+#include "io/sampling.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- one file -------------------------------------------------------------------------------------------------------------- */
+
+/* A dataset that was never written may have any dimensions. */
+static int check_bytes(const struct lw_dataset_info *info, struct lw_error *err)
+{
+    int64_t bytes = (int64_t)lw_type_bytes(info->type);
+    for (int d = 0; d < info->n_dims; d++)
+        if (__builtin_mul_overflow(bytes, info->dims[d], &bytes))
+            return lw_fail(err, LW_EDATA, "%s:%s has more bytes than 64 bits can count: its dimension %d has length %" PRId64,
+                           info->file, info->path, d, info->dims[d]);
+    return LW_OK;
+}
+
+/* The other ranks may run on nodes that do not share this folder. */
+static int check_same_file(const struct lw_dataset_info *info, struct lw_error *err)
+{
+    struct stat status;
+    if (stat(info->file, &status) != 0)
+        return lw_fail(err, LW_EIO, "cannot read '%s' here (%s): all ranks need it, on a file system that their nodes share",
+                       info->file, strerror(errno));
+    if (status.st_size != info->file_bytes)
+        return lw_fail(err, LW_EIO, "'%s' has %" PRId64 " bytes here and %" PRId64 " for the rank that looked at it: ranks must see "
+                       "one file", info->file, (int64_t)status.st_size, info->file_bytes);
+    return LW_OK;
+}
+
+int lw_reader_check_unchanged(const struct lw_reader *reader, struct lw_error *err)
+{
+    for (int64_t f = lw_comm_rank(reader->comm); f < reader->n_files; f += lw_comm_size(reader->comm)) {
+        const struct lw_dataset_info *const info = &reader->files[f];
+        struct stat now;
+        if (stat(info->file, &now) != 0)
+            return lw_fail(err, LW_EDATA, "'%s' has vanished while it was read (%s): there is no result", info->file, strerror(errno));
+        if (now.st_size != info->file_bytes || (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec != info->modified_ns)
+            return lw_fail(err, LW_EDATA, "'%s' has changed while it was read (%" PRId64 " bytes at first, %" PRId64 " now): there is no "
+                           "result; run again when nobody writes it", info->file, info->file_bytes, (int64_t)now.st_size);
+    }
+    return LW_OK;
+}
+
+/* ---- all files -------------------------------------------------------------------------------------------------------------- */
+
+/* Each rank describes every size-th file, and all get them all. */
+static int describe_share(struct lw_reader *reader, const struct lw_names *names, struct lw_dataset_info *mine, struct lw_error *err)
+{
+    const int size = lw_comm_size(reader->comm);
+    int rc = LW_OK;
+    int64_t f = 0;
+    for (const char *name = lw_names_next(names, NULL); rc == LW_OK && name; name = lw_names_next(names, name), f++) {
+        struct lw_dataset_info *const info = &mine[f / size];
+        if (f % size == lw_comm_rank(reader->comm))
+            (void)((rc = lw_examine_dataset(name, &reader->request.hints, LW_USE_SAMPLES, info, err)) || (rc = check_bytes(info, err)));
+    }
+    return rc;
+}
+
+static int describe_all(struct lw_reader *reader, const struct lw_names *names, struct lw_error *err)
+{
+    const int size = lw_comm_size(reader->comm);
+    const int64_t share = divide_up(names->n, size);
+    struct lw_dataset_info *const mine = lw_alloc_array(share, sizeof *mine, "the files' metadata", err);
+    struct lw_dataset_info *const all = lw_alloc_array(share * size, sizeof *all, "the files' metadata", err);
+    reader->files = lw_alloc_array(names->n, sizeof *reader->files, "the files' metadata", err);
+    int rc = mine && all && reader->files ? LW_OK : LW_ESYSTEM;
+    if (rc == LW_OK && share * (int64_t)sizeof *mine > INT32_MAX)
+        rc = lw_fail(err, LW_ECONFIG, "%" PRId64 " files are too many for %d ranks: take more ranks, or --part", names->n, size);
+    rc = lw_comm_agree(reader->comm, rc, err);
+    if (rc == LW_OK)
+        rc = lw_comm_agree(reader->comm, describe_share(reader, names, mine, err), err);
+    if (rc == LW_OK) {
+        lw_comm_gather_all(reader->comm, mine, (int)(share * (int64_t)sizeof *mine), all);
+        for (int64_t f = 0; f < names->n; f++)
+            reader->files[f] = all[f % size * share + f / size];
+        reader->n_files = names->n;
+    }
+    lw_free(mine);
+    lw_free(all);
+    for (int64_t f = 0; rc == LW_OK && f < reader->n_files; f++)
+        rc = check_same_file(&reader->files[f], err);
+    return lw_comm_agree(reader->comm, rc, err);
+}
+
+/* From rank 0, which has looked for them. */
+static int share_names(struct lw_comm *comm, struct lw_names *names, struct lw_error *err)
+{
+    lw_comm_broadcast(comm, &names->n, sizeof names->n);
+    lw_comm_broadcast(comm, &names->bytes, sizeof names->bytes);
+    if (lw_comm_rank(comm) != 0)
+        names->memory = lw_alloc((size_t)names->bytes, "the names of files", err);
+    const int rc = lw_comm_agree(comm, names->memory ? LW_OK : LW_ESYSTEM, err);
+    if (rc == LW_OK)
+        lw_comm_broadcast(comm, names->memory, names->bytes);
+    return rc;
+}
+
+int lw_names_find(struct lw_comm *comm, const char *names, struct lw_names *out, struct lw_error *err)
+{
+    *out = (struct lw_names){0};
+    int rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? lw_names_expand(names, out, err) : LW_OK, err);
+    if (rc == LW_OK && (rc = share_names(comm, out, err)))
+        lw_names_release(out);
+    return rc;
+}
+
+static int describe_files(struct lw_reader *reader, struct lw_error *err)
+{
+    struct lw_names names;
+    int rc = lw_names_find(reader->comm, reader->request.names, &names, err);
+    if (rc == LW_OK)
+        rc = describe_all(reader, &names, err);
+    reader->request.names = NULL;
+    lw_names_release(&names);
+    return rc;
+}
+
+/* ---- the axis ------------------------------------------------------------------------------------------------------------------ */
+
+/* Of one file, which any view may take along any of its dimensions, the first stands for it. */
+static int find_axis(const struct lw_reader *reader, const struct lw_dataset_info *info, int *axis, struct lw_error *err)
+{
+    const int wanted = reader->request.join;
+    *axis = wanted == LW_JOIN_ROWS ? info->n_dims - 2 : wanted >= 0 ? wanted : info->n_dims == 1 ? 0 : info->metadata_axis;
+    if (reader->n_files == 1)
+        *axis = 0;
+    if (*axis < 0)
+        return lw_fail(err, LW_EUSAGE, "%" PRId64 " files are to be one axis, and the metadata of '%.300s' do not say which of its %d "
+                       "dimensions is time: give --axis", reader->n_files, info->file, info->n_dims);
+    if (*axis >= info->n_dims)
+        return lw_fail(err, LW_EUSAGE, "--axis %d: '%.300s' has %d dimension%s", *axis, info->file, info->n_dims,
+                       info->n_dims == 1 ? "" : "s");
+    return LW_OK;
+}
+
+static int join(struct lw_reader *reader, int *axis, struct lw_error *err)
+{
+    struct lw_dataset_info *const infos = lw_alloc_array(reader->n_files, sizeof *infos, "the files' metadata", err);
+    int rc = infos ? LW_OK : LW_ESYSTEM;
+    for (int64_t f = 0; rc == LW_OK && f < reader->n_files; f++) {
+        infos[f] = reader->files[f];
+        lw_source_squeeze(&infos[f], reader->request.least_dims, reader->request.most_dims, NULL);
+    }
+    if (rc == LW_OK && (rc = find_axis(reader, &infos[0], axis, err)) == LW_OK &&
+        (rc = lw_sequence_join(infos, reader->n_files, *axis, &reader->sequence, err)) == LW_OK)
+        reader->info = infos[reader->sequence.parts[0].file];
+    lw_free(infos);
+    return rc;
+}
+
+/* ---- gaps ------------------------------------------------------------------------------------------------------------------------ */
+
+/* "250 samples (0.5 s) between 2023-09-22T18:29:26.158 and ..." */
+static void describe_gap(const struct lw_reader *reader, int64_t g, char *text, size_t size)
+{
+    const struct lw_gap *const gap = &reader->sequence.gaps[g];
+    const struct lw_file_part *const next = &reader->sequence.parts[lw_sequence_find(&reader->sequence, gap->first)];
+    const struct lw_axis_metadata *const behind = &reader->files[next->file].axis;
+    char from[LW_INSTANT_TEXT], to[LW_INSTANT_TEXT];
+    snprintf(text, size, "%" PRId64 " sample%s (%.9g s) from sample %" PRId64 " on, %s to %s", gap->count, gap->count == 1 ? "" : "s",
+             (double)gap->count * lw_period_seconds(behind->period), gap->first,
+             lw_sampling_time_text(behind, -gap->count, from), lw_sampling_time_text(behind, 0, to));
+}
+
+static void log_sequence(const struct lw_reader *reader, int axis)
+{
+    enum { MOST_SHOWN = 10 };
+    const struct lw_sequence *const sequence = &reader->sequence;
+    const int64_t left = sequence->n_gaps - min64(sequence->n_gaps, MOST_SHOWN);
+    char text[256];
+    lw_log_info("%" PRId64 " files are one axis of %" PRId64 " samples, %s, with %" PRId64 " gap%s", reader->n_files,
+                reader->info.dims[axis], reader->info.axis.scale == LW_TIME_UNKNOWN ? "in the order of their names" : "by their start times",
+                sequence->n_gaps, sequence->n_gaps == 1 ? "" : "s");
+    for (int64_t g = 0; g < sequence->n_gaps - left; g++) {
+        describe_gap(reader, g, text, sizeof text);
+        lw_log_warn("a gap of %s", text);
+    }
+    if (left > 0)
+        lw_log_warn("and %" PRId64 " gaps more", left);
+    if (sequence->n_overlapping > 0)
+        lw_log_info("%" PRId64 " file%s with samples that an earlier one has: those of the earlier one stand%s",
+                    sequence->n_overlapping, sequence->n_overlapping == 1 ? " begins" : "s begin",
+                    sequence->n_left_out > 0 ? "; files without any other are left out" : "");
+}
+
+static int check_gaps(const struct lw_reader *reader, struct lw_error *err)
+{
+    char text[256];
+    if (reader->sequence.n_gaps == 0 || reader->request.gaps != LW_GAPS_ERROR)
+        return LW_OK;
+    describe_gap(reader, 0, text, sizeof text);
+    return lw_fail(err, LW_EDATA, "the files leave %" PRId64 " gap%s, the first of %s: --gaps split, nan or zero says what becomes of them",
+                   reader->sequence.n_gaps, reader->sequence.n_gaps == 1 ? "" : "s", text);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------------------------- */
+
+static void describe_joined(struct lw_reader *reader, int axis)
+{
+    struct lw_dataset_info *const info = &reader->info;
+    reader->converts = reader->sequence.n_gaps > 0 && reader->request.gaps != LW_GAPS_ZERO && lw_scalar_is_integer(info->type.scalar);
+    if (reader->converts)
+        info->type = lw_convert_type(info->type);
+    info->dims[axis] = reader->sequence.length;
+    info->n_files = reader->n_files;
+    info->file_bytes = 0;
+    for (int64_t f = 0; f < reader->n_files; f++) {
+        info->file_bytes += reader->files[f].file_bytes;
+        info->modified_ns = max64(info->modified_ns, reader->files[f].modified_ns);
+    }
+}
+
+void lw_reader_forget(struct lw_reader *reader)
+{
+    lw_sequence_release(&reader->sequence);
+    lw_free(reader->files);
+}
+
+int lw_reader_describe(struct lw_reader *reader, struct lw_error *err)
+{
+    int axis = 0, rc = describe_files(reader, err);
+    if (rc)
+        return rc;
+    if ((rc = join(reader, &axis, err)) == LW_OK)
+        rc = check_gaps(reader, err);
+    if ((rc = lw_comm_agree(reader->comm, rc, err)))
+        return rc;
+    describe_joined(reader, axis);
+    if (reader->n_files > 1 && lw_comm_rank(reader->comm) == 0)
+        log_sequence(reader, axis);
+    return LW_OK;
+}

@@ -1,0 +1,69 @@
+/* reader_numbers.c - a dataset small enough for every rank to hold: read by rank 0 alone, broadcast as float64. */
+#include "io/read/source.h"
+
+#include "base/memory.h"
+#include "io/examine.h"
+
+#include <inttypes.h>
+
+/* Doubles that all elements are; -1 if that is more than can be counted. */
+static int64_t count_doubles(const struct lw_dataset_info *info)
+{
+    int64_t count = info->type.is_complex ? 2 : 1;
+    for (int d = 0; d < info->n_dims; d++)
+        if (__builtin_mul_overflow(count, info->dims[d], &count))
+            return -1;
+    return count;
+}
+
+static int check_shape(const struct lw_dataset_info *info, struct lw_error *err)
+{
+    if (info->n_dims > 2 || info->n_dims < 1)
+        return lw_fail(err, LW_EDATA, "%s:%s has %d dimensions: it must have 1 or 2", info->file, info->path, info->n_dims);
+    if (count_doubles(info) < 0)
+        return lw_fail(err, LW_EDATA, "%s:%s has %" PRId64 " x %" PRId64 " elements: more than any memory holds", info->file,
+                       info->path, info->dims[0], info->dims[1]);
+    return LW_OK;
+}
+
+static int read_alone(const char *name, struct lw_dataset_info *info, double **values, struct lw_error *err)
+{
+    const struct lw_format *format;
+    struct lw_dataset_info described;
+    int rc = lw_examine_dataset(name, NULL, LW_USE_NUMBERS, &described, err);
+    if (rc)
+        return rc;
+    *info = described;
+    lw_source_squeeze(info, 1, 2, NULL);
+    if ((rc = check_shape(info, err)))
+        return rc;
+    *values = lw_alloc_array(count_doubles(info), sizeof **values, info->path, err);
+    if (!*values)
+        return LW_ESYSTEM;
+    (void)((rc = lw_formats_find(info->file, NULL, &format, err)) || (rc = format->read_numbers(&described, *values, err)));
+    return rc;
+}
+
+int lw_reader_read_numbers(struct lw_comm *comm, const char *name, struct lw_dataset_info *info, double **values,
+                           struct lw_error *err)
+{
+    const bool reads = lw_comm_rank(comm) == 0;
+    struct lw_dataset_info found = {0};
+    double *all = NULL;
+    int rc = lw_comm_agree(comm, reads ? read_alone(name, &found, &all, err) : LW_OK, err);
+    if (rc)
+        goto fail;
+    lw_comm_broadcast(comm, &found, sizeof found);
+    const int64_t count = count_doubles(&found);
+    if (!reads)
+        all = lw_alloc_array(count, sizeof *all, found.path, err);
+    if ((rc = lw_comm_agree(comm, all ? LW_OK : LW_ESYSTEM, err)))
+        goto fail;
+    lw_comm_broadcast(comm, all, count * (int64_t)sizeof *all);
+    *info = found;
+    *values = all;
+    return LW_OK;
+fail:
+    lw_free(all);
+    return rc;
+}

@@ -1,0 +1,447 @@
+#include "io/read/reader.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "io/read/convert.h"
+#include "io/read/describe.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Files that are open at the same time, and host bytes for reading from all of them. Three are, whatever they take: the longest,
+ * which stays open, and two others where one ends and the next begins. */
+enum { MOST_OPEN = 64, LEAST_OPEN = 3 };
+static const int64_t most_open_bytes = (int64_t)256 << 20;
+
+/* ---- open ------------------------------------------------------------------------------------------------------------------- */
+
+static int64_t longest_part(const struct lw_sequence *sequence)
+{
+    int64_t longest = 0;
+    for (int64_t p = 1; p < sequence->n_parts; p++)
+        if (sequence->parts[p].count > sequence->parts[longest].count)
+            longest = p;
+    return longest;
+}
+
+static const struct lw_dataset_info *file_of(const struct lw_reader *reader, int64_t part)
+{
+    return &reader->files[reader->sequence.parts[part].file];
+}
+
+/* Open the file of a part into a place of its own. */
+static int open_part(struct lw_reader *reader, struct lw_opened *opened, int64_t part, struct lw_error *err)
+{
+    const struct lw_reader_request *const request = &reader->request;
+    opened->part = part;
+    return lw_source_open(file_of(reader, part), request->least_dims, request->most_dims, reader->pool, &opened->source, err);
+}
+
+int lw_reader_open_all(struct lw_comm *comm, const struct lw_reader_request *request, struct lw_reader **out,
+                       struct lw_error *err)
+{
+    struct lw_reader *const reader = lw_alloc(sizeof *reader, "the reader", err);
+    int rc = lw_comm_agree(comm, reader ? LW_OK : LW_ESYSTEM, err);
+    if (rc) {
+        lw_free(reader);
+        return rc;
+    }
+    *reader = (struct lw_reader){.comm = comm, .request = *request};
+    if ((rc = lw_reader_describe(reader, err)) == LW_OK) {
+        reader->opened = lw_alloc_array(MOST_OPEN, sizeof *reader->opened, "the open files", err);
+        reader->longest = longest_part(&reader->sequence);
+        rc = reader->opened ? open_part(reader, &reader->opened[0], reader->longest, err) : LW_ESYSTEM;
+        reader->n_opened = 1;
+        rc = lw_comm_agree(comm, rc, err);
+    }
+    if (rc)
+        lw_reader_close(reader);
+    else
+        *out = reader;
+    return rc;
+}
+
+int lw_reader_open(struct lw_comm *comm, const char *name, struct lw_reader **out, struct lw_error *err)
+{
+    char names[8 * LW_MAX_PATH] = "";
+    if (lw_words_room(name) > sizeof names)
+        return lw_fail(err, LW_EUSAGE, "the name '%.200s...' is longer than %d characters", name, LW_MAX_PATH - 1);
+    lw_words_append(name, names);
+    const struct lw_reader_request request = {.names = names, .least_dims = 1, .most_dims = LW_MAX_DIMS, .join = LW_JOIN_TIME};
+    return lw_reader_open_all(comm, &request, out, err);
+}
+
+void lw_reader_close(struct lw_reader *reader)
+{
+    if (!reader)
+        return;
+    for (int o = 0; o < reader->n_opened; o++)
+        lw_source_close(reader->opened[o].source);
+    lw_reader_forget(reader);
+    lw_free(reader->opened);
+    lw_free(reader->scratch);
+    lw_free(reader);
+}
+
+static struct lw_source *longest(const struct lw_reader *reader) { return reader->opened[0].source; }
+
+void lw_reader_use(struct lw_reader *reader, struct lw_pool *pool)
+{
+    reader->pool = pool;
+    lw_source_use(longest(reader), pool);
+}
+
+/* ---- what it is -------------------------------------------------------------------------------------------------------------- */
+
+const struct lw_dataset_info *lw_reader_info(const struct lw_reader *reader)
+{
+    return &reader->info;
+}
+
+int64_t lw_reader_gaps(const struct lw_reader *reader, const struct lw_gap **gaps)
+{
+    *gaps = reader->sequence.gaps;
+    return reader->sequence.n_gaps;
+}
+
+int64_t lw_reader_bytes_read(const struct lw_reader *reader)
+{
+    return reader->bytes_read;
+}
+
+const struct lw_dataset_info *lw_reader_file(const struct lw_reader *reader, int64_t number)
+{
+    return &reader->files[number];
+}
+
+bool lw_reader_has_file(const struct lw_reader *reader, const char *file)
+{
+    struct stat wanted, there;
+    if (stat(file, &wanted) != 0)
+        return false;
+    for (int64_t f = 0; f < reader->n_files; f++)
+        if (stat(reader->files[f].file, &there) == 0 && there.st_dev == wanted.st_dev && there.st_ino == wanted.st_ino)
+            return true;
+    return false;
+}
+
+/* ---- the view of a part -------------------------------------------------------------------------------------------------------- */
+
+/* Samples of the axis that a part shows: those of the reader's view. @return  how many. One file is whichever axis the view takes. */
+static int64_t shown(const struct lw_reader *reader, const struct lw_view_spec *view, int64_t part, int64_t *begin)
+{
+    const struct lw_file_part *const its = &reader->sequence.parts[part];
+    if (reader->n_files == 1) {
+        *begin = view->start;
+        return view->count;
+    }
+    *begin = max64(its->first, view->start);
+    return min64(its->first + its->count, view->start + view->count) - *begin;
+}
+
+/* Of a part that the view does not reach, a sample, so that it is a view. */
+static struct lw_view_spec view_of(const struct lw_reader *reader, const struct lw_view_spec *view, int64_t part)
+{
+    const struct lw_file_part *const its = &reader->sequence.parts[part];
+    struct lw_view_spec own = *view;
+    int64_t begin;
+    if (reader->n_files == 1)
+        return own;
+    own.count = shown(reader, view, part, &begin);
+    if (own.count < 1) {
+        own.count = 1;
+        begin = its->first;
+    }
+    own.start = its->skip + begin - its->first;
+    own.max_axis = min64(view->max_axis, own.count);
+    return own;
+}
+
+int lw_reader_check(const struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err)
+{
+    return lw_view_check(&reader->info, view, err);
+}
+
+/* Integers that are read as floating-point numbers lie there first. */
+static int64_t scratch_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    const int64_t sample = lw_view_sample_bytes(longest(reader), view);
+    return reader->converts ? view->max_axis * view->max_channels * sample : 0;
+}
+
+static int64_t source_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    const struct lw_view_spec own = view_of(reader, view, reader->longest);
+    return lw_source_bytes(longest(reader), &own);
+}
+
+static int count_open(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    const int64_t room = most_open_bytes / max64(1, source_bytes(reader, view));
+    return (int)min64(reader->sequence.n_parts, max64(LEAST_OPEN, min64(MOST_OPEN, room)));
+}
+
+int64_t lw_reader_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    return count_open(reader, view) * source_bytes(reader, view) + scratch_bytes(reader, view);
+}
+
+int64_t lw_reader_chunk_width(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    const struct lw_view_spec own = view_of(reader, view, reader->longest);
+    return lw_source_chunk_width(longest(reader), &own);
+}
+
+/* As if all parts were like the longest. */
+struct lw_chunk_cost lw_reader_chunk_cost(const struct lw_reader *reader, const struct lw_view_spec *view,
+                                          const struct lw_reads *reads)
+{
+    const struct lw_view_spec own = view_of(reader, view, reader->longest);
+    struct lw_chunk_cost cost = lw_source_chunk_cost(longest(reader), &own, reads);
+    cost.seconds *= (double)view->count / (double)own.count;
+    return cost;
+}
+
+bool lw_reader_locate(const struct lw_reader *reader, struct lw_reader_place *place)
+{
+    return reader->n_files == 1 && longest(reader)->direct.is_on && lw_direct_locate(longest(reader), place);
+}
+
+int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err)
+{
+    int rc = lw_reader_check(reader, view, err);
+    if (rc)
+        return rc;
+    assert(view->max_axis > 0 && view->max_channels > 0);
+    for (int o = 1; o < reader->n_opened; o++)
+        lw_source_close(reader->opened[o].source);
+    reader->n_opened = 1;
+    reader->view = *view;
+    reader->most_opened = count_open(reader, view);
+    lw_free(reader->scratch);
+    reader->scratch = NULL;
+    const int64_t bytes = scratch_bytes(reader, view);
+    if (bytes > 0 && !(reader->scratch = lw_alloc((size_t)bytes, "integers read as floating-point numbers", err)))
+        return LW_ESYSTEM;
+    const struct lw_view_spec own = view_of(reader, view, reader->longest);
+    return lw_source_select(longest(reader), &own, err);
+}
+
+/* ---- the open files ------------------------------------------------------------------------------------------------------------- */
+
+static int wait_for(struct lw_opened *opened, struct lw_error *err)
+{
+    opened->is_busy = false;
+    return lw_source_end(opened->source, err);
+}
+
+/* A place for one more file: a new one, or that of the file that was used the longest time ago, which is then closed. */
+static int make_place(struct lw_reader *reader, struct lw_opened **out, struct lw_error *err)
+{
+    struct lw_opened *oldest = &reader->opened[1];
+    if (reader->n_opened < reader->most_opened) {
+        *out = &reader->opened[reader->n_opened];
+        **out = (struct lw_opened){0};
+        return LW_OK;
+    }
+    for (int o = 2; o < reader->n_opened; o++)
+        if (reader->opened[o].used < oldest->used)
+            oldest = &reader->opened[o];
+    const int rc = oldest->is_busy ? wait_for(oldest, err) : LW_OK;
+    *out = oldest;
+    return rc;
+}
+
+static int open_view(struct lw_reader *reader, struct lw_opened *opened, int64_t part, struct lw_error *err)
+{
+    const struct lw_view_spec own = view_of(reader, &reader->view, part);
+    struct lw_opened fresh = {0};
+    int rc;
+    if ((rc = open_part(reader, &fresh, part, err)) || (rc = lw_source_select(fresh.source, &own, err))) {
+        lw_source_close(fresh.source);
+        return rc;
+    }
+    lw_source_close(opened->source);
+    *opened = fresh;
+    return LW_OK;
+}
+
+static int find_opened(struct lw_reader *reader, int64_t part, struct lw_opened **out, struct lw_error *err)
+{
+    int rc = LW_OK;
+    *out = NULL;
+    for (int o = 0; o < reader->n_opened; o++)
+        if (reader->opened[o].part == part)
+            *out = &reader->opened[o];
+    if (!*out && (rc = make_place(reader, out, err)) == LW_OK && (rc = open_view(reader, *out, part, err)) == LW_OK)
+        reader->n_opened = (int)max64(reader->n_opened, *out - reader->opened + 1);
+    if (rc == LW_OK)
+        (*out)->used = ++reader->clock;
+    return rc;
+}
+
+/* ---- read -------------------------------------------------------------------------------------------------------------------------- */
+
+/* The samples [begin, end) of the axis that a slab has of one part go to the slab, or to the scratch. */
+static int begin_part(struct lw_reader *reader, const struct lw_slab *slab, int64_t part, int64_t begin, int64_t end,
+                      struct lw_error *err)
+{
+    struct lw_opened *opened;
+    int64_t first;
+    int rc = find_opened(reader, part, &opened, err);
+    if (rc == LW_OK && opened->is_busy)
+        rc = wait_for(opened, err);
+    if (rc)
+        return rc;
+    shown(reader, &reader->view, part, &first);
+    const int64_t before = begin - (reader->view.start + slab->first);
+    struct lw_slab own = *slab;
+    own.first = begin - first;
+    own.count = end - begin;
+    own.into_first = slab->into_first + before;
+    if (reader->scratch) {
+        own.into = reader->scratch;
+        own.into_axis = slab->count;
+        own.into_first = before;
+    }
+    opened->is_busy = true;
+    return lw_source_begin(opened->source, &own, err);
+}
+
+static int begin_parts(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err)
+{
+    const struct lw_sequence *const sequence = &reader->sequence;
+    const int64_t begin = reader->view.start + slab->first, end = begin + slab->count;
+    int rc = LW_OK;
+    if (reader->n_files == 1)
+        return begin_part(reader, slab, 0, begin, end, err);
+    for (int64_t p = lw_sequence_find(sequence, begin); rc == LW_OK && p < sequence->n_parts && sequence->parts[p].first < end; p++) {
+        const struct lw_file_part *const part = &sequence->parts[p];
+        rc = begin_part(reader, slab, p, max64(begin, part->first), min64(end, part->first + part->count), err);
+    }
+    return rc;
+}
+
+int lw_reader_begin(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err)
+{
+    assert(slab->count <= reader->view.max_axis && slab->n_channels <= reader->view.max_channels);
+    assert(slab->count == 0 || slab->first + slab->count <= reader->view.count);
+    reader->slab = *slab;
+    if (slab->count == 0 || slab->n_channels == 0)
+        return LW_OK;
+    const int rc = begin_parts(reader, slab, err);
+    if (rc == LW_OK)
+        reader->bytes_read += slab->count * slab->n_channels * lw_view_sample_bytes(longest(reader), &reader->view);
+    return rc;
+}
+
+/* Rows of the slab in memory: of channels where time is fast, else of samples. */
+struct rows {
+    int64_t n, length, pitch;   /* samples */
+    int64_t first;              /* of the slab's first one */
+};
+
+static bool is_time_slow(const struct lw_reader *reader) { return lw_view_is_time_slow(longest(reader), &reader->view); }
+
+static struct rows rows_of(const struct lw_reader *reader, const struct lw_slab *slab)
+{
+    if (is_time_slow(reader))
+        return (struct rows){1, slab->count * slab->n_channels, 0, slab->into_first * slab->n_channels};
+    return (struct rows){slab->n_channels, slab->count, slab->into_axis, slab->into_first};
+}
+
+/* What a thread converts at a time. */
+#define PIECE_VALUES ((int64_t)1 << 18)
+
+static int64_t pieces_per_row(const struct lw_reader *reader, const struct rows *rows)
+{
+    return divide_up(rows->length * lw_view_row_length(longest(reader), &reader->view), PIECE_VALUES);
+}
+
+static int convert_piece(void *context, int64_t piece, int thread, struct lw_error *err)
+{
+    const struct lw_reader *const reader = context;
+    const struct rows rows = rows_of(reader, &reader->slab);
+    const struct lw_type stored = longest(reader)->info.type;
+    const int64_t values = lw_view_row_length(longest(reader), &reader->view), n = pieces_per_row(reader, &rows);
+    const int64_t row = piece / n, begin = piece % n * PIECE_VALUES, end = min64(begin + PIECE_VALUES, rows.length * values);
+    const char *const from = reader->scratch + (row * rows.length * values + begin) * (int64_t)lw_type_bytes(stored);
+    char *const to = (char *)reader->slab.into +
+                     ((rows.first + row * rows.pitch) * values + begin) * (int64_t)lw_type_bytes(reader->info.type);
+    (void)thread;
+    (void)err;
+    lw_convert(stored, from, end - begin, to);
+    return LW_OK;
+}
+
+static void convert(struct lw_reader *reader)
+{
+    const struct rows rows = rows_of(reader, &reader->slab);
+    struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = rows.n * pieces_per_row(reader, &rows), .work = convert_piece,
+                             .context = reader};
+    if (reader->pool) {
+        lw_pool_start(reader->pool, &batch);
+        lw_pool_wait(reader->pool, &batch, NULL);
+    } else {
+        for (int64_t p = 0; p < batch.n_pieces; p++)
+            convert_piece(reader, p, 0, NULL);
+    }
+}
+
+/* Samples [first, first + count) of the slab that lie in a gap. */
+static void fill(const struct lw_reader *reader, int64_t first, int64_t count)
+{
+    const struct lw_slab *const slab = &reader->slab;
+    const bool is_slow = is_time_slow(reader), is_zero = reader->request.gaps == LW_GAPS_ZERO;
+    const int64_t values = lw_view_row_length(longest(reader), &reader->view), n_rows = is_slow ? 1 : slab->n_channels;
+    const int64_t length = count * values * (is_slow ? slab->n_channels : 1), bytes = (int64_t)lw_type_bytes(reader->info.type);
+    for (int64_t r = 0; r < n_rows; r++) {
+        const int64_t at = is_slow ? (slab->into_first + first) * slab->n_channels
+                                   : r * slab->into_axis + slab->into_first + first;
+        char *const to = (char *)slab->into + at * values * bytes;
+        if (is_zero)
+            memset(to, 0, (size_t)(length * bytes));
+        else
+            lw_convert_fill_nan(reader->info.type, length, to);
+    }
+}
+
+static void fill_gaps(const struct lw_reader *reader)
+{
+    const int64_t begin = reader->view.start + reader->slab.first, end = begin + reader->slab.count;
+    for (int64_t g = 0; g < reader->sequence.n_gaps; g++) {
+        const struct lw_gap *const gap = &reader->sequence.gaps[g];
+        const int64_t first = max64(begin, gap->first), last = min64(end, gap->first + gap->count);
+        if (first < last)
+            fill(reader, first - begin, last - first);
+    }
+}
+
+int lw_reader_end(struct lw_reader *reader, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int o = 0; o < reader->n_opened; o++) {
+        if (!reader->opened[o].is_busy)
+            continue;
+        const int code = wait_for(&reader->opened[o], rc ? NULL : err);
+        rc = rc ? rc : code;
+    }
+    if (rc == LW_OK && reader->slab.count > 0 && reader->slab.n_channels > 0) {
+        if (reader->scratch)
+            convert(reader);
+        fill_gaps(reader);
+    }
+    reader->slab.count = 0;
+    return rc;
+}
+
+int lw_reader_read(struct lw_reader *reader, const struct lw_slab *slab, struct lw_error *err)
+{
+    const int rc = lw_reader_begin(reader, slab, err);
+    const int code = lw_reader_end(reader, rc ? NULL : err);
+    return rc ? rc : code;
+}

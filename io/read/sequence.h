@@ -1,0 +1,39 @@
+/* sequence.h - several files as one axis: their order, where each begins, and what is missing between them. Pure arithmetic.
+ *
+ *     axis     |    part 0    |  part 1  |  gap  |  part 2  |
+ *     file     |     kept     |
+ *                         |skip|   kept  |          what the earlier file has, too, is skipped
+ *
+ * With start times, a file belongs where its start says, to the nearest sample behind the file before; without, it follows that in
+ * the order of names (digits count as numbers: 9 before 10). */
+#ifndef LW_IO_READ_SEQUENCE_H
+#define LW_IO_READ_SEQUENCE_H
+
+#include "io/dataset.h"
+#include "io/reader.h"
+
+struct lw_file_part {
+    int64_t file;               /* its number among those given */
+    int64_t first;              /* on the axis */
+    int64_t skip, count;        /* samples of the file that are left out before those that are taken */
+};
+
+struct lw_sequence {
+    struct lw_file_part *parts;      /* owned; in the order of the axis; every one has samples */
+    int64_t n_parts;
+    struct lw_gap *gaps;        /* owned */
+    int64_t n_gaps;
+    int64_t length;             /* of the axis */
+    int64_t n_overlapping;      /* files that have samples of an earlier one */
+    int64_t n_left_out;         /* that have no others */
+};
+
+/** Join files along a dimension. LW_EDATA: they differ in type, shape, rate, unit or coordinates, or only some have start times, or
+ * the axis has more samples than 64 bits count. @param infos  [n] */
+int lw_sequence_join(const struct lw_dataset_info *infos, int64_t n, int axis, struct lw_sequence *out, struct lw_error *err);
+void lw_sequence_release(struct lw_sequence *sequence);
+
+/** The part that holds a sample, or, in a gap, the one behind it; n_parts behind the last. */
+int64_t lw_sequence_find(const struct lw_sequence *sequence, int64_t sample);
+
+#endif

@@ -1,0 +1,86 @@
+#include "io/stretches.h"
+
+#include "base/memory.h"
+#include "base/words.h"
+#include "io/read/describe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Texts under collection: the last one grows. */
+struct collector {
+    struct lw_names *out;
+    size_t room;                /* of out->memory */
+};
+
+static int add_text(struct collector *c, const char *name, bool is_new, struct lw_error *err)
+{
+    struct lw_names *const out = c->out;
+    const size_t needed = (size_t)out->bytes + lw_words_room(name) + 1;
+    if (needed > c->room) {
+        const size_t room = 2 * needed;
+        char *const memory = lw_alloc(room, "the names of files", err);
+        if (!memory)
+            return LW_ESYSTEM;
+        memcpy(memory, out->memory ? out->memory : "", (size_t)out->bytes);
+        lw_free(out->memory);
+        out->memory = memory;
+        c->room = room;
+    }
+    char *last = out->memory + out->bytes;
+    if (is_new) {
+        out->n++;
+        *last = '\0';
+    } else {
+        last--;
+        while (last > out->memory && last[-1])
+            last--;
+    }
+    lw_words_append(name, last);
+    out->bytes = last + strlen(last) + 1 - out->memory;
+    return LW_OK;
+}
+
+/* ---- each file ------------------------------------------------------------------------------------------------------------- */
+
+static int find_files(struct lw_comm *comm, const struct lw_reader_request *request, struct collector *c, struct lw_error *err)
+{
+    struct lw_names names = {0};
+    int rc = lw_names_find(comm, request->names, &names, err);
+    for (const char *name = lw_names_next(&names, NULL); rc == LW_OK && name; name = lw_names_next(&names, name))
+        rc = add_text(c, name, true, err);
+    lw_names_release(&names);
+    return lw_comm_agree(comm, rc, err);
+}
+
+/* ---- each stretch ------------------------------------------------------------------------------------------------------------ */
+
+static bool begins_behind_gap(const struct lw_sequence *sequence, int64_t part)
+{
+    return part == 0 || sequence->parts[part].first != sequence->parts[part - 1].first + sequence->parts[part - 1].count;
+}
+
+static int find_stretches(struct lw_comm *comm, const struct lw_reader_request *request, struct collector *c, struct lw_error *err)
+{
+    struct lw_reader reader = {.comm = comm, .request = *request};
+    int rc = lw_reader_describe(&reader, err);
+    for (int64_t p = 0; rc == LW_OK && p < reader.sequence.n_parts; p++) {
+        const struct lw_dataset_info *const file = &reader.files[reader.sequence.parts[p].file];
+        char name[2 * LW_MAX_PATH + 2];
+        snprintf(name, sizeof name, "%s%s%s", file->file, file->path[0] == '/' ? ":" : "", file->path[0] == '/' ? file->path : "");
+        rc = add_text(c, name, begins_behind_gap(&reader.sequence, p), err);
+    }
+    lw_reader_forget(&reader);
+    return lw_comm_agree(comm, rc, err);
+}
+
+int lw_stretches_find(struct lw_comm *comm, const struct lw_reader_request *request, enum lw_each each, struct lw_names *out,
+                      struct lw_error *err)
+{
+    struct collector c = {.out = out};
+    *out = (struct lw_names){0};
+    const int rc = (each == LW_EACH_FILE ? find_files : find_stretches)(comm, request, &c, err);
+    if (rc)
+        lw_names_release(out);
+    return rc;
+}

@@ -1,0 +1,324 @@
+#include "io/writer.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "io/structure.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The formats of results, in the order of enum lw_result_format. */
+extern const struct lw_structure lw_structure_hdf5, lw_structure_fits;
+static const struct lw_structure *const structures[] = {&lw_structure_hdf5, &lw_structure_fits};
+
+struct lw_writer {
+    struct lw_comm *comm;
+    const struct lw_structure *structure;
+    struct lw_result_file result;       /* claimed by rank 0, joined by the others */
+    struct lw_pool *pool;               /* borrowed; with a store; NULL: the main thread writes */
+    struct lw_store *store;             /* written directly, or */
+    void *file;                         /* by calls of the structure's library, by all ranks together */
+    struct lw_extent *extents;          /* [n_datasets]; of tables that grow: all zero */
+    struct lw_growing **tables;         /* [n_datasets], rank 0's; NULL: the dataset does not grow */
+    int n_datasets;
+    int64_t bytes_written;
+};
+
+/* ---- create, open -------------------------------------------------------------------------------------------------- */
+
+/* The library could not write the file, and would try again when MPI ends, and crash. */
+static void abandon(struct lw_writer *writer, const struct lw_error *err)
+{
+    lw_result_file_discard(&writer->result);
+    lw_comm_abort(writer->comm, err);
+}
+
+static const char *kind_text(const struct lw_writer_dataset *dataset, char type[40])
+{
+    if (dataset->n_columns > 0)
+        return dataset->grows ? "growing table" : "table";
+    return lw_type_text(dataset->type, type);
+}
+
+/* Shape and type, on which all ranks must agree before any collective call. */
+static int check_same(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_error *err)
+{
+    for (int d = 0; d < spec->n_datasets; d++) {
+        const struct lw_writer_dataset *const dataset = &spec->datasets[d];
+        char type[40], text[256];
+        int used = snprintf(text, sizeof text, "%.60s %s", dataset->path, kind_text(dataset, type));
+        for (int i = 0; i < dataset->n_dims; i++)
+            used += snprintf(text + used, sizeof text - (size_t)used, "%s%" PRId64, i ? " x " : " ", dataset->dims[i]);
+        const int rc = lw_comm_same(comm, "the result", text, err);
+        if (rc)
+            return rc;
+    }
+    return LW_OK;
+}
+
+/* What rank 0 does for the temporary file to be there. @param is_stuck  as lw_structure.create sets it */
+typedef int prepare_fn(struct lw_writer *writer, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err);
+
+static int make_file(struct lw_writer *writer, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err)
+{
+    const struct lw_structure *const structure = writer->structure;
+    const int rc = lw_result_file_claim(&writer->result, structure->room(spec), err);
+    return rc ? rc : structure->create(&writer->result, spec, writer->extents, is_stuck, err);
+}
+
+static int take_file(struct lw_writer *writer, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err)
+{
+    const struct lw_structure *const structure = writer->structure;
+    (void)is_stuck;
+    if (!structure->check)
+        return lw_fail(err, LW_ECONFIG, "cannot go on with '%s': no run goes on with a file of its format", writer->result.part);
+    const int rc = lw_result_file_resume(&writer->result, err);
+    return rc ? rc : structure->check(&writer->result, spec, writer->extents, err);
+}
+
+static int make_tables(struct lw_writer *writer, const struct lw_writer_spec *spec, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
+        if (spec->datasets[d].grows)
+            rc = lw_growing_create(&spec->datasets[d], writer->result.name, &writer->tables[d], err);
+    return rc;
+}
+
+/* By rank 0 alone; then the others try to open what it has prepared, each by itself: MPI-IO does not survive it if some can and
+ * some cannot. */
+static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *spec, prepare_fn *prepare, struct lw_error *err)
+{
+    const bool prepares = lw_comm_rank(writer->comm) == 0;
+    bool is_stuck = false;
+    int rc = lw_result_file_name(&writer->result, spec->file, spec->overwrite, err);
+    if (rc == LW_OK && prepares)
+        rc = make_tables(writer, spec, err);
+    if (rc == LW_OK && prepares)
+        rc = prepare(writer, spec, &is_stuck, err);
+    if (is_stuck)
+        abandon(writer, err);
+    if ((rc = lw_comm_agree(writer->comm, rc, err)))
+        return rc;
+    lw_comm_broadcast(writer->comm, writer->extents, writer->n_datasets * (int64_t)sizeof *writer->extents);
+    return lw_comm_agree(writer->comm, prepares ? LW_OK : lw_result_file_join(&writer->result, err), err);
+}
+
+static void warn_of_seams(const struct lw_writer *writer, const char *why, const char *remedy)
+{
+    if (lw_comm_node_size(writer->comm) < lw_comm_size(writer->comm))
+        lw_log_warn("%s: samples at the seams of two nodes may be lost; %s", why, remedy);
+}
+
+/* Whether all ranks write, each to its place in the file, rather than by calls that they make together; why, or why not, is said. */
+static bool is_direct(struct lw_writer *writer, const struct lw_writer_spec *spec, const struct lw_storage *storage)
+{
+    struct lw_error why;
+    const bool has_choice = writer->structure->open_together;
+    if (has_choice && (!spec->pool || spec->io == LW_IO_COLLECTIVE))
+        return false;
+    const int here = storage->is_coherent
+                         ? LW_OK
+                         : lw_fail(&why, LW_EIO, "%s is not known to keep a file coherent that several nodes write", storage->name);
+    const bool is_coherent = lw_comm_agree(writer->comm, here, &why) == LW_OK;
+    if (!is_coherent && has_choice && spec->io == LW_IO_AUTO) {
+        lw_log_info("the result is written by collective calls: %s", why.message);
+        return false;
+    }
+    if (!is_coherent)
+        warn_of_seams(writer, why.message, has_choice ? "--io collective loses none" : "results in HDF5 with --io collective lose none");
+    if (spec->pool)
+        lw_log_info("the result is written directly by %d threads a rank (%s, %s)", lw_pool_threads(spec->pool), storage->name,
+                    lw_store_way_text(storage->way));
+    return true;
+}
+
+static int open_way(struct lw_writer *writer, const struct lw_writer_spec *spec, struct lw_error *err)
+{
+    struct lw_storage storage;
+    lw_storage_find(writer->result.fd, &storage);
+    if (!is_direct(writer, spec, &storage))
+        return writer->structure->open_together(writer->comm, &writer->result, spec, &writer->file, err);
+    writer->pool = spec->io == LW_IO_COLLECTIVE ? NULL : spec->pool;
+    return lw_comm_agree(writer->comm, lw_store_open(writer->result.fd, &storage, storage.way, &writer->store, err), err);
+}
+
+static struct lw_writer *allocate(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_error *err)
+{
+    const int n_datasets = spec->n_datasets;
+    struct lw_writer *const writer = lw_alloc(sizeof *writer, "the writer", err);
+    struct lw_extent *const extents = lw_alloc_array(n_datasets, sizeof *extents, "the writer", err);
+    struct lw_growing **const tables = lw_alloc_array(n_datasets, sizeof *tables, "the writer", err);
+    if (!writer || !extents || !tables) {
+        lw_free(writer);
+        lw_free(extents);
+        lw_free(tables);
+        return NULL;
+    }
+    *writer = (struct lw_writer){.comm = comm, .structure = structures[spec->format], .result = {.fd = -1}, .extents = extents,
+                                 .tables = tables, .n_datasets = n_datasets};
+    return writer;
+}
+
+static int start(struct lw_comm *comm, const struct lw_writer_spec *spec, prepare_fn *prepare, struct lw_writer **out,
+                 struct lw_error *err)
+{
+    int rc;
+    if (structures[spec->format]->start)
+        structures[spec->format]->start();
+    struct lw_writer *const writer = allocate(comm, spec, err);
+    if ((rc = lw_comm_agree(comm, writer ? LW_OK : LW_ESYSTEM, err)) ||
+        (rc = check_same(comm, spec, err)) ||
+        (rc = prepare_file(writer, spec, prepare, err)) ||
+        (rc = open_way(writer, spec, err))) {
+        lw_writer_destroy(writer);
+        return rc;
+    }
+    *out = writer;
+    return LW_OK;
+}
+
+int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err)
+{
+    return start(comm, spec, make_file, out, err);
+}
+
+int lw_writer_open(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err)
+{
+    return start(comm, spec, take_file, out, err);
+}
+
+/* ---- write --------------------------------------------------------------------------------------------------------- */
+
+static int64_t hyperslab_bytes(const struct lw_extent *extent, const int64_t *count)
+{
+    int64_t bytes = extent->element_bytes;
+    for (int d = 0; d < extent->n_dims; d++)
+        bytes *= count[d];
+    return bytes;
+}
+
+void lw_writer_begin(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
+                     struct lw_write *write)
+{
+    assert(dataset >= 0 && dataset < writer->n_datasets);
+    const struct lw_extent *const extent = &writer->extents[dataset];
+    assert(extent->n_dims > 0);
+    writer->bytes_written += hyperslab_bytes(extent, count);
+    write->n_dims = extent->n_dims;
+    for (int d = 0; d < extent->n_dims; d++) {
+        write->first[d] = first[d];
+        write->count[d] = count[d];
+    }
+    if (writer->store)
+        lw_put_begin(writer->pool, writer->store, extent, first, count, data, &write->put);
+    else
+        writer->structure->write_together(writer->file, dataset, first, count, data);
+}
+
+static int fail_write(const struct lw_writer *writer, const struct lw_write *write, const struct lw_error *reason,
+                      struct lw_error *err)
+{
+    char where[128] = "";
+    for (int d = 0; d < write->n_dims; d++)
+        snprintf(where + strlen(where), sizeof where - strlen(where), "%s%" PRId64 "..%" PRId64, d ? " x " : " at ",
+                 write->first[d], write->first[d] + write->count[d] - 1);
+    return lw_fail(err, LW_EIO, "cannot write '%.600s'%s: %.200s", writer->result.part, where, reason->message);
+}
+
+int lw_writer_end(struct lw_writer *writer, struct lw_write *write, struct lw_error *err)
+{
+    struct lw_error reason;
+    if (!writer->store || lw_put_end(writer->pool, &write->put, &reason) == LW_OK)
+        return LW_OK;
+    return fail_write(writer, write, &reason, err);
+}
+
+int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first, const int64_t *count, const void *data,
+                    struct lw_error *err)
+{
+    struct lw_write write;
+    lw_writer_begin(writer, dataset, first, count, data, &write);
+    return lw_comm_agree(writer->comm, lw_writer_end(writer, &write, err), err);
+}
+
+int lw_writer_append(struct lw_writer *writer, int dataset, const void *rows, int64_t n, struct lw_error *err)
+{
+    assert(dataset >= 0 && dataset < writer->n_datasets && writer->tables[dataset]);
+    writer->bytes_written += n * writer->tables[dataset]->dataset.n_columns * 8;
+    return lw_spool_append(writer->tables[dataset]->spool, rows, n, err);
+}
+
+/* ---- finish -------------------------------------------------------------------------------------------------------- */
+
+/* Each node has a page cache of its own. */
+static int sync_own(struct lw_writer *writer, struct lw_error *err)
+{
+    if (fsync(writer->result.fd) == 0)
+        return LW_OK;
+    return lw_fail(err, LW_EIO, "cannot write '%s' to disk: %s", writer->result.part, strerror(errno));
+}
+
+int lw_writer_sync(struct lw_writer *writer, struct lw_error *err)
+{
+    if (writer->store)
+        return lw_comm_agree(writer->comm, sync_own(writer, err), err);
+    writer->structure->flush_together(writer->file);
+    lw_comm_barrier(writer->comm);
+    return LW_OK;
+}
+
+static int complete(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes, bool *is_stuck,
+                    struct lw_error *err)
+{
+    const struct lw_structure_end end = {
+        .tables = writer->tables, .n_tables = writer->n_datasets, .attributes = attributes, .n_attributes = n_attributes,
+    };
+    return writer->structure->complete(&writer->result, &end, is_stuck, err);
+}
+
+/* The mark of completion follows the samples that it speaks of. */
+int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes,
+                     struct lw_error *err)
+{
+    bool is_stuck = false;
+    int rc = lw_writer_sync(writer, err);
+    if (rc)
+        return rc;
+    if (writer->file)
+        writer->structure->finish_together(writer->file);
+    writer->file = NULL;
+    if (lw_comm_rank(writer->comm) == 0)
+        (void)((rc = complete(writer, attributes, n_attributes, &is_stuck, err)) ||
+               (rc = lw_result_file_publish(&writer->result, err)));
+    if (is_stuck)
+        abandon(writer, err);
+    return lw_comm_agree(writer->comm, rc, err);
+}
+
+int64_t lw_writer_bytes_written(const struct lw_writer *writer)
+{
+    return writer->bytes_written;
+}
+
+void lw_writer_destroy(struct lw_writer *writer)
+{
+    if (!writer)
+        return;
+    lw_store_close(writer->store);
+    if (writer->file)
+        writer->structure->close_together(writer->file);
+    if (lw_comm_rank(writer->comm) == 0)
+        lw_result_file_discard(&writer->result);
+    else
+        lw_result_file_leave(&writer->result);
+    for (int d = 0; d < writer->n_datasets; d++)
+        lw_growing_destroy(writer->tables[d]);
+    lw_free(writer->tables);
+    lw_free(writer->extents);
+    lw_free(writer);
+}

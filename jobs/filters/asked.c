@@ -1,0 +1,244 @@
+#include "jobs/filters/asked.h"
+
+#include "base/memory.h"
+#include "base/parse.h"
+#include "jobs/filters/band.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- which ----------------------------------------------------------------------------------------------------------- */
+
+static int check_companions(const struct lw_options *given, const char *name, struct lw_error *err)
+{
+    static const char *const companions[] = {"taps", "transition", "attenuation"};
+    const bool is_band = strcmp(name, "filters") != 0 && strcmp(name, "boxcar") != 0;
+    for (size_t i = 0; !is_band && i < sizeof companions / sizeof *companions; i++)
+        if (lw_options_given(given, companions[i]))
+            return lw_fail(err, LW_EUSAGE, "--%s goes with --bandpass, --lowpass and --highpass, not with --%s", companions[i],
+                           name);
+    return LW_OK;
+}
+
+int lw_asked_find(const struct lw_options *given, const char **name, struct lw_error *err)
+{
+    static const char *const ways[] = {"filters", "bandpass", "lowpass", "highpass", "boxcar"};
+    const char *found = NULL;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        if (!lw_options_given(given, ways[i]))
+            continue;
+        if (found)
+            return lw_fail(err, LW_EUSAGE, "--%s and --%s exclude each other: give one of --filters, --bandpass, --lowpass, "
+                           "--highpass and --boxcar", found, ways[i]);
+        found = ways[i];
+    }
+    if (!found)
+        return lw_fail(err, LW_EUSAGE, "--filters is missing: give --filters FILE:/dataset, or have the filters made with "
+                       "--bandpass LOW:HIGH, --lowpass HZ, --highpass HZ or --boxcar WIDTH,...");
+    *name = found;
+    return check_companions(given, found, err);
+}
+
+/* ---- bands ------------------------------------------------------------------------------------------------------------- */
+
+static bool is_frequency(const char *text, double *hz)
+{
+    return lw_parse_frequency(text, hz) == LW_PARSE_OK;
+}
+
+int lw_asked_read_pair(const char *option, const char *text, double *low_hz, double *high_hz, struct lw_error *err)
+{
+    char low[48];
+    const char *const colon = strchr(text, ':');
+    snprintf(low, sizeof low, "%.*s", colon ? (int)(colon - text) : 0, text);
+    if (!colon || !is_frequency(low, low_hz) || !is_frequency(colon + 1, high_hz))
+        return lw_fail(err, LW_EUSAGE, "--%s: '%s' is no band LOW:HIGH of frequencies such as 1:20 or 1.2kHz:1.5kHz", option, text);
+    if (*low_hz >= *high_hz)
+        return lw_fail(err, LW_EUSAGE, "--%s %s: the lower edge is not below the upper one", option, text);
+    return LW_OK;
+}
+
+static int read_edges(const char *option, const char *item, struct lw_band *band, struct lw_error *err)
+{
+    if (band->has_low && band->has_high)
+        return lw_asked_read_pair(option, item, &band->low_hz, &band->high_hz, err);
+    if (!is_frequency(item, band->has_low ? &band->low_hz : &band->high_hz))
+        return lw_fail(err, LW_EUSAGE, "--%s: '%s' is no frequency such as 50 or 1.2kHz", option, item);
+    return LW_OK;
+}
+
+static int check_band(const char *option, const char *item, double rate_hz, const struct lw_band *band, struct lw_error *err)
+{
+    const double edges[2] = {band->low_hz, band->high_hz};
+    for (int i = 0; i < 2; i++) {
+        if (edges[i] < 0)
+            return lw_fail(err, LW_EUSAGE, "--%s %s: %.12g Hz is below 0", option, item, edges[i]);
+        if (edges[i] > rate_hz / 2)
+            return lw_fail(err, LW_EUSAGE, "--%s %s: %.12g Hz is beyond %.12g Hz, half of the input's sampling rate: it holds no "
+                           "such frequency", option, item, edges[i], rate_hz / 2);
+    }
+    return LW_OK;
+}
+
+static int read_band(const char *option, const char *text, int length, double rate_hz, struct lw_band *band, struct lw_error *err)
+{
+    char item[48];
+    *band = (struct lw_band){
+        .has_low = strcmp(option, "lowpass") != 0, .has_high = strcmp(option, "highpass") != 0, .high_hz = rate_hz / 2,
+    };
+    snprintf(item, sizeof item, "%.*s", length, text);
+    int rc;
+    if ((size_t)length >= sizeof item)
+        return lw_fail(err, LW_EUSAGE, "--%s: '%s...' is too long for a frequency or two", option, item);
+    if ((rc = read_edges(option, item, band, err)))
+        return rc;
+    snprintf(band->low_text, sizeof band->low_text, "--%s %s", option, item);
+    snprintf(band->high_text, sizeof band->high_text, "--%s %s", option, item);
+    return check_band(option, item, rate_hz, band, err);
+}
+
+static int read_bands(const struct lw_options *given, const char *option, double rate_hz, struct lw_band **bands, int *count,
+                      struct lw_error *err)
+{
+    const char *at = lw_options_text(given, option);
+    int rc = lw_bank_count_items(option, at, count, err);
+    if (rc)
+        return rc;
+    if (!(*bands = lw_alloc_array(*count, sizeof **bands, "bands", err)))
+        return LW_ESYSTEM;
+    for (int f = 0; rc == LW_OK && f < *count; f++) {
+        const int length = (int)strcspn(at, ",");
+        rc = read_band(option, at, length, rate_hz, &(*bands)[f], err);
+        at += length + 1;
+    }
+    return rc;
+}
+
+static int make_bands(const struct lw_options *given, const char *option, struct lw_bank *bank, struct lw_error *err)
+{
+    struct lw_band *bands = NULL;
+    struct lw_band_length length;
+    int count = 0, rc;
+    bank->norm = "gain";
+    if ((rc = read_bands(given, option, bank->rate_hz, &bands, &count, err)) ||
+        (rc = lw_band_read_length(given, bands, count, &length, err)))
+        goto done;
+    if (length.n_taps == 0 && length.transition_hz == 0)
+        length.transition_hz = lw_band_widest_transition(bank->rate_hz, bands, count) / 4;
+    rc = lw_band_design(bands, count, &length, bank, err);
+done:
+    lw_free(bands);
+    return rc;
+}
+
+/* ---- boxcars ----------------------------------------------------------------------------------------------------------- */
+
+static int read_width(const char *item, double rate_hz, double *width, struct lw_error *err)
+{
+    struct lw_stretch stretch;
+    if (lw_parse_stretch(item, &stretch) != LW_PARSE_OK)
+        return lw_fail(err, LW_EUSAGE, "--boxcar: '%s' is no width such as 16 (samples) or 2ms", item);
+    const double samples = stretch.is_time ? stretch.seconds * rate_hz : (double)stretch.samples;
+    *width = round(samples);
+    if (!(*width >= 1 && *width <= LW_BANK_MOST_TAPS))
+        return lw_fail(err, LW_EUSAGE, "--boxcar: %s is %.12g samples; it must be 1 to %d", item, samples, LW_BANK_MOST_TAPS);
+    return LW_OK;
+}
+
+static int read_widths(const struct lw_options *given, struct lw_bank *bank, int *count, struct lw_error *err)
+{
+    const char *at = lw_options_text(given, "boxcar");
+    int rc = lw_bank_count_items("boxcar", at, count, err);
+    if (rc)
+        return rc;
+    if (!(bank->parameters = lw_alloc_array(*count, sizeof *bank->parameters, "widths", err)))
+        return LW_ESYSTEM;
+    for (int f = 0; rc == LW_OK && f < *count; f++) {
+        char item[48];
+        const int length = (int)strcspn(at, ",");
+        snprintf(item, sizeof item, "%.*s", length, at);
+        rc = read_width(item, bank->rate_hz, &bank->parameters[f], err);
+        at += length + 1;
+    }
+    return rc;
+}
+
+static int make_boxcars(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
+{
+    int count;
+    const int rc = read_widths(given, bank, &count, err);
+    bank->norm = "energy";
+    return rc ? rc : lw_boxcar_design(count, bank, err);
+}
+
+/* ---- the bank ---------------------------------------------------------------------------------------------------------- */
+
+static const struct lw_filter_kind *find_kind(const char *name)
+{
+    int k = 0;
+    while (strcmp(lw_filter_kinds[k]->name, name) != 0)
+        k++;
+    return lw_filter_kinds[k];
+}
+
+/* Whether some width is a time: widths in samples are the same at any rate. */
+static bool has_times(const char *text)
+{
+    struct lw_stretch stretch;
+    for (bool is_end = false; !is_end;) {
+        char item[48];
+        const int length = (int)strcspn(text, ",");
+        snprintf(item, sizeof item, "%.*s", length, text);
+        if (lw_parse_stretch(item, &stretch) == LW_PARSE_OK && stretch.is_time)
+            return true;
+        is_end = !text[length];
+        text += length + 1;
+    }
+    return false;
+}
+
+static int check_rate(const struct lw_options *given, const char *name, const struct lw_dataset_info *input, struct lw_error *err)
+{
+    const bool is_free = strcmp(name, "boxcar") == 0 && !has_times(lw_options_text(given, name));
+    if (is_free || input->axis.sample_rate_hz > 0)
+        return LW_OK;
+    return lw_fail(err, LW_EUSAGE, "--%s needs the sampling rate of %.300s:%.100s, which the file does not say: give --sample-rate",
+                   name, input->file, input->path);
+}
+
+static int make(const struct lw_options *given, const char *name, struct lw_bank *bank, struct lw_error *err)
+{
+    bank->kind = find_kind(name);
+    int rc;
+    if ((rc = strcmp(name, "boxcar") == 0 ? make_boxcars(given, bank, err) : make_bands(given, name, bank, err)) ||
+        (rc = lw_bank_scale(bank, err)) || (rc = lw_bank_measure(bank, err)))
+        return rc;
+    lw_bank_report(bank, false);
+    return LW_OK;
+}
+
+/* The taps are those of rank 0, bit by bit. */
+static int share(struct lw_comm *comm, struct lw_bank *bank, struct lw_error *err)
+{
+    int64_t shape[2] = {bank->n_filters, bank->n_taps};
+    int rc = LW_OK;
+    lw_comm_broadcast(comm, shape, sizeof shape);
+    if (lw_comm_rank(comm) != 0)
+        rc = lw_bank_shape(bank, (int)shape[0], (double)shape[1], false, "fewer filters", err);
+    if ((rc = lw_comm_agree(comm, rc, err)))
+        return rc;
+    lw_comm_broadcast(comm, bank->taps, bank->n_filters * lw_bank_values(bank) * (int64_t)sizeof *bank->taps);
+    return LW_OK;
+}
+
+int lw_asked_design(const struct lw_options *given, const char *name, struct lw_comm *comm, const struct lw_dataset_info *input,
+                    struct lw_bank *bank, struct lw_error *err)
+{
+    *bank = (struct lw_bank){.rate_hz = input->axis.sample_rate_hz};
+    int rc = check_rate(given, name, input, err);
+    if (rc == LW_OK && lw_comm_rank(comm) == 0)
+        rc = make(given, name, bank, err);
+    rc = lw_comm_agree(comm, rc, err);
+    return rc ? rc : share(comm, bank, err);
+}

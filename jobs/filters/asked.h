@@ -1,0 +1,45 @@
+/* asked.h - filters that a job makes itself, at the rate of its input, by the same designs as `lapwing filters`: --bandpass,
+ * --lowpass, --highpass and --boxcar. */
+#ifndef LW_JOBS_FILTERS_ASKED_H
+#define LW_JOBS_FILTERS_ASKED_H
+
+#include "comm/comm.h"
+#include "io/dataset.h"
+#include "jobs/filters/bank.h"
+
+/* Entries of a job's table of options, beside its --filters. */
+#define LW_ASKED_OPTIONS                                                                                                        \
+    {.name = "bandpass", .kind = LW_OPTION_TEXT, .argument = "LOW:HIGH,...",                                                    \
+     .help = "Instead of --filters: one filter for each band in Hz (or kHz, MHz, GHz, as in 1.2kHz:1.5kHz), made for the "      \
+             "sampling rate of the input as 'lapwing filters bandpass' makes it, and stored in the result as /filters. At LOW " \
+             "and HIGH the gain is half. Length: --taps or --transition."},                                                     \
+    {.name = "lowpass", .kind = LW_OPTION_TEXT, .argument = "HZ,...",                                                           \
+     .help = "Likewise, what lies below a frequency; one filter for each."},                                                    \
+    {.name = "highpass", .kind = LW_OPTION_TEXT, .argument = "HZ,...",                                                          \
+     .help = "Likewise, what lies above a frequency; one filter for each."},                                                    \
+    {.name = "boxcar", .kind = LW_OPTION_TEXT, .argument = "WIDTH,...",                                                         \
+     .help = "Likewise, running sums over so many samples, or so long (2ms), scaled so that white noise keeps its power; one "  \
+             "filter for each. Widths in samples need no sampling rate."},                                                      \
+    {.name = "taps", .kind = LW_OPTION_INT, .argument = "M", .minimum = 3, .maximum = LW_BANK_MOST_TAPS,                        \
+     .help = "Length of --bandpass, --lowpass and --highpass. With an odd one --mode same keeps the phase. Or give "            \
+             "--transition."},                                                                                                  \
+    {.name = "transition", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-12, .maximum = 1e18,                    \
+     .help = "Their width of the transition from pass band to stop band, from which the length, an odd one, follows. Default: " \
+             "a quarter of the widest that leaves a pass band, and a stop band on the other side of each edge."},               \
+    {.name = "attenuation", .kind = LW_OPTION_REAL, .argument = "DB", .minimum = LW_KAISER_LEAST_DB,                            \
+     .maximum = LW_KAISER_MOST_DB, .help = "Their attenuation beyond the transitions. Default: 60."}
+
+/** The option, of --filters and those above, that says what the filters are: "filters", "bandpass", ... LW_EUSAGE unless it is
+ * exactly one, and for options that go with another one. */
+int lw_asked_find(const struct lw_options *given, const char **name, struct lw_error *err);
+
+/** Make the bank that the option `name` asks for, on rank 0, and share its shape and its taps; say what each filter does. Where the
+ * rate of the input is not known, LW_EUSAGE says how to give it. Collective.
+ * @param bank  on ranks other than 0 without figures, bands and notes; release with lw_bank_release whatever the outcome */
+int lw_asked_design(const struct lw_options *given, const char *name, struct lw_comm *comm, const struct lw_dataset_info *input,
+                    struct lw_bank *bank, struct lw_error *err);
+
+/** "LOW:HIGH" of frequencies with units, LOW below HIGH. LW_EUSAGE. @param option  whose value it is, for messages */
+int lw_asked_read_pair(const char *option, const char *text, double *low_hz, double *high_hz, struct lw_error *err);
+
+#endif

@@ -1,0 +1,168 @@
+#include "jobs/filters/whitening.h"
+
+#include "base/memory.h"
+#include "jobs/coordinates.h"
+#include "jobs/filters/asked.h"
+#include "spectrum/welch.h"
+#include "spectrum/whiten.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+/* A shorter one has too few frequencies; a longer one is never meant. */
+#define LEAST_SEGMENT 16
+#define MOST_SEGMENT (1 << 26)
+
+static int parts_of(const struct lw_job *job) { return job->op.ols.taps_complex ? 2 : 1; }
+
+/* ---- options --------------------------------------------------------------------------------------------------------- */
+
+static int check_input(const struct lw_job *job, struct lw_error *err)
+{
+    const struct lw_dataset_info *const input = &job->inputs[0];
+    char text[40];
+    if (job->op.input.is_complex)
+        return lw_fail(err, LW_ECONFIG, "--whiten takes real samples; %.300s:%.100s has %s", input->file, input->path,
+                       lw_type_text(job->op.input, text));
+    if (job->op.n_channels > 1)
+        return lw_fail(err, LW_ECONFIG, "--whiten takes one channel, whose spectrum it divides by; of %" PRId64 " choose one with "
+                       "--channels C", job->op.n_channels);
+    if (input->axis.sample_rate_hz <= 0)
+        return lw_fail(err, LW_EUSAGE, "--whiten needs the sampling rate of %.300s:%.100s, which the file does not say: give "
+                       "--sample-rate", input->file, input->path);
+    return LW_OK;
+}
+
+/* An even number of samples. */
+static int choose_segment(const struct lw_options *given, const struct lw_job *job, int64_t *segment, struct lw_error *err)
+{
+    const double seconds = lw_options_real(given, "whiten"), rate_hz = job->inputs[0].axis.sample_rate_hz;
+    const double samples = 2 * round(seconds * rate_hz / 2);
+    if (samples < LEAST_SEGMENT || samples > MOST_SEGMENT)
+        return lw_fail(err, LW_ECONFIG, "--whiten %.12g s are %.12g samples at %.12g Hz; a segment has %d to %d", seconds, samples,
+                       rate_hz, LEAST_SEGMENT, MOST_SEGMENT);
+    if (samples > (double)job->n_samples)
+        return lw_fail(err, LW_ECONFIG, "--whiten %.12g s are %.12g samples, but there are only %" PRId64 ": give fewer seconds",
+                       seconds, samples, job->n_samples);
+    *segment = (int64_t)samples;
+    return LW_OK;
+}
+
+static int choose_band(const struct lw_options *given, struct lw_whitening *whitening, struct lw_error *err)
+{
+    const double step = whitening->rate_hz / (double)whitening->segment;
+    const char *const text = lw_options_text(given, "whiten-band");
+    whitening->high_hz = whitening->rate_hz / 2;
+    if (!text)
+        return LW_OK;
+    const int rc = lw_asked_read_pair("whiten-band", text, &whitening->low_hz, &whitening->high_hz, err);
+    if (rc)
+        return rc;
+    if (whitening->low_hz < 0 || whitening->high_hz > whitening->rate_hz / 2)
+        return lw_fail(err, LW_EUSAGE, "--whiten-band %s is not within 0 and %.12g Hz, half of the input's sampling rate", text,
+                       whitening->rate_hz / 2);
+    if (floor(whitening->high_hz / step) < fmax(1, ceil(whitening->low_hz / step)))
+        return lw_fail(err, LW_EUSAGE, "--whiten-band %s holds none of the spectrum's frequencies, which are %.6g Hz apart", text,
+                       step);
+    return LW_OK;
+}
+
+/* The filters give way to room for the whitened ones. */
+static int make_room(struct lw_job *job, struct lw_error *err)
+{
+    struct lw_whitening *const whitening = job->whitening;
+    struct lw_ols_spec *const ols = &job->op.ols;
+    const int64_t n_taps = lw_whitened_taps(ols->n_taps, whitening->segment);
+    whitening->filters = job->taps;
+    whitening->n_taps = ols->n_taps;
+    job->taps = NULL;
+    int64_t values;
+    if (__builtin_mul_overflow(n_taps * parts_of(job), (int64_t)ols->n_filters, &values))
+        return lw_fail(err, LW_ECONFIG, "--whiten makes %d filters of %" PRId64 " taps, more than any memory holds: give fewer "
+                       "seconds", ols->n_filters, n_taps);
+    ols->n_taps = n_taps;
+    if (!(job->taps = lw_alloc_array(values, sizeof *job->taps, "whitened filters", err)) ||
+        !(whitening->spectrum = lw_alloc_array(lw_welch_frequencies(whitening->segment), sizeof *whitening->spectrum,
+                                               "the power spectrum", err)))
+        return LW_ESYSTEM;
+    return LW_OK;
+}
+
+int lw_whitening_choose(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
+{
+    int64_t segment = 0;
+    int rc;
+    if (!lw_options_given(given, "whiten"))
+        return lw_options_given(given, "whiten-band") ? lw_fail(err, LW_EUSAGE, "--whiten-band goes with --whiten only") : LW_OK;
+    if ((rc = check_input(job, err)) || (rc = choose_segment(given, job, &segment, err)))
+        return rc;
+    if (!(job->whitening = lw_alloc(sizeof *job->whitening, "whitening", err)))
+        return LW_ESYSTEM;
+    *job->whitening = (struct lw_whitening){.segment = segment, .rate_hz = job->inputs[0].axis.sample_rate_hz};
+    rc = choose_band(given, job->whitening, err);
+    return rc ? rc : make_room(job, err);
+}
+
+void lw_whitening_release(struct lw_job *job)
+{
+    if (job->whitening) {
+        lw_free(job->whitening->filters);
+        lw_free(job->whitening->spectrum);
+    }
+    lw_free(job->whitening);
+    job->whitening = NULL;
+}
+
+/* ---- the result ------------------------------------------------------------------------------------------------------ */
+
+static void note_band(const struct lw_whitening *whitening, struct lw_product *product)
+{
+    lw_product_note_real(product, "whitened_from_hz", whitening->low_hz);
+    lw_product_note_real(product, "whitened_to_hz", whitening->high_hz);
+}
+
+void lw_whitening_describe_taps(const struct lw_job *job, struct lw_product *product)
+{
+    lw_product_note_real(product, "sample_rate_hz", job->whitening->rate_hz);
+    lw_product_note_text(product, "kind", "whitened");
+    lw_product_note_text(product, "design", "the filters asked for, convolved with the transform of the inverse of /psd, which a "
+                         "Hann window truncates, and scaled so that noise of that spectrum gets a standard deviation of 1");
+    lw_product_note_int(product, "taps_before", job->whitening->n_taps);
+    note_band(job->whitening, product);
+}
+
+void lw_whitening_shape_spectrum(struct lw_job *job)
+{
+    const struct lw_whitening *const whitening = job->whitening;
+    const char *const unit = job->inputs[0].axis.unit;
+    struct lw_product *const product = &job->products[job->n_products + job->n_given++];
+    product->values = whitening->spectrum;
+    product->dataset = (struct lw_writer_dataset){
+        .path = "/psd", .type = {.scalar = LW_FLOAT64}, .n_dims = 1, .dims = {lw_welch_frequencies(whitening->segment)},
+        .dim_names = {"frequency"},
+    };
+    lw_coordinates_place(product, 0, (struct lw_writer_scale){.step = 1, .distance = whitening->rate_hz / (double)whitening->segment,
+                                                              .units = "Hz", .long_name = "frequency"});
+    lw_product_note_text(product, "method", "Welch: median over segments that overlap by half, divided by its bias; Hann window; "
+                         "one-sided");
+    lw_product_note_real(product, "first_frequency_hz", 0);
+    lw_product_note_real(product, "frequency_step_hz", whitening->rate_hz / (double)whitening->segment);
+    lw_product_note_int(product, "segment_samples", whitening->segment);
+    if (unit[0]) {
+        snprintf(job->psd_unit, sizeof job->psd_unit, "(%s)^2/Hz", unit);
+        lw_product_note_unit(product, job->psd_unit);
+    }
+}
+
+int lw_whitening_make(struct lw_job *job, int n_threads, struct lw_error *err)
+{
+    const struct lw_whitening *const whitening = job->whitening;
+    const struct lw_whiten_spec spec = {
+        .filters = whitening->filters, .n_filters = job->op.ols.n_filters, .n_taps = whitening->n_taps, .parts = parts_of(job),
+        .spectrum = whitening->spectrum, .n = whitening->segment, .rate_hz = whitening->rate_hz, .low_hz = whitening->low_hz,
+        .high_hz = whitening->high_hz, .n_threads = n_threads,
+    };
+    lw_product_note_int(&job->products[job->n_products + job->n_given - 1], "segments", whitening->n_segments);
+    return lw_whiten(&spec, job->taps, err);
+}

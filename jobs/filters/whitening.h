@@ -1,0 +1,34 @@
+/* whitening.h - --whiten: the filters of a job divided by the power spectrum of its input. */
+#ifndef LW_JOBS_FILTERS_WHITENING_H
+#define LW_JOBS_FILTERS_WHITENING_H
+
+#include "job/job.h"
+
+/* Entries of a job's table of options. */
+#define LW_WHITENING_OPTIONS                                                                                                    \
+    {.name = "whiten", .kind = LW_OPTION_DURATION, .argument = "TIME", .minimum = 1e-12, .maximum = 1e12,                       \
+     .help = "Divide the filters by the power spectrum of the input, which makes them what they are for in its noise, and "     \
+             "scale them so that this noise comes out with a standard deviation of 1 (of either part, where outputs are "       \
+             "complex): |y| is the signal-to-noise ratio, and --noise is then given. The spectrum is the median over segments " \
+             "so long; it is stored as /psd and the filters, about two segments longer, as /filters. With --mode same outputs " \
+             "keep their times. One channel of real samples."},                                                                 \
+    {.name = "whiten-band", .kind = LW_OPTION_TEXT, .argument = "LOW:HIGH",                                                     \
+     .help = "With --whiten: the filters pass nothing outside these frequencies in Hz (or kHz, MHz, GHz), for instance where "  \
+             "the input was filtered before and holds no noise to divide by. Default: all."}
+
+/** Read the options; where they ask for it, set job->whitening and leave room for the longer filters in job->taps, whose number and
+ * length are those of job->op.ols, in which the length is replaced. LW_EUSAGE, LW_ECONFIG. */
+int lw_whitening_choose(const struct lw_options *given, struct lw_job *job, struct lw_error *err);
+
+/** Attributes of the whitened taps. */
+void lw_whitening_describe_taps(const struct lw_job *job, struct lw_product *product);
+
+/** The dataset of the spectrum, behind all products. */
+void lw_whitening_shape_spectrum(struct lw_job *job);
+
+/** lw_job_ops.whiten */
+int lw_whitening_make(struct lw_job *job, int n_threads, struct lw_error *err);
+
+void lw_whitening_release(struct lw_job *job);
+
+#endif

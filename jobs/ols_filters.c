@@ -1,0 +1,165 @@
+#include "jobs/ols_filters.h"
+
+#include "base/memory.h"
+#include "jobs/common.h"
+#include "jobs/coordinates.h"
+#include "jobs/filters/asked.h"
+#include "jobs/filters/whitening.h"
+#include "jobs/ols.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* What /filters says of filters that were made here; the attributes on rank 0. */
+struct lw_made_filters {
+    struct lw_bank bank;
+    struct lw_bank_attributes attributes;
+};
+
+static int parts_of(const struct lw_ols_spec *ols) { return ols->taps_complex ? 2 : 1; }
+
+/* ---- from a file ----------------------------------------------------------------------------------------------------- */
+
+static int check_finite(const struct lw_dataset_info *info, const double *taps, int64_t n_taps, int parts, int64_t count,
+                        struct lw_error *err)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(taps[i]))
+            return lw_fail(err, LW_EDATA, "tap %" PRId64 " of filter %" PRId64 " in %s:%s is %f: filters must be finite",
+                           i / parts % n_taps, i / parts / n_taps, info->file, info->path, taps[i]);
+    return LW_OK;
+}
+
+/* A filter's frequencies are fractions of the rate it was made for. */
+static int check_rate(const struct lw_options *given, const struct lw_dataset_info *input, const struct lw_dataset_info *filters,
+                      struct lw_error *err)
+{
+    const struct lw_axis_metadata *const a = &input->axis, *const b = &filters->axis;
+    const double accuracy = fmax(1e-9, a->rate_accuracy + b->rate_accuracy);
+    if (a->sample_rate_hz <= 0 || b->sample_rate_hz <= 0 || lw_options_flag(given, "allow-rate-mismatch") ||
+        fabs(a->sample_rate_hz - b->sample_rate_hz) <= accuracy * a->sample_rate_hz)
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "the filters in %.300s:%.100s are for %.12g Hz (%s), the samples in %.300s:%.100s have %.12g Hz "
+                   "(%s): make filters for that rate, or give --allow-rate-mismatch", filters->file, filters->path,
+                   b->sample_rate_hz, b->source, input->file, input->path, a->sample_rate_hz, a->source);
+}
+
+static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
+{
+    struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
+    int rc = lw_reader_read_numbers(comm, lw_options_text(given, "filters"), info, &job->taps, err);
+    if (rc)
+        return rc;
+    job->input_names[job->n_inputs++] = "filters";
+
+    struct lw_ols_spec *const ols = &job->op.ols;
+    const bool is_column = info->n_dims == 2 && info->dims[1] == 1;
+    const int64_t n_filters = info->n_dims == 2 && !is_column ? info->dims[0] : 1;
+    if (n_filters > LW_OLS_MAX_FILTERS)
+        return lw_fail(err, LW_EDATA, "%s:%s holds %" PRId64 " filters, at most %d are possible", info->file, info->path,
+                       n_filters, LW_OLS_MAX_FILTERS);
+    ols->n_filters = (int)n_filters;
+    ols->n_taps = is_column ? info->dims[0] : info->dims[info->n_dims - 1];
+    ols->taps_complex = info->type.is_complex;
+    job->has_filter_dim = info->n_dims == 2;
+    const int64_t n_values = n_filters * ols->n_taps * parts_of(ols);
+    rc = check_rate(given, &job->inputs[0], info, err);
+    return rc ? rc : check_finite(info, job->taps, ols->n_taps, parts_of(ols), n_values, err);
+}
+
+/* ---- made here ------------------------------------------------------------------------------------------------------- */
+
+static int make_filters(const struct lw_options *given, const char *way, struct lw_comm *comm, struct lw_job *job,
+                        struct lw_error *err)
+{
+    struct lw_made_filters *const made = job->made = lw_alloc(sizeof *made, "filters", err);
+    int rc = lw_comm_agree(comm, made ? LW_OK : LW_ESYSTEM, err);
+    if (rc || (rc = lw_asked_design(given, way, comm, &job->inputs[0], &made->bank, err)))
+        return rc;
+    if (lw_comm_rank(comm) == 0)
+        rc = lw_bank_describe(&made->bank, &made->attributes, err);
+    struct lw_ols_spec *const ols = &job->op.ols;
+    ols->n_filters = made->bank.n_filters;
+    ols->n_taps = made->bank.n_taps;
+    ols->taps_complex = made->bank.is_complex;
+    job->has_filter_dim = ols->n_filters > 1;
+    job->taps = made->bank.taps;
+    made->bank.taps = NULL;
+    return rc;
+}
+
+/* ---- both ------------------------------------------------------------------------------------------------------------ */
+
+static int choose_post(const struct lw_options *given, struct lw_post *post, struct lw_error *err)
+{
+    post->kind = (enum lw_post_kind)lw_options_choice(given, "post");
+    post->rate = (int)lw_options_int(given, "interpolate");
+    post->every = (int)lw_options_int(given, "decimate");
+    if (post->rate > 1 && post->every > 1)
+        return lw_fail(err, LW_EUSAGE, "--interpolate %d and --decimate %d exclude each other", post->rate, post->every);
+    return LW_OK;
+}
+
+int lw_ols_get_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
+{
+    struct lw_ols_spec *const ols = &job->op.ols;
+    const char *way;
+    int rc;
+    if ((rc = lw_asked_find(given, &way, err)) || (rc = choose_post(given, &ols->post, err)) ||
+        (rc = strcmp(way, "filters") == 0 ? read_filters(given, comm, job, err) : make_filters(given, way, comm, job, err)))
+        return rc;
+    ols->segment = (int)lw_options_int(given, "segment");
+    if (lw_options_flag(given, "correlate"))
+        for (int f = 0; f < ols->n_filters; f++)
+            lw_job_reverse_taps(job->taps + f * ols->n_taps * parts_of(ols), ols->n_taps, parts_of(ols));
+    rc = lw_whitening_choose(given, job, err);
+    ols->taps = job->taps;
+    return rc;
+}
+
+static void shape_taps(struct lw_job *job)
+{
+    const struct lw_ols_spec *const ols = &job->op.ols;
+    const int n_dims = ols->n_filters > 1 ? 2 : 1;
+    struct lw_product *const product = &job->products[job->n_products + job->n_given++];
+    product->values = job->taps;
+    product->dataset = (struct lw_writer_dataset){
+        .path = "/filters", .type = {.scalar = LW_FLOAT64, .is_complex = ols->taps_complex}, .n_dims = n_dims,
+        .dims = {ols->n_filters, ols->n_taps}, .dim_names = {"filter", "tap"},
+    };
+    if (n_dims == 1) {
+        product->dataset.dims[0] = ols->n_taps;
+        product->dataset.dim_names[0] = "tap";
+    }
+    product->axis_dim = product->channel_dim = -1;
+    lw_coordinates_set(job, (struct lw_steps){0}, product);
+    if (job->whitening) {
+        lw_whitening_describe_taps(job, product);
+        return;
+    }
+    product->n_attributes = job->made->attributes.count;
+    memcpy(product->attributes, job->made->attributes.list, (size_t)product->n_attributes * sizeof *product->attributes);
+}
+
+void lw_ols_shape_filters(struct lw_job *job)
+{
+    static_assert(LW_BANK_ATTRIBUTES <= LW_PRODUCT_ATTRIBUTES, "a product has room for what is said of a bank");
+    if (job->made || job->whitening)
+        shape_taps(job);
+    if (job->whitening)
+        lw_whitening_shape_spectrum(job);
+}
+
+void lw_ols_release(struct lw_job *job)
+{
+    if (job->made) {
+        lw_bank_attributes_release(&job->made->attributes);
+        lw_bank_release(&job->made->bank);
+    }
+    lw_free(job->made);
+    job->made = NULL;
+    lw_whitening_release(job);
+    lw_job_release_taps(job);
+}

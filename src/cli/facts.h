@@ -1,0 +1,11 @@
+/* facts.h - what `lapwing info` says of one dataset: format, shape, type, sampling, coordinates, unit, storage. */
+#ifndef LW_CLI_FACTS_H
+#define LW_CLI_FACTS_H
+
+#include "base/error.h"
+
+/** One fact a line, on standard output, of the dataset FILE:/path, or of the one that the file's format or convention calls the data.
+ * By one process. Errors as lw_examine_dataset; then nothing is printed. */
+int lw_facts_print(const char *name, struct lw_error *err);
+
+#endif

@@ -1,0 +1,31 @@
+/* gather.h - the samples of a subject read into a grid: all of them, or, where that would take too long, blocks of the axis and
+ * channels spread evenly. */
+#ifndef LW_PLOT_GATHER_H
+#define LW_PLOT_GATHER_H
+
+#include "plot/grid.h"
+#include "plot/subject.h"
+
+struct lw_gather {
+    int64_t begin, end;                 /* of x */
+    int64_t y_begin, y_end, y_step;
+    int64_t z;
+    int most_rows, most_columns;
+    int64_t most_bytes;                 /* to read, about */
+};
+
+/* The grid, and what it was made of. */
+struct lw_gathered {
+    struct lw_grid grid;                /* owned; rows are channels, the first one first */
+    int64_t n_channels;                 /* chosen */
+    double part;                        /* of the samples chosen that was read */
+};
+
+/** Errors: those of lw_subject_read; LW_ESYSTEM. Release it in any case. */
+int lw_gather(struct lw_subject *subject, const struct lw_gather *what, struct lw_gathered *gathered, struct lw_error *err);
+void lw_gathered_release(struct lw_gathered *gathered);
+
+/** "drawn from 4.2% of the samples", "" if from all. @param least  the smallest part of several grids */
+const char *lw_gathered_note(double least, char *text, size_t size);
+
+#endif

@@ -1,0 +1,145 @@
+#include "plot/grid.h"
+
+#include "base/integers.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void lw_grid_clear(const struct lw_grid *grid)
+{
+    for (int64_t i = 0; i < (int64_t)grid->n_rows * grid->n_columns; i++)
+        grid->cells[i] = (struct lw_cell){.least = INFINITY, .largest = -INFINITY};
+}
+
+/* parts x length / n without overflow: lengths have up to 63 bits. */
+static int64_t share(int64_t length, int64_t part, int64_t n)
+{
+    return length / n * part + length % n * part / n;
+}
+
+int64_t lw_grid_begin(const struct lw_grid *grid, int column)
+{
+    return share(grid->length, column, grid->n_columns);
+}
+
+/* The column whose samples i is one of. */
+static int find_column(const struct lw_grid *grid, int64_t i)
+{
+    int column = (int)((double)i / (double)grid->length * grid->n_columns);
+    column = column < grid->n_columns ? column : grid->n_columns - 1;
+    while (column > 0 && lw_grid_begin(grid, column) > i)
+        column--;
+    while (column + 1 < grid->n_columns && lw_grid_begin(grid, column + 1) <= i)
+        column++;
+    return column;
+}
+
+static void add(struct lw_cell *cell, const double *values, int64_t count, int64_t stride)
+{
+    struct lw_cell sum = *cell;
+    for (int64_t i = 0; i < count; i++) {
+        const double value = values[i * stride];
+        if (!isfinite(value))
+            continue;
+        sum.least = value < sum.least ? value : sum.least;
+        sum.largest = value > sum.largest ? value : sum.largest;
+        sum.sum += value;
+        sum.squares += value * value;
+        sum.count++;
+    }
+    *cell = sum;
+}
+
+void lw_grid_add(const struct lw_grid *grid, int row, int64_t first, int64_t count, const double *values, int64_t stride)
+{
+    for (int column = count > 0 ? find_column(grid, first) : 0; count > 0; column++) {
+        const int64_t here = min64(count, lw_grid_begin(grid, column + 1) - first);
+        add(&grid->cells[(int64_t)row * grid->n_columns + column], values, here, stride);
+        first += here;
+        count -= here;
+        values += here * stride;
+    }
+}
+
+double lw_cell_value(const struct lw_cell *cell, enum lw_show show)
+{
+    if (cell->count == 0)
+        return NAN;
+    switch (show) {
+    case LW_SHOW_MEAN: return cell->sum / (double)cell->count;
+    case LW_SHOW_RMS: return sqrt(cell->squares / (double)cell->count);
+    case LW_SHOW_EXTREME: return -cell->least > cell->largest ? cell->least : cell->largest;
+    }
+    return NAN;
+}
+
+/* ---- blocks -------------------------------------------------------------------------------------------------------- */
+
+struct lw_thinning lw_thinning_choose(int64_t length, int64_t offset, int64_t unit, int64_t most, int64_t longest, int n_columns)
+{
+    enum { LEAST_BLOCKS = 64 };
+    struct lw_thinning t = {.length = length, .unit = unit, .offset = offset};
+    t.is_whole = length <= most || length / unit <= LEAST_BLOCKS;
+    if (t.is_whole) {
+        t.block = max64(longest / unit * unit, unit);
+        t.n_blocks = divide_up(length + offset % unit, t.block);
+        return t;
+    }
+    t.n_blocks = max64(min64(most / unit, n_columns), LEAST_BLOCKS);
+    t.block = max64(most / t.n_blocks / unit * unit, unit);
+    return t;
+}
+
+/* Of the whole, block 0 begins with the unit that the first sample is in. */
+void lw_thinning_block(const struct lw_thinning *t, int64_t b, int64_t *first, int64_t *count)
+{
+    int64_t begin = b * t->block - t->offset % t->unit, end = begin + t->block;
+    if (!t->is_whole) {
+        const int64_t low = share(t->length, b, t->n_blocks), high = share(t->length, b + 1, t->n_blocks);
+        begin = low + max64(high - low - t->block, 0) / 2;
+        begin -= (t->offset + begin) % t->unit;
+        end = begin + t->block;
+    }
+    *first = max64(begin, 0);
+    *count = min64(end, t->length) - *first;
+}
+
+/* ---- colours ------------------------------------------------------------------------------------------------------- */
+
+static int compare(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Move what counts to the front. @return  how many there are */
+static int64_t keep(double *values, int64_t n, bool is_log)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!isfinite(values[i]) || (is_log && values[i] <= 0))
+            continue;
+        const double value = values[i];
+        values[i] = values[kept];
+        values[kept++] = value;
+    }
+    return kept;
+}
+
+struct lw_colours lw_colours_choose(double *values, int64_t n, bool is_log)
+{
+    const int64_t kept = keep(values, n, is_log);
+    if (kept == 0)
+        return (struct lw_colours){.low = is_log ? 0.1 : 0, .high = 1};
+    qsort(values, (size_t)kept, sizeof *values, compare);
+    struct lw_colours c = {.low = values[(kept - 1) / 100], .high = values[kept - 1 - (kept - 1) / 100]};
+    const double size = fmax(-c.low, c.high);
+    c.is_signed = !is_log && c.low < -size / 3 && c.high > size / 3;
+    if (c.is_signed) {
+        c.low = -size;
+        c.high = size;
+    } else if (!(c.low < c.high)) {     /* all alike */
+        c.high = c.low + (c.low != 0 ? fabs(c.low) : 1);
+    }
+    return c;
+}

@@ -1,0 +1,62 @@
+/* kinds.h - the kinds of pictures: each gathers what it shows and writes gnuplot's text. */
+#ifndef LW_PLOT_KINDS_H
+#define LW_PLOT_KINDS_H
+
+#include "options/options.h"
+#include "plot/gather.h"
+#include "plot/script.h"
+
+/* The order is that of the choices of --kind, from 1 on. */
+enum lw_plot_kind {
+    LW_PLOT_SERIES = 1,
+    LW_PLOT_WATERFALL,
+    LW_PLOT_IMAGE,
+    LW_PLOT_SPECTRUM,
+    LW_PLOT_PEAKS,
+    LW_PLOT_FILTERS,
+};
+
+/* A picture while it is made. */
+struct lw_plot {
+    const struct lw_options *given;
+    enum lw_plot_kind kind;
+    struct lw_subject subject;
+    struct lw_subject input;             /* what the result was made of, if has_input */
+    bool has_input;
+    bool is_log;
+    int width, height;                  /* of the picture; 0: as the kind has it */
+    struct lw_script script;
+};
+
+/* The part of the axis that is shown, in samples of the subject. */
+struct lw_span {
+    int64_t begin, end;
+};
+
+/** That of --start and --count or --from and --to. LW_EUSAGE, LW_ECONFIG: it leaves the axis, or the rate is not known. */
+int lw_plot_span(const struct lw_plot *plot, struct lw_span *span, struct lw_error *err);
+
+/** That of --from and --to where the axis is a frequency; what is not given stays as it is. */
+int lw_plot_band(const struct lw_plot *plot, double *low_hz, double *high_hz, struct lw_error *err);
+
+/** The choice of a range option, --channels or --filters, among `n`. LW_ECONFIG: it leaves them. */
+int lw_plot_range(const struct lw_plot *plot, const char *option, int64_t n, struct lw_option_range *range, struct lw_error *err);
+
+/** Width and height: those of --size, or as given here. And the title. */
+void lw_plot_frame(struct lw_plot *plot, int width, int height);
+
+/** The same span of the input: `map` gives the input's sample for sample 0 of the result, and samples for one. */
+struct lw_input_map {
+    double first, step;
+    struct lw_option_range channels;    /* of the input, for those of the result */
+};
+void lw_plot_map_input(const struct lw_plot *plot, struct lw_input_map *map);
+
+/* The kinds. */
+int lw_plot_series(struct lw_plot *plot, struct lw_error *err);
+int lw_plot_waterfall(struct lw_plot *plot, struct lw_error *err);      /* and images */
+int lw_plot_spectrum(struct lw_plot *plot, struct lw_error *err);
+int lw_plot_peaks(struct lw_plot *plot, struct lw_error *err);
+int lw_plot_filters(struct lw_plot *plot, struct lw_error *err);
+
+#endif

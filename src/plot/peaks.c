@@ -1,0 +1,242 @@
+/* peaks.c - candidates: a disc for each, the larger the higher it stands above the noise. Over time and filter, or channel where
+ * there is one filter; with one of both, over time and signal-to-noise ratio; those of images where they lie. Of more than can be
+ * told apart, the strongest of each few pixels is shown. */
+#include "plot/kinds.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_ROWS = 1 << 16, CELL_PIXELS = 4 };
+
+/* Columns of the table, and of images those that stand for them: the image counts as channel, and the row stands where time is. */
+enum { X, TIME, FILTER, CHANNEL, SNR, N_COLUMNS, N_IMAGE_COLUMNS = 4 };
+static const char *const of_series[N_COLUMNS] = {"index", "time", "filter", "channel", "snr"};
+static const char *const of_images[N_IMAGE_COLUMNS] = {"column", "row", "image", "snr"};
+
+struct peak {
+    double x, y, snr;
+};
+
+struct peaks {
+    struct lw_plot *plot;
+    bool is_image;
+    double *rows;
+    struct lw_option_range channels;    /* -1: open */
+    double begin, end;                  /* of x, where it is limited; in what x is shown in */
+    double low[N_COLUMNS], high[N_COLUMNS];     /* of what is chosen */
+    int64_t count;
+    int by;                             /* the column that is y */
+    double x_zero;                      /* taken from times, so that they begin at the start of the signal */
+    struct lw_panels panels;
+    int n_x, n_y;
+    struct peak *cells;                 /* [n_y x n_x], snr -1: none */
+};
+
+typedef void visit_fn(struct peaks *p, const double *row);
+
+static bool is_chosen(const struct peaks *p, const double *row)
+{
+    const struct lw_option_range *const r = &p->channels;
+    const int64_t begin = r->begin < 0 ? 0 : r->begin, step = r->step < 0 ? 1 : r->step, channel = (int64_t)row[CHANNEL];
+    return channel >= begin && (r->end < 0 || channel < r->end) && (channel - begin) % step == 0 && isfinite(row[SNR]) &&
+           (p->is_image || (row[TIME] - p->x_zero >= p->begin && row[TIME] - p->x_zero < p->end));
+}
+
+static void visit_row(struct peaks *p, const double *row, visit_fn *visit)
+{
+    const double of_image[N_COLUMNS] = {row[0], row[1], row[2], row[2], row[3]};
+    const double *const uniform = p->is_image ? of_image : row;
+    if (is_chosen(p, uniform))
+        visit(p, uniform);
+}
+
+static int each_row(struct peaks *p, visit_fn *visit, struct lw_error *err)
+{
+    const struct lw_subject *const subject = &p->plot->subject;
+    struct lw_rows rows = {.columns = p->is_image ? of_images : of_series, .n_columns = p->is_image ? N_IMAGE_COLUMNS : N_COLUMNS};
+    int rc = LW_OK;
+    for (; rows.first < subject->notes->n_rows && rc == LW_OK; rows.first += BLOCK_ROWS) {
+        rows.count = min64(BLOCK_ROWS, subject->notes->n_rows - rows.first);
+        rc = lw_notes_read_rows(subject->name, &rows, p->rows, err);
+        for (int64_t i = 0; i < rows.count && rc == LW_OK; i++)
+            visit_row(p, p->rows + i * rows.n_columns, visit);
+    }
+    return rc;
+}
+
+static void note_range(struct peaks *p, const double *row)
+{
+    for (int c = 0; c < N_COLUMNS; c++) {
+        p->low[c] = fmin(p->low[c], row[c]);
+        p->high[c] = fmax(p->high[c], row[c]);
+    }
+    p->count++;
+}
+
+/* Times of a signal whose rate is not known are all the same. */
+static int x_column(const struct peaks *p)
+{
+    return !p->is_image && p->high[TIME] > p->low[TIME] ? TIME : X;
+}
+
+static double x_of(const struct peaks *p, const double *row)
+{
+    const int column = x_column(p);
+    return row[column] - (column == TIME ? p->x_zero : 0);
+}
+
+static void take(struct peaks *p, const double *row)
+{
+    const double x = x_of(p, row), low = p->low[x_column(p)] - (x_column(p) == TIME ? p->x_zero : 0);
+    const double width = p->high[x_column(p)] - p->low[x_column(p)], height = p->high[p->by] - p->low[p->by];
+    const int64_t column = width > 0 ? min64((int64_t)((x - low) / width * p->n_x), p->n_x - 1) : 0;
+    const int64_t line = height > 0 ? min64((int64_t)((row[p->by] - p->low[p->by]) / height * p->n_y), p->n_y - 1) : 0;
+    struct peak *const peak = &p->cells[line * p->n_x + column];
+    if (row[SNR] > peak->snr)
+        *peak = (struct peak){x, row[p->by], row[SNR]};
+}
+
+static void choose_y(struct peaks *p)
+{
+    if (p->is_image)
+        p->by = TIME;                   /* the row */
+    else if (p->high[FILTER] > p->low[FILTER])
+        p->by = FILTER;
+    else
+        p->by = p->high[CHANNEL] > p->low[CHANNEL] ? CHANNEL : SNR;
+}
+
+static int limit_time(struct peaks *p, struct lw_error *err)
+{
+    int rc = LW_OK;
+    double *const limits[] = {&p->begin, &p->end};
+    const char *const names[] = {"from", "to"};
+    for (int i = 0; i < 2 && rc == LW_OK; i++)
+        if (lw_options_given(p->plot->given, names[i])) {
+            char origin[16];
+            snprintf(origin, sizeof origin, "--%s", names[i]);
+            rc = lw_label_parse(lw_options_text(p->plot->given, names[i]), false, origin, limits[i], err);
+        }
+    return rc;
+}
+
+static int collect(struct peaks *p, struct lw_error *err)
+{
+    int rc;
+    for (int c = 0; c < N_COLUMNS; c++) {
+        p->low[c] = INFINITY;
+        p->high[c] = -INFINITY;
+    }
+    if (!(p->rows = lw_alloc_array((int64_t)BLOCK_ROWS * N_COLUMNS, sizeof *p->rows, "a table", err)))
+        return LW_ESYSTEM;
+    if ((rc = limit_time(p, err)) || (rc = each_row(p, note_range, err)))
+        return rc;
+    if (p->count == 0)
+        return lw_fail(err, LW_EDATA, "%.500s has no peaks%s: there is nothing to draw", p->plot->subject.name,
+                       p->plot->subject.notes->n_rows > 0 ? " in the part that is chosen" : "");
+    choose_y(p);
+    p->panels = (struct lw_panels){.count = 1, .left = 110, .right = 120};
+    lw_plot_frame(p->plot, p->is_image ? 900 : 1200, p->is_image ? 760 : 560);
+    p->n_x = lw_panels_width(&p->plot->script, &p->panels) / CELL_PIXELS;
+    p->n_y = lw_panels_height(&p->plot->script, &p->panels) / CELL_PIXELS;
+    p->cells = lw_alloc_array((int64_t)p->n_x * p->n_y, sizeof *p->cells, "the picture", err);
+    if (!p->cells)
+        return LW_ESYSTEM;
+    for (int64_t i = 0; i < (int64_t)p->n_x * p->n_y; i++)
+        p->cells[i].snr = -INFINITY;
+    return each_row(p, take, err);
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct peak *const a = left, *const b = right;
+    return (a->snr > b->snr) - (a->snr < b->snr);
+}
+
+/* The strongest last, on top. @return  how many are shown */
+static int64_t write_data(struct peaks *p, double factor)
+{
+    const int64_t n = (int64_t)p->n_x * p->n_y;
+    const double range = p->high[SNR] - p->low[SNR];
+    int64_t shown = 0;
+    qsort(p->cells, (size_t)n, sizeof *p->cells, compare);
+    lw_script_data(&p->plot->script);
+    for (int64_t i = 0; i < n; i++) {
+        const struct peak *const peak = &p->cells[i];
+        if (!isfinite(peak->snr))
+            continue;
+        const double size = 0.5 + 2.2 * (range > 0 ? sqrt((peak->snr - p->low[SNR]) / range) : 0.4);
+        fprintf(p->plot->script.file, "%.15g %.9g %.6g %.3g\n", peak->x * factor, peak->y, peak->snr, size);
+        shown++;
+    }
+    lw_script_data_end(&p->plot->script);
+    return shown;
+}
+
+/* Times are shown from the start of the signal on. */
+static double label_x(const struct peaks *p, char *label, size_t size)
+{
+    const struct lw_note_list *const notes = &p->plot->subject.notes->dataset;
+    const char *unit;
+    if (x_column(p) == X) {
+        snprintf(label, size, p->is_image ? "column" : "sample");
+        return 1;
+    }
+    const double factor = lw_label_time_unit(p->high[TIME] - p->low[TIME], &unit);
+    if (p->x_zero != 0)
+        snprintf(label, size, "time (%s) since %.12g %.60s", unit, p->x_zero, lw_note_text(notes, "start_unit"));
+    else
+        snprintf(label, size, "time (%s)", unit);
+    return factor;
+}
+
+static void draw(struct peaks *p)
+{
+    static const char *const names[] = {"", "row", "filter", "channel", "signal-to-noise ratio"};
+    struct lw_script *const script = &p->plot->script;
+    char label[160];
+    const double factor = label_x(p, label, sizeof label);
+    const int x = x_column(p);
+    const double zero = x == TIME ? p->x_zero : 0, margin = p->high[x] > p->low[x] ? 0.02 * (p->high[x] - p->low[x]) : 0.5;
+    const double height = p->high[p->by] - p->low[p->by];
+    const double room = p->by == SNR ? 0.05 * fmax(height, 1) : fmax(0.5, 0.04 * height);
+    const struct lw_colours colours = {.low = p->low[SNR], .high = p->high[SNR] > p->low[SNR] ? p->high[SNR] : p->low[SNR] + 1};
+    const double y_low = p->low[p->by] - room, y_high = p->high[p->by] + room;
+    const struct lw_panel panel = {
+        .x_label = label, .y_label = names[p->by], .x_low = (p->low[x] - zero - margin) * factor,
+        .x_high = (p->high[x] - zero + margin) * factor,
+        .y_low = p->is_image ? y_high : y_low, .y_high = p->is_image ? y_low : y_high,
+        .log_y = p->plot->is_log && p->by == SNR,
+    };
+    lw_script_begin(script);
+    const int64_t shown = write_data(p, factor);
+    if (shown < p->count)
+        snprintf(script->note, sizeof script->note, "the strongest %lld of %lld peaks", (long long)shown, (long long)p->count);
+    lw_script_panels(script, &p->panels);
+    lw_script_colours(script, &p->panels, 0, &colours, "signal-to-noise ratio", p->plot->is_log);
+    lw_script_panel(script, &p->panels, &panel);
+    if (p->by != SNR && p->high[p->by] - p->low[p->by] < 16)
+        fputs("set ytics 1\n", script->file);
+    fputs("plot $data0 using 1:2:4:3 with points pointtype 7 pointsize variable linecolor palette\n", script->file);
+    lw_script_end(script);
+}
+
+int lw_plot_peaks(struct lw_plot *plot, struct lw_error *err)
+{
+    const struct lw_notes *const notes = plot->subject.notes;
+    struct peaks p = {
+        .plot = plot, .is_image = lw_notes_have_columns(notes, (const char *const[]){"row", NULL}),
+        .channels = lw_options_range(plot->given, "channels"), .begin = -INFINITY, .end = INFINITY,
+        .x_zero = lw_note_real(&notes->dataset, "start_time", 0),
+    };
+    const int rc = collect(&p, err);
+    if (rc == LW_OK)
+        draw(&p);
+    lw_free(p.rows);
+    lw_free(p.cells);
+    return rc;
+}

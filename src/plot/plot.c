@@ -1,0 +1,407 @@
+#include "plot/plot.h"
+
+#include "base/integers.h"
+#include "base/log.h"
+#include "plot/gnuplot.h"
+#include "plot/kinds.h"
+#include "plot/picture.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const struct lw_option lw_plot_options[] = {
+    {.name = "output", .kind = LW_OPTION_FILE, .argument = "NAME",
+     .help = "Picture to make: its ending says whether as .png, .pdf, .svg, or as .gp, gnuplot's own text with all data in it, to "
+             "be changed and drawn by 'gnuplot NAME.gp > NAME.png'. Default: FILE without its ending, the dataset's name, and "
+             ".png."},
+    LW_OPTION_OVERWRITE,
+    {.name = "kind", .kind = LW_OPTION_CHOICE, .choices = "auto|series|waterfall|image|spectrum|peaks|filters", .fallback = "auto",
+     .help = "What to draw. auto: tables of sfft as spectrum, tables of peaks as peaks, banks of filters as filters, pixels as "
+             "image, and samples as series, or as waterfall if there are more than 8 channels."},
+    {.name = "with-input", .kind = LW_OPTION_FLAG,
+     .help = "Draw above a result the same part of the input that it was made from. Default: if that file is still there and has "
+             "not changed; --with-input=no draws the result alone."},
+    {.name = "from", .kind = LW_OPTION_TEXT, .argument = "TIME",
+     .help = "Where the picture begins, from the start of the dataset on: 2.5, 10ms, 3min (without a unit: seconds); of spectra "
+             "and filters: a frequency, 50, 1.2kHz (without a unit: Hz)."},
+    {.name = "to", .kind = LW_OPTION_TEXT, .argument = "TIME", .help = "Where it ends."},
+    {.name = "start", .kind = LW_OPTION_INT, .argument = "SAMPLE", .minimum = 0, .maximum = 9e18,
+     .help = "The same in samples of the axis: the first one."},
+    {.name = "count", .kind = LW_OPTION_INT, .argument = "SAMPLES", .minimum = 1, .maximum = 9e18, .help = "And how many."},
+    {.name = "channels", .kind = LW_OPTION_RANGE, .argument = "A:B:STEP",
+     .help = "Channels, or rows of an image, to show: from A to before B, every STEP-th. Default: all."},
+    {.name = "filters", .kind = LW_OPTION_RANGE, .argument = "A:B:STEP",
+     .help = "Filters, or images of a stack, to show. Default: the first ones that have room."},
+    {.name = "axis", .kind = LW_OPTION_INT, .argument = "DIMENSION", .minimum = 0, .maximum = 3,
+     .help = "Dimension of the dataset that is the axis (time). Default: what the file's metadata says, or else the longest."},
+    {.name = "log", .kind = LW_OPTION_FLAG,
+     .help = "Logarithmic values: of the vertical axis, of colours; for filters of the frequencies. Of values below zero, the "
+             "magnitude counts."},
+    {.name = "title", .kind = LW_OPTION_TEXT, .argument = "TEXT", .help = "Title. Default: the name of file and dataset."},
+    {.name = "size", .kind = LW_OPTION_TEXT, .argument = "WxH",
+     .help = "Width and height in pixels; of a PDF in hundredths of an inch. Default: as it fits what is shown."},
+    {.name = "read", .kind = LW_OPTION_BYTES, .argument = "BYTES", .fallback = "256M", .minimum = 1 << 20,
+     .help = "About as much of the dataset is read at most. Of more, blocks spread evenly over the axis, and channels spread "
+             "evenly, are drawn, and the picture says which part of the samples that is."},
+    {.name = NULL},
+};
+
+/* ---- what the kinds ask -------------------------------------------------------------------------------------------- */
+
+static int read_quantity(const struct lw_plot *plot, const char *name, bool is_frequency, double *value, struct lw_error *err)
+{
+    char origin[16];
+    if (!lw_options_given(plot->given, name))
+        return LW_OK;
+    snprintf(origin, sizeof origin, "--%s", name);
+    return lw_label_parse(lw_options_text(plot->given, name), is_frequency, origin, value, err);
+}
+
+int lw_plot_band(const struct lw_plot *plot, double *low_hz, double *high_hz, struct lw_error *err)
+{
+    int rc;
+    if ((rc = read_quantity(plot, "from", true, low_hz, err)) || (rc = read_quantity(plot, "to", true, high_hz, err)))
+        return rc;
+    return *low_hz < *high_hz ? LW_OK : lw_fail(err, LW_EUSAGE, "from %g Hz to %g Hz there is nothing: --from must be below --to",
+                                                *low_hz, *high_hz);
+}
+
+static int span_of_times(const struct lw_plot *plot, struct lw_span *span, struct lw_error *err)
+{
+    const double rate = plot->subject.info.axis.sample_rate_hz, n = (double)plot->subject.n_x;
+    double from = 0, to = INFINITY;
+    int rc;
+    if ((rc = read_quantity(plot, "from", false, &from, err)) || (rc = read_quantity(plot, "to", false, &to, err)))
+        return rc;
+    if (rate <= 0)
+        return lw_fail(err, LW_ECONFIG, "%.500s says no sampling rate, so --from and --to cannot be found: give --start and "
+                       "--count in samples", plot->subject.name);
+    if (!(from < to) || from * rate >= n || to <= 0)
+        return lw_fail(err, LW_ECONFIG, "--from %g s --to %g s: %.400s lasts from 0 to %g s", from, isfinite(to) ? to : n / rate,
+                       plot->subject.name, n / rate);
+    span->begin = (int64_t)fmax(ceil(from * rate - 1e-6), 0);
+    span->end = (int64_t)fmin(ceil(to * rate - 1e-6), n);
+    return LW_OK;
+}
+
+int lw_plot_span(const struct lw_plot *plot, struct lw_span *span, struct lw_error *err)
+{
+    const struct lw_options *const given = plot->given;
+    const int64_t n = plot->subject.n_x;
+    const bool has_times = lw_options_given(given, "from") || lw_options_given(given, "to");
+    const bool has_samples = lw_options_given(given, "start") || lw_options_given(given, "count");
+    *span = (struct lw_span){0, n};
+    if (has_times && has_samples)
+        return lw_fail(err, LW_EUSAGE, "--from and --to exclude --start and --count");
+    if (has_times)
+        return span_of_times(plot, span, err);
+    span->begin = lw_options_int(given, "start");
+    if (span->begin >= n)
+        return lw_fail(err, LW_ECONFIG, "--start %" PRId64 ": %.500s has %" PRId64 " samples on its axis", span->begin,
+                       plot->subject.name, n);
+    if (lw_options_given(given, "count"))
+        span->end = span->begin + min64(lw_options_int(given, "count"), n - span->begin);
+    return LW_OK;
+}
+
+int lw_plot_range(const struct lw_plot *plot, const char *option, int64_t n, struct lw_option_range *range, struct lw_error *err)
+{
+    const struct lw_option_range open = {-1, -1, -1};
+    *range = lw_options_given(plot->given, option) ? lw_options_range(plot->given, option) : open;
+    range->begin = range->begin < 0 ? 0 : range->begin;
+    range->end = range->end < 0 ? n : range->end;
+    range->step = range->step < 0 ? 1 : range->step;
+    if (range->begin >= n || range->end > n)
+        return lw_fail(err, LW_ECONFIG, "--%s %s: %.500s has %" PRId64 " of them, 0 to %" PRId64, option,
+                       lw_options_text(plot->given, option), plot->subject.name, n, n - 1);
+    return LW_OK;
+}
+
+void lw_plot_frame(struct lw_plot *plot, int width, int height)
+{
+    plot->script.width = plot->width > 0 ? plot->width : width;
+    plot->script.height = plot->height > 0 ? plot->height : height;
+}
+
+void lw_plot_map_input(const struct lw_plot *plot, struct lw_input_map *map)
+{
+    const struct lw_note_list *const notes = &plot->subject.notes->dataset;
+    const double every = lw_note_real(notes, "block_length", lw_note_real(notes, "decimate", 1));
+    const bool is_image = plot->subject.is_image;
+    map->first = lw_note_real(notes, is_image ? "first_input_column" : "first_input_sample", 0);
+    map->step = every / lw_note_real(notes, "interpolate", 1);
+    map->channels.begin = (int64_t)lw_note_real(notes, is_image ? "first_input_row" : "first_channel", 0);
+    map->channels.step = is_image ? (int64_t)every : (int64_t)lw_note_real(notes, "channel_step", 1);
+    map->channels.end = -1;
+}
+
+/* ---- the input of a result ----------------------------------------------------------------------------------------- */
+
+/* As the run named it, from here or from the result's folder. */
+static bool find_input(const struct lw_subject *subject, char *name, size_t size)
+{
+    const char *const input = lw_note_text(&subject->notes->file, "input");
+    const char *const slash = strrchr(subject->info.file, '/');
+    struct lw_object object;
+    snprintf(name, size, "%s", input);
+    if (!input[0] || lw_object_parse(input, &object, NULL) != LW_OK)
+        return false;
+    if (access(object.file, R_OK) == 0 || input[0] == '/' || !slash)
+        return access(object.file, R_OK) == 0;
+    snprintf(name, size, "%.*s/%s", (int)(slash - subject->info.file), subject->info.file, input);
+    return lw_object_parse(name, &object, NULL) == LW_OK && access(object.file, R_OK) == 0;
+}
+
+static bool has_changed(const struct lw_subject *subject, const char *name)
+{
+    struct lw_object object;
+    struct stat status;
+    return lw_object_parse(name, &object, NULL) != LW_OK || stat(object.file, &status) != 0 ||
+           (double)status.st_size != lw_note_real(&subject->notes->file, "input_file_bytes", 0);
+}
+
+static int open_input(struct lw_plot *plot, struct lw_error *err)
+{
+    const struct lw_subject *const subject = &plot->subject;
+    char name[2 * LW_MAX_PATH];
+    const bool has_filters = subject->z >= 0 && subject->z < subject->x;
+    const struct lw_subject_hints hints = {
+        .axis = subject->is_image ? -1 : subject->x - has_filters, .shape = subject->is_image ? LW_SHAPE_IMAGE : LW_SHAPE_SERIES,
+    };
+    const char *const named = lw_note_text(&subject->notes->file, "input");
+    if (!named[0] || (!lw_note_find(&subject->notes->dataset, "first_input_sample") &&
+                      !lw_note_find(&subject->notes->dataset, "first_input_row")))
+        return lw_fail(err, LW_EDATA, "--with-input: %.500s does not say what it was made from", subject->name);
+    if (!find_input(subject, name, sizeof name))
+        return lw_fail(err, LW_EIO, "--with-input: %.400s, the input of %.400s, is not there", named, subject->name);
+    if (has_changed(subject, name))
+        return lw_fail(err, LW_EDATA, "--with-input: %.400s has changed since %.400s was made from it", name, subject->name);
+    return lw_subject_open(name, &hints, &plot->input, err);
+}
+
+/* Unless it is asked for, an input that cannot be shown is none. */
+static int choose_input(struct lw_plot *plot, struct lw_error *err)
+{
+    const bool is_given = lw_options_given(plot->given, "with-input");
+    const bool is_wanted = lw_options_flag(plot->given, "with-input");
+    if (is_given && !is_wanted)
+        return LW_OK;
+    struct lw_error reason;
+    const int rc = open_input(plot, &reason);
+    plot->has_input = rc == LW_OK;
+    if (rc == LW_OK)
+        return LW_OK;
+    lw_subject_release(&plot->input);
+    if (is_wanted)
+        *err = reason;
+    return is_wanted ? rc : LW_OK;
+}
+
+/* ---- what is drawn ------------------------------------------------------------------------------------------------- */
+
+static bool is_named(const struct lw_subject *subject, const char *name)
+{
+    const char *const slash = strrchr(subject->info.path, '/');
+    return strcmp(slash ? slash + 1 : subject->info.path, name) == 0;
+}
+
+static bool is_bank(const struct lw_subject *subject)
+{
+    const struct lw_dataset_info *const info = &subject->info;
+    return info->n_dims <= 2 && (strcmp(lw_subject_dimension(subject, info->n_dims - 1), "tap") == 0 || is_named(subject, "taps"));
+}
+
+static int choose_table(const struct lw_subject *subject, enum lw_plot_kind *kind, struct lw_error *err)
+{
+    static const char *const spectrum[] = {"channel", "frequency", "magnitude", NULL};
+    static const char *const peaks[] = {"index", "time", "filter", "channel", "snr", NULL};
+    static const char *const sources[] = {"image", "row", "column", "snr", NULL};
+    if (lw_notes_have_columns(subject->notes, spectrum))
+        *kind = LW_PLOT_SPECTRUM;
+    else if (lw_notes_have_columns(subject->notes, peaks) || lw_notes_have_columns(subject->notes, sources))
+        *kind = LW_PLOT_PEAKS;
+    else
+        return lw_fail(err, LW_EDATA, "%.500s is a table, and neither of lines (channel, frequency, magnitude) nor of peaks "
+                       "(channel, filter, index, time, snr; or image, row, column, snr)", subject->name);
+    return LW_OK;
+}
+
+static int choose_kind(const struct lw_plot *plot, enum lw_plot_kind *kind, struct lw_error *err)
+{
+    enum { MOST_SERIES = 8 };
+    const struct lw_subject *const subject = &plot->subject;
+    if (subject->is_table)
+        return choose_table(subject, kind, err);
+    struct lw_option_range channels;
+    const int rc = is_bank(subject) ? LW_OK : lw_plot_range(plot, "channels", subject->n_y, &channels, err);
+    if (rc)
+        return rc;
+    if (is_bank(subject))
+        *kind = LW_PLOT_FILTERS;
+    else if (subject->is_image)
+        *kind = LW_PLOT_IMAGE;
+    else
+        *kind = (channels.end - channels.begin - 1) / channels.step < MOST_SERIES ? LW_PLOT_SERIES : LW_PLOT_WATERFALL;
+    return LW_OK;
+}
+
+/* The kind that is asked for must be one that such a dataset can be drawn as. */
+static int check_kind(const struct lw_plot *plot, enum lw_plot_kind wanted, enum lw_plot_kind suggested, struct lw_error *err)
+{
+    const bool is_of_table = wanted == LW_PLOT_SPECTRUM || wanted == LW_PLOT_PEAKS;
+    if (is_of_table != plot->subject.is_table || (is_of_table && wanted != suggested))
+        return lw_fail(err, LW_ECONFIG, "--kind %s: %.500s is %s", lw_options_text(plot->given, "kind"), plot->subject.name,
+                       !plot->subject.is_table ? "no table" : suggested == LW_PLOT_PEAKS ? "a table of peaks" : "a table of lines");
+    return LW_OK;
+}
+
+static int settle_kind(struct lw_plot *plot, struct lw_error *err)
+{
+    const int wanted = lw_options_choice(plot->given, "kind");
+    enum lw_plot_kind suggested = LW_PLOT_SERIES;
+    int rc = choose_kind(plot, &suggested, err);
+    if (rc)
+        return rc;
+    plot->kind = wanted > 0 ? (enum lw_plot_kind)wanted : suggested;
+    if ((rc = check_kind(plot, plot->kind, suggested, err)) || plot->subject.is_table || plot->kind == LW_PLOT_FILTERS)
+        return rc;
+    if (!plot->subject.is_axis_known && !plot->subject.is_image)
+        lw_log_info("%s does not say which dimension is the axis: the longest, %d, is taken; --axis takes another one",
+                    plot->subject.name, plot->subject.x);
+    return choose_input(plot, err);
+}
+
+static int draw(struct lw_plot *plot, struct lw_error *err)
+{
+    switch (plot->kind) {
+    case LW_PLOT_SERIES: return lw_plot_series(plot, err);
+    case LW_PLOT_WATERFALL:
+    case LW_PLOT_IMAGE: return lw_plot_waterfall(plot, err);
+    case LW_PLOT_SPECTRUM: return lw_plot_spectrum(plot, err);
+    case LW_PLOT_PEAKS: return lw_plot_peaks(plot, err);
+    case LW_PLOT_FILTERS: return lw_plot_filters(plot, err);
+    }
+    return LW_EUSAGE;
+}
+
+/* ---- names --------------------------------------------------------------------------------------------------------- */
+
+/* Without its folder. */
+static const char *base_of(const char *name)
+{
+    const char *const slash = strrchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
+static void make_title(const struct lw_plot *plot, char *title, size_t size)
+{
+    const char *const given = lw_options_text(plot->given, "title");
+    if (given)
+        snprintf(title, size, "%s", given);
+    else
+        snprintf(title, size, "%s:%s", base_of(plot->subject.info.file), plot->subject.info.path);
+}
+
+/* survey.h5:/strain/raw gives survey.strain-raw.png. */
+static void make_output(const struct lw_plot *plot, char *output, size_t size)
+{
+    const char *const file = plot->subject.info.file, *const dot = strrchr(base_of(file), '.');
+    const size_t length = dot && dot != base_of(file) ? (size_t)(dot - file) : strlen(file);
+    const char *const path = plot->subject.info.path + strspn(plot->subject.info.path, "/");
+    snprintf(output, size, "%.*s%s%s.png", (int)length, file, path[0] ? "." : "", path);
+    for (char *at = output + length; *at; at++)
+        if (*at == '/' || iscntrl((unsigned char)*at))
+            *at = '-';
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------------------- */
+
+static int open_script(struct lw_plot *plot, struct lw_error *err)
+{
+    const int fd = memfd_create("gnuplot's text", MFD_CLOEXEC);
+    plot->script.file = fd >= 0 ? fdopen(fd, "w+") : NULL;
+    if (plot->script.file)
+        return LW_OK;
+    const int reason = errno;
+    if (fd >= 0)
+        close(fd);
+    return lw_fail(err, LW_ESYSTEM, "no memory for the picture: %s", strerror(reason));
+}
+
+static int finish(const struct lw_plot *plot, struct lw_picture_file *file, struct lw_error *err)
+{
+    if (fflush(plot->script.file) != 0 || ferror(plot->script.file))
+        return lw_fail(err, LW_ESYSTEM, "no memory for the picture");
+    int rc = plot->script.picture == LW_PICTURE_TEXT ? lw_picture_copy(file, plot->script.file, err)
+                                                     : lw_gnuplot_draw(plot->script.file, file->fd, err);
+    if (rc == LW_OK)
+        rc = lw_picture_publish(file, err);
+    return rc;
+}
+
+/* What can fail for want of a name or a program does so before anything is read. */
+static int make(struct lw_plot *plot, const char *output, struct lw_error *err)
+{
+    char title[4 * LW_MAX_PATH];
+    struct lw_picture_file file = {.fd = -1};
+    int rc;
+    make_title(plot, title, sizeof title);
+    plot->script.title = title;
+    (void)((rc = settle_kind(plot, err)) ||
+           (rc = lw_picture_create(output, lw_options_flag(plot->given, "overwrite"), &file, err)) ||
+           (rc = open_script(plot, err)) || (rc = draw(plot, err)) || (rc = finish(plot, &file, err)));
+    if (plot->script.file)
+        fclose(plot->script.file);
+    lw_picture_discard(&file);
+    return rc;
+}
+
+static int read_options(struct lw_plot *plot, struct lw_error *err)
+{
+    const char *const size = lw_options_text(plot->given, "size"), *const output = lw_options_text(plot->given, "output");
+    int rc = LW_OK;
+    plot->is_log = lw_options_flag(plot->given, "log");
+    if (size)
+        rc = lw_label_parse_size(size, &plot->width, &plot->height, err);
+    if (rc == LW_OK && output)
+        rc = lw_picture_kind(output, &plot->script.picture, err);
+    return rc || plot->script.picture == LW_PICTURE_TEXT ? rc : lw_gnuplot_check(err);
+}
+
+static enum lw_subject_shape choose_shape(const struct lw_options *given)
+{
+    const int kind = lw_options_choice(given, "kind");
+    return kind == LW_PLOT_IMAGE ? LW_SHAPE_IMAGE : kind > 0 ? LW_SHAPE_SERIES : LW_SHAPE_AUTO;
+}
+
+static int plot_alone(const char *name, const struct lw_options *given, struct lw_error *err)
+{
+    struct lw_plot plot = {.given = given};
+    const struct lw_subject_hints hints = {
+        .axis = lw_options_given(given, "axis") ? (int)lw_options_int(given, "axis") : -1, .shape = choose_shape(given),
+    };
+    char made[4 * LW_MAX_PATH];
+    int rc;
+    if ((rc = read_options(&plot, err)) || (rc = lw_subject_open(name, &hints, &plot.subject, err)))
+        goto done;
+    make_output(&plot, made, sizeof made);
+    const char *const output = lw_options_given(given, "output") ? lw_options_text(given, "output") : made;
+    if ((rc = make(&plot, output, err)) == LW_OK)
+        lw_log_info("%s shows %s%s%s", output, plot.subject.name, plot.script.note[0] ? ": " : "", plot.script.note);
+done:
+    lw_subject_release(&plot.subject);
+    lw_subject_release(&plot.input);
+    return rc;
+}
+
+int lw_plot_run(struct lw_comm *comm, const char *name, const struct lw_options *given, struct lw_error *err)
+{
+    return lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? plot_alone(name, given, err) : LW_OK, err);
+}

@@ -1,0 +1,21 @@
+/* plot.h - `lapwing plot FILE[:/dataset]`: a picture of a dataset, drawn by gnuplot.
+ *
+ *     plot.c        options, what is drawn and how, the order of the steps
+ *     subject.c      a dataset and what its dimensions are
+ *     gather.c      its samples read into a grid; grid.c: the grid itself, and which samples are read
+ *     labels.c      units
+ *     series.c, waterfall.c, spectrum.c, peaks.c, filters.c    the kinds of pictures
+ *     script.c      gnuplot's text
+ *     gnuplot.c     the process; picture.c: the file */
+#ifndef LW_PLOT_PLOT_H
+#define LW_PLOT_PLOT_H
+
+#include "comm/comm.h"
+#include "options/options.h"
+
+extern const struct lw_option lw_plot_options[];
+
+/** Draw it. Rank 0 works, all return the same code. Collective. @param name  "FILE" or "FILE:/dataset" */
+int lw_plot_run(struct lw_comm *comm, const char *name, const struct lw_options *given, struct lw_error *err);
+
+#endif

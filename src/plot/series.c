@@ -1,0 +1,265 @@
+/* series.c - series one above the other. Where more samples than pixels are there, each column of pixels shows the range from the
+ * least to the largest of its samples. */
+#include "plot/kinds.h"
+
+#include "base/integers.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_PANELS = 8 };
+
+/* What one panel shows. */
+struct trace {
+    struct lw_subject *subject;
+    int64_t channel, filter;            /* in its dataset */
+    struct lw_gathered gathered;
+    int64_t begin;                      /* the sample that the first column begins with */
+    double first, step;                 /* the sample of the result for sample 0, and for one */
+    double low, high;                   /* of values, both 0: as they are */
+    int data;
+    char title[400];
+};
+
+struct traces {
+    struct trace list[MOST_PANELS];
+    int count;
+    int64_t left_out;
+    struct lw_span span;
+    struct lw_plot_axis axis;           /* of the result's samples */
+    const struct lw_panels *panels;
+};
+
+/* ---- which ones ---------------------------------------------------------------------------------------------------- */
+
+static void add_trace(struct traces *traces, const struct trace *trace)
+{
+    if (traces->count < MOST_PANELS)
+        traces->list[traces->count++] = *trace;
+    else
+        traces->left_out++;
+}
+
+static void name_result(const struct lw_plot *plot, int64_t n_channels, struct trace *trace)
+{
+    const struct lw_subject *const subject = &plot->subject;
+    struct lw_plot_axis y;
+    char filter[40] = "", channel[120] = "";
+    lw_subject_label_y(subject, &y);
+    if (subject->n_z > 1)
+        snprintf(filter, sizeof filter, "filter %lld", (long long)trace->filter);
+    if (n_channels > 1 || subject->n_y > 1)
+        snprintf(channel, sizeof channel, "%s%.60s %g", filter[0] ? ", " : "", y.label,
+                 lw_plot_axis_at(&y, (double)trace->channel));
+    snprintf(trace->title, sizeof trace->title, "%s%s%s%s", plot->has_input ? "result" : "",
+             plot->has_input && (filter[0] || channel[0]) ? ", " : "", filter, channel);
+}
+
+static void name_input(const struct lw_plot *plot, struct trace *trace)
+{
+    char channel[60] = "";
+    if (plot->input.n_y > 1)
+        snprintf(channel, sizeof channel, ", channel %lld", (long long)trace->channel);
+    snprintf(trace->title, sizeof trace->title, "input%s: %.300s", channel, plot->input.info.path);
+}
+
+/* A channel of the result with all its filters below the input's. */
+static void add_channel(struct lw_plot *plot, struct traces *traces, int64_t channel, const struct lw_option_range *filters,
+                        int64_t n_channels)
+{
+    struct lw_input_map map;
+    if (plot->has_input) {
+        lw_plot_map_input(plot, &map);
+        struct trace input = {.subject = &plot->input, .channel = map.channels.begin + channel * map.channels.step,
+                              .first = -map.first / map.step, .step = 1 / map.step};
+        name_input(plot, &input);
+        if (input.channel < plot->input.n_y)
+            add_trace(traces, &input);
+    }
+    for (int64_t f = filters->begin; f < filters->end; f += filters->step) {
+        struct trace result = {.subject = &plot->subject, .channel = channel, .filter = f, .step = 1};
+        name_result(plot, n_channels, &result);
+        add_trace(traces, &result);
+    }
+}
+
+static int choose(struct lw_plot *plot, struct traces *traces, struct lw_error *err)
+{
+    struct lw_option_range channels, filters;
+    int rc;
+    if ((rc = lw_plot_span(plot, &traces->span, err)) ||
+        (rc = lw_plot_range(plot, "channels", plot->subject.n_y, &channels, err)) ||
+        (rc = lw_plot_range(plot, "filters", plot->subject.n_z, &filters, err)))
+        return rc;
+    lw_subject_label_x(&plot->subject, traces->span.begin, traces->span.end, &traces->axis);
+    const int64_t n_channels = divide_up(channels.end - channels.begin, channels.step);
+    for (int64_t c = channels.begin; c < channels.end; c += channels.step)
+        add_channel(plot, traces, c, &filters, n_channels);
+    return LW_OK;
+}
+
+/* ---- data ---------------------------------------------------------------------------------------------------------- */
+
+static double position(const struct traces *traces, const struct trace *trace, double sample)
+{
+    return lw_plot_axis_at(&traces->axis, trace->first + sample * trace->step);
+}
+
+/* One sample for each column: a line through them; else a step for each column. */
+static void write_column(const struct lw_plot *plot, const struct traces *traces, const struct trace *trace, int column,
+                         bool is_line)
+{
+    const struct lw_grid *const grid = &trace->gathered.grid;
+    const struct lw_cell *const cell = &grid->cells[column];
+    const int64_t low = lw_grid_begin(grid, column), high = lw_grid_begin(grid, column + 1);
+    const double middle = is_line ? (double)low : (double)(low + high - 1) / 2;
+    double least = cell->least, largest = cell->largest;
+    if (cell->count == 0) {
+        fputc('\n', plot->script.file);
+        return;
+    }
+    if (plot->is_log) {
+        const double size = fmax(fabs(least), fabs(largest));
+        least = least > 0 || largest < 0 ? fmin(fabs(least), fabs(largest)) : size;
+        largest = size;
+    }
+    fprintf(plot->script.file, "%.15g %.9g %.9g\n", position(traces, trace, (double)trace->begin + middle), least, largest);
+}
+
+static void write_data(struct lw_plot *plot, const struct traces *traces, struct trace *trace)
+{
+    const struct lw_grid *const grid = &trace->gathered.grid;
+    const bool is_line = grid->n_columns == grid->length;
+    trace->data = lw_script_data(&plot->script);
+    for (int column = 0; column < grid->n_columns; column++)
+        write_column(plot, traces, trace, column, is_line);
+    lw_script_data_end(&plot->script);
+}
+
+/* gnuplot finds no scale where nothing is finite. */
+static bool has_values(const struct lw_grid *grid)
+{
+    for (int column = 0; column < grid->n_columns; column++)
+        if (grid->cells[column].count > 0)
+            return true;
+    return false;
+}
+
+/* A filter rings where the signal begins and ends: outputs that depend on what is beyond do not set the scale. */
+static void choose_scale(const struct lw_plot *plot, struct trace *trace)
+{
+    const struct lw_grid *const grid = &trace->gathered.grid;
+    struct lw_input_map map;
+    double low = INFINITY, high = -INFINITY;
+    lw_plot_map_input(plot, &map);
+    const double ends = lw_note_real(&trace->subject->notes->dataset, "group_delay_removed_samples", 0) / map.step;
+    for (int column = 0; column < grid->n_columns; column++) {
+        const double begin = (double)(trace->begin + lw_grid_begin(grid, column));
+        const double end = (double)(trace->begin + lw_grid_begin(grid, column + 1));
+        if (begin < ends || end > (double)trace->subject->n_x - ends || grid->cells[column].count == 0)
+            continue;
+        low = fmin(low, grid->cells[column].least);
+        high = fmax(high, grid->cells[column].largest);
+    }
+    if (ends <= 0 || plot->is_log || !(low < high)) {
+        trace->high = has_values(grid) ? 0 : 1;
+        return;
+    }
+    trace->low = low - 0.05 * (high - low);
+    trace->high = high + 0.05 * (high - low);
+}
+
+/* The samples whose positions are in the span. */
+static struct lw_span own_span(const struct traces *traces, const struct trace *trace)
+{
+    const double begin = ((double)traces->span.begin - trace->first) / trace->step;
+    const double end = ((double)traces->span.end - trace->first) / trace->step;
+    const double most = (double)trace->subject->n_x;
+    return (struct lw_span){(int64_t)fmin(fmax(ceil(begin), 0), most), (int64_t)fmin(fmax(ceil(end), 0), most)};
+}
+
+static int gather(struct lw_plot *plot, struct traces *traces, struct trace *trace, struct lw_error *err)
+{
+    const struct lw_span span = own_span(traces, trace);
+    if (span.begin >= span.end)
+        return lw_fail(err, LW_ECONFIG, "%.400s has no samples in what is shown of the result", trace->subject->name);
+    const struct lw_gather what = {
+        .begin = span.begin, .end = span.end, .y_begin = trace->channel, .y_end = trace->channel + 1, .y_step = 1,
+        .z = trace->filter, .most_rows = 1, .most_columns = lw_panels_width(&plot->script, traces->panels),
+        .most_bytes = lw_options_int(plot->given, "read") / traces->count,
+    };
+    trace->begin = span.begin;
+    const int rc = lw_gather(trace->subject, &what, &trace->gathered, err);
+    if (rc == LW_OK) {
+        choose_scale(plot, trace);
+        write_data(plot, traces, trace);
+    }
+    return rc;
+}
+
+/* ---- picture ------------------------------------------------------------------------------------------------------- */
+
+static void draw(const struct lw_plot *plot, const struct traces *traces, int number)
+{
+    const struct trace *const trace = &traces->list[number];
+    const struct lw_grid *const grid = &trace->gathered.grid;
+    char label[200];
+    const struct lw_panel panel = {
+        .number = number, .title = trace->title[0] ? trace->title : NULL, .x = &traces->axis,
+        .x_label = number + 1 == traces->count ? traces->axis.label : NULL,
+        .y_label = lw_subject_label_values(trace->subject, "", label, sizeof label), .y_low = trace->low, .y_high = trace->high,
+        .x_low = lw_plot_axis_at(&traces->axis, (double)traces->span.begin),
+        .x_high = lw_plot_axis_at(&traces->axis, (double)traces->span.end), .log_y = plot->is_log,
+    };
+    lw_script_panel(&plot->script, traces->panels, &panel);
+    if (grid->n_columns == grid->length)
+        fprintf(plot->script.file, "plot $data%d using 1:3 with lines linestyle 1\n", trace->data);
+    else
+        fprintf(plot->script.file, "plot $data%d using 1:2:3 with filledcurves fillcolor rgb '#2a6fb0' fillstyle solid noborder, "
+                "'' using 1:2 with lines linestyle 1 linewidth 0.6, '' using 1:3 with lines linestyle 1 linewidth 0.6\n",
+                trace->data);
+}
+
+static void note(struct lw_plot *plot, const struct traces *traces)
+{
+    double least = 1;
+    for (int t = 0; t < traces->count; t++)
+        least = fmin(least, traces->list[t].gathered.part);
+    lw_gathered_note(least, plot->script.note, sizeof plot->script.note);
+    const size_t used = strlen(plot->script.note);
+    if (traces->left_out > 0)
+        snprintf(plot->script.note + used, sizeof plot->script.note - used, "%sthe first %d of %lld series", used ? "; " : "",
+                 traces->count, (long long)(traces->count + traces->left_out));
+}
+
+static int draw_all(struct lw_plot *plot, struct traces *traces, struct lw_error *err)
+{
+    const bool has_titles = traces->count > 1 || traces->list[0].title[0];
+    const struct lw_panels panels = {.count = traces->count, .left = 110, .right = 30, .gap = has_titles ? 34 : 16,
+                                     .has_titles = has_titles};
+    int rc = LW_OK;
+    traces->panels = &panels;
+    lw_plot_frame(plot, 1200, traces->count == 1 ? 500 : 120 + 210 * traces->count);
+    lw_script_begin(&plot->script);
+    for (int t = 0; t < traces->count && rc == LW_OK; t++)
+        rc = gather(plot, traces, &traces->list[t], err);
+    if (rc)
+        return rc;
+    note(plot, traces);
+    lw_script_panels(&plot->script, &panels);
+    for (int t = 0; t < traces->count; t++)
+        draw(plot, traces, t);
+    lw_script_end(&plot->script);
+    return LW_OK;
+}
+
+int lw_plot_series(struct lw_plot *plot, struct lw_error *err)
+{
+    struct traces traces = {0};
+    int rc = choose(plot, &traces, err);
+    if (rc == LW_OK)
+        rc = draw_all(plot, &traces, err);
+    for (int t = 0; t < traces.count; t++)
+        lw_gathered_release(&traces.list[t].gathered);
+    return rc;
+}

@@ -1,0 +1,79 @@
+/* subject.h - a dataset as pictures see it: what each of its dimensions is, how samples on its axis are labelled, and its samples
+ * as real numbers, box by box. Complex samples are shown by their magnitudes.
+ *
+ *     x   the axis, or the columns of an image
+ *     y   channels, or the rows of an image
+ *     z   filters, or the images of a stack
+ *
+ * Each may be missing. One process opens and reads it. */
+#ifndef LW_PLOT_SUBJECT_H
+#define LW_PLOT_SUBJECT_H
+
+#include "base/pool.h"
+#include "io/format.h"
+#include "io/notes/notes.h"
+#include "plot/labels.h"
+
+struct lw_subject {
+    char name[2 * LW_MAX_PATH];         /* as given */
+    struct lw_dataset_info info;
+    struct lw_notes *notes;             /* owned */
+    bool is_table;                      /* then nothing below counts, nor does `info` but for file and path */
+    const struct lw_format *format;
+    void *dataset;                      /* the format's */
+    struct lw_pool *pool;               /* owned; reads what lies in the file as it is */
+    char *raw;                          /* owned; of LW_SUBJECT_BYTES */
+
+    int x, y, z;                        /* dimensions of the dataset, -1: there is none */
+    bool is_image;
+    bool is_axis_known;                 /* the file, or the caller, says which dimension is the axis */
+    int64_t n_x, n_y, n_z;              /* their lengths, 1 where there is none */
+    double scale, offset;               /* of the values, where the file says so */
+};
+
+/* Of one read, as doubles and as they are stored. */
+enum { LW_SUBJECT_VALUES = 4 << 20 };
+
+/* What is to be taken of a dataset whose metadata do not say it. */
+enum lw_subject_shape { LW_SHAPE_AUTO, LW_SHAPE_SERIES, LW_SHAPE_IMAGE };
+
+struct lw_subject_hints {
+    int axis;                           /* -1: not given */
+    enum lw_subject_shape shape;
+};
+
+/** Open "FILE:/path"; without a path, the first result of lapwing in the file, or else its only dataset. Errors: those of
+ * lw_examine_dataset and lw_notes_read; LW_EUSAGE: a path is needed; LW_ECONFIG: the hints do not fit. `subject` is to be released
+ * in any case. */
+int lw_subject_open(const char *name, const struct lw_subject_hints *hints, struct lw_subject *subject, struct lw_error *err);
+void lw_subject_release(struct lw_subject *subject);
+
+/* Part of it: every step-th channel. */
+struct lw_subject_box {
+    int64_t x, n_x;
+    int64_t y, n_y, y_step;
+    int64_t z;
+};
+
+/** The name of a dimension, "" if nobody gives one. */
+const char *lw_subject_dimension(const struct lw_subject *subject, int dimension);
+
+/** Whether x varies fastest in the file: else y does. */
+bool lw_subject_is_x_fast(const struct lw_subject *subject);
+
+/** Read a box of at most LW_SUBJECT_VALUES samples. LW_EIO, LW_EDATA.
+ * @param values  [n_y x n_x] if x is fast, else [n_x x n_y] */
+int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *box, double *values, struct lw_error *err);
+
+/** Samples that storage hands out together: of the axis and of the channels. */
+int64_t lw_subject_unit_x(const struct lw_subject *subject);
+int64_t lw_subject_unit_y(const struct lw_subject *subject);
+
+/** The axis x labelled for samples [begin, end): times, or the numbers of samples. */
+void lw_subject_label_x(const struct lw_subject *subject, int64_t begin, int64_t end, struct lw_plot_axis *axis);
+void lw_subject_label_y(const struct lw_subject *subject, struct lw_plot_axis *axis);
+
+/** What the values are: "rms (m/s)", "(m/s)", "magnitude", "". Returns `text`. */
+const char *lw_subject_label_values(const struct lw_subject *subject, const char *what, char *text, size_t size);
+
+#endif

@@ -1,0 +1,252 @@
+/* waterfall.c - values as colours: channels over the axis, and images. */
+#include "plot/kinds.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_PANELS = 4 };
+
+struct tile {
+    struct lw_subject *subject;
+    int64_t z;
+    struct lw_span x;
+    struct lw_option_range y;
+    struct lw_gathered gathered;
+    struct lw_plot_axis x_axis;
+    double first, step;                 /* the sample of the result for sample 0, and for one */
+    enum lw_show show;
+    struct lw_colours colours;
+    int data;
+    char title[400];
+};
+
+struct tiles {
+    struct tile list[MOST_PANELS];
+    int count;
+    int64_t left_out;
+    struct lw_span span;
+    struct lw_plot_axis axis;
+    struct lw_panels panels;
+};
+
+/* ---- which ones ---------------------------------------------------------------------------------------------------- */
+
+static struct lw_span clip(double begin, double end, int64_t n)
+{
+    return (struct lw_span){(int64_t)fmin(fmax(ceil(begin), 0), (double)n), (int64_t)fmin(fmax(ceil(end), 0), (double)n)};
+}
+
+static int add_input(struct lw_plot *plot, struct tiles *tiles, const struct lw_option_range *y, struct lw_error *err)
+{
+    struct lw_input_map map;
+    lw_plot_map_input(plot, &map);
+    struct tile *const tile = &tiles->list[tiles->count++];
+    *tile = (struct tile){.subject = &plot->input, .first = -map.first / map.step, .step = 1 / map.step};
+    tile->x = clip(map.first + (double)tiles->span.begin * map.step, map.first + (double)tiles->span.end * map.step,
+                   plot->input.n_x);
+    tile->y.begin = map.channels.begin + y->begin * map.channels.step;
+    tile->y.step = y->step * map.channels.step;
+    tile->y.end = min64(map.channels.begin + (y->end - 1) * map.channels.step + 1, plot->input.n_y);
+    snprintf(tile->title, sizeof tile->title, "input: %.300s", plot->input.info.path);
+    if (tile->x.begin >= tile->x.end || tile->y.begin >= tile->y.end)
+        return lw_fail(err, LW_ECONFIG, "%.400s has no samples in what is shown of the result", plot->input.name);
+    return LW_OK;
+}
+
+static void add_result(struct lw_plot *plot, struct tiles *tiles, const struct lw_option_range *y, int64_t z)
+{
+    const bool is_many = plot->subject.n_z > 1;
+    if (tiles->count == MOST_PANELS) {
+        tiles->left_out++;
+        return;
+    }
+    struct tile *const tile = &tiles->list[tiles->count++];
+    *tile = (struct tile){.subject = &plot->subject, .z = z, .x = tiles->span, .y = *y, .step = 1};
+    if (is_many)
+        snprintf(tile->title, sizeof tile->title, "%s%s %lld", plot->has_input ? "result, " : "",
+                 plot->kind == LW_PLOT_IMAGE ? "image" : "filter", (long long)z);
+    else if (plot->has_input)
+        snprintf(tile->title, sizeof tile->title, "result");
+}
+
+static int choose(struct lw_plot *plot, struct tiles *tiles, struct lw_error *err)
+{
+    struct lw_option_range y, z;
+    int rc;
+    if ((rc = lw_plot_span(plot, &tiles->span, err)) ||
+        (rc = lw_plot_range(plot, "channels", plot->subject.n_y, &y, err)) ||
+        (rc = lw_plot_range(plot, "filters", plot->subject.n_z, &z, err)) ||
+        (plot->has_input && (rc = add_input(plot, tiles, &y, err))))
+        return rc;
+    lw_subject_label_x(&plot->subject, tiles->span.begin, tiles->span.end, &tiles->axis);
+    for (int64_t i = z.begin; i < z.end; i += z.step)
+        add_result(plot, tiles, &y, i);
+    return LW_OK;
+}
+
+/* ---- data ---------------------------------------------------------------------------------------------------------- */
+
+/* Values of both signs: the one farthest from zero where few samples share a cell, so that waves stay waves, and the rms value
+ * where many do, as a mean would only show that they cancel. Values of one sign: their mean. */
+static void choose_show(const struct lw_plot *plot, struct tile *tile)
+{
+    enum { MOST_FOR_EXTREMES = 32 };
+    const struct lw_grid *const grid = &tile->gathered.grid;
+    int64_t negative = 0, filled = 0, samples = 0;
+    for (int64_t i = 0; i < (int64_t)grid->n_rows * grid->n_columns; i++) {
+        const struct lw_cell *const cell = &grid->cells[i];
+        filled += cell->count > 0;
+        negative += cell->count > 0 && cell->least < 0;
+        samples += cell->count;
+    }
+    const bool is_signed = negative > filled / 20;
+    const bool is_full = samples > MOST_FOR_EXTREMES * max64(filled, 1);
+    tile->show = plot->kind == LW_PLOT_IMAGE || !is_signed ? LW_SHOW_MEAN : is_full ? LW_SHOW_RMS : LW_SHOW_EXTREME;
+    if (plot->is_log && tile->show == LW_SHOW_EXTREME)
+        tile->show = LW_SHOW_RMS;
+}
+
+static int choose_colours(const struct lw_plot *plot, struct tile *tile, struct lw_error *err)
+{
+    const struct lw_grid *const grid = &tile->gathered.grid;
+    const int64_t n = (int64_t)grid->n_rows * grid->n_columns;
+    double *const values = lw_alloc_array(n, sizeof *values, "the picture", err);
+    if (!values)
+        return LW_ESYSTEM;
+    for (int64_t i = 0; i < n; i++)
+        values[i] = lw_cell_value(&grid->cells[i], tile->show);
+    tile->colours = lw_colours_choose(values, n, plot->is_log);
+    lw_free(values);
+    return LW_OK;
+}
+
+/* On a logarithmic scale the least colour stands for what has no logarithm. */
+static void write_value(const struct lw_plot *plot, double value, double low)
+{
+    if (isfinite(value))
+        fprintf(plot->script.file, "%.5g ", plot->is_log && value < low ? low : value);
+    else
+        fputs("NaN ", plot->script.file);
+}
+
+static void write_data(struct lw_plot *plot, struct tile *tile)
+{
+    const struct lw_grid *const grid = &tile->gathered.grid;
+    tile->data = lw_script_data(&plot->script);
+    for (int row = 0; row < grid->n_rows; row++) {
+        for (int column = 0; column < grid->n_columns; column++)
+            write_value(plot, lw_cell_value(&grid->cells[(int64_t)row * grid->n_columns + column], tile->show), tile->colours.low);
+        fputc('\n', plot->script.file);
+    }
+    lw_script_data_end(&plot->script);
+}
+
+static int gather(struct lw_plot *plot, const struct tiles *tiles, struct tile *tile, struct lw_error *err)
+{
+    const struct lw_gather what = {
+        .begin = tile->x.begin, .end = tile->x.end, .y_begin = tile->y.begin, .y_end = tile->y.end, .y_step = tile->y.step,
+        .z = tile->z, .most_rows = lw_panels_height(&plot->script, &tiles->panels),
+        .most_columns = lw_panels_width(&plot->script, &tiles->panels),
+        .most_bytes = lw_options_int(plot->given, "read") / tiles->count,
+    };
+    int rc = lw_gather(tile->subject, &what, &tile->gathered, err);
+    if (rc)
+        return rc;
+    choose_show(plot, tile);
+    if ((rc = choose_colours(plot, tile, err)) == LW_OK)
+        write_data(plot, tile);
+    return rc;
+}
+
+/* ---- picture ------------------------------------------------------------------------------------------------------- */
+
+static const char *show_text(enum lw_show show)
+{
+    return show == LW_SHOW_RMS ? "rms" : "";
+}
+
+/* The cells' centres stand between their edges: cell i of n from `low` on, each `size` wide. */
+static void draw(const struct lw_plot *plot, const struct tiles *tiles, int number)
+{
+    const struct tile *const tile = &tiles->list[number];
+    const struct lw_grid *const grid = &tile->gathered.grid;
+    const bool is_image = plot->kind == LW_PLOT_IMAGE, is_last = number + 1 == tiles->count;
+    struct lw_plot_axis y;
+    char label[200];
+    lw_subject_label_y(tile->subject, &y);
+    const double x_low = lw_plot_axis_at(&tiles->axis, tile->first + (double)tile->x.begin * tile->step - (is_image ? 0.5 : 0));
+    const double x_high = lw_plot_axis_at(&tiles->axis, tile->first + (double)tile->x.end * tile->step - (is_image ? 0.5 : 0));
+    const double first_row = (double)tile->y.begin - 0.5 * (double)tile->y.step;
+    const double y_low = lw_plot_axis_at(&y, first_row);
+    const double y_high = lw_plot_axis_at(&y, first_row + (double)(tile->gathered.n_channels * tile->y.step));
+    const double dx = (x_high - x_low) / grid->n_columns, dy = (y_high - y_low) / grid->n_rows;
+    const struct lw_panel panel = {
+        .number = number, .title = tile->title[0] ? tile->title : NULL, .x = &tiles->axis,
+        .x_label = is_last ? tiles->axis.label : NULL, .y_label = y.label,
+        .x_low = lw_plot_axis_at(&tiles->axis, (double)tiles->span.begin - (is_image ? 0.5 : 0)),
+        .x_high = lw_plot_axis_at(&tiles->axis, (double)tiles->span.end - (is_image ? 0.5 : 0)),
+        .y_low = is_image ? fmax(y_low, y_high) : fmin(y_low, y_high),
+        .y_high = is_image ? fmin(y_low, y_high) : fmax(y_low, y_high),
+    };
+    lw_subject_label_values(tile->subject, show_text(tile->show), label, sizeof label);
+    lw_script_colours(&plot->script, &tiles->panels, number, &tile->colours, label, plot->is_log);
+    lw_script_panel(&plot->script, &tiles->panels, &panel);
+    fprintf(plot->script.file, "plot $data%d matrix using (%.15g+%.15g*$1):(%.15g+%.15g*$2):3 with image\n", tile->data,
+            x_low + dx / 2, dx, y_low + dy / 2, dy);
+}
+
+static void note(struct lw_plot *plot, const struct tiles *tiles)
+{
+    double least = 1;
+    for (int t = 0; t < tiles->count; t++)
+        least = fmin(least, tiles->list[t].gathered.part);
+    lw_gathered_note(least, plot->script.note, sizeof plot->script.note);
+    const size_t used = strlen(plot->script.note);
+    if (tiles->left_out > 0)
+        snprintf(plot->script.note + used, sizeof plot->script.note - used, "%sthe first %d of %lld panels", used ? "; " : "",
+                 tiles->count, (long long)(tiles->count + tiles->left_out));
+}
+
+static void choose_frame(struct lw_plot *plot, struct tiles *tiles)
+{
+    const bool is_image = plot->kind == LW_PLOT_IMAGE;
+    tiles->panels = (struct lw_panels){.count = tiles->count, .left = 110, .right = 120, .gap = 36,
+                                       .has_titles = tiles->list[0].title[0] != '\0'};
+    if (is_image) {
+        const struct tile *const tile = &tiles->list[tiles->count - 1];
+        tiles->panels.aspect = (double)(tile->y.end - tile->y.begin) / (double)(tile->x.end - tile->x.begin);
+    }
+    const int height = is_image ? 640 : tiles->count == 1 ? 500 : 400;
+    lw_plot_frame(plot, is_image ? 900 : 1200, 120 + height * tiles->count);
+}
+
+static int draw_all(struct lw_plot *plot, struct tiles *tiles, struct lw_error *err)
+{
+    int rc = LW_OK;
+    choose_frame(plot, tiles);
+    lw_script_begin(&plot->script);
+    for (int t = 0; t < tiles->count && rc == LW_OK; t++)
+        rc = gather(plot, tiles, &tiles->list[t], err);
+    if (rc)
+        return rc;
+    note(plot, tiles);
+    lw_script_panels(&plot->script, &tiles->panels);
+    for (int t = 0; t < tiles->count; t++)
+        draw(plot, tiles, t);
+    lw_script_end(&plot->script);
+    return LW_OK;
+}
+
+int lw_plot_waterfall(struct lw_plot *plot, struct lw_error *err)
+{
+    struct tiles tiles = {0};
+    int rc = choose(plot, &tiles, err);
+    if (rc == LW_OK)
+        rc = draw_all(plot, &tiles, err);
+    for (int t = 0; t < tiles.count; t++)
+        lw_gathered_release(&tiles.list[t].gathered);
+    return rc;
+}

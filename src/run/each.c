@@ -1,0 +1,240 @@
+#include "run/each.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "io/list.h"
+#include "io/object.h"
+#include "io/stretches.h"
+#include "run/setup.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static_assert(LW_EACH_FILE == 0 && LW_EACH_STRETCH == 1, "order of --each");
+
+/* What is to be made. */
+struct each {
+    struct lw_comm *comm;
+    struct lw_names groups;     /* the input of each result */
+    char *output;               /* --output as given; owned */
+    bool is_pattern;            /* it holds {} */
+    int64_t begin, end;         /* of the groups: the part that is to be made */
+};
+
+/* ---- names of results -------------------------------------------------------------------------------------------------- */
+
+/* The first file of a group, without folders and ending. */
+static int find_stem(const char *group, char stem[LW_MAX_PATH], struct lw_error *err)
+{
+    char name[2 * LW_MAX_PATH + 2];
+    struct lw_object object;
+    if (!lw_words_take(group, name, sizeof name))
+        return lw_fail(err, LW_EUSAGE, "the name '%.200s...' is too long", group);
+    const int rc = lw_object_parse(name, &object, err);
+    if (rc)
+        return rc;
+    const char *const slash = strrchr(object.file, '/'), *const base = slash ? slash + 1 : object.file;
+    const char *const dot = strrchr(base, '.');
+    snprintf(stem, LW_MAX_PATH, "%.*s", dot && dot > base ? (int)(dot - base) : (int)strlen(base), base);
+    return LW_OK;
+}
+
+static int name_result(const struct each *each, const char *group, char name[LW_MAX_PATH], struct lw_error *err)
+{
+    char stem[LW_MAX_PATH];
+    const int rc = find_stem(group, stem, err);
+    if (rc)
+        return rc;
+    const char *const place = strstr(each->output, "{}");
+    const int length = place ? snprintf(name, LW_MAX_PATH, "%.*s%s%s", (int)(place - each->output), each->output, stem, place + 2)
+                             : snprintf(name, LW_MAX_PATH, "%s/%s.h5", each->output, stem);
+    return length < LW_MAX_PATH ? LW_OK : lw_fail(err, LW_EUSAGE, "the name '%.200s...' is longer than %d characters", name,
+                                                   LW_MAX_PATH - 1);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Of all groups, whatever the part: another process may make the others at the same time. */
+static int check_names(const struct each *each, struct lw_error *err)
+{
+    const int64_t n = each->groups.n;
+    char *const names = lw_alloc_array(n, LW_MAX_PATH, "the names of results", err);
+    char **const order = lw_alloc_array(n, sizeof *order, "the names of results", err);
+    int rc = names && order ? LW_OK : LW_ESYSTEM;
+    int64_t i = 0;
+    for (const char *group = lw_names_next(&each->groups, NULL); rc == LW_OK && group; group = lw_names_next(&each->groups, group), i++) {
+        order[i] = names + i * LW_MAX_PATH;
+        rc = name_result(each, group, order[i], err);
+    }
+    if (rc == LW_OK)
+        qsort(order, (size_t)n, sizeof *order, compare_texts);
+    for (i = 1; rc == LW_OK && i < n; i++)
+        if (strcmp(order[i - 1], order[i]) == 0)
+            rc = lw_fail(err, LW_EUSAGE, "two inputs would have the result %s, since their files bear one name: run their folders one by "
+                         "one, each with an --output of its own", order[i]);
+    lw_free(names);
+    lw_free(order);
+    return rc;
+}
+
+/* ---- what is to be made -------------------------------------------------------------------------------------------------- */
+
+static int choose_part(const struct lw_options *options, struct each *each, struct lw_error *err)
+{
+    const char *const text = lw_options_text(options, "part");
+    int64_t part, parts;
+    int used = 0;
+    each->begin = 0;
+    each->end = each->groups.n;
+    if (!text)
+        return LW_OK;
+    if (sscanf(text, "%" SCNd64 "/%" SCNd64 "%n", &part, &parts, &used) != 2 || text[used] || part < 0 || part >= parts ||
+        parts > 1000000)
+        return lw_fail(err, LW_EUSAGE, "--part %s is not I/N with 0 <= I < N, such as 0/8 for the first of 8 parts", text);
+    each->begin = each->groups.n / parts * part + each->groups.n % parts * part / parts;
+    each->end = each->groups.n / parts * (part + 1) + each->groups.n % parts * (part + 1) / parts;
+    return LW_OK;
+}
+
+static int keep_output(const struct lw_options *options, struct each *each, struct lw_error *err)
+{
+    const char *const output = lw_options_text(options, "output");
+    if (!output)
+        return lw_fail(err, LW_EUSAGE, "--output is missing: give the folder for the results");
+    each->output = lw_alloc(strlen(output) + 1, "the output's name", err);
+    if (!each->output)
+        return LW_ESYSTEM;
+    strcpy(each->output, output);
+    each->is_pattern = strstr(output, "{}") != NULL;
+    return LW_OK;
+}
+
+static int open_each(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, struct each *each,
+                     struct lw_error *err)
+{
+    struct lw_reader_request request;
+    *each = (struct each){.comm = comm};
+    int rc;
+    (void)((rc = lw_setup_request(ops, options, &request, err)) || (rc = keep_output(options, each, err)));
+    if ((rc = lw_comm_agree(comm, rc, err)) ||
+        (rc = lw_stretches_find(comm, &request, (enum lw_each)lw_options_choice(options, "each"), &each->groups, err)))
+        return rc;
+    (void)((rc = choose_part(options, each, err)) || (rc = check_names(each, err)));
+    lw_options_clear(options, "each");
+    lw_options_clear(options, "part");
+    return lw_comm_agree(comm, rc, err);
+}
+
+static void close_each(struct each *each)
+{
+    lw_names_release(&each->groups);
+    lw_free(each->output);
+}
+
+/* ---- one result ---------------------------------------------------------------------------------------------------------- */
+
+static int make_folder(const struct each *each, struct lw_error *err)
+{
+    if (each->is_pattern || lw_comm_rank(each->comm) != 0 || mkdir(each->output, 0777) == 0 || errno == EEXIST)
+        return LW_OK;
+    return lw_fail(err, LW_EIO, "cannot make the folder '%s': %s", each->output, strerror(errno));
+}
+
+/* Whether a result is there: a file bears its final name only once it is complete. Whatever else bears it is the run's to refuse. */
+static bool is_made(const struct each *each, const char *name)
+{
+    bool is_there = false;
+    if (lw_comm_rank(each->comm) == 0) {
+        struct lw_listing_origin origin;
+        is_there = access(name, F_OK) == 0 && lw_list_origin(name, &origin) && !origin.is_incomplete;
+    }
+    lw_comm_broadcast(each->comm, &is_there, sizeof is_there);
+    return is_there;
+}
+
+static int choose_group(const struct each *each, const char *group, struct lw_options *options, char name[LW_MAX_PATH],
+                        struct lw_error *err)
+{
+    int rc;
+    (void)((rc = name_result(each, group, name, err)) || (rc = lw_options_set(options, "input", group, "--input", err)) ||
+           (rc = lw_options_set(options, "output", name, "--output", err)));
+    return lw_comm_agree(each->comm, rc, err);
+}
+
+/* What one input's fault may be leaves the others alone. */
+static bool may_go_on(int code) { return code == LW_EDATA || code == LW_EIO; }
+
+static int run_group(const struct each *each, const struct lw_job_ops *ops, struct lw_options *options, const char *command_line,
+                     const char *group, int64_t number, struct lw_error *err)
+{
+    char name[LW_MAX_PATH];
+    const int rc = choose_group(each, group, options, name, err);
+    if (rc)
+        return rc;
+    if (!lw_options_flag(options, "overwrite") && is_made(each, name)) {
+        lw_log_info("%s is there: left alone (%" PRId64 " of %" PRId64 ")", name, number - each->begin + 1, each->end - each->begin);
+        return LW_OK;
+    }
+    lw_log_info("%s (%" PRId64 " of %" PRId64 ")", name, number - each->begin + 1, each->end - each->begin);
+    return ops->run(each->comm, ops, options, command_line, err);
+}
+
+static int run_groups(const struct each *each, const struct lw_job_ops *ops, struct lw_options *options, const char *command_line,
+                      struct lw_error *err)
+{
+    int64_t i = 0, n_failed = 0;
+    int rc = LW_OK, first = LW_OK;
+    for (const char *group = lw_names_next(&each->groups, NULL); group && i < each->end; group = lw_names_next(&each->groups, group), i++) {
+        if (i < each->begin)
+            continue;
+        rc = run_group(each, ops, options, command_line, group, i, err);
+        if (rc != LW_OK && !may_go_on(rc))
+            return rc;
+        if (rc != LW_OK) {
+            lw_log_error(err);
+            first = first ? first : rc;
+            n_failed++;
+        }
+    }
+    if (n_failed == 0)
+        return LW_OK;
+    return lw_fail(err, (enum lw_code)first, "%" PRId64 " of %" PRId64 " results could not be made, as is said above", n_failed,
+                   each->end - each->begin);
+}
+
+int lw_each_run(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, const char *command_line,
+                struct lw_error *err)
+{
+    struct each each;
+    int rc;
+    if ((rc = open_each(comm, ops, options, &each, err)) == LW_OK &&
+        (rc = lw_comm_agree(comm, make_folder(&each, err), err)) == LW_OK)
+        rc = run_groups(&each, ops, options, command_line, err);
+    close_each(&each);
+    return rc;
+}
+
+int lw_each_plan(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, struct lw_error *err)
+{
+    struct each each;
+    char name[LW_MAX_PATH];
+    int rc = open_each(comm, ops, options, &each, err);
+    if (rc == LW_OK && (rc = choose_group(&each, lw_names_next(&each.groups, NULL), options, name, err)) == LW_OK) {
+        if (lw_comm_rank(comm) == 0)
+            printf("results     %" PRId64 ", of which %" PRId64 " in this part; the first is %s:\n", each.groups.n, each.end - each.begin,
+                   name);
+        rc = ops->plan(comm, ops, options, err);
+    }
+    close_each(&each);
+    return rc;
+}

@@ -1,0 +1,221 @@
+"""Results of conv2d in FITS: the numbers are those of the result in HDF5, bit for bit, and coordinates of the sky stay with the pixels.
+
+    fits_result.py LAPWING MPIEXEC [FOLDER]
+
+Files are read here byte by byte; where astropy is present, it judges the coordinates and the file as well. FOLDER, or the one that
+LAPWING_DATA names, may hold M51.fits."""
+
+import itertools
+import os
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from fits import block, header, image_unit, read_units, write_units
+from tested import check, data_path, finish, lapwing, noise, read_products
+
+import h5py
+import numpy as np
+
+try:
+    from astropy.io import fits as astropy_fits
+    from astropy.wcs import WCS
+except ImportError:
+    WCS = None
+
+runs = itertools.cycle([(1, "auto"), (3, "collective"), (3, "auto"), (2, "direct")])
+SKY = dict(CTYPE1="RA---TAN", CTYPE2="DEC--TAN", CRVAL1=202.47, CRVAL2=47.195, CRPIX1=20.5, CRPIX2=31, CUNIT1="deg", CUNIT2="deg",
+           OBJECT="It's M51", EXPTIME=600, AIRMASS=1.08015632629395, BUNIT="Jy/beam", FILTERED=True)
+
+
+def both(work, source, *options, kernel="kernel.h5:/kernel"):
+    """[the units of the FITS result], the HDF5 result's datasets and their attributes."""
+    common = "conv2d", "--input", source, "--kernel", f"{work}/{kernel}", "--overwrite", "--quiet", *options
+    ranks, io = next(runs)
+    done = lapwing(ranks, *common, "--output", f"{work}/out.fits", "--io", io)
+    lapwing(2, *common, "--output", f"{work}/out.h5")
+    check(not os.path.exists(f"{work}/out.fits.lapwing-part"), "a temporary file is left")
+    if done.returncode:
+        return None
+    with h5py.File(f"{work}/out.h5") as file:
+        wanted = read_products(file)
+    size = os.path.getsize(f"{work}/out.fits")
+    check(size % 2880 == 0, f"{size} bytes are no whole blocks")
+    if WCS:
+        with astropy_fits.open(f"{work}/out.fits") as units:
+            units.verify("exception")
+    return read_units(f"{work}/out.fits"), wanted
+
+
+def same_image(name, unit, wanted):
+    cards, data, _ = unit
+    middle = {"int8": -128, "uint16": 32768}.get(wanted.dtype.name, 0)
+    check(cards.get("BZERO", 0) == middle * cards.get("BSCALE", 1), f"{name}: BZERO is {cards.get('BZERO')}")
+    found = (data.astype("i8") + middle).astype(wanted.dtype) if middle else data.astype(wanted.dtype)
+    check(data is not None and found.shape == wanted.shape, f"{name}: shape")
+    check(found.tobytes() == wanted.tobytes(), f"{name}: other numbers")
+
+
+def numbers(work):
+    """Types, stacks, peaks, noise."""
+    image = noise((3, 90, 71), ">f4")
+    write_units(f"{work}/in.fits", image_unit(image, **SKY))
+    for options in ((), ("--precision", "double"), ("--output-type", "int16", "--output-scale", "0.25"), ("--output-type", "int8"),
+                    ("--output-type", "uint16", "--output-scale", "0.001"), ("--output-type", "uint8"), ("--output-type", "int32"),
+                    ("--mode", "full"), ("--mode", "valid", "--decimate", 3), ("--channels", "0:3:2", "--start", 11, "--count", 50)):
+        result = both(work, f"{work}/in.fits", *options)
+        if not result:
+            continue
+        units, wanted = result
+        same_image(f"{options}", units[0], wanted["convolved"])
+        cards, _, history = units[0]
+        check(cards["SIMPLE"] is True and cards["LAPWDONE"] is True and cards["EXTNAME"] == "CONVOLVED" and len(units) == 1, f"{cards}")
+        for key in ("OBJECT", "EXPTIME", "AIRMASS", "BUNIT", "CTYPE1", "CUNIT2", "CRVAL1"):
+            check(cards.get(key) == SKY[key], f"{key} is {cards.get(key)}")
+        check("program = lapwing" in history and any(line.startswith("end_time_utc = 20") for line in history), f"{history}")
+        check(any(re.fullmatch("samples_not_finite = 0", line) for line in history), "HISTORY lacks what was not finite")
+    for products in ("peaks", "convolved,peaks"):
+        units, wanted = both(work, f"{work}/in.fits", "--products", products, "--threshold", 2, "--cluster", 2)
+        names = [cards.get("EXTNAME") for cards, _, _ in units]
+        check(names == ([None] if products == "peaks" else ["CONVOLVED"]) + ["NOISE", "PEAKS"], f"{products}: units {names}")
+        check(len(wanted["peaks"]) > 50, "there are peaks")
+        table = units[-1][1]
+        check(table.dtype.names == wanted["peaks"].dtype.names and len(table) == len(wanted["peaks"]) and
+              all((table[c] == wanted["peaks"][c]).all() for c in table.dtype.names), f"{products}: another table")
+        same_image("noise", units[-2], wanted["noise"])
+        if products != "peaks":
+            same_image("convolved", units[0], wanted["convolved"])
+    lapwing(2, "conv2d", "--input", f"{work}/out.fits", "--kernel", f"{work}/kernel.h5:/kernel", "--output", f"{work}/again.h5", "--overwrite",
+            "--quiet")
+
+
+def large(work):
+    """Many rounds and pieces, rows longer than a buffer."""
+    image = noise((300, 70001), ">i2")
+    write_units(f"{work}/in.fits", image_unit(image))
+    units, wanted = both(work, f"{work}/in.fits", "--memory", "400M", "--decimate", 2)
+    same_image("large", units[0], wanted["convolved"])
+
+
+def place(cards, row, column):
+    """Where a pixel lies before any projection: intermediate world coordinates."""
+    pixel = np.array([column + 1 - cards["CRPIX1"], row + 1 - cards["CRPIX2"]])
+    if "CD1_1" in cards:
+        return np.array([[cards.get(f"CD{i}_{j}", 0) for j in (1, 2)] for i in (1, 2)]) @ pixel
+    pc = np.array([[cards.get(f"PC{i}_{j}", float(i == j)) for j in (1, 2)] for i in (1, 2)])
+    return [cards.get("CDELT1", 1), cards.get("CDELT2", 1)] * (pc @ pixel)
+
+
+def coordinates(work):
+    """Pixel p of the input that a pixel of the result stands for has the same coordinates."""
+    kernel = 4, 7                       # rows and columns: one even, one odd
+    increments = (dict(CDELT1=-0.001, CDELT2=0.002), dict(CD1_1=-0.001, CD1_2=0.0002, CD2_1=0.0003, CD2_2=0.002),
+                  dict(CDELT1=-0.001, CDELT2=0.002, PC1_1=0.9, PC1_2=-0.3, PC2_1=0.2, PC2_2=0.8), {})
+    for increment, mode, every, start in itertools.product(increments, ("same", "full", "valid"), (1, 3), (0, 9)):
+        if start and mode == "full":
+            continue
+        keywords = {**SKY, **increment}
+        write_units(f"{work}/in.fits", image_unit(noise((60, 50), ">f4"), **keywords))
+        lapwing(1, "conv2d", "--input", f"{work}/in.fits", "--kernel", f"{work}/kernel.h5:/kernel", "--output", f"{work}/out.fits", "--overwrite",
+                "--quiet", "--mode", mode, "--decimate", every, "--start", start)
+        cards = read_units(f"{work}/out.fits")[0][0]
+        shift = [0 if mode == "same" else -((n - 1) // 2) if mode == "full" else n - 1 - (n - 1) // 2 for n in kernel]
+        for row, column in ((0, 0), (5, 3), (13, 11)):
+            before = start + shift[0] + every * row, shift[1] + every * column
+            check(np.allclose(place(cards, row, column), place(keywords, *before), rtol=1e-12, atol=1e-14),
+                  f"{increment} {mode} {every} {start}: {place(cards, row, column)}, not {place(keywords, *before)}")
+            if WCS and increment:
+                wcs = WCS({**cards}, naxis=2), WCS({**keywords}, naxis=2)
+                found, wanted = wcs[0].all_pix2world([[column, row]], 0), wcs[1].all_pix2world([before[::-1]], 0)
+                check(np.allclose(found, wanted, rtol=1e-11), f"astropy: {found}, not {wanted}")
+    sip = dict(CTYPE1="RA---TAN-SIP", CTYPE2="DEC--TAN-SIP", A_ORDER=2, B_ORDER=2, A_2_0=1e-4, A_0_2=3e-4, A_1_1=-2e-4, B_2_0=5e-5, LTV1=4.0,
+               LTM1_1=0.5, A_DMAX=1.5)
+    write_units(f"{work}/in.fits", image_unit(noise((60, 50), ">f4"), **{**SKY, **increments[1], **sip}))
+    lapwing(1, "conv2d", "--input", f"{work}/in.fits", "--kernel", f"{work}/kernel.h5:/kernel", "--output", f"{work}/out.fits", "--overwrite",
+            "--quiet", "--decimate", 4)
+    cards = read_units(f"{work}/out.fits")[0][0]
+    found = [cards[key] for key in ("A_ORDER", "A_2_0", "A_1_1", "B_2_0", "LTV1", "LTM1_1")]
+    check(np.allclose(found, [2, 4e-4, -8e-4, 2e-4, 1.75, 0.125], rtol=1e-14), f"SIP and LTM: {found}")
+    if WCS:
+        with astropy_fits.open(f"{work}/in.fits") as before, astropy_fits.open(f"{work}/out.fits") as after:
+            found = WCS(after[0].header).all_pix2world([[3, 5]], 0)
+            wanted = WCS(before[0].header).all_pix2world([[12, 20]], 0)
+            check(np.allclose(found, wanted, rtol=1e-12), f"astropy, SIP: {found}, not {wanted}")
+
+
+def texts(work):
+    """Long texts, HIERARCH, and the job file in HISTORY."""
+    long = "it's " * 60 + "end"
+    pieces = [long[i:i + 40] for i in range(0, len(long), 40)]
+    cards = [("SIMPLE", True), ("BITPIX", 8), ("NAXIS", 2), ("NAXIS1", 40), ("NAXIS2", 30)]
+    cards += ["LONG    = '" + pieces[0].replace("'", "''") + "&'"]
+    cards += ["CONTINUE  '" + piece.replace("'", "''") + ("&'" if piece != pieces[-1] else "'") for piece in pieces[1:]]
+    cards += ["HIERARCH ESO DET OUT1 GAIN = 1.25 / e-/ADU", "HIERARCH ESO INS NAME = 'UVES'", "LAMBDA  =              6.563D-7 / m"]
+    write_units(f"{work}/in.fits", header(cards) + block(bytes(1200)))
+    name = f"{work}/a-result-with-a-rather-long-name-so-that-lines-of-its-history-are-cut.fit"
+    lapwing(1, "conv2d", "--input", f"{work}/in.fits", "--kernel", f"{work}/kernel.h5:/kernel", "--output", name, "--quiet")
+    units = read_units(name)
+    check(units[0][0]["LONG"] == long, f"LONG is {units[0][0].get('LONG')}")
+    check(units[0][0]["ESO DET OUT1 GAIN"] == 1.25 and units[0][0]["ESO INS NAME"] == "UVES" and units[0][0]["LAMBDA"] == 6.563e-7,
+          f"{units[0][0]}")
+    said = lapwing(1, "info", name).stdout
+    with open(f"{work}/again.ini", "w") as file:
+        file.write(said[said.index("[conv2d]"):])
+    check(f"output = {name}" in said.replace("\\\n", "") or name in said, f"info: {said}")
+    with open(name, "rb") as file:
+        before = file.read()
+    lapwing(2, "run", f"{work}/again.ini", "--overwrite", "--quiet")
+    with open(name, "rb") as file:
+        check(file.read()[-2880:] == before[-2880:], "the job file of a result makes another one")
+
+
+def refused(work):
+    write_units(f"{work}/in.fits", image_unit(noise((60, 50), ">f4")))
+    common = "--input", f"{work}/in.fits", "--quiet"
+
+    def refuse(code, says, *arguments):
+        done = lapwing(2, *arguments, *([] if "--input" in arguments else common), code=code)
+        check(re.search(says, done.stderr), f"'{done.stderr}' does not say '{says}'")
+        check(not os.path.exists(f"{work}/no.fits") and not os.path.exists(f"{work}/no.fits.lapwing-part"), "a file is left")
+
+    kernel = "--kernel", f"{work}/kernel.h5:/kernel", "--output", f"{work}/no.fits"
+    refuse(78, "would be of float16, which FITS images have not", "conv2d", *kernel, "--output-type", "float16")
+    refuse(78, "would be of complex float32", "conv2d", "--kernel", f"{work}/kernel.h5:/complex", *kernel[2:])
+    refuse(2, "FITS is for results of images, which ols does not make", "ols", "--filters", f"{work}/kernel.h5:/kernel", "--axis", 0, *kernel[2:])
+    lapwing(2, "conv2d", *kernel, *common, "--output-format", "HDF5")
+    check(h5py.is_hdf5(f"{work}/no.fits"), "--output-format HDF5 makes another one")
+    os.remove(f"{work}/no.fits")
+    lapwing(2, "conv2d", *kernel[:2], *common, "--output", f"{work}/image.out", "--output-format", "FITS")
+    check(read_units(f"{work}/image.out")[0][1].shape == (60, 50), "--output-format FITS makes another one")
+    with open(f"{work}/image.out", "r+b") as file:
+        content = file.read(2880 * 4)
+        file.seek(content.index(b"LAPWDONE=") + 29)
+        file.write(b"F")
+    refuse(65, "is incomplete: the run of lapwing", "conv2d", *kernel[:2], "--input", f"{work}/image.out", "--output", f"{work}/x.h5")
+
+
+def galaxy(work):
+    path = data_path("M51.fits")
+    if not os.path.isfile(path):
+        print(f"{path} is not there: without M51")
+        return
+    units, wanted = both(work, path, "--boundary", "edge", kernel="gauss.npy")
+    same_image("M51", units[0], wanted["convolved"])
+    check(units[0][0]["OBJECT"] == "m51  B  600s" and abs(units[0][1].mean() - 108.3154) < 0.5, f"M51: {units[0][0]}, mean {units[0][1].mean()}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    with h5py.File(os.path.join(folder, "kernel.h5"), "w") as kernel_file:
+        kernel_file["kernel"] = noise((4, 7), "f4")
+        kernel_file["complex"] = noise((4, 7), "c8")
+    bell = np.exp(-np.arange(-8, 9) ** 2 / 18)
+    np.save(os.path.join(folder, "gauss.npy"), np.outer(bell, bell) / bell.sum() ** 2)
+    numbers(folder)
+    large(folder)
+    coordinates(folder)
+    texts(folder)
+    refused(folder)
+    galaxy(folder)
+finish()

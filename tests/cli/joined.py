@@ -1,0 +1,219 @@
+"""Several files as one signal: the result is that of one file with everything in it, bit for bit, and gaps are samples that are not
+numbers. Names, patterns, lists; results of each file or stretch; pieces by time and channels by coordinate. LW_SEARCH_OPTIONS are
+further options of the runs whose results are compared."""
+
+import os
+import tempfile
+
+from tested import check, finish, h5py, lapwing, needed_memory, np, random
+
+folder = tempfile.TemporaryDirectory()
+os.chdir(folder.name)
+RATE = 500
+N, CHANNELS = 6000, 5
+further = os.environ.get("LW_SEARCH_OPTIONS", "").split()
+
+
+def write(name, samples, first, layout="slow", start=True, **options):
+    """Samples [first, first + n) of the axis of a signal; 1-D, or time slow, or time fast."""
+    with h5py.File(name, "w") as file:
+        data = file.create_dataset("data", data=samples.T if layout == "fast" else samples, **options)
+        data.dims[1 if layout == "fast" else 0].label = "time"
+        data.attrs["sample_rate_hz"] = float(RATE)
+        if start:
+            data.attrs["start_time"] = first / RATE
+            data.attrs["start_unit"] = "s since 2023-01-01T00:00:00"
+
+
+def parts(prefix, signal, pieces, **options):
+    for i, (first, last) in enumerate(pieces):
+        write(f"{prefix}{i}.h5", signal[first:last], first, **options)
+
+
+def result(name, path="filtered"):
+    with h5py.File(name, "r") as file:
+        return file[path][...]
+
+
+def run(ranks, output, *arguments, code=0, job="ols", filters=("--filters", "taps.h5:/taps")):
+    return lapwing(ranks, job, *arguments, *filters, "--output", output, "--overwrite", "--quiet", *further, code=code)
+
+
+with h5py.File("taps.h5", "w") as file:
+    file["taps"] = np.stack([np.hanning(65), random.standard_normal(65)])
+    file["kernel"] = random.standard_normal((5, 3))
+signals = {
+    "int16": random.integers(-30000, 30000, (N, CHANNELS)).astype("<i2"),
+    "swapped": random.integers(-30000, 30000, (N, CHANNELS)).astype(">i2"),
+    "int32": random.integers(-2**30, 2**30, (N, CHANNELS)).astype("<i4"),
+    "float": random.standard_normal((N, CHANNELS)).astype("f4"),
+    "complex": (random.standard_normal((N, CHANNELS)) + 1j * random.standard_normal((N, CHANNELS))).astype("c8"),
+    "one": random.integers(-128, 127, N).astype("i1"),
+}
+WHOLE = [(0, 1000), (1000, 1001), (1001, 2500), (2300, 4000), (3000, 3500), (4000, N)]      # an overlap, one inside another
+GAPS = [(0, 1000), (1100, 1101), (1400, 4000), (4001, N)]
+
+
+def same(ranks, kind, storage, more=()):
+    """Contiguous files, and files with gaps, against one file."""
+    signal = signals[kind]
+    layout = storage.get("layout", "slow")
+    options = {key: value for key, value in storage.items() if key != "layout"}
+    parts("w", signal, WHOLE, layout=layout, **options)
+    parts("g", signal, GAPS, layout=layout, **options)
+    write("one.h5", signal, 0, layout=layout)
+    wide = signal.astype({"i4": "f8", "f4": "f4", "c8": "c8"}.get(signal.dtype.str[1:], "f4"))
+    zeros = signal.copy()
+    for (_, begin), (end, _) in zip(GAPS, GAPS[1:]):
+        wide[begin:end] = np.nan * (1 + 1j) if np.iscomplexobj(wide) else np.nan
+        zeros[begin:end] = 0
+    write("nan.h5", wide, 0, layout=layout)
+    write("zero.h5", zeros, 0, layout=layout)
+    text = f"{kind}, {storage}, {ranks} ranks {more}"
+    for given, wanted, gaps in (("w?", "one", "error"), ("g?", "nan", "split"), ("g?", "zero", "zero")):
+        run(ranks, "o.h5", "--input", f"{given}.h5:/data", "--gaps", gaps, *more)
+        run(1, "p.h5", "--input", f"{wanted}.h5:/data", *more)
+        check(np.array_equal(result("o.h5"), result("p.h5"), equal_nan=True), f"{given} as {wanted}: {text}")
+    check(np.isnan(result("o.h5")).sum() == 0, f"no NaN: {text}")
+
+
+chunks = dict(chunks=(130, 3), maxshape=(None, CHANNELS), compression="gzip", shuffle=True)
+for case in (("int16", {}), ("int16", dict(layout="fast")), ("float", {}), ("one", {}), ("int16", chunks)):
+    same(3, *case)
+same(1, "int16", {}, ("--io", "collective"))
+same(2, "int16", chunks, ("--io", "collective"))
+for kind in ("swapped", "int32", "complex"):
+    same(1, kind, {})
+parts("g", signals["int16"], GAPS, layout="fast")
+small = ("--channels", "1:5:2", "--start", "900", "--count", "3500", "--segment", "256")
+limit = needed_memory(run(2, "o.h5", "--input", "g?.h5:/data", *small, "--memory", "20M", code=78).stderr)
+same(2, "int16", dict(layout="fast"), (*small, "--memory", limit))
+same(3, "int16", {}, ("--mode", "valid", "--channels", "0:5:2", "--start", "1050", "--count", "400"))
+
+# ---- names: in any order, as a list, with blanks; by name where no file says when it starts ----
+parts("w", signals["int16"], WHOLE)
+write("one.h5", signals["int16"], 0)
+run(1, "p.h5", "--input", "one.h5:/data")
+wanted = result("p.h5")
+os.rename("w2.h5", "w 2.h5")
+files = ["w4.h5:/data", "w 2.h5:/data", "w0.h5:/data", "w5.h5:/data", "w3.h5:/data", "w1.h5:/data"]
+run(2, "o.h5", "--input", *files)
+check(np.array_equal(result("o.h5"), wanted), "names in any order, one with a blank")
+with h5py.File("w 2.h5", "a") as file:
+    file["a dataset\\ b"] = file["data"][...]
+run(1, "o.h5", "--input", "w 2.h5:/a dataset\\ b", "--axis", "0")
+run(1, "p.h5", "--input", "w 2.h5:/data")
+check(np.array_equal(result("o.h5"), result("p.h5")), "a dataset's name with blanks and a backslash")
+with open("list", "w") as file:
+    file.write("# a list\n\n" + "\n".join(files[:3]) + "\n  w[135].h5:/data  \n")
+run(2, "o.h5", "--input", "@list")
+check(np.array_equal(result("o.h5"), wanted), "a list")
+with open("job.ini", "w") as file:
+    file.write("[ols]\ninput = w\\ 2.h5:/data w[013-5].h5:/data\nfilters = taps.h5:/taps\noutput = o.h5\noverwrite = yes\n")
+lapwing(2, "run", "job.ini", "--quiet", *further)
+check(np.array_equal(result("o.h5"), wanted), "names in a job file")
+with h5py.File("o.h5", "r") as file:
+    with open("again.ini", "w") as again:
+        again.write("[ols]\n" + file.attrs["configuration"])
+lapwing(1, "run", "again.ini", "--quiet", "--overwrite", *further)
+check(np.array_equal(result("o.h5"), wanted), "the configuration makes the result again")
+parts("u", signals["int16"], [(0, 2000), (2000, 2001), (2001, N)], start=False)
+os.rename("u2.h5", "u10.h5")
+run(2, "o.h5", "--input", "u*.h5:/data")
+check(np.array_equal(result("o.h5"), wanted), "by name")
+run(1, "o.h5", "--input", "u*.h5:/data", "--sample-rate", "250Hz", "--from", "2s", "--to", "3s")
+with h5py.File("o.h5", "r") as file:
+    check(file["filtered"].shape == (2, 250, CHANNELS) and file["filtered"].attrs["first_input_sample"] == 500 and
+          file["filtered"].attrs["sample_rate_hz"] == 250, "a piece by time, at a rate by hand")
+
+# ---- pieces by time ----
+for times, first, n in ((("--from", "2023-01-01T00:00:02", "--to", "2023-01-01T00:00:04.001"), 1000, 1001),
+                        (("--from", "3s"), 1500, N - 1500), (("--to", "0.05min"), 0, 1500)):
+    run(2, "o.h5", "--input", *files, *times)
+    run(1, "p.h5", "--input", "one.h5:/data", "--start", first, "--count", n)
+    check(np.array_equal(result("o.h5"), result("p.h5")), f"{times}")
+for times, code in ((("--from", "2022-12-31T23:59:59"), 78), (("--to", "13s"), 78), (("--from", "noon"), 2), (("--from", "4s", "--to", "3s"), 78),
+                    (("--from", "3s", "--count", "7"), 2)):
+    check(times[0] in run(2, "o.h5", "--input", *files, *times, code=code).stderr, f"{times} is named")
+
+# ---- channels by coordinate ----
+for coordinates, wanted_channels in ((("--distance", "4:7"), "2:4"), (("--distance", ":2"), "0:2"), (("--distance", "0.005km:"), "3:5")):
+    run(1, "o.h5", "--input", "one.h5:/data", "--channel-spacing", "2", *coordinates)
+    run(1, "p.h5", "--input", "one.h5:/data", "--channels", wanted_channels)
+    check(np.array_equal(result("o.h5"), result("p.h5")), f"{coordinates}")
+run(1, "o.h5", "--input", "one.h5:/data", "--channel-spacing", "2", "--distance", "100:200", code=78)
+run(1, "o.h5", "--input", "one.h5:/data", "--frequency", "100:200", code=78)
+run(1, "o.h5", "--input", "one.h5:/data", "--channel-spacing", "2", "--distance", "3", code=2)
+
+# ---- each ----
+parts("g", signals["int16"], GAPS)
+lapwing(2, "ols", "--input", "g?.h5:/data", "--filters", "taps.h5:/taps", "--output", "each", "--each", "stretch", "--quiet", *further)
+check(sorted(os.listdir("each")) == ["g0.h5", "g1.h5", "g2.h5", "g3.h5"], f"{os.listdir('each')}")
+parts("w", signals["int16"], WHOLE)
+os.rename("w 2.h5", "x.h5")
+lapwing(2, "ols", "--input", "w[0-25].h5:/data", "--filters", "taps.h5:/taps", "--output", "stretches", "--each", "stretch", "--quiet", *further)
+check(sorted(os.listdir("stretches")) == ["w0.h5", "w5.h5"], f"{os.listdir('stretches')}")
+run(1, "o.h5", "--input", "w0.h5:/data", "w1.h5:/data", "w2.h5:/data")
+check(np.array_equal(result("stretches/w0.h5"), result("o.h5")), "a stretch is a signal of its own")
+with open("gbad.h5", "w") as file:
+    file.write("no archive")
+for part, made in (("0/2", ["g0.h5", "g1.h5"]), ("1/2", ["g0.h5", "g1.h5", "g2.h5", "g3.h5"])):
+    said = lapwing(1, "ols", "--input", "g*.h5:/data", "--filters", "taps.h5:/taps", "--output", "files/{}.h5".replace("files/", "f-"),
+                   "--each", "file", "--part", part, "--quiet", *further, code=0 if part == "0/2" else 65)
+    there = sorted(name[2:] for name in os.listdir(".") if name.startswith("f-"))
+    check(there == made, f"part {part}: {there}")
+check("gbad.h5" in said.stderr and "1 of 3" in said.stderr, f"the bad file is named: {said.stderr}")
+before = os.stat("f-g0.h5").st_mtime_ns
+os.remove("f-g1.h5")
+os.remove("gbad.h5")
+lapwing(2, "ols", "--input", "g*.h5:/data", "--filters", "taps.h5:/taps", "--output", "f-{}.h5", "--each", "file", "--quiet", *further)
+check(os.stat("f-g0.h5").st_mtime_ns == before and os.path.exists("f-g1.h5"), "only what is missing is made")
+run(1, "o.h5", "--input", "g1.h5:/data")
+check(np.array_equal(result("f-g1.h5"), result("o.h5")), "the result of a file")
+os.mkdir("other")
+os.rename("g1.h5", "other/g0.h5")
+said = lapwing(1, "ols", "--input", "g0.h5:/data", "other/g0.h5:/data", "--filters", "taps.h5:/taps", "--output", "twice", "--each", "file",
+               code=2)
+check("twice/g0.h5" in said.stderr, f"two results of one name: {said.stderr}")
+for part in ("2/2", "-1/2", "1", "0/0", "x"):
+    run(1, "z", "--input", "g0.h5:/data", "--each", "file", "--part", part, code=2)
+run(1, "z", "--input", "g0.h5:/data", "--part", "0/2", code=2)
+
+# ---- images along their rows, and the sparse transform ----
+sky = random.standard_normal((300, 40)).astype("f4")
+for name, first, last in (("i0", 0, 100), ("i1", 100, 170), ("i2", 170, 300)):
+    write(f"{name}.h5", sky[first:last], first, start=False)
+write("sky.h5", sky, 0, start=False)
+for ranks in (1, 3):
+    run(ranks, "o.h5", "--input", "i?.h5:/data", job="conv2d", filters=("--kernel", "taps.h5:/kernel"))
+    run(1, "p.h5", "--input", "sky.h5:/data", job="conv2d", filters=("--kernel", "taps.h5:/kernel"))
+    check(np.array_equal(result("o.h5", "convolved"), result("p.h5", "convolved")), f"rows of images, {ranks} ranks")
+tone = (1000 * np.cos(2 * np.pi * 1234 * np.arange(1 << 14) / (1 << 14))).astype("f4")
+for i in range(4):
+    write(f"s{i}.h5", tone[i << 12:(i + 1) << 12], i << 12)
+write("tone.h5", tone, 0)
+for ranks in (1, 2):
+    for io in ("auto", "collective"):
+        run(ranks, "o.h5", "--input", "s?.h5:/data", "--sparsity", 2, "--io", io, job="sfft", filters=())
+        run(1, "p.h5", "--input", "tone.h5:/data", "--sparsity", 2, job="sfft", filters=())
+        check(np.array_equal(result("o.h5", "spectrum"), result("p.h5", "spectrum")), f"sfft, {ranks} ranks, {io}")
+os.remove("s2.h5")
+said = run(2, "o.h5", "--input", "s?.h5:/data", "--sparsity", 2, job="sfft", filters=(), code=65)
+check("--gaps zero" in said.stderr, said.stderr)
+run(2, "o.h5", "--input", "s?.h5:/data", "--sparsity", 2, "--gaps", "zero", job="sfft", filters=())
+
+# ---- what does not fit ----
+write("a.h5", signals["int16"][:100], 0)
+write("b.h5", signals["int16"][100:200, :3], 100)
+write("c.h5", signals["float"][100:200], 100)
+for other, word in (("b", "dimension 1"), ("c", "the type")):
+    said = run(2, "o.h5", "--input", "a.h5:/data", f"{other}.h5:/data", code=65)
+    check(word in said.stderr and "a.h5" in said.stderr and f"{other}.h5" in said.stderr, said.stderr)
+said = run(2, "o.h5", "--input", "g0.h5:/data", "g2.h5:/data", "--gaps", "error", code=65)
+check("400 samples" in said.stderr and "2023-01-01T00:00:02 to 2023-01-01T00:00:02.8" in said.stderr, said.stderr)
+check("no file matches" in run(2, "o.h5", "--input", "nothing*.h5:/data", code=74).stderr, "a pattern of nothing")
+check("no-list" in run(2, "o.h5", "--input", "@no-list", code=74).stderr, "a list that is not there")
+check("also the input" in run(1, "g2.h5", "--input", "g0.h5:/data", "g2.h5:/data", code=2).stderr, "the output is an input")
+run(2, "o.h5", "--input", "g0.h5:/data", "missing.h5:/data", code=74)
+run(2, "o.h5", "--input", "g0.h5:/data", "g2.h5:/nothing", code=65)
+finish()

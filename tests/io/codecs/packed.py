@@ -1,0 +1,132 @@
+"""Chunks put through registered filters by other means than the program's: bits by numpy, compression by the Python packages of
+LZ4, Zstandard and Blosc, and LZF by h5py. HDF5 stores them as they are, so it needs no plugin. Without a package the test is skipped."""
+import itertools
+import os
+import struct
+import sys
+import zlib
+
+os.environ["HDF5_PLUGIN_PRELOAD"] = "::"      # HDF5 loads no plugins, which may be there, and would change the values
+try:
+    import blosc
+    import lz4.block
+    import zstandard
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+import h5py
+import numpy as np
+
+SHUFFLE, DEFLATE, LZF, BLOSC, LZ4, BITSHUFFLE, ZSTANDARD = 2, 1, 32000, 32001, 32004, 32008, 32015
+
+
+def lz4_block(raw):
+    return lz4.block.compress(raw, store_size=False)
+
+
+def zstandard_block(raw):
+    return zstandard.ZstdCompressor(level=3).compress(raw)
+
+
+def transpose_bits(raw, size):
+    """Elements of so many bytes, as many as eight divides."""
+    bits = np.unpackbits(np.frombuffer(raw, "u1").reshape(-1, size), axis=1, bitorder="little")
+    return np.packbits(bits.T, axis=1, bitorder="little").tobytes()
+
+
+def default_block(size):
+    return max(8192 // size // 8 * 8, 128)
+
+
+def bitshuffle(raw, size, block, pack=None):
+    """In blocks of so many elements; packed ones as lengths and bytes, behind the numbers that say how much there is."""
+    assert len(raw) % size == 0
+    block = block or default_block(size)
+    end = len(raw) // size // 8 * 8 * size
+    out = struct.pack(">QI", len(raw), block * size) if pack else b""
+    for at in range(0, end, block * size):
+        bits = transpose_bits(raw[at:min(end, at + block * size)], size)
+        packed = pack(bits) if pack else bits
+        out += (struct.pack(">I", len(packed)) if pack else b"") + packed
+    return out + raw[end:]
+
+
+def lz4_blocks(raw, block):
+    block = min(block or 1 << 30, len(raw))
+    out = struct.pack(">QI", len(raw), block)
+    for at in range(0, len(raw), block):
+        part = raw[at:at + block]
+        packed = lz4_block(part)
+        packed = packed if len(packed) < len(part) else part
+        out += struct.pack(">I", len(packed)) + packed
+    return out
+
+
+def shuffle(raw, size):
+    end = len(raw) // size * size
+    return np.frombuffer(raw[:end], "u1").reshape(-1, size).T.tobytes() + raw[end:]
+
+
+def lzf(raw):
+    """As h5py packs one chunk; None: it would not become shorter."""
+    with h5py.File("lzf", "w", driver="core", backing_store=False) as file:
+        dataset = file.create_dataset("x", data=np.frombuffer(raw, "u1"), chunks=(len(raw),), compression="lzf")
+        mask, packed = dataset.id.read_direct_chunk((0,))
+    return None if mask else packed
+
+
+def blosc_chunk(raw, size, name, kind):
+    return blosc.compress(raw, typesize=size, cname=name, shuffle=kind)
+
+
+def streamed(raw):
+    """Zstandard without the length of what is packed."""
+    packer = zstandard.ZstdCompressor(write_content_size=False).compressobj()
+    return packer.compress(raw) + packer.flush()
+
+
+def filters(name, size, block=0):
+    """[(number of the filter, its values, what it does)] of "shuffle+LZ4" and the like, for elements of so many bytes."""
+    one = {
+        "shuffle": (SHUFFLE, (size,), lambda raw: shuffle(raw, size)),
+        "deflate": (DEFLATE, (4,), lambda raw: zlib.compress(raw, 4)),
+        "bitshuffle": (BITSHUFFLE, (0, 5, size, block, 0), lambda raw: bitshuffle(raw, size, block)),
+        "bitshuffle-old": (BITSHUFFLE, (0, 2, size), lambda raw: bitshuffle(raw, size, 0)),
+        "bitshuffle-LZ4": (BITSHUFFLE, (0, 5, size, block, 2), lambda raw: bitshuffle(raw, size, block, lz4_block)),
+        "bitshuffle-Zstandard": (BITSHUFFLE, (0, 5, size, block, 3, 3), lambda raw: bitshuffle(raw, size, block, zstandard_block)),
+        "LZ4": (LZ4, (block,) if block else (), lambda raw: lz4_blocks(raw, block)),
+        "Zstandard": (ZSTANDARD, (3,), zstandard_block),
+        "Zstandard-streamed": (ZSTANDARD, (), streamed),
+        "LZF": (LZF, (4, 261, 0), lzf),
+    }
+    for codec, kind in itertools.product(("blosclz", "lz4", "zlib", "zstd"), (0, 1, 2)):
+        one[f"Blosc-{codec}-{kind}"] = (BLOSC, (2, 2, size, 0, 5, kind), lambda raw, c=codec, k=kind: blosc_chunk(raw, size, c, k))
+    return [one[part] for part in name.split("+")]
+
+
+def pack(raw, steps):
+    """What a chunk becomes, and the mask of filters left out."""
+    mask = 0
+    for number, (_, _, function) in enumerate(steps):
+        packed = function(raw)
+        mask |= (packed is None) << number
+        raw = raw if packed is None else packed
+    return raw, mask
+
+
+def write(file, name, data, chunks, steps, left_out=()):
+    """A dataset, chunk by chunk, those at the edges filled up with zeros. Of the chunks with numbers in left_out, the last filter
+    is left out."""
+    create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    create.set_chunk(chunks)
+    for number, values, _ in steps:
+        create.set_filter(number, h5py.h5z.FLAG_OPTIONAL, values)
+    space = h5py.h5s.create_simple(data.shape)
+    stored = h5py.h5d.create(file.id, name.encode(), h5py.h5t.py_create(data.dtype, logical=True), space, create)
+    for number, at in enumerate(itertools.product(*(range(0, n, step) for n, step in zip(data.shape, chunks)))):
+        whole = np.zeros(chunks, data.dtype)
+        part = data[tuple(slice(i, i + step) for i, step in zip(at, chunks))]
+        whole[tuple(slice(0, n) for n in part.shape)] = part
+        skips = number in left_out
+        raw, mask = pack(whole.tobytes(), steps[:-1] if skips else steps)
+        stored.write_direct_chunk(at, raw, mask | (skips << (len(steps) - 1)))

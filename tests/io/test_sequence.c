@@ -1,0 +1,206 @@
+/* Files as one axis: thousands of random sets of files with gaps, overlaps and files inside others, against an axis that is painted
+ * sample by sample; and what does not fit. */
+#include "../check.h"
+#include "base/integers.h"
+#include "io/read/sequence.h"
+#include "io/sampling.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_FILES = 12, MOST_SAMPLES = 400 };
+
+static uint64_t state = 1;
+
+static int64_t pick(int64_t n)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((state >> 33) % (uint64_t)n);
+}
+
+static void make_file(struct lw_dataset_info *info, int64_t first, int64_t n, struct lw_period period, int number)
+{
+    static const struct lw_instant start = {1700000000, 123456789012345678};
+    struct lw_error err;
+    *info = (struct lw_dataset_info){.n_dims = 2, .dims = {n, 5}, .metadata_axis = 0, .type = {.scalar = LW_INT16}};
+    snprintf(info->file, sizeof info->file, "day/file-%d.h5", number);
+    info->axis.scale = LW_TIME_UTC;
+    info->axis.period = period;
+    info->axis.instant = lw_instant_of_sample(start, period, first);
+    info->axis.instant.attoseconds += pick(LW_ATTOSECONDS / 4000);         /* less than half a sample */
+    if (info->axis.instant.attoseconds >= LW_ATTOSECONDS) {
+        info->axis.instant.attoseconds -= LW_ATTOSECONDS;
+        info->axis.instant.seconds++;
+    }
+    CHECK(lw_sampling_settle(info, &err) == LW_OK, "%s", err.message);
+}
+
+/* Which file each sample of the axis is of; -1: none. Earlier files stand. */
+static int64_t paint(const int64_t *first, const int64_t *n, const int *order, int n_files, int *owner)
+{
+    const int64_t begin = first[order[0]];
+    int64_t end = 0;
+    for (int64_t s = 0; s < MOST_SAMPLES; s++)
+        owner[s] = -1;
+    for (int f = 0; f < n_files; f++)
+        for (int64_t s = 0; s < n[order[f]]; s++) {
+            const int64_t at = first[order[f]] - begin + s;
+            if (owner[at] < 0)
+                owner[at] = order[f];
+            end = max64(end, at + 1);
+        }
+    return end;
+}
+
+static void check_axis(const struct lw_sequence *sequence, const int64_t *first, const int *owner, int64_t length, int64_t begin)
+{
+    int64_t wrong = 0;
+    for (int64_t s = 0; s < length; s++) {
+        const int64_t p = lw_sequence_find(sequence, s);
+        const bool is_there = p < sequence->n_parts && sequence->parts[p].first <= s;
+        const struct lw_file_part *const part = &sequence->parts[is_there ? p : 0];
+        if (!is_there)
+            wrong += owner[s] >= 0;
+        else        /* of overlapping files, a later one may stand if the earlier one ends where it does: samples agree by number */
+            wrong += owner[s] < 0 || s - part->first + part->skip + first[part->file] - begin != s;
+    }
+    for (int64_t g = 0; g < sequence->n_gaps; g++)
+        for (int64_t s = 0; s < sequence->gaps[g].count; s++)
+            wrong += owner[sequence->gaps[g].first + s] >= 0;
+    CHECK(wrong == 0, "%d samples are wrong", (int)wrong);
+}
+
+static int64_t count_missing(const int *owner, int64_t length)
+{
+    int64_t n = 0;
+    for (int64_t s = 0; s < length; s++)
+        n += owner[s] < 0;
+    return n;
+}
+
+static void check_random(void)
+{
+    struct lw_dataset_info infos[MOST_FILES];
+    struct lw_period period;
+    struct lw_error err;
+    lw_period_make(1, 1000, &period);
+    for (int trial = 0; trial < 3000; trial++) {
+        int64_t first[MOST_FILES], n[MOST_FILES];
+        int order[MOST_FILES], owner[MOST_SAMPLES];
+        const int n_files = 1 + (int)pick(MOST_FILES);
+        for (int f = 0; f < n_files; f++) {
+            first[f] = pick(MOST_SAMPLES / 2);
+            for (int before = 0; before < f; before++)          /* equal starts go by name: one case is enough, below */
+                if (first[before] == first[f])
+                    first[f] = first[f] + 1, before = -1;
+            n[f] = 1 + pick(30);
+            make_file(&infos[f], first[f], n[f], period, f);
+            int at = f;
+            for (; at > 0 && first[order[at - 1]] > first[f]; at--)
+                order[at] = order[at - 1];
+            order[at] = f;
+        }
+        struct lw_sequence sequence;
+        CHECK(lw_sequence_join(infos, n_files, 0, &sequence, &err) == LW_OK, "%s", err.message);
+        const int64_t length = paint(first, n, order, n_files, owner);
+        int64_t missing = 0;
+        for (int64_t g = 0; g < sequence.n_gaps; g++)
+            missing += sequence.gaps[g].count;
+        CHECK(sequence.length == length, "%d samples, not %d", (int)sequence.length, (int)length);
+        CHECK(missing == count_missing(owner, length), "%d samples are missing", (int)missing);
+        check_axis(&sequence, first, owner, length, first[order[0]]);
+        lw_sequence_release(&sequence);
+    }
+}
+
+/* 10^10 samples: every file still begins at its sample. */
+static void check_long(void)
+{
+    enum { N = 1000 };
+    static struct lw_dataset_info infos[N];
+    struct lw_period period;
+    struct lw_error err;
+    struct lw_sequence sequence;
+    const int64_t samples = 10000000;
+    lw_period_make(310771, 1000000000, &period);
+    for (int f = 0; f < N; f++) {
+        make_file(&infos[f], f * samples, samples, period, f);
+        infos[f].axis.instant = lw_instant_of_sample((struct lw_instant){1661296194, 373836288000000000}, period, f * samples);
+    }
+    CHECK(lw_sequence_join(infos, N, 0, &sequence, &err) == LW_OK, "%s", err.message);
+    CHECK(sequence.length == N * samples && sequence.n_gaps == 0 && sequence.n_parts == N, "%lld samples, %d gaps",
+          (long long)sequence.length, (int)sequence.n_gaps);
+    lw_sequence_release(&sequence);
+}
+
+static void check_names(void)
+{
+    static const char *const names[] = {"b10.h5", "b9.h5", "a.h5"};
+    struct lw_dataset_info infos[3];
+    struct lw_error err;
+    struct lw_sequence sequence;
+    for (int f = 0; f < 3; f++) {
+        infos[f] = (struct lw_dataset_info){.n_dims = 1, .dims = {10 + f}, .metadata_axis = -1};
+        snprintf(infos[f].file, sizeof infos[f].file, "%s", names[f]);
+    }
+    CHECK(lw_sequence_join(infos, 3, 0, &sequence, &err) == LW_OK, "%s", err.message);
+    CHECK(sequence.parts[0].file == 2 && sequence.parts[1].file == 1 && sequence.parts[2].file == 0 && sequence.parts[2].first == 23,
+          "the order of names");
+    lw_sequence_release(&sequence);
+}
+
+static void expect_refused(void (*change)(struct lw_dataset_info *), const char *word)
+{
+    struct lw_dataset_info infos[3];
+    struct lw_period period;
+    struct lw_error err = {0};
+    struct lw_sequence sequence;
+    lw_period_make(1, 1000, &period);
+    for (int f = 0; f < 3; f++)
+        make_file(&infos[f], 100 * f, 100, period, f);
+    change(&infos[1]);
+    const int code = lw_sequence_join(infos, 3, 0, &sequence, &err);
+    CHECK(code == LW_EDATA && strstr(err.message, word) && strstr(err.message, "file-0") && strstr(err.message, "file-1"),
+          "code %d: '%s' says nothing of %s", code, err.message, word);
+}
+
+static void change_type(struct lw_dataset_info *info) { info->type.scalar = LW_FLOAT32; }
+static void change_order(struct lw_dataset_info *info) { info->type.is_swapped = true; }
+static void change_channels(struct lw_dataset_info *info) { info->dims[1] = 6; }
+static void change_dims(struct lw_dataset_info *info) { info->n_dims = 1; }
+static void change_rate(struct lw_dataset_info *info) { info->axis.sample_rate_hz = 1010; }
+static void change_scale(struct lw_dataset_info *info) { info->axis.scale = LW_TIME_GPS; }
+static void forget_start(struct lw_dataset_info *info) { info->axis.scale = LW_TIME_UNKNOWN; }
+static void change_unit(struct lw_dataset_info *info) { strcpy(info->axis.unit, "m"); }
+
+static void check_refusals(void)
+{
+    expect_refused(change_type, "the type");
+    expect_refused(change_order, "the type");
+    expect_refused(change_channels, "dimension 1");
+    expect_refused(change_dims, "number of dimensions");
+    expect_refused(change_rate, "1010 Hz");
+    expect_refused(change_scale, "the start");
+    expect_refused(forget_start, "not known");
+    expect_refused(change_unit, "the unit");
+
+    struct lw_dataset_info infos[2];
+    struct lw_period period;
+    struct lw_error err = {0};
+    struct lw_sequence sequence;
+    lw_period_from_rate(1e12, &period);
+    make_file(&infos[0], 0, 10, period, 0);
+    make_file(&infos[1], 0, 10, period, 1);
+    infos[0].axis.instant.seconds -= 100000000;
+    CHECK(lw_sequence_join(infos, 2, 0, &sequence, &err) == LW_EDATA && strstr(err.message, "64 bits"), "'%s'", err.message);
+}
+
+int main(void)
+{
+    check_random();
+    check_long();
+    check_names();
+    check_refusals();
+    return check_result("sequence");
+}

@@ -1,0 +1,440 @@
+"""Pictures: what is handed to gnuplot against numpy, that no name becomes a command, pictures of the right size, and every message.
+
+    plot.py LAPWING MPIEXEC [FOLDER]"""
+
+import html
+import os
+import re
+import shutil
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from tested import LAPWING, MPIEXEC, check, data_path, finish, lapwing
+
+import h5py
+import numpy as np
+
+random = np.random.default_rng(5)
+RATE = 1000.0
+
+
+def plot(*arguments, code=0, says="", env=None):
+    """Without mpirun. Returns what is said."""
+    command = [LAPWING, "plot", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, env={**os.environ, **(env or {})})
+    said = done.stderr
+    messages = [line for line in said.splitlines() if line.startswith("lapwing: ")]
+    check(done.returncode == code, f"{' '.join(command)} ends with {done.returncode}, not {code}: {said}")
+    check(len(messages) == (1 if code else 0), f"{len(messages)} messages: {said}")
+    check(re.search(says, said), f"'{says}' is not said: {said}")
+    return said
+
+
+def text(*arguments):
+    """gnuplot's text, and its blocks of data: lists of rows, where a row that is empty is None."""
+    plot(*arguments, "--output", "t.gp", "--overwrite")
+    with open("t.gp", encoding="utf-8") as file:
+        script = file.read()
+    blocks = [[[float(word) for word in line.split()] or None for line in block.splitlines()]
+              for block in re.findall(r"^\$data\d+ << EOD\n(.*?)^EOD$", script, re.M | re.S)]
+    return script, blocks
+
+
+def save(name, x, **attributes):
+    labels = attributes.pop("labels", ())
+    options = attributes.pop("options", {})
+    with h5py.File(name, "w") as file:
+        data = file.create_dataset("x", data=x, **options)
+        for key, value in attributes.items():
+            data.attrs[key] = value
+        for d, label in enumerate(labels):
+            data.dims[d].label = label
+
+
+def edges(n, columns):
+    return np.arange(columns + 1) * n // columns
+
+
+def envelope(x, columns):
+    cuts = edges(len(x), columns)
+    return [(np.nanmin(x[a:b]), np.nanmax(x[a:b])) if np.isfinite(x[a:b]).any() else None for a, b in zip(cuts, cuts[1:])]
+
+
+def same_envelope(block, x, begin=0, what=""):
+    wanted = envelope(x, len(block))
+    cuts = begin + edges(len(x), len(block))
+    good = all((row is None) == (pair is None) for row, pair in zip(block, wanted))
+    if check(good and len(block) > 100, f"{what}: {len(block)} columns, gaps {[r is None for r in block].count(True)}"):
+        pairs = [(row, pair, (a + b - 1) / 2 / RATE) for row, pair, a, b in zip(block, wanted, cuts, cuts[1:]) if pair]
+        off = max(max(abs(row[1] - pair[0]), abs(row[2] - pair[1])) for row, pair, _ in pairs)
+        late = max(abs(row[0] - at) for row, _, at in pairs)
+        check(off <= 1e-7 and late < 1e-6, f"{what}: values {off}, times {late} off")
+
+
+# ---- series ----
+
+def series():
+    n = 150001
+    x = random.standard_normal(n)
+    x[70000:71000] = np.nan
+    x[5] = np.inf
+    save("s.h5", x, sample_rate_hz=RATE)
+    clean = np.where(np.isfinite(x), x, np.nan)
+    _, (block,) = text("s.h5")
+    same_envelope(block, clean, what="all")
+    _, (block,) = text("s.h5:/x", "--from", "10", "--to", "40000ms")
+    same_envelope(block, clean[10000:40000], 10000, "a part")
+    script, (block,) = text("s.h5:/x", "--start", 100, "--count", 300)
+    times = np.array([row[0] for row in block])
+    check(np.allclose([row[1] for row in block], x[100:400], atol=1e-8), "single samples")
+    check(np.allclose(times, np.arange(100, 400), atol=1e-9), f"single samples stand at {times[:3]} ms")
+    check('set xlabel "time (ms)"' in script, "the unit of a short piece")
+    _, (block,) = text("s.h5:/x", "--start", 100, "--count", 300, "--log")
+    check(np.allclose([row[2] for row in block], abs(x[100:400]), rtol=1e-7), "logarithmic: magnitudes")
+    script, _ = text("s.h5", "--size", "321x234", "--title", "a title")
+    check("size 321,234 " in script and '"a title"' in script, "size and title")
+
+
+def storage():
+    """Every storage, order and type shows the same."""
+    n = 60000
+    x = random.integers(-100, 100, (3, n))
+    ways = {
+        "contiguous": (x.astype("i2"), {}), "packed": (x.astype("i2"), {"chunks": (2, 777), "compression": "gzip"}),
+        "chunks": (x.astype("i2"), {"chunks": (3, 5000)}), "big endian": (x.astype(">i2"), {}), "int64": (x.astype("i8"), {}),
+        "float16": (x.astype("f2"), {}), "double": (x.astype("f8"), {"chunks": (1, n)}), "int8": (x.astype("i1"), {}),
+    }
+    for turned in (False, True):
+        wanted = None
+        for name, (samples, options) in ways.items():
+            labels = ("time", "channel") if turned else ("channel", "time")
+            if turned:
+                options = {key: value[::-1] if key == "chunks" else value for key, value in options.items()}
+            save("w.h5", samples.T if turned else samples, sample_rate_hz=RATE, labels=labels, options=options)
+            _, blocks = text("w.h5:/x", "--start", 1000, "--count", 50000)
+            wanted = wanted or blocks
+            check(len(blocks) == 3 and blocks == wanted, f"{name}, turned {turned}: another picture")
+            if not turned and name == "contiguous":
+                same_envelope(blocks[1], x[1, 1000:51000].astype(float), 1000, "channel 1")
+    z = random.standard_normal(n) + 1j * random.standard_normal(n)
+    save("z.h5", z, sample_rate_hz=RATE)
+    same_envelope(text("z.h5:/x")[1][0], abs(z), what="complex")
+    save("scaled.h5", x[0].astype("i2"), sample_rate_hz=RATE, scale_factor=0.5, add_offset=3.0)
+    same_envelope(text("scaled.h5:/x")[1][0], x[0] * 0.5 + 3, what="scaled")
+
+
+def thinned():
+    """Of a ramp, each column shows values of its own samples; of many channels, channels of their own rows."""
+    n = 8 << 20
+    save("ramp.h5", np.arange(n, dtype="i4"), sample_rate_hz=RATE)
+    script, (block,) = text("ramp.h5:/x", "--read", "1M")
+    cuts = edges(n, len(block))
+    check(all(row and a <= row[1] <= row[2] < b for row, a, b in zip(block, cuts, cuts[1:])), "a ramp, thinned")
+    check(re.search('"drawn from 3.1% of the samples, evenly spread"', script), "it does not say that it is thinned")
+    script, (block,) = text("ramp.h5:/x", "--read", "64M")
+    check("drawn from" not in script and block[-1][2] == n - 1, "all of the ramp")
+    channels = np.arange(5000, dtype="i4")
+    for fast in (True, False):
+        x = np.repeat(channels[:, None], 2000, axis=1)
+        save("many.h5", x if fast else x.T.copy(), sample_rate_hz=RATE, labels=("channel", "time") if fast else ("time", "channel"))
+        script, (block,) = text("many.h5:/x", "--read", "2M")
+        cuts = edges(5000, len(block))
+        good = all(row and all(a <= v < b for v in row) for row, a, b in zip(block, cuts, cuts[1:]))
+        check(good and "drawn from" in script and len(block) > 200, f"channels, thinned, time fast: {fast}")
+
+
+# ---- colours ----
+
+def waterfalls():
+    signed = random.standard_normal((40, 300))
+    save("w.h5", signed, sample_rate_hz=RATE, labels=("channel", "time"))
+    script, (block,) = text("w.h5:/x")
+    check(np.allclose(block, signed, rtol=1e-4), "a waterfall of single samples")
+    low, high = map(float, re.search(r"set cbrange \[(.*):(.*)\]", script).groups())
+    size = np.max(np.abs(np.percentile(signed, [1, 99])))
+    check(low == -high and abs(high - size) < 0.02 * size, f"colours from {low} to {high}, percentiles {size}")
+    whole = random.standard_normal((40, 300000))
+    save("w.h5", whole, sample_rate_hz=RATE, labels=("channel", "time"))
+    _, (block,) = text("w.h5:/x")
+    cuts = edges(300000, len(block[0]))
+    rms = np.sqrt(np.add.reduceat(whole**2, cuts[:-1], axis=1) / np.diff(cuts))
+    check(np.allclose(block, rms, rtol=1e-4), "a waterfall of rms values")
+    positive = random.integers(0, 255, (300, 40), dtype="u1")
+    save("w.h5", positive, sample_rate_hz=RATE, labels=("time", "channel"))
+    script, (block,) = text("w.h5:/x", "--channels", "5:35:3")
+    check(np.allclose(block, positive.T[5:35:3], rtol=1e-4), "chosen channels")
+    check("'#440154'" in script, "values of one sign have the palette of both")
+    image = random.uniform(1, 2, (1500, 1200))
+    save("i.h5", image, labels=("row", "column"))
+    script, (block,) = text("i.h5:/x")
+    rows, columns = edges(1500, len(block)), edges(1200, len(block[0]))
+    sums = np.add.reduceat(np.add.reduceat(image, rows[:-1], axis=0), columns[:-1], axis=1)
+    means = sums / np.outer(np.diff(rows), np.diff(columns))
+    check(np.allclose(block, means, rtol=1e-4), "an image of means")
+    check("set yrange [1499.5:-0.5]" in script, "rows go downwards")
+
+
+# ---- results ----
+
+def results():
+    n = 50000
+    x = random.standard_normal((2, n))
+    with h5py.File("in.h5", "w") as file:
+        file["x"] = x
+        file["x"].attrs["sample_rate_hz"] = RATE
+        file["taps"] = np.ones((2, 5)) / 5
+    lapwing(1, "ols", "--input", "in.h5:/x", "--axis", 1, "--filters", "in.h5:/taps", "--start", 2000, "--count", 40000,
+            "--mode", "same", "--decimate", 4, "--output", "r.h5", "--overwrite", "--quiet")
+    with h5py.File("r.h5") as file:
+        y = file["filtered"][()].astype(float)
+    script, blocks = text("r.h5")
+    check(len(blocks) == 6, f"two channels of two filters and their input make {len(blocks)} panels")
+    inputs = x[1, 2000:42000]
+    wanted = envelope(inputs, len(blocks[3]))
+    check(np.allclose([row[1:] for row in blocks[3]], wanted, atol=1e-7), "the input's part")
+    begin, end = blocks[3][0][0], blocks[3][-1][0]
+    check(abs(begin) < 0.03 and abs(end - 40) < 0.03, f"the input from {begin} to {end} s")
+    wanted = envelope(y[1, 1], len(blocks[5]))
+    check(np.allclose([row[1:] for row in blocks[5]], wanted, rtol=1e-6, atol=1e-9), "filter 1 of channel 1")
+    check(len(text("r.h5", "--with-input=no")[1]) == 4, "without input")
+    check(len(text("r.h5", "--channels", "1:2", "--filters", "0:1")[1]) == 2, "one of each")
+    os.mkdir("elsewhere")
+    shutil.copy("in.h5", "elsewhere")
+    shutil.copy("r.h5", "elsewhere/r2.h5")
+    os.rename("in.h5", "gone.h5")
+    check(len(text("elsewhere/r2.h5")[1]) == 6, "an input beside its result")
+    check(len(text("r.h5")[1]) == 4, "an input that is gone")
+    plot("r.h5", "--with-input", "--output", "t.png", code=74, says="in.h5:/x, the input of .* is not there")
+    save("in.h5", x[0])
+    check(len(text("r.h5")[1]) == 4, "another input")
+    plot("r.h5", "--with-input", "--output", "t.png", code=65, says="has changed since")
+    plot("gone.h5:/x", "--with-input", "--output", "t.png", code=65, says="does not say what it was made from")
+    lapwing(1, "ols", "--input", "gone.h5:/x", "--axis", 1, "--filters", "gone.h5:/taps", "--products", "peaks", "--threshold", 3,
+            "--output", "p.h5", "--overwrite", "--quiet")
+    with h5py.File("p.h5") as file:
+        peaks = file["peaks"][()]
+    script, (block,) = text("p.h5")
+    table = np.array([[p["time"], p["filter"], p["snr"]] for p in peaks])
+    unknown = [row for row in block if not np.any(np.all(np.abs(table - row[:3]) < 1e-4, axis=1))]
+    check(len(block) > 20 and not unknown, f"{len(unknown)} of {len(block)} peaks are not in the table: {unknown[:3]}")
+    strongest = max(row[2] for row in block)
+    check(abs(strongest - peaks["snr"].max()) < 1e-4 and block[-1][3] == 2.7, "the strongest peak, largest and last")
+    _, (block,) = text("p.h5", "--channels", "1:", "--from", 10, "--to", "20s")
+    chosen = peaks[(peaks["channel"] == 1) & (peaks["time"] >= 10) & (peaks["time"] < 20)]
+    check(block and {round(row[0] * 1e3) for row in block} <= {round(t * 1e3) for t in chosen["time"]}, "chosen peaks")
+    plot("p.h5", "--from", 1000, "--output", "t.png", code=65, says="has no peaks in the part that is chosen")
+
+
+def spectra():
+    n = 1 << 16
+    t = np.arange(n)
+    tones = {100: 1.0, 5000: 2.0, 20000: 0.5}
+    save("tones.h5", sum(a * np.cos(2 * np.pi * k * t / n) for k, a in tones.items()), sample_rate_hz=65536.0)
+    lapwing(1, "sfft", "--input", "tones.h5:/x", "--sparsity", 3, "--output", "spectrum.h5", "--quiet")
+    script, (block,) = text("spectrum.h5")
+    found = {round(row[0] * 1000): row[1] / n * 2 for row in block}
+    check(found.keys() == tones.keys() and all(abs(found[k] - a) < 1e-4 for k, a in tones.items()), f"lines: {found}")
+    check('set xlabel "frequency (kHz)"' in script and "set xrange [0:32.768]" in script, "the axis of frequencies")
+    _, (block,) = text("spectrum.h5", "--from", "1kHz", "--to", "6kHz")
+    check([round(row[0]) for row in block] == [5], f"a part: {block}")
+    plot("spectrum.h5", "--channels", "3:", "--output", "t.png", code=65, says="has no lines of these --channels")
+    plot("spectrum.h5", "--kind", "peaks", "--output", "t.png", code=78, says="is a table of lines")
+    plot("spectrum.h5:/channels", "--output", "t.png", code=65, says="is a table, and neither of lines")
+
+
+def filters():
+    lapwing(1, "filters", "lowpass", "--rate", 1000, "--to", 100, "--taps", 33, "--output", "bank.h5", "--quiet")
+    with h5py.File("bank.h5") as file:
+        h = file["taps"][()]
+    script, (taps, response) = text("bank.h5")
+    check(np.allclose([row[1] for row in taps], h) and np.allclose([row[0] for row in taps], np.arange(33)), "the taps, in ms")
+    f, db = np.array(response).T
+    wanted = 20 * np.log10(abs(np.exp(-2j * np.pi * np.outer(f / 1000, np.arange(33))) @ h))
+    near = wanted > -80
+    check(np.allclose(db[near], wanted[near], atol=1e-3) and f[0] == 0 and f[-1] == 500, "the response in dB over Hz")
+    save("pair.h5", np.array([h, h]) * (1 + 1j))
+    script, blocks = text("pair.h5:/x", "--kind", "filters")
+    check(len(blocks) == 4 and "cycles per sample" in script and blocks[3][0][0] == -0.5, "a complex bank without a rate")
+    check(len(text("pair.h5:/x", "--kind", "filters", "--filters", "1:")[1]) == 2, "one filter")
+
+
+# ---- names ----
+
+def names():
+    """Nothing in a name is a command."""
+    nasty = ["it's `touch pwned`", 'quo"te$(touch pwned)', "'; system('touch pwned'); '",
+             "line\nset output 'pwned'\nsystem 'touch pwned'",
+             "|touch pwned", "{/Bold x}_y^z@", "back\\slash\\", "\u00ff\x01end"]
+    for i, name in enumerate(nasty):
+        with h5py.File(f"{name.replace('/', '-')}.h5", "w") as file:
+            file[name.replace("/", "-")] = np.arange(10.0)
+            file[name.replace("/", "-")].attrs["unit"] = name
+        output = f"{name.replace('/', '-')}.png"
+        for ending in (".png", ".gp", ".svg"):
+            said = "control character" if any(ord(c) < 32 for c in name) else ""
+            target = f"plain{i}{ending}" if said else output.replace(".png", ending)
+            plot(f"{name.replace('/', '-')}.h5:/{name.replace('/', '-')}", "--output", target)
+            check(os.path.getsize(target) > 300, f"no picture {target!r}")
+        if not any(ord(c) < 32 for c in name):
+            plot("s.h5:/x", "--title", name, "--output", "title.png", "--overwrite")
+    check(not [f for f in os.listdir(".") if f.startswith("pwned")], "a name has become a command")
+
+
+def every_sign():
+    """What is drawn is what was given, to the sign."""
+    title = "".join(map(chr, range(33, 127))) + "\u00e4\u00b5\u20ac"
+    plot("s.h5:/x", "--title", title, "--output", "signs.svg", "--size", "1200x300")
+    with open("signs.svg", encoding="utf-8") as file:
+        drawn = html.unescape(re.sub(r"<[^>]*>", "", file.read()))
+    check(title in drawn, f"the title is not drawn as {title}")
+
+
+# ---- pictures ----
+
+def size_of(name):
+    with open(name, "rb") as file:
+        content = file.read()
+    if name.endswith(".png"):
+        check(content[:8] == b"\x89PNG\r\n\x1a\n", f"{name} is no PNG")
+        return struct.unpack(">II", content[16:24])
+    if name.endswith(".pdf"):
+        box = re.search(rb"MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", content)
+        return tuple(round(float(v) / 72 * 100) for v in box.groups()) if box else None
+    box = re.search(rb'<svg[^>]*width="(\d+)" height="(\d+)"', content)
+    return tuple(int(v) for v in box.groups()) if box else None
+
+
+def pictures():
+    for source in ("s.h5:/x", "w.h5:/x", "i.h5:/x", "p.h5", "spectrum.h5", "bank.h5"):
+        for ending in (".png", ".pdf", ".svg"):
+            name = "size" + ending
+            plot(source, "--output", name, "--overwrite", "--size", "640x480")
+            size = size_of(name)        # a PDF's is cut to whole points
+            check(size and abs(size[0] - 640) <= 1 and abs(size[1] - 480) <= 1 and (ending == ".pdf" or size == (640, 480)),
+                  f"{source}{ending} has size {size}")
+    said = plot("s.h5:/x", "--log", says=r"^s\.x\.png shows s\.h5:/x")
+    check(size_of("s.x.png") == (1200, 500), f"the default picture: {said}")
+    plot("p.h5", "--log", says=r"^p\.peaks\.png shows")
+    for arguments in (("w.h5:/x", "--log"), ("bank.h5", "--log"), ("spectrum.h5", "--log"), ("i.h5:/x", "--log")):
+        plot(*arguments, "--output", "log.png", "--overwrite")
+    mode = stat.S_IMODE(os.stat("s.x.png").st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    check(mode == 0o666 & ~mask, f"the picture has mode {mode:o}")
+    with open("one.gp", "w", encoding="utf-8"):
+        pass
+    lapwing(3, "plot", "s.h5:/x", "--output", "one.gp", "--overwrite")
+    plot("s.h5:/x", "--output", "two.gp")
+    with open("one.gp", "rb") as one, open("two.gp", "rb") as two:
+        check(one.read() == two.read(), "three ranks draw another picture")
+    drawn = subprocess.run(["gnuplot", "two.gp"], capture_output=True, timeout=60)
+    with open("two.png", "wb") as file:
+        file.write(drawn.stdout)
+    check(drawn.returncode == 0 and size_of("two.png") == (1200, 500), f"gnuplot two.gp: {drawn.stderr}")
+
+
+# ---- errors ----
+
+def without_gnuplot():
+    os.mkdir("bin")
+    only = {"PATH": os.path.abspath("bin")}
+    plot("s.h5:/x", "--output", "none.png", code=71, env=only,
+         says=r"gnuplot.* is not installed: apt-get install gnuplot-nox; .*\.gp")
+    plot("s.h5:/x", "--output", "none.gp", env=only)
+    for body, said in (("[ $1 = --version ] && exit\necho 'line 7: no such thing' >&2\nexit 3\n", "code 3.*: line 7: no such thing"),
+                       ("[ $1 = --version ] && exit\nkill -9 $$\n", "ended by signal 9"),
+                       ("exit 0\n", "has drawn nothing: .*pngcairo")):
+        with open("bin/gnuplot", "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n" + body)
+        os.chmod("bin/gnuplot", 0o755)
+        plot("s.h5:/x", "--output", "none.png", code=71, says=said, env=only)
+    check(not os.path.exists("none.png"), "a failed picture was left")
+
+
+def errors():
+    out = "--output", "e.png"
+    with open("exists.png", "w", encoding="utf-8") as file:
+        file.write("mine")
+    plot("s.h5:/x", "--output", "exists.png", code=74, says="exists.png' exists already: --overwrite")
+    plot("s.h5:/x", "--output", "exists.jpg", code=2, says=r"must end with \.png, \.pdf, \.svg, or \.gp")
+    plot("s.h5:/x", "--output", "png", code=2, says="must end with")
+    plot("s.h5:/x", "--output", "nosuch/e.png", code=74, says="nosuch/e.png.*No such file")
+    os.symlink("exists.png", "link.png")
+    plot("s.h5:/x", "--output", "link.png", "--overwrite", code=74, says="is no file")
+    with open("exists.png", encoding="utf-8") as file:
+        check(file.read() == "mine", "a refused picture has changed a file")
+    plot(code=2, says="the file comes first")
+    plot("--output", "e.png", code=2, says="the file comes first")
+    plot("s.h5:/x", "more", code=2, says="'more' is neither an option")
+    plot("s.h5:/x", "--size", "big", *out, code=2, says="--size: 'big'")
+    plot("s.h5:/x", "--kind", "pie", *out, code=2, says="'pie' is none of")
+    plot("s.h5:/x", "--from", "soon", *out, code=2, says="--from: 'soon' is not a time")
+    plot("s.h5:/x", "--from", 1, "--start", 1, *out, code=2, says="exclude")
+    plot("s.h5:/x", "--from", 5, "--to", 4, *out, code=78, says="--from 5 s --to 4 s")
+    plot("s.h5:/x", "--from", 500, *out, code=78, says="lasts from 0 to 150")
+    plot("s.h5:/x", "--start", 150001, *out, code=78, says="has 150001 samples")
+    plot("s.h5:/x", "--channels", "1:2", *out, code=78, says="--channels 1:2: .* has 1 of them")
+    plot("s.h5:/x", "--filters", ":3", *out, code=78, says="--filters :3")
+    plot("s.h5:/x", "--axis", 1, *out, code=78, says="has dimensions 0 to 0")
+    plot("s.h5:/x", "--kind", "peaks", *out, code=78, says="no table")
+    plot("i.h5:/x", "--from", 1, *out, code=78, says="says no sampling rate.*--start")
+    plot("nosuch.h5", *out, code=74, says="nosuch.h5.*No such file")
+    plot("exists.png:/x", *out, code=65, says="is not")
+    plot("s.h5:/y", *out, code=65, says="no dataset '/y'.*/x")
+    save("cube.h5", np.zeros((2, 3, 4, 5)))
+    plot("cube.h5:/x", *out, code=65, says="up to 3 that are longer than 1")
+    with h5py.File("odd.h5", "w") as file:
+        file["text"] = np.array([b"a", b"b"])
+        file["empty"] = np.zeros((0, 5))
+        file["table"] = np.zeros(5, dtype=[("a", "f8"), ("b", "i4"), ("c", "f4")])
+        file.create_dataset("peaks", shape=(0,), dtype=[(c, "f8") for c in ("channel", "filter", "index", "time", "snr")])
+        file["nothing"] = np.full(100, np.nan)
+        file["one"] = np.array([3.0])
+        file["empty sky"] = np.full((30, 40), np.nan)
+    plot("odd.h5:/text", *out, code=65, says="not numbers")
+    plot("odd.h5:/empty", *out, code=65, says="is empty")
+    plot("odd.h5:/table", *out, code=65, says="is a table, and neither")
+    plot("odd.h5:/peaks", *out, code=65, says="has no peaks: there is nothing to draw")
+    plot("odd.h5:/peaks", "--kind", "series", *out, code=78, says="table of peaks")
+    check(not os.path.exists("e.png"), "an error left a picture")
+    for name in ("nothing", "one", "empty sky"):
+        plot(f"odd.h5:/{name}", "--output", f"{name}.png")
+        plot(f"odd.h5:/{name}", "--output", f"{name}.png", "--log", "--overwrite")
+    with h5py.File("r.h5") as file:
+        content = file["filtered"].id.get_offset()
+    with open("r.h5", "rb") as file, open("cut.h5", "wb") as cut:
+        cut.write(file.read()[:content + 1000])
+    plot("cut.h5", *out, code=65, says="cut.h5")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    series()
+    storage()
+    thinned()
+    waterfalls()
+    results()
+    spectra()
+    filters()
+    if shutil.which("gnuplot"):
+        names()
+        every_sign()
+        pictures()
+        without_gnuplot()
+        errors()
+    else:
+        print("there is no gnuplot: no picture was drawn")
+    acoustic = data_path("das-silixa.hdf5")
+    if os.path.exists(acoustic):
+        with h5py.File(acoustic) as real:
+            samples = real["Acoustic"][()]
+        script, (block,) = text(acoustic + ":/Acoustic", "--axis", 0, "--channels", "1000:1400")
+        check(np.array_equal(np.array(block), samples.T[1000:1400].astype(float)), "the DAS record")
+    left = [name for name in os.listdir(".") if re.search(r"\.(png|gp|svg|pdf)\.", name)]
+    check(not left, f"left behind: {left}")
+    os.chdir("/")
+finish()

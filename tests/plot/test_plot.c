@@ -1,0 +1,204 @@
+/* What pictures are made of: cells, the blocks that stand for too many samples, colours, units, and texts for gnuplot. */
+#include "plot/grid.h"
+#include "plot/labels.h"
+#include "plot/script.h"
+
+#include "../check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- cells ---- */
+
+/* Every sample falls into one cell, in order, and cells differ in length by one at most. */
+static void test_columns(void)
+{
+    struct lw_cell cells[64];
+    double values[200];
+    for (int i = 0; i < 200; i++)
+        values[i] = i;
+    for (int length = 1; length <= 200; length++)
+        for (int n = 1; n <= length && n <= 64; n += 3) {
+            const struct lw_grid grid = {1, n, length, cells};
+            lw_grid_clear(&grid);
+            for (int first = 0; first < length; first += 7)     /* in pieces */
+                lw_grid_add(&grid, 0, first, length - first < 7 ? length - first : 7, values + first, 1);
+            int64_t next = 0;
+            for (int c = 0; c < n; c++) {
+                const int64_t count = lw_grid_begin(&grid, c + 1) - lw_grid_begin(&grid, c);
+                CHECK(cells[c].count == count && count >= length / n && count <= length / n + 1, "%d of %d: cell %d has %lld", n,
+                      length, c, (long long)cells[c].count);
+                CHECK(cells[c].least == (double)next && cells[c].largest == (double)(next + count - 1),
+                      "%d of %d: cell %d is %g..%g", n, length, c, cells[c].least, cells[c].largest);
+                next += count;
+            }
+        }
+    const struct lw_grid grid = {1, 8192, INT64_MAX, NULL};
+    CHECK(lw_grid_begin(&grid, 8192) == INT64_MAX && lw_grid_begin(&grid, 8191) < INT64_MAX, "the longest axis");
+}
+
+static void test_values(void)
+{
+    struct lw_cell cell;
+    const struct lw_grid grid = {1, 1, 5, &cell};
+    const double values[] = {1, 9, NAN, 9, -3, 9, INFINITY, 9, 2, 9};
+    lw_grid_clear(&grid);
+    CHECK(isnan(lw_cell_value(&cell, LW_SHOW_MEAN)), "an empty cell");
+    lw_grid_add(&grid, 0, 0, 5, values, 2);
+    CHECK(cell.count == 3 && cell.least == -3 && cell.largest == 2, "%g..%g", cell.least, cell.largest);
+    CHECK(lw_cell_value(&cell, LW_SHOW_MEAN) == 0 && lw_cell_value(&cell, LW_SHOW_EXTREME) == -3, "mean, extreme");
+    CHECK(fabs(lw_cell_value(&cell, LW_SHOW_RMS) - sqrt(14.0 / 3)) < 1e-15, "rms");
+}
+
+/* ---- blocks ---- */
+
+/* All samples: each exactly once, units uncut but for the ends. Else: blocks in order that do not overlap, of whole units, within
+ * the budget, one in each part of the axis. */
+static void test_thinning(void)
+{
+    for (int64_t length = 1; length < 3000; length += 37)
+        for (int64_t unit = 1; unit < 40; unit += 6)
+            for (int64_t offset = 0; offset < 50; offset += 11) {
+                const struct lw_thinning t = lw_thinning_choose(length, offset, unit, 5000, 100, 50);
+                int64_t next = 0, first, count;
+                for (int64_t b = 0; b < t.n_blocks; b++) {
+                    lw_thinning_block(&t, b, &first, &count);
+                    CHECK(count <= 0 || (first == next && (first == 0 || (first + offset) % unit == 0)), "block at %lld, not %lld",
+                          (long long)first, (long long)next);
+                    next = count > 0 ? first + count : next;
+                }
+                CHECK(t.is_whole && next == length, "%lld of %lld", (long long)next, (long long)length);
+            }
+    for (int64_t unit = 1; unit < 3000; unit = unit * 3 + 1) {
+        const int64_t length = 10000019, offset = 12345, most = 300000;
+        const struct lw_thinning t = lw_thinning_choose(length, offset, unit, most, 1 << 20, 1000);
+        int64_t last = 0, sum = 0, first, count;
+        CHECK(!t.is_whole && t.n_blocks >= 64 && t.n_blocks <= 1000, "%lld blocks", (long long)t.n_blocks);
+        for (int64_t b = 0; b < t.n_blocks; b++) {
+            lw_thinning_block(&t, b, &first, &count);
+            CHECK(first >= last && first + count <= length && count > 0, "block %lld at %lld", (long long)b, (long long)first);
+            CHECK(first == 0 || (first + offset) % unit == 0, "block %lld cuts a unit", (long long)b);
+            CHECK(llabs(first - length / t.n_blocks * b) <= length / t.n_blocks, "block %lld at %lld", (long long)b,
+                  (long long)first);
+            last = first + count;
+            sum += count;
+        }
+        CHECK(sum <= (most > 64 * unit ? most : 64 * unit) && 2 * sum > most, "%lld samples, wanted %lld", (long long)sum,
+              (long long)most);
+    }
+}
+
+/* ---- colours ---- */
+
+static void test_colours(void)
+{
+    double values[1000];
+    for (int i = 0; i < 1000; i++)
+        values[i] = (i * 7919) % 1000 - 499.5;
+    values[0] = NAN;
+    struct lw_colours c = lw_colours_choose(values, 1000, false);
+    CHECK(c.is_signed && c.low == -c.high && c.high > 480 && c.high < 495, "signed: %g..%g", c.low, c.high);
+    for (int i = 0; i < 1000; i++)
+        values[i] = (i * 7919) % 1000;
+    values[7] = 1e9;
+    c = lw_colours_choose(values, 1000, false);
+    CHECK(!c.is_signed && c.low >= 8 && c.low <= 11 && c.high >= 987 && c.high <= 991, "one sign: %g..%g", c.low, c.high);
+    values[0] = -5;
+    c = lw_colours_choose(values, 1000, true);
+    CHECK(c.low > 0, "logarithmic: %g..%g", c.low, c.high);
+    double same[] = {3, 3, 3}, none[] = {NAN, INFINITY};
+    c = lw_colours_choose(same, 3, false);
+    CHECK(c.low == 3 && c.high > 3, "all alike: %g..%g", c.low, c.high);
+    c = lw_colours_choose(none, 2, false);
+    CHECK(c.low < c.high, "none: %g..%g", c.low, c.high);
+}
+
+/* ---- labels ---- */
+
+static void test_units(void)
+{
+    static const struct {
+        double span;
+        const char *unit;
+        double factor;
+    } all[] = {{1e-9, "ns", 1e9}, {0.2, "ms", 1e3}, {1, "s", 1}, {299, "s", 1}, {301, "min", 1 / 60.0}, {4 * 3600, "h", 1 / 3600.0},
+               {1e6, "d", 1 / 86400.0}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *unit;
+        const double factor = lw_label_time_unit(all[i].span, &unit);
+        CHECK(strcmp(unit, all[i].unit) == 0 && fabs(factor / all[i].factor - 1) < 1e-12, "%g s are shown in %s", all[i].span,
+              unit);
+    }
+}
+
+static void test_quantities(void)
+{
+    static const struct {
+        const char *text;
+        bool is_frequency;
+        double value;                   /* NaN: refused */
+    } all[] = {
+        {"2.5", false, 2.5}, {"10ms", false, 0.01}, {"10 ms", false, 0.01}, {"2min", false, 120}, {"1h", false, 3600},
+        {"5us", false, 5e-6}, {"60", true, 60}, {"1.2kHz", true, 1200}, {"4 MHz", true, 4e6}, {"-50Hz", true, -50},
+        {"10ms", true, NAN}, {"10Hz", false, NAN}, {"", false, NAN}, {"nan", false, NAN},
+        {"ms", false, NAN}, {"1 s x", false, NAN}, {"inf", true, NAN}, {"1e999", false, NAN},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        double value = NAN;
+        struct lw_error err;
+        const int rc = lw_label_parse(all[i].text, all[i].is_frequency, "--from", &value, &err);
+        CHECK(isnan(all[i].value) ? rc == LW_EUSAGE : rc == LW_OK && fabs(value - all[i].value) <= 1e-15 * fabs(value),
+              "'%s': %d, %g", all[i].text, rc, value);
+    }
+    int width = 0, height = 0;
+    struct lw_error err;
+    CHECK(lw_label_parse_size("1200x601", &width, &height, &err) == LW_OK && width == 1200 && height == 601, "%d x %d", width,
+          height);
+    static const char *const bad[] = {"", "x", "1200", "1200x", "x600", "1200x600x", "1200 x 600 ", "10x600", "1200x9000",
+                                      "-300x600", "99999999999999999999x600"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(lw_label_parse_size(bad[i], &width, &height, &err) == LW_EUSAGE, "size '%s' is taken", bad[i]);
+}
+
+/* ---- texts ---- */
+
+static void check_text(const char *text, const char *wanted, int width)
+{
+    char *written = NULL;
+    size_t size = 0;
+    FILE *const file = open_memstream(&written, &size);
+    const struct lw_script script = {.file = file};
+    if (width > 0)
+        lw_script_line(&script, text, width);
+    else
+        lw_script_text(&script, text);
+    fclose(file);
+    CHECK(strcmp(written, wanted) == 0, "%s is written as %s, not %s", text, written, wanted);
+    free(written);
+}
+
+static void test_texts(void)
+{
+    check_text("plain: a-b (m/s)", "\"plain: a-b (m/s)\"", 0);
+    check_text("it's `ls` \"$x\" @y {z}^2", "\"it\\047s \\140ls\\140 \\042\\044x\\042 \\100y \\173z\\175\\1362\"", 0);
+    check_text("a\nb\x01", "\"a\\134x0ab\\134x01\"", 0);
+    check_text("a\\nb", "\"a\\134nb\"", 0);
+    check_text("bad \xff utf-8", "\"bad \\134xff utf-8\"", 0);
+    check_text("0123456789abcdefghijklmnopqrstuvwxyz", "\"0123456789abc\xe2\x80\xa6tuvwxyz\"", 100);
+    /* cut between letters, not within one */
+    check_text("\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6",
+               "\"\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xe2\x80\xa6\xc3\xb6\xc3\xb6\xc3\xb6\"", 100);
+}
+
+int main(void)
+{
+    test_columns();
+    test_values();
+    test_thinning();
+    test_colours();
+    test_units();
+    test_quantities();
+    test_texts();
+    return check_result("plot");
+}
