@@ -71,14 +71,14 @@ static int64_t parse_form(const char *form, struct column *column)
 /* "%s%d" */
 static void numbered_text(const struct lw_fits_unit *unit, const char *name, int number, char *text, size_t size)
 {
-    char keyword[16];
+    char keyword[24];
     snprintf(keyword, sizeof keyword, "%s%d", name, number);
     text_of(unit, keyword, text, size);
 }
 
 static double numbered_real(const struct lw_fits_unit *unit, const char *name, int number, double fallback)
 {
-    char keyword[16];
+    char keyword[24];
     snprintf(keyword, sizeof keyword, "%s%d", name, number);
     return real_of(unit, keyword, fallback);
 }

@@ -345,14 +345,14 @@ static int reserve_all(hid_t file, const struct lw_result_file *result, struct l
     return lw_result_file_reserve(result, (int64_t)bytes, err);
 }
 
-/* Tables that have grown, and the columns of all. The new structure goes to the file after the rows and before the mark of completion: whenever the run is killed, nothing is
- * marked that is not there, and while rows are written the file is as it was. */
+/* Tables that have grown, and the columns of all. The new structure goes to the file after the rows and before the mark of
+ * completion: whenever the run is killed, nothing is marked that is not there, and while rows are written the file is as it was. */
 static int add_tables(hid_t file, const struct lw_result_file *result, const struct lw_structure_end *end, struct lw_error *err)
 {
     struct lw_columns columns;
     int rc;
     if ((rc = create_tables(file, end, err)) || (rc = lw_columns_create(file, &columns, err)) ||
-        (columns.n_tables > 0 && (rc = reserve_all(file, result, err))))
+        (rc = reserve_all(file, result, err)))
         return rc;
     for (int t = 0; t < end->n_tables && rc == LW_OK; t++)
         if (end->tables[t])

@@ -212,7 +212,7 @@ static int find_shape(const struct lw_fits_walk *walk, struct lw_fits_unit *unit
     unit->bitpix = (int)bitpix;
     unit->n_axes = (int)n_axes;
     for (int a = 0; a < unit->n_axes; a++) {
-        char keyword[16];
+        char keyword[24];
         snprintf(keyword, sizeof keyword, "NAXIS%d", a + 1);
         if (!lw_fits_int(unit, keyword, &unit->axes[a]) || unit->axes[a] < 0)
             return fail_unit(walk, unit, "lacks the length of an axis (NAXIS1, NAXIS2, ...), or it is negative", err);

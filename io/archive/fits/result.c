@@ -169,7 +169,7 @@ static void put_shape(struct lw_fits_cards *cards, const struct lw_writer_datase
     lw_fits_put_int(cards, "BITPIX", dataset ? find_stored(dataset->type).bitpix : 8, NULL);
     lw_fits_put_int(cards, "NAXIS", n_dims, NULL);
     for (int axis = 1; axis <= n_dims; axis++) {
-        char keyword[16];
+        char keyword[24];
         snprintf(keyword, sizeof keyword, "NAXIS%d", axis);
         lw_fits_put_int(cards, keyword, dataset->dims[n_dims - axis], dataset->dim_names[n_dims - axis]);
     }
@@ -310,7 +310,7 @@ static int make_table_header(const struct lw_growing *table, struct lw_fits_card
     lw_fits_put_int(cards, "GCOUNT", 1, NULL);
     lw_fits_put_int(cards, "TFIELDS", dataset->n_columns, NULL);
     for (int c = 0; c < dataset->n_columns; c++) {
-        char keyword[16];
+        char keyword[24];
         snprintf(keyword, sizeof keyword, "TTYPE%d", c + 1);
         lw_fits_put_text(cards, keyword, dataset->columns[c].name);
         snprintf(keyword, sizeof keyword, "TFORM%d", c + 1);
