@@ -13,7 +13,9 @@
 static int check_companions(const struct lw_options *given, const char *name, struct lw_error *err)
 {
     static const char *const companions[] = {"taps", "transition", "attenuation"};
-    const bool is_band = strcmp(name, "filters") != 0 && strcmp(name, "boxcar") != 0;
+    const bool is_boxcar = strcmp(name, "boxcar") == 0, is_band = strcmp(name, "filters") != 0 && !is_boxcar;
+    if (!is_boxcar && lw_options_given(given, "baseline"))
+        return lw_fail(err, LW_EUSAGE, "--baseline goes with --boxcar, not with --%s", name);
     for (size_t i = 0; !is_band && i < sizeof companions / sizeof *companions; i++)
         if (lw_options_given(given, companions[i]))
             return lw_fail(err, LW_EUSAGE, "--%s goes with --bandpass, --lowpass and --highpass, not with --%s", companions[i],
@@ -134,16 +136,28 @@ done:
 
 /* ---- boxcars ----------------------------------------------------------------------------------------------------------- */
 
-static int read_width(const char *item, double rate_hz, double *width, struct lw_error *err)
+static int read_width(const char *option, const char *item, double rate_hz, double *width, struct lw_error *err)
 {
     struct lw_stretch stretch;
     if (lw_parse_stretch(item, &stretch) != LW_PARSE_OK)
-        return lw_fail(err, LW_EUSAGE, "--boxcar: '%s' is no width such as 16 (samples) or 2ms", item);
+        return lw_fail(err, LW_EUSAGE, "--%s: '%s' is no width such as 16 (samples) or 2ms", option, item);
+    if (stretch.is_time && rate_hz == 0)
+        return lw_fail(err, LW_EUSAGE, "--%s: %s needs --rate, to know how many samples it is; or give samples", option, item);
     const double samples = stretch.is_time ? stretch.seconds * rate_hz : (double)stretch.samples;
     *width = round(samples);
     if (!(*width >= 1 && *width <= LW_BANK_MOST_TAPS))
-        return lw_fail(err, LW_EUSAGE, "--boxcar: %s is %.12g samples; it must be 1 to %d", item, samples, LW_BANK_MOST_TAPS);
+        return lw_fail(err, LW_EUSAGE, "--%s: %s is %.12g samples; it must be 1 to %d", option, item, samples, LW_BANK_MOST_TAPS);
     return LW_OK;
+}
+
+int lw_asked_read_baseline(const struct lw_options *given, double rate_hz, int64_t *samples, struct lw_error *err)
+{
+    double width = 0;
+    const int rc = lw_options_given(given, "baseline")
+        ? read_width("baseline", lw_options_text(given, "baseline"), rate_hz, &width, err)
+        : LW_OK;
+    *samples = (int64_t)width;
+    return rc;
 }
 
 static int read_widths(const struct lw_options *given, struct lw_bank *bank, int *count, struct lw_error *err)
@@ -158,7 +172,7 @@ static int read_widths(const struct lw_options *given, struct lw_bank *bank, int
         char item[48];
         const int length = (int)strcspn(at, ",");
         snprintf(item, sizeof item, "%.*s", length, at);
-        rc = read_width(item, bank->rate_hz, &bank->parameters[f], err);
+        rc = read_width("boxcar", item, bank->rate_hz, &bank->parameters[f], err);
         at += length + 1;
     }
     return rc;
@@ -166,10 +180,12 @@ static int read_widths(const struct lw_options *given, struct lw_bank *bank, int
 
 static int make_boxcars(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
 {
-    int count;
-    const int rc = read_widths(given, bank, &count, err);
+    int count, rc;
+    int64_t baseline;
     bank->norm = "energy";
-    return rc ? rc : lw_boxcar_design(count, bank, err);
+    if ((rc = read_widths(given, bank, &count, err)) || (rc = lw_asked_read_baseline(given, bank->rate_hz, &baseline, err)))
+        return rc;
+    return lw_boxcar_design(count, baseline, bank, err);
 }
 
 /* ---- the bank ---------------------------------------------------------------------------------------------------------- */
@@ -200,7 +216,9 @@ static bool has_times(const char *text)
 
 static int check_rate(const struct lw_options *given, const char *name, const struct lw_dataset_info *input, struct lw_error *err)
 {
-    const bool is_free = strcmp(name, "boxcar") == 0 && !has_times(lw_options_text(given, name));
+    const char *const baseline = lw_options_text(given, "baseline");
+    const bool is_free = strcmp(name, "boxcar") == 0 && !has_times(lw_options_text(given, name)) &&
+        !(baseline && has_times(baseline));
     if (is_free || input->axis.sample_rate_hz > 0)
         return LW_OK;
     return lw_fail(err, LW_EUSAGE, "--%s needs the sampling rate of %.300s:%.100s, which the file does not say: give --sample-rate",

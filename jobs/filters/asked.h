@@ -20,6 +20,7 @@
     {.name = "boxcar", .kind = LW_OPTION_TEXT, .argument = "WIDTH,...",                                                         \
      .help = "Likewise, running sums over so many samples, or so long (2ms), scaled so that white noise keeps its power; one "  \
              "filter for each. Widths in samples need no sampling rate."},                                                      \
+    {.name = "baseline", .kind = LW_OPTION_TEXT, .argument = "LENGTH", .help = "With --boxcar. " LW_BASELINE_HELP},             \
     {.name = "taps", .kind = LW_OPTION_INT, .argument = "M", .minimum = 3, .maximum = LW_BANK_MOST_TAPS,                        \
      .help = "Length of --bandpass, --lowpass and --highpass. With an odd one --mode same keeps the phase. Or give "            \
              "--transition."},                                                                                                  \
@@ -38,6 +39,9 @@ int lw_asked_find(const struct lw_options *given, const char **name, struct lw_e
  * @param bank  on ranks other than 0 without figures, bands and notes; release with lw_bank_release whatever the outcome */
 int lw_asked_design(const struct lw_options *given, const char *name, struct lw_comm *comm, const struct lw_dataset_info *input,
                     struct lw_bank *bank, struct lw_error *err);
+
+/** --baseline in samples; 0 where it is not given. LW_EUSAGE, also for a time where rate_hz is 0. */
+int lw_asked_read_baseline(const struct lw_options *given, double rate_hz, int64_t *samples, struct lw_error *err);
 
 /** "LOW:HIGH" of frequencies with units, LOW below HIGH. LW_EUSAGE. @param option  whose value it is, for messages */
 int lw_asked_read_pair(const char *option, const char *text, double *low_hz, double *high_hz, struct lw_error *err);

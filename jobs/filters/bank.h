@@ -119,8 +119,15 @@ struct lw_bank_attributes {
 int lw_bank_describe(const struct lw_bank *bank, struct lw_bank_attributes *attributes, struct lw_error *err);
 void lw_bank_attributes_release(struct lw_bank_attributes *attributes);
 
-/** Fill a bank with boxcars of the widths, in samples, that stand in bank->parameters, but for their scale. LW_EUSAGE. */
-int lw_boxcar_design(int count, struct lw_bank *bank, struct lw_error *err);
+/** Fill a bank with boxcars of the widths, in samples, that stand in bank->parameters, but for their scale. LW_EUSAGE.
+ * @param baseline  samples over which the mean is taken from each boxcar, more than the widest has; 0: none is */
+int lw_boxcar_design(int count, int64_t baseline, struct lw_bank *bank, struct lw_error *err);
+
+/** The help of --baseline, which `ols` and `filters boxcar` have. */
+#define LW_BASELINE_HELP                                                                                                        \
+    "The signal's mean over so many samples, or so long (2s), is taken away: each boxcar gives its sum less that of as many "  \
+    "samples of a running mean around it. For powers, whose mean is not 0, and with --boundary edge or reflect, as zeros "      \
+    "beyond the ends would be a step. It must be longer than the widest boxcar. Default: nothing is taken away."
 
 /** Write the finished bank to --output. Collective; the bank is rank 0's. */
 int lw_bank_write(struct lw_comm *comm, const struct lw_bank *bank, const struct lw_options *given, const char *command_line,

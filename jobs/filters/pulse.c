@@ -3,10 +3,11 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "filters/taps.h"
-#include "jobs/filters/bank.h"
+#include "jobs/filters/asked.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #define PI 3.14159265358979323846
 
@@ -28,6 +29,7 @@ static const struct lw_option boxcar_options[] = {
     {.name = "widths", .kind = LW_OPTION_TEXT, .argument = "W,W,...", .help = "Widths in samples. Or give --durations."},
     {.name = "durations", .kind = LW_OPTION_TEXT, .argument = "S,S,...",
      .help = "Widths in seconds, rounded to whole samples. It needs --rate."},
+    {.name = "baseline", .kind = LW_OPTION_TEXT, .argument = "LENGTH", .help = LW_BASELINE_HELP},
     {.name = "rate", .kind = LW_OPTION_FREQUENCY, .argument = "HZ", .minimum = 1e-9, .maximum = 1e18,
      .help = "Sampling rate of the signals that the filters are for. ols refuses signals of another one. Default: none, and "
              "the bank is for any."},
@@ -116,27 +118,39 @@ static int read_widths(const struct lw_options *given, struct lw_bank *bank, int
     return rc;
 }
 
-int lw_boxcar_design(int count, struct lw_bank *bank, struct lw_error *err)
+/* A boxcar less its mean over the baseline is the filter that is best, for a pulse of its width in white noise on a constant that is
+ * not known: the boxcar's projection on what is perpendicular to constants. */
+int lw_boxcar_design(int count, int64_t baseline, struct lw_bank *bank, struct lw_error *err)
 {
-    const int rc = lw_bank_shape(bank, count, largest(bank->parameters, count), false, "fewer or narrower boxcars", err);
+    const double widest = largest(bank->parameters, count);
+    if (baseline > 0 && (double)baseline <= widest)
+        return lw_fail(err, LW_EUSAGE, "--baseline: %" PRId64 " samples are not more than the widest boxcar, %.12g: nothing of it "
+                       "would be left; give a longer one", baseline, widest);
+    if (baseline > 0 && strcmp(bank->norm, "gain") == 0)
+        return lw_fail(err, LW_EUSAGE, "--norm gain is that at 0 Hz, of which filters with --baseline pass nothing: give --norm energy");
+    const int rc = lw_bank_shape(bank, count, fmax(widest, (double)baseline), false, "fewer or narrower boxcars", err);
     if (rc)
         return rc;
     for (int f = 0; f < count; f++) {
         const int64_t width = (int64_t)bank->parameters[f];
-        lw_taps_boxcar(width, bank->n_taps, bank->taps + f * bank->n_taps);
+        lw_taps_boxcar(width, bank->n_taps, lw_bank_filter(bank, f));
+        if (baseline > 0)
+            lw_taps_remove_mean(bank->n_taps, lw_bank_filter(bank, f));
         bank->delays[f] = (double)lw_taps_boxcar_begin(width, bank->n_taps) + (double)(width - 1) / 2;
     }
     bank->parameter_name = "width_samples";
     bank->parameter_text = "%.12g wide";
-    bank->design = "as many equal taps as the width";
+    bank->design = baseline > 0 ? "as many equal taps as the width, less the mean over all taps" : "as many equal taps as the width";
     return LW_OK;
 }
 
 static int design_boxcar(const struct lw_options *given, struct lw_bank *bank, struct lw_error *err)
 {
-    int count;
-    const int rc = read_widths(given, bank, &count, err);
-    return rc ? rc : lw_boxcar_design(count, bank, err);
+    int count, rc;
+    int64_t baseline;
+    if ((rc = read_widths(given, bank, &count, err)) || (rc = lw_asked_read_baseline(given, bank->rate_hz, &baseline, err)))
+        return rc;
+    return lw_boxcar_design(count, baseline, bank, err);
 }
 
 const struct lw_filter_kind lw_filter_boxcar = {
@@ -145,8 +159,10 @@ const struct lw_filter_kind lw_filter_boxcar = {
     .description =
         "Sums over so many neighbouring samples, one filter for each width. Narrower ones have zeros on both sides, so that with "
         "--mode same each gives what it gives alone: output i of width W is the sum from i - W / 2 on, rounded down. With --norm "
-        "energy white noise keeps its standard deviation for every width; with --norm gain the filters are means.",
-    .example = "lapwing filters boxcar --widths 1,2,4,8,16,32,64 --output bank.h5",
+        "energy white noise keeps its standard deviation for every width; with --norm gain the filters are means. With --baseline they "
+        "are as long as it, and sum up to 0.",
+    .example = "lapwing filters boxcar --widths 1,2,4,8,16,32,64 --output bank.h5\n"
+               "lapwing filters boxcar --widths 1,2,4,8 --baseline 256 --output bank.h5",
     .options = boxcar_options,
     .design = design_boxcar,
 };

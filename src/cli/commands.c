@@ -69,10 +69,11 @@ const struct lw_command lw_commands[] = {
         .description =
             "Without a file: versions of lapwing, compiler, MPI and HDF5, the engines that can be used, and the cores and "
             "memory that this process may use. With a file of any format, or a dataset of it: format and convention, shape with the names of "
-            "the dimensions, type, rate, times of the first and last sample in UTC and GPS, coordinates, unit and storage. With "
+            "the dimensions, type, rate, times of the first and last sample in UTC and GPS, coordinates, unit and storage. Of a table, "
+            "such as /peaks or /spectrum, the 20 strongest rows. With "
             "a file of several datasets: all of them, too; if it is a result of lapwing, also the job file that makes it again, "
             "and whether it is incomplete.",
-        .example = "lapwing info\nlapwing info survey.h5\nlapwing info survey.h5:/signal\n"
+        .example = "lapwing info\nlapwing info survey.h5\nlapwing info survey.h5:/signal\nlapwing info events.h5:/peaks\n"
                    "lapwing info --job filtered.h5 > again.ini\n"
                    "lapwing run again.ini --output again.h5",
     },

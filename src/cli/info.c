@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "cli/facts.h"
 #include "cli/help.h"
+#include "cli/table.h"
 #include "engine/registry.h"
 #include "io/codecs/codec.h"
 #include "io/list.h"
@@ -169,12 +170,19 @@ static int print_file(const char *file, struct lw_error *err)
     return LW_OK;
 }
 
+static int print_dataset(const char *name, struct lw_error *err)
+{
+    bool is_table = false;
+    const int rc = lw_table_print(name, &is_table, err);
+    return rc || is_table ? rc : lw_facts_print(name, err);
+}
+
 static int print_object(const char *name, struct lw_error *err)
 {
     struct lw_object object;
     const bool is_file = access(name, F_OK) == 0;
     const int rc = is_file ? LW_OK : lw_object_parse(name, &object, err);
-    return rc ? rc : is_file || !object.path[0] ? print_file(name, err) : lw_facts_print(name, err);
+    return rc ? rc : is_file || !object.path[0] ? print_file(name, err) : print_dataset(name, err);
 }
 
 int lw_info_file(struct lw_comm *comm, const char *name, struct lw_error *err)

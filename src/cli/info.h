@@ -7,7 +7,7 @@
 /** Versions, libraries, engines, cores and memory, on standard output. By rank 0 alone. */
 void lw_info_build(const struct lw_comm *comm);
 
-/** What a dataset is, named as FILE:/path, or the data of a file and all of its datasets, on standard output of rank 0. Errors as
+/** What a dataset is, named as FILE:/path, the strongest rows of a table, or the data of a file and all of its datasets, on standard output of rank 0. Errors as
  * lw_list_file and lw_examine_dataset, on every rank. Collective. */
 int lw_info_file(struct lw_comm *comm, const char *name, struct lw_error *err);
 

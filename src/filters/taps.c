@@ -45,6 +45,15 @@ void lw_taps_boxcar(int64_t width, int64_t n, double *taps)
         taps[m] = m >= begin && m < begin + width ? 1 : 0;
 }
 
+void lw_taps_remove_mean(int64_t n, double *taps)
+{
+    double sum = 0;
+    for (int64_t m = 0; m < n; m++)
+        sum += taps[m];
+    for (int64_t m = 0; m < n; m++)
+        taps[m] -= sum / (double)n;
+}
+
 void lw_taps_gaussian(double sigma, int64_t n, double *taps)
 {
     for (int64_t m = 0; m < n; m++) {

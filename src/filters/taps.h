@@ -16,6 +16,9 @@ void lw_taps_band(double low, double high, double beta, int64_t n, double *taps)
 void lw_taps_boxcar(int64_t width, int64_t n, double *taps);
 int64_t lw_taps_boxcar_begin(int64_t width, int64_t n);
 
+/** Take the mean of the taps from each of them: what is left gives 0 for a constant. */
+void lw_taps_remove_mean(int64_t n, double *taps);
+
 /** exp(-t^2 / (2 sigma^2)) */
 void lw_taps_gaussian(double sigma, int64_t n, double *taps);
 

@@ -155,6 +155,14 @@ def boxcars():
                 delays = np.atleast_1d(attributes["group_delay_samples"])
                 check(delays[f] == begin + (width - 1) / 2, f"boxcar {width} of {widths}: delay {delays[f]}")
                 norms(h, attributes, 0, 1, norm, None if len(widths) == 1 else f)
+    for baseline, samples in (("40", 40), ("41", 41), ("20ms", 20)):
+        taps, attributes = make("boxcar", rate=1000, widths="1,2,5,16", baseline=baseline)
+        check(taps.shape == (4, samples), f"baseline {baseline}: {taps.shape}")
+        for f, (h, width) in enumerate(zip(taps, (1, 2, 5, 16))):
+            begin = (samples - 1) // 2 - (width - 1) // 2
+            box = ((np.arange(samples) >= begin) & (np.arange(samples) < begin + width)) - width / samples
+            close(h, box / np.linalg.norm(box), f"boxcar {width} less the mean over {samples}", 1e-15)
+            check(attributes["group_delay_samples"][f] == begin + (width - 1) / 2, f"baseline {baseline}, boxcar {width}: delay")
     taps, attributes = make("boxcar", rate=1000, durations="0.001,0.0156,0.04")
     check(list(attributes["width_samples"]) == [1, 16, 40], f"durations: {attributes['width_samples']}")
     check(attributes["sample_rate_hz"] == 1000, "the rate lacks")

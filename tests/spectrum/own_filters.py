@@ -85,7 +85,7 @@ def as_bank(name, ways, kind, **options):
     made = ols(name, **ways)
     check(np.array_equal(made["filters"][0], taps), f"{ways}: the taps differ from those of the bank")
     check(equal_attributes(made["filters"][1], about), f"{ways}: {made['filters'][1]}, {about}")
-    read = ols(name, filters="bank.h5:/taps", **{key: ways[key] for key in ways if key == "sample_rate"})
+    read = ols(name, filters="bank.h5:/taps", **{key: ways[key] for key in ways if key in ("sample_rate", "boundary")})
     check("filters" not in read, "a bank that was read is copied into the result")
     check(made["filtered"][0].tobytes() == read["filtered"][0].tobytes(), f"{ways}: the result differs from that of the bank")
     check(equal_attributes(made["filtered"][1], read["filtered"][1]), f"{ways}: the result's attributes")
@@ -106,6 +106,7 @@ def in_hertz():
     as_bank("das.h5", dict(boxcar="1,2,5,16"), "boxcar", widths="1,2,5,16")
     as_bank("das.h5", dict(boxcar="2ms,16 ms,0.1s"), "boxcar", durations="0.002,0.016,0.1")
     as_bank("none.h5", dict(boxcar="1,8ms", sample_rate="500Hz"), "boxcar", durations="0.002,0.008")
+    as_bank("das.h5", dict(boxcar="1,16", baseline="0.1s", boundary="reflect"), "boxcar", widths="1,16", baseline="50")
 
     # several: each as it is alone, in the middle of the longest
     made = ols("das.h5", bandpass="2:5,5:10,20:100", transition="1.2", attenuation="70")
@@ -152,6 +153,10 @@ def in_hertz():
     refused("das.h5", "--transition goes with --bandpass", filters="bank.h5:/taps", transition=2)
     refused("das.h5", "would have", lowpass="1e-4", transition=1e-5)
     refused("das.h5", "--boxcar: '' is no width", boxcar="2ms,,3")
+    refused("das.h5", "--baseline: 16 samples are not more than the widest boxcar, 16", boxcar="1,16", baseline="32ms")
+    refused("das.h5", "--baseline: '1.5' is no width such as 16", boxcar="1", baseline="1.5")
+    refused("das.h5", "--baseline goes with --boxcar, not with --lowpass", lowpass="9", baseline="99")
+    refused("none.h5", "give --sample-rate", boxcar="3", baseline="2s", n_ranks=3)
     refused("das.h5", "--boxcar: 0.1ms is 0.05 samples", boxcar="0.1ms")
     refused("das.h5", "--boxcar: '1.5' is no width such as 16", boxcar="1.5")
     refused("das.h5", "4097 numbers", boxcar=",".join(["2"] * 4097))

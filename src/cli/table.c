@@ -1,0 +1,148 @@
+#include "cli/table.h"
+
+#include "base/integers.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "io/notes/notes.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_SHOWN = 20, BLOCK_ROWS = 1 << 14, CELL_SIZE = 40 };
+
+struct table {
+    struct lw_notes notes;
+    const char *columns[LW_MOST_COLUMNS];       /* of numbers */
+    int n_columns;
+    int strength;                               /* column by which rows are chosen; -1: there is none */
+    double *block;                              /* [BLOCK_ROWS x n_columns] */
+    double *rows;                               /* [MOST_SHOWN + 1 x n_columns], those to be shown */
+    int n_rows;
+};
+
+static void choose_columns(struct table *t)
+{
+    t->strength = -1;
+    for (int c = 0; c < t->notes.n_columns; c++) {
+        const struct lw_note_column *const column = &t->notes.columns[c];
+        if (!column->is_number)
+            continue;
+        if (strcmp(column->name, "snr") == 0 || strcmp(column->name, "magnitude") == 0)
+            t->strength = t->n_columns;
+        t->columns[t->n_columns++] = column->name;
+    }
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------------------- */
+
+static bool is_stronger(const struct table *t, const double *row, const double *other)
+{
+    return t->strength >= 0 && (row[t->strength] > other[t->strength] || isnan(other[t->strength]));
+}
+
+static void take_row(struct table *t, const double *row)
+{
+    const size_t size = (size_t)t->n_columns * sizeof *row;
+    int place = t->n_rows;
+    while (place > 0 && is_stronger(t, row, t->rows + (place - 1) * t->n_columns))
+        place--;
+    if (place == MOST_SHOWN)
+        return;
+    memmove(t->rows + (place + 1) * t->n_columns, t->rows + place * t->n_columns, (size_t)(t->n_rows - place) * size);
+    memcpy(t->rows + place * t->n_columns, row, size);
+    t->n_rows += t->n_rows < MOST_SHOWN;
+}
+
+static int choose_rows(struct table *t, const char *name, struct lw_error *err)
+{
+    const int64_t end = t->strength >= 0 ? t->notes.n_rows : min64(MOST_SHOWN, t->notes.n_rows);
+    int rc = LW_OK;
+    for (int64_t first = 0; first < end && rc == LW_OK; first += BLOCK_ROWS) {
+        const struct lw_rows rows = {first, min64(BLOCK_ROWS, end - first), t->columns, t->n_columns};
+        rc = lw_notes_read_rows(name, &rows, t->block, err);
+        for (int64_t i = 0; i < rows.count && rc == LW_OK; i++)
+            take_row(t, t->block + i * t->n_columns);
+    }
+    return rc;
+}
+
+/* ---- text ---------------------------------------------------------------------------------------------------------------- */
+
+/* At least six digits, and six behind the point: times of GPS are told to the microsecond. */
+static const char *cell(double value, char text[CELL_SIZE])
+{
+    const double whole = fabs(value) >= 1 ? floor(log10(fabs(value))) + 1 : 0;
+    snprintf(text, CELL_SIZE, "%.*g", value == floor(value) ? 16 : (int)fmin(16, whole + 6), value);
+    return text;
+}
+
+static int width_of(const struct table *t, int c)
+{
+    char text[CELL_SIZE], name[4 * LW_NOTE_NAME];
+    size_t width = strlen(lw_escape(t->columns[c], "", name, sizeof name));
+    for (int i = 0; i < t->n_rows; i++) {
+        const size_t length = strlen(cell(t->rows[i * t->n_columns + c], text));
+        width = length > width ? length : width;
+    }
+    return (int)width;
+}
+
+static void print_rows(const struct table *t)
+{
+    char text[CELL_SIZE], name[4 * LW_NOTE_NAME];
+    int widths[LW_MOST_COLUMNS];
+    for (int c = 0; c < t->n_columns; c++) {
+        widths[c] = width_of(t, c);
+        printf("%s%*s", c ? "  " : "", widths[c], lw_escape(t->columns[c], "", name, sizeof name));
+    }
+    printf("\n");
+    for (int i = 0; i < t->n_rows; i++)
+        for (int c = 0; c < t->n_columns; c++)
+            printf("%s%*s%s", c ? "  " : "", widths[c], cell(t->rows[i * t->n_columns + c], text),
+                   c + 1 < t->n_columns ? "" : "\n");
+}
+
+static void print_title(const struct table *t, const char *name)
+{
+    char shown[4 * LW_NOTE_TEXT];
+    const char *const unit = lw_note_text(&t->notes.dataset, "start_unit");
+    printf("%s: %" PRId64 " row%s", lw_escape(name, "", shown, sizeof shown), t->notes.n_rows, t->notes.n_rows == 1 ? "" : "s");
+    if (t->n_rows < t->notes.n_rows)
+        printf(", the %s %d", t->strength >= 0 ? "strongest" : "first", t->n_rows);
+    else if (t->strength >= 0 && t->n_rows > 1)
+        printf(", the strongest first");
+    printf("%s%s\n", unit[0] ? "; times in " : "", lw_escape(unit, "", shown, sizeof shown));
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------------------------- */
+
+static int print(struct table *t, const char *name, struct lw_error *err)
+{
+    choose_columns(t);
+    t->block = lw_alloc_array((int64_t)BLOCK_ROWS * t->n_columns, sizeof *t->block, "rows", err);
+    t->rows = lw_alloc_array((int64_t)(MOST_SHOWN + 1) * t->n_columns, sizeof *t->rows, "rows", err);
+    int rc = t->block && t->rows ? LW_OK : LW_ESYSTEM;
+    if (rc == LW_OK && t->n_columns > 0)
+        rc = choose_rows(t, name, err);
+    if (rc == LW_OK) {
+        print_title(t, name);
+        print_rows(t);
+    }
+    lw_free(t->block);
+    lw_free(t->rows);
+    return rc;
+}
+
+int lw_table_print(const char *name, bool *is_table, struct lw_error *err)
+{
+    struct table *const t = lw_alloc(sizeof *t, "a table", err);
+    if (!t)
+        return LW_ESYSTEM;
+    struct lw_error ignored;
+    *is_table = lw_notes_read(name, &t->notes, &ignored) == LW_OK && t->notes.n_columns > 0;
+    const int rc = *is_table ? print(t, name, err) : LW_OK;
+    lw_free(t);
+    return rc;
+}
