@@ -4,13 +4,13 @@
 #include "base/parse.h"
 #include "jobs/aliasing.h"
 #include "jobs/common.h"
+#include "jobs/conv2d_kernel.h"
 #include "jobs/coordinates.h"
 #include "jobs/pieces.h"
 #include "jobs/search.h"
 #include "signal/convolution.h"
 
 #include <assert.h>
-#include <complex.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -18,8 +18,7 @@
 #include <string.h>
 
 static const struct lw_option options[] = {
-    {.name = "kernel", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset", .is_required = true,
-     .help = "Kernel [rows x columns], real or complex, of any size, also larger than the image."},
+    LW_CONV2D_KERNEL_OPTIONS,
     {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same",
      .help = "Part of the convolution to keep: all n+k-1 rows and columns, those of the image (see --origin), or the n-k+1 "
              "that need no pixel beyond the sides."},
@@ -89,88 +88,6 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
     job->op.n_channels = lw_range_length(&view->channels);
     job->op.conv2d.rows = job->n_samples = view->count;
     job->op.conv2d.columns = input->dims[n_dims - 1];
-    return LW_OK;
-}
-
-/* ---- kernel --------------------------------------------------------------------------------------------------------- */
-
-static int check_finite(const struct lw_dataset_info *info, const double *kernel, int64_t columns, int parts, int64_t count,
-                        struct lw_error *err)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (!isfinite(kernel[i]))
-            return lw_fail(err, LW_EDATA, "element (%" PRId64 ", %" PRId64 ") of the kernel in %s:%s is %f: kernels must be "
-                           "finite", i / parts / columns, i / parts % columns, info->file, info->path, kernel[i]);
-    return LW_OK;
-}
-
-static double complex sum_of(const double *kernel, int64_t n, int parts, double *magnitudes)
-{
-    double complex sum = 0;
-    *magnitudes = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const double complex h = CMPLX(kernel[i * parts], parts == 2 ? kernel[2 * i + 1] : 0);
-        sum += h;
-        *magnitudes += cabs(h);
-    }
-    return sum;
-}
-
-static void divide(double *kernel, int64_t n, int parts, double complex by)
-{
-    for (int64_t i = 0; i < n; i++) {
-        const double complex h = CMPLX(kernel[i * parts], parts == 2 ? kernel[2 * i + 1] : 0) / by;
-        kernel[i * parts] = creal(h);
-        if (parts == 2)
-            kernel[2 * i + 1] = cimag(h);
-    }
-}
-
-/* What needs a sum that is not only rounding: --normalize sum, and weights by the part of the kernel that is left. */
-static int treat_sum(const struct lw_options *given, const struct lw_dataset_info *info, double *kernel, int64_t n, int parts,
-                     struct lw_error *err)
-{
-    const bool normalizes = lw_options_choice(given, "normalize") == 1;
-    const bool interpolates = lw_options_choice(given, "nan") == LW_NAN_INTERPOLATE;
-    double magnitudes;
-    const double complex sum = sum_of(kernel, n, parts, &magnitudes);
-    if (!normalizes && !interpolates)
-        return LW_OK;
-    if (interpolates && parts == 2)
-        return lw_fail(err, LW_ECONFIG, "--nan interpolate weights with the kernel, so it must be real; that in %s:%s is "
-                       "complex", info->file, info->path);
-    if (cabs(sum) <= 1e-12 * magnitudes)
-        return lw_fail(err, LW_ECONFIG, "%s: the elements of the kernel in %s:%s sum up to %g, as good as zero",
-                       normalizes ? "--normalize sum" : "--nan interpolate", info->file, info->path, cabs(sum));
-    if (normalizes)
-        divide(kernel, n, parts, sum);
-    return LW_OK;
-}
-
-static int read_kernel(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
-{
-    struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
-    int rc = lw_reader_read_numbers(comm, lw_options_text(given, "kernel"), info, &job->taps, err);
-    if (rc)
-        return rc;
-    job->n_inputs++;
-    if (info->n_dims != 2)
-        return lw_fail(err, LW_EDATA, "%s:%s has one dimension: a kernel has two; store a row as [1 x n]", info->file,
-                       info->path);
-
-    struct lw_conv2d_spec *const c = &job->op.conv2d;
-    c->kernel = job->taps;
-    c->kernel_rows = info->dims[0];
-    c->kernel_columns = info->dims[1];
-    c->kernel_complex = info->type.is_complex;
-    c->algorithm = (enum lw_conv2d_algorithm)lw_options_choice(given, "algorithm");
-    const int parts = c->kernel_complex ? 2 : 1;
-    const int64_t n = c->kernel_rows * c->kernel_columns;
-    if ((rc = check_finite(info, job->taps, c->kernel_columns, parts, n * parts, err)) ||
-        (rc = treat_sum(given, info, job->taps, n, parts, err)))
-        return rc;
-    if (lw_options_flag(given, "correlate"))
-        lw_job_reverse_taps(job->taps, n, parts);
     return LW_OK;
 }
 
@@ -315,6 +232,7 @@ static void shape_result(const struct lw_options *given, const struct lw_dataset
         lw_search_describe_peaks(job, &job->op.conv2d.search, peaks);
     }
     lw_search_shape_noise(job);
+    lw_conv2d_shape_kernel(given, job);
 }
 
 static void describe_result(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job)
@@ -358,13 +276,13 @@ static void describe_result(const struct lw_options *given, const struct lw_data
 static int prepare(const struct lw_options *given, struct lw_comm *comm, const struct lw_dataset_info *input,
                    struct lw_job *job, struct lw_error *err)
 {
-    *job = (struct lw_job){.ops = &lw_job_conv2d, .inputs = {*input}, .input_names = {"input", "kernel"}, .n_inputs = 1};
+    *job = (struct lw_job){.ops = &lw_job_conv2d, .inputs = {*input}, .input_names = {"input"}, .n_inputs = 1};
     job->op.kind = LW_OP_CONV2D;
     job->makes_images = true;
     job->op.input = input->type;
     int rc;
     if ((rc = choose_view(given, input, job, err)) ||
-        (rc = read_kernel(given, comm, job, err)) ||
+        (rc = lw_conv2d_get_kernel(given, comm, job, err)) ||
         (rc = lw_job_choose_output_type(given, input->type.is_complex || job->op.conv2d.kernel_complex, &job->op, err)) ||
         (rc = choose_boundary(given, job, err)) ||
         (rc = choose_origin(given, job, err)) ||
@@ -398,7 +316,7 @@ const struct lw_job_ops lw_job_conv2d = {
     .example = "lapwing synth conv2d --output sky.h5\n"
                "mpirun -np 2 lapwing conv2d --input sky.h5:/image \\\n"
                "    --kernel sky.h5:/psf --output convolved.h5\n"
-               "lapwing conv2d --input M51.fits --kernel psf.npy --output smooth.fits",
+               "lapwing conv2d --input M51.fits --gaussian 4 --boundary edge --output smooth.fits",
     .prepare = prepare,
     .release = lw_job_release_taps,
     .run = lw_stream_run,

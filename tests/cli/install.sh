@@ -27,13 +27,15 @@ for file in README.md LICENSE; do
 done
 
 # ---- every example, and no source; the program takes them
-[ "$(cd "$share/lapwing" && find . -type f ! -name '*.ini' ! -name '*.sh')" = '' ]
+[ "$(cd "$share/lapwing" && find . -type f ! -name '*.ini' ! -name '*.m' ! -name '*.sh')" = '' ]
 verdict $? "share/lapwing holds $(cd "$share/lapwing" && find . -type f)"
 [ -z "$(cd "$share/lapwing" && find . -type d -empty)" ]
 verdict $? "share/lapwing has empty folders: $(cd "$share/lapwing" && find . -type d)"
-for example in "$source"/jobs/*.ini; do
-    refuse 0 74 'No such file' plan "$share/lapwing/jobs/$(basename "$example")"
+for example in "$source"/jobs/*.ini "$source"/jobs/examples/*.ini; do
+    refuse 0 74 'No such file' plan "$share/lapwing/jobs/${example#"$source"/jobs/}"
 done
+cmp -s "$source/jobs/examples/two-tones.m" "$share/lapwing/jobs/examples/two-tones.m"
+verdict $? 'share/lapwing/jobs/examples lacks two-tones.m'
 for script in "$source"/slurm/*.sh; do
     [ -x "$share/lapwing/slurm/$(basename "$script")" ] && cmp -s "$script" "$share/lapwing/slurm/$(basename "$script")"
     verdict $? "share/lapwing/slurm lacks $(basename "$script")"

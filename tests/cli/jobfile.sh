@@ -45,7 +45,7 @@ refuse 3 78 'bad\.ini:2: segmet: no such option; did you mean segment\?' run bad
 refuse 3 74 'nosuch\.ini: cannot read' run nosuch.ini
 
 # ---- the example job files: they are understood, and the one with all options has them all
-for example in "$examples"/*.ini; do
+for example in "$examples"/*.ini "$examples"/examples/*.ini; do
     refuse 0 74 'No such file' run "$example"
 done
 ok 0 ols --help

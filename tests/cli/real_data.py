@@ -35,7 +35,7 @@ def gravitational_wave(work):
         rate, start = about.get("sample_rate_hz"), about.get("start_time")
         check(rate == 4096 and start == 1126259446, f"{precision}: sampled with {rate} Hz from {start}")
         check(rate and abs(start + at / rate - 1126259462.424) < 1e-3, f"{precision}: the event's time")
-    job_file = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "jobs", "gw-matched-filter.ini")
+    job_file = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "jobs", "examples", "gw-matched-filter.ini")
     lapwing(2, "run", job_file, *source, "--output", os.path.join(work, "out.h5"), "--overwrite", "--quiet")
     with h5py.File(os.path.join(work, "out.h5")) as file:
         y, about = file["filtered"][()], file["filtered"].attrs

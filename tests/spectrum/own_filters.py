@@ -28,7 +28,7 @@ except ImportError:
     print("without scipy: compared with numpy alone")
     signal = None
 
-JOB_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "jobs", "gw-search.ini")
+JOB_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "jobs", "examples", "gw-search.ini")
 
 ranks = itertools.cycle([1, 2, 3])
 axes = {}       # options of files with several channels
