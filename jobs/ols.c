@@ -224,7 +224,9 @@ const struct lw_job_ops lw_job_ols = {
     .example = "lapwing synth ols --output survey.h5\n"
                "mpirun -np 2 lapwing ols --input survey.h5:/signal \\\n"
                "    --filters survey.h5:/filters --output filtered.h5\n"
-               "lapwing ols --input das.h5:/Acoustic --bandpass 1:20 --output band.h5",
+               "lapwing ols --input das.h5:/Acoustic --bandpass 1:20 --output band.h5\n"
+               "lapwing ols --input crab.fil --boxcar 1,2,4,8 --baseline 256 \\\n"
+               "    --boundary reflect --products peaks --threshold 8 --output pulses.h5",
     .prepare = prepare,
     .release = lw_ols_release,
     .whiten = whiten,

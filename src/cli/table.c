@@ -70,11 +70,13 @@ static int choose_rows(struct table *t, const char *name, struct lw_error *err)
 
 /* ---- text ---------------------------------------------------------------------------------------------------------------- */
 
-/* At least six digits, and six behind the point: times of GPS are told to the microsecond. */
-static const char *cell(double value, char text[CELL_SIZE])
+/* Seven digits; whole numbers have all, and times and frequencies six behind the point: GPS seconds are told to the microsecond. */
+static const char *cell(const struct table *t, int row, int c, char text[CELL_SIZE])
 {
+    const double value = t->rows[row * t->n_columns + c];
+    const bool is_place = strcmp(t->columns[c], "time") == 0 || strcmp(t->columns[c], "frequency") == 0;
     const double whole = fabs(value) >= 1 ? floor(log10(fabs(value))) + 1 : 0;
-    snprintf(text, CELL_SIZE, "%.*g", value == floor(value) ? 16 : (int)fmin(16, whole + 6), value);
+    snprintf(text, CELL_SIZE, "%.*g", value == floor(value) ? 16 : is_place ? (int)fmin(16, whole + 6) : 7, value);
     return text;
 }
 
@@ -83,7 +85,7 @@ static int width_of(const struct table *t, int c)
     char text[CELL_SIZE], name[4 * LW_NOTE_NAME];
     size_t width = strlen(lw_escape(t->columns[c], "", name, sizeof name));
     for (int i = 0; i < t->n_rows; i++) {
-        const size_t length = strlen(cell(t->rows[i * t->n_columns + c], text));
+        const size_t length = strlen(cell(t, i, c, text));
         width = length > width ? length : width;
     }
     return (int)width;
@@ -100,8 +102,7 @@ static void print_rows(const struct table *t)
     printf("\n");
     for (int i = 0; i < t->n_rows; i++)
         for (int c = 0; c < t->n_columns; c++)
-            printf("%s%*s%s", c ? "  " : "", widths[c], cell(t->rows[i * t->n_columns + c], text),
-                   c + 1 < t->n_columns ? "" : "\n");
+            printf("%s%*s%s", c ? "  " : "", widths[c], cell(t, i, c, text), c + 1 < t->n_columns ? "" : "\n");
 }
 
 static void print_title(const struct table *t, const char *name)

@@ -29,6 +29,19 @@ for ranks in 0 2; do
     [ "$(wc -l <out)" -eq "$(sort out | uniq | wc -l)" ]
     verdict $? "lapwing info prints lines twice"
 done
+
+# ---- a table: its strongest rows
+ok 0 synth sfft --samples 4096 --tones 30 --range 40 --output tones.h5
+for ranks in 0 2; do
+    ok $ranks info tones.h5:/tones
+    says '^tones\.h5:/tones: 30 rows, the strongest 20'
+    says '^channel +index +frequency +re +im +magnitude$'
+    [ "$(wc -l <out)" -eq 22 ]
+    verdict $? "30 rows are shown as $(cat out)"
+    tail -n +3 out | awk 'NR > 1 && $6 > last { exit 1 } { last = $6 }'
+    verdict $? "the strongest row is not the first: $(cat out)"
+done
+
 printf 'text' >text.txt
 everywhere 74 'nosuch\.h5' info nosuch.h5
 everywhere 65 'text\.txt.* not .*HDF5' info text.txt

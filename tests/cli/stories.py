@@ -1,0 +1,250 @@
+"""What five users do, from their file to what they look for, by the commands and the job files of jobs/examples: no Python but for
+making data and checking what is found.
+
+    stories.py LAPWING MPIEXEC [FOLDER with real data]
+
+Without the folder, signals that are made here stand for the files of the archives, and the gravitational wave is left out."""
+
+import os
+import re
+import struct
+import tempfile
+
+from tested import check, convolve, data_path, finish, h5py, lapwing, np, random
+
+try:
+    from scipy import ndimage
+except ImportError:
+    ndimage = None
+
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "jobs", "examples")
+
+
+def example(name, *overrides, ranks=2):
+    return lapwing(ranks, "run", os.path.join(EXAMPLES, name), *overrides)
+
+
+def has(name):
+    if os.path.isfile(data_path(name)):
+        return True
+    print(f"without {name}: that part is left out")
+    return False
+
+
+def shown_rows(name):
+    """What `lapwing info FILE:/table` prints, as numbers."""
+    title, head, *rows = lapwing(1, "info", name).stdout.splitlines()
+    columns = head.split()
+    return title, [dict(zip(columns, map(float, row.split()))) for row in rows]
+
+
+def drawn(name):
+    """`lapwing plot` ends with a picture of gnuplot's, as a text that needs no gnuplot."""
+    lapwing(1, "plot", name, "--output", "picture.gp", "--overwrite")
+    with open("picture.gp") as file:
+        return check("plot" in file.read(), f"the picture of {name}")
+
+
+# ---- gravitational waves ----------------------------------------------------------------------------------------------------
+
+def gravitational_waves():
+    """Two commands, as in the head of gw-search.ini. The event is published: 1126259462.4 GPS seconds, masses near 40 and 30."""
+    if not has("gw150914-h1.hdf5"):
+        return
+    with open(os.path.join(EXAMPLES, "gw-search.ini")) as file:
+        first = re.search(r"^# +lapwing (filters .*)$", file.read(), re.M).group(1)
+    lapwing(1, *first.split())
+    example("gw-search.ini", "--input", data_path("gw150914-h1.hdf5"))
+    title, rows = shown_rows("gw-events.h5:/peaks")
+    with h5py.File("gw-events.h5") as file:
+        table, edge = file["peaks"][()], file["peaks"].attrs["group_delay_removed_samples"]
+    inner = table[(table["index"] >= edge) & (table["index"] < 131072 - edge)]
+    check(len(inner) == 1 and abs(inner["time"][0] - 1126259462.4265) < 2e-3 and inner["filter"][0] == 0 and
+          abs(inner["snr"][0] - 17.69) < 0.01, f"the event: {inner}")
+    check(title.startswith(f"gw-events.h5:/peaks: {len(table)} rows, the strongest first; times in GPS"), f"info: {title}")
+    check([row["snr"] for row in rows] == sorted((row["snr"] for row in rows), reverse=True), "not the strongest first")
+    check(any(abs(row["time"] - inner["time"][0]) < 1e-6 and row["index"] == inner["index"][0] for row in rows), f"info: {rows}")
+    drawn("gw-events.h5")
+
+
+# ---- a fibre ----------------------------------------------------------------------------------------------------------------
+
+def fibre():
+    """One command for a folder of files as Silixa's interrogators write them, of which one is missing."""
+    rate, n, pieces, step = 500, 1000, 9, 10.0
+    x = random.normal(0, 300, (pieces * n, 40)).cumsum(axis=0)
+    x = np.rint(x / np.abs(x).max() * 30000).astype(np.int16)
+    os.mkdir("day")
+    for k in random.permutation(pieces):
+        with h5py.File(f"day/part-{(k * 7) % pieces}.h5", "w") as file:     # names in another order than times
+            file["Acoustic"] = x[k * n:(k + 1) * n]
+            file["Acoustic"].attrs.update({
+                "SamplingFrequency[Hz]": "500", "SpatialResolution[m]": str(step), "StartPosition[m]": "0", "MeasureLength[m]": "0",
+                "GPSTimeStamp": f"22/09/2023 18:29:{26 + 2 * k:02}.158 (UTC)"})
+        if k == 6:
+            os.remove(f"day/part-{(k * 7) % pieces}.h5")
+    done = example("das-band-pass.ini", "--distance", "100:345", ranks=3)
+    check("2023-09-22T18:29:38.158" in done.stderr, f"the gap is not named: {done.stderr}")
+    with h5py.File("day-band.h5") as file:
+        y, taps, about = file["filtered"][()], file["filters"][()], dict(file["filtered"].attrs)
+        distance, channel_dim = file["distance"][()], file["filtered"].shape.index(25)
+    y = y if channel_dim == 1 else y.T
+    hz, response = np.fft.rfftfreq(1 << 16, 1 / rate), np.abs(np.fft.rfft(taps, 1 << 16))
+    check(np.abs(response[(hz > 1.75) & (hz < 19.25)] - 1).max() < 2e-3 and response[(hz < 0.25) | (hz > 20.75)].max() < 2e-3,
+          "the band that passes")
+    known = x[:, 10:35].astype(float)
+    gap = np.zeros(len(x), bool)
+    gap[6 * n:7 * n] = True
+    touched = np.convolve(gap, np.ones(len(taps)), "same") > 0.5
+    wanted = np.stack([convolve(np.where(gap, 0, c), taps, "same", "edge") for c in known.T], axis=1)
+    wanted[touched] = np.nan
+    wanted = wanted[::8]
+    check(y.shape == wanted.shape and np.array_equal(np.isnan(y), np.isnan(wanted)), f"shape {y.shape}, or what the gap takes")
+    check(np.isfinite(wanted).any() and np.nanmax(np.abs(y - wanted)) < 1e-6 * np.abs(known).max() * 10, "the filtered record")
+    check(about["sample_rate_hz"] == rate / 8 and np.allclose(distance, np.arange(10, 35) * step), f"coordinates: {about}")
+    drawn("day-band.h5")
+
+
+# ---- radio ------------------------------------------------------------------------------------------------------------------
+
+def boxcar(width, baseline):
+    begin = (baseline - 1) // 2 - (width - 1) // 2
+    h = ((np.arange(baseline) >= begin) & (np.arange(baseline) < begin + width)) - width / baseline
+    return h / np.linalg.norm(h)
+
+
+def write_fil(name, samples):
+    def keyword(name, *value):
+        return struct.pack("<i", len(name)) + name.encode() + (struct.pack(*value) if value else b"")
+    with open(name, "wb") as file:
+        file.write(keyword("HEADER_START") + keyword("nbits", "<i", 8) + keyword("nifs", "<i", 1) +
+                   keyword("nchans", "<i", samples.shape[1]) + keyword("fch1", "<d", 1500.0) + keyword("foff", "<d", -1.0) +
+                   keyword("tstart", "<d", 58543.25) + keyword("tsamp", "<d", 0.0005) + keyword("HEADER_END"))
+        file.write(samples.tobytes())
+
+
+def pulses():
+    """Two commands: search, and look."""
+    n, hidden = 20000, {(3, 5000): (1, 11), (7, 200): (8, 5), (7, 12345): (16, 4), (11, 19700): (16, 5)}     # width, height
+    x = random.normal(100 + 10 * np.sin(np.arange(n) / 3000)[:, None], 5, (n, 12))
+    for (channel, at), (width, sigmas) in hidden.items():
+        x[at:at + width, channel] += 5 * sigmas
+    x = np.clip(np.rint(x), 0, 255).astype(np.uint8)
+    write_fil("crab.fil", x)
+    example("single-pulses.ini")
+    drawn("pulses.h5")
+    title, rows = shown_rows("pulses.h5:/peaks")
+    check(len(rows) == len(hidden), f"{len(hidden)} pulses are hidden, found: {rows}")
+    for (channel, at), (width, _) in hidden.items():
+        near = [row for row in rows if row["channel"] == channel and abs(row["index"] - at - width / 2) <= width / 4 + 1]
+        check(len(near) == 1 and abs(np.log2(width) - near[0]["filter"]) <= 1, f"pulse at {channel}, {at}: {rows}")
+        if near:
+            check(abs(near[0]["time"] - near[0]["index"] * 0.0005) < 1e-6, f"its time: {near}")
+            with h5py.File("pulses.h5") as file:
+                row = next(row for row in file["peaks"][()] if row["channel"] == channel and row["index"] == near[0]["index"])
+            y = convolve(x[:, channel].astype(float), boxcar(2 ** row["filter"], 256), "same", "reflect")[row["index"]]
+            check(abs(row["re"] / y - 1) < 1e-5, f"the output there: {row}, expected {y}")
+
+
+def telescope():
+    """The same with a telescope's file, whose channels with interference a mask names."""
+    if not has("parkes_8bit_1.fil") or not has("parkes_8bit_1_mask.h5"):
+        return
+    name, mask = data_path("parkes_8bit_1.fil"), data_path("parkes_8bit_1_mask.h5") + ":/chan_mask"
+    example("single-pulses.ini", "--input", name, "--mask", mask, "--threshold", 5, "--output", "parkes.h5")
+    with open(name, "rb") as file:
+        x = np.frombuffer(file.read()[351:], np.uint8).reshape(4096, 832).astype(float)
+    with h5py.File(mask.split(":")[0]) as file, h5py.File("parkes.h5") as found:
+        bad, table, sigma = file["chan_mask"][()], found["peaks"][()], found["noise"][()]
+    check(len(table) > 0 and not bad[table["channel"]].any(), f"{len(table)} pulses, {bad[table['channel']].sum()} in masked channels")
+    for c in np.unique(table["channel"])[:4]:
+        snr = np.stack([np.abs(convolve(x[:, c], boxcar(2 ** f, 256), "same", "reflect")) / sigma[c, f] for f in range(6)])
+        best = snr.max(axis=0)
+        wanted = [i for i in np.flatnonzero(best >= 5) if best[i] == best[max(0, i - 64):i + 65].max()]
+        rows = table[table["channel"] == c]
+        check(rows["index"].tolist() == wanted and np.allclose(rows["snr"], best[wanted], rtol=1e-5) and
+              rows["filter"].tolist() == snr[:, wanted].argmax(axis=0).tolist(), f"channel {c}: {rows}, expected {wanted}")
+
+
+# ---- an image ---------------------------------------------------------------------------------------------------------------
+
+def gaussian(fwhm, size):
+    r = np.arange(size) - size // 2
+    return np.exp(-4 * np.log(2) * (r[:, None] ** 2 + r ** 2) / fwhm ** 2)
+
+
+def stars():
+    """One command. A star on a slope comes out with its height; a kernel without a background is a smoothing one."""
+    size, places = 200, [(20, 30, 500.0), (100, 60, 900.0), (150, 190, 700.0)]
+    image = np.add.outer(3.0 * np.arange(size), 2.0 * np.arange(size)) + random.normal(0, 5, (size, size))
+    for row, column, height in places:
+        image[row - 7:row + 8, max(0, column - 7):column + 8] += height * gaussian(4, 15)[:, :size - column + 7]
+    np.save("stars.npy", image)
+    example("image-sources.ini", "--input", "stars.npy", "--threshold", 15)
+    _, rows = shown_rows("sources.h5:/peaks")
+    found = sorted((row["row"], row["column"], row["re"]) for row in rows)
+    check(len(found) == 3 and all(np.allclose(a, b, rtol=0, atol=(0.1, 0.1, 20)) for a, b in zip(found, places)), f"stars: {found}")
+    drawn("sources.h5:/peaks")
+    lapwing(1, "conv2d", "--input", "stars.npy", "--gaussian", 3.3, "--boundary", "reflect", "--output", "smooth.h5")
+    with h5py.File("smooth.h5") as file:
+        kernel = gaussian(3.3, file["kernel"].shape[0])
+        check(np.allclose(file["kernel"], kernel / kernel.sum(), rtol=1e-12, atol=0) and kernel.min() < 4e-6, "a smoothing kernel")
+        check(file["kernel"].attrs["fwhm_pixels"] == 3.3 and "background_pixels" not in file["kernel"].attrs, "its attributes")
+
+
+def galaxy():
+    if not has("M51.fits"):
+        return
+    example("image-sources.ini", "--input", data_path("M51.fits"), "--output", "m51.h5")
+    with open(data_path("M51.fits"), "rb") as file:
+        data = file.read()
+    end = data.index(b"END" + b" " * 77)
+    x = np.frombuffer(data, ">i2", 512 * 512, -(-(end + 80) // 2880) * 2880).reshape(512, 512).astype(float)
+    kernel = gaussian(4, 15) - gaussian(4, 15).mean()
+    kernel /= (kernel ** 2).sum()
+    with h5py.File("m51.h5") as file:
+        y, table, sigma = file["convolved"][()], file["peaks"][()], file["noise"][0]
+        check(np.allclose(file["kernel"], kernel, rtol=1e-9, atol=1e-15) and file["kernel"].attrs["background_pixels"] == 15,
+              "the kernel less its mean")
+    if ndimage:
+        wanted = ndimage.convolve(x, kernel, mode="reflect")
+        check(np.abs(y - wanted).max() < 1e-6 * np.abs(x).max(), f"M51, off by {np.abs(y - wanted).max()}")
+        highest = (np.abs(wanted) == ndimage.maximum_filter(np.abs(wanted), 15)) & (np.abs(wanted) >= 10 * sigma)
+        check(len(table) > 10 and np.array_equal(np.argwhere(highest), np.stack([table["row"], table["column"]], axis=1)),
+              f"the sources in M51: {len(table)}, expected {highest.sum()}")
+
+
+# ---- MATLAB and Octave ------------------------------------------------------------------------------------------------------
+
+def two_tones():
+    """The command in the script, on files as h5write of MATLAB and save of Octave make them: Octave itself is too large for tests."""
+    with open(os.path.join(EXAMPLES, "two-tones.m")) as file:
+        script = file.read()
+    words = re.search(r"^command = \[(.*?)\];", script, re.M | re.S).group(1)
+    command = "".join(re.findall(r"'([^']*)'", words)).split()
+    time = np.arange(2 * 44100) / 44100
+    x = np.sin(2 * np.pi * 50 * time) + np.sin(2 * np.pi * 7000 * time)
+    for writer in ("h5write", "save -hdf5"):
+        with h5py.File("two-tones.h5", "w") as file:
+            if writer == "h5write":
+                file["signal"] = x[None]                # their columns are rows here
+            else:
+                file["signal/type"], file["signal/value"] = np.bytes_("matrix"), x[None]
+                file["signal"].attrs["OCTAVE_NEW_FORMAT"] = np.uint8(1)
+        check(command[0] == "lapwing" and lapwing(1, *command[1:]).returncode == 0, f"{writer}: {command}")
+        with h5py.File("low-pass.h5") as file:
+            y = file["filtered"][()].ravel()
+        check(np.abs(y - np.sin(2 * np.pi * 50 * time))[1000:-1000].max() < 2e-3, f"{writer}: 50 Hz stays and 7000 Hz goes")
+
+
+with tempfile.TemporaryDirectory() as work:
+    os.chdir(work)
+    gravitational_waves()
+    fibre()
+    pulses()
+    telescope()
+    stars()
+    galaxy()
+    two_tones()
+    os.chdir("/")
+finish()
