@@ -316,7 +316,8 @@ const struct lw_job_ops lw_job_conv2d = {
     .example = "lapwing synth conv2d --output sky.h5\n"
                "mpirun -np 2 lapwing conv2d --input sky.h5:/image \\\n"
                "    --kernel sky.h5:/psf --output convolved.h5\n"
-               "lapwing conv2d --input M51.fits --gaussian 4 --boundary edge --output smooth.fits",
+               "lapwing conv2d --input M51.fits --gaussian 4 --boundary edge \\\n"
+               "    --output smooth.fits",
     .prepare = prepare,
     .release = lw_job_release_taps,
     .run = lw_stream_run,

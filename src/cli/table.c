@@ -114,7 +114,7 @@ static void print_title(const struct table *t, const char *name)
         printf(", the %s %d", t->strength >= 0 ? "strongest" : "first", t->n_rows);
     else if (t->strength >= 0 && t->n_rows > 1)
         printf(", the strongest first");
-    printf("%s%s\n", unit[0] ? "; times in " : "", lw_escape(unit, "", shown, sizeof shown));
+    printf("%s%s\n", unit[0] ? "; time: " : "", lw_escape(unit, "", shown, sizeof shown));
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------------------------- */

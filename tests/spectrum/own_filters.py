@@ -394,7 +394,7 @@ def refusals():
 # ---- the event GW150914, from the strain alone ------------------------------------------------------------------------------
 
 def gravitational_wave():
-    """Two commands (tests/cli/stories.py takes the job file for it); the oracle takes the masses and scipy."""
+    """Two commands (tests/cli/results/stories.py takes the job file for it); the oracle takes the masses and scipy."""
     strain = data_path("gw150914-h1.hdf5")
     if not os.path.isfile(strain):
         print("without gw150914-h1.hdf5: the event is not looked for")
