@@ -172,10 +172,10 @@ int lw_conv2d_get_kernel(const struct lw_options *given, struct lw_comm *comm, s
     int rc = check_options(given, err);
     if (rc)
         return rc;
-    if (lw_options_given(given, "gaussian"))
-        rc = lw_comm_agree(comm, make_gaussian(given, job, err), err);
-    else
+    if (lw_options_given(given, "kernel"))
         rc = read_kernel(given, comm, job, err);
+    else if ((rc = lw_comm_agree(comm, make_gaussian(given, job, err), err)) == LW_OK)
+        lw_comm_broadcast(comm, job->taps, c->kernel_rows * c->kernel_columns * (int64_t)sizeof *job->taps);   /* bit by bit */
     c->kernel = job->taps;
     c->algorithm = (enum lw_conv2d_algorithm)lw_options_choice(given, "algorithm");
     return rc;

@@ -121,13 +121,10 @@ static void print_title(const struct table *t, const char *name)
 
 static int print(struct table *t, const char *name, struct lw_error *err)
 {
-    choose_columns(t);
     t->block = lw_alloc_array((int64_t)BLOCK_ROWS * t->n_columns, sizeof *t->block, "rows", err);
     t->rows = lw_alloc_array((int64_t)(MOST_SHOWN + 1) * t->n_columns, sizeof *t->rows, "rows", err);
     int rc = t->block && t->rows ? LW_OK : LW_ESYSTEM;
-    if (rc == LW_OK && t->n_columns > 0)
-        rc = choose_rows(t, name, err);
-    if (rc == LW_OK) {
+    if (rc == LW_OK && (rc = choose_rows(t, name, err)) == LW_OK) {
         print_title(t, name);
         print_rows(t);
     }
@@ -142,7 +139,9 @@ int lw_table_print(const char *name, bool *is_table, struct lw_error *err)
     if (!t)
         return LW_ESYSTEM;
     struct lw_error ignored;
-    *is_table = lw_notes_read(name, &t->notes, &ignored) == LW_OK && t->notes.n_columns > 0;
+    if (lw_notes_read(name, &t->notes, &ignored) == LW_OK)
+        choose_columns(t);
+    *is_table = t->n_columns > 0;
     const int rc = *is_table ? print(t, name, err) : LW_OK;
     lw_free(t);
     return rc;
