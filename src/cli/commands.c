@@ -59,7 +59,8 @@ const struct lw_command lw_commands[] = {
             "home folder. A long value goes on in the next line where a line ends with a backslash. Only rank 0 reads the file. "
             "Options on the command line override those in the file; in neither may one be given twice. A result keeps its "
             "configuration in this form: 'lapwing info --job RESULT.h5' prints it.",
-        .example = "mpirun -np 4 lapwing run jobs/ols.ini --output other.h5",
+        .example = "mpirun -np 4 lapwing run jobs/ols.ini --output other.h5\n"
+                   "lapwing run jobs/examples/image-sources.ini --input M51.fits",
     },
     {
         .name = "info",
