@@ -41,6 +41,7 @@ enum lw_scale_kind {
     LW_SCALE_NUMBERS,           /* k, as an integer */
     LW_SCALE_PLACES,            /* origin + k x distance */
     LW_SCALE_TIMES,             /* origin + k x period, in seconds */
+    LW_SCALE_DATES,             /* start + k x period, in whole nanoseconds since 1970: for readers that take nothing else */
 };
 
 /* The coordinates of a dimension. */
@@ -49,6 +50,8 @@ struct lw_writer_scale {
     int64_t first, step;
     double origin, distance;
     struct lw_period period;
+    bool is_dated;              /* of times: when number 0 was is known, */
+    struct lw_instant start;    /* in UTC */
     char units[80];             /* as the CF conventions write them: "m", "seconds since 2023-09-22T18:29:26.158" */
     const char *long_name;      /* static storage; NULL: none */
 };

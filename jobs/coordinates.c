@@ -14,6 +14,8 @@ static void start_at(const struct lw_axis_metadata *axis, struct lw_writer_scale
     lw_instant_text((struct lw_instant){utc.seconds, utc.attoseconds - rest}, text);
     snprintf(scale->units, sizeof scale->units, "seconds since %s", text);
     scale->origin = (double)rest / (double)LW_ATTOSECONDS;
+    scale->is_dated = true;
+    scale->start = utc;
 }
 
 /* Without a rate, the samples of the input are counted. */

@@ -5,6 +5,7 @@
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/error.h"
 #include "io/hdf5/result/columns.h"
+#include "io/hdf5/result/patch.h"
 #include "io/hdf5/result/scales.h"
 #include "io/hdf5/type.h"
 
@@ -37,7 +38,7 @@ static int64_t dataset_bytes(const struct lw_writer_dataset *dataset)
 
 int64_t lw_structure_room(const struct lw_writer_spec *spec)
 {
-    int64_t bytes = ALIGNMENT;
+    int64_t bytes = ALIGNMENT + lw_patch_room(spec);
     for (int d = 0; d < spec->n_datasets; d++)
         if (__builtin_add_overflow(bytes, dataset_bytes(&spec->datasets[d]), &bytes) ||
             (spec->datasets[d].n_columns > 0 && __builtin_add_overflow(bytes, dataset_bytes(&spec->datasets[d]), &bytes)) ||
@@ -172,7 +173,7 @@ static int create_all(hid_t file, const struct lw_writer_spec *spec, struct lw_e
     for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
         if (!spec->datasets[d].grows)
             rc = create_dataset(file, &spec->datasets[d], &extents[d], err);
-    return rc;
+    return rc ? rc : lw_patch_create(file, spec, err);
 }
 
 /* Writes what HDF5 still holds. After a failure, HDF5 1.10 would try again when MPI ends, and crash. */

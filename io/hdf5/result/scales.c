@@ -29,6 +29,13 @@ static double time_of(const struct lw_writer_scale *scale, int64_t k)
     return (double)((long double)seconds + ((long double)rest / (long double)per_second + (long double)scale->origin));
 }
 
+static int64_t nanosecond_of(const struct lw_writer_scale *scale, int64_t k)
+{
+    const int64_t per_second = 1000000000, attoseconds = LW_ATTOSECONDS / per_second;
+    const struct lw_instant at = lw_instant_of_sample(scale->start, scale->period, k);
+    return at.seconds * per_second + (at.attoseconds + attoseconds / 2) / attoseconds;
+}
+
 double lw_scale_value(const struct lw_writer_scale *scale, int64_t i)
 {
     const int64_t k = scale->first + i * scale->step;
@@ -37,6 +44,7 @@ double lw_scale_value(const struct lw_writer_scale *scale, int64_t i)
     case LW_SCALE_NUMBERS: return (double)k;
     case LW_SCALE_PLACES: return scale->origin + (double)k * scale->distance;
     case LW_SCALE_TIMES: return time_of(scale, k);
+    case LW_SCALE_DATES: return (double)nanosecond_of(scale, k);
     }
     return NAN;
 }
@@ -48,6 +56,8 @@ static void fill(const struct lw_writer_scale *scale, int64_t first, int64_t cou
     for (int64_t i = 0; i < count; i++)
         if (scale->kind == LW_SCALE_NUMBERS)
             numbers[i] = scale->first + (first + i) * scale->step;
+        else if (scale->kind == LW_SCALE_DATES)
+            numbers[i] = nanosecond_of(scale, scale->first + (first + i) * scale->step);
         else
             values[i] = lw_scale_value(scale, first + i);
 }
@@ -61,7 +71,7 @@ static bool is_short_beside(const struct lw_writer_dataset *spec, int d)
     return bytes >= LW_SCALE_LEAST_BYTES && spec->dims[d] <= LW_SCALE_MOST_VALUES;
 }
 
-static bool is_written(const struct lw_writer_dataset *spec, int d)
+bool lw_scale_is_written(const struct lw_writer_dataset *spec, int d)
 {
     return spec->scales[d].kind != LW_SCALE_NONE && spec->dims[d] > 0 &&
            (spec->dims[d] <= LW_SCALE_SHORT_VALUES || is_short_beside(spec, d));
@@ -71,7 +81,7 @@ int64_t lw_scales_room(const struct lw_writer_dataset *spec)
 {
     int64_t bytes = 0;
     for (int d = 0; d < spec->n_dims && spec->has_scales; d++)
-        if (is_written(spec, d))
+        if (lw_scale_is_written(spec, d))
             bytes += (spec->dims[d] + CHUNK_VALUES) * 8;
     return bytes;
 }
@@ -80,7 +90,7 @@ int64_t lw_scales_room(const struct lw_writer_dataset *spec)
 
 static hid_t stored_type(const struct lw_writer_scale *scale)
 {
-    return scale->kind == LW_SCALE_NUMBERS ? H5T_STD_I64LE : H5T_IEEE_F64LE;
+    return scale->kind == LW_SCALE_NUMBERS || scale->kind == LW_SCALE_DATES ? H5T_STD_I64LE : H5T_IEEE_F64LE;
 }
 
 static int write_values(hid_t dataset, const struct lw_writer_scale *scale, int64_t length, void *buffer, const char *name,
@@ -157,11 +167,28 @@ static const char *last_part(const char *path) { return strrchr(path, '/') + 1; 
 static int fill_written(hid_t dataset, const char *name, const struct lw_writer_scale *scale, int64_t length, struct lw_error *err)
 {
     void *const buffer = lw_alloc(CHUNK_VALUES * 8, "coordinates", err);
-    int rc = buffer ? LW_OK : LW_ESYSTEM;
-    (void)(rc || (rc = write_values(dataset, scale, length, buffer, name, err)) || (rc = describe_values(dataset, scale, err)));
+    const int rc = buffer ? write_values(dataset, scale, length, buffer, name, err) : LW_ESYSTEM;
     lw_free(buffer);
+    return rc;
+}
+
+static int make_scale(hid_t dataset, const char *name, const struct lw_writer_scale *scale, struct lw_error *err)
+{
+    const int rc = describe_values(dataset, scale, err);
     if (rc == LW_OK && H5DSset_scale(dataset, last_part(name)) < 0)
-        rc = lw_hdf5_fail(err, LW_EIO, "cannot make %s a dimension scale", name);
+        return lw_hdf5_fail(err, LW_EIO, "cannot make %s a dimension scale", name);
+    return rc;
+}
+
+int lw_scale_create(hid_t file, const char *name, const struct lw_writer_scale *scale, int64_t length, hid_t *out,
+                    struct lw_error *err)
+{
+    *out = make_dataset(file, name, stored_type(scale), length, written_layout(length));
+    if (*out < 0)
+        return lw_hdf5_fail(err, LW_EIO, "cannot create %s", name);
+    const int rc = fill_written(*out, name, scale, length, err);
+    if (rc)
+        H5Dclose(*out);
     return rc;
 }
 
@@ -173,16 +200,21 @@ static int name_empty(hid_t dataset, const char *name, int64_t length, struct lw
     return H5DSset_scale(dataset, text) < 0 ? lw_hdf5_fail(err, LW_EIO, "cannot make %s a dimension scale", name) : LW_OK;
 }
 
+static int create_empty(hid_t file, const char *name, int64_t length, hid_t *out, struct lw_error *err)
+{
+    *out = make_dataset(file, name, H5T_IEEE_F32BE, length, empty_layout());
+    return *out < 0 ? lw_hdf5_fail(err, LW_EIO, "cannot create %s", name) : LW_OK;
+}
+
 static int create_scale(hid_t file, const char *name, const struct lw_writer_dataset *spec, int d, hid_t *out, struct lw_error *err)
 {
     const struct lw_writer_scale *const scale = &spec->scales[d];
     const int64_t length = spec->dims[d];
-    const bool has_values = is_written(spec, d);
-    *out = has_values ? make_dataset(file, name, stored_type(scale), length, written_layout(length))
-                      : make_dataset(file, name, H5T_IEEE_F32BE, length, empty_layout());
-    if (*out < 0)
-        return lw_hdf5_fail(err, LW_EIO, "cannot create %s", name);
-    const int rc = has_values ? fill_written(*out, name, scale, length, err) : name_empty(*out, name, length, err);
+    const bool has_values = lw_scale_is_written(spec, d);
+    int rc = has_values ? lw_scale_create(file, name, scale, length, out, err) : create_empty(file, name, length, out, err);
+    if (rc)
+        return rc;
+    rc = has_values ? make_scale(*out, name, scale, err) : name_empty(*out, name, length, err);
     if (rc)
         H5Dclose(*out);
     return rc;
@@ -213,7 +245,7 @@ static bool is_same(hid_t there, const struct lw_writer_dataset *spec, int d)
     H5Sclose(space);
     if (!has_one_dim || (int64_t)its_length != length || H5DSis_scale(there) <= 0)
         return false;
-    if (!is_written(spec, d))
+    if (!lw_scale_is_written(spec, d))
         return true;
     return read_value(there, 0, &first) && read_value(there, its_length - 1, &last) &&
            (isnan(first) || (first == lw_scale_value(scale, 0) && last == lw_scale_value(scale, length - 1)));

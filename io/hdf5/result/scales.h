@@ -21,6 +21,14 @@
  * LW_EIO, LW_ESYSTEM. */
 int lw_scales_attach(hid_t file, hid_t dataset, const struct lw_writer_dataset *spec, struct lw_error *err);
 
+/** A dataset of `length` coordinates, which is no dimension scale yet. @param out  [out] open; after an error it is none
+ * LW_EIO, LW_ESYSTEM. */
+int lw_scale_create(hid_t file, const char *name, const struct lw_writer_scale *scale, int64_t length, hid_t *out,
+                    struct lw_error *err);
+
+/** Whether the scale of dimension `d` is written out. */
+bool lw_scale_is_written(const struct lw_writer_dataset *spec, int d);
+
 /** The value of element i, float64 or, of numbers, as it is. */
 double lw_scale_value(const struct lw_writer_scale *scale, int64_t i);
 

@@ -1,6 +1,6 @@
 """The coordinates of results: dimension scales attached as HDF5 and netCDF-4 want them, right to the last bit by exact arithmetic here,
-for modes, decimation, interpolation, blocks, pieces and chosen channels, on 1 and 3 ranks; with CF attributes, and with ncdump and
-xarray where they are installed.
+for modes, decimation, interpolation, blocks, pieces and chosen channels, on 1 and 3 ranks; with CF attributes, and with ncdump
+where it is installed.
 
     coordinates.py LAPWING MPIEXEC"""
 
@@ -261,25 +261,6 @@ def netcdf():
         check(line in said.stdout, f"ncdump does not say '{line}'")
 
 
-def with_xarray():
-    try:
-        import xarray
-    except ImportError:
-        print("not tried: xarray is not installed")
-        return
-    for engine in ("netcdf4", "h5netcdf"):
-        if engine not in xarray.backends.list_engines():
-            print(f"not tried: xarray's engine {engine} is not installed")
-            continue
-        with run(1, "ols", input="in.h5:/signal", filters="in.h5:/taps", products="filtered,peaks", noise="measured",
-                 threshold=4) as file:
-            wanted = file["filtered"][:, 1234, :]
-        with xarray.open_dataset("out.h5", engine=engine) as dataset:
-            found = dataset.filtered.sel(time="2023-09-22T18:29:27.392", method="nearest")
-            check(np.array_equal(found.values, wanted), f"{engine}: another sample")
-            check(str(found.time.values) == "2023-09-22T18:29:27.392000000", f"{engine}: its time is {found.time.values}")
-
-
 make_inputs()
 all_series()
 products()
@@ -290,5 +271,4 @@ whitened()
 own_results()
 channels_again()
 netcdf()
-with_xarray()
 finish()

@@ -219,7 +219,7 @@ def galaxy():
 # ---- MATLAB and Octave ------------------------------------------------------------------------------------------------------
 
 def two_tones():
-    """The command in the script, on files as h5write of MATLAB and save of Octave make them: Octave itself is too large for tests."""
+    """The command in the script, on files as h5write of MATLAB and save of Octave make them; readers.py runs it."""
     with open(os.path.join(EXAMPLES, "two-tones.m")) as file:
         script = file.read()
     words = re.search(r"^command = \[(.*?)\];", script, re.M | re.S).group(1)
