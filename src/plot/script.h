@@ -9,7 +9,7 @@
 #ifndef LW_PLOT_SCRIPT_H
 #define LW_PLOT_SCRIPT_H
 
-#include "plot/grid.h"
+#include "plot/raster.h"
 #include "plot/labels.h"
 
 #include <stdio.h>

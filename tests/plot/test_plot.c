@@ -1,5 +1,5 @@
 /* What pictures are made of: cells, the blocks that stand for too many samples, colours, units, and texts for gnuplot. */
-#include "plot/grid.h"
+#include "plot/raster.h"
 #include "plot/labels.h"
 #include "plot/script.h"
 
@@ -20,13 +20,13 @@ static void test_columns(void)
         values[i] = i;
     for (int length = 1; length <= 200; length++)
         for (int n = 1; n <= length && n <= 64; n += 3) {
-            const struct lw_grid grid = {1, n, length, cells};
-            lw_grid_clear(&grid);
+            const struct lw_raster raster = {1, n, length, cells};
+            lw_raster_clear(&raster);
             for (int first = 0; first < length; first += 7)     /* in pieces */
-                lw_grid_add(&grid, 0, first, length - first < 7 ? length - first : 7, values + first, 1);
+                lw_raster_add(&raster, 0, first, length - first < 7 ? length - first : 7, values + first, 1);
             int64_t next = 0;
             for (int c = 0; c < n; c++) {
-                const int64_t count = lw_grid_begin(&grid, c + 1) - lw_grid_begin(&grid, c);
+                const int64_t count = lw_raster_begin(&raster, c + 1) - lw_raster_begin(&raster, c);
                 CHECK(cells[c].count == count && count >= length / n && count <= length / n + 1, "%d of %d: cell %d has %lld", n,
                       length, c, (long long)cells[c].count);
                 CHECK(cells[c].least == (double)next && cells[c].largest == (double)(next + count - 1),
@@ -34,18 +34,18 @@ static void test_columns(void)
                 next += count;
             }
         }
-    const struct lw_grid grid = {1, 8192, INT64_MAX, NULL};
-    CHECK(lw_grid_begin(&grid, 8192) == INT64_MAX && lw_grid_begin(&grid, 8191) < INT64_MAX, "the longest axis");
+    const struct lw_raster raster = {1, 8192, INT64_MAX, NULL};
+    CHECK(lw_raster_begin(&raster, 8192) == INT64_MAX && lw_raster_begin(&raster, 8191) < INT64_MAX, "the longest axis");
 }
 
 static void test_values(void)
 {
     struct lw_cell cell;
-    const struct lw_grid grid = {1, 1, 5, &cell};
+    const struct lw_raster raster = {1, 1, 5, &cell};
     const double values[] = {1, 9, NAN, 9, -3, 9, INFINITY, 9, 2, 9};
-    lw_grid_clear(&grid);
+    lw_raster_clear(&raster);
     CHECK(isnan(lw_cell_value(&cell, LW_SHOW_MEAN)), "an empty cell");
-    lw_grid_add(&grid, 0, 0, 5, values, 2);
+    lw_raster_add(&raster, 0, 0, 5, values, 2);
     CHECK(cell.count == 3 && cell.least == -3 && cell.largest == 2, "%g..%g", cell.least, cell.largest);
     CHECK(lw_cell_value(&cell, LW_SHOW_MEAN) == 0 && lw_cell_value(&cell, LW_SHOW_EXTREME) == -3, "mean, extreme");
     CHECK(fabs(lw_cell_value(&cell, LW_SHOW_RMS) - sqrt(14.0 / 3)) < 1e-15, "rms");
