@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LW_NOTE_NAME = 64, LW_NOTE_TEXT = 2 * LW_MAX_PATH, LW_NOTE_REALS = 64, LW_MOST_NOTES = 64, LW_MOST_COLUMNS = 32 };
+enum { LW_NOTE_NAME = 64, LW_NOTE_TEXT = 2 * LW_MAX_PATH, LW_NOTE_REALS = 64, LW_MOST_NOTES = 128, LW_MOST_COLUMNS = 32 };
 
 /* An attribute: a text, or numbers. */
 struct lw_note {

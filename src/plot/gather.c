@@ -11,7 +11,9 @@ enum {
     BATCH_BOXES = 4096,
     BLOCK_VALUES = 1 << 18,             /* of one of many blocks that are all samples */
     PLACE_BYTES = 16 << 10,             /* that are counted for each place of a file, however few are read there */
-    LEAST_BLOCKS = 64,                  /* along a dimension, where there are so many */
+    LEAST_PLACES = 4096,                /* whatever they take */
+    LEAST_CHUNKS = 64, ENOUGH_CHUNKS = 256,     /* the latter if they are at most so often what is to be read: */
+    MOST_TIMES = 4,
 };
 
 /* How a subject is read. Channels are counted among those that are chosen. */
@@ -47,22 +49,29 @@ static int64_t wanted(const struct extent *e) { return min64(count_units(e), e->
 static void share_places(struct extent *slow, struct extent *fast, int64_t most)
 {
     const double factor = sqrt((double)most / ((double)wanted(slow) * (double)wanted(fast)));
-    slow->blocks = wanted(slow);
-    fast->blocks = wanted(fast);
-    if (factor >= 1)
-        return;
-    slow->blocks = max64((int64_t)((double)wanted(slow) * factor), min64(wanted(slow), LEAST_BLOCKS));
-    fast->blocks = max64(min64(most / slow->blocks, wanted(fast)), min64(wanted(fast), LEAST_BLOCKS));
-    slow->blocks = max64(min64(most / fast->blocks, wanted(slow)), min64(wanted(slow), LEAST_BLOCKS));
+    slow->blocks = max64(min64((int64_t)((double)wanted(slow) * factor), wanted(slow)), 1);
+    fast->blocks = max64(min64(most / slow->blocks, wanted(fast)), 1);
+    slow->blocks = max64(min64(most / fast->blocks, wanted(slow)), 1);
+}
+
+/* Large chunks are few, and few places make no picture. */
+static int64_t count_places(int64_t unit_bytes, bool is_chunked, int64_t most_bytes)
+{
+    const int64_t most = most_bytes / max64(unit_bytes, PLACE_BYTES);
+    if (!is_chunked)
+        return max64(most, LEAST_PLACES);
+    return max64(most, max64(LEAST_CHUNKS, min64(ENOUGH_CHUNKS, MOST_TIMES * most_bytes / unit_bytes)));
 }
 
 /* A lattice of places. Each is a run of the fast dimension, or some chunks side by side. */
 static void choose_lattice(struct extent *slow, struct extent *fast, int64_t sample_bytes, int64_t most_bytes)
 {
     const int64_t unit_bytes = slow->unit * fast->unit * sample_bytes;
-    share_places(slow, fast, max64(most_bytes / max64(unit_bytes, PLACE_BYTES), 1));
+    share_places(slow, fast, count_places(unit_bytes, slow->unit * fast->unit > 1, most_bytes));
     slow->block = slow->unit;
     fast->block = max64(most_bytes / (slow->blocks * fast->blocks) / unit_bytes, 1) * fast->unit;
+    if (fast->block >= fast->length / fast->blocks)             /* whole rows: as many as may be read */
+        slow->blocks = max64(min64(most_bytes / (count_units(fast) * unit_bytes), wanted(slow)), slow->blocks);
 }
 
 /* All of the fast dimension, where it is short enough to be read so often. */

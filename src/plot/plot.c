@@ -2,6 +2,7 @@
 
 #include "base/integers.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "io/read/describe.h"
 #include "job/hints.h"
 #include "jobs/pieces.h"
@@ -62,19 +63,18 @@ const struct lw_option lw_plot_options[] = {
 
 /* ---- what the kinds ask -------------------------------------------------------------------------------------------- */
 
-static int read_quantity(const struct lw_plot *plot, const char *name, bool is_frequency, double *value, struct lw_error *err)
+static int read_frequency(const struct lw_plot *plot, const char *name, double *hz, struct lw_error *err)
 {
-    char origin[16];
-    if (!lw_options_given(plot->given, name))
+    const char *const text = lw_options_text(plot->given, name);
+    if (!text || lw_parse_frequency(text, hz) == LW_PARSE_OK)
         return LW_OK;
-    snprintf(origin, sizeof origin, "--%s", name);
-    return lw_label_parse(lw_options_text(plot->given, name), is_frequency, origin, value, err);
+    return lw_fail(err, LW_EUSAGE, "--%s: '%s' is not a frequency such as 60, 2.5kHz or 1.2GHz (without a unit: Hz)", name, text);
 }
 
 int lw_plot_band(const struct lw_plot *plot, double *low_hz, double *high_hz, struct lw_error *err)
 {
     int rc;
-    if ((rc = read_quantity(plot, "from", true, low_hz, err)) || (rc = read_quantity(plot, "to", true, high_hz, err)))
+    if ((rc = read_frequency(plot, "from", low_hz, err)) || (rc = read_frequency(plot, "to", high_hz, err)))
         return rc;
     return *low_hz < *high_hz ? LW_OK : lw_fail(err, LW_EUSAGE, "from %g Hz to %g Hz there is nothing: --from must be below --to",
                                                 *low_hz, *high_hz);

@@ -230,6 +230,6 @@ void lw_script_colours(const struct lw_script *script, const struct lw_panels *p
             (place.top - place.bottom) / script->height);
     fputs("set label 4 ", script->file);
     lw_script_line(script, label, script->width / 2);
-    fprintf(script->file, " at screen %.6f,%.6f right font ',10' textcolor rgb '#505050'\n", 1 - 12.0 / script->width,
-            (place.top + 12) / script->height);
+    fprintf(script->file, " at screen %.6f,%.6f right font ',10' textcolor rgb '#505050'\n",
+            (place.right + panels->right - 12) / script->width, (place.top + 12) / script->height);
 }

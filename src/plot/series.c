@@ -49,8 +49,8 @@ static void name_result(const struct lw_plot *plot, int64_t n_channels, struct t
     if (subject->n_z > 1)
         snprintf(filter, sizeof filter, "filter %lld", (long long)trace->filter);
     if (n_channels > 1 || subject->n_y > 1)
-        snprintf(channel, sizeof channel, "%s%.60s %g", filter[0] ? ", " : "", y.label,
-                 lw_plot_axis_at(&y, (double)trace->channel));
+        snprintf(channel, sizeof channel, "%s%.60s %.7g%s%.30s", filter[0] ? ", " : "", y.name,
+                 lw_plot_axis_at(&y, (double)trace->channel), y.unit[0] ? " " : "", y.unit);
     snprintf(trace->title, sizeof trace->title, "%s%s%s%s", plot->has_input ? "result" : "",
              plot->has_input && (filter[0] || channel[0]) ? ", " : "", filter, channel);
 }

@@ -3,6 +3,7 @@
 #include "base/instant.h"
 #include "base/memory.h"
 #include "io/examine.h"
+#include "io/format.h"
 #include "io/list.h"
 
 #include <math.h>
@@ -262,6 +263,24 @@ int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *par
     return rc;
 }
 
+/* ---- which way rows go ------------------------------------------------------------------------------------------------ */
+
+static bool is_fits(const char *file, const struct lw_hints *hints)
+{
+    const struct lw_format *format;
+    struct lw_error none;
+    return lw_formats_find(file, hints, &format, &none) == LW_OK && strcmp(format->name, "FITS") == 0;
+}
+
+bool lw_subject_is_upward(const struct lw_subject *subject)
+{
+    struct lw_object input;
+    const char *const name = lw_note_text(&subject->notes->file, "input");
+    if (is_fits(subject->info.file, &subject->info.hints))
+        return true;
+    return name[0] && lw_object_parse(name, &input, NULL) == LW_OK && is_fits(input.file, NULL);
+}
+
 /* ---- labels -------------------------------------------------------------------------------------------------------- */
 
 static bool find_utc(const struct lw_axis_metadata *axis, struct lw_instant *start)
@@ -297,10 +316,11 @@ static void label_coordinate(const struct lw_subject *subject, int dimension, co
 {
     const struct lw_coordinate *const c = &subject->info.coordinates[dimension];
     const char *const name = lw_subject_dimension(subject, dimension);
+    const bool is_pixel = subject->is_image && strcmp(name, "row") != 0 && strcmp(name, "column") != 0;
     if (c->is_regular && c->step != 0)
         lw_label_plain(c->first, c->step, name[0] ? name : fallback, c->unit, axis);
-    else
-        lw_label_plain(0, 1, name[0] ? name : fallback, "", axis);
+    else    /* what is projected, as most celestial coordinates are, is no number along an axis */
+        lw_label_plain(0, 1, name[0] && !is_pixel ? name : fallback, is_pixel ? "pixels" : "", axis);
 }
 
 void lw_subject_label_x(const struct lw_subject *subject, int64_t begin, int64_t end, struct lw_plot_axis *axis)
@@ -337,9 +357,9 @@ const char *lw_subject_label_values(const struct lw_subject *subject, const char
 {
     const char *const unit = subject->info.axis.unit;
     const char *const shown = subject->info.type.is_complex ? "magnitude" : what;
-    if (unit[0])
-        snprintf(text, size, "%.60s%s(%.60s)", shown, shown[0] ? " " : "", unit);
+    if (unit[0] && shown[0])
+        snprintf(text, size, "%.60s (%.60s)", shown, unit);
     else
-        snprintf(text, size, "%.60s", shown);
+        snprintf(text, size, "%.60s", unit[0] ? unit : shown[0] ? shown : "value");
     return text;
 }

@@ -64,11 +64,14 @@ int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *par
 int64_t lw_subject_unit_x(const struct lw_subject *subject);
 int64_t lw_subject_unit_y(const struct lw_subject *subject);
 
+/** Whether row 0 of an image is drawn at the bottom, as astronomers have it: of FITS, and of results that were made from it. */
+bool lw_subject_is_upward(const struct lw_subject *subject);
+
 /** The axis x labelled for samples [begin, end): times, or the numbers of samples. */
 void lw_subject_label_x(const struct lw_subject *subject, int64_t begin, int64_t end, struct lw_plot_axis *axis);
 void lw_subject_label_y(const struct lw_subject *subject, struct lw_plot_axis *axis);
 
-/** What the values are: "rms (m/s)", "(m/s)", "magnitude", "". Returns `text`. */
+/** What the values are: "rms (m/s)", "m/s", "magnitude", "value". Returns `text`. */
 const char *lw_subject_label_values(const struct lw_subject *subject, const char *what, char *text, size_t size);
 
 #endif

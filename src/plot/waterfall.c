@@ -174,6 +174,7 @@ static void draw(const struct lw_plot *plot, const struct tiles *tiles, int numb
     const struct tile *const tile = &tiles->list[number];
     const struct lw_raster *const raster = &tile->gathered.raster;
     const bool is_image = plot->kind == LW_PLOT_IMAGE, is_last = number + 1 == tiles->count;
+    const bool is_downward = is_image && !lw_subject_is_upward(&plot->subject);
     struct lw_plot_axis y;
     char label[200];
     lw_subject_label_y(tile->subject, &y);
@@ -188,8 +189,8 @@ static void draw(const struct lw_plot *plot, const struct tiles *tiles, int numb
         .x_label = is_last ? tiles->axis.label : NULL, .y_label = y.label,
         .x_low = lw_plot_axis_at(&tiles->axis, (double)tiles->span.begin - (is_image ? 0.5 : 0)),
         .x_high = lw_plot_axis_at(&tiles->axis, (double)tiles->span.end - (is_image ? 0.5 : 0)),
-        .y_low = is_image ? fmax(y_low, y_high) : fmin(y_low, y_high),
-        .y_high = is_image ? fmin(y_low, y_high) : fmax(y_low, y_high),
+        .y_low = is_downward ? fmax(y_low, y_high) : is_image ? y_low : fmin(y_low, y_high),
+        .y_high = is_downward ? fmin(y_low, y_high) : is_image ? y_high : fmax(y_low, y_high),
     };
     lw_subject_label_values(tile->subject, show_text(tile->show), label, sizeof label);
     lw_script_colours(&plot->script, &tiles->panels, number, &tile->colours, label, plot->is_log);
