@@ -40,6 +40,15 @@ struct extent {
     int64_t block;
 };
 
+/* Bytes that come from the file for each unit of the slow dimension: chunks come whole, and so do pages. */
+static double row_bytes(const struct lw_subject *subject, const struct extent *slow, const struct extent *fast, int64_t sample_bytes)
+{
+    enum { PAGE = 4096 };
+    const int64_t all = (lw_subject_is_x_fast(subject) ? subject->n_x : subject->n_y) * (int64_t)lw_type_bytes(subject->info.type);
+    const int64_t wanted_bytes = divide_up(fast->length, fast->unit) * fast->unit * sample_bytes;
+    return (double)slow->unit * (double)max64(wanted_bytes, min64(PAGE, all));
+}
+
 static int64_t count_units(const struct extent *e) { return divide_up(e->length, e->unit); }
 
 /* Places that can be told apart in the picture. */
@@ -74,14 +83,13 @@ static void choose_lattice(struct extent *slow, struct extent *fast, int64_t sam
         slow->blocks = max64(min64(most_bytes / (count_units(fast) * unit_bytes), wanted(slow)), slow->blocks);
 }
 
-/* All of the fast dimension, where it is short enough to be read so often. */
-static bool choose_rows(struct extent *slow, struct extent *fast, int64_t sample_bytes, int64_t most_bytes)
+/* All of the fast dimension, where it is short enough to be read so often. @param row  bytes of it, for a unit of the slow one */
+static bool choose_rows(struct extent *slow, struct extent *fast, double row, int64_t most_bytes)
 {
-    const double row_bytes = (double)fast->length * (double)slow->unit * (double)sample_bytes;
-    if (row_bytes * (double)wanted(slow) > (double)most_bytes)
+    if (row * (double)wanted(slow) > (double)most_bytes)
         return false;
     slow->blocks = wanted(slow);
-    slow->block = (int64_t)((double)most_bytes / row_bytes / (double)slow->blocks) * slow->unit;
+    slow->block = (int64_t)((double)most_bytes / row / (double)slow->blocks) * slow->unit;
     fast->blocks = count_units(fast);
     fast->block = fast->length;
     return true;
@@ -111,10 +119,11 @@ static void plan(struct reading *r)
     const int64_t sample = (int64_t)lw_type_bytes(subject->info.type) * (is_x_fast ? 1 : what->y_step);
     struct extent *const slow = is_x_fast ? &y : &x, *const fast = is_x_fast ? &x : &y;
 
-    if ((double)x.length * (double)y.length * (double)sample <= (double)what->most_bytes) {
+    const double row = row_bytes(subject, slow, fast, sample);
+    if (row * (double)count_units(slow) <= (double)what->most_bytes) {
         slow->blocks = slow->block = slow->length;
         fast->blocks = fast->block = fast->length;
-    } else if (!choose_rows(slow, fast, sample, what->most_bytes)) {
+    } else if (!choose_rows(slow, fast, row, what->most_bytes)) {
         choose_lattice(slow, fast, sample, what->most_bytes);
     }
     const struct lw_thinning of_fast = thin(fast, max64(BLOCK_VALUES / slow->unit, 1));
