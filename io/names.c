@@ -120,7 +120,8 @@ static bool is_followed(const char *names)
 {
     struct lw_object last;
     const char *const word = strrchr(names, ' ') + 1;
-    return word[0] == '@' || (lw_object_parse(word, &last, NULL) == LW_OK && (is_pattern(last.file) || access(last.file, F_OK) == 0));
+    return word[0] == '@' ||
+           (lw_object_parse(word, &last, NULL) == LW_OK && (is_pattern(last.file) || access(last.file, F_OK) == 0));
 }
 
 static bool is_one_file(const char *names)

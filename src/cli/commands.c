@@ -83,17 +83,22 @@ const struct lw_command lw_commands[] = {
     {
         .name = "plot",
         .action = LW_ACTION_PLOT,
-        .operands = "FILE[:/dataset] [options]",
-        .title = "draw what a file holds, as a picture",
+        .operands = "FILE[:/dataset] ... [options]",
+        .title = "draw what files hold, as a picture",
         .description =
-            "Draws a dataset by gnuplot (Debian package gnuplot-nox): series as the range from the least to the largest sample of "
-            "each column of pixels, many channels as a waterfall of colours, images, sparse spectra, peaks over time and filter, and "
-            "the impulse and frequency responses of a bank of filters. Of a result, the input is drawn above it where "
-            "it is still there. Colours go from the 1st to the 99th percentile, symmetric about zero where values have both signs; a "
-            "cell that holds several samples shows their mean, or where they have both signs the one farthest from zero, and above 32 "
-            "samples their rms value. Complex samples are shown by their magnitudes. Without a dataset, the file's first result is drawn. "
-            "One process does it.",
-        .example = "lapwing plot out.h5:/filtered --from 10 --to 12 --output out.png",
+            "Draws a dataset by gnuplot (Debian package gnuplot-nox): series as the range from the least to the largest "
+            "sample of each column of pixels, many channels as a waterfall of colours, images, sparse spectra, peaks over "
+            "time and filter, and the impulse and frequency responses of a bank of filters. Of a result, the input is drawn "
+            "above it where it is still there. Colours go from the 1st to the 99th percentile, symmetric about zero where "
+            "values have both signs; a cell that holds several samples shows their mean, or where they have both signs the "
+            "one farthest from zero, and above 32 samples their rms value. Complex samples are shown by their magnitudes. "
+            "Without a dataset, the file's first result is drawn, or what its convention calls the data. Files of all formats"
+            " are drawn. Several names, patterns and lists @FILE are one axis, as for --input of a job; times that no file "
+            "has stay white. FITS images have row 0 at the bottom, others at the top. Of what is larger than --read, a part "
+            "is drawn that is spread evenly. One process does it.",
+        .example = "lapwing plot out.h5:/filtered --from 10 --to 12 --output out.png\n"
+                   "lapwing plot 'day/*.h5:/Acoustic' --distance 2km:3km \\\n"
+                   "    --from 2023-09-22T18:29:00 --to 2023-09-22T18:31:00 --output day.png",
     },
     {
         .name = "help",

@@ -41,7 +41,8 @@ struct extent {
 };
 
 /* Bytes that come from the file for each unit of the slow dimension: chunks come whole, and so do pages. */
-static double row_bytes(const struct lw_subject *subject, const struct extent *slow, const struct extent *fast, int64_t sample_bytes)
+static double row_bytes(const struct lw_subject *subject, const struct extent *slow, const struct extent *fast,
+                        int64_t sample_bytes)
 {
     enum { PAGE = 4096 };
     const int64_t all = (lw_subject_is_x_fast(subject) ? subject->n_x : subject->n_y) * (int64_t)lw_type_bytes(subject->info.type);

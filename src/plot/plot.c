@@ -33,8 +33,8 @@ const struct lw_option lw_plot_options[] = {
      .help = "Draw above a result the same part of the input that it was made from. Default: if that file is still there and has "
              "not changed; --with-input=no draws the result alone."},
     {.name = "from", .kind = LW_OPTION_TEXT, .argument = "TIME",
-     .help = "Where the picture begins: a time in UTC such as 2015-09-14T09:50:45.4, seconds of GPS (1e8 and more), or a time since the "
-             "start of the data such as 2.5, 10ms or 3min; of spectra and filters a frequency such as 50 or 1.2kHz."},
+     .help = "Where the picture begins: a time in UTC such as 2015-09-14T09:50:45.4, seconds of GPS (1e8 and more), or a time since "
+             "the start of the data such as 2.5, 10ms or 3min; of spectra and filters a frequency such as 50 or 1.2kHz."},
     {.name = "to", .kind = LW_OPTION_TEXT, .argument = "TIME", .help = "Where it ends, told as for --from."},
     {.name = "start", .kind = LW_OPTION_INT, .argument = "SAMPLE", .fallback = "0", .minimum = 0, .maximum = 9e18,
      .help = "The same in samples of the axis, or columns of an image: the first one."},
@@ -53,8 +53,8 @@ const struct lw_option lw_plot_options[] = {
     {.name = "size", .kind = LW_OPTION_TEXT, .argument = "WxH",
      .help = "Width and height in pixels; of a PDF in hundredths of an inch. Default: as it fits what is shown."},
     {.name = "read", .kind = LW_OPTION_BYTES, .argument = "BYTES", .fallback = "256M", .minimum = 1 << 20,
-     .help = "About as much of the dataset is read at most. Of a larger one, blocks of samples spread evenly over the axis are drawn, "
-             "and where reading a little of every row would take too many places of the file (one for each 16 KiB of BYTES), a "
+     .help = "About as much of the dataset is read at most. Of a larger one, blocks of samples spread evenly over the axis are "
+             "drawn, and where reading a little of every row would take too many places of the file (one for each 16 KiB of BYTES), a "
              "lattice of channels and times, evenly spread, too. The picture says which part of the samples it shows: what lies "
              "between, a short spike, may be missing. More BYTES show more."},
     LW_OPTIONS_HINTS,
@@ -426,7 +426,8 @@ int lw_plot_run(struct lw_comm *comm, const char *names, const struct lw_options
     if (found.n > 1)
         rc = plot_joined(comm, names, &hints, given, err);
     else
-        rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? plot_alone(lw_names_next(&found, NULL), &hints, given, err) : LW_OK, err);
+        rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? plot_alone(lw_names_next(&found, NULL), &hints, given, err) : LW_OK,
+                           err);
     lw_names_release(&found);
     return rc;
 }

@@ -15,8 +15,8 @@
 
 extern const struct lw_option lw_plot_options[];
 
-/** Draw it. Rank 0 works, all return the same code. Collective. @param names  "FILE" or "FILE:/dataset", or several that are one axis,
- * as io/names.h takes them */
+/** Draw it. Rank 0 works, all return the same code. Collective.
+ * @param names  "FILE" or "FILE:/dataset", or several that are one axis, as io/names.h takes them */
 int lw_plot_run(struct lw_comm *comm, const char *names, const struct lw_options *given, struct lw_error *err);
 
 #endif

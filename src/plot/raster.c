@@ -87,7 +87,9 @@ struct lw_thinning lw_thinning_spread(int64_t length, int64_t offset, int64_t un
     const int64_t whole_units = max64(block / unit * unit, unit);
     if (n_blocks >= divide_up(length, whole_units))
         return lw_thinning_whole(length, offset, unit, block);
-    return (struct lw_thinning){.length = length, .unit = unit, .offset = offset, .block = whole_units, .n_blocks = max64(n_blocks, 1)};
+    return (struct lw_thinning){
+        .length = length, .unit = unit, .offset = offset, .block = whole_units, .n_blocks = max64(n_blocks, 1),
+    };
 }
 
 /* Of the whole, block 0 begins with the unit that the first sample is in. */

@@ -10,6 +10,7 @@
 #include "io/bytes/transfer.h"
 #include "io/format.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ enum {
     MOST_PIECES = 4096,                 /* handed to the threads at a time */
     PIECE_VALUES = 1 << 16,             /* read by a thread at a time */
     BOUNCE_BYTES = 1 << 18,
+    DECODING_BYTES = 64 << 20,          /* of the decoders of a file */
 };
 
 /* A file that is open. */
@@ -176,7 +178,8 @@ static void put_chunk(const struct piece *piece, const char *samples, char *raw)
     for (int64_t row = 0; row < n_rows(piece); row++)
         for (int64_t first = 0; first < n; first += PIECE_VALUES) {
             box.count[2] = min64(PIECE_VALUES, n - first);
-            lw_bytes_copy_box(&box, samples ? samples + offset + row * to_next_row + first * box.from[2] : piece->file->stored.fill, raw);
+            const int64_t at = offset + row * to_next_row + first * box.from[2];
+            lw_bytes_copy_box(&box, samples ? samples + at : piece->file->stored.fill, raw);
             convert(info->type, raw, box.count[2], piece->into + row * piece->pitch + first);
         }
 }
@@ -187,8 +190,8 @@ static int decode_chunk(const struct piece *piece, char *raw, struct lw_error *e
     const char *samples;
     int rc;
     if (piece->chunk.bytes > lw_decoder_room(&file->stored.filters))
-        return lw_fail(err, LW_EDATA, "a chunk of %lld bytes claims to be stored in %lld", (long long)file->stored.filters.chunk_bytes,
-                       (long long)piece->chunk.bytes);
+        return lw_fail(err, LW_EDATA, "a chunk of %" PRId64 " bytes claims to be stored in %" PRId64, file->stored.filters.chunk_bytes,
+                       piece->chunk.bytes);
     struct lw_decoder *const decoder = lw_decoders_take(file->decoders);
     if ((rc = lw_bytes_read(file->stored.fd, lw_decoder_stored(decoder), piece->chunk.offset, piece->chunk.bytes, err)) == LW_OK &&
         (rc = lw_decoder_decode(decoder, piece->chunk.bytes, piece->chunk.skipped, &samples, err)) == LW_OK)
@@ -220,7 +223,8 @@ static void fill_gap(const struct piece *piece)
 static int fail_piece(const struct piece *piece, int code, const struct lw_error *reason, struct lw_error *err)
 {
     const struct lw_dataset_info *const info = &piece->file->info;
-    return lw_fail(err, code, "cannot read %.400s%s%.400s: %.400s", info->file, info->path[0] ? ":" : "", info->path, reason->message);
+    return lw_fail(err, code, "cannot read %.400s%s%.400s: %.400s", info->file, info->path[0] ? ":" : "", info->path,
+                   reason->message);
 }
 
 static int do_piece(void *context, int64_t number, int thread, struct lw_error *err)
@@ -291,8 +295,8 @@ static int open_dataset(struct file *file, struct lw_error *err)
     file->is_located = file->format->locate && file->format->locate(file->dataset, &file->stored);
     if (!file->is_located || !file->stored.is_chunked)
         return LW_OK;
-    const int n = (int)max64(1, min64(2 * lw_proc_cores(), ((int64_t)64 << 20) / max64(1, lw_decoder_bytes(&file->stored.filters))));
-    return lw_decoders_create(&file->stored.filters, n, &file->decoders, err);
+    const int64_t room = DECODING_BYTES / max64(1, lw_decoder_bytes(&file->stored.filters));
+    return lw_decoders_create(&file->stored.filters, (int)max64(1, min64(2 * lw_proc_cores(), room)), &file->decoders, err);
 }
 
 static int open_file(struct lw_samples *samples, int64_t part, struct file *file, struct lw_error *err)

@@ -171,10 +171,13 @@ static void write_range(const struct lw_script *script, const char *axis, double
 
 static void write_x_ticks(const struct lw_script *script, const struct lw_panel *panel)
 {
+    const bool is_utc = panel->x && panel->x->is_utc;
+    if (is_utc)
+        fputs("set xtics time\n", script->file);
     if (!panel->x_label)
-        fputs("set format x ''\n", script->file);
-    else if (panel->x && panel->x->is_utc)
-        fprintf(script->file, "set xtics time\nset format x '%s' timedate\n", lw_label_utc_format(panel->x_high - panel->x_low));
+        fprintf(script->file, "set format x ''%s\n", is_utc ? " timedate" : "");
+    else if (is_utc)
+        fprintf(script->file, "set format x '%s' timedate\n", lw_label_utc_format(panel->x_high - panel->x_low));
     else
         fputs("set format x '%g'\n", script->file);
 }

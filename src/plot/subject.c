@@ -242,7 +242,8 @@ static struct lw_samples_box make_box(const struct lw_subject *subject, const st
     return box;
 }
 
-int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *parts, int n_parts, double *values, struct lw_error *err)
+int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *parts, int n_parts, double *values,
+                    struct lw_error *err)
 {
     enum { MOST_BOXES = 1024 };
     struct lw_samples_box boxes[MOST_BOXES];

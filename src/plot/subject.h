@@ -58,7 +58,8 @@ bool lw_subject_is_x_fast(const struct lw_subject *subject);
 
 /** Read parts. Errors: those of lw_samples_read.
  * @param values  of one part behind the other, [n_y x n_x] if x is fast, else [n_x x n_y] */
-int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *parts, int n_parts, double *values, struct lw_error *err);
+int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *parts, int n_parts, double *values,
+                    struct lw_error *err);
 
 /** Samples that storage hands out together: of the axis and of the channels. */
 int64_t lw_subject_unit_x(const struct lw_subject *subject);

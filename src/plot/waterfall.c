@@ -138,7 +138,8 @@ static void write_data(struct lw_plot *plot, struct tile *tile)
     tile->data = lw_script_data(&plot->script);
     for (int row = 0; row < raster->n_rows; row++) {
         for (int column = 0; column < raster->n_columns; column++)
-            write_value(plot, lw_cell_value(&raster->cells[(int64_t)row * raster->n_columns + column], tile->show), tile->colours.low);
+            write_value(plot, lw_cell_value(&raster->cells[(int64_t)row * raster->n_columns + column], tile->show),
+                        tile->colours.low);
         fputc('\n', plot->script.file);
     }
     lw_script_data_end(&plot->script);

@@ -3,6 +3,7 @@
     plot.py LAPWING MPIEXEC [FOLDER]"""
 
 import html
+import itertools
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ import numpy as np
 
 random = np.random.default_rng(5)
 RATE = 1000.0
+numbers = itertools.count()
 
 
 def start(arguments, env=None):
@@ -64,9 +66,11 @@ class Together:
 
 def text(*arguments):
     """gnuplot's text, and its blocks of data: lists of rows, where a row that is empty is None."""
-    plot(*arguments, "--output", "t.gp", "--overwrite")
-    with open("t.gp", encoding="utf-8") as file:
+    name = f"text{next(numbers)}.gp"
+    plot(*arguments, "--output", name)
+    with open(name, encoding="utf-8") as file:
         script = file.read()
+    os.remove(name)
     blocks = [[[float(word) for word in line.split()] or None for line in block.splitlines()]
               for block in re.findall(r"^\$data\d+ << EOD\n(.*?)^EOD$", script, re.M | re.S)]
     return script, blocks
@@ -142,8 +146,8 @@ def storage():
             labels = ("time", "channel") if turned else ("channel", "time")
             if turned:
                 options = {key: value[::-1] if key == "chunks" else value for key, value in options.items()}
-            save("w.h5", samples.T if turned else samples, sample_rate_hz=RATE, labels=labels, options=options)
-            _, blocks = text("w.h5:/x", "--start", 1000, "--count", 50000)
+            save("ways.h5", samples.T if turned else samples, sample_rate_hz=RATE, labels=labels, options=options)
+            _, blocks = text("ways.h5:/x", "--start", 1000, "--count", 50000)
             wanted = wanted or blocks
             check(len(blocks) == 3 and blocks == wanted, f"{name}, turned {turned}: another picture")
             if not turned and name == "contiguous":
@@ -166,7 +170,7 @@ def archives():
     x = random.integers(-1000, 1000, (n, 3)).astype("i2")
     chunked = {"chunks": (700, 2), "compression": "gzip"}
     for name, begin, end, options in (("day-2", 20000, 30000, {}), ("day-1", 0, 20500, chunked), ("day-10", 31000, n, {})):
-        save(name + ".h5", x[begin:end], sample_rate_hz=RATE, start_time=UTC + begin / RATE, start_unit="s since 1970-01-01T00:00:00",
+        save(name + ".h5", x[begin:end], sample_rate_hz=RATE, start_time=UTC + begin / RATE, start_unit="s since 1970-01-01",
              labels=("time", "channel"), options=options)
     with open("days.txt", "w", encoding="utf-8") as file:
         file.write("# all\nday-*.h5:/x\n")
@@ -197,8 +201,14 @@ def archives():
     save("waves.h5", np.repeat(np.arange(40), 100).reshape(40, 100), sample_rate_hz=RATE, labels=("channel", "time"))
     script, (block,) = text("waves.h5", "--channel-spacing", 0.5, "--distance", "5:10")
     check([row[0] for row in block] == list(range(10, 21)) and 'ylabel "distance (m)"' in script, "channels by their distance")
+    save("box.h5", np.ones(2))
+    lapwing(1, "ols", "--input", "day-2.h5", "--filters", "box.h5:/x", "--products", "peaks", "--threshold", 2, "--output",
+            "events.h5", "--quiet")
+    first, *others = [text("events.h5", "--from", a, "--to", b)[1] for a, b in
+                      ((2, "4s"), (GPS + 22, GPS + 24), ("2021-03-04T05:06:29", "2021-03-04T05:06:31"))]
+    check(first[0] and all(first == other for other in others), "peaks in seconds, GPS and UTC")
     for arguments, code, said in ((("day-*.h5:/x", "--axis", 1), 65, "not one axis: the length of dimension 0"),
-                                  (("day-1.h5", "scaled.h5"), 65, "are not one axis"), (("nothing-*.h5",), 74, "nothing-"),
+                                  (("day-1.h5", "plain.h5"), 65, "are not one axis"), (("nothing-*.h5",), 74, "nothing-"),
                                   (("@none.txt",), 74, "none.txt"),
                                   (("waves.h5", "--frequency", "1:2"), 78, "no regular frequency"),
                                   (("day-1.h5", "--from", "2021-03-05"), 78, "is outside of"),
@@ -234,7 +244,8 @@ def thinned():
         high = (rows[1:, None] - 1) * 10000.0 + columns[1:]
         good = (shown >= low * 0.9999 - 1) & (shown <= high * 1.0001 + 1)
         part = float((re.search("drawn from (.*)% of", script) or [0, 0])[1])
-        check(good.all() and min(shown.shape) >= (13 if ways else 64) and 1 < part < 12, f"a lattice {shown.shape}, {ways}: {part}%")
+        check(good.all() and min(shown.shape) >= (13 if ways else 64) and 1 < part < 12,
+              f"a lattice {shown.shape}, {ways}: {part}%")
 
 
 # ---- colours ----
@@ -266,8 +277,9 @@ def waterfalls():
     means = sums / np.outer(np.diff(rows), np.diff(columns))
     check(np.allclose(block, means, rtol=1e-4), "an image of means")
     check("set yrange [1499.5:-0.5]" in script, "rows go downwards")
-    for name, x, attributes in (("pixel", np.full((1, 1), 7.0), {"labels": ("row", "column")}), ("same", np.full((20, 50), 3.5), {}),
-                                ("dark", np.full((30, 40), np.nan), {}), ("many", np.ones((100000, 3), "u1"), {"sample_rate_hz": 1.0})):
+    for name, x, attributes in (("pixel", np.full((1, 1), 7.0), {"labels": ("row", "column")}),
+                                ("same", np.full((20, 50), 3.5), {}), ("dark", np.full((30, 40), np.nan), {}),
+                                ("many", np.ones((100000, 3), "u1"), {"sample_rate_hz": 1.0})):
         save(name + ".h5", x, **attributes)
         script, (block,) = text(name + ".h5:/x", *(("--axis", 1) if name == "many" else ()))
         check(np.array_equal(np.array(block, float)[0], x[0], equal_nan=True), f"{name}: {block[0]}")
@@ -522,14 +534,10 @@ def errors():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    series()
-    storage()
-    archives()
-    thinned()
-    waterfalls()
-    results()
-    spectra()
-    filters()
+    with ThreadPoolExecutor(4) as sections:
+        running = [sections.submit(one) for one in (archives, storage, results, thinned, waterfalls, series, spectra, filters)]
+    for one in running:
+        one.result()
     if shutil.which("gnuplot"):
         names()
         every_sign()

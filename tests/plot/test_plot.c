@@ -79,7 +79,8 @@ static void test_spread(void)
         const int64_t length = 10000019, offset = 12345, n = 700;
         const struct lw_thinning t = lw_thinning_spread(length, offset, unit, n, 2 * unit + unit / 2);
         int64_t last = 0, first, count;
-        CHECK(!t.is_whole && t.n_blocks == n && t.block == 2 * unit, "%lld blocks of %lld", (long long)t.n_blocks, (long long)t.block);
+        CHECK(!t.is_whole && t.n_blocks == n && t.block == 2 * unit, "%lld blocks of %lld", (long long)t.n_blocks,
+              (long long)t.block);
         for (int64_t b = 0; b < t.n_blocks; b++) {
             lw_thinning_block(&t, b, &first, &count);
             CHECK(first >= last && first + count <= length && count > 0, "block %lld at %lld", (long long)b, (long long)first);
