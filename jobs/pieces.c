@@ -63,6 +63,22 @@ static int read_time(const char *option, const char *text, const struct lw_datas
     return *is_since || scale != LW_TIME_UNKNOWN ? LW_OK : fail_unknown_start(option, text, input, err);
 }
 
+static double seconds_between(struct lw_instant from, struct lw_instant to)
+{
+    return (double)(to.seconds - from.seconds) + (double)(to.attoseconds - from.attoseconds) / (double)LW_ATTOSECONDS;
+}
+
+int lw_job_read_time(const char *option, const char *text, const struct lw_dataset_info *input, double *since_start_s,
+                     struct lw_error *err)
+{
+    struct lw_instant at;
+    bool is_since;
+    const int rc = read_time(option, text, input, &at, &is_since, err);
+    if (rc == LW_OK)
+        *since_start_s = is_since ? lw_instant_seconds(at) : seconds_between(input->axis.instant, at);
+    return rc;
+}
+
 /* The first sample that is not before a time: what is left of rounding does not count. */
 static int find_sample(const struct lw_options *given, const char *option, const struct lw_dataset_info *input, int64_t n,
                        int64_t *sample, struct lw_error *err)

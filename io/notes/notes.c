@@ -14,10 +14,12 @@ static int look(const struct lw_object *object, void *result, struct lw_error *e
     return rc || !format->read_notes ? rc : format->read_notes(object, notes, err);
 }
 
-int lw_notes_read(const char *name, struct lw_notes *notes, struct lw_error *err)
+int lw_notes_read(const char *name, const struct lw_hints *hints, struct lw_notes *notes, struct lw_error *err)
 {
     struct lw_object object;
     const int rc = lw_object_parse(name, &object, err);
+    if (hints)
+        object.hints = *hints;
     return rc ? rc : lw_shield(look, &object, notes, sizeof *notes, err);
 }
 

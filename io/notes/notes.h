@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LW_NOTE_NAME = 64, LW_NOTE_TEXT = 2 * LW_MAX_PATH, LW_NOTE_REALS = 64, LW_MOST_NOTES = 64, LW_MOST_COLUMNS = 32 };
+enum { LW_NOTE_NAME = 64, LW_NOTE_TEXT = 2 * LW_MAX_PATH, LW_NOTE_REALS = 64, LW_MOST_NOTES = 128, LW_MOST_COLUMNS = 32 };
 
 /* An attribute: a text, or numbers. */
 struct lw_note {
@@ -39,8 +39,8 @@ struct lw_notes {
 };
 
 /** Read the notes of "FILE:/path", in a child process (io/shield.h). By one process. What a format does not have is empty. Errors:
- * lw_object_parse, lw_formats_find; LW_EDATA: damaged, incomplete, no such dataset; LW_EIO. */
-int lw_notes_read(const char *name, struct lw_notes *notes, struct lw_error *err);
+ * lw_object_parse, lw_formats_find; LW_EDATA: damaged, incomplete, no such dataset; LW_EIO. @param hints  NULL: none */
+int lw_notes_read(const char *name, const struct lw_hints *hints, struct lw_notes *notes, struct lw_error *err);
 
 /** The note of that name, of the dataset or the file; NULL if there is none. */
 const struct lw_note *lw_note_find(const struct lw_note_list *list, const char *name);

@@ -3,6 +3,7 @@
 #include "base/instant.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/words.h"
 #include "cli/completion.h"
 #include "cli/help.h"
 #include "cli/info.h"
@@ -228,13 +229,31 @@ static int parse_help_option(struct lw_cli *cli, int argc, char **argv)
     return LW_OK;
 }
 
-/* lapwing plot FILE [options] */
+/* Words that are no options, as one text. */
+static char *join_names(int n, char **argv, struct lw_error *err)
+{
+    size_t size = 1;
+    for (int i = 0; i < n; i++)
+        size += lw_words_room(argv[i]);
+    char *const text = lw_alloc(size, "the names of files", err);
+    if (text)
+        text[0] = '\0';
+    for (int i = 0; text && i < n; i++)
+        lw_words_append(argv[i], text);
+    return text;
+}
+
+/* FILE ... [options] */
 static int parse_plot(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
-    if (argc == 0 || argv[0][0] == '-')
+    int n = 0;
+    while (n < argc && argv[n][0] != '-')
+        n++;
+    if (n == 0)
         return lw_fail(err, LW_EUSAGE, "plot: the file comes first, as in 'lapwing plot FILE:/dataset --output NAME.png'");
-    cli->file = argv[0];
-    return parse_named(cli, argc - 1, argv + 1, err);
+    if (!(cli->names = join_names(n, argv, err)))
+        return LW_ESYSTEM;
+    return parse_named(cli, argc - n, argv + n, err);
 }
 
 /* JOB.ini [options]: which options there are is known once the file has been read. */
@@ -323,6 +342,7 @@ void lw_cli_release(struct lw_cli *cli)
 {
     lw_options_destroy(cli->options);
     lw_free(cli->command_line);
+    lw_free(cli->names);
     *cli = (struct lw_cli){0};
 }
 
@@ -400,7 +420,7 @@ static int execute_plot(struct lw_cli *cli, struct lw_comm *comm, struct lw_erro
     if (rc)
         return rc;
     start_log(cli, comm);
-    return lw_plot_run(comm, cli->file, cli->options, err);
+    return lw_plot_run(comm, cli->names, cli->options, err);
 }
 
 static int execute_job(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)

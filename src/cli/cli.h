@@ -24,7 +24,8 @@ struct lw_cli {
     const struct lw_filter_kind *kind;  /* filters, or the help of one; NULL: none named */
     struct lw_options *options;         /* owned; NULL where there are none, or not yet (a job file) */
     bool is_man, is_completion;         /* help: as a man page, as a script for bash */
-    const char *file;                   /* run, plot; plan, info: NULL if none */
+    const char *file;                   /* run; plan, info: NULL if none */
+    char *names;                        /* owned; plot: of its files, as io/names.h takes them */
     int argc;                           /* run, plan: the options behind the file */
     char **argv;
     char *command_line;                 /* owned; the whole of it, quoted where a shell needs it */

@@ -2,6 +2,8 @@
 
 #include "base/parse.h"
 #include "engine/registry.h"
+#include "job/hints.h"
+#include "jobs/pieces.h"
 #include "plot/plot.h"
 
 #include <stdio.h>
@@ -81,17 +83,22 @@ const struct lw_command lw_commands[] = {
     {
         .name = "plot",
         .action = LW_ACTION_PLOT,
-        .operands = "FILE[:/dataset] [options]",
-        .title = "draw what a file holds, as a picture",
+        .operands = "FILE[:/dataset] ... [options]",
+        .title = "draw what files hold, as a picture",
         .description =
-            "Draws a dataset by gnuplot (Debian package gnuplot-nox): series as the range from the least to the largest sample of "
-            "each column of pixels, many channels as a waterfall of colours, images, sparse spectra, peaks over time and filter, and "
-            "the impulse and frequency responses of a bank of filters. Of a result, the input is drawn above it where "
-            "it is still there. Colours go from the 1st to the 99th percentile, symmetric about zero where values have both signs; a "
-            "cell that holds several samples shows their mean, or where they have both signs the one farthest from zero, and above 32 "
-            "samples their rms value. Complex samples are shown by their magnitudes. Without a dataset, the file's first result is drawn. "
-            "One process does it.",
-        .example = "lapwing plot out.h5:/filtered --from 10 --to 12 --output out.png",
+            "Draws a dataset by gnuplot (Debian package gnuplot-nox): series as the range from the least to the largest "
+            "sample of each column of pixels, many channels as a waterfall of colours, images, sparse spectra, peaks over "
+            "time and filter, and the impulse and frequency responses of a bank of filters. Of a result, the input is drawn "
+            "above it where it is still there. Colours go from the 1st to the 99th percentile, symmetric about zero where "
+            "values have both signs; a cell that holds several samples shows their mean, or where they have both signs the "
+            "one farthest from zero, and above 32 samples their rms value. Complex samples are shown by their magnitudes. "
+            "Without a dataset, the file's first result is drawn, or what its convention calls the data. Files of all formats"
+            " are drawn. Several names, patterns and lists @FILE are one axis, as for --input of a job; times that no file "
+            "has stay white. FITS images have row 0 at the bottom, others at the top. Of what is larger than --read, a part "
+            "is drawn that is spread evenly. One process does it.",
+        .example = "lapwing plot out.h5:/filtered --from 10 --to 12 --output out.png\n"
+                   "lapwing plot 'day/*.h5:/Acoustic' --distance 2km:3km \\\n"
+                   "    --from 2023-09-22T18:29:00 --to 2023-09-22T18:31:00 --output day.png",
     },
     {
         .name = "help",
@@ -141,44 +148,7 @@ const struct lw_option lw_common_options[] = {
         .argument = "I/N",
         .help = "With --each: of all results, make only part I of N, counted from 0, as for ${SLURM_ARRAY_TASK_ID} of N array jobs.",
     },
-    {
-        .name = "format",
-        .kind = LW_OPTION_TEXT,
-        .argument = "NAME",
-        .help = "Format of the input, where its content does not tell it or tells it wrongly: HDF5, SIGPROC (filterbank files), "
-                "PSRFITS, FITS (images), NumPy, SEG-Y, miniSEED or raw.",
-    },
-    {
-        .name = "raw",
-        .kind = LW_OPTION_TEXT,
-        .argument = "TYPE,CHANNELS,ORDER,OFFSET",
-        .help = "The input is numbers without a header: their type (int8 to uint64, float16, float32, float64; with be or le for big or "
-                "little endian, complex- before it for pairs), how many channels there are (1), their order: time-slow (all channels of "
-                "a time, then the next) or time-fast (all times of a channel, then the next), and the bytes before the first (0). An "
-                "incomplete last row is left out. Example: int16be,64,time-slow,512.",
-    },
-    {
-        .name = "sample-rate",
-        .kind = LW_OPTION_FREQUENCY,
-        .argument = "HZ",
-        .minimum = 1e-9,
-        .maximum = 1e18,
-        .help = "Sampling rate of the input, whatever its file says.",
-    },
-    {
-        .name = "start-time",
-        .kind = LW_OPTION_TEXT,
-        .argument = "TIME",
-        .help = "Time of the input's first sample, whatever its file says: 2015-09-14T09:50:45.39 in UTC, or seconds of GPS.",
-    },
-    {
-        .name = "channel-spacing",
-        .kind = LW_OPTION_REAL,
-        .argument = "METRES",
-        .minimum = 1e-9,
-        .maximum = 1e9,
-        .help = "Distance from one channel of the input to the next, whatever its file says.",
-    },
+    LW_OPTIONS_HINTS,
     {
         .name = "output",
         .kind = LW_OPTION_FILE,
@@ -239,20 +209,7 @@ const struct lw_option lw_common_options[] = {
         .argument = "A:B:STEP",
         .help = "Channels to use: from A to before B, every STEP-th; parts may be left out. A alone is one channel. Default: all.",
     },
-    {
-        .name = "distance",
-        .kind = LW_OPTION_TEXT,
-        .argument = "A:B",
-        .help = "Use the channels from A to B along the fibre or line, in the unit of the file's metadata, or as 100m:2km; A or B may be "
-                "left out.",
-    },
-    {
-        .name = "frequency",
-        .kind = LW_OPTION_TEXT,
-        .argument = "A:B",
-        .help = "Use the channels of frequencies from A to B, in the unit of the file's metadata, or as 1.2GHz:1.5GHz; A or B may be left "
-                "out.",
-    },
+    LW_OPTIONS_COORDINATES,
     {
         .name = "split",
         .kind = LW_OPTION_CHOICE,

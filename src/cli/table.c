@@ -139,7 +139,7 @@ int lw_table_print(const char *name, bool *is_table, struct lw_error *err)
     if (!t)
         return LW_ESYSTEM;
     struct lw_error ignored;
-    if (lw_notes_read(name, &t->notes, &ignored) == LW_OK)
+    if (lw_notes_read(name, NULL, &t->notes, &ignored) == LW_OK)
         choose_columns(t);
     *is_table = t->n_columns > 0;
     const int rc = *is_table ? print(t, name, err) : LW_OK;

@@ -39,14 +39,20 @@ static void find_node(struct lw_comm *comm)
     gethostname(comm->host, sizeof comm->host - 1);
 }
 
-/* Whether all ranks are on this node, as far as launchers tell before MPI starts; without one there is a single rank. */
+/* Without a launcher there is a single rank. */
+static bool is_alone(void)
+{
+    return !getenv("OMPI_COMM_WORLD_SIZE") && !getenv("PMIX_RANK") && !getenv("PMI_RANK");
+}
+
+/* Whether all ranks are on this node, as far as launchers tell before MPI starts. */
 static bool is_one_node(void)
 {
     const char *const all = getenv("OMPI_COMM_WORLD_SIZE"), *const here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
     const char *const nodes = getenv("SLURM_STEP_NUM_NODES");
     if (all)
         return here && strcmp(all, here) == 0;
-    return (!getenv("PMIX_RANK") && !getenv("PMI_RANK")) || (nodes && strcmp(nodes, "1") == 0);
+    return is_alone() || (nodes && strcmp(nodes, "1") == 0);
 }
 
 /* Environment variables that are set already win. The names that an Open MPI does not know mean nothing to it. */
@@ -73,6 +79,10 @@ static void set_up_library(void)
     setenv("HWLOC_COMPONENTS", "-cuda,-nvml,-opencl,-gl,-rsmi,-levelzero", 0);
     /* Without mpirun, Open MPI starts a daemon for processes that the program might start later: another 0.07 s. */
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+    /* All processes that start so share one folder in /tmp, and the first that ends deletes it, at times while another one is just
+     * about to make its own in it, and then fails. A rank alone needs none. */
+    if (is_alone())
+        setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
 }
 
 static bool is_starting;

@@ -4,6 +4,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "filters/response.h"
+#include "io/format.h"
 
 #include <math.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static int choose(struct bank *bank, struct lw_error *err)
     struct lw_option_range range;
     if (info->n_dims > 2)
         return lw_fail(err, LW_EDATA, "%.500s is no bank of filters: that is [taps] or [filters x taps]", bank->plot->subject.name);
-    const int rc = lw_plot_range(bank->plot, "filters", info->n_dims == 2 ? info->dims[0] : 1, &range, err);
+    const int rc = lw_plot_filters_chosen(bank->plot, info->n_dims == 2 ? info->dims[0] : 1, &range, err);
     if (rc)
         return rc;
     for (int64_t f = range.begin; f < range.end; f += range.step)
@@ -66,7 +67,9 @@ static int read_taps(struct bank *bank, struct lw_error *err)
     const int64_t n = bank->n_taps * (info->n_dims == 2 ? info->dims[0] : 1) * bank->parts;
     bank->all = lw_alloc_array(n, sizeof *bank->all, "filters", err);
     bank->work = lw_alloc_array(lw_response_work(bank->points), sizeof *bank->work, "the responses", err);
-    return bank->all && bank->work ? bank->plot->subject.format->read_numbers(info, bank->all, err) : LW_ESYSTEM;
+    const struct lw_format *format;
+    const int rc = bank->all && bank->work ? lw_formats_find(info->file, &info->hints, &format, err) : LW_ESYSTEM;
+    return rc ? rc : format->read_numbers(info, bank->all, err);
 }
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
@@ -97,7 +100,7 @@ static void write_impulse(struct bank *bank, double step)
     lw_script_data_end(&bank->plot->script);
 }
 
-/* Point k of the grid is frequency k / points; of complex taps, the upper half is that of negative frequencies. */
+/* Point k of the raster is frequency k / points; of complex taps, the upper half is that of negative frequencies. */
 static double response(const struct bank *bank, int64_t k)
 {
     return bank->work[(k + bank->points) % bank->points];

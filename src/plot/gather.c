@@ -3,144 +3,237 @@
 #include "base/integers.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdio.h>
 
-/* How a subject is read. */
+enum {
+    BATCH_VALUES = 4 << 20,             /* that are read at a time */
+    BATCH_BOXES = 4096,
+    BLOCK_VALUES = 1 << 18,             /* of one of many blocks that are all samples */
+    PLACE_BYTES = 16 << 10,             /* that are counted for each place of a file, however few are read there */
+    LEAST_PLACES = 4096,                /* whatever they take */
+    LEAST_CHUNKS = 64, ENOUGH_CHUNKS = 256,     /* the latter if they are at most so often what is to be read: */
+    MOST_TIMES = 4,
+};
+
+/* How a subject is read. Channels are counted among those that are chosen. */
 struct reading {
     struct lw_subject *subject;
     const struct lw_gather *what;
-    const struct lw_grid *grid;
-    struct lw_thinning thinning;
-    int64_t n_channels;                 /* chosen */
-    int64_t every;                      /* of these, one is read */
-    int64_t group;                      /* channels in one read */
-    double *values;
+    const struct lw_raster *raster;
+    struct lw_thinning x, y;
+    struct lw_subject_box *boxes;       /* [BATCH_BOXES] of a batch */
+    int n_boxes;
+    int64_t n_values;                   /* in them */
+    double *values;                     /* [BATCH_VALUES] */
     int64_t n_read;
 };
 
-/* Where x is slow, rows of channels lie in the file side by side, and leaving channels out gains nothing; nor does it in chunks. */
-static int64_t choose_channels(const struct lw_subject *subject, int64_t n_channels, bool is_much, const struct lw_gather *what)
+/* ---- which samples ------------------------------------------------------------------------------------------------- */
+
+/* A dimension, as its storage sees it: the slow or the fast one of the file. */
+struct extent {
+    int64_t length, offset;
+    int64_t unit;                       /* samples that come together */
+    int64_t pixels;
+    int64_t blocks;                     /* to be read, of so many samples */
+    int64_t block;
+};
+
+/* Bytes that come from the file for each unit of the slow dimension: chunks come whole, and so do pages. */
+static double row_bytes(const struct lw_subject *subject, const struct extent *slow, const struct extent *fast,
+                        int64_t sample_bytes)
 {
-    const bool can_choose = lw_subject_is_x_fast(subject) && lw_subject_unit_y(subject) == 1;
-    return is_much && can_choose ? max64(n_channels / what->most_rows, 1) : 1;
+    enum { PAGE = 4096 };
+    const int64_t all = (lw_subject_is_x_fast(subject) ? subject->n_x : subject->n_y) * (int64_t)lw_type_bytes(subject->info.type);
+    const int64_t wanted_bytes = divide_up(fast->length, fast->unit) * fast->unit * sample_bytes;
+    return (double)slow->unit * (double)max64(wanted_bytes, min64(PAGE, all));
 }
 
-enum { PAGE = 4096 };
+static int64_t count_units(const struct extent *e) { return divide_up(e->length, e->unit); }
 
-/* Bytes that come from the file for each sample of the axis: chunks come whole, and so do pages. */
-static int64_t bytes_each(const struct reading *r)
+/* Places that can be told apart in the picture. */
+static int64_t wanted(const struct extent *e) { return min64(count_units(e), e->pixels); }
+
+/* Fewer blocks than are wanted in both directions, by about the same factor, so that there are at most so many. */
+static void share_places(struct extent *slow, struct extent *fast, int64_t most)
 {
-    const struct lw_subject *const subject = r->subject;
-    const int64_t sample = (int64_t)lw_type_bytes(subject->info.type), extent = r->what->y_end - r->what->y_begin;
-    if (lw_subject_is_x_fast(subject))
-        return round_up(divide_up(r->n_channels, r->every), lw_subject_unit_y(subject)) * sample;
-    return max64(min64(round_up(extent, lw_subject_unit_y(subject)), subject->n_y) * sample, min64(PAGE, subject->n_y * sample));
+    const double factor = sqrt((double)most / ((double)wanted(slow) * (double)wanted(fast)));
+    slow->blocks = max64(min64((int64_t)((double)wanted(slow) * factor), wanted(slow)), 1);
+    fast->blocks = max64(min64(most / slow->blocks, wanted(fast)), 1);
+    slow->blocks = max64(min64(most / fast->blocks, wanted(slow)), 1);
 }
 
-/* Blocks of a file that lies as it is are pages of it, if that leaves enough of them. */
-static int64_t least_block(const struct reading *r, int64_t length, int64_t most)
+/* Large chunks are few, and few places make no picture. */
+static int64_t count_places(int64_t unit_bytes, bool is_chunked, int64_t most_bytes)
 {
-    const struct lw_subject *const subject = r->subject;
-    const int64_t unit = lw_subject_unit_x(subject), row = lw_subject_is_x_fast(subject) ? 1 : subject->n_y;
-    const int64_t page = PAGE / (int64_t)lw_type_bytes(subject->info.type) / row;
-    return unit > 1 ? unit : max64(min64(page, min64(length, most) / r->what->most_columns), 1);
+    const int64_t most = most_bytes / max64(unit_bytes, PLACE_BYTES);
+    if (!is_chunked)
+        return max64(most, LEAST_PLACES);
+    return max64(most, max64(LEAST_CHUNKS, min64(ENOUGH_CHUNKS, MOST_TIMES * most_bytes / unit_bytes)));
+}
+
+/* A lattice of places. Each is a run of the fast dimension, or some chunks side by side. */
+static void choose_lattice(struct extent *slow, struct extent *fast, int64_t sample_bytes, int64_t most_bytes)
+{
+    const int64_t unit_bytes = slow->unit * fast->unit * sample_bytes;
+    share_places(slow, fast, count_places(unit_bytes, slow->unit * fast->unit > 1, most_bytes));
+    slow->block = slow->unit;
+    fast->block = max64(most_bytes / (slow->blocks * fast->blocks) / unit_bytes, 1) * fast->unit;
+    if (fast->block >= fast->length / fast->blocks)             /* whole rows: as many as may be read */
+        slow->blocks = max64(min64(most_bytes / (count_units(fast) * unit_bytes), wanted(slow)), slow->blocks);
+}
+
+/* All of the fast dimension, where it is short enough to be read so often. @param row  bytes of it, for a unit of the slow one */
+static bool choose_rows(struct extent *slow, struct extent *fast, double row, int64_t most_bytes)
+{
+    if (row * (double)wanted(slow) > (double)most_bytes)
+        return false;
+    slow->blocks = wanted(slow);
+    slow->block = (int64_t)((double)most_bytes / row / (double)slow->blocks) * slow->unit;
+    fast->blocks = count_units(fast);
+    fast->block = fast->length;
+    return true;
+}
+
+/* A part of so many samples at most is read in one. */
+static struct lw_thinning thin(const struct extent *e, int64_t longest)
+{
+    struct lw_thinning t = lw_thinning_spread(e->length, e->offset, e->unit, e->blocks, e->block);
+    if (t.is_whole)
+        return lw_thinning_whole(e->length, e->offset, e->unit, longest);
+    t.block = min64(t.block, max64(longest / t.unit * t.unit, t.unit));
+    return t;
 }
 
 static void plan(struct reading *r)
 {
     const struct lw_gather *const what = r->what;
-    const int64_t length = what->end - what->begin, sample = (int64_t)lw_type_bytes(r->subject->info.type);
-    r->n_channels = divide_up(what->y_end - what->y_begin, what->y_step);
-    const double bytes = (double)length * (double)r->n_channels * (double)sample;
-    r->every = choose_channels(r->subject, r->n_channels, bytes > (double)what->most_bytes, what);
+    const struct lw_subject *const subject = r->subject;
+    const bool is_x_fast = lw_subject_is_x_fast(subject);
+    struct extent x = {.length = what->end - what->begin, .offset = what->begin, .pixels = what->most_columns};
+    struct extent y = {.length = divide_up(what->y_end - what->y_begin, what->y_step), .pixels = what->most_rows};
+    x.unit = min64(lw_subject_unit_x(subject), BATCH_VALUES);
+    y.unit = max64(min64(lw_subject_unit_y(subject) / what->y_step, BATCH_VALUES / x.unit), 1);
+    y.offset = what->y_begin / what->y_step;
+    /* Channels between those that are chosen come with them, where they are the fast dimension. */
+    const int64_t sample = (int64_t)lw_type_bytes(subject->info.type) * (is_x_fast ? 1 : what->y_step);
+    struct extent *const slow = is_x_fast ? &y : &x, *const fast = is_x_fast ? &x : &y;
 
-    const int64_t n_read = divide_up(r->n_channels, r->every), most = max64(what->most_bytes / bytes_each(r), 1);
-    const int64_t unit = min64(least_block(r, length, most), LW_SUBJECT_VALUES);
-    r->group = min64(n_read, max64(LW_SUBJECT_VALUES / unit, 1));
-    if (lw_subject_unit_y(r->subject) > 1 && r->group < n_read)
-        r->group = max64(r->group / lw_subject_unit_y(r->subject) * lw_subject_unit_y(r->subject), 1);
-    r->thinning = lw_thinning_choose(length, what->begin, unit, most, LW_SUBJECT_VALUES / r->group, what->most_columns);
-    r->thinning.block = min64(r->thinning.block, LW_SUBJECT_VALUES / r->group);
+    const double row = row_bytes(subject, slow, fast, sample);
+    if (row * (double)count_units(slow) <= (double)what->most_bytes) {
+        slow->blocks = slow->block = slow->length;
+        fast->blocks = fast->block = fast->length;
+    } else if (!choose_rows(slow, fast, row, what->most_bytes)) {
+        choose_lattice(slow, fast, sample, what->most_bytes);
+    }
+    const struct lw_thinning of_fast = thin(fast, max64(BLOCK_VALUES / slow->unit, 1));
+    const struct lw_thinning of_slow = thin(slow, max64(BATCH_VALUES / of_fast.block, 1));
+    r->x = is_x_fast ? of_fast : of_slow;
+    r->y = is_x_fast ? of_slow : of_fast;
 }
+
+/* ---- reading ------------------------------------------------------------------------------------------------------- */
 
 /* Row i begins with channel i x n_channels / n_rows, rounded down, as columns do. */
 static int row_of(const struct reading *r, int64_t channel)
 {
-    return (int)(((channel + 1) * r->grid->n_rows - 1) / r->n_channels);
+    const struct lw_raster rows = {.n_columns = r->raster->n_rows, .length = r->y.length};
+    return lw_raster_column(&rows, channel);
 }
 
-static void add(const struct reading *r, const struct lw_subject_box *box, int64_t first_channel)
+static void add(const struct reading *r, const struct lw_subject_box *box, const double *values)
 {
     const bool is_x_fast = lw_subject_is_x_fast(r->subject);
     const int64_t along = is_x_fast ? 1 : box->n_y, across = is_x_fast ? box->n_x : 1;
+    const int64_t first = (box->y - r->what->y_begin) / r->what->y_step;
     for (int64_t c = 0; c < box->n_y; c++)
-        lw_grid_add(r->grid, row_of(r, (first_channel + c) * r->every), box->x - r->what->begin, box->n_x,
-                    r->values + c * across, along);
+        lw_raster_add(r->raster, row_of(r, first + c), box->x - r->what->begin, box->n_x, values + c * across, along);
 }
 
-static int read_block(struct reading *r, int64_t b, int64_t first_channel, int64_t n_channels, struct lw_error *err)
+/* The boxes are added in their order, so that sums are the same whatever thread is done first. */
+static int read_batch(struct reading *r, struct lw_error *err)
 {
-    int64_t first, count;
-    lw_thinning_block(&r->thinning, b, &first, &count);
-    const int64_t step = r->what->y_step * r->every;
-    const struct lw_subject_box box = {
-        .x = r->what->begin + first, .n_x = count, .y = r->what->y_begin + first_channel * step, .n_y = n_channels, .y_step = step,
+    const int rc = lw_subject_read(r->subject, r->boxes, r->n_boxes, r->values, err);
+    const double *values = r->values;
+    for (int b = 0; b < r->n_boxes && rc == LW_OK; b++) {
+        add(r, &r->boxes[b], values);
+        values += r->boxes[b].n_x * r->boxes[b].n_y;
+    }
+    r->n_read += r->n_values;
+    r->n_values = r->n_boxes = 0;
+    return rc;
+}
+
+static int read_block(struct reading *r, int64_t block_x, int64_t block_y, struct lw_error *err)
+{
+    int64_t x, n_x, y, n_y;
+    int rc = LW_OK;
+    lw_thinning_block(&r->x, block_x, &x, &n_x);
+    lw_thinning_block(&r->y, block_y, &y, &n_y);
+    if (n_x <= 0 || n_y <= 0)
+        return LW_OK;
+    if (r->n_boxes == BATCH_BOXES || r->n_values + n_x * n_y > BATCH_VALUES)
+        rc = read_batch(r, err);
+    r->boxes[r->n_boxes++] = (struct lw_subject_box){
+        .x = r->what->begin + x, .n_x = n_x, .y = r->what->y_begin + y * r->what->y_step, .n_y = n_y, .y_step = r->what->y_step,
         .z = r->what->z,
     };
-    if (count <= 0)
-        return LW_OK;
-    const int rc = lw_subject_read(r->subject, &box, r->values, err);
-    if (rc == LW_OK)
-        add(r, &box, first_channel);
-    r->n_read += count * n_channels;
+    r->n_values += n_x * n_y;
     return rc;
 }
 
+/* In the order of the file. */
 static int read_all(struct reading *r, struct lw_error *err)
 {
-    const int64_t n_channels = divide_up(r->n_channels, r->every);
+    const bool is_x_fast = lw_subject_is_x_fast(r->subject);
+    const int64_t n_slow = is_x_fast ? r->y.n_blocks : r->x.n_blocks, n_fast = is_x_fast ? r->x.n_blocks : r->y.n_blocks;
     int rc = LW_OK;
-    for (int64_t c = 0; c < n_channels && rc == LW_OK; c += r->group)
-        for (int64_t b = 0; b < r->thinning.n_blocks && rc == LW_OK; b++)
-            rc = read_block(r, b, c, min64(r->group, n_channels - c), err);
-    return rc;
+    for (int64_t s = 0; s < n_slow && rc == LW_OK; s++)
+        for (int64_t f = 0; f < n_fast && rc == LW_OK; f++)
+            rc = read_block(r, is_x_fast ? f : s, is_x_fast ? s : f, err);
+    return rc ? rc : read_batch(r, err);
 }
 
-/* With too many samples, no more columns than blocks: each column has some. */
-static int make_grid(const struct reading *r, struct lw_grid *grid, struct lw_error *err)
+/* Where samples are left out, no more cells than blocks: each cell has some. */
+static int64_t count_cells(const struct lw_thinning *t, int64_t most)
 {
-    const int64_t length = r->thinning.length, channels = divide_up(r->n_channels, r->every);
-    grid->length = length;
-    grid->n_rows = (int)min64(channels, r->what->most_rows);
-    grid->n_columns = (int)min64(length, r->what->most_columns);
-    if (!r->thinning.is_whole)
-        grid->n_columns = (int)min64(grid->n_columns, r->thinning.n_blocks);
-    grid->cells = lw_alloc_array((int64_t)grid->n_rows * grid->n_columns, sizeof *grid->cells, "the picture", err);
-    if (!grid->cells)
+    return min64(min64(t->length, most), t->is_whole ? INT64_MAX : t->n_blocks);
+}
+
+static int make_raster(const struct reading *r, struct lw_raster *raster, struct lw_error *err)
+{
+    raster->length = r->x.length;
+    raster->n_rows = (int)count_cells(&r->y, r->what->most_rows);
+    raster->n_columns = (int)count_cells(&r->x, r->what->most_columns);
+    raster->cells = lw_alloc_array((int64_t)raster->n_rows * raster->n_columns, sizeof *raster->cells, "the picture", err);
+    if (!raster->cells)
         return LW_ESYSTEM;
-    lw_grid_clear(grid);
+    lw_raster_clear(raster);
     return LW_OK;
 }
 
 int lw_gather(struct lw_subject *subject, const struct lw_gather *what, struct lw_gathered *gathered, struct lw_error *err)
 {
-    struct reading r = {.subject = subject, .what = what, .grid = &gathered->grid};
+    struct reading r = {.subject = subject, .what = what, .raster = &gathered->raster};
     *gathered = (struct lw_gathered){0};
     plan(&r);
-    int rc = make_grid(&r, &gathered->grid, err);
-    if (rc == LW_OK && !(r.values = lw_alloc_array(LW_SUBJECT_VALUES, sizeof *r.values, "samples", err)))
+    int rc = make_raster(&r, &gathered->raster, err);
+    if (rc == LW_OK && (!(r.values = lw_alloc_array(BATCH_VALUES, sizeof *r.values, "samples", err)) ||
+                        !(r.boxes = lw_alloc_array(BATCH_BOXES, sizeof *r.boxes, "samples", err))))
         rc = LW_ESYSTEM;
     if (rc == LW_OK)
         rc = read_all(&r, err);
     lw_free(r.values);
-    gathered->n_channels = r.n_channels;
-    gathered->part = (double)r.n_read / ((double)r.thinning.length * (double)r.n_channels);
+    lw_free(r.boxes);
+    gathered->n_channels = r.y.length;
+    gathered->part = (double)r.n_read / ((double)r.x.length * (double)r.y.length);
     return rc;
 }
 
 void lw_gathered_release(struct lw_gathered *gathered)
 {
-    lw_free(gathered->grid.cells);
+    lw_free(gathered->raster.cells);
     *gathered = (struct lw_gathered){0};
 }
 

@@ -1,9 +1,9 @@
-/* gather.h - the samples of a subject read into a grid: all of them, or, where that would take too long, blocks of the axis and
+/* gather.h - the samples of a subject read into a raster: all of them, or, where that would take too long, blocks of the axis and
  * channels spread evenly. */
 #ifndef LW_PLOT_GATHER_H
 #define LW_PLOT_GATHER_H
 
-#include "plot/grid.h"
+#include "plot/raster.h"
 #include "plot/subject.h"
 
 struct lw_gather {
@@ -14,9 +14,9 @@ struct lw_gather {
     int64_t most_bytes;                 /* to read, about */
 };
 
-/* The grid, and what it was made of. */
+/* The raster, and what it was made of. */
 struct lw_gathered {
-    struct lw_grid grid;                /* owned; rows are channels, the first one first */
+    struct lw_raster raster;                /* owned; rows are channels, the first one first */
     int64_t n_channels;                 /* chosen */
     double part;                        /* of the samples chosen that was read */
 };
@@ -25,7 +25,7 @@ struct lw_gathered {
 int lw_gather(struct lw_subject *subject, const struct lw_gather *what, struct lw_gathered *gathered, struct lw_error *err);
 void lw_gathered_release(struct lw_gathered *gathered);
 
-/** "drawn from 4.2% of the samples", "" if from all. @param least  the smallest part of several grids */
+/** "drawn from 4.2% of the samples", "" if from all. @param least  the smallest part of several rasters */
 const char *lw_gathered_note(double least, char *text, size_t size);
 
 #endif

@@ -24,6 +24,7 @@ struct lw_plot {
     struct lw_subject input;             /* what the result was made of, if has_input */
     bool has_input;
     bool is_log;
+    int64_t n_files;                    /* of the subject */
     int width, height;                  /* of the picture; 0: as the kind has it */
     struct lw_script script;
 };
@@ -33,14 +34,17 @@ struct lw_span {
     int64_t begin, end;
 };
 
-/** That of --start and --count or --from and --to. LW_EUSAGE, LW_ECONFIG: it leaves the axis, or the rate is not known. */
+/** That of --start and --count or --from and --to. Errors: those of lw_job_choose_piece. */
 int lw_plot_span(const struct lw_plot *plot, struct lw_span *span, struct lw_error *err);
 
 /** That of --from and --to where the axis is a frequency; what is not given stays as it is. */
 int lw_plot_band(const struct lw_plot *plot, double *low_hz, double *high_hz, struct lw_error *err);
 
-/** The choice of a range option, --channels or --filters, among `n`. LW_ECONFIG: it leaves them. */
-int lw_plot_range(const struct lw_plot *plot, const char *option, int64_t n, struct lw_option_range *range, struct lw_error *err);
+/** The channels of the subject that --channels, --distance or --frequency choose. Errors: those of lw_job_choose_channels. */
+int lw_plot_channels(const struct lw_plot *plot, struct lw_option_range *range, struct lw_error *err);
+
+/** The choice of --filters among `n`. LW_ECONFIG: it leaves them. */
+int lw_plot_filters_chosen(const struct lw_plot *plot, int64_t n, struct lw_option_range *range, struct lw_error *err);
 
 /** Width and height: those of --size, or as given here. And the title. */
 void lw_plot_frame(struct lw_plot *plot, int width, int height);

@@ -1,7 +1,5 @@
 #include "plot/labels.h"
 
-#include "base/parse.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,19 +42,12 @@ const char *lw_label_utc_format(double span_s)
 void lw_label_plain(double first, double step, const char *name, const char *unit, struct lw_plot_axis *axis)
 {
     *axis = (struct lw_plot_axis){.first = first, .step = step, .factor = 1};
+    snprintf(axis->name, sizeof axis->name, "%.80s", name);
+    snprintf(axis->unit, sizeof axis->unit, "%.60s", unit);
     if (unit[0])
         snprintf(axis->label, sizeof axis->label, "%.80s (%.60s)", name, unit);
     else
         snprintf(axis->label, sizeof axis->label, "%.80s", name);
-}
-
-int lw_label_parse(const char *text, bool is_frequency, const char *origin, double *value, struct lw_error *err)
-{
-    if ((is_frequency ? lw_parse_frequency : lw_parse_duration)(text, value) == LW_PARSE_OK)
-        return LW_OK;
-    return lw_fail(err, LW_EUSAGE, "%s: '%s' is not a %s", origin, text,
-                   is_frequency ? "frequency such as 60, 2.5kHz or 1.2GHz (without a unit: Hz)"
-                                : "time such as 2.5, 10ms or 1.5h (without a unit: s)");
 }
 
 int lw_label_parse_size(const char *text, int *width, int *height, struct lw_error *err)

@@ -11,7 +11,8 @@
 struct lw_plot_axis {
     double first, step;
     double factor;              /* to the unit shown */
-    char label[160];            /* "time (ms)" */
+    char label[160];            /* "distance (m)" */
+    char name[81], unit[61];    /* of what has one as it is: "distance", "m" */
     bool is_utc;                /* seconds since 1970, shown as time of the day */
 };
 
@@ -31,10 +32,6 @@ const char *lw_label_utc_format(double span_s);
 
 /** An axis of a number without unit, or of one as it is. */
 void lw_label_plain(double first, double step, const char *name, const char *unit, struct lw_plot_axis *axis);
-
-/** A time or a frequency from the command line: "2.5", "10ms", "4 kHz", in seconds or hertz; LW_EUSAGE.
- * @param origin  "--from", begins the message */
-int lw_label_parse(const char *text, bool is_frequency, const char *origin, double *value, struct lw_error *err);
 
 /** "1200x800". LW_EUSAGE. */
 int lw_label_parse_size(const char *text, int *width, int *height, struct lw_error *err);

@@ -5,6 +5,8 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "io/sampling.h"
+#include "jobs/pieces.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -110,17 +112,26 @@ static void choose_y(struct peaks *p)
         p->by = p->high[CHANNEL] > p->low[CHANNEL] ? CHANNEL : SNR;
 }
 
+/* The start of the signal, as the table has it. */
+static int find_start(const struct peaks *p, struct lw_dataset_info *info, struct lw_error *err)
+{
+    const struct lw_note_list *const notes = &p->plot->subject.notes->dataset;
+    *info = p->plot->subject.info;
+    info->axis.start = p->x_zero;
+    info->axis.has_start = lw_note_find(notes, "start_time") != NULL;
+    snprintf(info->axis.start_unit, sizeof info->axis.start_unit, "%.60s", lw_note_text(notes, "start_unit"));
+    return lw_sampling_settle(info, err);
+}
+
 static int limit_time(struct peaks *p, struct lw_error *err)
 {
-    int rc = LW_OK;
     double *const limits[] = {&p->begin, &p->end};
     const char *const names[] = {"from", "to"};
+    struct lw_dataset_info info;
+    int rc = find_start(p, &info, err);
     for (int i = 0; i < 2 && rc == LW_OK; i++)
-        if (lw_options_given(p->plot->given, names[i])) {
-            char origin[16];
-            snprintf(origin, sizeof origin, "--%s", names[i]);
-            rc = lw_label_parse(lw_options_text(p->plot->given, names[i]), false, origin, limits[i], err);
-        }
+        if (lw_options_given(p->plot->given, names[i]))
+            rc = lw_job_read_time(names[i], lw_options_text(p->plot->given, names[i]), &info, limits[i], err);
     return rc;
 }
 
@@ -198,6 +209,7 @@ static void draw(struct peaks *p)
 {
     static const char *const names[] = {"", "row", "filter", "channel", "signal-to-noise ratio"};
     struct lw_script *const script = &p->plot->script;
+    const bool is_downward = p->is_image && !lw_subject_is_upward(&p->plot->subject);
     char label[160];
     const double factor = label_x(p, label, sizeof label);
     const int x = x_column(p);
@@ -209,7 +221,7 @@ static void draw(struct peaks *p)
     const struct lw_panel panel = {
         .x_label = label, .y_label = names[p->by], .x_low = (p->low[x] - zero - margin) * factor,
         .x_high = (p->high[x] - zero + margin) * factor,
-        .y_low = p->is_image ? y_high : y_low, .y_high = p->is_image ? y_low : y_high,
+        .y_low = is_downward ? y_high : y_low, .y_high = is_downward ? y_low : y_high,
         .log_y = p->plot->is_log && p->by == SNR,
     };
     lw_script_begin(script);

@@ -2,6 +2,10 @@
 
 #include "base/integers.h"
 #include "base/log.h"
+#include "base/parse.h"
+#include "io/read/describe.h"
+#include "job/hints.h"
+#include "jobs/pieces.h"
 #include "plot/gnuplot.h"
 #include "plot/kinds.h"
 #include "plot/picture.h"
@@ -29,14 +33,15 @@ const struct lw_option lw_plot_options[] = {
      .help = "Draw above a result the same part of the input that it was made from. Default: if that file is still there and has "
              "not changed; --with-input=no draws the result alone."},
     {.name = "from", .kind = LW_OPTION_TEXT, .argument = "TIME",
-     .help = "Where the picture begins, from the start of the dataset on: 2.5, 10ms, 3min (without a unit: seconds); of spectra "
-             "and filters: a frequency, 50, 1.2kHz (without a unit: Hz)."},
-    {.name = "to", .kind = LW_OPTION_TEXT, .argument = "TIME", .help = "Where it ends."},
-    {.name = "start", .kind = LW_OPTION_INT, .argument = "SAMPLE", .minimum = 0, .maximum = 9e18,
-     .help = "The same in samples of the axis: the first one."},
+     .help = "Where the picture begins: a time in UTC such as 2015-09-14T09:50:45.4, seconds of GPS (1e8 and more), or a time since "
+             "the start of the data such as 2.5, 10ms or 3min; of spectra and filters a frequency such as 50 or 1.2kHz."},
+    {.name = "to", .kind = LW_OPTION_TEXT, .argument = "TIME", .help = "Where it ends, told as for --from."},
+    {.name = "start", .kind = LW_OPTION_INT, .argument = "SAMPLE", .fallback = "0", .minimum = 0, .maximum = 9e18,
+     .help = "The same in samples of the axis, or columns of an image: the first one."},
     {.name = "count", .kind = LW_OPTION_INT, .argument = "SAMPLES", .minimum = 1, .maximum = 9e18, .help = "And how many."},
     {.name = "channels", .kind = LW_OPTION_RANGE, .argument = "A:B:STEP",
-     .help = "Channels, or rows of an image, to show: from A to before B, every STEP-th. Default: all."},
+     .help = "Channels, or rows of an image, to show: from A to before B, every STEP-th. A alone is one. Default: all."},
+    LW_OPTIONS_COORDINATES,
     {.name = "filters", .kind = LW_OPTION_RANGE, .argument = "A:B:STEP",
      .help = "Filters, or images of a stack, to show. Default: the first ones that have room."},
     {.name = "axis", .kind = LW_OPTION_INT, .argument = "DIMENSION", .minimum = 0, .maximum = 3,
@@ -48,79 +53,60 @@ const struct lw_option lw_plot_options[] = {
     {.name = "size", .kind = LW_OPTION_TEXT, .argument = "WxH",
      .help = "Width and height in pixels; of a PDF in hundredths of an inch. Default: as it fits what is shown."},
     {.name = "read", .kind = LW_OPTION_BYTES, .argument = "BYTES", .fallback = "256M", .minimum = 1 << 20,
-     .help = "About as much of the dataset is read at most. Of more, blocks spread evenly over the axis, and channels spread "
-             "evenly, are drawn, and the picture says which part of the samples that is."},
+     .help = "About as much of the dataset is read at most. Of a larger one, blocks of samples spread evenly over the axis are "
+             "drawn, and where reading a little of every row would take too many places of the file (one for each 16 KiB of BYTES), a "
+             "lattice of channels and times, evenly spread, too. The picture says which part of the samples it shows: what lies "
+             "between, a short spike, may be missing. More BYTES show more."},
+    LW_OPTIONS_HINTS,
     {.name = NULL},
 };
 
 /* ---- what the kinds ask -------------------------------------------------------------------------------------------- */
 
-static int read_quantity(const struct lw_plot *plot, const char *name, bool is_frequency, double *value, struct lw_error *err)
+static int read_frequency(const struct lw_plot *plot, const char *name, double *hz, struct lw_error *err)
 {
-    char origin[16];
-    if (!lw_options_given(plot->given, name))
+    const char *const text = lw_options_text(plot->given, name);
+    if (!text || lw_parse_frequency(text, hz) == LW_PARSE_OK)
         return LW_OK;
-    snprintf(origin, sizeof origin, "--%s", name);
-    return lw_label_parse(lw_options_text(plot->given, name), is_frequency, origin, value, err);
+    return lw_fail(err, LW_EUSAGE, "--%s: '%s' is not a frequency such as 60, 2.5kHz or 1.2GHz (without a unit: Hz)", name, text);
 }
 
 int lw_plot_band(const struct lw_plot *plot, double *low_hz, double *high_hz, struct lw_error *err)
 {
     int rc;
-    if ((rc = read_quantity(plot, "from", true, low_hz, err)) || (rc = read_quantity(plot, "to", true, high_hz, err)))
+    if ((rc = read_frequency(plot, "from", low_hz, err)) || (rc = read_frequency(plot, "to", high_hz, err)))
         return rc;
     return *low_hz < *high_hz ? LW_OK : lw_fail(err, LW_EUSAGE, "from %g Hz to %g Hz there is nothing: --from must be below --to",
                                                 *low_hz, *high_hz);
 }
 
-static int span_of_times(const struct lw_plot *plot, struct lw_span *span, struct lw_error *err)
-{
-    const double rate = plot->subject.info.axis.sample_rate_hz, n = (double)plot->subject.n_x;
-    double from = 0, to = INFINITY;
-    int rc;
-    if ((rc = read_quantity(plot, "from", false, &from, err)) || (rc = read_quantity(plot, "to", false, &to, err)))
-        return rc;
-    if (rate <= 0)
-        return lw_fail(err, LW_ECONFIG, "%.500s says no sampling rate, so --from and --to cannot be found: give --start and "
-                       "--count in samples", plot->subject.name);
-    if (!(from < to) || from * rate >= n || to <= 0)
-        return lw_fail(err, LW_ECONFIG, "--from %g s --to %g s: %.400s lasts from 0 to %g s", from, isfinite(to) ? to : n / rate,
-                       plot->subject.name, n / rate);
-    span->begin = (int64_t)fmax(ceil(from * rate - 1e-6), 0);
-    span->end = (int64_t)fmin(ceil(to * rate - 1e-6), n);
-    return LW_OK;
-}
-
 int lw_plot_span(const struct lw_plot *plot, struct lw_span *span, struct lw_error *err)
 {
-    const struct lw_options *const given = plot->given;
-    const int64_t n = plot->subject.n_x;
-    const bool has_times = lw_options_given(given, "from") || lw_options_given(given, "to");
-    const bool has_samples = lw_options_given(given, "start") || lw_options_given(given, "count");
-    *span = (struct lw_span){0, n};
-    if (has_times && has_samples)
-        return lw_fail(err, LW_EUSAGE, "--from and --to exclude --start and --count");
-    if (has_times)
-        return span_of_times(plot, span, err);
-    span->begin = lw_options_int(given, "start");
-    if (span->begin >= n)
-        return lw_fail(err, LW_ECONFIG, "--start %" PRId64 ": %.500s has %" PRId64 " samples on its axis", span->begin,
-                       plot->subject.name, n);
-    if (lw_options_given(given, "count"))
-        span->end = span->begin + min64(lw_options_int(given, "count"), n - span->begin);
-    return LW_OK;
+    struct lw_view_spec view;
+    const int rc = lw_job_choose_piece(plot->given, &plot->subject.info, plot->subject.x, &view, err);
+    if (rc == LW_OK)
+        *span = (struct lw_span){view.start, view.start + view.count};
+    return rc;
 }
 
-int lw_plot_range(const struct lw_plot *plot, const char *option, int64_t n, struct lw_option_range *range, struct lw_error *err)
+int lw_plot_channels(const struct lw_plot *plot, struct lw_option_range *range, struct lw_error *err)
+{
+    struct lw_range chosen;
+    const int rc = lw_job_choose_channels(plot->given, &plot->subject.info, plot->subject.y, &chosen, err);
+    *range = (struct lw_option_range){chosen.begin, chosen.end, chosen.step};
+    return rc;
+}
+
+int lw_plot_filters_chosen(const struct lw_plot *plot, int64_t n, struct lw_option_range *range, struct lw_error *err)
 {
     const struct lw_option_range open = {-1, -1, -1};
-    *range = lw_options_given(plot->given, option) ? lw_options_range(plot->given, option) : open;
+    *range = lw_options_given(plot->given, "filters") ? lw_options_range(plot->given, "filters") : open;
     range->begin = range->begin < 0 ? 0 : range->begin;
     range->end = range->end < 0 ? n : range->end;
     range->step = range->step < 0 ? 1 : range->step;
     if (range->begin >= n || range->end > n)
-        return lw_fail(err, LW_ECONFIG, "--%s %s: %.500s has %" PRId64 " of them, 0 to %" PRId64, option,
-                       lw_options_text(plot->given, option), plot->subject.name, n, n - 1);
+        return lw_fail(err, LW_ECONFIG, "--filters %s: %.500s has %" PRId64 " of them, 0 to %" PRId64,
+                       lw_options_text(plot->given, "filters"), plot->subject.name, n, n - 1);
     return LW_OK;
 }
 
@@ -239,8 +225,8 @@ static int choose_kind(const struct lw_plot *plot, enum lw_plot_kind *kind, stru
     const struct lw_subject *const subject = &plot->subject;
     if (subject->is_table)
         return choose_table(subject, kind, err);
-    struct lw_option_range channels;
-    const int rc = is_bank(subject) ? LW_OK : lw_plot_range(plot, "channels", subject->n_y, &channels, err);
+    struct lw_option_range channels = {0};
+    const int rc = is_bank(subject) ? LW_OK : lw_plot_channels(plot, &channels, err);
     if (rc)
         return rc;
     if (is_bank(subject))
@@ -306,7 +292,11 @@ static void make_title(const struct lw_plot *plot, char *title, size_t size)
     if (given)
         snprintf(title, size, "%s", given);
     else
-        snprintf(title, size, "%s:%s", base_of(plot->subject.info.file), plot->subject.info.path);
+        snprintf(title, size, "%s%s%s", base_of(plot->subject.info.file), plot->subject.info.path[0] ? ":" : "",
+                 plot->subject.info.path);
+    const size_t length = strlen(title);
+    if (!given && plot->n_files > 1)
+        snprintf(title + length, size - length, " and %" PRId64 " more files", plot->n_files - 1);
 }
 
 /* survey.h5:/strain/raw gives survey.strain-raw.png. */
@@ -381,15 +371,12 @@ static enum lw_subject_shape choose_shape(const struct lw_options *given)
     return kind == LW_PLOT_IMAGE ? LW_SHAPE_IMAGE : kind > 0 ? LW_SHAPE_SERIES : LW_SHAPE_AUTO;
 }
 
-static int plot_alone(const char *name, const struct lw_options *given, struct lw_error *err)
+static int plot_alone(const char *name, const struct lw_subject_hints *hints, const struct lw_options *given, struct lw_error *err)
 {
-    struct lw_plot plot = {.given = given};
-    const struct lw_subject_hints hints = {
-        .axis = lw_options_given(given, "axis") ? (int)lw_options_int(given, "axis") : -1, .shape = choose_shape(given),
-    };
+    struct lw_plot plot = {.given = given, .n_files = hints->joined ? hints->joined->info.n_files : 1};
     char made[4 * LW_MAX_PATH];
     int rc;
-    if ((rc = read_options(&plot, err)) || (rc = lw_subject_open(name, &hints, &plot.subject, err)))
+    if ((rc = read_options(&plot, err)) || (rc = lw_subject_open(name, hints, &plot.subject, err)))
         goto done;
     make_output(&plot, made, sizeof made);
     const char *const output = lw_options_given(given, "output") ? lw_options_text(given, "output") : made;
@@ -401,7 +388,46 @@ done:
     return rc;
 }
 
-int lw_plot_run(struct lw_comm *comm, const char *name, const struct lw_options *given, struct lw_error *err)
+/* Files that are one axis: the ranks share the looking at them. */
+static int plot_joined(struct lw_comm *comm, const char *names, struct lw_subject_hints *hints, const struct lw_options *given,
+                       struct lw_error *err)
 {
-    return lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? plot_alone(name, given, err) : LW_OK, err);
+    const bool is_image = hints->shape == LW_SHAPE_IMAGE;
+    struct lw_reader reader = {
+        .comm = comm,
+        .request = {.names = names, .hints = hints->file, .least_dims = 1, .most_dims = LW_MAX_DIMS, .gaps = LW_GAPS_ZERO,
+                    .join = is_image ? LW_JOIN_ROWS : hints->axis >= 0 ? hints->axis : LW_JOIN_TIME},
+    };
+    int rc = lw_reader_describe(&reader, err);
+    if (rc == LW_OK) {
+        const struct lw_dataset_info *const info = &reader.info;
+        const struct lw_samples_source source = {
+            .info = *info, .files = reader.files, .sequence = &reader.sequence,
+            .joined = is_image ? info->n_dims - 2 : hints->axis >= 0 ? hints->axis : info->n_dims == 1 ? 0 : info->metadata_axis,
+        };
+        hints->joined = &source;
+        if (!is_image)
+            hints->axis = source.joined;
+        rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? plot_alone("", hints, given, err) : LW_OK, err);
+    }
+    lw_reader_forget(&reader);
+    return rc;
+}
+
+int lw_plot_run(struct lw_comm *comm, const char *names, const struct lw_options *given, struct lw_error *err)
+{
+    struct lw_subject_hints hints = {
+        .axis = lw_options_given(given, "axis") ? (int)lw_options_int(given, "axis") : -1, .shape = choose_shape(given),
+    };
+    struct lw_names found = {0};
+    int rc;
+    if ((rc = lw_hints_take(given, &hints.file, err)) || (rc = lw_names_find(comm, names, &found, err)))
+        return rc;
+    if (found.n > 1)
+        rc = plot_joined(comm, names, &hints, given, err);
+    else
+        rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? plot_alone(lw_names_next(&found, NULL), &hints, given, err) : LW_OK,
+                           err);
+    lw_names_release(&found);
+    return rc;
 }

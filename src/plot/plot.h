@@ -2,7 +2,7 @@
  *
  *     plot.c        options, what is drawn and how, the order of the steps
  *     subject.c      a dataset and what its dimensions are
- *     gather.c      its samples read into a grid; grid.c: the grid itself, and which samples are read
+ *     gather.c      its samples read into a raster; raster.c: the raster itself; samples.c: boxes of samples, read by threads
  *     labels.c      units
  *     series.c, waterfall.c, spectrum.c, peaks.c, filters.c    the kinds of pictures
  *     script.c      gnuplot's text
@@ -15,7 +15,8 @@
 
 extern const struct lw_option lw_plot_options[];
 
-/** Draw it. Rank 0 works, all return the same code. Collective. @param name  "FILE" or "FILE:/dataset" */
-int lw_plot_run(struct lw_comm *comm, const char *name, const struct lw_options *given, struct lw_error *err);
+/** Draw it. Rank 0 works, all return the same code. Collective.
+ * @param names  "FILE" or "FILE:/dataset", or several that are one axis, as io/names.h takes them */
+int lw_plot_run(struct lw_comm *comm, const char *names, const struct lw_options *given, struct lw_error *err);
 
 #endif

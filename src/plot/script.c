@@ -171,10 +171,13 @@ static void write_range(const struct lw_script *script, const char *axis, double
 
 static void write_x_ticks(const struct lw_script *script, const struct lw_panel *panel)
 {
+    const bool is_utc = panel->x && panel->x->is_utc;
+    if (is_utc)
+        fputs("set xtics time\n", script->file);
     if (!panel->x_label)
-        fputs("set format x ''\n", script->file);
-    else if (panel->x && panel->x->is_utc)
-        fprintf(script->file, "set xtics time\nset format x '%s' timedate\n", lw_label_utc_format(panel->x_high - panel->x_low));
+        fprintf(script->file, "set format x ''%s\n", is_utc ? " timedate" : "");
+    else if (is_utc)
+        fprintf(script->file, "set format x '%s' timedate\n", lw_label_utc_format(panel->x_high - panel->x_low));
     else
         fputs("set format x '%g'\n", script->file);
 }
@@ -230,6 +233,6 @@ void lw_script_colours(const struct lw_script *script, const struct lw_panels *p
             (place.top - place.bottom) / script->height);
     fputs("set label 4 ", script->file);
     lw_script_line(script, label, script->width / 2);
-    fprintf(script->file, " at screen %.6f,%.6f right font ',10' textcolor rgb '#505050'\n", 1 - 12.0 / script->width,
-            (place.top + 12) / script->height);
+    fprintf(script->file, " at screen %.6f,%.6f right font ',10' textcolor rgb '#505050'\n",
+            (place.right + panels->right - 12) / script->width, (place.top + 12) / script->height);
 }

@@ -5,11 +5,12 @@
  * Numbers are written by whoever has them, to `file`; texts from outside only by lw_script_text: between double quotes,
  * with all but letters, digits and a few signs as \ooo, which gnuplot decodes when it has parsed the line and substituted in it
  * what it substitutes. (Doubled single quotes are not safe: it takes those that begin a string for an empty one.) No file is named
- * in the text: gnuplot draws to its standard output, and the data stand in the text itself, so that it is all that a picture needs. */
+ * in the text: gnuplot draws to its standard output, and the data stand in the text itself, which is all that a picture
+ * needs. */
 #ifndef LW_PLOT_SCRIPT_H
 #define LW_PLOT_SCRIPT_H
 
-#include "plot/grid.h"
+#include "plot/raster.h"
 #include "plot/labels.h"
 
 #include <stdio.h>

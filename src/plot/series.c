@@ -49,8 +49,8 @@ static void name_result(const struct lw_plot *plot, int64_t n_channels, struct t
     if (subject->n_z > 1)
         snprintf(filter, sizeof filter, "filter %lld", (long long)trace->filter);
     if (n_channels > 1 || subject->n_y > 1)
-        snprintf(channel, sizeof channel, "%s%.60s %g", filter[0] ? ", " : "", y.label,
-                 lw_plot_axis_at(&y, (double)trace->channel));
+        snprintf(channel, sizeof channel, "%s%.60s %.7g%s%.30s", filter[0] ? ", " : "", y.name,
+                 lw_plot_axis_at(&y, (double)trace->channel), y.unit[0] ? " " : "", y.unit);
     snprintf(trace->title, sizeof trace->title, "%s%s%s%s", plot->has_input ? "result" : "",
              plot->has_input && (filter[0] || channel[0]) ? ", " : "", filter, channel);
 }
@@ -88,8 +88,8 @@ static int choose(struct lw_plot *plot, struct traces *traces, struct lw_error *
     struct lw_option_range channels, filters;
     int rc;
     if ((rc = lw_plot_span(plot, &traces->span, err)) ||
-        (rc = lw_plot_range(plot, "channels", plot->subject.n_y, &channels, err)) ||
-        (rc = lw_plot_range(plot, "filters", plot->subject.n_z, &filters, err)))
+        (rc = lw_plot_channels(plot, &channels, err)) ||
+        (rc = lw_plot_filters_chosen(plot, plot->subject.n_z, &filters, err)))
         return rc;
     lw_subject_label_x(&plot->subject, traces->span.begin, traces->span.end, &traces->axis);
     const int64_t n_channels = divide_up(channels.end - channels.begin, channels.step);
@@ -109,9 +109,9 @@ static double position(const struct traces *traces, const struct trace *trace, d
 static void write_column(const struct lw_plot *plot, const struct traces *traces, const struct trace *trace, int column,
                          bool is_line)
 {
-    const struct lw_grid *const grid = &trace->gathered.grid;
-    const struct lw_cell *const cell = &grid->cells[column];
-    const int64_t low = lw_grid_begin(grid, column), high = lw_grid_begin(grid, column + 1);
+    const struct lw_raster *const raster = &trace->gathered.raster;
+    const struct lw_cell *const cell = &raster->cells[column];
+    const int64_t low = lw_raster_begin(raster, column), high = lw_raster_begin(raster, column + 1);
     const double middle = is_line ? (double)low : (double)(low + high - 1) / 2;
     double least = cell->least, largest = cell->largest;
     if (cell->count == 0) {
@@ -128,19 +128,19 @@ static void write_column(const struct lw_plot *plot, const struct traces *traces
 
 static void write_data(struct lw_plot *plot, const struct traces *traces, struct trace *trace)
 {
-    const struct lw_grid *const grid = &trace->gathered.grid;
-    const bool is_line = grid->n_columns == grid->length;
+    const struct lw_raster *const raster = &trace->gathered.raster;
+    const bool is_line = raster->n_columns == raster->length;
     trace->data = lw_script_data(&plot->script);
-    for (int column = 0; column < grid->n_columns; column++)
+    for (int column = 0; column < raster->n_columns; column++)
         write_column(plot, traces, trace, column, is_line);
     lw_script_data_end(&plot->script);
 }
 
 /* gnuplot finds no scale where nothing is finite. */
-static bool has_values(const struct lw_grid *grid)
+static bool has_values(const struct lw_raster *raster)
 {
-    for (int column = 0; column < grid->n_columns; column++)
-        if (grid->cells[column].count > 0)
+    for (int column = 0; column < raster->n_columns; column++)
+        if (raster->cells[column].count > 0)
             return true;
     return false;
 }
@@ -148,21 +148,21 @@ static bool has_values(const struct lw_grid *grid)
 /* A filter rings where the signal begins and ends: outputs that depend on what is beyond do not set the scale. */
 static void choose_scale(const struct lw_plot *plot, struct trace *trace)
 {
-    const struct lw_grid *const grid = &trace->gathered.grid;
+    const struct lw_raster *const raster = &trace->gathered.raster;
     struct lw_input_map map;
     double low = INFINITY, high = -INFINITY;
     lw_plot_map_input(plot, &map);
     const double ends = lw_note_real(&trace->subject->notes->dataset, "group_delay_removed_samples", 0) / map.step;
-    for (int column = 0; column < grid->n_columns; column++) {
-        const double begin = (double)(trace->begin + lw_grid_begin(grid, column));
-        const double end = (double)(trace->begin + lw_grid_begin(grid, column + 1));
-        if (begin < ends || end > (double)trace->subject->n_x - ends || grid->cells[column].count == 0)
+    for (int column = 0; column < raster->n_columns; column++) {
+        const double begin = (double)(trace->begin + lw_raster_begin(raster, column));
+        const double end = (double)(trace->begin + lw_raster_begin(raster, column + 1));
+        if (begin < ends || end > (double)trace->subject->n_x - ends || raster->cells[column].count == 0)
             continue;
-        low = fmin(low, grid->cells[column].least);
-        high = fmax(high, grid->cells[column].largest);
+        low = fmin(low, raster->cells[column].least);
+        high = fmax(high, raster->cells[column].largest);
     }
     if (ends <= 0 || plot->is_log || !(low < high)) {
-        trace->high = has_values(grid) ? 0 : 1;
+        trace->high = has_values(raster) ? 0 : 1;
         return;
     }
     trace->low = low - 0.05 * (high - low);
@@ -202,7 +202,7 @@ static int gather(struct lw_plot *plot, struct traces *traces, struct trace *tra
 static void draw(const struct lw_plot *plot, const struct traces *traces, int number)
 {
     const struct trace *const trace = &traces->list[number];
-    const struct lw_grid *const grid = &trace->gathered.grid;
+    const struct lw_raster *const raster = &trace->gathered.raster;
     char label[200];
     const struct lw_panel panel = {
         .number = number, .title = trace->title[0] ? trace->title : NULL, .x = &traces->axis,
@@ -212,7 +212,7 @@ static void draw(const struct lw_plot *plot, const struct traces *traces, int nu
         .x_high = lw_plot_axis_at(&traces->axis, (double)traces->span.end), .log_y = plot->is_log,
     };
     lw_script_panel(&plot->script, traces->panels, &panel);
-    if (grid->n_columns == grid->length)
+    if (raster->n_columns == raster->length)
         fprintf(plot->script.file, "plot $data%d using 1:3 with lines linestyle 1\n", trace->data);
     else
         fprintf(plot->script.file, "plot $data%d using 1:2:3 with filledcurves fillcolor rgb '#2a6fb0' fillstyle solid noborder, "

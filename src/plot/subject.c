@@ -1,17 +1,14 @@
 #include "plot/subject.h"
 
 #include "base/instant.h"
-#include "base/integers.h"
 #include "base/memory.h"
-#include "base/proc.h"
 #include "io/examine.h"
+#include "io/format.h"
 #include "io/list.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- which dataset ------------------------------------------------------------------------------------------------- */
 
@@ -37,16 +34,22 @@ static void look_at(const struct lw_listing *dataset, void *context)
             choice->best = i;
 }
 
-/* Where the file has none of these, its format says which dataset is the data, or refuses. */
-static int let_format_choose(struct lw_subject *subject, struct lw_error *err)
+static void name_it(struct lw_subject *subject)
 {
-    const int rc = lw_examine_dataset(subject->name, NULL, LW_USE_NUMBERS, &subject->info, err);
+    const struct lw_dataset_info *const info = &subject->info;
+    snprintf(subject->name, sizeof subject->name, "%s%s%s", info->file, info->path[0] ? ":" : "", info->path);
+}
+
+/* Where the file has none of these, its format says which dataset is the data, or refuses. */
+static int let_format_choose(const struct lw_hints *hints, struct lw_subject *subject, struct lw_error *err)
+{
+    const int rc = lw_examine_dataset(subject->name, hints, LW_USE_NUMBERS, &subject->info, err);
     if (rc == LW_OK && subject->info.path[0])
-        snprintf(subject->name, sizeof subject->name, "%s:%s", subject->info.file, subject->info.path);
+        name_it(subject);
     return rc;
 }
 
-static int choose_dataset(const char *name, struct lw_subject *subject, struct lw_error *err)
+static int choose_dataset(const char *name, const struct lw_subject_hints *hints, struct lw_subject *subject, struct lw_error *err)
 {
     struct lw_object object;
     struct choice choice = {.best = N_PREFERRED};
@@ -54,13 +57,22 @@ static int choose_dataset(const char *name, struct lw_subject *subject, struct l
     snprintf(subject->name, sizeof subject->name, "%s", name);
     if ((rc = lw_object_parse(name, &object, err)) || object.path[0])
         return rc;
+    if (hints->file.format[0])
+        return let_format_choose(&hints->file, subject, err);
     if ((rc = lw_list_check(object.file, err)) || (rc = lw_list_file(object.file, look_at, &choice, err)))
         return rc;
     const char *const path = choice.best < N_PREFERRED ? preferred[choice.best] : choice.count == 1 ? choice.last : "";
     if (path[0] != '/')
-        return let_format_choose(subject, err);
+        return let_format_choose(&hints->file, subject, err);
     snprintf(subject->name, sizeof subject->name, "%s:%s", object.file, path);
     return LW_OK;
+}
+
+/* The first file of many stands for all where names and attributes are looked at. */
+static void take_joined(const struct lw_samples_source *joined, struct lw_subject *subject)
+{
+    subject->info = joined->info;
+    name_it(subject);
 }
 
 /* ---- what its dimensions are --------------------------------------------------------------------------------------- */
@@ -165,17 +177,14 @@ static int choose_dimensions(const struct lw_subject_hints *hints, struct lw_sub
 
 static int open_samples(const struct lw_subject_hints *hints, struct lw_subject *subject, struct lw_error *err)
 {
-    enum { MOST_THREADS = 8 };
     int rc;
-    if ((!subject->info.n_dims && (rc = lw_examine_dataset(subject->name, NULL, LW_USE_NUMBERS, &subject->info, err))) ||
-        (rc = choose_dimensions(hints, subject, err)) ||
-        (rc = lw_formats_find(subject->info.file, &subject->info.hints, &subject->format, err)) ||
-        (rc = subject->format->open(&subject->info, &subject->dataset, err)))
+    if ((!subject->info.n_dims && (rc = lw_examine_dataset(subject->name, &hints->file, LW_USE_NUMBERS, &subject->info, err))) ||
+        (rc = choose_dimensions(hints, subject, err)))
         return rc;
     subject->scale = lw_note_real(&subject->notes->dataset, "scale_factor", 1);
     subject->offset = lw_note_real(&subject->notes->dataset, "add_offset", 0);
-    subject->raw = lw_alloc((size_t)LW_SUBJECT_VALUES * lw_type_bytes(subject->info.type), "samples", err);
-    return subject->raw ? lw_pool_create((int)min64(MOST_THREADS, 2 * lw_proc_cores()), &subject->pool, err) : LW_ESYSTEM;
+    const struct lw_samples_source alone = {.info = subject->info};
+    return lw_samples_open(hints->joined ? hints->joined : &alone, &subject->samples, err);
 }
 
 int lw_subject_open(const char *name, const struct lw_subject_hints *hints, struct lw_subject *subject, struct lw_error *err)
@@ -185,9 +194,13 @@ int lw_subject_open(const char *name, const struct lw_subject_hints *hints, stru
     *subject = (struct lw_subject){.x = -1, .y = -1, .z = -1};
     if (!(subject->notes = lw_alloc(sizeof *subject->notes, "attributes", err)))
         return LW_ESYSTEM;
-    if ((rc = choose_dataset(name, subject, err)) || (rc = lw_notes_read(subject->name, subject->notes, err)))
+    if (hints->joined)
+        take_joined(hints->joined, subject);
+    else if ((rc = choose_dataset(name, hints, subject, err)))
         return rc;
-    subject->is_table = subject->notes->n_columns > 2;        /* two: a complex number */
+    if ((rc = lw_notes_read(subject->name, &hints->file, subject->notes, err)))
+        return rc;
+    subject->is_table = !hints->joined && subject->notes->n_columns > 2;        /* two: a complex number */
     if (!subject->is_table)
         return open_samples(hints, subject, err);
     lw_object_parse(subject->name, &object, err);
@@ -198,10 +211,7 @@ int lw_subject_open(const char *name, const struct lw_subject_hints *hints, stru
 
 void lw_subject_release(struct lw_subject *subject)
 {
-    if (subject->dataset)
-        subject->format->close(subject->dataset);
-    lw_pool_destroy(subject->pool);
-    lw_free(subject->raw);
+    lw_samples_close(subject->samples);
     lw_free(subject->notes);
     *subject = (struct lw_subject){0};
 }
@@ -221,140 +231,55 @@ static int64_t unit_of(const struct lw_subject *subject, int dimension)
 int64_t lw_subject_unit_x(const struct lw_subject *subject) { return unit_of(subject, subject->x); }
 int64_t lw_subject_unit_y(const struct lw_subject *subject) { return unit_of(subject, subject->y); }
 
-static struct lw_box make_box(const struct lw_subject *subject, const struct lw_subject_box *part)
+static struct lw_samples_box make_box(const struct lw_subject *subject, const struct lw_subject_box *part)
 {
-    struct lw_box box = {.into = subject->raw, .n_runs = 1};
-    for (int d = 0; d < subject->info.n_dims; d++) {
+    struct lw_samples_box box;
+    for (int d = 0; d < LW_MAX_DIMS; d++) {
         box.first[d] = d == subject->x ? part->x : d == subject->y ? part->y : d == subject->z ? part->z : 0;
         box.count[d] = d == subject->x ? part->n_x : d == subject->y ? part->n_y : 1;
         box.step[d] = d == subject->y ? part->y_step : 1;
     }
-    box.run = box.pitch = part->n_x * part->n_y;
     return box;
 }
 
-/* Runs of samples that lie side by side in the file, one for each place of the slower dimension. */
-struct runs {
-    const struct lw_subject *subject;
-    int fd;
-    int64_t offset, distance;           /* in the file: of the first, from one to the next */
-    int64_t bytes, total;               /* of one, the last may be shorter; of all */
-};
-
-static int read_run(void *context, int64_t piece, int thread, struct lw_error *err)
+int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *parts, int n_parts, double *values,
+                    struct lw_error *err)
 {
-    const struct runs *const runs = context;
-    char *into = runs->subject->raw + piece * runs->bytes;
-    int64_t at = runs->offset + piece * runs->distance, left = min64(runs->bytes, runs->total - piece * runs->bytes);
-    (void)thread;
-    while (left > 0) {
-        const ssize_t got = pread(runs->fd, into, (size_t)left, at);
-        if (got == 0)
-            return lw_fail(err, LW_EIO, "the file ends too early");
-        if (got < 0 && errno != EINTR)
-            return lw_fail(err, LW_EIO, "%s", strerror(errno));
-        into += got > 0 ? got : 0;
-        at += got > 0 ? got : 0;
-        left -= got > 0 ? got : 0;
-    }
-    return LW_OK;
-}
-
-/* Bytes from one place of a dimension to the next. */
-static int64_t stride_of(const struct lw_dataset_info *info, int dimension)
-{
-    int64_t bytes = (int64_t)lw_type_bytes(info->type);
-    for (int d = info->n_dims - 1; d > dimension; d--)
-        bytes *= info->dims[d];
-    return bytes;
-}
-
-/* Whether the box can be read as runs. HDF5 would take 64 KiB for each that is shorter. */
-static bool find_runs(const struct lw_subject *subject, const struct lw_subject_box *box, struct runs *runs, int64_t *n_runs)
-{
-    struct lw_stored stored;
-    const struct lw_dataset_info *const info = &subject->info;
-    const bool is_x_fast = lw_subject_is_x_fast(subject);
-    const int fast = is_x_fast ? subject->x : subject->y, slow = is_x_fast ? subject->y : subject->x;
-    const int64_t sample = (int64_t)lw_type_bytes(info->type);
-    if (!subject->format->locate || !subject->format->locate(subject->dataset, &stored) || stored.is_chunked ||
-        stride_of(info, fast) != sample || (!is_x_fast && box->y_step > 1))
-        return false;
-    *runs = (struct runs){.subject = subject, .fd = stored.fd, .offset = stored.offset + box->x * stride_of(info, subject->x)};
-    runs->offset += subject->y >= 0 ? box->y * stride_of(info, subject->y) : 0;
-    runs->offset += subject->z >= 0 ? box->z * stride_of(info, subject->z) : 0;
-    *n_runs = is_x_fast ? box->n_y : box->n_x;
-    runs->bytes = (is_x_fast ? box->n_x : box->n_y) * sample;
-    runs->total = runs->bytes * *n_runs;
-    runs->distance = slow >= 0 ? stride_of(info, slow) * (is_x_fast ? box->y_step : 1) : 0;
-    return true;
-}
-
-/* Runs that follow each other are one, cut into pieces for the threads. */
-static void join_runs(struct runs *runs, int64_t *n_runs)
-{
-    enum { PIECE_BYTES = 1 << 20 };
-    if (runs->distance != runs->bytes)
-        return;
-    runs->bytes = runs->distance = min64(runs->total, PIECE_BYTES);
-    *n_runs = divide_up(runs->total, runs->bytes);
-}
-
-static int read_raw(struct lw_subject *subject, const struct lw_subject_box *part, struct lw_error *err)
-{
-    struct runs runs;
-    int64_t n_runs;
-    if (find_runs(subject, part, &runs, &n_runs)) {
-        join_runs(&runs, &n_runs);
-        struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = n_runs, .work = read_run, .context = &runs};
-        lw_pool_start(subject->pool, &batch);
-        return lw_pool_wait(subject->pool, &batch, err);
-    }
-    const struct lw_box box = make_box(subject, part);
-    return subject->format->read(subject->dataset, &box, err);
-}
-
-/* ---- samples as real numbers ---- */
-
-#define X(name, ctype, text)                                                                \
-    static void convert_##name(const void *stored, int64_t count, double *values)           \
-    {                                                                                       \
-        const ctype *const samples = stored;                                                \
-        for (int64_t i = 0; i < count; i++)                                                 \
-            values[i] = (double)samples[i];                                                 \
-    }
-LW_SCALARS(X)
-#undef X
-
-static void convert(struct lw_type type, const void *stored, int64_t count, double *values)
-{
-    if (type.is_complex)
-        for (int64_t i = 0; i < count; i++)
-            values[i] = hypot(lw_type_number(type, stored, 2 * i), lw_type_number(type, stored, 2 * i + 1));
-    else if (type.is_swapped)
-        for (int64_t i = 0; i < count; i++)
-            values[i] = lw_type_number(type, stored, i);
-    else
-        switch (type.scalar) {
-#define X(name, ctype, text) case name: convert_##name(stored, count, values); return;
-        LW_SCALARS(X)
-#undef X
-        case LW_FLOAT16: return;        /* described as float64 */
+    enum { MOST_BOXES = 1024 };
+    struct lw_samples_box boxes[MOST_BOXES];
+    int64_t n_values = 0;
+    int rc = LW_OK;
+    for (int first = 0, n; first < n_parts && rc == LW_OK; first += n) {
+        int64_t n_here = 0;
+        for (n = 0; n < MOST_BOXES && first + n < n_parts; n++) {
+            boxes[n] = make_box(subject, &parts[first + n]);
+            n_here += parts[first + n].n_x * parts[first + n].n_y;
         }
+        rc = lw_samples_read(subject->samples, boxes, n, values + n_values, err);
+        n_values += n_here;
+    }
+    if (subject->scale != 1 || subject->offset != 0)
+        for (int64_t i = 0; i < n_values; i++)
+            values[i] = values[i] * subject->scale + subject->offset;
+    return rc;
 }
 
-int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *box, double *values, struct lw_error *err)
+/* ---- which way rows go ------------------------------------------------------------------------------------------------ */
+
+static bool is_fits(const char *file, const struct lw_hints *hints)
 {
-    struct lw_error reason = {0};
-    const int64_t count = box->n_x * box->n_y;
-    const int rc = read_raw(subject, box, &reason);
-    if (rc)
-        return lw_fail(err, rc, "cannot read %.400s: %.400s", subject->name, reason.message);
-    convert(subject->info.type, subject->raw, count, values);
-    if (subject->scale != 1 || subject->offset != 0)
-        for (int64_t i = 0; i < count; i++)
-            values[i] = values[i] * subject->scale + subject->offset;
-    return LW_OK;
+    const struct lw_format *format;
+    struct lw_error none;
+    return lw_formats_find(file, hints, &format, &none) == LW_OK && strcmp(format->name, "FITS") == 0;
+}
+
+bool lw_subject_is_upward(const struct lw_subject *subject)
+{
+    struct lw_object input;
+    const char *const name = lw_note_text(&subject->notes->file, "input");
+    if (is_fits(subject->info.file, &subject->info.hints))
+        return true;
+    return name[0] && lw_object_parse(name, &input, NULL) == LW_OK && is_fits(input.file, NULL);
 }
 
 /* ---- labels -------------------------------------------------------------------------------------------------------- */
@@ -392,10 +317,11 @@ static void label_coordinate(const struct lw_subject *subject, int dimension, co
 {
     const struct lw_coordinate *const c = &subject->info.coordinates[dimension];
     const char *const name = lw_subject_dimension(subject, dimension);
+    const bool is_pixel = subject->is_image && strcmp(name, "row") != 0 && strcmp(name, "column") != 0;
     if (c->is_regular && c->step != 0)
         lw_label_plain(c->first, c->step, name[0] ? name : fallback, c->unit, axis);
-    else
-        lw_label_plain(0, 1, name[0] ? name : fallback, "", axis);
+    else    /* what is projected, as most celestial coordinates are, is no number along an axis */
+        lw_label_plain(0, 1, name[0] && !is_pixel ? name : fallback, is_pixel ? "pixels" : "", axis);
 }
 
 void lw_subject_label_x(const struct lw_subject *subject, int64_t begin, int64_t end, struct lw_plot_axis *axis)
@@ -432,9 +358,9 @@ const char *lw_subject_label_values(const struct lw_subject *subject, const char
 {
     const char *const unit = subject->info.axis.unit;
     const char *const shown = subject->info.type.is_complex ? "magnitude" : what;
-    if (unit[0])
-        snprintf(text, size, "%.60s%s(%.60s)", shown, shown[0] ? " " : "", unit);
+    if (unit[0] && shown[0])
+        snprintf(text, size, "%.60s (%.60s)", shown, unit);
     else
-        snprintf(text, size, "%.60s", shown);
+        snprintf(text, size, "%.60s", unit[0] ? unit : shown[0] ? shown : "value");
     return text;
 }

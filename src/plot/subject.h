@@ -1,5 +1,5 @@
 /* subject.h - a dataset as pictures see it: what each of its dimensions is, how samples on its axis are labelled, and its samples
- * as real numbers, box by box. Complex samples are shown by their magnitudes.
+ * as real numbers, box by box.
  *
  *     x   the axis, or the columns of an image
  *     y   channels, or the rows of an image
@@ -9,20 +9,16 @@
 #ifndef LW_PLOT_SUBJECT_H
 #define LW_PLOT_SUBJECT_H
 
-#include "base/pool.h"
-#include "io/format.h"
 #include "io/notes/notes.h"
 #include "plot/labels.h"
+#include "plot/samples.h"
 
 struct lw_subject {
     char name[2 * LW_MAX_PATH];         /* as given */
     struct lw_dataset_info info;
     struct lw_notes *notes;             /* owned */
     bool is_table;                      /* then nothing below counts, nor does `info` but for file and path */
-    const struct lw_format *format;
-    void *dataset;                      /* the format's */
-    struct lw_pool *pool;               /* owned; reads what lies in the file as it is */
-    char *raw;                          /* owned; of LW_SUBJECT_BYTES */
+    struct lw_samples *samples;         /* owned */
 
     int x, y, z;                        /* dimensions of the dataset, -1: there is none */
     bool is_image;
@@ -31,15 +27,14 @@ struct lw_subject {
     double scale, offset;               /* of the values, where the file says so */
 };
 
-/* Of one read, as doubles and as they are stored. */
-enum { LW_SUBJECT_VALUES = 4 << 20 };
-
 /* What is to be taken of a dataset whose metadata do not say it. */
 enum lw_subject_shape { LW_SHAPE_AUTO, LW_SHAPE_SERIES, LW_SHAPE_IMAGE };
 
 struct lw_subject_hints {
     int axis;                           /* -1: not given */
     enum lw_subject_shape shape;
+    struct lw_hints file;
+    const struct lw_samples_source *joined;     /* borrowed; many files, whatever the name; NULL: one */
 };
 
 /** Open "FILE:/path"; without a path, the first result of lapwing in the file, or else its only dataset. Errors: those of
@@ -61,19 +56,23 @@ const char *lw_subject_dimension(const struct lw_subject *subject, int dimension
 /** Whether x varies fastest in the file: else y does. */
 bool lw_subject_is_x_fast(const struct lw_subject *subject);
 
-/** Read a box of at most LW_SUBJECT_VALUES samples. LW_EIO, LW_EDATA.
- * @param values  [n_y x n_x] if x is fast, else [n_x x n_y] */
-int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *box, double *values, struct lw_error *err);
+/** Read parts. Errors: those of lw_samples_read.
+ * @param values  of one part behind the other, [n_y x n_x] if x is fast, else [n_x x n_y] */
+int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *parts, int n_parts, double *values,
+                    struct lw_error *err);
 
 /** Samples that storage hands out together: of the axis and of the channels. */
 int64_t lw_subject_unit_x(const struct lw_subject *subject);
 int64_t lw_subject_unit_y(const struct lw_subject *subject);
 
+/** Whether row 0 of an image is drawn at the bottom, as astronomers have it: of FITS, and of results that were made from it. */
+bool lw_subject_is_upward(const struct lw_subject *subject);
+
 /** The axis x labelled for samples [begin, end): times, or the numbers of samples. */
 void lw_subject_label_x(const struct lw_subject *subject, int64_t begin, int64_t end, struct lw_plot_axis *axis);
 void lw_subject_label_y(const struct lw_subject *subject, struct lw_plot_axis *axis);
 
-/** What the values are: "rms (m/s)", "(m/s)", "magnitude", "". Returns `text`. */
+/** What the values are: "rms (m/s)", "m/s", "magnitude", "value". Returns `text`. */
 const char *lw_subject_label_values(const struct lw_subject *subject, const char *what, char *text, size_t size);
 
 #endif

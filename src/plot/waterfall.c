@@ -77,8 +77,8 @@ static int choose(struct lw_plot *plot, struct tiles *tiles, struct lw_error *er
     struct lw_option_range y, z;
     int rc;
     if ((rc = lw_plot_span(plot, &tiles->span, err)) ||
-        (rc = lw_plot_range(plot, "channels", plot->subject.n_y, &y, err)) ||
-        (rc = lw_plot_range(plot, "filters", plot->subject.n_z, &z, err)) ||
+        (rc = lw_plot_channels(plot, &y, err)) ||
+        (rc = lw_plot_filters_chosen(plot, plot->subject.n_z, &z, err)) ||
         (plot->has_input && (rc = add_input(plot, tiles, &y, err))))
         return rc;
     lw_subject_label_x(&plot->subject, tiles->span.begin, tiles->span.end, &tiles->axis);
@@ -94,10 +94,10 @@ static int choose(struct lw_plot *plot, struct tiles *tiles, struct lw_error *er
 static void choose_show(const struct lw_plot *plot, struct tile *tile)
 {
     enum { MOST_FOR_EXTREMES = 32 };
-    const struct lw_grid *const grid = &tile->gathered.grid;
+    const struct lw_raster *const raster = &tile->gathered.raster;
     int64_t negative = 0, filled = 0, samples = 0;
-    for (int64_t i = 0; i < (int64_t)grid->n_rows * grid->n_columns; i++) {
-        const struct lw_cell *const cell = &grid->cells[i];
+    for (int64_t i = 0; i < (int64_t)raster->n_rows * raster->n_columns; i++) {
+        const struct lw_cell *const cell = &raster->cells[i];
         filled += cell->count > 0;
         negative += cell->count > 0 && cell->least < 0;
         samples += cell->count;
@@ -111,13 +111,13 @@ static void choose_show(const struct lw_plot *plot, struct tile *tile)
 
 static int choose_colours(const struct lw_plot *plot, struct tile *tile, struct lw_error *err)
 {
-    const struct lw_grid *const grid = &tile->gathered.grid;
-    const int64_t n = (int64_t)grid->n_rows * grid->n_columns;
+    const struct lw_raster *const raster = &tile->gathered.raster;
+    const int64_t n = (int64_t)raster->n_rows * raster->n_columns;
     double *const values = lw_alloc_array(n, sizeof *values, "the picture", err);
     if (!values)
         return LW_ESYSTEM;
     for (int64_t i = 0; i < n; i++)
-        values[i] = lw_cell_value(&grid->cells[i], tile->show);
+        values[i] = lw_cell_value(&raster->cells[i], tile->show);
     tile->colours = lw_colours_choose(values, n, plot->is_log);
     lw_free(values);
     return LW_OK;
@@ -134,11 +134,12 @@ static void write_value(const struct lw_plot *plot, double value, double low)
 
 static void write_data(struct lw_plot *plot, struct tile *tile)
 {
-    const struct lw_grid *const grid = &tile->gathered.grid;
+    const struct lw_raster *const raster = &tile->gathered.raster;
     tile->data = lw_script_data(&plot->script);
-    for (int row = 0; row < grid->n_rows; row++) {
-        for (int column = 0; column < grid->n_columns; column++)
-            write_value(plot, lw_cell_value(&grid->cells[(int64_t)row * grid->n_columns + column], tile->show), tile->colours.low);
+    for (int row = 0; row < raster->n_rows; row++) {
+        for (int column = 0; column < raster->n_columns; column++)
+            write_value(plot, lw_cell_value(&raster->cells[(int64_t)row * raster->n_columns + column], tile->show),
+                        tile->colours.low);
         fputc('\n', plot->script.file);
     }
     lw_script_data_end(&plot->script);
@@ -172,8 +173,9 @@ static const char *show_text(enum lw_show show)
 static void draw(const struct lw_plot *plot, const struct tiles *tiles, int number)
 {
     const struct tile *const tile = &tiles->list[number];
-    const struct lw_grid *const grid = &tile->gathered.grid;
+    const struct lw_raster *const raster = &tile->gathered.raster;
     const bool is_image = plot->kind == LW_PLOT_IMAGE, is_last = number + 1 == tiles->count;
+    const bool is_downward = is_image && !lw_subject_is_upward(&plot->subject);
     struct lw_plot_axis y;
     char label[200];
     lw_subject_label_y(tile->subject, &y);
@@ -182,14 +184,14 @@ static void draw(const struct lw_plot *plot, const struct tiles *tiles, int numb
     const double first_row = (double)tile->y.begin - 0.5 * (double)tile->y.step;
     const double y_low = lw_plot_axis_at(&y, first_row);
     const double y_high = lw_plot_axis_at(&y, first_row + (double)(tile->gathered.n_channels * tile->y.step));
-    const double dx = (x_high - x_low) / grid->n_columns, dy = (y_high - y_low) / grid->n_rows;
+    const double dx = (x_high - x_low) / raster->n_columns, dy = (y_high - y_low) / raster->n_rows;
     const struct lw_panel panel = {
         .number = number, .title = tile->title[0] ? tile->title : NULL, .x = &tiles->axis,
         .x_label = is_last ? tiles->axis.label : NULL, .y_label = y.label,
         .x_low = lw_plot_axis_at(&tiles->axis, (double)tiles->span.begin - (is_image ? 0.5 : 0)),
         .x_high = lw_plot_axis_at(&tiles->axis, (double)tiles->span.end - (is_image ? 0.5 : 0)),
-        .y_low = is_image ? fmax(y_low, y_high) : fmin(y_low, y_high),
-        .y_high = is_image ? fmin(y_low, y_high) : fmax(y_low, y_high),
+        .y_low = is_downward ? fmax(y_low, y_high) : is_image ? y_low : fmin(y_low, y_high),
+        .y_high = is_downward ? fmin(y_low, y_high) : is_image ? y_high : fmax(y_low, y_high),
     };
     lw_subject_label_values(tile->subject, show_text(tile->show), label, sizeof label);
     lw_script_colours(&plot->script, &tiles->panels, number, &tile->colours, label, plot->is_log);

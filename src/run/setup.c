@@ -6,6 +6,7 @@
 #include "engine/registry.h"
 #include "io/format.h"
 #include "io/result_file.h"
+#include "job/hints.h"
 #include "run/devices.h"
 #include "run/timeline.h"
 
@@ -19,28 +20,6 @@
 /* Index into the choices of --gaps is the value of the enumeration. */
 static_assert(LW_GAPS_SPLIT == 0 && LW_GAPS_NAN == 1 && LW_GAPS_ZERO == 2 && LW_GAPS_ERROR == 3, "order of --gaps");
 
-/* An option's text where it has one; too long ones are cut, and then are no legal value. */
-static void take_text(const struct lw_options *options, const char *name, char *out, size_t size)
-{
-    const char *const text = lw_options_text(options, name);
-    snprintf(out, size, "%s", text ? text : "");
-}
-
-/* Who describes raw numbers means that format. */
-static int find_hints(const struct lw_options *options, struct lw_hints *hints, struct lw_error *err)
-{
-    take_text(options, "format", hints->format, sizeof hints->format);
-    take_text(options, "raw", hints->raw, sizeof hints->raw);
-    take_text(options, "start-time", hints->start_time, sizeof hints->start_time);
-    hints->sample_rate_hz = lw_options_real(options, "sample-rate");
-    hints->channel_spacing = lw_options_real(options, "channel-spacing");
-    if (hints->raw[0] && !hints->format[0])
-        snprintf(hints->format, sizeof hints->format, "raw");
-    if (hints->raw[0] && strcasecmp(hints->format, "raw") != 0)
-        return lw_fail(err, LW_EUSAGE, "--raw describes numbers without a header, so it does not go with --format %s", hints->format);
-    return LW_OK;
-}
-
 int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *options, struct lw_reader_request *request,
                      struct lw_error *err)
 {
@@ -52,7 +31,7 @@ int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *opti
         return lw_fail(err, LW_EUSAGE, "--input is missing: give the signal as FILE:/dataset");
     if (request->join == LW_JOIN_TIME && lw_options_given(options, "axis"))
         request->join = lw_options_choice(options, "axis");
-    return find_hints(options, &request->hints, err);
+    return lw_hints_take(options, &request->hints, err);
 }
 
 static int open_input(struct lw_setup *setup, struct lw_error *err)

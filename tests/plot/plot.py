@@ -3,6 +3,7 @@
     plot.py LAPWING MPIEXEC [FOLDER]"""
 
 import html
+import itertools
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 from tested import LAPWING, MPIEXEC, check, data_path, finish, lapwing
@@ -20,25 +22,55 @@ import numpy as np
 
 random = np.random.default_rng(5)
 RATE = 1000.0
+numbers = itertools.count()
 
 
-def plot(*arguments, code=0, says="", env=None):
-    """Without mpirun. Returns what is said."""
+def start(arguments, env=None):
+    """Without mpirun."""
     command = [LAPWING, "plot", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200, env={**os.environ, **(env or {})})
+    return subprocess.run(command, capture_output=True, text=True, timeout=200, env={**os.environ, **(env or {})})
+
+
+def judge(arguments, done, code=0, says="", env=None):
     said = done.stderr
-    messages = [line for line in said.splitlines() if line.startswith("lapwing: ")]
+    command = ["lapwing", "plot", *map(str, arguments)]
+    messages = [line for line in said.splitlines() if line.startswith("lapwing: ") and not line.startswith("lapwing: warning: ")]
     check(done.returncode == code, f"{' '.join(command)} ends with {done.returncode}, not {code}: {said}")
     check(len(messages) == (1 if code else 0), f"{len(messages)} messages: {said}")
     check(re.search(says, said), f"'{says}' is not said: {said}")
     return said
 
 
+def plot(*arguments, code=0, says="", env=None):
+    """Returns what is said."""
+    return judge(arguments, start(arguments, env), code, says)
+
+
+class Together:
+    """Plots that do not depend on each other, run side by side when the block ends."""
+    def __enter__(self):
+        self.cases = []
+        return self
+
+    def plot(self, *arguments, **wanted):
+        self.cases.append((arguments, wanted))
+
+    def __exit__(self, *failure):
+        if failure[0]:
+            return
+        with ThreadPoolExecutor(6) as pool:
+            done = pool.map(lambda case: start(case[0], case[1].get("env")), self.cases)
+            for (arguments, wanted), one in zip(self.cases, done):
+                judge(arguments, one, **wanted)
+
+
 def text(*arguments):
     """gnuplot's text, and its blocks of data: lists of rows, where a row that is empty is None."""
-    plot(*arguments, "--output", "t.gp", "--overwrite")
-    with open("t.gp", encoding="utf-8") as file:
+    name = f"text{next(numbers)}.gp"
+    plot(*arguments, "--output", name)
+    with open(name, encoding="utf-8") as file:
         script = file.read()
+    os.remove(name)
     blocks = [[[float(word) for word in line.split()] or None for line in block.splitlines()]
               for block in re.findall(r"^\$data\d+ << EOD\n(.*?)^EOD$", script, re.M | re.S)]
     return script, blocks
@@ -114,8 +146,8 @@ def storage():
             labels = ("time", "channel") if turned else ("channel", "time")
             if turned:
                 options = {key: value[::-1] if key == "chunks" else value for key, value in options.items()}
-            save("w.h5", samples.T if turned else samples, sample_rate_hz=RATE, labels=labels, options=options)
-            _, blocks = text("w.h5:/x", "--start", 1000, "--count", 50000)
+            save("ways.h5", samples.T if turned else samples, sample_rate_hz=RATE, labels=labels, options=options)
+            _, blocks = text("ways.h5:/x", "--start", 1000, "--count", 50000)
             wanted = wanted or blocks
             check(len(blocks) == 3 and blocks == wanted, f"{name}, turned {turned}: another picture")
             if not turned and name == "contiguous":
@@ -125,6 +157,63 @@ def storage():
     same_envelope(text("z.h5:/x")[1][0], abs(z), what="complex")
     save("scaled.h5", x[0].astype("i2"), sample_rate_hz=RATE, scale_factor=0.5, add_offset=3.0)
     same_envelope(text("scaled.h5:/x")[1][0], x[0] * 0.5 + 3, what="scaled")
+
+
+DAY = "2021-03-04T05:06:07"
+UTC = 1614834367        # the same, in seconds since 1970
+GPS = UTC - 315964800 + 18
+
+
+def archives():
+    """Several files are one axis with its gaps; times, places and formats are told as the jobs take them."""
+    n = 60000
+    x = random.integers(-1000, 1000, (n, 3)).astype("i2")
+    chunked = {"chunks": (700, 2), "compression": "gzip"}
+    for name, begin, end, options in (("day-2", 20000, 30000, {}), ("day-1", 0, 20500, chunked), ("day-10", 31000, n, {})):
+        save(name + ".h5", x[begin:end], sample_rate_hz=RATE, start_time=UTC + begin / RATE, start_unit="s since 1970-01-01",
+             labels=("time", "channel"), options=options)
+    with open("days.txt", "w", encoding="utf-8") as file:
+        file.write("# all\nday-*.h5:/x\n")
+    wanted = x.astype(float)
+    wanted[30000:31000] = np.nan
+    drawn = [text(*names)[1] for names in (("day-*.h5:/x",), ("day-10.h5:/x", "day-1.h5", "day-2.h5"), ("@days.txt",))]
+    check(drawn[0] == drawn[1] == drawn[2] and len(drawn[0]) == 3, "names, a pattern and a list differ")
+    for channel, block in enumerate(drawn[0]):
+        same_envelope([row and [row[0] - UTC, *row[1:]] if row and row[0] > 1e6 else row for row in block], wanted[:, channel],
+                      what=f"files, channel {channel}")
+    script, (block,) = text("day-*.h5:/x", "--channels", 1, "--start", 29990, "--count", 1020)
+    check([r is None for r in block] == [10 <= i < 1010 for i in range(1020)], "a gap of 1000 samples is not 1000 samples of none")
+    check('"day-1.h5:/x and 2 more files"' in script, "the title does not say that there are more files")
+    _, blocks = text("day-*.h5:/x", "--size", "2000x600", "--read", "1M")
+    check(all(b == d for b, d in zip(blocks, text("day-*.h5:/x", "--size", "2000x600")[1])), "read whole in two ways")
+    parts = [("--start", 10000, "--count", 5000), ("--from", 10, "--to", "15s"), ("--from", GPS + 10, "--to", GPS + 15),
+             ("--from", "2021-03-04T05:06:17", "--to", "2021-03-04T05:06:22Z")]
+    first, *others = [text("day-*.h5:/x", *part)[1] for part in parts]
+    check(len(first) == 3 and all(first == other for other in others), "samples, seconds, GPS and UTC choose other parts")
+    save("plain.h5", x[:, :1], labels=("time", "channel"))
+    _, (block,) = text("plain.h5", "--sample-rate", "1kHz", "--start-time", GPS, "--from", GPS + 10, "--to", GPS + 15)
+    check(block == first[0], "rate and start by hand")
+    x.tofile("x.bin")
+    raw = "--raw", "int16,3,time-slow", "--sample-rate", "1kHz"
+    check(text("x.bin", *raw, "--start", 10000, "--count", 5000)[1] == first, "raw numbers")
+    script, (block,) = text("x.bin", *raw, "--channel-spacing", 2, "--distance", "2m:3m", "--start", 10000, "--count", 5000)
+    check(block == first[1], "a channel by its distance")
+    save("waves.h5", np.repeat(np.arange(40), 100).reshape(40, 100), sample_rate_hz=RATE, labels=("channel", "time"))
+    script, (block,) = text("waves.h5", "--channel-spacing", 0.5, "--distance", "5:10")
+    check([row[0] for row in block] == list(range(10, 21)) and 'ylabel "distance (m)"' in script, "channels by their distance")
+    save("box.h5", np.ones(2))
+    lapwing(1, "ols", "--input", "day-2.h5", "--filters", "box.h5:/x", "--products", "peaks", "--threshold", 2, "--output",
+            "events.h5", "--quiet")
+    first, *others = [text("events.h5", "--from", a, "--to", b)[1] for a, b in
+                      ((2, "4s"), (GPS + 22, GPS + 24), ("2021-03-04T05:06:29", "2021-03-04T05:06:31"))]
+    check(first[0] and all(first == other for other in others), "peaks in seconds, GPS and UTC")
+    for arguments, code, said in ((("day-*.h5:/x", "--axis", 1), 65, "not one axis: the length of dimension 0"),
+                                  (("day-1.h5", "plain.h5"), 65, "are not one axis"), (("nothing-*.h5",), 74, "nothing-"),
+                                  (("@none.txt",), 74, "none.txt"),
+                                  (("waves.h5", "--frequency", "1:2"), 78, "no regular frequency"),
+                                  (("day-1.h5", "--from", "2021-03-05"), 78, "is outside of"),
+                                  (("plain.h5", "--format", "SIGPROC"), 65, "plain.h5"), (("x.bin",), 65, "x.bin")):
+        plot(*arguments, "--output", "t.png", code=code, says=said)
 
 
 def thinned():
@@ -144,7 +233,19 @@ def thinned():
         script, (block,) = text("many.h5:/x", "--read", "2M")
         cuts = edges(5000, len(block))
         good = all(row and all(a <= v < b for v in row) for row, a, b in zip(block, cuts, cuts[1:]))
-        check(good and "drawn from" in script and len(block) > 200, f"channels, thinned, time fast: {fast}")
+        check(good and "drawn from" in script and len(block) >= 64, f"channels, thinned, time fast: {fast}")
+    # a lattice: each cell shows a value of its own rows and columns
+    x = (np.arange(6000)[:, None] * 10000 + np.arange(6000)).astype("i4")
+    for ways in ({}, {"chunks": (100, 150)}):
+        save("lattice.h5", x, sample_rate_hz=RATE, labels=("channel", "time"), options=ways)
+        script, (block,) = text("lattice.h5:/x", "--read", "4M")
+        rows, columns, shown = edges(6000, len(block)), edges(6000, len(block[0])), np.array(block)
+        low = rows[:-1, None] * 10000.0 + columns[:-1]
+        high = (rows[1:, None] - 1) * 10000.0 + columns[1:]
+        good = (shown >= low * 0.9999 - 1) & (shown <= high * 1.0001 + 1)
+        part = float((re.search("drawn from (.*)% of", script) or [0, 0])[1])
+        check(good.all() and min(shown.shape) >= (13 if ways else 64) and 1 < part < 12,
+              f"a lattice {shown.shape}, {ways}: {part}%")
 
 
 # ---- colours ----
@@ -176,6 +277,20 @@ def waterfalls():
     means = sums / np.outer(np.diff(rows), np.diff(columns))
     check(np.allclose(block, means, rtol=1e-4), "an image of means")
     check("set yrange [1499.5:-0.5]" in script, "rows go downwards")
+    for name, x, attributes in (("pixel", np.full((1, 1), 7.0), {"labels": ("row", "column")}),
+                                ("same", np.full((20, 50), 3.5), {}), ("dark", np.full((30, 40), np.nan), {}),
+                                ("many", np.ones((100000, 3), "u1"), {"sample_rate_hz": 1.0})):
+        save(name + ".h5", x, **attributes)
+        script, (block,) = text(name + ".h5:/x", *(("--axis", 1) if name == "many" else ()))
+        check(np.array_equal(np.array(block, float)[0], x[0], equal_nan=True), f"{name}: {block[0]}")
+    m51 = data_path("M51.fits")
+    if os.path.exists(m51):
+        script, (block,) = text(m51)
+        check("set yrange [-0.5:511.5]" in script and 'set ylabel "row (pixels)"' in script, "FITS has row 0 at the bottom")
+        save("psf.h5", np.ones((1, 1)))
+        lapwing(1, "conv2d", "--input", m51, "--kernel", "psf.h5:/x", "--output", "m51.h5", "--quiet")
+        script, (before, after) = text("m51.h5")
+        check("set yrange [-0.5:511.5]" in script and before == after, "and so has what was made of it")
 
 
 # ---- results ----
@@ -268,20 +383,17 @@ def names():
     """Nothing in a name is a command."""
     nasty = ["it's `touch pwned`", 'quo"te$(touch pwned)', "'; system('touch pwned'); '",
              "line\nset output 'pwned'\nsystem 'touch pwned'",
-             "|touch pwned", "{/Bold x}_y^z@", "back\\slash\\", "\u00ff\x01end"]
-    for i, name in enumerate(nasty):
-        with h5py.File(f"{name.replace('/', '-')}.h5", "w") as file:
-            file[name.replace("/", "-")] = np.arange(10.0)
-            file[name.replace("/", "-")].attrs["unit"] = name
-        output = f"{name.replace('/', '-')}.png"
-        for ending in (".png", ".gp", ".svg"):
-            said = "control character" if any(ord(c) < 32 for c in name) else ""
-            target = f"plain{i}{ending}" if said else output.replace(".png", ending)
-            plot(f"{name.replace('/', '-')}.h5:/{name.replace('/', '-')}", "--output", target)
-            check(os.path.getsize(target) > 300, f"no picture {target!r}")
-        if not any(ord(c) < 32 for c in name):
-            plot("s.h5:/x", "--title", name, "--output", "title.png", "--overwrite")
+             "|touch pwned", "{-Bold x}_y^z@", "back\\slash\\", "\u00ff\x01end"]
+    with Together() as together:
+        for i, name in enumerate(nasty):
+            with h5py.File(f"{name}.h5", "w") as file:
+                file[name] = np.arange(10.0)
+                file[name].attrs["unit"] = name
+            output = f"nasty{i}.svg" if any(ord(c) < 32 for c in name) else f"nasty {name}.svg"
+            together.plot(f"{name}.h5:/{name}", "--title", re.sub("[\n\x01]", " ", name), "--output", output)
+            together.plot(f"{name}.h5:/{name}", "--output", f"plain{i}.gp")
     check(not [f for f in os.listdir(".") if f.startswith("pwned")], "a name has become a command")
+    check(len([f for f in os.listdir(".") if f.startswith("nasty") and os.path.getsize(f) > 300]) == 8, "a picture is missing")
 
 
 def every_sign():
@@ -309,18 +421,22 @@ def size_of(name):
 
 
 def pictures():
-    for source in ("s.h5:/x", "w.h5:/x", "i.h5:/x", "p.h5", "spectrum.h5", "bank.h5"):
-        for ending in (".png", ".pdf", ".svg"):
-            name = "size" + ending
-            plot(source, "--output", name, "--overwrite", "--size", "640x480")
-            size = size_of(name)        # a PDF's is cut to whole points
-            check(size and abs(size[0] - 640) <= 1 and abs(size[1] - 480) <= 1 and (ending == ".pdf" or size == (640, 480)),
-                  f"{source}{ending} has size {size}")
-    said = plot("s.h5:/x", "--log", says=r"^s\.x\.png shows s\.h5:/x")
-    check(size_of("s.x.png") == (1200, 500), f"the default picture: {said}")
-    plot("p.h5", "--log", says=r"^p\.peaks\.png shows")
-    for arguments in (("w.h5:/x", "--log"), ("bank.h5", "--log"), ("spectrum.h5", "--log"), ("i.h5:/x", "--log")):
-        plot(*arguments, "--output", "log.png", "--overwrite")
+    sources = ("s.h5:/x", "w.h5:/x", "i.h5:/x", "p.h5", "spectrum.h5", "bank.h5")
+    endings = (".png", ".pdf", ".svg")
+    with Together() as together:
+        for i, source in enumerate(sources):
+            for ending in endings[i % 3:i % 3 + 1] if i < 3 else (".png",):
+                together.plot(source, "--output", f"size{i}{ending}", "--size", "640x480")
+        together.plot("s.h5:/x", "--log", says=r"^s\.x\.png shows s\.h5:/x")
+        together.plot("p.h5", "--log", says=r"^p\.peaks\.png shows")
+        for i, source in enumerate(("w.h5:/x", "bank.h5", "spectrum.h5", "i.h5:/x")):
+            together.plot(source, "--log", "--output", f"log{i}.png")
+    for i, source in enumerate(sources):
+        ending = endings[i] if i < 3 else ".png"
+        size = size_of(f"size{i}{ending}")        # a PDF's is cut to whole points
+        check(size and abs(size[0] - 640) <= 1 and abs(size[1] - 480) <= 1 and (ending == ".pdf" or size == (640, 480)),
+              f"{source}{ending} has size {size}")
+    check(size_of("s.x.png") == (1200, 500), "the default picture")
     mode = stat.S_IMODE(os.stat("s.x.png").st_mode)
     mask = os.umask(0)
     os.umask(mask)
@@ -359,34 +475,8 @@ def errors():
     out = "--output", "e.png"
     with open("exists.png", "w", encoding="utf-8") as file:
         file.write("mine")
-    plot("s.h5:/x", "--output", "exists.png", code=74, says="exists.png' exists already: --overwrite")
-    plot("s.h5:/x", "--output", "exists.jpg", code=2, says=r"must end with \.png, \.pdf, \.svg, or \.gp")
-    plot("s.h5:/x", "--output", "png", code=2, says="must end with")
-    plot("s.h5:/x", "--output", "nosuch/e.png", code=74, says="nosuch/e.png.*No such file")
     os.symlink("exists.png", "link.png")
-    plot("s.h5:/x", "--output", "link.png", "--overwrite", code=74, says="is no file")
-    with open("exists.png", encoding="utf-8") as file:
-        check(file.read() == "mine", "a refused picture has changed a file")
-    plot(code=2, says="the file comes first")
-    plot("--output", "e.png", code=2, says="the file comes first")
-    plot("s.h5:/x", "more", code=2, says="'more' is neither an option")
-    plot("s.h5:/x", "--size", "big", *out, code=2, says="--size: 'big'")
-    plot("s.h5:/x", "--kind", "pie", *out, code=2, says="'pie' is none of")
-    plot("s.h5:/x", "--from", "soon", *out, code=2, says="--from: 'soon' is not a time")
-    plot("s.h5:/x", "--from", 1, "--start", 1, *out, code=2, says="exclude")
-    plot("s.h5:/x", "--from", 5, "--to", 4, *out, code=78, says="--from 5 s --to 4 s")
-    plot("s.h5:/x", "--from", 500, *out, code=78, says="lasts from 0 to 150")
-    plot("s.h5:/x", "--start", 150001, *out, code=78, says="has 150001 samples")
-    plot("s.h5:/x", "--channels", "1:2", *out, code=78, says="--channels 1:2: .* has 1 of them")
-    plot("s.h5:/x", "--filters", ":3", *out, code=78, says="--filters :3")
-    plot("s.h5:/x", "--axis", 1, *out, code=78, says="has dimensions 0 to 0")
-    plot("s.h5:/x", "--kind", "peaks", *out, code=78, says="no table")
-    plot("i.h5:/x", "--from", 1, *out, code=78, says="says no sampling rate.*--start")
-    plot("nosuch.h5", *out, code=74, says="nosuch.h5.*No such file")
-    plot("exists.png:/x", *out, code=65, says="is not")
-    plot("s.h5:/y", *out, code=65, says="no dataset '/y'.*/x")
     save("cube.h5", np.zeros((2, 3, 4, 5)))
-    plot("cube.h5:/x", *out, code=65, says="up to 3 that are longer than 1")
     with h5py.File("odd.h5", "w") as file:
         file["text"] = np.array([b"a", b"b"])
         file["empty"] = np.zeros((0, 5))
@@ -395,31 +485,59 @@ def errors():
         file["nothing"] = np.full(100, np.nan)
         file["one"] = np.array([3.0])
         file["empty sky"] = np.full((30, 40), np.nan)
-    plot("odd.h5:/text", *out, code=65, says="not numbers")
-    plot("odd.h5:/empty", *out, code=65, says="is empty")
-    plot("odd.h5:/table", *out, code=65, says="is a table, and neither")
-    plot("odd.h5:/peaks", *out, code=65, says="has no peaks: there is nothing to draw")
-    plot("odd.h5:/peaks", "--kind", "series", *out, code=78, says="table of peaks")
-    check(not os.path.exists("e.png"), "an error left a picture")
-    for name in ("nothing", "one", "empty sky"):
-        plot(f"odd.h5:/{name}", "--output", f"{name}.png")
-        plot(f"odd.h5:/{name}", "--output", f"{name}.png", "--log", "--overwrite")
     with h5py.File("r.h5") as file:
         content = file["filtered"].id.get_offset()
     with open("r.h5", "rb") as file, open("cut.h5", "wb") as cut:
         cut.write(file.read()[:content + 1000])
-    plot("cut.h5", *out, code=65, says="cut.h5")
+    with Together() as together:
+        together.plot("s.h5:/x", "--output", "exists.png", code=74, says="exists.png' exists already: --overwrite")
+        together.plot("s.h5:/x", "--output", "exists.jpg", code=2, says=r"must end with \.png, \.pdf, \.svg, or \.gp")
+        together.plot("s.h5:/x", "--output", "png", code=2, says="must end with")
+        together.plot("s.h5:/x", "--output", "nosuch/e.png", code=74, says="nosuch/e.png.*No such file")
+        together.plot("s.h5:/x", "--output", "link.png", "--overwrite", code=74, says="is no file")
+        together.plot(code=2, says="the file comes first")
+        together.plot("--output", "e.png", code=2, says="the file comes first")
+        together.plot("s.h5:/x", "--title", "a", "more", *out, code=2, says="'more' is neither an option")
+        together.plot("s.h5:/x", "more", *out, code=65, says="no dataset '/x more'")
+        together.plot("s.h5:/x", "--size", "big", *out, code=2, says="--size: 'big'")
+        together.plot("s.h5:/x", "--kind", "pie", *out, code=2, says="'pie' is none of")
+        together.plot("s.h5:/x", "--from", "soon", *out, code=2, says="--from soon is neither a time in UTC")
+        together.plot("s.h5:/x", "--from", 1, "--start", 1, *out, code=2, says="the one or the other")
+        together.plot("s.h5:/x", "--from", 5, "--to", 4, *out, code=78, says="no sample of .* lies from --from 5 to --to 4")
+        together.plot("s.h5:/x", "--from", 500, *out, code=78, says="--from 500 is outside of .*, which lasts 150.001 s")
+        together.plot("s.h5:/x", "--start", 150001, *out, code=78, says=r"--start 150001 is not in 0\.\.150000")
+        together.plot("s.h5:/x", "--channels", "1:2", *out, code=78, says="--channels 1:2 selects no channel, or one beyond the 1")
+        together.plot("s.h5:/x", "--filters", ":3", *out, code=78, says="--filters :3")
+        together.plot("s.h5:/x", "--axis", 1, *out, code=78, says="has dimensions 0 to 0")
+        together.plot("s.h5:/x", "--kind", "peaks", *out, code=78, says="no table")
+        together.plot("i.h5:/x", "--from", 1, *out, code=78, says="do not say its sampling rate: give --sample-rate")
+        together.plot("nosuch.h5", *out, code=74, says="nosuch.h5.*No such file")
+        together.plot("exists.png:/x", *out, code=65, says="is not")
+        together.plot("s.h5:/y", *out, code=65, says="no dataset '/y'.*/x")
+        together.plot("cube.h5:/x", *out, code=65, says="up to 3 that are longer than 1")
+        together.plot("odd.h5:/text", *out, code=65, says="not numbers")
+        together.plot("odd.h5:/empty", *out, code=65, says="is empty")
+        together.plot("odd.h5:/table", *out, code=65, says="is a table, and neither")
+        together.plot("odd.h5:/peaks", *out, code=65, says="has no peaks: there is nothing to draw")
+        together.plot("odd.h5:/peaks", "--kind", "series", *out, code=78, says="table of peaks")
+        together.plot("cut.h5", *out, code=65, says="cut.h5")
+        together.plot("s.h5:/x", "--output", "/proc/e.png", code=74, says="cannot write '/proc/e.png': .*--output")
+        for name in ("nothing", "one", "empty sky"):
+            together.plot(f"odd.h5:/{name}", "--output", f"{name}.png", *(["--log"] if name == "nothing" else []))
+        together.plot("odd.h5:/empty sky", "--output", "log sky.png", "--log")
+        for name in ("pixel", "same", "many"):
+            together.plot(f"{name}.h5:/x", "--output", f"{name}.png", *(("--axis", 1) if name == "many" else ()))
+    check(not os.path.exists("e.png"), "an error left a picture")
+    with open("exists.png", encoding="utf-8") as file:
+        check(file.read() == "mine", "a refused picture has changed a file")
 
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    series()
-    storage()
-    thinned()
-    waterfalls()
-    results()
-    spectra()
-    filters()
+    with ThreadPoolExecutor(4) as sections:
+        running = [sections.submit(one) for one in (archives, storage, results, thinned, waterfalls, series, spectra, filters)]
+    for one in running:
+        one.result()
     if shutil.which("gnuplot"):
         names()
         every_sign()

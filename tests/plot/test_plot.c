@@ -1,5 +1,5 @@
 /* What pictures are made of: cells, the blocks that stand for too many samples, colours, units, and texts for gnuplot. */
-#include "plot/grid.h"
+#include "plot/raster.h"
 #include "plot/labels.h"
 #include "plot/script.h"
 
@@ -20,13 +20,13 @@ static void test_columns(void)
         values[i] = i;
     for (int length = 1; length <= 200; length++)
         for (int n = 1; n <= length && n <= 64; n += 3) {
-            const struct lw_grid grid = {1, n, length, cells};
-            lw_grid_clear(&grid);
+            const struct lw_raster raster = {1, n, length, cells};
+            lw_raster_clear(&raster);
             for (int first = 0; first < length; first += 7)     /* in pieces */
-                lw_grid_add(&grid, 0, first, length - first < 7 ? length - first : 7, values + first, 1);
+                lw_raster_add(&raster, 0, first, length - first < 7 ? length - first : 7, values + first, 1);
             int64_t next = 0;
             for (int c = 0; c < n; c++) {
-                const int64_t count = lw_grid_begin(&grid, c + 1) - lw_grid_begin(&grid, c);
+                const int64_t count = lw_raster_begin(&raster, c + 1) - lw_raster_begin(&raster, c);
                 CHECK(cells[c].count == count && count >= length / n && count <= length / n + 1, "%d of %d: cell %d has %lld", n,
                       length, c, (long long)cells[c].count);
                 CHECK(cells[c].least == (double)next && cells[c].largest == (double)(next + count - 1),
@@ -34,18 +34,18 @@ static void test_columns(void)
                 next += count;
             }
         }
-    const struct lw_grid grid = {1, 8192, INT64_MAX, NULL};
-    CHECK(lw_grid_begin(&grid, 8192) == INT64_MAX && lw_grid_begin(&grid, 8191) < INT64_MAX, "the longest axis");
+    const struct lw_raster raster = {1, 8192, INT64_MAX, NULL};
+    CHECK(lw_raster_begin(&raster, 8192) == INT64_MAX && lw_raster_begin(&raster, 8191) < INT64_MAX, "the longest axis");
 }
 
 static void test_values(void)
 {
     struct lw_cell cell;
-    const struct lw_grid grid = {1, 1, 5, &cell};
+    const struct lw_raster raster = {1, 1, 5, &cell};
     const double values[] = {1, 9, NAN, 9, -3, 9, INFINITY, 9, 2, 9};
-    lw_grid_clear(&grid);
+    lw_raster_clear(&raster);
     CHECK(isnan(lw_cell_value(&cell, LW_SHOW_MEAN)), "an empty cell");
-    lw_grid_add(&grid, 0, 0, 5, values, 2);
+    lw_raster_add(&raster, 0, 0, 5, values, 2);
     CHECK(cell.count == 3 && cell.least == -3 && cell.largest == 2, "%g..%g", cell.least, cell.largest);
     CHECK(lw_cell_value(&cell, LW_SHOW_MEAN) == 0 && lw_cell_value(&cell, LW_SHOW_EXTREME) == -3, "mean, extreme");
     CHECK(fabs(lw_cell_value(&cell, LW_SHOW_RMS) - sqrt(14.0 / 3)) < 1e-15, "rms");
@@ -53,40 +53,43 @@ static void test_values(void)
 
 /* ---- blocks ---- */
 
-/* All samples: each exactly once, units uncut but for the ends. Else: blocks in order that do not overlap, of whole units, within
- * the budget, one in each part of the axis. */
-static void test_thinning(void)
+/* All samples: each exactly once, units uncut but for the ends. */
+static void test_whole(void)
 {
     for (int64_t length = 1; length < 3000; length += 37)
         for (int64_t unit = 1; unit < 40; unit += 6)
             for (int64_t offset = 0; offset < 50; offset += 11) {
-                const struct lw_thinning t = lw_thinning_choose(length, offset, unit, 5000, 100, 50);
+                const struct lw_thinning t = lw_thinning_whole(length, offset, unit, 100);
                 int64_t next = 0, first, count;
                 for (int64_t b = 0; b < t.n_blocks; b++) {
                     lw_thinning_block(&t, b, &first, &count);
                     CHECK(count <= 0 || (first == next && (first == 0 || (first + offset) % unit == 0)), "block at %lld, not %lld",
                           (long long)first, (long long)next);
+                    CHECK(count <= 100, "a block of %lld", (long long)count);
                     next = count > 0 ? first + count : next;
                 }
                 CHECK(t.is_whole && next == length, "%lld of %lld", (long long)next, (long long)length);
             }
+}
+
+/* Some: blocks in order that do not overlap, of whole units, one in each part of the axis. */
+static void test_spread(void)
+{
     for (int64_t unit = 1; unit < 3000; unit = unit * 3 + 1) {
-        const int64_t length = 10000019, offset = 12345, most = 300000;
-        const struct lw_thinning t = lw_thinning_choose(length, offset, unit, most, 1 << 20, 1000);
-        int64_t last = 0, sum = 0, first, count;
-        CHECK(!t.is_whole && t.n_blocks >= 64 && t.n_blocks <= 1000, "%lld blocks", (long long)t.n_blocks);
+        const int64_t length = 10000019, offset = 12345, n = 700;
+        const struct lw_thinning t = lw_thinning_spread(length, offset, unit, n, 2 * unit + unit / 2);
+        int64_t last = 0, first, count;
+        CHECK(!t.is_whole && t.n_blocks == n && t.block == 2 * unit, "%lld blocks of %lld", (long long)t.n_blocks,
+              (long long)t.block);
         for (int64_t b = 0; b < t.n_blocks; b++) {
             lw_thinning_block(&t, b, &first, &count);
             CHECK(first >= last && first + count <= length && count > 0, "block %lld at %lld", (long long)b, (long long)first);
             CHECK(first == 0 || (first + offset) % unit == 0, "block %lld cuts a unit", (long long)b);
-            CHECK(llabs(first - length / t.n_blocks * b) <= length / t.n_blocks, "block %lld at %lld", (long long)b,
-                  (long long)first);
+            CHECK(llabs(first - length / n * b) <= length / n, "block %lld at %lld", (long long)b, (long long)first);
             last = first + count;
-            sum += count;
         }
-        CHECK(sum <= (most > 64 * unit ? most : 64 * unit) && 2 * sum > most, "%lld samples, wanted %lld", (long long)sum,
-              (long long)most);
     }
+    CHECK(lw_thinning_spread(1000, 0, 1, 100, 10).is_whole && !lw_thinning_spread(1001, 0, 1, 100, 10).is_whole, "as many as all");
 }
 
 /* ---- colours ---- */
@@ -132,25 +135,8 @@ static void test_units(void)
     }
 }
 
-static void test_quantities(void)
+static void test_sizes(void)
 {
-    static const struct {
-        const char *text;
-        bool is_frequency;
-        double value;                   /* NaN: refused */
-    } all[] = {
-        {"2.5", false, 2.5}, {"10ms", false, 0.01}, {"10 ms", false, 0.01}, {"2min", false, 120}, {"1h", false, 3600},
-        {"5us", false, 5e-6}, {"60", true, 60}, {"1.2kHz", true, 1200}, {"4 MHz", true, 4e6}, {"-50Hz", true, -50},
-        {"10ms", true, NAN}, {"10Hz", false, NAN}, {"", false, NAN}, {"nan", false, NAN},
-        {"ms", false, NAN}, {"1 s x", false, NAN}, {"inf", true, NAN}, {"1e999", false, NAN},
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        double value = NAN;
-        struct lw_error err;
-        const int rc = lw_label_parse(all[i].text, all[i].is_frequency, "--from", &value, &err);
-        CHECK(isnan(all[i].value) ? rc == LW_EUSAGE : rc == LW_OK && fabs(value - all[i].value) <= 1e-15 * fabs(value),
-              "'%s': %d, %g", all[i].text, rc, value);
-    }
     int width = 0, height = 0;
     struct lw_error err;
     CHECK(lw_label_parse_size("1200x601", &width, &height, &err) == LW_OK && width == 1200 && height == 601, "%d x %d", width,
@@ -195,10 +181,11 @@ int main(void)
 {
     test_columns();
     test_values();
-    test_thinning();
+    test_whole();
+    test_spread();
     test_colours();
     test_units();
-    test_quantities();
+    test_sizes();
     test_texts();
     return check_result("plot");
 }

@@ -1,14 +1,14 @@
-#include "plot/grid.h"
+#include "plot/raster.h"
 
 #include "base/integers.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-void lw_grid_clear(const struct lw_grid *grid)
+void lw_raster_clear(const struct lw_raster *raster)
 {
-    for (int64_t i = 0; i < (int64_t)grid->n_rows * grid->n_columns; i++)
-        grid->cells[i] = (struct lw_cell){.least = INFINITY, .largest = -INFINITY};
+    for (int64_t i = 0; i < (int64_t)raster->n_rows * raster->n_columns; i++)
+        raster->cells[i] = (struct lw_cell){.least = INFINITY, .largest = -INFINITY};
 }
 
 /* parts x length / n without overflow: lengths have up to 63 bits. */
@@ -17,19 +17,18 @@ static int64_t share(int64_t length, int64_t part, int64_t n)
     return length / n * part + length % n * part / n;
 }
 
-int64_t lw_grid_begin(const struct lw_grid *grid, int column)
+int64_t lw_raster_begin(const struct lw_raster *raster, int column)
 {
-    return share(grid->length, column, grid->n_columns);
+    return share(raster->length, column, raster->n_columns);
 }
 
-/* The column whose samples i is one of. */
-static int find_column(const struct lw_grid *grid, int64_t i)
+int lw_raster_column(const struct lw_raster *raster, int64_t i)
 {
-    int column = (int)((double)i / (double)grid->length * grid->n_columns);
-    column = column < grid->n_columns ? column : grid->n_columns - 1;
-    while (column > 0 && lw_grid_begin(grid, column) > i)
+    int column = (int)((double)i / (double)raster->length * raster->n_columns);
+    column = column < raster->n_columns ? column : raster->n_columns - 1;
+    while (column > 0 && lw_raster_begin(raster, column) > i)
         column--;
-    while (column + 1 < grid->n_columns && lw_grid_begin(grid, column + 1) <= i)
+    while (column + 1 < raster->n_columns && lw_raster_begin(raster, column + 1) <= i)
         column++;
     return column;
 }
@@ -50,11 +49,11 @@ static void add(struct lw_cell *cell, const double *values, int64_t count, int64
     *cell = sum;
 }
 
-void lw_grid_add(const struct lw_grid *grid, int row, int64_t first, int64_t count, const double *values, int64_t stride)
+void lw_raster_add(const struct lw_raster *raster, int row, int64_t first, int64_t count, const double *values, int64_t stride)
 {
-    for (int column = count > 0 ? find_column(grid, first) : 0; count > 0; column++) {
-        const int64_t here = min64(count, lw_grid_begin(grid, column + 1) - first);
-        add(&grid->cells[(int64_t)row * grid->n_columns + column], values, here, stride);
+    for (int column = count > 0 ? lw_raster_column(raster, first) : 0; count > 0; column++) {
+        const int64_t here = min64(count, lw_raster_begin(raster, column + 1) - first);
+        add(&raster->cells[(int64_t)row * raster->n_columns + column], values, here, stride);
         first += here;
         count -= here;
         values += here * stride;
@@ -75,19 +74,22 @@ double lw_cell_value(const struct lw_cell *cell, enum lw_show show)
 
 /* ---- blocks -------------------------------------------------------------------------------------------------------- */
 
-struct lw_thinning lw_thinning_choose(int64_t length, int64_t offset, int64_t unit, int64_t most, int64_t longest, int n_columns)
+struct lw_thinning lw_thinning_whole(int64_t length, int64_t offset, int64_t unit, int64_t longest)
 {
-    enum { LEAST_BLOCKS = 64 };
-    struct lw_thinning t = {.length = length, .unit = unit, .offset = offset};
-    t.is_whole = length <= most || length / unit <= LEAST_BLOCKS;
-    if (t.is_whole) {
-        t.block = max64(longest / unit * unit, unit);
-        t.n_blocks = divide_up(length + offset % unit, t.block);
-        return t;
-    }
-    t.n_blocks = max64(min64(most / unit, n_columns), LEAST_BLOCKS);
-    t.block = max64(most / t.n_blocks / unit * unit, unit);
+    struct lw_thinning t = {.length = length, .unit = unit, .offset = offset, .is_whole = true};
+    t.block = max64(min64(longest, length + unit) / unit * unit, unit);
+    t.n_blocks = divide_up(length + offset % unit, t.block);
     return t;
+}
+
+struct lw_thinning lw_thinning_spread(int64_t length, int64_t offset, int64_t unit, int64_t n_blocks, int64_t block)
+{
+    const int64_t whole_units = max64(block / unit * unit, unit);
+    if (n_blocks >= divide_up(length, whole_units))
+        return lw_thinning_whole(length, offset, unit, block);
+    return (struct lw_thinning){
+        .length = length, .unit = unit, .offset = offset, .block = whole_units, .n_blocks = max64(n_blocks, 1),
+    };
 }
 
 /* Of the whole, block 0 begins with the unit that the first sample is in. */
