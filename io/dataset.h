@@ -85,4 +85,15 @@ struct lw_dataset_info {
     struct lw_coordinate coordinates[LW_MAX_DIMS];      /* that of the axis has a name and no more: `axis` says where it lies */
 };
 
+/* As messages show it. */
+struct lw_name {
+    char text[2 * LW_MAX_PATH + 64];
+};
+
+/** "FILE:/path", which lw_object_parse takes apart, or "FILE" where the path is "". */
+struct lw_name lw_name_of(const char *file, const char *path);
+
+/** The name of what was described; of several files that are one axis: "FIRST:/path (and 12 more files)". */
+struct lw_name lw_dataset_name(const struct lw_dataset_info *info);
+
 #endif

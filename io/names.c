@@ -41,15 +41,13 @@ static int add_matches(struct collector *c, const struct lw_object *object, stru
     if (result == GLOB_NOMATCH)
         return lw_fail(err, LW_EIO, "no file matches '%.600s'", object->file);
     if (result != 0)
-        return lw_fail(err, result == GLOB_NOSPACE ? LW_ESYSTEM : LW_EIO, "cannot look for files that match '%.600s'", object->file);
+        return lw_fail(err, result == GLOB_NOSPACE ? LW_ESYSTEM : LW_EIO, "cannot look for files that match '%.600s'",
+                       object->file);
     for (size_t f = 0; rc == LW_OK && f < found.gl_pathc; f++) {
-        char name[LONGEST];
         if (strlen(found.gl_pathv[f]) >= LW_MAX_PATH)
             rc = lw_fail(err, LW_EUSAGE, "the name '%.200s...' is longer than %d characters", found.gl_pathv[f], LW_MAX_PATH - 1);
         else
-            snprintf(name, sizeof name, "%s%s%s", found.gl_pathv[f], object->path[0] ? ":" : "", object->path);
-        if (rc == LW_OK)
-            add(c, name);
+            add(c, lw_name_of(found.gl_pathv[f], object->path).text);
     }
     globfree(&found);
     return rc;

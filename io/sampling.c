@@ -94,8 +94,8 @@ static int take_start(struct lw_dataset_info *info, struct lw_error *err)
 static int take_spacing(struct lw_dataset_info *info, struct lw_error *err)
 {
     if (info->n_dims < 2)
-        return lw_fail(err, LW_EUSAGE, "--channel-spacing is given, but %s:%s has one dimension, without channels", info->file,
-                       info->path);
+        return lw_fail(err, LW_EUSAGE, "--channel-spacing is given, but %s has one dimension, without channels",
+                       lw_dataset_name(info).text);
     struct lw_coordinate *const distance = &info->coordinates[info->metadata_axis == 1 ? 0 : 1];
     const double first = distance->is_regular && strcmp(distance->name, "distance") == 0 ? distance->first : 0;
     *distance = (struct lw_coordinate){.name = "distance", .unit = "m", .is_regular = true, .first = first,

@@ -9,17 +9,17 @@ int lw_job_choose_axis(const struct lw_options *given, const char *job, const st
                        struct lw_error *err)
 {
     if (input->n_dims > 2)
-        return lw_fail(err, LW_EDATA, "%s:%s has %d dimensions: %s takes 1 (time) or 2 (time and channel)", input->file,
-                       input->path, input->n_dims, job);
+        return lw_fail(err, LW_EDATA, "%s has %d dimensions: %s takes 1 (time) or 2 (time and channel)",
+                       lw_dataset_name(input).text, input->n_dims, job);
     const int known = input->metadata_axis;
     const bool asked = lw_options_given(given, "axis");
     const int wanted = (int)lw_options_int(given, "axis");
     if (asked && wanted >= input->n_dims)
-        return lw_fail(err, LW_EUSAGE, "--axis %d: %s:%s has %d dimension%s", wanted, input->file, input->path,
+        return lw_fail(err, LW_EUSAGE, "--axis %d: %s has %d dimension%s", wanted, lw_dataset_name(input).text,
                        input->n_dims, input->n_dims == 1 ? ", so only axis 0" : "s, so 0 or 1");
     if (asked && known >= 0 && known != wanted)
-        return lw_fail(err, LW_EDATA, "--axis %d, but the metadata of %s:%s says that dimension %d is time: correct the one "
-                       "or the other", wanted, input->file, input->path, known);
+        return lw_fail(err, LW_EDATA, "--axis %d, but the metadata of %s says that dimension %d is time: correct the one "
+                       "or the other", wanted, lw_dataset_name(input).text, known);
 
     if (input->n_dims == 1)
         *axis = 0;
@@ -30,8 +30,8 @@ int lw_job_choose_axis(const struct lw_options *given, const char *job, const st
     else if (input->dims[0] == 1 || input->dims[1] == 1)
         *axis = input->dims[1] == 1 ? 0 : 1;
     else
-        return lw_fail(err, LW_EUSAGE, "%s:%s is [%" PRId64 " x %" PRId64 "]: say with --axis 0 or --axis 1 which of the two "
-                       "is time", input->file, input->path, input->dims[0], input->dims[1]);
+        return lw_fail(err, LW_EUSAGE, "%s is [%" PRId64 " x %" PRId64 "]: say with --axis 0 or --axis 1 which of the two "
+                       "is time", lw_dataset_name(input).text, input->dims[0], input->dims[1]);
     return LW_OK;
 }
 

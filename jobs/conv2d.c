@@ -76,8 +76,8 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
     struct lw_view_spec *const view = &job->view;
     const int n_dims = input->n_dims;
     if (n_dims != 2 && n_dims != 3)
-        return lw_fail(err, LW_EDATA, "%s:%s has %d dimension%s: conv2d takes 2 (an image) or 3 (a stack of images)",
-                       input->file, input->path, n_dims, n_dims == 1 ? "" : "s");
+        return lw_fail(err, LW_EDATA, "%s has %d dimension%s: conv2d takes 2 (an image) or 3 (a stack of images)",
+                       lw_dataset_name(input).text, n_dims, n_dims == 1 ? "" : "s");
     view->axis = n_dims - 2;
     view->has_rows = true;
     int rc;

@@ -27,8 +27,8 @@ static int check_finite(const struct lw_dataset_info *info, const double *taps, 
 {
     for (int64_t i = 0; i < count; i++)
         if (!isfinite(taps[i]))
-            return lw_fail(err, LW_EDATA, "tap %" PRId64 " of filter %" PRId64 " in %s:%s is %f: filters must be finite",
-                           i / parts % n_taps, i / parts / n_taps, info->file, info->path, taps[i]);
+            return lw_fail(err, LW_EDATA, "tap %" PRId64 " of filter %" PRId64 " in %s is %f: filters must be finite",
+                           i / parts % n_taps, i / parts / n_taps, lw_dataset_name(info).text, taps[i]);
     return LW_OK;
 }
 
@@ -41,9 +41,9 @@ static int check_rate(const struct lw_options *given, const struct lw_dataset_in
     if (a->sample_rate_hz <= 0 || b->sample_rate_hz <= 0 || lw_options_flag(given, "allow-rate-mismatch") ||
         fabs(a->sample_rate_hz - b->sample_rate_hz) <= accuracy * a->sample_rate_hz)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "the filters in %.300s:%.100s are for %.12g Hz (%s), the samples in %.300s:%.100s have %.12g Hz "
-                   "(%s): make filters for that rate, or give --allow-rate-mismatch", filters->file, filters->path,
-                   b->sample_rate_hz, b->source, input->file, input->path, a->sample_rate_hz, a->source);
+    return lw_fail(err, LW_EDATA, "the filters in %.600s are for %.12g Hz (%s), the samples in %.600s have %.12g Hz "
+                   "(%s): make filters for that rate, or give --allow-rate-mismatch", lw_dataset_name(filters).text,
+                   b->sample_rate_hz, b->source, lw_dataset_name(input).text, a->sample_rate_hz, a->source);
 }
 
 static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
@@ -58,7 +58,7 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
     const bool is_column = info->n_dims == 2 && info->dims[1] == 1;
     const int64_t n_filters = info->n_dims == 2 && !is_column ? info->dims[0] : 1;
     if (n_filters > LW_OLS_MAX_FILTERS)
-        return lw_fail(err, LW_EDATA, "%s:%s holds %" PRId64 " filters, at most %d are possible", info->file, info->path,
+        return lw_fail(err, LW_EDATA, "%s holds %" PRId64 " filters, at most %d are possible", lw_dataset_name(info).text,
                        n_filters, LW_OLS_MAX_FILTERS);
     ols->n_filters = (int)n_filters;
     ols->n_taps = is_column ? info->dims[0] : info->dims[info->n_dims - 1];

@@ -31,14 +31,14 @@ static int take_numbers(const struct lw_options *given, int64_t n, struct lw_vie
 
 static int fail_unknown_rate(const char *option, const char *text, const struct lw_dataset_info *input, struct lw_error *err)
 {
-    return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s:%s do not say its sampling rate: give --sample-rate", option, text,
-                   input->file, input->path);
+    return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s do not say its sampling rate: give --sample-rate", option, text,
+                   lw_dataset_name(input).text);
 }
 
 static int fail_unknown_start(const char *option, const char *text, const struct lw_dataset_info *input, struct lw_error *err)
 {
-    return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s:%s do not say when it starts: give --start-time, or a time since the "
-                   "start such as 10s", option, text, input->file, input->path);
+    return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s do not say when it starts: give --start-time, or a time since the "
+                   "start such as 10s", option, text, lw_dataset_name(input).text);
 }
 
 /* The instant that a text means, counted as the axis counts. @param is_since  set: it is a time since the start, and the seconds are
@@ -57,8 +57,8 @@ static int read_time(const char *option, const char *text, const struct lw_datas
         if (!*is_since && scale == LW_TIME_UTC)
             *at = lw_instant_from_gps(*at);
     } else {
-        return lw_fail(err, LW_EUSAGE, "--%s %s is neither a time in UTC such as 2015-09-14T09:50:45, nor seconds of GPS, nor a time "
-                       "since the start such as 10s or 2min", option, text);
+        return lw_fail(err, LW_EUSAGE, "--%s %s is neither a time in UTC such as 2015-09-14T09:50:45, nor seconds of GPS, nor a "
+                       "time since the start such as 10s or 2min", option, text);
     }
     return *is_since || scale != LW_TIME_UNKNOWN ? LW_OK : fail_unknown_start(option, text, input, err);
 }
@@ -98,8 +98,8 @@ static int find_sample(const struct lw_options *given, const char *option, const
     if (0 <= *sample && *sample <= n)
         return LW_OK;
     char first[LW_INSTANT_TEXT], last[LW_INSTANT_TEXT];
-    return lw_fail(err, LW_ECONFIG, "--%s %s is outside of %.300s:%.300s, which lasts %.9g s%s%s%s%s", option, text, input->file,
-                   input->path, (double)n * lw_period_seconds(input->axis.period),
+    return lw_fail(err, LW_ECONFIG, "--%s %s is outside of %.600s, which lasts %.9g s%s%s%s%s", option, text,
+                   lw_dataset_name(input).text, (double)n * lw_period_seconds(input->axis.period),
                    input->axis.scale == LW_TIME_UNKNOWN ? "" : ", from ", lw_sampling_time_text(&input->axis, 0, first),
                    input->axis.scale == LW_TIME_UNKNOWN ? "" : " to ", lw_sampling_time_text(&input->axis, n, last));
 }
@@ -116,8 +116,9 @@ static int take_times(const struct lw_options *given, const struct lw_dataset_in
     if (rc)
         return rc;
     if (begin >= end)
-        return lw_fail(err, LW_ECONFIG, "no sample of %s:%s lies from --from %s to --to %s: it would be samples %" PRId64 "..%" PRId64,
-                       input->file, input->path, lw_options_given(given, "from") ? lw_options_text(given, "from") : "(its start)",
+        return lw_fail(err, LW_ECONFIG, "no sample of %s lies from --from %s to --to %s: it would be samples %" PRId64 "..%" PRId64,
+                       lw_dataset_name(input).text,
+                       lw_options_given(given, "from") ? lw_options_text(given, "from") : "(its start)",
                        lw_options_given(given, "to") ? lw_options_text(given, "to") : "(its end)", begin, end - 1);
     view->start = begin;
     view->count = end - begin;
@@ -131,7 +132,8 @@ int lw_job_choose_piece(const struct lw_options *given, const struct lw_dataset_
     if (!lw_options_given(given, "from") && !lw_options_given(given, "to"))
         return take_numbers(given, n, view, err);
     if (lw_options_int(given, "start") != 0 || lw_options_given(given, "count"))
-        return lw_fail(err, LW_EUSAGE, "--from and --to stand for times, --start and --count for samples: give the one or the other");
+        return lw_fail(err, LW_EUSAGE, "--from and --to stand for times, --start and --count for samples: give the one or the "
+                       "other");
     return take_times(given, input, n, view, err);
 }
 
@@ -220,17 +222,17 @@ static int take_coordinate(const struct lw_options *given, const char *name, con
     const struct lw_coordinate *const coordinate = dimension < 0 ? NULL : &input->coordinates[dimension];
     double low, high;
     if (!coordinate || strcmp(coordinate->name, name) != 0 || !coordinate->is_regular || coordinate->step == 0)
-        return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s:%s give no regular %s of its channels%s; take --channels", name, text,
-                       input->file, input->path, name, strcmp(name, "distance") == 0 ? " (--channel-spacing does)" : "");
+        return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s give no regular %s of its channels%s; take --channels", name,
+                       text, lw_dataset_name(input).text, name, strcmp(name, "distance") == 0 ? " (--channel-spacing does)" : "");
     if (!read_interval(text, coordinate->unit, &low, &high))
         return lw_fail(err, LW_EUSAGE, "--%s %s is no interval A:B in %s", name, text,
                        coordinate->unit[0] ? coordinate->unit : "the unit of the file");
     find_channels(coordinate, low, high, input->dims[dimension], channels);
     if (channels->begin < channels->end)
         return LW_OK;
-    return lw_fail(err, LW_ECONFIG, "--%s %s: no channel lies there; those of %s:%s are at %.9g to %.9g %s", name, text, input->file,
-                   input->path, coordinate->first, coordinate->first + (double)(input->dims[dimension] - 1) * coordinate->step,
-                   coordinate->unit);
+    return lw_fail(err, LW_ECONFIG, "--%s %s: no channel lies there; those of %s are at %.9g to %.9g %s", name, text,
+                   lw_dataset_name(input).text, coordinate->first,
+                   coordinate->first + (double)(input->dims[dimension] - 1) * coordinate->step, coordinate->unit);
 }
 
 int lw_job_choose_channels(const struct lw_options *given, const struct lw_dataset_info *input, int channels, struct lw_range *range,

@@ -52,8 +52,8 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
     job->op.n_channels = lw_range_length(&view->channels);
     job->n_samples = job->n_outputs = view->count;
     if (job->n_samples > LW_SFFT_MAX_SAMPLES)
-        return lw_fail(err, LW_EDATA, "%s:%s has %" PRId64 " samples on the axis, at most %" PRId64 " are possible: choose a "
-                       "piece with --count", input->file, input->path, job->n_samples, LW_SFFT_MAX_SAMPLES);
+        return lw_fail(err, LW_EDATA, "%s has %" PRId64 " samples on the axis, at most %" PRId64 " are possible: choose a "
+                       "piece with --count", lw_dataset_name(input).text, job->n_samples, LW_SFFT_MAX_SAMPLES);
     return LW_OK;
 }
 

@@ -80,7 +80,7 @@ static int read_blocks(const struct lw_format *format, const struct lw_dataset_i
     for (int64_t r = 0; rc == LW_OK && r < info->dims[0]; r += rows) {
         const struct lw_box box = box_of_rows(info, r, min64(rows, info->dims[0] - r), block);
         if ((rc = format->read(dataset, &box, &reason)))
-            lw_fail(err, rc, "cannot read %.400s:%.200s: %.300s", info->file, info->path, reason.message);
+            lw_fail(err, rc, "cannot read %.600s: %.300s", lw_dataset_name(info).text, reason.message);
         for (int64_t i = 0; rc == LW_OK && i < box.run; i++)
             values[r * samples + i] = lw_type_number(info->type, block, i);
     }

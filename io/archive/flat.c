@@ -37,13 +37,14 @@ static int check_room(const struct lw_flat *flat, const struct lw_dataset_info *
     const int64_t bytes = count_bytes(flat);
     int64_t end;
     if (bytes == 0)
-        return lw_fail(err, LW_EDATA, "%s:%s holds no data", info->file, info->path);
+        return lw_fail(err, LW_EDATA, "%s holds no data", lw_dataset_name(info).text);
     if (bytes < 0 || __builtin_add_overflow(flat->offset, bytes, &end))
-        return lw_fail(err, LW_EDATA, "%s:%s claims more bytes than 64 bits can count: its header is damaged", info->file,
-                       info->path);
+        return lw_fail(err, LW_EDATA, "%s claims more bytes than 64 bits can count: its header is damaged",
+                       lw_dataset_name(info).text);
     if (end > info->file_bytes)
-        return lw_fail(err, LW_EDATA, "%s:%s is cut short: its header tells of %" PRId64 " bytes of samples from byte %" PRId64
-                       " on, and the file has %" PRId64 " bytes", info->file, info->path, bytes, flat->offset, info->file_bytes);
+        return lw_fail(err, LW_EDATA, "%s is cut short: its header tells of %" PRId64 " bytes of samples from byte %" PRId64 " "
+                       "on, and the file has %" PRId64 " bytes", lw_dataset_name(info).text, bytes, flat->offset,
+                       info->file_bytes);
     return LW_OK;
 }
 
@@ -263,7 +264,7 @@ int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_inf
         return rc;
     const struct lw_box box = whole_array(flat, values);
     if ((rc = lw_flat_read(&opened, &box, &reason)))
-        lw_fail(err, (enum lw_code)rc, "cannot read %s:%s: %s", info->file, info->path, reason.message);
+        lw_fail(err, (enum lw_code)rc, "cannot read %s: %s", lw_dataset_name(info).text, reason.message);
     close(opened.fd);
     return rc;
 }

@@ -45,7 +45,7 @@ static int open_output(struct lw_collective *file, const struct lw_writer_datase
     output->sample_bytes = lw_structure_element_bytes(spec);
     output->dataset = H5Dopen2(file->file, spec->path, H5P_DEFAULT);
     if (output->dataset < 0)
-        return lw_hdf5_fail(err, LW_EIO, "cannot open %s:%s", file->result->part, spec->path);
+        return lw_hdf5_fail(err, LW_EIO, "cannot open %s", lw_name_of(file->result->part, spec->path).text);
     output->type = H5Dget_type(output->dataset);
     return LW_OK;
 }

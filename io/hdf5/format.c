@@ -42,7 +42,7 @@ static int check_samples(hid_t stored, struct lw_dataset_info *info, struct lw_e
     char found[96];
     if (lw_hdf5_type_parse(stored, &info->type))
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "%s:%s holds %s; samples must be %s: convert it first", info->file, info->path,
+    return lw_fail(err, LW_EDATA, "%s holds %s; samples must be %s: convert it first", lw_dataset_name(info).text,
                    lw_hdf5_type_text(stored, found, sizeof found), LW_LEGAL_TYPES);
 }
 
@@ -54,8 +54,8 @@ static int check_numbers(hid_t stored, struct lw_dataset_info *info, struct lw_e
     if (!lw_hdf5_type_parse(stored, &info->type))
         info->type = (struct lw_type){.scalar = LW_FLOAT64, .is_complex = is_complex};
     if (memory < 0)
-        return lw_fail(err, LW_EDATA, "%s:%s holds %s, not numbers: it must be of an integer or floating-point type, or a "
-                       "complex compound {r, i}, {re, im} or {real, imag}", info->file, info->path,
+        return lw_fail(err, LW_EDATA, "%s holds %s, not numbers: it must be of an integer or floating-point type, or a "
+                       "complex compound {r, i}, {re, im} or {real, imag}", lw_dataset_name(info).text,
                        lw_hdf5_type_text(stored, found, sizeof found));
     H5Tclose(memory);
     return LW_OK;
@@ -145,7 +145,7 @@ static int open_objects(struct opened *opened, struct lw_error *err)
         return rc;
     opened->dataset = H5Dopen2(opened->file, info->path, H5P_DEFAULT);
     if (opened->dataset < 0)
-        return lw_hdf5_fail(err, LW_EIO, "cannot open %s:%s", info->file, info->path);
+        return lw_hdf5_fail(err, LW_EIO, "cannot open %s", lw_dataset_name(info).text);
     opened->type = memory_type(opened->dataset, &opened->is_converted);
     return LW_OK;
 }
@@ -275,7 +275,7 @@ static int read_whole(hid_t dataset, const struct lw_dataset_info *info, double 
     const hid_t memory = lw_hdf5_type_as_float64(stored, &is_complex);
     int rc = LW_OK;
     if (H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
-        rc = lw_hdf5_fail(err, LW_EIO, "cannot read %s:%s", info->file, info->path);
+        rc = lw_hdf5_fail(err, LW_EIO, "cannot read %s", lw_dataset_name(info).text);
     H5Tclose(memory);
     H5Tclose(stored);
     return rc;
@@ -343,7 +343,7 @@ static int prepare_chunks(void *dataset, bool whole, struct lw_error *err)
     opened->dataset = H5Dopen2(opened->file, info->path, access);
     H5Pclose(access);
     if (opened->dataset < 0)
-        return lw_hdf5_fail(err, LW_EIO, "cannot open %s:%s again", info->file, info->path);
+        return lw_hdf5_fail(err, LW_EIO, "cannot open %s again", lw_dataset_name(info).text);
     return LW_OK;
 }
 

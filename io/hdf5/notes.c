@@ -161,7 +161,7 @@ static int read_rows(hid_t dataset, const struct lw_object *object, const struct
     const hid_t space = H5Dget_space(dataset), memory = H5Screate_simple(1, &count, NULL), type = row_type(rows);
     H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &count, NULL);
     if (H5Dread(dataset, type, memory, space, H5P_DEFAULT, values) < 0)
-        rc = lw_hdf5_fail(err, LW_EIO, "cannot read %s:%s", object->file, object->path);
+        rc = lw_hdf5_fail(err, LW_EIO, "cannot read %s", object->name);
     H5Tclose(type);
     H5Sclose(memory);
     H5Sclose(space);

@@ -75,7 +75,7 @@ int lw_probe_dataset(hid_t file, const char *file_name, const char *path, hid_t 
     }
     const hid_t object = H5Oopen(file, path, H5P_DEFAULT);
     if (object < 0 && lw_hdf5_errno() != 0 && lw_hdf5_errno() != ENOENT)
-        return lw_hdf5_fail(err, LW_EIO, "cannot read %.128s:%.128s", file_name, path);
+        return lw_hdf5_fail(err, LW_EIO, "cannot read %.600s", lw_name_of(file_name, path).text);
     if (object < 0) {
         snprintf(mistake, sizeof mistake, "'%.128s' has no dataset '%.128s'", file_name, path);
         return lw_listing_fail(file, path, LW_EDATA, mistake, err);
@@ -106,15 +106,15 @@ static int describe_shape(hid_t dataset, struct lw_dataset_info *info, struct lw
     H5Sclose(space);
 
     if (is_null)
-        return lw_fail(err, LW_EDATA, "%s:%s is empty", info->file, info->path);
+        return lw_fail(err, LW_EDATA, "%s is empty", lw_dataset_name(info).text);
     if (n_dims < 1 || n_dims > LW_MAX_DIMS)
-        return lw_fail(err, LW_EDATA, "%s:%s has %d dimensions, not 1 to %d%s", info->file, info->path, n_dims, LW_MAX_DIMS,
+        return lw_fail(err, LW_EDATA, "%s has %d dimensions, not 1 to %d%s", lw_dataset_name(info).text, n_dims, LW_MAX_DIMS,
                        n_dims == 0 ? ": it is a single value" : "");
     info->n_dims = n_dims;
     for (int d = 0; d < n_dims; d++) {
         info->dims[d] = (int64_t)dims[d];
         if (dims[d] == 0)
-            return lw_fail(err, LW_EDATA, "%s:%s is empty: its dimension %d has length 0", info->file, info->path, d);
+            return lw_fail(err, LW_EDATA, "%s is empty: its dimension %d has length 0", lw_dataset_name(info).text, d);
     }
     return LW_OK;
 }
@@ -143,15 +143,15 @@ static int check_compact(hid_t dataset, const struct lw_dataset_info *info, stru
     H5Pclose(creation);
     if (!is_compact || (!__builtin_mul_overflow(needed, samples, &needed) && stored >= needed))
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "damaged HDF5 file: %.400s:%.400s holds %" PRIu64 " bytes, fewer than its shape and type need",
-                   info->file, info->path, (uint64_t)stored);
+    return lw_fail(err, LW_EDATA, "damaged HDF5 file: %.600s holds %" PRIu64 " bytes, fewer than its shape and type need",
+                   lw_dataset_name(info).text, (uint64_t)stored);
 }
 
 static int describe_sampling(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_error broken;
     const int rc = lw_hdf5_sampling_find(file, dataset, info, &broken);
-    return rc == LW_OK ? rc : lw_fail(err, rc, "%.200s:%.200s: %.500s", info->file, info->path, broken.message);
+    return rc == LW_OK ? rc : lw_fail(err, rc, "%.600s: %.500s", lw_dataset_name(info).text, broken.message);
 }
 
 int lw_probe_describe(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)

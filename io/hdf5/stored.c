@@ -216,7 +216,7 @@ int lw_finder_create(const char *file, const char *path, int n_dims, int fd, str
     *finder = (struct lw_finder){.fd = fd, .n_dims = n_dims, .file = -1, .dataset = -1};
     if ((finder->file = open_file(finder, file)) < 0 ||
         (finder->dataset = H5Dopen2(finder->file, path, H5P_DEFAULT)) < 0) {
-        const int rc = lw_hdf5_fail(err, LW_EIO, "cannot open %s:%s again", file, path);
+        const int rc = lw_hdf5_fail(err, LW_EIO, "cannot open %s again", lw_name_of(file, path).text);
         lw_finder_destroy(finder);
         return rc;
     }

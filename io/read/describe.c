@@ -21,8 +21,8 @@ static int check_bytes(const struct lw_dataset_info *info, struct lw_error *err)
     int64_t bytes = (int64_t)lw_type_bytes(info->type);
     for (int d = 0; d < info->n_dims; d++)
         if (__builtin_mul_overflow(bytes, info->dims[d], &bytes))
-            return lw_fail(err, LW_EDATA, "%s:%s has more bytes than 64 bits can count: its dimension %d has length %" PRId64,
-                           info->file, info->path, d, info->dims[d]);
+            return lw_fail(err, LW_EDATA, "%s has more bytes than 64 bits can count: its dimension %d has length %" PRId64,
+                           lw_dataset_name(info).text, d, info->dims[d]);
     return LW_OK;
 }
 
@@ -34,8 +34,8 @@ static int check_same_file(const struct lw_dataset_info *info, struct lw_error *
         return lw_fail(err, LW_EIO, "cannot read '%s' here (%s): all ranks need it, on a file system that their nodes share",
                        info->file, strerror(errno));
     if (status.st_size != info->file_bytes)
-        return lw_fail(err, LW_EIO, "'%s' has %" PRId64 " bytes here and %" PRId64 " for the rank that looked at it: ranks must see "
-                       "one file", info->file, (int64_t)status.st_size, info->file_bytes);
+        return lw_fail(err, LW_EIO, "'%s' has %" PRId64 " bytes here and %" PRId64 " for the rank that looked at it: ranks must "
+                       "see one file", info->file, (int64_t)status.st_size, info->file_bytes);
     return LW_OK;
 }
 
@@ -45,10 +45,12 @@ int lw_reader_check_unchanged(const struct lw_reader *reader, struct lw_error *e
         const struct lw_dataset_info *const info = &reader->files[f];
         struct stat now;
         if (stat(info->file, &now) != 0)
-            return lw_fail(err, LW_EDATA, "'%s' has vanished while it was read (%s): there is no result", info->file, strerror(errno));
+            return lw_fail(err, LW_EDATA, "'%s' has vanished while it was read (%s): there is no result", info->file,
+                           strerror(errno));
         if (now.st_size != info->file_bytes || (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec != info->modified_ns)
-            return lw_fail(err, LW_EDATA, "'%s' has changed while it was read (%" PRId64 " bytes at first, %" PRId64 " now): there is no "
-                           "result; run again when nobody writes it", info->file, info->file_bytes, (int64_t)now.st_size);
+            return lw_fail(err, LW_EDATA, "'%s' has changed while it was read (%" PRId64 " bytes at first, %" PRId64 " now): "
+                           "there is no result; run again when nobody writes it", info->file, info->file_bytes,
+                           (int64_t)now.st_size);
     }
     return LW_OK;
 }
@@ -138,8 +140,8 @@ static int find_axis(const struct lw_reader *reader, const struct lw_dataset_inf
     if (reader->n_files == 1)
         *axis = 0;
     if (*axis < 0)
-        return lw_fail(err, LW_EUSAGE, "%" PRId64 " files are to be one axis, and the metadata of '%.300s' do not say which of its %d "
-                       "dimensions is time: give --axis", reader->n_files, info->file, info->n_dims);
+        return lw_fail(err, LW_EUSAGE, "%" PRId64 " files are to be one axis, and the metadata of '%.300s' do not say which of "
+                       "its %d dimensions is time: give --axis", reader->n_files, info->file, info->n_dims);
     if (*axis >= info->n_dims)
         return lw_fail(err, LW_EUSAGE, "--axis %d: '%.300s' has %d dimension%s", *axis, info->file, info->n_dims,
                        info->n_dims == 1 ? "" : "s");
@@ -170,9 +172,9 @@ static void describe_gap(const struct lw_reader *reader, int64_t g, char *text, 
     const struct lw_file_part *const next = &reader->sequence.parts[lw_sequence_find(&reader->sequence, gap->first)];
     const struct lw_axis_metadata *const behind = &reader->files[next->file].axis;
     char from[LW_INSTANT_TEXT], to[LW_INSTANT_TEXT];
-    snprintf(text, size, "%" PRId64 " sample%s (%.9g s) from sample %" PRId64 " on, %s to %s", gap->count, gap->count == 1 ? "" : "s",
-             (double)gap->count * lw_period_seconds(behind->period), gap->first,
-             lw_sampling_time_text(behind, -gap->count, from), lw_sampling_time_text(behind, 0, to));
+    snprintf(text, size, "%" PRId64 " sample%s (%.9g s) from sample %" PRId64 " on, %s to %s", gap->count, gap->count == 1 ? "" :
+             "s", (double)gap->count * lw_period_seconds(behind->period), gap->first, lw_sampling_time_text(behind, -gap->count,
+             from), lw_sampling_time_text(behind, 0, to));
 }
 
 static void log_sequence(const struct lw_reader *reader, int axis)
@@ -202,8 +204,8 @@ static int check_gaps(const struct lw_reader *reader, struct lw_error *err)
     if (reader->sequence.n_gaps == 0 || reader->request.gaps != LW_GAPS_ERROR)
         return LW_OK;
     describe_gap(reader, 0, text, sizeof text);
-    return lw_fail(err, LW_EDATA, "the files leave %" PRId64 " gap%s, the first of %s: --gaps split, nan or zero says what becomes of them",
-                   reader->sequence.n_gaps, reader->sequence.n_gaps == 1 ? "" : "s", text);
+    return lw_fail(err, LW_EDATA, "the files leave %" PRId64 " gap%s, the first of %s: --gaps split, nan or zero says what "
+                   "becomes of them", reader->sequence.n_gaps, reader->sequence.n_gaps == 1 ? "" : "s", text);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------------------- */

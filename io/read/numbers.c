@@ -19,10 +19,10 @@ static int64_t count_doubles(const struct lw_dataset_info *info)
 static int check_shape(const struct lw_dataset_info *info, struct lw_error *err)
 {
     if (info->n_dims > 2 || info->n_dims < 1)
-        return lw_fail(err, LW_EDATA, "%s:%s has %d dimensions: it must have 1 or 2", info->file, info->path, info->n_dims);
+        return lw_fail(err, LW_EDATA, "%s has %d dimensions: it must have 1 or 2", lw_dataset_name(info).text, info->n_dims);
     if (count_doubles(info) < 0)
-        return lw_fail(err, LW_EDATA, "%s:%s has %" PRId64 " x %" PRId64 " elements: more than any memory holds", info->file,
-                       info->path, info->dims[0], info->dims[1]);
+        return lw_fail(err, LW_EDATA, "%s has %" PRId64 " x %" PRId64 " elements: more than any memory holds",
+                       lw_dataset_name(info).text, info->dims[0], info->dims[1]);
     return LW_OK;
 }
 

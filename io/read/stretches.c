@@ -66,9 +66,7 @@ static int find_stretches(struct lw_comm *comm, const struct lw_reader_request *
     int rc = lw_reader_describe(&reader, err);
     for (int64_t p = 0; rc == LW_OK && p < reader.sequence.n_parts; p++) {
         const struct lw_dataset_info *const file = &reader.files[reader.sequence.parts[p].file];
-        char name[2 * LW_MAX_PATH + 2];
-        snprintf(name, sizeof name, "%s%s%s", file->file, file->path[0] == '/' ? ":" : "", file->path[0] == '/' ? file->path : "");
-        rc = add_text(c, name, begins_behind_gap(&reader.sequence, p), err);
+        rc = add_text(c, lw_name_of(file->file, file->path).text, begins_behind_gap(&reader.sequence, p), err);
     }
     lw_reader_forget(&reader);
     return lw_comm_agree(comm, rc, err);

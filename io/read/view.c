@@ -43,18 +43,18 @@ static int check_range(const struct lw_dataset_info *info, const char *what, int
 {
     if (0 <= begin && begin < end && end <= length)
         return LW_OK;
-    return lw_fail(err, LW_ECONFIG, "%s %" PRId64 "..%" PRId64 " of %s:%s do not exist: there are 0..%" PRId64, what, begin,
-                   end - 1, info->file, info->path, length - 1);
+    return lw_fail(err, LW_ECONFIG, "%s %" PRId64 "..%" PRId64 " of %s do not exist: there are 0..%" PRId64, what, begin,
+                   end - 1, lw_dataset_name(info).text, length - 1);
 }
 
 int lw_view_check(const struct lw_dataset_info *info, const struct lw_view_spec *view, struct lw_error *err)
 {
     const int n_dims = info->n_dims - (view->has_rows ? 1 : 0);
     if (n_dims < 1 || n_dims > 2)
-        return lw_fail(err, LW_EDATA, "%s:%s has %d dimensions: %s can be read", info->file, info->path, info->n_dims,
+        return lw_fail(err, LW_EDATA, "%s has %d dimensions: %s can be read", lw_dataset_name(info).text, info->n_dims,
                        view->has_rows ? "2 or 3" : "1 or 2");
     if (view->axis < 0 || view->axis >= n_dims || (view->has_rows && view->axis != n_dims - 1))
-        return lw_fail(err, LW_ECONFIG, "%s:%s has %d dimensions: dimension %d cannot be the axis", info->file, info->path,
+        return lw_fail(err, LW_ECONFIG, "%s has %d dimensions: dimension %d cannot be the axis", lw_dataset_name(info).text,
                        info->n_dims, view->axis);
     if (view->channels.step < 1)
         return lw_fail(err, LW_ECONFIG, "channel step %" PRId64 " is not 1 or more", view->channels.step);
@@ -141,8 +141,8 @@ int lw_view_fail(const struct lw_source *source, int64_t begin, int64_t end, con
                  struct lw_error *err)
 {
     struct lw_error what;
-    const int code = lw_fail(&what, reason->code, "cannot read samples %" PRId64 "..%" PRId64 " of %s:%s", begin, end - 1,
-                             source->info.file, source->info.path);
+    const int code = lw_fail(&what, reason->code, "cannot read samples %" PRId64 "..%" PRId64 " of %s", begin, end - 1,
+                             lw_dataset_name(&source->info).text);
     return lw_fail(err, code, "%.699s%s%s", what.message, reason->message[0] ? ": " : "", reason->message);
 }
 

@@ -221,8 +221,8 @@ static int check_rate(const struct lw_options *given, const char *name, const st
         !(baseline && has_times(baseline));
     if (is_free || input->axis.sample_rate_hz > 0)
         return LW_OK;
-    return lw_fail(err, LW_EUSAGE, "--%s needs the sampling rate of %.300s:%.100s, which the file does not say: give --sample-rate",
-                   name, input->file, input->path);
+    return lw_fail(err, LW_EUSAGE, "--%s needs the sampling rate of %.600s, which the file does not say: give --sample-rate",
+                   name, lw_dataset_name(input).text);
 }
 
 static int make(const struct lw_options *given, const char *name, struct lw_bank *bank, struct lw_error *err)

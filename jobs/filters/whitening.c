@@ -23,14 +23,14 @@ static int check_input(const struct lw_job *job, struct lw_error *err)
     const struct lw_dataset_info *const input = &job->inputs[0];
     char text[40];
     if (job->op.input.is_complex)
-        return lw_fail(err, LW_ECONFIG, "--whiten takes real samples; %.300s:%.100s has %s", input->file, input->path,
+        return lw_fail(err, LW_ECONFIG, "--whiten takes real samples; %.600s has %s", lw_dataset_name(input).text,
                        lw_type_text(job->op.input, text));
     if (job->op.n_channels > 1)
         return lw_fail(err, LW_ECONFIG, "--whiten takes one channel, whose spectrum it divides by; of %" PRId64 " choose one with "
                        "--channels C", job->op.n_channels);
     if (input->axis.sample_rate_hz <= 0)
-        return lw_fail(err, LW_EUSAGE, "--whiten needs the sampling rate of %.300s:%.100s, which the file does not say: give "
-                       "--sample-rate", input->file, input->path);
+        return lw_fail(err, LW_EUSAGE, "--whiten needs the sampling rate of %.600s, which the file does not say: give "
+                       "--sample-rate", lw_dataset_name(input).text);
     return LW_OK;
 }
 

@@ -292,8 +292,7 @@ static void make_title(const struct lw_plot *plot, char *title, size_t size)
     if (given)
         snprintf(title, size, "%s", given);
     else
-        snprintf(title, size, "%s%s%s", base_of(plot->subject.info.file), plot->subject.info.path[0] ? ":" : "",
-                 plot->subject.info.path);
+        snprintf(title, size, "%s", lw_name_of(base_of(plot->subject.info.file), plot->subject.info.path).text);
     const size_t length = strlen(title);
     if (!given && plot->n_files > 1)
         snprintf(title + length, size - length, " and %" PRId64 " more files", plot->n_files - 1);

@@ -36,8 +36,7 @@ static void look_at(const struct lw_listing *dataset, void *context)
 
 static void name_it(struct lw_subject *subject)
 {
-    const struct lw_dataset_info *const info = &subject->info;
-    snprintf(subject->name, sizeof subject->name, "%s%s%s", info->file, info->path[0] ? ":" : "", info->path);
+    snprintf(subject->name, sizeof subject->name, "%s", lw_dataset_name(&subject->info).text);
 }
 
 /* Where the file has none of these, its format says which dataset is the data, or refuses. */
@@ -64,7 +63,7 @@ static int choose_dataset(const char *name, const struct lw_subject_hints *hints
     const char *const path = choice.best < N_PREFERRED ? preferred[choice.best] : choice.count == 1 ? choice.last : "";
     if (path[0] != '/')
         return let_format_choose(&hints->file, subject, err);
-    snprintf(subject->name, sizeof subject->name, "%s:%s", object.file, path);
+    snprintf(subject->name, sizeof subject->name, "%s", lw_name_of(object.file, path).text);
     return LW_OK;
 }
 
@@ -143,8 +142,8 @@ static int check_dimensions(const struct lw_subject *subject, struct lw_error *e
     const struct lw_dataset_info *const info = &subject->info;
     for (int d = 0; d < info->n_dims; d++)
         if (d != subject->x && d != subject->y && d != subject->z && info->dims[d] > 1)
-            return lw_fail(err, LW_EDATA, "%s:%s has %d dimensions: pictures are made of up to 3 that are longer than 1",
-                           info->file, info->path, info->n_dims);
+            return lw_fail(err, LW_EDATA, "%s has %d dimensions: pictures are made of up to 3 that are longer than 1",
+                           lw_dataset_name(info).text, info->n_dims);
     return LW_OK;
 }
 
@@ -161,7 +160,7 @@ static int choose_dimensions(const struct lw_subject_hints *hints, struct lw_sub
 {
     const struct lw_dataset_info *const info = &subject->info;
     if (hints->axis >= info->n_dims)
-        return lw_fail(err, LW_ECONFIG, "--axis %d: %s:%s has dimensions 0 to %d", hints->axis, info->file, info->path,
+        return lw_fail(err, LW_ECONFIG, "--axis %d: %s has dimensions 0 to %d", hints->axis, lw_dataset_name(info).text,
                        info->n_dims - 1);
     if (looks_like_image(subject, hints))
         choose_image(subject);

@@ -14,7 +14,7 @@
 #include "plot/samples.h"
 
 struct lw_subject {
-    char name[2 * LW_MAX_PATH];         /* as given */
+    char name[sizeof(struct lw_name)];  /* as given */
     struct lw_dataset_info info;
     struct lw_notes *notes;             /* owned */
     bool is_table;                      /* then nothing below counts, nor does `info` but for file and path */

@@ -168,9 +168,8 @@ static int read_prologue(struct lw_loop *loop, const struct lw_block *block, str
     const int64_t last = part.end < job->n_samples ? part.end : job->n_samples;
     const int64_t bad = note_prologue(loop, &part, part.begin > 0 ? part.begin : 0, last);
     if (bad > 0 && job->op.nan == LW_NAN_ERROR)
-        return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " samples of %s:%s are not finite; to go on, give "
-                       "--nan propagate or --nan zero", bad, last * loop->plan->op.input_width, job->inputs[0].file,
-                       job->inputs[0].path);
+        return lw_fail(err, LW_EDATA, "%" PRId64 " of the first %" PRId64 " samples of %s are not finite; to go on, give " "--nan "
+                       "propagate or --nan zero", bad, last * loop->plan->op.input_width, lw_dataset_name(&job->inputs[0]).text);
     return LW_OK;
 }
 
@@ -261,10 +260,10 @@ static int check_finite(const struct lw_loop *loop, const struct lw_slot *slot, 
     char column[40] = "";
     if (job->ops->value)
         snprintf(column, sizeof column, "%s %" PRId64 " of ", job->ops->value, slot->not_finite_column);
-    return lw_fail(err, LW_EDATA, "%s%s %" PRId64 " of %s %" PRId64 " in %s:%s is not finite (%" PRId64 " such in this "
+    return lw_fail(err, LW_EDATA, "%s%s %" PRId64 " of %s %" PRId64 " in %s is not finite (%" PRId64 " such in this "
                    "slice); to go on, give --nan propagate or --nan zero", column, job->ops->sample,
                    job->view.start + lw_boundary_index(job->boundary, position, job->n_samples), job->ops->channel,
-                   job->view.channels.begin + channel * job->view.channels.step, job->inputs[0].file, job->inputs[0].path,
+                   job->view.channels.begin + channel * job->view.channels.step, lw_dataset_name(&job->inputs[0]).text,
                    slot->n_not_finite);
 }
 

@@ -21,10 +21,10 @@ void lw_plan_print_input(const struct lw_setup *setup, int64_t width)
 {
     const struct lw_job *const job = &setup->job;
     const struct lw_dataset_info *const input = &job->inputs[0];
-    char type[40], file[2 * LW_MAX_PATH], path[2 * LW_MAX_PATH];
+    char type[40], name[2 * sizeof(struct lw_name)];
     lw_plan_row("job", job->ops->name);
-    printf("%-16s%s:%s, %s, %" PRId64 " %ss x %" PRId64 " %s%s", "input", lw_escape(input->file, "", file, sizeof file),
-           lw_escape(input->path, "", path, sizeof path),
+    printf("%-16s%s, %s, %" PRId64 " %ss x %" PRId64 " %s%s", "input",
+           lw_escape(lw_dataset_name(input).text, "", name, sizeof name),
            lw_type_text(input->type, type), job->n_samples, job->ops->sample, job->op.n_channels, job->ops->channel,
            job->op.n_channels == 1 ? "" : "s");
     if (width > 1)

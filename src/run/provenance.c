@@ -78,7 +78,7 @@ static void add_inputs(struct collector *c, const struct lw_job *job)
         const struct lw_dataset_info *const info = &job->inputs[i];
         const char *const name = job->input_names[i];
         char modified[32];
-        add_format(c, name, "%s:%s", info->file, info->path);
+        add_format(c, name, "%s", lw_dataset_name(info).text);
         add_int(c, join(c, name, "_file_bytes"), info->file_bytes);
         add_format(c, join(c, name, "_modified_utc"), "%s", time_text((time_t)(info->modified_ns / 1000000000), modified));
     }

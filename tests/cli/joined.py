@@ -135,6 +135,10 @@ for times, first, n in ((("--from", "2023-01-01T00:00:02", "--to", "2023-01-01T0
 for times, code in ((("--from", "2022-12-31T23:59:59"), 78), (("--to", "13s"), 78), (("--from", "noon"), 2), (("--from", "4s", "--to", "3s"), 78),
                     (("--from", "3s", "--count", "7"), 2)):
     check(times[0] in run(2, "o.h5", "--input", *files, *times, code=code).stderr, f"{times} is named")
+check("w0.h5:/data (and 5 more files)" in run(2, "o.h5", "--input", *files, "--to", "13s", code=78).stderr, "the files are named")
+run(1, "o.h5", "--input", "w0.h5:/data", "w1.h5:/data")
+with h5py.File("o.h5", "r") as file:
+    check(file.attrs["input"] == "w0.h5:/data (and 1 more file)", f"the input is said to be {file.attrs['input']}")
 
 # ---- channels by coordinate ----
 for coordinates, wanted_channels in ((("--distance", "4:7"), "2:4"), (("--distance", ":2"), "0:2"), (("--distance", "0.005km:"), "3:5")):

@@ -70,7 +70,7 @@ int lw_fits_seek(struct lw_fits_walk *walk, const char *path, struct lw_error *e
     while (walk->unit) {
         const bool has_image = lw_fits_has_image(walk->unit);
         if (path[0] ? is_named(walk->unit, path) : has_image)
-            return has_image ? LW_OK : lw_fail(err, LW_EDATA, "%s:%s holds no image", walk->file, path);
+            return has_image ? LW_OK : lw_fail(err, LW_EDATA, "%s holds no image", lw_name_of(walk->file, path).text);
         add_unit(walk->unit, known, sizeof known);
         const int rc = lw_fits_next(walk, err);
         if (rc)
@@ -121,8 +121,8 @@ static int set_dims(const int64_t *axes, int n_axes, const char *file, struct lw
     while (n_axes > LW_MAX_DIMS && axes[n_axes - 1] == 1)
         n_axes--;
     if (n_axes > LW_MAX_DIMS)
-        return lw_fail(err, LW_EDATA, "'%s': the image in unit %d has %d axes: at most %d can be longer than 1", file, out->unit, n_axes,
-                       LW_MAX_DIMS);
+        return lw_fail(err, LW_EDATA, "'%s': the image in unit %d has %d axes: at most %d can be longer than 1", file, out->unit,
+                       n_axes, LW_MAX_DIMS);
     out->flat.n_dims = n_axes;
     for (int a = 0; a < n_axes; a++)
         out->flat.dims[n_axes - 1 - a] = axes[a];

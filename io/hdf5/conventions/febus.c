@@ -92,8 +92,8 @@ static int check_blocks(const struct lw_subject *subject, const struct lw_times 
     const double block_s = (double)blocks->period * zone->step_s, expected = block_s * (double)(blocks->n - 1);
     if (blocks->n < 2 || (times->n >= blocks->n && fabs(times->span_s - expected) <= 0.5 * block_s))
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "%.300s:%.200s has %lld blocks of %.9g s, but their times cover %.9g s: some are missing",
-                   subject->info->file, subject->info->path, (long long)blocks->n, block_s, times->span_s + block_s);
+    return lw_fail(err, LW_EDATA, "%.600s has %lld blocks of %.9g s, but their times cover %.9g s: some are missing",
+                   lw_dataset_name(subject->info).text, (long long)blocks->n, block_s, times->span_s + block_s);
 }
 
 /* What is half a row on both sides of a block is left out where the file begins. */

@@ -59,19 +59,17 @@ static int check_series(const struct lw_dataset_info *info, struct lw_error *err
 {
     if (info->n_dims == 1 && !info->type.is_complex && info->axis.scale != LW_TIME_UNKNOWN && info->axis.period.numerator > 0)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "--good-data: %.300s:%.200s is no series of whole numbers that says when it begins and how long "
-                   "each of them is valid", info->file, info->path);
+    return lw_fail(err, LW_EDATA, "--good-data: %.600s is no series of whole numbers that says when it begins and how long "
+                   "each of them is valid", lw_dataset_name(info).text);
 }
 
 /* One series of one file. */
 static int read_series(struct lw_comm *comm, struct axis *axis, const char *file, const struct lw_quality *quality,
                        struct lw_error *err)
 {
-    char name[2 * LW_MAX_PATH];
     struct lw_dataset_info info;
     double *values = NULL;
-    snprintf(name, sizeof name, "%s:%s", file, quality->path);
-    int rc = lw_reader_read_numbers(comm, name, &info, &values, err);
+    int rc = lw_reader_read_numbers(comm, lw_name_of(file, quality->path).text, &info, &values, err);
     if (rc == LW_OK && (rc = check_series(&info, err)) == LW_OK)
         take_series(axis, &info, values, quality->bits);
     lw_free(values);
@@ -112,8 +110,8 @@ static int check_input(const struct lw_dataset_info *info, struct lw_error *err)
 {
     if (info->axis.scale != LW_TIME_UNKNOWN && info->axis.period.numerator > 0)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "--good-data: %.300s:%.200s does not say when it begins or at which rate it was sampled: give "
-                   "--start-time and --sample-rate", info->file, info->path);
+    return lw_fail(err, LW_EDATA, "--good-data: %.600s does not say when it begins or at which rate it was sampled: give "
+                   "--start-time and --sample-rate", lw_dataset_name(info).text);
 }
 
 int lw_good_data_read(struct lw_comm *comm, const struct lw_reader *input, int axis_dim, const char *tests, unsigned char **bits,

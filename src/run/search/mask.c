@@ -75,10 +75,10 @@ static int find_shape(const struct lw_dataset_info *info, const struct lw_datase
     *is_packed = true;
     if (info->type.scalar == LW_UINT8 && has_shape(info, input, axis, 8, shape))
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "--mask %.300s:%.100s has %d dimension%s, the first of %" PRId64 ": it must have a number for each of the %"
-                   PRId64 " samples, for each of the %" PRId64 " channels, or for both in the order of the input, or bits for these, eight in a "
-                   "uint8 as numpy.packbits has them", info->file, info->path, info->n_dims, info->n_dims == 1 ? "" : "s", info->dims[0],
-                   n_axis, n_channels);
+    return lw_fail(err, LW_EDATA, "--mask %.600s has %d dimension%s, the first of %" PRId64 ": it must have a number for each of "
+                   "the %" PRId64 " samples, for each of the %" PRId64 " channels, or for both in the order of the input, or bits "
+                   "for these, eight in a uint8 as numpy.packbits has them", lw_dataset_name(info).text, info->n_dims,
+                   info->n_dims == 1 ? "" : "s", info->dims[0], n_axis, n_channels);
 }
 
 static int check_type(const struct lw_dataset_info *info, struct lw_error *err)
@@ -86,8 +86,8 @@ static int check_type(const struct lw_dataset_info *info, struct lw_error *err)
     char text[40];
     if (!info->type.is_complex)
         return LW_OK;
-    return lw_fail(err, LW_EDATA, "--mask %.300s:%.100s is %s: a mask holds whole or real numbers, 0 where a sample counts", info->file,
-                   info->path, lw_type_text(info->type, text));
+    return lw_fail(err, LW_EDATA, "--mask %.600s is %s: a mask holds whole or real numbers, 0 where a sample counts",
+                   lw_dataset_name(info).text, lw_type_text(info->type, text));
 }
 
 static struct lw_view_spec view_of(const struct lw_mask *mask, const struct lw_job *job)

@@ -95,8 +95,8 @@ static int read_samples(const struct fetch *fetch, int64_t first, int64_t count,
     struct lw_error reason;
     if (lw_bytes_read(run->place.fd, into, offset_of(fetch, first, channel), bytes_of(fetch, count), &reason) == LW_OK)
         return LW_OK;
-    return lw_fail(err, LW_EIO, "cannot read samples %" PRId64 "..%" PRId64 " of %.500s:%.300s: %.120s", start + first,
-                   start + first + count - 1, input->file, input->path, reason.message);
+    return lw_fail(err, LW_EIO, "cannot read samples %" PRId64 "..%" PRId64 " of %.600s: %.120s", start + first,
+                   start + first + count - 1, lw_dataset_name(input).text, reason.message);
 }
 
 /* ---- wanted samples ------------------------------------------------------------------------------------------------- */

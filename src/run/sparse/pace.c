@@ -34,7 +34,7 @@ static int try_storage(struct lw_sparse *run, const struct lw_bytes_part *part, 
     const struct lw_dataset_info *const input = &run->setup.job.inputs[0];
     struct lw_error reason;
     const int rc = lw_bytes_try(run->setup.pool, part, &run->pace, &reason);
-    return rc ? lw_fail(err, (enum lw_code)rc, "cannot read %.500s:%.300s: %.200s", input->file, input->path, reason.message) : LW_OK;
+    return rc ? lw_fail(err, (enum lw_code)rc, "cannot read %.600s: %.200s", lw_dataset_name(input).text, reason.message) : LW_OK;
 }
 
 int lw_sparse_find_pace(struct lw_sparse *run, struct lw_error *err)

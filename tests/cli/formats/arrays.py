@@ -118,6 +118,7 @@ def numpy_refused(work):
         np.save(path, x)
         refuse(path, 65, says, work=work)
     np.save(path, np.zeros((20, 20)))
+    refuse(path, 2, f" {path} is \\[20 x 20\\]: say with --axis", "ols", work)
     refuse(path + ":/x", 65, "leave out ':/x'", work=work)
     with open(path, "r+b") as file:
         file.truncate(1000)
@@ -150,6 +151,9 @@ def raw_files(work):
     with h5py.File(f"{work}/out.h5") as file:
         about = file["filtered"].attrs
         check(file["filtered"].shape[-1] == 5000 and about["sample_rate_hz"] == 250, f"raw: {dict(about)} {done.stderr}")
+        check(file.attrs["input"] == path, f"the input is said to be '{file.attrs['input']}'")
+    planned = lapwing(1, "plan", "ols", "--input", path, "--raw", "int16", "--filters", f"{work}/kernel.h5:/kernel", "--output", "o.h5").stdout
+    check(re.search(f"^input +{path}, int16, 5000 samples", planned, re.M), f"plan: {planned}")
     for raw, code, says in (("int16,0", 2, "--raw int16,0 is not understood"), ("int12", 2, "not understood"), ("int16,3,sideways", 2, "time-slow"),
                             ("int16,1,time-slow,0,5", 2, "not understood"), ("int16,3,time-slow,-4", 2, "not understood"),
                             ("float64,2000", 65, "too few for one number of each channel"), ("int16,1,,20000", 65, "too few")):

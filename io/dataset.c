@@ -1,0 +1,22 @@
+#include "io/dataset.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct lw_name lw_name_of(const char *file, const char *path)
+{
+    struct lw_name name;
+    snprintf(name.text, sizeof name.text, "%.*s%s%.*s", LW_MAX_PATH - 1, file, path[0] ? ":" : "", LW_MAX_PATH - 1, path);
+    return name;
+}
+
+struct lw_name lw_dataset_name(const struct lw_dataset_info *info)
+{
+    struct lw_name name = lw_name_of(info->file, info->path);
+    const size_t used = strlen(name.text);
+    if (info->n_files > 1)
+        snprintf(name.text + used, sizeof name.text - used, " (and %" PRId64 " more file%s)", info->n_files - 1,
+                 info->n_files == 2 ? "" : "s");
+    return name;
+}
