@@ -15,11 +15,11 @@
 
 /* ---- a row ----------------------------------------------------------------------------------------------------------- */
 
-static void write_shape(const struct lw_dataset_info *info, struct lw_listing *row)
+void lw_archive_shape(const int64_t *dims, int n_dims, struct lw_listing *row)
 {
     size_t used = 0;
-    for (int d = 0; d < info->n_dims; d++)
-        used += (size_t)snprintf(row->shape + used, sizeof row->shape - used, "%s%" PRId64, d ? " x " : "[", info->dims[d]);
+    for (int d = 0; d < n_dims; d++)
+        used += (size_t)snprintf(row->shape + used, sizeof row->shape - used, "%s%" PRId64, d ? " x " : "[", dims[d]);
     snprintf(row->shape + used, sizeof row->shape - used, "]");
 }
 
@@ -29,7 +29,7 @@ void lw_archive_list(const struct lw_dataset_info *info, const char *storage, in
     struct lw_listing row = {.path = info->path, .stored_bytes = stored_bytes};
     struct lw_dataset_info settled = *info;
     char type[40];
-    write_shape(info, &row);
+    lw_archive_shape(info->dims, info->n_dims, &row);
     snprintf(row.type, sizeof row.type, "%s", lw_type_text(info->type, type));
     snprintf(row.storage, sizeof row.storage, "%s", storage);
     if (lw_sampling_settle(&settled, NULL) == LW_OK)

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
+#include "io/archive/common.h"
 #include "io/bytes/transfer.h"
 
 #include <assert.h>
@@ -70,11 +71,7 @@ void lw_flat_list(const struct lw_flat *flat, const char *path, lw_list_fn *visi
     const struct lw_values *const values = &flat->values;
     const bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     struct lw_listing row = {.path = path, .stored_bytes = max64(0, count_bytes(flat))};
-    for (int d = 0; d < flat->n_dims; d++) {
-        const size_t used = strlen(row.shape);
-        snprintf(row.shape + used, sizeof row.shape - used, "%s%" PRId64 "%s", d ? " x " : "[", flat->dims[d],
-                 d == flat->n_dims - 1 ? "]" : "");
-    }
+    lw_archive_shape(flat->dims, flat->n_dims, &row);
     snprintf(row.type, sizeof row.type, "%s%s%s", values->is_complex ? "complex " : "", lw_number_text(values->number),
              values->is_swapped && lw_number_bytes(values->number) > 1 ? (is_little ? " (big endian)" : " (little endian)") : "");
     snprintf(row.storage, sizeof row.storage, "contiguous%s%s", flat->is_column_major ? ", column-major" : "",

@@ -1,73 +1,12 @@
 #include "io/hdf5/notes.h"
 
-#include "base/integers.h"
-#include "base/memory.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/error.h"
 #include "io/hdf5/probe.h"
+#include "io/hdf5/result/said.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* ---- attributes ---------------------------------------------------------------------------------------------------- */
-
-struct visit {
-    struct lw_note_list *list;
-    struct lw_error *broken;
-};
-
-/* HDF5 converts as it reads, so all of them are read. An attribute lies in its object's header, 64 KiB at most, unless the file
- * stores large ones elsewhere. */
-static bool read_reals(hid_t attribute, hid_t type, struct lw_note *note)
-{
-    enum { MOST = 8192 };
-    const H5T_class_t class = H5Tget_class(type);
-    const hid_t space = H5Aget_space(attribute);
-    const hssize_t count = H5Sget_simple_extent_npoints(space);
-    H5Sclose(space);
-    if ((class != H5T_INTEGER && class != H5T_FLOAT) || count < 1 || count > MOST)
-        return false;
-    double *const all = lw_alloc_array(count, sizeof *all, "an attribute", NULL);
-    const bool done = all && H5Aread(attribute, H5T_NATIVE_DOUBLE, all) >= 0;
-    if (done) {
-        note->n_reals = (int)count;
-        memcpy(note->reals, all, (size_t)min64(count, LW_NOTE_REALS) * sizeof *all);
-    }
-    lw_free(all);
-    return done;
-}
-
-static herr_t visit_attribute(hid_t object, const char *name, const H5A_info_t *info, void *context)
-{
-    struct visit *const visit = context;
-    (void)info;
-    if (visit->list->count == LW_MOST_NOTES || strlen(name) >= LW_NOTE_NAME)
-        return 0;
-    struct lw_note *const note = &visit->list->notes[visit->list->count];
-    *note = (struct lw_note){0};
-    const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-    const hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
-    const bool is_text = type >= 0 && H5Tget_class(type) == H5T_STRING;
-    const bool found = is_text ? lw_attribute_read_text(object, name, note->text, sizeof note->text, visit->broken)
-                               : type >= 0 && read_reals(attribute, type, note);
-    if (found) {
-        snprintf(note->name, sizeof note->name, "%s", name);
-        visit->list->count++;
-    }
-    if (type >= 0)
-        H5Tclose(type);
-    if (attribute >= 0)
-        H5Aclose(attribute);
-    return 0;
-}
-
-/* Attributes that cannot be read are left out: they would only be shown. */
-static void read_attributes(hid_t object, struct lw_note_list *list)
-{
-    struct lw_error broken = {0};
-    struct visit visit = {list, &broken};
-    H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute, &visit);
-}
 
 /* ---- dimensions, columns ------------------------------------------------------------------------------------------- */
 
@@ -99,7 +38,7 @@ static void read_dataset(hid_t dataset, struct lw_notes *notes)
     struct lw_error broken = {0};
     hsize_t dims[H5S_MAX_RANK] = {0};
     const int n_dims = read_shape(dataset, dims);
-    read_attributes(dataset, &notes->dataset);
+    lw_hdf5_visit_object(dataset, lw_said_add, &notes->dataset);
     for (int d = 0; d < n_dims && n_dims <= LW_MAX_DIMS; d++)
         lw_attribute_read_item(dataset, "DIMENSION_LABELS", d, n_dims, notes->dimensions[d], LW_NOTE_NAME, &broken);
     if (n_dims != 1)
@@ -118,7 +57,7 @@ int lw_hdf5_read_notes(const struct lw_object *object, struct lw_notes *notes, s
     if ((rc = lw_probe_check_complete(file, object->file, err)) == LW_OK &&
         (rc = lw_probe_dataset(file, object->file, object->path, &dataset, err)) == LW_OK) {
         const hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
-        read_attributes(root, &notes->file);
+        lw_hdf5_visit_object(root, lw_said_add, &notes->file);
         H5Gclose(root);
         read_dataset(dataset, notes);
         H5Dget_storage_size(dataset);

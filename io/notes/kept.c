@@ -1,14 +1,7 @@
 #include "io/notes/kept.h"
 
-#include "base/log.h"
-#include "io/format.h"
-#include "io/shield.h"
-
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
-
-/* ---- which ----------------------------------------------------------------------------------------------------------- */
 
 /* In any case of letters. The first are the file format's own and those of the netCDF and CF conventions that tell readers how to
  * take the values; the others say when and where the input's samples were taken, of which the result has its own. */
@@ -39,81 +32,6 @@ static bool is_left_out(const char *name)
     return is_one;
 }
 
-static bool is_known(const struct lw_kept *kept, const char *name)
-{
-    for (int a = 0; a < kept->n; a++)
-        if (strcmp(kept->all[a].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* ---- collect --------------------------------------------------------------------------------------------------------- */
-
-static bool keep_text(const char *text, struct lw_kept *kept, struct lw_kept_one *one)
-{
-    const size_t bytes = strlen(text) + 1;
-    if (bytes > LW_KEPT_MOST_TEXT || kept->n_text_bytes + (int)bytes > LW_KEPT_TEXT_BYTES)
-        return false;
-    one->first = kept->n_text_bytes;
-    memcpy(kept->texts + one->first, text, bytes);
-    kept->n_text_bytes += (int)bytes;
-    return true;
-}
-
-static bool keep_reals(const double *reals, int n, struct lw_kept *kept, struct lw_kept_one *one)
-{
-    if (n < 1 || n > LW_KEPT_MOST_REALS || kept->n_reals + n > LW_KEPT_REALS)
-        return false;
-    one->first = kept->n_reals;
-    one->count = n;
-    memcpy(kept->reals + one->first, reals, (size_t)n * sizeof *reals);
-    kept->n_reals += n;
-    return true;
-}
-
-static void keep(const struct lw_attribute *attribute, void *context)
-{
-    struct lw_kept *const kept = context;
-    if (kept->n == LW_KEPT_MOST || is_left_out(attribute->name) || is_known(kept, attribute->name))
-        return;
-    struct lw_kept_one *const one = &kept->all[kept->n];
-    *one = (struct lw_kept_one){.kind = attribute->kind, .integer = attribute->integer, .real = attribute->real};
-    snprintf(one->name, sizeof one->name, "%s", attribute->name);
-    if ((one->kind == LW_ATTRIBUTE_TEXT && !keep_text(attribute->text, kept, one)) ||
-        (one->kind == LW_ATTRIBUTE_REALS && !keep_reals(attribute->reals, attribute->n_reals, kept, one)))
-        return;
-    kept->n++;
-}
-
-static int look(const struct lw_object *object, void *result, struct lw_error *err)
-{
-    const struct lw_format *format;
-    struct lw_kept *const kept = result;
-    struct lw_dataset_info info = {.hints = object->hints, .metadata_axis = -1};
-    memset(kept, 0, sizeof *kept);
-    snprintf(info.file, sizeof info.file, "%s", object->file);
-    snprintf(info.path, sizeof info.path, "%s", object->path);
-    const int rc = lw_formats_find(info.file, &info.hints, &format, err);
-    if (rc == LW_OK && format->visit_attributes)
-        format->visit_attributes(&info, keep, kept);
-    return rc;
-}
-
-void lw_kept_collect(const struct lw_dataset_info *info, struct lw_kept *kept)
-{
-    struct lw_error reason;
-    struct lw_object object = {.name = info->file, .hints = info->hints};
-    snprintf(object.file, sizeof object.file, "%s", info->file);
-    snprintf(object.path, sizeof object.path, "%s", info->path);
-    memset(kept, 0, sizeof *kept);
-    if (lw_shield(look, &object, kept, sizeof *kept, &reason) == LW_OK)
-        return;
-    lw_log_detail("no attributes of the input are kept: %s", reason.message);
-    memset(kept, 0, sizeof *kept);
-}
-
-/* ---- add ------------------------------------------------------------------------------------------------------------- */
-
 static bool is_taken(const struct lw_attribute *attributes, int n, const char *name)
 {
     for (int a = 0; a < n; a++)
@@ -122,17 +40,35 @@ static bool is_taken(const struct lw_attribute *attributes, int n, const char *n
     return false;
 }
 
-int lw_kept_add(const struct lw_kept *kept, struct lw_attribute *attributes, int n)
+/* What is kept so far. */
+struct room {
+    size_t text_bytes;
+    int n_reals;
+};
+
+static bool take_room(const struct lw_attribute *attribute, struct room *room)
 {
-    int count = n;
-    for (int a = 0; a < kept->n; a++) {
-        const struct lw_kept_one *const one = &kept->all[a];
-        if (!is_taken(attributes, n, one->name))
-            attributes[count++] = (struct lw_attribute){
-                .name = one->name, .kind = one->kind, .integer = one->integer, .real = one->real,
-                .text = kept->texts + (one->kind == LW_ATTRIBUTE_TEXT ? one->first : 0),
-                .reals = kept->reals + (one->kind == LW_ATTRIBUTE_REALS ? one->first : 0), .n_reals = one->count,
-            };
+    const size_t bytes = attribute->kind == LW_ATTRIBUTE_TEXT ? strlen(attribute->text) + 1 : 0;
+    const int n_reals = attribute->kind == LW_ATTRIBUTE_REALS ? attribute->n_reals : 0;
+    if (bytes > LW_KEPT_MOST_TEXT || room->text_bytes + bytes > LW_KEPT_TEXT_BYTES || n_reals > LW_KEPT_MOST_REALS ||
+        room->n_reals + n_reals > LW_KEPT_REALS)
+        return false;
+    room->text_bytes += bytes;
+    room->n_reals += n_reals;
+    return true;
+}
+
+int lw_kept_add(const struct lw_said *said, struct lw_attribute *attributes, int n)
+{
+    struct room room = {0, 0};
+    int n_kept = 0, count = n;
+    for (int a = 0; a < said->n && n_kept < LW_KEPT_MOST; a++) {
+        const struct lw_attribute attribute = lw_said_get(said, a);
+        if (is_left_out(attribute.name) || !take_room(&attribute, &room))
+            continue;
+        n_kept++;
+        if (!is_taken(attributes, n, attribute.name))
+            attributes[count++] = attribute;
     }
     return count;
 }

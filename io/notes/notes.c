@@ -35,26 +35,6 @@ int lw_notes_read_rows(const char *name, const struct lw_rows *rows, double *val
     return format->read_rows(&object, rows, values, err);
 }
 
-const struct lw_note *lw_note_find(const struct lw_note_list *list, const char *name)
-{
-    for (int i = 0; i < list->count; i++)
-        if (strcmp(list->notes[i].name, name) == 0)
-            return &list->notes[i];
-    return NULL;
-}
-
-const char *lw_note_text(const struct lw_note_list *list, const char *name)
-{
-    const struct lw_note *const note = lw_note_find(list, name);
-    return note ? note->text : "";
-}
-
-double lw_note_real(const struct lw_note_list *list, const char *name, double fallback)
-{
-    const struct lw_note *const note = lw_note_find(list, name);
-    return note && note->n_reals > 0 ? note->reals[0] : fallback;
-}
-
 static bool has_column(const struct lw_notes *notes, const char *name)
 {
     for (int c = 0; c < notes->n_columns; c++)

@@ -4,25 +4,13 @@
 #define LW_IO_NOTES_NOTES_H
 
 #include "base/error.h"
+#include "io/notes/said.h"
 #include "io/object.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LW_NOTE_NAME = 64, LW_NOTE_TEXT = 2 * LW_MAX_PATH, LW_NOTE_REALS = 64, LW_MOST_NOTES = 128, LW_MOST_COLUMNS = 32 };
-
-/* An attribute: a text, or numbers. */
-struct lw_note {
-    char name[LW_NOTE_NAME];
-    char text[LW_NOTE_TEXT];            /* "": numbers; a longer one is cut */
-    int n_reals;                        /* of the attribute */
-    double reals[LW_NOTE_REALS];        /* the first ones */
-};
-
-struct lw_note_list {
-    int count;                          /* what does not fit is left out */
-    struct lw_note notes[LW_MOST_NOTES];
-};
+enum { LW_NOTE_NAME = 64, LW_MOST_COLUMNS = 32 };
 
 struct lw_note_column {
     char name[LW_NOTE_NAME];
@@ -31,7 +19,7 @@ struct lw_note_column {
 
 /* Plain data without pointers. */
 struct lw_notes {
-    struct lw_note_list file, dataset;
+    struct lw_said file, dataset;
     char dimensions[LW_MAX_DIMS][LW_NOTE_NAME];     /* names; "": not given */
     int64_t n_rows;                                 /* of a table: a dataset of one dimension whose elements are compounds */
     int n_columns;                                  /* 0: it is no table */
@@ -41,15 +29,6 @@ struct lw_notes {
 /** Read the notes of "FILE:/path", in a child process (io/shield.h). By one process. What a format does not have is empty. Errors:
  * lw_object_parse, lw_formats_find; LW_EDATA: damaged, incomplete, no such dataset; LW_EIO. @param hints  NULL: none */
 int lw_notes_read(const char *name, const struct lw_hints *hints, struct lw_notes *notes, struct lw_error *err);
-
-/** The note of that name, of the dataset or the file; NULL if there is none. */
-const struct lw_note *lw_note_find(const struct lw_note_list *list, const char *name);
-
-/** Its text, or "". */
-const char *lw_note_text(const struct lw_note_list *list, const char *name);
-
-/** Its first number, or `fallback`. */
-double lw_note_real(const struct lw_note_list *list, const char *name, double fallback);
 
 /** Whether the table has all of these columns, of numbers. @param names  ended by NULL */
 bool lw_notes_have_columns(const struct lw_notes *notes, const char *const *names);

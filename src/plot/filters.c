@@ -140,9 +140,9 @@ static void name_filter(const struct bank *bank, int f, char *text, size_t size)
     const int64_t filter = bank->filters[f];
     snprintf(text, size, "filter %lld", (long long)filter);
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
-        const struct lw_note *const note = lw_note_find(&bank->plot->subject.notes->dataset, names[n].attribute);
-        if (note && filter < min64(note->n_reals, LW_NOTE_REALS))
-            snprintf(text, size, "filter %lld: %s%g%s", (long long)filter, names[n].before, note->reals[filter], names[n].behind);
+        struct lw_attribute found;
+        if (lw_said_find(&bank->plot->subject.notes->dataset, names[n].attribute, &found) && filter < found.n_reals)
+            snprintf(text, size, "filter %lld: %s%g%s", (long long)filter, names[n].before, found.reals[filter], names[n].behind);
     }
 }
 

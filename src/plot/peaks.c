@@ -191,7 +191,7 @@ static int64_t write_data(struct peaks *p, double factor)
 /* Times are shown from the start of the signal on. */
 static double label_x(const struct peaks *p, char *label, size_t size)
 {
-    const struct lw_note_list *const notes = &p->plot->subject.notes->dataset;
+    const struct lw_said *const notes = &p->plot->subject.notes->dataset;
     const char *unit;
     if (x_column(p) == X) {
         snprintf(label, size, p->is_image ? "column" : "sample");
@@ -199,7 +199,7 @@ static double label_x(const struct peaks *p, char *label, size_t size)
     }
     const double factor = lw_label_time_unit(p->high[TIME] - p->low[TIME], &unit);
     if (p->x_zero != 0)
-        snprintf(label, size, "time (%s) since %.12g %.60s", unit, p->x_zero, lw_note_text(notes, "start_unit"));
+        snprintf(label, size, "time (%s) since %.12g %.60s", unit, p->x_zero, lw_said_text(notes, "start_unit"));
     else
         snprintf(label, size, "time (%s)", unit);
     return factor;
@@ -243,7 +243,7 @@ int lw_plot_peaks(struct lw_plot *plot, struct lw_error *err)
     struct peaks p = {
         .plot = plot, .is_image = lw_notes_have_columns(notes, (const char *const[]){"row", NULL}),
         .channels = lw_options_range(plot->given, "channels"), .begin = -INFINITY, .end = INFINITY,
-        .x_zero = lw_note_real(&notes->dataset, "start_time", 0),
+        .x_zero = lw_said_real(&notes->dataset, "start_time", 0),
     };
     const int rc = collect(&p, err);
     if (rc == LW_OK)

@@ -118,13 +118,13 @@ void lw_plot_frame(struct lw_plot *plot, int width, int height)
 
 void lw_plot_map_input(const struct lw_plot *plot, struct lw_input_map *map)
 {
-    const struct lw_note_list *const notes = &plot->subject.notes->dataset;
-    const double every = lw_note_real(notes, "block_length", lw_note_real(notes, "decimate", 1));
+    const struct lw_said *const notes = &plot->subject.notes->dataset;
+    const double every = lw_said_real(notes, "block_length", lw_said_real(notes, "decimate", 1));
     const bool is_image = plot->subject.is_image;
-    map->first = lw_note_real(notes, is_image ? "first_input_column" : "first_input_sample", 0);
-    map->step = every / lw_note_real(notes, "interpolate", 1);
-    map->channels.begin = (int64_t)lw_note_real(notes, is_image ? "first_input_row" : "first_channel", 0);
-    map->channels.step = is_image ? (int64_t)every : (int64_t)lw_note_real(notes, "channel_step", 1);
+    map->first = lw_said_real(notes, is_image ? "first_input_column" : "first_input_sample", 0);
+    map->step = every / lw_said_real(notes, "interpolate", 1);
+    map->channels.begin = (int64_t)lw_said_real(notes, is_image ? "first_input_row" : "first_channel", 0);
+    map->channels.step = is_image ? (int64_t)every : (int64_t)lw_said_real(notes, "channel_step", 1);
     map->channels.end = -1;
 }
 
@@ -133,7 +133,7 @@ void lw_plot_map_input(const struct lw_plot *plot, struct lw_input_map *map)
 /* As the run named it, from here or from the result's folder. */
 static bool find_input(const struct lw_subject *subject, char *name, size_t size)
 {
-    const char *const input = lw_note_text(&subject->notes->file, "input");
+    const char *const input = lw_said_text(&subject->notes->file, "input");
     const char *const slash = strrchr(subject->info.file, '/');
     struct lw_object object;
     snprintf(name, size, "%s", input);
@@ -150,7 +150,7 @@ static bool has_changed(const struct lw_subject *subject, const char *name)
     struct lw_object object;
     struct stat status;
     return lw_object_parse(name, &object, NULL) != LW_OK || stat(object.file, &status) != 0 ||
-           (double)status.st_size != lw_note_real(&subject->notes->file, "input_file_bytes", 0);
+           (double)status.st_size != lw_said_real(&subject->notes->file, "input_file_bytes", 0);
 }
 
 static int open_input(struct lw_plot *plot, struct lw_error *err)
@@ -161,9 +161,10 @@ static int open_input(struct lw_plot *plot, struct lw_error *err)
     const struct lw_subject_hints hints = {
         .axis = subject->is_image ? -1 : subject->x - has_filters, .shape = subject->is_image ? LW_SHAPE_IMAGE : LW_SHAPE_SERIES,
     };
-    const char *const named = lw_note_text(&subject->notes->file, "input");
-    if (!named[0] || (!lw_note_find(&subject->notes->dataset, "first_input_sample") &&
-                      !lw_note_find(&subject->notes->dataset, "first_input_row")))
+    const char *const named = lw_said_text(&subject->notes->file, "input");
+    struct lw_attribute first;
+    if (!named[0] || (!lw_said_find(&subject->notes->dataset, "first_input_sample", &first) &&
+                      !lw_said_find(&subject->notes->dataset, "first_input_row", &first)))
         return lw_fail(err, LW_EDATA, "--with-input: %.500s does not say what it was made from", subject->name);
     if (!find_input(subject, name, sizeof name))
         return lw_fail(err, LW_EIO, "--with-input: %.400s, the input of %.400s, is not there", named, subject->name);

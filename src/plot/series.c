@@ -152,7 +152,7 @@ static void choose_scale(const struct lw_plot *plot, struct trace *trace)
     struct lw_input_map map;
     double low = INFINITY, high = -INFINITY;
     lw_plot_map_input(plot, &map);
-    const double ends = lw_note_real(&trace->subject->notes->dataset, "group_delay_removed_samples", 0) / map.step;
+    const double ends = lw_said_real(&trace->subject->notes->dataset, "group_delay_removed_samples", 0) / map.step;
     for (int column = 0; column < raster->n_columns; column++) {
         const double begin = (double)(trace->begin + lw_raster_begin(raster, column));
         const double end = (double)(trace->begin + lw_raster_begin(raster, column + 1));

@@ -87,8 +87,8 @@ static void take_line(struct spectrum *s, const double *row)
 /* The axis is as long as the signal's: the job knows the rate, the table where its lines are. */
 static int choose_range(struct spectrum *s, struct lw_error *err)
 {
-    const struct lw_note_list *const notes = &s->plot->subject.notes->dataset;
-    const double rate = lw_note_real(notes, "sample_rate_hz", 0);
+    const struct lw_said *const notes = &s->plot->subject.notes->dataset;
+    const double rate = lw_said_real(notes, "sample_rate_hz", 0);
     s->has_rate = rate > 0;
     const double whole = s->has_rate ? rate / 2 : 0.5;
     s->low = s->low < 0 ? -whole : 0;

@@ -36,7 +36,7 @@ static void look_at(const struct lw_listing *dataset, void *context)
 
 static void name_it(struct lw_subject *subject)
 {
-    snprintf(subject->name, sizeof subject->name, "%s", lw_dataset_name(&subject->info).text);
+    snprintf(subject->name, sizeof subject->name, "%s", lw_name_of(subject->info.file, subject->info.path).text);
 }
 
 /* Where the file has none of these, its format says which dataset is the data, or refuses. */
@@ -180,8 +180,8 @@ static int open_samples(const struct lw_subject_hints *hints, struct lw_subject 
     if ((!subject->info.n_dims && (rc = lw_examine_dataset(subject->name, &hints->file, LW_USE_NUMBERS, &subject->info, err))) ||
         (rc = choose_dimensions(hints, subject, err)))
         return rc;
-    subject->scale = lw_note_real(&subject->notes->dataset, "scale_factor", 1);
-    subject->offset = lw_note_real(&subject->notes->dataset, "add_offset", 0);
+    subject->scale = lw_said_real(&subject->notes->dataset, "scale_factor", 1);
+    subject->offset = lw_said_real(&subject->notes->dataset, "add_offset", 0);
     const struct lw_samples_source alone = {.info = subject->info};
     return lw_samples_open(hints->joined ? hints->joined : &alone, &subject->samples, err);
 }
@@ -275,7 +275,7 @@ static bool is_fits(const char *file, const struct lw_hints *hints)
 bool lw_subject_is_upward(const struct lw_subject *subject)
 {
     struct lw_object input;
-    const char *const name = lw_note_text(&subject->notes->file, "input");
+    const char *const name = lw_said_text(&subject->notes->file, "input");
     if (is_fits(subject->info.file, &subject->info.hints))
         return true;
     return name[0] && lw_object_parse(name, &input, NULL) == LW_OK && is_fits(input.file, NULL);
@@ -342,15 +342,15 @@ void lw_subject_label_x(const struct lw_subject *subject, int64_t begin, int64_t
 /* Channels of a result without coordinates are counted as in its input. */
 void lw_subject_label_y(const struct lw_subject *subject, struct lw_plot_axis *axis)
 {
-    const struct lw_note_list *const notes = &subject->notes->dataset;
+    const struct lw_said *const notes = &subject->notes->dataset;
     if (subject->y < 0)
         lw_label_plain(0, 1, "channel", "", axis);
     else
         label_coordinate(subject, subject->y, subject->is_image ? "row" : "channel", axis);
     if (subject->is_image || (subject->y >= 0 && subject->info.coordinates[subject->y].is_regular))
         return;
-    axis->first = lw_note_real(notes, "first_channel", 0);
-    axis->step = lw_note_real(notes, "channel_step", 1);
+    axis->first = lw_said_real(notes, "first_channel", 0);
+    axis->step = lw_said_real(notes, "channel_step", 1);
 }
 
 const char *lw_subject_label_values(const struct lw_subject *subject, const char *what, char *text, size_t size)

@@ -1,7 +1,9 @@
 #include "run/result.h"
 
+#include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "io/notes/kept.h"
 #include "io/sampling.h"
 
 #include <inttypes.h>
@@ -94,30 +96,36 @@ int lw_result_begin(struct lw_setup *setup, const char *command_line, struct lw_
     return rc ? rc : lw_comm_agree(setup->comm, lw_provenance_collect(setup, command_line, &result->provenance, err), err);
 }
 
-/* All keywords of the input, for a FITS image. */
-static int carry(struct lw_result *result, struct lw_writer_dataset *first, struct lw_error *err)
+/* All of it, for a FITS image. */
+static int carry_all(struct lw_result *result, struct lw_writer_dataset *first, struct lw_error *err)
 {
-    const int rc = lw_carried_collect(&result->setup->job.inputs[0], &result->carried, err);
-    if (rc == LW_OK && first->n_columns == 0) {
-        first->carried = result->carried.attributes;
-        first->n_carried = result->carried.n_attributes;
-    }
-    return rc;
+    const int n = result->said->n;
+    if (first->n_columns > 0)
+        return LW_OK;
+    if (!(result->carried = lw_alloc_array(max64(1, n), sizeof *result->carried, "the input's attributes", err)))
+        return LW_ESYSTEM;
+    for (int a = 0; a < n; a++)
+        result->carried[a] = lw_said_get(result->said, a);
+    first->carried = result->carried;
+    first->n_carried = n;
+    return LW_OK;
 }
 
-/* By rank 0, which writes them: what the input says of itself. @param attributes  those of the first product, then those that it
+/* By rank 0, which writes it: what the input says of itself. @param attributes  those of the first product, then those that it
  * keeps of the input's */
-static int add_kept(struct lw_result *result, struct lw_attribute *attributes, struct lw_writer_dataset *first, struct lw_error *err)
+static int carry_over(struct lw_result *result, struct lw_attribute *attributes, struct lw_writer_dataset *first, struct lw_error *err)
 {
     if (lw_comm_rank(result->setup->comm) != 0)
         return LW_OK;
-    if (lw_setup_result_format(result->setup) == LW_RESULT_FITS)
-        return carry(result, first, err);
-    if (!(result->kept = lw_alloc(sizeof *result->kept, "the input's attributes", err)))
+    if (!(result->said = lw_alloc(sizeof *result->said, "the input's attributes", err)))
         return LW_ESYSTEM;
-    lw_kept_collect(&result->setup->job.inputs[0], result->kept);
+    const int rc = lw_said_collect(&result->setup->job.inputs[0], result->said, err);
+    if (rc)
+        return rc;
+    if (lw_setup_result_format(result->setup) == LW_RESULT_FITS)
+        return carry_all(result, first, err);
     memcpy(attributes, first->attributes, (size_t)first->n_attributes * sizeof *attributes);
-    first->n_attributes = lw_kept_add(result->kept, attributes, first->n_attributes);
+    first->n_attributes = lw_kept_add(result->said, attributes, first->n_attributes);
     first->attributes = attributes;
     return LW_OK;
 }
@@ -137,7 +145,7 @@ int lw_result_create(struct lw_result *result, const char *file, struct lw_error
         datasets[p].attributes = job->products[p].attributes;
         datasets[p].n_attributes = job->products[p].n_attributes;
     }
-    const int rc = lw_comm_agree(setup->comm, add_kept(result, attributes, &datasets[0], err), err);
+    const int rc = lw_comm_agree(setup->comm, carry_over(result, attributes, &datasets[0], err), err);
     if (rc)
         return rc;
     const struct lw_writer_spec spec = {
@@ -165,8 +173,8 @@ int lw_result_finish(struct lw_result *result, struct lw_flaws *flaws, struct lw
 
 void lw_result_close(struct lw_result *result)
 {
-    lw_carried_release(&result->carried);
     lw_writer_destroy(result->writer);
-    lw_free(result->kept);
+    lw_free(result->carried);
+    lw_free(result->said);
     lw_provenance_release(&result->provenance);
 }

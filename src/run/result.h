@@ -4,8 +4,7 @@
 #ifndef LW_RUN_RESULT_H
 #define LW_RUN_RESULT_H
 
-#include "io/archive/carried.h"
-#include "io/notes/kept.h"
+#include "io/notes/said.h"
 #include "io/writer.h"
 #include "run/samples/flaws.h"
 #include "run/provenance.h"
@@ -14,8 +13,8 @@
 struct lw_result {
     struct lw_setup *setup;             /* borrowed */
     struct lw_provenance provenance;
-    struct lw_carried carried;          /* rank 0's */
-    struct lw_kept *kept;               /* owned, on rank 0: what the input says of itself; NULL: not collected */
+    struct lw_said *said;               /* owned, on rank 0: what the input says of itself; NULL: not collected */
+    struct lw_attribute *carried;       /* owned, the same for a FITS image; NULL: the result is none */
     struct lw_writer *writer;           /* its datasets are the job's products, in their order */
     bool has_range, saturates, has_no_nan;      /* what beside `n_not_finite` the result says of its flaws */
 };

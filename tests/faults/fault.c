@@ -3,7 +3,7 @@
  *   FAULT       KIND:K   the K-th call of that kind, from 1 on; 0: none, they are only counted. The kinds:
  *                        memory (what the program itself allocates, not its libraries), open, read, short-read (half of what
  *                        was asked for is read), write, short-write, sync, lock, rename; or slow- and one of these: the
- *                        call succeeds, but waits for two seconds first
+ *                        call succeeds, but waits for two seconds first; attributes: HDF5, asked to list them, crashes
  *   FAULT_FILE  counted are only calls for files whose path contains this text; not for memory
  *   FAULT_RANK  the rank it happens on; in any other, nothing is counted
  *   FAULT_COUNT the calls counted are appended to this file when the process ends */
@@ -11,8 +11,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,4 +169,17 @@ int renameat2(int from_folder, const char *from, int to_folder, const char *to, 
     int (*const call)(int, const char *, int, const char *, unsigned) =
         (int (*)(int, const char *, int, const char *, unsigned))real("renameat2");
     return hits_path("rename", from) ? -1 : call(from_folder, from, to_folder, to, flags);
+}
+
+/* ---- HDF5, without its header: herr_t H5Aiterate2(hid_t, H5_index_t, H5_iter_order_t, hsize_t *, H5A_operator2_t, void *) ---- */
+
+int H5Aiterate2(int64_t object, int index, int order, uint64_t *at, void *visit, void *context);
+
+int H5Aiterate2(int64_t object, int index, int order, uint64_t *at, void *visit, void *context)
+{
+    int (*const call)(int64_t, int, int, uint64_t *, void *, void *) =
+        (int (*)(int64_t, int, int, uint64_t *, void *, void *))real("H5Aiterate2");
+    if (fault.is_on && strcmp(fault.kind, "attributes") == 0 && is_hit(EIO))
+        raise(SIGSEGV);
+    return call(object, index, order, at, visit, context);
 }

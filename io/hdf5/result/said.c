@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Longer ones are not kept (io/notes/kept.h). */
-enum { MOST_TEXT = 4096, MOST_REALS = 256 };
+/* Longer texts are cut. */
+enum { MOST_TEXT = 4096, MOST_REALS = LW_ATTRIBUTE_MOST_REALS };
 
 struct visit {
     lw_attribute_fn *visit;
@@ -69,18 +69,23 @@ static herr_t visit_one(hid_t object, const char *name, const H5A_info_t *info, 
     return 0;
 }
 
-static void visit_object(hid_t file, const char *path, struct visit *visit)
+void lw_hdf5_visit_object(hid_t object, lw_attribute_fn *visit, void *context)
+{
+    struct visit all = {visit, context};
+    H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_one, &all);
+}
+
+static void visit_path(hid_t file, const char *path, lw_attribute_fn *visit, void *context)
 {
     const hid_t object = H5Oopen(file, path, H5P_DEFAULT);
     if (object < 0)
         return;
-    H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_one, visit);
+    lw_hdf5_visit_object(object, visit, context);
     H5Oclose(object);
 }
 
-void lw_said_visit(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
+void lw_hdf5_visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
 {
-    struct visit all = {visit, context};
     struct lw_error unreadable;
     char group[LW_MAX_PATH];
     hid_t file;
@@ -89,8 +94,8 @@ void lw_said_visit(const struct lw_dataset_info *info, lw_attribute_fn *visit, v
     if (!slash || lw_probe_file(info->file, &file, &unreadable))
         return;
     slash[slash == group ? 1 : 0] = '\0';
-    visit_object(file, info->path, &all);
+    visit_path(file, info->path, visit, context);
     if (group[1] || H5Aexists(file, "lapwing_complete") <= 0)
-        visit_object(file, group, &all);
+        visit_path(file, group, visit, context);
     H5Fclose(file);
 }

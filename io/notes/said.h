@@ -1,0 +1,46 @@
+/* said.h - what a file says of a dataset in its own names: attributes as plain data, so that a child process can look at the file
+ * (io/shield.h). */
+#ifndef LW_IO_NOTES_SAID_H
+#define LW_IO_NOTES_SAID_H
+
+#include "base/error.h"
+#include "io/attribute.h"
+#include "io/dataset.h"
+
+enum { LW_SAID_MOST = 4096, LW_SAID_BYTES = 1 << 19, LW_SAID_REALS = 1 << 14 };
+
+/* 0.8 MiB, without pointers. */
+struct lw_said {
+    int n;
+    struct lw_said_one {
+        enum lw_attribute_kind kind;
+        int name, text, first, count;   /* places among the bytes, and of its numbers */
+        int64_t integer;
+        double real;
+    } all[LW_SAID_MOST];
+    int n_bytes, n_reals;
+    char bytes[LW_SAID_BYTES];          /* names and texts, each with its zero */
+    double reals[LW_SAID_REALS];
+};
+
+/** Collect the attributes of a dataset that has been described (lw_format.visit_attributes), in a child process. By one process.
+ * Errors: lw_formats_find, lw_shield. */
+int lw_said_collect(const struct lw_dataset_info *info, struct lw_said *said, struct lw_error *err);
+
+/** A lw_attribute_fn: copy an attribute to `said`, which begins as all zeros. It is left out where there is one of its name already,
+ * or no room. */
+void lw_said_add(const struct lw_attribute *attribute, void *said);
+
+/** Attribute number `a`. It borrows from `said`; single numbers are also an array of one. */
+struct lw_attribute lw_said_get(const struct lw_said *said, int a);
+
+/** Whether there is an attribute of that name; it borrows from `said`. */
+bool lw_said_find(const struct lw_said *said, const char *name, struct lw_attribute *out);
+
+/** Its text, or "". */
+const char *lw_said_text(const struct lw_said *said, const char *name);
+
+/** Its first number, or `fallback`. */
+double lw_said_real(const struct lw_said *said, const char *name, double fallback);
+
+#endif
