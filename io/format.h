@@ -129,6 +129,9 @@ void lw_formats_start(void);
  * ours. LW_EUSAGE: hints that name none. @param hints  NULL: none */
 int lw_formats_find(const char *file, const struct lw_hints *hints, const struct lw_format **out, struct lw_error *err);
 
+/** All formats, NULL-ended, in the order in which they are tried. */
+const struct lw_format *const *lw_formats_all(void);
+
 /** Bytes of one chunk, decoded. */
 int64_t lw_format_chunk_bytes(const struct lw_dataset_info *info);
 

@@ -30,6 +30,11 @@ static const struct lw_format *const formats[] = {
     NULL,
 };
 
+const struct lw_format *const *lw_formats_all(void)
+{
+    return formats;
+}
+
 void lw_formats_start(void)
 {
     for (int f = 0; formats[f]; f++)

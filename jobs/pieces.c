@@ -11,16 +11,47 @@
 
 /* ---- samples by number ---------------------------------------------------------------------------------------------------- */
 
-static int take_numbers(const struct lw_options *given, int64_t n, struct lw_view_spec *view, struct lw_error *err)
+static int fail_unknown_rate(const char *option, const char *text, const struct lw_dataset_info *input, struct lw_error *err)
 {
-    view->start = lw_options_int(given, "start");
+    return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s do not say its sampling rate: give --sample-rate", option, text,
+                   lw_dataset_name(input).text);
+}
+
+/* A time is the nearest whole number of samples. */
+static int count_samples(const struct lw_options *given, const char *option, const struct lw_dataset_info *input, int64_t *samples,
+                         struct lw_error *err)
+{
+    const struct lw_stretch stretch = lw_options_stretch(given, option);
+    const double n = stretch.seconds * input->axis.sample_rate_hz;
+    *samples = stretch.samples;
+    if (!stretch.is_time)
+        return LW_OK;
+    if (input->axis.sample_rate_hz <= 0)
+        return fail_unknown_rate(option, lw_options_text(given, option), input, err);
+    *samples = n < 9e18 ? llround(n) : INT64_MAX;
+    return LW_OK;
+}
+
+static int take_numbers(const struct lw_options *given, const struct lw_dataset_info *input, int64_t n, struct lw_view_spec *view,
+                        struct lw_error *err)
+{
+    int rc = count_samples(given, "start", input, &view->start, err);
+    if (rc)
+        return rc;
     if (view->start >= n)
-        return lw_fail(err, LW_ECONFIG, "--start %" PRId64 " is not in 0..%" PRId64 ", the samples on the axis", view->start,
+        return lw_fail(err, LW_ECONFIG, "--start %s is not in 0..%" PRId64 ", the samples on the axis", lw_options_text(given, "start"),
                        n - 1);
-    view->count = lw_options_given(given, "count") ? lw_options_int(given, "count") : n - view->start;
+    view->count = n - view->start;
+    if (!lw_options_given(given, "count"))
+        return LW_OK;
+    const char *const text = lw_options_text(given, "count");
+    if ((rc = count_samples(given, "count", input, &view->count, err)))
+        return rc;
+    if (view->count < 1)
+        return lw_fail(err, LW_ECONFIG, "--count %s is no sample at %.9g Hz", text, input->axis.sample_rate_hz);
     if (view->count > n - view->start)
-        return lw_fail(err, LW_ECONFIG, "--count %" PRId64 ": only %" PRId64 " of %" PRId64 " samples follow --start %" PRId64,
-                       view->count, n - view->start, n, view->start);
+        return lw_fail(err, LW_ECONFIG, "--count %s: only %" PRId64 " of %" PRId64 " samples follow --start %s", text, n - view->start,
+                       n, lw_options_text(given, "start"));
     return LW_OK;
 }
 
@@ -28,12 +59,6 @@ static int take_numbers(const struct lw_options *given, int64_t n, struct lw_vie
 
 /* A number that large is no time since the start of a file, but one of GPS: 1983 and later. */
 #define LEAST_GPS 1e8
-
-static int fail_unknown_rate(const char *option, const char *text, const struct lw_dataset_info *input, struct lw_error *err)
-{
-    return lw_fail(err, LW_ECONFIG, "--%s %s: the metadata of %s do not say its sampling rate: give --sample-rate", option, text,
-                   lw_dataset_name(input).text);
-}
 
 static int fail_unknown_start(const char *option, const char *text, const struct lw_dataset_info *input, struct lw_error *err)
 {
@@ -130,8 +155,9 @@ int lw_job_choose_piece(const struct lw_options *given, const struct lw_dataset_
 {
     const int64_t n = input->dims[axis];
     if (!lw_options_given(given, "from") && !lw_options_given(given, "to"))
-        return take_numbers(given, n, view, err);
-    if (lw_options_int(given, "start") != 0 || lw_options_given(given, "count"))
+        return take_numbers(given, input, n, view, err);
+    const struct lw_stretch start = lw_options_stretch(given, "start");
+    if (start.is_time || start.samples != 0 || lw_options_given(given, "count"))
         return lw_fail(err, LW_EUSAGE, "--from and --to stand for times, --start and --count for samples: give the one or the "
                        "other");
     return take_times(given, input, n, view, err);

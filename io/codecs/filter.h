@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum lw_filter_kind {
+enum lw_filter_id {
     LW_FILTER_FLETCHER32,
     LW_FILTER_SHUFFLE,
     LW_FILTER_BITSHUFFLE,
@@ -18,7 +18,7 @@ enum lw_filter_kind {
 };
 
 struct lw_filter {
-    enum lw_filter_kind kind;
+    enum lw_filter_id kind;
     enum lw_codec_id codec;             /* where there is one */
     int64_t element_bytes;              /* of shuffle and bitshuffle */
     int64_t block_bytes;                /* of bitshuffle, eight elements or a multiple; of LZ4's blocks; else 0 */

@@ -1,6 +1,7 @@
 #include "base/expand.h"
 
 #include "base/memory.h"
+#include "base/words.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -104,4 +105,42 @@ int lw_expand_home(const char *text, const char *home, const char *origin, char 
     snprintf(copy, size, "%s%s", is_needed ? home : "", text + is_needed);
     *out = copy;
     return LW_OK;
+}
+
+/* ~ is expanded behind the @ of a list, too. */
+static int expand_word(const char *word, const char *home, const char *origin, char *room, char *text, struct lw_error *err)
+{
+    char *expanded;
+    const bool is_list = word[0] == '@';
+    const int rc = lw_expand_home(word + is_list, home, origin, &expanded, err);
+    if (rc != LW_OK)
+        return rc;
+    sprintf(room, "%s%s", is_list ? "@" : "", expanded);
+    lw_words_append(room, text);
+    lw_free(expanded);
+    return LW_OK;
+}
+
+int lw_expand_homes(const char *text, const char *home, const char *origin, char **out, struct lw_error *err)
+{
+    const size_t length = strlen(text) + 2, home_length = home ? strlen(home) : 0;
+    size_t n_homes = 0;
+    for (const char *at = text; *at; at++)
+        n_homes += *at == '~';
+    char *const word = lw_alloc(length, "an option", err), *const longer = lw_alloc(length + home_length, "an option", err);
+    char *const all = lw_alloc(2 * (length + n_homes * home_length), "an option", err);
+    int rc = word && longer && all ? LW_OK : LW_ESYSTEM;
+    if (rc == LW_OK)
+        all[0] = '\0';
+    for (const char *at = text; rc == LW_OK && *at;) {
+        at = lw_words_take(at, word, length);
+        rc = expand_word(word, home, origin, longer, all, err);
+    }
+    lw_free(word);
+    lw_free(longer);
+    if (rc == LW_OK)
+        *out = all;
+    else
+        lw_free(all);
+    return rc;
 }

@@ -20,4 +20,7 @@ int lw_expand_variables(const char *text, lw_variable_fn *variable, const void *
  * LW_EUSAGE: it is needed, and `home` is NULL or empty. */
 int lw_expand_home(const char *text, const char *home, const char *origin, char **out, struct lw_error *err);
 
+/** The same for each word of a text (base/words.h), also behind an @ at its beginning. */
+int lw_expand_homes(const char *text, const char *home, const char *origin, char **out, struct lw_error *err);
+
 #endif

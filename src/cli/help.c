@@ -1,6 +1,7 @@
 #include "cli/help.h"
 
 #include "cli/page.h"
+#include "io/format.h"
 #include "plot/plot.h"
 #include "version.h"
 
@@ -92,6 +93,13 @@ static void print_commands(struct lw_page *page)
     }
 }
 
+static void print_formats(struct lw_page *page)
+{
+    lw_page_heading(page, "Formats of input");
+    for (const struct lw_format *const *format = lw_formats_all(); *format; format++)
+        lw_page_item(page, (*format)->name, (*format)->file_text);
+}
+
 static void print_exit_codes(struct lw_page *page)
 {
     lw_page_heading(page, "Exit status");
@@ -108,6 +116,7 @@ static void print_overview(struct lw_page *page)
     lw_page_paragraph(page, naming);
     lw_page_paragraph(page, units);
     print_commands(page);
+    print_formats(page);
     lw_page_heading(page, "More");
     lw_page_item(page, "lapwing COMMAND --help", "what a command does and its options");
     lw_page_item(page, "lapwing --version", "version and commit");
@@ -304,6 +313,7 @@ void lw_help_man(FILE *file)
     lw_page_paragraph(&page, units);
     print_man_commands(&page);
     print_man_options(&page);
+    print_formats(&page);
     print_exit_codes(&page);
     lw_page_heading(&page, "See also");
     lw_page_paragraph(&page, "mpirun(1), srun(1), h5dump(1)");

@@ -64,8 +64,9 @@ static int keep_text(struct lw_option_value *value, const char *text, const char
 {
     const size_t size = strlen(text) + 1;
     char *copy = NULL;
-    if (value->option->kind == LW_OPTION_FILE || value->option->kind == LW_OPTION_NAMES) {
-        const int rc = lw_expand_home(text, getenv("HOME"), origin, &copy, err);
+    const bool is_list = value->option->kind == LW_OPTION_NAMES;
+    if (is_list || value->option->kind == LW_OPTION_FILE) {
+        const int rc = (is_list ? lw_expand_homes : lw_expand_home)(text, getenv("HOME"), origin, &copy, err);
         if (rc != LW_OK)
             return rc;
     } else {
@@ -281,6 +282,13 @@ bool lw_options_flag(const struct lw_options *options, const char *name)
 const char *lw_options_text(const struct lw_options *options, const char *name)
 {
     return get(options, name)->text;
+}
+
+struct lw_stretch lw_options_stretch(const struct lw_options *options, const char *name)
+{
+    const struct lw_option_value *const value = get(options, name);
+    const bool is_time = value->real > 0;
+    return (struct lw_stretch){.is_time = is_time, .samples = is_time ? 0 : value->integer, .seconds = value->real};
 }
 
 int64_t lw_options_int(const struct lw_options *options, const char *name)

@@ -5,6 +5,7 @@
 #define LW_OPTIONS_OPTIONS_H
 
 #include "base/error.h"
+#include "base/parse.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +20,7 @@ enum lw_option_kind {
     LW_OPTION_REAL,
     LW_OPTION_DURATION,         /* a real in seconds: 0.1s, 20ms, 2min, 1h, 3d; seconds where no unit stands */
     LW_OPTION_FREQUENCY,        /* a real in Hz: 4kHz, 1.2 MHz; Hz where no unit stands */
+    LW_OPTION_STRETCH,          /* samples, as INT, or with a unit behind it a time above 0, as DURATION */
     LW_OPTION_CHOICE,           /* one of `choices`, "full|same|valid" */
     LW_OPTION_RANGE,            /* A:B or A:B:STEP, any part may be left out, or A alone; not negative */
     LW_OPTION_NONE,             /* there is no such option, whatever later tables say */
@@ -74,6 +76,7 @@ bool lw_options_given(const struct lw_options *options, const char *name);      
 bool lw_options_flag(const struct lw_options *options, const char *name);
 const char *lw_options_text(const struct lw_options *options, const char *name);    /* NULL if not given */
 int64_t lw_options_int(const struct lw_options *options, const char *name);     /* INT and BYTES; 0 if not given */
+struct lw_stretch lw_options_stretch(const struct lw_options *options, const char *name);   /* STRETCH and INT; 0 if not given */
 double lw_options_real(const struct lw_options *options, const char *name);     /* REAL, DURATION, FREQUENCY */
 int lw_options_choice(const struct lw_options *options, const char *name);      /* index into the choices; -1 if not given */
 

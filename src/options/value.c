@@ -68,6 +68,23 @@ static int set_int(struct lw_option_value *value, const char *text, const char *
     return LW_OK;
 }
 
+static int set_stretch(struct lw_option_value *value, const char *text, const char *origin, struct lw_error *err)
+{
+    struct lw_stretch stretch;
+    const enum lw_parse found = lw_parse_stretch(text, &stretch);
+    if (found == LW_PARSE_MALFORMED)
+        return lw_fail(err, LW_EUSAGE, "%s: '%s' is neither a whole number of samples such as 4096, 2^20 or 10k, nor a time such as "
+                       "20ms, 10s or 2min", origin, text);
+    value->real = 0;
+    if (found != LW_PARSE_OK || !stretch.is_time)
+        return set_int(value, text, origin, err);
+    if (stretch.seconds <= 0)
+        return lw_fail(err, LW_EUSAGE, "%s: %s is not allowed; a time must be above 0", origin, text);
+    value->integer = 0;
+    value->real = stretch.seconds;
+    return LW_OK;
+}
+
 static int set_bytes(struct lw_option_value *value, const char *text, const char *origin, struct lw_error *err)
 {
     int64_t bytes;
@@ -174,6 +191,7 @@ int lw_option_value_set(struct lw_option_value *value, const char *text, const c
     case LW_OPTION_TEXT:
     case LW_OPTION_FILE: return set_text(text, origin, err);
     case LW_OPTION_INT: return set_int(value, text, origin, err);
+    case LW_OPTION_STRETCH: return set_stretch(value, text, origin, err);
     case LW_OPTION_BYTES: return set_bytes(value, text, origin, err);
     case LW_OPTION_REAL:
     case LW_OPTION_DURATION:

@@ -103,11 +103,33 @@ static void test_home(void)
     check_home("~/a", "", NULL);
 }
 
+static void check_homes(const char *text, const char *home, const char *expected)
+{
+    char *out = NULL;
+    struct lw_error err;
+    const int rc = lw_expand_homes(text, home, "--input", &out, &err);
+    CHECK(expected ? rc == LW_OK && out && strcmp(out, expected) == 0 : rc == LW_EUSAGE && !out, "'%s' became '%s'", text,
+          out ? out : "nothing");
+    lw_free(out);
+}
+
+static void test_homes(void)
+{
+    check_homes("~/a.h5:/b ~/c  d ~", "/home/me", "/home/me/a.h5:/b /home/me/c d /home/me");
+    check_homes("a\\ b\\\\c ~/d\\ e", "/home/my self", "a\\ b\\\\c /home/my\\ self/d\\ e");
+    check_homes("@~/list a@~/b ~c", "/home/me", "@/home/me/list a@~/b ~c");
+    check_homes("~~~~/ ~/~/~", "/h", "~~~~/ /h/~/~");
+    check_homes("", NULL, "");
+    check_homes("a b", NULL, "a b");
+    check_homes("a ~/b", NULL, NULL);
+}
+
 int main(void)
 {
     test_variables();
     test_refused();
     test_room();
     test_home();
+    test_homes();
     return check_result("expand");
 }

@@ -20,7 +20,7 @@ wrong 2 "neither \[section\] nor 'option = value' nor a comment" '[ols]\ninput a
 wrong 1 "the section's name does not end with \]" '[ols\ninput = a\n'
 wrong 3 "neither \[section\]" '[ols]\ninput = a\noverwrite\n'
 wrong 3 'segmet: no such option; did you mean segment\?$' '[ols]\ninput = a\nsegmet = 3\n'
-wrong 2 "count: 'x' is not a whole number" '[ols]\ncount = x\n'
+wrong 2 "count: 'x' is neither a whole number" '[ols]\ncount = x\n'
 wrong 2 "overwrite: 'maybe' is neither yes nor no" '[ols]\noverwrite = maybe\n'
 wrong 2 'input: the value is empty; give FILE:/dataset' '[ols]\ninput =\n'
 wrong 4 'input: already set in line 2' '[ols]\ninput = a\nmode = full\ninput = c\n'
@@ -159,6 +159,10 @@ cp odd.h5 home/odd.h5
     cp out literal.ini
     ok 0 run literal.ini --output literal2.h5
     same_bits plain.h5 literal2.h5
+    printf '[ols]\nfilters = odd.h5:/filters\ninput = data/odd.h5:/signal ~/odd.h5:/signal\n' >homes.ini
+    ok 0 plan homes.ini --output homes.h5
+    grep -q '^input .*home/odd.h5:/signal (and 1 more file)' out
+    verdict $? "a home folder in the second name: $(cat out)"
     ok 0 ols '--input=~/odd.h5:/signal' --filters '~/odd.h5:/filters' --mode full --correlate '--output=~/result.h5'
     same_bits plain.h5 home/result.h5
     refuse 0 74 "~nobody/odd\.h5.*No such file" ols '--input=~nobody/odd.h5:/signal' --filters x:/y --output y

@@ -135,6 +135,12 @@ for times, first, n in ((("--from", "2023-01-01T00:00:02", "--to", "2023-01-01T0
 for times, code in ((("--from", "2022-12-31T23:59:59"), 78), (("--to", "13s"), 78), (("--from", "noon"), 2), (("--from", "4s", "--to", "3s"), 78),
                     (("--from", "3s", "--count", "7"), 2)):
     check(times[0] in run(2, "o.h5", "--input", *files, *times, code=code).stderr, f"{times} is named")
+run(2, "o.h5", "--input", *files, "--start", "3s", "--count", "0.05min")
+run(1, "p.h5", "--input", "one.h5:/data", "--start", 1500, "--count", 1500)
+check(np.array_equal(result("o.h5"), result("p.h5")), "--start and --count in seconds")
+for times, says in ((("--count", "12.1s"), "--count 12.1s: only 6000 of 6000"), (("--start", "12s"), "--start 12s is not in 0..5999"),
+                    (("--count", "1us"), "--count 1us is no sample at 500 Hz")):
+    check(says in run(2, "o.h5", "--input", *files, *times, code=78).stderr, f"{times}: {says}")
 check("w0.h5:/data (and 5 more files)" in run(2, "o.h5", "--input", *files, "--to", "13s", code=78).stderr, "the files are named")
 run(1, "o.h5", "--input", "w0.h5:/data", "w1.h5:/data")
 with h5py.File("o.h5", "r") as file:

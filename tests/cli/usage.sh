@@ -20,6 +20,15 @@ done
 for code in 0 2 65 71 74 78; do
     says "^  $code  "
 done
+formats=$(sed -n '/^Formats of input/,/^$/s/^  \([A-Za-z0-9-]*\) .*/\1/p' overview)
+[ "$(echo "$formats" | wc -l)" -ge 8 ]
+verdict $? "lapwing help lists the formats '$formats'"
+ok 0 help ols
+tr -s ' \n' ' ' <out >flat
+for format in $formats; do
+    grep -q -- "--format NAME [^.]*[ :]$format[ ,.]" flat
+    verdict $? "the help of --format lacks $format"
+done
 for form in help -h; do
     ok 0 $form
     cmp -s out overview
@@ -127,7 +136,7 @@ value "--threads: 0 is not in 1..4096" --threads 0
 value "--threads: 'two' is not a whole number" --threads two
 value "--count: -5 is not allowed; the least is 1" --count -5
 value "--start: 99999999999999999999 is not allowed" --start 99999999999999999999
-value "--count: '1e-3' is not a whole number" --count 1e-3
+value "--count: '1e-3' is neither a whole number" --count 1e-3
 value "--memory: '4Gb' is not a number of bytes such as 512M, 4GB" --memory 4Gb
 value "--memory: '4 gigs' is not a number of bytes such as 512M" --memory '4 gigs'
 value "--memory: 1000 is too little; the least is 1.0 MiB" --memory 1000
