@@ -4,7 +4,8 @@
  *     io_tool read FILE:/path AXIS BEGIN END STEP OUT  samples of channels BEGIN:END:STEP as raw bytes to OUT (one rank)
  *     io_tool small FILE:/path                         shape, then the values as float64
  *     io_tool list FILE
- *     io_tool write FILE SAMPLES ROUNDS PAUSE_MS       a result: /filtered complex float32 [2 x SAMPLES], written in rounds
+ *     io_tool write FILE SAMPLES ROUNDS PAUSE_MS       a result: /filtered complex float32 [2 x SAMPLES], written in rounds, with
+ *                                                      the scales /filter and /time
  *     io_tool half FILE SAMPLES ROUNDS                 the same, but after half the rounds it says so and waits to be killed
  *     io_tool rest FILE SAMPLES ROUNDS                 the rounds that such a run has not written
  *     io_tool grow FILE SAMPLES ROWS                   the same in one round, with tables that grow: /peaks {index, snr} to so
@@ -203,6 +204,8 @@ static int start_result(struct lw_comm *comm, writer_start_fn *begin, char **arg
     };
     const struct lw_writer_dataset filtered = {
         .path = "/filtered", .n_dims = 2, .dims = {2, atoll(arguments[1])}, .dim_names = {"filter", "time"},
+        .has_scales = true, .scales = {{.kind = LW_SCALE_NUMBERS, .step = 1, .units = "1", .long_name = "filter"},
+                                       {.kind = LW_SCALE_TIMES, .step = 1, .period = {1, 4096}, .units = "s", .long_name = "time"}},
         .type = {.scalar = LW_FLOAT32, .is_complex = true}, .attributes = axis, .n_attributes = 5,
     };
     const struct lw_writer_dataset datasets[N_DATASETS] = {filtered, growing("/peaks"), growing("/none")};
