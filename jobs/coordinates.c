@@ -2,7 +2,9 @@
 
 #include "io/sampling.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Dates are written to the microsecond, which is as far as readers take them; the rest goes to the values. */
 static void start_at(const struct lw_axis_metadata *axis, struct lw_writer_scale *scale)
@@ -65,6 +67,13 @@ static int channel_dimension(const struct lw_job *job)
     return n_dims < 2 ? -1 : job->view.axis == 0 ? 1 : 0;
 }
 
+/* Names that HDF5 would take for a path, or netCDF for none. */
+static bool can_be_named(const char *name)
+{
+    const unsigned char first = (unsigned char)name[0];
+    return (isalnum(first) || first == '_' || first >= 128) && !strchr(name, '/');
+}
+
 static void scale_channels(const struct lw_job *job, struct lw_product *product)
 {
     const int from = channel_dimension(job), to = product->channel_dim;
@@ -79,7 +88,8 @@ static void scale_channels(const struct lw_job *job, struct lw_product *product)
     scale->distance = places->step;
     scale->long_name = NULL;
     snprintf(scale->units, sizeof scale->units, "%s", places->unit);
-    product->dataset.dim_names[to] = places->name;
+    if (can_be_named(places->name))
+        product->dataset.dim_names[to] = places->name;
 }
 
 void lw_coordinates_set(const struct lw_job *job, struct lw_steps steps, struct lw_product *product)

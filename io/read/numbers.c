@@ -37,7 +37,7 @@ static int read_alone(const char *name, struct lw_dataset_info *info, double **v
     lw_source_squeeze(info, 1, 2, NULL);
     if ((rc = check_shape(info, err)))
         return rc;
-    *values = lw_alloc_array(count_doubles(info), sizeof **values, info->path, err);
+    *values = lw_alloc_array(count_doubles(info), sizeof **values, lw_dataset_name(info).text, err);
     if (!*values)
         return LW_ESYSTEM;
     (void)((rc = lw_formats_find(info->file, NULL, &format, err)) || (rc = format->read_numbers(&described, *values, err)));
@@ -56,7 +56,7 @@ int lw_reader_read_numbers(struct lw_comm *comm, const char *name, struct lw_dat
     lw_comm_broadcast(comm, &found, sizeof found);
     const int64_t count = count_doubles(&found);
     if (!reads)
-        all = lw_alloc_array(count, sizeof *all, found.path, err);
+        all = lw_alloc_array(count, sizeof *all, lw_dataset_name(&found).text, err);
     if ((rc = lw_comm_agree(comm, all ? LW_OK : LW_ESYSTEM, err)))
         goto fail;
     lw_comm_broadcast(comm, all, count * (int64_t)sizeof *all);

@@ -55,7 +55,7 @@ int lw_reader_open_all(struct lw_comm *comm, const struct lw_reader_request *req
         reader->opened = lw_alloc_array(MOST_OPEN, sizeof *reader->opened, "the open files", err);
         reader->longest = longest_part(&reader->sequence);
         rc = reader->opened ? open_part(reader, &reader->opened[0], reader->longest, err) : LW_ESYSTEM;
-        reader->n_opened = 1;
+        reader->n_opened = reader->opened ? 1 : 0;
         rc = lw_comm_agree(comm, rc, err);
     }
     if (rc)

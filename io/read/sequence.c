@@ -56,7 +56,7 @@ static int compare_coordinates(const struct lw_dataset_info *a, const struct lw_
     const struct lw_coordinate *const x = &a->coordinates[d], *const y = &b->coordinates[d];
     const double reach = (double)a->dims[d] * fabs(x->step - y->step) + fabs(x->first - y->first);
     char in_a[80], in_b[80];
-    if (!x->is_regular || !y->is_regular || reach < 0.01 * fabs(x->step))
+    if (!x->is_regular || !y->is_regular || reach <= 0.01 * fabs(x->step))
         return LW_OK;
     snprintf(in_a, sizeof in_a, "from %.9g by %.9g %s", x->first, x->step, x->unit);
     snprintf(in_b, sizeof in_b, "from %.9g by %.9g %s", y->first, y->step, y->unit);

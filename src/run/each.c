@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { FITS = 2 };              /* of --output-format */
+
 static_assert(LW_EACH_FILE == 0 && LW_EACH_STRETCH == 1, "order of --each");
 
 /* What is to be made. */
@@ -25,6 +27,7 @@ struct each {
     struct lw_names groups;     /* the input of each result */
     char *output;               /* --output as given; owned */
     bool is_pattern;            /* it holds {} */
+    const char *ending;         /* of results in a folder */
     int64_t begin, end;         /* of the groups: the part that is to be made */
 };
 
@@ -54,7 +57,7 @@ static int name_result(const struct each *each, const char *group, char name[LW_
         return rc;
     const char *const place = strstr(each->output, "{}");
     const int length = place ? snprintf(name, LW_MAX_PATH, "%.*s%s%s", (int)(place - each->output), each->output, stem, place + 2)
-                             : snprintf(name, LW_MAX_PATH, "%s/%s.h5", each->output, stem);
+                             : snprintf(name, LW_MAX_PATH, "%s/%s.%s", each->output, stem, each->ending);
     return length < LW_MAX_PATH ? LW_OK : lw_fail(err, LW_EUSAGE, "the name '%.200s...' is longer than %d characters", name,
                                                    LW_MAX_PATH - 1);
 }
@@ -116,6 +119,7 @@ static int keep_output(const struct lw_options *options, struct each *each, stru
         return LW_ESYSTEM;
     strcpy(each->output, output);
     each->is_pattern = strstr(output, "{}") != NULL;
+    each->ending = lw_options_choice(options, "output-format") == FITS ? "fits" : "h5";
     return LW_OK;
 }
 
@@ -156,7 +160,9 @@ static bool is_made(const struct each *each, const char *name)
     bool is_there = false;
     if (lw_comm_rank(each->comm) == 0) {
         struct lw_listing_origin origin;
-        is_there = access(name, F_OK) == 0 && lw_list_origin(name, &origin) && !origin.is_incomplete;
+        struct lw_error damaged;
+        is_there = access(name, F_OK) == 0 && lw_list_check(name, &damaged) == LW_OK && lw_list_origin(name, &origin) &&
+                   !origin.is_incomplete;
     }
     lw_comm_broadcast(each->comm, &is_there, sizeof is_there);
     return is_there;
@@ -224,12 +230,21 @@ int lw_each_run(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_op
     return rc;
 }
 
+/* Of this part; where that has none, of all. */
+static const char *first_group(const struct each *each)
+{
+    const char *group = lw_names_next(&each->groups, NULL);
+    for (int64_t i = 0; i < each->begin && each->begin < each->end; i++)
+        group = lw_names_next(&each->groups, group);
+    return group;
+}
+
 int lw_each_plan(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, struct lw_error *err)
 {
     struct each each;
     char name[LW_MAX_PATH];
     int rc = open_each(comm, ops, options, &each, err);
-    if (rc == LW_OK && (rc = choose_group(&each, lw_names_next(&each.groups, NULL), options, name, err)) == LW_OK) {
+    if (rc == LW_OK && (rc = choose_group(&each, first_group(&each), options, name, err)) == LW_OK) {
         if (lw_comm_rank(comm) == 0)
             printf("results     %" PRId64 ", of which %" PRId64 " in this part; the first is %s:\n", each.groups.n, each.end - each.begin,
                    name);

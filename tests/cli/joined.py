@@ -173,6 +173,8 @@ for part, made in (("0/2", ["g0.h5", "g1.h5"]), ("1/2", ["g0.h5", "g1.h5", "g2.h
     there = sorted(name[2:] for name in os.listdir(".") if name.startswith("f-"))
     check(there == made, f"part {part}: {there}")
 check("gbad.h5" in said.stderr and "1 of 3" in said.stderr, f"the bad file is named: {said.stderr}")
+said = lapwing(1, "plan", "ols", "--input", "g[0-3].h5:/data", "--filters", "taps.h5:/taps", "--output", "f", "--each", "file", "--part", "1/2")
+check("4, of which 2 in this part; the first is f/g2.h5" in said.stdout, f"the plan of a part: {said.stdout[:300]}")
 before = os.stat("f-g0.h5").st_mtime_ns
 os.remove("f-g1.h5")
 os.remove("gbad.h5")
@@ -198,6 +200,9 @@ for ranks in (1, 3):
     run(ranks, "o.h5", "--input", "i?.h5:/data", job="conv2d", filters=("--kernel", "taps.h5:/kernel"))
     run(1, "p.h5", "--input", "sky.h5:/data", job="conv2d", filters=("--kernel", "taps.h5:/kernel"))
     check(np.array_equal(result("o.h5", "convolved"), result("p.h5", "convolved")), f"rows of images, {ranks} ranks")
+lapwing(1, "conv2d", "--input", "i[01].h5:/data", "--kernel", "taps.h5:/kernel", "--output", "skies", "--each", "file", "--output-format", "FITS",
+        "--quiet")
+check(sorted(os.listdir("skies")) == ["i0.fits", "i1.fits"], f"images in FITS: {os.listdir('skies')}")
 tone = (1000 * np.cos(2 * np.pi * 1234 * np.arange(1 << 14) / (1 << 14))).astype("f4")
 for i in range(4):
     write(f"s{i}.h5", tone[i << 12:(i + 1) << 12], i << 12)

@@ -1,5 +1,6 @@
 """The attributes of an input that are carried over to a result are listed by a process of its own: where HDF5 crashes on them, every
-rank ends with 65 and one message names the file, whatever the format of the result.
+rank ends with 65 and one message names the file, whatever the format of the result. So is a file looked at that may be a result
+which --each leaves alone; it is then one that is in the way.
 
     attributes.py LAPWING MPIEXEC FAULT_LIBRARY"""
 
@@ -14,9 +15,9 @@ from tested import LAPWING, MPIEXEC, check, finish, h5py, np, random  # noqa: E4
 LIBRARY = os.path.abspath(sys.argv[3])
 
 
-def run(output, fault):
-    setting = ("env", f"LD_PRELOAD={LIBRARY}", f"FAULT=attributes:{fault}", "FAULT_RANK=0")
-    arguments = ("conv2d", "--input", "in.h5:/image", "--kernel", "in.h5:/kernel", "--output", output, "--overwrite", "--quiet")
+def run(output, fault, *more, kind="attributes"):
+    setting = ("env", f"LD_PRELOAD={LIBRARY}", f"FAULT={kind}:{fault}", "FAULT_RANK=0")
+    arguments = ("conv2d", "--input", "in.h5:/image", "--kernel", "in.h5:/kernel", "--output", output, "--quiet", *more)
     return subprocess.run([MPIEXEC, "-np", "2", *setting, LAPWING, *arguments], capture_output=True, text=True, timeout=60)
 
 
@@ -35,4 +36,8 @@ with tempfile.TemporaryDirectory() as folder:
         check(done.returncode == 65 and done.stderr.count("lapwing: ") == 1 and "in.h5:/image" in done.stderr and "crash" in done.stderr,
               f"{output}: {done.returncode} {done.stderr}")
         check(sorted(os.listdir()) == ["in.h5"], f"{output}: {os.listdir()} are left")
+    done = run("results", 0, "--each", "file")
+    check(done.returncode == 0, f"--each, undisturbed: {done.returncode} {done.stderr}")
+    done = run("results", 1, "--each", "file", kind="attribute")
+    check(done.returncode == 74 and "results/in.h5" in done.stderr, f"a file under a result's name: {done.returncode} {done.stderr}")
 finish()

@@ -3,7 +3,8 @@
  *   FAULT       KIND:K   the K-th call of that kind, from 1 on; 0: none, they are only counted. The kinds:
  *                        memory (what the program itself allocates, not its libraries), open, read, short-read (half of what
  *                        was asked for is read), write, short-write, sync, lock, rename; or slow- and one of these: the
- *                        call succeeds, but waits for two seconds first; attributes: HDF5, asked to list them, crashes
+ *                        call succeeds, but waits for two seconds first; attributes, attribute: HDF5,
+ *                        asked to list them, or to read one, crashes
  *   FAULT_FILE  counted are only calls for files whose path contains this text; not for memory
  *   FAULT_RANK  the rank it happens on; in any other, nothing is counted
  *   FAULT_COUNT the calls counted are appended to this file when the process ends */
@@ -171,7 +172,8 @@ int renameat2(int from_folder, const char *from, int to_folder, const char *to, 
     return hits_path("rename", from) ? -1 : call(from_folder, from, to_folder, to, flags);
 }
 
-/* ---- HDF5, without its header: herr_t H5Aiterate2(hid_t, H5_index_t, H5_iter_order_t, hsize_t *, H5A_operator2_t, void *) ---- */
+/* ---- HDF5, without its header: herr_t H5Aiterate2(hid_t, H5_index_t, H5_iter_order_t, hsize_t *, H5A_operator2_t, void *),
+ * herr_t H5Aread(hid_t, hid_t, void *) ---- */
 
 int H5Aiterate2(int64_t object, int index, int order, uint64_t *at, void *visit, void *context);
 
@@ -182,4 +184,14 @@ int H5Aiterate2(int64_t object, int index, int order, uint64_t *at, void *visit,
     if (fault.is_on && strcmp(fault.kind, "attributes") == 0 && is_hit(EIO))
         raise(SIGSEGV);
     return call(object, index, order, at, visit, context);
+}
+
+int H5Aread(int64_t attribute, int64_t type, void *into);
+
+int H5Aread(int64_t attribute, int64_t type, void *into)
+{
+    int (*const call)(int64_t, int64_t, void *) = (int (*)(int64_t, int64_t, void *))real("H5Aread");
+    if (fault.is_on && strcmp(fault.kind, "attribute") == 0 && is_hit(EIO))
+        raise(SIGSEGV);
+    return call(attribute, type, into);
 }

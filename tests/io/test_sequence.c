@@ -134,6 +134,25 @@ static void check_long(void)
     lw_sequence_release(&sequence);
 }
 
+/* Of a single channel nobody knows a step. */
+static void check_step(void)
+{
+    struct lw_period period;
+    struct lw_dataset_info infos[2];
+    struct lw_error err;
+    struct lw_sequence sequence;
+    lw_period_make(1, 100, &period);
+    for (int f = 0; f < 2; f++) {
+        make_file(&infos[f], 10 * f, 10, period, f);
+        infos[f].dims[1] = 1;
+        infos[f].coordinates[1] = (struct lw_coordinate){.name = "distance", .is_regular = true, .first = 7};
+    }
+    CHECK(lw_sequence_join(infos, 2, 0, &sequence, &err) == LW_OK, "%s", err.message);
+    lw_sequence_release(&sequence);
+    infos[1].coordinates[1].first = 8;
+    CHECK(lw_sequence_join(infos, 2, 0, &sequence, &err) == LW_EDATA, "channels in different places are one");
+}
+
 static void check_names(void)
 {
     static const char *const names[] = {"b10.h5", "b9.h5", "a.h5"};
@@ -200,6 +219,7 @@ int main(void)
 {
     check_random();
     check_long();
+    check_step();
     check_names();
     check_refusals();
     return check_result("sequence");

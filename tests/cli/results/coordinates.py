@@ -249,6 +249,18 @@ def channels_again():
         check(file["channel"][()].tolist() == [1, 3, 5], f"channels then: {file['channel'][()]}")
 
 
+def odd_names():
+    """Dimensions of the input whose names cannot be those of datasets."""
+    for name in ("distance/m", ".", "/"):
+        with h5py.File("odd.h5", "w") as file:
+            data, places = file.create_dataset("data", data=np.ones((50, 4), "f4")), file.create_dataset("places", data=np.arange(4) * 2.5)
+            places.make_scale(name)
+            data.dims[1].attach_scale(places)
+            data.dims[1].label = name
+        with run(1, "ols", input="odd.h5:/data", filters="in.h5:/one", axis="0") as file:
+            check(file["channel"][()].tolist() == [0, 2.5, 5, 7.5], f"{name}: {dict(file)}")
+
+
 def netcdf():
     if not shutil.which("ncdump"):
         print("not tried: ncdump is not installed")
@@ -270,5 +282,6 @@ tables()
 whitened()
 own_results()
 channels_again()
+odd_names()
 netcdf()
 finish()
