@@ -19,8 +19,8 @@ static int check_finite(const struct lw_dataset_info *info, const double *kernel
 {
     for (int64_t i = 0; i < count; i++)
         if (!isfinite(kernel[i]))
-            return lw_fail(err, LW_EDATA, "element (%" PRId64 ", %" PRId64 ") of the kernel in %s:%s is %f: kernels must be "
-                           "finite", i / parts / columns, i / parts % columns, info->file, info->path, kernel[i]);
+            return lw_fail(err, LW_EDATA, "element (%" PRId64 ", %" PRId64 ") of the kernel in %s is %f: kernels must be "
+                           "finite", i / parts / columns, i / parts % columns, lw_dataset_name(info).text, kernel[i]);
     return LW_OK;
 }
 
@@ -73,8 +73,7 @@ static int read_kernel(const struct lw_options *given, struct lw_comm *comm, str
         return rc;
     job->input_names[job->n_inputs++] = "kernel";
     if (info->n_dims != 2)
-        return lw_fail(err, LW_EDATA, "%s:%s has one dimension: a kernel has two; store a row as [1 x n]", info->file,
-                       info->path);
+        return lw_fail(err, LW_EDATA, "%s has one dimension: a kernel has two; store a row as [1 x n]", lw_dataset_name(info).text);
 
     struct lw_conv2d_spec *const c = &job->op.conv2d;
     c->kernel_rows = info->dims[0];
@@ -82,8 +81,8 @@ static int read_kernel(const struct lw_options *given, struct lw_comm *comm, str
     c->kernel_complex = info->type.is_complex;
     const int parts = c->kernel_complex ? 2 : 1;
     const int64_t n = c->kernel_rows * c->kernel_columns;
-    char source[2 * LW_MAX_PATH + 8];
-    snprintf(source, sizeof source, "in %s:%s", info->file, info->path);
+    char source[sizeof(struct lw_name) + 4];
+    snprintf(source, sizeof source, "in %s", lw_dataset_name(info).text);
     if ((rc = check_finite(info, job->taps, c->kernel_columns, parts, n * parts, err)) ||
         (rc = treat_sum(given, source, job->taps, n, parts, err)))
         return rc;
