@@ -2,6 +2,7 @@
 
 #include "base/integers.h"
 #include "io/codecs/bits.h"
+#include "io/dataset.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -149,10 +150,10 @@ static int fail_filter(const struct stored_filter *stored, const char *file_name
     char text[96];
     filter_text(stored, text);
     if (!take_filter(stored, &taken) || lw_filter_is_built_in(&taken))
-        return lw_fail(err, LW_EDATA, "%.200s:%.200s is compressed with %s (filter %d), for which HDF5 finds no plugin: %s",
-                       file_name, path, text, (int)stored->number, remedy(filter));
-    return lw_fail(err, LW_EDATA, "%.200s:%.200s is compressed with %s (filter %d), which this lapwing was built without: "
-                   "install %s and build it again; or %s", file_name, path, text, (int)stored->number,
+        return lw_fail(err, LW_EDATA, "%.400s is compressed with %s (filter %d), for which HDF5 finds no plugin: %s",
+                       lw_name_of(file_name, path).text, text, (int)stored->number, remedy(filter));
+    return lw_fail(err, LW_EDATA, "%.400s is compressed with %s (filter %d), which this lapwing was built without: "
+                   "install %s and build it again; or %s", lw_name_of(file_name, path).text, text, (int)stored->number,
                    lw_codec_package(taken.codec), remedy(filter));
 }
 
@@ -170,8 +171,8 @@ int lw_hdf5_filters_check(hid_t creation, const char *file_name, const char *pat
         if (is_sound && lw_filter_is_built_in(&taken))
             continue;
         if (is_ours[stored.number] && !is_sound)
-            return lw_fail(err, LW_EDATA, "%.200s:%.200s is damaged: its filter %d (%s) has settings that make no sense", file_name,
-                           path, (int)stored.number, find_known(stored.number)->name);
+            return lw_fail(err, LW_EDATA, "%.400s is damaged: its filter %d (%s) has settings that make no sense",
+                           lw_name_of(file_name, path).text, (int)stored.number, find_known(stored.number)->name);
         if (is_ours[stored.number] || H5Zfilter_avail(stored.number) <= 0)
             return fail_filter(&stored, file_name, path, err);
     }

@@ -107,8 +107,8 @@ static void print_rows(const struct table *t)
 
 static void print_title(const struct table *t, const char *name)
 {
-    char shown[4 * LW_NOTE_TEXT];
-    const char *const unit = lw_note_text(&t->notes.dataset, "start_unit");
+    char shown[4 * sizeof(struct lw_name)];
+    const char *const unit = lw_said_text(&t->notes.dataset, "start_unit");
     printf("%s: %" PRId64 " row%s", lw_escape(name, "", shown, sizeof shown), t->notes.n_rows, t->notes.n_rows == 1 ? "" : "s");
     if (t->n_rows < t->notes.n_rows)
         printf(", the %s %d", t->strength >= 0 ? "strongest" : "first", t->n_rows);
