@@ -115,11 +115,12 @@ static void choose_y(struct peaks *p)
 /* The start of the signal, as the table has it. */
 static int find_start(const struct peaks *p, struct lw_dataset_info *info, struct lw_error *err)
 {
-    const struct lw_note_list *const notes = &p->plot->subject.notes->dataset;
+    const struct lw_said *const notes = &p->plot->subject.notes->dataset;
+    struct lw_attribute start;
     *info = p->plot->subject.info;
     info->axis.start = p->x_zero;
-    info->axis.has_start = lw_note_find(notes, "start_time") != NULL;
-    snprintf(info->axis.start_unit, sizeof info->axis.start_unit, "%.60s", lw_note_text(notes, "start_unit"));
+    info->axis.has_start = lw_said_find(notes, "start_time", &start);
+    snprintf(info->axis.start_unit, sizeof info->axis.start_unit, "%.60s", lw_said_text(notes, "start_unit"));
     return lw_sampling_settle(info, err);
 }
 
