@@ -13,13 +13,14 @@ static const char *const left_out[] = {
     "sample_rate_hz", "sample_rate", "sampling_rate", "sampling_frequency", "SampleRate", "SamplingRate", "SamplingFrequency",
     "SamplingFrequency[Hz]", "OutputDataRate", "fs", "dt", "delta_t", "dx", "x0", "t0", "sampling_interval", "tsamp", "tstart", "nsamples",
     "Xspacing", "Xstart", "Xunits", "Xlabel", "Npoints", "start_time", "start_unit", "end_time", "ISO8601 Timestamp", "PartStartTime",
-    "PartEndTime", "Count", "StartIndex", "NumberOfLoci", "StartLocusIndex", "lapwing_complete",
+    "PartEndTime", "Count", "StartIndex", "NumberOfLoci", "StartLocusIndex", "lapwing_complete", "FLAVOR", "PYTABLES_FORMAT_VERSION",
+    "_dims", "_attrs_coords", "_attrs_dims",
 };
 
-/* Of images in FITS: structure, and where pixels lie in the sky. */
+/* Of images in FITS: structure, and where pixels lie in the sky. Of DASDAE: coordinates. */
 static const char *const prefixes[] = {
     "NAXIS", "BITPIX", "BSCALE", "BZERO", "BLANK", "CRPIX", "CRVAL", "CDELT", "CTYPE", "CUNIT", "CROTA", "CD1_", "CD2_", "CD3_", "PC1_",
-    "PC2_", "PC3_", "_N",
+    "PC2_", "PC3_", "_N", "_coord_", "_cdims_", "_attrs_time_", "_attrs_distance_",
 };
 
 static bool is_left_out(const char *name)
