@@ -85,7 +85,7 @@ same(2, "int16", chunks, ("--io", "collective"))
 for kind in ("swapped", "int32", "complex"):
     same(1, kind, {})
 parts("g", signals["int16"], GAPS, layout="fast")
-small = ("--channels", "1:5:2", "--start", "900", "--count", "3500", "--segment", "256")
+small = ("--channels", "1:5:2", "--start", "900", "--count", "3500", "--segment", "256", "--threads", "1")
 limit = needed_memory(run(2, "o.h5", "--input", "g?.h5:/data", *small, "--memory", "20M", code=78).stderr)
 same(2, "int16", dict(layout="fast"), (*small, "--memory", limit))
 same(3, "int16", {}, ("--mode", "valid", "--channels", "0:5:2", "--start", "1050", "--count", "400"))

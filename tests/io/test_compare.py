@@ -120,7 +120,7 @@ def whole(folder):
     names = make_shapes(path)
     for threads in (4,) if sys.argv[2:] == ["short"] else (1, 2, 4, 16):
         expect(path, names, "threads", threads, seed=threads)
-    for userblock, libver in (0, "earliest"), (1024, "earliest"), (0, "latest"), (4096, "latest"):
+    for userblock, libver in (0, "earliest"), (1024, "earliest"), (0, "v110"), (4096, "v110"):
         path = os.path.join(folder, f"special-{userblock}-{libver}.h5")
         expect(path, make_special(path, userblock, libver), "threads", 3)
     path = os.path.join(folder, "library.h5")

@@ -165,7 +165,7 @@ def blocks(work):
 def logger(work):
     """A file that a logger has open, and one that it never closed."""
     path, killed = os.path.join(work, "swmr.h5"), os.path.join(work, "killed.h5")
-    with h5py.File(path, "w", libver="latest") as file:
+    with h5py.File(path, "w", libver="v110") as file:
         data = file.create_dataset("signal", (500, 2), "f4", maxshape=(None, 2), chunks=(100, 2))
         file.swmr_mode = True
         data[:] = random.normal(size=(500, 2))
