@@ -2,15 +2,17 @@
 # measure_many_files.sh - many files as one signal, beside one file of the same samples: how long opening takes, and at what share of
 # the rate of one file the run goes on from there.
 #
-#     measure_many_files.sh BUILD FOLDER [FILES [REPETITIONS]]     2000 files of 5 MB, 5; environment: ENGINE=cuda, RANKS="1 2"
+#     measure_many_files.sh BUILD FOLDER [FILES [REPETITIONS [SAMPLES]]]     2000 files, 5, 25000 samples (5 MB) a file
 #
-# FOLDER, best on a RAM disk, gets both (10 GB each). `lapwing plan` does all that a run does before it reads, so that it is what
-# opening costs; the rest of a run, which band-passes and keeps one sample of ten, is reading, computing and writing.
+# Environment: ENGINE=cuda, RANKS="1 2".
+#
+# FOLDER, best on a RAM disk, gets both (10 GB each, or as asked). `lapwing plan` does all that a run does before it reads, so that it is what
+# opening costs; the rest of a run, which band-passes and keeps one sample of five, is reading, computing and writing.
 set -eu
-lapwing=$1/lapwing folder=$2 files=${3:-2000} repetitions=${4:-5} engine=${ENGINE:-cpu}
+lapwing=$1/lapwing folder=$2 files=${3:-2000} repetitions=${4:-5} samples=${5:-25000} engine=${ENGINE:-cpu}
 here=$(cd "$(dirname "$0")" && pwd)
 
-[ -e "$folder/one.h5" ] || python3 "$here/many_files.py" "$folder" "$files" 25000 100
+[ -e "$folder/one.h5" ] || python3 "$here/many_files.py" "$folder" "$files" "$samples" 100
 
 # seconds COMMAND...: elapsed
 seconds() {
