@@ -163,7 +163,7 @@ def texts(work):
     said = lapwing(1, "info", name).stdout
     with open(f"{work}/again.ini", "w") as file:
         file.write(said[said.index("[conv2d]"):])
-    check(f"output = {name}" in said.replace("\\\n", "") or name in said, f"info: {said}")
+    check(f"output = {name}\n" in re.sub(r"\\\n\s*", "", said), f"info: {said}")
     with open(name, "rb") as file:
         before = file.read()
     lapwing(2, "run", f"{work}/again.ini", "--overwrite", "--quiet")
