@@ -5,6 +5,7 @@
  * amplitude from one stage alone, and the fit comes when peeling is stuck. */
 #include "sfft/state.h"
 
+#include "base/select.h"
 #include "sfft/rules.h"
 
 #include <math.h>
@@ -23,34 +24,6 @@ struct look {
 
 /* ---- energies ------------------------------------------------------------------------------------------------------- */
 
-/* The value that stands at place `rank` of the sorted x; x is reordered (Hoare's selection). */
-static double select_value(double *x, int64_t count, int64_t rank)
-{
-    int64_t low = 0, high = count - 1;
-    while (low < high) {
-        const double pivot = x[low + (high - low) / 2];
-        int64_t i = low, j = high;
-        while (i <= j) {
-            while (x[i] < pivot)
-                i++;
-            while (x[j] > pivot)
-                j--;
-            if (i <= j) {
-                const double swap = x[i];
-                x[i++] = x[j];
-                x[j--] = swap;
-            }
-        }
-        if (rank <= j)
-            high = j;
-        else if (rank >= i)
-            low = i;
-        else
-            break;
-    }
-    return x[rank];
-}
-
 static double measure_energies(struct lw_sfft *sfft, int stage)
 {
     double sum = 0;
@@ -65,7 +38,7 @@ static double noise_of_stage(struct lw_sfft *sfft, int stage, double quantile)
 {
     const struct lw_sfft_stage_spec *const spec = &sfft->layout->stages[stage].spec;
     measure_energies(sfft, stage);
-    const double value = select_value(sfft->energies, spec->n_buckets, (int64_t)(quantile * (double)spec->n_buckets));
+    const double value = lw_select(sfft->energies, spec->n_buckets, (int64_t)(quantile * (double)spec->n_buckets));
     const double median = spec->n_shifts == 1 ? M_LN2 : 1 - 1.0 / (3 * spec->n_shifts);
     return value / median / sfft->layout->stages[stage].window->energy;
 }

@@ -1,6 +1,7 @@
 #include "spectrum/welch.h"
 
 #include "base/memory.h"
+#include "base/select.h"
 #include "spectrum/transform.h"
 
 #include <math.h>
@@ -95,41 +96,9 @@ void lw_welch_spectra(struct lw_welch *welch, const double *x, int64_t n_segment
 
 /* ---- medians --------------------------------------------------------------------------------------------------------- */
 
-static void swap(double *a, double *b)
-{
-    const double kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
-/* Hoare's selection: afterwards x[k] is what it were if all were sorted, none before it is larger and none behind it smaller. */
-static double select_number(double *x, int64_t n, int64_t k)
-{
-    int64_t low = 0, high = n - 1;
-    while (low < high) {
-        const double pivot = x[low + (high - low) / 2];
-        int64_t i = low, j = high;
-        while (i <= j) {
-            while (x[i] < pivot)
-                i++;
-            while (x[j] > pivot)
-                j--;
-            if (i <= j)
-                swap(&x[i++], &x[j--]);
-        }
-        if (k <= j)
-            high = j;
-        else if (k >= i)
-            low = i;
-        else
-            break;
-    }
-    return x[k];
-}
-
 static double median(double *x, int64_t n)
 {
-    const double upper = select_number(x, n, n / 2);
+    const double upper = lw_select(x, n, n / 2);
     double lower = upper;
     if (n % 2 == 0) {
         lower = x[0];
