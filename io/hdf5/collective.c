@@ -22,6 +22,7 @@ struct lw_collective {
     struct lw_comm *comm;               /* borrowed, like the next */
     struct lw_result_file *result;
     hid_t file, transfer;
+    char failure[900];                  /* what is to be said if what is being done fails */
     bool was_reported;
     int n_outputs;
     struct output outputs[];
@@ -31,6 +32,21 @@ static void abandon(struct lw_collective *file, const struct lw_error *err)
 {
     lw_result_file_discard(file->result);
     lw_comm_abort(file->comm, err);
+}
+
+static void fail_in_mpi(void *context, const char *reason)
+{
+    struct lw_collective *const file = context;
+    struct lw_error err;
+    lw_fail(&err, LW_EIO, "%.890s: %.100s", file->failure, reason);
+    abandon(file, &err);
+}
+
+static void fail_in_hdf5(struct lw_collective *file)
+{
+    struct lw_error err;
+    lw_hdf5_fail(&err, LW_EIO, "%s", file->failure);
+    abandon(file, &err);
 }
 
 /* ---- open, close --------------------------------------------------------------------------------------------------- */
@@ -52,13 +68,12 @@ static int open_output(struct lw_collective *file, const struct lw_writer_datase
 
 static int open_file(struct lw_collective *file, const struct lw_writer_spec *spec, struct lw_error *err)
 {
-    const hid_t access = lw_parallel_access(file->comm);
+    snprintf(file->failure, sizeof file->failure, "cannot open '%.600s' with MPI-IO", file->result->part);
+    const hid_t access = lw_parallel_access(file->comm, fail_in_mpi, file);
     file->file = H5Fopen(file->result->part, H5F_ACC_RDWR, access);
     H5Pclose(access);
-    if (file->file < 0) {
-        lw_hdf5_fail(err, LW_EIO, "cannot open '%s' with MPI-IO", file->result->part);
-        abandon(file, err);
-    }
+    if (file->file < 0)
+        fail_in_hdf5(file);
     file->transfer = lw_parallel_transfer();
     int rc = LW_OK;
     for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
@@ -112,25 +127,25 @@ void lw_collective_close(struct lw_collective *file)
     lw_free(file);
 }
 
-static void fail_sync(struct lw_collective *file)
+static void expect_sync(struct lw_collective *file)
 {
-    struct lw_error err;
-    lw_hdf5_fail(&err, LW_EIO, "cannot write '%s' to disk", file->result->part);
-    abandon(file, &err);
+    snprintf(file->failure, sizeof file->failure, "cannot write '%.600s' to disk", file->result->part);
 }
 
 void lw_collective_flush(struct lw_collective *file)
 {
+    expect_sync(file);
     if (H5Fflush(file->file, H5F_SCOPE_GLOBAL) < 0)
-        fail_sync(file);
+        fail_in_hdf5(file);
 }
 
 void lw_collective_finish(struct lw_collective *file)
 {
     if (!file)
         return;
+    expect_sync(file);
     if (close_objects(file) < 0)
-        fail_sync(file);
+        fail_in_hdf5(file);
     lw_free(file);
 }
 
@@ -140,15 +155,14 @@ void lw_collective_finish(struct lw_collective *file)
 static void write_selected(struct lw_collective *file, const struct output *output, const hsize_t *start,
                            const hsize_t *count, hid_t memory, hid_t space, const void *data)
 {
-    if (H5Dwrite(output->dataset, output->type, memory, space, file->transfer, data) >= 0)
-        return;
-    struct lw_error err;
-    char where[128] = "";
+    char *const text = file->failure;
+    const size_t size = sizeof file->failure;
+    snprintf(text, size, "cannot write '%.600s'", file->result->part);
     for (int d = 0; start && d < output->n_dims; d++)
-        snprintf(where + strlen(where), sizeof where - strlen(where), "%s%" PRIu64 "..%" PRIu64, d ? " x " : " at ",
-                 (uint64_t)start[d], (uint64_t)(start[d] + count[d] - 1));
-    lw_hdf5_fail(&err, LW_EIO, "cannot write '%s'%s", file->result->part, where);
-    abandon(file, &err);
+        snprintf(text + strlen(text), size - strlen(text), "%s%" PRIu64 "..%" PRIu64, d ? " x " : " at ", (uint64_t)start[d],
+                 (uint64_t)(start[d] + count[d] - 1));
+    if (H5Dwrite(output->dataset, output->type, memory, space, file->transfer, data) < 0)
+        fail_in_hdf5(file);
 }
 
 static void write_transfer(struct lw_collective *file, const struct output *output, const struct lw_transfer *transfer,

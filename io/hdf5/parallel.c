@@ -7,8 +7,35 @@
 #error "lapwing needs HDF5 with MPI: install libhdf5-openmpi-dev, or set HDF5_ROOT"
 #endif
 
-hid_t lw_parallel_access(const struct lw_comm *comm)
+/* MPI hands its handlers of errors nothing of ours. */
+static struct {
+    lw_parallel_failed_fn *call;
+    void *context;
+} failed_file;
+
+static void fail_file(MPI_File *file, int *code, ...)
 {
+    char reason[MPI_MAX_ERROR_STRING];
+    int length;
+    (void)file;
+    MPI_Error_string(*code, reason, &length);
+    failed_file.call(failed_file.context, reason);
+}
+
+/* Files that are opened from now on have the handler of MPI_FILE_NULL. */
+static void handle_failures(void)
+{
+    MPI_Errhandler handler;
+    MPI_File_create_errhandler(fail_file, &handler);
+    MPI_File_set_errhandler(MPI_FILE_NULL, handler);
+    MPI_Errhandler_free(&handler);
+}
+
+hid_t lw_parallel_access(const struct lw_comm *comm, lw_parallel_failed_fn *failed, void *context)
+{
+    failed_file.call = failed;
+    failed_file.context = context;
+    handle_failures();
     /* Each rank writes its own part: ranks have large parts, which would only wait for each other on the way through
      * aggregators; and pieces between which others write must not be read, changed and written back. */
     MPI_Info hints;

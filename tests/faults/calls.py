@@ -1,7 +1,8 @@
 """The K-th call of one kind fails in one rank of three: every run ends in time, with the documented code and one message, and
 leaves neither result nor temporary file; or it survives, and the result is right.
 
-    calls.py LAPWING MPIEXEC FAULT_LIBRARY [all]     all: every K instead of a selection (about ten minutes)"""
+    calls.py LAPWING MPIEXEC FAULT_LIBRARY [all] [KIND ...]      all: every K instead of a selection (about ten minutes);
+                                                                kinds: these and no others"""
 
 import os
 import subprocess
@@ -11,9 +12,10 @@ import tempfile
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
 from tested import LAPWING, MPIEXEC, check, finish, h5py, np, random  # noqa: E402
 
-LIBRARY, TRIES_ALL = os.path.abspath(sys.argv[3]), sys.argv[4:] == ["all"]
+LIBRARY, TRIES_ALL, KINDS = os.path.abspath(sys.argv[3]), "all" in sys.argv[4:], set(sys.argv[4:]) - {"all"}
+RAM_DISK = "/dev/shm"
 RANKS, SOME = 3, 4      # of each kind of call and job, without `all`
-CODES = {"memory": {71}, "read": {65, 74}, "short-read": {65, 74}}      # all others: 74
+CODES = {"memory": {71}, "thread": {71}, "process": {71}, "map": {71, 74}, "read": {65, 74}, "short-read": {65, 74}}   # all others: 74
 FILES = {"open": "in.h5", "read": "in.h5", "short-read": "in.h5"}       # all others: the output
 
 
@@ -34,6 +36,7 @@ def jobs(path):
         "packed": ["ols", "--input", path + ":/packed", "--filters", path + ":/taps", "--axis", "1", "--boundary", "wrap"],
         "peaks": ["ols", "--input", path + ":/signal", "--filters", path + ":/taps", "--axis", "1", "--mask", path + ":/mask", "--products",
                   "peaks,best", "--threshold", "1.5", "--cluster", "40"],
+        "collective": ["ols", "--input", path + ":/signal", "--filters", path + ":/taps", "--axis", "1", "--io", "collective"],
         "conv2d": ["conv2d", "--input", path + ":/image", "--kernel", path + ":/kernel"],
         "sfft": ["sfft", "--input", path + ":/tones", "--sparsity", "3"],
     }
@@ -102,14 +105,23 @@ class Trial:
 
 def main():
     calls = {}
-    with tempfile.TemporaryDirectory() as folder:
-        make_input(os.path.join(folder, "in.h5"))
-        plan = [("ols", kind, rank) for kind in ("open", "write", "short-write", "sync") for rank in (0, 2)]
-        plan += [("ols", "rename", 0), ("conv2d", "open", 1), ("sfft", "write", 0), ("sfft", "open", 2), ("peaks", "write", 0)]
-        plan += [(job, kind, 1) for job in ("ols", "packed", "sfft", "peaks") for kind in ("read", "short-read")]
-        plan += [(job, "memory", 1) for job in ("ols", "packed", "conv2d", "sfft", "peaks")]
-        for job, kind, rank in plan:
-            calls[kind] = calls.get(kind, 0) + Trial(folder, job, kind, rank).all()
+    plan = [("ols", kind, rank) for kind in ("open", "write", "short-write", "sync") for rank in (0, 2)]
+    plan += [("ols", "rename", 0), ("conv2d", "open", 1), ("sfft", "write", 0), ("sfft", "open", 2), ("peaks", "write", 0)]
+    plan += [(job, kind, 1) for job in ("ols", "packed", "sfft", "peaks") for kind in ("read", "short-read")]
+    plan += [("ols", kind, rank) for kind, rank in (("reserve", 0), ("thread", 0), ("thread", 2), ("process", 0), ("process", 2))]
+    plan += [("collective", kind, rank) for kind in ("mpi-read", "mpi-write") for rank in (0, 2)]
+    plan += [("packed", "thread", 1), ("peaks", "process", 0), ("peaks", "reserve", 0), ("sfft", "thread", 1)]
+    plan += [("ols", "map", rank) for rank in (0, 1)] if os.path.isdir(RAM_DISK) else []
+    plan += [(job, "memory", 1) for job in ("ols", "packed", "conv2d", "sfft", "peaks")]
+    for job, kind, rank in plan:
+        if KINDS and kind not in KINDS:
+            continue
+        # only on a RAM disk are results written through a mapping
+        with tempfile.TemporaryDirectory(dir=RAM_DISK if kind == "map" else None) as folder:
+            make_input(os.path.join(folder, "in.h5"))
+            total = Trial(folder, job, kind, rank).all()
+            calls[kind] = calls.get(kind, 0) + total
+            print(f"{job}, {kind} on rank {rank}: {total} calls")
     for kind, total in calls.items():
         check(total > 0, f"no call of kind {kind} was counted")
     finish()

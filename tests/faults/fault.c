@@ -2,16 +2,19 @@
  *
  *   FAULT       KIND:K   the K-th call of that kind, from 1 on; 0: none, they are only counted. The kinds:
  *                        memory (what the program itself allocates, not its libraries), open, read, short-read (half of what
- *                        was asked for is read), write, short-write, sync, lock, rename; or slow- and one of these: the
- *                        call succeeds, but waits for two seconds first; attributes, attribute: HDF5,
- *                        asked to list them, or to read one, crashes
- *   FAULT_FILE  counted are only calls for files whose path contains this text; not for memory
+ *                        was asked for is read), write, short-write, sync, reserve (fallocate), lock, rename, map, thread,
+ *                        process (mmap, pthread_create and fork of the program itself), mpi-read, mpi-write (of files, through MPI,
+ *                        which has taken part in them all the same); or slow- and one of these: the call succeeds, but waits for
+ *                        two seconds first; attributes, attribute: HDF5, asked to list them, or to read one, crashes
+ *   FAULT_FILE  counted are only calls for files whose path contains this text; where the call knows no file, all are
  *   FAULT_RANK  the rank it happens on; in any other, nothing is counted
  *   FAULT_COUNT the calls counted are appended to this file when the process ends */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -20,7 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static struct {
@@ -95,10 +100,10 @@ static bool hits_descriptor(const char *kind, int fd)
     return readlink(link, path, sizeof path - 1) > 0 && hits_path(kind, path);
 }
 
-static bool hits_caller(void *caller)
+static bool hits_caller(const char *kind, void *caller, int error)
 {
     const uintptr_t at = (uintptr_t)caller;
-    return fault.is_on && strcmp(fault.kind, "memory") == 0 && at >= fault.begin && at < fault.end && is_hit(ENOMEM);
+    return fault.is_on && strcmp(fault.kind, kind) == 0 && at >= fault.begin && at < fault.end && is_hit(error);
 }
 
 /* ---- memory: all of the program's own comes from lw_alloc, which calls this; the CUDA runtime, linked into the program, does not */
@@ -107,12 +112,35 @@ void *__libc_memalign(size_t alignment, size_t bytes);      /* glibc's own name,
 
 void *aligned_alloc(size_t alignment, size_t bytes)
 {
-    return hits_caller(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, bytes);
+    return hits_caller("memory", __builtin_return_address(0), ENOMEM) ? NULL : __libc_memalign(alignment, bytes);
+}
+
+/* The system is asked itself, since dlsym may map memory. */
+void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t at)
+{
+    if (hits_caller("map", __builtin_return_address(0), ENOMEM))
+        return MAP_FAILED;
+    return (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, at);
+}
+
+/* ---- threads and processes ---- */
+
+static void *real(const char *name) { return dlsym(RTLD_NEXT, name); }
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
+{
+    int (*const call)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
+        (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))real("pthread_create");
+    return hits_caller("thread", __builtin_return_address(0), EAGAIN) ? EAGAIN : call(thread, attributes, start, argument);
+}
+
+pid_t fork(void)
+{
+    pid_t (*const call)(void) = (pid_t (*)(void))real("fork");
+    return hits_caller("process", __builtin_return_address(0), EAGAIN) ? -1 : call();
 }
 
 /* ---- files ---- */
-
-static void *real(const char *name) { return dlsym(RTLD_NEXT, name); }
 
 /* Reading and writing, each with and without a position, each under the two names that compilers give them. */
 #define TRANSFER(name, kind, buffer)                                                                        \
@@ -153,6 +181,12 @@ int fsync(int fd)
     return hits_descriptor("sync", fd) ? -1 : call(fd);
 }
 
+int fallocate(int fd, int mode, off_t at, off_t bytes)
+{
+    int (*const call)(int, int, off_t, off_t) = (int (*)(int, int, off_t, off_t))real("fallocate");
+    return hits_descriptor("reserve", fd) ? -1 : call(fd, mode, at, bytes);
+}
+
 int flock(int fd, int operation)
 {
     int (*const call)(int, int) = (int (*)(int, int))real("flock");
@@ -170,6 +204,41 @@ int renameat2(int from_folder, const char *from, int to_folder, const char *to, 
     int (*const call)(int, const char *, int, const char *, unsigned) =
         (int (*)(int, const char *, int, const char *, unsigned))real("renameat2");
     return hits_path("rename", from) ? -1 : call(from_folder, from, to_folder, to, flags);
+}
+
+/* ---- files through MPI: the disk fails after the ranks have exchanged what they read or write ---- */
+
+static int after(const char *kind, MPI_File file, int code)
+{
+    if (!fault.is_on || strcmp(fault.kind, kind) != 0 || !is_hit(EIO))
+        return code;
+    MPI_File_call_errhandler(file, MPI_ERR_IO);
+    return MPI_ERR_IO;
+}
+
+int MPI_File_write_at(MPI_File file, MPI_Offset at, const void *data, int n, MPI_Datatype type, MPI_Status *status)
+{
+    return after("mpi-write", file, PMPI_File_write_at(file, at, data, n, type, status));
+}
+
+int MPI_File_write_at_all(MPI_File file, MPI_Offset at, const void *data, int n, MPI_Datatype type, MPI_Status *status)
+{
+    return after("mpi-write", file, PMPI_File_write_at_all(file, at, data, n, type, status));
+}
+
+int MPI_File_read_at(MPI_File file, MPI_Offset at, void *data, int n, MPI_Datatype type, MPI_Status *status)
+{
+    return after("mpi-read", file, PMPI_File_read_at(file, at, data, n, type, status));
+}
+
+int MPI_File_read_at_all(MPI_File file, MPI_Offset at, void *data, int n, MPI_Datatype type, MPI_Status *status)
+{
+    return after("mpi-read", file, PMPI_File_read_at_all(file, at, data, n, type, status));
+}
+
+int MPI_File_sync(MPI_File file)
+{
+    return after("mpi-write", file, PMPI_File_sync(file));
 }
 
 /* ---- HDF5, without its header: herr_t H5Aiterate2(hid_t, H5_index_t, H5_iter_order_t, hsize_t *, H5A_operator2_t, void *),
