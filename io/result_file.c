@@ -137,13 +137,30 @@ static int hold_part(struct lw_result_file *result, struct lw_error *err)
     return lw_fail(err, LW_EIO, "cannot write '%s': other programs create and delete it all the time", result->part);
 }
 
-int lw_result_file_join(struct lw_result_file *result, struct lw_error *err)
+int lw_result_file_mark(const struct lw_result_file *result, uint64_t *mark, struct lw_error *err)
 {
+    unsigned char bytes[LW_MARKED_BYTES];
+    const ssize_t length = pread(result->fd, bytes, sizeof bytes, 0);
+    if (length < 0)
+        return lw_fail(err, LW_EIO, "cannot read '%s': %s", result->part, strerror(errno));
+    *mark = 0xcbf29ce484222325;         /* FNV-1a */
+    for (ssize_t i = 0; i < length; i++)
+        *mark = (*mark ^ bytes[i]) * 0x100000001b3;
+    return LW_OK;
+}
+
+int lw_result_file_join(struct lw_result_file *result, uint64_t mark, struct lw_error *err)
+{
+    uint64_t here;
     result->fd = open(result->part, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    if (result->fd >= 0)
-        return LW_OK;
-    return lw_fail(err, LW_EIO, "cannot write '%s' here (%s): all ranks need it, on a file system that their nodes share",
-                   result->part, strerror(errno));
+    if (result->fd < 0)
+        return lw_fail(err, LW_EIO, "cannot write '%s' here (%s): all ranks need it, on a file system that their nodes share",
+                       result->part, strerror(errno));
+    const int rc = lw_result_file_mark(result, &here, err);
+    if (rc || here == mark)
+        return rc;
+    return lw_fail(err, LW_EIO, "'%s' is another file here than for rank 0: all ranks need one, on a file system that their nodes "
+                   "share", result->part);
 }
 
 static int64_t free_bytes(int fd)

@@ -20,6 +20,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { LW_MARKED_BYTES = 64 << 10 };
+
 struct lw_result_file {
     char name[LW_MAX_PATH];
     char part[LW_MAX_PATH];     /* the temporary name */
@@ -44,8 +46,13 @@ int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw
  * room; there is none. */
 int lw_result_file_resume(struct lw_result_file *result, struct lw_error *err);
 
-/** Open the temporary file that rank 0 has claimed or resumed. LW_EIO if this rank cannot write it. */
-int lw_result_file_join(struct lw_result_file *result, struct lw_error *err);
+/** A checksum of the first LW_MARKED_BYTES, which hold when, where and by which command the file was made: it tells the file from
+ * one of the same name on a node that does not share the folder. LW_EIO if they cannot be read. */
+int lw_result_file_mark(const struct lw_result_file *result, uint64_t *mark, struct lw_error *err);
+
+/** Open the temporary file that rank 0 has claimed or resumed. @param mark  of it, found by rank 0 once its structure was made.
+ * LW_EIO if this rank cannot write it, or if the file here has another mark. */
+int lw_result_file_join(struct lw_result_file *result, uint64_t mark, struct lw_error *err);
 
 /** Allocate the first `bytes` of the file on disk, where they are not allocated yet. LW_EIO, naming the bytes needed and free, if
  * they are not there. On file systems that cannot allocate, warn if the free space is short. */

@@ -95,6 +95,7 @@ static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *s
 {
     const bool prepares = lw_comm_rank(writer->comm) == 0;
     bool is_stuck = false;
+    uint64_t mark = 0;
     int rc = lw_result_file_name(&writer->result, spec->file, spec->overwrite, err);
     if (rc == LW_OK && prepares)
         rc = make_tables(writer, spec, err);
@@ -102,10 +103,13 @@ static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *s
         rc = prepare(writer, spec, &is_stuck, err);
     if (is_stuck)
         abandon(writer, err);
+    if (rc == LW_OK && prepares)
+        rc = lw_result_file_mark(&writer->result, &mark, err);
     if ((rc = lw_comm_agree(writer->comm, rc, err)))
         return rc;
+    lw_comm_broadcast(writer->comm, &mark, sizeof mark);
     lw_comm_broadcast(writer->comm, writer->extents, writer->n_datasets * (int64_t)sizeof *writer->extents);
-    return lw_comm_agree(writer->comm, prepares ? LW_OK : lw_result_file_join(&writer->result, err), err);
+    return lw_comm_agree(writer->comm, prepares ? LW_OK : lw_result_file_join(&writer->result, mark, err), err);
 }
 
 static void warn_of_seams(const struct lw_writer *writer, const char *why, const char *remedy)

@@ -164,8 +164,9 @@ int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err)
     MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm->world);
     if (first == comm->size)
         return LW_OK;
-    if (first == comm->rank) {
+    if (first == comm->rank)
         err->code = code;
+    if (first == comm->rank && err->rank < 0) {     /* an error that ranks have agreed on before keeps whose it is */
         err->rank = comm->rank;
         memcpy(err->host, comm->host, sizeof err->host);
     }

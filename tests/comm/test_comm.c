@@ -21,6 +21,8 @@ static void check_agree(struct lw_comm *comm)
         CHECK(rc == (failing % 2 ? LW_EDATA : LW_EIO), "code %d", rc);
         CHECK(strcmp(err.message, wanted) == 0 && err.rank == failing, "'%s' from %d", err.message, err.rank);
         CHECK(err.host[0] != '\0', "host is named");
+        rc = lw_comm_agree(comm, rc, &err);
+        CHECK(rc == err.code && err.rank == failing, "agreed on once more: from %d, not %d", err.rank, failing);
     }
 }
 

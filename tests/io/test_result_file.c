@@ -123,6 +123,27 @@ static void check_resume(const char *folder)
     CHECK(stat(file, &status) == 0 && status.st_size == 7, "and gets its name");
 }
 
+/* Another rank's view, on a node that shares the folder or one that does not. */
+static void check_join(const char *folder)
+{
+    char file[300];
+    struct lw_result_file mine, other;
+    struct lw_error err = {0};
+    uint64_t mark;
+    snprintf(file, sizeof file, "%s/joined.h5", folder);
+    lw_result_file_name(&mine, file, false, &err);
+    lw_result_file_name(&other, file, false, &err);
+    CHECK(lw_result_file_claim(&mine, 10, &err) == LW_OK && write(mine.fd, "content", 7) == 7, "%s", err.message);
+    CHECK(lw_result_file_mark(&mine, &mark, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_result_file_join(&other, mark, &err) == LW_OK, "%s", err.message);
+    lw_result_file_leave(&other);
+    CHECK(pwrite(mine.fd, "k", 1, 6) == 1, "another content");
+    CHECK(lw_result_file_join(&other, mark, &err) == LW_EIO && strstr(err.message, "another file here"), "%s", err.message);
+    lw_result_file_leave(&other);
+    lw_result_file_discard(&mine);
+    CHECK(lw_result_file_join(&other, mark, &err) == LW_EIO && strstr(err.message, "all ranks need it"), "%s", err.message);
+}
+
 /* Last: the limit cannot be raised again. */
 static void check_limit(const char *folder)
 {
@@ -148,6 +169,7 @@ int main(void)
     check_life(folder);
     check_race(folder);
     check_resume(folder);
+    check_join(folder);
     check_limit(folder);
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     CHECK(system(command) == 0, "%s", command);

@@ -1,0 +1,62 @@
+"""What the tests on several hosts share: the program on the hosts that the script `hosts` has made, by mpirun and TCP alone.
+
+A test is called as hosts 4 PYTHON TEST LAPWING MPIEXEC. It works in the folder that the hosts share."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(here, "..", "cli"))
+from tested import LAPWING, MPIEXEC, check, finish, h5py, needed_memory, np, random, read_products  # noqa: E402, F401
+
+AGENT = os.path.join(here, "agent")
+HOSTS = ["h1", "h2", "h3", "h4"]
+os.chdir("/mnt")
+shutil.copy(LAPWING, "lapwing")     # the build folder may lie in /tmp, of which each host has another one
+
+
+def command(hosts, arguments, settings=()):
+    """Of mpirun, with a rank for each name in `hosts`; settings are pairs of a parameter of Open MPI and its value."""
+    slots = ",".join(f"{name}:{hosts.count(name)}" for name in dict.fromkeys(hosts))
+    ours = [("plm_rsh_agent", AGENT), ("pml", "ob1"), ("btl", "tcp,self"), *settings]
+    return [MPIEXEC, "--host", slots, "-np", str(len(hosts)), *(str(word) for pair in ours for word in ("--mca", *pair)),
+            "/mnt/lapwing", *map(str, arguments)]
+
+
+def run(hosts, *arguments, code=0):
+    """The program with a rank for each name in `hosts`; with none on the head, without mpirun."""
+    line = command(hosts, arguments) if hosts else ["/mnt/lapwing", *map(str, arguments)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=100)
+    check(done.returncode == code, f"{hosts}: {' '.join(line)} ends with {done.returncode}, not {code}: {done.stderr}")
+    return done
+
+
+def read(*path):
+    with open(os.path.join(*path)) as file:
+        return file.read()
+
+
+def first_process(host):
+    """Its id, as the head knows it; with it, all processes of the host end."""
+    return int(read(os.environ["LW_HOSTS"], host + ".pid"))
+
+
+def is_rank(pid):
+    """Whether the daemon of mpirun on some host has started this process."""
+    parent = read("/proc", pid, "stat").rsplit(")", 1)[1].split()[1]
+    return (read("/proc", pid, "comm"), read("/proc", parent, "comm")) == ("lapwing\n", "orted\n")
+
+
+def ranks_on(host, argument=""):
+    """The ids of the ranks there, as the head knows them: of those runs that have this word on their command line."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if is_rank(pid) and argument in read("/proc", pid, "cmdline") and \
+                    os.path.samefile(f"/proc/{pid}/ns/uts", f"/proc/{first_process(host)}/ns/uts"):
+                found.append(int(pid))
+        except OSError:     # it has ended meanwhile
+            continue
+    return found

@@ -1,0 +1,97 @@
+"""A rank is killed, a host dies, a host's link is cut, all in the middle of a run: mpirun says so once and ends in time with a code of
+its own, no rank is left on any host, and nothing bears the final name.
+
+    hosts 4 PYTHON lost.py LAPWING MPIEXEC"""
+
+import os
+import signal
+import subprocess
+import time
+
+from cluster import HOSTS, check, command, finish, first_process, h5py, np, random, ranks_on
+
+LIMIT_S = 60
+# How mpirun notices a lost host, as the README has it but for shorter times: here after 5 + 5 x 1 seconds of silence.
+SETTINGS = [("oob_tcp_keepalive_time", 5), ("oob_tcp_keepalive_intvl", 1), ("oob_tcp_keepalive_probes", 5)]
+
+
+def wait_for(condition, seconds=LIMIT_S):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+def in_its_midst(name):
+    with open(name + ".log") as log:
+        return " rounds, slices of " in log.read()
+
+
+def start(**hosts):
+    """Runs of much arithmetic and many rounds, on the hosts of each name; they are in their midst when this function returns."""
+    runs = []
+    for name, places in hosts.items():
+        line = command(places, ["ols", "--input", "in.h5:/x", "--filters", "in.h5:/taps", "--products", "peaks,blocks", "--blocks", 50,
+                                "--noise", "energy", "--threshold", 5, "--threads", 1, "--output", name + ".h5"], SETTINGS)
+        with open(name + ".log", "w") as log:
+            runs.append((name, subprocess.Popen(line, stdout=log, stderr=log)))
+    check(wait_for(lambda: all(in_its_midst(name) for name in hosts)), f"{list(hosts)} do not start")
+    time.sleep(0.5)
+    for name, run in runs:
+        check(run.poll() is None, f"{name} has ended already")
+    return runs
+
+
+def expect_end(name, run, code, text):
+    try:
+        run.wait(timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        run.kill()
+    with open(name + ".log") as log:
+        said = log.read()
+    check(run.returncode == code and said.count(text) == 1, f"{name}: code {run.returncode}, not {code} with '{text}': {said}")
+    check("\nlapwing: " not in said, f"{name}: mpirun has said it, lapwing too: {said}")
+    check(not os.path.exists(name + ".h5"), f"{name}: there is a result")
+
+
+def expect(runs, code, text):
+    """The end of runs that something has just happened to."""
+    begin = time.monotonic()
+    for name, run in runs:
+        expect_end(name, run, code, text)
+    check(wait_for(lambda: not any(ranks_on(host) for host in HOSTS)), f"ranks are left: {[ranks_on(host) for host in HOSTS]}")
+    print(f"{', '.join(name for name, _ in runs)}: all has ended after {time.monotonic() - begin:.1f} s")
+
+
+def kill_ranks():
+    """Of two runs: while all compute, and when the others have long waited for this rank."""
+    runs = start(killed=HOSTS, awaited=HOSTS)
+    killed, awaited = (rank for name, _ in runs for rank in ranks_on("h3", name + ".h5"))
+    os.kill(awaited, signal.SIGSTOP)
+    os.kill(killed, signal.SIGKILL)
+    time.sleep(3)
+    os.kill(awaited, signal.SIGKILL)
+    expect(runs, 137, "on node h3 exited on signal 9")
+
+
+def cut_link():
+    """Of a host that has rank 2 of a run, and rank 0 of another one."""
+    runs = start(cut=HOSTS, first_cut=[*HOSTS[2:], *HOSTS[:2]])
+    subprocess.run(["ip", "link", "set", "h3", "down"], check=True)
+    expect(runs, 205, "ORTE has lost communication with a remote daemon")
+    subprocess.run(["ip", "link", "set", "h3", "up"], check=True)
+
+
+def end_host():
+    """All processes of a host at once, mpirun's daemon there included."""
+    runs = start(host=HOSTS)
+    os.kill(first_process("h2"), signal.SIGKILL)
+    expect(runs, 205, "ORTE has lost communication with a remote daemon")
+
+
+with h5py.File("in.h5", "w") as made:
+    made["x"], made["taps"] = random.standard_normal(12_000_000).astype("f4"), random.standard_normal((200, 1025)).astype("f4")
+kill_ranks()
+cut_link()
+end_host()
+finish()
