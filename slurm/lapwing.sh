@@ -32,7 +32,13 @@ if [ -z "${LAPWING_LAUNCHER-}" ]; then
 fi
 case $LAPWING_LAUNCHER in
     srun) exec srun --mpi=pmix --cpus-per-task="$OMP_NUM_THREADS" lapwing "$@" ;;
-    # Without --bind-to none, mpirun would bind each rank, threads and all, to one core or socket.
-    mpirun) exec mpirun --bind-to none -x OMP_NUM_THREADS -x PATH lapwing "$@" ;;
+    # mpirun takes a node for lost after 10 + 6 x 5 seconds of silence, rather than after eight minutes. Without --bind-to none it
+    # would bind each rank, threads and all, to one core or socket.
+    mpirun)
+        export OMPI_MCA_oob_tcp_keepalive_time="${OMPI_MCA_oob_tcp_keepalive_time:-10}"
+        export OMPI_MCA_oob_tcp_keepalive_intvl="${OMPI_MCA_oob_tcp_keepalive_intvl:-5}"
+        export OMPI_MCA_oob_tcp_keepalive_probes="${OMPI_MCA_oob_tcp_keepalive_probes:-6}"
+        exec mpirun --bind-to none -x OMP_NUM_THREADS -x PATH lapwing "$@"
+        ;;
     *) echo "LAPWING_LAUNCHER is $LAPWING_LAUNCHER, not srun or mpirun" >&2; exit 2 ;;
 esac

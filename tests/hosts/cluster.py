@@ -11,10 +11,11 @@ here = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(here, "..", "cli"))
 from tested import LAPWING, MPIEXEC, check, finish, h5py, needed_memory, np, random, read_products  # noqa: E402, F401
 
-AGENT = os.path.join(here, "agent")
+AGENT = "/mnt/agent"
 HOSTS = ["h1", "h2", "h3", "h4"]
 os.chdir("/mnt")
-shutil.copy(LAPWING, "lapwing")     # the build folder may lie in /tmp, of which each host has another one
+for program in (LAPWING, os.path.join(here, "agent")):      # both folders may lie in /tmp, of which each host has another one
+    shutil.copy(program, "/mnt")
 
 
 def command(hosts, arguments, settings=()):
