@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 
-from cluster import AGENT, HOSTS, check, finish, h5py, needed_memory, np, random, read_products, run
+from cluster import HOSTS, check, finish, first_process, h5py, needed_memory, np, random, read_products, run
 
 SPREAD, PAIRS = HOSTS, ["h1", "h1", "h2", "h2"]
 layouts = itertools.cycle((SPREAD, PAIRS))
@@ -57,7 +57,7 @@ def check_nodes():
 
 
 def on_host(host, words):
-    subprocess.run([AGENT, host, words], check=True)
+    subprocess.run(["nsenter", "--target", str(first_process(host)), "--mount", "sh", "-c", words], check=True)
 
 
 def check_error(text, *arguments):
@@ -85,8 +85,8 @@ search = ["ols", "--input", "part?.h5:/data", "--filters", "in.h5:/taps", "--pro
           "--threshold", "3.5", "--cluster", "20"]
 limit = needed_memory(run(SPREAD, *search, "--memory", "20M", "--output", "none.h5", code=78).stderr)
 compare({"filtered": 1, "peaks": 100, "best/value": 1}, *search, limits=["--memory", limit])
-compare({"convolved": 1, "peaks": 100}, "conv2d", "--input", "in.h5:/image", "--kernel", "in.h5:/kernel", "--products", "convolved,peaks",
-        "--noise", "measured", "--threshold", "3")
+compare({"convolved": 1, "peaks": 100}, "conv2d", "--input", "in.h5:/image", "--kernel", "in.h5:/kernel", "--products",
+        "convolved,peaks", "--noise", "measured", "--threshold", "3")
 compare({"spectrum": 50}, "sfft", "--input", "in.h5:/tones", "--sparsity", "50")
 check_folders()
 finish()
