@@ -3,7 +3,7 @@
  *
  *     fuzz_TARGET [-seconds=3] [-runs=N] [-seed=1] FILE|FOLDER ...
  *
- * LAPWING_FUZZ_SECONDS overrules the default. An input that crashes, or takes more than MOST_SECONDS, is kept as crash-PROGRAM, which is
+ * LAPWING_FUZZ_SECONDS overrules -seconds. An input that crashes, or takes more than MOST_SECONDS, is kept as crash-PROGRAM, which is
  * an argument to come back to it: -runs=0 crash-PROGRAM. */
 #include "target.h"
 
@@ -230,7 +230,7 @@ static double seconds_now(void)
 int main(int argc, char **argv)
 {
     const char *const asked = getenv("LAPWING_FUZZ_SECONDS");
-    double seconds = asked ? atof(asked) : 3;
+    double seconds = 3;
     long long most = 1LL << 60, runs = 0;
     watch(argv[0]);
     for (int i = 1; i < argc; i++)
@@ -242,9 +242,11 @@ int main(int argc, char **argv)
             state = strtoull(argv[i] + 6, NULL, 10) | 1;
         else
             add_seeds(argv[i]);
+    if (asked)
+        seconds = atof(asked);
     if (n_seeds == 0) {
-        fprintf(stderr, "%s: there are no seeds\n", argv[0]);
-        return 2;
+        printf("skipped: %s has no seeds\n", argv[0]);
+        return 77;
     }
     for (int s = 0; s < n_seeds; s++)
         run_seed(&seeds[s], 0);

@@ -233,15 +233,15 @@ def codecs():
 # ---- HDF5 -----------------------------------------------------------------------------------------------------------------
 
 def hdf5():
-    sys.argv[1:3] = ["", ""]
+    os.makedirs(f"{FOLDER}/hdf5", exist_ok=True)
+    sys.argv[1:3] = ["", ""]            # what the tests take, whose files these are
     for folder in ("cli", "cli/formats"):
         sys.path.insert(0, os.path.join(HERE, "..", folder))
     try:
-        from layouts import MADE
         import h5py
     except ImportError:
         return
-    os.makedirs(f"{FOLDER}/hdf5", exist_ok=True)
+    from layouts import MADE
     for name, (make, _) in MADE.items():
         path = f"{FOLDER}/made.h5"
         with h5py.File(path, "w", libver="earliest") as file:

@@ -1,18 +1,33 @@
 #include "target.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
+
+static char name[300];
+static pid_t maker;
+
+static void remove_file(void)
+{
+    if (getpid() == maker)
+        unlink(name);
+}
+
+/* Libraries look a file up by its name, so that it needs one. */
+static int make_file(void)
+{
+    const char *const folder = getenv("TMPDIR");
+    snprintf(name, sizeof name, "%.200s/lapwing-fuzz-XXXXXX", folder ? folder : "/dev/shm");
+    maker = getpid();
+    atexit(remove_file);
+    return mkstemp(name);
+}
 
 const char *fuzz_file(const uint8_t *data, size_t size)
 {
-    static char name[40];
     static int fd = -1;
-    if (fd < 0) {
-        fd = memfd_create("fuzz", 0);
-        snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-    }
-    REQUIRE(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size, "a file in memory");
+    if (fd < 0)
+        fd = make_file();
+    REQUIRE(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size, "%s is written", name);
     return name;
 }
 

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { FUZZ_MOST_TEXT = 4096 };
 
-/** The bytes as a file in memory, whose name is valid until the next call. */
+/** The bytes as a file in TMPDIR or /dev/shm, whose name is returned; the next call changes it, and the end of the process removes it. */
 const char *fuzz_file(const uint8_t *data, size_t size);
 
 /** The bytes as a text, up to the first zero; at most FUZZ_MOST_TEXT of them. Valid until the next call. */
