@@ -1,5 +1,5 @@
-/* archive.c - a file of a format of io/archive: a line with a path in the file, then the file. Built once for each format: FORMAT is
- * its table. */
+/* archive.c - a file of a format of io/archive: a line with a path in the file, then the file. Built once for each
+ * format: FORMAT is its table. */
 #include "target.h"
 
 #include "dataset.h"

@@ -1,5 +1,5 @@
-/* clang.h - what the program takes from GCC and clang 14 has not: __builtin_shuffle, and glibc's CMPLX and CMPLXF, which glibc gives to
- * GCC alone. Included in front of every source of a build by clang. */
+/* clang.h - what the program takes from GCC and clang 14 has not: __builtin_shuffle, and glibc's CMPLX and CMPLXF, which glibc
+ * gives to GCC alone. Included in front of every source of a build by clang. */
 #ifndef LW_TEST_FUZZ_CLANG_H
 #define LW_TEST_FUZZ_CLANG_H
 

@@ -45,6 +45,12 @@ static int64_t count_samples(const struct lw_dataset_info *info)
     return count;
 }
 
+/* libhdf5 often cannot tell what is damaged from what cannot be read. */
+static bool may_fail(const struct lw_format *format, int rc)
+{
+    return rc == LW_EDATA || (rc == LW_EIO && strcmp(format->name, "HDF5") == 0);
+}
+
 /* The last few elements of each dimension, `step` apart. */
 static void read_box(const struct lw_format *format, const struct lw_dataset_info *info, void *dataset, int64_t step)
 {
@@ -60,7 +66,7 @@ static void read_box(const struct lw_format *format, const struct lw_dataset_inf
     box.pitch = box.run;
     box.into = malloc((size_t)box.run * lw_type_bytes(info->type));
     const int rc = format->read(dataset, &box, &err);
-    REQUIRE(rc == LW_OK || rc == LW_EDATA, "reading what was described: code %d: %s", rc, err.message);
+    REQUIRE(rc == LW_OK || may_fail(format, rc), "reading what was described: code %d: %s", rc, err.message);
     free(box.into);
 }
 
@@ -69,7 +75,7 @@ static void read_numbers(const struct lw_format *format, const struct lw_dataset
     struct lw_error err = {0};
     double *const values = malloc((size_t)count * 2 * sizeof *values);
     const int rc = format->read_numbers(info, values, &err);
-    REQUIRE(rc == LW_OK || rc == LW_EDATA, "reading numbers: code %d: %s", rc, err.message);
+    REQUIRE(rc == LW_OK || may_fail(format, rc), "reading numbers: code %d: %s", rc, err.message);
     free(values);
 }
 
@@ -80,7 +86,7 @@ static void read_all(const struct lw_format *format, const struct lw_dataset_inf
     void *dataset;
     size_t n = 0;
     const int rc = format->open(info, &dataset, &err);
-    REQUIRE(rc == LW_OK || rc == LW_EDATA, "opening what was described: code %d: %s", rc, err.message);
+    REQUIRE(rc == LW_OK || may_fail(format, rc), "opening what was described: code %d: %s", rc, err.message);
     if (rc)
         return;
     read_box(format, info, dataset, 1);
@@ -108,7 +114,7 @@ void fuzz_dataset(const struct lw_format *format, const char *file, const char *
         return;                             /* no operation is called of what is of another format */
     format->list(file, pass_over, &n, &err);
     const int rc = describe(format, &info, &err);
-    REQUIRE(rc == LW_OK || ((rc == LW_EDATA || rc == LW_EUSAGE) && err.message[0]), "code %d: %s", rc, err.message);
+    REQUIRE(rc == LW_OK || ((may_fail(format, rc) || rc == LW_EUSAGE) && err.message[0]), "code %d: %s", rc, err.message);
     if (rc == LW_OK)
         read_all(format, &info);
 }

@@ -1,10 +1,10 @@
-/* driver.c - runs a fuzz target without libFuzzer: first on seeds as they are, then on changed ones, chosen by a fixed seed, so that a
- * run can be repeated. It knows nothing of coverage.
+/* driver.c - runs a fuzz target without libFuzzer: first on seeds as they are, then on changed ones, chosen by a fixed seed, so
+ * that a run can be repeated. It knows nothing of coverage.
  *
  *     fuzz_TARGET [-seconds=3] [-runs=N] [-seed=1] FILE|FOLDER ...
  *
- * LAPWING_FUZZ_SECONDS overrules -seconds. An input that crashes, or takes more than MOST_SECONDS, is kept as crash-PROGRAM, which is
- * an argument to come back to it: -runs=0 crash-PROGRAM. */
+ * LAPWING_FUZZ_SECONDS overrules -seconds. An input that crashes, or takes more than MOST_SECONDS, is kept as crash-PROGRAM, which
+ * is an argument to come back to it: -runs=0 crash-PROGRAM. */
 #include "target.h"
 
 #include <dirent.h>

@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #else
 
-enum { MOST_CPU_S = 2 };        /* of a child: libhdf5 takes for ever over some files, and the program waits 15 s for it */
+enum { MOST_CPU_S = 1 };        /* of a child: libhdf5 takes for ever over some files, and the program waits 15 s for it */
 
 static int said = -1;           /* a file in memory, which is the standard error of children */
 

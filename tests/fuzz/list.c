@@ -1,5 +1,5 @@
-/* list.c - a list of files, as @LIST names it, and names on a command line. A first byte of 0 makes the rest a command line. Patterns
- * would look at any folder there is, so that they are left out. */
+/* list.c - a list of files, as @LIST names it, and names on a command line. A first byte of 0 makes the rest a command line.
+ * Patterns would look at any folder there is, so that they are left out. */
 #include "target.h"
 
 #include "io/names.h"

@@ -29,10 +29,10 @@ def real(target, name, path=b""):
 # ---- texts ------------------------------------------------------------------------------------------------------------------
 
 def texts():
-    kinds = ["-3", "2^20", "1.5M", "2.5e3", "1.5GiB", "512M", "0.1s", "20 ms", "3d", "1.2 MHz", "5mHz", "10s", "1:200:3", ":5", "full",
-             "treshold", "1e-300"]
-    instants = ["2015-09-14T09:50:45.39", "2015-09-14 09:50:45Z", "2015-09-14", "20150914T095045", "1969-12-31T23:59:59.999999999999999999",
-                "2016-12-31T23:59:60+02:00", "1980-01-06T00:00:00-00:30"]
+    kinds = ["-3", "2^20", "1.5M", "2.5e3", "1.5GiB", "512M", "0.1s", "20 ms", "3d", "1.2 MHz", "5mHz", "10s", "1:200:3", ":5",
+             "full", "treshold", "1e-300"]
+    instants = ["2015-09-14T09:50:45.39", "2015-09-14 09:50:45Z", "2015-09-14", "20150914T095045", 
+                "1969-12-31T23:59:59.999999999999999999", "2016-12-31T23:59:60+02:00", "1980-01-06T00:00:00-00:30"]
     words = ["a.h5:/data b.h5:/x", "a\\ b.h5:/x\\\\y", "~/x ${HOME}/y ${NONE:-z}", "\\${A} \\# \\;", "@~/list.txt"]
     for kind, several in ((0, kinds), (1, instants), (3, words)):
         for i, text in enumerate(several):
@@ -65,11 +65,13 @@ def sigproc():
         return text("HEADER_START") + b"".join(text(n) + kinds[type(v)](v) for n, v in values.items()) + text("HEADER_END")
 
     for bits, ifs in ((1, 1), (2, 1), (4, 2), (8, 4), (16, 2), (32, 1)):
-        made = header(source_name="J0534+2200", telescope_id=4, machine_id=6, data_type=1, src_raj=53431.9, src_dej=220052.0,
-                      nbits=bits, nifs=ifs, nchans=8, fch1=1500.0, foff=-0.5, tstart=58543.25, tsamp=0.000256, barycentric=0, nbeams=1)
+        made = header(source_name="J0534+2200", telescope_id=4, machine_id=6, data_type=1, src_raj=53431.9,
+                      src_dej=220052.0, nbits=bits, nifs=ifs, nchans=8, fch1=1500.0, foff=-0.5, tstart=58543.25, tsamp=0.000256, barycentric=0,
+                      nbeams=1)
         for path in (b"", b"/I", b"/IF1"):
             seed("sigproc", f"{bits}-{len(path)}", path + b"\n" + made + bytes(range(256))[:8 * ifs * bits])
-    series = header(nbits=32, nifs=1, nchans=1, tsamp=0.001, tstart=58000.0, refdm=10.0, nsamples=16, period=0.5, rawdatafile="x.fil")
+    series = header(nbits=32, nifs=1, nchans=1, tsamp=0.001, tstart=58000.0, refdm=10.0, nsamples=16, period=0.5,
+                    rawdatafile="x.fil")
     seed("sigproc", "series", b"\n" + series + bytes(64))
 
 

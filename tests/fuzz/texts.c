@@ -43,8 +43,8 @@ static void take_instant(const char *text)
         return;
     REQUIRE(instant.attoseconds >= 0 && instant.attoseconds < LW_ATTOSECONDS, "%s", text);
     REQUIRE(instant.seconds >= -LW_MOST_SECONDS && instant.seconds <= LW_MOST_SECONDS, "%s", text);
-    REQUIRE(lw_instant_parse(lw_instant_text(instant, back), &again) && lw_instant_compare(instant, again) == 0, "%s becomes %s", text,
-            back);
+    REQUIRE(lw_instant_parse(lw_instant_text(instant, back), &again) && lw_instant_compare(instant, again) == 0, "%s becomes %s",
+            text, back);
     lw_instant_to_gps(lw_instant_from_gps(instant));
 }
 
