@@ -138,8 +138,11 @@ bool lw_instant_parse(const char *text, struct lw_instant *out)
             return false;
     }
     at += strspn(at, " ");
-    *out = (struct lw_instant){days * DAY + seconds - offset, attoseconds};
-    return *at == '\0';
+    const int64_t all = days * DAY + seconds - offset;
+    if (*at || all > LW_MOST_SECONDS || all < -LW_MOST_SECONDS)
+        return false;
+    *out = (struct lw_instant){all, attoseconds};
+    return true;
 }
 
 const char *lw_instant_text(struct lw_instant instant, char text[LW_INSTANT_TEXT])

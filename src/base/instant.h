@@ -30,7 +30,8 @@ struct lw_period {
 enum { LW_INSTANT_TEXT = 48 };
 
 /** "2015-09-14T09:50:45.39", "2015-09-14 09:50:45Z", "2015-09-14", "20150914T095045", with an offset such as +02:00; UTC if
- * there is none. False: no such text, or a day that does not exist. Digits beyond the 18th are dropped. */
+ * there is none. Digits beyond the 18th are dropped. False: no such text, a day that does not exist, or one beyond
+ * LW_MOST_SECONDS. */
 bool lw_instant_parse(const char *text, struct lw_instant *out);
 
 /** "2015-09-14T09:50:45.39": to the last digit that is not 0. */

@@ -8,4 +8,4 @@ target_sources(lapwing_core PRIVATE
     jobs/sfft_published.c)
 # Complex products as written: what is multiplied is finite.
 set_source_files_properties(src/cpu/sfft/published/bins.c src/sfft/published/lines.c
-    PROPERTIES COMPILE_OPTIONS "-fcx-limited-range;$<$<NOT:$<CONFIG:Debug>>:-O3>")
+    PROPERTIES COMPILE_OPTIONS "$<$<NOT:$<BOOL:${LAPWING_FUZZ}>>:-fcx-limited-range>;$<$<NOT:$<CONFIG:Debug>>:-O3>")

@@ -1,0 +1,32 @@
+/* clang.h - what the program takes from GCC and clang 14 has not: __builtin_shuffle, and glibc's CMPLX and CMPLXF, which glibc
+ * gives to GCC alone. Included in front of every source of a build by clang. */
+#ifndef LW_TEST_FUZZ_CLANG_H
+#define LW_TEST_FUZZ_CLANG_H
+
+#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#define CMPLXF(re, im) __builtin_complex((float)(re), (float)(im))
+
+/* Sums are there for their types, which are not const. The order of two vectors may be a compound literal, whose commas part it. */
+#define __builtin_shuffle(a, b, ...) SHUFFLE_##__VA_OPT__(TWO)(a, b, __VA_ARGS__)
+
+#define SHUFFLE_(v, order, ...)                                                          \
+    __extension__({                                                                      \
+        const __typeof__(v) in_ = (v);                                                   \
+        __typeof__((v) + (v)) out_ = in_;                                                \
+        for (unsigned i_ = 0; i_ < sizeof in_ / sizeof in_[0]; i_++)                     \
+            out_[i_] = in_[(unsigned)(order)[i_] % (sizeof in_ / sizeof in_[0])];        \
+        out_;                                                                            \
+    })
+
+#define SHUFFLE_TWO(a, b, ...)                                                           \
+    __extension__({                                                                      \
+        const __typeof__(a) in_[2] = {(a), (b)};                                         \
+        const __typeof__(__VA_ARGS__) from_ = (__VA_ARGS__);                             \
+        const unsigned n_ = sizeof in_[0] / sizeof in_[0][0];                            \
+        __typeof__((a) + (a)) out_ = in_[0];                                             \
+        for (unsigned i_ = 0; i_ < n_; i_++)                                             \
+            out_[i_] = in_[(unsigned)from_[i_] / n_ % 2][(unsigned)from_[i_] % n_];      \
+        out_;                                                                            \
+    })
+
+#endif
