@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/words.h"
-#include "cli/completion.h"
 #include "cli/help.h"
 #include "cli/info.h"
 #include "cli/jobfile.h"
@@ -193,15 +192,27 @@ static bool makes_sense(const struct lw_cli *cli)
            cli->command->action == LW_ACTION_SYNTH;
 }
 
-/* lapwing help [--man | --completion | COMMAND [JOB | KIND]], whichever of the words comes first */
+/* --completion [SHELL] */
+static int parse_completion(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
+{
+    cli->shell = argc > 1 ? lw_shell_find(argv[1]) : lw_shells;
+    if (!cli->shell)
+        return lw_fail(err, LW_EUSAGE, "help --completion: '%s' is no shell that lapwing knows; it knows bash and zsh", argv[1]);
+    if (argc > 2)
+        return lw_fail(err, LW_EUSAGE, "help: '%s' is one word too many", argv[2]);
+    return LW_OK;
+}
+
+/* lapwing help [--man | --completion [SHELL] | COMMAND [JOB | KIND]], whichever of the last words comes first */
 static int parse_help(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
     cli->action = LW_ACTION_HELP;
     cli->command = NULL;
     cli->is_man = argc == 1 && strcmp(argv[0], "--man") == 0;
-    cli->is_completion = argc == 1 && strcmp(argv[0], "--completion") == 0;
-    if (cli->is_man || cli->is_completion)
+    if (cli->is_man)
         return LW_OK;
+    if (argc > 0 && strcmp(argv[0], "--completion") == 0)
+        return parse_completion(cli, argc, argv, err);
     for (int i = 0; i < argc; i++) {
         const bool is_taken = take_help_word(cli, argv[i]);
         if (!is_taken && i == 0)
@@ -356,11 +367,11 @@ bool lw_cli_is_text(const struct lw_cli *cli)
 void lw_cli_print(const struct lw_cli *cli)
 {
     if (cli->action == LW_ACTION_VERSION)
-        printf("%s\n", lw_version_text());
+        lw_help_version(stdout);
     else if (cli->is_man)
         lw_help_man(stdout);
-    else if (cli->is_completion)
-        lw_completion_print(stdout);
+    else if (cli->shell)
+        cli->shell->print(stdout);
     else
         lw_help_print(stdout, cli->command, cli->job, cli->kind);
 }

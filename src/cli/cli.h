@@ -14,6 +14,7 @@
 #define LW_CLI_CLI_H
 
 #include "cli/commands.h"
+#include "cli/completion.h"
 #include "comm/comm.h"
 
 /* What the command line asks for. Its texts are those of argv. */
@@ -23,7 +24,8 @@ struct lw_cli {
     const struct lw_job_ops *job;       /* NULL: none named */
     const struct lw_filter_kind *kind;  /* filters, or the help of one; NULL: none named */
     struct lw_options *options;         /* owned; NULL where there are none, or not yet (a job file) */
-    bool is_man, is_completion;         /* help: as a man page, as a script for bash */
+    bool is_man;                        /* help: as a man page */
+    const struct lw_shell *shell;       /* help: as a script for it to complete command lines; NULL: not so */
     const char *file;                   /* run; plan, info: NULL if none */
     char *names;                        /* owned; plot: of its files, as io/names.h takes them */
     int argc;                           /* run, plan: the options behind the file */

@@ -103,12 +103,13 @@ const struct lw_command lw_commands[] = {
     {
         .name = "help",
         .action = LW_ACTION_HELP,
-        .operands = "[--man | --completion | COMMAND [JOB | KIND]]",
+        .operands = "[--man | --completion [bash | zsh] | COMMAND [JOB | KIND]]",
         .title = "show this help, or that of a command",
         .description = "The same as --help behind the command. Which word comes first does not matter. 'lapwing help --man' prints "
-                       "the man page, 'lapwing help --completion' what bash needs to complete commands, options and their values.",
+                       "the man page, 'lapwing help --completion' what bash, or with the word zsh behind it zsh, needs to complete "
+                       "commands, options and their values.",
         .example = "lapwing help ols\nlapwing help synth ols\nlapwing help --man | man -l -\n"
-                   "source <(lapwing help --completion)",
+                   "source <(lapwing help --completion bash)",
     },
     {.name = NULL},
 };

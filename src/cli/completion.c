@@ -1,3 +1,4 @@
+/* completion.c - what completes command lines in any shell, and the script for bash. */
 #include "cli/completion.h"
 
 #include "cli/commands.h"
@@ -58,7 +59,13 @@ static void print_operands(FILE *file, const struct lw_command *command)
     fprintf(file, " ;;\n");
 }
 
-static void print_words(FILE *file)
+void lw_completion_shells(FILE *file)
+{
+    for (const struct lw_shell *shell = lw_shells; shell->name; shell++)
+        fprintf(file, "%s%s", shell == lw_shells ? "" : " ", shell->name);
+}
+
+void lw_completion_words(FILE *file)
 {
     fprintf(file, "# The words that may follow: behind lapwing, or behind a command.\n"
                   "_lapwing_words() {\n    case $1 in\n        '') echo");
@@ -72,15 +79,7 @@ static void print_words(FILE *file)
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */
 
-/* Call `visit` for the options that may stand behind each of the words in `words`: "ols", "plan ols", "filters chirp". */
-struct each {
-    FILE *file;
-    void (*begin)(FILE *file, const char *words);
-    void (*visit)(const struct lw_option *option, const char *value, void *file);
-    void (*end)(FILE *file);
-};
-
-static void visit_command(const struct each *each, const char *words, enum lw_action action, const struct lw_job_ops *job,
+static void visit_command(const struct lw_completion_visitor *each, const char *words, enum lw_action action, const struct lw_job_ops *job,
                           const struct lw_filter_kind *kind)
 {
     const struct lw_option *tables[LW_COMMAND_TABLES];
@@ -94,7 +93,7 @@ static void visit_command(const struct each *each, const char *words, enum lw_ac
     lw_options_destroy(options);
 }
 
-static void visit_all(const struct each *each)
+void lw_completion_each(const struct lw_completion_visitor *each)
 {
     char words[120];
     for (int i = 0; lw_jobs[i]; i++) {
@@ -133,7 +132,7 @@ static void begin_values(FILE *file, const char *words)
     fprintf(file, "        '%s') case $2 in\n", words);
 }
 
-static void print_choices(FILE *file, const char *choices)
+void lw_completion_choices(FILE *file, const char *choices)
 {
     for (const char *at = choices; *at; at++)
         fputc(*at == '|' ? ' ' : *at, file);
@@ -147,7 +146,7 @@ static void print_value(const struct lw_option *option, const char *value, void 
         return;
     fprintf(file, "            --%s) echo '", option->name);
     if (option->kind == LW_OPTION_CHOICE)
-        print_choices(file, option->choices);
+        lw_completion_choices(file, option->choices);
     else
         fprintf(file, "%s", option->kind == LW_OPTION_FILE || option->kind == LW_OPTION_NAMES ? "FILE" : "NOTHING");
     fprintf(file, "' ;;\n");
@@ -162,12 +161,14 @@ static void print_options(FILE *file)
 {
     fprintf(file, "# The options that may stand behind some words.\n"
                   "_lapwing_options() {\n    case $1 in\n");
-    visit_all(&(struct each){file, begin_names, print_name, end_names});
+    lw_completion_each(&(struct lw_completion_visitor){file, begin_names, print_name, end_names});
     fprintf(file, "    esac\n}\n\n"
                   "# The values of option $2 there: FILE is any file's name, NOTHING what nobody can know; no line for a flag.\n"
                   "_lapwing_values() {\n    case $1 in\n");
-    visit_all(&(struct each){file, begin_values, print_value, end_values});
-    fprintf(file, "    esac\n}\n\n");
+    lw_completion_each(&(struct lw_completion_visitor){file, begin_values, print_value, end_values});
+    fprintf(file, "        'help') case $2 in\n            --completion) echo '");
+    lw_completion_shells(file);
+    fprintf(file, "' ;;\n        esac ;;\n    esac\n}\n\n");
 }
 
 /* ---- the script ---------------------------------------------------------------------------------------------------- */
@@ -230,10 +231,26 @@ static const char function[] =
     "}\n"
     "complete -F _lapwing lapwing\n";
 
-void lw_completion_print(FILE *file)
+static void print_bash(FILE *file)
 {
-    fprintf(file, "# Completion for bash of the command lines of lapwing %s, made by 'lapwing help --completion'.\n\n", LW_VERSION);
-    print_words(file);
+    fprintf(file, "# Completion for bash of the command lines of lapwing %s, made by 'lapwing help --completion bash'.\n\n", LW_VERSION);
+    lw_completion_words(file);
     print_options(file);
     fputs(function, file);
+}
+
+/* ---- the shells ---------------------------------------------------------------------------------------------------- */
+
+const struct lw_shell lw_shells[] = {
+    {"bash", print_bash},
+    {"zsh", lw_completion_zsh},
+    {NULL, NULL},
+};
+
+const struct lw_shell *lw_shell_find(const char *name)
+{
+    for (const struct lw_shell *shell = lw_shells; shell->name; shell++)
+        if (strcmp(shell->name, name) == 0)
+            return shell;
+    return NULL;
 }

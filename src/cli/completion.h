@@ -1,11 +1,46 @@
-/* completion.h - completion of command lines by bash, made from the tables of commands and options. */
+/* completion.h - completion of command lines by shells, made from the tables of commands and options. */
 #ifndef LW_CLI_COMPLETION_H
 #define LW_CLI_COMPLETION_H
 
+#include "options/options.h"
+
 #include <stdio.h>
 
-/** Print a script for bash to source. It knows the words that may follow lapwing, the options behind these, and the values of
- * options that are a choice or a file. */
-void lw_completion_print(FILE *file);
+/* A shell that can be told how to complete. */
+struct lw_shell {
+    const char *name;
+    void (*print)(FILE *file);      /* a script for it to source; it knows words, options, and values that are a choice or a file */
+};
+
+/** The shells, ended by one without a name; the first is meant where none is named. */
+extern const struct lw_shell lw_shells[];
+
+/** The shell of that name; NULL if there is none. */
+const struct lw_shell *lw_shell_find(const char *name);
+
+/* ---- what the scripts are made of: functions of a shell that bash and zsh understand ---- */
+
+/** Print the function _lapwing_words, which says the words that may follow lapwing, or one of its commands. */
+void lw_completion_words(FILE *file);
+
+/* The options that may stand behind some words: "ols", "plan ols", "filters chirp". */
+struct lw_completion_visitor {
+    FILE *file;
+    void (*begin)(FILE *file, const char *words);
+    void (*visit)(const struct lw_option *option, const char *value, void *file);
+    void (*end)(FILE *file);
+};
+
+/** Call `begin` and `end` for all such words, and `visit` in between for the options behind them. */
+void lw_completion_each(const struct lw_completion_visitor *visitor);
+
+/** Print the names of the shells, "bash zsh". */
+void lw_completion_shells(FILE *file);
+
+/** Print a choice's legal values, "full same valid". */
+void lw_completion_choices(FILE *file, const char *choices);
+
+/** The script for zsh. */
+void lw_completion_zsh(FILE *file);
 
 #endif

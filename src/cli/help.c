@@ -19,6 +19,20 @@ static const char units[] =
     "of 1024, all of them), times 0.5, 20ms, 500us, 2min, 1h or 3d (a number alone: seconds), frequencies and rates 500, 5mHz, "
     "4kHz or 1.2MHz (a number alone: Hz).";
 
+static const char licence[] =
+    "Copyright (c) 2026, the lapwing authors. BSD 3-Clause licence: free to use, change and pass on, with this notice; without any "
+    "warranty.";
+
+static const char citing[] = "Name the version that made the results; 'lapwing info RESULT.h5' says which that was. For BibTeX:";
+
+static const char citation[] =
+    "@software{lapwing,\n"
+    "    author  = {{The lapwing authors}},\n"
+    "    title   = {lapwing: filters archived survey data with {MPI} on {CPUs} and {GPUs}},\n"
+    "    version = {" LW_VERSION " (commit " LW_COMMIT ")},\n"
+    "    year    = {2026}\n"
+    "}";
+
 /* ---- options ---- */
 
 /* "--mode full|same|valid", "--start SAMPLE", "--overwrite" */
@@ -119,7 +133,7 @@ static void print_overview(struct lw_page *page)
     print_formats(page);
     lw_page_heading(page, "More");
     lw_page_item(page, "lapwing COMMAND --help", "what a command does and its options");
-    lw_page_item(page, "lapwing --version", "version and commit");
+    lw_page_item(page, "lapwing --version", "version and commit, licence, and how to cite lapwing");
     print_exit_codes(page);
 }
 
@@ -315,8 +329,26 @@ void lw_help_man(FILE *file)
     print_man_options(&page);
     print_formats(&page);
     print_exit_codes(&page);
+    lw_page_heading(&page, "Licence");
+    lw_page_paragraph(&page, licence);
+    lw_page_heading(&page, "To cite it");
+    lw_page_paragraph(&page, citing);
+    lw_page_code(&page, citation);
     lw_page_heading(&page, "See also");
     lw_page_paragraph(&page, "mpirun(1), srun(1), h5dump(1)");
+}
+
+/* ---- the version ---- */
+
+void lw_help_version(FILE *file)
+{
+    struct lw_page page = {.file = file, .format = LW_PAGE_TEXT};
+    fprintf(file, "%s\n", lw_version_text());
+    lw_page_heading(&page, "Licence");
+    lw_page_paragraph(&page, licence);
+    lw_page_heading(&page, "To cite it");
+    lw_page_paragraph(&page, citing);
+    lw_page_code(&page, citation);
 }
 
 const char *lw_version_text(void)

@@ -13,6 +13,9 @@ void lw_help_print(FILE *file, const struct lw_command *command, const struct lw
 /** The whole documentation as roff, for man(7). */
 void lw_help_man(FILE *file);
 
+/** Print version, licence and how to cite. */
+void lw_help_version(FILE *file);
+
 /** "lapwing 0.1.0 (commit c7f6500)". Static storage. */
 const char *lw_version_text(void);
 

@@ -52,6 +52,7 @@ offers 'survey.h5' info s
 offers '--job' info --j
 offers 'chirp' help filters ch
 offers '--man' help --m
+offers 'bash,zsh' help --completion ''
 offers 'bandpass,boxcar' filters b
 offers '' ols ''
 

@@ -11,6 +11,9 @@ says() {
 # ---- help and version
 ok 0 --version
 says '^lapwing [0-9]+\.[0-9]+\.[0-9]+ \(commit .+\)$'
+says 'BSD 3-Clause licence'
+grep -qF "version = {$(sed -n 's/^lapwing //p' out)}," out
+verdict $? "the citation does not name the version: $(cat out)"
 ok 0 --help
 cp out overview
 says '^  ols '
@@ -147,6 +150,8 @@ value "--output-type: 'float8' is none of .*did you mean float16\?" --output-typ
 value "--output-scale: 0 is not allowed; the least is 1e-300" --output-scale 0
 value "--output-scale: 'half' is not a" --output-scale half
 refuse 0 2 '--output-type: no such option' sfft --input a:/b --output c --sparsity 3 --output-type int16
+refuse 0 2 "help --completion: 'fish' is no shell that lapwing knows; it knows bash and zsh" help --completion fish
+refuse 0 2 "help: 'now' is one word too many" help --completion zsh now
 refuse 0 2 '--sample-rate: .nan. is not a frequency such as' synth ols --output x --sample-rate nan
 refuse 0 2 "--overwrite: 'maybe' is neither yes nor no" synth ols --output x --overwrite=maybe
 refuse 0 2 '--complex goes with --type float32 or float64' synth ols --output x --complex --type int8
@@ -156,8 +161,8 @@ verdict $? "a refused command made a file"
 # ---- the same under mpirun: once, and with the same code
 refuse 3 2 '--segmet: no such option; did you mean --segment\?' ols --segmet 4096
 ok 3 --version
-[ "$(wc -l <out)" -eq 1 ]
-verdict $? "three ranks print the version $(wc -l <out) times"
+[ "$(grep -c '^lapwing ' out)" -eq 1 ]
+verdict $? "three ranks print the version $(grep -c '^lapwing ' out) times"
 ok 3 help ols
 [ "$(grep -c '^Usage$' out)" -eq 1 ]
 verdict $? "three ranks print help $(grep -c '^Usage$' out) times"
