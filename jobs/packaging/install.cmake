@@ -1,0 +1,82 @@
+# What `cmake --install` puts where, and what `cpack` packs (in the build folder: cpack -G DEB). Three components: `lapwing` is the
+# same everywhere, `plain` is for any prefix, and `debian` stands in its place where Debian's policy wants things in another form.
+include(GNUInstallDirs)
+set(CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+
+# ---- what the program prints about itself -----------------------------------------------------------------------------
+function(lapwing_prints file target)
+    add_custom_command(OUTPUT ${file} COMMAND lapwing help ${ARGN} > ${file} DEPENDS lapwing COMMENT "Writing ${file}" VERBATIM)
+    add_custom_target(${target} ALL DEPENDS ${file})
+endfunction()
+lapwing_prints(lapwing.1 man --man)
+lapwing_prints(lapwing.bash completion_bash --completion bash)
+lapwing_prints(lapwing.zsh completion_zsh --completion zsh)
+
+# ---- everywhere -------------------------------------------------------------------------------------------------------
+install(TARGETS lapwing RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT lapwing)
+install(FILES ${CMAKE_BINARY_DIR}/lapwing.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME lapwing
+    COMPONENT lapwing)
+install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT lapwing)
+install(DIRECTORY jobs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lapwing/jobs COMPONENT lapwing
+    FILES_MATCHING PATTERN "*.ini" PATTERN "*.m" PATTERN filters EXCLUDE PATTERN packaging EXCLUDE PATTERN synth EXCLUDE)
+install(DIRECTORY slurm DESTINATION ${CMAKE_INSTALL_DATADIR}/lapwing COMPONENT lapwing
+    USE_SOURCE_PERMISSIONS FILES_MATCHING PATTERN "*.sh")
+
+# ---- under any prefix -------------------------------------------------------------------------------------------------
+install(FILES ${CMAKE_BINARY_DIR}/lapwing.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT plain)
+install(FILES ${CMAKE_BINARY_DIR}/lapwing.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _lapwing
+    COMPONENT plain)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT plain)
+install(FILES jobs/packaging/lapwing.lua DESTINATION ${CMAKE_INSTALL_DATADIR}/lapwing/modulefiles/lapwing
+    RENAME ${PROJECT_VERSION}.lua COMPONENT plain)
+
+# ---- in a Debian package ------------------------------------------------------------------------------------------------
+# Whose package it is: as Debian's own tools, from DEBFULLNAME and DEBEMAIL.
+set(maintainer "the lapwing authors <lapwing@localhost.localdomain>")
+if(DEFINED ENV{DEBFULLNAME} AND DEFINED ENV{DEBEMAIL})
+    set(maintainer "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+endif()
+set(CPACK_DEBIAN_PACKAGE_MAINTAINER "${maintainer}" CACHE STRING "Maintainer of the Debian package: NAME <ADDRESS>")
+
+find_program(LAPWING_GZIP gzip)
+if(LAPWING_GZIP)
+    string(TIMESTAMP LAPWING_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
+    configure_file(jobs/packaging/changelog.in changelog @ONLY)
+    add_custom_command(OUTPUT lapwing.1.gz changelog.gz DEPENDS lapwing.1 ${CMAKE_BINARY_DIR}/changelog
+        COMMAND ${LAPWING_GZIP} -9nkf lapwing.1 changelog COMMENT "Compressing the man page" VERBATIM)
+    add_custom_target(debian ALL DEPENDS lapwing.1.gz changelog.gz)
+    install(FILES ${CMAKE_BINARY_DIR}/lapwing.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT debian EXCLUDE_FROM_ALL)
+    install(FILES ${CMAKE_BINARY_DIR}/lapwing.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions RENAME _lapwing
+        COMPONENT debian EXCLUDE_FROM_ALL)
+    install(FILES jobs/packaging/copyright ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        COMPONENT debian EXCLUDE_FROM_ALL)
+endif()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME lapwing)
+set(CPACK_PACKAGE_VENDOR "the lapwing authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "filters archived survey data with MPI on CPUs and GPUs")
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS ${CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS})
+set(CPACK_COMPONENTS_ALL lapwing debian)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS openmpi-bin)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS gnuplot-nox)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3-h5py, slurm-client")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Convolves time series with banks of filters and images with kernels, and
+finds the strongest tones of very long signals, in archived data (HDF5, FITS,
+SIGPROC, SEG-Y, miniSEED and others) that may be larger than memory. Started by
+mpirun or Slurm, its ranks share the work and write one HDF5 file, whose data
+does not depend on how many there are.")
+if(LAPWING_HAVE_CUDA AND CUDAToolkit_LIBRARY_DIR MATCHES "^/usr/local/")
+    # NVIDIA's packages say nothing to dpkg-shlibdeps about the libraries in them.
+    string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", libcufft-${CUDAToolkit_VERSION_MAJOR}-${CUDAToolkit_VERSION_MINOR}")
+endif()
+include(CPack)
