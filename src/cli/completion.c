@@ -233,7 +233,8 @@ static const char function[] =
 
 static void print_bash(FILE *file)
 {
-    fprintf(file, "# Completion for bash of the command lines of lapwing %s, made by 'lapwing help --completion bash'.\n\n", LW_VERSION);
+    fprintf(file, "# Completion for bash of the command lines of lapwing %s, made by 'lapwing help --completion bash'.\n\n",
+            LW_VERSION);
     lw_completion_words(file);
     print_options(file);
     fputs(function, file);

@@ -165,7 +165,8 @@ static const char function[] =
 void lw_completion_zsh(FILE *file)
 {
     fprintf(file, "#compdef lapwing\n"
-                  "# Completion for zsh of the command lines of lapwing %s, made by 'lapwing help --completion zsh'.\n\n", LW_VERSION);
+                  "# Completion for zsh of the command lines of lapwing %s, made by 'lapwing help --completion zsh'.\n\n",
+            LW_VERSION);
     lw_completion_words(file);
     print_titles(file);
     print_specs(file);

@@ -72,8 +72,9 @@ def check_apptainer():
     check(arguments[0].get("preset") in presets, f"lapwing.def: {arguments[0]} names none of the presets {presets}")
     copied = dict(line.split() for line in stages[0][1]["files"].splitlines() if line.strip())
     check(all(target == "/lapwing/" + source for source, target in copied.items()), f"lapwing.def copies {copied}")
-    needed = {name for name in os.listdir(TOP) if name[0] != "." and not re.match(r"build|results$", name)}
-    check(needed | {".git"} == set(copied), f"lapwing.def copies {sorted(copied)}, there are {sorted(needed)}")
+    listed = subprocess.run(["git", "-C", TOP, "ls-files"], text=True, capture_output=True, check=False).stdout
+    needed = {name.split("/")[0] for name in listed.splitlines() if name[0] != "."}
+    check(not needed or needed | {".git"} == set(copied), f"lapwing.def copies {sorted(copied)}, there are {sorted(needed)}")
 
 
 # ---- Spack: package.py is executed, with what it takes from Spack replaced by what records it --------------------------
