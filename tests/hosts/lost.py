@@ -6,6 +6,7 @@ code of its own, no rank is left on any host, and nothing bears the final name.
 import os
 import signal
 import subprocess
+import tempfile
 import time
 
 from cluster import HOSTS, check, command, finish, first_process, h5py, np, random, ranks_on
@@ -35,7 +36,9 @@ def start(**hosts):
         line = command(places, ["ols", "--input", "in.h5:/x", "--filters", "in.h5:/taps", "--products", "peaks,blocks", "--blocks",
                                 50, "--noise", "energy", "--threshold", 5, "--threads", 1, "--output", name + ".h5"], SETTINGS)
         with open(name + ".log", "w") as log:
-            runs.append((name, subprocess.Popen(line, stdout=log, stderr=log)))
+            # Open MPI's sessions are in a folder for each run: two that start at once would make the same one.
+            own = {**os.environ, "TMPDIR": tempfile.mkdtemp()}
+            runs.append((name, subprocess.Popen(line, stdout=log, stderr=log, env=own)))
     check(wait_for(lambda: all(in_its_midst(name) for name in hosts)), f"{list(hosts)} do not start")
     time.sleep(0.5)
     for name, run in runs:
