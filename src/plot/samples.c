@@ -222,9 +222,7 @@ static void fill_gap(const struct piece *piece)
 
 static int fail_piece(const struct piece *piece, int code, const struct lw_error *reason, struct lw_error *err)
 {
-    const struct lw_dataset_info *const info = &piece->file->info;
-    return lw_fail(err, code, "cannot read %.400s%s%.400s: %.400s", info->file, info->path[0] ? ":" : "", info->path,
-                   reason->message);
+    return lw_fail(err, code, "cannot read %.600s: %.400s", lw_dataset_name(&piece->file->info).text, reason->message);
 }
 
 static int do_piece(void *context, int64_t number, int thread, struct lw_error *err)
