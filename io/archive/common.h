@@ -1,4 +1,4 @@
-/* common.h - what formats of archives share: a row for `lapwing info`, and all of a small dataset as numbers. */
+/* common.h - what formats of archives share: a row for `lapwing info`. */
 #ifndef LW_IO_ARCHIVE_COMMON_H
 #define LW_IO_ARCHIVE_COMMON_H
 
@@ -13,9 +13,5 @@ void lw_archive_shape(const int64_t *dims, int n_dims, struct lw_listing *row);
 
 /** Set info->file_bytes. LW_EIO. */
 int lw_archive_file_bytes(struct lw_dataset_info *info, struct lw_error *err);
-
-/** lw_format.read_numbers by open, read and close of the format; samples are real. */
-int lw_archive_read_numbers(const struct lw_format *format, const struct lw_dataset_info *info, double *values,
-                            struct lw_error *err);
 
 #endif

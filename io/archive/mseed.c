@@ -396,12 +396,7 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     return rc;
 }
 
-/* ---- numbers and attributes ------------------------------------------------------------------------------------------ */
-
-static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
-{
-    return lw_archive_read_numbers(&lw_format_mseed, info, values, err);
-}
+/* ---- attributes ------------------------------------------------------------------------------------------ */
 
 /* What tells the channels apart: their names, in order. */
 static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
@@ -433,5 +428,4 @@ const struct lw_format lw_format_mseed = {
     .reads_in_threads = true,
     .close = close_dataset,
     .visit_attributes = visit_attributes,
-    .read_numbers = read_numbers,
 };

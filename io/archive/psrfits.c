@@ -479,11 +479,6 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     return lw_patches_read(box, opened->info.n_dims, (int64_t)lw_type_bytes(opened->info.type), read_patch, opened, err);
 }
 
-static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
-{
-    return lw_archive_read_numbers(&lw_format_psrfits, info, values, err);
-}
-
 const struct lw_format lw_format_psrfits = {
     .name = "PSRFITS",
     .file_text = "a PSRFITS file",
@@ -495,5 +490,4 @@ const struct lw_format lw_format_psrfits = {
     .reads_in_threads = true,
     .close = close_file,
     .visit_attributes = visit_attributes,
-    .read_numbers = read_numbers,
 };

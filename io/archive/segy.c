@@ -177,12 +177,7 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     return rc;
 }
 
-/* ---- numbers and attributes ---------------------------------------------------------------------------------------- */
-
-static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
-{
-    return lw_archive_read_numbers(&lw_format_segy, info, values, err);
-}
+/* ---- attributes ---------------------------------------------------------------------------------------- */
 
 /* Names as segyio has them, where it has; of a trace, the first one's. */
 static void visit_fields(const struct lw_segy_file *file, lw_attribute_fn *visit, void *context)
@@ -230,5 +225,4 @@ const struct lw_format lw_format_segy = {
     .reads_in_threads = true,
     .close = close_dataset,
     .visit_attributes = visit_attributes,
-    .read_numbers = read_numbers,
 };

@@ -259,11 +259,6 @@ static bool locate(void *dataset, struct lw_stored *out)
     return opened->spectra.bits >= 8 && opened->spectra.n_ifs == 1;
 }
 
-static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
-{
-    return lw_archive_read_numbers(&lw_format_sigproc, info, values, err);
-}
-
 const struct lw_format lw_format_sigproc = {
     .name = "SIGPROC",
     .file_text = "a SIGPROC filterbank file",
@@ -276,5 +271,4 @@ const struct lw_format lw_format_sigproc = {
     .close = close_file,
     .locate = locate,
     .visit_attributes = visit_attributes,
-    .read_numbers = read_numbers,
 };

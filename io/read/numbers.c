@@ -1,10 +1,74 @@
-/* reader_numbers.c - a dataset small enough for every rank to hold: read by rank 0 alone, broadcast as float64. */
+/* numbers.c - a dataset small enough for every rank to hold: read by rank 0 alone, broadcast as float64. */
 #include "io/read/source.h"
 
+#include "base/integers.h"
 #include "base/memory.h"
 #include "io/examine.h"
 
 #include <inttypes.h>
+
+/* Of a dataset that is read as numbers, at a time. */
+#define BLOCK_BYTES ((int64_t)1 << 20)
+
+/* ---- by one process ---------------------------------------------------------------------------------------------------- */
+
+static int64_t row_samples(const struct lw_dataset_info *info)
+{
+    int64_t samples = 1;
+    for (int d = 1; d < info->n_dims; d++)
+        samples *= info->dims[d];
+    return samples;
+}
+
+/* Rows [first, first + count) of the first dimension. */
+static struct lw_box box_of_rows(const struct lw_dataset_info *info, int64_t first, int64_t count, void *into)
+{
+    struct lw_box box = {.n_runs = 1, .run = count * row_samples(info), .into = into};
+    for (int d = 0; d < info->n_dims; d++) {
+        box.step[d] = 1;
+        box.count[d] = d == 0 ? count : info->dims[d];
+    }
+    box.first[0] = first;
+    box.pitch = box.run;
+    return box;
+}
+
+static int read_blocks(const struct lw_format *format, const struct lw_dataset_info *info, void *dataset, double *values,
+                       struct lw_error *err)
+{
+    const int64_t samples = row_samples(info);
+    const int64_t row_bytes = samples * (int64_t)lw_type_bytes(info->type), rows = max64(1, BLOCK_BYTES / row_bytes);
+    void *const block = lw_alloc_array(min64(rows, info->dims[0]), (size_t)row_bytes, "a dataset that is read as numbers", err);
+    int rc = block ? LW_OK : LW_ESYSTEM;
+    struct lw_error reason;
+    for (int64_t r = 0; rc == LW_OK && r < info->dims[0]; r += rows) {
+        const struct lw_box box = box_of_rows(info, r, min64(rows, info->dims[0] - r), block);
+        if ((rc = format->read(dataset, &box, &reason)))
+            lw_fail(err, rc, "cannot read %.600s: %.300s", lw_dataset_name(info).text, reason.message);
+        for (int64_t i = 0; rc == LW_OK && i < box.run; i++)
+            values[r * samples + i] = lw_type_number(info->type, block, i);
+    }
+    lw_free(block);
+    return rc;
+}
+
+static int read_through(const struct lw_format *format, const struct lw_dataset_info *info, double *values, struct lw_error *err)
+{
+    void *dataset;
+    int rc = format->open(info, &dataset, err);
+    if (rc)
+        return rc;
+    rc = read_blocks(format, info, dataset, values, err);
+    format->close(dataset);
+    return rc;
+}
+
+int lw_format_read_numbers(const struct lw_format *format, const struct lw_dataset_info *info, double *values, struct lw_error *err)
+{
+    return format->read_numbers ? format->read_numbers(info, values, err) : read_through(format, info, values, err);
+}
+
+/* ---- by all ranks ------------------------------------------------------------------------------------------------------ */
 
 /* Doubles that all elements are; -1 if that is more than can be counted. */
 static int64_t count_doubles(const struct lw_dataset_info *info)
@@ -40,7 +104,7 @@ static int read_alone(const char *name, struct lw_dataset_info *info, double **v
     *values = lw_alloc_array(count_doubles(info), sizeof **values, lw_dataset_name(info).text, err);
     if (!*values)
         return LW_ESYSTEM;
-    (void)((rc = lw_formats_find(info->file, NULL, &format, err)) || (rc = format->read_numbers(&described, *values, err)));
+    (void)((rc = lw_formats_find(info->file, NULL, &format, err)) || (rc = lw_format_read_numbers(format, &described, *values, err)));
     return rc;
 }
 

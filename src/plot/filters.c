@@ -69,7 +69,7 @@ static int read_taps(struct bank *bank, struct lw_error *err)
     bank->work = lw_alloc_array(lw_response_work(bank->points), sizeof *bank->work, "the responses", err);
     const struct lw_format *format;
     const int rc = bank->all && bank->work ? lw_formats_find(info->file, &info->hints, &format, err) : LW_ESYSTEM;
-    return rc ? rc : format->read_numbers(info, bank->all, err);
+    return rc ? rc : lw_format_read_numbers(format, info, bank->all, err);
 }
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */

@@ -74,7 +74,7 @@ static void read_numbers(const struct lw_format *format, const struct lw_dataset
 {
     struct lw_error err = {0};
     double *const values = malloc((size_t)count * 2 * sizeof *values);
-    const int rc = format->read_numbers(info, values, &err);
+    const int rc = lw_format_read_numbers(format, info, values, &err);
     REQUIRE(rc == LW_OK || may_fail(format, rc), "reading numbers: code %d: %s", rc, err.message);
     free(values);
 }

@@ -191,7 +191,7 @@ static void read_numbers(const struct lw_format *format, const struct lw_dataset
     for (int d = 0; d < info->n_dims; d++)
         count *= info->dims[d];
     double *const values = lw_alloc_array(count, sizeof *values, "numbers", &err);
-    const int rc = values ? format->read_numbers(info, values, &err) : LW_ESYSTEM;
+    const int rc = values ? lw_format_read_numbers(format, info, values, &err) : LW_ESYSTEM;
     CHECK(rc == LW_OK || (rc == LW_EDATA && strncmp(err.message, "tile ", 5) == 0), "numbers are read: %s", err.message);
     lw_free(values);
 }

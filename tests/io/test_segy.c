@@ -111,7 +111,7 @@ static void check_samples(const struct recipe *recipe, enum lw_scalar scalar)
     CHECK(lw_format_segy.recognise("file.sgy", &is_one, &err) == LW_OK && is_one, "format %d is recognised", recipe->code);
     char *const samples = rc ? NULL : read_all(&lw_format_segy, &info, &rc, &err);
     double numbers[TRACES * SAMPLES];
-    CHECK(samples && lw_format_segy.read_numbers(&info, numbers, &err) == LW_OK, "format %d: %s", recipe->code, err.message);
+    CHECK(samples && lw_format_read_numbers(&lw_format_segy, &info, numbers, &err) == LW_OK, "format %d: %s", recipe->code, err.message);
     if (!samples)
         return;
     for (int64_t i = 0; i < TRACES * SAMPLES; i++) {
