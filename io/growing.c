@@ -2,11 +2,17 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "io/bytes/transfer.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- a dataset's description, copied --------------------------------------------------------------------------------- */
 
@@ -99,6 +105,7 @@ int lw_growing_create(const struct lw_writer_dataset *spec, const char *result, 
     int rc;
     if (!table)
         return LW_ESYSTEM;
+    table->fd = -1;
     if ((rc = keep_dataset(table, spec, err)) || (rc = make_spool(table, result, err))) {
         lw_growing_destroy(table);
         return rc;
@@ -107,10 +114,97 @@ int lw_growing_create(const struct lw_writer_dataset *spec, const char *result, 
     return LW_OK;
 }
 
+/* ---- rows ------------------------------------------------------------------------------------------------------------ */
+
+static int64_t row_bytes(const struct lw_growing *table)
+{
+    return table->dataset.n_columns * (int64_t)8;
+}
+
+static int fail_log(const struct lw_growing *table, const char *what, const char *reason, struct lw_error *err)
+{
+    return lw_fail(err, LW_EIO, "cannot %s the rows of %.100s %s '%.600s': %.100s", what, table->dataset.path,
+                   what[0] == 'k' ? "in" : "from", table->log, reason);
+}
+
+void lw_growing_log(struct lw_growing *table, const char *log)
+{
+    snprintf(table->log, sizeof table->log, "%s", log);
+}
+
+static int append_log(struct lw_growing *table, const void *rows, int64_t n, struct lw_error *err)
+{
+    struct lw_error reason;
+    if (table->fd < 0)
+        table->fd = open(table->log, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (table->fd < 0)
+        return fail_log(table, "keep", strerror(errno), err);
+    if (lw_bytes_write(table->fd, rows, table->n_rows * row_bytes(table), n * row_bytes(table), &reason) != LW_OK)
+        return fail_log(table, "keep", reason.message, err);
+    return LW_OK;
+}
+
+int lw_growing_append(struct lw_growing *table, const void *rows, int64_t n, struct lw_error *err)
+{
+    const int rc = table->log[0] && n > 0 ? append_log(table, rows, n, err) : LW_OK;
+    if (rc)
+        return rc;
+    table->n_rows += n;
+    return lw_spool_append(table->spool, rows, n, err);
+}
+
+static int open_log(struct lw_growing *table, int64_t n, struct lw_error *err)
+{
+    struct stat status;
+    table->fd = open(table->log, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (table->fd < 0 || fstat(table->fd, &status) != 0)
+        return fail_log(table, "take", strerror(errno), err);
+    if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || status.st_size < n * row_bytes(table))
+        return lw_fail(err, LW_EDATA, "'%.600s' does not hold the %" PRId64 " rows of %.100s that an earlier run has found; start over with "
+                       "--resume never", table->log, n, table->dataset.path);
+    return ftruncate(table->fd, n * row_bytes(table)) == 0 ? LW_OK : fail_log(table, "take", strerror(errno), err);
+}
+
+static int recall(struct lw_growing *table, int64_t n, char *rows, int64_t most, lw_rows_fn *see, void *context, struct lw_error *err)
+{
+    struct lw_error reason;
+    int rc = LW_OK;
+    while (table->n_rows < n && rc == LW_OK) {
+        const int64_t count = min64(most, n - table->n_rows);
+        if (lw_bytes_read(table->fd, rows, table->n_rows * row_bytes(table), count * row_bytes(table), &reason) != LW_OK)
+            return fail_log(table, "take", reason.message, err);
+        see(context, rows, count);
+        table->n_rows += count;
+        rc = lw_spool_append(table->spool, rows, count, err);
+    }
+    return rc;
+}
+
+int lw_growing_recall(struct lw_growing *table, int64_t n, lw_rows_fn *see, void *context, struct lw_error *err)
+{
+    enum { BYTES = 1 << 20 };
+    if (n == 0) {               /* the earlier run may have left some that do not count */
+        unlink(table->log);
+        return LW_OK;
+    }
+    char *const rows = lw_alloc(BYTES, "rows of a table", err);
+    int rc = rows ? open_log(table, n, err) : LW_ESYSTEM;
+    rc = rc ? rc : recall(table, n, rows, BYTES / row_bytes(table), see, context, err);
+    lw_free(rows);
+    return rc;
+}
+
+int lw_growing_sync(const struct lw_growing *table, struct lw_error *err)
+{
+    return table->fd < 0 || fsync(table->fd) == 0 ? LW_OK : fail_log(table, "keep", strerror(errno), err);
+}
+
 void lw_growing_destroy(struct lw_growing *table)
 {
     if (!table)
         return;
+    if (table->fd >= 0)
+        close(table->fd);
     lw_spool_destroy(table->spool);
     lw_free(table->memory);
     lw_free(table);

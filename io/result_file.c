@@ -2,6 +2,9 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "io/journal/journal.h"
+#include "io/journal/replace.h"
+#include "io/journal/undo.h"
 #include "io/writer.h"
 
 #include <errno.h>
@@ -18,15 +21,33 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+/* Of all files beside the result. */
+#define LONGEST_SUFFIX LW_JOURNAL_SUFFIX ".new"
+
 int lw_result_file_name(struct lw_result_file *result, const char *file, bool overwrite, struct lw_error *err)
 {
     *result = (struct lw_result_file){.overwrite = overwrite, .fd = -1};
-    const int length = snprintf(result->part, sizeof result->part, "%s" LW_PART_SUFFIX, file);
-    if (length < 0 || (size_t)length >= sizeof result->part)
-        return lw_fail(err, LW_EIO, "the name of the result, '%.100s...', is longer than %zu characters", file,
-                       sizeof result->part - sizeof LW_PART_SUFFIX);
+    const size_t most = sizeof result->part - sizeof LONGEST_SUFFIX;
+    if (strlen(file) > most)
+        return lw_fail(err, LW_EIO, "the name of the result, '%.100s...', is longer than %zu characters", file, most);
+    snprintf(result->part, sizeof result->part, "%s" LW_PART_SUFFIX, file);
     snprintf(result->name, sizeof result->name, "%s", file);
     return LW_OK;
+}
+
+void lw_result_file_beside(const struct lw_result_file *result, const char *suffix, char name[LW_MAX_PATH])
+{
+    snprintf(name, LW_MAX_PATH, "%.*s%s", (int)(LW_MAX_PATH - sizeof LONGEST_SUFFIX), result->name, suffix);
+}
+
+void lw_result_file_forget(const struct lw_result_file *result)
+{
+    static const char *const suffixes[] = {LW_JOURNAL_SUFFIX, LW_UNDO_SUFFIX, LW_ROWS_SUFFIX, LW_JOURNAL_SUFFIX ".new", LW_UNDO_SUFFIX ".new"};
+    for (size_t s = 0; s < sizeof suffixes / sizeof *suffixes; s++) {
+        char name[LW_MAX_PATH];
+        lw_result_file_beside(result, suffixes[s], name);
+        unlink(name);
+    }
 }
 
 /* ---- the final name ------------------------------------------------------------------------------------------------ */
@@ -207,12 +228,14 @@ int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw
     rc = rc ? rc : check_room(result, bytes, err);
     if (rc)
         lw_result_file_discard(result);
+    else
+        lw_result_file_forget(result);
     return rc;
 }
 
 int lw_result_file_resume(struct lw_result_file *result, struct lw_error *err)
 {
-    result->is_resumed = true;
+    result->is_resumed = result->is_kept = true;
     return hold_part(result, err);
 }
 
@@ -249,19 +272,6 @@ int lw_result_file_reserve(const struct lw_result_file *result, int64_t bytes, s
 
 /* ---- publish ------------------------------------------------------------------------------------------------------- */
 
-/* The name is given; only a power failure could still take it away. */
-static void sync_folder(const char *name)
-{
-    char copy[LW_MAX_PATH];
-    snprintf(copy, sizeof copy, "%s", name);
-    const int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* EINVAL: a file system whose folders need no sync */
-    if (folder < 0 || (fsync(folder) != 0 && errno != EINVAL))
-        lw_log_warn("cannot sync the folder of '%s': %s", name, strerror(errno));
-    if (folder >= 0)
-        close(folder);
-}
-
 /* Without --overwrite, a file that came into being since the claim is kept, where the file system can tell. */
 static int rename_part(const struct lw_result_file *result)
 {
@@ -286,14 +296,22 @@ int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err)
     if (cause)
         return lw_fail(err, LW_EIO, "the result is complete but cannot be renamed to '%s' (%s): it stays as '%s'",
                        result->name, strerror(cause), result->part);
-    sync_folder(result->name);
+    if (!lw_replace_sync_folder(result->name))      /* the name is given; only a power failure could still take it away */
+        lw_log_warn("cannot sync the folder of '%s': %s", result->name, strerror(errno));
     return LW_OK;
+}
+
+void lw_result_file_keep(struct lw_result_file *result)
+{
+    result->is_kept = true;
 }
 
 void lw_result_file_discard(struct lw_result_file *result)
 {
-    if (result->fd >= 0 && !result->is_resumed && bears_name(result))
+    if (result->fd >= 0 && !result->is_kept && bears_name(result)) {
         unlink(result->part);
+        lw_result_file_forget(result);
+    }
     lw_result_file_leave(result);
 }
 

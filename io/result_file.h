@@ -7,7 +7,10 @@
  *     join     another rank opens what rank 0 has claimed or resumed
  *     reserve  once the file's structure is known: blocks are allocated
  *     publish  synced and renamed to OUT
- *     discard  OUT.lapwing-part is deleted; one that was resumed stays
+ *     keep     OUT.lapwing-part stays, whatever comes, as one that was resumed does
+ *     discard  else it is deleted
+ *
+ * By its side there may be what a later run goes on with: OUT.lapwing-journal, OUT.lapwing-rows, OUT.lapwing-undo.
  *
  * Names are predictable, so other runs and other people may have put something there: a link is never followed, a file of
  * somebody else's never emptied, and what is renamed or deleted is the file that was claimed, or nothing. */
@@ -16,6 +19,8 @@
 
 #include "base/error.h"
 #include "io/dataset.h"
+
+#define LW_ROWS_SUFFIX ".lapwing-rows"       /* rows of a table that grows, as they came */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,7 +31,7 @@ struct lw_result_file {
     char name[LW_MAX_PATH];
     char part[LW_MAX_PATH];     /* the temporary name */
     bool overwrite;
-    bool is_resumed;
+    bool is_resumed, is_kept;
     int fd;                     /* of the temporary file, on rank 0 with the lock; -1: none */
 };
 
@@ -62,7 +67,16 @@ int lw_result_file_reserve(const struct lw_result_file *result, int64_t bytes, s
  * the result stays, and lw_result_file_discard leaves it. */
 int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err);
 
-/** Delete the temporary file, unless published or resumed. */
+/** The name of a file beside the result: its own, and a suffix. */
+void lw_result_file_beside(const struct lw_result_file *result, const char *suffix, char name[LW_MAX_PATH]);
+
+/** Remove the files beside it, whatever of them is there: claim does it for what an earlier run has left. */
+void lw_result_file_forget(const struct lw_result_file *result);
+
+/** Let the temporary file stay, for a run that goes on with it. */
+void lw_result_file_keep(struct lw_result_file *result);
+
+/** Delete the temporary file and those beside it, unless published or kept. */
 void lw_result_file_discard(struct lw_result_file *result);
 
 /** Forget the temporary file; it stays. */

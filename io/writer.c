@@ -2,12 +2,14 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "io/journal/undo.h"
 #include "io/structure.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,6 +27,8 @@ struct lw_writer {
     struct lw_extent *extents;          /* [n_datasets]; of tables that grow: all zero */
     struct lw_growing **tables;         /* [n_datasets], rank 0's; NULL: the dataset does not grow */
     int n_datasets;
+    uint64_t mark;                      /* of the file's structure */
+    struct lw_batch sync;               /* under way, on an I/O thread */
     int64_t bytes_written;
 };
 
@@ -76,16 +80,28 @@ static int take_file(struct lw_writer *writer, const struct lw_writer_spec *spec
     (void)is_stuck;
     if (!structure->check)
         return lw_fail(err, LW_ECONFIG, "cannot go on with '%s': no run goes on with a file of its format", writer->result.part);
-    const int rc = lw_result_file_resume(&writer->result, err);
+    char undo[LW_MAX_PATH];
+    int rc = lw_result_file_resume(&writer->result, err);
+    lw_result_file_beside(&writer->result, LW_UNDO_SUFFIX, undo);
+    rc = rc ? rc : lw_undo_apply(writer->result.fd, undo, err);
     return rc ? rc : structure->check(&writer->result, spec, writer->extents, err);
 }
 
+/* The rows of the only one are kept in the only such file. */
 static int make_tables(struct lw_writer *writer, const struct lw_writer_spec *spec, struct lw_error *err)
 {
-    int rc = LW_OK;
-    for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++)
-        if (spec->datasets[d].grows)
-            rc = lw_growing_create(&spec->datasets[d], writer->result.name, &writer->tables[d], err);
+    char log[LW_MAX_PATH];
+    int rc = LW_OK, n_tables = 0;
+    lw_result_file_beside(&writer->result, LW_ROWS_SUFFIX, log);
+    for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++) {
+        if (!spec->datasets[d].grows)
+            continue;
+        rc = lw_growing_create(&spec->datasets[d], writer->result.name, &writer->tables[d], err);
+        if (rc == LW_OK && spec->can_resume)
+            lw_growing_log(writer->tables[d], log);
+        n_tables++;
+    }
+    assert(n_tables < 2 || !spec->can_resume);
     return rc;
 }
 
@@ -95,7 +111,6 @@ static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *s
 {
     const bool prepares = lw_comm_rank(writer->comm) == 0;
     bool is_stuck = false;
-    uint64_t mark = 0;
     int rc = lw_result_file_name(&writer->result, spec->file, spec->overwrite, err);
     if (rc == LW_OK && prepares)
         rc = make_tables(writer, spec, err);
@@ -104,12 +119,12 @@ static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *s
     if (is_stuck)
         abandon(writer, err);
     if (rc == LW_OK && prepares)
-        rc = lw_result_file_mark(&writer->result, &mark, err);
+        rc = lw_result_file_mark(&writer->result, &writer->mark, err);
     if ((rc = lw_comm_agree(writer->comm, rc, err)))
         return rc;
-    lw_comm_broadcast(writer->comm, &mark, sizeof mark);
+    lw_comm_broadcast(writer->comm, &writer->mark, sizeof writer->mark);
     lw_comm_broadcast(writer->comm, writer->extents, writer->n_datasets * (int64_t)sizeof *writer->extents);
-    return lw_comm_agree(writer->comm, prepares ? LW_OK : lw_result_file_join(&writer->result, mark, err), err);
+    return lw_comm_agree(writer->comm, prepares ? LW_OK : lw_result_file_join(&writer->result, writer->mark, err), err);
 }
 
 static void warn_of_seams(const struct lw_writer *writer, const char *why, const char *remedy)
@@ -254,35 +269,134 @@ int lw_writer_append(struct lw_writer *writer, int dataset, const void *rows, in
 {
     assert(dataset >= 0 && dataset < writer->n_datasets && writer->tables[dataset]);
     writer->bytes_written += n * writer->tables[dataset]->dataset.n_columns * 8;
-    return lw_spool_append(writer->tables[dataset]->spool, rows, n, err);
+    return lw_growing_append(writer->tables[dataset], rows, n, err);
 }
 
-/* ---- finish -------------------------------------------------------------------------------------------------------- */
-
-/* Each node has a page cache of its own. */
-static int sync_own(struct lw_writer *writer, struct lw_error *err)
+int lw_writer_recall(struct lw_writer *writer, int dataset, int64_t n, lw_rows_fn *see, void *context, struct lw_error *err)
 {
-    if (fsync(writer->result.fd) == 0)
-        return LW_OK;
-    return lw_fail(err, LW_EIO, "cannot write '%s' to disk: %s", writer->result.part, strerror(errno));
+    assert(dataset >= 0 && dataset < writer->n_datasets && writer->tables[dataset]);
+    return lw_growing_recall(writer->tables[dataset], n, see, context, err);
+}
+
+/* ---- sync ---------------------------------------------------------------------------------------------------------- */
+
+/* Each node has a page cache of its own; rows are rank 0's. */
+static int sync_own(void *context, int64_t piece, int thread, struct lw_error *err)
+{
+    const struct lw_writer *const writer = context;
+    int rc = LW_OK;
+    (void)piece;
+    (void)thread;
+    for (int d = 0; d < writer->n_datasets && rc == LW_OK; d++)
+        rc = writer->tables[d] ? lw_growing_sync(writer->tables[d], err) : LW_OK;
+    if (rc == LW_OK && writer->store && fsync(writer->result.fd) != 0)
+        rc = lw_fail(err, LW_EIO, "cannot write '%s' to disk: %s", writer->result.part, strerror(errno));
+    return rc;
+}
+
+static void flush_together(struct lw_writer *writer)
+{
+    if (writer->store)
+        return;
+    writer->structure->flush_together(writer->file);
+    lw_comm_barrier(writer->comm);
 }
 
 int lw_writer_sync(struct lw_writer *writer, struct lw_error *err)
 {
-    if (writer->store)
-        return lw_comm_agree(writer->comm, sync_own(writer, err), err);
-    writer->structure->flush_together(writer->file);
-    lw_comm_barrier(writer->comm);
-    return LW_OK;
+    flush_together(writer);
+    return lw_comm_agree(writer->comm, sync_own(writer, 0, 0, err), err);
+}
+
+void lw_writer_sync_begin(struct lw_writer *writer)
+{
+    flush_together(writer);
+    writer->sync = (struct lw_batch){.lane = LW_LANE_WRITE, .n_pieces = 1, .work = sync_own, .context = writer};
+    if (writer->pool)
+        lw_pool_start(writer->pool, &writer->sync);
+}
+
+bool lw_writer_is_synced(struct lw_writer *writer)
+{
+    return !writer->pool || lw_pool_is_done(writer->pool, &writer->sync);
+}
+
+int lw_writer_sync_end(struct lw_writer *writer, struct lw_error *err)
+{
+    return writer->pool ? lw_pool_wait(writer->pool, &writer->sync, err) : sync_own(writer, 0, 0, err);
+}
+
+/* ---- finish -------------------------------------------------------------------------------------------------------- */
+
+void lw_writer_keep(struct lw_writer *writer)
+{
+    lw_result_file_keep(&writer->result);
+}
+
+void lw_writer_beside(const struct lw_writer *writer, const char *suffix, char name[LW_MAX_PATH])
+{
+    lw_result_file_beside(&writer->result, suffix, name);
+}
+
+uint64_t lw_writer_mark(const struct lw_writer *writer)
+{
+    return writer->mark;
+}
+
+static int64_t extent_bytes(const struct lw_extent *extent)
+{
+    int64_t bytes = extent->element_bytes;
+    for (int d = 0; d < extent->n_dims; d++)
+        bytes *= extent->dims[d];
+    return bytes;
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct lw_undo_range *const x = a, *const y = b;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* All that completing may change is everything but the samples. */
+static int guard_structure(const struct lw_writer *writer, struct lw_error *err)
+{
+    char undo[LW_MAX_PATH];
+    struct lw_undo_range *const samples = lw_alloc_array(writer->n_datasets, sizeof *samples, "the places of samples", err);
+    int n = 0;
+    if (!samples)
+        return LW_ESYSTEM;
+    for (int d = 0; d < writer->n_datasets; d++) {
+        const struct lw_extent *const extent = &writer->extents[d];
+        const int64_t bytes = extent->n_dims > 0 ? extent_bytes(extent) : 0;
+        if (bytes > 0)
+            samples[n++] = (struct lw_undo_range){extent->offset, extent->offset + bytes};
+    }
+    qsort(samples, (size_t)n, sizeof *samples, compare_ranges);
+    lw_result_file_beside(&writer->result, LW_UNDO_SUFFIX, undo);
+    const int rc = lw_undo_store(writer->result.fd, samples, n, undo, err);
+    lw_free(samples);
+    return rc;
 }
 
 static int complete(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes, bool *is_stuck,
                     struct lw_error *err)
 {
+    const int rc = writer->result.is_kept ? guard_structure(writer, err) : LW_OK;
+    if (rc)
+        return rc;
     const struct lw_structure_end end = {
         .tables = writer->tables, .n_tables = writer->n_datasets, .attributes = attributes, .n_attributes = n_attributes,
     };
     return writer->structure->complete(&writer->result, &end, is_stuck, err);
+}
+
+/* The files beside the result are of no more use once it has its name; until then the next run needs them. */
+static int publish(struct lw_writer *writer, struct lw_error *err)
+{
+    const int rc = lw_result_file_publish(&writer->result, err);
+    if (rc == LW_OK)
+        lw_result_file_forget(&writer->result);
+    return rc;
 }
 
 /* The mark of completion follows the samples that it speaks of. */
@@ -298,7 +412,7 @@ int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attrib
     writer->file = NULL;
     if (lw_comm_rank(writer->comm) == 0)
         (void)((rc = complete(writer, attributes, n_attributes, &is_stuck, err)) ||
-               (rc = lw_result_file_publish(&writer->result, err)));
+               (rc = publish(writer, err)));
     if (is_stuck)
         abandon(writer, err);
     return lw_comm_agree(writer->comm, rc, err);

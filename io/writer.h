@@ -2,14 +2,15 @@
  *
  *   create   rank 0 makes all of the file's structure under a temporary name beside the final one and reserves its room on
  *            disk; then all ranks open the file
- *   open     or rank 0 finds that structure in the temporary file that a killed run has left
+ *   open     or rank 0 finds that structure in the temporary file that an earlier run has left
  *   write    raw data only: directly, each rank's I/O threads to their place in the file, or (HDF5) by collective calls
  *   append   the rows of a table that grows, by rank 0: they gather beside the file, as their number is not known
  *   finish   flushed and closed by all; then rank 0 adds the tables that have grown, marks the file complete and gives it its
  *            final name
- *   destroy  before finish: the temporary file is deleted, if it was created, and stays, if it was opened
+ *   destroy  before finish: the temporary file is deleted, unless it was opened or is to be kept
  *
- * Datasets are contiguous and aligned. A killed run leaves no file under the final name. */
+ * Datasets are contiguous and aligned. A killed run leaves no file under the final name. What is written is safe from then on that a
+ * sync has ended which began after it. */
 #ifndef LW_IO_WRITER_H
 #define LW_IO_WRITER_H
 
@@ -89,9 +90,13 @@ struct lw_writer_spec {
     int n_attributes;
     const struct lw_writer_dataset *datasets;
     int n_datasets;
+    bool can_resume;                    /* a later run may go on: rows of the table that grows are kept beside the file, too */
     enum lw_io io;
     struct lw_pool *pool;       /* borrowed for the writer's life; NULL: by collective calls, or by the main thread, whatever `io` is */
 };
+
+/* Gets rows of a table. */
+typedef void lw_rows_fn(void *context, const void *rows, int64_t n);
 
 /* A write under way. */
 struct lw_write {
@@ -104,11 +109,12 @@ struct lw_write {
  * written, or if the disk has no room for it (naming the bytes needed and free). Collective. */
 int lw_writer_create(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err);
 
-/** Go on with the temporary file that a run with the same spec has left: its attributes and the samples that it has written
- * stand. The spec's attributes are not looked at. Whatever fails from here on, the file stays, so that it can be opened again.
- * Errors (the same on every rank): LW_EIO if there is no such file, if it belongs to somebody else or another run is writing it,
- * or as lw_writer_create; LW_EDATA if it is damaged, complete or no result, or if a dataset's path, shape or type is another one
- * than the spec's, naming both, or if it has a table that grows. Collective. */
+/** Go on with the temporary file that a run with the same spec, which could be resumed, has left: its attributes and the samples
+ * that it has written stand, and tables that grow are empty until lw_writer_recall. The spec's attributes are not looked at.
+ * Whatever fails from here on, the file stays, so that it can be opened again. What a run that was ended while it finished has
+ * changed is taken back. Errors (the same on every rank): LW_EIO if there is no such file, if it belongs to somebody else or
+ * another run is writing it, or as lw_writer_create; LW_EDATA if it is damaged, complete or no result, or if a dataset's path, shape
+ * or type is another one than the spec's, naming both. Collective. */
 int lw_writer_open(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err);
 
 /** Begin to write the hyperslab [first, first + count) of dataset number `dataset` from `data`, packed row-major in the
@@ -129,19 +135,38 @@ int lw_writer_write(struct lw_writer *writer, int dataset, const int64_t *first,
  * finishes. LW_EIO: that file cannot be written. */
 int lw_writer_append(struct lw_writer *writer, int dataset, const void *rows, int64_t n, struct lw_error *err);
 
+/** Take the first n rows again that an earlier run has added to the table that is dataset number `dataset`; no others count. By
+ * rank 0 alone, before it adds any. LW_EDATA: they are not there; LW_EIO. @param see  gets them, too */
+int lw_writer_recall(struct lw_writer *writer, int dataset, int64_t n, lw_rows_fn *see, void *context, struct lw_error *err);
+
 /** Wait until what all ranks have written is on the disk. No write is under way. LW_EIO. Collective. */
 int lw_writer_sync(struct lw_writer *writer, struct lw_error *err);
+
+/** The same meanwhile, by an I/O thread of each rank, of what was written when it began; by collective HDF5 calls it is done at once.
+ * Begin is collective; is_synced is not; end waits, and is for each rank: LW_EIO. One sync is under way at a time. */
+void lw_writer_sync_begin(struct lw_writer *writer);
+bool lw_writer_is_synced(struct lw_writer *writer);
+int lw_writer_sync_end(struct lw_writer *writer, struct lw_error *err);
+
+/** Let destroy leave the temporary file, and finish be interrupted at any moment: there is a journal by which a later run can go on. */
+void lw_writer_keep(struct lw_writer *writer);
+
+/** The name of a file beside the result, and a checksum of the temporary file's structure (see lw_result_file_mark), the same on
+ * every rank. */
+void lw_writer_beside(const struct lw_writer *writer, const char *suffix, char name[LW_MAX_PATH]);
+uint64_t lw_writer_mark(const struct lw_writer *writer);
 
 /** Mark the result complete, flush and give it its final name. `attributes` (fixed-size numbers and texts known only at
  * the end: end time, samples that were not finite) must have been given to create with placeholder values of at least
  * the same text length, and are overwritten in place; rank 0's count. LW_EIO where the final name cannot be given, too: the
- * complete file then stays under its temporary name. Collective. The writer is spent; only destroy may follow. */
+ * complete file then stays under its temporary name. What lies beside the result is removed. Collective. The writer is spent; only
+ * destroy may follow. */
 int lw_writer_finish(struct lw_writer *writer, const struct lw_attribute *attributes, int n_attributes,
                      struct lw_error *err);
 
 int64_t lw_writer_bytes_written(const struct lw_writer *writer);    /* by this rank */
 
-/** Close; unless finished, delete a temporary file that was created, and leave one that was opened. Collective. NULL is legal. */
+/** Close; unless finished, delete a temporary file that was created and is not to be kept. Collective. NULL is legal. */
 void lw_writer_destroy(struct lw_writer *writer);
 
 /** "HDF5 1.10.8, parallel". Static storage. */

@@ -54,7 +54,7 @@ static const struct lw_option options[] = {
     {.name = "channels", .kind = LW_OPTION_RANGE, .argument = "A:B:STEP",
      .help = "Images of a stack to use: from A to before B, every STEP-th; parts may be left out. A alone is one image. "
              "Default: all."},
-    {.name = "split", .kind = LW_OPTION_CHOICE, .choices = "auto|axis|channels", .fallback = "auto",
+    {.name = "split", .kind = LW_OPTION_CHOICE, .choices = "auto|axis|channels", .fallback = "auto", .is_neutral = true,
      .help = "What is divided among the ranks: the rows (axis) or the images of a stack (channels). auto takes the rows unless "
              "they are too few to keep all ranks busy."},
     {.name = "axis", .kind = LW_OPTION_NONE},

@@ -227,6 +227,13 @@ void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, 
             of_signal[i] = peak_row(&job->search, &peaks[i]);
 }
 
+double lw_search_row_snr(const struct lw_job *job, const void *rows, int64_t i)
+{
+    const struct lw_peak_row *const of_signal = rows;
+    const struct lw_source_row *const of_image = rows;
+    return job->op.kind == LW_OP_CONV2D ? of_image[i].snr : of_signal[i].snr;
+}
+
 void lw_search_describe_peaks(const struct lw_job *job, const struct lw_search *search, struct lw_product *product)
 {
     lw_product_note_real(product, "threshold", search->threshold);

@@ -62,6 +62,9 @@ void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product)
 /** Rows of that table. @param rows  [n] of LW_PEAK_ROW_BYTES at most */
 void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, int64_t n, void *rows);
 
+/** The signal-to-noise ratio of one of these. */
+double lw_search_row_snr(const struct lw_job *job, const void *rows, int64_t i);
+
 /** Attributes that say how was searched. */
 void lw_search_describe_peaks(const struct lw_job *job, const struct lw_search *search, struct lw_product *product);
 

@@ -4,6 +4,7 @@
 #include "cli/help.h"
 #include "comm/comm.h"
 #include "io/shield.h"
+#include "run/resume/stop.h"
 #include "run/timeline.h"
 
 #include <signal.h>
@@ -58,6 +59,8 @@ static int run_ranks(struct lw_cli *cli, int code, int *argc, char ***argv, stru
 {
     if (code == LW_OK && opens_files(cli))
         code = lw_shield_start(err);
+    if (cli->action == LW_ACTION_RUN || cli->action == LW_ACTION_RUN_FILE)
+        lw_stop_listen();
     struct lw_comm *const comm = lw_comm_start(argc, argv);
     lw_timeline_end(LW_START_MPI);
     code = finish_together(cli, code, comm, err);

@@ -152,6 +152,7 @@ const struct lw_option lw_common_options[] = {
     LW_OPTIONS_HINTS,
     {
         .name = "output",
+        .is_neutral = true,
         .kind = LW_OPTION_FILE,
         .argument = "FILE",
         .is_required = true,
@@ -167,6 +168,36 @@ const struct lw_option lw_common_options[] = {
                 "it comes from as HISTORY.",
     },
     LW_OPTION_OVERWRITE,
+    {
+        .name = "resume",
+        .kind = LW_OPTION_CHOICE,
+        .choices = "auto|never|require",
+        .fallback = "auto",
+        .is_neutral = true,
+        .help = "Whether to go on with what lies beside --output of a run that was ended early. auto: go on if that run was asked "
+                "the same, refuse if not, start over where nothing lies there. never: remove it and start over. require: refuse to "
+                "start over.",
+    },
+    {
+        .name = "checkpoint",
+        .kind = LW_OPTION_DURATION,
+        .argument = "TIME",
+        .fallback = "30s",
+        .minimum = 0,
+        .maximum = 1e9,
+        .is_neutral = true,
+        .help = "Make safe what is done so often, so that a run that is killed loses no more than that. 0: after each round.",
+    },
+    {
+        .name = "time-limit",
+        .kind = LW_OPTION_DURATION,
+        .argument = "TIME",
+        .minimum = 1e-3,
+        .maximum = 1e9,
+        .is_neutral = true,
+        .help = "Stop before this time has passed since the start, with what is done made safe and exit code 75: the same command "
+                "then goes on. Default: the time that Slurm grants, else none.",
+    },
     {
         .name = "axis",
         .kind = LW_OPTION_CHOICE,
@@ -213,6 +244,7 @@ const struct lw_option lw_common_options[] = {
     LW_OPTIONS_COORDINATES,
     {
         .name = "split",
+        .is_neutral = true,
         .kind = LW_OPTION_CHOICE,
         .choices = "auto|axis|channels",
         .fallback = "auto",
@@ -253,6 +285,7 @@ const struct lw_option lw_common_options[] = {
     },
     {
         .name = "engine",
+        .is_neutral = true,
         .kind = LW_OPTION_CHOICE,
 #define X(name) "|" #name
         .choices = "auto" LW_ENGINES(X),
@@ -263,6 +296,7 @@ const struct lw_option lw_common_options[] = {
     },
     {
         .name = "threads",
+        .is_neutral = true,
         .kind = LW_OPTION_INT,
         .argument = "N",
         .minimum = 1,
@@ -271,6 +305,7 @@ const struct lw_option lw_common_options[] = {
     },
     {
         .name = "io",
+        .is_neutral = true,
         .kind = LW_OPTION_CHOICE,
         .choices = "auto|collective|direct",
         .fallback = "auto",
@@ -281,6 +316,7 @@ const struct lw_option lw_common_options[] = {
     },
     {
         .name = "io-threads",
+        .is_neutral = true,
         .kind = LW_OPTION_INT,
         .argument = "N",
         .minimum = 1,
@@ -290,6 +326,7 @@ const struct lw_option lw_common_options[] = {
     },
     {
         .name = "memory",
+        .is_neutral = true,
         .kind = LW_OPTION_BYTES,
         .argument = "BYTES",
         .minimum = 1 << 20,
@@ -298,6 +335,7 @@ const struct lw_option lw_common_options[] = {
     },
     {
         .name = "gpu-memory",
+        .is_neutral = true,
         .kind = LW_OPTION_BYTES,
         .argument = "BYTES",
         .minimum = 1 << 20,
@@ -306,12 +344,14 @@ const struct lw_option lw_common_options[] = {
     },
     {
         .name = "share-gpu",
+        .is_neutral = true,
         .kind = LW_OPTION_FLAG,
         .help = "Let several ranks use one GPU. Otherwise more ranks than GPUs on a node are an error, and so is a GPU that a "
                 "launcher shows to two ranks.",
     },
     {
         .name = "allow-mixed",
+        .is_neutral = true,
         .kind = LW_OPTION_FLAG,
         .help = "Run though the nodes' CPUs or GPUs are of different architecture. The result's last bits then depend on "
                 "which rank computed them.",
@@ -342,11 +382,13 @@ const struct lw_option lw_info_options[] = {
 const struct lw_option lw_message_options[] = {
     {
         .name = "quiet",
+        .is_neutral = true,
         .kind = LW_OPTION_FLAG,
         .help = "Print warnings and errors only.",
     },
     {
         .name = "verbose",
+        .is_neutral = true,
         .kind = LW_OPTION_FLAG,
         .help = "Print more about what is chosen and why.",
     },

@@ -227,6 +227,7 @@ static int64_t reduce(struct lw_comm *comm, int64_t value, MPI_Op op)
 int64_t lw_comm_min(struct lw_comm *comm, int64_t value) { return reduce(comm, value, MPI_MIN); }
 int64_t lw_comm_max(struct lw_comm *comm, int64_t value) { return reduce(comm, value, MPI_MAX); }
 int64_t lw_comm_sum(struct lw_comm *comm, int64_t value) { return reduce(comm, value, MPI_SUM); }
+int64_t lw_comm_or(struct lw_comm *comm, int64_t bits) { return reduce(comm, bits, MPI_BOR); }
 
 void lw_comm_barrier(struct lw_comm *comm)
 {

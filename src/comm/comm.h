@@ -40,6 +40,7 @@ void lw_comm_broadcast(struct lw_comm *comm, void *data, int64_t bytes);        
 int64_t lw_comm_min(struct lw_comm *comm, int64_t value);                       /* Collective. */
 int64_t lw_comm_max(struct lw_comm *comm, int64_t value);                       /* Collective. */
 int64_t lw_comm_sum(struct lw_comm *comm, int64_t value);                       /* Collective. */
+int64_t lw_comm_or(struct lw_comm *comm, int64_t bits);                         /* those that any rank has. Collective. */
 void lw_comm_barrier(struct lw_comm *comm);                                     /* Collective. */
 
 /** Everybody's `count` doubles on rank 0, as [size][count]; `all` may be NULL elsewhere. Collective. */

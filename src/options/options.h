@@ -35,12 +35,13 @@ struct lw_option {
     double minimum, maximum;    /* of numbers, but BYTES: no limits if they are equal */
     const char *help;           /* one sentence or two, wrapped by whoever prints it */
     bool is_required;           /* a command without it is refused */
+    bool is_neutral;            /* the result has the same bits whatever its value */
 };
 
 /* An entry of every table that names an output. */
 #define LW_OPTION_OVERWRITE                                                     \
     {                                                                           \
-        .name = "overwrite", .kind = LW_OPTION_FLAG,                            \
+        .name = "overwrite", .kind = LW_OPTION_FLAG, .is_neutral = true,        \
         .help = "Replace the output if it exists. Otherwise that is an error.", \
     }
 

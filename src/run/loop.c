@@ -39,8 +39,11 @@ struct lw_loop {
     struct {                            /* blocks that are being written, a ring: the oldest first */
         struct lw_slot *slot;
         struct lw_sink_writes writes;
+        struct lw_flaws flaws;          /* up to this block, */
+        int64_t n_rows;                 /* the rows of the table likewise */
     } writing[LW_MAX_DEPTH];
     int oldest_writing, n_writing;
+    struct lw_flaws early[LW_MAX_DEPTH];        /* found in a slot's samples before the engine had them */
     struct lw_flaws flaws;              /* boundary copies of samples are not counted */
     struct lw_written written;
 };
@@ -63,7 +66,7 @@ static int open_buffers(struct lw_loop *loop, struct lw_error *err)
         return rc;
     const struct lw_candidates_spec candidates = {
         .setup = setup, .op = &plan->op, .pipeline = loop->pipeline, .writer = loop->sinks.writer, .mask = setup->mask,
-        .rounds = &plan->rounds,
+        .rounds = &plan->rounds, .n_rows = loop->written.n_rows,
     };
     if (setup->mask && (rc = lw_mask_start(setup->mask, &setup->job, plan, err)))
         return rc;
@@ -94,10 +97,12 @@ int lw_loop_create(const struct lw_loop_spec *spec, struct lw_loop **out, struct
     if (!loop)
         return LW_ESYSTEM;
     const struct lw_job *const job = &spec->setup->job;
+    const int64_t all_outputs = job->n_outputs * job->op.n_channels;
     *loop = (struct lw_loop){
         .setup = spec->setup, .plan = spec->plan, .report = spec->report, .listeners = spec->listeners,
-        .sinks = {job, &spec->plan->op, spec->writer},
-        .written.all_outputs = job->n_outputs * job->op.n_channels,
+        .sinks = {job, &spec->plan->op, spec->writer}, .flaws = spec->flaws,
+        .written = {.all_outputs = all_outputs, .n_outputs = all_outputs - lw_rounds_all_outputs(&spec->plan->rounds),
+                    .n_rows = spec->n_rows, .flaws = spec->flaws},
     };
     const int rc = open_buffers(loop, err);
     if (rc)
@@ -124,6 +129,11 @@ int lw_loop_finish(struct lw_loop *loop, struct lw_error *err)
     return lw_candidates_finish(loop->candidates, err);
 }
 
+const struct lw_written *lw_loop_written(const struct lw_loop *loop)
+{
+    return &loop->written;
+}
+
 const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop)
 {
     return &loop->flaws;
@@ -137,6 +147,12 @@ static int64_t look_ahead(const struct lw_loop *loop)
 
 /* ---- one round ----------------------------------------------------------------------------------------------------- */
 
+/* What is found in a slot's samples before the engine has them: it counts once the slot's block is done. */
+static struct lw_flaws *early_of(struct lw_loop *loop, const struct lw_slot *slot)
+{
+    return &loop->early[lw_pipeline_number(loop->pipeline, slot)];
+}
+
 static struct lw_flaws_view view_of(const struct lw_loop *loop, const struct lw_window_part *part)
 {
     return (struct lw_flaws_view){&loop->setup->job.op, loop->plan->op.input_width, part};
@@ -147,23 +163,26 @@ static int64_t note_prologue(struct lw_loop *loop, const struct lw_window_part *
 {
     const struct lw_flaws_view view = view_of(loop, part);
     const int64_t bad = lw_flaws_count(&view, begin, end);
+    struct lw_flaws *const flaws = early_of(loop, loop->reading.slot);
     if (bad > 0)
-        lw_flaws_locate(&view, begin, end, loop->setup->job.view.start, &loop->flaws);
-    loop->flaws.n_not_finite += bad;
+        lw_flaws_locate(&view, begin, end, loop->setup->job.view.start, flaws);
+    flaws->n_not_finite += bad;
     return bad;
 }
 
-/* The samples before the first slice: boundary samples, and those by which the window runs ahead. */
+/* The samples before the first slice: boundary samples, and those by which the window runs ahead; where an earlier run came to
+ * here, they were slices of its own and are counted. */
 static int read_prologue(struct lw_loop *loop, const struct lw_block *block, struct lw_error *err)
 {
     const struct lw_job *const job = &loop->setup->job;
     const int64_t length = loop->plan->op.halo;
+    const int64_t end = block->first + look_ahead(loop);
     const struct lw_window_part part = {
-        .begin = look_ahead(loop) - length, .end = look_ahead(loop), .channel = block->channel, .n_channels = block->n_channels,
+        .begin = end - length, .end = end, .channel = block->channel, .n_channels = block->n_channels,
         .into = lw_halo_carry(loop->halo), .into_axis = length,
     };
     const int rc = lw_window_read(loop->window, &part, err);
-    if (rc)
+    if (rc || block->first > 0)
         return rc;
     const int64_t last = part.end < job->n_samples ? part.end : job->n_samples;
     const int64_t bad = note_prologue(loop, &part, part.begin > 0 ? part.begin : 0, last);
@@ -193,6 +212,7 @@ static void begin_read(struct lw_loop *loop, int64_t round)
     struct lw_error *const err = &loop->reading.err;
     const double start = lw_now();
     loop->reading.slot = lw_pipeline_acquire(loop->pipeline);
+    *early_of(loop, loop->reading.slot) = (struct lw_flaws){0};
     loop->reading.block = block;
     loop->reading.part = slice_of(loop, &block, loop->reading.slot);
     loop->reading.rc = lw_halo_needs_prologue(loop->halo, round) ? read_prologue(loop, &block, err) : LW_OK;
@@ -212,7 +232,7 @@ static int end_read(struct lw_loop *loop, struct lw_error *err)
     const int rc = lw_window_end(loop->window, err);
     const struct lw_flaws_view view = view_of(loop, part);
     if (rc == LW_OK && part->end > job->n_samples && job->boundary != LW_BOUNDARY_ZERO)     /* copies, which the engine counts */
-        loop->flaws.n_not_finite -= lw_flaws_count(&view, max64(part->begin, job->n_samples), part->end);
+        early_of(loop, loop->reading.slot)->n_not_finite -= lw_flaws_count(&view, max64(part->begin, job->n_samples), part->end);
     return rc;
 }
 
@@ -285,6 +305,7 @@ static void count_flaws(struct lw_loop *loop, const struct lw_slot *slot)
 {
     if (slot->n_not_finite > 0)
         locate_flaws(loop, slot);
+    lw_flaws_add(&loop->flaws, early_of(loop, slot));
     loop->flaws.n_not_finite += slot->n_not_finite;
     loop->flaws.n_out_of_range += slot->is_out_of_range;
     loop->flaws.loss.n_saturated += slot->loss.n_saturated;
@@ -306,6 +327,8 @@ static int begin_write(struct lw_loop *loop, struct lw_error *err)
         return rc;
     const int place = (loop->oldest_writing + loop->n_writing++) % LW_MAX_DEPTH;
     loop->writing[place].slot = slot;
+    loop->writing[place].flaws = loop->flaws;
+    loop->writing[place].n_rows = lw_candidates_rows(loop->candidates);
     lw_sinks_begin(&loop->sinks, slot, &loop->writing[place].writes);
     loop->report->seconds[LW_LOOP_WRITE] += lw_now() - start;
     return LW_OK;
@@ -314,12 +337,15 @@ static int begin_write(struct lw_loop *loop, struct lw_error *err)
 /* Wait until the block that has been written longest is on its way to the disk; its slot is free. */
 static int end_write(struct lw_loop *loop, struct lw_error *err)
 {
-    struct lw_slot *const slot = loop->writing[loop->oldest_writing].slot;
+    const int place = loop->oldest_writing;
+    struct lw_slot *const slot = loop->writing[place].slot;
     const int rc = lw_comm_agree(loop->setup->comm, end_oldest(loop, err), err);
     if (rc)
         return rc;
     loop->written.n_rounds = slot->block.round + 1;
     loop->written.n_outputs += lw_rounds_outputs(&loop->plan->rounds, slot->block.round);
+    loop->written.flaws = loop->writing[place].flaws;
+    loop->written.n_rows = loop->writing[place].n_rows;
     lw_pipeline_release(loop->pipeline, slot);
     return lw_listeners_tell(&loop->listeners, &loop->written, err);
 }

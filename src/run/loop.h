@@ -21,6 +21,8 @@ struct lw_loop_spec {
     struct lw_writer *writer;           /* whose datasets are the job's products */
     struct lw_report *report;
     struct lw_listeners listeners;      /* called after each write */
+    int64_t n_rows;                     /* of a table that grows, that an earlier run has left */
+    struct lw_flaws flaws;              /* that it has found, on rank 0 */
 };
 
 struct lw_loop;
@@ -35,6 +37,9 @@ int lw_loop_run(struct lw_loop *loop, int64_t begin, int64_t end, struct lw_erro
 
 /** After the last round: LW_EDATA where more was found than the result may hold. Collective. */
 int lw_loop_finish(struct lw_loop *loop, struct lw_error *err);
+
+/** How far it has come, whatever ended it: what the listeners were told last. */
+const struct lw_written *lw_loop_written(const struct lw_loop *loop);
 
 /** What this rank found wrong with its data. */
 const struct lw_flaws *lw_loop_flaws(const struct lw_loop *loop);

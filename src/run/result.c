@@ -130,7 +130,11 @@ static int carry_over(struct lw_result *result, struct lw_attribute *attributes,
     return LW_OK;
 }
 
-int lw_result_create(struct lw_result *result, const char *file, struct lw_error *err)
+/* Creates the file, or opens it. */
+typedef int open_fn(struct lw_comm *comm, const struct lw_writer_spec *spec, struct lw_writer **out, struct lw_error *err);
+
+/* @param file  NULL: --output, which a later run may go on with */
+static int open_file(struct lw_result *result, open_fn *open, const char *file, struct lw_error *err)
 {
     static const struct lw_flaws none;
     struct lw_setup *const setup = result->setup;
@@ -152,10 +156,20 @@ int lw_result_create(struct lw_result *result, const char *file, struct lw_error
         .file = file ? file : lw_options_text(setup->options, "output"), .format = lw_setup_result_format(setup),
         .overwrite = lw_options_flag(setup->options, "overwrite"),
         .attributes = provenance->attributes, .n_attributes = provenance->n_attributes,
-        .datasets = datasets, .n_datasets = n_datasets,
+        .datasets = datasets, .n_datasets = n_datasets, .can_resume = !file,
         .io = (enum lw_io)lw_options_choice(setup->options, "io"), .pool = setup->pool,
     };
-    return lw_writer_create(setup->comm, &spec, &result->writer, err);
+    return open(setup->comm, &spec, &result->writer, err);
+}
+
+int lw_result_create(struct lw_result *result, const char *file, struct lw_error *err)
+{
+    return open_file(result, lw_writer_create, file, err);
+}
+
+int lw_result_open(struct lw_result *result, struct lw_error *err)
+{
+    return open_file(result, lw_writer_open, NULL, err);
 }
 
 int lw_result_finish(struct lw_result *result, struct lw_flaws *flaws, struct lw_error *err)

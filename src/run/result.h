@@ -27,6 +27,9 @@ int lw_result_begin(struct lw_setup *setup, const char *command_line, struct lw_
  * @param file  its name; NULL: --output */
 int lw_result_create(struct lw_result *result, const char *file, struct lw_error *err);
 
+/** Or go on with the one that an earlier run of the same job has left of --output: see lw_writer_open. Collective. */
+int lw_result_open(struct lw_result *result, struct lw_error *err);
+
 /** Check that the inputs are still those that were opened, then complete the file. Collective.
  * @param flaws  this rank's; returned: those of all ranks */
 int lw_result_finish(struct lw_result *result, struct lw_flaws *flaws, struct lw_error *err);

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "run/loop.h"
 #include "run/measure.h"
+#include "run/resume/streamed.h"
 #include "run/search/noise.h"
 #include "run/search/spectrum.h"
 #include "run/plan_text.h"
@@ -14,6 +15,7 @@ struct stream {
     struct lw_plan plan;
     struct lw_result result;
     struct lw_report report;
+    struct lw_streamed streamed;
     struct lw_loop *loop;
 };
 
@@ -59,9 +61,18 @@ static int open_loop(struct stream *run, struct lw_error *err)
 {
     struct lw_loop_spec spec = {
         .setup = &run->setup, .plan = &run->plan, .writer = run->result.writer, .report = &run->report,
+        .n_rows = run->streamed.n_rows, .flaws = run->streamed.flaws,
     };
     lw_listeners_add(&spec.listeners, show_progress, run);
-    return lw_loop_create(&spec, &run->loop, err);
+    lw_listeners_add(&spec.listeners, lw_streamed_listen, &run->streamed);
+    const int rc = lw_streamed_start(&run->streamed, run->result.writer, &run->plan.rounds, err);
+    return rc ? rc : lw_loop_create(&spec, &run->loop, err);
+}
+
+/* The file is new, or what an earlier run has left. */
+static int open_result(struct stream *run, struct lw_error *err)
+{
+    return run->streamed.checkpoint.is_resuming ? lw_result_open(&run->result, err) : lw_result_create(&run->result, NULL, err);
 }
 
 /* What stands in the result from the start. */
@@ -89,13 +100,15 @@ static void summarize(struct stream *run, const struct lw_flaws *flaws)
 {
     const struct lw_plan *const plan = &run->plan;
     const struct lw_job *const job = &run->setup.job;
-    const double outputs = (double)(job->n_outputs * job->op.n_channels) * (double)run->plan.op.n_values;
+    const double done = (double)lw_rounds_all_outputs(&plan->rounds), part = done / ((double)job->n_outputs * (double)job->op.n_channels);
+    const double outputs = done * (double)plan->op.n_values;
+    const int64_t bytes_read = (int64_t)(part * (double)plan->input_bytes), bytes_written = (int64_t)(part * (double)plan->output_bytes);
     char read[24], written[24];
     lw_report_stages(&run->report);
     const double elapsed = lw_report_elapsed(&run->report);
     lw_log_info("%.3g output samples in %.3f s: %.4g Msamples/s; read %s, wrote %s, %.0f MB/s", outputs, elapsed,
-                outputs / elapsed / 1e6, lw_bytes_text(plan->input_bytes, read), lw_bytes_text(plan->output_bytes, written),
-                (double)(plan->input_bytes + plan->output_bytes) / elapsed / 1e6);
+                outputs / elapsed / 1e6, lw_bytes_text(bytes_read, read), lw_bytes_text(bytes_written, written),
+                (double)(bytes_read + bytes_written) / elapsed / 1e6);
     lw_report_memory(&run->report);
     lw_result_warn(&run->result, flaws);
 }
@@ -112,9 +125,20 @@ static int finish(struct stream *run, struct lw_error *err)
     return rc;
 }
 
+/* The rounds have failed, or were told to stop. What is under way is waited for first. */
+static void save(struct stream *run, int rc, struct lw_error *err)
+{
+    const struct lw_written written = *lw_loop_written(run->loop);
+    lw_loop_destroy(run->loop);
+    run->loop = NULL;
+    lw_progress_end(&run->report.progress);
+    lw_streamed_save(&run->streamed, &written, rc, err);
+}
+
 static void close_run(struct stream *run)
 {
     lw_loop_destroy(run->loop);
+    lw_streamed_close(&run->streamed);
     lw_result_close(&run->result);
     lw_report_close(&run->report);
     lw_setup_close(&run->setup);
@@ -129,8 +153,9 @@ int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
         (rc = lw_setup_open(comm, ops, options, &run.setup, err)) ||
         (rc = ended(LW_START_PLANNING, lw_plan_make_for(&run.setup, &run.plan, err))) ||
         (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
+        (rc = lw_streamed_open(&run.streamed, &run.setup, &run.plan.rounds, err)) ||
         (rc = lw_spectrum_whiten(&run.setup, err)) ||
-        (rc = ended(LW_START_RESULT, lw_result_create(&run.result, NULL, err))) ||
+        (rc = ended(LW_START_RESULT, open_result(&run, err))) ||
         (rc = find_noise(&run, err)) ||
         (rc = ended(LW_START_MEMORY, lw_comm_agree(comm, open_loop(&run, err), err))))
         goto done;
@@ -139,6 +164,8 @@ int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
                       run.plan.input_bytes + run.plan.output_bytes);
     if ((rc = lw_loop_run(run.loop, 0, run.plan.rounds.n_rounds, err)) == LW_OK)
         rc = finish(&run, err);
+    else
+        save(&run, rc, err);
 done:
     close_run(&run);
     return rc;

@@ -34,15 +34,61 @@ static void share(int64_t total, int64_t parts, int64_t part, int64_t *begin, in
     *end = *begin + base + (part < longer);
 }
 
-/* Outputs that all ranks together take in a full round. */
+/* Outputs on the axis, and channels, that all ranks together take in a full round. */
 static int64_t round_span(const struct lw_rounds *rounds)
 {
     return rounds->slice * (rounds->split == LW_SPLIT_AXIS ? rounds->n_ranks : 1);
 }
 
-static int64_t axis_rounds(const struct lw_rounds *rounds)
+static int64_t group_span(const struct lw_rounds *rounds)
 {
-    return divide_up(rounds->grid.n_outputs, round_span(rounds));
+    return rounds->group * (rounds->split == LW_SPLIT_AXIS ? 1 : rounds->n_ranks);
+}
+
+static struct lw_stripe stripe_of(const struct lw_rounds *rounds, int64_t number)
+{
+    return rounds->stripes ? rounds->stripes[number] : (struct lw_stripe){.n_channels = rounds->grid.n_channels};
+}
+
+static int64_t count_stripes(const struct lw_rounds *rounds)
+{
+    return rounds->stripes ? rounds->n_stripes : 1;
+}
+
+/* Rounds of one group of channels, and of all of them. */
+static int64_t axis_rounds(const struct lw_rounds *rounds, const struct lw_stripe *stripe)
+{
+    return divide_up(rounds->grid.n_outputs - stripe->first, round_span(rounds));
+}
+
+static int64_t stripe_rounds(const struct lw_rounds *rounds, const struct lw_stripe *stripe)
+{
+    return axis_rounds(rounds, stripe) * divide_up(stripe->n_channels, group_span(rounds));
+}
+
+/* What all ranks together do in a round: outputs [first, first + count) of some channels. */
+struct span {
+    int64_t first, count;
+    int64_t channel, n_channels;
+    bool starts_axis;
+};
+
+static struct span span_of(const struct lw_rounds *rounds, int64_t round)
+{
+    struct lw_stripe stripe = stripe_of(rounds, 0);
+    int64_t number = 0, its_rounds = stripe_rounds(rounds, &stripe);
+    while (round >= its_rounds) {
+        round -= its_rounds;
+        stripe = stripe_of(rounds, ++number);
+        its_rounds = stripe_rounds(rounds, &stripe);
+    }
+    const int64_t step = round % axis_rounds(rounds, &stripe), before = round / axis_rounds(rounds, &stripe) * group_span(rounds);
+    const int64_t first = stripe.first + step * round_span(rounds);
+    return (struct span){
+        .first = first, .count = min64(round_span(rounds), rounds->grid.n_outputs - first),
+        .channel = stripe.channel + before, .n_channels = min64(group_span(rounds), stripe.n_channels - before),
+        .starts_axis = step == 0,
+    };
 }
 
 /* Most channels that one rank has over the whole run. */
@@ -66,78 +112,127 @@ struct lw_rounds lw_rounds_make(const struct lw_grid *grid, int n_ranks, enum lw
     rounds.slice = max64(min64(rounds.slice, enough), lw_rounds_least_slice(grid, n_ranks, split));
 
     const int64_t most = rank_channels(grid, n_ranks, split);
+    const struct lw_stripe all = stripe_of(&rounds, 0);
     rounds.group = max64(group - group % grid->channel_unit, grid->channel_unit);
     rounds.group = min64(rounds.group, divide_up(most, grid->channel_unit) * grid->channel_unit);
 
-    rounds.n_groups = divide_up(most, rounds.group);
-    rounds.n_rounds = rounds.n_groups * axis_rounds(&rounds);
+    rounds.n_groups = divide_up(grid->n_channels, group_span(&rounds));
+    rounds.n_rounds = stripe_rounds(&rounds, &all);
     return rounds;
 }
 
+/* ---- what is left ---------------------------------------------------------------------------------------------------- */
+
+void lw_rounds_limit(struct lw_rounds *rounds, const struct lw_stripe *stripes, int64_t n_stripes)
+{
+    assert(n_stripes > 0);
+    rounds->stripes = stripes;
+    rounds->n_stripes = n_stripes;
+    rounds->n_rounds = 0;
+    for (int64_t s = 0; s < n_stripes; s++)
+        rounds->n_rounds += stripe_rounds(rounds, &stripes[s]);
+}
+
+int64_t lw_rounds_most_left(const struct lw_rounds *rounds)
+{
+    return count_stripes(rounds) + 1;
+}
+
+/* Of a stripe, n_done of whose rounds are done: the rest of the group of channels that has been begun, and those behind it. */
+static int64_t cut_stripe(const struct lw_rounds *rounds, const struct lw_stripe *stripe, int64_t n_done, struct lw_stripe *left)
+{
+    const int64_t along = axis_rounds(rounds, stripe), done = n_done / along * group_span(rounds), steps = n_done % along;
+    const int64_t begun = steps > 0 ? min64(group_span(rounds), stripe->n_channels - done) : 0;
+    int64_t n = 0;
+    if (begun > 0)
+        left[n++] = (struct lw_stripe){stripe->first + steps * round_span(rounds), stripe->channel + done, begun};
+    if (done + begun < stripe->n_channels)
+        left[n++] = (struct lw_stripe){stripe->first, stripe->channel + done + begun, stripe->n_channels - done - begun};
+    return n;
+}
+
+int64_t lw_rounds_left(const struct lw_rounds *rounds, int64_t n_done, struct lw_stripe *left)
+{
+    int64_t n = 0;
+    for (int64_t s = 0; s < count_stripes(rounds); s++) {
+        const struct lw_stripe stripe = stripe_of(rounds, s);
+        const int64_t done = min64(n_done, stripe_rounds(rounds, &stripe));
+        n += cut_stripe(rounds, &stripe, done, left + n);
+        n_done -= done;
+    }
+    return n;
+}
+
+int64_t lw_stripes_outputs(const struct lw_grid *grid, const struct lw_stripe *stripes, int64_t n_stripes)
+{
+    int64_t outputs = 0;
+    for (int64_t s = 0; s < n_stripes; s++)
+        outputs += (grid->n_outputs - stripes[s].first) * stripes[s].n_channels;
+    return outputs;
+}
+
+int64_t lw_rounds_all_outputs(const struct lw_rounds *rounds)
+{
+    const struct lw_stripe all = stripe_of(rounds, 0);
+    return lw_stripes_outputs(&rounds->grid, rounds->stripes ? rounds->stripes : &all, count_stripes(rounds));
+}
+
+/* ---- a round --------------------------------------------------------------------------------------------------------- */
+
 int64_t lw_rounds_end(const struct lw_rounds *rounds, int64_t round)
 {
-    return min64((round % axis_rounds(rounds) + 1) * round_span(rounds), rounds->grid.n_outputs);
+    const struct span span = span_of(rounds, round);
+    return span.first + span.count;
+}
+
+static int count_workers(const struct lw_rounds *rounds, const struct span *span)
+{
+    const struct lw_grid *const grid = &rounds->grid;
+    if (rounds->split == LW_SPLIT_CHANNELS)
+        return (int)min64(rounds->n_ranks, divide_up(span->n_channels, grid->channel_unit));
+    return (int)max64(1, min64(rounds->n_ranks, divide_up(span->count, grid->unit) / least_units(grid)));
 }
 
 int lw_rounds_workers(const struct lw_rounds *rounds, int64_t round)
 {
-    const struct lw_grid *const grid = &rounds->grid;
-    if (rounds->split == LW_SPLIT_CHANNELS)
-        return (int)min64(rounds->n_ranks, divide_up(grid->n_channels, grid->channel_unit));
-    const int64_t begin = round % axis_rounds(rounds) * round_span(rounds);
-    const int64_t units = divide_up(lw_rounds_end(rounds, round) - begin, grid->unit);
-    return (int)max64(1, min64(rounds->n_ranks, units / least_units(grid)));
+    const struct span span = span_of(rounds, round);
+    return count_workers(rounds, &span);
 }
 
-static void axis_part(const struct lw_rounds *rounds, int64_t round, int rank, int workers, struct lw_block *block)
+/* A worker's part of `length`, which is cut at multiples of `unit`. */
+static void cut(int64_t length, int64_t unit, int workers, int rank, int64_t *first, int64_t *count)
 {
-    const struct lw_grid *const grid = &rounds->grid;
-    const int64_t begin = round % axis_rounds(rounds) * round_span(rounds);
-    const int64_t length = lw_rounds_end(rounds, round) - begin;
-    int64_t first = 0, last = divide_up(length, grid->unit);
-    if (rounds->split == LW_SPLIT_AXIS)
-        share(last, workers, rank, &first, &last);
-    block->first = begin + first * grid->unit;
-    block->count = min64(last * grid->unit, length) - first * grid->unit;
-}
-
-static void channel_part(const struct lw_rounds *rounds, int64_t round, int rank, int workers, struct lw_block *block)
-{
-    const struct lw_grid *const grid = &rounds->grid;
-    int64_t begin = 0, end = grid->n_channels;
-    if (rounds->split == LW_SPLIT_CHANNELS) {
-        share(divide_up(grid->n_channels, grid->channel_unit), workers, rank, &begin, &end);
-        begin *= grid->channel_unit;
-        end = min64(end * grid->channel_unit, grid->n_channels);
-    }
-    block->channel = min64(begin + round / axis_rounds(rounds) * rounds->group, end);
-    block->n_channels = min64(rounds->group, end - block->channel);
+    int64_t begin, end;
+    share(divide_up(length, unit), workers, rank, &begin, &end);
+    *first = begin * unit;
+    *count = min64(end * unit, length) - *first;
 }
 
 struct lw_block lw_rounds_block(const struct lw_rounds *rounds, int64_t round, int rank)
 {
+    const struct lw_grid *const grid = &rounds->grid;
+    const struct span span = span_of(rounds, round);
+    const int workers = count_workers(rounds, &span);
     struct lw_block block = {.round = round};
-    const int workers = lw_rounds_workers(rounds, round);
     if (rank >= workers)
         return block;
-    axis_part(rounds, round, rank, workers, &block);
-    channel_part(rounds, round, rank, workers, &block);
-    if (block.n_channels == 0)
-        block.count = 0;
+    block = (struct lw_block){.first = 0, .count = span.count, .channel = 0, .n_channels = span.n_channels, .round = round};
+    if (rounds->split == LW_SPLIT_AXIS)
+        cut(span.count, grid->unit, workers, rank, &block.first, &block.count);
+    else
+        cut(span.n_channels, grid->channel_unit, workers, rank, &block.channel, &block.n_channels);
+    block.first += span.first;
+    block.channel += span.channel;
     return block;
 }
 
 bool lw_rounds_starts_axis(const struct lw_rounds *rounds, int64_t round)
 {
-    return round % axis_rounds(rounds) == 0;
+    return span_of(rounds, round).starts_axis;
 }
 
 int64_t lw_rounds_outputs(const struct lw_rounds *rounds, int64_t round)
 {
-    int64_t outputs = 0;
-    for (int rank = 0; rank < rounds->n_ranks; rank++) {
-        const struct lw_block block = lw_rounds_block(rounds, round, rank);
-        outputs += block.count * block.n_channels;
-    }
-    return outputs;
+    const struct span span = span_of(rounds, round);
+    return span.count * span.n_channels;
 }

@@ -20,7 +20,7 @@ says '^  ols '
 for word in plan synth filters run info help; do
     says "^  $word"
 done
-for code in 0 2 65 71 74 78; do
+for code in 0 2 65 71 74 75 78; do
     says "^  $code  "
 done
 formats=$(sed -n '/^Formats of input/,/^$/s/^  \([A-Za-z0-9-]*\) .*/\1/p' overview)

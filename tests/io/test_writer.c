@@ -1,6 +1,7 @@
 /* What the writer writes, HDF5 alone reads back byte by byte: every type, 1 to 4 dimensions, blocks that leave ranks idle, tables
  * that grow; by collective calls, and by threads of each rank's own. The structure is as promised: contiguous, aligned, complete
  * only at the end, one final name. */
+#include "io/result_file.h"
 #include "io/writer.h"
 #include "io_test.h"
 
@@ -565,22 +566,83 @@ static void check_mixed(const char *file)
     H5Fclose(opened);
 }
 
-/* A run cannot go on with a file whose rows have gone with the run before it, and leaves it. */
-static void check_not_resumed(struct lw_comm *comm, const char *file)
+/* The first array and the long table, of a run that can be gone on with. */
+static int start_long(struct lw_comm *comm, const char *file, bool opens, struct lw_writer **writer, struct lw_error *err)
 {
-    char part[320];
+    struct mixed mixed;
+    describe_mixed(&mixed);
+    const struct lw_writer_spec spec = {.file = file, .datasets = mixed.datasets, .n_datasets = LONG_TABLE + 1, .pool = pool, .can_resume = true};
+    *writer = NULL;
+    return (opens ? lw_writer_open : lw_writer_create)(comm, &spec, writer, err);
+}
+
+static void see_rows(void *context, const void *rows, int64_t n)
+{
+    const struct peak *const peaks = rows;
+    int64_t *const seen = context;
+    for (int64_t i = 0; i < n; i++)
+        CHECK(peaks[i].index == peak_to_come(*seen + i, LONG_ROWS).index, "row %d comes again", (int)(*seen + i));
+    *seen += n;
+}
+
+static void recall(struct lw_comm *comm, struct lw_writer *writer, int64_t n)
+{
+    struct lw_error err = {0};
+    int64_t seen = 0;
+    if (lw_comm_rank(comm) != 0)
+        return;
+    CHECK(lw_writer_recall(writer, LONG_TABLE, n, see_rows, &seen, &err) == LW_OK, "%s", err.message);
+    CHECK(seen == n, "%d rows are recalled, not %d", (int)seen, (int)n);
+}
+
+/* A run that is ended after some of its rows; one that takes fewer of these again and is ended; one that comes to the end. */
+static void check_rows_resumed(struct lw_comm *comm, const char *file)
+{
+    enum { SOME = LONG_ROWS / 2, FEWER = LONG_ROWS / 3, MORE = LONG_ROWS - 1000 };
+    const int64_t dims[LW_MAX_DIMS] = {ROWS, LENGTH};
+    char part[320], beside[320];
     struct lw_error err = {0};
     struct lw_writer *writer;
     part_name(file, part);
-    CHECK(start_mixed(comm, file, true, &writer, &err) == LW_EIO && strstr(err.message, "No such file"), "%s", err.message);
-    CHECK(start_mixed(comm, file, false, &writer, &err) == LW_OK, "%s", err.message);
-    append_peaks(comm, writer, LONG_TABLE, 0, LONG_ROWS, LONG_ROWS);
-    leave_copy(comm, writer, part);
-    CHECK(start_mixed(comm, file, true, &writer, &err) == LW_EDATA && strstr(err.message, "the rows of /group/of/peaks"), "%s",
-          err.message);
-    CHECK(!writer && exists(part), "refused, and left");
+    snprintf(beside, sizeof beside, "%.280s" LW_ROWS_SUFFIX, file);
+    CHECK(start_long(comm, file, true, &writer, &err) == LW_EIO && strstr(err.message, "No such file"), "%s", err.message);
+    CHECK(start_long(comm, file, false, &writer, &err) == LW_OK, "%s", err.message);
+    append_peaks(comm, writer, LONG_TABLE, 0, SOME, LONG_ROWS);
+    write_all(comm, writer, FIRST_ARRAY, dims, 2, 2);
+    lw_writer_sync_begin(writer);
+    CHECK(lw_comm_agree(comm, lw_writer_sync_end(writer, &err), &err) == LW_OK, "%s", err.message);
+    lw_writer_keep(writer);
+    lw_writer_destroy(writer);
     lw_comm_barrier(comm);
-    CHECK(lw_comm_rank(comm) != 0 || remove(part) == 0, "%s", part);
+    CHECK(exists(part) && exists(beside), "the file and its rows are kept");
+    lw_comm_barrier(comm);
+
+    CHECK(start_long(comm, file, true, &writer, &err) == LW_OK, "%s", err.message);
+    if (lw_comm_rank(comm) == 0)
+        CHECK(lw_writer_recall(writer, LONG_TABLE, SOME + 1, see_rows, NULL, &err) == LW_EDATA && strstr(err.message, "does not hold"),
+              "more rows than there are: %s", err.message);
+    lw_writer_destroy(writer);
+    CHECK(start_long(comm, file, true, &writer, &err) == LW_OK, "%s", err.message);
+    recall(comm, writer, FEWER);
+    append_peaks(comm, writer, LONG_TABLE, FEWER, MORE, LONG_ROWS);
+    lw_writer_destroy(writer);
+    lw_comm_barrier(comm);
+    CHECK(exists(part) && exists(beside), "the file and its rows are kept again");
+    lw_comm_barrier(comm);
+
+    CHECK(start_long(comm, file, true, &writer, &err) == LW_OK, "%s", err.message);
+    recall(comm, writer, MORE);
+    append_peaks(comm, writer, LONG_TABLE, MORE, LONG_ROWS, LONG_ROWS);
+    CHECK(lw_writer_finish(writer, NULL, 0, &err) == LW_OK, "%s", err.message);
+    lw_writer_destroy(writer);
+    CHECK(!exists(part) && !exists(beside), "nothing is left beside the result");
+    if (lw_comm_rank(comm) == 0) {
+        const hid_t opened = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
+        compare_all(opened, "/first", (struct lw_type){.scalar = LW_INT16}, dims, 2);
+        check_table(opened, "/group/of/peaks", LONG_ROWS);
+        H5Fclose(opened);
+        remove(file);
+    }
     lw_comm_barrier(comm);
 }
 
@@ -588,7 +650,7 @@ static void check_growing(struct lw_comm *comm, const char *file)
 {
     struct lw_error err = {0};
     struct lw_writer *writer;
-    check_not_resumed(comm, file);
+    check_rows_resumed(comm, file);
     CHECK(start_mixed(comm, file, false, &writer, &err) == LW_OK, "%s", err.message);
     write_mixed(comm, writer);
     CHECK(lw_writer_finish(writer, NULL, 0, &err) == LW_OK, "%s", err.message);

@@ -11,7 +11,7 @@ static void check_round(const struct lw_rounds *rounds, int64_t round, unsigned 
     const int workers = lw_rounds_workers(rounds, round);
     CHECK(workers >= 1 && workers <= rounds->n_ranks, "workers %d", workers);
     if (lw_rounds_starts_axis(rounds, round))
-        *next = 0;
+        *next = lw_rounds_block(rounds, round, 0).first;
 
     int64_t end = 0;
     for (int rank = 0; rank < rounds->n_ranks; rank++) {
@@ -40,6 +40,40 @@ static void check_round(const struct lw_rounds *rounds, int64_t round, unsigned 
                 seen[c * grid->n_outputs + o]++;
     }
     CHECK(end == lw_rounds_end(rounds, round), "a round ends at %d, not %d", (int)end, (int)lw_rounds_end(rounds, round));
+}
+
+/* A run that ends after `n_done` rounds, and others that go on with what it and each other have left, in rounds of other sizes. */
+static void check_rest(struct lw_grid grid, int n_ranks, enum lw_split split, int64_t n_done)
+{
+    enum { MOST = 64 };
+    static const struct { int n_ranks; int64_t slice, group; } others[] = {{1, 9, 2}, {3, 4, 1}, {2, 16, 3}, {4, 100, 100}};
+    struct lw_stripe left[2][MOST];
+    unsigned char *const seen = calloc((size_t)(grid.n_outputs * grid.n_channels), 1);
+    struct lw_rounds rounds = lw_rounds_make(&grid, n_ranks, split, 8, 2);
+    int64_t next = 0, n_left = 0, n_seen = 0;
+    for (int run = 0; run == 0 || n_left > 0; run++) {
+        const int64_t n = run < 5 && n_done < rounds.n_rounds ? n_done : rounds.n_rounds;
+        for (int64_t round = 0; round < n; round++) {
+            check_round(&rounds, round, seen, &next);
+            n_seen += lw_rounds_outputs(&rounds, round);
+        }
+        CHECK(lw_rounds_most_left(&rounds) <= MOST, "%d stripes", (int)lw_rounds_most_left(&rounds));
+        n_left = lw_rounds_left(&rounds, n, left[run % 2]);
+        CHECK(n_left <= lw_rounds_most_left(&rounds), "%d stripes are left, more than %d", (int)n_left,
+              (int)lw_rounds_most_left(&rounds));
+        CHECK(n_seen + lw_stripes_outputs(&grid, left[run % 2], n_left) == grid.n_outputs * grid.n_channels,
+              "%d outputs are done and %d left of %d", (int)n_seen, (int)lw_stripes_outputs(&grid, left[run % 2], n_left),
+              (int)(grid.n_outputs * grid.n_channels));
+        if (n_left == 0)
+            break;
+        const int o = run % 4;
+        rounds = lw_rounds_make(&grid, others[o].n_ranks, split, others[o].slice, others[o].group);
+        lw_rounds_limit(&rounds, left[run % 2], n_left);
+    }
+    for (int64_t i = 0; i < grid.n_outputs * grid.n_channels; i++)
+        CHECK(seen[i] == 1, "output %d computed %d times: %d of %d ranks' rounds done, channels %d/%d", (int)i, seen[i], (int)n_done,
+              n_ranks, (int)grid.n_channels, (int)grid.channel_unit);
+    free(seen);
 }
 
 static void check_case(struct lw_grid grid, int n_ranks, enum lw_split split, int64_t slice, int64_t group)
@@ -72,6 +106,13 @@ int main(void)
                 for (int group = 1; group < 9; group++)
                     for (int split = LW_SPLIT_AXIS; split <= LW_SPLIT_CHANNELS; split++)
                         check_case((struct lw_grid){23, 4, 3, channels, channel_unit}, ranks, (enum lw_split)split, 8, group);
+
+    for (int channels = 1; channels < 12; channels++)
+        for (int channel_unit = 1; channel_unit < 3; channel_unit++)
+            for (int ranks = 1; ranks < 5; ranks++)
+                for (int64_t n_done = 0; n_done < 40; n_done++)
+                    for (int split = LW_SPLIT_AXIS; split <= LW_SPLIT_CHANNELS; split++)
+                        check_rest((struct lw_grid){47, 4, 6, channels, channel_unit}, ranks, (enum lw_split)split, n_done);
 
     const struct lw_grid shallow = {.n_outputs = 100, .unit = 64, .halo = 10, .n_channels = 64, .channel_unit = 2};
     CHECK(lw_rounds_resolve_split(&shallow, 8, LW_SPLIT_AUTO) == LW_SPLIT_CHANNELS, "short axis, many channels");

@@ -89,6 +89,17 @@ void lw_flaws_locate(const struct lw_flaws_view *view, int64_t begin, int64_t en
     widen(flaws, start + first, start + behind, is_rough);
 }
 
+void lw_flaws_add(struct lw_flaws *flaws, const struct lw_flaws *more)
+{
+    flaws->n_not_finite += more->n_not_finite;
+    flaws->n_sought += more->n_sought;
+    flaws->n_out_of_range += more->n_out_of_range;
+    flaws->loss.n_saturated += more->loss.n_saturated;
+    flaws->loss.n_nan += more->loss.n_nan;
+    if (more->end > 0)
+        widen(flaws, more->first, more->end, more->is_rough);
+}
+
 /* ---- all ranks ----------------------------------------------------------------------------------------------------- */
 
 void lw_flaws_sum(struct lw_comm *comm, struct lw_flaws *flaws)

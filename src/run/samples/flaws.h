@@ -30,6 +30,9 @@ int64_t lw_flaws_count(const struct lw_flaws_view *view, int64_t begin, int64_t 
  * last one's place becomes rough. @param start  sample of the input at window position 0 */
 void lw_flaws_locate(const struct lw_flaws_view *view, int64_t begin, int64_t end, int64_t start, struct lw_flaws *flaws);
 
+/** Count what was found elsewhere, too. */
+void lw_flaws_add(struct lw_flaws *flaws, const struct lw_flaws *more);
+
 /** Those of all ranks. Collective. */
 void lw_flaws_sum(struct lw_comm *comm, struct lw_flaws *flaws);
 

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "jobs/search.h"
+#include "run/listener.h"
 #include "run/search/touch.h"
 #include "signal/peaks.h"
 
@@ -56,6 +57,31 @@ int64_t lw_candidates_bytes(const struct lw_op_plan *op, int64_t count, int64_t 
            BINS * (int64_t)sizeof(int64_t);
 }
 
+static int bin_of(const struct lw_candidates *candidates, double snr)
+{
+    const double octaves = log2(snr / candidates->search->threshold);
+    return (int)fmin(fmax(octaves * BINS_PER_OCTAVE, 0), BINS - 1);
+}
+
+/* Rows that an earlier run has found count as this one's. */
+static void see_rows(void *context, const void *rows, int64_t n)
+{
+    struct lw_candidates *const candidates = context;
+    for (int64_t i = 0; i < n; i++)
+        candidates->counts[bin_of(candidates, lw_search_row_snr(&candidates->spec.setup->job, rows, i))]++;
+    candidates->n_found += n;
+}
+
+static int recall(struct lw_candidates *candidates, struct lw_error *err)
+{
+    const struct lw_candidates_spec *const spec = &candidates->spec;
+    const struct lw_op_spec *const op = &spec->setup->job.op;
+    candidates->n_seen = spec->setup->job.n_outputs * op->n_channels - lw_rounds_all_outputs(spec->rounds);
+    if (candidates->n_seen == 0)
+        return LW_OK;
+    return lw_writer_recall(spec->writer, candidates->product, spec->n_rows, see_rows, candidates, err);
+}
+
 int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candidates **out, struct lw_error *err)
 {
     const int64_t rows = most_rows(spec->op, spec->rounds->slice, spec->rounds->group);
@@ -76,8 +102,12 @@ int lw_candidates_create(const struct lw_candidates_spec *spec, struct lw_candid
         return LW_ESYSTEM;
     }
     memset(candidates->counts, 0, BINS * sizeof *candidates->counts);
-    *out = candidates;
-    return LW_OK;
+    const int rc = lw_comm_rank(spec->setup->comm) == 0 ? recall(candidates, err) : LW_OK;
+    if (rc)
+        lw_candidates_destroy(candidates);
+    else
+        *out = candidates;
+    return rc;
 }
 
 void lw_candidates_destroy(struct lw_candidates *candidates)
@@ -184,12 +214,6 @@ static int next_part(struct lw_candidates *candidates, struct lw_slot *slot, str
 
 /* ---- on rank 0 --------------------------------------------------------------------------------------------------------- */
 
-static int bin_of(const struct lw_candidates *candidates, double snr)
-{
-    const double octaves = log2(snr / candidates->search->threshold);
-    return (int)fmin(fmax(octaves * BINS_PER_OCTAVE, 0), BINS - 1);
-}
-
 static void warn_of_many(const struct lw_candidates *candidates)
 {
     lw_log_warn("there are more than --max-peaks %" PRId64 " peaks already, so there will be no result; the run goes on to find the threshold "
@@ -270,6 +294,13 @@ int lw_candidates_take(struct lw_candidates *candidates, struct lw_slot *slot, s
             rc = lw_comm_agree(comm, next_part(candidates, slot, err), err);
     }
     return rc;
+}
+
+int64_t lw_candidates_rows(const struct lw_candidates *candidates)
+{
+    if (!candidates)
+        return 0;
+    return candidates->n_found > candidates->spec.setup->job.search.most_peaks ? LW_ROWS_TOO_MANY : candidates->n_found;
 }
 
 static int finish(const struct lw_candidates *candidates, struct lw_error *err)

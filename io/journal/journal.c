@@ -1,0 +1,229 @@
+#include "io/journal/journal.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "io/journal/replace.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TITLE "lapwing journal 1\n"
+#define CHECKSUM "checksum = "
+
+enum { CHECKSUM_BYTES = sizeof CHECKSUM - 1 + 16 + 1, MOST_BYTES = 64 << 20 };
+
+struct lw_journal {
+    int64_t used, room;
+    bool is_full;
+    char text[];                /* [room + 1]; of one that was read, "key\0value\0" for each line */
+};
+
+static uint64_t checksum(const char *text, int64_t bytes)
+{
+    return lw_replace_checksum(LW_CHECKSUM_START, text, bytes);
+}
+
+/* ---- made ------------------------------------------------------------------------------------------------------------ */
+
+int lw_journal_create(int64_t room, struct lw_journal **out, struct lw_error *err)
+{
+    const int64_t all = room + (int64_t)sizeof TITLE + CHECKSUM_BYTES;
+    struct lw_journal *const journal = lw_alloc(sizeof *journal + (size_t)all + 1, "the journal", err);
+    if (!journal)
+        return LW_ESYSTEM;
+    journal->room = all;
+    lw_journal_clear(journal);
+    *out = journal;
+    return LW_OK;
+}
+
+void lw_journal_destroy(struct lw_journal *journal)
+{
+    lw_free(journal);
+}
+
+static void put(struct lw_journal *journal, const char *bytes, size_t length)
+{
+    if ((int64_t)length > journal->room - journal->used) {
+        journal->is_full = true;
+        return;
+    }
+    memcpy(journal->text + journal->used, bytes, length);
+    journal->used += (int64_t)length;
+}
+
+void lw_journal_clear(struct lw_journal *journal)
+{
+    journal->used = 0;
+    journal->is_full = false;
+    put(journal, TITLE, sizeof TITLE - 1);
+}
+
+static void put_escaped(struct lw_journal *journal, const char *value)
+{
+    for (; *value; value++) {
+        char escaped[8];
+        if (iscntrl((unsigned char)*value) || *value == '\\')
+            put(journal, escaped, (size_t)snprintf(escaped, sizeof escaped, "\\x%02x", (unsigned char)*value));
+        else
+            put(journal, value, 1);
+    }
+}
+
+void lw_journal_add(struct lw_journal *journal, const char *key, const char *value)
+{
+    put(journal, key, strlen(key));
+    put(journal, " = ", 3);
+    put_escaped(journal, value);
+    put(journal, "\n", 1);
+}
+
+void lw_journal_add_format(struct lw_journal *journal, const char *key, const char *format, ...)
+{
+    char value[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(value, sizeof value, format, arguments);
+    va_end(arguments);
+    lw_journal_add(journal, key, value);
+}
+
+int lw_journal_store(struct lw_journal *journal, const char *file, struct lw_error *err)
+{
+    char line[CHECKSUM_BYTES + 1];
+    const int64_t used = journal->used;
+    snprintf(line, sizeof line, CHECKSUM "%016" PRIx64 "\n", checksum(journal->text, used));
+    put(journal, line, CHECKSUM_BYTES);
+    const struct lw_replace_part whole = {journal->text, journal->used};
+    journal->used = used;
+    if (journal->is_full)
+        return lw_fail(err, LW_ESYSTEM, "no room for the journal '%.600s' in memory", file);
+    return lw_replace(file, &whole, 1, err);
+}
+
+/* ---- read ------------------------------------------------------------------------------------------------------------ */
+
+static int fail_damaged(const char *name, struct lw_error *err)
+{
+    return lw_fail(err, LW_EDATA, "'%.600s' is no journal of this version of lapwing, or damaged", name);
+}
+
+/* The checksum is that of all lines before it. */
+static bool is_whole(const char *text, int64_t bytes)
+{
+    char line[CHECKSUM_BYTES + 1];
+    const int64_t before = bytes - CHECKSUM_BYTES;
+    if (before < (int64_t)sizeof TITLE - 1 || memcmp(text, TITLE, sizeof TITLE - 1) != 0 || memchr(text, '\0', (size_t)bytes))
+        return false;
+    snprintf(line, sizeof line, CHECKSUM "%016" PRIx64 "\n", checksum(text, before));
+    return memcmp(text + before, line, CHECKSUM_BYTES) == 0;
+}
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* A value without its escapes, in place. @return  false: it has one that is none */
+static bool take_escapes(char *value)
+{
+    char *to = value;
+    for (; *value; value++, to++) {
+        *to = *value;
+        if (*value != '\\')
+            continue;
+        if (value[1] != 'x' || digit(value[2]) < 0 || digit(value[3]) < 0 || digit(value[2]) + digit(value[3]) == 0)
+            return false;
+        *to = (char)(16 * digit(value[2]) + digit(value[3]));
+        value += 3;
+    }
+    *to = '\0';
+    return true;
+}
+
+/* Lines become pairs of texts. */
+static bool split_lines(struct lw_journal *journal, const char *text, int64_t bytes)
+{
+    const char *line = text + sizeof TITLE - 1;
+    for (const char *const end = text + bytes - CHECKSUM_BYTES; line < end;) {
+        const char *const stop = memchr(line, '\n', (size_t)(end - line));
+        const char *const equals = stop ? memmem(line, (size_t)(stop - line), " = ", 3) : NULL;
+        if (!equals)
+            return false;
+        char *const value = journal->text + journal->used + (equals - line) + 1;
+        put(journal, line, (size_t)(equals - line));
+        put(journal, "", 1);
+        put(journal, equals + 3, (size_t)(stop - equals - 3));
+        put(journal, "", 1);
+        if (!take_escapes(value))
+            return false;
+        journal->used = value + strlen(value) + 1 - journal->text;
+        line = stop + 1;
+    }
+    return true;
+}
+
+int lw_journal_parse(const char *text, int64_t bytes, const char *name, struct lw_journal **out, struct lw_error *err)
+{
+    struct lw_journal *journal;
+    if (!is_whole(text, bytes))
+        return fail_damaged(name, err);
+    const int rc = lw_journal_create(bytes, &journal, err);
+    if (rc)
+        return rc;
+    journal->used = 0;
+    if (!split_lines(journal, text, bytes)) {
+        lw_journal_destroy(journal);
+        return fail_damaged(name, err);
+    }
+    *out = journal;
+    return LW_OK;
+}
+
+static int read_file(int fd, const char *file, struct lw_journal **out, struct lw_error *err)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", file, strerror(errno));
+    if (status.st_size > MOST_BYTES)
+        return fail_damaged(file, err);
+    char *const text = lw_alloc((size_t)status.st_size + 1, "the journal", err);
+    if (!text)
+        return LW_ESYSTEM;
+    const ssize_t bytes = pread(fd, text, (size_t)status.st_size, 0);
+    const int rc = bytes < 0 ? lw_fail(err, LW_EIO, "cannot read '%.600s': %s", file, strerror(errno))
+                             : lw_journal_parse(text, bytes, file, out, err);
+    lw_free(text);
+    return rc;
+}
+
+int lw_journal_load(const char *file, struct lw_journal **out, struct lw_error *err)
+{
+    char why[96];
+    const int fd = lw_file_open(file, why);
+    if (fd < 0)
+        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", file, why);
+    const int rc = read_file(fd, file, out, err);
+    close(fd);
+    return rc;
+}
+
+const char *lw_journal_find(const struct lw_journal *journal, const char *key)
+{
+    const char *at = journal->text;
+    while (at < journal->text + journal->used) {
+        const char *const value = at + strlen(at) + 1;
+        if (strcmp(at, key) == 0)
+            return value;
+        at = value + strlen(value) + 1;
+    }
+    return NULL;
+}

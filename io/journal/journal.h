@@ -1,0 +1,43 @@
+/* journal.h - a journal: what a run was asked and how far it has come, as lines in a small file beside its result.
+ *
+ *     lapwing journal 1
+ *     job = ols
+ *     left = 3840 0 1
+ *     checksum = 0123456789abcdef
+ *
+ * It is replaced as a whole (a new file, fsync, rename): whenever a run is killed, a whole one is there. Control characters and
+ * backslashes of values are written as \xNN. Nothing is allocated by clear, add and store. */
+#ifndef LW_IO_JOURNAL_JOURNAL_H
+#define LW_IO_JOURNAL_JOURNAL_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+#define LW_JOURNAL_SUFFIX ".lapwing-journal"        /* of its name, behind the result's */
+
+struct lw_journal;
+
+/** An empty one. LW_ESYSTEM. @param room  bytes that it may grow to */
+int lw_journal_create(int64_t room, struct lw_journal **out, struct lw_error *err);
+void lw_journal_destroy(struct lw_journal *journal);        /* NULL is legal */
+
+void lw_journal_clear(struct lw_journal *journal);
+
+/** Add a line. What does not fit is found by store. @param key  of letters, digits, '-', '_', '.' and blanks */
+void lw_journal_add(struct lw_journal *journal, const char *key, const char *value);
+void lw_journal_add_format(struct lw_journal *journal, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/** Replace the file, durably. LW_EIO, naming it; LW_ESYSTEM: the room was too small. */
+int lw_journal_store(struct lw_journal *journal, const char *file, struct lw_error *err);
+
+/** Read one. LW_EIO: it cannot be read; LW_EDATA: it is no journal, of a later kind, or damaged; LW_ESYSTEM. */
+int lw_journal_load(const char *file, struct lw_journal **out, struct lw_error *err);
+
+/** The same of bytes in memory. @param name  of what they are, for messages */
+int lw_journal_parse(const char *text, int64_t bytes, const char *name, struct lw_journal **out, struct lw_error *err);
+
+/** The value of a key in a journal that was read; NULL: it has none. */
+const char *lw_journal_find(const struct lw_journal *journal, const char *key);
+
+#endif

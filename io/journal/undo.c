@@ -1,0 +1,166 @@
+#include "io/journal/undo.h"
+
+#include "base/file.h"
+#include "base/integers.h"
+#include "base/memory.h"
+#include "io/bytes/transfer.h"
+#include "io/journal/replace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TITLE "lapwing undo 1\n"
+
+enum { MOST_RANGES = 64 };
+
+/* The file begins with it; the bytes of the ranges follow, one behind the other, and a checksum of all that comes before it. */
+struct head {
+    char title[sizeof TITLE];
+    int64_t file_bytes;
+    int64_t n_ranges;
+    struct lw_undo_range ranges[MOST_RANGES];
+};
+
+static int64_t kept_bytes(const struct head *head)
+{
+    int64_t bytes = 0;
+    for (int64_t r = 0; r < head->n_ranges; r++)
+        bytes += head->ranges[r].end - head->ranges[r].begin;
+    return bytes;
+}
+
+/* ---- store ------------------------------------------------------------------------------------------------------------ */
+
+static void add_range(struct head *head, int64_t begin, int64_t end)
+{
+    if (begin < end)
+        head->ranges[head->n_ranges++] = (struct lw_undo_range){begin, end};
+}
+
+static int make_head(int fd, const struct lw_undo_range *others, int n, const char *undo, struct head *head, struct lw_error *err)
+{
+    struct stat status;
+    int64_t at = 0;
+    if (fstat(fd, &status) != 0 || n >= MOST_RANGES)
+        return lw_fail(err, LW_EIO, "cannot keep a copy of what changes in '%.600s': %s", undo, n < MOST_RANGES ? strerror(errno) : "too many parts");
+    *head = (struct head){.title = TITLE, .file_bytes = status.st_size};
+    for (int o = 0; o < n; o++) {
+        add_range(head, at, min64(others[o].begin, status.st_size));
+        at = max64(at, others[o].end);
+    }
+    add_range(head, at, status.st_size);
+    return LW_OK;
+}
+
+/* From the file to memory, or back. */
+typedef int move_fn(int fd, char *bytes, int64_t offset, int64_t n, struct lw_error *err);
+
+static int move_ranges(int fd, const struct head *head, char *bytes, move_fn *move, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int64_t r = 0; r < head->n_ranges && rc == LW_OK; r++) {
+        const int64_t length = head->ranges[r].end - head->ranges[r].begin;
+        rc = move(fd, bytes, head->ranges[r].begin, length, err);
+        bytes += length;
+    }
+    return rc;
+}
+
+static int take_bytes(int fd, char *bytes, int64_t offset, int64_t n, struct lw_error *err)
+{
+    return lw_bytes_read(fd, bytes, offset, n, err);
+}
+
+static int give_bytes(int fd, char *bytes, int64_t offset, int64_t n, struct lw_error *err)
+{
+    return lw_bytes_write(fd, bytes, offset, n, err);
+}
+
+int lw_undo_store(int fd, const struct lw_undo_range *others, int n, const char *undo, struct lw_error *err)
+{
+    struct head head;
+    struct lw_error reason;
+    int rc = make_head(fd, others, n, undo, &head, err);
+    if (rc)
+        return rc;
+    const int64_t bytes = kept_bytes(&head);
+    char *const kept = lw_alloc((size_t)bytes + 1, "what changes in the result", err);
+    if (!kept)
+        return LW_ESYSTEM;
+    if (move_ranges(fd, &head, kept, take_bytes, &reason) != LW_OK)
+        rc = lw_fail(err, LW_EIO, "cannot keep a copy of what changes in '%.600s': %.200s", undo, reason.message);
+    const uint64_t sum = lw_replace_checksum(lw_replace_checksum(LW_CHECKSUM_START, &head, sizeof head), kept, bytes);
+    const struct lw_replace_part parts[] = {{&head, sizeof head}, {kept, bytes}, {&sum, sizeof sum}};
+    rc = rc ? rc : lw_replace(undo, parts, 3, err);
+    lw_free(kept);
+    return rc;
+}
+
+/* ---- apply ------------------------------------------------------------------------------------------------------------ */
+
+static bool is_sound(const struct head *head, int64_t undo_bytes)
+{
+    const int64_t room = undo_bytes - (int64_t)(sizeof *head + sizeof(uint64_t));
+    int64_t at = 0, bytes = 0;
+    if (memcmp(head->title, TITLE, sizeof TITLE) != 0 || head->n_ranges < 0 || head->n_ranges > MOST_RANGES)
+        return false;
+    for (int64_t r = 0; r < head->n_ranges; r++) {
+        const struct lw_undo_range *const range = &head->ranges[r];
+        if (range->begin < at || range->end <= range->begin || range->end > head->file_bytes)
+            return false;
+        bytes += range->end - range->begin;
+        at = range->end;
+    }
+    return bytes == room;
+}
+
+static int fail_damaged(const char *undo, struct lw_error *err)
+{
+    return lw_fail(err, LW_EDATA, "'%.600s', by which a result that was being completed could be gone on with, is damaged; start over "
+                   "with --resume never", undo);
+}
+
+static int apply(int fd, int from, const char *undo, const struct head *head, struct lw_error *err)
+{
+    struct lw_error reason;
+    uint64_t sum;
+    const int64_t bytes = kept_bytes(head);
+    char *const kept = lw_alloc((size_t)bytes + 1, "what changed in the result", err);
+    if (!kept)
+        return LW_ESYSTEM;
+    int rc = LW_OK;
+    if (lw_bytes_read(from, kept, sizeof *head, bytes, &reason) != LW_OK ||
+        lw_bytes_read(from, &sum, (int64_t)sizeof *head + bytes, sizeof sum, &reason) != LW_OK ||
+        sum != lw_replace_checksum(lw_replace_checksum(LW_CHECKSUM_START, head, sizeof *head), kept, bytes))
+        rc = fail_damaged(undo, err);
+    else if (move_ranges(fd, head, kept, give_bytes, &reason) != LW_OK)
+        rc = lw_fail(err, LW_EIO, "cannot take back what changed in a result by '%.600s': %.200s", undo, reason.message);
+    else if (ftruncate(fd, head->file_bytes) != 0 || fsync(fd) != 0)
+        rc = lw_fail(err, LW_EIO, "cannot take back what changed in a result by '%.600s': %s", undo, strerror(errno));
+    lw_free(kept);
+    return rc;
+}
+
+int lw_undo_apply(int fd, const char *undo, struct lw_error *err)
+{
+    struct head head;
+    struct stat status;
+    char why[96];
+    if (access(undo, F_OK) != 0 && errno == ENOENT)
+        return LW_OK;
+    const int from = lw_file_open(undo, why);
+    if (from < 0)
+        return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", undo, why);
+    int rc;
+    if (fstat(from, &status) != 0 || lw_bytes_read(from, &head, 0, sizeof head, NULL) != LW_OK || !is_sound(&head, status.st_size))
+        rc = fail_damaged(undo, err);
+    else
+        rc = apply(fd, from, undo, &head, err);
+    close(from);
+    if (rc == LW_OK && unlink(undo) != 0)
+        rc = lw_fail(err, LW_EIO, "cannot remove '%.600s': %s", undo, strerror(errno));
+    return rc;
+}

@@ -1,0 +1,20 @@
+/* stop.h - why a run is to end before its work is done: a signal, or the end of its time. Ranks agree on it at the end of a round. */
+#ifndef LW_RUN_RESUME_STOP_H
+#define LW_RUN_RESUME_STOP_H
+
+#include <stdbool.h>
+
+/** From now on SIGTERM, SIGINT and SIGUSR1 are noted; the second one ends the process at once, with the exit code LW_ESTOPPED. Time
+ * counts from here. Before MPI starts. */
+void lw_stop_listen(void);
+
+/** The signal that has come; 0: none. */
+int lw_stop_signal(void);
+
+/** "SIGTERM". Static storage. */
+const char *lw_stop_signal_text(int signal);
+
+/** Seconds since lw_stop_listen. */
+double lw_stop_elapsed(void);
+
+#endif
