@@ -33,6 +33,7 @@ int lw_list_check(const char *file, struct lw_error *err);
 struct lw_listing_origin {
     bool is_incomplete;         /* a run of this program did not finish it */
     char version[64], end[40], job[40];
+    char command[4096];         /* as typed; "": it does not say, or more than that */
     char configuration[16384];
 };
 

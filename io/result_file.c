@@ -228,7 +228,7 @@ int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw
     rc = rc ? rc : check_room(result, bytes, err);
     if (rc)
         lw_result_file_discard(result);
-    else
+    else if (!result->is_kept)
         lw_result_file_forget(result);
     return rc;
 }

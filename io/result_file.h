@@ -70,7 +70,8 @@ int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err);
 /** The name of a file beside the result: its own, and a suffix. */
 void lw_result_file_beside(const struct lw_result_file *result, const char *suffix, char name[LW_MAX_PATH]);
 
-/** Remove the files beside it, whatever of them is there: claim does it for what an earlier run has left. */
+/** Remove the files beside it, whatever of them is there: claim does it with what an earlier run has left, unless the file is to be
+ * kept. */
 void lw_result_file_forget(const struct lw_result_file *result);
 
 /** Let the temporary file stay, for a run that goes on with it. */

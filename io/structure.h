@@ -38,7 +38,7 @@ struct lw_structure {
                   struct lw_error *err);
 
     /** Whether the file under its temporary name, which is resumed, is incomplete and has the spec's datasets, of the same shape and
-     * type; then its room on disk is made sure of. LW_EDATA, LW_EIO. NULL: no run goes on with such a file. */
+     * type; then its room on disk is made sure of. LW_EDATA, LW_EIO. */
     int (*check)(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents,
                  struct lw_error *err);
 

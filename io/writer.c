@@ -76,15 +76,12 @@ static int make_file(struct lw_writer *writer, const struct lw_writer_spec *spec
 
 static int take_file(struct lw_writer *writer, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err)
 {
-    const struct lw_structure *const structure = writer->structure;
     (void)is_stuck;
-    if (!structure->check)
-        return lw_fail(err, LW_ECONFIG, "cannot go on with '%s': no run goes on with a file of its format", writer->result.part);
     char undo[LW_MAX_PATH];
     int rc = lw_result_file_resume(&writer->result, err);
     lw_result_file_beside(&writer->result, LW_UNDO_SUFFIX, undo);
     rc = rc ? rc : lw_undo_apply(writer->result.fd, undo, err);
-    return rc ? rc : structure->check(&writer->result, spec, writer->extents, err);
+    return rc ? rc : writer->structure->check(&writer->result, spec, writer->extents, err);
 }
 
 /* The rows of the only one are kept in the only such file. */
@@ -112,6 +109,7 @@ static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *s
     const bool prepares = lw_comm_rank(writer->comm) == 0;
     bool is_stuck = false;
     int rc = lw_result_file_name(&writer->result, spec->file, spec->overwrite, err);
+    writer->result.is_kept = spec->has_journal;
     if (rc == LW_OK && prepares)
         rc = make_tables(writer, spec, err);
     if (rc == LW_OK && prepares)

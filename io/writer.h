@@ -91,6 +91,7 @@ struct lw_writer_spec {
     const struct lw_writer_dataset *datasets;
     int n_datasets;
     bool can_resume;                    /* a later run may go on: rows of the table that grows are kept beside the file, too */
+    bool has_journal;                   /* what lies beside the file is of use: it stays until the result is finished, as does the file */
     enum lw_io io;
     struct lw_pool *pool;       /* borrowed for the writer's life; NULL: by collective calls, or by the main thread, whatever `io` is */
 };

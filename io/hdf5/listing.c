@@ -153,6 +153,8 @@ bool lw_listing_find_origin(const char *file, struct lw_listing_origin *origin)
     hid_t opened;
     if (lw_probe_file(file, &opened, &err))
         return false;
+    if (!lw_attribute_read_text(opened, "command_line", origin->command, sizeof origin->command, &err))
+        origin->command[0] = '\0';
     origin->is_incomplete = lw_probe_is_incomplete(opened);
     const bool found = is_ours(opened, &err) &&
                        lw_attribute_read_text(opened, "version", origin->version, sizeof origin->version, &err) &&

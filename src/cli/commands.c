@@ -67,7 +67,7 @@ const struct lw_command lw_commands[] = {
     {
         .name = "info",
         .action = LW_ACTION_INFO,
-        .operands = "[--job] [FILE[:/dataset]]",
+        .operands = "[--job] [FILE[:/dataset] | FOLDER]",
         .title = "show this build and machine, or what a file holds",
         .description =
             "Without a file: versions of lapwing, compiler, MPI and HDF5, the engines that can be used, and the cores and "
@@ -75,7 +75,7 @@ const struct lw_command lw_commands[] = {
             "the dimensions, type, rate, times of the first and last sample in UTC and GPS, coordinates, unit and storage. Of a table, "
             "such as /peaks or /spectrum, the 20 strongest rows. With "
             "a file of several datasets: all of them, too; if it is a result of lapwing, also the job file that makes it again, "
-            "and whether it is incomplete.",
+            "and whether it is incomplete. With a folder: what runs that were ended early have left in it, how far each came, and its command.",
         .example = "lapwing info\nlapwing info survey.h5\nlapwing info survey.h5:/signal\nlapwing info events.h5:/peaks\n"
                    "lapwing info --job filtered.h5 > again.ini\n"
                    "lapwing run again.ini --output again.h5",

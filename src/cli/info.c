@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "cli/facts.h"
 #include "cli/help.h"
+#include "cli/left.h"
 #include "cli/table.h"
 #include "engine/registry.h"
 #include "io/codecs/codec.h"
@@ -15,6 +16,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #if defined(__clang__)
@@ -134,8 +136,10 @@ static void print_origin(const char *file)
     struct lw_listing_origin origin;
     const bool says_how = lw_list_origin(file, &origin);
     char version[256], end[160], job[160], configuration[sizeof origin.configuration * 4];
-    if (origin.is_incomplete)
+    if (origin.is_incomplete) {
         printf("\n# incomplete: the run of lapwing that was to make it did not come to its end\n");
+        lw_left_print(file);
+    }
     if (!says_how)
         return;
     printf("\n# made by lapwing %s, %s %s; as a job file, which 'lapwing info --job' prints alone:\n[%s]\n%s",
@@ -180,6 +184,9 @@ static int print_dataset(const char *name, struct lw_error *err)
 static int print_object(const char *name, struct lw_error *err)
 {
     struct lw_object object;
+    struct stat status;
+    if (stat(name, &status) == 0 && S_ISDIR(status.st_mode))
+        return lw_left_print_folder(name, err);
     const bool is_file = access(name, F_OK) == 0;
     const int rc = is_file ? LW_OK : lw_object_parse(name, &object, err);
     return rc ? rc : is_file || !object.path[0] ? print_file(name, err) : print_dataset(name, err);

@@ -156,7 +156,7 @@ static int open_file(struct lw_result *result, open_fn *open, const char *file, 
         .file = file ? file : lw_options_text(setup->options, "output"), .format = lw_setup_result_format(setup),
         .overwrite = lw_options_flag(setup->options, "overwrite"),
         .attributes = provenance->attributes, .n_attributes = provenance->n_attributes,
-        .datasets = datasets, .n_datasets = n_datasets, .can_resume = !file,
+        .datasets = datasets, .n_datasets = n_datasets, .can_resume = !file, .has_journal = result->has_journal,
         .io = (enum lw_io)lw_options_choice(setup->options, "io"), .pool = setup->pool,
     };
     return open(setup->comm, &spec, &result->writer, err);
@@ -185,8 +185,27 @@ int lw_result_finish(struct lw_result *result, struct lw_flaws *flaws, struct lw
     return lw_writer_finish(result->writer, attributes, count, err);
 }
 
+int lw_result_hold(struct lw_result *result, bool has_journal, struct lw_error *err)
+{
+    const struct lw_setup *const setup = result->setup;
+    const struct lw_writer_spec spec = {
+        .file = lw_options_text(setup->options, "output"), .overwrite = lw_options_flag(setup->options, "overwrite"),
+        .attributes = result->provenance.attributes, .n_attributes = result->provenance.n_attributes, .has_journal = has_journal,
+        .io = (enum lw_io)lw_options_choice(setup->options, "io"), .pool = setup->pool,
+    };
+    return lw_writer_create(setup->comm, &spec, &result->holder, err);
+}
+
+void lw_result_release(struct lw_result *result, bool has_journal)
+{
+    lw_writer_destroy(result->holder);
+    result->holder = NULL;
+    result->has_journal = has_journal;
+}
+
 void lw_result_close(struct lw_result *result)
 {
+    lw_writer_destroy(result->holder);
     lw_writer_destroy(result->writer);
     lw_free(result->carried);
     lw_free(result->said);

@@ -45,6 +45,10 @@ done
 printf 'text' >text.txt
 everywhere 74 'nosuch\.h5' info nosuch.h5
 everywhere 65 'text\.txt.* not .*HDF5' info text.txt
-everywhere 74 'it is a folder' info .
+mkdir empty
+ok 0 info empty
+grep -q 'empty holds nothing that a run of lapwing has left unfinished' out
+verdict $? "info of an empty folder: $(cat out)"
+refuse 3 74 "cannot read" info nosuchfolder/
 
 finish

@@ -219,6 +219,18 @@ static void release_layout(struct layout *layout)
     lw_free(layout->offsets);
 }
 
+static struct lw_extent make_extent(const struct lw_writer_dataset *dataset, int64_t offset)
+{
+    const int number_bytes = (int)lw_scalar_bytes(dataset->type.scalar);
+    struct lw_extent extent = {
+        .offset = offset, .element_bytes = number_bytes, .n_dims = dataset->n_dims, .number_bytes = number_bytes,
+        .is_swapped = number_bytes > 1 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+        .is_about_middle = find_stored(dataset->type).middle != 0,
+    };
+    memcpy(extent.dims, dataset->dims, sizeof extent.dims);
+    return extent;
+}
+
 static int add_unit(struct layout *layout, const struct lw_writer_dataset *dataset, const struct lw_writer_spec *spec,
                     struct lw_extent *extent, struct lw_error *err)
 {
@@ -228,13 +240,7 @@ static int add_unit(struct layout *layout, const struct lw_writer_dataset *datas
     layout->end += (int64_t)layout->headers[h].bytes;
     if (rc || !dataset)
         return rc;
-    const struct stored stored = find_stored(dataset->type);
-    const int number_bytes = (int)lw_scalar_bytes(dataset->type.scalar);
-    *extent = (struct lw_extent){
-        .offset = layout->end, .element_bytes = number_bytes, .n_dims = dataset->n_dims, .number_bytes = number_bytes,
-        .is_swapped = number_bytes > 1 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, .is_about_middle = stored.middle != 0,
-    };
-    memcpy(extent->dims, dataset->dims, sizeof extent->dims);
+    *extent = make_extent(dataset, layout->end);
     layout->end += round_up(array_bytes(dataset), LW_FITS_BLOCK);
     return LW_OK;
 }
@@ -291,6 +297,53 @@ static int create(const struct lw_result_file *result, const struct lw_writer_sp
     (void)((rc = plan_layout(spec, extents, &layout, err)) || (rc = write_headers(result, &layout, err)));
     release_layout(&layout);
     return rc;
+}
+
+/* ---- check ------------------------------------------------------------------------------------------------------------- */
+
+static bool is_same(const struct lw_fits_unit *unit, const struct lw_writer_dataset *dataset)
+{
+    bool is_same = unit->bitpix == find_stored(dataset->type).bitpix && unit->n_axes == dataset->n_dims;
+    for (int d = 0; d < dataset->n_dims && is_same; d++)
+        is_same = unit->axes[dataset->n_dims - 1 - d] == dataset->dims[d];
+    return is_same;
+}
+
+static int check_incomplete(const struct lw_result_file *result, const struct lw_fits_unit *unit, struct lw_error *err)
+{
+    bool is_complete = true;
+    if (!lw_fits_logical(unit, LW_FITS_COMPLETE, &is_complete))
+        return lw_fail(err, LW_EDATA, "cannot go on with '%s': it is no result of this program", result->part);
+    return is_complete ? lw_fail(err, LW_EDATA, "cannot go on with '%s': it is complete; rename it", result->part) : LW_OK;
+}
+
+static int check_arrays(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_fits_walk *walk,
+                        struct lw_extent *extents, struct lw_error *err)
+{
+    int rc = check_incomplete(result, walk->unit, err);
+    if (rc == LW_OK && !is_array(&spec->datasets[0]))
+        rc = lw_fits_next(walk, err);
+    for (int d = 0; d < spec->n_datasets && rc == LW_OK; d++) {
+        const struct lw_writer_dataset *const dataset = &spec->datasets[d];
+        if (!is_array(dataset))
+            continue;
+        if (!walk->unit || !is_same(walk->unit, dataset))
+            return lw_fail(err, LW_EDATA, "cannot go on with '%s': its image %s has another shape or type than that of this run", result->part,
+                           dataset->path);
+        extents[d] = make_extent(dataset, walk->unit->data_offset);
+        rc = lw_fits_next(walk, err);
+    }
+    return rc;
+}
+
+static int check(const struct lw_result_file *result, const struct lw_writer_spec *spec, struct lw_extent *extents, struct lw_error *err)
+{
+    struct lw_fits_walk walk;
+    int rc = lw_fits_begin(result->part, &walk, err);
+    const int64_t bytes = walk.file_bytes;
+    rc = rc ? rc : check_arrays(result, spec, &walk, extents, err);
+    lw_fits_end(&walk);
+    return rc ? rc : lw_result_file_reserve(result, bytes, err);
 }
 
 /* ---- complete ---------------------------------------------------------------------------------------------------------- */
@@ -402,4 +455,4 @@ static int complete(const struct lw_result_file *result, const struct lw_structu
     return rc ? rc : mark_complete(result, end, err);
 }
 
-const struct lw_structure lw_structure_fits = {.room = room, .create = create, .complete = complete};
+const struct lw_structure lw_structure_fits = {.room = room, .create = create, .check = check, .complete = complete};

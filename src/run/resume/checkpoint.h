@@ -56,7 +56,13 @@ int lw_checkpoint_fail(const struct lw_checkpoint *checkpoint, const char *key, 
 void lw_checkpoint_add_flaws(struct lw_journal *journal, const struct lw_flaws *flaws);
 int lw_checkpoint_take_flaws(const struct lw_checkpoint *checkpoint, struct lw_flaws *flaws, struct lw_error *err);
 
-/** The run ends with `code`: an error that says that it was stopped says what becomes of what it has done. */
+/** Errors after which the same command may come to the end: the others it would meet again. */
+static inline bool lw_checkpoint_may_go_on(int rc)
+{
+    return rc == LW_ESTOPPED || rc == LW_EIO || rc == LW_ESYSTEM;
+}
+
+/** The run ends with `err`: an error that says that it was stopped says what becomes of what it has done. */
 void lw_checkpoint_explain(const struct lw_checkpoint *checkpoint, struct lw_error *err);
 
 void lw_checkpoint_close(struct lw_checkpoint *checkpoint);

@@ -1,6 +1,5 @@
 #include "run/resume/stop.h"
 
-#include "base/error.h"
 #include "base/log.h"
 
 #include <signal.h>
@@ -43,6 +42,14 @@ const char *lw_stop_signal_text(int signal)
         if (signals[s].number == signal)
             return signals[s].name;
     return "a signal";
+}
+
+int lw_stop_check(struct lw_error *err)
+{
+    if (!received)
+        return LW_OK;
+    return lw_fail(err, LW_ESTOPPED, "stopped before the first output, as %s has come; the same command starts over",
+                   lw_stop_signal_text(received));
 }
 
 double lw_stop_elapsed(void)

@@ -2,7 +2,7 @@
 #ifndef LW_RUN_RESUME_STOP_H
 #define LW_RUN_RESUME_STOP_H
 
-#include <stdbool.h>
+#include "base/error.h"
 
 /** From now on SIGTERM, SIGINT and SIGUSR1 are noted; the second one ends the process at once, with the exit code LW_ESTOPPED. Time
  * counts from here. Before MPI starts. */
@@ -10,6 +10,9 @@ void lw_stop_listen(void);
 
 /** The signal that has come; 0: none. */
 int lw_stop_signal(void);
+
+/** LW_ESTOPPED where one has come, before anything is done that could be kept. */
+int lw_stop_check(struct lw_error *err);
 
 /** "SIGTERM". Static storage. */
 const char *lw_stop_signal_text(int signal);

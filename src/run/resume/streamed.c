@@ -177,18 +177,12 @@ int lw_streamed_listen(void *context, const struct lw_written *written, struct l
     return rc;
 }
 
-/* Errors after which the same command may come to the end: the others it would meet again. */
-static bool may_go_on(int rc)
-{
-    return rc == LW_ESTOPPED || rc == LW_EIO || rc == LW_ESYSTEM;
-}
-
 void lw_streamed_save(struct lw_streamed *streamed, const struct lw_written *written, int rc, struct lw_error *err)
 {
     struct lw_error ignored;
     if (streamed->is_syncing)
         end_sync(streamed, &ignored);
-    if (may_go_on(rc) && is_worth(streamed, written)) {
+    if (lw_checkpoint_may_go_on(rc) && is_worth(streamed, written)) {
         begin_sync(streamed, written);
         end_sync(streamed, &ignored);
     }

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "run/pipeline.h"
+#include "run/resume/stop.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -266,7 +267,8 @@ static int take_own(struct pass *pass, int64_t channel, int64_t n_channels, stru
     for (int64_t i = 0; i < rows_of_rank(pass) * values; i++)
         pass->mine[i] = -1;
     for (int64_t i = 0; rc == LW_OK && number_of(pass, i) < pass->sample.count; i++) {
-        if (lw_pipeline_is_full(pass->pipeline) && (rc = collect_segment(pass, &next, each, err)))
+        if ((rc = lw_stop_check(err)) ||
+            (lw_pipeline_is_full(pass->pipeline) && (rc = collect_segment(pass, &next, each, err))))
             return rc;
         rc = begin_segment(pass, i, channel, n_channels, &reading, err);
         if (rc == LW_OK && lw_pipeline_submitted(pass->pipeline) > 0 && lw_pipeline_is_full(pass->pipeline))

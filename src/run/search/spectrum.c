@@ -1,3 +1,4 @@
+#include "run/resume/stop.h"
 #include "run/search/spectrum.h"
 
 #include "base/integers.h"
@@ -205,7 +206,7 @@ static int take_share(struct pass *pass, struct lw_error *err)
     int rc = begin_block(pass, begin, end, &pass->readings[0], err);
     for (int64_t block = begin; rc == LW_OK && block < end; block++) {
         const struct reading *const reading = &pass->readings[(block - begin) % 2];
-        if ((rc = lw_reader_end(pass->setup->reader, err)) ||
+        if ((rc = lw_stop_check(err)) || (rc = lw_reader_end(pass->setup->reader, err)) ||
             (rc = begin_block(pass, block + 1, end, &pass->readings[(block - begin + 1) % 2], err)) ||
             (rc = take_samples(pass, reading, err)))
             break;

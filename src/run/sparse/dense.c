@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "run/sparse/collect.h"
 #include "run/sparse/outcome.h"
+#include "run/sparse/resume.h"
 
 static int transform(struct lw_sparse *run, int64_t channel, struct lw_error *err)
 {
@@ -32,6 +33,7 @@ int lw_sparse_dense(struct lw_sparse *run, struct lw_error *err)
         if (rc == LW_OK)
             rc = lw_comm_agree(comm, c >= 0 ? transform(run, c, err) : LW_OK, err);
         run->report.seconds[LW_SPARSE_COMPUTE] += lw_now() - start;
+        rc = rc ? rc : lw_sparse_checkpoint(run, err);
     }
     if (rc == LW_OK)
         lw_sparse_share_outcomes(run);

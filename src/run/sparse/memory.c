@@ -5,6 +5,7 @@
 #include "run/plan_text.h"
 #include "run/sparse/pace.h"
 #include "run/sparse/stages.h"
+#include "run/sparse/resume.h"
 #include "run/sparse/table.h"
 
 #include <stdio.h>
@@ -41,7 +42,7 @@ static int64_t kept_bytes(const struct lw_sparse *run)
     if (__builtin_mul_overflow(own * (int64_t)sizeof *run->lines, run->request.spec.sparsity, &lines))
         return INT64_MAX / 4;           /* more than there is */
     return lines + 2 * run->n_channels * (int64_t)sizeof *run->all + lw_sparse_table_bytes(run) +
-           run->n_buffers * run->buffer_bytes;
+           run->n_buffers * run->buffer_bytes + lw_sparse_resume_bytes(run);
 }
 
 static void count(struct lw_sparse *run)

@@ -29,10 +29,23 @@ void lw_sparse_share_outcomes(struct lw_sparse *run)
     lw_comm_broadcast(run->setup.comm, run->all, count * (int64_t)sizeof(double));
 }
 
+bool lw_sparse_is_tried(const struct lw_sparse *run, int64_t channel, int n_attempts)
+{
+    return run->all[channel].is_explained != 0 || run->all[channel].attempts >= n_attempts;
+}
+
+int64_t lw_sparse_next_untried(const struct lw_sparse *run, int64_t from, int n_attempts)
+{
+    for (int64_t c = from; c < run->n_channels; c++)
+        if (lw_sparse_owner(run, c) == run->rank && !lw_sparse_is_tried(run, c, n_attempts))
+            return c;
+    return -1;
+}
+
 int64_t lw_sparse_next_unexplained(const struct lw_sparse *run, int64_t from)
 {
     for (int64_t c = from; c < run->n_channels; c++)
-        if (lw_sparse_owner(run, c) == run->rank && run->all[c].is_explained == 0)
+        if (lw_sparse_owner(run, c) == run->rank && run->all[c].is_explained == 0 && run->all[c].is_dense == 0)
             return c;
     return -1;
 }

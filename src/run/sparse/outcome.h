@@ -14,7 +14,13 @@ void lw_sparse_keep(struct lw_sparse *run, int64_t channel, const struct lw_sfft
 /** What became of all channels, to all ranks: from `mine` to `all`. Collective. */
 void lw_sparse_share_outcomes(struct lw_sparse *run);
 
-/** This rank's next channel from `from` on that is not explained; -1: none. */
+/** Whether so many attempts have been made at a channel, or it needs no more. */
+bool lw_sparse_is_tried(const struct lw_sparse *run, int64_t channel, int n_attempts);
+
+/** This rank's next channel from `from` on at which that is not so; -1: none. */
+int64_t lw_sparse_next_untried(const struct lw_sparse *run, int64_t from, int n_attempts);
+
+/** This rank's next channel from `from` on that is neither explained nor dense; -1: none. */
 int64_t lw_sparse_next_unexplained(const struct lw_sparse *run, int64_t from);
 
 #endif

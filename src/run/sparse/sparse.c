@@ -6,6 +6,7 @@
 #include "run/sparse/dense.h"
 #include "run/sparse/memory.h"
 #include "run/sparse/pace.h"
+#include "run/sparse/resume.h"
 #include "run/sparse/table.h"
 
 #include <inttypes.h>
@@ -81,6 +82,7 @@ static void close_run(struct lw_sparse *run)
     lw_free(run->mine);
     lw_free(run->all);
     lw_free(run->lines);
+    lw_sparse_resume_close(run);
     lw_report_close(&run->report);
     lw_result_close(&run->result);
     lw_setup_close(&run->setup);
@@ -159,9 +161,10 @@ static void summarize(struct lw_sparse *run)
 /* Work through the channels and write what became of them. */
 static int finish(struct lw_sparse *run, struct lw_error *err)
 {
-    int rc;
-    (void)((rc = compute(run, err)) ||
-           (rc = lw_sparse_write(run, err)) ||
+    int rc = compute(run, err);
+    if (rc)
+        lw_sparse_resume_save(run, rc, err);
+    (void)(rc || (rc = lw_sparse_write(run, err)) ||
            (rc = lw_result_finish(&run->result, &run->flaws, err)));
     lw_progress_end(&run->report.progress);
     return rc;
@@ -174,7 +177,7 @@ int lw_sparse_run(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     int rc;
     if ((rc = open_run(&run, comm, ops, options, err)) ||
         (rc = lw_result_begin(&run.setup, command_line, &run.result, err)) ||
-        (rc = lw_comm_agree(comm, allocate(&run, err), err)))
+        (rc = lw_comm_agree(comm, allocate(&run, err), err)) || (rc = lw_sparse_resume_start(&run, err)))
         goto done;
     lw_log_info("%s: %s", ops->name, run.setup.job.summary);
     lw_log_info("%s", run.setup.algorithm);

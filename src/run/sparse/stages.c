@@ -5,6 +5,7 @@
 #include "run/sparse/collect.h"
 #include "run/sparse/outcome.h"
 #include "run/sparse/pace.h"
+#include "run/sparse/resume.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -187,7 +188,8 @@ static int collect_and_recover(struct lw_sparse *run, int n_attempts, int64_t ch
             rc = recover(run, n_attempts, channel + c, stages->values + 2 * total * c, err);
     run->report.seconds[LW_SPARSE_COMPUTE] += lw_now() - start;
     rc = lw_comm_agree(run->setup.comm, rc, err);
-    return rc ? rc : lw_sparse_check_finite(run, err);
+    rc = rc ? rc : lw_sparse_check_finite(run, err);
+    return rc ? rc : lw_sparse_checkpoint(run, err);
 }
 
 static bool are_all_explained(const struct lw_sparse *run)
@@ -203,16 +205,33 @@ static int search_again(struct lw_sparse *run, int n_attempts, struct lw_error *
 {
     int rc = LW_OK;
     for (int64_t c = 0; rc == LW_OK && c < run->n_channels; c++)
-        if (run->all[c].is_explained == 0)
+        if (!lw_sparse_is_tried(run, c, n_attempts))
             rc = collect_and_recover(run, n_attempts, c, 1, err);
+    return rc;
+}
+
+/* Channels from `first` on that follow each other and are to be searched, a group at most. */
+static int64_t count_untried(const struct lw_sparse *run, int64_t first, int n_attempts)
+{
+    int64_t n = 0;
+    while (n < run->group && first + n < run->n_channels && !lw_sparse_is_tried(run, first + n, n_attempts))
+        n++;
+    return n;
+}
+
+/* The first attempts, for all channels that no earlier run has searched. */
+static int search_first(struct lw_sparse *run, int n_attempts, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int64_t c = 0, n; rc == LW_OK && c < run->n_channels; c += max64(n, 1))
+        if ((n = count_untried(run, c, n_attempts)) > 0)
+            rc = collect_and_recover(run, n_attempts, c, n, err);
     return rc;
 }
 
 static int search(struct lw_sparse *run, struct lw_error *err)
 {
-    int n_attempts = first_attempts(run), rc = LW_OK;
-    for (int64_t c = 0; rc == LW_OK && c < run->n_channels; c += run->group)
-        rc = collect_and_recover(run, n_attempts, c, min64(run->group, run->n_channels - c), err);
+    int n_attempts = first_attempts(run), rc = search_first(run, n_attempts, err);
     if (rc == LW_OK)
         lw_sparse_share_outcomes(run);
     while (rc == LW_OK && n_attempts < run->plan.n_attempts && !are_all_explained(run)) {

@@ -9,6 +9,7 @@
  *     values.c    stored samples as numbers
  *     outcome.c   what became of a channel
  *     memory.c    whether it all fits
+ *     resume.c    checkpoints, and what an earlier run has found
  *     table.c     the result */
 #ifndef LW_RUN_SPARSE_STATE_H
 #define LW_RUN_SPARSE_STATE_H
@@ -16,6 +17,7 @@
 #include "engine/sparse.h"
 #include "io/bytes/sampling.h"
 #include "run/report.h"
+#include "run/resume/checkpoint.h"
 #include "run/result.h"
 #include "run/setup.h"
 #include "sfft/sfft.h"
@@ -41,6 +43,15 @@ struct lw_sparse_bytes {
 enum { LW_SPARSE_FIRST_ATTEMPTS = 2 };
 
 enum lw_sparse_stage { LW_SPARSE_READ, LW_SPARSE_COMBINE, LW_SPARSE_COMPUTE, LW_SPARSE_WRITE };
+
+/* What became of channels, as a file beside the result (resume.h). */
+struct lw_sparse_records {
+    char name[LW_MAX_PATH];
+    int fd;                         /* of the file, on rank 0; -1: there is none yet */
+    int64_t bytes;                  /* of it */
+    char *mine, *received;          /* owned: on their way to it */
+    int64_t *noted;                 /* owned: [n_channels], how far each had come when it was noted last */
+};
 
 struct lw_sparse;
 
@@ -104,6 +115,8 @@ struct lw_sparse {
 
     struct lw_sparse_outcome *mine, *all;       /* [n_channels] */
     struct lw_sfft_line *lines;     /* [own channels][sparsity] */
+    struct lw_checkpoint checkpoint;
+    struct lw_sparse_records records;
     int64_t shown;                  /* samples of the progress */
     struct lw_flaws flaws;          /* this rank's, so far */
     int64_t bytes_combined;         /* sent through lw_comm_collect by each rank */

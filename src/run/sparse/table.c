@@ -157,6 +157,7 @@ static int create(struct lw_sparse *run, struct lw_error *err)
     job->products[LW_SFFT_SPECTRUM].dataset.dims[0] = rows;
     job->products[LW_SFFT_CHANNELS].dataset.dims[0] = run->n_channels;
     describe(run, job);
+    lw_result_release(&run->result, run->checkpoint.is_stored);
     return lw_result_create(&run->result, NULL, err);
 }
 

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "run/sparse/collect.h"
 #include "run/sparse/outcome.h"
+#include "run/sparse/resume.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -128,16 +129,17 @@ static int run_attempt(struct lw_sparse *run, int attempt, struct lw_error *err)
     struct lw_engine *const engine = run->setup.engine;
     struct lw_published_layout *layout = NULL;
     struct lw_published_solver *solver = NULL;
-    int64_t c = lw_sparse_next_unexplained(run, 0);
+    int64_t c = lw_sparse_next_untried(run, 0, attempt + 1);
     int rc = lw_published_layout_create(&state->plans[attempt], attempt, &layout, err);
     rc = lw_comm_agree(comm, rc ? rc : engine->ops->published->create(engine, layout, &solver, err), err);
     while (rc == LW_OK && lw_comm_max(comm, c) >= 0) {
         rc = lw_sparse_collect_whole(run, c, err);
         if (rc == LW_OK)
             rc = lw_comm_agree(comm, c >= 0 ? transform(run, solver, attempt, c, err) : LW_OK, err);
+        rc = rc ? rc : lw_sparse_checkpoint(run, err);
         run->shown += run->request.spec.n;
         lw_progress_show(&run->report.progress, run->shown * run->n_ranks);
-        c = c < 0 ? c : lw_sparse_next_unexplained(run, c + 1);
+        c = c < 0 ? c : lw_sparse_next_untried(run, c + 1, attempt + 1);
     }
     lw_published_solver_destroy(solver);
     lw_published_layout_destroy(layout);

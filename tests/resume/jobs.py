@@ -1,0 +1,108 @@
+"""What the tests of interrupted runs share: an input, jobs of every kind on it, results compared byte by byte."""
+
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
+from tested import check, h5py, np, random  # noqa: E402
+
+# What says when, where and how often a result was made.
+OF_A_RUN = {"command_line", "configuration", "start_time_utc", "end_time_utc", "ranks", "host", "engine_runs_on", "runs", "slurm_job_id"}
+
+
+def make_input(path, size=1):
+    """Long enough for several rounds of the least memory; `size` times as long for campaigns."""
+    n = size << 20
+    with h5py.File(path, "w") as file:
+        signal = random.standard_normal((3, n)).astype("f4")
+        signal[0, 1000:1003] = np.nan
+        signal[2, 900000] = np.inf
+        file["signal"] = signal
+        file["slow"] = np.ascontiguousarray(signal[:, :n // 4].T)
+        file.create_dataset("packed", data=np.round(100 * signal[:, :n // 2]).astype("f4"), chunks=(1, 30000), compression="gzip",
+                            compression_opts=1)
+        file["many"] = random.standard_normal((60, n // 50)).astype("f4")
+        file["taps"] = random.standard_normal((2, 65))
+        file["image"], file["kernel"] = random.standard_normal((8000 * size, 400)).astype("f4"), random.standard_normal((9, 9))
+        file["stack"] = random.standard_normal((6 * size, 300, 200)).astype("f4")
+        turns = np.arange(1 << 16) / (1 << 16)
+        file["tones"] = np.array([sum(np.cos(2 * np.pi * (frequency + 7 * c) * turns) for frequency in (5, 500, 1234))
+                                  + 0.01 * random.standard_normal(1 << 16) for c in range(24 * size)])
+
+
+def jobs(path):
+    """Name, arguments but for --output, ending of the result."""
+    ols = ["ols", "--filters", path + ":/taps", "--axis", "1", "--memory", "110M"]
+    conv2d = ["conv2d", "--kernel", path + ":/kernel", "--memory", "120M"]
+    sfft = ["sfft", "--input", path + ":/tones", "--axis", "1", "--sparsity", "3"]
+    search = ["--threshold", "3.5", "--cluster", "40"]
+    return {
+        "filtered": [*ols, "--input", path + ":/signal"],
+        "wrapped": [*ols, "--input", path + ":/signal", "--boundary", "wrap", "--io", "collective"],
+        "slow": ["ols", "--filters", path + ":/taps", "--axis", "0", "--input", path + ":/slow", "--memory", "110M"],
+        "packed": [*ols, "--input", path + ":/packed", "--output-type", "int16", "--output-scale", "0.05"],
+        "searched": [*ols, "--input", path + ":/signal", "--products", "filtered,peaks,best", *search],
+        "peaks": [*ols, "--input", path + ":/signal", "--products", "peaks,blocks", "--blocks", "64:max,rms", *search],
+        "decimated": [*ols, "--input", path + ":/packed", "--decimate", "16", "--post", "power"],
+        "channels": [*ols, "--input", path + ":/many", "--split", "channels"],
+        "image": [*conv2d, "--input", path + ":/image", "--products", "convolved,peaks", *search],
+        "fits": [*conv2d, "--input", path + ":/image", "--products", "convolved,peaks", "--output-format", "FITS", *search],
+        "stack": [*conv2d, "--input", path + ":/stack", "--boundary", "reflect"],
+        "sparse": sfft,
+        "dense": [*sfft, "--algorithm", "dense"],
+        "sfft2": [*sfft, "--algorithm", "sfft2"],
+    }
+
+
+def describe(path):
+    """All that a result says, but for what differs from run to run."""
+    said = {}
+    if open(path, "rb").read(6) == b"SIMPLE":
+        return fits_parts(path)
+    with h5py.File(path, "r") as file:
+        def visit(name, item):
+            for key, value in item.attrs.items():
+                if key not in OF_A_RUN and not key.endswith("_s") and not isinstance(value, h5py.Reference) and key != "DIMENSION_LIST" \
+                        and key != "REFERENCE_LIST":
+                    said[f"{name}@{key}"] = str(value)
+            if isinstance(item, h5py.Dataset):
+                said[name] = (item.shape, str(item.dtype), item[()].tobytes() if item.dtype.kind != "O" else str(item[()]))
+        visit("/", file)
+        file.visititems(visit)
+    return said
+
+
+def fits_parts(path):
+    """Cards that do not tell of the run, and all that is no header."""
+    content, said, at, unit = open(path, "rb").read(), {}, 0, 0
+    while at < len(content):
+        cards = []
+        while not (cards and cards[-1].startswith(b"END ")):
+            cards.append(content[at:at + 80])
+            at += 80
+        at = (at + 2879) // 2880 * 2880
+        keys = {card[:8].strip().decode(): card[10:30].split(b"/")[0].strip() for card in cards}
+        size = abs(int(keys["BITPIX"])) // 8
+        for d in range(int(keys["NAXIS"])):
+            size *= int(keys[f"NAXIS{d + 1}"])
+        size = 0 if int(keys["NAXIS"]) == 0 else size
+        said[f"cards of {unit}"] = [card for card in cards if not card.startswith((b"HISTORY", b"DATE"))]
+        said[f"data of {unit}"] = content[at:at + size]
+        at, unit = (at + size + 2879) // 2880 * 2880, unit + 1
+    return said
+
+
+def check_same(expected, path, what):
+    """Whether a result is that of a run that was not interrupted."""
+    if not check(os.path.exists(path), f"{what}: there is no result"):
+        return False
+    found = describe(path)
+    other = [key for key in sorted(set(expected) | set(found)) if expected.get(key) != found.get(key)]
+    return check(not other, f"{what}: other are {', '.join(other)}: "
+                 + "; ".join(f"{str(expected.get(key))[:80]} / {str(found.get(key))[:80]}" for key in other[:3]))
+
+
+def left_beside(out):
+    """Files beside a result."""
+    folder, name = os.path.split(out)
+    return sorted(other[len(name):] for other in os.listdir(folder) if other.startswith(name) and other != name)

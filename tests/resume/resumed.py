@@ -1,0 +1,177 @@
+"""Runs that are told to stop, refuse to go on, or go on: signals, --time-limit, --resume, what 'lapwing info' says of what is left.
+
+    resumed.py LAPWING MPIEXEC"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from jobs import check_same, describe, jobs, left_beside, make_input
+from tested import LAPWING, MPIEXEC, check, finish, lapwing
+
+
+class Stage:
+    """A job, its input and its result."""
+
+    def __init__(self, folder):
+        self.folder, self.path, self.out = folder, os.path.join(folder, "in.h5"), os.path.join(folder, "out.h5")
+        make_input(self.path, 3)
+
+    def arguments(self, name, *more):
+        return [*jobs(self.path)[name], "--output", self.out, "--checkpoint", "0", "--threads", "1", *more]
+
+    def clear(self):
+        for left in ["", *left_beside(self.out)]:
+            if os.path.exists(self.out + left):
+                os.remove(self.out + left)
+
+    def expect(self, name):
+        """The result of a run that is not interrupted."""
+        lapwing(1, *self.arguments(name, "--quiet"))
+        expected = describe(self.out)
+        check(not left_beside(self.out), f"{name}: {left_beside(self.out)} is left")
+        self.clear()
+        return expected
+
+    def stop(self, name, ranks, number):
+        """Stop a run by a signal after its first checkpoint; where the machine is so slow that the end comes first, once more."""
+        for _ in range(5):
+            code, said = self.signal(name, ranks, number)
+            if code != 0:
+                break
+            self.clear()
+        return code, said
+
+    def signal(self, name, ranks, number):
+        launcher = [MPIEXEC, "--oversubscribe", "-np", str(ranks)] if ranks > 1 else []
+        process = subprocess.Popen([*launcher, LAPWING, *self.arguments(name)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   text=True, start_new_session=True)
+        end = time.monotonic() + 60
+        while not os.path.exists(self.out + ".lapwing-journal") and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.002)
+        if process.poll() is None:
+            listed = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False).stdout.split()
+            one = process.pid if ranks == 1 else int(listed[-1])
+            os.kill(one, number)
+        said = process.communicate(timeout=60)[1]
+        return process.returncode, said
+
+
+def check_signals(stage):
+    """Any of three, to one rank: all end with 75, and any other run goes on."""
+    for name, ranks, number, others in (("searched", 1, signal.SIGTERM, 2), ("filtered", 3, signal.SIGUSR1, 1),
+                                        ("image", 2, signal.SIGINT, 3), ("dense", 2, signal.SIGTERM, 1)):
+        expected = stage.expect(name)
+        code, said = stage.stop(name, ranks, number)
+        what = f"{name} on {ranks} ranks, {number.name}"
+        check(code == 75, f"{what}: ends with {code}: {said}")
+        check(re.search(f"stopped before the end .* as {number.name} has come; the same command goes on from here", said), f"{what}: {said}")
+        check(not os.path.exists(stage.out), f"{what}: there is a result")
+        said = lapwing(1, "info", stage.folder).stdout
+        check(re.search(r"out\.h5\.lapwing-part\n +done are \d+ of \d+( channels)?, of 20..-.*Z: a run goes on from there\n +\S*lapwing ", said),
+              f"{what}: info says {said}")
+        went_on = lapwing(others, *stage.arguments(name, "--resume", "require"))
+        check("going on with what an earlier run has left" in went_on.stderr, f"{what}: {went_on.stderr}")
+        check(not left_beside(stage.out), f"{what}: {left_beside(stage.out)} is left")
+        check_same(expected, stage.out, what)
+        stage.clear()
+
+
+def check_refusals(stage):
+    """What was asked otherwise is named; nothing is lost by a refusal."""
+    expected = stage.expect("searched")
+    code, said = stage.stop("searched", 1, signal.SIGTERM)
+    if not check(code == 75, f"searched: ends with {code}: {said}"):
+        return
+    for key, was, given, *more in (("--mode", "same", "full", "--mode", "full"), ("--correlate", "not given", "yes", "--correlate"),
+                                   ("--threshold", "3.5", "9", "--threshold", "9")):
+        arguments = stage.arguments("searched", *more)
+        if key == "--threshold":
+            arguments = [word for i, word in enumerate(arguments) if word != "3.5" and not (word == key and arguments[i + 1] == "3.5")]
+        said = lapwing(2, *arguments, code=78).stderr
+        check(re.search(f"begun by another run: {key} was {was}, and is {given}; .*--resume never", said), f"{key}: {said}")
+    neutral = ["--io", "collective", "--io-threads", "2", "--verbose"]
+    shutil.copytree(stage.folder, stage.folder + ".copy")
+    lapwing(2, *stage.arguments("searched", *neutral))
+    check_same(expected, stage.out, "options that change no bit")
+    stage.clear()
+    for name in os.listdir(stage.folder + ".copy"):
+        if "out.h5." in name:
+            shutil.move(os.path.join(stage.folder + ".copy", name), stage.folder)
+    shutil.rmtree(stage.folder + ".copy")
+    times = os.stat(stage.path)
+    os.utime(stage.path, ns=(times.st_atime_ns, times.st_mtime_ns + 1))
+    said = lapwing(1, *stage.arguments("searched"), code=78).stderr
+    check(re.search("input was .*modified .*, and is .*modified .*; give what it had", said), f"another input: {said}")
+    os.utime(stage.path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    lapwing(1, *stage.arguments("searched", "--resume", "never"))
+    check(not left_beside(stage.out), f"never: {left_beside(stage.out)} is left")
+    check_same(expected, stage.out, "never")
+    stage.clear()
+    said = lapwing(1, *stage.arguments("searched", "--resume", "require"), code=78).stderr
+    check("--resume require: no run has left" in said, f"require: {said}")
+
+
+def check_damage(stage):
+    """What lies beside is damaged: a refusal that says how to start over."""
+    for ending in (".lapwing-journal", ".lapwing-rows", ".lapwing-part"):
+        code, said = stage.stop("searched", 1, signal.SIGTERM)
+        if not check(code == 75, f"searched: ends with {code}: {said}"):
+            return
+        with open(stage.out + ending, "r+b") as file:
+            file.truncate(8 if ending == ".lapwing-rows" else 40)
+        said = lapwing(2, *stage.arguments("searched"), code=65).stderr
+        check(ending == ".lapwing-part" or "--resume never" in said, f"{ending}: {said}")
+        lapwing(1, *stage.arguments("searched", "--resume", "never", "--quiet"))
+        stage.clear()
+
+
+def check_time_limit(stage):
+    """A run that stops by itself, as often as it takes."""
+    expected = stage.expect("filtered")
+    runs, code = 0, 75
+    while code == 75 and runs < 50:
+        runs += 1
+        done = subprocess.run([LAPWING, *stage.arguments("filtered", "--time-limit", f"{100 + 30 * runs}ms")], capture_output=True, text=True,
+                              timeout=100, check=False)
+        code = done.returncode
+        check(code in (0, 75), f"--time-limit: {done.stderr}")
+        check(code == 0 or "as the time limit is near" in done.stderr, f"--time-limit: {done.stderr}")
+    check(runs > 1, "--time-limit 130ms does not stop a run")
+    check_same(expected, stage.out, f"{runs} runs with --time-limit")
+    stage.clear()
+
+
+def check_each(stage):
+    """Of several results the one that is begun is gone on with, those that are made are left alone."""
+    folder = os.path.join(stage.folder, "results")
+    for copy in ("a", "b"):
+        shutil.copy(stage.path, os.path.join(stage.folder, copy + ".h5"))
+    inputs = [os.path.join(stage.folder, copy + ".h5:/signal") for copy in ("a", "b")]
+    arguments = ["ols", "--input", *inputs, "--filters", stage.path + ":/taps", "--axis", "1", "--each", "file", "--memory", "110M", "--output",
+                 folder, "--checkpoint", "0"]
+    process = subprocess.Popen([LAPWING, *arguments], stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 60
+    while not os.path.exists(os.path.join(folder, "b.h5.lapwing-journal")) and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGTERM)
+    said = process.communicate(timeout=60)[1]
+    check(process.returncode in (0, 75), f"--each: {said}")
+    said = lapwing(1, *arguments).stderr
+    check("a.h5 is there: left alone" in said, f"--each: {said}")
+    check(sorted(os.listdir(folder)) == ["a.h5", "b.h5"], f"--each: {os.listdir(folder)}")
+
+
+with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
+    os.mkdir(os.path.join(folder, "stage"))
+    stage = Stage(os.path.join(folder, "stage"))
+    check_signals(stage)
+    check_refusals(stage)
+    check_damage(stage)
+    check_time_limit(stage)
+    check_each(stage)
+finish()
