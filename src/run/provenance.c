@@ -110,14 +110,21 @@ static void add_machine(struct collector *c, const struct lw_setup *setup)
     add_slurm(c);
 }
 
+static void make_late(struct collector *c)
+{
+    c->provenance->attributes[c->provenance->n_attributes - 1].is_late = true;
+}
+
 static void add_times(struct collector *c)
 {
     char now[32];
     add_format(c, "start_time_utc", "%s", time_text(time(NULL), now));
     add_format(c, "end_time_utc", "%s", time_text(0, now));
-    c->provenance->attributes[c->provenance->n_attributes - 1].is_late = true;
+    make_late(c);
+    add_int(c, "runs", 1);
+    make_late(c);
     add_int(c, "samples_not_finite", 0);
-    c->provenance->attributes[c->provenance->n_attributes - 1].is_late = true;
+    make_late(c);
 }
 
 int lw_provenance_collect(const struct lw_setup *setup, const char *command_line, struct lw_provenance *provenance,
@@ -146,10 +153,11 @@ void lw_provenance_release(struct lw_provenance *provenance)
     lw_free(provenance->configuration);
 }
 
-void lw_provenance_end(int64_t samples_not_finite, char time_now[32], struct lw_attribute attributes[LW_PROVENANCE_END])
+void lw_provenance_end(int64_t samples_not_finite, int64_t n_runs, char time_now[32], struct lw_attribute attributes[LW_PROVENANCE_END])
 {
     attributes[0] = (struct lw_attribute){.name = "end_time_utc", .kind = LW_ATTRIBUTE_TEXT,
                                           .text = time_text(time(NULL), time_now)};
     attributes[1] = (struct lw_attribute){.name = "samples_not_finite", .kind = LW_ATTRIBUTE_INT,
                                           .integer = samples_not_finite};
+    attributes[2] = (struct lw_attribute){.name = "runs", .kind = LW_ATTRIBUTE_INT, .integer = n_runs};
 }

@@ -13,15 +13,16 @@ struct lw_provenance {
     char *configuration;        /* owned: the resolved options as a job file */
 };
 
-/** Collect program, command, configuration, inputs, libraries, ranks, engine, Slurm ids and the time. end_time and
+/** Collect program, command, configuration, inputs, libraries, ranks, engine, Slurm ids and the time. end_time, runs and
  * samples_not_finite are placeholders for lw_provenance_end. `provenance` may be released whatever the outcome. */
 int lw_provenance_collect(const struct lw_setup *setup, const char *command_line, struct lw_provenance *provenance,
                           struct lw_error *err);
 void lw_provenance_release(struct lw_provenance *provenance);
 
-#define LW_PROVENANCE_END 2
+#define LW_PROVENANCE_END 3
 
-/** The attributes that are known at the end, for lw_writer_finish. @param time  storage for the end time */
-void lw_provenance_end(int64_t samples_not_finite, char time[32], struct lw_attribute attributes[LW_PROVENANCE_END]);
+/** The attributes that are known at the end, for lw_writer_finish. @param n_runs  that have worked at the result
+ * @param time  storage for the end time */
+void lw_provenance_end(int64_t samples_not_finite, int64_t n_runs, char time[32], struct lw_attribute attributes[LW_PROVENANCE_END]);
 
 #endif

@@ -16,6 +16,7 @@ struct lw_result {
     struct lw_said *said;               /* owned, on rank 0: what the input says of itself; NULL: not collected */
     struct lw_attribute *carried;       /* owned, the same for a FITS image; NULL: the result is none */
     struct lw_writer *holder;           /* of a file without datasets that holds the result's place; NULL: there is none */
+    int64_t n_runs;                     /* that have worked at it before this one, on rank 0 */
     bool has_journal;                   /* what lies beside the result is of use to a later run */
     struct lw_writer *writer;           /* its datasets are the job's products, in their order */
     bool has_range, saturates, has_no_nan;      /* what beside `n_not_finite` the result says of its flaws */

@@ -72,6 +72,7 @@ static int open_loop(struct stream *run, struct lw_error *err)
 /* The file is new, or what an earlier run has left. */
 static int open_result(struct stream *run, struct lw_error *err)
 {
+    run->result.n_runs = run->streamed.checkpoint.n_runs;
     return run->streamed.checkpoint.is_resuming ? lw_result_open(&run->result, err) : lw_result_create(&run->result, NULL, err);
 }
 

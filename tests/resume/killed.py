@@ -20,7 +20,7 @@ random = np.random.default_rng(SEED)
 
 def command(ranks, arguments, out):
     launcher = [MPIEXEC, "--oversubscribe", "-np", str(ranks)] if ranks > 1 else []
-    return [*launcher, LAPWING, *arguments, "--output", out, "--checkpoint", "0", "--quiet", "--threads", "1"]
+    return [*launcher, LAPWING, *arguments, "--output", out, "--checkpoint", "0", "--quiet", "--threads", "1", "--share-gpu"]
 
 
 def run(ranks, arguments, out):
@@ -115,7 +115,7 @@ with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK
             os.remove(out)
         what = f"{name} on {ranks} ranks, kill {n_killed}"
         is_late = random.random() < 0.75
-        lived, code = start_and_kill(ranks, arguments, out, seconds[name, ranks] * random.uniform(0, 0.5 if is_late else 1.05), is_late)
+        lived, code = start_and_kill(ranks, arguments, out, seconds[name, ranks] * random.uniform(0, 0.12 if is_late else 1.05), is_late)
         check(lived is not None, f"{what}: the other ranks did not end within {END_S} s")
         longest = max(longest, lived or END_S)
         n_hung += code is None

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-from jobs import check_same, describe, jobs, left_beside, make_input
+from jobs import MEMORY, check_same, describe, jobs, left_beside, make_input
 from tested import LAPWING, MPIEXEC, check, finish, lapwing
 
 
@@ -22,7 +22,7 @@ class Stage:
         make_input(self.path, 3)
 
     def arguments(self, name, *more):
-        return [*jobs(self.path)[name], "--output", self.out, "--checkpoint", "0", "--threads", "1", *more]
+        return [*jobs(self.path)[name], "--output", self.out, "--checkpoint", "0", "--threads", "1", "--share-gpu", *more]
 
     def clear(self):
         for left in ["", *left_beside(self.out)]:
@@ -72,7 +72,7 @@ def check_signals(stage):
         check(re.search(f"stopped before the end .* as {number.name} has come; the same command goes on from here", said), f"{what}: {said}")
         check(not os.path.exists(stage.out), f"{what}: there is a result")
         said = lapwing(1, "info", stage.folder).stdout
-        check(re.search(r"out\.h5\.lapwing-part\n +done are \d+ of \d+( channels)?, of 20..-.*Z: a run goes on from there\n +\S*lapwing ", said),
+        check(re.search(r"out\.h5\.lapwing-part\n +done are \d+ of \d+( channels)?, of 20..-.*Z: a run goes on from there\n +\S*lapwing\S* ", said),
               f"{what}: info says {said}")
         went_on = lapwing(others, *stage.arguments(name, "--resume", "require"))
         check("going on with what an earlier run has left" in went_on.stderr, f"{what}: {went_on.stderr}")
@@ -152,7 +152,7 @@ def check_each(stage):
     for copy in ("a", "b"):
         shutil.copy(stage.path, os.path.join(stage.folder, copy + ".h5"))
     inputs = [os.path.join(stage.folder, copy + ".h5:/signal") for copy in ("a", "b")]
-    arguments = ["ols", "--input", *inputs, "--filters", stage.path + ":/taps", "--axis", "1", "--each", "file", "--memory", "110M", "--output",
+    arguments = ["ols", "--input", *inputs, "--filters", stage.path + ":/taps", "--axis", "1", "--each", "file", *MEMORY, "--output",
                  folder, "--checkpoint", "0"]
     process = subprocess.Popen([LAPWING, *arguments], stderr=subprocess.PIPE, text=True)
     end = time.monotonic() + 60

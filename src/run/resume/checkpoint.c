@@ -154,8 +154,9 @@ void lw_checkpoint_store(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_fn
     struct lw_error err;
     struct tm parts;
     char now[32];
+    const double start = lw_now();
     checkpoint->is_stored = true;
-    checkpoint->due = lw_now() + checkpoint->every_s;
+    checkpoint->due = start + checkpoint->every_s;
     if (lw_comm_rank(checkpoint->setup->comm) != 0)
         return;
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&(time_t){time(NULL)}, &parts));
@@ -166,6 +167,8 @@ void lw_checkpoint_store(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_fn
     fill(context, journal);
     if (lw_journal_store(journal, checkpoint->journal_name, &err) != LW_OK)
         lw_log_warn("what is done is not noted, so that a run that goes on would do some of it again: %s", err.message);
+    else
+        lw_log_detail("what is done is safe and noted, in %.3f s", lw_now() - start);
 }
 
 void lw_checkpoint_explain(const struct lw_checkpoint *checkpoint, struct lw_error *err)

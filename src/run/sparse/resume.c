@@ -143,6 +143,7 @@ int lw_sparse_resume_start(struct lw_sparse *run, struct lw_error *err)
         (rc = lw_comm_agree(run->setup.comm, allocate(run, err), err)) ||
         (rc = lw_result_hold(&run->result, run->checkpoint.is_resuming, err)))
         return rc;
+    run->result.n_runs = run->checkpoint.n_runs;
     lw_writer_beside(run->result.holder, LW_ROWS_SUFFIX, run->records.name);
     return run->checkpoint.is_resuming ? take_earlier(run, err) : LW_OK;
 }
