@@ -48,7 +48,7 @@ def jobs(path):
 
 class Trial:
     def __init__(self, folder, name, arguments, ranks):
-        self.name, self.arguments, self.ranks, self.folder = name, arguments, ranks, folder
+        self.name, self.arguments, self.ranks, self.folder = f"{name}{ranks}", arguments, ranks, folder
         self.expected, self.calls = None, 0
 
     def run(self, fault, out, count=None):
@@ -76,11 +76,12 @@ class Trial:
             sys.exit(77)
         if check(code == 0, f"{self.name}: ends with {code}: {said}"):
             self.expected, self.calls = self.content(out), int(open(count).read())
+            os.remove(out)
 
     def try_one(self, fault):
         """@return  the exit code"""
-        out = os.path.join(self.folder, f"{self.name}.{self.ranks}.{fault.replace('+', 'on')}.h5")
-        what = f"{self.name} on {self.ranks} ranks, call {fault} of {self.calls}"
+        out = os.path.join(self.folder, f"{self.name}.{fault.replace('+', 'on')}.h5")
+        what = f"{self.name}, call {fault} of {self.calls}"
         code, said = self.run(fault, out)
         check(code is not None, f"{what}: does not end in {END_S} s")
         if code == 0:
