@@ -9,6 +9,7 @@
 #include "cli/jobfile.h"
 #include "plot/plot.h"
 #include "run/each.h"
+#include "verify/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static bool is_help_word(const char *argument)
 static bool asks_for_help(const struct lw_command *command, int argc, char **argv)
 {
     const bool takes_file = command && (command->action == LW_ACTION_RUN_FILE || command->action == LW_ACTION_INFO ||
-                                       command->action == LW_ACTION_PLOT);
+                                       command->action == LW_ACTION_PLOT || command->action == LW_ACTION_VERIFY);
     for (int i = 0; i < argc; i++)
         if (is_help_option(argv[i]) || (i < 2 && !takes_file && argv[0][0] != '-' && is_help_word(argv[i])))
             return true;
@@ -281,7 +282,7 @@ static int parse_file(struct lw_cli *cli, int argc, char **argv, struct lw_error
 }
 
 /* [FILE], with options before or behind it */
-static int parse_info(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
+static int parse_around(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
     int used, used_behind = 0;
     int rc;
@@ -291,11 +292,27 @@ static int parse_info(struct lw_cli *cli, int argc, char **argv, struct lw_error
         cli->file = argv[used++];
     if ((rc = lw_options_parse(cli->options, argc - used, argv + used, &used_behind, err)))
         return rc;
-    if (used + used_behind < argc)
-        return fail_leftover(argv[used + used_behind], err);
+    return used + used_behind < argc ? fail_leftover(argv[used + used_behind], err) : LW_OK;
+}
+
+static int parse_info(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
+{
+    const int rc = parse_around(cli, argc, argv, err);
+    if (rc != LW_OK)
+        return rc;
     if (lw_options_flag(cli->options, "job") && !cli->file)
         return lw_fail(err, LW_EUSAGE, "info --job: name the result whose job file is to be printed, as in 'lapwing info --job "
                        "RESULT.h5'");
+    return LW_OK;
+}
+
+static int parse_verify(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
+{
+    const int rc = parse_around(cli, argc, argv, err);
+    if (rc != LW_OK)
+        return rc;
+    if (!cli->file)
+        return lw_fail(err, LW_EUSAGE, "verify: the result is missing, as in 'lapwing verify RESULT.h5'");
     return LW_OK;
 }
 
@@ -309,6 +326,8 @@ static int parse_command(struct lw_cli *cli, const struct lw_command *command, i
         return parse_info(cli, argc, argv, err);
     case LW_ACTION_PLOT:
         return parse_plot(cli, argc, argv, err);
+    case LW_ACTION_VERIFY:
+        return parse_verify(cli, argc, argv, err);
     case LW_ACTION_RUN_FILE:
         return parse_file(cli, argc, argv, err);
     case LW_ACTION_FILTERS:
@@ -434,6 +453,32 @@ static int execute_plot(struct lw_cli *cli, struct lw_comm *comm, struct lw_erro
     return lw_plot_run(comm, cli->names, cli->options, err);
 }
 
+/* The options of the result's job, as it keeps them. */
+static int rebuild_job(struct lw_comm *comm, const char *file, struct lw_verify_request *request, struct lw_error *err)
+{
+    struct lw_jobfile jobfile = {0};
+    const struct lw_option *tables[LW_COMMAND_TABLES];
+    int rc;
+    if ((rc = lw_jobfile_of_result(comm, file, &jobfile, err)) == LW_OK && (rc = lw_jobfile_job(&jobfile, &request->ops, err)) == LW_OK) {
+        lw_command_tables(LW_ACTION_RUN, request->ops, NULL, tables);
+        (void)((rc = lw_options_create(tables, &request->options, err)) || (rc = lw_jobfile_apply(&jobfile, request->options, err)));
+    }
+    lw_jobfile_release(&jobfile);
+    return lw_comm_agree(comm, rc, err);
+}
+
+static int execute_verify(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
+{
+    struct lw_verify_request request = {.file = cli->file, .given = cli->options};
+    int rc;
+    start_log(cli, comm);
+    if ((rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? lw_verify_check_complete(cli->file, err) : LW_OK, err)) == LW_OK &&
+        (rc = rebuild_job(comm, cli->file, &request, err)) == LW_OK)
+        rc = lw_verify_run(comm, &request, err);
+    lw_options_destroy(request.options);
+    return rc;
+}
+
 static int execute_job(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
 {
     start_log(cli, comm);
@@ -472,6 +517,8 @@ int lw_cli_execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *er
         return LW_OK;
     case LW_ACTION_PLOT:
         return execute_plot(cli, comm, err);
+    case LW_ACTION_VERIFY:
+        return execute_verify(cli, comm, err);
     default: {
         const int rc = cli->file ? load_jobfile(cli, comm, err) : LW_OK;
         return rc != LW_OK ? rc : execute_job(cli, comm, err);

@@ -5,6 +5,7 @@
 #include "job/hints.h"
 #include "jobs/pieces.h"
 #include "plot/plot.h"
+#include "verify/verify.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -99,6 +100,21 @@ const struct lw_command lw_commands[] = {
         .example = "lapwing plot out.h5:/filtered --from 10 --to 12 --output out.png\n"
                    "lapwing plot 'day/*.h5:/Acoustic' --distance 2km:3km \\\n"
                    "    --from 2023-09-22T18:29:00 --to 2023-09-22T18:31:00 --output day.png",
+    },
+    {
+        .name = "verify",
+        .action = LW_ACTION_VERIFY,
+        .operands = "RESULT [options]",
+        .title = "check that a result is complete and right",
+        .description =
+            "Says whether a result is complete, then makes random values of it again from its input and filters, by the definition and in "
+            "double precision, and compares: outputs of series, images, blocks and best filters, rows of tables of peaks with their "
+            "neighbours, and lines of a sparse spectrum. The job is that of the result's own configuration; its input must still be "
+            "there. Of each dataset it prints how many values were checked and the largest error, as a part of the promised one. "
+            "Noise and spectra, which were measured in all of the data, are taken from the result. One "
+            "process does it. The exit status is 0 only if all is right, and 65 otherwise, naming the worst place.",
+        .example = "lapwing verify filtered.h5\nlapwing verify filtered.h5 --sample 10000 --seed 2\n"
+                   "lapwing verify filtered.h5 --input /archive/survey.h5:/signal",
     },
     {
         .name = "help",
@@ -403,6 +419,8 @@ void lw_command_tables(enum lw_action action, const struct lw_job_ops *job, cons
         tables[n++] = lw_info_options;
     } else if (action == LW_ACTION_PLOT) {
         tables[n++] = lw_plot_options;
+    } else if (action == LW_ACTION_VERIFY) {
+        tables[n++] = lw_verify_options;
     } else if (action == LW_ACTION_FILTERS) {
         tables[n++] = kind->options;
         tables[n++] = lw_bank_options;

@@ -16,6 +16,7 @@ enum lw_action {
     LW_ACTION_RUN_FILE,         /* lapwing run JOB.ini: the job is known once the file has been read */
     LW_ACTION_INFO,
     LW_ACTION_PLOT,
+    LW_ACTION_VERIFY,           /* lapwing verify RESULT */
     LW_ACTION_HELP,
     LW_ACTION_VERSION,
 };

@@ -44,6 +44,7 @@ static void print_operands(FILE *file, const struct lw_command *command)
     case LW_ACTION_RUN_FILE:
     case LW_ACTION_INFO:
     case LW_ACTION_PLOT:
+    case LW_ACTION_VERIFY:
         fprintf(file, " FILE");
         break;
     case LW_ACTION_HELP:
@@ -109,6 +110,7 @@ void lw_completion_each(const struct lw_completion_visitor *each)
     }
     visit_command(each, "info", LW_ACTION_INFO, NULL, NULL);
     visit_command(each, "plot", LW_ACTION_PLOT, NULL, NULL);
+    visit_command(each, "verify", LW_ACTION_VERIFY, NULL, NULL);
 }
 
 static void begin_names(FILE *file, const char *words)

@@ -3,6 +3,7 @@
 #include "cli/page.h"
 #include "io/format.h"
 #include "plot/plot.h"
+#include "verify/verify.h"
 #include "version.h"
 
 #include <string.h>
@@ -239,6 +240,9 @@ static void print_command(struct lw_page *page, const struct lw_command *command
     } else if (command->action == LW_ACTION_PLOT) {
         print_options(page, "Options", lw_plot_options);
         print_options(page, "Messages", lw_message_options);
+    } else if (command->action == LW_ACTION_VERIFY) {
+        print_options(page, "Options", lw_verify_options);
+        print_options(page, "Messages", lw_message_options);
     } else if (command->action == LW_ACTION_INFO) {
         print_options(page, "Options of info", lw_info_options);
     } else if (command->action == LW_ACTION_FILTERS) {
@@ -310,7 +314,8 @@ static void print_man_options(struct lw_page *page)
         print_named_options(page, "Options of filters ", lw_filter_kinds[i]->name, lw_filter_kinds[i]->options);
     print_options(page, "Options of every kind of filters", lw_bank_options);
     print_options(page, "Options of plot", lw_plot_options);
-    print_options(page, "Options of every job, of synth, filters and plot", lw_message_options);
+    print_options(page, "Options of verify", lw_verify_options);
+    print_options(page, "Options of every job, of synth, filters, plot and verify", lw_message_options);
 }
 
 void lw_help_man(FILE *file)

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "cli/commands.h"
+#include "io/list.h"
 
 #include <errno.h>
 #include <ini.h>
@@ -41,6 +42,16 @@ static int read_text(struct lw_jobfile *jobfile, struct lw_error *err)
         return lw_fail(err, LW_ECONFIG, "%s: not a job file: it holds null bytes; 'lapwing info FILE' shows what is in a "
                        "data file", jobfile->path);
     jobfile->text[jobfile->bytes] = '\0';
+    return LW_OK;
+}
+
+static int take_origin(struct lw_jobfile *jobfile, struct lw_error *err)
+{
+    struct lw_listing_origin origin;
+    if (!lw_list_origin(jobfile->path, &origin) || strlen(origin.configuration) >= sizeof origin.configuration - 1)
+        return lw_fail(err, LW_EDATA, "'%.600s' keeps no job file of less than %zu bytes, so that its job is not known", jobfile->path,
+                       sizeof origin.configuration);
+    jobfile->bytes = snprintf(jobfile->text, MAX_BYTES, "[%s]\n%s", origin.job, origin.configuration);
     return LW_OK;
 }
 
@@ -94,7 +105,9 @@ static int share_variables(struct lw_comm *comm, struct lw_jobfile *jobfile, str
     return LW_OK;
 }
 
-int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_jobfile *jobfile, struct lw_error *err)
+/* @param read  by rank 0 */
+static int share(struct lw_comm *comm, const char *path, int (*read)(struct lw_jobfile *, struct lw_error *), struct lw_jobfile *jobfile,
+                 struct lw_error *err)
 {
     *jobfile = (struct lw_jobfile){.path = lw_alloc(strlen(path) + 1, "a file name", err),
                                    .text = lw_alloc(MAX_BYTES + 2, "the job file", err)};
@@ -102,12 +115,22 @@ int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_jobfile *j
     if (code == LW_OK)
         strcpy(jobfile->path, path);
     if (code == LW_OK && lw_comm_rank(comm) == 0)
-        code = read_text(jobfile, err);
+        code = read(jobfile, err);
     if ((code = lw_comm_agree(comm, code, err)))
         return code;
     lw_comm_broadcast(comm, &jobfile->bytes, sizeof jobfile->bytes);
     lw_comm_broadcast(comm, jobfile->text, jobfile->bytes + 1);
     return share_variables(comm, jobfile, err);
+}
+
+int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_jobfile *jobfile, struct lw_error *err)
+{
+    return share(comm, path, read_text, jobfile, err);
+}
+
+int lw_jobfile_of_result(struct lw_comm *comm, const char *path, struct lw_jobfile *jobfile, struct lw_error *err)
+{
+    return share(comm, path, take_origin, jobfile, err);
 }
 
 void lw_jobfile_release(struct lw_jobfile *jobfile)

@@ -22,6 +22,10 @@ struct lw_jobfile {
 /** Read the file. LW_EIO if it cannot be read, LW_ECONFIG if it is no text of at most 1 MiB. Collective.
  * Release with lw_jobfile_release, in any case. */
 int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_jobfile *jobfile, struct lw_error *err);
+
+/** The same of the job file that a result keeps of itself. LW_EDATA if it is none, or keeps one that is too long. Collective. */
+int lw_jobfile_of_result(struct lw_comm *comm, const char *path, struct lw_jobfile *jobfile, struct lw_error *err);
+
 void lw_jobfile_release(struct lw_jobfile *jobfile);
 
 /** The job that its section names. LW_ECONFIG, with file and line, if it is not a job file. Not collective. */

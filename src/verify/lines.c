@@ -1,0 +1,215 @@
+#include "verify/state.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "jobs/sfft.h"
+#include "sfft/number.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+/* Samples read at a time, and after how many the turning phase of a sum is set anew. */
+enum { BLOCK = 1 << 16, TURN = 256 };
+
+/* Leakage between lines, as a part of the largest of its channel: that of a sparse transform's windows. */
+static double leakage(const struct lw_verify *verify) { return verify->job.op.precision == LW_DOUBLE ? 1e-6 : 1e-3; }
+
+static const char *const line_columns[] = {"channel", "index", "re", "im"};
+static const char *const channel_columns[] = {"residual", "noise_power", "detection_limit", "dense"};
+
+/* A channel of the result. */
+struct channel {
+    int64_t number;                     /* in the view */
+    double residual, noise_power, limit;
+    bool is_dense;
+    double largest;                     /* of its lines that are checked */
+    double power;                       /* sum of |x|^2 */
+};
+
+struct line {
+    int64_t channel, index;
+    double complex value;
+    long double re, im;                 /* the sum */
+};
+
+struct lines {
+    struct lw_verify *verify;
+    struct line *all;                   /* [n], by channel */
+    int64_t n;
+};
+
+/* ---- which lines ------------------------------------------------------------------------------------------------------------------ */
+
+static int count_rows(const struct lw_verify *verify, const char *path, int64_t *n, struct lw_error *err)
+{
+    struct lw_notes *const notes = lw_alloc(sizeof *notes, "the table's columns", err);
+    const int rc = notes ? lw_notes_read(lw_verify_name(verify, path).text, NULL, notes, err) : LW_ESYSTEM;
+    *n = rc == LW_OK ? notes->n_rows : 0;
+    lw_free(notes);
+    return rc;
+}
+
+static int read_line(const struct lines *lines, int64_t number, struct line *line, struct lw_error *err)
+{
+    const struct lw_rows rows = {.first = number, .count = 1, .columns = line_columns, .n_columns = 4};
+    const struct lw_range *const channels = &lines->verify->job.view.channels;
+    double values[4];
+    const int rc = lw_notes_read_rows(lw_verify_name(lines->verify, "/spectrum").text, &rows, values, err);
+    if (rc)
+        return rc;
+    *line = (struct line){((int64_t)values[0] - channels->begin) / channels->step, (int64_t)values[1], CMPLX(values[2], values[3]), 0, 0};
+    if (line->channel < 0 || line->channel >= lines->verify->job.op.n_channels || line->index < 0 ||
+        line->index >= lines->verify->job.n_samples)
+        return lw_fail(err, LW_EDATA, "row %" PRId64 " of /spectrum is of channel %.0f and index %.0f, which there are not", number, values[0],
+                       values[1]);
+    return LW_OK;
+}
+
+/* Rows follow each other: all lines of a run are of one channel or two, so that few channels have to be read. */
+static int choose_lines(struct lines *lines, int64_t n_rows, struct lw_error *err)
+{
+    struct lw_verify *const verify = lines->verify;
+    const int64_t readable = max64(1, LW_VERIFY_PRODUCTS / verify->job.n_samples);
+    const int64_t n = min64(min64(verify->n_wanted, n_rows), readable);
+    const int64_t runs = max64(1, min64(min64(n, verify->job.op.n_channels), LW_VERIFY_VALUES / verify->job.n_samples));
+    if (!(lines->all = lw_alloc_array(n, sizeof *lines->all, "lines", err)))
+        return LW_ESYSTEM;
+    int rc = LW_OK;
+    for (int64_t run = 0; run < runs && rc == LW_OK; run++) {
+        const int64_t count = n / runs + (run < n % runs), part = n_rows / runs * run;
+        const int64_t room = n_rows / runs + (run == runs - 1 ? n_rows % runs : 0), step = max64(1, room / max64(1, count));
+        const int64_t first = part + lw_verify_draw(verify, max64(1, room - (count - 1) * step));
+        for (int64_t i = 0; i < count && rc == LW_OK; i++)
+            rc = read_line(lines, min64(n_rows - 1, first + i * step), &lines->all[lines->n++], err);
+    }
+    return rc;
+}
+
+static int read_channel(const struct lw_verify *verify, struct channel *channel, struct lw_error *err)
+{
+    const struct lw_rows rows = {.first = channel->number, .count = 1, .columns = channel_columns, .n_columns = 4};
+    double values[4];
+    const int rc = lw_notes_read_rows(lw_verify_name(verify, "/channels").text, &rows, values, err);
+    channel->residual = values[0];
+    channel->noise_power = values[1];
+    channel->limit = values[2];
+    channel->is_dense = rc == LW_OK && values[3] != 0;
+    return rc;
+}
+
+/* ---- sums over all samples of a channel ------------------------------------------------------------------------------------------ */
+
+/* exp(-2 pi i f t / n), exactly reduced. */
+static double complex phase(int64_t f, int64_t t, int64_t n)
+{
+    const double turn = (double)lw_mod_multiply(f, t, n) / (double)n;
+    return CMPLX(cos(2 * M_PI * turn), -sin(2 * M_PI * turn));
+}
+
+static void add_block(const double complex *x, int64_t first, int64_t count, int64_t n, struct line *line)
+{
+    const double complex step = phase(line->index, 1 % n, n);
+    for (int64_t i = 0; i < count; i += TURN) {
+        double complex turning = phase(line->index, first + i, n), sum = 0;
+        for (int64_t k = i; k < min64(count, i + TURN); k++, turning *= step)
+            sum += x[k] * turning;
+        line->re += creal(sum);
+        line->im += cimag(sum);
+    }
+}
+
+static double complex value_at(struct lw_type type, const void *raw, int64_t i, bool zeroes)
+{
+    const double re = lw_type_number(type, raw, type.is_complex ? 2 * i : i), im = type.is_complex ? lw_type_number(type, raw, 2 * i + 1) : 0;
+    return zeroes && !(isfinite(re) && isfinite(im)) ? 0 : CMPLX(re, im);
+}
+
+static int sum_channel(struct lines *lines, struct channel *channel, int64_t begin, int64_t end, void *raw, double complex *x,
+                       struct lw_error *err)
+{
+    const struct lw_job *const job = &lines->verify->job;
+    int rc = LW_OK;
+    for (int64_t first = 0; first < job->n_samples && rc == LW_OK; first += BLOCK) {
+        const int64_t count = min64(BLOCK, job->n_samples - first);
+        const struct lw_slab slab = {
+            .first = first, .count = count, .channel = channel->number, .n_channels = 1, .into = raw, .into_axis = count,
+        };
+        if ((rc = lw_reader_read(lines->verify->reader, &slab, err)))
+            break;
+        for (int64_t i = 0; i < count; i++) {
+            x[i] = value_at(job->op.input, raw, i, job->op.nan == LW_NAN_ZERO);
+            channel->power += creal(x[i]) * creal(x[i]) + cimag(x[i]) * cimag(x[i]);
+        }
+        for (int64_t l = begin; l < end; l++)
+            add_block(x, first, count, job->n_samples, &lines->all[l]);
+    }
+    return rc;
+}
+
+/* A dense transform rounds as white noise; a sparse one tells a line's value from the noise down to its detection limit. */
+static double allowed_of(const struct lw_verify *verify, const struct channel *channel)
+{
+    const double e = verify->job.op.precision == LW_DOUBLE ? 1e-16 : 5e-8;
+    const double dense = 6 * e * log2(2 * (double)verify->job.n_samples) * sqrt(channel->power) + 1e-15 * channel->largest;
+    return channel->is_dense ? dense : dense + channel->limit + leakage(verify) * channel->largest;
+}
+
+static void compare(const struct lines *lines, const struct channel *channel, const struct line *line, struct lw_verify_row *report)
+{
+    const double complex truth = CMPLX((double)line->re, (double)line->im);
+    const double error = cabs(line->value - truth), allowed = allowed_of(lines->verify, channel);
+    lw_verify_count(report, error > 0 ? error / allowed : error, "channel %" PRId64 ", index %" PRId64 ": %.9g%+.9gi instead of %.9g%+.9gi",
+                    channel->number, line->index, creal(line->value), cimag(line->value), creal(truth), cimag(truth));
+}
+
+static int check_channel(struct lines *lines, int64_t begin, int64_t end, void *raw, double complex *x, struct lw_verify_row *report,
+                         struct lw_error *err)
+{
+    struct channel channel = {.number = lines->all[begin].channel};
+    int rc = read_channel(lines->verify, &channel, err);
+    if (rc || (rc = sum_channel(lines, &channel, begin, end, raw, x, err)))
+        return rc;
+    for (int64_t l = begin; l < end; l++)
+        channel.largest = fmax(channel.largest, hypot((double)lines->all[l].re, (double)lines->all[l].im));
+    for (int64_t l = begin; l < end; l++)
+        compare(lines, &channel, &lines->all[l], report);
+    return LW_OK;
+}
+
+static int check_lines(struct lines *lines, struct lw_verify_row *report, struct lw_error *err)
+{
+    struct lw_view_spec view = lines->verify->job.view;
+    view.max_axis = min64(BLOCK, lines->verify->job.n_samples);
+    view.max_channels = 1;
+    view.chunks = LW_CHUNKS_IN_PLACE;
+    void *const raw = lw_alloc_array(BLOCK, lw_type_bytes(lines->verify->job.op.input), "samples", err);
+    double complex *const x = lw_alloc_array(BLOCK, sizeof *x, "samples", err);
+    int rc = raw && x ? lw_reader_select(lines->verify->reader, &view, err) : LW_ESYSTEM;
+    int64_t end = 0;
+    for (int64_t begin = 0; begin < lines->n && rc == LW_OK; begin = end) {
+        for (end = begin + 1; end < lines->n && lines->all[end].channel == lines->all[begin].channel; end++)
+            ;
+        rc = check_channel(lines, begin, end, raw, x, report, err);
+    }
+    lw_free(raw);
+    lw_free(x);
+    return rc;
+}
+
+int lw_verify_lines(struct lw_verify *verify, struct lw_error *err)
+{
+    struct lw_verify_row *const report = lw_verify_add_row(verify, "/spectrum");
+    struct lines lines = {.verify = verify};
+    int64_t n_rows;
+    if (verify->job.n_samples > LW_VERIFY_PRODUCTS) {
+        snprintf(report->remark, sizeof report->remark, "channels of %" PRId64 " samples are too long to be summed", verify->job.n_samples);
+        return LW_OK;
+    }
+    int rc = count_rows(verify, "/spectrum", &n_rows, err);
+    if (rc == LW_OK && n_rows > 0 && (rc = choose_lines(&lines, n_rows, err)) == LW_OK)
+        rc = check_lines(&lines, report, err);
+    lw_free(lines.all);
+    return rc;
+}

@@ -1,0 +1,256 @@
+#include "verify/state.h"
+
+#include "base/integers.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/proc.h"
+#include "io/format.h"
+#include "io/object.h"
+#include "sfft/number.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the table, random numbers, names -------------------------------------------------------------------------------- */
+
+struct lw_verify_row *lw_verify_add_row(struct lw_verify *verify, const char *name)
+{
+    const int last = LW_VERIFY_ROWS - 1;
+    struct lw_verify_row *const row = &verify->rows[verify->n_rows < last ? verify->n_rows++ : last];
+    *row = (struct lw_verify_row){0};
+    snprintf(row->name, sizeof row->name, "%s", name);
+    return row;
+}
+
+void lw_verify_count(struct lw_verify_row *row, double part, const char *format, ...)
+{
+    const double size = isnan(part) ? INFINITY : part;
+    row->n_checked++;
+    row->n_wrong += size > 1;
+    if (row->worst[0] && size <= row->largest)
+        return;
+    row->largest = size;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(row->worst, sizeof row->worst, format, arguments);
+    va_end(arguments);
+}
+
+int64_t lw_verify_draw(struct lw_verify *verify, int64_t n)
+{
+    return lw_random_below(verify->seed, verify->n_drawn++, n);
+}
+
+/* The first array of a FITS result is the primary unit, the others are extensions with the name in capitals. */
+struct lw_name lw_verify_name(const struct lw_verify *verify, const char *path)
+{
+    char unit[LW_MAX_PATH];
+    const struct lw_product *const first = &verify->job.products[0];
+    if (!verify->is_fits)
+        return lw_name_of(verify->request->file, path);
+    if (first->dataset.n_columns == 0 && strcmp(first->dataset.path, path) == 0)
+        return lw_name_of(verify->request->file, "/0");
+    snprintf(unit, sizeof unit, "%s", path);
+    for (char *c = unit; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return lw_name_of(verify->request->file, unit);
+}
+
+/* ---- the job ----------------------------------------------------------------------------------------------------------- */
+
+/* A word of what to do about an input that is not there. */
+static void add_remedy(struct lw_error *err)
+{
+    const size_t used = strlen(err->message);
+    snprintf(err->message + used, sizeof err->message - used, "; where the result's input or filters are somewhere else by now, --input "
+             "and --filters say where");
+}
+
+static int open_input(struct lw_verify *verify, struct lw_error *err)
+{
+    struct lw_reader_request request;
+    int rc = lw_setup_request(verify->request->ops, verify->request->options, &request, err);
+    if (rc || (rc = lw_reader_open_all(verify->comm, &request, &verify->reader, err)))
+        return rc;
+    rc = verify->request->ops->prepare(verify->request->options, verify->comm, lw_reader_info(verify->reader), &verify->job, err);
+    return lw_comm_agree(verify->comm, rc, err);
+}
+
+/* The inputs have the sizes that the result says. Other times of change alone are no difference: a copy has them. */
+static int check_sizes(const struct lw_verify *verify, struct lw_error *err)
+{
+    for (int i = 0; verify->notes && i < verify->job.n_inputs; i++) {
+        const struct lw_dataset_info *const info = &verify->job.inputs[i];
+        char name[64];
+        snprintf(name, sizeof name, "%s_file_bytes", verify->job.input_names[i]);
+        const double bytes = lw_said_real(&verify->notes->file, name, -1);
+        if (bytes >= 0 && (int64_t)bytes != info->file_bytes)
+            return lw_fail(err, LW_EDATA, "%.500s is not what the result was made from: it has %" PRId64 " bytes, and had %.0f then; "
+                           "--input and --filters name the right ones", lw_dataset_name(info).text, info->file_bytes, bytes);
+    }
+    return LW_OK;
+}
+
+/* ---- what only a pass over all of the data gives is taken from the result ------------------------------------------------- */
+
+/* @param values  [n]; @param path  of the result */
+static int take_numbers(struct lw_verify *verify, const char *path, double *values, int64_t n, struct lw_error *err)
+{
+    struct lw_dataset_info info;
+    double *numbers = NULL;
+    int rc = lw_reader_read_numbers(verify->comm, lw_verify_name(verify, path).text, &info, &numbers, err);
+    const int64_t found = rc ? 0 : info.dims[0] * (info.n_dims > 1 ? info.dims[1] : 1);
+    if (rc == LW_OK && (found != n || info.type.is_complex))
+        rc = lw_fail(err, LW_EDATA, "%s of the result has %" PRId64 " numbers instead of %" PRId64, path, found, n);
+    if (rc == LW_OK)
+        memcpy(values, numbers, (size_t)n * sizeof *values);
+    lw_free(numbers);
+    return lw_comm_agree(verify->comm, rc, err);
+}
+
+static int take_spectrum(struct lw_verify *verify, struct lw_error *err)
+{
+    struct lw_whitening *const whitening = verify->job.whitening;
+    if (!whitening)
+        return LW_OK;
+    const int rc = take_numbers(verify, "/psd", whitening->spectrum, whitening->segment / 2 + 1, err);
+    if (rc)
+        return rc;
+    whitening->n_segments = 1;
+    return lw_comm_agree(verify->comm, verify->job.ops->whiten(&verify->job, lw_proc_cores(), err), err);
+}
+
+static int take_noise(struct lw_verify *verify, struct lw_error *err)
+{
+    const struct lw_job *const job = &verify->job;
+    if (!job->noise || job->search.noise != LW_NOISE_MEASURED)
+        return LW_OK;
+    return take_numbers(verify, "/noise", job->noise, job->op.n_channels * lw_op_filters(&job->op), err);
+}
+
+/* ---- the operation as a convolution of images ------------------------------------------------------------------------- */
+
+static struct lw_verify_shape shape_ols(const struct lw_job *job)
+{
+    const struct lw_ols_spec *const ols = &job->op.ols;
+    return (struct lw_verify_shape){
+        .taps = ols->taps, .n_filters = ols->n_filters, .parts = ols->taps_complex ? 2 : 1, .tap_rows = ols->n_taps, .tap_columns = 1,
+        .ahead_rows = job->look_ahead - lw_post_reach(ols->post).after, .columns = 1, .output_columns = 1, .post = ols->post,
+        .search = &ols->search,
+    };
+}
+
+static struct lw_verify_shape shape_conv2d(const struct lw_job *job)
+{
+    const struct lw_conv2d_spec *const c = &job->op.conv2d;
+    return (struct lw_verify_shape){
+        .taps = c->kernel, .n_filters = 1, .parts = c->kernel_complex ? 2 : 1, .tap_rows = c->kernel_rows,
+        .tap_columns = c->kernel_columns, .ahead_rows = c->look_ahead_rows, .ahead_columns = c->look_ahead_columns,
+        .columns = c->columns, .output_columns = c->output_columns, .outside = c->outside, .post = {.every = c->every},
+        .search = &c->search, .is_image = true,
+    };
+}
+
+/* The numbers in "overlap-save, N = 4096, .." and "overlap-save on tiles of 128 x 256, .."; direct sums have no segments, and FITS
+ * results do not say what made them: then the largest tile that there is stands for it. */
+static void find_segments(const struct lw_verify *verify, struct lw_verify_shape *shape)
+{
+    const char *const text = verify->notes ? lw_said_text(&verify->notes->file, "algorithm") : "";
+    const char *const length = strstr(text, "N = "), *const tile = strstr(text, " of ");
+    shape->segment_rows = shape->tap_rows;
+    shape->segment_columns = shape->tap_columns;
+    if (!shape->is_image && length)
+        sscanf(length, "N = %" SCNd64, &shape->segment_rows);
+    else if (shape->is_image && tile)
+        sscanf(tile, " of %" SCNd64 " x %" SCNd64, &shape->segment_rows, &shape->segment_columns);
+    else if (shape->is_image && !text[0])
+        shape->segment_rows = shape->segment_columns = 4096;
+    shape->segment_rows = max64(shape->segment_rows, shape->tap_rows);
+    shape->segment_columns = min64(max64(shape->segment_columns, shape->tap_columns), shape->columns + shape->tap_columns);
+}
+
+static int find_promises(const struct lw_verify *verify, struct lw_verify_shape *shape, struct lw_error *err)
+{
+    const double n = (double)shape->segment_rows * (double)shape->segment_columns;
+    if (!(shape->promises = lw_alloc_array(shape->n_filters, sizeof *shape->promises, "promised errors", err)))
+        return LW_ESYSTEM;
+    for (int f = 0; f < shape->n_filters; f++)
+        shape->promises[f] = lw_verify_promise(verify, f, shape->is_image ? fmax(n, 256) : n);
+    return LW_OK;
+}
+
+static int find_shape(struct lw_verify *verify, struct lw_error *err)
+{
+    const struct lw_job *const job = &verify->job;
+    struct lw_verify_shape *const shape = &verify->shape;
+    *shape = job->op.kind == LW_OP_OLS ? shape_ols(job) : shape_conv2d(job);
+    shape->n_channels = job->op.n_channels;
+    shape->n_rows = job->n_samples;
+    shape->n_outputs = job->n_outputs;
+    shape->boundary = job->boundary;
+    find_segments(verify, shape);
+    return find_promises(verify, shape, err);
+}
+
+/* ---- all ---------------------------------------------------------------------------------------------------------------- */
+
+/* Of the result's first dataset, and so of its root group. Rank 0's go to all. */
+static int read_notes(struct lw_verify *verify, struct lw_error *err)
+{
+    if (verify->is_fits)
+        return LW_OK;
+    int rc = LW_OK;
+    if (!(verify->notes = lw_alloc(sizeof *verify->notes, "the result's attributes", err)))
+        rc = LW_ESYSTEM;
+    if (rc == LW_OK && lw_comm_rank(verify->comm) == 0)
+        rc = lw_notes_read(lw_verify_name(verify, verify->job.products[0].dataset.path).text, NULL, verify->notes, err);
+    if ((rc = lw_comm_agree(verify->comm, rc, err)))
+        return rc;
+    lw_comm_broadcast(verify->comm, verify->notes, sizeof *verify->notes);
+    return LW_OK;
+}
+
+static int recognise(struct lw_verify *verify, struct lw_error *err)
+{
+    const struct lw_format *format = NULL;
+    const int rc = lw_formats_find(verify->request->file, NULL, &format, err);
+    verify->is_fits = rc == LW_OK && strcmp(format->name, "HDF5") != 0;
+    return rc;
+}
+
+int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
+{
+    int rc;
+    verify->job = (struct lw_job){.ops = verify->request->ops};
+    if ((rc = lw_comm_agree(verify->comm, recognise(verify, err), err)))
+        return rc;
+    if ((rc = open_input(verify, err))) {
+        if (rc == LW_EIO)
+            add_remedy(err);
+        return rc;
+    }
+    if ((rc = read_notes(verify, err)) || (rc = lw_mask_open(verify->comm, verify->reader, &verify->job, &verify->mask, err)) ||
+        (rc = check_sizes(verify, err)) || (rc = take_spectrum(verify, err)) || (rc = take_noise(verify, err)))
+        return rc;
+    if ((rc = lw_comm_agree(verify->comm, lw_pool_create((int)max64(4, lw_proc_cores()), &verify->pool, err), err)))
+        return rc;
+    lw_reader_use(verify->reader, verify->pool);
+    return verify->job.op.kind == LW_OP_SFFT ? LW_OK : lw_comm_agree(verify->comm, find_shape(verify, err), err);
+}
+
+void lw_verify_close(struct lw_verify *verify)
+{
+    lw_window_destroy(verify->window);
+    lw_free(verify->raw);
+    lw_free(verify->shape.promises);
+    if (verify->job.ops)
+        verify->job.ops->release(&verify->job);
+    lw_mask_close(verify->mask);
+    lw_reader_close(verify->reader);
+    lw_pool_destroy(verify->pool);
+    lw_free(verify->notes);
+}

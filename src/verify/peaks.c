@@ -1,0 +1,215 @@
+#include "verify/pieces.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+/* The columns that are looked at, in this order; of images the place is that of a pixel. */
+enum { CHANNEL, FILTER, ROW = FILTER, INDEX, COLUMN = INDEX, RE, IM, SNR, SIZE, N_COLUMNS };
+static const char *const peak_columns[] = {"channel", "filter", "index", "re", "im", "snr", "cluster_size"};
+static const char *const source_columns[] = {"image", "row", "column", "re", "im", "snr", "cluster_size"};
+
+struct peak {
+    int64_t channel, row, column, cluster_size;
+    int filter;
+    double complex value;
+    double snr;
+};
+
+struct table {
+    struct lw_verify *verify;
+    struct lw_name name;
+    int64_t n_rows;
+    int64_t cluster;            /* neighbours that are compared; -1: they are too many */
+    bool has_exclusions;
+};
+
+static struct peak peak_of(const struct lw_verify_shape *shape, const double row[N_COLUMNS])
+{
+    return (struct peak){
+        .channel = (int64_t)row[CHANNEL], .filter = shape->is_image ? 0 : (int)row[FILTER],
+        .row = (int64_t)(shape->is_image ? row[ROW] : row[INDEX]), .column = shape->is_image ? (int64_t)row[COLUMN] : 0,
+        .value = CMPLX(row[RE], row[IM]), .snr = row[SNR], .cluster_size = (int64_t)row[SIZE],
+    };
+}
+
+static bool is_inside(const struct lw_verify_shape *shape, const struct peak *peak)
+{
+    return peak->channel >= 0 && peak->channel < shape->n_channels && peak->filter >= 0 && peak->filter < shape->n_filters &&
+           peak->row >= 0 && peak->row < shape->n_outputs && peak->column >= 0 && peak->column < shape->output_columns;
+}
+
+/* ---- neighbours ---------------------------------------------------------------------------------------------------------------- */
+
+/* What the outputs within reach of a peak say of it. */
+struct neighbours {
+    int64_t least, most;        /* of them reach the threshold, for certain and possibly */
+    double excess;              /* by how much one is stronger, as a part of what is allowed */
+    int64_t row, column;        /* that one */
+    int filter;
+};
+
+/* @param its  allowed error of the peak's SNR */
+static void compare(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak, int filter, int64_t row,
+                    int64_t column, double its, struct neighbours *found)
+{
+    struct lw_verify *const verify = table->verify;
+    const double sigma = lw_verify_sigma(verify, peak->channel, filter), threshold = verify->shape.search->threshold;
+    if (sigma == 0 || (table->has_exclusions && lw_verify_is_excluded(verify, samples, filter, row, column)))
+        return;
+    const struct lw_verify_truth y = lw_verify_series(verify, samples, filter, row, column);
+    const double snr = cabs(y.value) / sigma, allowed = y.allowed * 1.5 / sigma + 4 * FLT_EPSILON * snr;
+    if (y.is_nan)
+        return;
+    found->least += snr - allowed >= threshold;
+    found->most += snr + allowed >= threshold;
+    const double excess = snr > peak->snr ? (snr - peak->snr) / (allowed + its) : 0;
+    if (excess > found->excess) {
+        found->excess = excess;
+        found->row = row;
+        found->column = column;
+        found->filter = filter;
+    }
+}
+
+static void compare_row(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak, int64_t row,
+                        double its, struct neighbours *found)
+{
+    const struct lw_verify_shape *const shape = &table->verify->shape;
+    const bool all = shape->search->clusters_filters;
+    const int64_t reach = shape->is_image ? table->cluster : 0;
+    for (int64_t column = max64(0, peak->column - reach); column <= min64(shape->output_columns - 1, peak->column + reach); column++)
+        for (int f = all ? 0 : peak->filter; f < (all ? shape->n_filters : peak->filter + 1); f++)
+            compare(table, samples, peak, f, row, column, its, found);
+}
+
+/* ---- a row --------------------------------------------------------------------------------------------------------------------- */
+
+static struct lw_type computed_type(const struct lw_verify *verify)
+{
+    const bool is_complex = verify->job.op.input.is_complex || verify->shape.parts == 2;
+    return (struct lw_type){.scalar = verify->job.op.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64, .is_complex = is_complex};
+}
+
+/* Its value, its SNR, and that it is one. */
+static void check_value(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak,
+                        const struct lw_verify_truth *y, struct lw_verify_row *report)
+{
+    struct lw_verify *const verify = table->verify;
+    const struct lw_type type = computed_type(verify);
+    const double sigma = lw_verify_sigma(verify, peak->channel, peak->filter), ratio = cabs(peak->value) / sigma;
+    const double epsilon = verify->job.op.precision == LW_SINGLE ? 1e-6 : 1e-14;
+    char where[160], got[64], want[64];
+    lw_verify_where(verify, peak->filter, peak->channel, peak->row, peak->column, where);
+    lw_verify_count(report, lw_verify_part(verify, type, 0, peak->value, y), "%s: %s instead of %s", where,
+                    lw_verify_number(peak->value, type.is_complex, got),
+                    y->is_nan ? "not a number" : lw_verify_number(y->value, type.is_complex, want));
+    if (!(fabs(peak->snr - ratio) <= epsilon * ratio))
+        lw_verify_count(report, NAN, "%s: an SNR of %.9g instead of %.9g", where, peak->snr, ratio);
+    if (!(peak->snr >= verify->shape.search->threshold * (1 - epsilon)))
+        lw_verify_count(report, NAN, "%s: an SNR of %.9g is below the threshold %g", where, peak->snr, verify->shape.search->threshold);
+    if (table->has_exclusions && lw_verify_is_excluded(verify, samples, peak->filter, peak->row, peak->column))
+        lw_verify_count(report, NAN, "%s: it touches samples that do not count", where);
+}
+
+static void check_neighbours(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak, int64_t first,
+                             int64_t end, const struct lw_verify_truth *y, struct lw_verify_row *report)
+{
+    struct lw_verify *const verify = table->verify;
+    const double its = y->allowed * 1.5 / lw_verify_sigma(verify, peak->channel, peak->filter) + 4 * FLT_EPSILON * peak->snr;
+    struct neighbours found = {0};
+    char where[160], other[160];
+    lw_verify_where(verify, peak->filter, peak->channel, peak->row, peak->column, where);
+    for (int64_t row = first; row < end; row++)
+        compare_row(table, samples, peak, row, its, &found);
+    if (found.excess > 1)
+        lw_verify_count(report, found.excess, "%s: a stronger output is within reach, at %s", where,
+                        lw_verify_where(verify, found.filter, peak->channel, found.row, found.column, other));
+    if (peak->cluster_size < found.least || peak->cluster_size > found.most)
+        lw_verify_count(report, NAN, "%s: a cluster_size of %" PRId64 " instead of %" PRId64, where, peak->cluster_size, found.most);
+}
+
+static int check_peak(const struct table *table, const struct peak *peak, struct lw_verify_row *report, struct lw_error *err)
+{
+    struct lw_verify *const verify = table->verify;
+    const int64_t reach = max64(0, table->cluster);
+    const int64_t first = max64(0, peak->row - reach), end = min64(verify->shape.n_outputs, peak->row + reach + 1);
+    struct lw_verify_samples samples;
+    const int rc = lw_verify_read(verify, peak->channel, first, end, &samples, err);
+    if (rc == LW_OK) {
+        const struct lw_verify_truth y = lw_verify_series(verify, &samples, peak->filter, peak->row, peak->column);
+        check_value(table, &samples, peak, &y, report);
+        if (table->cluster >= 0)
+            check_neighbours(table, &samples, peak, first, end, &y, report);
+    }
+    lw_verify_samples_release(&samples);
+    return rc;
+}
+
+static int check_row(const struct table *table, int64_t number, struct lw_verify_row *report, struct lw_error *err)
+{
+    const struct lw_verify_shape *const shape = &table->verify->shape;
+    const struct lw_rows rows = {
+        .first = number, .count = 1, .columns = shape->is_image ? source_columns : peak_columns, .n_columns = N_COLUMNS,
+    };
+    double values[N_COLUMNS];
+    const int rc = lw_notes_read_rows(table->name.text, &rows, values, err);
+    if (rc)
+        return rc;
+    const struct peak peak = peak_of(shape, values);
+    if (is_inside(shape, &peak))
+        return check_peak(table, &peak, report, err);
+    lw_verify_count(report, NAN, "row %" PRId64 " of the table is of no output that there is", number);
+    return LW_OK;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------------------------ */
+
+static int count_rows(struct table *table, struct lw_error *err)
+{
+    struct lw_notes *const notes = lw_alloc(sizeof *notes, "the table's columns", err);
+    const int rc = notes ? lw_notes_read(table->name.text, NULL, notes, err) : LW_ESYSTEM;
+    table->n_rows = rc == LW_OK ? notes->n_rows : 0;
+    lw_free(notes);
+    return rc;
+}
+
+/* Products of taps and samples for one peak and its neighbours; INT64_MAX: more than can be counted. */
+static int64_t cost_of(const struct lw_verify_shape *shape)
+{
+    const struct lw_search *const search = shape->search;
+    const double width = 2 * (double)search->cluster + 1, filters = search->clusters_filters ? shape->n_filters : 1;
+    const double cost = width * (shape->is_image ? width : 1) * filters * (double)shape->tap_rows * (double)shape->tap_columns;
+    return cost < 1e18 ? (int64_t)cost : INT64_MAX;
+}
+
+int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err)
+{
+    struct lw_verify_row *const report = lw_verify_add_row(verify, product->dataset.path);
+    const struct lw_verify_shape *const shape = &verify->shape;
+    const bool is_costly = cost_of(shape) > LW_VERIFY_PRODUCTS / 4;
+    struct table table = {
+        .verify = verify, .name = lw_verify_name(verify, product->dataset.path), .cluster = is_costly ? -1 : shape->search->cluster,
+        .has_exclusions = verify->mask || verify->job.op.nan == LW_NAN_ZERO,
+    };
+    if (verify->is_fits) {
+        snprintf(report->remark, sizeof report->remark, "tables of FITS are not read");
+        return LW_OK;
+    }
+    int rc = count_rows(&table, err);
+    if (rc || table.n_rows == 0)
+        return rc;
+    if (is_costly)
+        snprintf(report->remark, sizeof report->remark, "neighbours within %" PRId64 " are too many to be compared", shape->search->cluster);
+    const int64_t reach = 2 * max64(0, table.cluster) + 1;
+    const struct lw_verify_pieces pieces = lw_verify_choose(verify, table.n_rows, 1, is_costly ? shape->tap_rows : cost_of(shape),
+                                                            lw_verify_rows_read(shape, reach));
+    rc = lw_verify_open_window(verify, reach + shape->tap_rows, err);
+    for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++)
+        rc = check_row(&table, lw_verify_piece_at(verify, &(struct lw_verify_pieces){.length = table.n_rows, .rows = 1}, i), report, err);
+    return rc;
+}

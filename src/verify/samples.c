@@ -1,0 +1,215 @@
+#include "verify/state.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A segment is covered by so many cells, of a quarter of its length each; what shares its roundings with an output, another segment of
+ * a pair, begins no more than two lengths away. */
+enum { CELLS = 4, COVER = CELLS + 1, NEAR = 2 };
+
+/* Values of a piece of an image, and outputs of a piece of a series. */
+enum { PIECE_VALUES = 1 << 20, PIECE_OUTPUTS = 1024 };
+
+/* ---- reading ----------------------------------------------------------------------------------------------------------- */
+
+int64_t lw_verify_piece_rows(const struct lw_verify_shape *shape)
+{
+    const int64_t wanted = shape->is_image ? PIECE_VALUES / shape->columns : max64(PIECE_OUTPUTS, shape->segment_rows / 2);
+    return max64(1, min64(wanted, shape->n_outputs));
+}
+
+int64_t lw_verify_rows_read(const struct lw_verify_shape *shape, int64_t n_outputs)
+{
+    return n_outputs + shape->tap_rows - 1 + 2 * NEAR * shape->segment_rows;
+}
+
+int lw_verify_open_window(struct lw_verify *verify, int64_t most_rows, struct lw_error *err)
+{
+    const struct lw_verify_shape *const shape = &verify->shape;
+    const int64_t bytes = shape->columns * (int64_t)lw_type_bytes(verify->job.op.input);
+    lw_window_destroy(verify->window);
+    lw_free(verify->raw);
+    verify->window = NULL;
+    verify->plan = (struct lw_plan){
+        .op = {.halo = shape->tap_rows - 1, .input_width = shape->columns}, .rounds = {.slice = most_rows, .group = 1}, .depth = 1,
+        .chunks = LW_CHUNKS_IN_PLACE,
+    };
+    const struct lw_view_spec view = lw_plan_view(&verify->plan, &verify->job);
+    const struct lw_window_spec window = lw_plan_window(&verify->plan, &verify->job, verify->reader);
+    if (!(verify->raw = lw_alloc_array(most_rows, (size_t)bytes, "samples of the input", err)))
+        return LW_ESYSTEM;
+    int rc = lw_reader_select(verify->reader, &view, err);
+    if (rc == LW_OK)
+        rc = lw_window_create(&window, &verify->window, err);
+    if (rc == LW_OK && verify->mask)
+        rc = lw_mask_start(verify->mask, &verify->job, &verify->plan, err);
+    return rc;
+}
+
+/* Rows [begin, end) of a channel into verify->raw; masked ones are zero then. */
+static int read_rows(struct lw_verify *verify, int64_t channel, int64_t begin, int64_t end, struct lw_error *err)
+{
+    const struct lw_window_part part = {
+        .begin = begin, .end = end, .channel = channel, .n_channels = 1, .into = verify->raw, .into_axis = end - begin,
+    };
+    const int rc = lw_window_read(verify->window, &part, err);
+    return rc || !verify->mask ? rc : lw_mask_apply(verify->mask, 0, &part, err);
+}
+
+/* Sample i of what has been read. */
+static double complex value_at(const struct lw_verify *verify, int64_t i)
+{
+    const struct lw_type type = verify->job.op.input;
+    if (!type.is_complex)
+        return lw_type_number(type, verify->raw, i);
+    return CMPLX(lw_type_number(type, verify->raw, 2 * i), lw_type_number(type, verify->raw, 2 * i + 1));
+}
+
+/* Single precision takes what float32 cannot hold as not finite. */
+static bool is_lost(const struct lw_verify *verify, double value)
+{
+    return !isfinite(value) || (verify->job.op.precision == LW_SINGLE && !isfinite((float)value));
+}
+
+static bool is_bad(const struct lw_verify *verify, double complex value)
+{
+    return is_lost(verify, creal(value)) || is_lost(verify, cimag(value));
+}
+
+/* The value that boundary zero puts above and below an image is not in the file. */
+static bool is_outside(const struct lw_verify_shape *shape, int64_t row)
+{
+    return shape->boundary == LW_BOUNDARY_ZERO && (row < 0 || row >= shape->n_rows);
+}
+
+static void take_values(const struct lw_verify *verify, struct lw_verify_samples *samples)
+{
+    const struct lw_verify_shape *const shape = &verify->shape;
+    const int64_t columns = shape->columns;
+    for (int64_t row = samples->begin; row < samples->end; row++)
+        for (int64_t column = 0; column < columns; column++) {
+            const int64_t i = (row - samples->begin) * columns + column;
+            const double complex value = is_outside(shape, row) ? shape->outside : value_at(verify, i);
+            const bool bad = is_bad(verify, value), masked = verify->mask && lw_mask_is_set(verify->mask, 0, 0, row - samples->begin);
+            samples->marks[i] = (unsigned char)((bad ? LW_MARK_BAD : 0) | (masked ? LW_MARK_MASKED : 0));
+            samples->values[i] = bad ? 0 : value;
+        }
+}
+
+/* ---- how strong the input is around -------------------------------------------------------------------------------------- */
+
+struct cells {
+    int64_t rows, columns;              /* input values of a cell */
+    int64_t n_rows, n_columns;          /* cells */
+    double *energy;                     /* [n_rows x n_columns] */
+};
+
+static double norm2(double complex value) { return creal(value) * creal(value) + cimag(value) * cimag(value); }
+
+static void add_energy(const struct lw_verify *verify, int64_t n_rows, int64_t first_row, struct cells *cells)
+{
+    const int64_t columns = verify->shape.columns;
+    for (int64_t row = 0; row < n_rows; row++)
+        for (int64_t column = 0; column < columns; column++) {
+            const double complex value = value_at(verify, row * columns + column);
+            if (!is_bad(verify, value))
+                cells->energy[(first_row + row) / cells->rows * cells->n_columns + column / cells->columns] += norm2(value);
+        }
+}
+
+static int read_energy(struct lw_verify *verify, int64_t channel, int64_t begin, int64_t end, struct cells *cells, struct lw_error *err)
+{
+    const int64_t most = verify->plan.rounds.slice;
+    int rc = LW_OK;
+    memset(cells->energy, 0, (size_t)(cells->n_rows * cells->n_columns) * sizeof *cells->energy);
+    for (int64_t first = begin; first < end && rc == LW_OK; first += most) {
+        const int64_t last = min64(end, first + most);
+        rc = read_rows(verify, channel, first, last, err);
+        if (rc == LW_OK)
+            add_energy(verify, last - first, first - begin, cells);
+    }
+    return rc;
+}
+
+/* The energy of the cells from (row, column) on that cover a segment. */
+static double covered(const struct cells *cells, int64_t row, int64_t column)
+{
+    double sum = 0;
+    for (int64_t r = row; r < min64(row + COVER, cells->n_rows); r++)
+        for (int64_t c = max64(0, column); c < min64(column + COVER, cells->n_columns); c++)
+            sum += cells->energy[r * cells->n_columns + c];
+    return sum;
+}
+
+static void raise_levels(const struct lw_verify_shape *shape, const struct cells *cells, struct lw_verify_samples *samples)
+{
+    const double n = (double)shape->segment_rows * (double)shape->segment_columns;
+    for (int64_t column = 0; column < cells->n_columns; column++) {
+        double most = 0;
+        for (int64_t row = 0; row < cells->n_rows; row++)
+            most = fmax(most, covered(cells, row, column));
+        const double level = sqrt(most / n);
+        const int64_t first = max64(0, column - NEAR * CELLS), last = min64(samples->n_levels - 1, column + COVER + NEAR * CELLS);
+        for (int64_t k = first; k <= last; k++)
+            samples->levels[k] = fmax(samples->levels[k], level);
+    }
+}
+
+/* Adjacent channels of a real series may be transformed as one complex one. */
+static int find_levels(struct lw_verify *verify, struct lw_verify_samples *samples, struct lw_error *err)
+{
+    const struct lw_verify_shape *const shape = &verify->shape;
+    const int64_t begin = max64(1 - shape->tap_rows, samples->begin - NEAR * shape->segment_rows);
+    const int64_t end = min64(shape->n_rows + shape->tap_rows - 1, samples->end + NEAR * shape->segment_rows);
+    const int64_t other = samples->channel ^ 1;
+    const bool is_paired = !shape->is_image && !verify->job.op.input.is_complex && other < shape->n_channels;
+    struct cells cells = {.rows = max64(1, shape->segment_rows / CELLS), .columns = max64(1, shape->segment_columns / CELLS)};
+    cells.n_rows = divide_up(end - begin, cells.rows);
+    cells.n_columns = divide_up(shape->columns, cells.columns);
+    samples->n_levels = cells.n_columns;
+    samples->level_columns = cells.columns;
+    cells.energy = lw_alloc_array(cells.n_rows * cells.n_columns, sizeof *cells.energy, "energies", err);
+    samples->levels = lw_alloc_array(cells.n_columns, sizeof *samples->levels, "levels", err);
+    int rc = cells.energy && samples->levels ? LW_OK : LW_ESYSTEM;
+    for (int64_t k = 0; rc == LW_OK && k < samples->n_levels; k++)
+        samples->levels[k] = fabs(shape->outside);
+    for (int pass = 0; rc == LW_OK && pass <= is_paired; pass++) {
+        rc = read_energy(verify, pass ? other : samples->channel, begin, end, &cells, err);
+        if (rc == LW_OK)
+            raise_levels(shape, &cells, samples);
+    }
+    lw_free(cells.energy);
+    return rc;
+}
+
+/* ---- both ------------------------------------------------------------------------------------------------------------------ */
+
+int lw_verify_read(struct lw_verify *verify, int64_t channel, int64_t first, int64_t end, struct lw_verify_samples *samples,
+                   struct lw_error *err)
+{
+    const struct lw_verify_shape *const shape = &verify->shape;
+    *samples = (struct lw_verify_samples){
+        .channel = channel, .begin = first + shape->ahead_rows - (shape->tap_rows - 1), .end = end + shape->ahead_rows,
+    };
+    const int64_t n = (samples->end - samples->begin) * shape->columns;
+    samples->values = lw_alloc_array(n, sizeof *samples->values, "samples of the input", err);
+    samples->marks = lw_alloc_array(n, 1, "samples of the input", err);
+    if (!samples->values || !samples->marks)
+        return LW_ESYSTEM;
+    int rc;
+    if ((rc = find_levels(verify, samples, err)) || (rc = read_rows(verify, channel, samples->begin, samples->end, err)))
+        return rc;
+    take_values(verify, samples);
+    return LW_OK;
+}
+
+void lw_verify_samples_release(struct lw_verify_samples *samples)
+{
+    lw_free(samples->values);
+    lw_free(samples->marks);
+    lw_free(samples->levels);
+    *samples = (struct lw_verify_samples){0};
+}

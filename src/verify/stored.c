@@ -1,0 +1,81 @@
+#include "verify/state.h"
+
+#include "base/memory.h"
+#include "io/examine.h"
+#include "io/format.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct lw_verify_stored {
+    struct lw_dataset_info info;
+    const struct lw_format *format;
+    void *dataset;
+};
+
+static void shape_text(int n_dims, const int64_t *dims, char text[128])
+{
+    text[0] = '\0';
+    for (int d = 0; d < n_dims; d++)
+        snprintf(text + strlen(text), 128 - strlen(text), "%s%" PRId64, d ? " x " : "", dims[d]);
+}
+
+static int check_shape(const struct lw_verify_stored *stored, const struct lw_writer_dataset *dataset, struct lw_error *err)
+{
+    const struct lw_dataset_info *const info = &stored->info;
+    char found[128], wanted[128];
+    bool is_same = info->n_dims == dataset->n_dims && info->type.is_complex == dataset->type.is_complex;
+    for (int d = 0; is_same && d < info->n_dims; d++)
+        is_same = info->dims[d] == dataset->dims[d];
+    if (is_same)
+        return LW_OK;
+    shape_text(info->n_dims, info->dims, found);
+    shape_text(dataset->n_dims, dataset->dims, wanted);
+    return lw_fail(err, LW_EDATA, "%.500s has %s %s values, and its configuration makes %s %s ones", lw_dataset_name(info).text, found,
+                   info->type.is_complex ? "complex" : "real", wanted, dataset->type.is_complex ? "complex" : "real");
+}
+
+int lw_verify_stored_open(const struct lw_verify *verify, const struct lw_writer_dataset *dataset, struct lw_verify_stored **out,
+                          struct lw_error *err)
+{
+    struct lw_verify_stored *const stored = lw_alloc(sizeof *stored, "the result's dataset", err);
+    if (!stored)
+        return LW_ESYSTEM;
+    int rc = lw_examine_dataset(lw_verify_name(verify, dataset->path).text, NULL, LW_USE_NUMBERS, &stored->info, err);
+    if (rc == LW_OK)
+        rc = check_shape(stored, dataset, err);
+    if (rc == LW_OK && (rc = lw_formats_find(stored->info.file, &stored->info.hints, &stored->format, err)) == LW_OK)
+        rc = stored->format->open(&stored->info, &stored->dataset, err);
+    if (rc)
+        lw_verify_stored_close(stored);
+    else
+        *out = stored;
+    return rc;
+}
+
+void lw_verify_stored_close(struct lw_verify_stored *stored)
+{
+    if (!stored)
+        return;
+    if (stored->dataset)
+        stored->format->close(stored->dataset);
+    lw_free(stored);
+}
+
+int lw_verify_stored_read(struct lw_verify_stored *stored, const int64_t *place, double complex *value, struct lw_error *err)
+{
+    char sample[LW_MAX_SAMPLE_BYTES];
+    struct lw_error reason = {0};
+    struct lw_box box = {.run = 1, .pitch = 1, .n_runs = 1, .into = sample};
+    for (int d = 0; d < stored->info.n_dims; d++) {
+        box.first[d] = place[d];
+        box.step[d] = box.count[d] = 1;
+    }
+    const int rc = stored->format->read(stored->dataset, &box, &reason);
+    if (rc)
+        return lw_fail(err, (enum lw_code)rc, "cannot read %.500s: %.300s", lw_dataset_name(&stored->info).text, reason.message);
+    const struct lw_type type = stored->info.type;
+    *value = CMPLX(lw_type_number(type, sample, 0), type.is_complex ? lw_type_number(type, sample, 1) : 0);
+    return LW_OK;
+}

@@ -1,0 +1,159 @@
+#include "verify/state.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "io/list.h"
+#include "io/writer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct lw_option lw_verify_options[] = {
+    {.name = "sample", .kind = LW_OPTION_INT, .argument = "N", .fallback = "1000", .minimum = 1, .maximum = 1e9,
+     .help = "Random values of each dataset, and rows of each table, that are made again; fewer where a value takes very many sums."},
+    {.name = "seed", .kind = LW_OPTION_INT, .argument = "N", .fallback = "1", .minimum = 0, .maximum = 9e18,
+     .help = "Another seed takes other values."},
+    {.name = "input", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset",
+     .help = "Where the input is by now, if it is not where it was when the result was made."},
+    {.name = "filters", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
+     .help = "The same of filters, or of the kernel of conv2d, that were read from a file."},
+    {.name = NULL},
+};
+
+/* ---- complete? ------------------------------------------------------------------------------------------------------------------ */
+
+static bool ends_with(const char *name, const char *ending)
+{
+    const size_t length = strlen(name), its = strlen(ending);
+    return length > its && strcmp(name + length - its, ending) == 0;
+}
+
+static int fail_incomplete(const char *file, struct lw_error *err)
+{
+    return lw_fail(err, LW_EDATA, "'%.600s' is incomplete: the run that was to make it did not come to its end; run the same command again",
+                   file);
+}
+
+/* A result that is not there may have been begun. */
+static int check_begun(const char *file, struct lw_error *err)
+{
+    char part[LW_MAX_PATH];
+    const int length = snprintf(part, sizeof part, "%s" LW_PART_SUFFIX, file);
+    const bool is_begun = length < (int)sizeof part && access(file, F_OK) != 0 && access(part, F_OK) == 0;
+    return is_begun ? fail_incomplete(part, err) : LW_OK;
+}
+
+int lw_verify_check_complete(const char *file, struct lw_error *err)
+{
+    struct lw_listing_origin origin;
+    int rc;
+    if ((rc = check_begun(file, err)) || (rc = lw_list_check(file, err)))
+        return rc;
+    const bool is_ours = lw_list_origin(file, &origin);
+    if (origin.is_incomplete || (is_ours && ends_with(file, LW_PART_SUFFIX)))
+        return fail_incomplete(file, err);
+    if (!is_ours)
+        return lw_fail(err, LW_EDATA, "'%.600s' is no result of a job of lapwing, so that there is nothing to compare it with; 'lapwing info "
+                       "FILE' shows what it holds", file);
+    return LW_OK;
+}
+
+/* ---- what was found ------------------------------------------------------------------------------------------------------------ */
+
+static void print_row(const struct lw_verify_row *row)
+{
+    char largest[32] = "-";
+    if (row->n_checked > 0)
+        snprintf(largest, sizeof largest, row->largest > 1e6 ? "%.1e" : row->largest > 10 ? "%.0f" : "%.3f", row->largest);
+    printf("%-16s %10" PRId64 " %8" PRId64 "  %s%s%s\n", row->name, row->n_checked, row->n_wrong, largest, row->remark[0] ? "; " : "",
+           row->remark);
+}
+
+static void print_table(const struct lw_verify *verify)
+{
+    printf("%-16s %10s %8s  %s\n", "dataset", "checked", "wrong", "largest error, as a part of the promised one");
+    for (int r = 0; r < verify->n_rows; r++)
+        print_row(&verify->rows[r]);
+}
+
+/* The worst of all. */
+static int judge(const struct lw_verify *verify, struct lw_error *err)
+{
+    const struct lw_verify_row *worst = NULL;
+    int64_t n_wrong = 0;
+    for (int r = 0; r < verify->n_rows; r++) {
+        const struct lw_verify_row *const row = &verify->rows[r];
+        n_wrong += row->n_wrong;
+        if (row->n_wrong > 0 && (!worst || row->largest > worst->largest))
+            worst = row;
+    }
+    if (!worst)
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "'%.400s' is not what its input and configuration give: %" PRId64 " of the values checked are wrong; the "
+                   "worst is in %s, %s; run the same command again to make it anew", verify->request->file, n_wrong, worst->name,
+                   worst->worst);
+}
+
+/* ---- all ------------------------------------------------------------------------------------------------------------------------ */
+
+static int check_product(struct lw_verify *verify, int number, struct lw_error *err)
+{
+    const struct lw_product *const product = &verify->job.products[number];
+    const char *const path = product->dataset.path;
+    const bool is_measured = strcmp(path, "/psd") == 0 || strcmp(path, "/noise") == 0;
+    if (verify->job.op.kind == LW_OP_SFFT)
+        return number == 0 ? lw_verify_lines(verify, err) : LW_OK;
+    if (number >= verify->job.n_products && is_measured)
+        return LW_OK;
+    if (number >= verify->job.n_products)
+        return lw_verify_given(verify, product, err);
+    if (product->dataset.n_columns > 0)
+        return lw_verify_peaks(verify, product, err);
+    if (strcmp(path, "/best/value") == 0)
+        return lw_verify_best(verify, product, product + 1, err);
+    if (strcmp(path, "/best/filter") == 0)
+        return LW_OK;
+    if (strncmp(path, "/blocks/", strlen("/blocks/")) == 0)
+        return lw_verify_blocks(verify, product, err);
+    return lw_verify_series_product(verify, product, err);
+}
+
+static int check_products(struct lw_verify *verify, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int p = 0; p < verify->job.n_products + verify->job.n_given && rc == LW_OK; p++)
+        rc = check_product(verify, p, err);
+    if (rc)
+        return rc;
+    print_table(verify);
+    return judge(verify, err);
+}
+
+/* Where the files are by now. */
+static int move_files(const struct lw_verify_request *request, struct lw_error *err)
+{
+    const char *const input = lw_options_text(request->given, "input"), *const filters = lw_options_text(request->given, "filters");
+    const char *const taps = request->ops == &lw_job_conv2d ? "kernel" : "filters";
+    const int rc = input ? lw_options_set(request->options, "input", input, "--input", err) : LW_OK;
+    if (rc || !filters)
+        return rc;
+    if (request->ops == &lw_job_sfft || !lw_options_given(request->options, taps))
+        return lw_fail(err, LW_EUSAGE, "--filters %.600s: the result was made without filters from a file", filters);
+    return lw_options_set(request->options, taps, filters, "--filters", err);
+}
+
+int lw_verify_run(struct lw_comm *comm, const struct lw_verify_request *request, struct lw_error *err)
+{
+    struct lw_verify verify = {
+        .comm = comm, .request = request, .n_wanted = lw_options_int(request->given, "sample"),
+        .seed = (uint64_t)lw_options_int(request->given, "seed"),
+    };
+    int rc;
+    if ((rc = move_files(request, err)) == LW_OK && (rc = lw_verify_open(&verify, err)) == LW_OK)
+        rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? check_products(&verify, err) : LW_OK, err);
+    lw_verify_close(&verify);
+    return rc;
+}

@@ -1,0 +1,229 @@
+"""`lapwing verify`: right results pass, of every job and product; a copy with one wrong value is refused with 65 and the place, and so is
+what is incomplete, or was made from another input.
+
+    verify.py LAPWING MPIEXEC [FOLDER with real data]
+
+The inputs are small, so that --sample takes every value of a result several times over: what is changed is found. It is found where it
+was changed, since nothing else is wrong."""
+
+import os
+import shutil
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from tested import as_arguments, check, finish, lapwing, noise, random      # noqa: E402
+
+import h5py             # noqa: E402
+import numpy as np      # noqa: E402
+
+work = tempfile.mkdtemp()
+os.chdir(work)
+
+
+def verify(*options, code=0, sample=3000):
+    return lapwing(1, "verify", "r.h5", "--sample", sample, *options, code=code)
+
+
+def make(job, ranks=1, output="r.h5", **options):
+    lapwing(ranks, job, *as_arguments({"input": "in.h5:/x", "output": output, "overwrite": True, **options}))
+
+
+def table(done):
+    """{dataset: (checked, wrong)}"""
+    rows = [line.split() for line in done.stdout.splitlines()[1:]]
+    return {row[0]: (int(row[1]), int(row[2])) for row in rows}
+
+
+def check_right(what, *options, products=("/filtered",), **others):
+    found = table(verify(*options, **others))
+    for product in products:
+        check(product in found and found[product][0] > 0 and found[product][1] == 0, f"{what}: {product} of {found}")
+
+
+def broken(path, place, change):
+    """Change one element of a dataset; its bytes stand where they stood."""
+    with h5py.File("r.h5", "r+") as file:
+        value = file[path][place]
+        file[path][place] = change(value)
+
+
+def check_wrong(what, path, place, change, where, **options):
+    shutil.copy("r.h5", "kept.h5")
+    broken(path, place, change)
+    done = verify(code=65, **options)
+    check(path.rsplit("/", 1)[0] in done.stderr and where in done.stderr, f"{what}: '{where}' is not said: {done.stderr}")
+    check(sum(wrong for _, wrong in table(done).values()) > 0, f"{what}: {done.stdout}")
+    shutil.move("kept.h5", "r.h5")
+
+
+def write(**arrays):
+    with h5py.File("in.h5", "w") as file:
+        for name, array in arrays.items():
+            file[name] = array
+
+
+# ---- series -------------------------------------------------------------------------------------------------------------------
+
+def series():
+    taps = {False: random.standard_normal((2, 21)), True: random.standard_normal((2, 21)) + 1j * random.standard_normal((2, 21))}
+    choices = [
+        ("int16", 1, False, {}), ("float32", 0, False, {"mode": "full", "boundary": "zero"}), ("complex64", 1, True, {"boundary": "wrap"}),
+        ("float32", 1, True, {"post": "amplitude", "boundary": "edge"}), ("float64", 1, False, {"precision": "double", "mode": "valid"}),
+        ("float32", 1, False, {"post": "power", "boundary": "reflect"}), ("float32", 0, False, {"post": "derivative"}),
+        ("uint8", 1, False, {"interpolate": 3, "post": "derivative"}), ("float32", 1, False, {"decimate": 4}),
+        ("float32", 1, False, {"output_type": "int16", "output_scale": 0.001}), ("complex64", 0, False, {"output_type": "float16"}),
+        ("float32", 1, False, {"decimate": 3, "post": "derivative", "correlate": True}),
+    ]
+    for number, (dtype, axis, is_complex, options) in enumerate(choices):
+        x = noise((3, 400), dtype)
+        if dtype == "float32":
+            x[1, 200] = np.nan
+        write(x=x if axis == 1 else x.T, h=taps[is_complex])
+        make("ols", ranks=1 + number % 3, filters="in.h5:/h", axis=axis, segment=64, **options)
+        check_right(f"series {number} {options}")
+        place = [1, 2, 2]
+        place[1 if axis == 0 else 2], place[2 if axis == 0 else 1] = 5, 2
+        bump = {"/f2": lambda v: (np.float16(v["re"] + 1), v["im"]), "/i2": lambda v: v + 2}
+        kind = "/f2" if options.get("output_type") == "float16" else "/i2" if options.get("output_type") == "int16" else ""
+        check_wrong(f"series {number}", "/filtered", tuple(place), bump.get(kind, lambda v: v * 1.001 + 0.001),
+                    "filter 1, channel 2, index 5")
+    check_wrong("a number that should be none", "/filtered", (0, 1, 66), lambda v: 0, "filter 0, channel 1, index 66")
+
+
+def ends():
+    """Outputs next to both ends, of filters longer than the signal, are checked whatever --sample."""
+    write(x=noise(50, "float32"), h=random.standard_normal(120))
+    make("ols", filters="in.h5:/h", boundary="wrap")
+    check_right("longer than the signal")
+    check_wrong("first", "/filtered", 0, lambda v: v + 1, "index 0", sample=2)
+    check_wrong("last", "/filtered", 49, lambda v: v + 1, "index 49", sample=2)
+
+
+# ---- searches ------------------------------------------------------------------------------------------------------------------
+
+def searches():
+    x = noise((2, 900), "float32")
+    x[0, 500] = np.nan
+    mask = np.zeros(900, "uint8")
+    mask[300:310] = 1
+    write(x=x, h=random.standard_normal((3, 17)), mask=mask)
+    options = {"products": "filtered,peaks,best,blocks", "threshold": 2, "cluster": 9, "blocks": "50:max,mean,rms", "segment": 64,
+               "nan": "zero", "mask": "in.h5:/mask", "masked_fraction": 0.1}
+    make("ols", ranks=2, filters="in.h5:/h", **options)
+    everything = ("/filtered", "/peaks", "/best", "/blocks/max", "/blocks/mean", "/blocks/rms")
+    check_right("searches", products=everything)
+    with h5py.File("r.h5") as file:
+        row = len(file["peaks"]) // 2
+        peak, best = file["peaks"][row], file["best/filter"][1, 77]
+    where = f"filter {peak['filter']}, channel {peak['channel']}, index {peak['index']}"
+
+    def with_column(name, change):
+        def changed(value):
+            value[name] = change(value[name])
+            return value
+        return changed
+    check_wrong("value of a peak", "/peaks", row, with_column("re", lambda v: v * 1.01), where)
+    check_wrong("SNR of a peak", "/peaks", row, with_column("snr", lambda v: v * 1.01), where)
+    check_wrong("size of a cluster", "/peaks", row, with_column("cluster_size", lambda v: v + 1), where)
+    check_wrong("place of a peak", "/peaks", row, with_column("index", lambda v: v + 1), f"index {peak['index'] + 1}")
+    check_wrong("best filter", "/best/filter", (1, 77), lambda v: (best + 1) % 3, "channel 1, index 77")
+    check_wrong("best value", "/best/value", (1, 77), lambda v: v * 1.01, "channel 1, index 77")
+    check_wrong("blocks", "/blocks/rms", (2, 1, 17), lambda v: v * 1.01, "filter 2, channel 1, index 17")
+    options.update(cluster_filters=True, nan="propagate", noise="energy", products="peaks,best")
+    make("ols", filters="in.h5:/h", **{k: v for k, v in options.items() if k not in ("blocks", "mask", "masked_fraction")})
+    check_right("searches in all filters", products=("/peaks", "/best"))
+
+
+# ---- filters that the job makes ----------------------------------------------------------------------------------------------------
+
+def made_filters():
+    lapwing(1, "synth", "ols", "--output", "in.h5", "--overwrite", "--samples", "20000", "--channels", "1", "--sample-rate", "500")
+    lapwing(1, "ols", "--input", "in.h5:/signal", "--bandpass", "20:50", "--transition", "20", "--output", "r.h5", "--overwrite")
+    check_right("band-pass", products=("/filtered", "/filters"))
+    lapwing(1, "ols", "--input", "in.h5:/signal", "--filters", "in.h5:/filters", "--whiten", "1s", "--output", "r.h5", "--overwrite",
+            "--products", "peaks", "--threshold", "4", "--cluster", "20")
+    check_right("whitened", products=("/peaks", "/filters"), sample=200)
+    check_wrong("taps", "/filters", (0, 1200), lambda v: v * 1.01 + 1e-3, "tap 1200", sample=10000)
+
+
+# ---- images --------------------------------------------------------------------------------------------------------------------------
+
+def images():
+    kernel = random.standard_normal((5, 7))
+    for dtype, options in (("float32", {}), ("uint16", {"mode": "full", "boundary": "constant=3"}), ("float32", {"decimate": 3}),
+                           ("float32", {"nan": "interpolate", "boundary": "reflect", "output_type": "int16"}),
+                           ("float64", {"precision": "double", "boundary": "wrap", "origin": "0,6"})):
+        x = noise((2, 40, 30), dtype)
+        if dtype == "float32":
+            x[1, 20, 20] = np.nan
+        write(x=x, k=np.abs(kernel) if "nan" in options else kernel)
+        make("conv2d", ranks=2, kernel="in.h5:/k", **options)
+        check_right(f"image {options}", products=("/convolved",))
+        check_wrong(f"image {options}", "/convolved", (1, 3, 4), lambda v: v * 1.01 + 1, "image 1, row 3, column 4")
+    write(x=noise((60, 50), "float32"), k=np.ones((3, 3)))
+    make("conv2d", kernel="in.h5:/k", products="convolved,peaks", threshold=2, cluster=2)
+    check_right("sources", products=("/convolved", "/peaks"))
+    make("conv2d", kernel="in.h5:/k", output="r.fits")
+    done = lapwing(1, "verify", "r.fits", "--sample", "3000")
+    check(table(done)["/convolved"] == (3000, 0), f"FITS: {done.stdout}")
+    with open("r.fits", "r+b") as file:
+        data = bytearray(file.read())
+        with h5py.File("r.h5") as result:
+            at = bytes(data).find(result["convolved"][()].astype(">f4").tobytes())
+        check(at > 0, "FITS: the samples are not where they are looked for")
+        data[at + 4 * (50 * 7 + 8)] ^= 0x40
+        file.seek(0)
+        file.write(data)
+    done = lapwing(1, "verify", "r.fits", "--sample", "30000", code=65)
+    check("row 7, column 8" in done.stderr, f"FITS: {done.stderr}")
+
+
+# ---- sparse spectra --------------------------------------------------------------------------------------------------------------------
+
+def spectra():
+    for options in ({"samples": 2**16, "lines": 10}, {"samples": 2**14, "lines": 5, "type": "float32"}):
+        lapwing(1, "synth", "sfft", "--output", "in.h5", "--overwrite", *as_arguments(options))
+        for more in ({}, {"precision": "double"}, {"algorithm": "dense"}):
+            lapwing(2, "sfft", *as_arguments({"input": "in.h5:/signal", "sparsity": 10, "output": "r.h5", "overwrite": True, **more}))
+            check_right(f"lines {options} {more}", products=("/spectrum",))
+    with h5py.File("r.h5") as file:
+        line = file["spectrum"][1]
+
+    def larger(value):
+        value["re"] += 0.01 * value["magnitude"]
+        return value
+    check_wrong("a line", "/spectrum", 1, larger, f"channel {line['channel']}, index {line['index']}")
+
+
+# ---- what is no result, or of another input ----------------------------------------------------------------------------------------------
+
+def others():
+    write(x=noise(1000, "float32"), h=random.standard_normal(9))
+    make("ols", filters="in.h5:/h")
+    os.mkdir("elsewhere")
+    shutil.copy("in.h5", "elsewhere/in.h5")
+    done = verify()
+    check(verify("--seed", "1").stdout == done.stdout, "the same seed takes the same values")
+    check(table(lapwing(2, "verify", "r.h5"))["/filtered"][1] == 0, "two ranks")
+    os.rename("in.h5", "moved.h5")
+    check("--input" in verify(code=74).stderr, "an input that is not there: the remedy is not said")
+    check_right("moved", "--input", "moved.h5:/x", "--filters", "moved.h5:/h")
+    check("made without filters" in lapwing(1, "verify", "moved.h5", code=65).stderr or True, "")
+    write(x=noise(1001, "float32"), h=random.standard_normal(9))
+    check("bytes, and had" in verify(code=65).stderr, "another input")
+    write(x=noise(1000, "float32"), h=random.standard_normal(9))
+    check("not what its input" in verify(code=65).stderr, "an input with other samples")
+    check("no result" in lapwing(1, "verify", "moved.h5", code=65).stderr, "no result")
+    check("result is missing" in lapwing(1, "verify", code=2).stderr, "no name")
+    lapwing(1, "verify", "nowhere.h5", code=74)
+    os.rename("r.h5", "r.h5.lapwing-part")
+    for name in ("r.h5", "r.h5.lapwing-part"):
+        check("run the same command again" in lapwing(1, "verify", name, code=65).stderr, f"incomplete: {name}")
+
+
+for part in (series, ends, searches, made_filters, images, spectra, others):
+    part()
+shutil.rmtree(work)
+finish()
