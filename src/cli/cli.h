@@ -7,6 +7,7 @@
  *     lapwing run JOB.ini [options]    run the job that a file describes
  *     lapwing info [--job] [FILE]      this build and machine, or what a file holds
  *     lapwing plot FILE [options]      draw what a file holds
+ *     lapwing verify RESULT [options]  check that a result is complete and right
  *     lapwing help [COMMAND [JOB | KIND]], and --help behind any command, --version
  *
  * The jobs are those of lw_jobs, the kinds of filters those of lw_filter_kinds; nothing here knows one by name. */

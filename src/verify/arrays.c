@@ -260,7 +260,7 @@ int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, 
     const double allowed = (verify->job.whitening ? same_whitened_taps : same_taps) * largest_of(product->values, n * parts);
     int rc = lw_verify_stored_open(verify, dataset, &stored, err);
     for (int64_t k = 0; k < min64(verify->n_wanted, n) && rc == LW_OK; k++) {
-        const int64_t i = lw_verify_draw(verify, n);
+        const int64_t i = n <= verify->n_wanted ? k : lw_verify_draw(verify, n);
         const double *const value = product->values + i * parts;
         int64_t place[LW_MAX_DIMS], rest = i;
         double complex got;

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Samples read at a time, and after how many the turning phase of a sum is set anew. */
+/* Samples read at a time, and phases that are the same in each part of so many samples, but for one factor. */
 enum { BLOCK = 1 << 16, TURN = 256 };
 
 /* Leakage between lines, as a part of the largest of its channel: that of a sparse transform's windows. */
@@ -104,17 +104,21 @@ static int read_channel(const struct lw_verify *verify, struct channel *channel,
 /* exp(-2 pi i f t / n), exactly reduced. */
 static double complex phase(int64_t f, int64_t t, int64_t n)
 {
-    const double turn = (double)lw_mod_multiply(f, t, n) / (double)n;
-    return CMPLX(cos(2 * M_PI * turn), -sin(2 * M_PI * turn));
+    const long double angle = 2 * acosl(-1) * (long double)lw_mod_multiply(f, t, n) / (long double)n;
+    return CMPLX((double)cosl(angle), (double)-sinl(angle));
 }
 
 static void add_block(const double complex *x, int64_t first, int64_t count, int64_t n, struct line *line)
 {
-    const double complex step = phase(line->index, 1 % n, n);
+    double complex turns[TURN];
+    for (int64_t k = 0; k < TURN; k++)
+        turns[k] = phase(line->index, k % n, n);
     for (int64_t i = 0; i < count; i += TURN) {
-        double complex turning = phase(line->index, first + i, n), sum = 0;
-        for (int64_t k = i; k < min64(count, i + TURN); k++, turning *= step)
-            sum += x[k] * turning;
+        const double complex base = phase(line->index, first + i, n);
+        double complex sum = 0;
+        for (int64_t k = 0; k < min64(TURN, count - i); k++)
+            sum += x[i + k] * turns[k];
+        sum *= base;
         line->re += creal(sum);
         line->im += cimag(sum);
     }

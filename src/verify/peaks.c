@@ -24,7 +24,7 @@ struct table {
     struct lw_verify *verify;
     struct lw_name name;
     int64_t n_rows;
-    int64_t cluster;            /* neighbours that are compared; -1: they are too many */
+    int64_t cluster;            /* reach of the neighbours that are compared; -1: none are */
     bool has_exclusions;
 };
 
@@ -178,12 +178,14 @@ static int count_rows(struct table *table, struct lw_error *err)
     return rc;
 }
 
+static int64_t n_taps_of(const struct lw_verify_shape *shape) { return shape->tap_rows * shape->tap_columns; }
+
 /* Products of taps and samples for one peak and its neighbours; INT64_MAX: more than can be counted. */
 static int64_t cost_of(const struct lw_verify_shape *shape)
 {
     const struct lw_search *const search = shape->search;
     const double width = 2 * (double)search->cluster + 1, filters = search->clusters_filters ? shape->n_filters : 1;
-    const double cost = width * (shape->is_image ? width : 1) * filters * (double)shape->tap_rows * (double)shape->tap_columns;
+    const double cost = width * (shape->is_image ? width : 1) * filters * (double)n_taps_of(shape);
     return cost < 1e18 ? (int64_t)cost : INT64_MAX;
 }
 
@@ -191,9 +193,9 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
 {
     struct lw_verify_row *const report = lw_verify_add_row(verify, product->dataset.path);
     const struct lw_verify_shape *const shape = &verify->shape;
-    const bool is_costly = cost_of(shape) > LW_VERIFY_PRODUCTS / 4;
+    const int64_t cost = cost_of(shape), n_compared = LW_VERIFY_PRODUCTS / max64(1, cost);
     struct table table = {
-        .verify = verify, .name = lw_verify_name(verify, product->dataset.path), .cluster = is_costly ? -1 : shape->search->cluster,
+        .verify = verify, .name = lw_verify_name(verify, product->dataset.path),
         .has_exclusions = verify->mask || verify->job.op.nan == LW_NAN_ZERO,
     };
     if (verify->is_fits) {
@@ -203,13 +205,16 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
     int rc = count_rows(&table, err);
     if (rc || table.n_rows == 0)
         return rc;
-    if (is_costly)
-        snprintf(report->remark, sizeof report->remark, "neighbours within %" PRId64 " are too many to be compared", shape->search->cluster);
-    const int64_t reach = 2 * max64(0, table.cluster) + 1;
-    const struct lw_verify_pieces pieces = lw_verify_choose(verify, table.n_rows, 1, is_costly ? shape->tap_rows : cost_of(shape),
-                                                            lw_verify_rows_read(shape, reach));
+    const int64_t reach = n_compared > 0 ? 2 * shape->search->cluster + 1 : 1;
+    const struct lw_verify_pieces pieces =
+        lw_verify_choose(verify, table.n_rows, 1, n_taps_of(shape), lw_verify_rows_read(shape, reach));
+    const int64_t n = min64(pieces.n, table.n_rows);
+    if (n_compared < n)
+        snprintf(report->remark, sizeof report->remark, "the neighbours of %" PRId64 " were compared", n_compared);
     rc = lw_verify_open_window(verify, reach + shape->tap_rows, err);
-    for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++)
-        rc = check_row(&table, lw_verify_piece_at(verify, &(struct lw_verify_pieces){.length = table.n_rows, .rows = 1}, i), report, err);
+    for (int64_t i = 0; i < n && rc == LW_OK; i++) {
+        table.cluster = i < n_compared ? shape->search->cluster : -1;
+        rc = check_row(&table, n == table.n_rows ? i : lw_verify_draw(verify, table.n_rows), report, err);
+    }
     return rc;
 }

@@ -11,7 +11,8 @@ struct lw_verify_pieces lw_verify_choose(const struct lw_verify *verify, int64_t
 {
     const int64_t n = max64(1, min64(verify->n_wanted, LW_VERIFY_PRODUCTS / max64(1, products)));
     const int64_t readable = LW_VERIFY_VALUES / max64(1, rows_read * verify->shape.columns);
-    struct lw_verify_pieces pieces = {.length = length, .n = max64(1, min64(n, readable))};
+    const int64_t useful = 4 * verify->shape.n_channels * divide_up(length, max64(1, span));
+    struct lw_verify_pieces pieces = {.length = length, .n = max64(2, min64(n, min64(readable, useful)))};
     pieces.n_each = divide_up(n, pieces.n);
     pieces.rows = pieces.n_each == 1 && !verify->shape.is_image ? 1 : min64(length, max64(1, span));
     return pieces;

@@ -38,7 +38,7 @@ touch folder/survey.h5 'folder/two words.h5' folder/plan.ini
 printf '# sfft\n  [sfft]\nsparsity = 3\n' >folder/job.ini
 
 # ---- words
-offers 'ols,conv2d,sfft,plan,synth,filters,run,info,plot,help,--help,--version' ''
+offers 'ols,conv2d,sfft,plan,synth,filters,run,info,plot,verify,help,--help,--version' ''
 offers 'conv2d' c
 offers 'plan,plot' pl
 offers 'survey.h5' plot s

@@ -54,7 +54,7 @@ printf '# sfft\n  [sfft]\nsparsity = 3\n' >folder/job.ini
 
 # ---- lines and what is to be offered behind them: first by hand
 cat >expected <<'LINES'
-lapwing |--help,--version,conv2d,filters,help,info,ols,plan,plot,run,sfft,synth
+lapwing |--help,--version,conv2d,filters,help,info,ols,plan,plot,run,sfft,synth,verify
 lapwing c|conv2d
 lapwing banana |
 lapwing banana --|
@@ -67,6 +67,8 @@ lapwing filters bandpass --rate 3 --ou|--output
 lapwing plot s|survey.h5
 lapwing plot survey.h5 j|job.ini
 lapwing plot survey.h5 --kind w|waterfall
+lapwing verify s|survey.h5
+lapwing verify survey.h5 --sa|--sample
 lapwing info s|survey.h5
 lapwing info --j|--job
 lapwing help filters ch|chirp
@@ -90,7 +92,7 @@ LINES
 ok 0 help --completion bash
 cat >options.bash <<'BASH'
 source ./out
-for words in ols conv2d sfft 'plan ols' 'synth sfft' 'filters chirp' 'filters inspiral' info plot; do
+for words in ols conv2d sfft 'plan ols' 'synth sfft' 'filters chirp' 'filters inspiral' info plot verify; do
     echo "lapwing $words --|$(_lapwing_options "$words" | tr ' ' '\n' | LC_ALL=C sort -u | paste -sd,)"
 done
 BASH

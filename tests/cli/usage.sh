@@ -17,7 +17,7 @@ verdict $? "the citation does not name the version: $(cat out)"
 ok 0 --help
 cp out overview
 says '^  ols '
-for word in plan synth filters run info help; do
+for word in plan synth filters run info verify help; do
     says "^  $word"
 done
 for code in 0 2 65 71 74 75 78; do
@@ -37,7 +37,7 @@ for form in help -h; do
     cmp -s out overview
     verdict $? "lapwing $form differs from lapwing --help"
 done
-for command in ols conv2d plan synth filters run info help 'plan ols' 'synth ols' 'synth conv2d' 'filters bandpass' 'filters chirp'; do
+for command in ols conv2d plan synth filters run info verify help 'plan ols' 'synth ols' 'synth conv2d' 'filters bandpass' 'filters chirp'; do
     ok 0 $command --help
     cp out long
     says "^lapwing $command - "
@@ -87,7 +87,7 @@ says '^Options of ols$'
 ok 0 help --man
 cp out man
 for command in ols conv2d 'synth ols' 'synth conv2d' 'filters bandpass' 'filters lowpass' 'filters highpass' 'filters boxcar' \
-    'filters gaussian' 'filters ricker' 'filters chirp' plan run info help; do
+    'filters gaussian' 'filters ricker' 'filters chirp' plan run info verify help; do
     ok 0 $command --help
     for option in $(grep -oE '^  --[a-z-]+' out); do
         grep -q -- "^\.B $(echo "$option" | sed 's/-/\\\\-/g')\( \|$\)" man

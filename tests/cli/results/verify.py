@@ -22,7 +22,7 @@ work = tempfile.mkdtemp()
 os.chdir(work)
 
 
-def verify(*options, code=0, sample=3000):
+def verify(*options, code=0, sample=20000):
     return lapwing(1, "verify", "r.h5", "--sample", sample, *options, code=code)
 
 
@@ -81,7 +81,7 @@ def series():
         if dtype == "float32":
             x[1, 200] = np.nan
         write(x=x if axis == 1 else x.T, h=taps[is_complex])
-        make("ols", ranks=1 + number % 3, filters="in.h5:/h", axis=axis, segment=64, **options)
+        make("ols", filters="in.h5:/h", axis=axis, segment=64, **options)
         check_right(f"series {number} {options}")
         place = [1, 2, 2]
         place[1 if axis == 0 else 2], place[2 if axis == 0 else 1] = 5, 2
@@ -110,8 +110,8 @@ def searches():
     mask[300:310] = 1
     write(x=x, h=random.standard_normal((3, 17)), mask=mask)
     options = {"products": "filtered,peaks,best,blocks", "threshold": 2, "cluster": 9, "blocks": "50:max,mean,rms", "segment": 64,
-               "nan": "zero", "mask": "in.h5:/mask", "masked_fraction": 0.1}
-    make("ols", ranks=2, filters="in.h5:/h", **options)
+               "axis": 1, "nan": "zero", "mask": "in.h5:/mask", "masked_fraction": 0.1}
+    make("ols", filters="in.h5:/h", **options)
     everything = ("/filtered", "/peaks", "/best", "/blocks/max", "/blocks/mean", "/blocks/rms")
     check_right("searches", products=everything)
     with h5py.File("r.h5") as file:
@@ -132,7 +132,7 @@ def searches():
     check_wrong("best value", "/best/value", (1, 77), lambda v: v * 1.01, "channel 1, index 77")
     check_wrong("blocks", "/blocks/rms", (2, 1, 17), lambda v: v * 1.01, "filter 2, channel 1, index 17")
     options.update(cluster_filters=True, nan="propagate", noise="energy", products="peaks,best")
-    make("ols", filters="in.h5:/h", **{k: v for k, v in options.items() if k not in ("blocks", "mask", "masked_fraction")})
+    make("ols", ranks=2, filters="in.h5:/h", **{k: v for k, v in options.items() if k not in ("blocks", "mask", "masked_fraction")})
     check_right("searches in all filters", products=("/peaks", "/best"))
 
 
@@ -159,7 +159,7 @@ def images():
         if dtype == "float32":
             x[1, 20, 20] = np.nan
         write(x=x, k=np.abs(kernel) if "nan" in options else kernel)
-        make("conv2d", ranks=2, kernel="in.h5:/k", **options)
+        make("conv2d", kernel="in.h5:/k", **options)
         check_right(f"image {options}", products=("/convolved",))
         check_wrong(f"image {options}", "/convolved", (1, 3, 4), lambda v: v * 1.01 + 1, "image 1, row 3, column 4")
     write(x=noise((60, 50), "float32"), k=np.ones((3, 3)))
@@ -167,7 +167,7 @@ def images():
     check_right("sources", products=("/convolved", "/peaks"))
     make("conv2d", kernel="in.h5:/k", output="r.fits")
     done = lapwing(1, "verify", "r.fits", "--sample", "3000")
-    check(table(done)["/convolved"] == (3000, 0), f"FITS: {done.stdout}")
+    check(table(done)["/convolved"][0] >= 3000 and table(done)["/convolved"][1] == 0, f"FITS: {done.stdout}")
     with open("r.fits", "r+b") as file:
         data = bytearray(file.read())
         with h5py.File("r.h5") as result:
@@ -183,10 +183,10 @@ def images():
 # ---- sparse spectra --------------------------------------------------------------------------------------------------------------------
 
 def spectra():
-    for options in ({"samples": 2**16, "lines": 10}, {"samples": 2**14, "lines": 5, "type": "float32"}):
+    for options in ({"samples": 2**16, "tones": 10}, {"samples": 2**14, "tones": 5, "type": "float32"}):
         lapwing(1, "synth", "sfft", "--output", "in.h5", "--overwrite", *as_arguments(options))
         for more in ({}, {"precision": "double"}, {"algorithm": "dense"}):
-            lapwing(2, "sfft", *as_arguments({"input": "in.h5:/signal", "sparsity": 10, "output": "r.h5", "overwrite": True, **more}))
+            lapwing(1, "sfft", *as_arguments({"input": "in.h5:/signal", "sparsity": 10, "output": "r.h5", "overwrite": True, **more}))
             check_right(f"lines {options} {more}", products=("/spectrum",))
     with h5py.File("r.h5") as file:
         line = file["spectrum"][1]
@@ -210,7 +210,6 @@ def others():
     os.rename("in.h5", "moved.h5")
     check("--input" in verify(code=74).stderr, "an input that is not there: the remedy is not said")
     check_right("moved", "--input", "moved.h5:/x", "--filters", "moved.h5:/h")
-    check("made without filters" in lapwing(1, "verify", "moved.h5", code=65).stderr or True, "")
     write(x=noise(1001, "float32"), h=random.standard_normal(9))
     check("bytes, and had" in verify(code=65).stderr, "another input")
     write(x=noise(1000, "float32"), h=random.standard_normal(9))
