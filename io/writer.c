@@ -45,6 +45,8 @@ static const char *kind_text(const struct lw_writer_dataset *dataset, char type[
 {
     if (dataset->n_columns > 0)
         return dataset->grows ? "growing table" : "table";
+    if (dataset->holds_words)
+        return "uint64";
     return lw_type_text(dataset->type, type);
 }
 

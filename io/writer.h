@@ -20,6 +20,11 @@
 
 #define LW_PART_SUFFIX ".lapwing-part"       /* of the temporary name */
 
+/* An attribute of a table that is given with the second as its text, and late: it becomes the checksum (io/codecs/hash.h) of all rows
+ * once they are there. */
+#define LW_WRITER_SUM "checksum"
+#define LW_WRITER_NO_SUM "0000000000000000"
+
 struct lw_writer;
 
 /* A column of a table: 8 bytes of each row. */
@@ -65,6 +70,7 @@ struct lw_writer_dataset {
     bool has_scales;            /* its dimensions, which all have names, get dimension scales in its group, named as they are: */
     struct lw_writer_scale scales[LW_MAX_DIMS];
     struct lw_type type;        /* not of a table */
+    bool holds_words;           /* unsigned numbers of 64 bits, whatever the type is: checksums */
     const struct lw_column *columns;        /* a table: its rows, of n_columns x 8 bytes, are the elements (a compound) */
     int n_columns;              /* 0: no table */
     bool grows;                 /* a table whose rows are not counted yet: lw_writer_append brings them; dims[0] is 0. Rank 0

@@ -23,6 +23,8 @@
 
 int64_t lw_structure_element_bytes(const struct lw_writer_dataset *dataset)
 {
+    if (dataset->holds_words)
+        return (int64_t)sizeof(uint64_t);
     return dataset->n_columns > 0 ? dataset->n_columns * 8 : (int64_t)lw_type_bytes(dataset->type);
 }
 
@@ -71,6 +73,8 @@ static hid_t make_table_type(const struct lw_column *columns, int count)
 
 static hid_t make_type(const struct lw_writer_dataset *spec)
 {
+    if (spec->holds_words)
+        return H5Tcopy(H5T_NATIVE_UINT64);
     return spec->n_columns > 0 ? make_table_type(spec->columns, spec->n_columns) : lw_hdf5_type_make(spec->type);
 }
 

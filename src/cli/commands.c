@@ -185,6 +185,13 @@ const struct lw_option lw_common_options[] = {
     },
     LW_OPTION_OVERWRITE,
     {
+        .name = "checksum",
+        .kind = LW_OPTION_FLAG,
+        .help = "Store checksums (XXH3 with 64 bits) with the result: one for each block of an array, in the group /checksums, made in "
+                "memory before the block is written, and one for all rows of a table. 'lapwing verify' finds by them what has changed "
+                "on a disk or on the way to it.",
+    },
+    {
         .name = "resume",
         .kind = LW_OPTION_CHOICE,
         .choices = "auto|never|require",

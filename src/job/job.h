@@ -26,6 +26,13 @@ struct lw_product {
     int n_attributes;
 };
 
+/* Checksums of one of the arrays: --checksum (run/sums/sums.h). */
+struct lw_job_sums {
+    int product_number;
+    struct lw_product product;          /* a dataset of words; its axis and channels are those of blocks */
+    char path[96];
+};
+
 /* Where the noise of struct lw_search comes from. */
 enum lw_noise {
     LW_NOISE_GIVEN,             /* 1 */
@@ -73,6 +80,9 @@ struct lw_job {
     int n_products;
     bool has_filter_dim;                /* arrays of all filters have a first dimension for them */
     int n_given;                        /* so many more follow, with values: noise as struct lw_search has it, filters, a spectrum */
+    bool has_sums;              /* the arrays get checksums, whose datasets follow all of these: known once the plan is made */
+    struct lw_job_sums sums[LW_OP_PRODUCTS];
+    int n_sums;
     struct lw_search_request search;
     bool makes_images;                  /* the result may be a FITS file */
     bool can_leave_range;               /* the engine says whether results are too large or too small for their type */

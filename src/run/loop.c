@@ -70,6 +70,8 @@ static int open_buffers(struct lw_loop *loop, struct lw_error *err)
     };
     if (setup->mask && (rc = lw_mask_start(setup->mask, &setup->job, plan, err)))
         return rc;
+    if ((rc = lw_sums_create(setup, plan, &loop->sinks.sums, err)))
+        return rc;
     return lw_candidates_create(&candidates, &loop->candidates, err);
 }
 
@@ -100,7 +102,7 @@ int lw_loop_create(const struct lw_loop_spec *spec, struct lw_loop **out, struct
     const int64_t all_outputs = job->n_outputs * job->op.n_channels;
     *loop = (struct lw_loop){
         .setup = spec->setup, .plan = spec->plan, .report = spec->report, .listeners = spec->listeners,
-        .sinks = {job, &spec->plan->op, spec->writer}, .flaws = spec->flaws,
+        .sinks = {job, &spec->plan->op, spec->writer, NULL}, .flaws = spec->flaws,
         .written = {.all_outputs = all_outputs, .n_outputs = all_outputs - lw_rounds_all_outputs(&spec->plan->rounds),
                     .n_rows = spec->n_rows, .flaws = spec->flaws},
     };
@@ -118,6 +120,7 @@ void lw_loop_destroy(struct lw_loop *loop)
         return;
     end_files(loop);
     lw_candidates_destroy(loop->candidates);
+    lw_sums_destroy(loop->sinks.sums);
     lw_pipeline_destroy(loop->pipeline);
     lw_halo_destroy(loop->halo);
     lw_window_destroy(loop->window);

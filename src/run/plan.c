@@ -6,6 +6,7 @@
 #include "run/search/candidates.h"
 #include "run/search/noise.h"
 #include "run/search/spectrum.h"
+#include "run/sums/sums.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -149,7 +150,8 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
                                                                plan->rounds.group, plan->depth);
     plan->bytes.files = LW_FILE_LAYER_BYTES + lw_reader_bytes(spec->reader, &view) +
                         pieces_of_write(plan, job) * bytes_per_piece +
-                        lw_comm_max(spec->comm, io_thread_bytes(spec->n_io_threads)) + growing_bytes(&plan->op);
+                        lw_comm_max(spec->comm, io_thread_bytes(spec->n_io_threads)) + growing_bytes(&plan->op) +
+                        lw_comm_max(spec->comm, lw_sums_bytes(plan, job, spec->n_io_threads));
     plan->bytes.halo = lw_halo_bytes(&halo) + lw_window_bytes(&window) + lw_mask_bytes(spec->mask, job, plan);
     plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
                          lw_candidates_bytes(&plan->op, plan->rounds.slice, plan->rounds.group) +
@@ -272,7 +274,7 @@ static int choose_rounds(const struct lw_plan_spec *spec, struct lw_plan *plan, 
 {
     const struct lw_job *const job = spec->job;
     const struct lw_grid grid = {
-        .n_outputs = job->n_outputs, .unit = plan->op.unit, .halo = plan->op.halo,
+        .n_outputs = job->n_outputs, .unit = lw_sums_unit(job, &plan->op), .halo = plan->op.halo,
         .n_channels = job->op.n_channels, .channel_unit = plan->op.channel_unit,
     };
     const enum lw_split split = lw_rounds_resolve_split(&grid, lw_comm_size(spec->comm), spec->split);
@@ -330,7 +332,9 @@ int lw_plan_make_for(struct lw_setup *setup, struct lw_plan *plan, struct lw_err
         .n_io_threads = setup->pool ? lw_pool_threads(setup->pool) : 0,
     };
     const int rc = lw_plan_make(&spec, plan, err);
-    if (rc == LW_OK)
-        snprintf(setup->algorithm, sizeof setup->algorithm, "%s", plan->op.text);
-    return rc;
+    if (rc != LW_OK)
+        return rc;
+    snprintf(setup->algorithm, sizeof setup->algorithm, "%s", plan->op.text);
+    lw_sums_declare(plan, &setup->job);
+    return LW_OK;
 }

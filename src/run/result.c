@@ -140,14 +140,15 @@ static int open_file(struct lw_result *result, open_fn *open, const char *file, 
     struct lw_setup *const setup = result->setup;
     struct lw_provenance *const provenance = &result->provenance;
     struct lw_job *const job = &setup->job;
-    struct lw_writer_dataset datasets[LW_JOB_PRODUCTS];
+    struct lw_writer_dataset datasets[LW_JOB_PRODUCTS + LW_OP_PRODUCTS];
     struct lw_attribute attributes[LW_PRODUCT_ATTRIBUTES + LW_KEPT_MOST];
-    const int n_datasets = job->n_products + job->n_given;
+    const int n_products = job->n_products + job->n_given, n_datasets = n_products + job->n_sums;
     provenance->n_attributes += list_flaws(result, &none, provenance->attributes + provenance->n_attributes);
     for (int p = 0; p < n_datasets; p++) {
-        datasets[p] = job->products[p].dataset;
-        datasets[p].attributes = job->products[p].attributes;
-        datasets[p].n_attributes = job->products[p].n_attributes;
+        const struct lw_product *const product = p < n_products ? &job->products[p] : &job->sums[p - n_products].product;
+        datasets[p] = product->dataset;
+        datasets[p].attributes = product->attributes;
+        datasets[p].n_attributes = product->n_attributes;
     }
     const int rc = lw_comm_agree(setup->comm, carry_over(result, attributes, &datasets[0], err), err);
     if (rc)

@@ -4,10 +4,12 @@
 #include "base/log.h"
 #include "base/proc.h"
 #include "engine/registry.h"
+#include "io/codecs/hash.h"
 #include "io/format.h"
 #include "io/result_file.h"
 #include "job/hints.h"
 #include "run/devices.h"
+#include "run/sums/sums.h"
 #include "run/timeline.h"
 
 #include <assert.h>
@@ -155,6 +157,18 @@ static int open_pool(struct lw_setup *setup, struct lw_error *err)
     return lw_comm_agree(setup->comm, rc, err);
 }
 
+static int choose_sums(struct lw_setup *setup, struct lw_error *err)
+{
+    if (!lw_options_flag(setup->options, "checksum"))
+        return LW_OK;
+    if (!lw_hash_is_there())
+        return lw_fail(err, LW_ECONFIG, "--checksum: this build of lapwing has no checksums: build it with xxHash (Debian's libxxhash-dev)");
+    if (lw_setup_result_format(setup) != LW_RESULT_HDF5)
+        return lw_fail(err, LW_EUSAGE, "--checksum goes with HDF5 results only, not with FITS: give --output another name, such as NAME.h5");
+    lw_sums_want(&setup->job);
+    return LW_OK;
+}
+
 static int open_files(struct lw_setup *setup, struct lw_error *err)
 {
     struct lw_job *const job = &setup->job;
@@ -162,6 +176,7 @@ static int open_files(struct lw_setup *setup, struct lw_error *err)
     if (rc)
         return rc;
     rc = job->ops->prepare(setup->options, setup->comm, lw_reader_info(setup->reader), job, err);
+    rc = rc ? rc : choose_sums(setup, err);
     if ((rc = lw_comm_agree(setup->comm, rc, err)) ||
         (rc = lw_mask_open(setup->comm, setup->reader, job, &setup->mask, err)))
         return rc;

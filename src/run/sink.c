@@ -2,6 +2,8 @@
 
 #include "base/integers.h"
 
+#include <string.h>
+
 void lw_sink_place(const struct lw_job *job, const struct lw_op_plan *op, int product, const struct lw_block *block,
                    int64_t first[LW_MAX_DIMS], int64_t count[LW_MAX_DIMS])
 {
@@ -18,12 +20,27 @@ void lw_sink_place(const struct lw_job *job, const struct lw_op_plan *op, int pr
     }
 }
 
+/* The checksums of an array first, of what the memory holds. */
+static void begin_sums(const struct lw_sinks *sinks, const struct lw_slot *slot, int product, struct lw_write *write)
+{
+    struct lw_sums_part part;
+    if (!sinks->sums)
+        return;
+    lw_sums_compute(sinks->sums, slot, product, &part);
+    if (slot->block.count == 0)
+        memset(part.count, 0, sizeof part.count);
+    lw_writer_begin(sinks->writer, part.dataset, part.first, part.count, part.values, write);
+}
+
 void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, struct lw_sink_writes *writes)
 {
+    if (sinks->sums)
+        lw_sums_next(sinks->sums);
     for (int p = 0; p < sinks->job->n_products; p++) {
         int64_t first[LW_MAX_DIMS], count[LW_MAX_DIMS];
         if (sinks->op->products[p].n_planes == 0)
             continue;
+        begin_sums(sinks, slot, p, &writes->sums[p]);
         lw_sink_place(sinks->job, sinks->op, p, &slot->block, first, count);
         lw_writer_begin(sinks->writer, p, first, count, slot->products[p].data, &writes->products[p]);
     }
@@ -36,6 +53,8 @@ int lw_sinks_end(const struct lw_sinks *sinks, struct lw_sink_writes *writes, st
     for (int p = 0; p < sinks->job->n_products; p++) {
         const int its_rc = lw_writer_end(sinks->writer, &writes->products[p], rc ? NULL : err);
         rc = rc ? rc : its_rc;
+        const int sums_rc = lw_writer_end(sinks->writer, &writes->sums[p], rc ? NULL : err);
+        rc = rc ? rc : sums_rc;
     }
     return rc;
 }

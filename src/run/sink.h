@@ -6,12 +6,14 @@
 #include "engine/engine.h"
 #include "io/writer.h"
 #include "job/job.h"
+#include "run/sums/sums.h"
 
 /* All borrowed. */
 struct lw_sinks {
     const struct lw_job *job;
     const struct lw_op_plan *op;
     struct lw_writer *writer;           /* whose datasets are the job's products */
+    struct lw_sums *sums;               /* NULL: the arrays have no checksums */
 };
 
 /** Where a block's part of product number `product` lies in the result: first[] and count[] of its dimensions. */
@@ -21,6 +23,7 @@ void lw_sink_place(const struct lw_job *job, const struct lw_op_plan *op, int pr
 /* A finished block on its way to the file. */
 struct lw_sink_writes {
     struct lw_write products[LW_OP_PRODUCTS];
+    struct lw_write sums[LW_OP_PRODUCTS];
 };
 
 /** Hand each array of a finished block to its sink (tables go their own way, see run/search/candidates.h); the slot's memory is the sinks' until end. An empty block takes part.

@@ -3,9 +3,12 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/bytes/transfer.h"
+#include "io/codecs/hash.h"
+#include "io/hdf5/attribute.h"
 #include "io/hdf5/error.h"
 
 #include <hdf5_hl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -139,18 +142,34 @@ static int write_block(const struct lw_result_file *result, const struct lw_colu
     return LW_OK;
 }
 
+/* Where the table was made with room for the checksum of all its rows. */
+static int write_sum(hid_t dataset, uint64_t sum, struct lw_error *err)
+{
+    char text[sizeof LW_WRITER_NO_SUM];
+    const struct lw_attribute attribute = {.name = LW_WRITER_SUM, .kind = LW_ATTRIBUTE_TEXT, .text = text, .is_late = true};
+    if (H5Aexists(dataset, LW_WRITER_SUM) <= 0)
+        return LW_OK;
+    snprintf(text, sizeof text, "%016" PRIx64, sum);
+    return lw_attribute_overwrite(dataset, &attribute, err);
+}
+
 static int write_columns(hid_t file, const struct lw_result_file *result, const struct lw_column_table *table, char *buffer,
                          struct lw_error *err)
 {
     const hid_t dataset = H5Dopen2(file, table->name, H5P_DEFAULT), type = H5Dget_type(dataset);
     char *const values = buffer + (size_t)BLOCK_ROWS * (size_t)table->n_columns * 8;
+    struct lw_hash hash;
     int rc = LW_OK;
+    lw_hash_begin(&hash);
     for (int64_t first = 0; first < table->n_rows && rc == LW_OK; first += BLOCK_ROWS) {
         const int64_t count = min64(BLOCK_ROWS, table->n_rows - first);
         rc = read_rows(dataset, type, first, count, buffer)
                  ? write_block(result, table, first, count, buffer, values, err)
                  : lw_hdf5_fail(err, LW_EIO, "cannot read the rows of /%s again", table->name);
+        lw_hash_add(&hash, buffer, (size_t)(count * table->n_columns * 8));
     }
+    if (rc == LW_OK)
+        rc = write_sum(dataset, lw_hash_end(&hash), err);
     H5Tclose(type);
     H5Dclose(dataset);
     return rc;

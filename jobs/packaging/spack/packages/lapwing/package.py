@@ -37,6 +37,7 @@ class Lapwing(CMakePackage, CudaPackage):
     depends_on("lz4")
     depends_on("zstd")
     depends_on("c-blosc")
+    depends_on("xxhash")
     depends_on("cuda@12:", when="+cuda")
     depends_on("gnuplot", type="run")
 
