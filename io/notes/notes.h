@@ -21,6 +21,9 @@ struct lw_note_column {
 struct lw_notes {
     struct lw_said file, dataset;
     char dimensions[LW_MAX_DIMS][LW_NOTE_NAME];     /* names; "": not given */
+    int n_dims;                                     /* 0: more than LW_MAX_DIMS */
+    int64_t dims[LW_MAX_DIMS];
+    int64_t offset, bytes;                          /* where its elements lie in the file, side by side; 0 bytes: they do not */
     int64_t n_rows;                                 /* of a table: a dataset of one dimension whose elements are compounds */
     int n_columns;                                  /* 0: it is no table */
     struct lw_note_column columns[LW_MOST_COLUMNS];

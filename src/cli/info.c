@@ -8,6 +8,7 @@
 #include "cli/table.h"
 #include "engine/registry.h"
 #include "io/codecs/codec.h"
+#include "io/codecs/hash.h"
 #include "io/list.h"
 #include "io/object.h"
 #include "io/writer.h"
@@ -77,6 +78,7 @@ void lw_info_build(const struct lw_comm *comm)
     row("MPI", lw_comm_library(comm));
     row("HDF5", lw_hdf5_text());
     print_decoders();
+    row("checksums", lw_hash_is_there() ? "xxHash" : "none: built without xxHash");
     for (int e = 0; lw_engines[e]; e++)
         print_engine(lw_engines[e], comm);
     print_machine(comm);

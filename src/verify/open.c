@@ -236,8 +236,6 @@ int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
     if ((rc = read_notes(verify, err)) || (rc = lw_mask_open(verify->comm, verify->reader, &verify->job, &verify->mask, err)) ||
         (rc = check_sizes(verify, err)) || (rc = take_spectrum(verify, err)) || (rc = take_noise(verify, err)))
         return rc;
-    if ((rc = lw_comm_agree(verify->comm, lw_pool_create((int)max64(4, lw_proc_cores()), &verify->pool, err), err)))
-        return rc;
     lw_reader_use(verify->reader, verify->pool);
     return verify->job.op.kind == LW_OP_SFFT ? LW_OK : lw_comm_agree(verify->comm, find_shape(verify, err), err);
 }

@@ -39,10 +39,11 @@ struct lw_verify_row {
     int64_t n_checked, n_wrong;
     double largest;                     /* error, as a part of what is promised */
     char worst[320];                    /* where that was, "" nowhere */
+    bool is_sums;                       /* checksums were compared: of their blocks, or of a table's rows */
     char remark[160];                   /* "" none */
 };
 
-enum { LW_VERIFY_ROWS = LW_JOB_PRODUCTS + 4 };
+enum { LW_VERIFY_ROWS = 2 * LW_JOB_PRODUCTS + 4 };
 
 struct lw_verify {
     struct lw_comm *comm;
@@ -51,7 +52,7 @@ struct lw_verify {
     struct lw_notes *notes;             /* owned; of the first product; NULL: FITS, which has none */
     struct lw_job job;
     struct lw_verify_shape shape;       /* not of a sparse transform */
-    struct lw_pool *pool;
+    struct lw_pool *pool;               /* owned */
     struct lw_reader *reader;
     struct lw_mask *mask;               /* NULL: none */
     struct lw_window *window;           /* see lw_verify_open_window */
@@ -159,6 +160,7 @@ double lw_verify_part(const struct lw_verify *verify, struct lw_type type, doubl
 
 /* ---- what is checked, a line or more of the table each; by rank 0 ---- */
 
+int lw_verify_sums(struct lw_verify *verify, struct lw_error *err);         /* before lw_verify_open: from the file alone */
 int lw_verify_series_product(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err);
 int lw_verify_best(struct lw_verify *verify, const struct lw_product *value, const struct lw_product *filter, struct lw_error *err);
 int lw_verify_blocks(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err);

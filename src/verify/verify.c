@@ -2,6 +2,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "base/proc.h"
 #include "io/list.h"
 #include "io/writer.h"
 
@@ -12,8 +13,9 @@
 #include <unistd.h>
 
 const struct lw_option lw_verify_options[] = {
-    {.name = "sample", .kind = LW_OPTION_INT, .argument = "N", .fallback = "1000", .minimum = 1, .maximum = 1e9,
-     .help = "Random values of each dataset, and rows of each table, that are made again; fewer where a value takes very many sums."},
+    {.name = "sample", .kind = LW_OPTION_INT, .argument = "N", .fallback = "1000", .minimum = 0, .maximum = 1e9,
+     .help = "Random values of each dataset, and rows of each table, that are made again; fewer where a value takes very many sums. 0: "
+             "only checksums are compared (--checksum of a job), without the input."},
     {.name = "seed", .kind = LW_OPTION_INT, .argument = "N", .fallback = "1", .minimum = 0, .maximum = 9e18,
      .help = "Another seed takes other values."},
     {.name = "input", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset",
@@ -66,7 +68,9 @@ int lw_verify_check_complete(const char *file, struct lw_error *err)
 static void print_row(const struct lw_verify_row *row)
 {
     char largest[32] = "-";
-    if (row->n_checked > 0)
+    if (row->is_sums)
+        snprintf(largest, sizeof largest, "checksums");
+    else if (row->n_checked > 0)
         snprintf(largest, sizeof largest, row->largest > 1e6 ? "%.1e" : row->largest > 10 ? "%.0f" : "%.3f", row->largest);
     printf("%-16s %10" PRId64 " %8" PRId64 "  %s%s%s\n", row->name, row->n_checked, row->n_wrong, largest, row->remark[0] ? "; " : "",
            row->remark);
@@ -92,6 +96,10 @@ static int judge(const struct lw_verify *verify, struct lw_error *err)
     }
     if (!worst)
         return LW_OK;
+    if (worst->is_sums)
+        return lw_fail(err, LW_EDATA, "'%.400s' has changed since it was written: %" PRId64 " of %" PRId64 " checksums of %s differ, first "
+                       "%s; run the same command again to make it anew", verify->request->file, worst->n_wrong, worst->n_checked, worst->name,
+                       worst->worst);
     return lw_fail(err, LW_EDATA, "'%.400s' is not what its input and configuration give: %" PRId64 " of the values checked are wrong; the "
                    "worst is in %s, %s; run the same command again to make it anew", verify->request->file, n_wrong, worst->name,
                    worst->worst);
@@ -126,10 +134,19 @@ static int check_products(struct lw_verify *verify, struct lw_error *err)
     int rc = LW_OK;
     for (int p = 0; p < verify->job.n_products + verify->job.n_given && rc == LW_OK; p++)
         rc = check_product(verify, p, err);
-    if (rc)
-        return rc;
-    print_table(verify);
-    return judge(verify, err);
+    return rc;
+}
+
+/* What was found is shown, whatever ended the checks; damage of the result counts more than an input that is not there. */
+static int finish(const struct lw_verify *verify, int rc, struct lw_error *err)
+{
+    struct lw_error wrong;
+    if (verify->n_rows > 0)
+        print_table(verify);
+    const int judged = judge(verify, &wrong);
+    if (judged)
+        *err = wrong;
+    return judged ? judged : rc;
 }
 
 /* Where the files are by now. */
@@ -151,9 +168,14 @@ int lw_verify_run(struct lw_comm *comm, const struct lw_verify_request *request,
         .comm = comm, .request = request, .n_wanted = lw_options_int(request->given, "sample"),
         .seed = (uint64_t)lw_options_int(request->given, "seed"),
     };
-    int rc;
-    if ((rc = move_files(request, err)) == LW_OK && (rc = lw_verify_open(&verify, err)) == LW_OK)
-        rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? check_products(&verify, err) : LW_OK, err);
+    const bool works = lw_comm_rank(comm) == 0;
+    int rc = lw_pool_create((int)max64(4, lw_proc_cores()), &verify.pool, err);
+    rc = lw_comm_agree(comm, rc == LW_OK && works ? lw_verify_sums(&verify, err) : rc, err);
+    if (rc == LW_OK && verify.n_wanted > 0 && (rc = move_files(request, err)) == LW_OK && (rc = lw_verify_open(&verify, err)) == LW_OK)
+        rc = lw_comm_agree(comm, works ? check_products(&verify, err) : LW_OK, err);
+    if (works)
+        rc = finish(&verify, rc, err);
+    rc = lw_comm_agree(comm, rc, err);
     lw_verify_close(&verify);
     return rc;
 }

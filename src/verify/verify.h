@@ -1,6 +1,7 @@
 /* verify.h - `lapwing verify RESULT`: whether a result is complete, undamaged, and what its input and filters give.
  *
  *     verify.c      the order of the steps, the table of what was found
+ *     sums.c        checksums, where the result has them
  *     open.c        the job made again from the result's configuration: its input, filters and mask
  *     stored.c      values of the result's datasets
  *     samples.c     the input around some outputs, and how strong it is there

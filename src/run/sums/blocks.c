@@ -3,8 +3,6 @@
 #include "base/integers.h"
 #include "io/codecs/hash.h"
 
-#include <string.h>
-
 /* Bytes that are handed to a thread at a time, at least. */
 enum { PIECE_BYTES = 1 << 19 };
 
@@ -88,23 +86,30 @@ struct sixteen {
 
 /* ---- time slow: the elements of some channels are gathered first --------------------------------------------------------------- */
 
+/* Rows [begin, end) of n channels; few enough for the rows to stay in the cache, and to fill lines of what is gathered. */
+#define SIZES(X) X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t) X(16, struct sixteen)
+enum { ROWS = 32 };
+#define X(size, type)                                                                                                               \
+    static void gather_##size(const void *from, int64_t row, int64_t n, int64_t begin, int64_t end, int64_t count, void *into)      \
+    {                                                                                                                               \
+        for (int64_t c = 0; c < n; c++)                                                                                             \
+            for (int64_t i = begin; i < end; i++)                                                                                   \
+                ((type *)into)[c * count + i] = ((const type *)from)[i * row + c];                                                  \
+    }
+SIZES(X)
+#undef X
+
 /* Elements [first, first + count) of channels [channel, channel + n) of a plane, channel after channel. */
 static void gather(const struct work *work, int64_t plane, int64_t channel, int64_t n, int64_t first, int64_t count, char *into)
 {
-    const int64_t bytes = work->shape->value_bytes, row = work->block->n_channels * bytes;
-    const char *from = work->data + (plane * work->n_elements + first) * row + channel * bytes;
-#define GATHER(type)                                                                        \
-    for (int64_t i = 0; i < count; i++, from += row)                                        \
-        for (int64_t c = 0; c < n; c++)                                                     \
-            memcpy(into + (c * count + i) * (int64_t)sizeof(type), from + c * (int64_t)sizeof(type), sizeof(type))
-    switch (bytes) {
-    case 1: GATHER(uint8_t); break;
-    case 2: GATHER(uint16_t); break;
-    case 4: GATHER(uint32_t); break;
-    case 8: GATHER(uint64_t); break;
-    default: GATHER(struct sixteen);
-    }
-#undef GATHER
+    const int64_t bytes = work->shape->value_bytes, row = work->block->n_channels;
+    const char *const from = work->data + ((plane * work->n_elements + first) * row + channel) * bytes;
+    for (int64_t i = 0; i < count; i += ROWS)
+        switch (bytes) {
+#define X(size, type) case size: gather_##size(from, row, n, i, min64(i + ROWS, count), count, into); break;
+            SIZES(X)
+#undef X
+        }
 }
 
 /* A block too long to be gathered at once. */
