@@ -412,10 +412,10 @@ static int load_jobfile(struct lw_cli *cli, struct lw_comm *comm, struct lw_erro
 static void start_log(const struct lw_cli *cli, const struct lw_comm *comm)
 {
     enum lw_log_level level = LW_LOG_NORMAL;
-    if (lw_options_flag(cli->options, "quiet"))
-        level = LW_LOG_QUIET;
-    else if (lw_options_flag(cli->options, "verbose"))
+    if (lw_options_flag(cli->options, "verbose"))
         level = LW_LOG_VERBOSE;
+    else if (lw_options_flag(cli->options, "quiet") || cli->action == LW_ACTION_VERIFY)     /* what a job says of itself is known */
+        level = LW_LOG_QUIET;
     lw_log_start(lw_comm_rank(comm), lw_comm_host(comm), level);
 }
 

@@ -38,14 +38,25 @@ static int check_element(struct lw_verify *verify, const struct lw_product *prod
     return LW_OK;
 }
 
+/* The rows of y that the elements from `at` to `last` are made of. One that is an output of y itself takes less than the one beside it. */
+static void find_outputs(const struct lw_verify_shape *shape, int64_t at, int64_t last, int64_t *first, int64_t *end)
+{
+    int64_t other_first, other_end;
+    lw_verify_made_of(shape, at, first, &other_end);
+    lw_verify_made_of(shape, min64(at + 1, last), &other_first, &other_end);
+    *first = min64(*first, other_first);
+    lw_verify_made_of(shape, last, &other_first, end);
+    lw_verify_made_of(shape, max64(last - 1, at), &other_first, &other_end);
+    *end = max64(*end, other_end);
+}
+
 static int check_piece(struct lw_verify *verify, const struct lw_product *product, struct lw_verify_stored *stored,
                        const struct lw_verify_pieces *pieces, int64_t i, struct lw_verify_row *report, struct lw_error *err)
 {
     const int64_t at = lw_verify_piece_at(verify, pieces, i), channel = lw_verify_draw(verify, verify->shape.n_channels);
     struct lw_verify_samples samples;
-    int64_t first, end, unused;
-    lw_verify_made_of(&verify->shape, at, &first, &unused);
-    lw_verify_made_of(&verify->shape, at + pieces->rows - 1, &unused, &end);
+    int64_t first, end;
+    find_outputs(&verify->shape, at, at + pieces->rows - 1, &first, &end);
     int rc = lw_verify_read(verify, channel, first, end, &samples, err);
     for (int64_t k = 0; k < pieces->n_each && rc == LW_OK; k++)
         rc = check_element(verify, product, stored, &samples, at + lw_verify_draw(verify, pieces->rows), report, err);

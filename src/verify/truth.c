@@ -2,6 +2,7 @@
 
 #include "base/integers.h"
 
+#include <assert.h>
 #include <math.h>
 
 static const double *tap(const struct lw_verify_shape *shape, int filter, int64_t m, int64_t n)
@@ -44,6 +45,7 @@ static struct sums sum_series(const struct lw_verify_shape *shape, const struct 
     const int64_t newest = row + shape->ahead_rows - samples->begin, n = shape->tap_rows;
     const double *const h = tap(shape, filter, 0, 0);
     struct sums sums = {.valid = 1, .all = 1};
+    assert(newest - n + 1 >= 0 && newest < samples->end - samples->begin);
     for (int64_t m = 0; m < n; m++)
         sums.is_touched |= samples->marks[newest - m] & LW_MARK_BAD;
     for (int64_t m = 0; m < n && shape->parts == 1; m++) {

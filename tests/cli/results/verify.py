@@ -101,6 +101,15 @@ def ends():
     check_wrong("last", "/filtered", 49, lambda v: v + 1, "index 49", sample=2)
 
 
+def pieces():
+    """An axis of several pieces, which begin anywhere between two outputs of the series."""
+    write(x=noise((2, 5000), "complex64"), h=random.standard_normal(9))
+    make("ols", filters="in.h5:/h", axis=1, interpolate=4, boundary="reflect")
+    check_right("pieces")
+    make("ols", filters="in.h5:/h", axis=1, interpolate=4, post="derivative")
+    check_right("pieces of a derivative")
+
+
 # ---- searches ------------------------------------------------------------------------------------------------------------------
 
 def searches():
@@ -222,7 +231,7 @@ def others():
         check("run the same command again" in lapwing(1, "verify", name, code=65).stderr, f"incomplete: {name}")
 
 
-for part in (series, ends, searches, made_filters, images, spectra, others):
+for part in (series, ends, pieces, searches, made_filters, images, spectra, others):
     part()
 shutil.rmtree(work)
 finish()
