@@ -20,8 +20,8 @@
 
 #define LW_PART_SUFFIX ".lapwing-part"       /* of the temporary name */
 
-/* An attribute of a table that is given with the second as its text, and late: it becomes the checksum (io/codecs/hash.h) of all rows
- * once they are there. */
+/* An attribute of a table that is given with the second as its text, and late: it becomes the checksum (io/codecs/hash.h) of
+ * all rows once they are there. */
 #define LW_WRITER_SUM "checksum"
 #define LW_WRITER_NO_SUM "0000000000000000"
 

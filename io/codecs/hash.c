@@ -1,7 +1,7 @@
 #include "io/codecs/hash.h"
 
 #include <assert.h>
-#define XXH_STATIC_LINKING_ONLY         /* for the size of the state */
+#define XXH_STATIC_LINKING_ONLY /* for the size of the state */
 #include <xxhash.h>
 
 static_assert(sizeof(XXH3_state_t) <= sizeof(struct lw_hash), "the library's state has room");

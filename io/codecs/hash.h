@@ -1,5 +1,5 @@
-/* hash.h - a checksum of bytes: XXH3 with 64 bits, by the library xxHash (https://xxhash.com). It finds what has changed by accident,
- * not what somebody has changed on purpose. */
+/* hash.h - a checksum of bytes: XXH3 with 64 bits, by the library xxHash (https://xxhash.com). It finds what has changed by
+ * accident, not what somebody has changed on purpose. */
 #ifndef LW_IO_CODECS_HASH_H
 #define LW_IO_CODECS_HASH_H
 

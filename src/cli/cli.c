@@ -459,9 +459,11 @@ static int rebuild_job(struct lw_comm *comm, const char *file, struct lw_verify_
     struct lw_jobfile jobfile = {0};
     const struct lw_option *tables[LW_COMMAND_TABLES];
     int rc;
-    if ((rc = lw_jobfile_of_result(comm, file, &jobfile, err)) == LW_OK && (rc = lw_jobfile_job(&jobfile, &request->ops, err)) == LW_OK) {
+    if ((rc = lw_jobfile_of_result(comm, file, &jobfile, err)) == LW_OK &&
+        (rc = lw_jobfile_job(&jobfile, &request->ops, err)) == LW_OK) {
         lw_command_tables(LW_ACTION_RUN, request->ops, NULL, tables);
-        (void)((rc = lw_options_create(tables, &request->options, err)) || (rc = lw_jobfile_apply(&jobfile, request->options, err)));
+        (void)((rc = lw_options_create(tables, &request->options, err)) ||
+               (rc = lw_jobfile_apply(&jobfile, request->options, err)));
     }
     lw_jobfile_release(&jobfile);
     return lw_comm_agree(comm, rc, err);

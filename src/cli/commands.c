@@ -107,12 +107,13 @@ const struct lw_command lw_commands[] = {
         .operands = "RESULT [options]",
         .title = "check that a result is complete and right",
         .description =
-            "Says whether a result is complete, then makes random values of it again from its input and filters, by the definition and in "
-            "double precision, and compares: outputs of series, images, blocks and best filters, rows of tables of peaks with their "
-            "neighbours, and lines of a sparse spectrum. The job is that of the result's own configuration; its input must still be "
-            "there. Of each dataset it prints how many values were checked and the largest error, as a part of the promised one. "
-            "Noise and spectra, which were measured in all of the data, are taken from the result. One "
-            "process does it. The exit status is 0 only if all is right, and 65 otherwise, naming the worst place.",
+            "Says whether a result is complete, compares its checksums, where it has any, then makes random values of it again "
+            "from its input and filters, by the definition and in double precision, and compares: outputs of series, images, "
+            "blocks and best filters, rows of tables of peaks with their neighbours, and lines of a sparse spectrum. The job is "
+            "that of the result's own configuration; its input must still be there. Of each dataset it prints how many values "
+            "were checked and the largest error, as a part of the promised one. Noise and spectra, which were measured in all of "
+            "the data, are taken from the result. One process does it. The exit status is 0 only if all is right, and 65 "
+            "otherwise, naming the worst place.",
         .example = "lapwing verify filtered.h5\nlapwing verify filtered.h5 --sample 10000 --seed 2\n"
                    "lapwing verify filtered.h5 --input /archive/survey.h5:/signal",
     },
@@ -187,9 +188,9 @@ const struct lw_option lw_common_options[] = {
     {
         .name = "checksum",
         .kind = LW_OPTION_FLAG,
-        .help = "Store checksums (XXH3 with 64 bits) with the result: one for each block of an array, in the group /checksums, made in "
-                "memory before the block is written, and one for all rows of a table. 'lapwing verify' finds by them what has changed "
-                "on a disk or on the way to it.",
+        .help = "Store checksums (XXH3 with 64 bits) with the result: one for each block of an array, in the group /checksums, "
+                "made in memory before the block is written, and one for all rows of a table. 'lapwing verify' finds by them what "
+                "has changed on a disk or on the way to it.",
     },
     {
         .name = "resume",

@@ -49,8 +49,8 @@ static int take_origin(struct lw_jobfile *jobfile, struct lw_error *err)
 {
     struct lw_listing_origin origin;
     if (!lw_list_origin(jobfile->path, &origin) || strlen(origin.configuration) >= sizeof origin.configuration - 1)
-        return lw_fail(err, LW_EDATA, "'%.600s' keeps no job file of less than %zu bytes, so that its job is not known", jobfile->path,
-                       sizeof origin.configuration);
+        return lw_fail(err, LW_EDATA, "'%.600s' keeps no job file of less than %zu bytes, so that its job is not known",
+                       jobfile->path, sizeof origin.configuration);
     jobfile->bytes = snprintf(jobfile->text, MAX_BYTES, "[%s]\n%s", origin.job, origin.configuration);
     return LW_OK;
 }
@@ -106,8 +106,8 @@ static int share_variables(struct lw_comm *comm, struct lw_jobfile *jobfile, str
 }
 
 /* @param read  by rank 0 */
-static int share(struct lw_comm *comm, const char *path, int (*read)(struct lw_jobfile *, struct lw_error *), struct lw_jobfile *jobfile,
-                 struct lw_error *err)
+static int share(struct lw_comm *comm, const char *path, int (*read)(struct lw_jobfile *, struct lw_error *),
+                 struct lw_jobfile *jobfile, struct lw_error *err)
 {
     *jobfile = (struct lw_jobfile){.path = lw_alloc(strlen(path) + 1, "a file name", err),
                                    .text = lw_alloc(MAX_BYTES + 2, "the job file", err)};

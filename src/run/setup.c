@@ -162,9 +162,11 @@ static int choose_sums(struct lw_setup *setup, struct lw_error *err)
     if (!lw_options_flag(setup->options, "checksum"))
         return LW_OK;
     if (!lw_hash_is_there())
-        return lw_fail(err, LW_ECONFIG, "--checksum: this build of lapwing has no checksums: build it with xxHash (Debian's libxxhash-dev)");
+        return lw_fail(err, LW_ECONFIG, "--checksum: this build of lapwing has no checksums: build it with xxHash (Debian's "
+                       "libxxhash-dev)");
     if (lw_setup_result_format(setup) != LW_RESULT_HDF5)
-        return lw_fail(err, LW_EUSAGE, "--checksum goes with HDF5 results only, not with FITS: give --output another name, such as NAME.h5");
+        return lw_fail(err, LW_EUSAGE, "--checksum goes with HDF5 results only, not with FITS: give --output another name, such as "
+                       "NAME.h5");
     lw_sums_want(&setup->job);
     return LW_OK;
 }

@@ -10,7 +10,7 @@
 
 static int64_t n_taps(const struct lw_verify_shape *shape) { return shape->tap_rows * shape->tap_columns; }
 
-/* ---- the series and what is made of it ------------------------------------------------------------------------------------- */
+/* ---- the series and what is made of it --------------------------------------------------------------------------- */
 
 static double scale_of(const struct lw_verify *verify) { return verify->job.op.output_scale; }
 
@@ -38,7 +38,8 @@ static int check_element(struct lw_verify *verify, const struct lw_product *prod
     return LW_OK;
 }
 
-/* The rows of y that the elements from `at` to `last` are made of. One that is an output of y itself takes less than the one beside it. */
+/* The rows of y that the elements from `at` to `last` are made of. An element that is an output of y takes less than the one
+ * beside it. */
 static void find_outputs(const struct lw_verify_shape *shape, int64_t at, int64_t last, int64_t *first, int64_t *end)
 {
     int64_t other_first, other_end;
@@ -91,7 +92,7 @@ int lw_verify_series_product(struct lw_verify *verify, const struct lw_product *
     return rc;
 }
 
-/* ---- the best filter ----------------------------------------------------------------------------------------------------------- */
+/* ---- the best filter --------------------------------------------------------------------------------------------- */
 
 struct best {
     const struct lw_product *value, *filter;
@@ -113,7 +114,8 @@ static double rival_part(const struct lw_verify *verify, const struct lw_verify_
         if (stored < 0)
             return NAN;
         if (sigma > 0) {
-            const double excess = cabs(y.value) / other - cabs(its->value) / sigma, allowed = 2 * (y.allowed / other + its->allowed / sigma);
+            const double excess = cabs(y.value) / other - cabs(its->value) / sigma,
+                         allowed = 2 * (y.allowed / other + its->allowed / sigma);
             worst = excess > 0 ? fmax(worst, excess / (allowed + 4 * FLT_EPSILON * cabs(y.value) / other)) : worst;
         }
     }
@@ -129,7 +131,8 @@ static int check_best(struct lw_verify *verify, const struct best *best, const s
     char where[160], text[64];
     int rc;
     lw_verify_place(verify, best->value, 0, samples->channel, row, 0, place);
-    if ((rc = lw_verify_stored_read(best->values, place, &got, err)) || (rc = lw_verify_stored_read(best->filters, place, &number, err)))
+    if ((rc = lw_verify_stored_read(best->values, place, &got, err)) ||
+        (rc = lw_verify_stored_read(best->filters, place, &number, err)))
         return rc;
     const int filter = (int)creal(number);
     struct lw_verify_truth truth = {.is_nan = true};
@@ -140,8 +143,9 @@ static int check_best(struct lw_verify *verify, const struct best *best, const s
         const double rival = rival_part(verify, samples, row, filter, &truth), its = lw_verify_part(verify, type, 0, got, &truth);
         part = isnan(rival) || isnan(its) || (filter >= 0 && truth.is_nan) ? NAN : fmax(rival, its);
     }
-    lw_verify_count(report, part, "%s: filter %d with %s is not the best", lw_verify_where(verify, -1, samples->channel, row, 0, where),
-                    filter, lw_verify_number(got, type.is_complex, text));
+    lw_verify_count(report, part, "%s: filter %d with %s is not the best",
+                    lw_verify_where(verify, -1, samples->channel, row, 0, where), filter,
+                    lw_verify_number(got, type.is_complex, text));
     return LW_OK;
 }
 
@@ -176,7 +180,7 @@ int lw_verify_best(struct lw_verify *verify, const struct lw_product *value, con
     return rc;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 /* Of the outputs [first, end) of a filter. */
 static struct lw_verify_truth block_of(const struct lw_verify *verify, const struct lw_verify_samples *samples, const char *what,
@@ -196,7 +200,7 @@ static struct lw_verify_truth block_of(const struct lw_verify *verify, const str
         sum += y.value;
     }
     const double rms = sqrt(power / n), epsilon = verify->job.op.precision == LW_SINGLE ? FLT_EPSILON : DBL_EPSILON;
-    block.allowed = block.allowed * 1.5 + 16 * epsilon * rms;       /* the sums are rounded, too */
+    block.allowed = block.allowed * 1.5 + 16 * epsilon * rms; /* the sums are rounded, too */
     block.value = strstr(what, "max") ? most : strstr(what, "rms") ? rms : sum / n;
     return block;
 }
@@ -246,7 +250,7 @@ int lw_verify_blocks(struct lw_verify *verify, const struct lw_product *product,
     return rc;
 }
 
-/* ---- filters, kernel ------------------------------------------------------------------------------------------------------------- */
+/* ---- filters, kernel --------------------------------------------------------------------------------------------- */
 
 /* Taps are made again in double precision, by transforms where they are whitened. */
 static const double same_taps = 1e-9, same_whitened_taps = 1e-6;
@@ -280,7 +284,8 @@ int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, 
         if ((rc = lw_verify_stored_read(stored, place, &got, err)))
             break;
         const double error = cabs(got - CMPLX(value[0], parts == 2 ? value[1] : 0));
-        lw_verify_count(report, error > 0 ? error / allowed : error, "tap %" PRId64 ": %.9g instead of %.9g", i, creal(got), value[0]);
+        lw_verify_count(report, error > 0 ? error / allowed : error, "tap %" PRId64 ": %.9g instead of %.9g", i, creal(got),
+                        value[0]);
     }
     lw_verify_stored_close(stored);
     return rc;

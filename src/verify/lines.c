@@ -21,26 +21,26 @@ static const char *const channel_columns[] = {"residual", "noise_power", "detect
 
 /* A channel of the result. */
 struct channel {
-    int64_t number;                     /* in the view */
+    int64_t number; /* in the view */
     double residual, noise_power, limit;
     bool is_dense;
-    double largest;                     /* of its lines that are checked */
-    double power;                       /* sum of |x|^2 */
+    double largest; /* of its lines that are checked */
+    double power;   /* sum of |x|^2 */
 };
 
 struct line {
     int64_t channel, index;
     double complex value;
-    long double re, im;                 /* the sum */
+    long double re, im; /* the sum */
 };
 
 struct lines {
     struct lw_verify *verify;
-    struct line *all;                   /* [n], by channel */
+    struct line *all; /* [n], by channel */
     int64_t n;
 };
 
-/* ---- which lines ------------------------------------------------------------------------------------------------------------------ */
+/* ---- which lines ------------------------------------------------------------------------------------------------- */
 
 static int count_rows(const struct lw_verify *verify, const char *path, int64_t *n, struct lw_error *err)
 {
@@ -59,11 +59,12 @@ static int read_line(const struct lines *lines, int64_t number, struct line *lin
     const int rc = lw_notes_read_rows(lw_verify_name(lines->verify, "/spectrum").text, &rows, values, err);
     if (rc)
         return rc;
-    *line = (struct line){((int64_t)values[0] - channels->begin) / channels->step, (int64_t)values[1], CMPLX(values[2], values[3]), 0, 0};
+    *line = (struct line){((int64_t)values[0] - channels->begin) / channels->step, (int64_t)values[1], CMPLX(values[2], values[3]),
+                          0, 0};
     if (line->channel < 0 || line->channel >= lines->verify->job.op.n_channels || line->index < 0 ||
         line->index >= lines->verify->job.n_samples)
-        return lw_fail(err, LW_EDATA, "row %" PRId64 " of /spectrum is of channel %.0f and index %.0f, which there are not", number, values[0],
-                       values[1]);
+        return lw_fail(err, LW_EDATA, "row %" PRId64 " of /spectrum is of channel %.0f and index %.0f, which there are not",
+                       number, values[0], values[1]);
     return LW_OK;
 }
 
@@ -99,7 +100,7 @@ static int read_channel(const struct lw_verify *verify, struct channel *channel,
     return rc;
 }
 
-/* ---- sums over all samples of a channel ------------------------------------------------------------------------------------------ */
+/* ---- sums over all samples of a channel -------------------------------------------------------------------------- */
 
 /* exp(-2 pi i f t / n), exactly reduced. */
 static double complex phase(int64_t f, int64_t t, int64_t n)
@@ -126,7 +127,8 @@ static void add_block(const double complex *x, int64_t first, int64_t count, int
 
 static double complex value_at(struct lw_type type, const void *raw, int64_t i, bool zeroes)
 {
-    const double re = lw_type_number(type, raw, type.is_complex ? 2 * i : i), im = type.is_complex ? lw_type_number(type, raw, 2 * i + 1) : 0;
+    const double re = lw_type_number(type, raw, type.is_complex ? 2 * i : i),
+                 im = type.is_complex ? lw_type_number(type, raw, 2 * i + 1) : 0;
     return zeroes && !(isfinite(re) && isfinite(im)) ? 0 : CMPLX(re, im);
 }
 
@@ -138,7 +140,12 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
     for (int64_t first = 0; first < job->n_samples && rc == LW_OK; first += BLOCK) {
         const int64_t count = min64(BLOCK, job->n_samples - first);
         const struct lw_slab slab = {
-            .first = first, .count = count, .channel = channel->number, .n_channels = 1, .into = raw, .into_axis = count,
+            .first = first,
+            .count = count,
+            .channel = channel->number,
+            .n_channels = 1,
+            .into = raw,
+            .into_axis = count,
         };
         if ((rc = lw_reader_read(lines->verify->reader, &slab, err)))
             break;
@@ -160,16 +167,18 @@ static double allowed_of(const struct lw_verify *verify, const struct channel *c
     return channel->is_dense ? dense : dense + channel->limit + leakage(verify) * channel->largest;
 }
 
-static void compare(const struct lines *lines, const struct channel *channel, const struct line *line, struct lw_verify_row *report)
+static void compare(const struct lines *lines, const struct channel *channel, const struct line *line,
+                    struct lw_verify_row *report)
 {
     const double complex truth = CMPLX((double)line->re, (double)line->im);
     const double error = cabs(line->value - truth), allowed = allowed_of(lines->verify, channel);
-    lw_verify_count(report, error > 0 ? error / allowed : error, "channel %" PRId64 ", index %" PRId64 ": %.9g%+.9gi instead of %.9g%+.9gi",
-                    channel->number, line->index, creal(line->value), cimag(line->value), creal(truth), cimag(truth));
+    lw_verify_count(report, error > 0 ? error / allowed : error,
+                    "channel %" PRId64 ", index %" PRId64 ": %.9g%+.9gi instead of %.9g%+.9gi", channel->number, line->index,
+                    creal(line->value), cimag(line->value), creal(truth), cimag(truth));
 }
 
-static int check_channel(struct lines *lines, int64_t begin, int64_t end, void *raw, double complex *x, struct lw_verify_row *report,
-                         struct lw_error *err)
+static int check_channel(struct lines *lines, int64_t begin, int64_t end, void *raw, double complex *x,
+                         struct lw_verify_row *report, struct lw_error *err)
 {
     struct channel channel = {.number = lines->all[begin].channel};
     int rc = read_channel(lines->verify, &channel, err);
@@ -208,7 +217,8 @@ int lw_verify_lines(struct lw_verify *verify, struct lw_error *err)
     struct lines lines = {.verify = verify};
     int64_t n_rows;
     if (verify->job.n_samples > LW_VERIFY_PRODUCTS) {
-        snprintf(report->remark, sizeof report->remark, "channels of %" PRId64 " samples are too long to be summed", verify->job.n_samples);
+        snprintf(report->remark, sizeof report->remark, "channels of %" PRId64 " samples are too long to be summed",
+                 verify->job.n_samples);
         return LW_OK;
     }
     int rc = count_rows(verify, "/spectrum", &n_rows, err);

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the table, random numbers, names -------------------------------------------------------------------------------- */
+/* ---- the table, random numbers, names ---------------------------------------------------------------------------- */
 
 struct lw_verify_row *lw_verify_add_row(struct lw_verify *verify, const char *name)
 {
@@ -40,10 +40,7 @@ void lw_verify_count(struct lw_verify_row *row, double part, const char *format,
     va_end(arguments);
 }
 
-int64_t lw_verify_draw(struct lw_verify *verify, int64_t n)
-{
-    return lw_random_below(verify->seed, verify->n_drawn++, n);
-}
+int64_t lw_verify_draw(struct lw_verify *verify, int64_t n) { return lw_random_below(verify->seed, verify->n_drawn++, n); }
 
 /* The first array of a FITS result is the primary unit, the others are extensions with the name in capitals. */
 struct lw_name lw_verify_name(const struct lw_verify *verify, const char *path)
@@ -60,13 +57,14 @@ struct lw_name lw_verify_name(const struct lw_verify *verify, const char *path)
     return lw_name_of(verify->request->file, unit);
 }
 
-/* ---- the job ----------------------------------------------------------------------------------------------------------- */
+/* ---- the job ----------------------------------------------------------------------------------------------------- */
 
 /* A word of what to do about an input that is not there. */
 static void add_remedy(struct lw_error *err)
 {
     const size_t used = strlen(err->message);
-    snprintf(err->message + used, sizeof err->message - used, "; where the result's input or filters are somewhere else by now, --input "
+    snprintf(err->message + used, sizeof err->message - used,
+             "; where the result's input or filters are somewhere else by now, --input "
              "and --filters say where");
 }
 
@@ -89,13 +87,15 @@ static int check_sizes(const struct lw_verify *verify, struct lw_error *err)
         snprintf(name, sizeof name, "%s_file_bytes", verify->job.input_names[i]);
         const double bytes = lw_said_real(&verify->notes->file, name, -1);
         if (bytes >= 0 && (int64_t)bytes != info->file_bytes)
-            return lw_fail(err, LW_EDATA, "%.500s is not what the result was made from: it has %" PRId64 " bytes, and had %.0f then; "
-                           "--input and --filters name the right ones", lw_dataset_name(info).text, info->file_bytes, bytes);
+            return lw_fail(err, LW_EDATA,
+                           "%.500s is not what the result was made from: it has %" PRId64 " bytes, and had %.0f then; "
+                           "--input and --filters name the right ones",
+                           lw_dataset_name(info).text, info->file_bytes, bytes);
     }
     return LW_OK;
 }
 
-/* ---- what only a pass over all of the data gives is taken from the result ------------------------------------------------- */
+/* ---- what only a pass over all of the data gives is taken from the result ---------------------------------------- */
 
 /* @param values  [n]; @param path  of the result */
 static int take_numbers(struct lw_verify *verify, const char *path, double *values, int64_t n, struct lw_error *err)
@@ -132,14 +132,21 @@ static int take_noise(struct lw_verify *verify, struct lw_error *err)
     return take_numbers(verify, "/noise", job->noise, job->op.n_channels * lw_op_filters(&job->op), err);
 }
 
-/* ---- the operation as a convolution of images ------------------------------------------------------------------------- */
+/* ---- the operation as a convolution of images -------------------------------------------------------------------- */
 
 static struct lw_verify_shape shape_ols(const struct lw_job *job)
 {
     const struct lw_ols_spec *const ols = &job->op.ols;
     return (struct lw_verify_shape){
-        .taps = ols->taps, .n_filters = ols->n_filters, .parts = ols->taps_complex ? 2 : 1, .tap_rows = ols->n_taps, .tap_columns = 1,
-        .ahead_rows = job->look_ahead - lw_post_reach(ols->post).after, .columns = 1, .output_columns = 1, .post = ols->post,
+        .taps = ols->taps,
+        .n_filters = ols->n_filters,
+        .parts = ols->taps_complex ? 2 : 1,
+        .tap_rows = ols->n_taps,
+        .tap_columns = 1,
+        .ahead_rows = job->look_ahead - lw_post_reach(ols->post).after,
+        .columns = 1,
+        .output_columns = 1,
+        .post = ols->post,
         .search = &ols->search,
     };
 }
@@ -148,15 +155,27 @@ static struct lw_verify_shape shape_conv2d(const struct lw_job *job)
 {
     const struct lw_conv2d_spec *const c = &job->op.conv2d;
     return (struct lw_verify_shape){
-        .taps = c->kernel, .n_filters = 1, .parts = c->kernel_complex ? 2 : 1, .tap_rows = c->kernel_rows,
-        .tap_columns = c->kernel_columns, .ahead_rows = c->look_ahead_rows, .ahead_columns = c->look_ahead_columns,
-        .columns = c->columns, .output_columns = c->output_columns, .outside = c->outside, .post = {.every = c->every},
-        .search = &c->search, .is_image = true,
+        .taps = c->kernel,
+        .n_filters = 1,
+        .parts = c->kernel_complex ? 2 : 1,
+        .tap_rows = c->kernel_rows,
+        .tap_columns = c->kernel_columns,
+        .ahead_rows = c->look_ahead_rows,
+        .ahead_columns = c->look_ahead_columns,
+        .columns = c->columns,
+        .output_columns = c->output_columns,
+        .outside = c->outside,
+        .post = {.every = c->every},
+        .search = &c->search,
+        .is_image = true,
     };
 }
 
+/* Rows and columns of the tiles of images. */
+enum { LEAST_TILE = 64, LARGEST_TILE = 4096 };
+
 /* The numbers in "overlap-save, N = 4096, .." and "overlap-save on tiles of 128 x 256, .."; direct sums have no segments, and FITS
- * results do not say what made them: then the largest tile that there is stands for it. */
+ * results do not say what made them: then any tile up to the largest may have. */
 static void find_segments(const struct lw_verify *verify, struct lw_verify_shape *shape)
 {
     const char *const text = verify->notes ? lw_said_text(&verify->notes->file, "algorithm") : "";
@@ -168,9 +187,12 @@ static void find_segments(const struct lw_verify *verify, struct lw_verify_shape
     else if (shape->is_image && tile)
         sscanf(tile, " of %" SCNd64 " x %" SCNd64, &shape->segment_rows, &shape->segment_columns);
     else if (shape->is_image && !text[0])
-        shape->segment_rows = shape->segment_columns = 4096;
+        shape->segment_rows = shape->segment_columns = LARGEST_TILE;
     shape->segment_rows = max64(shape->segment_rows, shape->tap_rows);
     shape->segment_columns = min64(max64(shape->segment_columns, shape->tap_columns), shape->columns + shape->tap_columns);
+    shape->segment_values = (double)shape->segment_rows * (double)shape->segment_columns;
+    if (shape->is_image && !text[0])
+        shape->segment_values = fmax(LEAST_TILE * LEAST_TILE, (double)(shape->tap_rows * shape->tap_columns));
 }
 
 static int find_promises(const struct lw_verify *verify, struct lw_verify_shape *shape, struct lw_error *err)
@@ -196,7 +218,7 @@ static int find_shape(struct lw_verify *verify, struct lw_error *err)
     return find_promises(verify, shape, err);
 }
 
-/* ---- all ---------------------------------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 /* Of the result's first dataset, and so of its root group. Rank 0's go to all. */
 static int read_notes(struct lw_verify *verify, struct lw_error *err)

@@ -24,16 +24,20 @@ struct table {
     struct lw_verify *verify;
     struct lw_name name;
     int64_t n_rows;
-    int64_t cluster;            /* reach of the neighbours that are compared; -1: none are */
+    int64_t cluster; /* reach of the neighbours that are compared; -1: none are */
     bool has_exclusions;
 };
 
 static struct peak peak_of(const struct lw_verify_shape *shape, const double row[N_COLUMNS])
 {
     return (struct peak){
-        .channel = (int64_t)row[CHANNEL], .filter = shape->is_image ? 0 : (int)row[FILTER],
-        .row = (int64_t)(shape->is_image ? row[ROW] : row[INDEX]), .column = shape->is_image ? (int64_t)row[COLUMN] : 0,
-        .value = CMPLX(row[RE], row[IM]), .snr = row[SNR], .cluster_size = (int64_t)row[SIZE],
+        .channel = (int64_t)row[CHANNEL],
+        .filter = shape->is_image ? 0 : (int)row[FILTER],
+        .row = (int64_t)(shape->is_image ? row[ROW] : row[INDEX]),
+        .column = shape->is_image ? (int64_t)row[COLUMN] : 0,
+        .value = CMPLX(row[RE], row[IM]),
+        .snr = row[SNR],
+        .cluster_size = (int64_t)row[SIZE],
     };
 }
 
@@ -43,19 +47,19 @@ static bool is_inside(const struct lw_verify_shape *shape, const struct peak *pe
            peak->row >= 0 && peak->row < shape->n_outputs && peak->column >= 0 && peak->column < shape->output_columns;
 }
 
-/* ---- neighbours ---------------------------------------------------------------------------------------------------------------- */
+/* ---- neighbours -------------------------------------------------------------------------------------------------- */
 
 /* What the outputs within reach of a peak say of it. */
 struct neighbours {
-    int64_t least, most;        /* of them reach the threshold, for certain and possibly */
-    double excess;              /* by how much one is stronger, as a part of what is allowed */
-    int64_t row, column;        /* that one */
+    int64_t least, most; /* of them reach the threshold, for certain and possibly */
+    double excess;       /* by how much one is stronger, as a part of what is allowed */
+    int64_t row, column; /* that one */
     int filter;
 };
 
 /* @param its  allowed error of the peak's SNR */
-static void compare(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak, int filter, int64_t row,
-                    int64_t column, double its, struct neighbours *found)
+static void compare(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak, int filter,
+                    int64_t row, int64_t column, double its, struct neighbours *found)
 {
     struct lw_verify *const verify = table->verify;
     const double sigma = lw_verify_sigma(verify, peak->channel, filter), threshold = verify->shape.search->threshold;
@@ -82,12 +86,13 @@ static void compare_row(const struct table *table, const struct lw_verify_sample
     const struct lw_verify_shape *const shape = &table->verify->shape;
     const bool all = shape->search->clusters_filters;
     const int64_t reach = shape->is_image ? table->cluster : 0;
-    for (int64_t column = max64(0, peak->column - reach); column <= min64(shape->output_columns - 1, peak->column + reach); column++)
+    for (int64_t column = max64(0, peak->column - reach); column <= min64(shape->output_columns - 1, peak->column + reach);
+         column++)
         for (int f = all ? 0 : peak->filter; f < (all ? shape->n_filters : peak->filter + 1); f++)
             compare(table, samples, peak, f, row, column, its, found);
 }
 
-/* ---- a row --------------------------------------------------------------------------------------------------------------------- */
+/* ---- a row ------------------------------------------------------------------------------------------------------- */
 
 static struct lw_type computed_type(const struct lw_verify *verify)
 {
@@ -111,13 +116,14 @@ static void check_value(const struct table *table, const struct lw_verify_sample
     if (!(fabs(peak->snr - ratio) <= epsilon * ratio))
         lw_verify_count(report, NAN, "%s: an SNR of %.9g instead of %.9g", where, peak->snr, ratio);
     if (!(peak->snr >= verify->shape.search->threshold * (1 - epsilon)))
-        lw_verify_count(report, NAN, "%s: an SNR of %.9g is below the threshold %g", where, peak->snr, verify->shape.search->threshold);
+        lw_verify_count(report, NAN, "%s: an SNR of %.9g is below the threshold %g", where, peak->snr,
+                        verify->shape.search->threshold);
     if (table->has_exclusions && lw_verify_is_excluded(verify, samples, peak->filter, peak->row, peak->column))
         lw_verify_count(report, NAN, "%s: it touches samples that do not count", where);
 }
 
-static void check_neighbours(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak, int64_t first,
-                             int64_t end, const struct lw_verify_truth *y, struct lw_verify_row *report)
+static void check_neighbours(const struct table *table, const struct lw_verify_samples *samples, const struct peak *peak,
+                             int64_t first, int64_t end, const struct lw_verify_truth *y, struct lw_verify_row *report)
 {
     struct lw_verify *const verify = table->verify;
     const double its = y->allowed * 1.5 / lw_verify_sigma(verify, peak->channel, peak->filter) + 4 * FLT_EPSILON * peak->snr;
@@ -130,7 +136,8 @@ static void check_neighbours(const struct table *table, const struct lw_verify_s
         lw_verify_count(report, found.excess, "%s: a stronger output is within reach, at %s", where,
                         lw_verify_where(verify, found.filter, peak->channel, found.row, found.column, other));
     if (peak->cluster_size < found.least || peak->cluster_size > found.most)
-        lw_verify_count(report, NAN, "%s: a cluster_size of %" PRId64 " instead of %" PRId64, where, peak->cluster_size, found.most);
+        lw_verify_count(report, NAN, "%s: a cluster_size of %" PRId64 " instead of %" PRId64, where, peak->cluster_size,
+                        found.most);
 }
 
 static int check_peak(const struct table *table, const struct peak *peak, struct lw_verify_row *report, struct lw_error *err)
@@ -154,7 +161,10 @@ static int check_row(const struct table *table, int64_t number, struct lw_verify
 {
     const struct lw_verify_shape *const shape = &table->verify->shape;
     const struct lw_rows rows = {
-        .first = number, .count = 1, .columns = shape->is_image ? source_columns : peak_columns, .n_columns = N_COLUMNS,
+        .first = number,
+        .count = 1,
+        .columns = shape->is_image ? source_columns : peak_columns,
+        .n_columns = N_COLUMNS,
     };
     double values[N_COLUMNS];
     const int rc = lw_notes_read_rows(table->name.text, &rows, values, err);
@@ -167,7 +177,7 @@ static int check_row(const struct table *table, int64_t number, struct lw_verify
     return LW_OK;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static int count_rows(struct table *table, struct lw_error *err)
 {
@@ -195,7 +205,8 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
     const struct lw_verify_shape *const shape = &verify->shape;
     const int64_t cost = cost_of(shape), n_compared = LW_VERIFY_PRODUCTS / max64(1, cost);
     struct table table = {
-        .verify = verify, .name = lw_verify_name(verify, product->dataset.path),
+        .verify = verify,
+        .name = lw_verify_name(verify, product->dataset.path),
         .has_exclusions = verify->mask || verify->job.op.nan == LW_NAN_ZERO,
     };
     if (verify->is_fits) {

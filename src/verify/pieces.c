@@ -24,8 +24,8 @@ int64_t lw_verify_piece_at(struct lw_verify *verify, const struct lw_verify_piec
     return i == 0 ? 0 : i == 1 ? last : lw_verify_draw(verify, last + 1);
 }
 
-void lw_verify_place(const struct lw_verify *verify, const struct lw_product *product, int64_t filter, int64_t channel, int64_t row,
-                     int64_t column, int64_t place[LW_MAX_DIMS])
+void lw_verify_place(const struct lw_verify *verify, const struct lw_product *product, int64_t filter, int64_t channel,
+                     int64_t row, int64_t column, int64_t place[LW_MAX_DIMS])
 {
     const struct lw_writer_dataset *const dataset = &product->dataset;
     memset(place, 0, LW_MAX_DIMS * sizeof *place);
@@ -38,7 +38,8 @@ void lw_verify_place(const struct lw_verify *verify, const struct lw_product *pr
         place[product->axis_dim + 1] = column;
 }
 
-const char *lw_verify_where(const struct lw_verify *verify, int64_t filter, int64_t channel, int64_t row, int64_t column, char text[160])
+const char *lw_verify_where(const struct lw_verify *verify, int64_t filter, int64_t channel, int64_t row, int64_t column,
+                            char text[160])
 {
     int used = 0;
     if (verify->shape.is_image)

@@ -1,4 +1,5 @@
-/* pieces.h - which outputs are checked: random ones of random pieces of a dataset's axis, the first and the last piece among them. */
+/* pieces.h - which outputs are checked: random ones of random pieces of a dataset's axis, among which are the first and the
+ * last. */
 #ifndef LW_VERIFY_PIECES_H
 #define LW_VERIFY_PIECES_H
 
@@ -6,7 +7,7 @@
 
 /* Of each piece, elements [first, first + rows) of a channel's axis, `n_each` are checked. */
 struct lw_verify_pieces {
-    int64_t length;             /* of the axis */
+    int64_t length; /* of the axis */
     int64_t rows;
     int64_t n, n_each;
 };
@@ -20,11 +21,12 @@ struct lw_verify_pieces lw_verify_choose(const struct lw_verify *verify, int64_t
 int64_t lw_verify_piece_at(struct lw_verify *verify, const struct lw_verify_pieces *pieces, int64_t i);
 
 /** The element's place in the dataset. */
-void lw_verify_place(const struct lw_verify *verify, const struct lw_product *product, int64_t filter, int64_t channel, int64_t row,
-                     int64_t column, int64_t place[LW_MAX_DIMS]);
+void lw_verify_place(const struct lw_verify *verify, const struct lw_product *product, int64_t filter, int64_t channel,
+                     int64_t row, int64_t column, int64_t place[LW_MAX_DIMS]);
 
 /** "filter 2, channel 0, sample 1234". Returns `text`. */
-const char *lw_verify_where(const struct lw_verify *verify, int64_t filter, int64_t channel, int64_t row, int64_t column, char text[160]);
+const char *lw_verify_where(const struct lw_verify *verify, int64_t filter, int64_t channel, int64_t row, int64_t column,
+                            char text[160]);
 
 /** "1.5" or "1.5 + 2i". Returns `text`. */
 const char *lw_verify_number(double complex value, bool is_complex, char text[64]);

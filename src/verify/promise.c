@@ -22,17 +22,28 @@ double lw_verify_promise(const struct lw_verify *verify, int filter, double n)
     return LARGEST_TO_RMS * e * (log2(2 * n) * sqrt(two) + 10 * one);
 }
 
-/* ---- stored types ---------------------------------------------------------------------------------------------------------- */
+/* ---- stored types ------------------------------------------------------------------------------------------------ */
 
 static void find_range(enum lw_scalar scalar, double *least, double *most)
 {
     switch (scalar) {
-    case LW_INT8: *least = INT8_MIN, *most = INT8_MAX; return;
-    case LW_UINT8: *least = 0, *most = UINT8_MAX; return;
-    case LW_INT16: *least = INT16_MIN, *most = INT16_MAX; return;
-    case LW_UINT16: *least = 0, *most = UINT16_MAX; return;
-    case LW_INT32: *least = INT32_MIN, *most = INT32_MAX; return;
-    default: *least = -65504, *most = 65504;
+    case LW_INT8:
+        *least = INT8_MIN, *most = INT8_MAX;
+        return;
+    case LW_UINT8:
+        *least = 0, *most = UINT8_MAX;
+        return;
+    case LW_INT16:
+        *least = INT16_MIN, *most = INT16_MAX;
+        return;
+    case LW_UINT16:
+        *least = 0, *most = UINT16_MAX;
+        return;
+    case LW_INT32:
+        *least = INT32_MIN, *most = INT32_MAX;
+        return;
+    default:
+        *least = -65504, *most = 65504;
     }
 }
 
@@ -60,7 +71,7 @@ static double part_of(const struct lw_verify *verify, struct lw_type type, doubl
         want = fmin(fmax(want, least), most);
     }
     const double slack = rounding_of(type.scalar, fabs(want)) + (squares + division) * fabs(want);
-    if (isinf(got))         /* a power beyond the type's range */
+    if (isinf(got)) /* a power beyond the type's range */
         return fail_nan(!(fabs(want) > FLT_MAX * 0.99));
     const double error = fmax(0, fabs(got - want) - slack);
     return error > 0 ? error * unit / allowed : 0;

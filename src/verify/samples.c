@@ -6,14 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-/* A segment is covered by so many cells, of a quarter of its length each; what shares its roundings with an output, another segment of
- * a pair, begins no more than two lengths away. */
+/* A segment is covered by so many cells, of a quarter of its length each; what shares its roundings with an output, another
+ * segment of a pair, begins no more than two lengths away. */
 enum { CELLS = 4, COVER = CELLS + 1, NEAR = 2 };
 
 /* Values of a piece of an image, and outputs of a piece of a series. */
 enum { PIECE_VALUES = 1 << 20, PIECE_OUTPUTS = 1024 };
 
-/* ---- reading ----------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 int64_t lw_verify_piece_rows(const struct lw_verify_shape *shape)
 {
@@ -34,7 +34,9 @@ int lw_verify_open_window(struct lw_verify *verify, int64_t most_rows, struct lw
     lw_free(verify->raw);
     verify->window = NULL;
     verify->plan = (struct lw_plan){
-        .op = {.halo = shape->tap_rows - 1, .input_width = shape->columns}, .rounds = {.slice = most_rows, .group = 1}, .depth = 1,
+        .op = {.halo = shape->tap_rows - 1, .input_width = shape->columns},
+        .rounds = {.slice = most_rows, .group = 1},
+        .depth = 1,
         .chunks = LW_CHUNKS_IN_PLACE,
     };
     const struct lw_view_spec view = lw_plan_view(&verify->plan, &verify->job);
@@ -53,7 +55,12 @@ int lw_verify_open_window(struct lw_verify *verify, int64_t most_rows, struct lw
 static int read_rows(struct lw_verify *verify, int64_t channel, int64_t begin, int64_t end, struct lw_error *err)
 {
     const struct lw_window_part part = {
-        .begin = begin, .end = end, .channel = channel, .n_channels = 1, .into = verify->raw, .into_axis = end - begin,
+        .begin = begin,
+        .end = end,
+        .channel = channel,
+        .n_channels = 1,
+        .into = verify->raw,
+        .into_axis = end - begin,
     };
     const int rc = lw_window_read(verify->window, &part, err);
     return rc || !verify->mask ? rc : lw_mask_apply(verify->mask, 0, &part, err);
@@ -93,18 +100,19 @@ static void take_values(const struct lw_verify *verify, struct lw_verify_samples
         for (int64_t column = 0; column < columns; column++) {
             const int64_t i = (row - samples->begin) * columns + column;
             const double complex value = is_outside(shape, row) ? shape->outside : value_at(verify, i);
-            const bool bad = is_bad(verify, value), masked = verify->mask && lw_mask_is_set(verify->mask, 0, 0, row - samples->begin);
+            const bool bad = is_bad(verify, value),
+                       masked = verify->mask && lw_mask_is_set(verify->mask, 0, 0, row - samples->begin);
             samples->marks[i] = (unsigned char)((bad ? LW_MARK_BAD : 0) | (masked ? LW_MARK_MASKED : 0));
             samples->values[i] = bad ? 0 : value;
         }
 }
 
-/* ---- how strong the input is around -------------------------------------------------------------------------------------- */
+/* ---- how strong the input is around ------------------------------------------------------------------------------ */
 
 struct cells {
-    int64_t rows, columns;              /* input values of a cell */
-    int64_t n_rows, n_columns;          /* cells */
-    double *energy;                     /* [n_rows x n_columns] */
+    int64_t rows, columns;     /* input values of a cell */
+    int64_t n_rows, n_columns; /* cells */
+    double *energy;            /* [n_rows x n_columns] */
 };
 
 static double norm2(double complex value) { return creal(value) * creal(value) + cimag(value) * cimag(value); }
@@ -120,7 +128,8 @@ static void add_energy(const struct lw_verify *verify, int64_t n_rows, int64_t f
         }
 }
 
-static int read_energy(struct lw_verify *verify, int64_t channel, int64_t begin, int64_t end, struct cells *cells, struct lw_error *err)
+static int read_energy(struct lw_verify *verify, int64_t channel, int64_t begin, int64_t end, struct cells *cells,
+                       struct lw_error *err)
 {
     const int64_t most = verify->plan.rounds.slice;
     int rc = LW_OK;
@@ -146,12 +155,11 @@ static double covered(const struct cells *cells, int64_t row, int64_t column)
 
 static void raise_levels(const struct lw_verify_shape *shape, const struct cells *cells, struct lw_verify_samples *samples)
 {
-    const double n = (double)shape->segment_rows * (double)shape->segment_columns;
     for (int64_t column = 0; column < cells->n_columns; column++) {
         double most = 0;
         for (int64_t row = 0; row < cells->n_rows; row++)
             most = fmax(most, covered(cells, row, column));
-        const double level = sqrt(most / n);
+        const double level = sqrt(most / shape->segment_values);
         const int64_t first = max64(0, column - NEAR * CELLS), last = min64(samples->n_levels - 1, column + COVER + NEAR * CELLS);
         for (int64_t k = first; k <= last; k++)
             samples->levels[k] = fmax(samples->levels[k], level);
@@ -185,14 +193,16 @@ static int find_levels(struct lw_verify *verify, struct lw_verify_samples *sampl
     return rc;
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------------------------ */
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 
 int lw_verify_read(struct lw_verify *verify, int64_t channel, int64_t first, int64_t end, struct lw_verify_samples *samples,
                    struct lw_error *err)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
     *samples = (struct lw_verify_samples){
-        .channel = channel, .begin = first + shape->ahead_rows - (shape->tap_rows - 1), .end = end + shape->ahead_rows,
+        .channel = channel,
+        .begin = first + shape->ahead_rows - (shape->tap_rows - 1),
+        .end = end + shape->ahead_rows,
     };
     const int64_t n = (samples->end - samples->begin) * shape->columns;
     samples->values = lw_alloc_array(n, sizeof *samples->values, "samples of the input", err);

@@ -9,8 +9,8 @@
 
 #include <complex.h>
 
-/* Products of an input sample and a tap that are summed for one dataset of a result, and input values that are read: where the samples
- * wanted would take more, fewer are checked. */
+/* Products of an input sample and a tap that are summed for one dataset of a result, and input values that are read: where the
+ * samples wanted would take more, fewer are checked. */
 #define LW_VERIFY_PRODUCTS ((int64_t)1 << 28)
 #define LW_VERIFY_VALUES ((int64_t)1 << 27)
 
@@ -18,29 +18,30 @@
  *
  *     y[f][c][i][j] = sum_m sum_n taps[f][m][n] x[c][i + ahead_rows - m][j + ahead_columns - n]    */
 struct lw_verify_shape {
-    const double *taps;                 /* [n_filters x tap_rows x tap_columns] (x 2 if complex) */
+    const double *taps; /* [n_filters x tap_rows x tap_columns] (x 2 if complex) */
     int n_filters, parts;
     int64_t tap_rows, tap_columns;
     int64_t ahead_rows, ahead_columns;
-    int64_t n_channels, n_rows, columns;        /* of the input */
-    int64_t n_outputs, output_columns;          /* of y */
+    int64_t n_channels, n_rows, columns; /* of the input */
+    int64_t n_outputs, output_columns;   /* of y */
     enum lw_boundary boundary;
-    double outside;                     /* what boundary zero puts there */
-    struct lw_post post;                /* what is made of y along both dimensions, but only thinned along the columns */
+    double outside;      /* what boundary zero puts there */
+    struct lw_post post; /* what is made of y along both dimensions, but only thinned along the columns */
     const struct lw_search *search;
     bool is_image;
-    int64_t segment_rows, segment_columns;      /* of a transform, or the taps of a direct sum: outputs share their roundings */
-    double *promises;                   /* [n_filters], owned: of an output whose segment has an rms value of 1 */
+    int64_t segment_rows, segment_columns; /* of a transform, or the taps of a direct sum: outputs share their roundings */
+    double segment_values;                 /* that share their roundings, at least: the energy of so many makes an rms value */
+    double *promises;                      /* [n_filters], owned: of an output whose segment has an rms value of 1 */
 };
 
 /* What was found of a product. */
 struct lw_verify_row {
     char name[64];
     int64_t n_checked, n_wrong;
-    double largest;                     /* error, as a part of what is promised */
-    char worst[320];                    /* where that was, "" nowhere */
-    bool is_sums;                       /* checksums were compared: of their blocks, or of a table's rows */
-    char remark[160];                   /* "" none */
+    double largest;   /* error, as a part of what is promised */
+    char worst[320];  /* where that was, "" nowhere */
+    bool is_sums;     /* checksums were compared: of their blocks, or of a table's rows */
+    char remark[160]; /* "" none */
 };
 
 enum { LW_VERIFY_ROWS = 2 * LW_JOB_PRODUCTS + 4 };
@@ -49,27 +50,27 @@ struct lw_verify {
     struct lw_comm *comm;
     const struct lw_verify_request *request;
     bool is_fits;
-    struct lw_notes *notes;             /* owned; of the first product; NULL: FITS, which has none */
+    struct lw_notes *notes; /* owned; of the first product; NULL: FITS, which has none */
     struct lw_job job;
-    struct lw_verify_shape shape;       /* not of a sparse transform */
-    struct lw_pool *pool;               /* owned */
+    struct lw_verify_shape shape; /* not of a sparse transform */
+    struct lw_pool *pool;         /* owned */
     struct lw_reader *reader;
-    struct lw_mask *mask;               /* NULL: none */
-    struct lw_window *window;           /* see lw_verify_open_window */
-    struct lw_plan plan;                /* of that window: what the mask asks for */
-    char *raw;                          /* rows of the window as they are stored */
-    int64_t n_wanted;                   /* --sample */
+    struct lw_mask *mask;     /* NULL: none */
+    struct lw_window *window; /* see lw_verify_open_window */
+    struct lw_plan plan;      /* of that window: what the mask asks for */
+    char *raw;                /* rows of the window as they are stored */
+    int64_t n_wanted;         /* --sample */
     uint64_t seed, n_drawn;
     struct lw_verify_row rows[LW_VERIFY_ROWS];
     int n_rows;
 };
 
-/* ---- open.c ---- */
+/* ---- open.c ------------------------------------------------------------------------------------------------------ */
 
-/** Make the job again. Errors are those of its preparation; LW_EDATA: an input is another one than that of the result. `verify` may be closed
- * whatever the outcome. Collective. */
+/** Make the job again. Errors are those of its preparation; LW_EDATA: an input is another one than that of the result. `verify`
+ * may be closed whatever the outcome. Collective. */
 int lw_verify_open(struct lw_verify *verify, struct lw_error *err);
-void lw_verify_close(struct lw_verify *verify);             /* Collective. */
+void lw_verify_close(struct lw_verify *verify); /* Collective. */
 
 /** "RESULT:/path", as readers take it; of a FITS result by the name of its extension. */
 struct lw_name lw_verify_name(const struct lw_verify *verify, const char *path);
@@ -83,29 +84,29 @@ int64_t lw_verify_draw(struct lw_verify *verify, int64_t n);
 /** Count one value that was checked; @param part  its error, as a part of what is promised: above 1 it is wrong, and so is NaN. */
 void lw_verify_count(struct lw_verify_row *row, double part, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* ---- stored.c ---- */
+/* ---- stored.c ---------------------------------------------------------------------------------------------------- */
 
 struct lw_verify_stored;
 
 /** Open a dataset of the result, which must have this shape. LW_EDATA: it is missing, or has another one. */
 int lw_verify_stored_open(const struct lw_verify *verify, const struct lw_writer_dataset *dataset, struct lw_verify_stored **out,
                           struct lw_error *err);
-void lw_verify_stored_close(struct lw_verify_stored *stored);       /* NULL is legal */
+void lw_verify_stored_close(struct lw_verify_stored *stored); /* NULL is legal */
 
 /** One value. LW_EIO. */
 int lw_verify_stored_read(struct lw_verify_stored *stored, const int64_t *place, double complex *value, struct lw_error *err);
 
-/* ---- samples.c ---- */
+/* ---- samples.c --------------------------------------------------------------------------------------------------- */
 
 enum { LW_MARK_BAD = 1, LW_MARK_MASKED = 2 };
 
 /* Rows of the input, continued beyond its ends, of one channel. */
 struct lw_verify_samples {
-    int64_t channel, begin, end;        /* positions of rows */
-    double complex *values;             /* [(end - begin) x columns]; 0 where they are masked or not finite */
-    unsigned char *marks;               /* the same shape */
-    double *levels;                     /* [n_levels] the largest rms value that a segment may have which meets the outputs in */
-    int64_t n_levels, level_columns;    /* columns k level_columns .. */
+    int64_t channel, begin, end;     /* positions of rows */
+    double complex *values;          /* [(end - begin) x columns]; 0 where they are masked or not finite */
+    unsigned char *marks;            /* the same shape */
+    double *levels;                  /* [n_levels] the largest rms value that a segment may have which meets the outputs in */
+    int64_t n_levels, level_columns; /* columns k level_columns .. */
 };
 
 /** Prepare for reading at most so many rows at a time. */
@@ -122,21 +123,21 @@ int64_t lw_verify_rows_read(const struct lw_verify_shape *shape, int64_t n_outpu
 /** Rows of outputs that a random piece holds, whose memory stays small. */
 int64_t lw_verify_piece_rows(const struct lw_verify_shape *shape);
 
-/* ---- truth.c ---- */
+/* ---- truth.c ----------------------------------------------------------------------------------------------------- */
 
 struct lw_verify_truth {
     double complex value;
     bool is_nan;
-    double allowed;                     /* the largest error of a single output, before it is stored */
+    double allowed; /* the largest error of a single output, before it is stored */
 };
 
 /** y at a place. */
-struct lw_verify_truth lw_verify_series(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter, int64_t row,
-                                        int64_t column);
+struct lw_verify_truth lw_verify_series(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter,
+                                        int64_t row, int64_t column);
 
 /** What lw_post makes of it: element (row, column) of the product. */
-struct lw_verify_truth lw_verify_made(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter, int64_t row,
-                                      int64_t column);
+struct lw_verify_truth lw_verify_made(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter,
+                                      int64_t row, int64_t column);
 
 /** The rows [*first, *end) of y that row `row` of the product is made of. */
 void lw_verify_made_of(const struct lw_verify_shape *shape, int64_t row, int64_t *first, int64_t *end);
@@ -148,7 +149,7 @@ bool lw_verify_is_excluded(const struct lw_verify *verify, const struct lw_verif
 /** sigma of a channel behind a filter. */
 double lw_verify_sigma(const struct lw_verify *verify, int64_t channel, int filter);
 
-/* ---- promise.c ---- */
+/* ---- promise.c --------------------------------------------------------------------------------------------------- */
 
 /** The largest error of one output of y behind a filter whose segment has an rms value of 1: 6 times the promised rms error.
  * @param n  N of the promise: values that are transformed together, or taps of a direct sum */
@@ -158,11 +159,12 @@ double lw_verify_promise(const struct lw_verify *verify, int filter, double n);
 double lw_verify_part(const struct lw_verify *verify, struct lw_type type, double scale, double complex got,
                       const struct lw_verify_truth *truth);
 
-/* ---- what is checked, a line or more of the table each; by rank 0 ---- */
+/* ---- what is checked, a line or more of the table each; by rank 0 ------------------------------------------------ */
 
-int lw_verify_sums(struct lw_verify *verify, struct lw_error *err);         /* before lw_verify_open: from the file alone */
+int lw_verify_sums(struct lw_verify *verify, struct lw_error *err); /* before lw_verify_open: from the file alone */
 int lw_verify_series_product(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err);
-int lw_verify_best(struct lw_verify *verify, const struct lw_product *value, const struct lw_product *filter, struct lw_error *err);
+int lw_verify_best(struct lw_verify *verify, const struct lw_product *value, const struct lw_product *filter,
+                   struct lw_error *err);
 int lw_verify_blocks(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err);
 int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err);
 int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, struct lw_error *err);

@@ -32,8 +32,8 @@ static int check_shape(const struct lw_verify_stored *stored, const struct lw_wr
         return LW_OK;
     shape_text(info->n_dims, info->dims, found);
     shape_text(dataset->n_dims, dataset->dims, wanted);
-    return lw_fail(err, LW_EDATA, "%.500s has %s %s values, and its configuration makes %s %s ones", lw_dataset_name(info).text, found,
-                   info->type.is_complex ? "complex" : "real", wanted, dataset->type.is_complex ? "complex" : "real");
+    return lw_fail(err, LW_EDATA, "%.500s has %s %s values, and its configuration makes %s %s ones", lw_dataset_name(info).text,
+                   found, info->type.is_complex ? "complex" : "real", wanted, dataset->type.is_complex ? "complex" : "real");
 }
 
 int lw_verify_stored_open(const struct lw_verify *verify, const struct lw_writer_dataset *dataset, struct lw_verify_stored **out,

@@ -17,12 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- which datasets have any -------------------------------------------------------------------------------------------------------- */
+/* ---- which datasets have any ------------------------------------------------------------------------------------- */
 
 enum { MOST = 16 };
 
 struct datasets {
-    char sums[MOST][LW_NOTE_NAME];      /* "/checksums/filtered" */
+    char sums[MOST][LW_NOTE_NAME]; /* "/checksums/filtered" */
     char tables[MOST][LW_NOTE_NAME];
     int n_sums, n_tables;
 };
@@ -31,14 +31,15 @@ static void look_at(const struct lw_listing *dataset, void *context)
 {
     struct datasets *const found = context;
     const bool is_sums = strncmp(dataset->path, LW_SUMS_GROUP "/", sizeof LW_SUMS_GROUP) == 0;
-    const bool is_table = strncmp(dataset->type, "compound {", strlen("compound {")) == 0 && strchr(dataset->path + 1, '/') == NULL;
+    const bool is_table =
+        strncmp(dataset->type, "compound {", strlen("compound {")) == 0 && strchr(dataset->path + 1, '/') == NULL;
     if (is_sums && found->n_sums < MOST)
         snprintf(found->sums[found->n_sums++], LW_NOTE_NAME, "%s", dataset->path);
     else if (is_table && found->n_tables < MOST)
         snprintf(found->tables[found->n_tables++], LW_NOTE_NAME, "%s", dataset->path);
 }
 
-/* ---- the file in memory ----------------------------------------------------------------------------------------------------------------- */
+/* ---- the file in memory ------------------------------------------------------------------------------------------ */
 
 struct mapped {
     const char *bytes;
@@ -68,13 +69,13 @@ static const char *place_of(const struct mapped *mapped, const struct lw_notes *
     return is_inside ? mapped->bytes + notes->offset : NULL;
 }
 
-/* ---- blocks of arrays ------------------------------------------------------------------------------------------------------------------- */
+/* ---- blocks of arrays -------------------------------------------------------------------------------------------- */
 
 /* An array, its sums, and what their attributes say of blocks. */
 struct array {
-    struct lw_notes *notes, *sums;      /* owned */
+    struct lw_notes *notes, *sums; /* owned */
     struct lw_sums_shape shape;
-    int filter, block, channel;         /* dimensions of the sums; -1: there is none */
+    int filter, block, channel; /* dimensions of the sums; -1: there is none */
     int64_t n_sums;
 };
 
@@ -111,12 +112,17 @@ static bool find_shape(struct array *array)
     if (array->block < 0 || notes->n_dims < sums->n_dims || notes->n_dims > sums->n_dims + 1)
         return false;
     *shape = (struct lw_sums_shape){
-        .layout = array->channel > array->block ? LW_TIME_SLOW : LW_TIME_FAST, .n_planes = array->filter >= 0 ? notes->dims[array->filter] : 1,
-        .n_channels = array->channel >= 0 ? notes->dims[array->channel] : 1, .unit = number_of(sums, "block_outputs"),
-        .channel_unit = number_of(sums, "block_channels"), .rate = (int)number_of(sums, "elements_per_output"),
-        .every = number_of(sums, "outputs_per_element"), .width = notes->n_dims > sums->n_dims ? notes->dims[notes->n_dims - 1] : 1,
+        .layout = array->channel > array->block ? LW_TIME_SLOW : LW_TIME_FAST,
+        .n_planes = array->filter >= 0 ? notes->dims[array->filter] : 1,
+        .n_channels = array->channel >= 0 ? notes->dims[array->channel] : 1,
+        .unit = number_of(sums, "block_outputs"),
+        .channel_unit = number_of(sums, "block_channels"),
+        .rate = (int)number_of(sums, "elements_per_output"),
+        .every = number_of(sums, "outputs_per_element"),
+        .width = notes->n_dims > sums->n_dims ? notes->dims[notes->n_dims - 1] : 1,
     };
-    const int64_t length = notes->dims[array->block], n = product_of(notes->dims, notes->n_dims), blocks = sums->dims[array->block];
+    const int64_t length = notes->dims[array->block], n = product_of(notes->dims, notes->n_dims),
+                  blocks = sums->dims[array->block];
     if (shape->unit == 0 || shape->channel_unit == 0 || shape->rate == 0 || shape->every == 0 || n == 0 || notes->bytes % n != 0)
         return false;
     array->n_sums = product_of(sums->dims, sums->n_dims);
@@ -148,8 +154,8 @@ static void place_sum(const struct array *array, int64_t i, char text[160])
              min64(end, array->notes->dims[array->block]) - 1);
 }
 
-static int compare_sums(struct lw_verify *verify, const struct mapped *mapped, const struct array *array, struct lw_verify_row *report,
-                        struct lw_error *err)
+static int compare_sums(struct lw_verify *verify, const struct mapped *mapped, const struct array *array,
+                        struct lw_verify_row *report, struct lw_error *err)
 {
     const struct lw_block all = {.count = array->shape.n_outputs, .n_channels = array->shape.n_channels};
     const char *const data = place_of(mapped, array->notes), *const stored = place_of(mapped, array->sums);
@@ -193,7 +199,7 @@ static int check_array(struct lw_verify *verify, const struct mapped *mapped, co
     return rc;
 }
 
-/* ---- rows of tables --------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows of tables ---------------------------------------------------------------------------------------------- */
 
 static int check_table(struct lw_verify *verify, const struct mapped *mapped, const char *path, struct lw_error *err)
 {
@@ -212,7 +218,7 @@ static int check_table(struct lw_verify *verify, const struct mapped *mapped, co
     return rc;
 }
 
-/* ---- all -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 static int check_all(struct lw_verify *verify, const struct mapped *mapped, const struct datasets *found, struct lw_error *err)
 {
@@ -232,8 +238,10 @@ int lw_verify_sums(struct lw_verify *verify, struct lw_error *err)
     if (!lw_options_flag(verify->request->options, "checksum"))
         return LW_OK;
     if (!lw_hash_is_there())
-        return lw_fail(err, LW_ECONFIG, "'%.600s' has checksums, and this build of lapwing has none: build it with xxHash (Debian's "
-                       "libxxhash-dev)", verify->request->file);
+        return lw_fail(err, LW_ECONFIG,
+                       "'%.600s' has checksums, and this build of lapwing has none: build it with xxHash (Debian's "
+                       "libxxhash-dev)",
+                       verify->request->file);
     if ((rc = lw_list_file(verify->request->file, look_at, &found, err)) || (rc = map_file(verify->request->file, &mapped, err)))
         return rc;
     rc = check_all(verify, &mapped, &found, err);

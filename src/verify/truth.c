@@ -10,12 +10,12 @@ static const double *tap(const struct lw_verify_shape *shape, int filter, int64_
     return shape->taps + ((filter * shape->tap_rows + m) * shape->tap_columns + n) * shape->parts;
 }
 
-/* ---- one output of the series ------------------------------------------------------------------------------------------- */
+/* ---- one output of the series ------------------------------------------------------------------------------------ */
 
 /* Sums over the taps of an output: in long double, since those of a run in double precision promise no more than 1e-16. */
 struct sums {
     long double re, im;
-    long double valid, all;             /* of the taps, whose weights NaN-aware convolution divides by */
+    long double valid, all; /* of the taps, whose weights NaN-aware convolution divides by */
     bool is_touched;
 };
 
@@ -40,7 +40,8 @@ static void add_product(const struct lw_verify_shape *shape, const double *h, do
 }
 
 /* Every tap of a series meets a sample: there are no columns. */
-static struct sums sum_series(const struct lw_verify_shape *shape, const struct lw_verify_samples *samples, int filter, int64_t row)
+static struct sums sum_series(const struct lw_verify_shape *shape, const struct lw_verify_samples *samples, int filter,
+                              int64_t row)
 {
     const int64_t newest = row + shape->ahead_rows - samples->begin, n = shape->tap_rows;
     const double *const h = tap(shape, filter, 0, 0);
@@ -77,8 +78,8 @@ static double level_of(const struct lw_verify_samples *samples, int64_t column)
     return samples->levels[max64(0, min64(column / samples->level_columns, samples->n_levels - 1))];
 }
 
-struct lw_verify_truth lw_verify_series(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter, int64_t row,
-                                        int64_t column)
+struct lw_verify_truth lw_verify_series(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter,
+                                        int64_t row, int64_t column)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
     const enum lw_nan nan = verify->job.op.nan;
@@ -98,7 +99,7 @@ struct lw_verify_truth lw_verify_series(const struct lw_verify *verify, const st
     return truth;
 }
 
-/* ---- what is made of it -------------------------------------------------------------------------------------------------- */
+/* ---- what is made of it ------------------------------------------------------------------------------------------ */
 
 /* The samples of y that element j is interpolated from, or that one of every D. */
 static void stencil(const struct lw_verify_shape *shape, int64_t j, int64_t *first, int64_t *end)
@@ -129,7 +130,7 @@ void lw_verify_made_of(const struct lw_verify_shape *shape, int64_t row, int64_t
     find_sides(shape, row, &before, &after);
     stencil(shape, before, first, &unused);
     stencil(shape, after, &unused, end);
-    if (shape->post.kind == LW_POST_DERIVATIVE) {       /* next to an end the other side's stencil may reach farther */
+    if (shape->post.kind == LW_POST_DERIVATIVE) { /* next to an end the other side's stencil may reach farther */
         int64_t other;
         stencil(shape, before, &unused, &other);
         *end = max64(*end, other);
@@ -139,8 +140,8 @@ void lw_verify_made_of(const struct lw_verify_shape *shape, int64_t row, int64_t
 }
 
 /* Lagrange's polynomial through the stencil of element j. */
-static struct lw_verify_truth element(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter, int64_t j,
-                                      int64_t column)
+static struct lw_verify_truth element(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter,
+                                      int64_t j, int64_t column)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
     int64_t first, end;
@@ -159,7 +160,7 @@ static struct lw_verify_truth element(const struct lw_verify *verify, const stru
         im += weight * cimag(y.value);
         truth.allowed = fmax(truth.allowed, y.allowed);
     }
-    truth.allowed *= 2;         /* weights sum up to at most 1.7 in magnitude, and are rounded themselves */
+    truth.allowed *= 2; /* weights sum up to at most 1.7 in magnitude, and are rounded themselves */
     truth.value = CMPLX((double)re, (double)im);
     return truth;
 }
@@ -175,22 +176,19 @@ static bool is_touched(const struct lw_verify *verify, const struct lw_verify_sa
     return false;
 }
 
-static bool is_complex(const struct lw_verify *verify)
-{
-    return verify->job.op.input.is_complex || verify->shape.parts == 2;
-}
+static bool is_complex(const struct lw_verify *verify) { return verify->job.op.input.is_complex || verify->shape.parts == 2; }
 
 static void make_real(const struct lw_verify *verify, enum lw_post_kind kind, struct lw_verify_truth *truth)
 {
     const double size = cabs(truth->value);
-    truth->allowed *= is_complex(verify) ? 1.5 : 1;     /* the errors of both parts */
+    truth->allowed *= is_complex(verify) ? 1.5 : 1; /* the errors of both parts */
     if (kind == LW_POST_POWER)
         truth->allowed *= 2 * size + truth->allowed;
     truth->value = kind == LW_POST_POWER ? size * size : size;
 }
 
-struct lw_verify_truth lw_verify_made(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter, int64_t row,
-                                      int64_t column)
+struct lw_verify_truth lw_verify_made(const struct lw_verify *verify, const struct lw_verify_samples *samples, int filter,
+                                      int64_t row, int64_t column)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
     int64_t before, after, first, end;
@@ -210,7 +208,7 @@ struct lw_verify_truth lw_verify_made(const struct lw_verify *verify, const stru
     return truth;
 }
 
-/* ---- searches -------------------------------------------------------------------------------------------------------------- */
+/* ---- searches ---------------------------------------------------------------------------------------------------- */
 
 double lw_verify_sigma(const struct lw_verify *verify, int64_t channel, int filter)
 {

@@ -13,19 +13,34 @@
 #include <unistd.h>
 
 const struct lw_option lw_verify_options[] = {
-    {.name = "sample", .kind = LW_OPTION_INT, .argument = "N", .fallback = "1000", .minimum = 0, .maximum = 1e9,
-     .help = "Random values of each dataset, and rows of each table, that are made again; fewer where a value takes very many sums. 0: "
+    {.name = "sample",
+     .kind = LW_OPTION_INT,
+     .argument = "N",
+     .fallback = "1000",
+     .minimum = 0,
+     .maximum = 1e9,
+     .help = "Random values of each dataset, and rows of each table, that are made again; fewer where a value takes "
+             "very many sums. 0: "
              "only checksums are compared (--checksum of a job), without the input."},
-    {.name = "seed", .kind = LW_OPTION_INT, .argument = "N", .fallback = "1", .minimum = 0, .maximum = 9e18,
+    {.name = "seed",
+     .kind = LW_OPTION_INT,
+     .argument = "N",
+     .fallback = "1",
+     .minimum = 0,
+     .maximum = 9e18,
      .help = "Another seed takes other values."},
-    {.name = "input", .kind = LW_OPTION_NAMES, .argument = "FILE:/dataset",
+    {.name = "input",
+     .kind = LW_OPTION_NAMES,
+     .argument = "FILE:/dataset",
      .help = "Where the input is by now, if it is not where it was when the result was made."},
-    {.name = "filters", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
+    {.name = "filters",
+     .kind = LW_OPTION_FILE,
+     .argument = "FILE:/dataset",
      .help = "The same of filters, or of the kernel of conv2d, that were read from a file."},
     {.name = NULL},
 };
 
-/* ---- complete? ------------------------------------------------------------------------------------------------------------------ */
+/* ---- complete? --------------------------------------------------------------------------------------------------- */
 
 static bool ends_with(const char *name, const char *ending)
 {
@@ -35,7 +50,8 @@ static bool ends_with(const char *name, const char *ending)
 
 static int fail_incomplete(const char *file, struct lw_error *err)
 {
-    return lw_fail(err, LW_EDATA, "'%.600s' is incomplete: the run that was to make it did not come to its end; run the same command again",
+    return lw_fail(err, LW_EDATA,
+                   "'%.600s' is incomplete: the run that was to make it did not come to its end; run the same command again",
                    file);
 }
 
@@ -58,12 +74,14 @@ int lw_verify_check_complete(const char *file, struct lw_error *err)
     if (origin.is_incomplete || (is_ours && ends_with(file, LW_PART_SUFFIX)))
         return fail_incomplete(file, err);
     if (!is_ours)
-        return lw_fail(err, LW_EDATA, "'%.600s' is no result of a job of lapwing, so that there is nothing to compare it with; 'lapwing info "
-                       "FILE' shows what it holds", file);
+        return lw_fail(err, LW_EDATA,
+                       "'%.600s' is no result of a job of lapwing, so that there is nothing to compare it with; 'lapwing info "
+                       "FILE' shows what it holds",
+                       file);
     return LW_OK;
 }
 
-/* ---- what was found ------------------------------------------------------------------------------------------------------------ */
+/* ---- what was found ---------------------------------------------------------------------------------------------- */
 
 static void print_row(const struct lw_verify_row *row)
 {
@@ -72,8 +90,8 @@ static void print_row(const struct lw_verify_row *row)
         snprintf(largest, sizeof largest, "checksums");
     else if (row->n_checked > 0)
         snprintf(largest, sizeof largest, row->largest > 1e6 ? "%.1e" : row->largest > 10 ? "%.0f" : "%.3f", row->largest);
-    printf("%-16s %10" PRId64 " %8" PRId64 "  %s%s%s\n", row->name, row->n_checked, row->n_wrong, largest, row->remark[0] ? "; " : "",
-           row->remark);
+    printf("%-16s %10" PRId64 " %8" PRId64 "  %s%s%s\n", row->name, row->n_checked, row->n_wrong, largest,
+           row->remark[0] ? "; " : "", row->remark);
 }
 
 static void print_table(const struct lw_verify *verify)
@@ -97,15 +115,17 @@ static int judge(const struct lw_verify *verify, struct lw_error *err)
     if (!worst)
         return LW_OK;
     if (worst->is_sums)
-        return lw_fail(err, LW_EDATA, "'%.400s' has changed since it was written: %" PRId64 " of %" PRId64 " checksums of %s differ, first "
-                       "%s; run the same command again to make it anew", verify->request->file, worst->n_wrong, worst->n_checked, worst->name,
-                       worst->worst);
-    return lw_fail(err, LW_EDATA, "'%.400s' is not what its input and configuration give: %" PRId64 " of the values checked are wrong; the "
-                   "worst is in %s, %s; run the same command again to make it anew", verify->request->file, n_wrong, worst->name,
-                   worst->worst);
+        return lw_fail(err, LW_EDATA,
+                       "'%.400s' has changed since it was written: %" PRId64 " of %" PRId64 " checksums of %s differ, first "
+                       "%s; run the same command again to make it anew",
+                       verify->request->file, worst->n_wrong, worst->n_checked, worst->name, worst->worst);
+    return lw_fail(err, LW_EDATA,
+                   "'%.400s' is not what its input and configuration give: %" PRId64 " of the values checked are wrong; the "
+                   "worst is in %s, %s; run the same command again to make it anew",
+                   verify->request->file, n_wrong, worst->name, worst->worst);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 static int check_product(struct lw_verify *verify, int number, struct lw_error *err)
 {
@@ -152,7 +172,8 @@ static int finish(const struct lw_verify *verify, int rc, struct lw_error *err)
 /* Where the files are by now. */
 static int move_files(const struct lw_verify_request *request, struct lw_error *err)
 {
-    const char *const input = lw_options_text(request->given, "input"), *const filters = lw_options_text(request->given, "filters");
+    const char *const input = lw_options_text(request->given, "input"), *const filters =
+                                                                            lw_options_text(request->given, "filters");
     const char *const taps = request->ops == &lw_job_conv2d ? "kernel" : "filters";
     const int rc = input ? lw_options_set(request->options, "input", input, "--input", err) : LW_OK;
     if (rc || !filters)
@@ -165,13 +186,16 @@ static int move_files(const struct lw_verify_request *request, struct lw_error *
 int lw_verify_run(struct lw_comm *comm, const struct lw_verify_request *request, struct lw_error *err)
 {
     struct lw_verify verify = {
-        .comm = comm, .request = request, .n_wanted = lw_options_int(request->given, "sample"),
+        .comm = comm,
+        .request = request,
+        .n_wanted = lw_options_int(request->given, "sample"),
         .seed = (uint64_t)lw_options_int(request->given, "seed"),
     };
     const bool works = lw_comm_rank(comm) == 0;
     int rc = lw_pool_create((int)max64(4, lw_proc_cores()), &verify.pool, err);
     rc = lw_comm_agree(comm, rc == LW_OK && works ? lw_verify_sums(&verify, err) : rc, err);
-    if (rc == LW_OK && verify.n_wanted > 0 && (rc = move_files(request, err)) == LW_OK && (rc = lw_verify_open(&verify, err)) == LW_OK)
+    if (rc == LW_OK && verify.n_wanted > 0 && (rc = move_files(request, err)) == LW_OK &&
+        (rc = lw_verify_open(&verify, err)) == LW_OK)
         rc = lw_comm_agree(comm, works ? check_products(&verify, err) : LW_OK, err);
     if (works)
         rc = finish(&verify, rc, err);

@@ -23,18 +23,18 @@
 extern const struct lw_option lw_verify_options[];
 
 struct lw_verify_request {
-    const char *file;                   /* the result */
-    const struct lw_options *given;     /* of lw_verify_options */
-    const struct lw_job_ops *ops;       /* the result's job, */
-    struct lw_options *options;         /* and its configuration; those that `given` replaces are replaced here. All are borrowed */
+    const char *file;               /* the result */
+    const struct lw_options *given; /* of lw_verify_options */
+    const struct lw_job_ops *ops;   /* the result's job, */
+    struct lw_options *options;     /* and its configuration; those that `given` replaces are replaced here. All are borrowed */
 };
 
-/** Whether a file is a complete result. LW_EIO: it cannot be read; LW_EDATA: it is incomplete, naming the remedy, or no result. By one
- * process. */
+/** Whether a file is a complete result. LW_EIO: it cannot be read; LW_EDATA: it is incomplete, naming the remedy, or no result.
+ * By one process. */
 int lw_verify_check_complete(const char *file, struct lw_error *err);
 
-/** Check it and print what was found. Rank 0 works, all return the same code. LW_EDATA: something is wrong, naming the worst place, or an
- * input is not the one that the result was made from. Collective. */
+/** Check it and print what was found. Rank 0 works, all return the same code. LW_EDATA: something is wrong, naming the worst
+ * place, or an input is not the one that the result was made from. Collective. */
 int lw_verify_run(struct lw_comm *comm, const struct lw_verify_request *request, struct lw_error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Checksums of blocks: each is that of the elements which the header names, gathered one by one, in either layout, for pairs of channels,
- * thinned out and interpolated; and the same however the array is cut, with a pool and without. */
+/* Checksums of blocks: each is that of the elements which the header names, gathered one by one, in either layout, for pairs of
+ * channels, thinned out and interpolated; and the same however the array is cut, with a pool and without. */
 #include "../check.h"
 #include "io/codecs/hash.h"
 #include "run/sums/blocks.h"
@@ -28,14 +28,17 @@ static char *make_array(const struct lw_sums_shape *s, int64_t length)
     return data;
 }
 
-static const char *element(const struct lw_sums_shape *s, const char *data, int64_t length, int64_t plane, int64_t channel, int64_t i)
+static const char *element(const struct lw_sums_shape *s, const char *data, int64_t length, int64_t plane, int64_t channel,
+                           int64_t i)
 {
-    const int64_t at = s->layout == LW_TIME_FAST ? (plane * s->n_channels + channel) * length + i : (plane * length + i) * s->n_channels + channel;
+    const int64_t at = s->layout == LW_TIME_FAST ? (plane * s->n_channels + channel) * length + i
+                                                 : (plane * length + i) * s->n_channels + channel;
     return data + at * s->width * s->value_bytes;
 }
 
 /* By the definition. */
-static uint64_t wanted(const struct lw_sums_shape *s, const char *data, int64_t length, int64_t plane, int64_t channel_block, int64_t block)
+static uint64_t wanted(const struct lw_sums_shape *s, const char *data, int64_t length, int64_t plane, int64_t channel_block,
+                       int64_t block)
 {
     const int64_t bytes = s->width * s->value_bytes;
     char *const all = malloc((size_t)(s->channel_unit * length * bytes + 1));
@@ -64,8 +67,8 @@ static char *cut(const struct lw_sums_shape *s, const char *data, int64_t length
     return part;
 }
 
-static void check_block(const struct lw_sums_shape *s, const char *data, int64_t length, const struct lw_block *block, char *gather,
-                        struct lw_pool *pool)
+static void check_block(const struct lw_sums_shape *s, const char *data, int64_t length, const struct lw_block *block,
+                        char *gather, struct lw_pool *pool)
 {
     const int64_t blocks = lw_sums_blocks(s, block->count), channels = lw_sums_channel_blocks(s, block->n_channels);
     const int64_t n = s->n_planes * blocks * channels;
@@ -80,14 +83,16 @@ static void check_block(const struct lw_sums_shape *s, const char *data, int64_t
         for (int64_t c = 0; c < channels; c++)
             for (int64_t k = 0; k < blocks; k++) {
                 const int64_t at = s->layout == LW_TIME_FAST ? (p * channels + c) * blocks + k : (p * blocks + k) * channels + c;
-                n_wrong += sums[at] != wanted(s, data, length, p, block->channel / s->channel_unit + c, block->first / s->unit + k);
+                n_wrong +=
+                    sums[at] != wanted(s, data, length, p, block->channel / s->channel_unit + c, block->first / s->unit + k);
             }
     uint64_t guard;
     memset(&guard, GUARD, sizeof guard);
-    CHECK(n_wrong == 0 && sums[n] == guard, "%s, %" PRId64 " x %" PRId64 " by %" PRId64 " x %" PRId64 ", rate %d, every %" PRId64 ", %" PRId64
-          " x %" PRId64 " bytes, outputs %" PRId64 " + %" PRId64 ", channels %" PRId64 " + %" PRId64 ": %" PRId64 " of %" PRId64 " are wrong",
-          s->layout == LW_TIME_FAST ? "time fast" : "time slow", s->n_channels, s->n_outputs, s->channel_unit, s->unit, s->rate, s->every,
-          s->width, s->value_bytes, block->first, block->count, block->channel, block->n_channels, n_wrong, n);
+    CHECK(n_wrong == 0 && sums[n] == guard,
+          "%s, %" PRId64 " x %" PRId64 " by %" PRId64 " x %" PRId64 ", rate %d, every %" PRId64 ", %" PRId64 " x %" PRId64
+          " bytes, outputs %" PRId64 " + %" PRId64 ", channels %" PRId64 " + %" PRId64 ": %" PRId64 " of %" PRId64 " are wrong",
+          s->layout == LW_TIME_FAST ? "time fast" : "time slow", s->n_channels, s->n_outputs, s->channel_unit, s->unit, s->rate,
+          s->every, s->width, s->value_bytes, block->first, block->count, block->channel, block->n_channels, n_wrong, n);
     free(sums);
     free(part);
 }
@@ -98,9 +103,11 @@ static void check_shape(const struct lw_sums_shape *s, char *gather, struct lw_p
     const int64_t length = elements_before(s, s->n_outputs), blocks = lw_sums_blocks(s, s->n_outputs);
     const int64_t channels = lw_sums_channel_blocks(s, s->n_channels);
     char *const data = make_array(s, length);
-    for (int64_t k = 0; k < blocks; k += blocks > 8 ? blocks / 4 : 1)
+    for (int64_t k = 0; k<blocks; k += blocks> 8 ? blocks / 4 : 1)
         for (int64_t c = 0; c < channels; c++) {
-            const struct lw_block rest = {.first = k * s->unit, .count = s->n_outputs - k * s->unit, .channel = c * s->channel_unit,
+            const struct lw_block rest = {.first = k * s->unit,
+                                          .count = s->n_outputs - k * s->unit,
+                                          .channel = c * s->channel_unit,
                                           .n_channels = s->n_channels - c * s->channel_unit};
             const struct lw_block begin = {.count = k * s->unit, .n_channels = c * s->channel_unit};
             check_block(s, data, length, &rest, gather, pool);
@@ -124,9 +131,16 @@ static void check_small(char *gather, struct lw_pool *pool)
                 for (size_t m = 0; m < sizeof made / sizeof *made; m++)
                     for (int64_t n = 1; n < 60; n += 7) {
                         const struct lw_sums_shape shape = {
-                            .layout = layout ? LW_TIME_SLOW : LW_TIME_FAST, .n_planes = 1 + turn % 2, .n_channels = channels, .n_outputs = n,
-                            .unit = 1 + turn % 13, .channel_unit = unit, .rate = made[m].rate, .every = made[m].every,
-                            .width = layout ? 1 : 1 + turn % 3, .value_bytes = value_bytes[turn % 5],
+                            .layout = layout ? LW_TIME_SLOW : LW_TIME_FAST,
+                            .n_planes = 1 + turn % 2,
+                            .n_channels = channels,
+                            .n_outputs = n,
+                            .unit = 1 + turn % 13,
+                            .channel_unit = unit,
+                            .rate = made[m].rate,
+                            .every = made[m].every,
+                            .width = layout ? 1 : 1 + turn % 3,
+                            .value_bytes = value_bytes[turn % 5],
                         };
                         check_shape(&shape, gather, turn % 2 ? pool : NULL);
                         turn++;
@@ -136,12 +150,36 @@ static void check_small(char *gather, struct lw_pool *pool)
 /* Blocks that are longer than what is gathered at a time, and pieces of several threads. */
 static void check_large(char *gather, struct lw_pool *pool)
 {
-    const struct lw_sums_shape longer = {.layout = LW_TIME_SLOW, .n_planes = 1, .n_channels = 3, .n_outputs = 500000, .unit = 300000,
-                                         .channel_unit = 2, .rate = 1, .every = 1, .width = 1, .value_bytes = 8};
-    const struct lw_sums_shape wide = {.layout = LW_TIME_SLOW, .n_planes = 2, .n_channels = 700, .n_outputs = 3000, .unit = 1000,
-                                       .channel_unit = 1, .rate = 1, .every = 1, .width = 1, .value_bytes = 4};
-    const struct lw_sums_shape fast = {.layout = LW_TIME_FAST, .n_planes = 2, .n_channels = 5, .n_outputs = 200000, .unit = 1000,
-                                       .channel_unit = 2, .rate = 1, .every = 1, .width = 1, .value_bytes = 4};
+    const struct lw_sums_shape longer = {.layout = LW_TIME_SLOW,
+                                         .n_planes = 1,
+                                         .n_channels = 3,
+                                         .n_outputs = 500000,
+                                         .unit = 300000,
+                                         .channel_unit = 2,
+                                         .rate = 1,
+                                         .every = 1,
+                                         .width = 1,
+                                         .value_bytes = 8};
+    const struct lw_sums_shape wide = {.layout = LW_TIME_SLOW,
+                                       .n_planes = 2,
+                                       .n_channels = 700,
+                                       .n_outputs = 3000,
+                                       .unit = 1000,
+                                       .channel_unit = 1,
+                                       .rate = 1,
+                                       .every = 1,
+                                       .width = 1,
+                                       .value_bytes = 4};
+    const struct lw_sums_shape fast = {.layout = LW_TIME_FAST,
+                                       .n_planes = 2,
+                                       .n_channels = 5,
+                                       .n_outputs = 200000,
+                                       .unit = 1000,
+                                       .channel_unit = 2,
+                                       .rate = 1,
+                                       .every = 1,
+                                       .width = 1,
+                                       .value_bytes = 4};
     check_shape(&longer, gather, pool);
     check_shape(&fast, gather, pool);
     const int64_t length = elements_before(&wide, wide.n_outputs);

@@ -13,9 +13,9 @@ struct work {
     const char *data;
     char *gather;
     uint64_t *sums;
-    int64_t n_elements;                 /* of a channel */
+    int64_t n_elements; /* of a channel */
     int64_t n_blocks, n_channel_blocks;
-    int64_t piece_blocks, piece_channels;       /* of a piece; channel blocks */
+    int64_t piece_blocks, piece_channels; /* of a piece; channel blocks */
 };
 
 int64_t lw_sums_blocks(const struct lw_sums_shape *shape, int64_t n_outputs) { return divide_up(n_outputs, shape->unit); }
@@ -25,7 +25,7 @@ int64_t lw_sums_channel_blocks(const struct lw_sums_shape *shape, int64_t n_chan
     return divide_up(n_channels, shape->channel_unit);
 }
 
-/* ---- elements ---------------------------------------------------------------------------------------------------------------- */
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
 
 static int64_t first_element(const struct lw_sums_shape *shape, int64_t output)
 {
@@ -61,7 +61,7 @@ static uint64_t *sum_at(const struct work *work, int64_t plane, int64_t channel_
                : work->sums + (plane * work->n_blocks + k) * work->n_channel_blocks + channel_block;
 }
 
-/* ---- time fast: the elements of a channel lie side by side --------------------------------------------------------------------- */
+/* ---- time fast: the elements of a channel lie side by side ------------------------------------------------------- */
 
 static uint64_t sum_rows(const struct work *work, int64_t plane, int64_t channel_block, int64_t k)
 {
@@ -84,17 +84,17 @@ struct sixteen {
     uint64_t parts[2];
 };
 
-/* ---- time slow: the elements of some channels are gathered first --------------------------------------------------------------- */
+/* ---- time slow: the elements of some channels are gathered first ------------------------------------------------- */
 
 /* Rows [begin, end) of n channels; few enough for the rows to stay in the cache, and to fill lines of what is gathered. */
 #define SIZES(X) X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t) X(16, struct sixteen)
 enum { ROWS = 32 };
-#define X(size, type)                                                                                                               \
-    static void gather_##size(const void *from, int64_t row, int64_t n, int64_t begin, int64_t end, int64_t count, void *into)      \
-    {                                                                                                                               \
-        for (int64_t c = 0; c < n; c++)                                                                                             \
-            for (int64_t i = begin; i < end; i++)                                                                                   \
-                ((type *)into)[c * count + i] = ((const type *)from)[i * row + c];                                                  \
+#define X(size, type)                                                                                                          \
+    static void gather_##size(const void *from, int64_t row, int64_t n, int64_t begin, int64_t end, int64_t count, void *into) \
+    {                                                                                                                          \
+        for (int64_t c = 0; c < n; c++)                                                                                        \
+            for (int64_t i = begin; i < end; i++)                                                                              \
+                ((type *)into)[c * count + i] = ((const type *)from)[i * row + c];                                             \
     }
 SIZES(X)
 #undef X
@@ -106,7 +106,10 @@ static void gather(const struct work *work, int64_t plane, int64_t channel, int6
     const char *const from = work->data + ((plane * work->n_elements + first) * row + channel) * bytes;
     for (int64_t i = 0; i < count; i += ROWS)
         switch (bytes) {
-#define X(size, type) case size: gather_##size(from, row, n, i, min64(i + ROWS, count), count, into); break;
+#define X(size, type)                                                        \
+    case size:                                                               \
+        gather_##size(from, row, n, i, min64(i + ROWS, count), count, into); \
+        break;
             SIZES(X)
 #undef X
         }
@@ -137,22 +140,24 @@ static void sum_columns(const struct work *work, int64_t plane, int64_t begin, i
     if (has_room)
         gather(work, plane, channel, n, first, count, into);
     for (int64_t b = begin; b < end; b++)
-        *sum_at(work, plane, b, k) = has_room ? lw_hash_of(into + (b - begin) * shape->channel_unit * bytes,
-                                                           (size_t)(count_channels(work, b) * bytes))
-                                              : sum_long(work, plane, b, first, count, into);
+        *sum_at(work, plane, b, k) =
+            has_room ? lw_hash_of(into + (b - begin) * shape->channel_unit * bytes, (size_t)(count_channels(work, b) * bytes))
+                     : sum_long(work, plane, b, first, count, into);
 }
 
-/* ---- pieces ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 static int64_t count_pieces(const struct work *work)
 {
-    return work->shape->n_planes * divide_up(work->n_channel_blocks, work->piece_channels) * divide_up(work->n_blocks, work->piece_blocks);
+    return work->shape->n_planes * divide_up(work->n_channel_blocks, work->piece_channels) *
+           divide_up(work->n_blocks, work->piece_blocks);
 }
 
 static int do_piece(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     const struct work *const work = context;
-    const int64_t runs = divide_up(work->n_blocks, work->piece_blocks), parts = divide_up(work->n_channel_blocks, work->piece_channels);
+    const int64_t runs = divide_up(work->n_blocks, work->piece_blocks),
+                  parts = divide_up(work->n_channel_blocks, work->piece_channels);
     const int64_t run = piece % runs, part = piece / runs % parts, plane = piece / runs / parts;
     const int64_t begin = part * work->piece_channels, end = min64(begin + work->piece_channels, work->n_channel_blocks);
     (void)err;
@@ -176,8 +181,13 @@ void lw_sums_of_block(const struct lw_sums_shape *shape, const struct lw_block *
                       struct lw_pool *pool, uint64_t *sums)
 {
     struct work work = {
-        .shape = shape, .block = block, .data = data, .gather = gather_memory, .sums = sums,
-        .n_elements = count_elements(shape, block->first, block->count), .n_blocks = lw_sums_blocks(shape, block->count),
+        .shape = shape,
+        .block = block,
+        .data = data,
+        .gather = gather_memory,
+        .sums = sums,
+        .n_elements = count_elements(shape, block->first, block->count),
+        .n_blocks = lw_sums_blocks(shape, block->count),
         .n_channel_blocks = lw_sums_channel_blocks(shape, block->n_channels),
     };
     if (block->count == 0)

@@ -1,4 +1,5 @@
-/* blocks.h - checksums of an array, one for each grid block: a unit of outputs on the axis, times a unit of channels, times a plane.
+/* blocks.h - checksums of an array, one for each grid block: a unit of outputs on the axis, times a unit of channels, times a
+ * plane.
  *
  *     array   time fast  [plane][channel][element x width]      sums   [plane][channel block][block]
  *             time slow  [plane][element][channel]                     [plane][block][channel block]
@@ -14,11 +15,11 @@
 struct lw_sums_shape {
     enum lw_layout layout;
     int64_t n_planes, n_channels;
-    int64_t n_outputs;                  /* on the axis, before anything is made of them */
-    int64_t unit, channel_unit;         /* of a block */
-    int rate;                           /* elements of an output; or one of */
-    int64_t every;                      /* so many outputs */
-    int64_t width;                      /* values of an element */
+    int64_t n_outputs;          /* on the axis, before anything is made of them */
+    int64_t unit, channel_unit; /* of a block */
+    int rate;                   /* elements of an output; or one of */
+    int64_t every;              /* so many outputs */
+    int64_t width;              /* values of an element */
     int64_t value_bytes;
 };
 

@@ -11,13 +11,13 @@
 struct lw_sums {
     const struct lw_setup *setup;
     const struct lw_plan *plan;
-    char *gather;                       /* for lw_sums_of_block; NULL: time is fast */
-    uint64_t *values[LW_MAX_DEPTH];     /* of the blocks that are being written, a ring: [all products] */
+    char *gather;                   /* for lw_sums_of_block; NULL: time is fast */
+    uint64_t *values[LW_MAX_DEPTH]; /* of the blocks that are being written, a ring: [all products] */
     int newest;
-    int64_t used;                       /* of the newest */
+    int64_t used; /* of the newest */
 };
 
-/* ---- shapes ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 /* Elements of a block, at least, and outputs at most for their sake. */
 enum { LEAST_ELEMENTS = 512, LEAST_OUTPUTS = 4096, MOST_OUTPUTS = 1 << 16 };
@@ -37,9 +37,16 @@ static struct lw_sums_shape shape_of(const struct lw_plan *plan, const struct lw
 {
     const struct lw_op_product *const p = &plan->op.products[product];
     return (struct lw_sums_shape){
-        .layout = job->op.layout, .n_planes = p->n_planes, .n_channels = job->op.n_channels, .n_outputs = job->n_outputs,
-        .unit = plan->rounds.grid.unit, .channel_unit = plan->op.channel_unit, .rate = p->rate, .every = p->every,
-        .width = p->width, .value_bytes = (int64_t)lw_type_bytes(p->type),
+        .layout = job->op.layout,
+        .n_planes = p->n_planes,
+        .n_channels = job->op.n_channels,
+        .n_outputs = job->n_outputs,
+        .unit = plan->rounds.grid.unit,
+        .channel_unit = plan->op.channel_unit,
+        .rate = p->rate,
+        .every = p->every,
+        .width = p->width,
+        .value_bytes = (int64_t)lw_type_bytes(p->type),
     };
 }
 
@@ -54,7 +61,7 @@ static int64_t count_sums(const struct lw_plan *plan, const struct lw_job *job, 
     return count;
 }
 
-/* ---- tables ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 void lw_sums_want(struct lw_job *job)
 {
@@ -68,7 +75,7 @@ void lw_sums_want(struct lw_job *job)
     }
 }
 
-/* ---- datasets -------------------------------------------------------------------------------------------------------------------- */
+/* ---- datasets ---------------------------------------------------------------------------------------------------- */
 
 /* The array's dimensions with blocks instead of outputs and channels; a row of an image lies in one block. */
 static void shape_dataset(const struct lw_sums_shape *shape, const struct lw_product *array, struct lw_product *sums)
@@ -119,7 +126,7 @@ void lw_sums_declare(const struct lw_plan *plan, struct lw_job *job)
             declare(plan, job, p);
 }
 
-/* ---- lifecycle -------------------------------------------------------------------------------------------------------------------- */
+/* ---- lifecycle --------------------------------------------------------------------------------------------------- */
 
 static int64_t gather_bytes(const struct lw_job *job, int n_threads)
 {
@@ -166,7 +173,7 @@ void lw_sums_destroy(struct lw_sums *sums)
     lw_free(sums);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 void lw_sums_next(struct lw_sums *sums)
 {
@@ -190,7 +197,8 @@ void lw_sums_compute(struct lw_sums *sums, const struct lw_slot *slot, int produ
     const int s = find_sums(job, product);
     const struct lw_product *const its = &job->sums[s].product;
     uint64_t *const values = sums->values[sums->newest] + sums->used;
-    const int64_t blocks = lw_sums_blocks(&shape, block->count), channel_blocks = lw_sums_channel_blocks(&shape, block->n_channels);
+    const int64_t blocks = lw_sums_blocks(&shape, block->count),
+                  channel_blocks = lw_sums_channel_blocks(&shape, block->n_channels);
     *part = (struct lw_sums_part){.values = values, .dataset = job->n_products + job->n_given + s};
     for (int d = 0; d < its->dataset.n_dims; d++)
         part->count[d] = its->dataset.dims[d];

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What --checksum costs: whole runs of ols from file to file, with it and without, in turn; and what 'lapwing verify --sample 0' takes.
+# What --checksum costs: whole runs of ols from file to file, with it and without, in turn; and what comparing them takes
+# ('lapwing verify --sample 0').
 #
 #   measure_checksums.sh [LAPWING [FOLDER]]     FOLDER: /dev/shm, with room for 2.5 GiB
 #
@@ -16,7 +17,8 @@ import os, subprocess, sys, time
 start, before = time.time(), os.times()
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 after = os.times()
-print(f"{time.time() - start:.3f} {after.children_user + after.children_system - before.children_user - before.children_system:.3f}")
+processor = after.children_user + after.children_system - before.children_user - before.children_system
+print(f"{time.time() - start:.3f} {processor:.3f}")
 PYTHON
 }
 
@@ -28,12 +30,13 @@ medians() {
 }
 
 for layout in time-fast time-slow; do
-    "$lapwing" synth ols --output "$folder/in.h5" --overwrite --samples 16M --channels 16 --type int16 --layout $layout >"$folder/said"
+    "$lapwing" synth ols --output "$folder/in.h5" --overwrite --samples 16M --channels 16 --type int16 --layout $layout \
+        >"$folder/said" 2>&1
     for i in 1 2 3 4 5; do
         for option in '' --checksum; do
             # shellcheck disable=SC2086  # an option or none
-            seconds "$lapwing" ols --input "$folder/in.h5:/signal" --boxcar 257 --output "$folder/out$option.h5" --overwrite $option \
-                >>"$folder/$layout$option"
+            seconds "$lapwing" ols --input "$folder/in.h5:/signal" --boxcar 257 --output "$folder/out$option.h5" --overwrite \
+                $option >>"$folder/$layout$option"
         done
         seconds "$lapwing" verify "$folder/out--checksum.h5" --sample 0 >>"$folder/$layout-verify"
     done

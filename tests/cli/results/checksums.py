@@ -1,10 +1,10 @@
-"""--checksum: the sums in a result are those of its bytes, the same for any number of ranks, memory and way of writing, also of a run that
-was stopped and gone on with; `lapwing verify` finds the block in which one byte has changed.
+"""--checksum: the sums in a result are those of its bytes, the same for any number of ranks, memory and way of writing, also of
+a run that was stopped and gone on with; `lapwing verify` finds the block in which one byte has changed.
 
     checksums.py LAPWING MPIEXEC [FOLDER with real data]
 
-With python3-xxhash the sums are computed once more from what h5py reads, by the attributes that say what a block is; without it that part
-is left out, which is said."""
+With python3-xxhash the sums are computed once more from what h5py reads, by the attributes that say what a block is; without it
+that part is left out, which is said."""
 
 import os
 import shutil
@@ -32,8 +32,8 @@ if not any(line.split() == ["checksums", "xxHash"] for line in lapwing(1, "info"
 
 
 def make(job, ranks, output, code=0, **options):
-    return lapwing(ranks, job, *as_arguments({"input": "in.h5:/x", "output": output, "overwrite": True, "checksum": True, **options}),
-                   code=code)
+    options = {"input": "in.h5:/x", "output": output, "overwrite": True, "checksum": True, **options}
+    return lapwing(ranks, job, *as_arguments(options), code=code)
 
 
 def datasets(file):
@@ -78,11 +78,13 @@ def check_sums(what, path):
                 array, sums = file[item.attrs["checksum_of"]][()], item[()]
                 check(sums.dtype == np.uint64 and item.attrs["algorithm"] == "XXH3, 64 bits", f"{what}: {name}: {sums.dtype}")
                 n += sums.size
-                wrong = [i for i in np.ndindex(*sums.shape) if xxhash and xxhash.xxh3_64_intdigest(block(item, i, array)) != int(sums[i])]
+                wrong = [i for i in np.ndindex(*sums.shape)
+                         if xxhash and xxhash.xxh3_64_intdigest(block(item, i, array)) != int(sums[i])]
                 check(not wrong, f"{what}: {name}: {len(wrong)} of {sums.size} are wrong, such as {wrong[:1]}")
             elif "checksum" in item.attrs:
                 n += 1
-                check(not xxhash or xxhash.xxh3_64_hexdigest(item[()].tobytes()) == item.attrs["checksum"].decode(), f"{what}: {name}")
+                sum_of = xxhash and xxhash.xxh3_64_hexdigest(item[()].tobytes())
+                check(not xxhash or sum_of == item.attrs["checksum"].decode(), f"{what}: {name}")
     return n
 
 
@@ -100,7 +102,8 @@ def check_flips(what, path, n):
     """One bit of each dataset that has sums, anywhere: the dataset and the block are named."""
     right = lapwing(1, "verify", path, "--sample", 0)
     rows = [line.split() for line in right.stdout.splitlines()[1:]]
-    check(rows and sum(int(row[1]) for row in rows) == n and all(row[2] == "0" for row in rows), f"{what}: {n} sums: {right.stdout}")
+    counted = sum(int(row[1]) for row in rows)
+    check(rows and counted == n and all(row[2] == "0" for row in rows), f"{what}: {n} sums: {right.stdout}")
     for name in (row[0] for row in rows):
         with h5py.File(path) as file:
             item, sums = file[name], file.get("checksums" + name)

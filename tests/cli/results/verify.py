@@ -1,10 +1,10 @@
-"""`lapwing verify`: right results pass, of every job and product; a copy with one wrong value is refused with 65 and the place, and so is
-what is incomplete, or was made from another input.
+"""`lapwing verify`: right results pass, of every job and product; a copy with one wrong value is refused with 65 and the place,
+and so is what is incomplete, or was made from another input.
 
     verify.py LAPWING MPIEXEC [FOLDER with real data]
 
-The inputs are small, so that --sample takes every value of a result several times over: what is changed is found. It is found where it
-was changed, since nothing else is wrong."""
+The inputs are small, so that --sample takes every value of a result several times over: what is changed is found. It is found
+where it was changed, since nothing else is wrong."""
 
 import os
 import shutil
@@ -64,13 +64,14 @@ def write(**arrays):
             file[name] = array
 
 
-# ---- series -------------------------------------------------------------------------------------------------------------------
+# ---- series ----------------------------------------------------------------------------------------------------------
 
 def series():
     taps = {False: random.standard_normal((2, 21)), True: random.standard_normal((2, 21)) + 1j * random.standard_normal((2, 21))}
     choices = [
-        ("int16", 1, False, {}), ("float32", 0, False, {"mode": "full", "boundary": "zero"}), ("complex64", 1, True, {"boundary": "wrap"}),
-        ("float32", 1, True, {"post": "amplitude", "boundary": "edge"}), ("float64", 1, False, {"precision": "double", "mode": "valid"}),
+        ("int16", 1, False, {}), ("float32", 0, False, {"mode": "full", "boundary": "zero"}),
+        ("complex64", 1, True, {"boundary": "wrap"}), ("float32", 1, True, {"post": "amplitude", "boundary": "edge"}),
+        ("float64", 1, False, {"precision": "double", "mode": "valid"}),
         ("float32", 1, False, {"post": "power", "boundary": "reflect"}), ("float32", 0, False, {"post": "derivative"}),
         ("uint8", 1, False, {"interpolate": 3, "post": "derivative"}), ("float32", 1, False, {"decimate": 4}),
         ("float32", 1, False, {"output_type": "int16", "output_scale": 0.001}), ("complex64", 0, False, {"output_type": "float16"}),
@@ -110,7 +111,7 @@ def pieces():
     check_right("pieces of a derivative")
 
 
-# ---- searches ------------------------------------------------------------------------------------------------------------------
+# ---- searches --------------------------------------------------------------------------------------------------------
 
 def searches():
     x = noise((2, 900), "float32")
@@ -145,19 +146,19 @@ def searches():
     check_right("searches in all filters", products=("/peaks", "/best"))
 
 
-# ---- filters that the job makes ----------------------------------------------------------------------------------------------------
+# ---- filters that the job makes --------------------------------------------------------------------------------------
 
 def made_filters():
     lapwing(1, "synth", "ols", "--output", "in.h5", "--overwrite", "--samples", "20000", "--channels", "1", "--sample-rate", "500")
     lapwing(1, "ols", "--input", "in.h5:/signal", "--bandpass", "20:50", "--transition", "20", "--output", "r.h5", "--overwrite")
     check_right("band-pass", products=("/filtered", "/filters"))
-    lapwing(1, "ols", "--input", "in.h5:/signal", "--filters", "in.h5:/filters", "--whiten", "1s", "--output", "r.h5", "--overwrite",
-            "--products", "peaks", "--threshold", "4", "--cluster", "20")
+    lapwing(1, "ols", "--input", "in.h5:/signal", "--filters", "in.h5:/filters", "--whiten", "1s", "--output", "r.h5",
+            "--overwrite", "--products", "peaks", "--threshold", "4", "--cluster", "20")
     check_right("whitened", products=("/peaks", "/filters"), sample=200)
     check_wrong("taps", "/filters", (0, 1200), lambda v: v * 1.01 + 1e-3, "tap 1200", sample=10000)
 
 
-# ---- images --------------------------------------------------------------------------------------------------------------------------
+# ---- images ----------------------------------------------------------------------------------------------------------
 
 def images():
     kernel = random.standard_normal((5, 7))
@@ -189,13 +190,13 @@ def images():
     check("row 7, column 8" in done.stderr, f"FITS: {done.stderr}")
 
 
-# ---- sparse spectra --------------------------------------------------------------------------------------------------------------------
+# ---- sparse spectra --------------------------------------------------------------------------------------------------
 
 def spectra():
     for options in ({"samples": 2**16, "tones": 10}, {"samples": 2**14, "tones": 5, "type": "float32"}):
         lapwing(1, "synth", "sfft", "--output", "in.h5", "--overwrite", *as_arguments(options))
         for more in ({}, {"precision": "double"}, {"algorithm": "dense"}):
-            lapwing(1, "sfft", *as_arguments({"input": "in.h5:/signal", "sparsity": 10, "output": "r.h5", "overwrite": True, **more}))
+            make("sfft", **{"input": "in.h5:/signal", "sparsity": 10, **more})
             check_right(f"lines {options} {more}", products=("/spectrum",))
     with h5py.File("r.h5") as file:
         line = file["spectrum"][1]
@@ -206,7 +207,7 @@ def spectra():
     check_wrong("a line", "/spectrum", 1, larger, f"channel {line['channel']}, index {line['index']}")
 
 
-# ---- what is no result, or of another input ----------------------------------------------------------------------------------------------
+# ---- what is no result, or of another input --------------------------------------------------------------------------
 
 def others():
     write(x=noise(1000, "float32"), h=random.standard_normal(9))
