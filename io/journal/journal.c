@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -226,4 +227,19 @@ const char *lw_journal_find(const struct lw_journal *journal, const char *key)
         at = value + strlen(value) + 1;
     }
     return NULL;
+}
+
+int lw_journal_progress(const char *result, struct lw_journal_progress *progress, struct lw_error *err)
+{
+    char name[PATH_MAX + sizeof LW_JOURNAL_SUFFIX];
+    struct lw_journal *journal;
+    snprintf(name, sizeof name, "%.*s" LW_JOURNAL_SUFFIX, PATH_MAX, result);
+    const int rc = lw_journal_load(name, &journal, err);
+    if (rc)
+        return rc;
+    const char *const done = lw_journal_find(journal, "done"), *const time = lw_journal_find(journal, "time");
+    snprintf(progress->done, sizeof progress->done, "%s", done ? done : "some");
+    snprintf(progress->time, sizeof progress->time, "%s", time ? time : "some time");
+    lw_journal_destroy(journal);
+    return LW_OK;
 }

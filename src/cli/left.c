@@ -38,21 +38,17 @@ static bool is_being_written(const char *part)
 
 static void print_journal(const char *result)
 {
-    char name[PATH_MAX + 32], done[400];
-    struct lw_journal *journal;
+    struct lw_journal_progress progress;
     struct lw_error err;
-    snprintf(name, sizeof name, "%s" LW_JOURNAL_SUFFIX, result);
-    if (access(name, F_OK) != 0) {
+    char done[400], time[200];
+    const int rc = lw_journal_progress(result, &progress, &err);
+    if (rc == LW_OK)
+        printf("done are %s, of %s: a run goes on from there\n", lw_escape(progress.done, "", done, sizeof done),
+               lw_escape(progress.time, "", time, sizeof time));
+    else if (rc == LW_EIO)
         printf("no checkpoint: a run starts over\n");
-        return;
-    }
-    if (lw_journal_load(name, &journal, &err) != LW_OK) {
+    else
         printf("no checkpoint that can be read: --resume never starts over\n");
-        return;
-    }
-    const char *const text = lw_journal_find(journal, "done"), *const time = lw_journal_find(journal, "time");
-    printf("done are %s, of %s: a run goes on from there\n", text ? lw_escape(text, "", done, sizeof done) : "some", time ? time : "some time");
-    lw_journal_destroy(journal);
 }
 
 void lw_left_print(const char *part)

@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "base/proc.h"
+#include "io/journal/journal.h"
 #include "io/list.h"
 #include "io/writer.h"
 
@@ -48,11 +49,17 @@ static bool ends_with(const char *name, const char *ending)
     return length > its && strcmp(name + length - its, ending) == 0;
 }
 
+/* Of what a journal knows, the outputs that are done are right and complete, but no more can be said of the file. */
 static int fail_incomplete(const char *file, struct lw_error *err)
 {
-    return lw_fail(err, LW_EDATA,
-                   "'%.600s' is incomplete: the run that was to make it did not come to its end; run the same command again",
-                   file);
+    struct lw_journal_progress progress;
+    struct lw_error none;
+    char result[LW_MAX_PATH], done[160] = "";
+    snprintf(result, sizeof result, "%.*s", (int)(strlen(file) - (ends_with(file, LW_PART_SUFFIX) ? strlen(LW_PART_SUFFIX) : 0)), file);
+    if (lw_journal_progress(result, &progress, &none) == LW_OK)
+        snprintf(done, sizeof done, " (%s are done)", progress.done);
+    return lw_fail(err, LW_EDATA, "'%.600s' is incomplete%s: the run that was to make it did not come to its end; run the same command "
+                   "again", file, done);
 }
 
 /* A result that is not there may have been begun. */

@@ -77,6 +77,8 @@ def check_signals(stage):
         said = lapwing(1, "info", stage.folder).stdout
         check(re.search(r"out\.h5\.lapwing-part\n +done are \d+ of \d+( channels)?, of 20..-.*Z: a run goes on from there\n +\S*lapwing\S* ", said),
               f"{what}: info says {said}")
+        said = lapwing(1, "verify", stage.out, code=65).stderr
+        check(re.search(r"is incomplete \(\d+ of \d+( channels)? are done\)", said), f"{what}: verify says {said}")
         went_on = lapwing(others, *stage.arguments(name, "--resume", "require"))
         check("going on with what an earlier run has left" in went_on.stderr, f"{what}: {went_on.stderr}")
         check(not left_beside(stage.out), f"{what}: {left_beside(stage.out)} is left")
