@@ -19,6 +19,7 @@ static struct {
     int answer;                 /* end of a pipe from it */
     char text[64];
     size_t n_text;
+    double asked;               /* when, of lw_now: the answer may be read much later */
     double end;                 /* of the job; 0: not known */
 } grant;
 
@@ -47,6 +48,7 @@ static void start_squeue(const char *job)
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return;
+    grant.asked = lw_now();
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
@@ -85,12 +87,12 @@ double lw_grant_end(void)
 {
     if (grant.squeue == 0)
         return grant.end;
-    const ssize_t n = read(grant.answer, grant.text + grant.n_text, sizeof grant.text - 1 - grant.n_text);
-    if (n > 0)
+    ssize_t n;
+    while ((n = read(grant.answer, grant.text + grant.n_text, sizeof grant.text - 1 - grant.n_text)) > 0)
         grant.n_text += (size_t)n;
-    if (n == 0 || grant.n_text == sizeof grant.text - 1) {
+    if (n == 0) {
         const double left = lw_grant_parse(grant.text);
-        grant.end = left > 0 ? lw_now() + left : 0;
+        grant.end = left > 0 ? grant.asked + left : 0;
         lw_grant_end_asking();
         if (grant.end > 0)
             lw_log_detail("Slurm grants %.0f s more", left);
