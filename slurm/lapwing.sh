@@ -9,7 +9,8 @@
 #
 #     sbatch --nodes=8 --ntasks-per-node=4 --gpus-per-node=4 slurm/lapwing.sh JOB.ini
 #
-# Input and output must lie on a file system that all nodes share.
+# Input and output must lie on a file system that all nodes share. A run that has to stop before its time limit ends with 75:
+# the same command again goes on with it; lapwing-requeue.sh does so by itself.
 #
 #SBATCH --job-name=lapwing
 #SBATCH --nodes=1
@@ -20,25 +21,32 @@
 #SBATCH --output=lapwing-%j.log
 
 set -eu
-case ${1:?usage: sbatch slurm/lapwing.sh JOB.ini or arguments for lapwing} in *.ini) set -- run "$@" ;; esac
-PATH=$PATH:$SLURM_SUBMIT_DIR/build      # an installed lapwing goes first
+: "${1:?usage: sbatch slurm/lapwing.sh JOB.ini or arguments for lapwing}"
 
-# Each rank computes in its share of the cores. srun must be told: it does not take --cpus-per-task over from sbatch.
-export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-$((SLURM_CPUS_ON_NODE / SLURM_NTASKS_PER_NODE))}
+# ---- launch: the same lines in each of these scripts, so that each may be copied alone
+# launch ARGUMENTS replaces the shell by lapwing, whose ranks srun starts where this Slurm can start programs of Open MPI (PMIx),
+# and otherwise mpirun. LAPWING_LAUNCHER=srun or mpirun chooses.
+launch() {
+    PATH=$PATH:$SLURM_SUBMIT_DIR/build      # an installed lapwing goes first
+    case $1 in *.ini) set -- run "$@" ;; esac
+    # Each rank computes in its share of the cores. srun must be told: it does not take --cpus-per-task over from sbatch.
+    export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-$((SLURM_CPUS_ON_NODE / SLURM_NTASKS_PER_NODE))}
+    if [ -z "${LAPWING_LAUNCHER-}" ]; then
+        if srun --mpi=list 2>&1 | grep -q pmix; then LAPWING_LAUNCHER=srun; else LAPWING_LAUNCHER=mpirun; fi
+    fi
+    case $LAPWING_LAUNCHER in
+        srun) exec srun --mpi=pmix --cpus-per-task="$OMP_NUM_THREADS" lapwing "$@" ;;
+        # mpirun takes a node for lost after 10 + 6 x 5 seconds of silence, rather than after eight minutes. Without --bind-to none
+        # it would bind each rank, threads and all, to one core or socket.
+        mpirun)
+            export OMPI_MCA_oob_tcp_keepalive_time="${OMPI_MCA_oob_tcp_keepalive_time:-10}"
+            export OMPI_MCA_oob_tcp_keepalive_intvl="${OMPI_MCA_oob_tcp_keepalive_intvl:-5}"
+            export OMPI_MCA_oob_tcp_keepalive_probes="${OMPI_MCA_oob_tcp_keepalive_probes:-6}"
+            exec mpirun --bind-to none -x OMP_NUM_THREADS -x PATH lapwing "$@"
+            ;;
+        *) echo "LAPWING_LAUNCHER is $LAPWING_LAUNCHER, not srun or mpirun" >&2; exit 2 ;;
+    esac
+}
+# ---- end of launch
 
-# LAPWING_LAUNCHER=srun|mpirun; by default srun, where this Slurm can start Open MPI programs (PMIx).
-if [ -z "${LAPWING_LAUNCHER-}" ]; then
-    if srun --mpi=list 2>&1 | grep -q pmix; then LAPWING_LAUNCHER=srun; else LAPWING_LAUNCHER=mpirun; fi
-fi
-case $LAPWING_LAUNCHER in
-    srun) exec srun --mpi=pmix --cpus-per-task="$OMP_NUM_THREADS" lapwing "$@" ;;
-    # mpirun takes a node for lost after 10 + 6 x 5 seconds of silence, rather than after eight minutes. Without --bind-to none it
-    # would bind each rank, threads and all, to one core or socket.
-    mpirun)
-        export OMPI_MCA_oob_tcp_keepalive_time="${OMPI_MCA_oob_tcp_keepalive_time:-10}"
-        export OMPI_MCA_oob_tcp_keepalive_intvl="${OMPI_MCA_oob_tcp_keepalive_intvl:-5}"
-        export OMPI_MCA_oob_tcp_keepalive_probes="${OMPI_MCA_oob_tcp_keepalive_probes:-6}"
-        exec mpirun --bind-to none -x OMP_NUM_THREADS -x PATH lapwing "$@"
-        ;;
-    *) echo "LAPWING_LAUNCHER is $LAPWING_LAUNCHER, not srun or mpirun" >&2; exit 2 ;;
-esac
+launch "$@"
