@@ -62,6 +62,6 @@ trap 'signalled=yes; kill -USR1 $ranks || :' USR1
 while code=0; wait $ranks || code=$?; [ -n "$signalled" ]; do signalled=; done
 
 # 75: there is a checkpoint. Where Slurm has begun to preempt the job, every other failure is a consequence of it.
-preempted() { ! scontrol show job "$SLURM_JOB_ID" | grep -q PreemptTime=None; }
+preempted() { scontrol show job "$SLURM_JOB_ID" | grep -q ' PreemptTime=[0-9]'; }
 if [ $code = 75 ] || { [ $code != 0 ] && preempted; }; then scontrol requeue "$SLURM_JOB_ID"; fi
 exit $code

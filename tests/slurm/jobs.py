@@ -84,7 +84,7 @@ def data_of(path):
 
 def plain(output, *arguments):
     """The same without Slurm; the data of its result."""
-    done = subprocess.run([LAPWING, *arguments, "--output", output], capture_output=True, text=True, timeout=LIMIT_S)
+    done = subprocess.run([LAPWING, *arguments, "--output", output], capture_output=True, text=True, timeout=4 * LIMIT_S)
     check(done.returncode == 0, f"{arguments} without Slurm: {done.stderr}")
     return data_of(output)
 

@@ -48,6 +48,7 @@ def end_with_codes():
     jobs = [(code, Job(f"{launcher}-ends-{code}", "lapwing.sh", "job.ini", *words, launcher=launcher, nodes=2,
                        options=["--ntasks-per-node=1"]))
             for code, words in wrong.items() for launcher in LAUNCHERS]
+    jobs += [(2, Job(script + "-ends", f"lapwing-{script}.sh", "job.ini", *wrong[2])) for script in ("requeue", "preempt")]
     for code, job in jobs:
         job.expect("FAILED", code)
     check(not os.path.exists("never.h5"), "a run that has failed leaves a result")
