@@ -223,13 +223,14 @@ int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw
     int rc = hold_part(result, err);
     if (rc)
         return rc;
-    if ((rc = check_name(result, err)) == LW_OK && ftruncate(result->fd, 0) != 0)       /* taken before we had the lock? */
+    rc = check_name(result, err);       /* taken before we had the lock? */
+    if (rc == LW_OK && !result->is_kept)
+        lw_result_file_forget(result);  /* while the file is what they speak of */
+    if (rc == LW_OK && ftruncate(result->fd, 0) != 0)
         rc = lw_fail(err, LW_EIO, "cannot write '%s': %s", result->part, strerror(errno));
     rc = rc ? rc : check_room(result, bytes, err);
     if (rc)
         lw_result_file_discard(result);
-    else if (!result->is_kept)
-        lw_result_file_forget(result);
     return rc;
 }
 

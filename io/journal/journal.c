@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "io/bytes/transfer.h"
 #include "io/journal/replace.h"
 
 #include <ctype.h>
@@ -199,9 +200,10 @@ static int read_file(int fd, const char *file, struct lw_journal **out, struct l
     char *const text = lw_alloc((size_t)status.st_size + 1, "the journal", err);
     if (!text)
         return LW_ESYSTEM;
-    const ssize_t bytes = pread(fd, text, (size_t)status.st_size, 0);
-    const int rc = bytes < 0 ? lw_fail(err, LW_EIO, "cannot read '%.600s': %s", file, strerror(errno))
-                             : lw_journal_parse(text, bytes, file, out, err);
+    struct lw_error reason;
+    const int rc = lw_bytes_read(fd, text, 0, status.st_size, &reason) != LW_OK
+                       ? lw_fail(err, LW_EIO, "cannot read '%.600s': %.200s", file, reason.message)
+                       : lw_journal_parse(text, status.st_size, file, out, err);
     lw_free(text);
     return rc;
 }

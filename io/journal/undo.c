@@ -105,7 +105,7 @@ static bool is_sound(const struct head *head, int64_t undo_bytes)
 {
     const int64_t room = undo_bytes - (int64_t)(sizeof *head + sizeof(uint64_t));
     int64_t at = 0, bytes = 0;
-    if (memcmp(head->title, TITLE, sizeof TITLE) != 0 || head->n_ranges < 0 || head->n_ranges > MOST_RANGES)
+    if (memcmp(head->title, TITLE, sizeof TITLE) != 0 || head->file_bytes < 0 || head->n_ranges < 0 || head->n_ranges > MOST_RANGES)
         return false;
     for (int64_t r = 0; r < head->n_ranges; r++) {
         const struct lw_undo_range *const range = &head->ranges[r];

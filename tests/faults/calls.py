@@ -5,14 +5,13 @@ leaves neither result nor temporary file; or it survives, and the result is righ
                                                                 kinds: these and no others"""
 
 import os
-import subprocess
 import sys
 import tempfile
 
-sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
-from tested import LAPWING, MPIEXEC, check, finish, h5py, np, random  # noqa: E402
+from trials import chosen, counted, data_of, run_with
+from tested import check, finish, h5py, np, random
 
-LIBRARY, TRIES_ALL, KINDS = os.path.abspath(sys.argv[3]), "all" in sys.argv[4:], set(sys.argv[4:]) - {"all"}
+TRIES_ALL, KINDS = "all" in sys.argv[4:], set(sys.argv[4:]) - {"all"}
 RAM_DISK = "/dev/shm"
 RANKS, SOME = 3, 4      # of each kind of call and job, without `all`
 CODES = {"memory": {71}, "thread": {71}, "process": {71}, "map": {71, 74}, "read": {65, 74}, "short-read": {65, 74}}   # all others: 74
@@ -53,23 +52,9 @@ class Trial:
         for name in (self.out, self.out + ".lapwing-part", self.count):
             if os.path.exists(name):
                 os.remove(name)
-        setting = {"LD_PRELOAD": LIBRARY, "FAULT": f"{self.kind}:{k}", "FAULT_RANK": self.rank, "FAULT_COUNT": self.count,
+        setting = {"FAULT": f"{self.kind}:{k}", "FAULT_RANK": self.rank, "FAULT_COUNT": self.count,
                    "FAULT_FILE": os.path.join(self.folder, FILES.get(self.kind, "out.h5")), "OMP_WAIT_POLICY": "passive"}
-        command = [MPIEXEC, "-np", str(RANKS), "env", *[f"{key}={value}" for key, value in setting.items()], LAPWING, *self.arguments]
-        try:        # in a session of its own, since a rank that hangs outlives its mpirun
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-            _, said = process.communicate(timeout=60)
-            return process.returncode, said
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            process.communicate()
-            return "no end", ""
-
-    def data(self):
-        with h5py.File(self.out) as file:
-            found = {}
-            file.visititems(lambda name, item: found.update({name: item[()].tobytes()}) if isinstance(item, h5py.Dataset) else None)
-            return found
+        return run_with(setting, RANKS, self.arguments)
 
     def judge(self, k, reference):
         code, said = self.run(k)
@@ -77,7 +62,7 @@ class Trial:
         is_kept = self.kind == "rename"     # the one failure after which the complete file stays
         check(os.path.exists(self.out + ".lapwing-part") == is_kept, "the temporary file: " + what)
         if code == 0:
-            check(self.data() == reference, "another result: " + what)
+            check(data_of(self.out) == reference, "another result: " + what)
         else:
             check(code in CODES.get(self.kind, {74}), what)
             check("lapwing: " in said, "no message: " + what)
@@ -86,19 +71,13 @@ class Trial:
             with h5py.File(self.out + ".lapwing-part") as file:
                 check(file.attrs["lapwing_complete"] == 1 and "it stays as" in said, "it is whole, and the message says so: " + what)
 
-    def chosen(self, total):
-        if TRIES_ALL or total <= SOME:
-            return range(1, total + 1)
-        return sorted({1, total, *random.integers(2, total, SOME - 2).tolist()})
-
     def all(self):
         code, said = self.run(0)
         if not check(code == 0, f"{self.name}, undisturbed: code {code}, {said}"):
             return 0
-        with open(self.count) as file:
-            total = max(map(int, file))
-        reference = self.data()
-        for k in self.chosen(total):
+        total = counted(self.count)
+        reference = data_of(self.out)
+        for k in range(1, total + 1) if TRIES_ALL else chosen(total, SOME):
             self.judge(k, reference)
         return total
 

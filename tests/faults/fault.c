@@ -2,8 +2,8 @@
  *
  *   FAULT       KIND:K   the K-th call of that kind, from 1 on; 0: none, they are only counted. The kinds:
  *                        memory (what the program itself allocates, not its libraries), open, read, short-read (half of what
- *                        was asked for is read), write, short-write, sync, reserve (fallocate), lock, rename, map, thread,
- *                        process (mmap, pthread_create and fork of the program itself), mpi-read, mpi-write (of files, through MPI,
+ *                        was asked for is read), write, short-write, sync, reserve (fallocate), truncate, lock, rename, unlink,
+ *                        map, thread, process (mmap, pthread_create and fork of the program itself), mpi-read, mpi-write (of files, through MPI,
  *                        which has taken part in them all the same); or slow- and one of these: the call succeeds, but waits for
  *                        two seconds first; attributes, attribute: HDF5, asked to list them, or to read one, crashes
  *   FAULT_FILE  counted are only calls for files whose path contains this text; where the call knows no file, all are
@@ -185,6 +185,21 @@ int fallocate(int fd, int mode, off_t at, off_t bytes)
 {
     int (*const call)(int, int, off_t, off_t) = (int (*)(int, int, off_t, off_t))real("fallocate");
     return hits_descriptor("reserve", fd) ? -1 : call(fd, mode, at, bytes);
+}
+
+#define TRUNCATE(name)                                                                                      \
+    int name(int fd, off_t bytes)                                                                           \
+    {                                                                                                       \
+        int (*const call)(int, off_t) = (int (*)(int, off_t))real(#name);                                   \
+        return hits_descriptor("truncate", fd) ? -1 : call(fd, bytes);                                      \
+    }
+TRUNCATE(ftruncate)
+TRUNCATE(ftruncate64)
+
+int unlink(const char *path)
+{
+    int (*const call)(const char *) = (int (*)(const char *))real("unlink");
+    return hits_path("unlink", path) ? -1 : call(path);
 }
 
 int flock(int fd, int operation)

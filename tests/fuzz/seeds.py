@@ -54,6 +54,46 @@ def job_files():
     seed("list", "line", b"\0a.h5:/data b\\ c.h5:/x /dev/null:/y")
 
 
+# ---- what runs leave --------------------------------------------------------------------------------------------------------
+
+def fnv(content):
+    total = 0xcbf29ce484222325
+    for byte in content:
+        total = ((total ^ byte) * 0x100000001b3) % (1 << 64)
+    return total
+
+
+def left():
+    """Journals, what is kept while results are completed, and what squeue says."""
+    lines = b"""version = 0.1.0 3af1073b496f
+job = ols
+processor or GPU = cpu x86-64 AVX-512, fftw-3.3.10-sse2-avx
+algorithm = overlap-save, N = 1024, hop 960, real segments as half as many complex points
+input = in.h5:/signal\\x0a, 3203088 bytes, modified 1795420584.961455712
+--filters = in.h5:/taps
+--bandpass = 
+--threshold = 3.5
+time = 2026-11-23T07:59:01Z
+runs = 1
+done = 20000 of 60000
+left = %s
+rows = 1316
+flaws = 4 1000 900001 0 0 0 0
+"""
+    for i, stripes in enumerate((b"9980 0 2,0 2 4", b"0 0 6", b"10 0 2,20 2 2,30 4 2", b"0 0 7", b"-10 0 2")):
+        seed("journal", f"lines-{i}", lines % stripes)
+    whole = b"lapwing journal 1\n" + lines % b"9980 0 2,0 2 4"
+    seed("journal", "whole", whole + b"checksum = %016x\n" % fnv(whole))
+    for i, (length, ranges) in enumerate(((4096, [(0, 40), (100, 300), (4000, 4096)]), (2000, [(0, 2000)]), (6000, []), (4096, [(9, 8)]))):
+        kept = bytes(range(1, 251)) * 10
+        head = struct.pack("<16sqq", b"lapwing undo 1\n", length, len(ranges)) + b"".join(struct.pack("<qq", *pair) for pair in ranges)
+        content = head.ljust(1056, b"\0") + kept[:sum(max(0, end - begin) for begin, end in ranges)]
+        seed("undo", str(i), b"\0" + content + struct.pack("<Q", fnv(content)))
+        seed("undo", f"summed-{i}", b"\1" + content + bytes(8))
+    for i, text in enumerate(("1-02:03:04\n", "3:04\n", "59", "UNLIMITED\n", "INVALID", "NOT_SET", "nan", "1e308-1e308:0")):
+        seed("grant", str(i), text.encode())
+
+
 # ---- radio telescopes -------------------------------------------------------------------------------------------------------
 
 def sigproc():
@@ -255,5 +295,5 @@ def hdf5():
             seed("hdf5", name, b"\n" + content)
 
 
-for make in (texts, job_files, sigproc, psrfits, fits, npy, raw, segy, mseed, codecs, hdf5):
+for make in (texts, job_files, left, sigproc, psrfits, fits, npy, raw, segy, mseed, codecs, hdf5):
     make()

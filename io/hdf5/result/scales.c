@@ -93,6 +93,7 @@ static hid_t stored_type(const struct lw_writer_scale *scale)
     return scale->kind == LW_SCALE_NUMBERS || scale->kind == LW_SCALE_DATES ? H5T_STD_I64LE : H5T_IEEE_F64LE;
 }
 
+/* HDF5 keeps the values; a failure to write them would be told only by H5Dclose. */
 static int write_values(hid_t dataset, const struct lw_writer_scale *scale, int64_t length, void *buffer, const char *name,
                         struct lw_error *err)
 {
@@ -108,6 +109,8 @@ static int write_values(hid_t dataset, const struct lw_writer_scale *scale, int6
         H5Sclose(memory);
     }
     H5Sclose(stored);
+    if (rc == LW_OK && H5Dflush(dataset) < 0)
+        rc = lw_hdf5_fail(err, LW_EIO, "cannot write the coordinates %s", name);
     return rc;
 }
 
@@ -231,31 +234,42 @@ static bool read_value(hid_t dataset, hsize_t at, double *value)
     return done;
 }
 
-/* Values with a constant step are the same where the first and the last are. One without values stands for any. */
-static bool is_same(hid_t there, const struct lw_writer_dataset *spec, int d)
+static bool has_same_length(hid_t there, int64_t length)
 {
-    const struct lw_writer_scale *const scale = &spec->scales[d];
-    const int64_t length = spec->dims[d];
     hsize_t its_length = 0;
-    double first, last;
     const hid_t space = H5Dget_space(there);
     const bool has_one_dim = H5Sget_simple_extent_ndims(space) == 1;
     if (has_one_dim)
         H5Sget_simple_extent_dims(space, &its_length, NULL);
     H5Sclose(space);
-    if (!has_one_dim || (int64_t)its_length != length || H5DSis_scale(there) <= 0)
-        return false;
-    if (!lw_scale_is_written(spec, d))
-        return true;
-    return read_value(there, 0, &first) && read_value(there, its_length - 1, &last) &&
-           (isnan(first) || (first == lw_scale_value(scale, 0) && last == lw_scale_value(scale, length - 1)));
+    return has_one_dim && (int64_t)its_length == length && H5DSis_scale(there) > 0;
 }
 
-/* The scale of that name, if it is there and this one; *out is negative if there is none of that name. */
-static bool find_scale(hid_t file, const char *name, const struct lw_writer_dataset *spec, int d, hid_t *out)
+/* Values with a constant step are the same where the first and the last are. One without values stands for any. */
+static int compare(hid_t there, const char *name, const struct lw_writer_dataset *spec, int d, bool *is_same, struct lw_error *err)
 {
+    const struct lw_writer_scale *const scale = &spec->scales[d];
+    const int64_t length = spec->dims[d];
+    double first, last;
+    *is_same = has_same_length(there, length);
+    if (!*is_same || !lw_scale_is_written(spec, d))
+        return LW_OK;
+    if (!read_value(there, 0, &first) || !read_value(there, (hsize_t)length - 1, &last))
+        return lw_hdf5_fail(err, LW_EIO, "cannot read the coordinates %s back", name);
+    *is_same = isnan(first) || (first == lw_scale_value(scale, 0) && last == lw_scale_value(scale, length - 1));
+    return LW_OK;
+}
+
+/* The scale of that name, if it is there; *out is negative if there is none. @param is_same  whether it is this one */
+static int find_scale(hid_t file, const char *name, const struct lw_writer_dataset *spec, int d, hid_t *out, bool *is_same,
+                      struct lw_error *err)
+{
+    *is_same = false;
     *out = H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
-    return *out >= 0 && is_same(*out, spec, d);
+    const int rc = *out >= 0 ? compare(*out, name, spec, d, is_same, err) : LW_OK;
+    if (rc)
+        H5Dclose(*out);
+    return rc;
 }
 
 static int open_scale(hid_t file, const struct lw_writer_dataset *spec, int d, hid_t *out, struct lw_error *err)
@@ -263,8 +277,10 @@ static int open_scale(hid_t file, const struct lw_writer_dataset *spec, int d, h
     char name[NAME_SIZE];
     const int group = (int)(last_part(spec->path) - spec->path);
     snprintf(name, sizeof name, "%.*s%s", group, spec->path, spec->dim_names[d]);
-    if (find_scale(file, name, spec, d, out))
-        return LW_OK;
+    bool is_same;
+    const int rc = find_scale(file, name, spec, d, out, &is_same, err);
+    if (rc || is_same)
+        return rc;
     if (*out >= 0) {
         H5Dclose(*out);
         snprintf(name, sizeof name, "%s_%s", spec->path, spec->dim_names[d]);

@@ -148,27 +148,39 @@ int lw_checkpoint_poll(struct lw_checkpoint *checkpoint, bool is_busy, struct lw
     return bits & (OVER | ~(SIGNALS - 1)) ? fail_stopped(checkpoint, bits / SIGNALS, err) : LW_OK;
 }
 
-void lw_checkpoint_store(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_fn *fill, void *context)
+/* By rank 0. */
+static bool write_journal(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_fn *fill, void *context)
 {
     struct lw_journal *const journal = checkpoint->journal;
     struct lw_error err;
     struct tm parts;
     char now[32];
     const double start = lw_now();
-    checkpoint->is_stored = true;
-    checkpoint->due = start + checkpoint->every_s;
-    if (lw_comm_rank(checkpoint->setup->comm) != 0)
-        return;
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&(time_t){time(NULL)}, &parts));
     lw_journal_clear(journal);
     lw_identity_add(checkpoint->setup, journal);
     lw_journal_add(journal, "time", now);
     lw_journal_add_format(journal, "runs", "%" PRId64, checkpoint->n_runs + 1);
     fill(context, journal);
-    if (lw_journal_store(journal, checkpoint->journal_name, &err) != LW_OK)
+    const int rc = lw_journal_store(journal, checkpoint->journal_name, &err);
+    if (rc)
         lw_log_warn("what is done is not noted, so that a run that goes on would do some of it again: %s", err.message);
     else
         lw_log_detail("what is done is safe and noted, in %.3f s", lw_now() - start);
+    return rc == LW_OK;
+}
+
+/* What was made of an input that has changed meanwhile must not be gone on with once the input is what it was. */
+int lw_checkpoint_store(struct lw_checkpoint *checkpoint, lw_checkpoint_fill_fn *fill, void *context, struct lw_error *err)
+{
+    struct lw_comm *const comm = checkpoint->setup->comm;
+    const int rc = lw_setup_check_inputs(checkpoint->setup, err);
+    if (rc)
+        return rc;
+    checkpoint->due = lw_now() + checkpoint->every_s;
+    const bool is_written = lw_comm_rank(comm) == 0 && write_journal(checkpoint, fill, context);
+    checkpoint->is_stored = lw_comm_or(comm, is_written) || checkpoint->is_stored;
+    return LW_OK;
 }
 
 void lw_checkpoint_explain(const struct lw_checkpoint *checkpoint, struct lw_error *err)

@@ -3,6 +3,7 @@
 #include "base/log.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ double lw_grant_parse(const char *text)
         else if (*end == ':')
             seconds *= 60;
         else
-            return *end == '\0' || *end == '\n' ? seconds : 0;
+            return isfinite(seconds) && (*end == '\0' || *end == '\n') ? seconds : 0;
     }
 }
 

@@ -52,8 +52,7 @@ static int take_stripes(struct lw_streamed *streamed, const struct lw_grid *grid
     return are_sound(grid, streamed->stripes, streamed->n_stripes) ? LW_OK : lw_checkpoint_fail(&streamed->checkpoint, "left", err);
 }
 
-/* By rank 0. */
-static int take_earlier(struct lw_streamed *streamed, const struct lw_grid *grid, struct lw_error *err)
+int lw_streamed_take(struct lw_streamed *streamed, const struct lw_grid *grid, struct lw_error *err)
 {
     const struct lw_checkpoint *const checkpoint = &streamed->checkpoint;
     int rc;
@@ -81,7 +80,7 @@ int lw_streamed_open(struct lw_streamed *streamed, struct lw_setup *setup, struc
     int rc = lw_checkpoint_open(&streamed->checkpoint, setup, err);
     if (rc || !streamed->checkpoint.is_resuming)
         return rc;
-    rc = lw_comm_agree(setup->comm, lw_comm_rank(setup->comm) == 0 ? take_earlier(streamed, grid, err) : LW_OK, err);
+    rc = lw_comm_agree(setup->comm, lw_comm_rank(setup->comm) == 0 ? lw_streamed_take(streamed, grid, err) : LW_OK, err);
     if (rc || (rc = share_stripes(streamed, err)))
         return rc;
     lw_rounds_limit(rounds, streamed->stripes, streamed->n_stripes);
@@ -132,27 +131,32 @@ static void fill(void *context, struct lw_journal *journal)
 }
 
 /* What is safe now is noted. */
-static void store(struct lw_streamed *streamed)
+static int store(struct lw_streamed *streamed, struct lw_error *err)
 {
-    lw_checkpoint_store(&streamed->checkpoint, fill, streamed);
-    lw_writer_keep(streamed->writer);
+    const int rc = lw_checkpoint_store(&streamed->checkpoint, fill, streamed, err);
+    if (rc)
+        return rc;
+    if (streamed->checkpoint.is_stored)
+        lw_writer_keep(streamed->writer);
     streamed->n_stored = streamed->safe.n_outputs;
+    return LW_OK;
 }
 
 /* Whether there is something to be noted: not at the end, where the result will be there, and where there will be none. Collective. */
 static bool is_worth(const struct lw_streamed *streamed, const struct lw_written *written)
 {
-    const bool is_here = written->n_rows != LW_ROWS_TOO_MANY && written->n_outputs > streamed->n_stored &&
-                         written->n_outputs < written->all_outputs;
+    const bool is_here = !streamed->has_failed && written->n_rows != LW_ROWS_TOO_MANY &&
+                         written->n_outputs > streamed->n_stored && written->n_outputs < written->all_outputs;
     return lw_comm_min(streamed->checkpoint.setup->comm, is_here) > 0;
 }
 
+/* A second sync would succeed: the system tells only once that what was written is lost. */
 static int end_sync(struct lw_streamed *streamed, struct lw_error *err)
 {
-    const int rc = lw_comm_agree(streamed->checkpoint.setup->comm, lw_writer_sync_end(streamed->writer, err), err);
+    int rc = lw_comm_agree(streamed->checkpoint.setup->comm, lw_writer_sync_end(streamed->writer, err), err);
     streamed->is_syncing = false;
-    if (rc == LW_OK)
-        store(streamed);
+    rc = rc ? rc : store(streamed, err);
+    streamed->has_failed = rc != LW_OK;
     return rc;
 }
 
@@ -179,12 +183,13 @@ int lw_streamed_listen(void *context, const struct lw_written *written, struct l
 
 void lw_streamed_save(struct lw_streamed *streamed, const struct lw_written *written, int rc, struct lw_error *err)
 {
-    struct lw_error ignored;
-    if (streamed->is_syncing)
-        end_sync(streamed, &ignored);
+    struct lw_error why;
+    int failed = streamed->is_syncing ? end_sync(streamed, &why) : LW_OK;
     if (lw_checkpoint_may_go_on(rc) && is_worth(streamed, written)) {
         begin_sync(streamed, written);
-        end_sync(streamed, &ignored);
+        failed = end_sync(streamed, &why);
     }
+    if (failed && lw_comm_rank(streamed->checkpoint.setup->comm) == 0)
+        lw_log_warn("what was done last is not noted, so that a run that goes on would do it again: %s", why.message);
     lw_checkpoint_explain(&streamed->checkpoint, err);
 }

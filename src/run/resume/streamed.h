@@ -26,11 +26,16 @@ struct lw_streamed {
     char *text;
     struct lw_written safe;             /* what is being flushed; its flaws are those of all ranks */
     bool is_syncing;
+    bool has_failed;                    /* a sync has, or an input has changed: nothing more is noted */
     int64_t n_stored;                   /* outputs that the journal knows */
 };
 
 /** As lw_checkpoint_open; limits the rounds to what is left. Collective. */
 int lw_streamed_open(struct lw_streamed *streamed, struct lw_setup *setup, struct lw_rounds *rounds, struct lw_error *err);
+
+/** What the journal that was read says of the work; by rank 0, as a part of open. LW_EDATA: nothing that can be, for this grid;
+ * LW_ESYSTEM. */
+int lw_streamed_take(struct lw_streamed *streamed, const struct lw_grid *grid, struct lw_error *err);
 
 /** LW_ESYSTEM; not collective. @param writer, rounds  borrowed until close */
 int lw_streamed_start(struct lw_streamed *streamed, struct lw_writer *writer, const struct lw_rounds *rounds, struct lw_error *err);

@@ -51,6 +51,7 @@ struct lw_sparse_records {
     int64_t bytes;                  /* of it */
     char *mine, *received;          /* owned: on their way to it */
     int64_t *noted;                 /* owned: [n_channels], how far each had come when it was noted last */
+    bool has_failed;                /* a note has: no other is made */
 };
 
 struct lw_sparse;

@@ -1,0 +1,239 @@
+"""What a run meets while it writes, and what mends it: a full disk, a limit of file sizes, a file system that becomes read-only, an
+input that is cut, replaced, changed or gone, an output folder that is moved away or removed. The run ends with the documented code
+and one message; once that is mended, the same command comes to the right result, and nothing lies beside it.
+
+    mended.py LAPWING MPIEXEC FAULT_LIBRARY [all]      all: 20 sizes of a full disk instead of 3
+
+All ranks are stopped (SIGSTOP) when the first journal is there, so that there is time to do it. Disks of the test's own need root and
+mount; what cannot be mounted here is left out, and said. Quotas of a file system stand or fall with the kernel: a limit of
+file sizes (RLIMIT_FSIZE) stands in for them."""
+
+import contextlib
+import glob
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from trials import LIBRARY, data_of, end_session
+from tested import LAPWING, MPIEXEC, check, finish, h5py, lapwing, needed_memory, random
+
+RANKS, MOST_S, SIZES = 2, 60, 20 if "all" in sys.argv[4:] else 3
+JOURNAL = ".lapwing-journal"
+outcomes = {}
+
+
+def ranks_of(leader):
+    """Processes of the program in a session."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            name, rest = open(f"/proc/{pid}/stat").read().split("(", 1)[1].rsplit(")", 1)
+            if name == os.path.basename(LAPWING)[:15] and int(rest.split()[3]) == leader:
+                found.append(int(pid))
+    return found
+
+
+def send(leader, number):
+    for pid in ranks_of(leader):
+        with contextlib.suppress(OSError):
+            os.kill(pid, number)
+
+
+class Stage:
+    def __init__(self, folder):
+        self.folder, self.input, self.memory = folder, os.path.join(folder, "in.h5"), None
+        with h5py.File(self.input, "w") as file:
+            file["signal"] = random.standard_normal((4, 400000)).astype("f4")
+        self.taps = os.path.join(folder, "taps.h5")
+        with h5py.File(self.taps, "w") as file:
+            file["taps"] = random.standard_normal((2, 65))
+        self.memory = needed_memory(lapwing(RANKS, *self.arguments(folder), "--memory", "1M", code=78).stderr)
+        lapwing(RANKS, *self.arguments(folder))
+        self.reference = data_of(self.out(folder))
+        self.bytes = os.path.getsize(self.out(folder))
+        self.times = os.stat(self.input)
+
+    @staticmethod
+    def out(folder):
+        return os.path.join(folder, "out.h5")
+
+    def arguments(self, folder):
+        memory = ["--memory", self.memory] if self.memory else []
+        return ["ols", "--input", self.input + ":/signal", "--filters", self.taps + ":/taps", "--axis", "1", "--products", "filtered,peaks",
+                "--threshold", "3.5", "--checkpoint", "0", "--threads", "1", "--output", self.out(folder), *memory]
+
+    def run(self, folder, trouble=None, limit=None):
+        """A run that meets some trouble once its journal is there: @return  code, message"""
+        def prepare():
+            if limit:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        process = subprocess.Popen([MPIEXEC, "-np", str(RANKS), LAPWING, *self.arguments(folder), "--quiet"], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=prepare)
+        end = time.monotonic() + MOST_S
+        while trouble and process.poll() is None and not os.path.exists(self.out(folder) + JOURNAL) and time.monotonic() < end:
+            time.sleep(0.001)
+        if trouble:
+            send(process.pid, signal.SIGSTOP)
+            trouble()
+            send(process.pid, signal.SIGCONT)
+        try:
+            said = process.communicate(timeout=MOST_S)[1]
+            return process.returncode, said
+        except subprocess.TimeoutExpired:
+            end_session(process.pid)
+            process.communicate()
+            return "no end", ""
+
+    def judge(self, what, folder, codes, trouble=None, mend=None, limit=None):
+        code, said = self.run(folder, trouble, limit)
+        check(code in codes, f"{what}: code {code}: {said[:500]}")
+        check(code == 0 or said.count("lapwing: ") - said.count("lapwing: warning") == 1, f"{what}: not one message: {said[:900]}")
+        check(code == 0 or not os.path.exists(self.out(folder)), f"{what}: a result, code {code}")
+        kept = os.path.exists(self.out(folder) + JOURNAL)
+        if mend:
+            mend()
+        kept = kept or os.path.exists(self.out(folder) + JOURNAL)
+        if code != 0:
+            again, said = self.run(folder)
+            check(again == 0, f"{what}: {code}, then {again}: {said[:500]}")
+        if check(os.path.exists(self.out(folder)), f"{what}: {code}, then no result"):
+            check(data_of(self.out(folder)) == self.reference, f"{what}: {code}, then another result")
+        left = [name for name in os.listdir(folder) if name.startswith("out.h5.")]
+        check(not left, f"{what}: {code}, then {left} is left")
+        for name in ["out.h5", *left]:
+            with contextlib.suppress(OSError):
+                os.remove(os.path.join(folder, name))
+        outcome = f"{what.split(',')[0]}: {code}{', gone on with' if code != 0 and kept else ', started over' if code != 0 else ''}"
+        outcomes[outcome] = outcomes.get(outcome, 0) + 1
+
+
+# ---- disks -------------------------------------------------------------------------------------------------------------------
+
+@contextlib.contextmanager
+def mounted(folder, *how):
+    """Yields the folder of a disk, or None where it cannot be mounted."""
+    os.makedirs(folder, exist_ok=True)
+    if os.geteuid() != 0 or subprocess.run(["mount", *how, folder], capture_output=True).returncode:
+        print(f"left out, since it cannot be mounted here: {' '.join(how)}")
+        yield None
+        return
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=False)
+
+
+def fill_up(disk, left):
+    """Another program takes all but so many bytes."""
+    room = os.statvfs(disk)
+    take = room.f_bavail * room.f_frsize - left
+    with open(os.path.join(disk, "filler"), "wb") as file:
+        if take > 0:
+            os.posix_fallocate(file.fileno(), 0, take)
+
+
+def full_disk(stage, disk):
+    filler = os.path.join(disk, "filler")
+    for i in range(SIZES):
+        left = stage.bytes * i // SIZES
+        stage.judge(f"full disk, {left} bytes are left", disk, {0, 74}, lambda: fill_up(disk, left), lambda: os.remove(filler))
+    fill_up(disk, stage.bytes // 2)
+    stage.judge("too small a disk, from the start", disk, {74}, None, lambda: os.remove(filler))
+
+
+def file_sizes(stage, folder):
+    for part in (2, 3):         # below some MiB Open MPI itself does not start, or end
+        stage.judge("file sizes, limited", folder, {74}, limit=stage.bytes * part // 4)
+
+
+def read_only(stage, work):
+    """A file system finds itself damaged, and takes no more writes."""
+    image, folder = os.path.join(work, "image"), os.path.join(work, "ext4")
+    with open(image, "wb") as file:
+        file.truncate(4 * stage.bytes + (16 << 20))
+    if not shutil.which("mkfs.ext4") or subprocess.run(["mkfs.ext4", "-q", "-F", image], capture_output=True).returncode:
+        print("left out: there is no mkfs.ext4")
+        return
+    with mounted(folder, "-o", "loop,errors=remount-ro", image) as disk:
+        if not disk:
+            return
+        loop = [line.split()[0] for line in open("/proc/mounts") if f" {disk} " in line][0]
+        trigger = f"/sys/fs/ext4/{os.path.basename(loop)}/trigger_fs_error"
+        if not os.path.exists(trigger):
+            print(f"left out: the kernel has no {trigger}")
+            return
+
+        def damage():
+            with open(trigger, "w") as file:
+                file.write("test")
+
+        def repair():
+            subprocess.run(["umount", disk], check=True)
+            subprocess.run(["e2fsck", "-p", "-f", image], capture_output=True, check=False)
+            subprocess.run(["mount", "-o", "loop,errors=remount-ro", image, disk], check=True)
+        stage.judge("read-only, by an error", disk, {74}, damage, repair)
+
+
+# ---- inputs, folders ------------------------------------------------------------------------------------------------------------
+
+def inputs(stage, folder):
+    copy = stage.input + ".copy"
+
+    def back():
+        shutil.copyfile(copy, stage.input + ".new")
+        os.rename(stage.input + ".new", stage.input)
+        os.utime(stage.input, ns=(stage.times.st_atime_ns, stage.times.st_mtime_ns))
+
+    def cut():
+        os.truncate(stage.input, stage.times.st_size // 8)
+
+    def replace():
+        with h5py.File(stage.input + ".new", "w") as file:
+            file["signal"] = random.standard_normal((4, 400000)).astype("f4")
+        os.rename(stage.input + ".new", stage.input)
+
+    def change():
+        with open(stage.input, "r+b") as file:      # in place, whoever has locked it
+            file.seek(stage.times.st_size // 2)
+            file.write(bytes(stage.times.st_size // 2))
+    shutil.copyfile(stage.input, copy)
+    for name, trouble in (("cut", cut), ("replaced", replace), ("changed", change), ("gone", lambda: os.remove(stage.input))):
+        stage.judge(f"input, {name}", folder, {65}, trouble, back)
+        outcomes[f"input {name}"] = outcomes.get(f"input {name}", 0) + 1
+
+
+def folders(stage, folder):
+    out, away = os.path.join(folder, "results"), os.path.join(folder, "away")
+    os.mkdir(out)
+    stage.judge("folder, moved away", out, {74}, lambda: os.rename(out, away), lambda: os.rename(away, out))
+    stage.judge("folder, removed", out, {74}, lambda: shutil.rmtree(out), lambda: os.mkdir(out))
+
+
+def lost_sync(stage, folder):
+    """A sync that fails tells of what is lost but once: what came before it must not be noted after it."""
+    setting = {"LD_PRELOAD": LIBRARY, "FAULT": "sync:1", "FAULT_RANK": RANKS - 1, "FAULT_FILE": "out.h5.lapwing-part"}
+    done = subprocess.run([MPIEXEC, "-np", str(RANKS), "env", *[f"{key}={value}" for key, value in setting.items()], LAPWING,
+                           *stage.arguments(folder), "--quiet"], capture_output=True, text=True, timeout=MOST_S, check=False)
+    check(done.returncode == 74, f"a sync that fails: code {done.returncode}: {done.stderr}")
+    check(not glob.glob(os.path.join(folder, "out.h5*")), f"a sync that fails: {os.listdir(folder)} is left")
+
+
+with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as work:
+    stage = Stage(work)
+    os.remove(stage.out(work))
+    os.mkdir(os.path.join(work, "out"))
+    lost_sync(stage, os.path.join(work, "out"))
+    inputs(stage, os.path.join(work, "out"))
+    folders(stage, work)
+    file_sizes(stage, os.path.join(work, "out"))
+    with mounted(os.path.join(work, "disk"), "-t", "tmpfs", "-o", f"size={4 * stage.bytes}", "tmpfs") as disk:
+        if disk:
+            full_disk(stage, disk)
+    read_only(stage, work)
+print("\n".join(f"{name}: {n}" for name, n in sorted(outcomes.items())))
+finish()

@@ -1,0 +1,58 @@
+"""What the tests share in which single calls fail: the program under the library of fault.c, in time; results; which calls are tried."""
+
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
+from tested import LAPWING, MPIEXEC, h5py, random  # noqa: E402
+
+LIBRARY, MOST_S = os.path.abspath(sys.argv[3]), 60
+
+
+def run_with(setting, ranks, arguments):
+    """@return  the exit code, "no end" where it does not come in time, and what was said"""
+    faults = ["env", "LD_PRELOAD=" + LIBRARY, *[f"{key}={value}" for key, value in setting.items()]] if setting else []
+    command = [MPIEXEC, "-np", str(ranks), *faults, LAPWING, *arguments]
+    # in a session of its own, since a rank that hangs outlives its mpirun
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        _, said = process.communicate(timeout=MOST_S)
+        return process.returncode, said
+    except subprocess.TimeoutExpired:
+        end_session(process.pid)
+        process.communicate()
+        return "no end", ""
+
+
+def end_session(leader):
+    """Ranks have process groups of their own."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            session = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[3]
+            if int(session) == leader:
+                os.kill(int(pid), signal.SIGKILL)
+        except OSError:
+            pass
+
+
+def counted(path):
+    """The most calls of any rank."""
+    with open(path) as file:
+        return max(map(int, file), default=0)
+
+
+def chosen(total, most):
+    """The first, the last and some between."""
+    if total <= most:
+        return range(1, total + 1)
+    return sorted({1, total, *random.integers(2, total, most - 2).tolist()})
+
+
+def data_of(path):
+    """The bytes of each dataset of a result."""
+    with h5py.File(path) as file:
+        found = {}
+        file.visititems(lambda name, item: found.update({name: item[()].tobytes()}) if isinstance(item, h5py.Dataset) else None)
+        return found
