@@ -67,13 +67,13 @@ class Stage:
 
     def keep(self, name, kind, file):
         """What a run leaves whose last call of this kind fails: @return  a folder with it"""
-        for _ in range(5):              # rounds follow the memory that is there, which is not always the same
+        for _ in range(5):              # rounds follow the memory that is there, checkpoints the disk: not always the same
             self.clear()
             self.run(kind, 0, 0, file)
             last = counted(self.count)
             self.clear()
             code, said = self.run(kind, last, 0, file)
-            if code != 0:
+            if code != 0 and "out.h5" + JOURNAL in self.beside():
                 break
         state = os.path.join(self.folder, name)
         os.mkdir(state)
@@ -121,33 +121,33 @@ def some(name, kinds):
     return [(kind, ("new", "begun", "complete")[place % 3], 0) for place, kind in places if place % 2 == (name == "sfft")]
 
 
-def try_job(name, arguments, folder, kinds):
-    stage = Stage(folder, arguments)
-    code, said = run_with({}, RANKS, stage.arguments)
+def states_of(stage):
+    return {"new": None, "begun": stage.keep("begun", "write", stage.out + ".lapwing-rows"),
+            "complete": stage.keep("complete", "rename", stage.out + PART)}
+
+
+def try_job(name, arguments, ram, disk):
+    """What earlier runs have left is made on the RAM disk, for both."""
+    first = Stage(ram, arguments)
+    code, said = run_with({}, RANKS, first.arguments)
     check(code == 0, f"{name}: {said}")
-    reference = data_of(stage.out)
-    stage.clear()
-    states = {"new": None, "begun": stage.keep("begun", "write", stage.out + ".lapwing-rows"),
-              "complete": stage.keep("complete", "rename", stage.out + PART)}
-    for kind, state, rank in itertools.product(kinds, states, (0, 1, "all")) if TRIES_ALL else some(name, kinds):
-        stage.try_all(f"{name}, {state}", states[state], kind, rank, folder if kind == "sync" else None, reference)
-
-
-def try_on(disk, kinds):
-    with tempfile.TemporaryDirectory(dir=disk) as work:
-        path = os.path.join(work, "in.h5")
-        make_input(path)
-        for name, arguments in jobs(path).items():
-            folder = os.path.join(work, name)
-            os.mkdir(folder)
-            try_job(name, arguments, folder, kinds)
+    reference = data_of(first.out)
+    states = states_of(first)
+    for folder, its_kinds in ((ram, ON_RAM_DISK), (disk, ON_DISK)):
+        stage, kinds = Stage(folder, arguments), [kind for kind in its_kinds if not KINDS or kind in KINDS]
+        for kind, state, rank in itertools.product(kinds, states, (0, 1, "all")) if TRIES_ALL else some(name, kinds):
+            stage.try_all(f"{name}, {state}", states[state], kind, rank, folder if kind == "sync" else None, reference)
 
 
 def main():
-    for disk, kinds in ((RAM_DISK if os.path.isdir(RAM_DISK) else None, ON_RAM_DISK), (None, ON_DISK)):
-        kinds = [kind for kind in kinds if not KINDS or kind in KINDS]
-        if kinds:
-            try_on(disk, kinds)
+    with tempfile.TemporaryDirectory(dir=RAM_DISK if os.path.isdir(RAM_DISK) else None) as ram, tempfile.TemporaryDirectory() as disk:
+        path = os.path.join(ram, "in.h5")
+        make_input(path)
+        for name, arguments in jobs(path).items():
+            folders = [os.path.join(work, name) for work in (ram, disk)]
+            for folder in folders:
+                os.mkdir(folder)
+            try_job(name, arguments, *folders)
     print("calls that failed:", ", ".join(f"{kind} {n}" for kind, n in counts.items()))
     print("outcomes:", ", ".join(f"{outcome}: {n}" for outcome, n in sorted(outcomes.items())))
     finish()

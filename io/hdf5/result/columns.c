@@ -27,9 +27,11 @@ static bool is_table(hid_t type)
 static herr_t look_at(hid_t root, const char *name, const H5L_info_t *link, void *context)
 {
     struct lw_columns *const columns = context;
-    const hid_t object = link->type == H5L_TYPE_HARD ? H5Oopen(root, name, H5P_DEFAULT) : -1;
-    if (object < 0)
+    if (link->type != H5L_TYPE_HARD)
         return 0;
+    const hid_t object = H5Oopen(root, name, H5P_DEFAULT);
+    if (object < 0)
+        return -1;
     if (H5Iget_type(object) == H5I_DATASET && columns->n_tables < LW_COLUMNS_TABLES) {
         const hid_t type = H5Dget_type(object), space = H5Dget_space(object);
         if (is_table(type)) {
@@ -76,8 +78,9 @@ static int create_column(hid_t group, hid_t rows, hid_t type, int column, struct
     char *const name = H5Tget_member_name(type, (unsigned)column);
     const hid_t its_type = H5Tget_member_type(type, (unsigned)column);
     hid_t dataset = make_dataset(group, name, its_type, table->n_rows);
+    const int n_scales = H5DSget_num_scales(rows, 0);
     int rc = LW_OK;
-    if (dataset < 0 || (H5DSget_num_scales(rows, 0) > 0 && H5DSiterate_scales(rows, 0, NULL, attach, &dataset) < 0))
+    if (dataset < 0 || n_scales < 0 || (n_scales > 0 && H5DSiterate_scales(rows, 0, NULL, attach, &dataset) < 0))
         rc = fail_create(table, err);
     if (dataset >= 0) {
         table->at[column] = (int64_t)H5Dget_offset(dataset);
@@ -96,7 +99,7 @@ static int create_columns(hid_t file, struct lw_column_table *table, struct lw_e
     if (group < 0)
         return fail_create(table, err);
     const hid_t rows = H5Dopen2(file, table->name, H5P_DEFAULT), type = H5Dget_type(rows);
-    int rc = LW_OK;
+    int rc = type < 0 ? fail_create(table, err) : LW_OK;
     for (int c = 0; c < table->n_columns && rc == LW_OK; c++)
         rc = create_column(group, rows, type, c, table, err);
     H5Tclose(type);
@@ -108,8 +111,9 @@ static int create_columns(hid_t file, struct lw_column_table *table, struct lw_e
 int lw_columns_create(hid_t file, struct lw_columns *columns, struct lw_error *err)
 {
     *columns = (struct lw_columns){0};
-    H5Literate(file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, look_at, columns);
-    int rc = LW_OK;
+    int rc = H5Literate(file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, look_at, columns) < 0
+                 ? lw_hdf5_fail(err, LW_EIO, "cannot look at the tables of the result")
+                 : LW_OK;
     for (int t = 0; t < columns->n_tables && rc == LW_OK; t++)
         rc = create_columns(file, &columns->tables[t], err);
     return rc;
