@@ -284,7 +284,7 @@ int lw_structure_check(const struct lw_result_file *result, const struct lw_writ
     const hid_t file = H5Fopen(result->part, H5F_ACC_RDONLY, access);
     H5Pclose(access);
     if (file < 0)
-        return lw_hdf5_fail(err, LW_EDATA, "cannot go on with '%s'", result->part);
+        return lw_hdf5_fail(err, LW_EDATA, "cannot go on with '%s' (try again, or start over with --resume never)", result->part);
     const int rc = check_all(file, result, spec, extents, err);
     H5Fclose(file);
     return rc ? rc : lw_result_file_reserve(result, find_end(spec, extents), err);

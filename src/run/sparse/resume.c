@@ -46,6 +46,11 @@ static int fail_records(const struct lw_sparse *run, struct lw_error *err)
                    run->records.name);
 }
 
+static int fail_keep(const struct lw_sparse *run, const char *reason, struct lw_error *err)
+{
+    return lw_fail(err, LW_EIO, "cannot keep what was found in '%.600s': %.200s", run->records.name, reason);
+}
+
 /* The record at run->records.bytes. By rank 0. */
 static int read_record(struct lw_sparse *run, int64_t all, struct lw_sparse_record *record, struct lw_sfft_line *lines, struct lw_error *err)
 {
@@ -105,9 +110,9 @@ static int open_earlier(struct lw_sparse *run, int64_t *all, struct lw_error *er
     records->fd = open(records->name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (records->fd < 0 || fstat(records->fd, &status) != 0)
         return lw_fail(err, LW_EIO, "cannot read '%.600s': %s", records->name, strerror(errno));
-    if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || status.st_size < *all || ftruncate(records->fd, *all) != 0)
+    if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || status.st_size < *all)
         return fail_records(run, err);
-    return LW_OK;
+    return ftruncate(records->fd, *all) == 0 ? LW_OK : fail_keep(run, strerror(errno), err);
 }
 
 static int take_earlier(struct lw_sparse *run, struct lw_error *err)
@@ -161,11 +166,6 @@ void lw_sparse_resume_close(struct lw_sparse *run)
 }
 
 /* ---- checkpoints ----------------------------------------------------------------------------------------------------------- */
-
-static int fail_keep(const struct lw_sparse *run, const char *reason, struct lw_error *err)
-{
-    return lw_fail(err, LW_EIO, "cannot keep what was found in '%.600s': %.200s", run->records.name, reason);
-}
 
 /* By rank 0: bytes of any rank's records, in any pieces but in order. */
 static int append(void *context, const void *bytes, int64_t n, struct lw_error *err)
