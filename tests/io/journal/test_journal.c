@@ -17,7 +17,7 @@ static char folder[] = "/tmp/lapwing-journal-XXXXXX";
 
 static const char *name_of(const char *file)
 {
-    static char names[2][128];
+    static char names[2][160];
     static int turn;
     turn = !turn;
     snprintf(names[turn], sizeof names[turn], "%s/%s", folder, file);
@@ -92,7 +92,7 @@ static void check_damage(const char *name)
     const int64_t bytes = read_file(name, text, ROOM);
     for (int64_t i = 0; i < bytes; i++) {
         memcpy(changed, text, (size_t)bytes);
-        changed[i] ^= 1 << i % 8;
+        changed[i] = (char)(changed[i] ^ 1 << i % 8);
         check_refused(changed, bytes, "a damaged journal", i);
         check_refused(text, i, "a journal that ends early", i);
     }
@@ -115,7 +115,7 @@ static void check_nonsense(void)
 
 static void check_journal(void)
 {
-    char name[128];
+    char name[160];
     struct lw_journal *journal;
     struct lw_error err;
     snprintf(name, sizeof name, "%s", name_of("journal"));
@@ -132,7 +132,7 @@ static void check_journal(void)
 
 static void check_replace(void)
 {
-    char name[128], other[160], text[16] = "";
+    char name[160], other[200], text[16] = "";
     struct lw_error err;
     const struct lw_replace_part first[] = {{"one", 3}, {"", 0}, {"two", 3}}, second = {"3", 1};
     snprintf(name, sizeof name, "%s", name_of("replaced"));
@@ -178,7 +178,7 @@ static bool is_in(const struct lw_undo_range *ranges, int n, int64_t i)
 static void check_undo(const struct lw_undo_range *samples, int n, int64_t length)
 {
     static char bytes[LONGER];
-    char undo[128];
+    char undo[160];
     struct lw_error err;
     struct stat status;
     snprintf(undo, sizeof undo, "%s", name_of("undo"));
@@ -200,7 +200,7 @@ static void check_undo(const struct lw_undo_range *samples, int n, int64_t lengt
 static void check_damaged_undo(void)
 {
     static char kept[LONGER];
-    char undo[128];
+    char undo[160];
     struct lw_error err;
     struct stat status;
     snprintf(undo, sizeof undo, "%s", name_of("undo"));
