@@ -198,13 +198,22 @@ static const H5FD_class_t driver = {
 
 /* ---- the finder ------------------------------------------------------------------------------------------------------- */
 
+/* The driver stays registered: HDF5 1.10.8 closes a file by a driver that it has let go of before, whose memory is then gone if the file
+ * was the last to hold it. */
+static hid_t driver_number(void)
+{
+    static hid_t number = H5I_INVALID_HID;
+    if (number < 0)
+        number = H5FDregister(&driver);
+    return number;
+}
+
 static hid_t open_file(struct lw_finder *finder, const char *name)
 {
-    const hid_t number = H5FDregister(&driver), access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_driver(access, number, &finder);
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_driver(access, driver_number(), &finder);
     const hid_t file = H5Fopen(name, H5F_ACC_RDONLY, access);
     H5Pclose(access);
-    H5FDunregister(number);     /* the file holds it as long as it needs it */
     return file;
 }
 
