@@ -17,8 +17,7 @@ static int fail_unknown_rate(const char *option, const char *text, const struct 
                    lw_dataset_name(input).text);
 }
 
-/* A time is the nearest whole number of samples. */
-static int count_samples(const struct lw_options *given, const char *option, const struct lw_dataset_info *input, int64_t *samples,
+int lw_job_count_samples(const struct lw_options *given, const char *option, const struct lw_dataset_info *input, int64_t *samples,
                          struct lw_error *err)
 {
     const struct lw_stretch stretch = lw_options_stretch(given, option);
@@ -35,7 +34,7 @@ static int count_samples(const struct lw_options *given, const char *option, con
 static int take_numbers(const struct lw_options *given, const struct lw_dataset_info *input, int64_t n, struct lw_view_spec *view,
                         struct lw_error *err)
 {
-    int rc = count_samples(given, "start", input, &view->start, err);
+    int rc = lw_job_count_samples(given, "start", input, &view->start, err);
     if (rc)
         return rc;
     if (view->start >= n)
@@ -45,7 +44,7 @@ static int take_numbers(const struct lw_options *given, const struct lw_dataset_
     if (!lw_options_given(given, "count"))
         return LW_OK;
     const char *const text = lw_options_text(given, "count");
-    if ((rc = count_samples(given, "count", input, &view->count, err)))
+    if ((rc = lw_job_count_samples(given, "count", input, &view->count, err)))
         return rc;
     if (view->count < 1)
         return lw_fail(err, LW_ECONFIG, "--count %s is no sample at %.9g Hz", text, input->axis.sample_rate_hz);

@@ -29,6 +29,10 @@ int lw_job_choose_piece(const struct lw_options *given, const struct lw_dataset_
 int lw_job_choose_channels(const struct lw_options *given, const struct lw_dataset_info *input, int channels, struct lw_range *range,
                            struct lw_error *err);
 
+/** Samples of an option that is a stretch, as a time the nearest whole number of them; LW_ECONFIG if the rate is not known. */
+int lw_job_count_samples(const struct lw_options *given, const char *option, const struct lw_dataset_info *input, int64_t *samples,
+                         struct lw_error *err);
+
 /** A time of an option as seconds since the start of the axis, which the input's metadata tell; LW_EUSAGE, LW_ECONFIG. */
 int lw_job_read_time(const char *option, const char *text, const struct lw_dataset_info *input, double *since_start_s,
                      struct lw_error *err);

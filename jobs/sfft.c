@@ -29,6 +29,12 @@ static const struct lw_option options[] = {
     {.name = "fallback", .kind = LW_OPTION_CHOICE, .choices = "dense|error|partial", .fallback = "dense",
      .help = "What to do about a channel whose lines do not explain it down to the noise, after more attempts: transform all "
              "its samples, end with an error, or write what was found and mark it."},
+    {.name = "window", .kind = LW_OPTION_STRETCH, .argument = "N", .minimum = 1, .maximum = 9e18,
+     .help = "Find the lines of each piece of so many samples, or of so much time (10s), by itself: the history of the lines of a "
+             "long record. The tables have the piece as their first column. Ranks share the pieces."},
+    {.name = "hop", .kind = LW_OPTION_STRETCH, .argument = "M", .minimum = 1, .maximum = 9e18,
+     .help = "From the first sample of a piece to that of the next; goes with --window. Default: the window, so that pieces follow "
+             "each other without a gap. Samples behind the last whole piece are left out."},
     LW_SFFT_PUBLISHED_OPTIONS
     {.name = "output-type", .kind = LW_OPTION_NONE},        /* the table has types of its own */
     {.name = "output-scale", .kind = LW_OPTION_NONE},
@@ -38,6 +44,9 @@ static const struct lw_option options[] = {
 /* Index into the choices is the value of the enumeration. */
 static_assert(LW_SFFT_AUTO == 0 && LW_SFFT_SPARSE == 1 && LW_SFFT_DENSE == 2 && LW_SFFT_PUBLISHED == 3, "order of --algorithm");
 static_assert(LW_SFFT_FALL_DENSE == 0 && LW_SFFT_FALL_ERROR == 1 && LW_SFFT_FALL_PARTIAL == 2, "order of --fallback");
+
+/* Of pieces and channels, in one run. */
+enum { MOST_TRANSFORMS = 1 << 30 };
 
 static int choose_view(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_job *job,
                        struct lw_error *err)
@@ -51,37 +60,82 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
     job->op.layout = input->n_dims == 2 && view->axis == 0 ? LW_TIME_SLOW : LW_TIME_FAST;
     job->op.n_channels = lw_range_length(&view->channels);
     job->n_samples = job->n_outputs = view->count;
-    if (job->n_samples > LW_SFFT_MAX_SAMPLES)
-        return lw_fail(err, LW_EDATA, "%s has %" PRId64 " samples on the axis, at most %" PRId64 " are possible: choose a "
-                       "piece with --count", lw_dataset_name(input).text, job->n_samples, LW_SFFT_MAX_SAMPLES);
+    return LW_OK;
+}
+
+/* ---- pieces --------------------------------------------------------------------------------------------------------- */
+
+static int read_window(const struct lw_options *given, const struct lw_dataset_info *input, const struct lw_job *job,
+                       struct lw_sfft_request *request, struct lw_error *err)
+{
+    const char *const text = lw_options_text(given, "window");
+    int64_t *const n = &request->spec.n;
+    int rc = lw_job_count_samples(given, "window", input, n, err);
+    if (rc)
+        return rc;
+    if (*n < 1)
+        return lw_fail(err, LW_ECONFIG, "--window %s is no sample", text);
+    if (*n > job->n_samples)
+        return lw_fail(err, LW_ECONFIG, "--window %s is %" PRId64 " samples, but there are %" PRId64 " on the axis", text, *n, job->n_samples);
+    request->hop = *n;
+    if (lw_options_given(given, "hop") && (rc = lw_job_count_samples(given, "hop", input, &request->hop, err)))
+        return rc;
+    if (request->hop < 1)
+        return lw_fail(err, LW_ECONFIG, "--hop %s is no sample", lw_options_text(given, "hop"));
+    request->n_pieces = (job->n_samples - *n) / request->hop + 1;
+    return LW_OK;
+}
+
+/* What is transformed: whole channels, or with --window pieces of them. */
+static int choose_pieces(const struct lw_options *given, const struct lw_dataset_info *input, const struct lw_job *job,
+                         struct lw_sfft_request *request, struct lw_error *err)
+{
+    request->has_pieces = lw_options_given(given, "window");
+    if (!request->has_pieces && lw_options_given(given, "hop"))
+        return lw_fail(err, LW_EUSAGE, "--hop goes with --window, the length of the pieces: give both, or leave it out");
+    request->spec.n = job->n_samples;
+    request->n_pieces = 1;
+    const int rc = request->has_pieces ? read_window(given, input, job, request, err) : LW_OK;
+    if (rc)
+        return rc;
+    if (request->spec.n > LW_SFFT_MAX_SAMPLES)
+        return lw_fail(err, LW_EDATA, "%s: %" PRId64 " samples cannot be transformed at a time, at most %" PRId64 " can: choose a part "
+                       "of them with --count, or pieces with --window", lw_dataset_name(input).text, request->spec.n, LW_SFFT_MAX_SAMPLES);
+    if (request->n_pieces > MOST_TRANSFORMS / job->op.n_channels)
+        return lw_fail(err, LW_ECONFIG, "%" PRId64 " pieces of %" PRId64 " channels are more than the %d that one run takes: give a "
+                       "larger --hop, or fewer --channels", request->n_pieces, job->op.n_channels, MOST_TRANSFORMS);
     return LW_OK;
 }
 
 /* ---- the tables ----------------------------------------------------------------------------------------------------- */
 
+/* Where there are pieces, tables have them as their first column. */
 static const struct lw_column line_columns[] = {
-    {"channel", LW_COLUMN_INT}, {"index", LW_COLUMN_INT}, {"frequency", LW_COLUMN_REAL}, {"re", LW_COLUMN_REAL},
+    {"piece", LW_COLUMN_INT}, {"channel", LW_COLUMN_INT}, {"index", LW_COLUMN_INT}, {"frequency", LW_COLUMN_REAL}, {"re", LW_COLUMN_REAL},
     {"im", LW_COLUMN_REAL}, {"magnitude", LW_COLUMN_REAL},
 };
 static const struct lw_column channel_columns[] = {
-    {"channel", LW_COLUMN_INT}, {"lines", LW_COLUMN_INT}, {"residual", LW_COLUMN_REAL}, {"noise_power", LW_COLUMN_REAL},
+    {"piece", LW_COLUMN_INT}, {"channel", LW_COLUMN_INT}, {"lines", LW_COLUMN_INT}, {"residual", LW_COLUMN_REAL}, {"noise_power", LW_COLUMN_REAL},
     {"detection_limit", LW_COLUMN_REAL}, {"samples", LW_COLUMN_INT}, {"attempts", LW_COLUMN_INT}, {"dense", LW_COLUMN_INT},
     {"explained", LW_COLUMN_INT},
 };
 enum {
-    LINE_COLUMNS = sizeof line_columns / sizeof *line_columns,
-    CHANNEL_COLUMNS = sizeof channel_columns / sizeof *channel_columns,
+    LINE_COLUMNS = sizeof line_columns / sizeof *line_columns - 1,
+    CHANNEL_COLUMNS = sizeof channel_columns / sizeof *channel_columns - 1,
 };
 static_assert(sizeof(struct lw_sfft_line_row) == 8 * LINE_COLUMNS, "a row is as the file has it");
 static_assert(sizeof(struct lw_sfft_channel_row) == 8 * CHANNEL_COLUMNS, "a row is as the file has it");
 
 static void shape_result(struct lw_job *job)
 {
+    const int extra = ((const struct lw_sfft_request *)job->request)->has_pieces ? 1 : 0;
     job->products[LW_SFFT_SPECTRUM].dataset = (struct lw_writer_dataset){
-        .path = "/spectrum", .n_dims = 1, .dim_names = {"line"}, .has_scales = true, .columns = line_columns, .n_columns = LINE_COLUMNS,
+        .path = "/spectrum", .n_dims = 1, .dim_names = {"line"}, .has_scales = true,
+        .columns = line_columns + 1 - extra, .n_columns = LINE_COLUMNS + extra,
     };
     job->products[LW_SFFT_CHANNELS].dataset = (struct lw_writer_dataset){
-        .path = "/channels", .n_dims = 1, .dim_names = {"channel"}, .has_scales = true, .columns = channel_columns, .n_columns = CHANNEL_COLUMNS,
+        .path = "/channels", .n_dims = 1, .dim_names = {"channel"}, .has_scales = true,
+        .columns = channel_columns + 1 - extra, .n_columns = CHANNEL_COLUMNS + extra,
     };
     job->n_products = 2;
 }
@@ -95,7 +149,7 @@ static int choose_request(const struct lw_options *given, struct lw_job *job, st
         return LW_ESYSTEM;
     *request = (struct lw_sfft_request){
         .spec = {
-            .n = job->n_samples, .is_real = !job->op.input.is_complex, .sparsity = lw_options_int(given, "sparsity"),
+            .is_real = !job->op.input.is_complex, .sparsity = lw_options_int(given, "sparsity"),
             .precision = job->op.precision, .has_snr = lw_options_given(given, "snr"),
             .snr_db = lw_options_real(given, "snr"), .min_magnitude = lw_options_real(given, "min-magnitude"),
             .seed = (uint64_t)lw_options_int(given, "seed"),
@@ -103,9 +157,26 @@ static int choose_request(const struct lw_options *given, struct lw_job *job, st
         .algorithm = (enum lw_sfft_algorithm)lw_options_choice(given, "algorithm"),
         .fallback = (enum lw_sfft_fallback)lw_options_choice(given, "fallback"),
     };
-    const int64_t n_bins = request->spec.is_real ? job->n_samples / 2 + 1 : job->n_samples;
-    request->spec.sparsity = min64(request->spec.sparsity, n_bins);
+    const int rc = choose_pieces(given, &job->inputs[0], job, request, err);
+    if (rc)
+        return rc;
+    request->spec.sparsity = min64(request->spec.sparsity, lw_sfft_n_frequencies(&request->spec));
     return lw_sfft_published_choose(given, request, err);
+}
+
+static void summarize(struct lw_job *job)
+{
+    const struct lw_sfft_request *const request = job->request;
+    const int64_t n = request->spec.n, last = (request->n_pieces - 1) * request->hop + n;
+    int used = snprintf(job->summary, sizeof job->summary, "at most %" PRId64 " lines of each of %" PRId64 " channel%s", request->spec.sparsity,
+                        job->op.n_channels, job->op.n_channels == 1 ? "" : "s");
+    if (request->has_pieces)
+        used += snprintf(job->summary + used, sizeof job->summary - (size_t)used, ", in %" PRId64 " piece%s %" PRId64 " samples apart",
+                         request->n_pieces, request->n_pieces == 1 ? "" : "s", request->hop);
+    used += snprintf(job->summary + used, sizeof job->summary - (size_t)used, " of %" PRId64 " %s samples", n,
+                     job->op.input.is_complex ? "complex" : "real");
+    if (request->has_pieces && last < job->n_samples)
+        snprintf(job->summary + used, sizeof job->summary - (size_t)used, "; the last %" PRId64 " are in no piece", job->n_samples - last);
 }
 
 static int prepare(const struct lw_options *given, struct lw_comm *comm, const struct lw_dataset_info *input,
@@ -123,10 +194,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     if ((rc = choose_request(given, job, err)))
         return rc;
     shape_result(job);
-    const struct lw_sfft_spec *const spec = &((const struct lw_sfft_request *)job->request)->spec;
-    snprintf(job->summary, sizeof job->summary, "at most %" PRId64 " lines of each of %" PRId64 " channel%s of %" PRId64
-             " %s samples", spec->sparsity, job->op.n_channels, job->op.n_channels == 1 ? "" : "s", job->n_samples,
-             input->type.is_complex ? "complex" : "real");
+    summarize(job);
     return LW_OK;
 }
 
@@ -149,7 +217,8 @@ const struct lw_job_ops lw_job_sfft = {
         "transform of all samples. What is not sampled is not seen: a signal that is zero but for rare spikes counts as zero. "
         "The result is the table /spectrum {channel, index, frequency, re, im, magnitude}, sorted by channel and frequency "
         "(Hz where the sample rate is known, else cycles per sample), unnormalised like numpy.fft, and the table /channels "
-        "with what is left of each channel and how it was found. Of a real signal only frequencies from 0 on are written.",
+        "with what is left of each channel and how it was found. Of a real signal only frequencies from 0 on are written. "
+        "With --window all of this is done for each piece of a long record by itself, and the tables begin with the column piece.",
     .sample = "sample",
     .channel = "channel",
     .least_dims = 1,

@@ -10,7 +10,7 @@ static const struct lw_option its_own[] = {
 };
 
 /* Index into the choices is the value of the enumeration. */
-static_assert(LW_PUBLISHED_DOLPH_CHEBYSHEV == 0 && LW_PUBLISHED_GAUSSIAN == 1, "order of --window");
+static_assert(LW_PUBLISHED_DOLPH_CHEBYSHEV == 0 && LW_PUBLISHED_GAUSSIAN == 1, "order of --flat-window");
 static_assert(LW_PUBLISHED_PARTITION == 0 && LW_PUBLISHED_SERIAL == 1, "order of --binning");
 static_assert(LW_PUBLISHED_GATHER == 0 && LW_PUBLISHED_DIRECT == 1, "order of --fetch");
 static_assert(LW_PUBLISHED_SELECT == 0 && LW_PUBLISHED_SORT == 1, "order of --cutoff");
@@ -37,7 +37,7 @@ int lw_sfft_published_choose(const struct lw_options *given, struct lw_sfft_requ
     if (!choice)
         return LW_ESYSTEM;
     *choice = (struct lw_published_choice){
-        .window = (enum lw_published_window)chosen(given, "window"), .n_buckets = lw_options_int(given, "buckets"),
+        .window = (enum lw_published_window)chosen(given, "flat-window"), .n_buckets = lw_options_int(given, "buckets"),
         .location_loops = (int)lw_options_int(given, "location-loops"), .votes = (int)lw_options_int(given, "votes"),
         .estimation_loops = (int)lw_options_int(given, "estimation-loops"), .comb = lw_options_int(given, "comb"),
         .comb_loops = (int)lw_options_int(given, "comb-loops"),

@@ -10,10 +10,10 @@
 
 #define LW_SFFT_PUBLISHED_HELP                                                                                                \
     " sfft2 is the published transform with flat windows and voting (Hassanieh et al., SODA 2012), to compare with: slower, " \
-    "and it reads a channel whole. The options from --window on are for it alone."
+    "and it reads a channel whole. The options from --flat-window on are for it alone."
 
 #define LW_SFFT_PUBLISHED_OPTIONS                                                                                             \
-    {.name = "window", .kind = LW_OPTION_CHOICE, .choices = "dolph-chebyshev|gaussian",                                       \
+    {.name = "flat-window", .kind = LW_OPTION_CHOICE, .choices = "dolph-chebyshev|gaussian",                                  \
      .help = "What the window's box in frequency is multiplied with in time. Default: dolph-chebyshev, half as long."},       \
     {.name = "buckets", .kind = LW_OPTION_INT, .argument = "B", .minimum = 4, .maximum = 1 << 28,                             \
      .help = "Buckets of a loop. Default: the power of two next to sqrt(n k / log2 n), at least 16 for each line."},          \

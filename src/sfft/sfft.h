@@ -57,7 +57,9 @@ struct lw_published_choice;
 
 /* What a job asks for. */
 struct lw_sfft_request {
-    struct lw_sfft_spec spec;       /* of each channel */
+    struct lw_sfft_spec spec;       /* of each channel, or of each piece of it */
+    bool has_pieces;                /* --window: pieces of spec.n samples, each `hop` after the one before */
+    int64_t n_pieces, hop;          /* else 1 and 0 */
     enum lw_sfft_algorithm algorithm;
     enum lw_sfft_fallback fallback;
     const struct lw_published_choice *published;    /* of that algorithm, else NULL */

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "jobs/sfft.h"
 #include "sfft/number.h"
+#include "sfft/sfft.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -16,12 +17,12 @@ enum { BLOCK = 1 << 16, TURN = 256 };
 /* Leakage between lines, as a part of the largest of its channel: that of a sparse transform's windows. */
 static double leakage(const struct lw_verify *verify) { return verify->job.op.precision == LW_DOUBLE ? 1e-6 : 1e-3; }
 
-static const char *const line_columns[] = {"channel", "index", "re", "im"};
+static const char *const line_columns[] = {"channel", "index", "re", "im", "piece"};
 static const char *const channel_columns[] = {"residual", "noise_power", "detection_limit", "dense"};
 
-/* A channel of the result. */
+/* A channel of the result, or a piece of one. */
 struct channel {
-    int64_t number; /* in the view */
+    int64_t number, piece; /* in the view; 0 where there are no pieces */
     double residual, noise_power, limit;
     bool is_dense;
     double largest; /* of its lines that are checked */
@@ -29,7 +30,7 @@ struct channel {
 };
 
 struct line {
-    int64_t channel, index;
+    int64_t channel, piece, index;
     double complex value;
     long double re, im; /* the sum */
 };
@@ -39,6 +40,11 @@ struct lines {
     struct line *all; /* [n], by channel */
     int64_t n;
 };
+
+static const struct lw_sfft_request *request_of(const struct lw_verify *verify) { return verify->job.request; }
+
+/* Of what is transformed. */
+static int64_t samples_of(const struct lw_verify *verify) { return request_of(verify)->spec.n; }
 
 /* ---- which lines ------------------------------------------------------------------------------------------------- */
 
@@ -53,18 +59,19 @@ static int count_rows(const struct lw_verify *verify, const char *path, int64_t 
 
 static int read_line(const struct lines *lines, int64_t number, struct line *line, struct lw_error *err)
 {
-    const struct lw_rows rows = {.first = number, .count = 1, .columns = line_columns, .n_columns = 4};
+    const struct lw_sfft_request *const request = request_of(lines->verify);
+    const struct lw_rows rows = {.first = number, .count = 1, .columns = line_columns, .n_columns = request->has_pieces ? 5 : 4};
     const struct lw_range *const channels = &lines->verify->job.view.channels;
-    double values[4];
+    double values[5] = {0};
     const int rc = lw_notes_read_rows(lw_verify_name(lines->verify, "/spectrum").text, &rows, values, err);
     if (rc)
         return rc;
-    *line = (struct line){((int64_t)values[0] - channels->begin) / channels->step, (int64_t)values[1], CMPLX(values[2], values[3]),
-                          0, 0};
+    *line = (struct line){((int64_t)values[0] - channels->begin) / channels->step, (int64_t)values[4], (int64_t)values[1],
+                          CMPLX(values[2], values[3]), 0, 0};
     if (line->channel < 0 || line->channel >= lines->verify->job.op.n_channels || line->index < 0 ||
-        line->index >= lines->verify->job.n_samples)
-        return lw_fail(err, LW_EDATA, "row %" PRId64 " of /spectrum is of channel %.0f and index %.0f, which there are not",
-                       number, values[0], values[1]);
+        line->index >= request->spec.n || line->piece < 0 || line->piece >= request->n_pieces)
+        return lw_fail(err, LW_EDATA, "row %" PRId64 " of /spectrum is of channel %.0f, piece %.0f and index %.0f, which there are not",
+                       number, values[0], values[4], values[1]);
     return LW_OK;
 }
 
@@ -72,9 +79,10 @@ static int read_line(const struct lines *lines, int64_t number, struct line *lin
 static int choose_lines(struct lines *lines, int64_t n_rows, struct lw_error *err)
 {
     struct lw_verify *const verify = lines->verify;
-    const int64_t readable = max64(1, LW_VERIFY_PRODUCTS / verify->job.n_samples);
+    const int64_t readable = max64(1, LW_VERIFY_PRODUCTS / samples_of(verify));
     const int64_t n = min64(min64(verify->n_wanted, n_rows), readable);
-    const int64_t runs = max64(1, min64(min64(n, verify->job.op.n_channels), LW_VERIFY_VALUES / verify->job.n_samples));
+    const int64_t channels = verify->job.op.n_channels * request_of(verify)->n_pieces;
+    const int64_t runs = max64(1, min64(min64(n, channels), LW_VERIFY_VALUES / samples_of(verify)));
     if (!(lines->all = lw_alloc_array(n, sizeof *lines->all, "lines", err)))
         return LW_ESYSTEM;
     int rc = LW_OK;
@@ -90,7 +98,7 @@ static int choose_lines(struct lines *lines, int64_t n_rows, struct lw_error *er
 
 static int read_channel(const struct lw_verify *verify, struct channel *channel, struct lw_error *err)
 {
-    const struct lw_rows rows = {.first = channel->number, .count = 1, .columns = channel_columns, .n_columns = 4};
+    const struct lw_rows rows = {.first = channel->piece * verify->job.op.n_channels + channel->number, .count = 1, .columns = channel_columns, .n_columns = 4};
     double values[4];
     const int rc = lw_notes_read_rows(lw_verify_name(verify, "/channels").text, &rows, values, err);
     channel->residual = values[0];
@@ -136,11 +144,12 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
                        struct lw_error *err)
 {
     const struct lw_job *const job = &lines->verify->job;
+    const int64_t n = samples_of(lines->verify), start = channel->piece * request_of(lines->verify)->hop;
     int rc = LW_OK;
-    for (int64_t first = 0; first < job->n_samples && rc == LW_OK; first += BLOCK) {
-        const int64_t count = min64(BLOCK, job->n_samples - first);
+    for (int64_t first = 0; first < n && rc == LW_OK; first += BLOCK) {
+        const int64_t count = min64(BLOCK, n - first);
         const struct lw_slab slab = {
-            .first = first,
+            .first = start + first,
             .count = count,
             .channel = channel->number,
             .n_channels = 1,
@@ -154,7 +163,7 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
             channel->power += creal(x[i]) * creal(x[i]) + cimag(x[i]) * cimag(x[i]);
         }
         for (int64_t l = begin; l < end; l++)
-            add_block(x, first, count, job->n_samples, &lines->all[l]);
+            add_block(x, first, count, n, &lines->all[l]);
     }
     return rc;
 }
@@ -163,7 +172,7 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
 static double allowed_of(const struct lw_verify *verify, const struct channel *channel)
 {
     const double e = verify->job.op.precision == LW_DOUBLE ? 1e-16 : 5e-8;
-    const double dense = 6 * e * log2(2 * (double)verify->job.n_samples) * sqrt(channel->power) + 1e-15 * channel->largest;
+    const double dense = 6 * e * log2(2 * (double)samples_of(verify)) * sqrt(channel->power) + 1e-15 * channel->largest;
     return channel->is_dense ? dense : dense + channel->limit + leakage(verify) * channel->largest;
 }
 
@@ -172,15 +181,18 @@ static void compare(const struct lines *lines, const struct channel *channel, co
 {
     const double complex truth = CMPLX((double)line->re, (double)line->im);
     const double error = cabs(line->value - truth), allowed = allowed_of(lines->verify, channel);
+    char piece[32] = "";
+    if (request_of(lines->verify)->has_pieces)
+        snprintf(piece, sizeof piece, "piece %" PRId64 ", ", channel->piece);
     lw_verify_count(report, error > 0 ? error / allowed : error,
-                    "channel %" PRId64 ", index %" PRId64 ": %.9g%+.9gi instead of %.9g%+.9gi", channel->number, line->index,
+                    "%schannel %" PRId64 ", index %" PRId64 ": %.9g%+.9gi instead of %.9g%+.9gi", piece, channel->number, line->index,
                     creal(line->value), cimag(line->value), creal(truth), cimag(truth));
 }
 
 static int check_channel(struct lines *lines, int64_t begin, int64_t end, void *raw, double complex *x,
                          struct lw_verify_row *report, struct lw_error *err)
 {
-    struct channel channel = {.number = lines->all[begin].channel};
+    struct channel channel = {.number = lines->all[begin].channel, .piece = lines->all[begin].piece};
     int rc = read_channel(lines->verify, &channel, err);
     if (rc || (rc = sum_channel(lines, &channel, begin, end, raw, x, err)))
         return rc;
@@ -194,7 +206,7 @@ static int check_channel(struct lines *lines, int64_t begin, int64_t end, void *
 static int check_lines(struct lines *lines, struct lw_verify_row *report, struct lw_error *err)
 {
     struct lw_view_spec view = lines->verify->job.view;
-    view.max_axis = min64(BLOCK, lines->verify->job.n_samples);
+    view.max_axis = min64(BLOCK, samples_of(lines->verify));
     view.max_channels = 1;
     view.chunks = LW_CHUNKS_IN_PLACE;
     void *const raw = lw_alloc_array(BLOCK, lw_type_bytes(lines->verify->job.op.input), "samples", err);
@@ -202,7 +214,8 @@ static int check_lines(struct lines *lines, struct lw_verify_row *report, struct
     int rc = raw && x ? lw_reader_select(lines->verify->reader, &view, err) : LW_ESYSTEM;
     int64_t end = 0;
     for (int64_t begin = 0; begin < lines->n && rc == LW_OK; begin = end) {
-        for (end = begin + 1; end < lines->n && lines->all[end].channel == lines->all[begin].channel; end++)
+        const struct line *const first = &lines->all[begin];
+        for (end = begin + 1; end < lines->n && lines->all[end].channel == first->channel && lines->all[end].piece == first->piece; end++)
             ;
         rc = check_channel(lines, begin, end, raw, x, report, err);
     }
@@ -216,9 +229,9 @@ int lw_verify_lines(struct lw_verify *verify, struct lw_error *err)
     struct lw_verify_row *const report = lw_verify_add_row(verify, "/spectrum");
     struct lines lines = {.verify = verify};
     int64_t n_rows;
-    if (verify->job.n_samples > LW_VERIFY_PRODUCTS) {
+    if (samples_of(verify) > LW_VERIFY_PRODUCTS) {
         snprintf(report->remark, sizeof report->remark, "channels of %" PRId64 " samples are too long to be summed",
-                 verify->job.n_samples);
+                 samples_of(verify));
         return LW_OK;
     }
     int rc = count_rows(verify, "/spectrum", &n_rows, err);

@@ -116,7 +116,7 @@ def runs():
     for source, algorithm in itertools.product(("complex", "real", "noisy"), ("auto", "sparse", "dense", "sfft2")):
         yield sfft(source, "--algorithm", algorithm)
         yield sfft(source, "--algorithm", algorithm, "--seed", "7")
-    for more in (("--comb", "1024"), ("--window", "gaussian"), ("--fetch", "direct"), ("--cutoff", "sort")):
+    for more in (("--comb", "1024"), ("--flat-window", "gaussian"), ("--fetch", "direct"), ("--cutoff", "sort")):
         yield sfft("complex", "--algorithm", "sfft2", *more)
     if "--engine=cuda" not in OPTIONS:
         yield sfft("complex", "--algorithm", "sfft2", "--binning", "serial")

@@ -238,7 +238,7 @@ def voting(work):
             check(np.all(channels["samples"] == about["samples_touched"]), f"sfft2: {channels}")
         for c in range(3):
             compare(f"sfft2 {key}", rows, c, x[c], k, 1e-3)
-        for options in (("--window", "gaussian", "--comb", "1536"), ("--buckets", "1024", "--location-loops", "5", "--votes",
+        for options in (("--flat-window", "gaussian", "--comb", "1536"), ("--buckets", "1024", "--location-loops", "5", "--votes",
                         "4", "--estimation-loops", "8", "--precision", "double", "--seed", "9")):
             rows, about, _ = run(2, f"{name}:/{key}", output, "--axis", "1", *base, *options)
             for c in range(3):

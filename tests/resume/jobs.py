@@ -61,6 +61,7 @@ def jobs(path):
         "stack": [*conv2d, "--input", path + ":/stack", "--boundary", "reflect"],
         "sparse": sfft,
         "dense": [*sfft, "--algorithm", "dense"],
+        "pieces": [*sfft, "--window", "16k", "--hop", "5000", "--fallback", "partial"],
         "sfft2": [*sfft, "--algorithm", "sfft2"],
     }
 

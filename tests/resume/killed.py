@@ -38,9 +38,17 @@ def ranks_of(process):
         except OSError:
             continue
         state, _, _, session = rest.split()[:4]
-        if name == os.path.basename(LAPWING)[:15] and int(session) == process.pid and state not in "ZX":
+        if name == os.path.basename(LAPWING)[:15] and int(session) == process.pid and (state not in "ZX" or has_threads(pid)):
             found.append(int(pid))
     return found
+
+
+def has_threads(pid):
+    """Whether one beside the first lives, which keeps the process's files and their locks."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/task")) > 1
+    except OSError:
+        return False
 
 
 def wait_for_ranks(process, killed):
@@ -150,6 +158,8 @@ with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK
         n_same += check_same(expected[name], out, f"{what}, gone on with")
         for left in ["", *left_beside(out)]:
             os.remove(out + left)
+        if n_killed % 50 == 0:
+            print(f"{n_killed} runs killed, {n_same} results the same", flush=True)
     print(f"{n_killed} runs killed ({n_early} before their first checkpoint): {n_opened} of the others' files opened, {n_same} results are those "
           f"of runs that were not interrupted; other ranks ended within {longest:.1f} s; {n_in_time} runs more came to their end first; {n_hung} times the launcher hung after all ranks had "
           "ended")

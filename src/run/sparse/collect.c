@@ -14,7 +14,7 @@ int lw_sparse_list(struct lw_sparse *run, const struct lw_sfft_layout *layout, i
 {
     const struct lw_sfft_samples_spec spec = {
         .layout = layout, .first_stage = 0, .end_stage = lw_sfft_first_stage(layout, n_attempts),
-        .rank = run->rank, .n_ranks = run->n_ranks, .gap = lw_sparse_gap(run), .longest = run->block,
+        .rank = run->has_own_pieces ? 0 : run->rank, .n_ranks = run->has_own_pieces ? 1 : run->n_ranks, .gap = lw_sparse_gap(run), .longest = run->block,
     };
     const double start = lw_now();
     const int rc = lw_sfft_samples_create(&spec, samples, err);
@@ -33,7 +33,8 @@ static int begin_read(struct lw_sparse *run, int64_t read, const struct lw_sfft_
                       struct lw_error *err)
 {
     const struct lw_slab slab = {
-        .first = span->first, .count = span->count, .channel = channel, .n_channels = n_channels,
+        .first = lw_sparse_first(run, channel) + span->first, .count = span->count,
+        .channel = lw_sparse_input(run, channel), .n_channels = n_channels,
         .into = buffer_of(run, read), .into_axis = span->count,
     };
     return lw_reader_begin(run->setup.reader, &slab, err);
@@ -54,10 +55,11 @@ static int read_wanted(struct lw_sparse *run, const struct lw_sfft_samples *samp
                        double *values, struct lw_error *err)
 {
     const struct lw_sfft_span *const spans = samples->spans;
-    int rc = samples->n_spans > 0 ? begin_read(run, 0, &spans[0], channel, n_channels, err) : LW_OK;
-    for (int64_t s = 0; rc == LW_OK && s < samples->n_spans; s++) {
+    const int64_t n_spans = n_channels > 0 ? samples->n_spans : 0;
+    int rc = n_spans > 0 ? begin_read(run, 0, &spans[0], channel, n_channels, err) : LW_OK;
+    for (int64_t s = 0; rc == LW_OK && s < n_spans; s++) {
         if ((rc = lw_reader_end(run->setup.reader, err)) ||
-            (s + 1 < samples->n_spans && (rc = begin_read(run, s + 1, &spans[s + 1], channel, n_channels, err))))
+            (s + 1 < n_spans && (rc = begin_read(run, s + 1, &spans[s + 1], channel, n_channels, err))))
             break;
         const struct lw_sparse_block block = block_of(run, s, spans[s].count, n_channels);
         lw_sparse_scatter(run, samples, &spans[s], &block, values);
@@ -110,13 +112,14 @@ int lw_sparse_collect(struct lw_sparse *run, const struct lw_sfft_samples *sampl
 {
     struct lw_comm *const comm = run->setup.comm;
     const double start = lw_now();
-    if (run->n_ranks > 1)           /* the places of other ranks' samples; with one rank, every place is filled */
+    const bool is_shared = run->n_ranks > 1 && !run->has_own_pieces;
+    if (is_shared)                  /* the places of other ranks' samples; alone, a rank fills every place */
         memset(values, 0, (size_t)(n_channels * samples->total) * 2 * sizeof *values);
     int rc = run->is_raw ? lw_sparse_fetch(run, samples, channel, n_channels, values, err)
                          : read_wanted(run, samples, channel, n_channels, values, err);
     rc = lw_comm_agree(comm, rc, err);
     const double read = lw_now();
-    for (int64_t c = 0; rc == LW_OK && run->n_ranks > 1 && c < n_channels; c++) {
+    for (int64_t c = 0; rc == LW_OK && is_shared && c < n_channels; c++) {
         lw_comm_collect(comm, values + c * samples->total * 2, samples->total * 2, lw_sparse_owner(run, channel + c));
         run->bytes_combined += samples->total * 2 * (int64_t)sizeof *values;
     }

@@ -18,7 +18,7 @@ struct fetch {
     struct lw_sparse *run;
     const struct lw_sfft_samples *samples;      /* of whole channels: NULL */
     int64_t channel;
-    int64_t width;                  /* channels in one read */
+    int64_t width;                  /* channels in one read, all of one piece */
     int64_t row_pieces;             /* in the channels of one read, of which there are several where time is fast */
     int64_t piece_size;             /* spans, or samples */
     int64_t read_samples;           /* of whole channels: in one read */
@@ -79,7 +79,9 @@ static char *buffer_of(const struct fetch *fetch, int thread)
 static int64_t offset_of(const struct fetch *fetch, int64_t sample, int64_t channel)
 {
     const struct lw_reader_place *const place = &fetch->run->place;
-    return place->offset + sample * place->axis_bytes + channel * place->channel_bytes;
+    const struct lw_sparse *const run = fetch->run;
+    return place->offset + (lw_sparse_first(run, channel) + sample) * place->axis_bytes +
+           lw_sparse_input(run, channel) * place->channel_bytes;
 }
 
 static int64_t bytes_of(const struct fetch *fetch, int64_t count)
@@ -91,7 +93,7 @@ static int read_samples(const struct fetch *fetch, int64_t first, int64_t count,
 {
     const struct lw_sparse *const run = fetch->run;
     const struct lw_dataset_info *const input = &run->setup.job.inputs[0];
-    const int64_t start = run->setup.job.view.start;
+    const int64_t start = run->setup.job.view.start + lw_sparse_first(run, channel);
     struct lw_error reason;
     if (lw_bytes_read(run->place.fd, into, offset_of(fetch, first, channel), bytes_of(fetch, count), &reason) == LW_OK)
         return LW_OK;
@@ -150,7 +152,7 @@ int lw_sparse_fetch(struct lw_sparse *run, const struct lw_sfft_samples *samples
 {
     const bool slow = run->setup.job.op.layout == LW_TIME_SLOW;
     struct fetch fetch = {.run = run, .samples = samples, .channel = channel, .width = slow ? n_channels : 1, .values = values};
-    if (samples->n_spans == 0)
+    if (samples->n_spans == 0 || n_channels == 0)
         return LW_OK;
     fetch.piece_size = choose_piece(&fetch);
     fetch.row_pieces = divide_up(samples->n_spans, fetch.piece_size);

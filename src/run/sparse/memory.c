@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "run/plan_text.h"
+#include "run/sparse/outcome.h"
 #include "run/sparse/pace.h"
 #include "run/sparse/stages.h"
 #include "run/sparse/resume.h"
@@ -16,6 +17,9 @@
 #define READ_BYTES (16 * MIB)
 #define MOST_THREAD_BYTES (1 * MIB)
 #define LEAST_THREAD_BYTES (64 << 10)
+
+/* Bytes of the samples of channels that are collected together, unless one takes more. */
+#define MOST_TOGETHER (256 * MIB)
 
 struct lw_view_spec lw_sparse_view(const struct lw_sparse *run)
 {
@@ -37,9 +41,8 @@ static struct lw_bytes dense_bytes(const struct lw_sparse *run)
 /* What stays to the end: lines and figures of the channels, the buffers of reads, rows on their way to the table. */
 static int64_t kept_bytes(const struct lw_sparse *run)
 {
-    const int64_t own = (run->n_channels + run->n_ranks - 1) / run->n_ranks;
     int64_t lines;
-    if (__builtin_mul_overflow(own * (int64_t)sizeof *run->lines, run->request.spec.sparsity, &lines))
+    if (__builtin_mul_overflow(lw_sparse_most_own(run) * (int64_t)sizeof *run->lines, run->request.spec.sparsity, &lines))
         return INT64_MAX / 4;           /* more than there is */
     return lines + 2 * run->n_channels * (int64_t)sizeof *run->all + lw_sparse_table_bytes(run) +
            run->n_buffers * run->buffer_bytes + lw_sparse_resume_bytes(run);
@@ -151,15 +154,18 @@ static void choose_group(struct lw_sparse *run, int64_t group)
     count(run);
 }
 
-/* Half of what is left goes to channels whose samples are collected together; the dense transform, which may follow, is not
- * made impossible by them, since it comes when they have gone. */
+/* Half of what is left goes to channels whose samples are collected together, until more of them at a time save nothing; the dense
+ * transform, which may follow, is not made impossible by them, since it comes when they have gone. */
 static void choose_groups(struct lw_sparse *run)
 {
+    const int64_t most = !lw_sparse_reads_each(run) ? run->piece_channels
+                         : run->has_own_pieces      ? lw_sparse_most_own(run)
+                                                    : run->n_channels;
     choose_group(run, 1);
     const int64_t room = run->setup.limits.host - with(run, run->bytes.search);
     const int64_t one = lw_sparse_attempt_samples(&run->plan, LW_SPARSE_FIRST_ATTEMPTS) * 2 * (int64_t)sizeof(double);
     if (one > 0 && room > 0)
-        choose_group(run, min64(run->n_channels, 1 + room / 2 / one));
+        choose_group(run, min64(most, 1 + min64(room / 2, MOST_TOGETHER) / one));
     while (run->group > 1 && needed_bytes(run) > run->setup.limits.host)
         choose_group(run, run->group / 2);
 }

@@ -1,10 +1,18 @@
 #include "run/sparse/outcome.h"
 
+#include "base/integers.h"
+
 #include <string.h>
+
+int64_t lw_sparse_most_own(const struct lw_sparse *run)
+{
+    return run->has_own_pieces ? divide_up(run->n_pieces, run->n_ranks) * run->piece_channels : divide_up(run->n_channels, run->n_ranks);
+}
 
 struct lw_sfft_line *lw_sparse_lines_of(const struct lw_sparse *run, int64_t channel)
 {
-    return run->lines + channel / run->n_ranks * run->request.spec.sparsity;
+    const int64_t place = run->has_own_pieces ? channel - run->own_begin : channel / run->n_ranks;
+    return run->lines + place * run->request.spec.sparsity;
 }
 
 void lw_sparse_keep(struct lw_sparse *run, int64_t channel, const struct lw_sfft_result *result,

@@ -4,6 +4,9 @@
 
 #include "run/sparse/state.h"
 
+/** Channels that a rank has at most. */
+int64_t lw_sparse_most_own(const struct lw_sparse *run);
+
 /** Room for the lines of a channel of this rank: [sparsity]. */
 struct lw_sfft_line *lw_sparse_lines_of(const struct lw_sparse *run, int64_t channel);
 

@@ -11,6 +11,8 @@ static int64_t sample_bytes(const struct lw_sparse *run) { return (int64_t)lw_ty
 
 static bool is_slow(const struct lw_sparse *run) { return run->setup.job.op.layout == LW_TIME_SLOW; }
 
+bool lw_sparse_reads_each(const struct lw_sparse *run) { return run->is_raw && !is_slow(run); }
+
 /* ---- where the samples lie, and how fast they come ------------------------------------------------------------------ */
 
 int lw_sparse_locate(struct lw_sparse *run, struct lw_error *err)
@@ -41,7 +43,7 @@ int lw_sparse_find_pace(struct lw_sparse *run, struct lw_error *err)
 {
     const struct lw_bytes_part part = {
         .fd = run->place.fd, .offset = run->place.offset,
-        .bytes = (run->request.spec.n - 1) * run->place.axis_bytes + lw_sparse_extent(run, run->n_channels),
+        .bytes = (run->setup.job.view.count - 1) * run->place.axis_bytes + lw_sparse_extent(run, run->piece_channels),
         .read_bytes = lw_sparse_extent(run, is_slow(run) ? run->group : 1),
     };
     run->pace = lw_bytes_assumed_pace;
@@ -63,10 +65,10 @@ int64_t lw_sparse_gap(const struct lw_sparse *run)
 
 struct lw_sparse_reads lw_sparse_count_reads(const struct lw_sparse *run, const struct lw_sfft_samples *samples)
 {
-    struct lw_sparse_reads reads = {.samples = samples->count * run->n_channels};
-    const int64_t at_once = run->is_raw && !is_slow(run) ? 1 : run->group;
-    for (int64_t c = 0; c < run->n_channels; c += at_once) {
-        const int64_t width = min64(at_once, run->n_channels - c);
+    struct lw_sparse_reads reads = {.samples = samples->count * (run->own_end - run->own_begin)};
+    const int64_t at_once = lw_sparse_reads_each(run) ? 1 : run->group;
+    for (int64_t c = run->own_begin, width; c < run->own_end; c += width) {
+        width = min64(at_once, run->piece_channels - lw_sparse_input(run, c));
         reads.reads += samples->n_spans;
         reads.bytes += run->is_raw ? (samples->read - samples->n_spans) * run->place.axis_bytes +
                                          samples->n_spans * lw_sparse_extent(run, width)
@@ -93,7 +95,10 @@ static const char *mean_text(const struct lw_sparse_reads *reads, char text[24])
     return lw_bytes_text(reads->bytes / max64(reads->reads, 1), text);
 }
 
-static int64_t all_bytes(const struct lw_sparse *run) { return run->request.spec.n * run->n_channels * sample_bytes(run); }
+static int64_t all_bytes(const struct lw_sparse *run)
+{
+    return run->setup.job.view.count * run->piece_channels * sample_bytes(run);
+}
 
 void lw_sparse_log_reads(const struct lw_sparse *run, const struct lw_sparse_reads *reads)
 {

@@ -12,6 +12,9 @@ int lw_sparse_locate(struct lw_sparse *run, struct lw_error *err);
 /** Set run->pace, of rank 0 on all ranks: by a trial where a part of many samples will be read from their place. Collective. */
 int lw_sparse_find_pace(struct lw_sparse *run, struct lw_error *err);
 
+/** Whether each channel is read by itself; else a read has samples of several, all of one piece. */
+bool lw_sparse_reads_each(const struct lw_sparse *run);
+
 /** Samples of the axis across which reading goes on rather than starting anew. */
 int64_t lw_sparse_gap(const struct lw_sparse *run);
 

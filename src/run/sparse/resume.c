@@ -126,8 +126,8 @@ static int take_earlier(struct lw_sparse *run, struct lw_error *err)
     for (int64_t c = 0; c < run->n_channels; c++)
         n_done += run->all[c].is_explained != 0;
     if (rc == LW_OK)
-        lw_log_info("going on with what an earlier run has left of '%s': %" PRId64 " of %" PRId64 " channels are done",
-                    run->checkpoint.output, n_done, run->n_channels);
+        lw_log_info("going on with what an earlier run has left of '%s': %" PRId64 " of %" PRId64 " %s are done",
+                    run->checkpoint.output, n_done, run->n_channels, lw_sparse_channels_text(run));
     return rc;
 }
 
@@ -230,7 +230,8 @@ static void fill(void *context, struct lw_journal *journal)
 {
     const struct noted *const noted = context;
     const struct lw_sparse *const run = noted->run;
-    lw_journal_add_format(journal, "done", "%" PRId64 " of %" PRId64 " channels", noted->n_channels, run->n_channels);
+    lw_journal_add_format(journal, "done", "%" PRId64 " of %" PRId64 " %s", noted->n_channels, run->n_channels,
+                          lw_sparse_channels_text(run));
     lw_journal_add_format(journal, "bytes", "%" PRId64, run->records.bytes);
     lw_checkpoint_add_flaws(journal, &noted->flaws);
 }
@@ -241,8 +242,8 @@ static int note(struct lw_sparse *run, struct lw_error *err)
     int rc = bring(run, err);
     if (rc)
         return rc;
-    for (int64_t c = run->rank; c < run->n_channels; c += run->n_ranks)     /* its own */
-        noted.n_channels += run->records.noted[c] != 0;
+    for (int64_t c = 0; c < run->n_channels; c++)
+        noted.n_channels += lw_sparse_owner(run, c) == run->rank && run->records.noted[c] != 0;
     noted.n_channels = lw_comm_sum(run->setup.comm, noted.n_channels);
     lw_flaws_sum(run->setup.comm, &noted.flaws);
     rc = lw_checkpoint_store(&run->checkpoint, fill, &noted, err);

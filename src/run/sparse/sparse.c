@@ -5,6 +5,7 @@
 #include "run/plan_text.h"
 #include "run/sparse/dense.h"
 #include "run/sparse/memory.h"
+#include "run/sparse/outcome.h"
 #include "run/sparse/pace.h"
 #include "run/sparse/resume.h"
 #include "run/sparse/table.h"
@@ -22,13 +23,24 @@ static const struct lw_sparse_method *const methods[] = {
 
 /* ---- plan, open, close --------------------------------------------------------------------------------------------- */
 
+/* Where there is a piece for each rank, each reads its own. */
+void lw_sparse_deal(struct lw_sparse *run, int64_t n_pieces)
+{
+    run->n_pieces = n_pieces;
+    run->piece_channels = run->setup.job.op.n_channels;
+    run->n_channels = n_pieces * run->piece_channels;
+    run->has_own_pieces = n_pieces > 1 && n_pieces >= run->n_ranks;
+    run->own_begin = run->has_own_pieces ? n_pieces * run->rank / run->n_ranks * run->piece_channels : 0;
+    run->own_end = run->has_own_pieces ? n_pieces * (run->rank + 1) / run->n_ranks * run->piece_channels : run->n_channels;
+}
+
 static int make_plan(struct lw_sparse *run, struct lw_error *err)
 {
     struct lw_setup *const setup = &run->setup;
     run->request = *(const struct lw_sfft_request *)setup->job.request;
-    run->n_channels = setup->job.op.n_channels;
     run->rank = lw_comm_rank(setup->comm);
     run->n_ranks = lw_comm_size(setup->comm);
+    lw_sparse_deal(run, run->request.n_pieces);
     run->method = methods[run->request.algorithm];
     const int rc = run->method ? run->method->plan(run, err) : LW_OK;
     if (!run->method)
@@ -41,7 +53,6 @@ static int allocate(struct lw_sparse *run, struct lw_error *err)
     static const char *const stages[LW_REPORT_STAGES] = {
         [LW_SPARSE_READ] = "read", [LW_SPARSE_COMBINE] = "combine", [LW_SPARSE_COMPUTE] = "compute", [LW_SPARSE_WRITE] = "write",
     };
-    const int64_t own = divide_up(run->n_channels, run->n_ranks);
     const struct lw_view_spec view = lw_sparse_view(run);
     int rc;
     if ((rc = lw_report_open(&run->report, run->setup.comm, stages, err)) ||
@@ -50,7 +61,7 @@ static int allocate(struct lw_sparse *run, struct lw_error *err)
     if (!(run->buffers = lw_alloc_array(run->n_buffers, (size_t)run->buffer_bytes, "samples", err)) ||
         !(run->mine = lw_alloc_array(run->n_channels, sizeof *run->mine, "channels", err)) ||
         !(run->all = lw_alloc_array(run->n_channels, sizeof *run->all, "channels", err)) ||
-        !(run->lines = lw_alloc_array(own * run->request.spec.sparsity, sizeof *run->lines, "lines", err)))
+        !(run->lines = lw_alloc_array(lw_sparse_most_own(run) * run->request.spec.sparsity, sizeof *run->lines, "lines", err)))
         return LW_ESYSTEM;
     return run->method ? run->method->open(run, err) : LW_OK;
 }
@@ -110,9 +121,9 @@ static int fall_back(struct lw_sparse *run, struct lw_error *err)
     const int64_t count = count_unexplained(run, &residual);
     if (count == 0)
         return LW_OK;
-    char why[160];
-    snprintf(why, sizeof why, "%" PRId64 " of %" PRId64 " channels are not sparse: their lines leave up to %.3g%% of the energy",
-             count, run->n_channels, 100 * residual);
+    char why[192];
+    snprintf(why, sizeof why, "%" PRId64 " of %" PRId64 " %s are not sparse: their lines leave up to %.3g%% of the energy",
+             count, run->n_channels, lw_sparse_channels_text(run), 100 * residual);
     switch (run->request.fallback) {
     case LW_SFFT_FALL_PARTIAL:
         lw_log_warn("%s; the table holds what was found, and is marked", why);
@@ -148,8 +159,8 @@ static void summarize(struct lw_sparse *run)
     }
     char combined[24];
     lw_report_stages(&run->report);
-    lw_log_info("%.0f lines in %" PRId64 " channel%s; residual at most %.3g of the energy; %.0f attempt%s; %.0f channel%s dense",
-                lines, run->n_channels, run->n_channels == 1 ? "" : "s", residual, attempts, attempts == 1 ? "" : "s", dense,
+    lw_log_info("%.0f lines in %" PRId64 " %schannel%s; residual at most %.3g of the energy; %.0f attempt%s; %.0f channel%s dense",
+                lines, run->n_channels, run->request.has_pieces ? "pieces of " : "", run->n_channels == 1 ? "" : "s", residual, attempts, attempts == 1 ? "" : "s", dense,
                 dense == 1 ? "" : "s");
     lw_log_detail("combined %s a rank over MPI", lw_bytes_text(run->bytes_combined, combined));
     lw_report_memory(&run->report);
@@ -194,16 +205,21 @@ done:
 static int measure(struct lw_sparse *run, double started, struct lw_error *err)
 {
     struct lw_comm *const comm = run->setup.comm;
-    const int64_t all = run->n_channels, tried = min64(all, max64(run->group, run->n_ranks));
-    run->n_channels = tried;
+    const int64_t all = run->n_channels;
+    if (run->n_pieces > 1)
+        lw_sparse_deal(run, min64(run->n_pieces, divide_up(run->group, run->piece_channels) * run->n_ranks));
+    else
+        run->n_channels = run->own_end = min64(all, max64(run->group, run->n_ranks));
+    const int64_t tried = run->n_channels;
     int rc = lw_comm_agree(comm, allocate(run, err), err);
     const double opened = lw_now();
     if (rc || (rc = compute(run, err)))
         return rc;
     const double seconds = (lw_now() - opened) * (double)all / (double)tried;
     if (run->rank == 0)
-        printf("%-16sabout %.3g s: start %.3g s, channels %.3g s (of %" PRId64 ", %" PRId64 " were tried); %s is busy longest\n",
-               "measured", opened - started + seconds, opened - started, seconds, all, tried, lw_report_longest(&run->report));
+        printf("%-16sabout %.3g s: start %.3g s, %s %.3g s (of %" PRId64 ", %" PRId64 " were tried); %s is busy longest\n",
+               "measured", opened - started + seconds, opened - started, lw_sparse_channels_text(run), seconds, all, tried,
+               lw_report_longest(&run->report));
     return LW_OK;
 }
 

@@ -200,42 +200,42 @@ static bool are_all_explained(const struct lw_sparse *run)
     return true;
 }
 
-/* One more attempt for each channel that needs it. */
-static int search_again(struct lw_sparse *run, int n_attempts, struct lw_error *err)
+/* Channels that follow each other and are to be searched, `most` at most: of this rank, or of all where they share the reading. */
+struct group {
+    int64_t begin, end;
+};
+
+static struct group next_group(const struct lw_sparse *run, int64_t from, int64_t most, int n_attempts)
 {
-    int rc = LW_OK;
-    for (int64_t c = 0; rc == LW_OK && c < run->n_channels; c++)
-        if (!lw_sparse_is_tried(run, c, n_attempts))
-            rc = collect_and_recover(run, n_attempts, c, 1, err);
-    return rc;
+    struct group group = {from, from};
+    while (group.begin < run->own_end && lw_sparse_is_tried(run, group.begin, n_attempts))
+        group.begin++;
+    const int64_t rest = run->own_end - group.begin, in_piece = run->piece_channels - lw_sparse_input(run, group.begin);
+    const int64_t limit = group.begin + min64(most, lw_sparse_reads_each(run) ? rest : min64(rest, in_piece));
+    for (group.end = group.begin; group.end < limit && !lw_sparse_is_tried(run, group.end, n_attempts); group.end++)
+        ;
+    return group;
 }
 
-/* Channels from `first` on that follow each other and are to be searched, a group at most. */
-static int64_t count_untried(const struct lw_sparse *run, int64_t first, int n_attempts)
+/* So many attempts, for all channels that need them. A rank whose own are done takes part. */
+static int search_channels(struct lw_sparse *run, int n_attempts, int64_t most, struct lw_error *err)
 {
-    int64_t n = 0;
-    while (n < run->group && first + n < run->n_channels && !lw_sparse_is_tried(run, first + n, n_attempts))
-        n++;
-    return n;
-}
-
-/* The first attempts, for all channels that no earlier run has searched. */
-static int search_first(struct lw_sparse *run, int n_attempts, struct lw_error *err)
-{
+    struct group group = next_group(run, run->own_begin, most, n_attempts);
     int rc = LW_OK;
-    for (int64_t c = 0, n; rc == LW_OK && c < run->n_channels; c += max64(n, 1))
-        if ((n = count_untried(run, c, n_attempts)) > 0)
-            rc = collect_and_recover(run, n_attempts, c, n, err);
+    while (rc == LW_OK && lw_comm_max(run->setup.comm, group.end - group.begin) > 0) {
+        rc = collect_and_recover(run, n_attempts, group.begin, group.end - group.begin, err);
+        group = next_group(run, group.end, most, n_attempts);
+    }
     return rc;
 }
 
 static int search(struct lw_sparse *run, struct lw_error *err)
 {
-    int n_attempts = first_attempts(run), rc = search_first(run, n_attempts, err);
+    int n_attempts = first_attempts(run), rc = search_channels(run, n_attempts, run->group, err);
     if (rc == LW_OK)
         lw_sparse_share_outcomes(run);
     while (rc == LW_OK && n_attempts < run->plan.n_attempts && !are_all_explained(run)) {
-        rc = search_again(run, ++n_attempts, err);
+        rc = search_channels(run, ++n_attempts, 1, err);     /* their samples take the memory of one channel */
         if (rc == LW_OK)
             lw_sparse_share_outcomes(run);
     }

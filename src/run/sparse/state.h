@@ -100,7 +100,11 @@ struct lw_sparse {
     void *state;                    /* of the method, allocated by its `plan`; owned */
     struct lw_sfft_plan plan;       /* of lw_sparse_stages; no attempts elsewhere */
     int rank, n_ranks;
-    int64_t n_channels;
+    int64_t n_pieces;               /* of each channel of the input, --hop samples apart; without --window: 1 */
+    int64_t piece_channels;         /* channels of the input, which each piece has */
+    int64_t n_channels;             /* to be transformed: of piece p channel c of the input is number p piece_channels + c */
+    bool has_own_pieces;            /* a rank reads those of its own alone; else all read a share of each channel's samples */
+    int64_t own_begin, own_end;     /* so: its channels */
 
     struct lw_sparse_bytes bytes;
     int64_t group;                  /* channels whose samples are collected together */
@@ -123,7 +127,29 @@ struct lw_sparse {
     int64_t bytes_combined;         /* sent through lw_comm_collect by each rank */
 };
 
-/* Channels are dealt out to the ranks, that recover them. */
-static inline int lw_sparse_owner(const struct lw_sparse *run, int64_t channel) { return (int)(channel % run->n_ranks); }
+/** Deal n_pieces out to the ranks. */
+void lw_sparse_deal(struct lw_sparse *run, int64_t n_pieces);
+
+/* The rank that recovers a channel: the channels are dealt out one by one, or as runs of pieces that are as long as each other. */
+static inline int lw_sparse_owner(const struct lw_sparse *run, int64_t channel)
+{
+    if (!run->has_own_pieces)
+        return (int)(channel % run->n_ranks);
+    return (int)(((channel / run->piece_channels + 1) * run->n_ranks - 1) / run->n_pieces);
+}
+
+/* The channel of the input, and its first sample there, both of the view. */
+static inline int64_t lw_sparse_input(const struct lw_sparse *run, int64_t channel) { return channel % run->piece_channels; }
+static inline int64_t lw_sparse_piece(const struct lw_sparse *run, int64_t channel) { return channel / run->piece_channels; }
+static inline int64_t lw_sparse_first(const struct lw_sparse *run, int64_t channel)
+{
+    return lw_sparse_piece(run, channel) * run->request.hop;
+}
+
+/* "channels", in messages. */
+static inline const char *lw_sparse_channels_text(const struct lw_sparse *run)
+{
+    return run->request.has_pieces ? "pieces of channels" : "channels";
+}
 
 #endif

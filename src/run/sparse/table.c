@@ -7,12 +7,13 @@
 #include "run/sparse/outcome.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Channel number in the input. */
 static int64_t input_channel(const struct lw_sparse *run, int64_t channel)
 {
     const struct lw_range *const channels = &run->setup.job.view.channels;
-    return channels->begin + channel * channels->step;
+    return channels->begin + lw_sparse_input(run, channel) * channels->step;
 }
 
 /* numpy.fft's fftfreq, or for real signals rfftfreq. */
@@ -24,13 +25,30 @@ static double frequency(const struct lw_sparse *run, int64_t index)
     return (double)turns / (double)spec->n * (rate > 0 ? rate : 1);
 }
 
+/* A row as the file has it: where there are pieces, the piece comes first. */
+static char *put_row(const struct lw_sparse *run, int64_t channel, const void *row, size_t size, char *to)
+{
+    const int64_t piece = lw_sparse_piece(run, channel);
+    if (run->request.has_pieces) {
+        memcpy(to, &piece, sizeof piece);
+        to += sizeof piece;
+    }
+    memcpy(to, row, size);
+    return to + size;
+}
+
+static int64_t row_bytes(const struct lw_sparse *run, size_t size)
+{
+    return (int64_t)(size + (run->request.has_pieces ? sizeof(int64_t) : 0));
+}
+
 /* Rows that are filled and written together. */
 enum { BLOCK_ROWS = 1 << 16 };
 
 int64_t lw_sparse_table_bytes(const struct lw_sparse *run)
 {
-    const int64_t lines = min64(run->request.spec.sparsity, BLOCK_ROWS) * (int64_t)sizeof(struct lw_sfft_line_row);
-    return max64(lines, (int64_t)sizeof(struct lw_sfft_channel_row));
+    const int64_t lines = min64(run->request.spec.sparsity, BLOCK_ROWS) * row_bytes(run, sizeof(struct lw_sfft_line_row));
+    return max64(lines, row_bytes(run, sizeof(struct lw_sfft_channel_row)));
 }
 
 /* Lines are in the order of their index, rows in that of their frequency: where it is negative comes first. */
@@ -61,15 +79,16 @@ static bool has_lines(const void *context, int64_t channel)
 static void fill_lines(const void *context, int64_t channel, int64_t first, int64_t count, void *into)
 {
     const struct lw_sparse *const run = context;
-    struct lw_sfft_line_row *const rows = into;
     const struct lw_sfft_line *const lines = lw_sparse_lines_of(run, channel);
     const int64_t all = (int64_t)run->mine[channel].lines, turn = count_before_negative(run, channel);
+    char *to = into;
     for (int64_t i = 0; i < count; i++) {
         const struct lw_sfft_line *const line = &lines[(turn + first + i) % all];
-        rows[i] = (struct lw_sfft_line_row){
+        const struct lw_sfft_line_row row = {
             input_channel(run, channel), line->frequency, frequency(run, line->frequency), line->re, line->im,
             hypot(line->re, line->im),
         };
+        to = put_row(run, channel, &row, sizeof row, to);
     }
 }
 
@@ -88,14 +107,15 @@ static bool has_channels(const void *context, int64_t unused)
 static void fill_channels(const void *context, int64_t unused, int64_t first, int64_t count, void *into)
 {
     const struct lw_sparse *const run = context;
-    struct lw_sfft_channel_row *const rows = into;
+    char *to = into;
     (void)unused;
     for (int64_t i = 0; i < count; i++) {
         const struct lw_sparse_outcome *const o = &run->all[first + i];
-        rows[i] = (struct lw_sfft_channel_row){
+        const struct lw_sfft_channel_row row = {
             input_channel(run, first + i), (int64_t)o->lines, o->residual, o->noise_power, o->detection_limit,
             (int64_t)o->samples, (int64_t)o->attempts, (int64_t)o->is_dense, (int64_t)o->is_explained,
         };
+        to = put_row(run, first + i, &row, sizeof row, to);
     }
 }
 
@@ -105,9 +125,9 @@ static int write_tables(struct lw_sparse *run, void *buffer, struct lw_error *er
     const struct lw_table_rows lines = {run->n_channels, run, count_lines, has_lines, fill_lines};
     const struct lw_table_rows channels = {1, run, count_channels, has_channels, fill_channels};
     const int rc = lw_sink_rows(run->result.writer, LW_SFFT_SPECTRUM, &lines, buffer,
-                                bytes / (int64_t)sizeof(struct lw_sfft_line_row), err);
+                                bytes / row_bytes(run, sizeof(struct lw_sfft_line_row)), err);
     return rc ? rc : lw_sink_rows(run->result.writer, LW_SFFT_CHANNELS, &channels, buffer,
-                                  bytes / (int64_t)sizeof(struct lw_sfft_channel_row), err);
+                                  bytes / row_bytes(run, sizeof(struct lw_sfft_channel_row)), err);
 }
 
 /* The worst of all channels. */
@@ -137,6 +157,10 @@ static void describe(const struct lw_sparse *run, struct lw_job *job)
     lw_job_note_int(job, "retries", attempts > 1 ? (int64_t)attempts - 1 : 0);
     lw_job_note_int(job, "n_samples", run->request.spec.n);
     lw_job_note_int(job, "first_input_sample", job->view.start);
+    if (run->request.has_pieces) {
+        lw_job_note_int(job, "n_pieces", run->n_pieces);
+        lw_job_note_int(job, "hop", run->request.hop);
+    }
     lw_job_note_text(job, "frequency_unit", has_rate ? "Hz" : "cycles per sample");
     lw_job_note_text(job, "scaling", "numpy.fft: X[f] = sum of x[t] exp(-2 pi i f t / n)");
     if (has_rate)
