@@ -21,8 +21,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+/* Of a file that will take another's place. */
+#define NEW_SUFFIX ".new"
+
 /* Of all files beside the result. */
-#define LONGEST_SUFFIX LW_JOURNAL_SUFFIX ".new"
+#define LONGEST_SUFFIX LW_JOURNAL_SUFFIX NEW_SUFFIX
 
 int lw_result_file_name(struct lw_result_file *result, const char *file, bool overwrite, struct lw_error *err)
 {
@@ -42,7 +45,8 @@ void lw_result_file_beside(const struct lw_result_file *result, const char *suff
 
 void lw_result_file_forget(const struct lw_result_file *result)
 {
-    static const char *const suffixes[] = {LW_JOURNAL_SUFFIX, LW_UNDO_SUFFIX, LW_ROWS_SUFFIX, LW_JOURNAL_SUFFIX ".new", LW_UNDO_SUFFIX ".new"};
+    static const char *const suffixes[] = {LW_JOURNAL_SUFFIX, LW_UNDO_SUFFIX, LW_ROWS_SUFFIX, LW_JOURNAL_SUFFIX NEW_SUFFIX, LW_UNDO_SUFFIX NEW_SUFFIX,
+                                           LW_PART_SUFFIX NEW_SUFFIX};
     for (size_t s = 0; s < sizeof suffixes / sizeof *suffixes; s++) {
         char name[LW_MAX_PATH];
         lw_result_file_beside(result, suffixes[s], name);
@@ -218,13 +222,44 @@ static int check_room(const struct lw_result_file *result, int64_t bytes, struct
     return LW_OK;
 }
 
+/* Claim the other name, with what bears the temporary one still locked. */
+static int claim_new(struct lw_result_file *result, struct lw_error *err)
+{
+    result->is_new = true;
+    result->old_fd = result->fd;
+    result->fd = -1;
+    strncat(result->part, NEW_SUFFIX, sizeof result->part - strlen(result->part) - 1);
+    return hold_part(result, err);
+}
+
+static void end_new(struct lw_result_file *result)
+{
+    result->is_new = false;
+    result->part[strlen(result->part) - strlen(NEW_SUFFIX)] = '\0';
+}
+
+int lw_result_file_place(struct lw_result_file *result, struct lw_error *err)
+{
+    char name[LW_MAX_PATH];
+    if (!result->is_new)
+        return LW_OK;
+    lw_result_file_beside(result, LW_PART_SUFFIX, name);
+    if (rename(result->part, name) != 0)
+        return lw_fail(err, LW_EIO, "cannot rename '%s' to '%s': %s", result->part, name, strerror(errno));
+    close(result->old_fd);
+    end_new(result);
+    return LW_OK;
+}
+
 int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw_error *err)
 {
     int rc = hold_part(result, err);
     if (rc)
         return rc;
     rc = check_name(result, err);       /* taken before we had the lock? */
-    if (rc == LW_OK && !result->is_kept)
+    if (rc == LW_OK && result->is_kept)
+        rc = claim_new(result, err);
+    else if (rc == LW_OK)
         lw_result_file_forget(result);  /* while the file is what they speak of */
     if (rc == LW_OK && ftruncate(result->fd, 0) != 0)
         rc = lw_fail(err, LW_EIO, "cannot write '%s': %s", result->part, strerror(errno));
@@ -309,6 +344,13 @@ void lw_result_file_keep(struct lw_result_file *result)
 
 void lw_result_file_discard(struct lw_result_file *result)
 {
+    if (result->is_new) {
+        if (result->fd >= 0 && bears_name(result))
+            unlink(result->part);
+        lw_result_file_leave(result);
+        result->fd = result->old_fd;
+        end_new(result);
+    }
     if (result->fd >= 0 && !result->is_kept && bears_name(result)) {
         unlink(result->part);
         lw_result_file_forget(result);

@@ -2,7 +2,9 @@
  * claims and publishes it; the other ranks join it.
  *
  *     check    whether the final name can be given, before any work; touches nothing
- *     claim    OUT.lapwing-part is created and locked, the disk asked for room
+ *     claim    OUT.lapwing-part is created and locked, the disk asked for room; where a run goes on and makes it anew, under another
+ *              name: what is there can be opened until
+ *     place    the new one, whose structure is made, takes its place
  *     resume   or OUT.lapwing-part, which a killed run has left, is locked as it is
  *     join     another rank opens what rank 0 has claimed or resumed
  *     reserve  once the file's structure is known: blocks are allocated
@@ -33,6 +35,8 @@ struct lw_result_file {
     bool overwrite;
     bool is_resumed, is_kept;
     int fd;                     /* of the temporary file, on rank 0 with the lock; -1: none */
+    bool is_new;                /* claimed and not yet placed: `part` is the other name */
+    int old_fd;                 /* if so: of what it will replace, with the lock */
 };
 
 /** The two names. LW_EIO if they are too long. No file is touched. */
@@ -46,6 +50,9 @@ int lw_result_file_check(const struct lw_result_file *result, struct lw_error *e
  * taken by a link or by somebody else's file; another run is writing it; `bytes` do not fit on the disk or exceed the
  * file-size limit. */
 int lw_result_file_claim(struct lw_result_file *result, int64_t bytes, struct lw_error *err);
+
+/** Give what was claimed the temporary name, if it has another. LW_EIO. */
+int lw_result_file_place(struct lw_result_file *result, struct lw_error *err);
 
 /** Take over the temporary file that a killed run has left; nothing in it changes. LW_EIO: as lw_result_file_claim, but for its
  * room; there is none. */

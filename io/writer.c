@@ -72,8 +72,11 @@ typedef int prepare_fn(struct lw_writer *writer, const struct lw_writer_spec *sp
 static int make_file(struct lw_writer *writer, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err)
 {
     const struct lw_structure *const structure = writer->structure;
-    const int rc = lw_result_file_claim(&writer->result, structure->room(spec), err);
-    return rc ? rc : structure->create(&writer->result, spec, writer->extents, is_stuck, err);
+    int rc;
+    (void)((rc = lw_result_file_claim(&writer->result, structure->room(spec), err)) ||
+           (rc = structure->create(&writer->result, spec, writer->extents, is_stuck, err)) ||
+           (rc = lw_result_file_place(&writer->result, err)));
+    return rc;
 }
 
 static int take_file(struct lw_writer *writer, const struct lw_writer_spec *spec, bool *is_stuck, struct lw_error *err)

@@ -124,6 +124,45 @@ static void check_resume(const char *folder)
 }
 
 /* Another rank's view, on a node that shares the folder or one that does not. */
+static long bytes_of(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 ? (long)status.st_size : -1;
+}
+
+/* A file that is made anew while it is kept: what is there stays as it is until the new one takes its place, and nobody else gets in. */
+static void check_replace(const char *folder)
+{
+    char file[300], part[320];
+    struct lw_result_file kept, second;
+    struct lw_error err = {0};
+    snprintf(file, sizeof file, "%s/kept.h5", folder);
+    lw_result_file_name(&kept, file, false, &err);
+    snprintf(part, sizeof part, "%s", kept.part);
+    FILE *const earlier = fopen(part, "w");
+    CHECK(earlier && fputs("what was done", earlier) >= 0 && fclose(earlier) == 0, "%s", part);
+    for (int places = 0; places < 2; places++) {
+        lw_result_file_name(&kept, file, false, &err);
+        kept.is_kept = true;
+        CHECK(lw_result_file_claim(&kept, 1000, &err) == LW_OK, "%s", err.message);
+        CHECK(bytes_of(part) == 13, "what is there stays while the new file is made");
+        lw_result_file_name(&second, file, false, &err);
+        CHECK(lw_result_file_claim(&second, 1000, &err) == LW_EIO && strstr(err.message, "another run"), "%s", err.message);
+        CHECK(write(kept.fd, "new", 3) == 3, "new file");
+        if (places) {
+            CHECK(lw_result_file_place(&kept, &err) == LW_OK && strcmp(kept.part, part) == 0, "%s", err.message);
+            CHECK(bytes_of(part) == 3, "the new file takes its place");
+            CHECK(lw_result_file_claim(&second, 1000, &err) == LW_EIO && strstr(err.message, "another run"), "%s", err.message);
+        }
+        lw_result_file_discard(&kept);
+        CHECK(bytes_of(part) == (places ? 3 : 13), "what is kept stays, the new file where it was placed");
+        snprintf(part + strlen(part), 8, ".new");
+        CHECK(!exists(part), "%s is left", part);
+        part[strlen(part) - 4] = '\0';
+    }
+    unlink(part);
+}
+
 static void check_join(const char *folder)
 {
     char file[300];
@@ -169,6 +208,7 @@ int main(void)
     check_life(folder);
     check_race(folder);
     check_resume(folder);
+    check_replace(folder);
     check_join(folder);
     check_limit(folder);
     snprintf(command, sizeof command, "rm -r '%s'", folder);
