@@ -1,54 +1,57 @@
-/* cufft_ols.cuh - overlap-save through cuFFT as one writes it with care: the forward plan reads overlapping segments in
- * place (idist = hop), one kernel multiplies, one batched inverse plan, one kernel crops. All filters at a time where the
- * work space allows, else one after the other. Single or double, complex or real, one channel. */
+/* cufft_ols.cuh - overlap-save through cuFFT as one writes it with care. The forward plan reads overlapping segments in place
+ * (idist = hop); one kernel reads each spectrum once and multiplies it with all filters; one batched inverse plan works in place;
+ * one kernel crops. Segments go in chunks, so that spectra and products can stay in the L2: which size of chunk is best is tried
+ * for each segment length, as is everything at a time. With one segment over the whole signal it is plain FFT convolution.
+ * Single or double, complex or real, one channel. */
 #ifndef CUFFT_OLS_CUH
 #define CUFFT_OLS_CUH
 
 #include "gpu_bench.cuh"
+#include "rivals/rival.h"
 
+#include <cmath>
 #include <cufft.h>
 
-template <class C> __global__ void cufft_multiply(C *out, const C *x, const C *h, int64_t n_values, int bins, int64_t n_filters)
+/* 16 bytes of complex values. */
+template <class C> struct alignas(16) CufftPack {
+    C value[16 / sizeof(C)];
+};
+
+/* out[f][j] = x[j] h[f], rows of n_packs; grid: packs of a row, rows */
+template <class C>
+__global__ void cufft_multiply(CufftPack<C> *out, const CufftPack<C> *x, const CufftPack<C> *h, int n_packs, int n_rows, int n_filters)
 {
-    const int64_t n = n_values * n_filters;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x) {
-        const int64_t f = i / n_values, at = i - f * n_values;
-        const C a = x[at], b = __ldg(h + f * bins + (int)(at % bins));
-        out[i] = {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
-    }
+    for (int j = blockIdx.y; j < n_rows; j += gridDim.y)
+        for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n_packs; i += gridDim.x * blockDim.x) {
+            const CufftPack<C> a = x[(int64_t)j * n_packs + i];
+            for (int f = 0; f < n_filters; ++f) {
+                const CufftPack<C> b = h[(int64_t)f * n_packs + i];
+                CufftPack<C> product;
+                for (int k = 0; k < (int)(16 / sizeof(C)); ++k)
+                    product.value[k] = {a.value[k].x * b.value[k].x - a.value[k].y * b.value[k].y,
+                                        a.value[k].x * b.value[k].y + a.value[k].y * b.value[k].x};
+                out[((int64_t)f * n_rows + j) * n_packs + i] = product;
+            }
+        }
 }
 
-/* y[f][j hop + i] = segments[f][j][discard + i] */
-template <class S> __global__ void cufft_crop(S *y, const S *segments, int64_t count, int64_t n_segments, int n, int pitch, int discard)
+/* y[f][j hop + i] = segments[f][j][discard + i]; a block takes a segment of a filter; left: outputs from y on */
+template <class S>
+__global__ void cufft_crop(S *y, const S *segments, int64_t stride, int64_t left, int n_segments, int n, int pitch, int discard)
 {
     const int hop = n - discard;
-    for (int64_t j = blockIdx.x; j < n_segments; j += gridDim.x) {
-        const S *from = segments + (blockIdx.y * n_segments + j) * pitch + discard;
-        S *to = y + blockIdx.y * count + j * hop;
-        const int64_t left = count - j * hop < hop ? count - j * hop : hop;
-        for (int i = threadIdx.x; i < left; i += blockDim.x)
-            __stcs(to + i, from[i]);
+    for (int j = blockIdx.x; j < n_segments; j += gridDim.x) {
+        const S *const from = segments + ((int64_t)blockIdx.y * n_segments + j) * pitch + discard;
+        S *const to = y + blockIdx.y * stride + (int64_t)j * hop;
+        const int64_t rest = left - (int64_t)j * hop;
+        const int size = rest < hop ? (int)rest : hop;
+#pragma unroll 4
+        for (int i = threadIdx.x; i < size; i += blockDim.x)
+            __stcs(to + i, __ldcs(from + i));
     }
 }
 
-struct CufftCase {
-    bool real, is_double;
-    int64_t count, n_taps;
-    int n_filters;
-};
-
-/* One configuration: segment length and work space. */
-struct CufftOls {
-    CufftCase c;
-    int n, hop, bins, pitch;        /* reals a row of the inverse's output takes (real), or complex values */
-    int64_t n_segments;
-    int at_once;                    /* filters */
-    cufftHandle forward, inverse;
-    void *spectra, *products, *bank;
-    size_t value;                   /* bytes of a complex value */
-};
-
-inline cufftType cufft_kind(const CufftCase &c, bool forward)
+inline cufftType cufft_kind(const RivalOls &c, bool forward)
 {
     if (!c.real)
         return c.is_double ? CUFFT_Z2Z : CUFFT_C2C;
@@ -57,7 +60,8 @@ inline cufftType cufft_kind(const CufftCase &c, bool forward)
     return c.is_double ? CUFFT_Z2D : CUFFT_C2R;
 }
 
-inline cufftHandle cufft_plan(const CufftCase &c, int n, bool forward, int idist, int odist, int64_t batch)
+/* idist, odist: values from row to row of the type that the side has */
+inline cufftHandle cufft_plan(const RivalOls &c, int n, bool forward, int64_t idist, int64_t odist, int64_t batch)
 {
     cufftHandle plan;
     size_t bytes;
@@ -67,16 +71,15 @@ inline cufftHandle cufft_plan(const CufftCase &c, int n, bool forward, int idist
     return plan;
 }
 
-inline void cufft_execute(const CufftOls &o, bool forward, const void *in, void *out)
+inline void cufft_execute(const RivalOls &c, cufftHandle plan, bool forward, const void *in, void *out)
 {
-    const cufftHandle plan = forward ? o.forward : o.inverse;
-    if (!o.c.real && o.c.is_double)
+    if (!c.real && c.is_double)
         CHECK_CUDA(cufftExecZ2Z(plan, (cufftDoubleComplex *)in, (cufftDoubleComplex *)out, forward ? CUFFT_FORWARD : CUFFT_INVERSE));
-    else if (!o.c.real)
+    else if (!c.real)
         CHECK_CUDA(cufftExecC2C(plan, (cufftComplex *)in, (cufftComplex *)out, forward ? CUFFT_FORWARD : CUFFT_INVERSE));
-    else if (o.c.is_double && forward)
+    else if (c.is_double && forward)
         CHECK_CUDA(cufftExecD2Z(plan, (double *)in, (cufftDoubleComplex *)out));
-    else if (o.c.is_double)
+    else if (c.is_double)
         CHECK_CUDA(cufftExecZ2D(plan, (cufftDoubleComplex *)in, (double *)out));
     else if (forward)
         CHECK_CUDA(cufftExecR2C(plan, (float *)in, (cufftComplex *)out));
@@ -84,8 +87,10 @@ inline void cufft_execute(const CufftOls &o, bool forward, const void *in, void 
         CHECK_CUDA(cufftExecC2R(plan, (cufftComplex *)in, (float *)out));
 }
 
+/* ---- spectra of the filters ---------------------------------------------------------------------------------------------- */
+
 /* padded[f][i] = taps[f][i], 0 from n_taps on */
-__global__ void cufft_pad(double2 *padded, const double *taps, bool real, int64_t n_taps, int n)
+static __global__ void cufft_pad(double2 *padded, const double *taps, bool real, int64_t n_taps, int n)
 {
     const int64_t f = blockIdx.y, i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, at = f * n_taps + i;
     if (i >= n)
@@ -93,16 +98,16 @@ __global__ void cufft_pad(double2 *padded, const double *taps, bool real, int64_
     padded[f * n + i] = i >= n_taps ? double2{0, 0} : real ? double2{taps[at], 0} : ((const double2 *)taps)[at];
 }
 
-template <class C> __global__ void cufft_narrow(C *bank, const double2 *spectra, int n, int bins)
+template <class C> __global__ void cufft_narrow(C *bank, const double2 *spectra, int n, int pitch)
 {
     const int64_t f = blockIdx.y, k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
     using Real = decltype(C::x);
-    if (k < bins)
-        bank[f * bins + k] = {(Real)(spectra[f * n + k].x / n), (Real)(spectra[f * n + k].y / n)};
+    if (k < pitch && k < n)
+        bank[f * pitch + k] = {(Real)(spectra[f * n + k].x / n), (Real)(spectra[f * n + k].y / n)};
 }
 
-/* bank[f][k] = (1 / n) sum_m taps[f][m] exp(-2 pi i m k / n), transformed in double */
-template <class C> void cufft_bank(C *bank, const double *taps, bool real, int64_t n_taps, int n_filters, int n, int bins)
+/* bank[f][k] = (1 / n) sum_m taps[f][m] exp(-2 pi i m k / n), transformed in double; rows of `pitch` values */
+template <class C> void cufft_bank(C *bank, const double *taps, bool real, int64_t n_taps, int n_filters, int n, int pitch)
 {
     const dim3 grid((n + 127) / 128, n_filters);
     double2 *spectra;
@@ -111,73 +116,190 @@ template <class C> void cufft_bank(C *bank, const double *taps, bool real, int64
     cufft_pad<<<grid, 128>>>(spectra, taps, real, n_taps, n);
     CHECK_CUDA(cufftPlan1d(&plan, n, CUFFT_Z2Z, n_filters));
     CHECK_CUDA(cufftExecZ2Z(plan, spectra, spectra, CUFFT_FORWARD));
-    cufft_narrow<<<grid, 128>>>(bank, spectra, n, bins);
+    cufft_narrow<<<grid, 128>>>(bank, spectra, n, pitch);
     CHECK_CUDA(cudaDeviceSynchronize());
     cufftDestroy(plan);
     cudaFree(spectra);
 }
 
-/* work: largest size of the products' space */
-inline CufftOls cufft_ols_create(const CufftCase &c, int n, const double *taps, size_t work)
+/* ---- segments ------------------------------------------------------------------------------------------------------------- */
+
+/* How the signal is cut: `n_chunks` of `chunk` segments, the last one of `last`. */
+struct CufftCut {
+    int n, hop, pitch;              /* complex values from spectrum to spectrum */
+    int64_t n_segments;
+    int n_chunks, chunk, last;
+    size_t value;                   /* bytes of a complex value */
+
+    size_t row_bytes() const { return pitch * value; }
+};
+
+/* Segment lengths to try, rising: 2^a and 3 2^a from the first power of two that holds one and a half filters. */
+inline int cufft_length(const RivalOls &c, int step)
 {
-    CufftOls o = {};
-    o.c = c;
-    o.n = n;
-    o.hop = n - (int)(c.n_taps - 1);
-    o.bins = c.real ? n / 2 + 1 : n;
-    o.pitch = c.real ? 2 * o.bins : n;
-    o.n_segments = (c.count + o.hop - 1) / o.hop;
-    o.value = c.is_double ? sizeof(double2) : sizeof(float2);
-    const size_t one = o.n_segments * (size_t)o.bins * o.value;
-    o.at_once = one * c.n_filters <= work ? c.n_filters : 1;
-    o.forward = cufft_plan(c, n, true, o.hop, o.bins, o.n_segments);
-    o.inverse = cufft_plan(c, n, false, o.bins, o.pitch, o.n_segments * o.at_once);
-    CHECK_CUDA(cudaMalloc(&o.spectra, one));
-    CHECK_CUDA(cudaMalloc(&o.products, one * o.at_once));
-    CHECK_CUDA(cudaMalloc(&o.bank, c.n_filters * (size_t)o.bins * o.value));
+    int64_t n = 512;
+    while (2 * n < 3 * c.n_taps)
+        n *= 2;
+    n <<= step / 2;
+    return n > (int64_t)1 << 24 ? 0 : (int)(step % 2 ? n * 3 / 2 : n);
+}
+
+/* `chunk`: segments that are wanted in a chunk */
+inline CufftCut cufft_cut(const RivalOls &c, int n, double chunk)
+{
+    CufftCut cut = {};
+    cut.n = n;
+    cut.hop = n - (int)(c.n_taps - 1);
+    cut.value = c.is_double ? sizeof(double2) : sizeof(float2);
+    const int pack = (int)(16 / cut.value);
+    cut.pitch = c.real ? (n / 2 + pack) / pack * pack : n;
+    cut.n_segments = (c.count + cut.hop - 1) / cut.hop;
+    const int64_t wanted = std::max<int64_t>(1, (int64_t)std::min(chunk, (double)cut.n_segments));
+    cut.n_chunks = (int)((cut.n_segments + wanted - 1) / wanted);
+    cut.chunk = (int)((cut.n_segments + cut.n_chunks - 1) / cut.n_chunks);
+    cut.n_chunks = (int)((cut.n_segments + cut.chunk - 1) / cut.chunk);
+    cut.last = (int)(cut.n_segments - (int64_t)(cut.n_chunks - 1) * cut.chunk);
+    return cut;
+}
+
+/* Values from output row to output row of an inverse transform in place. */
+inline int64_t cufft_output_pitch(const RivalOls &c, const CufftCut &cut) { return c.real ? 2 * (int64_t)cut.pitch : cut.pitch; }
+
+struct CufftPlans {
+    cufftHandle forward, inverse;
+};
+
+struct CufftOls {
+    RivalOls c;
+    CufftCut cut;
+    int at_once;                    /* filters */
+    CufftPlans full, last;
+    void *spectra, *products, *bank;
+};
+
+inline CufftPlans cufft_plans(const CufftOls &o, int n_segments)
+{
+    const CufftCut &cut = o.cut;
+    return {cufft_plan(o.c, cut.n, true, cut.hop, cut.pitch, n_segments),
+            cufft_plan(o.c, cut.n, false, cut.pitch, cufft_output_pitch(o.c, cut), (int64_t)n_segments * o.at_once)};
+}
+
+/* space: bytes of spectra and products */
+inline CufftOls *cufft_ols_create(const RivalOls &c, int n, double space, const double *taps)
+{
+    CufftOls *const o = new CufftOls();
+    o->c = c;
+    const double row = (double)cufft_cut(c, n, 1).row_bytes(), most = std::min(space, 2e9 / n * row);   /* plans below 2^31 values */
+    const int groups = (int)std::ceil(c.n_filters / std::min((double)c.n_filters, std::max(1.0, std::floor(most / row) - 1)));
+    o->at_once = (c.n_filters + groups - 1) / groups;
+    o->cut = cufft_cut(c, n, std::floor(most / row / (1 + o->at_once)));
+    o->full = cufft_plans(*o, o->cut.chunk);
+    o->last = o->cut.last == o->cut.chunk ? o->full : cufft_plans(*o, o->cut.last);
+    const size_t bytes = o->cut.row_bytes(), rounded = (c.n_filters + o->at_once - 1) / o->at_once * o->at_once;
+    CHECK_CUDA(cudaMalloc(&o->spectra, bytes * o->cut.chunk));
+    CHECK_CUDA(cudaMalloc(&o->products, bytes * o->cut.chunk * o->at_once));
+    CHECK_CUDA(cudaMalloc(&o->bank, bytes * rounded));
+    CHECK_CUDA(cudaMemset(o->bank, 0, bytes * rounded));
     if (c.is_double)
-        cufft_bank((double2 *)o.bank, taps, c.real, c.n_taps, c.n_filters, n, o.bins);
+        cufft_bank((double2 *)o->bank, taps, c.real, c.n_taps, c.n_filters, n, o->cut.pitch);
     else
-        cufft_bank((float2 *)o.bank, taps, c.real, c.n_taps, c.n_filters, n, o.bins);
+        cufft_bank((float2 *)o->bank, taps, c.real, c.n_taps, c.n_filters, n, o->cut.pitch);
     return o;
 }
 
-inline void cufft_ols_destroy(CufftOls &o)
+inline void cufft_ols_close(void *memory)
 {
-    cufftDestroy(o.forward);
-    cufftDestroy(o.inverse);
-    cudaFree(o.spectra);
-    cudaFree(o.products);
-    cudaFree(o.bank);
+    CufftOls *const o = (CufftOls *)memory;
+    cufftDestroy(o->full.forward);
+    cufftDestroy(o->full.inverse);
+    if (o->last.forward != o->full.forward) {
+        cufftDestroy(o->last.forward);
+        cufftDestroy(o->last.inverse);
+    }
+    cudaFree(o->spectra);
+    cudaFree(o->products);
+    cudaFree(o->bank);
+    delete o;
 }
 
-template <class C, class Sample> void cufft_ols_filters(const CufftOls &o, int f, Sample *y, cudaStream_t stream)
+/* A chunk whose first output is number `first`. */
+template <class C, class Sample>
+void cufft_ols_chunk(const CufftOls &o, const Sample *x, Sample *y, int64_t first, int n_segments, const CufftPlans &p, cudaStream_t stream)
 {
-    const int64_t values = o.n_segments * o.bins;
-    cufft_multiply<<<132 * 16, 256, 0, stream>>>((C *)o.products, (const C *)o.spectra, (const C *)o.bank + (int64_t)f * o.bins,
-                                                 values, o.bins, o.at_once);
-    cufft_execute(o, false, o.products, o.products);
-    const dim3 grid((unsigned)std::min<int64_t>(o.n_segments, 132 * 32), o.at_once);
-    cufft_crop<<<grid, 256, 0, stream>>>(y + f * o.c.count, (const Sample *)o.products, o.c.count, o.n_segments, o.n, o.pitch,
-                                         (int)o.c.n_taps - 1);
-}
-
-/* x: n_taps - 1 samples of halo, `count` samples and a hop of zeros beyond; y: [n_filters][count] */
-inline void cufft_ols_run(const CufftOls &o, const void *x, void *y, cudaStream_t stream)
-{
-    CHECK_CUDA(cufftSetStream(o.forward, stream));
-    CHECK_CUDA(cufftSetStream(o.inverse, stream));
-    cufft_execute(o, true, x, o.spectra);
+    const CufftCut &cut = o.cut;
+    const int packs = (int)(cut.row_bytes() / 16), discard = cut.n - cut.hop;
+    const dim3 products(std::max(1, packs / 128), std::min(n_segments, 32768));     /* packs: often a multiple of 128, and one */
+    CHECK_CUDA(cufftSetStream(p.forward, stream));
+    CHECK_CUDA(cufftSetStream(p.inverse, stream));
+    cufft_execute(o.c, p.forward, true, x + first, o.spectra);
     for (int f = 0; f < o.c.n_filters; f += o.at_once) {
-        if (o.c.is_double && o.c.real)
-            cufft_ols_filters<double2>(o, f, (double *)y, stream);
-        else if (o.c.is_double)
-            cufft_ols_filters<double2>(o, f, (double2 *)y, stream);
-        else if (o.c.real)
-            cufft_ols_filters<float2>(o, f, (float *)y, stream);
-        else
-            cufft_ols_filters<float2>(o, f, (float2 *)y, stream);
+        const int n_filters = std::min(o.at_once, o.c.n_filters - f);
+        cufft_multiply<<<products, 128, 0, stream>>>((CufftPack<C> *)o.products, (const CufftPack<C> *)o.spectra,
+                                                     (const CufftPack<C> *)o.bank + (int64_t)f * packs, packs, n_segments, o.at_once);
+        cufft_execute(o.c, p.inverse, false, o.products, o.products);
+        cufft_crop<<<dim3(std::min(n_segments, 1 << 20), n_filters), cut.hop < 1024 ? 128 : 256, 0, stream>>>(
+            y + f * o.c.count + first, (const Sample *)o.products, o.c.count, o.c.count - first, n_segments, cut.n,
+            (int)cufft_output_pitch(o.c, cut), discard);
     }
 }
+
+template <class C, class Sample> void cufft_ols_chunks(const CufftOls &o, const void *x, void *y, cudaStream_t stream)
+{
+    for (int i = 0; i < o.cut.n_chunks; ++i) {
+        const bool is_last = i + 1 == o.cut.n_chunks;
+        cufft_ols_chunk<C>(o, (const Sample *)x, (Sample *)y, (int64_t)i * o.cut.chunk * o.cut.hop,
+                           is_last ? o.cut.last : o.cut.chunk, is_last ? o.last : o.full, stream);
+    }
+}
+
+inline void cufft_ols_run(void *memory, const void *x, void *y, cudaStream_t stream)
+{
+    const CufftOls &o = *(const CufftOls *)memory;
+    if (o.c.is_double && o.c.real)
+        cufft_ols_chunks<double2, double>(o, x, y, stream);
+    else if (o.c.is_double)
+        cufft_ols_chunks<double2, double2>(o, x, y, stream);
+    else if (o.c.real)
+        cufft_ols_chunks<float2, float>(o, x, y, stream);
+    else
+        cufft_ols_chunks<float2, float2>(o, x, y, stream);
+    CHECK_CUDA(cudaGetLastError());
+}
+
+/* Choices: megabytes of spectra and products, of which the L2 holds some. */
+inline void *cufft_ols_open(const RivalOls *c, int step, int choice, const double *taps, cudaStream_t, char text[RIVAL_TEXT])
+{
+    const int spaces[] = {8, 16, 24, 36, 12000}, n_spaces = (int)(sizeof spaces / sizeof *spaces);
+    const int n = cufft_length(*c, step);
+    if (n == 0 || choice >= n_spaces)
+        return nullptr;
+    CufftOls *const o = cufft_ols_create(*c, n, spaces[choice] * 1e6, taps);
+    snprintf(text, RIVAL_TEXT, "N %d; %d segments x %d filters", n, o->cut.chunk, o->at_once);
+    return o;
+}
+
+static const OlsRival cufft_ols = {"cuFFT", true, cufft_ols_open, cufft_ols_run, cufft_ols_close};
+
+inline bool cufft_is_good(int64_t n)
+{
+    for (const int p : {2, 3, 5, 7})
+        while (n % p == 0)
+            n /= p;
+    return n == 1;
+}
+
+/* The whole signal as one segment: the next length of small factors. */
+inline void *cufft_whole_open(const RivalOls *c, int step, int choice, const double *taps, cudaStream_t, char text[RIVAL_TEXT])
+{
+    int64_t n = c->count + c->n_taps - 1;
+    while (!cufft_is_good(n) || n % 4 > 0)
+        ++n;
+    if (step > 0 || choice > 0)
+        return nullptr;
+    snprintf(text, RIVAL_TEXT, "N %lld", (long long)n);
+    return cufft_ols_create(*c, (int)n, 24e9, taps);
+}
+
+static const OlsRival cufft_whole = {"one FFT", true, cufft_whole_open, cufft_ols_run, cufft_ols_close};
 
 #endif

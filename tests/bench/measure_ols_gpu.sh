@@ -6,14 +6,16 @@
 #              beside that of its kernels emulated on the CPU
 #   ranks      one rank, three ranks that share a GPU, one rank on each of two GPUs: the same bits; the peak of GW150914
 #   memcheck racecheck initcheck      compute-sanitizer on a fifth of the kernels' trials, on long filters and on the slots
-#   c2c r2r small other               the table, with cuFFT and one FFT over the signal in the same run
+#   rivals     builds what stands beside ours, in OUT/rivals (rivals/build.sh): cuFFT with callbacks, cuFFTDx
+#   c2c r2r small other               the table, with cuFFT, those rivals that are built, plain FFT convolution and one FFT over the
+#              signal in the same run
 #   choice     every segment length and second design, for the tables in gpu/ols/choose.cu
 #   link       the engine from and to pinned memory beside copies alone, on 1, 2, 4 .. GPUs
 #   files      whole runs from file to file on a RAM disk, on 1, 2, 4 .. ranks
 #   profile    what the profiler says of each family of kernels
 #
 # Environment: BUILD, the build folder (build); SECONDS_IN_ALL, after which no part begins (540); DATA, the folder with
-# gw150914-h1.hdf5 and gw150914-bank.h5; RAM, a folder on a RAM disk (/dev/shm).
+# gw150914-h1.hdf5 and gw150914-bank.h5; RIVALS, the folder of the rivals (OUT/rivals); MATHDX, as for rivals/build.sh; RAM, a folder on a RAM disk (/dev/shm).
 . "$(dirname "$0")/gpu_parts.sh"
 parts_begin "$0" "$@"
 shift
@@ -21,6 +23,7 @@ data=${DATA:-$source/../shared/data}
 bench=$build/tests/bench/bench_ols_gpu
 lapwing=$build/lapwing
 result=$build/tests/bench/ols_result
+rivals=${RIVALS:-$out/rivals}
 n_gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
 
 # ranks P command...: P ranks, not bound to cores
@@ -96,7 +99,8 @@ part_racecheck() { sanitize racecheck "$build/tests/gpu/test_gpu_slots" && sanit
 # Not the slots: their test counts device memory, of which this tool takes a part.
 part_initcheck() { sanitize_kernels initcheck; }
 
-table() { "$bench" table "$out/$1.csv" "$2"; }
+part_rivals() { sh "$source/tests/bench/rivals/build.sh" "$rivals"; }
+table() { "$bench" table "$out/$1.csv" "$2" "$rivals"/ols_*.so; }
 part_c2c() { table c2c 'c2c 2^26'; }
 part_r2r() { table r2r 'r2r 2^26'; }
 part_small() { table small_c2c 'c2c 2^21' && table small_r2r 'r2r 2^21' && table least 2^18; }
@@ -163,7 +167,8 @@ part_profile() {
 limit_of() {
     case $1 in
     checks) echo 150 ;;
-    c2c | r2r | choice) echo 120 ;;
+    c2c | r2r | choice) echo 150 ;;
+    rivals) echo 400 ;;
     files) echo 180 ;;
     racecheck) echo 300 ;;
     profile) echo 100 ;;
@@ -171,4 +176,4 @@ limit_of() {
     esac
 }
 
-parts_run 'checks ranks c2c r2r small other link files memcheck racecheck initcheck choice profile' "$@"
+parts_run 'checks ranks rivals c2c r2r small other link files memcheck racecheck initcheck choice profile' "$@"

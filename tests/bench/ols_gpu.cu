@@ -1,22 +1,24 @@
 /* ols_gpu.cu - benchmark of the CUDA convolution kernels on device-resident data.
  *
- *     bench_ols_gpu table [csv] [text]     the recorded table: chosen kernel, cuFFT overlap-save without and with callbacks, and
- *                                          one FFT over the signal, for the cases whose name contains text
+ *     bench_ols_gpu table [csv] [text] [rival.so...]     the recorded table: chosen kernel, cuFFT overlap-save, the rivals, plain
+ *                                          FFT convolution (long filters) and one FFT over the signal, for the cases whose name
+ *                                          contains text
  *     bench_ols_gpu segments [csv] [text]  every kernel of every segment length of ours for these cases; long filters: the
  *                                          other paths, too
  *     bench_ols_gpu check                  every kernel against the sum by definition in double, on awkward sizes
  *     bench_ols_gpu one CASE SEGMENT N     N launches of one case, for a profiler
  *
  * floor = (bytes of the input + bytes of all outputs) / 4.29 TB/s. Buffers rotate over a working set of more than 4 times
- * the L2. Every row is checked: relative L2 error at random positions against the sum in double, unwritten outputs, and, where
- * cuFFT runs, the relative L2 difference of the whole outputs. */
-#include "cufft_callback.cuh"
+ * the L2. Every row is checked: relative L2 error at random positions against the sum in double, unwritten outputs; of the rivals
+ * these, too, and the relative L2 difference of the whole outputs. */
+#include "cufft_ols.cuh"
 #include "direct_steps.cuh"
 #include "gpu_bench.cuh"
 #include "gpu/ols/long/method.h"
 
 #include <cmath>
 #include <cstring>
+#include <dlfcn.h>
 #include <string>
 
 static const int LONGEST_KERNEL = 8192;     /* of one block's segments */
@@ -324,87 +326,160 @@ static Result measure(const Case &c, const Ours &ours, const Pool &p, double bud
     return r;
 }
 
-/* ---- cuFFT ------------------------------------------------------------------------------------------------------------------ */
+/* ---- rivals ----------------------------------------------------------------------------------------------------------------- */
+
+static const int MAX_RIVALS = 4;
+static const OlsRival *rivals[MAX_RIVALS] = {&cufft_ols};
+static int n_rivals = 1;
+
+/* What a rival reaches in its fastest way. ms: 0 where it cannot do the case, or does it wrong */
+struct Reached {
+    double ms;
+    char text[RIVAL_TEXT];
+};
 
 struct Baseline {
-    int segment;
-    Timing ms;
-    double difference;      /* of our whole output (in p.y) from cuFFT's */
-    double callback_ms;     /* with callbacks, the same segment length; 0: not to be had, or wrong */
+    Reached of[MAX_RIVALS], whole;
 
-    double best() const { return callback_ms > 0 ? std::min(callback_ms, ms.single) : ms.single; }
+    double best() const
+    {
+        double least = 0;
+        for (const Reached &r : of)
+            least = r.ms > 0 && (least == 0 || r.ms < least) ? r.ms : least;
+        return whole.ms > 0 && whole.ms < least ? whole.ms : least;
+    }
 };
+
+static RivalOls rival_case(const Case &c) { return {!c.complex_signal, c.is_double, c.count, c.n_taps, c.n_filters}; }
 
 /* Relative L2 difference of two computations that are both right. */
 static double tolerance(const Case &c) { return c.is_double ? 1e-14 : 4e-6; }
 
-typedef void CufftRun(const CufftOls &, const void *, void *, cudaStream_t);
-
-static Timing time_cufft(const Case &c, const Pool &p, const CufftOls &o, CufftRun *call, double budget_ms)
+/* Calls of it on rotating buffers. What a last segment reads beyond the signal is random, and cropped. */
+static auto calls_of(const Case &c, const Pool &p, const OlsRival *rival, void *open)
 {
-    const size_t padding = 1 << 20;     /* what a last segment reads beyond the signal is random, and cropped */
-    const auto run = [&](int i) {
-        call(o, p.x + rotate(i, input_bytes(c) + padding, p.x_bytes - padding), p.y + rotate(i, output_bytes(c), p.y_bytes), p.stream);
+    const size_t padding = (c.n_taps > 8192 ? 256u : 8u) << 20;
+    return [&c, &p, rival, open, padding](int i) {
+        rival->run(open, p.x + rotate(i, input_bytes(c) + padding, p.x_bytes - padding), p.y + rotate(i, output_bytes(c), p.y_bytes), p.stream);
     };
-    return time_run(run, p.stream, budget_ms);
 }
 
-/* How far our whole output is from theirs. */
-static double compare_cufft(const Case &c, const Ours &ours, const Pool &p, const CufftOls &o, CufftRun *call)
+/* Some calls back to back, to tell which way is worth a closer look. */
+static double glance(const Case &c, const Pool &p, const OlsRival *rival, void *open, cudaEvent_t begin, cudaEvent_t end)
 {
-    if (2 * output_bytes(c) > p.y_bytes)
-        return 0;
-    char *const theirs = p.y + (output_bytes(c) + 255) / 256 * 256;
-    launch(c, ours, p, 0, 0);
-    CHECK_CUDA(cudaMemsetAsync(theirs, 0xff, output_bytes(c), p.stream));
-    call(o, p.x, theirs, p.stream);
-    CHECK_CUDA(cudaStreamSynchronize(p.stream));
-    return compare(c, p, p.y, theirs, nullptr);
+    const auto run = calls_of(c, p, rival, open);
+    const double first = (time_calls(run, 1, p.stream, begin, end), time_calls(run, 2, p.stream, begin, end));
+    return first > 1 ? first : time_calls(run, first > 0.2 ? 5 : 20, p.stream, begin, end);
 }
 
-/* The best of the segment lengths from the next power of two above 2 M on, and that one with callbacks. */
-static Baseline measure_cufft(const Case &c, const Ours &ours, const Pool &p, double budget_ms)
+struct Way {
+    double ms;
+    int step, choice;
+};
+
+/* All ways, the fastest first; where steps ascend, until three in a row have not been faster. */
+static std::vector<Way> ways_of(const Case &c, const Pool &p, const OlsRival *rival)
 {
-    const CufftCase f = {!c.complex_signal, c.is_double, c.count, c.n_taps, c.n_filters};
-    Baseline best = {0, {1e30, 1e30}, 0, 0};
-    int n = 1024;
-    while (n < 2 * c.n_taps)
-        n *= 2;
-    for (int tries = 0; tries < 3; ++tries, n *= 2) {
-        CufftOls o = cufft_ols_create(f, n, p.taps, (size_t)12 << 30);
-        const Timing t = time_cufft(c, p, o, cufft_ols_run, budget_ms);
-        if (tries == 0)
-            best.difference = compare_cufft(c, ours, p, o, cufft_ols_run);
-        if (t.single < best.ms.single) {
-            best.segment = n;
-            best.ms = t;
+    const RivalOls of = rival_case(c);
+    std::vector<Way> ways;
+    char text[RIVAL_TEXT];
+    double best = 1e30;
+    cudaEvent_t begin, end;
+    CHECK_CUDA(cudaEventCreate(&begin));
+    CHECK_CUDA(cudaEventCreate(&end));
+    for (int step = 0, slower = 0; slower < 3 || !rival->ascending; ++step) {
+        double least = 1e30;
+        int choice = 0;
+        for (void *open; (open = rival->open(&of, step, choice, p.taps, p.stream, text)) != nullptr; ++choice) {
+            ways.push_back({glance(c, p, rival, open, begin, end), step, choice});
+            least = std::min(least, ways.back().ms);
+            rival->close(open);
         }
-        cufft_ols_destroy(o);
+        if (choice == 0)
+            break;
+        slower = least < best ? 0 : slower + 1;
+        best = std::min(best, least);
     }
-    CufftOls o;
-    if (best.segment && cufft_callback_create(f, best.segment, p.taps, &o)) {
-        const double difference = compare_cufft(c, ours, p, o, cufft_callback_run);
-        if (difference < tolerance(c))
-            best.callback_ms = time_cufft(c, p, o, cufft_callback_run, budget_ms).single;
-        else
-            fprintf(stderr, "%s: cuFFT with callbacks, N = %d, differs by %.1e\n", c.name.c_str(), o.n, difference);
-        cufft_ols_destroy(o);
+    CHECK_CUDA(cudaEventDestroy(begin));
+    CHECK_CUDA(cudaEventDestroy(end));
+    std::sort(ways.begin(), ways.end(), [](const Way &a, const Way &b) { return a.ms < b.ms; });
+    return ways;
+}
+
+/* Whether its whole output is right; with room for both, the difference from ours, too. */
+static bool is_right(const Case &c, const Ours &ours, const Pool &p, const OlsRival *rival, void *open, const char *text)
+{
+    const bool both = 2 * output_bytes(c) <= p.y_bytes;
+    char *const theirs = p.y + (both ? (output_bytes(c) + 255) / 256 * 256 : 0);
+    double unwritten, difference = 0;
+    CHECK_CUDA(cudaMemsetAsync(theirs, 0xff, output_bytes(c), p.stream));
+    rival->run(open, p.x, theirs, p.stream);
+    if (both) {
+        launch(c, ours, p, 0, 0);
+        CHECK_CUDA(cudaStreamSynchronize(p.stream));
+        difference = compare(c, p, p.y, theirs, nullptr);
+    }
+    CHECK_CUDA(cudaStreamSynchronize(p.stream));
+    compare(c, p, theirs, nullptr, &unwritten);
+    const double error = check_case(c, p, theirs);
+    const bool right = unwritten == 0 && error < tolerance(c) && difference < tolerance(c);
+    if (!right)
+        printf("  %s (%s): error %.1e, differs by %.1e, %.0f outputs unwritten: WRONG\n", rival->name, text, error, difference, unwritten);
+    return right;
+}
+
+/* The fastest of the three ways that looked best. */
+static Reached measure_rival(const Case &c, const Ours &ours, const Pool &p, const OlsRival *rival, double budget_ms, bool *failed)
+{
+    const RivalOls of = rival_case(c);
+    const std::vector<Way> ways = ways_of(c, p, rival);
+    Reached best = {};
+    for (size_t i = 0; i < ways.size() && i < 3; ++i) {
+        char text[RIVAL_TEXT];
+        void *const open = rival->open(&of, ways[i].step, ways[i].choice, p.taps, p.stream, text);
+        const bool right = is_right(c, ours, p, rival, open, text);
+        *failed = *failed || !right;
+        const double ms = right ? time_run(calls_of(c, p, rival, open), p.stream, budget_ms).single : 0;
+        rival->close(open);
+        if (right && (best.ms == 0 || ms < best.ms)) {
+            best.ms = ms;
+            memcpy(best.text, text, sizeof text);
+        }
     }
     return best;
 }
 
-/* One forward transform over the whole signal, for the record: most of a long convolution through one FFT is three of these. */
-static double measure_whole(const Case &c, const Pool &p, double budget_ms)
+static Baseline measure_rivals(const Case &c, const Ours &ours, const Pool &p, double budget_ms, bool *failed)
 {
-    cufftHandle plan;
-    if (cufftPlan1d(&plan, (int)c.count, cufft_kind({!c.complex_signal, c.is_double, 0, 0, 0}, true), 1) != CUFFT_SUCCESS)
-        return 0;
+    Baseline b = {};
+    for (int i = 0; i < n_rivals; ++i)
+        b.of[i] = measure_rival(c, ours, p, rivals[i], budget_ms, failed);
+    if (c.n_taps > 4097)        /* shorter filters gain from segments by far */
+        b.whole = measure_rival(c, ours, p, &cufft_whole, budget_ms, failed);
+    return b;
+}
+
+/* Rivals in shared libraries, as rivals/build.sh makes them; one that is not there is left out. */
+static void open_rivals(int n_files, char **files)
+{
+    for (int i = 0; i < n_files && n_rivals < MAX_RIVALS; ++i) {
+        void *const library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
+        const void *const rival = library ? dlsym(library, "rival") : nullptr;
+        if (rival)
+            rivals[n_rivals++] = (const OlsRival *)rival;
+        else
+            fprintf(stderr, "%s\n", dlerror());
+    }
+}
+
+/* One forward transform over the whole signal, for the record. */
+static double measure_forward(const Case &c, const Pool &p, double budget_ms)
+{
+    const RivalOls of = rival_case(c);
+    const cufftHandle plan = cufft_plan(of, (int)c.count, true, c.count, c.count, 1);
     CHECK_CUDA(cufftSetStream(plan, p.stream));
-    CufftOls o = {};
-    o.c = {!c.complex_signal, c.is_double, c.count, 1, 1};
-    o.forward = plan;
     const auto run = [&](int i) {
-        cufft_execute(o, true, p.x + rotate(i, input_bytes(c), p.x_bytes), p.y + rotate(i, output_bytes(c), p.y_bytes));
+        cufft_execute(of, plan, true, p.x + rotate(i, input_bytes(c), p.x_bytes), p.y + rotate(i, 2 * output_bytes(c), p.y_bytes));
     };
     const Timing t = time_run(run, p.stream, budget_ms);
     cufftDestroy(plan);
@@ -463,23 +538,38 @@ static const char *path_text(const Ours &ours, char text[40])
     return text;
 }
 
-static void print_row(FILE *csv, const Case &c, const Ours &ours, const Result &r, const Baseline *b, double whole)
+/* The columns that a rival fills. */
+static void print_rival(FILE *csv, const char *name, const Reached &r, double ours_ms)
+{
+    if (r.ms > 0)
+        printf("    %-16s %9.4f ms  x%.2f  %s\n", name, r.ms, r.ms / ours_ms, r.text);
+    fprintf(csv, r.ms > 0 ? ",%.5f,\"%s\"" : ",,", r.ms, r.text);
+}
+
+static void print_head(FILE *csv)
+{
+    fprintf(csv, "case,kernel,floor_ms,single_ms,sustained_ms,gsamples_per_s,single_percent,sustained_percent,error,ratio,forward_ms");
+    for (int i = 0; i < n_rivals; ++i)
+        fprintf(csv, ",%s ms,%s", rivals[i]->name, rivals[i]->name);
+    fprintf(csv, ",%s ms,%s\n", cufft_whole.name, cufft_whole.name);
+}
+
+static void print_row(FILE *csv, const Case &c, const Ours &ours, const Result &r, const Baseline *b, double forward)
 {
     char path[40];
     path_text(ours, path);
     const double floor = floor_ms(c), outputs = (double)c.count * c.n_channels * c.n_filters;
-    const double rate = outputs / r.ms.single * 1e-6;
-    printf("%-42s %-24s %8.4f ms %7.1f Gs/s %5.1f%% sust %5.1f%% err %.1e%s", c.name.c_str(), path, r.ms.single, rate,
-           100 * floor / r.ms.single, 100 * floor / r.ms.sustained, r.error, r.unwritten ? " UNWRITTEN" : "");
-    if (b)
-        printf(" | cuFFT %d %8.4f ms %4.1f%% callbacks %8.4f ms x%.2f diff %.1e | one FFT %.4f ms", b->segment, b->ms.single,
-               100 * floor / b->ms.single, b->callback_ms, b->best() / r.ms.single, b->difference, whole);
-    printf("\n");
-    fflush(stdout);
-    fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,%.1f,%.1f,%.1f,%.2e,%d,%.5f,%.5f,%.2f,%.2e,%.5f\n", c.name.c_str(), path, floor, r.ms.single,
-            r.ms.sustained, rate, 100 * floor / r.ms.single, 100 * floor / r.ms.sustained, r.error, b ? b->segment : 0,
-            b ? b->ms.single : 0, b ? b->callback_ms : 0, b ? b->best() / r.ms.single : 0, b ? b->difference : 0, whole);
+    const double rate = outputs / r.ms.single * 1e-6, ratio = b ? b->best() / r.ms.single : 0;
+    printf("%-42s %-24s %8.4f ms %7.1f Gs/s %5.1f%% sust %5.1f%% err %.1e%s; the best rival takes x%.2f\n", c.name.c_str(), path,
+           r.ms.single, rate, 100 * floor / r.ms.single, 100 * floor / r.ms.sustained, r.error, r.unwritten ? " UNWRITTEN" : "", ratio);
+    fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,%.1f,%.1f,%.1f,%.2e,%.2f,%.5f", c.name.c_str(), path, floor, r.ms.single, r.ms.sustained, rate,
+            100 * floor / r.ms.single, 100 * floor / r.ms.sustained, r.error, ratio, forward);
+    for (int i = 0; i < n_rivals; ++i)
+        print_rival(csv, rivals[i]->name, b ? b->of[i] : Reached{}, r.ms.single);
+    print_rival(csv, cufft_whole.name, b ? b->whole : Reached{}, r.ms.single);
+    fprintf(csv, "\n");
     fflush(csv);
+    fflush(stdout);
 }
 
 /* The naive direct kernels, where they apply and the direct path was taken. */
@@ -493,8 +583,11 @@ static void print_direct_steps(FILE *csv, const Case &c, const Ours &ours, const
     const struct { const char *name; Timing ms; } rows[] = {{"naive", s.naive}, {"constant", s.constant}};
     for (const auto &row : rows) {
         printf("%-42s %-24s %8.4f ms %25.1f%%\n", c.name.c_str(), row.name, row.ms.single, 100 * floor / row.ms.single);
-        fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,,%.1f,%.1f,,,,,,,\n", c.name.c_str(), row.name, floor, row.ms.single, row.ms.sustained,
+        fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,,%.1f,%.1f,,,", c.name.c_str(), row.name, floor, row.ms.single, row.ms.sustained,
                 100 * floor / row.ms.single, 100 * floor / row.ms.sustained);
+        for (int i = 0; i <= n_rivals; ++i)
+            fprintf(csv, ",,");
+        fprintf(csv, "\n");
     }
 }
 
@@ -503,10 +596,11 @@ static bool run_row(FILE *csv, const Case &c, Ours *ours, const Pool &p, bool ba
 {
     prepare(ours, p);
     const Result r = measure(c, *ours, p, baseline ? 60 : 20);
-    const Baseline b = baseline ? measure_cufft(c, *ours, p, 40) : Baseline{};
-    print_row(csv, c, *ours, r, baseline ? &b : nullptr, baseline ? measure_whole(c, p, 10) : 0);
+    bool failed = false;
+    const Baseline b = baseline ? measure_rivals(c, *ours, p, 40, &failed) : Baseline{};
+    print_row(csv, c, *ours, r, baseline ? &b : nullptr, baseline ? measure_forward(c, p, 10) : 0);
     release(ours);
-    return r.unwritten > 0 || !(r.error < (c.is_double ? 1e-14 : 2e-6)) || (baseline && !(b.difference < tolerance(c)));
+    return failed || r.unwritten > 0 || !(r.error < (c.is_double ? 1e-14 : 2e-6));
 }
 
 /* Every kernel of every segment length that a quarter of is kept of at least; for long filters also what other paths take.
@@ -609,11 +703,12 @@ int main(int argc, char **argv)
         return run_one(argv[2], atoi(argv[3]), atoi(argv[4]));
     FILE *csv = fopen(argc > 2 ? argv[2] : "/dev/null", "w");
     if (!csv || (mode != "table" && mode != "segments")) {
-        fprintf(stderr, "usage: %s table|segments [csv] [text] | check | one CASE SEGMENT N\n", argv[0]);
+        fprintf(stderr, "usage: %s table|segments [csv] [text] [rival.so...] | check | one CASE SEGMENT N\n", argv[0]);
         return 2;
     }
-    fprintf(csv, "case,kernel,floor_ms,single_ms,sustained_ms,gsamples_per_s,single_percent,sustained_percent,error,"
-                 "cufft_segment,cufft_ms,cufft_callback_ms,ratio,cufft_difference,one_fft_ms\n");
+    if (argc > 4)
+        open_rivals(argc - 4, argv + 4);
+    print_head(csv);
     const int wrong = run_table(csv, mode == "segments", argc > 3 ? argv[3] : nullptr);
     fclose(csv);
     printf("%d rows wrong\n", wrong);

@@ -1,0 +1,30 @@
+/* ols_cufftdx.h - the fused overlap-save kernels made of cuFFTDx, as the units that compile them offer them. */
+#ifndef OLS_CUFFTDX_H
+#define OLS_CUFFTDX_H
+
+#include <cuda_runtime.h>
+#include <stdint.h>
+#include <vector>
+
+/* Complex; two real segments in one complex transform; real transforms of 2 N samples, their spectra packed. */
+enum DxKind { DX_COMPLEX, DX_PAIRS, DX_FOLDED };
+
+struct DxArguments {
+    const float *x;                 /* [n_taps - 1 + count] */
+    const float4 *bank;             /* [filter][points / 2 of a thread][thread]: two bins each */
+    float *y;                       /* [filter][count] */
+    int64_t count, halo;
+    int n_filters, at_once;         /* filters, of a block */
+};
+
+struct DxKernel {
+    int kind, n, points, ffts, discard;     /* complex length, points of a thread, transforms of a block */
+    int unit;                               /* outputs of a transform */
+    int shared_bytes;
+    const char *text;
+    void (*run)(DxArguments);
+};
+
+std::vector<DxKernel> &dx_kernels();
+
+#endif
