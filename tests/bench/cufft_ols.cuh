@@ -19,7 +19,8 @@ template <class C> struct alignas(16) CufftPack {
 
 /* out[f][j] = x[j] h[f], rows of n_packs; grid: packs of a row, rows */
 template <class C>
-__global__ void cufft_multiply(CufftPack<C> *out, const CufftPack<C> *x, const CufftPack<C> *h, int n_packs, int n_rows, int n_filters)
+__global__ void cufft_multiply(CufftPack<C> *out, const CufftPack<C> *x, const CufftPack<C> *h, int n_packs, int n_rows,
+                               int n_filters)
 {
     for (int j = blockIdx.y; j < n_rows; j += gridDim.y)
         for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n_packs; i += gridDim.x * blockDim.x) {
@@ -189,8 +190,9 @@ inline CufftOls *cufft_ols_create(const RivalOls &c, int n, double space, const 
 {
     CufftOls *const o = new CufftOls();
     o->c = c;
-    const double row = (double)cufft_cut(c, n, 1).row_bytes(), most = std::min(space, 2e9 / n * row);   /* plans below 2^31 values */
-    const int groups = (int)std::ceil(c.n_filters / std::min((double)c.n_filters, std::max(1.0, std::floor(most / row) - 1)));
+    const double row = (double)cufft_cut(c, n, 1).row_bytes(), most = std::min(space, 2e9 / n * row);    /* plans below 2^31 */
+    const double filters = std::max(1.0, std::min((double)c.n_filters, std::floor(most / row) - 1));
+    const int groups = (int)std::ceil(c.n_filters / filters);
     o->at_once = (c.n_filters + groups - 1) / groups;
     o->cut = cufft_cut(c, n, std::floor(most / row / (1 + o->at_once)));
     o->full = cufft_plans(*o, o->cut.chunk);
@@ -224,18 +226,20 @@ inline void cufft_ols_close(void *memory)
 
 /* A chunk whose first output is number `first`. */
 template <class C, class Sample>
-void cufft_ols_chunk(const CufftOls &o, const Sample *x, Sample *y, int64_t first, int n_segments, const CufftPlans &p, cudaStream_t stream)
+void cufft_ols_chunk(const CufftOls &o, const Sample *x, Sample *y, int64_t first, int n_segments, const CufftPlans &p,
+                     cudaStream_t stream)
 {
     const CufftCut &cut = o.cut;
     const int packs = (int)(cut.row_bytes() / 16), discard = cut.n - cut.hop;
-    const dim3 products(std::max(1, packs / 128), std::min(n_segments, 32768));     /* packs: often a multiple of 128, and one */
+    const dim3 products(std::max(1, packs / 128), std::min(n_segments, 32768));      /* packs: often one more than a multiple */
     CHECK_CUDA(cufftSetStream(p.forward, stream));
     CHECK_CUDA(cufftSetStream(p.inverse, stream));
     cufft_execute(o.c, p.forward, true, x + first, o.spectra);
     for (int f = 0; f < o.c.n_filters; f += o.at_once) {
         const int n_filters = std::min(o.at_once, o.c.n_filters - f);
         cufft_multiply<<<products, 128, 0, stream>>>((CufftPack<C> *)o.products, (const CufftPack<C> *)o.spectra,
-                                                     (const CufftPack<C> *)o.bank + (int64_t)f * packs, packs, n_segments, o.at_once);
+                                                     (const CufftPack<C> *)o.bank + (int64_t)f * packs, packs, n_segments,
+                                                     o.at_once);
         cufft_execute(o.c, p.inverse, false, o.products, o.products);
         cufft_crop<<<dim3(std::min(n_segments, 1 << 20), n_filters), cut.hop < 1024 ? 128 : 256, 0, stream>>>(
             y + f * o.c.count + first, (const Sample *)o.products, o.c.count, o.c.count - first, n_segments, cut.n,

@@ -15,10 +15,11 @@
 #include "direct_steps.cuh"
 #include "gpu_bench.cuh"
 #include "gpu/ols/long/method.h"
+#include "rivals/library.h"
+#include "rivals/search.cuh"
 
 #include <cmath>
 #include <cstring>
-#include <dlfcn.h>
 #include <string>
 
 static const int LONGEST_KERNEL = 8192;     /* of one block's segments */
@@ -328,25 +329,18 @@ static Result measure(const Case &c, const Ours &ours, const Pool &p, double bud
 
 /* ---- rivals ----------------------------------------------------------------------------------------------------------------- */
 
-static const int MAX_RIVALS = 4;
-static const OlsRival *rivals[MAX_RIVALS] = {&cufft_ols};
-static int n_rivals = 1;
-
-/* What a rival reaches in its fastest way. ms: 0 where it cannot do the case, or does it wrong */
-struct Reached {
-    double ms;
-    char text[RIVAL_TEXT];
-};
+static std::vector<const OlsRival *> rivals = {&cufft_ols};
 
 struct Baseline {
-    Reached of[MAX_RIVALS], whole;
+    std::vector<RivalReached> of;
+    RivalReached whole;             /* plain FFT convolution */
 
     double best() const
     {
-        double least = 0;
-        for (const Reached &r : of)
+        double least = whole.ms;
+        for (const RivalReached &r : of)
             least = r.ms > 0 && (least == 0 || r.ms < least) ? r.ms : least;
-        return whole.ms > 0 && whole.ms < least ? whole.ms : least;
+        return least;
     }
 };
 
@@ -360,50 +354,9 @@ static auto calls_of(const Case &c, const Pool &p, const OlsRival *rival, void *
 {
     const size_t padding = (c.n_taps > 8192 ? 256u : 8u) << 20;
     return [&c, &p, rival, open, padding](int i) {
-        rival->run(open, p.x + rotate(i, input_bytes(c) + padding, p.x_bytes - padding), p.y + rotate(i, output_bytes(c), p.y_bytes), p.stream);
+        char *const x = p.x + rotate(i, input_bytes(c) + padding, p.x_bytes - padding);
+        rival->run(open, x, p.y + rotate(i, output_bytes(c), p.y_bytes), p.stream);
     };
-}
-
-/* Some calls back to back, to tell which way is worth a closer look. */
-static double glance(const Case &c, const Pool &p, const OlsRival *rival, void *open, cudaEvent_t begin, cudaEvent_t end)
-{
-    const auto run = calls_of(c, p, rival, open);
-    const double first = (time_calls(run, 1, p.stream, begin, end), time_calls(run, 2, p.stream, begin, end));
-    return first > 1 ? first : time_calls(run, first > 0.2 ? 5 : 20, p.stream, begin, end);
-}
-
-struct Way {
-    double ms;
-    int step, choice;
-};
-
-/* All ways, the fastest first; where steps ascend, until three in a row have not been faster. */
-static std::vector<Way> ways_of(const Case &c, const Pool &p, const OlsRival *rival)
-{
-    const RivalOls of = rival_case(c);
-    std::vector<Way> ways;
-    char text[RIVAL_TEXT];
-    double best = 1e30;
-    cudaEvent_t begin, end;
-    CHECK_CUDA(cudaEventCreate(&begin));
-    CHECK_CUDA(cudaEventCreate(&end));
-    for (int step = 0, slower = 0; slower < 3 || !rival->ascending; ++step) {
-        double least = 1e30;
-        int choice = 0;
-        for (void *open; (open = rival->open(&of, step, choice, p.taps, p.stream, text)) != nullptr; ++choice) {
-            ways.push_back({glance(c, p, rival, open, begin, end), step, choice});
-            least = std::min(least, ways.back().ms);
-            rival->close(open);
-        }
-        if (choice == 0)
-            break;
-        slower = least < best ? 0 : slower + 1;
-        best = std::min(best, least);
-    }
-    CHECK_CUDA(cudaEventDestroy(begin));
-    CHECK_CUDA(cudaEventDestroy(end));
-    std::sort(ways.begin(), ways.end(), [](const Way &a, const Way &b) { return a.ms < b.ms; });
-    return ways;
 }
 
 /* Whether its whole output is right; with room for both, the difference from ours, too. */
@@ -424,52 +377,26 @@ static bool is_right(const Case &c, const Ours &ours, const Pool &p, const OlsRi
     const double error = check_case(c, p, theirs);
     const bool right = unwritten == 0 && error < tolerance(c) && difference < tolerance(c);
     if (!right)
-        printf("  %s (%s): error %.1e, differs by %.1e, %.0f outputs unwritten: WRONG\n", rival->name, text, error, difference, unwritten);
+        printf("  %s (%s): error %.1e, differs by %.1e, %.0f outputs unwritten: WRONG\n", rival->name, text, error, difference,
+               unwritten);
     return right;
 }
 
-/* The fastest of the three ways that looked best. */
-static Reached measure_rival(const Case &c, const Ours &ours, const Pool &p, const OlsRival *rival, double budget_ms, bool *failed)
+static RivalReached measure_rival(const Case &c, const Ours &ours, const Pool &p, const OlsRival *rival, double budget_ms, bool *failed)
 {
-    const RivalOls of = rival_case(c);
-    const std::vector<Way> ways = ways_of(c, p, rival);
-    Reached best = {};
-    for (size_t i = 0; i < ways.size() && i < 3; ++i) {
-        char text[RIVAL_TEXT];
-        void *const open = rival->open(&of, ways[i].step, ways[i].choice, p.taps, p.stream, text);
-        const bool right = is_right(c, ours, p, rival, open, text);
-        *failed = *failed || !right;
-        const double ms = right ? time_run(calls_of(c, p, rival, open), p.stream, budget_ms).single : 0;
-        rival->close(open);
-        if (right && (best.ms == 0 || ms < best.ms)) {
-            best.ms = ms;
-            memcpy(best.text, text, sizeof text);
-        }
-    }
-    return best;
+    return rival_measure(rival, rival_case(c), p.taps, p.stream, budget_ms, &Timing::single,
+                         [&](void *open) { return calls_of(c, p, rival, open); },
+                         [&](void *open, const char *text) { return is_right(c, ours, p, rival, open, text); }, failed);
 }
 
 static Baseline measure_rivals(const Case &c, const Ours &ours, const Pool &p, double budget_ms, bool *failed)
 {
     Baseline b = {};
-    for (int i = 0; i < n_rivals; ++i)
-        b.of[i] = measure_rival(c, ours, p, rivals[i], budget_ms, failed);
+    for (const OlsRival *rival : rivals)
+        b.of.push_back(measure_rival(c, ours, p, rival, budget_ms, failed));
     if (c.n_taps > 4097)        /* shorter filters gain from segments by far */
         b.whole = measure_rival(c, ours, p, &cufft_whole, budget_ms, failed);
     return b;
-}
-
-/* Rivals in shared libraries, as rivals/build.sh makes them; one that is not there is left out. */
-static void open_rivals(int n_files, char **files)
-{
-    for (int i = 0; i < n_files && n_rivals < MAX_RIVALS; ++i) {
-        void *const library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
-        const void *const rival = library ? dlsym(library, "rival") : nullptr;
-        if (rival)
-            rivals[n_rivals++] = (const OlsRival *)rival;
-        else
-            fprintf(stderr, "%s\n", dlerror());
-    }
 }
 
 /* One forward transform over the whole signal, for the record. */
@@ -539,7 +466,7 @@ static const char *path_text(const Ours &ours, char text[40])
 }
 
 /* The columns that a rival fills. */
-static void print_rival(FILE *csv, const char *name, const Reached &r, double ours_ms)
+static void print_rival(FILE *csv, const char *name, const RivalReached &r, double ours_ms)
 {
     if (r.ms > 0)
         printf("    %-16s %9.4f ms  x%.2f  %s\n", name, r.ms, r.ms / ours_ms, r.text);
@@ -548,9 +475,10 @@ static void print_rival(FILE *csv, const char *name, const Reached &r, double ou
 
 static void print_head(FILE *csv)
 {
-    fprintf(csv, "case,kernel,floor_ms,single_ms,sustained_ms,gsamples_per_s,single_percent,sustained_percent,error,ratio,forward_ms");
-    for (int i = 0; i < n_rivals; ++i)
-        fprintf(csv, ",%s ms,%s", rivals[i]->name, rivals[i]->name);
+    fprintf(csv, "case,kernel,floor_ms,single_ms,sustained_ms,gsamples_per_s,single_percent,sustained_percent,error,ratio,"
+                 "forward_ms");
+    for (const OlsRival *rival : rivals)
+        fprintf(csv, ",%s ms,%s", rival->name, rival->name);
     fprintf(csv, ",%s ms,%s\n", cufft_whole.name, cufft_whole.name);
 }
 
@@ -564,9 +492,9 @@ static void print_row(FILE *csv, const Case &c, const Ours &ours, const Result &
            r.ms.single, rate, 100 * floor / r.ms.single, 100 * floor / r.ms.sustained, r.error, r.unwritten ? " UNWRITTEN" : "", ratio);
     fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,%.1f,%.1f,%.1f,%.2e,%.2f,%.5f", c.name.c_str(), path, floor, r.ms.single, r.ms.sustained, rate,
             100 * floor / r.ms.single, 100 * floor / r.ms.sustained, r.error, ratio, forward);
-    for (int i = 0; i < n_rivals; ++i)
-        print_rival(csv, rivals[i]->name, b ? b->of[i] : Reached{}, r.ms.single);
-    print_rival(csv, cufft_whole.name, b ? b->whole : Reached{}, r.ms.single);
+    for (size_t i = 0; i < rivals.size(); ++i)
+        print_rival(csv, rivals[i]->name, b ? b->of[i] : RivalReached{}, r.ms.single);
+    print_rival(csv, cufft_whole.name, b ? b->whole : RivalReached{}, r.ms.single);
     fprintf(csv, "\n");
     fflush(csv);
     fflush(stdout);
@@ -585,7 +513,7 @@ static void print_direct_steps(FILE *csv, const Case &c, const Ours &ours, const
         printf("%-42s %-24s %8.4f ms %25.1f%%\n", c.name.c_str(), row.name, row.ms.single, 100 * floor / row.ms.single);
         fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,,%.1f,%.1f,,,", c.name.c_str(), row.name, floor, row.ms.single, row.ms.sustained,
                 100 * floor / row.ms.single, 100 * floor / row.ms.sustained);
-        for (int i = 0; i <= n_rivals; ++i)
+        for (size_t i = 0; i <= rivals.size(); ++i)
             fprintf(csv, ",,");
         fprintf(csv, "\n");
     }
@@ -707,7 +635,7 @@ int main(int argc, char **argv)
         return 2;
     }
     if (argc > 4)
-        open_rivals(argc - 4, argv + 4);
+        rivals = rival_libraries(rivals, argc - 4, argv + 4);
     print_head(csv);
     const int wrong = run_table(csv, mode == "segments", argc > 3 ? argv[3] : nullptr);
     fclose(csv);

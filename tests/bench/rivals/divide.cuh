@@ -20,7 +20,7 @@ inline Divider make_divider(uint32_t by)
 
 __device__ __forceinline__ uint32_t divide(uint32_t n, const Divider &d)
 {
-    return d.shift < 0 ? n : __umulhi(n, d.factor) >> d.shift;
+    return d.shift < 0 ? n : (uint32_t)((uint64_t)n * d.factor >> 32) >> d.shift;
 }
 
 #endif

@@ -87,7 +87,8 @@ template <int I> static void make_plans(CallbackOls *o)
     const CufftCut &cut = o->cut;
     const int n_segments = I == 0 ? cut.last : cut.chunk, bits = log2_row(cut.n);
     const int64_t left = I == 0 ? o->c.count - (int64_t)(cut.n_chunks - 1) * cut.chunk * cut.hop : INT64_MAX;
-    const Callbacks of_chunk = {o->bank, make_divider((uint32_t)n_segments), bits, cut.pitch, cut.hop, cut.n - cut.hop, o->c.count, left};
+    const Callbacks of_chunk = {o->bank, make_divider((uint32_t)n_segments), bits, cut.pitch, cut.hop, cut.n - cut.hop, o->c.count,
+                                left};
     const int64_t row = (int64_t)1 << bits;
     o->plans[I] = {cufft_plan(o->c, cut.n, true, cut.hop, cut.pitch, n_segments),
                    cufft_plan(o->c, cut.n, false, row, row, (int64_t)n_segments * o->c.n_filters)};

@@ -76,8 +76,8 @@ static void *open_ols(const RivalOls *c, int step, int choice, const double *tap
             o->arguments = {nullptr, make_bank(*c, k, taps), nullptr, c->count, c->n_taps - 1, c->n_filters, at_once};
             o->grid = dim3((unsigned)((units + k.ffts - 1) / k.ffts), (c->n_filters + at_once - 1) / at_once);
             CHECK_CUDA(cudaFuncSetAttribute(k.run, cudaFuncAttributeMaxDynamicSharedMemorySize, k.shared_bytes));
-            snprintf(text, RIVAL_TEXT, "N %d%s; %s; %d filters", k.kind == DX_FOLDED ? 2 * k.n : k.n, k.kind == DX_PAIRS ? " pairs" : "",
-                     k.text, at_once);
+            snprintf(text, RIVAL_TEXT, "N %d%s; %s; %d filters", k.kind == DX_FOLDED ? 2 * k.n : k.n,
+                     k.kind == DX_PAIRS ? " pairs" : "", k.text, at_once);
             return o;
         }
         left -= splits;

@@ -7,6 +7,7 @@
 
 #define CUFFTDX_DISABLE_CUTLASS_DEPENDENCY
 #include "ols_cufftdx.h"
+#include "gpu/device/ptx.cuh"
 
 #include <cufftdx.hpp>
 
@@ -98,7 +99,7 @@ __global__ void __launch_bounds__(N / POINTS *FFTS, BLOCKS) dx_ols(const DxArgum
                   "points lie as described above");
     static_assert(Forward::shared_memory_size == Inverse::shared_memory_size && Forward::shared_memory_size % 16 == 0, "one space");
     extern __shared__ __align__(16) unsigned char space[];
-    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+    wait_for_predecessor();
     const int t = threadIdx.x, first = blockIdx.y * a.at_once, end = min(first + a.at_once, a.n_filters);
     const int64_t to = ((int64_t)blockIdx.x * FFTS + threadIdx.y) * Segment::UNIT - DISCARD;
     float4 *const waiting = (float4 *)(space + Forward::shared_memory_size) + threadIdx.y * (N / 2) + t;

@@ -1,0 +1,26 @@
+/* library.h - rivals in shared libraries, as rivals/build.sh makes them. */
+#ifndef RIVAL_LIBRARY_H
+#define RIVAL_LIBRARY_H
+
+#include "rival.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <vector>
+
+/* What the files offer, after those that are given; a file that cannot be opened is said and left out. */
+template <class Case>
+std::vector<const RivalOf<Case> *> rival_libraries(std::vector<const RivalOf<Case> *> rivals, int n_files, char **files)
+{
+    for (int i = 0; i < n_files; ++i) {
+        void *const library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
+        const void *const rival = library ? dlsym(library, "rival") : nullptr;
+        if (rival)
+            rivals.push_back((const RivalOf<Case> *)rival);
+        else
+            fprintf(stderr, "%s\n", dlerror());
+    }
+    return rivals;
+}
+
+#endif
