@@ -1,19 +1,19 @@
 /* conv2d_gpu.cu - benchmark of 2-D convolution on the CUDA engine, on device-resident data: float32, zeros beyond the
  * sides, output of the image's size.
  *
- *     bench_conv2d_gpu table [csv] [text]      the recorded table: ours, cuFFT on the whole image (best good size, with
- *     padding
- *                                              and cropping) and on tiles (best of four sizes), for cases whose name
- *                                              contains text
+ *     bench_conv2d_gpu table [csv] [text] [rival.so...]     the recorded table: ours, cuFFT on the whole image and on tiles, and
+ *                                              the rivals, each in its best way, for cases whose name contains text
  *     bench_conv2d_gpu methods [csv] [text]    every algorithm of ours for those cases, to tune the choice
- *     bench_conv2d_gpu batches [csv] [text]    large tiles with work areas of various sizes, which may stay in the L2
- *     or not bench_conv2d_gpu check                   every algorithm against the sum by definition, on awkward sizes
+ *     bench_conv2d_gpu batches [csv] [text]    large tiles with work areas of various sizes, which may stay in the L2 or not
+ *     bench_conv2d_gpu check                   every algorithm against the sum by definition, on awkward sizes
  *     bench_conv2d_gpu one CASE ALGORITHM N    N launches of one case, for a profiler; ALGORITHM as in --algorithm
  *
  * Images rotate over a working set of more than 4 times the L2. Every row is checked at random pixels against the sum
  * in double. */
 #include "cufft_image.cuh"
 #include "gpu/conv2d/prepared.h"
+#include "rivals/library.h"
+#include "rivals/search.cuh"
 
 #include <cmath>
 #include <cstring>
@@ -24,7 +24,7 @@ static const char *const algorithms[] = {"auto", "direct", "tiles", "full", "sep
 
 struct Case {
     std::string name;
-    ImageCase image;
+    RivalImage image;
 };
 
 static int64_t n_pixels(const Case &c) { return c.image.rows * c.image.columns; }
@@ -49,8 +49,7 @@ static std::vector<Case> all_cases()
     return cases;
 }
 
-/* ---- data
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------------------------------------- */
 
 /* One image in place, with the rows above and below it that a block has. */
 struct Pool {
@@ -63,7 +62,7 @@ struct Pool {
 };
 
 /* Taps: a smooth bump, or its product with noise, which no column times row gives. */
-static std::vector<double> make_taps(const ImageCase &c, bool separable)
+static std::vector<double> make_taps(const RivalImage &c, bool separable)
 {
     std::vector<double> taps((size_t)c.kernel_rows * c.kernel_columns);
     double sum = 0;
@@ -79,7 +78,7 @@ static std::vector<double> make_taps(const ImageCase &c, bool separable)
     return taps;
 }
 
-static void upload_taps(Pool *p, const ImageCase &c, bool separable)
+static void upload_taps(Pool *p, const RivalImage &c, bool separable)
 {
     p->host_taps = make_taps(c, separable);
     CHECK_CUDA(cudaMemcpyAsync(p->taps, p->host_taps.data(), p->host_taps.size() * sizeof(double),
@@ -125,11 +124,10 @@ static const float *image_of(const Case &c, const Pool &p, int i)
 
 static float *output_of(const Case &c, const Pool &p, int i) { return p.y + i % p.n * n_pixels(c); }
 
-/* ---- check
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- check ------------------------------------------------------------------------------------------------------------ */
 
 /* Pixel s of the sample: the corners, then random ones. */
-__host__ __device__ static int64_t sampled(const ImageCase &c, int s)
+__host__ __device__ static int64_t sampled(const RivalImage &c, int s)
 {
     if (s < 4)
         return s % 2 * (c.columns - 1) + s / 2 * (c.rows - 1) * c.columns;
@@ -137,7 +135,7 @@ __host__ __device__ static int64_t sampled(const ImageCase &c, int s)
 }
 
 /* sums: squares of the differences and of the truth. One block a pixel. */
-static __global__ void compare(const ImageCase c, const float *image, const float *output, const double *taps,
+static __global__ void compare(const RivalImage c, const float *image, const float *output, const double *taps,
                                double *sums)
 {
     __shared__ double parts[128];
@@ -174,8 +172,7 @@ static double error_of(const Case &c, const Pool &p)
 
 static const double TOLERANCE = 3e-6;
 
-/* ---- ours
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- ours ------------------------------------------------------------------------------------------------------------------ */
 
 struct Ours {
     struct lw_op_spec spec;
@@ -274,87 +271,79 @@ static bool measure(const Case &c, Pool *p, int algorithm, Result *r, int batch 
     return suits;
 }
 
-/* ---- cuFFT
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- rivals ------------------------------------------------------------------------------------------------------------------ */
 
-/* ms, 0 where it cannot be done */
-static double measure_cufft(const Case &c, const Pool &p, int rows, int columns, int batch)
+static std::vector<const ImageRival *> rivals = {&cufft_whole_image, &cufft_tiles};
+
+static bool is_right(const Case &c, const Pool &p, const ImageRival *rival, void *open, const char *text)
 {
-    CufftImage f;
-    if (!cufft_create(c.image, rows, columns, batch, p.taps, p.stream, &f))
-        return 0;
-    cufft_convolve(f, image_of(c, p, 0), output_of(c, p, 0), p.stream);
-    if (!(error_of(c, p) < 10 * TOLERANCE))
-        printf("  cuFFT %d x %d: wrong result, error %.2g\n", rows, columns, error_of(c, p));
-    const Timing t = time_run([&](int i) { cufft_convolve(f, image_of(c, p, i), output_of(c, p, i), p.stream); },
-                              p.stream,
-                              BUDGET_MS);
-    cufft_release(&f);
-    return t.sustained;
+    CHECK_CUDA(cudaMemsetAsync(p.y, 0xff, 4 * n_pixels(c), p.stream));
+    rival->run(open, image_of(c, p, 0), output_of(c, p, 0), p.stream);
+    const double error = error_of(c, p);
+    if (error < TOLERANCE)
+        return true;
+    printf("  %s (%s): error %.2g: WRONG\n", rival->name, text, error);
+    return false;
 }
 
-/* The padded image as one tile; best of the good sizes next above what is needed and of a multiple of 64. */
-static double measure_whole(const Case &c, const Pool &p)
+static RivalReached measure_rival(const Case &c, const Pool &p, const ImageRival *rival, bool *failed)
 {
-    const int64_t rows = c.image.rows + c.image.kernel_rows - 1, columns = c.image.columns + c.image.kernel_columns - 1;
-    int even = good_size(columns), round = good_size(columns);
-    while (even % 2)
-        even = good_size(even + 1);
-    while (round % 64)
-        round = good_size(round + 1);
-    const double plain = measure_cufft(c, p, good_size(rows), even, 1);
-    const double rounded = measure_cufft(c, p, good_size(rows), round, 1);
-    return plain == 0 ? rounded : rounded == 0 ? plain : std::min(plain, rounded);
+    const auto calls = [&](void *open) {
+        return [&c, &p, rival, open](int i) { rival->run(open, image_of(c, p, i), output_of(c, p, i), p.stream); };
+    };
+    return rival_measure(rival, c.image, p.taps, p.stream, BUDGET_MS / 2, &Timing::sustained, calls,
+                         [&](void *open, const char *text) { return is_right(c, p, rival, open, text); }, failed);
 }
 
-static double measure_tiles(const Case &c, const Pool &p, int *best_side)
-{
-    double best = 0;
-    for (const int side : {128, 256, 512, 1024}) {
-        if (side < c.image.kernel_rows * 5 / 4 || side > 2 * c.image.rows)
-            continue;
-        const double ms = measure_cufft(c, p, side, side, std::max(1, (1 << 26) / side / side));
-        if (ms > 0 && (best == 0 || ms < best)) {
-            best = ms;
-            *best_side = side;
-        }
-    }
-    return best;
-}
-
-/* ---- modes
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- modes ------------------------------------------------------------------------------------------------------------ */
 
 static double rate(const Case &c, double ms) { return ms > 0 ? (double)n_pixels(c) / ms * 1e-6 : 0; }
 
+static void print_head(FILE *to)
+{
+    fprintf(to, "case,ms,ms_single,gpixel_s,ratio,error,method");
+    for (const ImageRival *rival : rivals)
+        fprintf(to, ",%s gpixel_s,%s", rival->name, rival->name);
+    fprintf(to, "\n");
+}
+
+/* ratio: of the fastest rival's time to ours */
+static void print_row(FILE *to, const Case &c, const Result &r, const std::vector<RivalReached> &reached)
+{
+    double best = 0;
+    for (const RivalReached &one : reached)
+        best = one.ms > 0 && (best == 0 || one.ms < best) ? one.ms : best;
+    fprintf(to, "%s,%.4f,%.4f,%.1f,%.2f,%.2g,\"%s\"", c.name.c_str(), r.time.sustained, r.time.single, rate(c, r.time.sustained),
+            best / r.time.sustained, r.error, r.text);
+    for (const RivalReached &one : reached)
+        fprintf(to, one.ms > 0 ? ",%.1f,\"%s\"" : ",,", rate(c, one.ms), one.text);
+    fprintf(to, "\n");
+    fflush(to);
+}
+
 static int run_table(FILE *csv, const char *text)
 {
-    int failed = 0;
-    const char *const head = "case,ms,ms_single,gpixel_s,whole_gpixel_s,tiles_gpixel_s,tile,ratio,error,method";
-    printf("%s\n", head);
-    if (csv)
-        fprintf(csv, "%s\n", head);
+    int wrong = 0;
+    for (FILE *const to : {stdout, csv})
+        if (to)
+            print_head(to);
     for (const Case &c : all_cases()) {
         if (c.name.find(text) == std::string::npos)
             continue;
         Pool p = make_pool(c);
         Result r;
+        bool failed = false;
+        std::vector<RivalReached> reached;
         measure(c, &p, LW_CONV2D_ALGORITHM_AUTO, &r);
-        int side = 0;
-        const double whole = measure_whole(c, p), tiles = measure_tiles(c, p, &side);
-        const double best = tiles > 0 && (whole == 0 || tiles < whole) ? tiles : whole;
-        char line[400];
-        snprintf(line, sizeof line, "%s,%.4f,%.4f,%.1f,%.1f,%.1f,%d,%.2f,%.2g,\"%s\"", c.name.c_str(), r.time.sustained,
-                 r.time.single, rate(c, r.time.sustained), rate(c, whole), rate(c, tiles), side,
-                 best / r.time.sustained, r.error, r.text);
-        printf("%s%s\n", line, r.error < TOLERANCE ? "" : "   WRONG");
-        fflush(stdout);
-        if (csv)
-            fprintf(csv, "%s\n", line);
-        failed += !(r.error < TOLERANCE);
+        for (const ImageRival *rival : rivals)
+            reached.push_back(measure_rival(c, p, rival, &failed));
+        for (FILE *const to : {stdout, csv})
+            if (to)
+                print_row(to, c, r, reached);
+        wrong += failed || !(r.error < TOLERANCE);
         release_pool(&p);
     }
-    return failed > 0;
+    return wrong > 0;
 }
 
 static int run_methods(FILE *csv, const char *text)
@@ -452,11 +441,13 @@ int main(int argc, char **argv)
     if (mode == "one" && argc == 5)
         return run_one(argv[2], argv[3], atoi(argv[4]));
     if (mode != "table" && mode != "methods" && mode != "batches") {
-        fprintf(stderr, "usage: bench_conv2d_gpu table|methods|batches [csv] [text] | check | one CASE ALGORITHM N\n");
+        fprintf(stderr, "usage: bench_conv2d_gpu table|methods|batches [csv] [text] [rival.so...] | check | one CASE ALGORITHM N\n");
         return 2;
     }
     FILE *const csv = argc > 2 && argv[2][0] ? fopen(argv[2], "w") : nullptr;
     const char *const text = argc > 3 ? argv[3] : "";
+    if (argc > 4)
+        rivals = rival_libraries(rivals, argc - 4, argv + 4);
     const int failed = mode == "table"     ? run_table(csv, text)
                        : mode == "methods" ? run_methods(csv, text)
                                            : run_batches(csv, text);

@@ -1,140 +1,270 @@
-/* cufft_image.cuh - the comparison of the conv2d benchmark: convolution of a real image by cuFFT, zeros beyond the
- * sides, output of the image's size. As one transform of the whole image, and by overlap-save on tiles. */
+/* cufft_image.cuh - convolution of a real image through cuFFT as one writes it with care: overlap-save on tiles, square or not, of
+ * sizes 2^a 3^b 5^c, in batches that can stay in the L2; and one transform of the padded image. Transforms are real and in place; one
+ * kernel gathers tiles with their zeros, one multiplies with the kernel's spectrum, read once for several tiles, one crops. */
 #ifndef CUFFT_IMAGE_CUH
 #define CUFFT_IMAGE_CUH
 
 #include "gpu_bench.cuh"
+#include "rivals/rival.h"
 
 #include <cufft.h>
 
-/* An image and where the outputs lie: y[i][j] = sum h[m][n] x[i + ahead - m][j + ahead - n]. */
-struct ImageCase {
-    int64_t rows, columns;
-    int kernel_rows, kernel_columns;
-    int ahead_rows, ahead_columns;
+/* Tiles of rows x columns, whose outputs are `hop`s apart. */
+struct ImageCut {
+    RivalImage c;
+    int rows, columns, hop_rows, hop_columns;
+    int across, n_tiles, batch;
+
+    /* of a row, in place */
+    __host__ __device__ int bins() const { return columns / 2 + 1; }
+    __host__ __device__ int64_t tile_bins() const { return (int64_t)rows * bins(); }
+    /* first pixel of a tile, beyond the image's sides too */
+    __host__ __device__ int64_t top(int tile) const
+    {
+        return (int64_t)(tile / across) * hop_rows + c.ahead_rows - (c.kernel_rows - 1);
+    }
+    __host__ __device__ int64_t left(int tile) const
+    {
+        return (int64_t)(tile % across) * hop_columns + c.ahead_columns - (c.kernel_columns - 1);
+    }
 };
 
-/* Transforms of `batch` tiles of rows x columns, whose outputs are `hop`s apart. */
-struct CufftImage {
-    ImageCase c;
-    int rows, columns, hop_rows, hop_columns, across, n_tiles, batch;
+/* Transforms of a batch, and of what remains for the last one. */
+struct ImagePlans {
     cufftHandle forward, inverse;
-    float *points;                  /* [batch][rows][columns] */
-    float2 *bins, *kernel;          /* [batch][rows][columns / 2 + 1], [rows][columns / 2 + 1] */
 };
 
-inline bool is_good_size(int64_t n)
-{
-    for (const int p : {2, 3, 5, 7})
-        while (n % p == 0)
-            n /= p;
-    return n == 1;
-}
+struct CufftImage {
+    ImageCut cut;
+    ImagePlans full, last;
+    float2 *bins, *kernel;          /* [batch][rows][bins], [rows][bins] */
+};
 
-inline int good_size(int64_t n)
+/* grid: pieces of rows, rows, tiles of the batch */
+static __global__ void cufft_gather(const ImageCut cut, const float *image, float *points, int first)
 {
-    while (!is_good_size(n))
-        ++n;
-    return (int)n;
-}
-
-/* Tile b: rows from its first needed pixel on; also the padded whole image, as the one tile. */
-__global__ void cufft_gather(const CufftImage f, const float *image, int first)
-{
-    const int64_t n = (int64_t)f.rows * f.columns, all = n * f.batch;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < all; i += (int64_t)gridDim.x * blockDim.x) {
-        const int tile = first + (int)(i / n), y = (int)(i % n / f.columns), x = (int)(i % f.columns);
-        const int64_t row = (int64_t)(tile / f.across) * f.hop_rows + f.c.ahead_rows - (f.c.kernel_rows - 1) + y;
-        const int64_t left = f.c.ahead_columns - (f.c.kernel_columns - 1);
-        const int64_t column = (int64_t)(tile % f.across) * f.hop_columns + left + x;
-        const bool inside = row >= 0 && row < f.c.rows && column >= 0 && column < f.c.columns;
-        f.points[i] = inside ? image[row * f.c.columns + column] : 0;
+    const int64_t row = cut.top(first + blockIdx.z) + blockIdx.y, left = cut.left(first + blockIdx.z);
+    float *const to = points + 2 * (blockIdx.z * cut.tile_bins() + (int64_t)blockIdx.y * cut.bins());
+    const bool is_row = row >= 0 && row < cut.c.rows;
+#pragma unroll 4
+    for (int x = blockIdx.x * blockDim.x + threadIdx.x; x < cut.columns; x += gridDim.x * blockDim.x) {
+        const int64_t column = left + x;
+        to[x] = is_row && column >= 0 && column < cut.c.columns ? __ldg(image + row * cut.c.columns + column) : 0;
     }
 }
 
-__global__ void cufft_multiply(const CufftImage f)
-{
-    const int64_t n = (int64_t)f.rows * (f.columns / 2 + 1);
-    const float scale = 1.0f / f.rows / f.columns;
-    const int64_t all = n * f.batch;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < all; i += (int64_t)gridDim.x * blockDim.x) {
-        const float2 z = f.bins[i], k = f.kernel[i % n];
-        f.bins[i] = {scale * (z.x * k.x - z.y * k.y), scale * (z.x * k.y + z.y * k.x)};
-    }
-}
-
-__global__ void cufft_scatter(const CufftImage f, float *output, int first)
-{
-    const int64_t n = (int64_t)f.hop_rows * f.hop_columns;
-    const int64_t all = n * f.batch;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < all; i += (int64_t)gridDim.x * blockDim.x) {
-        const int b = (int)(i / n), tile = first + b, y = (int)(i % n / f.hop_columns), x = (int)(i % f.hop_columns);
-        const int64_t row = (int64_t)(tile / f.across) * f.hop_rows + y,
-            column = (int64_t)(tile % f.across) * f.hop_columns + x;
-        if (tile < f.n_tiles && row < f.c.rows && column < f.c.columns)
-            output[row * f.c.columns + column] =
-                f.points[((int64_t)b * f.rows + y + f.c.kernel_rows - 1) * f.columns + x + f.c.kernel_columns - 1];
-    }
-}
-
-__global__ void cufft_pad_kernel(const CufftImage f, const double *taps)
+/* Two bins a thread; rows are even in number. grid: pairs of bins, tiles that share the loads of the kernel's spectrum */
+static __global__ void cufft_filter(float4 *bins, const float4 *kernel, int n_pairs, int n_tiles)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < f.c.kernel_rows * f.c.kernel_columns)
-        f.points[(int64_t)(i / f.c.kernel_columns) * f.columns + i % f.c.kernel_columns] = (float)taps[i];
+    if (i >= n_pairs)
+        return;
+    const float4 k = __ldg(kernel + i);
+    for (int tile = blockIdx.y; tile < n_tiles; tile += gridDim.y) {
+        float4 *const at = bins + (int64_t)tile * n_pairs + i;
+        const float4 z = *at;
+        *at = {z.x * k.x - z.y * k.y, z.x * k.y + z.y * k.x, z.z * k.z - z.w * k.w, z.z * k.w + z.w * k.z};
+    }
 }
 
-inline void cufft_release(CufftImage *f)
+/* grid: pieces of rows, rows of outputs, tiles of the batch */
+static __global__ void cufft_scatter(const ImageCut cut, float *output, const float *points, int first)
 {
-    cufftDestroy(f->forward);
-    cufftDestroy(f->inverse);
-    cudaFree(f->points);
+    const int tile = first + blockIdx.z, row_of_tile = blockIdx.y + cut.c.kernel_rows - 1;
+    const int64_t row = (int64_t)(tile / cut.across) * cut.hop_rows + blockIdx.y;
+    const int64_t left = (int64_t)(tile % cut.across) * cut.hop_columns;
+    const float *const from = points + 2 * (blockIdx.z * cut.tile_bins() + (int64_t)row_of_tile * cut.bins()) + cut.c.kernel_columns - 1;
+    const int size = cut.c.columns - left < cut.hop_columns ? (int)(cut.c.columns - left) : cut.hop_columns;
+    if (row >= cut.c.rows)
+        return;
+#pragma unroll 4
+    for (int x = blockIdx.x * blockDim.x + threadIdx.x; x < size; x += gridDim.x * blockDim.x)
+        __stcs(output + row * cut.c.columns + left + x, __ldcs(from + x));
+}
+
+/* One tile with the kernel at its first pixel. */
+static __global__ void cufft_place_kernel(const ImageCut cut, float *points, const double *taps)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x, row = i / cut.c.kernel_columns, column = i % cut.c.kernel_columns;
+    if (i < cut.c.kernel_rows * cut.c.kernel_columns)
+        points[2 * (int64_t)row * cut.bins() + column] = (float)(taps[i] / cut.rows / cut.columns);
+}
+
+/* The tiles of an image; `batch`: how many at a time, at most. */
+inline ImageCut image_cut(const RivalImage &c, int rows, int columns, double batch)
+{
+    ImageCut cut = {c, rows, columns, 0, 0, 0, 0, 0};
+    cut.hop_rows = (int)std::min<int64_t>(rows - c.kernel_rows + 1, c.rows);
+    cut.hop_columns = (int)std::min<int64_t>(columns - c.kernel_columns + 1, c.columns);
+    cut.across = (int)((c.columns + cut.hop_columns - 1) / cut.hop_columns);
+    cut.n_tiles = cut.across * (int)((c.rows + cut.hop_rows - 1) / cut.hop_rows);
+    const int wanted = (int)std::max(1.0, std::min({batch, (double)cut.n_tiles, 65535.0})), n_batches = (cut.n_tiles + wanted - 1) / wanted;
+    cut.batch = (cut.n_tiles + n_batches - 1) / n_batches;
+    return cut;
+}
+
+inline int image_last(const ImageCut &cut) { return cut.n_tiles - (cut.n_tiles - 1) / cut.batch * cut.batch; }
+
+/* A transform in place; `plan` is 0 where cuFFT or the memory does not do it. */
+inline cufftHandle image_plan(const ImageCut &cut, bool forward, int batch)
+{
+    long long n[2] = {cut.rows, cut.columns}, reals[2] = {cut.rows, 2 * cut.bins()}, complexes[2] = {cut.rows, cut.bins()};
+    const long long many = cut.tile_bins();
+    size_t bytes;
+    cufftHandle plan;
+    CHECK_CUDA(cufftCreate(&plan));
+    const cufftResult failed =
+        forward ? cufftMakePlanMany64(plan, 2, n, reals, 1, 2 * many, complexes, 1, many, CUFFT_R2C, batch, &bytes)
+                : cufftMakePlanMany64(plan, 2, n, complexes, 1, many, reals, 1, 2 * many, CUFFT_C2R, batch, &bytes);
+    if (failed) {
+        cudaGetLastError();
+        cufftDestroy(plan);
+        return 0;
+    }
+    return plan;
+}
+
+inline ImagePlans image_plans(const ImageCut &cut, int batch) { return {image_plan(cut, true, batch), image_plan(cut, false, batch)}; }
+
+inline void image_destroy(const ImagePlans &p)
+{
+    if (p.forward)
+        cufftDestroy(p.forward);
+    if (p.inverse)
+        cufftDestroy(p.inverse);
+}
+
+inline void cufft_image_close(void *memory)
+{
+    CufftImage *const f = (CufftImage *)memory;
+    image_destroy(f->full);
+    if (f->last.forward != f->full.forward)
+        image_destroy(f->last);
     cudaFree(f->bins);
     cudaFree(f->kernel);
+    delete f;
 }
 
-/* Transforms of rows x columns points, `batch` at a time; false where cuFFT or the memory does not do it. */
-inline bool cufft_create(const ImageCase &c, int rows, int columns, int batch, const double *taps, cudaStream_t stream,
-                         CufftImage *f)
+/* spectrum: of the kernel, [rows][bins], scaled by 1 / (rows columns); plan: of one tile, in place */
+inline void image_kernel(const ImageCut &cut, float2 *spectrum, const double *taps, cudaStream_t stream)
 {
-    *f = CufftImage{c, rows, columns, rows - c.kernel_rows + 1, columns - c.kernel_columns + 1};
-    f->hop_rows = (int)std::min<int64_t>(f->hop_rows, c.rows);
-    f->hop_columns = (int)std::min<int64_t>(f->hop_columns, c.columns);
-    f->across = (int)((c.columns + f->hop_columns - 1) / f->hop_columns);
-    f->n_tiles = f->across * (int)((c.rows + f->hop_rows - 1) / f->hop_rows);
-    f->batch = std::min(batch, f->n_tiles);
-    int n[2] = {rows, columns};
-    const size_t bins = (size_t)rows * (columns / 2 + 1);
-    bool done = cufftPlanMany(&f->forward, 2, n, nullptr, 1, 0, nullptr, 1, 0, CUFFT_R2C, f->batch) == CUFFT_SUCCESS &&
-                cufftPlanMany(&f->inverse, 2, n, nullptr, 1, 0, nullptr, 1, 0, CUFFT_C2R, f->batch) == CUFFT_SUCCESS &&
-                cudaMalloc(&f->points, sizeof(float) * rows * columns * f->batch) == cudaSuccess &&
-                cudaMalloc(&f->bins, sizeof(float2) * bins * f->batch) == cudaSuccess &&
-                cudaMalloc(&f->kernel, sizeof(float2) * bins) == cudaSuccess;
-    if (!done) {
+    const cufftHandle plan = image_plan(cut, true, 1);
+    const int n = cut.c.kernel_rows * cut.c.kernel_columns;
+    CHECK_CUDA(cudaMemsetAsync(spectrum, 0, sizeof(float2) * cut.tile_bins(), stream));
+    cufft_place_kernel<<<(n + 255) / 256, 256, 0, stream>>>(cut, (float *)spectrum, taps);
+    CHECK_CUDA(cufftSetStream(plan, stream));
+    CHECK_CUDA(cufftExecR2C(plan, (float *)spectrum, spectrum));
+    CHECK_CUDA(cudaStreamSynchronize(stream));
+    cufftDestroy(plan);
+}
+
+/* NULL where cuFFT or the memory does not do it. */
+inline CufftImage *cufft_image_create(const ImageCut &cut, const double *taps, cudaStream_t stream)
+{
+    CufftImage *const f = new CufftImage();
+    const int last = image_last(cut);
+    f->cut = cut;
+    f->full = image_plans(cut, cut.batch);
+    f->last = last == cut.batch ? f->full : image_plans(cut, last);
+    if (!f->full.forward || !f->full.inverse || !f->last.forward || !f->last.inverse ||
+        cudaMalloc(&f->bins, sizeof(float2) * cut.tile_bins() * cut.batch) != cudaSuccess ||
+        cudaMalloc(&f->kernel, sizeof(float2) * cut.tile_bins()) != cudaSuccess) {
         cudaGetLastError();
-        cufft_release(f);
-        return false;
+        cufft_image_close(f);
+        return nullptr;
     }
-    CHECK_CUDA(cufftSetStream(f->forward, stream));
-    CHECK_CUDA(cufftSetStream(f->inverse, stream));
-    CHECK_CUDA(cudaMemsetAsync(f->points, 0, sizeof(float) * rows * columns * f->batch, stream));
-    cufft_pad_kernel<<<(c.kernel_rows * c.kernel_columns + 255) / 256, 256, 0, stream>>>(*f, taps);
-    CHECK_CUDA(cufftExecR2C(f->forward, f->points, f->bins));
-    CHECK_CUDA(cudaMemcpyAsync(f->kernel, f->bins, sizeof(float2) * bins, cudaMemcpyDeviceToDevice, stream));
-    return true;
+    image_kernel(cut, f->kernel, taps, stream);
+    return f;
 }
 
-inline void cufft_convolve(const CufftImage &f, const float *image, float *output, cudaStream_t stream)
+inline void cufft_image_run(void *memory, const void *image, void *output, cudaStream_t stream)
 {
-    const int blocks = 132 * 16, threads = 256;
-    for (int first = 0; first < f.n_tiles; first += f.batch) {
-        cufft_gather<<<blocks, threads, 0, stream>>>(f, image, first);
-        CHECK_CUDA(cufftExecR2C(f.forward, f.points, f.bins));
-        cufft_multiply<<<blocks, threads, 0, stream>>>(f);
-        CHECK_CUDA(cufftExecC2R(f.inverse, f.bins, f.points));
-        cufft_scatter<<<blocks, threads, 0, stream>>>(f, output, first);
+    const CufftImage &f = *(const CufftImage *)memory;
+    const ImageCut &cut = f.cut;
+    const int threads = 128, pairs = (int)(cut.tile_bins() / 2);
+    for (int first = 0; first < cut.n_tiles; first += cut.batch) {
+        const int n = std::min(cut.batch, cut.n_tiles - first);
+        const ImagePlans &p = n == cut.batch ? f.full : f.last;
+        CHECK_CUDA(cufftSetStream(p.forward, stream));
+        CHECK_CUDA(cufftSetStream(p.inverse, stream));
+        const dim3 in((cut.columns + 511) / 512, cut.rows, n), out((cut.hop_columns + 511) / 512, cut.hop_rows, n);
+        const dim3 filter((pairs + threads - 1) / threads, (n + 3) / 4);
+        cufft_gather<<<in, threads, 0, stream>>>(cut, (const float *)image, (float *)f.bins, first);
+        CHECK_CUDA(cufftExecR2C(p.forward, (float *)f.bins, f.bins));
+        cufft_filter<<<filter, threads, 0, stream>>>((float4 *)f.bins, (const float4 *)f.kernel, pairs, n);
+        CHECK_CUDA(cufftExecC2R(p.inverse, f.bins, (float *)f.bins));
+        cufft_scatter<<<out, threads, 0, stream>>>(cut, (float *)output, (const float *)f.bins, first);
     }
     CHECK_CUDA(cudaGetLastError());
 }
+
+/* ---- ways ------------------------------------------------------------------------------------------------------------------- */
+
+/* Tiles to try, in steps of rising rows: sizes 2^a 3^b 5^c, then columns as many, twice or four times as many. False: no such. */
+inline bool image_tile(const RivalImage &c, int step, int shape, int *rows, int *columns)
+{
+    static const int sizes[] = {32, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024, 1280, 1536, 2048, 3072, 4096};
+    for (const int size : sizes) {
+        const bool holds = 4 * size >= 5 * std::max(c.kernel_rows, c.kernel_columns), is_small = size < 2 * std::max(c.rows, c.columns);
+        if (!holds || !is_small || step-- > 0)
+            continue;
+        *rows = size;
+        *columns = size << shape;
+        return shape < 3 && (shape == 0 || *columns <= 8192);
+    }
+    return false;
+}
+
+/* Choices: three shapes, each with so many megabytes in a batch. */
+inline void *cufft_tiles_open(const RivalImage *c, int step, int choice, const double *taps, cudaStream_t stream, char text[RIVAL_TEXT])
+{
+    const int spaces[] = {10, 20, 36, 512}, n_spaces = (int)(sizeof spaces / sizeof *spaces);
+    int rows, columns;
+    if (!image_tile(*c, step, choice / n_spaces, &rows, &columns))
+        return nullptr;
+    const double bytes = sizeof(float2) * (double)rows * (columns / 2 + 1);
+    CufftImage *const f = cufft_image_create(image_cut(*c, rows, columns, spaces[choice % n_spaces] * RIVAL_MEGABYTE / bytes), taps, stream);
+    if (f)
+        snprintf(text, RIVAL_TEXT, "tiles %d x %d, %d at a time", rows, columns, f->cut.batch);
+    return f;
+}
+
+static const ImageRival cufft_tiles = {"cuFFT tiles", true, cufft_tiles_open, cufft_image_run, cufft_image_close};
+
+/* The next number of small factors from n on that `multiple` divides. */
+inline int image_size(int64_t n, int multiple)
+{
+    for (;; ++n) {
+        int64_t left = n;
+        for (const int p : {2, 3, 5, 7})
+            while (left % p == 0)
+                left /= p;
+        if (left == 1 && n % multiple == 0)
+            return (int)n;
+    }
+}
+
+/* Sizes of the padded whole image: even ones, and multiples of 16, 64 and 256. */
+inline bool image_whole(const RivalImage &c, int choice, int *rows, int *columns)
+{
+    const int multiples[] = {2, 16, 64, 256};
+    if (choice >= (int)(sizeof multiples / sizeof *multiples))
+        return false;
+    *rows = image_size(c.rows + c.kernel_rows - 1, 2);
+    *columns = image_size(c.columns + c.kernel_columns - 1, multiples[choice]);
+    return true;
+}
+
+inline void *cufft_whole_image_open(const RivalImage *c, int step, int choice, const double *taps, cudaStream_t stream,
+                                    char text[RIVAL_TEXT])
+{
+    int rows, columns;
+    if (step > 0 || !image_whole(*c, choice, &rows, &columns) || (double)rows * columns >= 2147483648.0)
+        return nullptr;
+    snprintf(text, RIVAL_TEXT, "%d x %d", rows, columns);
+    return cufft_image_create(image_cut(*c, rows, columns, 1), taps, stream);
+}
+
+static const ImageRival cufft_whole_image = {"cuFFT whole image", true, cufft_whole_image_open, cufft_image_run, cufft_image_close};
 
 #endif

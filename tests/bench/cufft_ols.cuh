@@ -277,7 +277,7 @@ inline void *cufft_ols_open(const RivalOls *c, int step, int choice, const doubl
     const int n = cufft_length(*c, step);
     if (n == 0 || choice >= n_spaces)
         return nullptr;
-    CufftOls *const o = cufft_ols_create(*c, n, spaces[choice] * 1e6, taps);
+    CufftOls *const o = cufft_ols_create(*c, n, spaces[choice] * RIVAL_MEGABYTE, taps);
     snprintf(text, RIVAL_TEXT, "N %d; %d segments x %d filters", n, o->cut.chunk, o->at_once);
     return o;
 }

@@ -118,7 +118,7 @@ static void *open_ols(const RivalOls *c, int step, int choice, const double *tap
     CallbackOls *const o = new CallbackOls();
     o->c = *c;
     const double row = (double)cufft_cut(*c, n, 1).row_bytes();
-    o->cut = cufft_cut(*c, n, std::min(spaces[choice] * 1e6 / row, 2e9 / ((double)(1 << log2_row(n)) * c->n_filters)));
+    o->cut = cufft_cut(*c, n, std::min(spaces[choice] * RIVAL_MEGABYTE / row, 2e9 / ((double)(1 << log2_row(n)) * c->n_filters)));
     CHECK_CUDA(cudaMalloc(&o->spectra, o->cut.row_bytes() * o->cut.chunk));
     CHECK_CUDA(cudaMalloc(&o->bank, o->cut.row_bytes() * c->n_filters));
     if (c->is_double)

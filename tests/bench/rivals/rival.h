@@ -23,6 +23,11 @@ struct RivalImage {
 
 enum { RIVAL_TEXT = 96 };
 
+/* Of work space; tests on small signals make it smaller, so that these too are done in chunks. */
+#ifndef RIVAL_MEGABYTE
+#define RIVAL_MEGABYTE 1e6
+#endif
+
 template <class Case> struct RivalOf {
     const char *name;
     bool ascending;             /* steps are worth less and less beyond the best one */

@@ -11,6 +11,7 @@ static struct plan {
     cufftType type;
     int rank, n[2];
     long long idist, odist, batch;
+    int in_pitch, out_pitch;        /* values from row to row of a 2-D side */
     void *load, *store;
 } plans[MAX_PLANS];
 static int n_plans;
@@ -66,6 +67,8 @@ cufftResult cufftMakePlanMany64(cufftHandle handle, int rank, long long *n, long
     const int real_in = is_real(type) && !gives_real(type);
     p->idist = inembed ? idist : values(p, real_in);
     p->odist = onembed ? odist : values(p, gives_real(type));
+    p->in_pitch = inembed ? (int)inembed[rank - 1] : row_length(p, real_in);
+    p->out_pitch = onembed ? (int)onembed[rank - 1] : row_length(p, gives_real(type));
     p->batch = batch;
     return CUFFT_SUCCESS;
 }
@@ -143,7 +146,7 @@ static void transform(const struct plan *p, const void *in, void *out, long long
     const int width = row_length(p, real_in), out_width = row_length(p, real_out);
     for (int y = 0; y < rows; y++)
         for (int x = 0; x < width; x++)
-            load(p, real_in, in, number * p->idist + (long long)y * width + x, z[(long long)y * columns + x]);
+            load(p, real_in, in, number * p->idist + (long long)y * p->in_pitch + x, z[(long long)y * columns + x]);
     for (int y = 0; y < rows; y++)
         for (int x = width; x < columns; x++) {
             const double *const twin = z[(long long)((rows - y) % rows) * columns + columns - x];
@@ -155,7 +158,7 @@ static void transform(const struct plan *p, const void *in, void *out, long long
     fftw_destroy_plan(plan);
     for (int y = 0; y < rows; y++)
         for (int x = 0; x < out_width; x++)
-            store(p, real_out, out, number * p->odist + (long long)y * out_width + x, z[(long long)y * columns + x]);
+            store(p, real_out, out, number * p->odist + (long long)y * p->out_pitch + x, z[(long long)y * columns + x]);
 }
 
 static cufftResult execute(cufftHandle handle, const void *in, void *out, int direction)

@@ -1,12 +1,14 @@
 /* emulated_rivals.cpp - what the GPU benchmarks set beside ours computes what it should: every way of every rival, on small
  * cases, beside the sum by definition. The emulation runs their kernels and callbacks; emulated_cufft.c and cufftdx.hpp stand for
  * NVIDIA's libraries. */
+#include "tests/bench/cufft_image.cuh"
 #include "tests/bench/cufft_ols.cuh"
 
 #include <cmath>
 #include <string>
 
 extern "C" const OlsRival rival_ols_callbacks, rival_ols_cufftdx;
+extern "C" const ImageRival rival_conv2d_callbacks, rival_conv2d_cufftdx;
 
 static int n_checks, n_failed;
 
@@ -93,7 +95,7 @@ static int try_ols(const OlsRival *rival, OlsTrial &t, int n_steps)
     return n;
 }
 
-/* Signals of some segments and a part, real and complex, in both precisions; `long_ones`: of so many that there are chunks. */
+/* Real and complex signals in both precisions. */
 static void check_ols(int64_t count, int64_t n_taps, int n_filters)
 {
     for (const bool real : {false, true})
@@ -106,12 +108,87 @@ static void check_ols(int64_t count, int64_t n_taps, int n_filters)
         }
 }
 
+/* ---- images ------------------------------------------------------------------------------------------------------------------- */
+
+struct ImageTrial {
+    RivalImage c;
+    std::vector<double> taps, truth;
+    std::vector<float> x, y;
+};
+
+static double pixel_of(const ImageTrial &t, int64_t row, int64_t column)
+{
+    const bool inside = row >= 0 && row < t.c.rows && column >= 0 && column < t.c.columns;
+    return inside ? t.x[(size_t)(row * t.c.columns + column)] : 0;
+}
+
+static ImageTrial make_image(int64_t rows, int64_t columns, int kernel_rows, int kernel_columns)
+{
+    const RivalImage c = {rows, columns, kernel_rows, kernel_columns, (kernel_rows - 1) / 2, (kernel_columns - 1) / 2};
+    const size_t size = (size_t)(rows * columns);
+    ImageTrial t = {c, std::vector<double>((size_t)kernel_rows * kernel_columns), std::vector<double>(size), std::vector<float>(size),
+                    std::vector<float>(size)};
+    for (size_t i = 0; i < t.taps.size(); ++i)
+        t.taps[i] = (float)noise(i, 3);
+    for (size_t i = 0; i < size; ++i)
+        t.x[i] = (float)noise(i, 4);
+    for (int64_t row = 0; row < rows; ++row)
+        for (int64_t column = 0; column < columns; ++column)
+            for (int i = 0; i < kernel_rows * kernel_columns; ++i)
+                t.truth[(size_t)(row * columns + column)] +=
+                    t.taps[(size_t)i] * pixel_of(t, row + c.ahead_rows - i / kernel_columns, column + c.ahead_columns - i % kernel_columns);
+    return t;
+}
+
+static double error_of(const ImageTrial &t)
+{
+    double difference = 0, norm = 0;
+    for (size_t i = 0; i < t.truth.size(); ++i) {
+        const double d = t.y[i] - t.truth[i];
+        difference += d == d ? d * d : 1e30;
+        norm += t.truth[i] * t.truth[i];
+    }
+    return std::sqrt(difference / norm);
+}
+
+/* Every choice of each step, or every `stride`th. */
+static void try_image(const ImageRival *rival, ImageTrial &t, int stride)
+{
+    char text[RIVAL_TEXT];
+    int n = 0;
+    for (int step = 0, choice = -1; choice != 0; ++step) {
+        choice = 0;
+        for (void *open; (open = rival->open(&t.c, step, choice, t.taps.data(), nullptr, text)) != nullptr; choice += stride, ++n) {
+            std::fill(t.y.begin(), t.y.end(), NAN);
+            rival->run(open, t.x.data(), t.y.data(), nullptr);
+            rival->close(open);
+            const double error = error_of(t);
+            verdict(error < 1e-6, std::string(rival->name) + ", " + text, error);
+        }
+    }
+    verdict(n > 0, std::string(rival->name) + " has no way", 0);
+}
+
+static void check_images()
+{
+    for (const auto &kernel : {std::pair<int, int>{7, 6}, {15, 15}, {20, 33}}) {
+        ImageTrial t = make_image(61, 70, kernel.first, kernel.second);
+        try_image(&cufft_whole_image, t, 1);
+        for (const ImageRival *rival : {&cufft_tiles, &rival_conv2d_callbacks})
+            try_image(rival, t, 5);
+    }
+    for (const int kernel : {7, 15, 31, 40, 63}) {
+        ImageTrial t = make_image(101, 230, kernel, kernel);
+        try_image(&rival_conv2d_cufftdx, t, 11);
+    }
+}
+
 int main()
 {
     check_ols(4001, 65, 3);
     check_ols(3000, 30, 1);
     check_ols(3002, 257, 2);
-    check_ols(120000, 17, 1);           /* more segments than stay in the L2: chunks */
+    check_images();
     printf("%d checks, %d failed\n", n_checks, n_failed);
     return n_failed > 0;
 }

@@ -505,11 +505,6 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind 
     return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
 }
 
-cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, cudaMemcpyKind kind)
-{
-    return cudaMemcpyAsync((char *)symbol + offset, from, bytes, kind, nullptr);
-}
-
 cudaError_t cudaMemset(void *memory, int value, size_t bytes) { return cudaMemsetAsync(memory, value, bytes, nullptr); }
 cudaError_t cudaDeviceSynchronize(void) { return cudaSuccess; }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) { *stream = (cudaStream_t)malloc(1); return cudaSuccess; }

@@ -122,6 +122,12 @@ template <class... P> cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cud
 }
 template <class... P> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *, void (*)(P...)) { return cudaSuccess; }
 
+template <class T> cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *from, size_t bytes, size_t offset = 0)
+{
+    std::memcpy((char *)&symbol + offset, from, bytes);
+    return cudaSuccess;
+}
+
 /* ---- gpu/device/ptx.cuh ---- */
 
 template <class T> inline void opaque(T &) {}

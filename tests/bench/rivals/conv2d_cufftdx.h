@@ -1,0 +1,47 @@
+/* conv2d_cufftdx.h - the kernels of 2-D convolution made of cuFFTDx, as the units that compile them offer them. */
+#ifndef CONV2D_CUFFTDX_H
+#define CONV2D_CUFFTDX_H
+
+#include <cuda_runtime.h>
+#include <stdint.h>
+#include <vector>
+
+/* The kernel of the convolution is delayed, so that `discard` outputs of a transform are wrong in either direction, twice as many as
+ * its centre lies ahead and at least two more: all accesses are then aligned. */
+struct DxImage {
+    const float *image;             /* [rows][columns] */
+    float *output;
+    float2 *forward, *back;         /* passes: [rows][across][bins of a row + DX_PADDING], before and after the columns */
+    const float4 *spectrum;         /* [column][points / 2 of a thread][thread]: two bins each, scaled */
+    int columns, rows, across, discard;
+};
+
+enum { DX_PADDING = 8 };
+
+struct DxTileKernel {
+    int n, points, rows_at_once, discard, shared_bytes;
+    const char *text;
+    void (*run)(DxImage);
+};
+
+/* Rows of 2 n real points; columns of n complex ones, `at_once` to a block. */
+struct DxRowKernel {
+    int n, points, at_once, forward_bytes, back_bytes;
+    const char *text;
+    void (*forward)(DxImage), (*back)(DxImage);
+};
+struct DxColumnKernel {
+    int n, points, at_once, shared_bytes;
+    const char *text;
+    void (*run)(DxImage, int);
+};
+
+struct DxImageKernels {
+    std::vector<DxTileKernel> tiles;
+    std::vector<DxRowKernel> rows;
+    std::vector<DxColumnKernel> columns;
+};
+
+DxImageKernels &dx_image_kernels();
+
+#endif
