@@ -441,7 +441,8 @@ int main(int argc, char **argv)
     if (mode == "one" && argc == 5)
         return run_one(argv[2], argv[3], atoi(argv[4]));
     if (mode != "table" && mode != "methods" && mode != "batches") {
-        fprintf(stderr, "usage: bench_conv2d_gpu table|methods|batches [csv] [text] [rival.so...] | check | one CASE ALGORITHM N\n");
+        fprintf(stderr, "usage: bench_conv2d_gpu table|methods|batches [csv] [text] [rival.so...] | check | "
+                        "one CASE ALGORITHM N\n");
         return 2;
     }
     FILE *const csv = argc > 2 && argv[2][0] ? fopen(argv[2], "w") : nullptr;

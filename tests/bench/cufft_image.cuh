@@ -1,6 +1,7 @@
 /* cufft_image.cuh - convolution of a real image through cuFFT as one writes it with care: overlap-save on tiles, square or not, of
- * sizes 2^a 3^b 5^c, in batches that can stay in the L2; and one transform of the padded image. Transforms are real and in place; one
- * kernel gathers tiles with their zeros, one multiplies with the kernel's spectrum, read once for several tiles, one crops. */
+ * sizes 2^a 3^b 5^c, in batches that can stay in the L2; and one transform of the padded image. Transforms are real and in
+ * place; one kernel gathers tiles with their zeros, one multiplies with the kernel's spectrum, read once for several tiles, one
+ * crops. */
 #ifndef CUFFT_IMAGE_CUH
 #define CUFFT_IMAGE_CUH
 
@@ -73,7 +74,8 @@ static __global__ void cufft_scatter(const ImageCut cut, float *output, const fl
     const int tile = first + blockIdx.z, row_of_tile = blockIdx.y + cut.c.kernel_rows - 1;
     const int64_t row = (int64_t)(tile / cut.across) * cut.hop_rows + blockIdx.y;
     const int64_t left = (int64_t)(tile % cut.across) * cut.hop_columns;
-    const float *const from = points + 2 * (blockIdx.z * cut.tile_bins() + (int64_t)row_of_tile * cut.bins()) + cut.c.kernel_columns - 1;
+    const int64_t row_bins = blockIdx.z * cut.tile_bins() + (int64_t)row_of_tile * cut.bins();
+    const float *const from = points + 2 * row_bins + cut.c.kernel_columns - 1;
     const int size = cut.c.columns - left < cut.hop_columns ? (int)(cut.c.columns - left) : cut.hop_columns;
     if (row >= cut.c.rows)
         return;
@@ -98,7 +100,8 @@ inline ImageCut image_cut(const RivalImage &c, int rows, int columns, double bat
     cut.hop_columns = (int)std::min<int64_t>(columns - c.kernel_columns + 1, c.columns);
     cut.across = (int)((c.columns + cut.hop_columns - 1) / cut.hop_columns);
     cut.n_tiles = cut.across * (int)((c.rows + cut.hop_rows - 1) / cut.hop_rows);
-    const int wanted = (int)std::max(1.0, std::min({batch, (double)cut.n_tiles, 65535.0})), n_batches = (cut.n_tiles + wanted - 1) / wanted;
+    const int wanted = (int)std::max(1.0, std::min({batch, (double)cut.n_tiles, 65535.0}));
+    const int n_batches = (cut.n_tiles + wanted - 1) / wanted;
     cut.batch = (cut.n_tiles + n_batches - 1) / n_batches;
     return cut;
 }
@@ -124,7 +127,10 @@ inline cufftHandle image_plan(const ImageCut &cut, bool forward, int batch)
     return plan;
 }
 
-inline ImagePlans image_plans(const ImageCut &cut, int batch) { return {image_plan(cut, true, batch), image_plan(cut, false, batch)}; }
+inline ImagePlans image_plans(const ImageCut &cut, int batch)
+{
+    return {image_plan(cut, true, batch), image_plan(cut, false, batch)};
+}
 
 inline void image_destroy(const ImagePlans &p)
 {
@@ -203,9 +209,11 @@ inline void cufft_image_run(void *memory, const void *image, void *output, cudaS
 /* Tiles to try, in steps of rising rows: sizes 2^a 3^b 5^c, then columns as many, twice or four times as many. False: no such. */
 inline bool image_tile(const RivalImage &c, int step, int shape, int *rows, int *columns)
 {
-    static const int sizes[] = {32, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024, 1280, 1536, 2048, 3072, 4096};
+    static const int sizes[] = {32,  48,  64,  80,  96,   128,  160,  192,  256,  320,
+                                384, 512, 640, 768, 1024, 1280, 1536, 2048, 3072, 4096};
     for (const int size : sizes) {
-        const bool holds = 4 * size >= 5 * std::max(c.kernel_rows, c.kernel_columns), is_small = size < 2 * std::max(c.rows, c.columns);
+        const bool holds = 4 * size >= 5 * std::max(c.kernel_rows, c.kernel_columns);
+        const bool is_small = size < 2 * std::max(c.rows, c.columns);
         if (!holds || !is_small || step-- > 0)
             continue;
         *rows = size;
@@ -216,14 +224,16 @@ inline bool image_tile(const RivalImage &c, int step, int shape, int *rows, int 
 }
 
 /* Choices: three shapes, each with so many megabytes in a batch. */
-inline void *cufft_tiles_open(const RivalImage *c, int step, int choice, const double *taps, cudaStream_t stream, char text[RIVAL_TEXT])
+inline void *cufft_tiles_open(const RivalImage *c, int step, int choice, const double *taps, cudaStream_t stream,
+                              char text[RIVAL_TEXT])
 {
     const int spaces[] = {10, 20, 36, 512}, n_spaces = (int)(sizeof spaces / sizeof *spaces);
     int rows, columns;
     if (!image_tile(*c, step, choice / n_spaces, &rows, &columns))
         return nullptr;
     const double bytes = sizeof(float2) * (double)rows * (columns / 2 + 1);
-    CufftImage *const f = cufft_image_create(image_cut(*c, rows, columns, spaces[choice % n_spaces] * RIVAL_MEGABYTE / bytes), taps, stream);
+    const double batch = spaces[choice % n_spaces] * RIVAL_MEGABYTE / bytes;
+    CufftImage *const f = cufft_image_create(image_cut(*c, rows, columns, batch), taps, stream);
     if (f)
         snprintf(text, RIVAL_TEXT, "tiles %d x %d, %d at a time", rows, columns, f->cut.batch);
     return f;

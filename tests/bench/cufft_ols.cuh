@@ -74,10 +74,11 @@ inline cufftHandle cufft_plan(const RivalOls &c, int n, bool forward, int64_t id
 
 inline void cufft_execute(const RivalOls &c, cufftHandle plan, bool forward, const void *in, void *out)
 {
+    const int direction = forward ? CUFFT_FORWARD : CUFFT_INVERSE;
     if (!c.real && c.is_double)
-        CHECK_CUDA(cufftExecZ2Z(plan, (cufftDoubleComplex *)in, (cufftDoubleComplex *)out, forward ? CUFFT_FORWARD : CUFFT_INVERSE));
+        CHECK_CUDA(cufftExecZ2Z(plan, (cufftDoubleComplex *)in, (cufftDoubleComplex *)out, direction));
     else if (!c.real)
-        CHECK_CUDA(cufftExecC2C(plan, (cufftComplex *)in, (cufftComplex *)out, forward ? CUFFT_FORWARD : CUFFT_INVERSE));
+        CHECK_CUDA(cufftExecC2C(plan, (cufftComplex *)in, (cufftComplex *)out, direction));
     else if (c.is_double && forward)
         CHECK_CUDA(cufftExecD2Z(plan, (double *)in, (cufftDoubleComplex *)out));
     else if (c.is_double)

@@ -3,18 +3,21 @@
 # nothing. By default all parts:
 #
 #   checks     every transform length and the benchmark's cases against sums in double, conformance
-#   table      every row with cuFFT beside it; OUT/conv2d_gpu.csv
+#   rivals     builds what stands beside ours, in OUT/rivals (rivals/build.sh): cuFFT with callbacks, cuFFTDx
+#   table      every row with cuFFT and those rivals that are built beside it; OUT/conv2d_gpu.csv
 #   methods    each method at 16384^2, for the model in gpu/conv2d/plan.c; OUT/conv2d_methods.csv
 #   batches    sizes of the work area of large kernels; OUT/conv2d_batches.csv
 #   memcheck racecheck initcheck      compute-sanitizer on every transform length
 #   profile    what the profiler says of each family of kernels
 #
-# Environment: BUILD, the build folder (build); SECONDS_IN_ALL, after which no part begins (540).
+# Environment: BUILD, the build folder (build); RIVALS, the folder of the rivals (OUT/rivals); MATHDX, as for rivals/build.sh;
+# SECONDS_IN_ALL, after which no part begins (540).
 . "$(dirname "$0")/gpu_parts.sh"
 parts_begin "$0" "$@"
 shift
 bench=$build/tests/bench/bench_conv2d_gpu
 lengths=$build/tests/gpu/test_gpu_conv2d
+rivals=${RIVALS:-$out/rivals}
 
 part_checks() {
     code=0
@@ -24,7 +27,8 @@ part_checks() {
     return $code
 }
 
-part_table() { "$bench" table "$out/conv2d_gpu.csv"; }
+part_rivals() { sh "$source/tests/bench/rivals/build.sh" "$rivals"; }
+part_table() { "$bench" table "$out/conv2d_gpu.csv" '' "$rivals"/conv2d_*.so; }
 part_methods() { "$bench" methods "$out/conv2d_methods.csv" 16384; }
 part_batches() { "$bench" batches "$out/conv2d_batches.csv" '16384^2 255x255'; }
 part_memcheck() { sanitize memcheck "$lengths"; }
@@ -50,10 +54,11 @@ part_profile() {
 limit_of() {
     case $1 in
     checks) echo 140 ;;
-    table) echo 120 ;;
+    table) echo 300 ;;
+    rivals) echo 400 ;;
     profile) echo 100 ;;
     *) echo 40 ;;
     esac
 }
 
-parts_run 'checks table methods batches memcheck racecheck initcheck profile' "$@"
+parts_run 'checks rivals table methods batches memcheck racecheck initcheck profile' "$@"

@@ -382,7 +382,8 @@ static bool is_right(const Case &c, const Ours &ours, const Pool &p, const OlsRi
     return right;
 }
 
-static RivalReached measure_rival(const Case &c, const Ours &ours, const Pool &p, const OlsRival *rival, double budget_ms, bool *failed)
+static RivalReached measure_rival(const Case &c, const Ours &ours, const Pool &p, const OlsRival *rival, double budget_ms,
+                                  bool *failed)
 {
     return rival_measure(rival, rival_case(c), p.taps, p.stream, budget_ms, &Timing::single,
                          [&](void *open) { return calls_of(c, p, rival, open); },
@@ -489,9 +490,10 @@ static void print_row(FILE *csv, const Case &c, const Ours &ours, const Result &
     const double floor = floor_ms(c), outputs = (double)c.count * c.n_channels * c.n_filters;
     const double rate = outputs / r.ms.single * 1e-6, ratio = b ? b->best() / r.ms.single : 0;
     printf("%-42s %-24s %8.4f ms %7.1f Gs/s %5.1f%% sust %5.1f%% err %.1e%s; the best rival takes x%.2f\n", c.name.c_str(), path,
-           r.ms.single, rate, 100 * floor / r.ms.single, 100 * floor / r.ms.sustained, r.error, r.unwritten ? " UNWRITTEN" : "", ratio);
-    fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,%.1f,%.1f,%.1f,%.2e,%.2f,%.5f", c.name.c_str(), path, floor, r.ms.single, r.ms.sustained, rate,
-            100 * floor / r.ms.single, 100 * floor / r.ms.sustained, r.error, ratio, forward);
+           r.ms.single, rate, 100 * floor / r.ms.single, 100 * floor / r.ms.sustained, r.error, r.unwritten ? " UNWRITTEN" : "",
+           ratio);
+    fprintf(csv, "%s,%s,%.5f,%.5f,%.5f,%.1f,%.1f,%.1f,%.2e,%.2f,%.5f", c.name.c_str(), path, floor, r.ms.single, r.ms.sustained,
+            rate, 100 * floor / r.ms.single, 100 * floor / r.ms.sustained, r.error, ratio, forward);
     for (size_t i = 0; i < rivals.size(); ++i)
         print_rival(csv, rivals[i]->name, b ? b->of[i] : RivalReached{}, r.ms.single);
     print_rival(csv, cufft_whole.name, b ? b->whole : RivalReached{}, r.ms.single);

@@ -3,12 +3,11 @@
 #
 #   ols_callbacks.so conv2d_callbacks.so     cuFFT with callbacks, where CUDA has its static library
 #   ols_cufftdx.so conv2d_cufftdx.so         NVIDIA's device library; some minutes, less with many cores
-#   conv2d_npp.so                            NVIDIA's image library, where CUDA has it
 #
 # What cannot be made is left out and said. What is newer than its sources stays.
 # Environment: MATHDX, the folder `include` of nvidia-mathdx (otherwise pip fetches the package into OUT); NVCC (nvcc); JOBS.
 set -u
-[ $# -eq 1 ] || { sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"; exit 2; }
+[ $# -ge 1 ] || { sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
 mkdir -p "$1/units" && out=$(cd "$1" && pwd) || exit 1
@@ -23,8 +22,8 @@ is_new() { [ -e "$1" ] && [ -z "$(find "$here" "$here/.." -maxdepth 1 -name '*.c
 with_callbacks() {
     is_new "$out/$1.so" && return
     # shellcheck disable=SC2086  # a list of options, here and below
-    "$nvcc" $flags -rdc=true -shared -o "$out/$1.so" "$here/$1.cu" -lcufft_static -lculibos -Xlinker --exclude-libs,ALL -Xlinker -Bsymbolic \
-        >"$out/$1.log" 2>&1 || { echo "no $1: $(grep -m 1 -iE 'error|cannot find' "$out/$1.log")"; code=1; }
+    "$nvcc" $flags -rdc=true -shared -o "$out/$1.so" "$here/$1.cu" -lcufft_static -lculibos -Xlinker --exclude-libs,ALL \
+        -Xlinker -Bsymbolic >"$out/$1.log" 2>&1 || { echo "no $1: $(grep -m 1 -iE 'error|cannot find' "$out/$1.log")"; }
 }
 
 fetch_mathdx() {
@@ -42,7 +41,8 @@ units() {
     for exchange in 1 2; do
         for n in 16384 8192 4096 2048 1024 512; do
             for kind in 0 1 2; do
-                [ "$kind$n" = 216384 ] || echo "ols_cufftdx_kernels ols_${kind}_${n}_$exchange -DDX_KIND=$kind -DDX_N=$n -DDX_EXCHANGE=$exchange"
+                [ "$kind$n" = 216384 ] ||       # longer than a block has memory for
+                    echo "ols_cufftdx_kernels ols_${kind}_${n}_$exchange -DDX_KIND=$kind -DDX_N=$n -DDX_EXCHANGE=$exchange"
             done
         done
         for part in 1 2 3; do
@@ -51,30 +51,37 @@ units() {
     done
 }
 
+# For xargs: `unit SOURCE OBJECT definitions...`
+compile_unit() {
+    source=$1 object=$2
+    shift 2
+    # shellcheck disable=SC2086
+    "$nvcc" $flags "-I$mathdx" "$@" -c "$here/$source.cu" -o "$out/units/$object.o"
+}
+
 with_cufftdx() {
     is_new "$out/ols_cufftdx.so" && is_new "$out/conv2d_cufftdx.so" && return
-    fetch_mathdx || { code=1; return; }
-    units | xargs -P "$jobs" -L 1 sh -c 'source=$1; object=$2; shift 2
-        exec '"$nvcc $flags"' -I"'"$mathdx"'" "$@" -c "'"$here"'/$source.cu" -o "'"$out"'/units/$object.o"' unit >"$out/units.log" 2>&1 ||
-        { echo "no cuFFTDx: $(grep -m 1 error "$out/units.log")"; code=1; return; }
+    fetch_mathdx || return
+    units | xargs -P "$jobs" -L 1 env RIVAL_MATHDX="$mathdx" sh "$here/build.sh" "$out" unit >"$out/units.log" 2>&1 ||
+        { echo "no cuFFTDx: $(grep -m 1 error "$out/units.log")"; return; }
     for kind in ols conv2d; do
         # shellcheck disable=SC2086
         "$nvcc" $flags -shared -o "$out/${kind}_cufftdx.so" "$here/${kind}_cufftdx.cu" "$out/units/${kind}"_*.o -lcufft \
-            >"$out/${kind}_cufftdx.log" 2>&1 || { echo "no ${kind}_cufftdx: $(grep -m 1 error "$out/${kind}_cufftdx.log")"; code=1; }
+            >"$out/${kind}_cufftdx.log" 2>&1 || { echo "no ${kind}_cufftdx: see $out/${kind}_cufftdx.log"; }
     done
 }
 
-with_npp() {
-    is_new "$out/conv2d_npp.so" && return
-    # shellcheck disable=SC2086
-    "$nvcc" $flags -shared -o "$out/conv2d_npp.so" "$here/conv2d_npp.cu" -lnppif -lnppc >"$out/conv2d_npp.log" 2>&1 ||
-        { echo "no conv2d_npp: $(grep -m 1 -iE 'error|cannot find' "$out/conv2d_npp.log")"; code=1; }
-}
-
+if [ "${2:-}" = unit ]; then
+    mathdx=$RIVAL_MATHDX
+    shift 2
+    compile_unit "$@"
+    exit
+fi
 with_callbacks ols_callbacks &
 with_callbacks conv2d_callbacks &
-with_npp &
 with_cufftdx
 wait
-ls "$out"/*.so
+for library in ols_callbacks ols_cufftdx conv2d_callbacks conv2d_cufftdx; do
+    [ -e "$out/$library.so" ] || code=1         # what is there is measured all the same
+done
 exit $code

@@ -1,9 +1,10 @@
-/* conv2d_callbacks.cu - convolution of an image by two cuFFT transforms and nothing else: the forward ones load tiles from the image,
- * zeros beyond its sides; the inverse ones load products with the kernel's spectrum and store what is left after cropping; callbacks
- * that are linked into cuFFT's kernels (cufftXtSetCallback, which only the static library has). Tiles, and the padded image as one.
+/* conv2d_callbacks.cu - convolution of an image by two cuFFT transforms and nothing else, through callbacks that are linked into
+ * cuFFT's kernels (cufftXtSetCallback, which only the static library has): the forward ones load tiles from the image, zeros beyond
+ * its sides; the inverse ones load products with the kernel's spectrum and store what is left after cropping. Tiles, and the padded
+ * image as one.
  *
- * cuFFT may use the output of its inverse transforms on the way: they write to a space of their own, as far as they know. A kernel of one
- * thread tells the callbacks before each batch where its image and output are, which takes about 2 us. */
+ * cuFFT may use the output of its inverse transforms on the way, so they are given a space of their own to write to. A kernel of
+ * one thread tells the callbacks before each batch where its image and output are. */
 #include "tests/bench/cufft_image.cuh"
 #include "divide.cuh"
 
@@ -33,7 +34,8 @@ struct Point {
 static __device__ __forceinline__ Point point_of(size_t offset)
 {
     const uint32_t at = (uint32_t)offset, tile = divide(at, shape.tile_points), in_tile = at - tile * shape.tile_points.by;
-    const uint32_t row = divide(in_tile, shape.columns), number = tile + (uint32_t)place.first, tile_row = divide(number, shape.across);
+    const uint32_t row = divide(in_tile, shape.columns), number = tile + (uint32_t)place.first;
+    const uint32_t tile_row = divide(number, shape.across);
     return {(int)tile_row, (int)(number - tile_row * shape.across.by), (int)row, (int)(in_tile - row * shape.columns.by)};
 }
 
@@ -156,7 +158,8 @@ static void *open_image(const RivalImage *c, int step, int choice, const double 
     const int spaces[] = {8, 24, 128}, n_spaces = (int)(sizeof spaces / sizeof *spaces), n_whole = step == 0 ? 4 : 0;
     int rows, columns;
     const bool is_whole = choice < n_whole;
-    if (is_whole ? !image_whole(*c, choice, &rows, &columns) : !image_tile(*c, step, (choice - n_whole) / n_spaces, &rows, &columns))
+    if (!(is_whole ? image_whole(*c, choice, &rows, &columns)
+                   : image_tile(*c, step, (choice - n_whole) / n_spaces, &rows, &columns)))
         return nullptr;
     const double points = (double)rows * columns, most = 2e9 / points;      /* numbers of points have 31 bits */
     const double batch = is_whole ? 1 : std::min(most, spaces[(choice - n_whole) % n_spaces] * RIVAL_MEGABYTE / (4 * points));

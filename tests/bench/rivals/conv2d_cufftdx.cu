@@ -70,7 +70,7 @@ static float4 *make_spectrum(const RivalImage &c, const double *taps, int discar
     return spectrum;
 }
 
-/* ---- ways ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- ways ------------------------------------------------------------------------------------------------------------------ */
 
 template <class Kernel> static void allow(Kernel *kernel, int bytes)
 {
@@ -96,8 +96,8 @@ static DxConvolution *open_passes(const RivalImage &c, int discard, const DxRowK
     const size_t bytes = (size_t)c.rows * across * (rows.n + DX_PADDING) * sizeof(float2);
     o->rows = &rows;
     o->columns = &columns;
-    o->image = {nullptr, nullptr, nullptr, nullptr, make_spectrum(c, taps, discard, columns.n, 2 * rows.n, rows.n + 1, columns.points),
-                (int)c.columns, (int)c.rows, across, discard};
+    const float4 *const spectrum = make_spectrum(c, taps, discard, columns.n, 2 * rows.n, rows.n + 1, columns.points);
+    o->image = {nullptr, nullptr, nullptr, nullptr, spectrum, (int)c.columns, (int)c.rows, across, discard};
     CHECK_CUDA(cudaMalloc(&o->image.forward, bytes));
     CHECK_CUDA(cudaMalloc(&o->image.back, bytes));
     allow(rows.forward, rows.forward_bytes);

@@ -1,7 +1,7 @@
-/* conv2d_cufftdx.cuh - 2-D convolution as an expert writes it with NVIDIA's device library cuFFTDx, in one of two ways. dx_tile: two
- * tiles beside each other are one complex tile in the shared memory of a block; rows, columns with the product, rows back. Three
- * passes: rows of real transforms, columns forward and back with the product between, rows back. Thread t of a transform holds points
- * t + i T (i < POINTS, T = N / POINTS). */
+/* conv2d_cufftdx.cuh - 2-D convolution as an expert writes it with NVIDIA's device library cuFFTDx, in one of two ways. dx_tile:
+ * two tiles beside each other are one complex tile in the shared memory of a block; rows, columns with the product, rows back.
+ * Three passes: rows of real transforms, columns forward and back with the product between, rows back. Thread t of a transform
+ * holds points t + i T (i < POINTS, T = N / POINTS). */
 #ifndef CONV2D_CUFFTDX_CUH
 #define CONV2D_CUFFTDX_CUH
 
@@ -41,7 +41,7 @@ template <int POINTS, int T> __device__ __forceinline__ void dx_multiply(float2 
 /* Which row or column a transform takes, so that half a warp does not meet the other half's banks. */
 template <int T> __device__ __forceinline__ int dx_order(int q) { return T == 8 ? (q & ~15) | (q & 1) << 3 | (q & 15) >> 1 : q; }
 
-/* ---- tiles -------------------------------------------------------------------------------------------------------------------- */
+/* ---- tiles ----------------------------------------------------------------------------------------------------------------- */
 
 /* N x N points, ROWS of them at a time; EXCHANGE only tells kernels of different units apart. */
 template <int N, int POINTS, int ROWS, int EXCHANGE, int BLOCKS, int DISCARD>
@@ -109,9 +109,10 @@ __global__ void __launch_bounds__(N / POINTS *ROWS, BLOCKS) dx_tile(const DxImag
     }
 }
 
-/* ---- three passes ------------------------------------------------------------------------------------------------------------- */
+/* ---- three passes ---------------------------------------------------------------------------------------------------------- */
 
-template <int N, int POINTS, int FFTS, int EXCHANGE> __global__ void __launch_bounds__(N / POINTS *FFTS) dx_rows_forward(const DxImage a)
+template <int N, int POINTS, int FFTS, int EXCHANGE>
+__global__ void __launch_bounds__(N / POINTS *FFTS) dx_rows_forward(const DxImage a)
 {
     using Forward = typename DxReal<N, POINTS, FFTS, true>::type;
     constexpr int T = N / POINTS;
@@ -137,7 +138,8 @@ template <int N, int POINTS, int FFTS, int EXCHANGE> __global__ void __launch_bo
         to[N] = d[POINTS];
 }
 
-template <int N, int POINTS, int FFTS, int EXCHANGE> __global__ void __launch_bounds__(N / POINTS *FFTS) dx_rows_back(const DxImage a)
+template <int N, int POINTS, int FFTS, int EXCHANGE>
+__global__ void __launch_bounds__(N / POINTS *FFTS) dx_rows_back(const DxImage a)
 {
     using Inverse = typename DxReal<N, POINTS, FFTS, false>::type;
     constexpr int T = N / POINTS;

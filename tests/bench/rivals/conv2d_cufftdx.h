@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <vector>
 
-/* The kernel of the convolution is delayed, so that `discard` outputs of a transform are wrong in either direction, twice as many as
- * its centre lies ahead and at least two more: all accesses are then aligned. */
+/* The kernel of the convolution is delayed, so that its centre lies in the middle of the `discard` outputs of a transform that are
+ * wrong in either direction: all accesses are then aligned. */
 struct DxImage {
     const float *image;             /* [rows][columns] */
     float *output;

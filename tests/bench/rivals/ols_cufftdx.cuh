@@ -1,7 +1,7 @@
 /* ols_cufftdx.cuh - one fused kernel of overlap-save as an expert writes it with NVIDIA's device library cuFFTDx: a segment's
  * forward transform, its spectrum kept in registers or in shared memory, and for every filter product, inverse transform and
- * streaming store of the valid part. Thread t of a transform holds points t + i T (i < POINTS, T = N / POINTS) of input, spectrum and
- * output; the filters' spectra lie in that order, two bins to a 16-byte load. Launches may depend on each other. */
+ * streaming store of the valid part. Thread t of a transform holds points t + i T (i < POINTS, T = N / POINTS) of input, spectrum
+ * and output; the filters' spectra lie in that order, two bins to a 16-byte load. Launches may depend on each other. */
 #ifndef OLS_CUFFTDX_CUH
 #define OLS_CUFFTDX_CUH
 
@@ -95,8 +95,8 @@ __global__ void __launch_bounds__(N / POINTS *FFTS, BLOCKS) dx_ols(const DxArgum
     using Forward = typename DxTransform<KIND, N, POINTS, FFTS, true>::type;
     using Inverse = typename DxTransform<KIND, N, POINTS, FFTS, false>::type;
     constexpr int T = Segment::T;
-    static_assert(Forward::stride == T && Inverse::stride == T && Forward::storage_size == POINTS && Inverse::storage_size == POINTS,
-                  "points lie as described above");
+    static_assert(Forward::stride == T && Inverse::stride == T, "points lie as described above");
+    static_assert(Forward::storage_size == POINTS && Inverse::storage_size == POINTS, "and there are no more");
     static_assert(Forward::shared_memory_size == Inverse::shared_memory_size && Forward::shared_memory_size % 16 == 0, "one space");
     extern __shared__ __align__(16) unsigned char space[];
     wait_for_predecessor();

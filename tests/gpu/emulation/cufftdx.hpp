@@ -1,5 +1,5 @@
-/* cufftdx.hpp - the part of NVIDIA's device library cuFFTDx that the rivals use, for the emulation: transforms of a block, by FFTW in
- * double. Thread t holds points t + i T. A value lies in shared memory between two barriers, as with the library. */
+/* cufftdx.hpp - the part of NVIDIA's device library cuFFTDx that the rivals use, for the emulation: transforms of a block, by FFTW
+ * in double. Thread t holds points t + i T. A value lies in shared memory between two barriers, as with the library. */
 #ifndef CUFFTDX_HPP
 #define CUFFTDX_HPP
 
@@ -16,7 +16,8 @@ template <int N, int POINTS, int FFTS, fft_type TYPE, fft_direction DIRECTION, c
     static constexpr bool IS_REAL = TYPE != fft_type::c2c, IS_NATURAL = IS_REAL && LAYOUT == complex_layout::natural;
     static constexpr int LENGTH = IS_REAL ? N / 2 : N, EACH = IS_REAL ? POINTS / 2 : POINTS, T = LENGTH / (EACH > 0 ? EACH : 1);
     static constexpr int stride = T, storage_size = EACH + IS_NATURAL;
-    static constexpr int input_ept = EACH + (IS_NATURAL && TYPE == fft_type::c2r), output_ept = EACH + (IS_NATURAL && TYPE == fft_type::r2c);
+    static constexpr int input_ept = EACH + (IS_NATURAL && TYPE == fft_type::c2r);
+    static constexpr int output_ept = EACH + (IS_NATURAL && TYPE == fft_type::r2c);
     static constexpr int shared_memory_size = 16 * ((LENGTH * 8 * FFTS + 8 * FFTS + 15) / 16);
 
     /* z[k] = conj(z[N - k]) above the middle, from what is held of a real signal's spectrum */

@@ -73,14 +73,14 @@ cufftResult cufftMakePlanMany64(cufftHandle handle, int rank, long long *n, long
     return CUFFT_SUCCESS;
 }
 
-cufftResult cufftPlanMany(cufftHandle *handle, int rank, int *n, int *inembed, int istride, int idist, int *onembed, int ostride, int odist,
-                          cufftType type, int batch)
+cufftResult cufftPlanMany(cufftHandle *handle, int rank, int *n, int *inembed, int istride, int idist, int *onembed, int ostride,
+                          int odist, cufftType type, int batch)
 {
     long long length[2] = {n[0], rank > 1 ? n[1] : 1};
     size_t bytes;
     cufftCreate(handle);
-    return cufftMakePlanMany64(*handle, rank, length, inembed ? length : NULL, istride, idist, onembed ? length : NULL, ostride, odist, type,
-                               batch, &bytes);
+    return cufftMakePlanMany64(*handle, rank, length, inembed ? length : NULL, istride, idist, onembed ? length : NULL, ostride,
+                               odist, type, batch, &bytes);
 }
 
 cufftResult cufftPlan1d(cufftHandle *handle, int n, cufftType type, int batch)
@@ -172,8 +172,14 @@ static cufftResult execute(cufftHandle handle, const void *in, void *out, int di
     return CUFFT_SUCCESS;
 }
 
-cufftResult cufftExecC2C(cufftHandle h, cufftComplex *in, cufftComplex *out, int direction) { return execute(h, in, out, direction); }
-cufftResult cufftExecZ2Z(cufftHandle h, cufftDoubleComplex *in, cufftDoubleComplex *out, int direction) { return execute(h, in, out, direction); }
+cufftResult cufftExecC2C(cufftHandle h, cufftComplex *in, cufftComplex *out, int direction)
+{
+    return execute(h, in, out, direction);
+}
+cufftResult cufftExecZ2Z(cufftHandle h, cufftDoubleComplex *in, cufftDoubleComplex *out, int direction)
+{
+    return execute(h, in, out, direction);
+}
 cufftResult cufftExecR2C(cufftHandle h, cufftReal *in, cufftComplex *out) { return execute(h, in, out, CUFFT_FORWARD); }
 cufftResult cufftExecD2Z(cufftHandle h, cufftDoubleReal *in, cufftDoubleComplex *out) { return execute(h, in, out, CUFFT_FORWARD); }
 cufftResult cufftExecC2R(cufftHandle h, cufftComplex *in, cufftReal *out) { return execute(h, in, out, CUFFT_INVERSE); }

@@ -22,7 +22,7 @@ static void verdict(bool good, const std::string &what, double error)
         printf("WRONG %s: error %.2g\n", what.c_str(), error);
 }
 
-/* ---- overlap-save ------------------------------------------------------------------------------------------------------------- */
+/* ---- overlap-save ---------------------------------------------------------------------------------------------------------- */
 
 static double value_of(const std::vector<char> &data, bool is_double, size_t i)
 {
@@ -49,7 +49,8 @@ static OlsTrial make_trial(const RivalOls &c)
     const size_t parts = c.real ? 1 : 2, scalar = c.is_double ? 8 : 4, size = (size_t)(c.count + c.n_taps - 1), beyond = 1 << 17;
     OlsTrial t = {c, std::vector<double>(parts * (size_t)c.n_filters * c.n_taps),
                   std::vector<double>(parts * (size_t)c.n_filters * c.count),
-                  std::vector<char>(scalar * parts * (size + beyond)), std::vector<char>(scalar * parts * c.n_filters * (size_t)c.count)};
+                  std::vector<char>(scalar * parts * (size + beyond)),
+                  std::vector<char>(scalar * parts * c.n_filters * (size_t)c.count)};
     for (size_t i = 0; i < t.taps.size(); ++i)
         t.taps[i] = (float)noise(i, 1);
     for (size_t i = 0; i < parts * (size + beyond); ++i)
@@ -102,13 +103,13 @@ static void check_ols(int64_t count, int64_t n_taps, int n_filters)
         for (const bool is_double : {false, true}) {
             OlsTrial t = make_trial({real, is_double, count, n_taps, n_filters});
             for (const OlsRival *rival : {&cufft_ols, &cufft_whole, &rival_ols_callbacks})
-                verdict(try_ols(rival, t, 3) > 0, std::string(rival->name) + " has no way", 0);
+                verdict(try_ols(rival, t, 2) > 0, std::string(rival->name) + " has no way", 0);
             if (!is_double)
                 verdict(try_ols(&rival_ols_cufftdx, t, 1) > 0, "cuFFTDx has no way", 0);
         }
 }
 
-/* ---- images ------------------------------------------------------------------------------------------------------------------- */
+/* ---- images ---------------------------------------------------------------------------------------------------------------- */
 
 struct ImageTrial {
     RivalImage c;
@@ -126,17 +127,18 @@ static ImageTrial make_image(int64_t rows, int64_t columns, int kernel_rows, int
 {
     const RivalImage c = {rows, columns, kernel_rows, kernel_columns, (kernel_rows - 1) / 2, (kernel_columns - 1) / 2};
     const size_t size = (size_t)(rows * columns);
-    ImageTrial t = {c, std::vector<double>((size_t)kernel_rows * kernel_columns), std::vector<double>(size), std::vector<float>(size),
-                    std::vector<float>(size)};
+    ImageTrial t = {c, std::vector<double>((size_t)kernel_rows * kernel_columns), std::vector<double>(size),
+                    std::vector<float>(size), std::vector<float>(size)};
     for (size_t i = 0; i < t.taps.size(); ++i)
         t.taps[i] = (float)noise(i, 3);
     for (size_t i = 0; i < size; ++i)
         t.x[i] = (float)noise(i, 4);
     for (int64_t row = 0; row < rows; ++row)
         for (int64_t column = 0; column < columns; ++column)
-            for (int i = 0; i < kernel_rows * kernel_columns; ++i)
-                t.truth[(size_t)(row * columns + column)] +=
-                    t.taps[(size_t)i] * pixel_of(t, row + c.ahead_rows - i / kernel_columns, column + c.ahead_columns - i % kernel_columns);
+            for (int i = 0; i < kernel_rows * kernel_columns; ++i) {
+                const int64_t y = row + c.ahead_rows - i / kernel_columns, x = column + c.ahead_columns - i % kernel_columns;
+                t.truth[(size_t)(row * columns + column)] += t.taps[(size_t)i] * pixel_of(t, y, x);
+            }
     return t;
 }
 
