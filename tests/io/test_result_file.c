@@ -133,7 +133,7 @@ static long bytes_of(const char *path)
 /* A file that is made anew while it is kept: what is there stays as it is until the new one takes its place, and nobody else gets in. */
 static void check_replace(const char *folder)
 {
-    char file[300], part[320];
+    char file[300], part[LW_MAX_PATH];
     struct lw_result_file kept, second;
     struct lw_error err = {0};
     snprintf(file, sizeof file, "%s/kept.h5", folder);
