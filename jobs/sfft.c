@@ -17,7 +17,7 @@ static const struct lw_option options[] = {
     {.name = "sparsity", .kind = LW_OPTION_INT, .argument = "K", .minimum = 1, .maximum = 1e9, .is_required = true,
      .help = "Lines wanted of each channel at most. Of a real signal the pair at f and -f counts once."},
     {.name = "snr", .kind = LW_OPTION_REAL, .argument = "DB", .minimum = -100, .maximum = 300,
-     .help = "Signal-to-noise ratio per sample, for lines of about equal size. Default: estimated; knowing it saves attempts."},
+     .help = "Signal-to-noise ratio per sample. Default: estimated from a few samples of 64 channels at most, before the first attempt."},
     {.name = "min-magnitude", .kind = LW_OPTION_REAL, .argument = "A", .fallback = "0", .minimum = 0, .maximum = 1e300,
      .help = "Leave out coefficients of smaller magnitude (unnormalised: a tone of amplitude a has a n, or a n / 2 if real)."},
     {.name = "seed", .kind = LW_OPTION_INT, .argument = "S", .fallback = "1", .minimum = 0, .maximum = 1e15,

@@ -7,6 +7,10 @@
  * three stages has that, all but surely. */
 static const double sure_response = 0.8;
 
+/* Energy of lines below the limit, as part of that of all: lines that reach from well above the limit to below it, as those of most
+ * spectra do, end the search when the ones below are as few as this. */
+static const double weak_part = 0.01;
+
 bool lw_sfft_is_noise(double noise, int64_t n_buckets, double sum, double most)
 {
     const double count = (double)n_buckets;
@@ -34,20 +38,30 @@ static double detection_limit(const struct lw_sfft_layout *layout, int check, do
     return limit / sure_response * (double)layout->plan.spec.n;
 }
 
+/* Whether the lines found are those of a signal whose lines are above the limit, but for a part of their energy: a line below it is
+ * found by luck, and others like it are not. */
+static bool are_strong(const struct lw_sfft_result *result)
+{
+    double all = 0, weak = 0;
+    for (int64_t i = 0; i < result->n_lines; i++) {
+        const double magnitude = hypot(result->lines[i].re, result->lines[i].im), energy = magnitude * magnitude;
+        all += energy;
+        weak += magnitude < result->detection_limit ? energy : 0;
+    }
+    return weak <= weak_part * all;
+}
+
 /* A signal without any line that stands out may still have many, equally weak: then only a minimum above the limit settles
  * it. */
 bool lw_sfft_is_complete(const struct lw_sfft_spec *spec, double power, const struct lw_sfft_result *result)
 {
     if (power == 0)
         return true;
-    if (spec->has_snr && result->noise_power > 2 * power * pow(10, -spec->snr_db / 10))
+    if (spec->has_snr && !spec->is_estimated && result->noise_power > 2 * power * pow(10, -spec->snr_db / 10))
         return false;
     if (result->n_lines == 0 || (spec->min_magnitude > 0 && result->n_lines < spec->sparsity))
         return result->detection_limit <= spec->min_magnitude;
-    for (int64_t i = 0; i < result->n_lines; i++)
-        if (hypot(result->lines[i].re, result->lines[i].im) < result->detection_limit)
-            return false;
-    return true;
+    return are_strong(result);
 }
 
 void lw_sfft_judge(const struct lw_sfft_layout *layout, int attempt, const struct lw_sfft_figures *figures,

@@ -8,7 +8,7 @@ enum { STAGES = 3, LEAST_BUCKETS = 64 };
 
 /* With the noise unknown: few samples first, and enough for 0 dB in the last attempt. */
 static const double unknown_bits[LW_SFFT_ATTEMPTS] = {4, 2, 1};
-static const int unknown_growth[LW_SFFT_ATTEMPTS] = {1, 2, 8};
+static const int growth[LW_SFFT_ATTEMPTS] = {1, 2, 8};
 
 /* Deviation of the noise in a bucket, as part of the amplitude that each of n_lines equal lines has there. A window of
  * B buckets has about the energy 0.91 / B, and a response of 0.8 or more in one of three stages; a quarter more keeps the
@@ -25,13 +25,14 @@ static double least_buckets(const struct lw_sfft_spec *spec, int64_t n_lines)
     return spec->has_snr ? fmax(load, pow(3 * deviation(spec, n_lines, 1), 2)) : load;
 }
 
-/* Bits that each shift adds to a location: as many as the phase of a single bucket is good for, at four deviations. */
+/* Bits that each shift adds to a location: as many as the phase of a single bucket is good for, at four deviations. If that was not
+ * enough, the lines are not equal, and the next attempts go as deep as a bucket does. */
 static double bits_per_shift(const struct lw_sfft_spec *spec, int64_t n_lines, int64_t n_buckets, int attempt)
 {
     if (!spec->has_snr)
         return unknown_bits[attempt];
     const double bits = log2(M_PI / (4 * deviation(spec, n_lines, (double)n_buckets)));
-    return fmin(fmax(bits - attempt, 1), 4);
+    return attempt == 0 ? fmin(fmax(bits, 1), 4) : 1;
 }
 
 static int64_t even_size(double least)
@@ -42,17 +43,23 @@ static int64_t even_size(double least)
     return size;
 }
 
-static struct lw_sfft_attempt make_attempt(const struct lw_sfft_plan *plan, int64_t n_lines, int number)
+static struct lw_sfft_attempt attempt_of(const struct lw_sfft_plan *plan, int64_t n_buckets, double bits)
 {
-    const struct lw_sfft_spec *const spec = &plan->spec;
-    struct lw_sfft_attempt attempt = {.n_stages = STAGES};
-    attempt.n_buckets = even_size(least_buckets(spec, n_lines)) * (spec->has_snr ? 1 << number : unknown_growth[number]);
-    attempt.n_shifts = lw_sfft_count_shifts(spec->n, attempt.n_buckets,
-                                            bits_per_shift(spec, n_lines, attempt.n_buckets, number));
+    struct lw_sfft_attempt attempt = {.n_buckets = n_buckets, .n_stages = STAGES};
+    attempt.n_shifts = lw_sfft_count_shifts(plan->spec.n, n_buckets, bits);
     struct lw_sfft_window_spec window = plan->window;
-    window.n_buckets = attempt.n_buckets;
+    window.n_buckets = n_buckets;
     attempt.samples = ((int64_t)attempt.n_stages * attempt.n_shifts + 1) * (2 * lw_sfft_window_half(&window) + 1);
     return attempt;
+}
+
+/* A later attempt that does not fit into `room` samples is made with fewer shifts, if that helps. */
+static struct lw_sfft_attempt make_attempt(const struct lw_sfft_plan *plan, int64_t n_lines, int number, int64_t room)
+{
+    const struct lw_sfft_spec *const spec = &plan->spec;
+    const int64_t n_buckets = even_size(least_buckets(spec, n_lines)) * growth[number];
+    const struct lw_sfft_attempt attempt = attempt_of(plan, n_buckets, bits_per_shift(spec, n_lines, n_buckets, number));
+    return attempt.samples > room && number > 0 ? attempt_of(plan, n_buckets, unknown_bits[number]) : attempt;
 }
 
 struct lw_sfft_plan lw_sfft_plan_make(const struct lw_sfft_spec *spec)
@@ -70,7 +77,7 @@ struct lw_sfft_plan lw_sfft_plan_make(const struct lw_sfft_spec *spec)
     const int64_t n_lines = spec->is_real ? 2 * spec->sparsity : spec->sparsity;
     int64_t samples = 0;
     for (int a = 0; a < LW_SFFT_ATTEMPTS; a++) {
-        const struct lw_sfft_attempt attempt = make_attempt(&plan, n_lines, a);
+        const struct lw_sfft_attempt attempt = make_attempt(&plan, n_lines, a, spec->n / 4 - samples);
         samples += attempt.samples;
         if (samples > spec->n / 4)
             break;

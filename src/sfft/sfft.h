@@ -34,6 +34,7 @@ struct lw_sfft_spec {
     int64_t sparsity;               /* lines (real: pairs) wanted at most, >= 1 */
     enum lw_precision precision;    /* leakage between lines: 1e-7 double, 1e-5 single */
     bool has_snr;
+    bool is_estimated;              /* it was: then it says what to plan for, and is not held against the signal */
     double snr_db;                  /* signal to noise, per sample; only if has_snr */
     double min_magnitude;           /* lines below it are not reported */
     uint64_t seed;
@@ -80,7 +81,8 @@ struct lw_sfft_plan {
     int n_attempts;                 /* 0: more than n/4 samples would be touched, the dense transform is better */
 };
 
-/** Choose buckets, shifts and attempts. The attempts touch at most n/4 samples together. */
+/** Choose buckets, shifts and attempts. The attempts touch at most n/4 samples together. Where the signal-to-noise ratio is not
+ * known, sfft/probe.h has a plan for the one that a few samples show. */
 struct lw_sfft_plan lw_sfft_plan_make(const struct lw_sfft_spec *spec);
 
 /* Windows and stages of all attempts. */

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "engine/sparse.h"
 #include "sfft/number.h"
+#include "sfft/probe.h"
 
 #include "../check.h"
 
@@ -30,6 +31,7 @@ struct scene {
     double range_db;                /* between the strongest and the weakest line */
     bool tells_snr;
     bool is_single;
+    int most_attempts;              /* that it may take; 0: any number */
 };
 
 /* A signal x[t] of lines with given X[f] / n, plus white noise. */
@@ -117,11 +119,37 @@ struct transform {
     double complex *samples;        /* of the largest stage */
 };
 
-static struct transform open_transform(const struct lw_sfft_spec *spec)
+/* Samples of a stage, in their order. */
+static void take_samples(const struct lw_sfft_stage *stage, const double complex *x, double complex *samples)
+{
+    const int64_t length = 2 * stage->window->half + 1;
+    for (int d = 0; d < stage->spec.n_shifts; d++)
+        for (int64_t i = 0; i < length; i++)
+            samples[d * length + i] = x[lw_sfft_stage_sample(stage, d, i)];
+}
+
+/* The plan for the noise that a probe of the signal shows. */
+static struct lw_sfft_plan probe(const struct lw_sfft_spec *spec, const double complex *x)
+{
+    const struct lw_sfft_plan plan = lw_sfft_probe_plan(spec);
+    struct lw_error err;
+    struct lw_sfft_layout *layout = NULL;
+    struct lw_sfft_probe seen = {0};
+    CHECK(plan.n_attempts == 1 && lw_sfft_layout_create(&plan, &layout, &err) == LW_OK, "%s", err.message);
+    double complex *const samples = lw_alloc_array(plan.attempts[0].samples, sizeof *samples, "samples", &err);
+    take_samples(&layout->stages[0], x, samples);
+    CHECK(lw_sfft_probe(layout, (const double *)samples, &seen, &err) == LW_OK, "%s", err.message);
+    lw_free(samples);
+    lw_sfft_layout_destroy(layout);
+    return lw_sfft_plan_for(spec, lw_sfft_probe_snr(&seen));
+}
+
+/* As the job makes it: for the noise that is told, or that a probe shows. */
+static struct transform open_transform(const struct lw_sfft_spec *spec, const double complex *x)
 {
     struct transform t = {0};
     struct lw_error err;
-    const struct lw_sfft_plan plan = lw_sfft_plan_make(spec);
+    const struct lw_sfft_plan plan = spec->has_snr ? lw_sfft_plan_make(spec) : probe(spec, x);
     if (plan.n_attempts == 0)
         lw_fail(&err, LW_ECONFIG, "%" PRId64 " lines of %" PRId64 " samples: dense", spec->sparsity, spec->n);
     CHECK(plan.n_attempts > 0 && lw_sfft_layout_create(&plan, &t.layout, &err) == LW_OK &&
@@ -142,12 +170,8 @@ static void close_transform(struct transform *t)
 
 static void load(struct transform *t, int s, const double complex *x)
 {
-    const struct lw_sfft_stage *const stage = &t->layout->stages[s];
-    const int64_t length = 2 * stage->window->half + 1;
-    for (int d = 0; d < stage->spec.n_shifts; d++)
-        for (int64_t i = 0; i < length; i++)
-            t->samples[d * length + i] = x[lw_sfft_stage_sample(stage, d, i)];
     struct lw_error err;
+    take_samples(&t->layout->stages[s], x, t->samples);
     CHECK(t->solver->ops->load(t->solver, s, (const double *)t->samples, &err) == LW_OK, "%s", err.message);
 }
 
@@ -169,28 +193,42 @@ static int recover(struct transform *t, const double complex *x, struct lw_sfft_
 struct score {
     int trials;
     int found;                      /* all lines, and said so: the job would not fall back to the dense transform */
-    int fell_back, wrong, retried;
+    int fell_back, wrong, retried, most_attempts;
+    int lines;                      /* sum over trials */
     double error;                   /* worst over trials: sum over all bins of |error|, per line */
 };
+
+/* Lines that a result must have: all, or those above its detection limit where there are weaker ones in noise. */
+static int count_certain(const struct trial *trial, double limit)
+{
+    const struct scene *const scene = &trial->scene;
+    const double least = scene->range_db > 0 && scene->snr_db != 0 ? limit / (double)scene->n : 0;
+    int count = 0;
+    for (int64_t f = 0; f < (scene->is_real ? scene->n / 2 + 1 : scene->n); f++)
+        count += trial->amplitude[f] != 0 && cabs(trial->amplitude[f]) >= least;
+    return count;
+}
 
 static void count_trial(const struct trial *trial, const struct lw_sfft_result *result, int attempts, struct score *score)
 {
     const double n = (double)trial->scene.n;
-    int found = 0;
-    double error = trial->n_lines, strongest = 0;
+    int found = 0, certain = 0;
+    double error = trial->n_lines;
     for (int64_t i = 0; i < result->n_lines; i++) {
         const struct lw_sfft_line *const line = &result->lines[i];
         const double complex a = trial->amplitude[line->frequency];
         found += a != 0;
+        certain += a != 0 && (trial->scene.range_db == 0 || trial->scene.snr_db == 0 || cabs(a) * n >= result->detection_limit);
         error += cabs(CMPLX(line->re, line->im) / n - a) - (a != 0 ? 1 : 0);
-        strongest = fmax(strongest, cabs(a));
     }
-    const bool all = found == trial->n_lines;
+    const bool all = found == result->n_lines && certain == count_certain(trial, result->detection_limit);
     score->trials++;
     score->found += all && result->is_explained;
+    score->lines += found;
     score->fell_back += !result->is_explained;
     score->wrong += result->is_explained && !all;
     score->retried += attempts > 1;
+    score->most_attempts = attempts > score->most_attempts ? attempts : score->most_attempts;
     score->error = fmax(score->error, error / trial->n_lines);
 }
 
@@ -218,17 +256,17 @@ static struct score run_trials(const struct scene *scene, int trials)
         trial.seed = (uint64_t)(1000 * i + 17);
         make_trial(&trial);
         const struct lw_sfft_spec spec = trial_spec(&trial);
-        struct transform t = open_transform(&spec);
+        struct transform t = open_transform(&spec, trial.x);
         struct lw_sfft_result result;
         const int attempts = recover(&t, trial.x, &result);
         count_trial(&trial, &result, attempts, &score);
         close_transform(&t);
     }
     close_trial(&trial);
-    printf("n %8" PRId64 " k %4d %-6s %-7s %-6s snr %3g range %2g: %d/%d found, %d fell back, %d wrong, %d retried, error %.2g\n",
+    printf("n %8" PRId64 " k %4d %-6s %-7s %-6s snr %3g range %2g: %d/%d found, %d fell back, %d wrong, %d retried, most %d, %d lines, error %.2g\n",
            scene->n, scene->n_lines, support_names[scene->support], scene->is_real ? "real" : "complex",
            scene->is_single ? "single" : "double", scene->snr_db, scene->range_db, score.found, score.trials, score.fell_back,
-           score.wrong, score.retried, score.error);
+           score.wrong, score.retried, score.most_attempts, score.lines, score.error);
     return score;
 }
 
@@ -240,6 +278,7 @@ static void expect(struct scene scene, int trials, int least, double most_error)
     CHECK(score.found >= least, "%d of %d", score.found, trials);
     CHECK(score.wrong == 0, "%d wrong answers were called explained", score.wrong);
     CHECK(scene.range_db > 0 || score.error < most_error, "L1 error %g", score.error);
+    CHECK(scene.most_attempts == 0 || score.most_attempts <= scene.most_attempts, "%d attempts", score.most_attempts);
 }
 
 /* ---- signals without a sparse spectrum -------------------------------------------------------------------------------- */
@@ -247,7 +286,7 @@ static void expect(struct scene scene, int trials, int least, double most_error)
 static struct lw_sfft_result recover_signal(const double complex *x, int64_t n, int64_t k, struct lw_sfft_line lines[16])
 {
     const struct lw_sfft_spec spec = {.n = n, .sparsity = k, .precision = LW_DOUBLE, .seed = 5};
-    struct transform t = open_transform(&spec);
+    struct transform t = open_transform(&spec, x);
     struct lw_sfft_result result;
     recover(&t, x, &result);
     for (int64_t i = 0; i < result.n_lines && i < 16; i++)
@@ -298,7 +337,7 @@ static void check_repeats(void)
     trial.seed = 3;
     make_trial(&trial);
     const struct lw_sfft_spec spec = trial_spec(&trial);
-    struct transform one = open_transform(&spec), other = open_transform(&spec);
+    struct transform one = open_transform(&spec, trial.x), other = open_transform(&spec, trial.x);
     struct lw_sfft_result first, second, again;
     recover(&one, trial.x, &first);
     recover(&other, trial.x, &second);
@@ -390,6 +429,7 @@ static void check_dense_ties(bool is_real)
 /* One in `divisor` of the trials; of the few, at least one. */
 static void check_scenes(int divisor)
 {
+    enum { ONE = 1, TWO = 2 };      /* attempts, the noise being unknown: where lines are equal, and where they are not */
     /* L1 error over all bins, what is found and is none included, of unit lines; the tolerances of the windows are 1e-7
      * and 1e-5 */
     const double clean = 1e-6, clean_single = 1e-3;
@@ -410,7 +450,14 @@ static void check_scenes(int divisor)
         {{.n = 1 << 16, .n_lines = 20, .is_single = true}, 200, 0, clean_single},
         {{.n = 1 << 18, .n_lines = 50, .snr_db = 40}, 50, 0, 5e-3},
         {{.n = 1 << 18, .n_lines = 100, .snr_db = 20, .tells_snr = true}, 100, 1, 0.05},
-        {{.n = 1 << 20, .n_lines = 50, .snr_db = 20}, 10, 0, 0.05},
+        {{.n = 1 << 20, .n_lines = 50, .snr_db = 20, .most_attempts = ONE}, 10, 0, 0.05},
+        {{.n = 1 << 20, .n_lines = 10, .snr_db = 10, .most_attempts = ONE}, 4, 0, 0.1},
+        {{.n = 1000003, .n_lines = 20, .snr_db = 20, .is_real = true, .most_attempts = ONE}, 4, 0, 0.05},
+        {{.n = 1 << 20, .n_lines = 1, .snr_db = 0.001, .most_attempts = ONE}, 4, 0, 0.2},
+        {{.n = 1 << 20, .n_lines = 64, .support = COMB, .snr_db = 20, .most_attempts = TWO}, 2, 0, 0.05},
+        {{.n = 1 << 20, .n_lines = 100, .snr_db = 20, .range_db = 20, .most_attempts = TWO}, 3, 0, 0},
+        {{.n = 1 << 20, .n_lines = 100, .snr_db = 20, .range_db = 40, .is_real = true, .most_attempts = TWO}, 3, 0, 0},
+        {{.n = 1000003, .n_lines = 100, .snr_db = 20, .range_db = 60, .most_attempts = TWO}, 3, 0, 0},
         {{.n = 1 << 20, .n_lines = 20, .snr_db = 0.001, .tells_snr = true}, 20, 1, 0.2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

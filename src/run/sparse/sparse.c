@@ -71,9 +71,9 @@ static int open_run(struct lw_sparse *run, struct lw_comm *comm, const struct lw
 {
     int rc;
     if ((rc = lw_setup_open(comm, ops, options, &run->setup, err)) || (rc = lw_sparse_locate(run, err)) ||
-        (rc = lw_comm_agree(comm, make_plan(run, err), err)))
+        (rc = lw_comm_agree(comm, make_plan(run, err), err)) || (rc = lw_sparse_find_pace(run, err)))
         return rc;
-    return lw_sparse_find_pace(run, err);
+    return run->method && run->method->probe ? run->method->probe(run, err) : LW_OK;
 }
 
 /* What only the search for lines needs. */

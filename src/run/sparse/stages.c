@@ -3,9 +3,12 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "run/sparse/collect.h"
+#include "run/sparse/memory.h"
 #include "run/sparse/outcome.h"
 #include "run/sparse/pace.h"
+#include "run/sparse/probe.h"
 #include "run/sparse/resume.h"
+#include "sfft/probe.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -32,9 +35,30 @@ int64_t lw_sparse_attempt_samples(const struct lw_sfft_plan *plan, int n_attempt
 static void describe(struct lw_sparse *run)
 {
     const struct lw_sfft_attempt *const first = &run->plan.attempts[0];
+    char noise[40] = "";
+    if (run->plan.spec.is_estimated)
+        snprintf(noise, sizeof noise, "; noise at about %.0f dB", run->plan.spec.snr_db);
     snprintf(run->setup.algorithm, sizeof run->setup.algorithm, "sparse: %d stages of %" PRId64 " buckets, %d shifts; %" PRId64
-             " samples, %.3g%% of the signal", first->n_stages, first->n_buckets, first->n_shifts, first->samples,
-             100 * (double)first->samples / (double)run->request.spec.n);
+             " samples, %.3g%% of the signal%s", first->n_stages, first->n_buckets, first->n_shifts, first->samples,
+             100 * (double)first->samples / (double)run->request.spec.n, noise);
+}
+
+/* A plan that the noise asks for and the memory does not allow is given up. */
+static int probe(struct lw_sparse *run, struct lw_error *err)
+{
+    const struct lw_sfft_plan before = run->plan;
+    double snr_db;
+    int rc = before.spec.has_snr ? LW_OK : lw_sparse_probe(run, &snr_db, err);
+    if (rc || before.spec.has_snr)
+        return rc;
+    run->plan = lw_sfft_plan_for(&run->request.spec, snr_db);
+    struct lw_error reason;
+    if (lw_comm_agree(run->setup.comm, lw_sparse_memory_plan(run, &reason), &reason) != LW_OK) {
+        run->plan = before;
+        rc = lw_comm_agree(run->setup.comm, lw_sparse_memory_plan(run, err), err);
+    }
+    describe(run);
+    return rc;
 }
 
 static int plan(struct lw_sparse *run, struct lw_error *err)
@@ -122,8 +146,7 @@ static int list_samples(struct lw_sparse *run, int n_attempts, struct lw_error *
     return rc;
 }
 
-/* Make samples zero that are not finite. @return  how many there were */
-static int64_t remove_not_finite(double *values, int64_t n_samples)
+int64_t lw_sparse_remove_not_finite(double *values, int64_t n_samples)
 {
     int64_t found = 0;
     for (double *x = values; x < values + 2 * n_samples; x += 2) {
@@ -146,7 +169,7 @@ static int load(struct lw_sparse *run, int attempt, int64_t channel, double *val
          s++) {
         const int64_t n_samples = lw_sfft_stage_samples(&stages->layout->stages[s]);
         double *const samples = values + 2 * (int64_t)outcome->samples;
-        const int64_t flaws = remove_not_finite(samples, n_samples);
+        const int64_t flaws = lw_sparse_remove_not_finite(samples, n_samples);
         if (attempt >= run->mine[channel].attempts)
             run->flaws.n_not_finite += flaws;
         rc = solver->ops->load(solver, s, samples, err);
@@ -168,6 +191,8 @@ static int recover(struct lw_sparse *run, int n_attempts, int64_t channel, doubl
         if (rc == LW_OK)
             rc = solver->ops->recover(solver, a, &result, err);
     }
+    if (!run->request.spec.has_snr)
+        outcome.samples += (double)lw_sparse_probe_samples(run, channel);
     if (rc == LW_OK)
         lw_sparse_keep(run, channel, &result, outcome);
     return rc;
@@ -279,6 +304,7 @@ const struct lw_sparse_method lw_sparse_stages = {
     .who = "the sparse transform",
     .remedy = "ask for a smaller --sparsity",
     .plan = plan,
+    .probe = probe,
     .bytes = count_bytes,
     .samples = first_samples,
     .open = open_search,

@@ -9,4 +9,7 @@
 /** Samples of a channel that the first so many attempts take. */
 int64_t lw_sparse_attempt_samples(const struct lw_sfft_plan *plan, int n_attempts);
 
+/** Make samples zero that are not finite, of [n_samples] (re, im). @return  how many there were */
+int64_t lw_sparse_remove_not_finite(double *values, int64_t n_samples);
+
 #endif

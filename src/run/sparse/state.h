@@ -3,6 +3,7 @@
  *     sparse.c    the order of things: plan, open, search, what --fallback says, table
  *     method      searches for the lines of all channels: stages.c, published/published.c
  *     dense.c     transforms all samples of the channels that no method explains
+ *     probe.c     how much noise there is, for the plan
  *     collect.c   samples from the file to the rank that needs them: by a library's calls, or by
  *     fetch.c     the I/O threads, from their place in the file
  *     pace.c      which of the two, and across which gaps reading goes on
@@ -65,6 +66,10 @@ struct lw_sparse_method {
     /** Choose what it takes, and say it in setup.algorithm. LW_ECONFIG: what was asked for is not possible. Sets run->method to
      * NULL where all channels had better be dense. */
     int (*plan)(struct lw_sparse *run, struct lw_error *err);
+
+    /** Look at the input, where that tells more about what it takes, and plan again, memory included. Collective; NULL: it
+     * tells nothing. */
+    int (*probe)(struct lw_sparse *run, struct lw_error *err);
 
     /** Bytes until the lines are found; pinned ones are among those of the host. */
     struct lw_bytes (*bytes)(const struct lw_sparse *run);

@@ -1,0 +1,131 @@
+#include "sfft/probe.h"
+
+#include "base/memory.h"
+#include "base/select.h"
+#include "sfft/number.h"
+
+#include <complex.h>
+#include <math.h>
+#include <string.h>
+
+/* Buckets of the probe to those of the first attempt, which has at most 0.7 lines in each: three buckets a line leave half
+ * of them free for certain. */
+enum { GROWTH = 4 };
+
+/* Energies that are looked at, and the quantile of them that tells the noise. */
+enum { MOST_ENERGIES = 256 };
+static const double quantile = 0.25;
+
+/* Buckets that a line fills with more than noise, where it does: the rest of its three is beyond the window's flanks. */
+static const double buckets_of_line = 2.2;
+
+struct lw_sfft_plan lw_sfft_probe_plan(const struct lw_sfft_spec *spec)
+{
+    struct lw_sfft_spec unknown = *spec;
+    unknown.has_snr = false;
+    struct lw_sfft_plan plan = lw_sfft_plan_make(&unknown);
+    if (plan.n_attempts == 0)
+        return plan;
+    plan.window.tolerance = 1e-3;   /* what leaks counts as noise of -40 dB or less, which is as good as none */
+    plan.window.length = 2;
+    struct lw_sfft_attempt *const only = &plan.attempts[0];
+    *only = (struct lw_sfft_attempt){.n_buckets = GROWTH * only->n_buckets, .n_shifts = 1};
+    plan.window.n_buckets = only->n_buckets;
+    only->samples = 2 * lw_sfft_window_half(&plan.window) + 1;
+    plan.n_attempts = 1;
+    return plan;
+}
+
+/* What the stage's window makes of the samples, folded to one period of the buckets. */
+static void fold(const struct lw_sfft_stage *stage, const double complex *x, double complex *folded)
+{
+    const int64_t n_buckets = stage->spec.n_buckets, half = stage->window->half;
+    memset(folded, 0, (size_t)n_buckets * sizeof *folded);
+    for (int64_t i = -half; i <= half; i++)
+        folded[lw_mod(i, n_buckets)] += stage->window->taps[i + half] * x[i + half];
+}
+
+/* |U[b]|^2 by its definition: few are looked at. The rotation is started afresh every 256 terms. */
+static double bucket_energy(const double complex *folded, int64_t n_buckets, int64_t b)
+{
+    enum { FRESH = 256 };
+    const double complex step = cexp(-2 * M_PI * I * (double)b / (double)n_buckets);
+    double complex sum = 0, turn = 1;
+    for (int64_t i = 0; i < n_buckets; i++, turn *= step) {
+        if (i % FRESH == 0)
+            turn = cexp(-2 * M_PI * I * (double)lw_mod_multiply(b, i, n_buckets) / (double)n_buckets);
+        sum += folded[i] * turn;
+    }
+    return creal(sum) * creal(sum) + cimag(sum) * cimag(sum);
+}
+
+/* Energies of some buckets: of all, or of so many by chance, as lines may lie at equal distances. Those of a real signal come in
+ * pairs, of which one is enough. */
+static int64_t measure_energies(const struct lw_sfft_layout *layout, const double complex *folded, double *energies)
+{
+    const struct lw_sfft_spec *const spec = &layout->plan.spec;
+    const int64_t n_buckets = layout->stages[0].spec.n_buckets, room = spec->is_real ? n_buckets / 2 : n_buckets;
+    const int64_t count = room < MOST_ENERGIES ? room : MOST_ENERGIES;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t b = count == room ? i : lw_random_below(spec->seed, (uint64_t)i, room);
+        energies[i] = bucket_energy(folded, n_buckets, b);
+    }
+    return count;
+}
+
+/* The variance of noise whose energies, in the buckets without lines, have this value at the quantile of all. */
+static double noise_of(const struct lw_sfft_layout *layout, double value)
+{
+    const struct lw_sfft_stage *const stage = &layout->stages[0];
+    const struct lw_sfft_spec *const spec = &layout->plan.spec;
+    const double n_lines = (double)(spec->is_real ? 2 * spec->sparsity : spec->sparsity);
+    const double is_free = exp(-buckets_of_line * n_lines / (double)stage->spec.n_buckets);
+    return value / -log(1 - quantile / is_free) / stage->window->energy;
+}
+
+static double mean_power(const double complex *x, int64_t count)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += creal(x[i]) * creal(x[i]) + cimag(x[i]) * cimag(x[i]);
+    return sum / (double)count;
+}
+
+int lw_sfft_probe(const struct lw_sfft_layout *layout, const double *samples, struct lw_sfft_probe *probe, struct lw_error *err)
+{
+    const struct lw_sfft_stage *const stage = &layout->stages[0];
+    const double complex *const x = (const double complex *)samples;
+    double complex *const folded = lw_alloc_array(stage->spec.n_buckets, sizeof *folded, "the buckets of a probe", err);
+    if (!folded)
+        return LW_ESYSTEM;
+    double energies[MOST_ENERGIES];
+    fold(stage, x, folded);
+    const int64_t count = measure_energies(layout, folded, energies);
+    lw_free(folded);
+    probe->power = mean_power(x, lw_sfft_stage_samples(stage));
+    probe->noise_power = noise_of(layout, lw_select(energies, count, (int64_t)(quantile * (double)count)));
+    return LW_OK;
+}
+
+double lw_sfft_probe_snr(const struct lw_sfft_probe *probe)
+{
+    const double signal = probe->power - probe->noise_power;
+    if (!(signal > probe->noise_power))
+        return 0;
+    return probe->noise_power > signal * 1e-30 ? 10 * log10(signal / probe->noise_power) : 300;
+}
+
+/* From this ratio on, noise changes nothing about the first attempt. */
+static const double negligible_db = 60;
+
+struct lw_sfft_plan lw_sfft_plan_for(const struct lw_sfft_spec *spec, double snr_db)
+{
+    struct lw_sfft_spec known = *spec;
+    known.has_snr = known.is_estimated = true;
+    known.snr_db = snr_db;
+    const struct lw_sfft_plan plan = lw_sfft_plan_make(&known);
+    if (snr_db < negligible_db && plan.n_attempts > 0)
+        return plan;
+    known.has_snr = known.is_estimated = false;
+    return lw_sfft_plan_make(&known);
+}
