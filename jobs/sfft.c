@@ -35,6 +35,9 @@ static const struct lw_option options[] = {
     {.name = "hop", .kind = LW_OPTION_STRETCH, .argument = "M", .minimum = 1, .maximum = 9e18,
      .help = "From the first sample of a piece to that of the next; goes with --window. Default: the window, so that pieces follow "
              "each other without a gap. Samples behind the last whole piece are left out."},
+    {.name = "refine", .kind = LW_OPTION_FLAG,
+     .help = "Fit tones at any frequencies, between those of the transform too: index, frequency and value of each line are a tone's, "
+             "with a fractional index. Takes about four times the samples."},
     LW_SFFT_PUBLISHED_OPTIONS
     {.name = "output-type", .kind = LW_OPTION_NONE},        /* the table has types of its own */
     {.name = "output-scale", .kind = LW_OPTION_NONE},
@@ -112,12 +115,12 @@ static int choose_pieces(const struct lw_options *given, const struct lw_dataset
 /* Where there are pieces, tables have them as their first column. */
 static const struct lw_column line_columns[] = {
     {"piece", LW_COLUMN_INT}, {"channel", LW_COLUMN_INT}, {"index", LW_COLUMN_INT}, {"frequency", LW_COLUMN_REAL}, {"re", LW_COLUMN_REAL},
-    {"im", LW_COLUMN_REAL}, {"magnitude", LW_COLUMN_REAL},
+    {"im", LW_COLUMN_REAL}, {"magnitude", LW_COLUMN_REAL}, {"fractional_index", LW_COLUMN_REAL},
 };
 static const struct lw_column channel_columns[] = {
     {"piece", LW_COLUMN_INT}, {"channel", LW_COLUMN_INT}, {"lines", LW_COLUMN_INT}, {"residual", LW_COLUMN_REAL}, {"noise_power", LW_COLUMN_REAL},
     {"detection_limit", LW_COLUMN_REAL}, {"samples", LW_COLUMN_INT}, {"attempts", LW_COLUMN_INT}, {"dense", LW_COLUMN_INT},
-    {"explained", LW_COLUMN_INT},
+    {"explained", LW_COLUMN_INT}, {"off_grid", LW_COLUMN_INT},
 };
 enum {
     LINE_COLUMNS = sizeof line_columns / sizeof *line_columns - 1,
@@ -156,7 +159,11 @@ static int choose_request(const struct lw_options *given, struct lw_job *job, st
         },
         .algorithm = (enum lw_sfft_algorithm)lw_options_choice(given, "algorithm"),
         .fallback = (enum lw_sfft_fallback)lw_options_choice(given, "fallback"),
+        .refines = lw_options_flag(given, "refine"),
     };
+    if (request->refines && request->algorithm > LW_SFFT_SPARSE)
+        return lw_fail(err, LW_EUSAGE, "--refine fits tones to the samples of the sparse transform, not to those of --algorithm %s: "
+                       "leave one of the two out", lw_options_text(given, "algorithm"));
     const int rc = choose_pieces(given, &job->inputs[0], job, request, err);
     if (rc)
         return rc;
@@ -215,9 +222,10 @@ const struct lw_job_ops lw_job_sfft = {
         "a small part of its samples: 0.1% of 2^27 samples for 1000 lines. What the lines leave unexplained is measured with "
         "samples that were not used to find them; if that is more than noise, further attempts follow, and in the end the "
         "transform of all samples. What is not sampled is not seen: a signal that is zero but for rare spikes counts as zero. "
-        "The result is the table /spectrum {channel, index, frequency, re, im, magnitude}, sorted by channel and frequency "
-        "(Hz where the sample rate is known, else cycles per sample), unnormalised like numpy.fft, and the table /channels "
-        "with what is left of each channel and how it was found. Of a real signal only frequencies from 0 on are written. "
+        "The result is the table /spectrum {channel, index, frequency, re, im, magnitude, fractional_index}, sorted by channel and "
+        "frequency (Hz where the sample rate is known, else cycles per sample), unnormalised like numpy.fft, and the table "
+        "/channels with what is left of each channel and how it was found. Of a real signal only frequencies from 0 on are "
+        "written. A tone between two frequencies of the transform leaks into all others: with --refine its own frequency is found. "
         "With --window all of this is done for each piece of a long record by itself, and the tables begin with the column piece.",
     .sample = "sample",
     .channel = "channel",

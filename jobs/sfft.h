@@ -10,12 +10,14 @@ enum lw_sfft_product { LW_SFFT_SPECTRUM, LW_SFFT_CHANNELS };
 struct lw_sfft_line_row {
     int64_t channel, index;
     double frequency, re, im, magnitude;
+    double fractional_index;        /* index, of a refined tone with its offset */
 };
 
 struct lw_sfft_channel_row {
     int64_t channel, lines;
     double residual, noise_power, detection_limit;
     int64_t samples, attempts, is_dense, is_explained;
+    int64_t off_grid;               /* of the strongest lines, those that lie between two frequencies */
 };
 
 /* jobs/synth/sfft.c: see lw_job_ops.synth_options and .synth */

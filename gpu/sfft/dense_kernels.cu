@@ -50,7 +50,7 @@ collect(lw_sfft_dense_spectrum s, Digits digits, lw_sfft_device_line *lines, uns
         while (i < LW_SFFT_DENSE_DIGITS && digit_of(energy, f, i) == digits.digit[i])
             ++i;
         if (i == LW_SFFT_DENSE_DIGITS || digit_of(energy, f, i) > digits.digit[i])
-            lines[atomicAdd(n_lines, 1ull)] = {f, x.x, x.y};
+            lines[atomicAdd(n_lines, 1ull)] = {f, x.x, x.y, 0};
     }
 }
 

@@ -62,6 +62,7 @@ struct lw_sfft_device_result {
 struct lw_sfft_device_line {
     int64_t frequency;
     double re, im;
+    double offset;              /* 0 */
 };
 
 /* What one bucket was found to hold. */

@@ -145,7 +145,7 @@ LW_DEVICE void write_result(const lw_sfft_recovery &r, const SfftLook &look, con
     const double size = (double)r.n / look.scale;
     const int n_lines = r.control->n_lines;
     pack(n_lines, is_kept, [=, &r](int line, int number) {
-        r.lines[number] = {lines.frequency[line], lines.amplitude[line].x * size, lines.amplitude[line].y * size};
+        r.lines[number] = {lines.frequency[line], lines.amplitude[line].x * size, lines.amplitude[line].y * size, 0};
     });
     double left_out = 0, energy = 0, most = 0;
     for (int64_t j = SfftTeam::first(); j < n_lines; j += SfftTeam::step())

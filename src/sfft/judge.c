@@ -73,6 +73,6 @@ void lw_sfft_judge(const struct lw_sfft_layout *layout, int attempt, const struc
     result->noise_power = figures->noise_power;
     result->detection_limit = detection_limit(layout, check, figures->noise_power);
     result->residual = figures->power > 0 ? (left + figures->energy_left_out) / figures->power : 0;
-    result->is_explained = is_noise(layout, check, figures) &&
-                           lw_sfft_is_complete(&layout->plan.spec, figures->power, result);
+    result->is_noise = is_noise(layout, check, figures);
+    result->is_explained = result->is_noise && lw_sfft_is_complete(&layout->plan.spec, figures->power, result);
 }

@@ -6,7 +6,9 @@
 static int by_frequency(const void *a, const void *b)
 {
     const struct lw_sfft_line *const x = a, *const y = b;
-    return (x->frequency > y->frequency) - (x->frequency < y->frequency);
+    if (x->frequency == y->frequency)
+        return (x->offset > y->offset) - (x->offset < y->offset);
+    return x->frequency > y->frequency ? 1 : -1;
 }
 
 static int by_magnitude(const void *a, const void *b)

@@ -179,7 +179,7 @@ static void report_lines(struct lw_sfft *sfft, struct lw_sfft_result *result)
     for (int64_t j = 0; j < model->n_lines; j++) {
         const double complex x = (double)spec->n * model->amplitude[j];
         if ((!spec->is_real || 2 * model->frequency[j] <= spec->n) && cabs(x) >= spec->min_magnitude)
-            sfft->lines[count++] = (struct lw_sfft_line){model->frequency[j], creal(x), cimag(x)};
+            sfft->lines[count++] = (struct lw_sfft_line){model->frequency[j], creal(x), cimag(x), 0};
     }
     result->n_found = count;
     lw_sfft_sort_by_magnitude(sfft->lines, count);

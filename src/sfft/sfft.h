@@ -63,6 +63,7 @@ struct lw_sfft_request {
     int64_t n_pieces, hop;          /* else 1 and 0 */
     enum lw_sfft_algorithm algorithm;
     enum lw_sfft_fallback fallback;
+    bool refines;                   /* lines are tones at any frequencies: sfft/tones/tones.h */
     const struct lw_published_choice *published;    /* of that algorithm, else NULL */
 };
 
@@ -122,13 +123,15 @@ double _Complex *lw_sfft_planes(struct lw_sfft *sfft, int stage, int shift);
 struct lw_sfft_line {
     int64_t frequency;
     double re, im;                  /* X[f] */
+    double offset;                  /* 0; of a tone at any frequency (sfft/tones/tones.h), that from f, bins */
 };
 
 struct lw_sfft_result {
     struct lw_sfft_line *lines;     /* [n_lines], by frequency; borrowed until the next call on the same object */
     int64_t n_lines;                /* at most spec.sparsity */
     int64_t n_found;                /* before the weakest were left out */
-    bool is_explained;              /* the lines found explain the signal down to the noise */
+    bool is_noise;                  /* what they leave looks like noise, */
+    bool is_explained;              /* and no line above the detection limit is missing */
     double residual;                /* energy that the reported lines leave, as part of the signal's, estimated */
     double noise_power;             /* variance of the white part of what is left, per sample */
     double detection_limit;         /* |X| that a line must have to be told from that noise */

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Samples read at a time, and phases that are the same in each part of so many samples, but for one factor. */
 enum { BLOCK = 1 << 16, TURN = 256 };
@@ -17,7 +18,8 @@ enum { BLOCK = 1 << 16, TURN = 256 };
 /* Leakage between lines, as a part of the largest of its channel: that of a sparse transform's windows. */
 static double leakage(const struct lw_verify *verify) { return verify->job.op.precision == LW_DOUBLE ? 1e-6 : 1e-3; }
 
-static const char *const line_columns[] = {"channel", "index", "re", "im", "piece"};
+static const char *const fraction_column[] = {"fractional_index", NULL};     /* not in results of old */
+enum { LEAST_COLUMNS = 4, MOST_COLUMNS = 6 };
 static const char *const channel_columns[] = {"residual", "noise_power", "detection_limit", "dense"};
 
 /* A channel of the result, or a piece of one. */
@@ -25,6 +27,7 @@ struct channel {
     int64_t number, piece; /* in the view; 0 where there are no pieces */
     double residual, noise_power, limit;
     bool is_dense;
+    bool is_refined; /* some line is a tone between two indices */
     double largest; /* of its lines that are checked */
     double power;   /* sum of |x|^2 */
 };
@@ -32,6 +35,7 @@ struct channel {
 struct line {
     int64_t channel, piece, index;
     double complex value;
+    double offset;      /* of the frequency from the index */
     long double re, im; /* the sum */
 };
 
@@ -39,6 +43,10 @@ struct lines {
     struct lw_verify *verify;
     struct line *all; /* [n], by channel */
     int64_t n;
+    int64_t n_rows;   /* of the table */
+    const char *columns[MOST_COLUMNS];
+    int n_columns;
+    bool has_fractions;
 };
 
 static const struct lw_sfft_request *request_of(const struct lw_verify *verify) { return verify->job.request; }
@@ -48,11 +56,24 @@ static int64_t samples_of(const struct lw_verify *verify) { return request_of(ve
 
 /* ---- which lines ------------------------------------------------------------------------------------------------- */
 
-static int count_rows(const struct lw_verify *verify, const char *path, int64_t *n, struct lw_error *err)
+static void choose_columns(struct lines *lines)
+{
+    static const char *const least[LEAST_COLUMNS] = {"channel", "index", "re", "im"};
+    memcpy(lines->columns, least, sizeof least);
+    lines->n_columns = LEAST_COLUMNS;
+    if (lines->has_fractions)
+        lines->columns[lines->n_columns++] = fraction_column[0];
+    if (request_of(lines->verify)->has_pieces)
+        lines->columns[lines->n_columns++] = "piece";
+}
+
+static int look_at_table(struct lines *lines, struct lw_error *err)
 {
     struct lw_notes *const notes = lw_alloc(sizeof *notes, "the table's columns", err);
-    const int rc = notes ? lw_notes_read(lw_verify_name(verify, path).text, NULL, notes, err) : LW_ESYSTEM;
-    *n = rc == LW_OK ? notes->n_rows : 0;
+    const int rc = notes ? lw_notes_read(lw_verify_name(lines->verify, "/spectrum").text, NULL, notes, err) : LW_ESYSTEM;
+    lines->n_rows = rc == LW_OK ? notes->n_rows : 0;
+    lines->has_fractions = rc == LW_OK && lw_notes_have_columns(notes, fraction_column);
+    choose_columns(lines);
     lw_free(notes);
     return rc;
 }
@@ -60,18 +81,23 @@ static int count_rows(const struct lw_verify *verify, const char *path, int64_t 
 static int read_line(const struct lines *lines, int64_t number, struct line *line, struct lw_error *err)
 {
     const struct lw_sfft_request *const request = request_of(lines->verify);
-    const struct lw_rows rows = {.first = number, .count = 1, .columns = line_columns, .n_columns = request->has_pieces ? 5 : 4};
+    const struct lw_rows rows = {.first = number, .count = 1, .columns = lines->columns, .n_columns = lines->n_columns};
     const struct lw_range *const channels = &lines->verify->job.view.channels;
-    double values[5] = {0};
+    double values[MOST_COLUMNS] = {0};
     const int rc = lw_notes_read_rows(lw_verify_name(lines->verify, "/spectrum").text, &rows, values, err);
     if (rc)
         return rc;
-    *line = (struct line){((int64_t)values[0] - channels->begin) / channels->step, (int64_t)values[4], (int64_t)values[1],
-                          CMPLX(values[2], values[3]), 0, 0};
+    *line = (struct line){
+        .channel = ((int64_t)values[0] - channels->begin) / channels->step,
+        .piece = request->has_pieces ? (int64_t)values[lines->n_columns - 1] : 0,
+        .index = (int64_t)values[1],
+        .value = CMPLX(values[2], values[3]),
+        .offset = lines->has_fractions ? values[LEAST_COLUMNS] - values[1] : 0,
+    };
     if (line->channel < 0 || line->channel >= lines->verify->job.op.n_channels || line->index < 0 ||
         line->index >= request->spec.n || line->piece < 0 || line->piece >= request->n_pieces)
         return lw_fail(err, LW_EDATA, "row %" PRId64 " of /spectrum is of channel %.0f, piece %.0f and index %.0f, which there are not",
-                       number, values[0], values[4], values[1]);
+                       number, values[0], (double)line->piece, values[1]);
     return LW_OK;
 }
 
@@ -117,13 +143,19 @@ static double complex phase(int64_t f, int64_t t, int64_t n)
     return CMPLX((double)cosl(angle), (double)-sinl(angle));
 }
 
+/* The same at the line's own frequency. */
+static double complex line_phase(const struct line *line, int64_t t, int64_t n)
+{
+    return phase(line->index, t % n, n) * (line->offset == 0 ? 1 : cexp(-2 * M_PI * I * line->offset * (double)t / (double)n));
+}
+
 static void add_block(const double complex *x, int64_t first, int64_t count, int64_t n, struct line *line)
 {
     double complex turns[TURN];
     for (int64_t k = 0; k < TURN; k++)
-        turns[k] = phase(line->index, k % n, n);
+        turns[k] = line_phase(line, k, n);
     for (int64_t i = 0; i < count; i += TURN) {
-        const double complex base = phase(line->index, first + i, n);
+        const double complex base = line_phase(line, first + i, n);
         double complex sum = 0;
         for (int64_t k = 0; k < min64(TURN, count - i); k++)
             sum += x[i + k] * turns[k];
@@ -168,12 +200,14 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
     return rc;
 }
 
-/* A dense transform rounds as white noise; a sparse one tells a line's value from the noise down to its detection limit. */
+/* A dense transform rounds as white noise; a sparse one tells a line's value from the noise down to its detection limit; and the sum
+ * at a tone's frequency has what the tones leave. */
 static double allowed_of(const struct lw_verify *verify, const struct channel *channel)
 {
     const double e = verify->job.op.precision == LW_DOUBLE ? 1e-16 : 5e-8;
     const double dense = 6 * e * log2(2 * (double)samples_of(verify)) * sqrt(channel->power) + 1e-15 * channel->largest;
-    return channel->is_dense ? dense : dense + channel->limit + leakage(verify) * channel->largest;
+    const double left = channel->is_refined ? 6 * sqrt(channel->residual * channel->power) : 0;
+    return channel->is_dense ? dense : dense + channel->limit + leakage(verify) * channel->largest + left;
 }
 
 static void compare(const struct lines *lines, const struct channel *channel, const struct line *line,
@@ -189,12 +223,79 @@ static void compare(const struct lines *lines, const struct channel *channel, co
                     creal(line->value), cimag(line->value), creal(truth), cimag(truth));
 }
 
+/* ---- tones between the indices, of which each is in the sums of all others ------------------------------------------- */
+
+/* Mean over t of exp(2 pi i d t / n). */
+static double complex kernel(double d, double n)
+{
+    const double whole = n * sin(M_PI * d / n);
+    const double size = fabs(whole) < 1e-300 ? 1 : sin(M_PI * d) / whole;
+    return size * cexp(M_PI * I * d * (n - 1) / n);
+}
+
+/* Take the other line, and of a real signal both images, out of the sum of `line`. */
+static void remove_other(const struct lines *lines, const struct line *other, struct line *line)
+{
+    const double n = (double)samples_of(lines->verify);
+    const bool is_same = other->index == line->index && other->offset == line->offset;
+    const double apart = (double)(other->index - line->index) + (other->offset - line->offset);
+    const double mirror = -(double)(other->index + line->index) - (other->offset + line->offset);
+    const bool has_mirror = lw_sfft_multiplicity(&request_of(lines->verify)->spec, other->index) == 2;
+    const double complex seen = (is_same ? 0 : other->value * kernel(apart, n)) +
+                                (has_mirror ? conj(other->value) * kernel(mirror, n) : 0);
+    line->re -= creal(seen);
+    line->im -= cimag(seen);
+}
+
+/* Rows are in the order of this. */
+static int64_t transform_of(const struct lines *lines, int64_t piece, int64_t channel)
+{
+    return piece * lines->verify->job.op.n_channels + channel;
+}
+
+/* The first row of a transform. */
+static int find_rows(const struct lines *lines, int64_t transform, int64_t *first, struct lw_error *err)
+{
+    int64_t end = lines->n_rows;
+    for (*first = 0; *first < end; ) {
+        const int64_t middle = *first + (end - *first) / 2;
+        struct line line;
+        const int rc = read_line(lines, middle, &line, err);
+        if (rc)
+            return rc;
+        if (transform_of(lines, line.piece, line.channel) < transform)
+            *first = middle + 1;
+        else
+            end = middle;
+    }
+    return LW_OK;
+}
+
+/* Take all other lines of the table out of the sums of a channel's, if one of it lies between two indices. */
+static int remove_others(struct lines *lines, struct channel *channel, int64_t begin, int64_t end, struct lw_error *err)
+{
+    const int64_t transform = transform_of(lines, channel->piece, channel->number);
+    for (int64_t l = begin; l < end; l++)
+        channel->is_refined = channel->is_refined || lines->all[l].offset != 0;
+    int64_t row;
+    int rc = channel->is_refined ? find_rows(lines, transform, &row, err) : LW_OK;
+    for (; rc == LW_OK && channel->is_refined && row < lines->n_rows; row++) {
+        struct line other;
+        if ((rc = read_line(lines, row, &other, err)) || transform_of(lines, other.piece, other.channel) != transform)
+            break;
+        for (int64_t l = begin; l < end; l++)
+            remove_other(lines, &other, &lines->all[l]);
+    }
+    return rc;
+}
+
 static int check_channel(struct lines *lines, int64_t begin, int64_t end, void *raw, double complex *x,
                          struct lw_verify_row *report, struct lw_error *err)
 {
     struct channel channel = {.number = lines->all[begin].channel, .piece = lines->all[begin].piece};
     int rc = read_channel(lines->verify, &channel, err);
-    if (rc || (rc = sum_channel(lines, &channel, begin, end, raw, x, err)))
+    if (rc || (rc = sum_channel(lines, &channel, begin, end, raw, x, err)) ||
+        (rc = remove_others(lines, &channel, begin, end, err)))
         return rc;
     for (int64_t l = begin; l < end; l++)
         channel.largest = fmax(channel.largest, hypot((double)lines->all[l].re, (double)lines->all[l].im));
@@ -228,14 +329,13 @@ int lw_verify_lines(struct lw_verify *verify, struct lw_error *err)
 {
     struct lw_verify_row *const report = lw_verify_add_row(verify, "/spectrum");
     struct lines lines = {.verify = verify};
-    int64_t n_rows;
     if (samples_of(verify) > LW_VERIFY_PRODUCTS) {
         snprintf(report->remark, sizeof report->remark, "channels of %" PRId64 " samples are too long to be summed",
                  samples_of(verify));
         return LW_OK;
     }
-    int rc = count_rows(verify, "/spectrum", &n_rows, err);
-    if (rc == LW_OK && n_rows > 0 && (rc = choose_lines(&lines, n_rows, err)) == LW_OK)
+    int rc = look_at_table(&lines, err);
+    if (rc == LW_OK && lines.n_rows > 0 && (rc = choose_lines(&lines, lines.n_rows, err)) == LW_OK)
         rc = check_lines(&lines, report, err);
     lw_free(lines.all);
     return rc;

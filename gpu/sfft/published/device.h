@@ -28,7 +28,7 @@ struct lw_published_device_control {
 
 struct lw_published_device_line {
     int64_t frequency;
-    double re, im;
+    double re, im, offset;
 };
 
 /* Everything that kernels need, by value; pointers are to device memory. */

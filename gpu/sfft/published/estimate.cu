@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(THREADS) estimate(lw_published_device device)
         if (takes_part && l == 0 && energy_of(middle) > noise * device.significance &&
             3 * agreeing[group] > device.n_estimates) {
             const double n = (double)device.n;
-            device.lines[atomicAdd(&device.control->n_lines, 1)] = {f, n * middle.x, n * middle.y};
+            device.lines[atomicAdd(&device.control->n_lines, 1)] = {f, n * middle.x, n * middle.y, 0};
         }
         __syncthreads();
     }

@@ -68,7 +68,7 @@ static int64_t keep_largest(const struct lw_sfft_spec *spec, const double *spect
     const int64_t n_frequencies = lw_sfft_n_frequencies(spec);
     int64_t count = 0;
     for (int64_t f = 0; f < n_frequencies; f++) {
-        const struct lw_sfft_line line = {f, spectrum[2 * f], spectrum[2 * f + 1]};
+        const struct lw_sfft_line line = {f, spectrum[2 * f], spectrum[2 * f + 1], 0};
         if (energy(&line) == 0 || hypot(line.re, line.im) < spec->min_magnitude)
             continue;
         if (count < spec->sparsity)

@@ -5,6 +5,7 @@
 #include "base/select.h"
 #include "run/sparse/collect.h"
 #include "run/sparse/memory.h"
+#include "run/sparse/refine.h"
 #include "run/sparse/stages.h"
 #include "sfft/probe.h"
 
@@ -13,12 +14,18 @@ enum { MOST_CHANNELS = 64 };
 
 static int64_t count_tried(const struct lw_sparse *run) { return min64(run->n_channels, MOST_CHANNELS); }
 
+static struct lw_sfft_plan plan_of(const struct lw_sparse *run)
+{
+    const struct lw_sfft_spec spec = lw_sparse_search_spec(&run->request);
+    return lw_sfft_probe_plan(&spec);
+}
+
 static int64_t tried(const struct lw_sparse *run, int64_t i) { return i * run->n_channels / count_tried(run); }
 
 int64_t lw_sparse_probe_samples(const struct lw_sparse *run, int64_t channel)
 {
     const int64_t i = divide_up(channel * count_tried(run), run->n_channels);
-    return i < count_tried(run) && tried(run, i) == channel ? lw_sfft_probe_plan(&run->request.spec).attempts[0].samples : 0;
+    return i < count_tried(run) && tried(run, i) == channel ? plan_of(run).attempts[0].samples : 0;
 }
 
 /* What a probe works in. */
@@ -31,7 +38,7 @@ struct work {
 
 static int allocate(struct lw_sparse *run, struct work *work, struct lw_error *err)
 {
-    const struct lw_sfft_plan plan = lw_sfft_probe_plan(&run->request.spec);
+    const struct lw_sfft_plan plan = plan_of(run);
     const struct lw_view_spec view = lw_sparse_view(run);
     int rc;
     if ((rc = lw_reader_select(run->setup.reader, &view, err)) || (rc = lw_sfft_layout_create(&plan, &work->layout, err)))

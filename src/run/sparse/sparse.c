@@ -114,6 +114,24 @@ static int64_t count_unexplained(const struct lw_sparse *run, double *residual)
     return count;
 }
 
+static int64_t count_off_grid(const struct lw_sparse *run)
+{
+    int64_t count = 0;
+    for (int64_t c = 0; c < run->n_channels; c++)
+        count += run->all[c].off_grid > 0;
+    return count;
+}
+
+/* Channels whose lines are not what is in them: at the end, where it is read. */
+static void warn_off_grid(const struct lw_sparse *run, double residual)
+{
+    const int64_t count = count_off_grid(run);
+    if (count > 0 && !run->request.refines)
+        lw_log_warn("%" PRId64 " of %" PRId64 " %s have tones between the frequencies of the transform, which leak into all "
+                    "others: the lines leave up to %.3g%% of the energy; --refine finds the tones' own frequencies", count,
+                    run->n_channels, lw_sparse_channels_text(run), 100 * residual);
+}
+
 /* What --fallback says about channels that their lines do not explain. */
 static int fall_back(struct lw_sparse *run, struct lw_error *err)
 {
@@ -121,9 +139,11 @@ static int fall_back(struct lw_sparse *run, struct lw_error *err)
     const int64_t count = count_unexplained(run, &residual);
     if (count == 0)
         return LW_OK;
-    char why[192];
-    snprintf(why, sizeof why, "%" PRId64 " of %" PRId64 " %s are not sparse: their lines leave up to %.3g%% of the energy",
-             count, run->n_channels, lw_sparse_channels_text(run), 100 * residual);
+    char why[320];
+    snprintf(why, sizeof why, "%" PRId64 " of %" PRId64 " %s are not sparse: their lines leave up to %.3g%% of the energy%s",
+             count, run->n_channels, lw_sparse_channels_text(run), 100 * residual,
+             run->request.refines || count_off_grid(run) == 0 ? "" :
+             ", as there are tones between the frequencies of the transform, which --refine finds");
     switch (run->request.fallback) {
     case LW_SFFT_FALL_PARTIAL:
         lw_log_warn("%s; the table holds what was found, and is marked", why);
@@ -162,6 +182,8 @@ static void summarize(struct lw_sparse *run)
     lw_log_info("%.0f lines in %" PRId64 " %schannel%s; residual at most %.3g of the energy; %.0f attempt%s; %.0f channel%s dense",
                 lines, run->n_channels, run->request.has_pieces ? "pieces of " : "", run->n_channels == 1 ? "" : "s", residual, attempts, attempts == 1 ? "" : "s", dense,
                 dense == 1 ? "" : "s");
+    if (run->rank == 0)
+        warn_off_grid(run, residual);
     lw_log_detail("combined %s a rank over MPI", lw_bytes_text(run->bytes_combined, combined));
     lw_report_memory(&run->report);
     lw_result_warn(&run->result, &run->flaws);

@@ -7,6 +7,7 @@
 #include "run/sparse/outcome.h"
 #include "run/sparse/pace.h"
 #include "run/sparse/probe.h"
+#include "run/sparse/refine.h"
 #include "run/sparse/resume.h"
 #include "sfft/probe.h"
 
@@ -17,6 +18,7 @@
 struct stages {
     struct lw_sfft_layout *layout;
     struct lw_sfft_solver *solver;
+    struct lw_sparse_refine refine;
     double *values;                 /* of a group of channels with the first attempts, or of one with all: (re, im) */
     struct lw_sfft_samples samples; /* that this rank reads for the first n_listed attempts */
     int n_listed;
@@ -51,7 +53,8 @@ static int probe(struct lw_sparse *run, struct lw_error *err)
     int rc = before.spec.has_snr ? LW_OK : lw_sparse_probe(run, &snr_db, err);
     if (rc || before.spec.has_snr)
         return rc;
-    run->plan = lw_sfft_plan_for(&run->request.spec, snr_db);
+    const struct lw_sfft_spec spec = lw_sparse_search_spec(&run->request);
+    run->plan = lw_sfft_plan_for(&spec, snr_db);
     struct lw_error reason;
     if (lw_comm_agree(run->setup.comm, lw_sparse_memory_plan(run, &reason), &reason) != LW_OK) {
         run->plan = before;
@@ -63,7 +66,11 @@ static int probe(struct lw_sparse *run, struct lw_error *err)
 
 static int plan(struct lw_sparse *run, struct lw_error *err)
 {
-    run->plan = lw_sfft_plan_make(&run->request.spec);
+    const struct lw_sfft_spec spec = lw_sparse_search_spec(&run->request);
+    run->plan = lw_sfft_plan_make(&spec);
+    if (run->plan.n_attempts == 0 && run->request.refines)
+        return lw_fail(err, LW_ECONFIG, "--refine: to search %" PRId64 " samples for %" PRId64 " tones would take more than a quarter of "
+                       "them; ask for a smaller --sparsity, or leave --refine out", spec.n, run->request.spec.sparsity);
     if (run->plan.n_attempts == 0 && run->request.algorithm == LW_SFFT_SPARSE)
         return lw_fail(err, LW_ECONFIG, "--algorithm sparse: %" PRId64 " lines of %" PRId64 " samples would take more than a "
                        "quarter of the samples; --algorithm auto or dense reads them all", run->request.spec.sparsity,
@@ -90,7 +97,7 @@ static struct lw_bytes count_bytes(const struct lw_sparse *run)
     const int64_t all = lw_sparse_attempt_samples(&run->plan, LW_SFFT_ATTEMPTS);
     struct lw_bytes bytes = engine->ops->sparse->bytes(engine, &run->plan);
     bytes.host += bytes.pinned + values_of(run) * 2 * (int64_t)sizeof(double) + lw_sfft_samples_bytes(all);
-    bytes.host += run->n_ranks > 1 ? 2 * LW_COLLECT_BYTES : 0;
+    bytes.host += lw_sparse_refine_bytes(run) + (run->n_ranks > 1 ? 2 * LW_COLLECT_BYTES : 0);
     return bytes;
 }
 
@@ -114,14 +121,18 @@ static int open_search(struct lw_sparse *run, struct lw_error *err)
     stages->values = lw_alloc_array(values_of(run), 2 * sizeof *stages->values, "samples", err);
     if (!stages->values)
         return LW_ESYSTEM;
-    const int rc = lw_sfft_layout_create(&run->plan, &stages->layout, err);
-    return rc ? rc : engine->ops->sparse->create(engine, stages->layout, &stages->solver, err);
+    int rc;
+    if ((rc = lw_sfft_layout_create(&run->plan, &stages->layout, err)) ||
+        (rc = lw_sparse_refine_create(run, stages->layout, &stages->refine, err)))
+        return rc;
+    return engine->ops->sparse->create(engine, stages->layout, &stages->solver, err);
 }
 
 static void end_search(struct lw_sparse *run)
 {
     struct stages *const stages = run->state;
     lw_sfft_solver_destroy(stages->solver);
+    lw_sparse_refine_release(&stages->refine);
     lw_sfft_layout_destroy(stages->layout);
     lw_free(stages->values);
     lw_sfft_samples_release(&stages->samples);
@@ -179,23 +190,36 @@ static int load(struct lw_sparse *run, int attempt, int64_t channel, double *val
     return rc;
 }
 
+/* One attempt more at a channel. A refined one before it has left the solver with other samples. */
+static int try_attempt(struct lw_sparse *run, int attempt, int64_t channel, double *values, struct lw_sfft_result *result,
+                       struct lw_sparse_outcome *outcome, struct lw_error *err)
+{
+    struct stages *const stages = run->state;
+    struct lw_sfft_solver *const solver = stages->solver;
+    const bool refines = run->request.refines;
+    int rc;
+    if ((refines && (rc = lw_sparse_search_again(solver, attempt, values, result, err))) ||
+        (rc = load(run, attempt, channel, values, outcome, err)) || (rc = solver->ops->recover(solver, attempt, result, err)))
+        return rc;
+    return refines ? lw_sparse_refine(run, &stages->refine, solver, attempt, values, result, err) : LW_OK;
+}
+
 /* Recover one channel from its samples, with as many of the attempts as it takes. */
 static int recover(struct lw_sparse *run, int n_attempts, int64_t channel, double *values, struct lw_error *err)
 {
-    struct lw_sfft_solver *const solver = ((const struct stages *)run->state)->solver;
     struct lw_sfft_result result = {0};
     struct lw_sparse_outcome outcome = {0};
     int rc = LW_OK;
-    for (int a = 0; rc == LW_OK && a < n_attempts && !result.is_explained; a++) {
-        rc = load(run, a, channel, values, &outcome, err);
-        if (rc == LW_OK)
-            rc = solver->ops->recover(solver, a, &result, err);
-    }
+    for (int a = 0; rc == LW_OK && a < n_attempts && !result.is_explained; a++)
+        rc = try_attempt(run, a, channel, values, &result, &outcome, err);
+    if (rc)
+        return rc;
+    outcome.off_grid = run->request.refines ? lw_sparse_count_off_grid(&result)
+                                            : lw_sparse_off_grid(&((struct stages *)run->state)->refine, values, &result);
     if (!run->request.spec.has_snr)
         outcome.samples += (double)lw_sparse_probe_samples(run, channel);
-    if (rc == LW_OK)
-        lw_sparse_keep(run, channel, &result, outcome);
-    return rc;
+    lw_sparse_keep(run, channel, &result, outcome);
+    return LW_OK;
 }
 
 static int collect_and_recover(struct lw_sparse *run, int n_attempts, int64_t channel, int64_t n_channels,

@@ -4,6 +4,7 @@
  *     method      searches for the lines of all channels: stages.c, published/published.c
  *     dense.c     transforms all samples of the channels that no method explains
  *     probe.c     how much noise there is, for the plan
+ *     refine.c    tones between the frequencies of the transform
  *     collect.c   samples from the file to the rank that needs them: by a library's calls, or by
  *     fetch.c     the I/O threads, from their place in the file
  *     pace.c      which of the two, and across which gaps reading goes on
@@ -30,6 +31,7 @@ struct lw_sparse_outcome {
     double samples;                 /* touched */
     double attempts;
     double is_dense, is_explained;
+    double off_grid;                /* of the strongest lines, those between two frequencies of the transform */
 };
 
 /* Bytes on each rank, on top of limits.base. */

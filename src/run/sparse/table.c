@@ -16,13 +16,13 @@ static int64_t input_channel(const struct lw_sparse *run, int64_t channel)
     return channels->begin + lw_sparse_input(run, channel) * channels->step;
 }
 
-/* numpy.fft's fftfreq, or for real signals rfftfreq. */
-static double frequency(const struct lw_sparse *run, int64_t index)
+/* numpy.fft's fftfreq, or for real signals rfftfreq, and by how many bins a tone is off. */
+static double frequency(const struct lw_sparse *run, int64_t index, double offset)
 {
     const struct lw_sfft_spec *const spec = &run->request.spec;
     const double rate = run->setup.job.inputs[0].axis.sample_rate_hz;
     const int64_t turns = !spec->is_real && 2 * index >= spec->n ? index - spec->n : index;
-    return (double)turns / (double)spec->n * (rate > 0 ? rate : 1);
+    return ((double)turns + offset) / (double)spec->n * (rate > 0 ? rate : 1);
 }
 
 /* A row as the file has it: where there are pieces, the piece comes first. */
@@ -57,7 +57,7 @@ static int64_t count_before_negative(const struct lw_sparse *run, int64_t channe
     const struct lw_sfft_line *const lines = lw_sparse_lines_of(run, channel);
     const int64_t all = (int64_t)run->mine[channel].lines;
     int64_t count = 0;
-    while (count < all && frequency(run, lines[count].frequency) >= 0)
+    while (count < all && frequency(run, lines[count].frequency, 0) >= 0)
         count++;
     return count;
 }
@@ -85,8 +85,8 @@ static void fill_lines(const void *context, int64_t channel, int64_t first, int6
     for (int64_t i = 0; i < count; i++) {
         const struct lw_sfft_line *const line = &lines[(turn + first + i) % all];
         const struct lw_sfft_line_row row = {
-            input_channel(run, channel), line->frequency, frequency(run, line->frequency), line->re, line->im,
-            hypot(line->re, line->im),
+            input_channel(run, channel), line->frequency, frequency(run, line->frequency, line->offset), line->re,
+            line->im, hypot(line->re, line->im), (double)line->frequency + line->offset,
         };
         to = put_row(run, channel, &row, sizeof row, to);
     }
@@ -113,7 +113,7 @@ static void fill_channels(const void *context, int64_t unused, int64_t first, in
         const struct lw_sparse_outcome *const o = &run->all[first + i];
         const struct lw_sfft_channel_row row = {
             input_channel(run, first + i), (int64_t)o->lines, o->residual, o->noise_power, o->detection_limit,
-            (int64_t)o->samples, (int64_t)o->attempts, (int64_t)o->is_dense, (int64_t)o->is_explained,
+            (int64_t)o->samples, (int64_t)o->attempts, (int64_t)o->is_dense, (int64_t)o->is_explained, (int64_t)o->off_grid,
         };
         to = put_row(run, first + i, &row, sizeof row, to);
     }
@@ -134,7 +134,7 @@ static int write_tables(struct lw_sparse *run, void *buffer, struct lw_error *er
 static void describe(const struct lw_sparse *run, struct lw_job *job)
 {
     double residual = 0, limit = 0, samples = 0, attempts = 0;
-    int64_t dense = 0, unexplained = 0;
+    int64_t dense = 0, unexplained = 0, off_grid = 0;
     for (int64_t c = 0; c < run->n_channels; c++) {
         residual = fmax(residual, run->all[c].residual);
         limit = fmax(limit, run->all[c].detection_limit);
@@ -142,6 +142,7 @@ static void describe(const struct lw_sparse *run, struct lw_job *job)
         attempts = fmax(attempts, run->all[c].attempts);
         dense += run->all[c].is_dense > 0;
         unexplained += run->all[c].is_explained == 0;
+        off_grid += run->all[c].off_grid > 0;
     }
     const bool has_rate = job->inputs[0].axis.sample_rate_hz > 0;
     if (dense == run->n_channels)
@@ -151,6 +152,8 @@ static void describe(const struct lw_sparse *run, struct lw_job *job)
     lw_job_note_int(job, "is_explained", unexplained == 0);
     lw_job_note_int(job, "channels_not_explained", unexplained);
     lw_job_note_int(job, "channels_dense", dense);
+    lw_job_note_int(job, "channels_off_grid", off_grid);
+    lw_job_note_int(job, "is_refined", run->request.refines);
     lw_job_note_real(job, "residual", residual);
     lw_job_note_real(job, "detection_limit", limit);
     lw_job_note_int(job, "samples_touched", (int64_t)samples);

@@ -99,7 +99,7 @@ int64_t lw_published_estimate(const struct lw_published_buckets *buckets, const 
     for (int64_t i = 0; i < count; i++) {
         const int64_t f = frequencies[i];
         const double complex x = is_strong(buckets, &bar, f) ? n * estimate_one(buckets, &bar, f) : 0;
-        lines[i] = (struct lw_sfft_line){f, creal(x), cimag(x)};
+        lines[i] = (struct lw_sfft_line){f, creal(x), cimag(x), 0};
     }
     int64_t kept = 0;
     for (int64_t i = 0; i < count; i++)
