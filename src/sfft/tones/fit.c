@@ -157,14 +157,16 @@ static void step_until_still(struct lw_sfft_tones *t)
     }
 }
 
-/* Leave out tones that noise may have made; whether there were any. */
+/* Leave out tones that noise may have made, and of two that a fit has brought together, as one does not tell them apart, the later;
+ * whether there were any. */
 static bool prune(struct lw_sfft_tones *t)
 {
     const double noise = lw_sfft_tones_power(t, t->rest, true);
     const int64_t before = t->n_tones;
     t->n_tones = 0;
     for (int64_t j = 0; j < before; j++)
-        if (pow(cabs(t->tones[j].amplitude), 2) * (double)t->n_fitted > significance * noise)
+        if (pow(cabs(t->tones[j].amplitude), 2) * (double)t->n_fitted > significance * noise &&
+            !lw_sfft_tones_has_near(t, &t->tones[j], t->n_tones))
             t->tones[t->n_tones++] = t->tones[j];
     return t->n_tones < before;
 }

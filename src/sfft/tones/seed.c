@@ -5,35 +5,17 @@
 
 #include <math.h>
 
-/* Tones closer than this are not told apart, bins. */
-static const double least_distance = 0.7;
-
 /* A line counts as leakage of a stronger tone if it has at most so many times what a tone half way between two lines leaks there. */
 static const double leakage_margin = 1.5;
-
-static double distance(const struct lw_sfft_tones *t, double a, double b)
-{
-    const double d = fabs(a - b), n = (double)t->n;
-    return t->is_real || d < n - d ? d : n - d;
-}
 
 static bool may_be_leakage(const struct lw_sfft_tones *t, const struct lw_sfft_line *line, int64_t first)
 {
     const double size = hypot(line->re, line->im) / (double)t->n;
     for (int64_t j = first; j < t->n_tones; j++) {
-        const double d = distance(t, (double)t->tones[j].index, (double)line->frequency);
+        const double d = lw_sfft_tones_distance(t, (double)t->tones[j].index, (double)line->frequency);
         if (d < 1.5 || size < leakage_margin * 0.5 / (d - 0.5) * cabs(t->tones[j].amplitude))
             return true;
     }
-    return false;
-}
-
-/* Whether there is a tone before number `end` within the least distance of this one. */
-static bool is_taken(const struct lw_sfft_tones *t, const struct lw_sfft_tone *tone, int64_t end)
-{
-    for (int64_t j = 0; j < end; j++)
-        if (distance(t, (double)t->tones[j].index + t->tones[j].offset, (double)tone->index + tone->offset) < least_distance)
-            return true;
     return false;
 }
 
@@ -69,7 +51,7 @@ int64_t lw_sfft_tones_seed(struct lw_sfft_tones *t, const struct lw_sfft_line *l
     const int64_t chosen = t->n_tones;
     t->n_tones = before;
     for (int64_t j = before; j < chosen; j++)
-        if (!is_taken(t, &t->tones[j], t->n_tones))
+        if (!lw_sfft_tones_has_near(t, &t->tones[j], t->n_tones))
             t->tones[t->n_tones++] = t->tones[j];
     return t->n_tones - before;
 }

@@ -198,6 +198,22 @@ double lw_sfft_tones_deviation(const struct lw_sfft_tones *t, const struct lw_sf
     return energy > 0 ? sqrt(6 * noise_power / energy) / (2 * M_PI) : INFINITY;
 }
 
+double lw_sfft_tones_distance(const struct lw_sfft_tones *t, double a, double b)
+{
+    const double d = fabs(a - b), n = (double)t->n;
+    return t->is_real || d < n - d ? d : n - d;
+}
+
+bool lw_sfft_tones_has_near(const struct lw_sfft_tones *t, const struct lw_sfft_tone *tone, int64_t end)
+{
+    static const double least_distance = 0.7;
+    const double place = (double)tone->index + tone->offset;
+    for (int64_t j = 0; j < end; j++)
+        if (lw_sfft_tones_distance(t, (double)t->tones[j].index + t->tones[j].offset, place) < least_distance)
+            return true;
+    return false;
+}
+
 struct lw_sfft_line lw_sfft_tones_line(const struct lw_sfft_tones *t, const struct lw_sfft_tone *tone)
 {
     const double nearest = rint(tone->offset);
