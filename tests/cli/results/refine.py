@@ -1,0 +1,164 @@
+"""The job sfft on tones between the frequencies of the transform, end to end: --refine against a dense least-squares fit of all
+samples in double precision, in noise of 0 to 60 dB and of many strengths, alone, in numbers and a few bins apart, real and complex, of
+several channels, on any number of ranks and with `lapwing verify`; and what is said of such tones without it. On both engines, where
+there are two.
+
+    refine.py LAPWING MPIEXEC [ENGINE]"""
+
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from tested import check, finish, lapwing       # noqa: E402
+
+import h5py             # noqa: E402
+import numpy as np      # noqa: E402
+
+ENGINE = sys.argv[3] if sys.argv[3:4] == ["cuda"] else "cpu"
+OFFER = "--refine finds the tones' own frequencies"
+random = np.random.default_rng(5)
+os.chdir(tempfile.mkdtemp())
+
+
+def waves(n, places):
+    """exp(2 pi i f t / n) for each place f, [tones x n]; the turns are reduced before they lose digits."""
+    t = np.arange(n)
+    return np.array([np.exp(2j * np.pi * ((int(f) * t % n) / n + (f - int(f)) * t / n)) for f in places]).reshape(len(places), n)
+
+
+def make(n, places, sizes, snr, is_real):
+    """Tones in white noise, and their amplitudes at the first sample."""
+    amplitudes = np.asarray(sizes) * np.exp(2j * np.pi * random.random(len(places)))
+    x = amplitudes @ waves(n, places)
+    x = 2 * x.real if is_real else x
+    noise = random.standard_normal(n) if is_real else (random.standard_normal(n) + 1j * random.standard_normal(n)) / np.sqrt(2)
+    return x + noise * np.sqrt(np.mean(np.abs(x) ** 2) * 10 ** (-snr / 10)), amplitudes
+
+
+def dense_fit(x, places, is_real):
+    """Gauss-Newton over all samples from the true places on: the least-squares places and amplitudes."""
+    n, k = len(x), len(places)
+    places = np.array(places, float)
+    t = np.arange(n) / n
+    for _ in range(4):
+        e = waves(n, places)
+        columns = np.concatenate((e, 1j * e))
+        columns = 2 * columns.real if is_real else columns
+        rows = columns if is_real else np.concatenate((columns.real, columns.imag), axis=1)
+        data = x if is_real else np.concatenate((x.real, x.imag))
+        a = np.linalg.solve(rows @ rows.T, rows @ data)
+        amplitudes = a[:k] + 1j * a[k:]
+        slopes = 2j * np.pi * t * amplitudes[:, None] * e
+        slopes = 2 * slopes.real if is_real else np.concatenate((slopes.real, slopes.imag), axis=1)
+        both = np.concatenate((rows, slopes))
+        step = np.linalg.solve(both @ both.T, both @ (data - a @ rows))
+        places += step[2 * k:]
+    return places, amplitudes + step[:k] + 1j * step[k:2 * k]
+
+
+def run(name, *options, ranks=1, code=0):
+    said = lapwing(ranks, "sfft", "--input", f"{name}:/x", "--output", "y.h5", "--overwrite", "--engine", ENGINE, "--share-gpu",
+                   "--precision", "double", *options, code=code).stderr
+    if code:
+        return said
+    with h5py.File("y.h5") as file:
+        return file["spectrum"][()], dict(file["spectrum"].attrs), file["channels"][()], said
+
+
+def write(x):
+    with h5py.File("x.h5", "w") as file:
+        file["x"] = x
+
+
+def compare(what, rows, x, places, is_real, most):
+    """Within `most` bins of the dense fit, and values within ten times that of it. A deviation of 1/2 `most` is expected."""
+    n = len(x)
+    expected, amplitudes = dense_fit(x, places, is_real)
+    rows = np.sort(rows, order="fractional_index")
+    if not check(len(rows) == len(places), f"{what}: {len(rows)} tones of {len(places)}"):
+        return
+    off = np.abs(rows["fractional_index"] - expected)
+    check(off.max() <= most, f"{what}: off by {off.max():.2g} bins")
+    values = (rows["re"] + 1j * rows["im"]) / n
+    check(np.all(np.abs(values - amplitudes) <= 10 * most * np.abs(amplitudes).max()), f"{what}: values {values}, not {amplitudes}")
+    check(np.all(np.abs(rows["fractional_index"] - rows["index"]) <= 0.5), f"{what}: indices {rows}")
+    turns = rows["fractional_index"] if is_real else (rows["fractional_index"] + n / 2) % n - n / 2
+    check(np.allclose(rows["frequency"], turns / n, rtol=1e-12), f"{what}: frequencies {rows}")
+
+
+def refining():
+    n = 1 << 17
+    several = 100 + np.sort(random.uniform(0, n / 2 - 200, 10))
+    cases = (("one", n, [12345.5], 40, 1e-3), ("on a bin", n, [12345], 40, 1e-3), ("two", n, [1000.3, 40000.75], 40, 1e-3),
+             ("ten", n, several, 40, 2e-3), ("close", n, [1000.3, 1003.4, 1006.1], 40, 2e-3), ("odd", 120011, [777.25, 5000.5], 40, 1e-3),
+             ("exact", n, several, 300, 1e-9), ("60 dB", n, several[:4], 60, 1e-4), ("20 dB", n, several[:3], 20, 1e-2),
+             ("0 dB", n, several[:1], 0.001, 5e-2))
+    for what, length, places, snr, most in cases:
+        for is_real in (False, True):
+            x, _ = make(length, places, np.ones(len(places)), snr, is_real)
+            write(x)
+            rows, about, channels, said = run("x.h5", "--sparsity", str(len(places)), "--refine", "--fallback", "partial")
+            compare(f"{what}, {'real' if is_real else 'complex'}", rows, x, places, is_real, most)
+            check(about["is_explained"] == 1 and about["is_refined"] == 1 and OFFER not in said, f"{what}: {about}")
+            check(channels["residual"][0] < 3 * 10 ** (-snr / 10) + 1e-15, f"{what}: {channels}")
+            if snr in (40, 300):
+                lapwing(1, "verify", "y.h5")
+
+
+def strengths():
+    """Tones 40 dB apart: those above the detection limit are found, where they are."""
+    n, places = 1 << 18, [5000.3, 20000.6, 20004.2, 77777.5, 90000.1]
+    x, _ = make(n, places, [1, 0.3, 0.1, 0.03, 0.01], 50, False)
+    write(x)
+    rows, about, channels, _ = run("x.h5", "--sparsity", "5", "--refine", "--fallback", "partial")
+    check(about["is_explained"] == 1, f"strengths: {about}")
+    for place, size in zip(places, [1, 0.3, 0.1, 0.03, 0.01]):
+        off = np.abs(rows["fractional_index"] - place).min()
+        check(size * n < channels["detection_limit"][0] or off < 1e-3 / size, f"the tone of {size} at {place} is off by {off}")
+    with h5py.File("y.h5", "r+") as file:
+        rows["fractional_index"][0] += 0.2
+        file["spectrum"][...] = rows
+    lapwing(1, "verify", "y.h5", code=65)
+
+
+def many_channels():
+    """The same bits on any number of ranks; a channel without any tone among them."""
+    n, first = 100003, None
+    x = np.array([make(n, [1000.4 + 7 * c, 30000.2 + c], [1, 0.5], 40, True)[0] for c in range(3)] + [np.zeros(n)])
+    write(x)
+    for ranks in (1, 3):
+        rows, about, channels, _ = run("x.h5", "--sparsity", "2", "--refine", "--axis", "1", ranks=ranks)
+        bits = rows.tobytes()
+        first = first or bits
+        check(bits == first and about["is_explained"] == 1, f"channels on {ranks} ranks: {about}")
+        check(channels["lines"].tolist() == [2, 2, 2, 0] and channels["off_grid"].tolist() == [2, 2, 2, 0], f"channels: {channels}")
+    for c in range(3):
+        compare(f"channel {c}", rows[rows["channel"] == c], x[c], [1000.4 + 7 * c, 30000.2 + c], True, 2e-3)
+
+
+def saying():
+    """Without --refine: tones between the frequencies are said to be there, lines in noise are not."""
+    n = 1 << 17
+    x, _ = make(n, 100.37 + 5003.21 * np.arange(10), np.ones(10), 40, False)
+    write(x)
+    rows, about, channels, said = run("x.h5", "--sparsity", "10", "--fallback", "partial")
+    check(OFFER in said and about["channels_off_grid"] == 1 and channels["off_grid"][0] > 0, f"ten between: {said} {about}")
+    check(np.array_equal(rows["fractional_index"], rows["index"]) and about["is_refined"] == 0, f"ten between: {rows}")
+    write(np.exp(2j * np.pi * 1234.5 * np.arange(n) / n))
+    said = run("x.h5", "--sparsity", "4", "--fallback", "error", code=65)
+    check("which --refine finds" in said and "not sparse" in said, said)
+    x, _ = make(n, [100, 2000, 30000], [1, 1, 1], 10, False)
+    write(x)
+    _, about, channels, said = run("x.h5", "--sparsity", "3")
+    check(OFFER not in said and about["channels_off_grid"] == 0 and channels["off_grid"][0] == 0, f"noise: {said}")
+    for algorithm in ("dense", "sfft2"):
+        check("leave one" in run("x.h5", "--sparsity", "3", "--refine", "--algorithm", algorithm, code=2), algorithm)
+    said = run("x.h5", "--sparsity", "30000", "--refine", code=78)
+    check("smaller --sparsity" in said, said)
+
+
+for part in (refining, strengths, many_channels, saying):
+    part()
+finish()
