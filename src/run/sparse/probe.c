@@ -53,8 +53,9 @@ static int try_channel(struct lw_sparse *run, struct work *work, int64_t i, stru
 {
     const int64_t channel = tried(run, i);
     struct lw_sfft_probe probe;
-    int rc = lw_sparse_collect(run, &work->samples, channel, 1, work->values, err);
-    if (rc || lw_sparse_owner(run, channel) != run->rank)
+    const bool is_own = lw_sparse_owner(run, channel) == run->rank;
+    int rc = lw_sparse_collect(run, &work->samples, channel, is_own || !run->has_own_pieces ? 1 : 0, work->values, err);
+    if (rc || !is_own)
         return rc;
     lw_sparse_remove_not_finite(work->values, work->samples.total);
     rc = lw_sfft_probe(work->layout, work->values, &probe, err);
