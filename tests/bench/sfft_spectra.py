@@ -19,11 +19,15 @@ x_name, y_name = os.path.join(work, "x.h5"), os.path.join(work, "y.h5")
 
 
 def make(n, places, sizes, snr, is_real):
+    values = sizes * np.exp(2j * np.pi * random.random(len(places)))
+    spectrum = np.zeros(n, complex)
+    spectrum[np.asarray(places, int)] = values      # of those on frequencies of the transform, and of each other one by itself:
+    offsets = places - np.asarray(places, int)
+    spectrum[np.asarray(places, int)[offsets != 0]] = 0
+    x = np.fft.ifft(spectrum) * n
     t = np.arange(n)
-    x = np.zeros(n, complex)
-    for place, size in zip(places, sizes):
-        turns = (int(place) * t % n + (place - int(place)) * t) / n
-        x += size * np.exp(2j * np.pi * (turns + random.random()))
+    for place, value in zip(places[offsets != 0], values[offsets != 0]):
+        x += value * np.exp(2j * np.pi * (int(place) * t % n + (place - int(place)) * t) / n)
     x = 2 * x.real if is_real else x
     noise = random.standard_normal(n) if is_real else (random.standard_normal(n) + 1j * random.standard_normal(n)) / np.sqrt(2)
     with h5py.File(x_name, "w") as file:
@@ -46,7 +50,7 @@ def in_noise(programs, n):
     print(f"\n## Lines on frequencies of the transform, n = {n}, 100 lines of complex double samples: attempts, samples\n")
     print("| noise | range of the lines |" + "".join(f" {p} |" for p in ["this program", "the other one"][:len(programs)]) + " with --snr |")
     print("|---|---|" + "---|" * (len(programs) + 1))
-    for snr in (0, 10, 20, 30, 40, 60, 300):
+    for snr in (10, 20, 40, 300):
         for range_db in (0, 20, 40, 60):
             places = random.choice(n, 100, False)
             make(n, places, 10 ** (-range_db / 20 * random.random(100)), snr, False)
@@ -59,7 +63,7 @@ def between(program, n, trials):
     print(f"\n## Tones between frequencies, n = {n}, --refine, {trials} trials each: largest and rms error, bins\n")
     print("| tones | noise | complex: largest, rms, samples, all found | real |")
     print("|---|---|---|---|")
-    for k in (1, 2, 10, 30):
+    for k in (1, 2, 10):
         for snr in (20, 40, 60):
             cells = []
             for is_real in (False, True):
@@ -85,4 +89,4 @@ versions = [subprocess.run([p, "--version"], capture_output=True, text=True).std
 print("# Sparse transforms of spectra as they are\n")
 print("`tests/bench/sfft_spectra.py LAPWING OTHER`: " + "; the other one: ".join(versions))
 in_noise(programs, 1 << 22)
-between(programs[0], 1 << 20, 10)
+between(programs[0], 1 << 20, 4)
