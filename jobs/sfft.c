@@ -37,7 +37,7 @@ static const struct lw_option options[] = {
              "each other without a gap. Samples behind the last whole piece are left out."},
     {.name = "refine", .kind = LW_OPTION_FLAG,
      .help = "Fit tones at any frequencies, between those of the transform too: index, frequency and value of each line are a tone's, "
-             "with a fractional index. Takes about four times the samples."},
+             "with a fractional index. It is searched as for four times as many lines, which takes more samples."},
     LW_SFFT_PUBLISHED_OPTIONS
     {.name = "output-type", .kind = LW_OPTION_NONE},        /* the table has types of its own */
     {.name = "output-scale", .kind = LW_OPTION_NONE},

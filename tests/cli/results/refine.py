@@ -138,6 +138,21 @@ def many_channels():
         compare(f"channel {c}", rows[rows["channel"] == c], x[c], [1000.4 + 7 * c, 30000.2 + c], True, 2e-3)
 
 
+def pieces():
+    """A tone that drifts, piece by piece, on any number of ranks."""
+    n, places = 100003, [5000.2, 5003.7, 5007.1]
+    x = np.concatenate([make(n, [place], [1], 40, True)[0] for place in places])
+    write(x)
+    first = None
+    for ranks in (1, 2):
+        rows, about, channels, _ = run("x.h5", "--sparsity", "1", "--refine", "--window", str(n), ranks=ranks)
+        first = first or rows.tobytes()
+        check(rows.tobytes() == first and rows["piece"].tolist() == [0, 1, 2], f"pieces on {ranks} ranks: {rows}")
+    check(np.abs(rows["fractional_index"] - places).max() < 1e-3, f"pieces: {rows}")
+    check(channels["off_grid"].tolist() == [1, 1, 1], f"pieces: {channels}")
+    lapwing(1, "verify", "y.h5")
+
+
 def saying():
     """Without --refine: tones between the frequencies are said to be there, lines in noise are not."""
     n = 1 << 17
@@ -159,6 +174,6 @@ def saying():
     check("smaller --sparsity" in said, said)
 
 
-for part in (refining, strengths, many_channels, saying):
+for part in (refining, strengths, many_channels, pieces, saying):
     part()
 finish()
