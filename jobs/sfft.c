@@ -17,7 +17,8 @@ static const struct lw_option options[] = {
     {.name = "sparsity", .kind = LW_OPTION_INT, .argument = "K", .minimum = 1, .maximum = 1e9, .is_required = true,
      .help = "Lines wanted of each channel at most. Of a real signal the pair at f and -f counts once."},
     {.name = "snr", .kind = LW_OPTION_REAL, .argument = "DB", .minimum = -100, .maximum = 300,
-     .help = "Signal-to-noise ratio per sample. Default: estimated from a few samples of 64 channels at most, before the first attempt."},
+     .help = "Signal-to-noise ratio per sample. Default: estimated before the first attempt, from a few samples of 64 channels at "
+             "most."},
     {.name = "min-magnitude", .kind = LW_OPTION_REAL, .argument = "A", .fallback = "0", .minimum = 0, .maximum = 1e300,
      .help = "Leave out coefficients of smaller magnitude (unnormalised: a tone of amplitude a has a n, or a n / 2 if real)."},
     {.name = "seed", .kind = LW_OPTION_INT, .argument = "S", .fallback = "1", .minimum = 0, .maximum = 1e15,
@@ -36,8 +37,8 @@ static const struct lw_option options[] = {
      .help = "From the first sample of a piece to that of the next; goes with --window. Default: the window, so that pieces follow "
              "each other without a gap. Samples behind the last whole piece are left out."},
     {.name = "refine", .kind = LW_OPTION_FLAG,
-     .help = "Fit tones at any frequencies, between those of the transform too: index, frequency and value of each line are a tone's, "
-             "with a fractional index. It is searched as for four times as many lines, which takes more samples."},
+     .help = "Fit tones at any frequencies, between those of the transform too: index, frequency and value of each line are a "
+             "tone's, with a fractional index. It is searched as for four times as many lines, which takes more samples."},
     LW_SFFT_PUBLISHED_OPTIONS
     {.name = "output-type", .kind = LW_OPTION_NONE},        /* the table has types of its own */
     {.name = "output-scale", .kind = LW_OPTION_NONE},
@@ -162,8 +163,8 @@ static int choose_request(const struct lw_options *given, struct lw_job *job, st
         .refines = lw_options_flag(given, "refine"),
     };
     if (request->refines && request->algorithm > LW_SFFT_SPARSE)
-        return lw_fail(err, LW_EUSAGE, "--refine fits tones to the samples of the sparse transform, not to those of --algorithm %s: "
-                       "leave one of the two out", lw_options_text(given, "algorithm"));
+        return lw_fail(err, LW_EUSAGE, "--refine fits tones to the samples of the sparse transform, not to those of --algorithm "
+                       "%s: leave one of the two out", lw_options_text(given, "algorithm"));
     const int rc = choose_pieces(given, &job->inputs[0], job, request, err);
     if (rc)
         return rc;

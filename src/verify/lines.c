@@ -200,8 +200,8 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
     return rc;
 }
 
-/* A dense transform rounds as white noise; a sparse one tells a line's value from the noise down to its detection limit; and the sum
- * at a tone's frequency has what the tones leave. */
+/* A dense transform rounds as white noise; a sparse one tells a line's value from the noise down to its detection limit; and the
+ * sum at a tone's frequency has what the tones leave. */
 static double allowed_of(const struct lw_verify *verify, const struct channel *channel)
 {
     const double e = verify->job.op.precision == LW_DOUBLE ? 1e-16 : 5e-8;

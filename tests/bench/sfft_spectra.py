@@ -1,6 +1,6 @@
-"""What the job sfft takes and finds where spectra are not made for it: lines in noise that nobody tells it of, lines of many strengths,
-tones between the frequencies of the transform. Samples and attempts, and how far off refined tones are: no times, so that it may run on
-a busy machine.
+"""What the job sfft takes and finds where spectra are not made for it: lines in noise that nobody tells it of, lines of many
+strengths, tones between the frequencies of the transform. Samples and attempts, and how far off refined tones are: no times, so that
+it may run on a busy machine.
 
     sfft_spectra.py LAPWING [OTHER]     OTHER: a program to compare attempts with, without --refine
 """
@@ -48,7 +48,8 @@ def ending(channel):
 
 def in_noise(programs, n):
     print(f"\n## Lines on frequencies of the transform, n = {n}, 100 lines of complex double samples: attempts, samples\n")
-    print("| noise | range of the lines |" + "".join(f" {p} |" for p in ["this program", "the other one"][:len(programs)]) + " with --snr |")
+    names = ["this program", "the other one"][:len(programs)]
+    print("| noise | range of the lines |" + "".join(f" {name} |" for name in names) + " with --snr |")
     print("|---|---|" + "---|" * (len(programs) + 1))
     for snr in (10, 20, 40, 300):
         for range_db in (0, 20, 40, 60):

@@ -263,7 +263,8 @@ static struct score run_trials(const struct scene *scene, int trials)
         close_transform(&t);
     }
     close_trial(&trial);
-    printf("n %8" PRId64 " k %4d %-6s %-7s %-6s snr %3g range %2g: %d/%d found, %d fell back, %d wrong, %d retried, most %d, %d lines, error %.2g\n",
+    printf("n %8" PRId64 " k %4d %-6s %-7s %-6s snr %3g range %2g: %d/%d found, %d fell back, "
+           "%d wrong, %d retried, most %d, %d lines, error %.2g\n",
            scene->n, scene->n_lines, support_names[scene->support], scene->is_real ? "real" : "complex",
            scene->is_single ? "single" : "double", scene->snr_db, scene->range_db, score.found, score.trials, score.fell_back,
            score.wrong, score.retried, score.most_attempts, score.lines, score.error);

@@ -40,7 +40,7 @@ static double complex sample_of(const struct scene *scene, int64_t t)
 {
     long double re = 0, im = 0;
     for (int j = 0; j < scene->n_tones; j++) {
-        const long double turns = fmodl((long double)scene->place[j] * (long double)t, (long double)scene->n) / (long double)scene->n;
+        const long double n = (long double)scene->n, turns = fmodl((long double)scene->place[j] * (long double)t, n) / n;
         const double complex x = amplitude_of(j) * cexp(2 * M_PI * I * (double)turns);
         re += creal(x);
         im += cimag(x);
@@ -103,7 +103,8 @@ static void check_map(bool is_real)
             const double centred = (double)sample / (double)scene.n - 0.5;
             double complex expected = 0;
             for (int j = 0; j < 3; j++) {
-                const double turns = (double)(t->tones[j].index * sample % scene.n) / (double)scene.n + t->tones[j].offset * centred;
+                const double whole = (double)(t->tones[j].index * sample % scene.n) / (double)scene.n;
+                const double turns = whole + t->tones[j].offset * centred;
                 const double complex x = 1.5 * (parts[j].flat + parts[j].slope * centred) * cexp(2 * M_PI * I * turns);
                 expected += is_real ? creal(x) * (t->tones[j].is_fixed ? 1 : 2) : x;
             }
@@ -181,7 +182,8 @@ static void check_fits(void)
         check_fit(&(struct scene){(int64_t)1 << 34, is_real, 2, {8e9 + 0.125, 12345.25}, 300}, 1e-5);
         check_fit(&(struct scene){1 << 20, is_real, 1, {12345.5}, 40}, 1e-3);
         check_fit(&(struct scene){1000003, is_real, 10,
-                                  {100.3, 2000.6, 33333.5, 44444.1, 55555.9, 66666.45, 77777.2, 88888.8, 99999.7, 400000.35}, 40}, 1e-3);
+                                  {100.3, 2000.6, 33333.5, 44444.1, 55555.9, 66666.45, 77777.2, 88888.8, 99999.7, 400000.35},
+                                  40}, 1e-3);
     }
     check_fit(&(struct scene){1 << 20, false, 2, {0.3, (1 << 20) - 3.6}, 300}, 1e-9);     /* about the origin */
 }
@@ -192,8 +194,8 @@ static void check_threads(void)
     struct trial one = open_trial(&scene, 1), four = open_trial(&scene, 4);
     fit(one.tones, &scene);
     fit(four.tones, &scene);
-    CHECK(one.tones->n_tones == 3 && memcmp(one.tones->rest, four.tones->rest, (size_t)one.tones->n_samples * sizeof *one.samples) == 0,
-          "four threads, other bits");
+    const size_t bytes = (size_t)one.tones->n_samples * sizeof *one.samples;
+    CHECK(one.tones->n_tones == 3 && memcmp(one.tones->rest, four.tones->rest, bytes) == 0, "four threads, other bits");
     close_trial(&one);
     close_trial(&four);
 }
@@ -205,7 +207,8 @@ static void check_between(double place, double snr_db, int expected)
     const struct scene scene = {1 << 20, false, 2, {place, 800000}, snr_db};
     struct trial trial = open_trial(&scene, 1);
     const double n = (double)scene.n;
-    const struct lw_sfft_line lines[] = {{(int64_t)rint(place), n, 0, 0}, {800000, n * creal(amplitude_of(1)), n * cimag(amplitude_of(1)), 0}};
+    const double complex other = n * amplitude_of(1);
+    const struct lw_sfft_line lines[] = {{(int64_t)rint(place), n, 0, 0}, {800000, creal(other), cimag(other), 0}};
     const int between = lw_sfft_tones_between(trial.tones, (double *)trial.samples, lines, 2);
     CHECK(between == expected, "%d of the lines at %.2f and 800000 are said to be between", between, place);
     close_trial(&trial);

@@ -4,8 +4,8 @@
 
 #include "run/sparse/state.h"
 
-/** Signal to noise of the channel in the middle of those that are tried, dB; the same on all ranks. The reads are as the plan so far
- * has them, in buffers that live no longer than the call. Collective.
+/** Signal to noise of the channel in the middle of those that are tried, dB; the same on all ranks. The reads are as the plan so
+ * far has them, in buffers that live no longer than the call. Collective.
  * @return  LW_EIO, LW_EDATA, LW_ESYSTEM */
 int lw_sparse_probe(struct lw_sparse *run, double *snr_db, struct lw_error *err);
 

@@ -69,8 +69,8 @@ static int plan(struct lw_sparse *run, struct lw_error *err)
     const struct lw_sfft_spec spec = lw_sparse_search_spec(&run->request);
     run->plan = lw_sfft_plan_make(&spec);
     if (run->plan.n_attempts == 0 && run->request.refines)
-        return lw_fail(err, LW_ECONFIG, "--refine: to search %" PRId64 " samples for %" PRId64 " tones would take more than a quarter of "
-                       "them; ask for a smaller --sparsity, or leave --refine out", spec.n, run->request.spec.sparsity);
+        return lw_fail(err, LW_ECONFIG, "--refine: to search %" PRId64 " samples for %" PRId64 " tones would take more than a "
+                       "quarter of them; ask for a smaller --sparsity, or leave --refine out", spec.n, run->request.spec.sparsity);
     if (run->plan.n_attempts == 0 && run->request.algorithm == LW_SFFT_SPARSE)
         return lw_fail(err, LW_ECONFIG, "--algorithm sparse: %" PRId64 " lines of %" PRId64 " samples would take more than a "
                        "quarter of the samples; --algorithm auto or dense reads them all", run->request.spec.sparsity,

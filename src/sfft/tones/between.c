@@ -67,7 +67,8 @@ int lw_sfft_tones_between(struct lw_sfft_tones *t, double *samples, const struct
     int between = 0;
     for (int64_t j = 0; j < t->n_tones; j++) {
         const double offset = fabs(lw_sfft_tones_line(t, &t->tones[j]).offset);
-        between += offset > LW_SFFT_TONES_LEAST_OFFSET && offset > least_deviations * lw_sfft_tones_deviation(t, &t->tones[j], noise);
+        const double least = least_deviations * lw_sfft_tones_deviation(t, &t->tones[j], noise);
+        between += offset > LW_SFFT_TONES_LEAST_OFFSET && offset > least;
     }
     return between;
 }

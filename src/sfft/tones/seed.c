@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* A line counts as leakage of a stronger tone if it has at most so many times what a tone half way between two lines leaks there. */
+/* A line counts as leakage of a stronger tone if it has at most so many times what one half way between two lines leaks there. */
 static const double leakage_margin = 1.5;
 
 static bool may_be_leakage(const struct lw_sfft_tones *t, const struct lw_sfft_line *line, int64_t first)

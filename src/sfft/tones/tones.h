@@ -81,8 +81,8 @@ int64_t lw_sfft_tones_seed(struct lw_sfft_tones *tones, const struct lw_sfft_lin
 /** Fit all tones, leave out those that are not significant, and set the rest. */
 void lw_sfft_tones_fit(struct lw_sfft_tones *tones);
 
-/** Of the strongest lines, at most LW_SFFT_TONES_LOOKED_AT, those that lie between two frequencies of the transform. With few samples
- * that is a matter of a moment, however many lines there are.
+/** Of the strongest lines, at most LW_SFFT_TONES_LOOKED_AT, those that lie between two frequencies of the transform. With few
+ * samples that is a matter of a moment, however many lines there are.
  * @param samples  of attempt 0 as for lw_sfft_tones_begin; overwritten
  * @param lines    found */
 enum { LW_SFFT_TONES_LOOKED_AT = 8, LW_SFFT_TONES_LOOK_SAMPLES = 8192 };

@@ -1,7 +1,7 @@
 """The job sfft on tones between the frequencies of the transform, end to end: --refine against a dense least-squares fit of all
-samples in double precision, in noise of 0 to 60 dB and of many strengths, alone, in numbers and a few bins apart, real and complex, of
-several channels, on any number of ranks and with `lapwing verify`; and what is said of such tones without it. On both engines, where
-there are two.
+samples in double precision, in noise of 0 to 60 dB and of many strengths, alone, in numbers and a few bins apart, real and complex,
+of several channels, on any number of ranks and with `lapwing verify`; and what is said of such tones without it. On both engines,
+where there are two.
 
     refine.py LAPWING MPIEXEC [ENGINE]"""
 
@@ -92,7 +92,8 @@ def refining():
     n = 1 << 17
     several = 100 + np.sort(random.uniform(0, n / 2 - 200, 10))
     cases = (("one", n, [12345.5], 40, 1e-3), ("on a bin", n, [12345], 40, 1e-3), ("two", n, [1000.3, 40000.75], 40, 1e-3),
-             ("ten", n, several, 40, 2e-3), ("close", n, [1000.3, 1003.4, 1006.1], 40, 2e-3), ("odd", 120011, [777.25, 5000.5], 40, 1e-3),
+             ("ten", n, several, 40, 2e-3), ("close", n, [1000.3, 1003.4, 1006.1], 40, 2e-3),
+             ("odd", 120011, [777.25, 5000.5], 40, 1e-3),
              ("exact", n, several, 300, 1e-9), ("60 dB", n, several[:4], 60, 1e-4), ("20 dB", n, several[:3], 20, 1e-2),
              ("0 dB", n, several[:1], 0.001, 5e-2))
     for what, length, places, snr, most in cases:
