@@ -95,8 +95,10 @@ static int fit_tones(struct lw_sfft_tones *tones, struct lw_sfft_solver *solver,
             break;
         }
         lw_sfft_tones_fit(tones);
-        if (tones->n_tones <= before)
-            break;                  /* what was taken for tones is none */
+        if (tones->n_tones <= before) {
+            verdict->is_exhausted = true;       /* what was taken for tones is none */
+            break;
+        }
         verdict->left = lw_sfft_tones_power(tones, tones->rest, false);
         verdict->is_clean = verdict->left <= leak;
         rc = verdict->is_clean ? LW_OK : lw_sparse_search_again(solver, attempt + 1, (const double *)tones->rest, rest, err);
