@@ -2,7 +2,8 @@
  * sides, output of the image's size.
  *
  *     bench_conv2d_gpu table [csv] [text] [rival.so...]     the recorded table: ours, cuFFT on the whole image and on tiles, and
- *                                              the rivals, each in its best way, for cases whose name contains text
+ *                                              the rivals, each in its best way, for cases whose name contains text or, with
+ *                                              commas, that it lists: '4096^2 5x5,1000^2 31x31,'
  *     bench_conv2d_gpu methods [csv] [text]    every algorithm of ours for those cases, to tune the choice
  *     bench_conv2d_gpu batches [csv] [text]    large tiles with work areas of various sizes, which may stay in the L2 or not
  *     bench_conv2d_gpu check                   every algorithm against the sum by definition, on awkward sizes
@@ -17,6 +18,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <sstream>
 #include <string>
 
 static const double WORKING_SET = 512.0 * (1 << 20), BUDGET_MS = 120;
@@ -46,6 +48,29 @@ static std::vector<Case> all_cases()
             cases.push_back(square(side, kernel, kernel));
     for (const int64_t side : {256, 512, 1024, 1536, 2048, 2560, 3072, 3584})
         cases.push_back(square(side, 7, 6));
+    return cases;
+}
+
+/* Those whose name contains the text; where it has commas, the images and kernels that it names. */
+static std::vector<Case> wanted_cases(const char *text)
+{
+    std::vector<Case> cases;
+    if (!strchr(text, ',')) {
+        for (const Case &c : all_cases())
+            if (c.name.find(text) != std::string::npos)
+                cases.push_back(c);
+        return cases;
+    }
+    std::istringstream names(text);
+    for (std::string name; std::getline(names, name, ',');) {
+        long long side;
+        int rows, columns;
+        if (sscanf(name.c_str(), "%lld^2 %dx%d", &side, &rows, &columns) != 3 || side < 1 || rows < 1 || columns < 1) {
+            fprintf(stderr, "'%s' is no case such as '4096^2 31x31'\n", name.c_str());
+            exit(2);
+        }
+        cases.push_back(square(side, rows, columns));
+    }
     return cases;
 }
 
@@ -327,9 +352,7 @@ static int run_table(FILE *csv, const char *text)
     for (FILE *const to : {stdout, csv})
         if (to)
             print_head(to);
-    for (const Case &c : all_cases()) {
-        if (c.name.find(text) == std::string::npos)
-            continue;
+    for (const Case &c : wanted_cases(text)) {
         Pool p = make_pool(c);
         Result r;
         bool failed = false;
@@ -349,13 +372,11 @@ static int run_table(FILE *csv, const char *text)
 static int run_methods(FILE *csv, const char *text)
 {
     int failed = 0;
-    for (const Case &c : all_cases()) {
-        if (c.name.find(text) == std::string::npos)
-            continue;
+    for (const Case &c : wanted_cases(text)) {
         Pool p = make_pool(c);
         for (int a = LW_CONV2D_ALGORITHM_AUTO; a <= LW_CONV2D_ALGORITHM_SEPARABLE; ++a) {
             Result r;
-            const bool is_slow = a == LW_CONV2D_ALGORITHM_DIRECT && c.image.kernel_rows > 15;
+            const bool is_slow = a == LW_CONV2D_ALGORITHM_DIRECT && c.image.kernel_rows > 31;
             if (is_slow || !measure(c, &p, a, &r))
                 continue;
             for (FILE *const to : {stdout, csv})
@@ -371,8 +392,8 @@ static int run_methods(FILE *csv, const char *text)
 
 static int run_batches(FILE *csv, const char *text)
 {
-    for (const Case &c : all_cases()) {
-        if (c.name.find(text) == std::string::npos || c.image.kernel_rows < 63)
+    for (const Case &c : wanted_cases(text)) {
+        if (c.image.kernel_rows < 63)
             continue;
         Pool p = make_pool(c);
         for (const int batch : {1, 2, 3, 4, 6, 8, 16, 1000}) {

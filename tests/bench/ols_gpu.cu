@@ -2,7 +2,8 @@
  *
  *     bench_ols_gpu table [csv] [text] [rival.so...]     the recorded table: chosen kernel, cuFFT overlap-save, the rivals, plain
  *                                          FFT convolution (long filters) and one FFT over the signal, for the cases whose name
- *                                          contains text
+ *                                          contains text; a text with commas is a list of cases, in the table or not:
+ *                                          'double c2c 2^20 M=100 F=3,r2r 2^21 M=9 F=1,'
  *     bench_ols_gpu segments [csv] [text]  every kernel of every segment length of ours for these cases; long filters: the
  *                                          other paths, too
  *     bench_ols_gpu check                  every kernel against the sum by definition in double, on awkward sizes
@@ -20,6 +21,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <sstream>
 #include <string>
 
 static const int LONGEST_KERNEL = 8192;     /* of one block's segments */
@@ -455,6 +457,33 @@ static std::vector<Case> all_cases()
     return cases;
 }
 
+/* The cases whose name contains the text; where it has commas, those of one channel that it names. */
+static std::vector<Case> wanted_cases(const char *text)
+{
+    std::vector<Case> cases;
+    if (!text || !strchr(text, ',')) {
+        for (const Case &c : all_cases())
+            if (!text || c.name.find(text) != std::string::npos)
+                cases.push_back(c);
+        return cases;
+    }
+    std::istringstream names(text);
+    for (std::string name; std::getline(names, name, ',');) {
+        const bool is_double = name.rfind("double ", 0) == 0;
+        const char *const shape = name.c_str() + (is_double ? strlen("double ") : 0);
+        int lg, n_filters;
+        long long n_taps;
+        const bool is_case = sscanf(shape, "c2c 2^%d M=%lld F=%d", &lg, &n_taps, &n_filters) == 3 ||
+                             sscanf(shape, "r2r 2^%d M=%lld F=%d", &lg, &n_taps, &n_filters) == 3;
+        if (!is_case || lg < 10 || lg > 26 || n_taps < 1 || n_filters < 1) {
+            fprintf(stderr, "'%s' is no case such as 'c2c 2^21 M=257 F=8', of 2^10 to 2^26 samples\n", name.c_str());
+            exit(2);
+        }
+        cases.push_back(one_channel(shape[0] == 'c', lg, n_taps, n_filters, is_double));
+    }
+    return cases;
+}
+
 static const char *path_text(const Ours &ours, char text[40])
 {
     if (ours.is_long)
@@ -552,9 +581,7 @@ static int run_table(FILE *csv, bool each_segment, const char *text)
 {
     const Pool p = make_pool((size_t)3 << 30, (size_t)40 << 30);
     int wrong = 0, stored = -1;
-    for (const Case &c : all_cases()) {
-        if (text && c.name.find(text) == std::string::npos)
-            continue;
+    for (const Case &c : wanted_cases(text)) {
         if (stored != c.stored)
             fill_input(p, c.stored, p.x_bytes);
         stored = c.stored;

@@ -1,6 +1,7 @@
 /* sfft_gpu.cu - the sparse transform of a signal on the device, beside cuFFT's of all samples, in one run.
  *
  *     bench_sfft_gpu table [CSV]                        the rows of the record, with cuFFT Z2Z and C2C
+ *     bench_sfft_gpu rows CSV LOG2_N:K[:SNR_DB] ...     other rows likewise, complex double
  *     bench_sfft_gpu statistics                         how often all lines are found, over seeds
  *     bench_sfft_gpu one LOG2_N K [SEEDS [SNR_DB]]      one row without cuFFT, for a profiler
  *
@@ -353,23 +354,41 @@ void run_row(const Row &row, const lw_device &device, bool with_cufft, FILE *csv
         printf("; cuFFT Z2Z %.3f ms, C2C %.3f ms: %.1fx", z2z, c2c, same / timing.single);
     printf("\n    ");
     print_score(row, score);
-    if (csv)
+    if (csv) {
         fprintf(csv, "%d,%" PRId64 ",%s,%.5f,%.5f,%" PRId64 ",%.4f,%.4f,%d,%d,%d,%d,%d,%.3g,%.2f,%.2f,%.2f\n", row.bits, row.k,
                 row.is_single ? "single" : "double", timing.single, timing.sustained, score.samples, z2z, c2c, score.runs,
                 score.found, score.retried, score.lost, score.wrong, score.error, score.rounds / score.runs,
                 score.steps / score.runs, same / timing.single);
+        fflush(csv);
+    }
     for (Solver &s : solvers)
         close_solver(s);
     CHECK_CUDA(cudaFree((void *)signal.samples));
     CHECK_CUDA(cudaStreamDestroy(stream));
 }
 
-void run_table(const lw_device &device, const char *path)
+const std::vector<Row> table_rows = {
+    {27, 1000, false, 0, 0}, {27, 100, false, 0, 0}, {27, 5000, false, 0, 0}, {24, 1000, false, 0, 0}, {30, 1000, false, 0, 0},
+    {22, 1000, false, 0, 0}, {26, 1000, false, 0, 0}, {28, 1000, false, 0, 0}, {27, 1000, true, 0, 0},
+};
+
+std::vector<Row> rows_of(int n, char **texts)
 {
-    static const Row rows[] = {
-        {27, 1000, false, 0, 0}, {27, 100, false, 0, 0}, {27, 5000, false, 0, 0}, {24, 1000, false, 0, 0}, {30, 1000, false, 0, 0},
-        {22, 1000, false, 0, 0}, {26, 1000, false, 0, 0}, {28, 1000, false, 0, 0}, {27, 1000, true, 0, 0},
-    };
+    std::vector<Row> rows;
+    for (int i = 0; i < n; ++i) {
+        Row row = {};
+        const bool is_row = sscanf(texts[i], "%d:%" SCNd64 ":%lf", &row.bits, &row.k, &row.snr_db) >= 2;
+        if (!is_row || row.bits < 10 || row.bits > 30 || row.k < 1) {
+            fprintf(stderr, "bench_sfft_gpu: '%s' is not LOG2_N:K[:SNR_DB] with 10 <= LOG2_N <= 30\n", texts[i]);
+            exit(2);
+        }
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+void run_table(const lw_device &device, const char *path, const std::vector<Row> &rows)
+{
     FILE *const csv = path ? fopen(path, "w") : nullptr;
     if (path && !csv) {
         perror(path);
@@ -412,14 +431,18 @@ int main(int argc, char **argv)
     const bool is_one = what == "one" && argc >= 4;
     const Row row = {is_one ? atoi(argv[2]) : 0, is_one ? atoll(argv[3]) : 0, false, argc > 4 ? atoi(argv[4]) : 0,
                      argc > 5 ? atof(argv[5]) : 0};
-    if (!(what == "table" || what == "statistics" || (is_one && row.bits >= 10 && row.bits <= 32 && row.k > 0))) {
-        fprintf(stderr, "bench_sfft_gpu table [CSV] | statistics | one LOG2_N(10..32) K [SEEDS [SNR_DB]]\n");
+    const bool is_legal_one = is_one && row.bits >= 10 && row.bits <= 32 && row.k > 0;
+    if (!(what == "table" || (what == "rows" && argc > 3) || what == "statistics" || is_legal_one)) {
+        fprintf(stderr, "bench_sfft_gpu table [CSV] | rows CSV LOG2_N:K[:SNR_DB] ... | statistics | "
+                        "one LOG2_N(10..32) K [SEEDS [SNR_DB]]\n");
         return 2;
     }
     const lw_device device = this_device();
     printf("%s\n", device.name);
     if (what == "table")
-        run_table(device, argc > 2 ? argv[2] : nullptr);
+        run_table(device, argc > 2 ? argv[2] : nullptr, table_rows);
+    else if (what == "rows")
+        run_table(device, argv[2], rows_of(argc - 3, argv + 3));
     else if (what == "statistics")
         run_statistics(device);
     else

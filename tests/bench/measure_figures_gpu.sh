@@ -1,0 +1,103 @@
+#!/bin/sh
+# measure_figures_gpu.sh OUT [PART...] - the numbers of the figures that take a GPU, in parts (gpu_parts.sh); builds nothing. The
+# scripts in figures/ draw them, once they lie in results/figures. By default all parts:
+#
+#   segments   overlap-save against the taps, for each segment length: OUT/ols_segments.csv
+#   cases      against taps, filters and samples, beside cuFFT's overlap-save, in both precisions: OUT/ols_cases.csv
+#   whole      without overlap-save, by one FFT through cuFFT; error and memory of both: OUT/ols_whole.csv
+#   post       power, derivative, interpolation: fused and by a pass of their own: OUT/ols_post.csv
+#   cudnn      the same filters by cuDNN: OUT/ols_cudnn.csv
+#   sizes      2-D: the sizes of Podlozhnyuk's table with 7 x 6 and 31 x 31: OUT/conv2d_sizes.csv
+#   crossover  2-D: each method against the kernel's side: OUT/conv2d_crossover.csv
+#   sparse     the sparse transform against n and k, beside cuFFT, with its L1 error: OUT/sfft_rows.csv
+#   steps      the published one: time of each step against n and k: OUT/sfft_steps_gpu.txt
+#   host       both on the cores of the same machine, beside FFTW, on one and on all: OUT/sfft_host.txt
+#
+# Environment: BUILD, the build folder (build); SECONDS_IN_ALL, after which no part begins (400); PYTHON (python3), with torch, for
+# cudnn. Built must be bench_ols_gpu, bench_whole_gpu, bench_post_gpu, bench_conv2d_gpu, bench_sfft_gpu, bench_published_gpu,
+# bench_sfft_cpu.
+SECONDS_IN_ALL=${SECONDS_IN_ALL:-400}
+. "$(dirname "$0")/gpu_parts.sh"
+parts_begin "$0" "$@"
+shift
+bench=$build/tests/bench
+TAPS='17 33 65 129 257 513 1025 2049 4097'
+
+# names KINDS BITS TAPS FILTERS: the cases of bench_ols_gpu, with commas
+names() {
+    for kind in $1; do
+        for bits in $2; do
+            for taps in $3; do
+                for filters in $4; do
+                    printf '%s 2^%s M=%s F=%s,' "$(echo "$kind" | tr _ ' ')" "$bits" "$taps" "$filters"
+                done
+            done
+        done
+    done
+}
+
+part_segments() { "$bench/bench_ols_gpu" segments "$out/ols_segments.csv" "$(names 'c2c r2r' 21 "$TAPS" 8)"; }
+
+part_cases() {
+    "$bench/bench_ols_gpu" table "$out/ols_cases.csv" "$(
+        names 'c2c r2r' 21 "$TAPS" 8
+        names 'c2c r2r' 21 '257 1025' '1 2 4 16 32 64'
+        names 'c2c r2r' '18 19 20 22 23' '257 1025' 8
+        names 'double_c2c double_r2r' 21 '65 257 1025 4097' 8)"
+}
+
+part_whole() { "$bench/figures/bench_whole_gpu" "$out/ols_whole.csv"; }
+part_post() { "$bench/figures/bench_post_gpu" "$out/ols_post.csv"; }
+part_cudnn() { "${PYTHON:-python3}" "$source/tests/bench/figures/cudnn.py" "$out/ols_cudnn.csv"; }
+
+part_sizes() {
+    "$bench/bench_conv2d_gpu" table "$out/conv2d_sizes.csv" "$(
+        for kernel in 7x6 31x31; do
+            for side in 256 512 1024 1536 2048 2560 3072 3584; do
+                printf '%s^2 %s,' $side $kernel
+            done
+        done)"
+}
+
+part_crossover() {
+    "$bench/bench_conv2d_gpu" methods "$out/conv2d_crossover.csv" "$(
+        for side in 1024 4096; do
+            for kernel in 3 5 7 9 11 13 15 17 21 25 31; do
+                printf '%s^2 %sx%s,' $side $kernel $kernel
+            done
+        done)"
+}
+
+part_sparse() {
+    "$bench/bench_sfft_gpu" rows "$out/sfft_rows.csv" 20:1000 22:1000 24:1000 26:1000 27:1000 28:1000 30:1000 \
+        27:10 27:100 27:300 27:3000 27:5000 22:10 22:100 22:300 22:2000
+}
+
+part_steps() {
+    for shape in '18 1000' '20 1000' '22 1000' '24 1000' '26 1000' '27 1000' '24 10' '24 100' '24 300' '24 3000'; do
+        # shellcheck disable=SC2086  # two words
+        "$bench/bench_published_gpu" $shape 5 || return 1
+    done >"$out/sfft_steps_gpu.txt"
+    wc -l "$out/sfft_steps_gpu.txt"
+}
+
+part_host() {
+    {
+        echo "# $(grep -m1 'model name' /proc/cpuinfo | sed 's/.*: //'), $(nproc) cores"
+        for shape in '18 1000' '20 1000' '22 1000' '24 1000' '26 1000' '27 1000' '24 10' '24 100' '24 300' '24 3000'; do
+            # shellcheck disable=SC2086  # two words
+            "$bench/bench_sfft_cpu" $shape 3 none sparse,sfft2,comb,fftw "$(nproc)" || return 1
+        done
+    } >"$out/sfft_host.txt"
+    wc -l "$out/sfft_host.txt"
+}
+
+limit_of() {
+    case $1 in
+    cases | sparse | host) echo 110 ;;
+    whole | cudnn) echo 90 ;;
+    *) echo 60 ;;
+    esac
+}
+
+parts_run 'segments post whole cases cudnn sizes crossover sparse steps host' "$@"
