@@ -11,10 +11,11 @@
 #   crossover  2-D: each method against the kernel's side: OUT/conv2d_crossover.csv
 #   sparse     the sparse transform against n and k, beside cuFFT, with its L1 error: OUT/sfft_rows.csv
 #   steps      the published one: time of each step against n and k: OUT/sfft_steps_gpu.txt
-#   host       both on the cores of the same machine, beside FFTW, on one and on all: OUT/sfft_host.txt
+#   runs       whole runs of the three jobs from file to file, on both engines, on a RAM disk: OUT/whole_runs.csv
+#   host       both transforms on the cores of the same machine, beside FFTW, on one and on all: OUT/sfft_host.txt
 #
 # Environment: BUILD, the build folder (build); SECONDS_IN_ALL, after which no part begins (400); PYTHON (python3), with torch, for
-# cudnn. Built must be bench_ols_gpu, bench_whole_gpu, bench_post_gpu, bench_conv2d_gpu, bench_sfft_gpu, bench_published_gpu,
+# cudnn; RAM, a folder on a RAM disk (/dev/shm), 20 GB for runs. Built must be lapwing, bench_ols_gpu, bench_whole_gpu, bench_post_gpu, bench_conv2d_gpu, bench_sfft_gpu, bench_published_gpu,
 # bench_sfft_cpu.
 SECONDS_IN_ALL=${SECONDS_IN_ALL:-400}
 . "$(dirname "$0")/gpu_parts.sh"
@@ -81,6 +82,8 @@ part_steps() {
     wc -l "$out/sfft_steps_gpu.txt"
 }
 
+part_runs() { python3 "$source/tests/bench/figures/whole_runs.py" "$build/lapwing" "${RAM:-/dev/shm}" "$out/whole_runs.csv"; }
+
 part_host() {
     {
         echo "# $(grep -m1 'model name' /proc/cpuinfo | sed 's/.*: //'), $(nproc) cores"
@@ -95,9 +98,9 @@ part_host() {
 limit_of() {
     case $1 in
     cases | sparse | host) echo 110 ;;
-    whole | cudnn) echo 90 ;;
+    whole | cudnn | runs) echo 90 ;;
     *) echo 60 ;;
     esac
 }
 
-parts_run 'segments post whole cases cudnn sizes crossover sparse steps host' "$@"
+parts_run 'segments post runs whole cases cudnn sizes crossover sparse steps host' "$@"
