@@ -15,8 +15,8 @@
 #   host       both transforms on the cores of the same machine, beside FFTW, on one and on all: OUT/sfft_host.txt
 #
 # Environment: BUILD, the build folder (build); SECONDS_IN_ALL, after which no part begins (400); PYTHON (python3), with torch, for
-# cudnn; RAM, a folder on a RAM disk (/dev/shm), 20 GB for runs. Built must be lapwing, bench_ols_gpu, bench_whole_gpu, bench_post_gpu, bench_conv2d_gpu, bench_sfft_gpu, bench_published_gpu,
-# bench_sfft_cpu.
+# cudnn; RAM, a folder on a RAM disk (/dev/shm), 20 GB for runs. Built must be lapwing, bench_ols_gpu, bench_whole_gpu,
+# bench_post_gpu, bench_conv2d_gpu, bench_sfft_gpu, bench_published_gpu and bench_sfft_cpu.
 SECONDS_IN_ALL=${SECONDS_IN_ALL:-400}
 . "$(dirname "$0")/gpu_parts.sh"
 parts_begin "$0" "$@"

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""readme.py [--check] - the README's section on performance, made of the records in tests/bench/results.
+
+results/performance.md is its text, in which each figure is a place {{FILE; COLUMN=VALUE; ...; EXPRESSION; FORMAT}}: of the one row of
+FILE whose columns have these values, EXPRESSION over its columns, in a format of Python's. FILE is a CSV below results, or a .txt
+whose lines are names and values, of which the first that fits counts. least(...) is the smallest of what there is and is not 0. An
+expression that begins with ? may be without a record, and is then "-". A line {{NAME = FILE; COLUMN=VALUE; ...}} gives the beginning of
+places a name, by which they, or other such lines, may begin. Paragraphs that are no tables are filled anew.
+
+Without --check the section is replaced. With it, nothing is written, and a line of the README that is not what the records say ends
+this with 1, as does a figure of performance elsewhere in the README, or in the text, that is in no place."""
+import csv
+import difflib
+import os
+import re
+import sys
+import textwrap
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+RESULTS = os.path.join(ROOT, "tests", "bench", "results")
+README, TEXT = os.path.join(ROOT, "README.md"), os.path.join(RESULTS, "performance.md")
+BEGIN, END = "## Performance\n", "## Source\n"
+WIDTH = 132
+NAMED = re.compile(r"^\{\{(\w+) = (.*)\}\}\n", re.MULTILINE)
+PLACE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+FIGURE = re.compile(r"\d[\d.]* ?(?:[GMT]samples/s|[GM]pixel/s|GB/s|MB/s|ms\b|times as fast|times faster)")
+
+
+def least(*values):
+    return min(value for value in values if value)
+
+
+class Columns(dict):
+    """A row's numbers by name; a column that the file has not is None, as is an empty cell."""
+
+    def __missing__(self, name):
+        return least if name == "least" else None
+
+
+def number(text):
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return text
+
+
+def rows_of(name, files={}):
+    """The file's rows as dictionaries of texts."""
+    path = os.path.join(RESULTS, name)
+    if name not in files and not os.path.isfile(path):
+        files[name] = []
+    if name not in files:
+        with open(path, newline="") as file:
+            lines = [line for line in file if not line.startswith("#")]
+        if name.endswith(".csv"):
+            files[name] = list(csv.DictReader(lines))
+        else:
+            words = [line.split() for line in lines]
+            files[name] = [dict(zip(row[::2], row[1::2])) for row in words]
+    return files[name]
+
+
+def figure(place, names):
+    """The text that stands for a place."""
+    beginning, rest = place.split(";", 1)
+    while beginning in names:
+        beginning, *more = names[beginning].split(";", 1)
+        rest = ";".join([*more, rest])
+    name, *conditions, expression, form = (part.strip() for part in [beginning, *re.sub(r"\s+", " ", rest).split(";")])
+    wanted = dict(condition.split("=", 1) for condition in conditions)
+    rows = [row for row in rows_of(name) if all(row.get(key) == value for key, value in wanted.items())]
+    is_optional = expression.startswith("?")
+    if not rows and is_optional:
+        return "-"
+    if not rows or (len(rows) > 1 and name.endswith(".csv")):
+        sys.exit(f"performance.md: {len(rows)} rows of {name} fit {{{{{place}}}}}: one should")
+    columns = Columns({key: number(value) for key, value in rows[0].items() if key})
+    value = eval(expression.lstrip("?"), {}, columns)
+    if value is None and is_optional:
+        return "-"
+    if value is None:
+        sys.exit(f"performance.md: there is no value for {{{{{place}}}}}")
+    return format(value, form)
+
+
+def filled(text):
+    """The text with its paragraphs, but for tables, in lines of WIDTH characters at most."""
+    return "\n\n".join(block if block.startswith("|") else textwrap.fill(block, WIDTH, break_long_words=False, break_on_hyphens=False)
+                       for block in text.strip("\n").split("\n\n")) + "\n"
+
+
+def generated(text):
+    """What stands in the README for the text."""
+    names = dict(NAMED.findall(text))
+    return filled(PLACE.sub(lambda place: figure(place.group(1), names), NAMED.sub("", text)))
+
+
+def typed(text, what):
+    """Figures of performance that nobody recorded, in prose and tables."""
+    without_code = re.sub(r"^```.*?^```", lambda code: "\n" * code.group().count("\n"), text, flags=re.MULTILINE | re.DOTALL)
+    without_code = re.sub(r"`[^`]*`", "", without_code)
+    return [f"{what}, line {i}: '{found.group()}' is typed by hand; record it, and give it a place in tests/bench/results/performance.md"
+            for i, line in enumerate(without_code.split("\n"), 1) for found in FIGURE.finditer(line)]
+
+
+def main(arguments):
+    if arguments not in ([], ["--check"]):
+        sys.exit(__doc__)
+    with open(README) as file:
+        readme = file.read()
+    with open(TEXT) as file:
+        text = file.read()
+    before, section = readme.split(BEGIN, 1)
+    section, after = section.split(END, 1)
+    made = generated(text)
+    if not arguments:
+        with open(README, "w") as file:
+            file.write(before + BEGIN + "\n" + made + "\n" + END + after)
+        return 0
+    first = before.count("\n") + 2
+    complaints = typed(PLACE.sub(lambda place: "\n" * place.group().count("\n"), text), "performance.md")
+    complaints += typed(before + "\n" * (section.count("\n") + 2) + after, "README.md")
+    blocks = difflib.SequenceMatcher(None, section.split("\n"), ("\n" + made + "\n").split("\n"), autojunk=False).get_opcodes()
+    for tag, begin, end, other, other_end in blocks:
+        if tag != "equal":
+            is_now, should = "\n".join(section.split("\n")[begin:end]), "\n".join(("\n" + made + "\n").split("\n")[other:other_end])
+            complaints.append(f"README.md, line {first + begin}: not what the records say\n  is:     {is_now}\n  should: {should}")
+    for complaint in complaints:
+        print(complaint)
+    if complaints:
+        print("tests/bench/readme.py without --check writes what the records say")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
