@@ -372,6 +372,9 @@ static int run_table(FILE *csv, const char *text)
 static int run_methods(FILE *csv, const char *text)
 {
     int failed = 0;
+    for (FILE *const to : {stdout, csv})
+        if (to)
+            fprintf(to, "case,algorithm,ms,gpixel_s,error,method\n");
     for (const Case &c : wanted_cases(text)) {
         Pool p = make_pool(c);
         for (int a = LW_CONV2D_ALGORITHM_AUTO; a <= LW_CONV2D_ALGORITHM_SEPARABLE; ++a) {

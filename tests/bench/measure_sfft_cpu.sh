@@ -1,15 +1,16 @@
 #!/bin/sh
 # measure_sfft_cpu.sh OUT [PART...] - what is to be known of the sparse transforms on the CPU: OUT/PART.txt for each part, as
-# bench_sfft_cpu prints it. Builds nothing. plot_sfft_cpu.py draws all of it.
+# bench_sfft_cpu prints it. Builds nothing. figures/sparse.py draws all of it.
 #
 #   statistics   noise-free, 20 dB and 0 dB over many seeds at 2^22 and 2^27: says nothing of time, may run on a busy machine
 #   errors       the L1 error against k, and against the noise: nor does this
+#   errors_noiseless     the L1 error against k at 2^22 and 2^27
 #   lengths      time against n for k = 1000, on one core and on two, with FFTW: needs a quiet machine, as does
 #   lines        time against k for n = 2^22 and 2^27
 #
 # Environment: BUILD, the build folder (build).
 set -u
-[ $# -ge 1 ] || { sed -n '2,12p' "$0"; exit 2; }
+[ $# -ge 1 ] || { sed -n '2,13p' "$0"; exit 2; }
 source=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$1" && out=$(cd "$1" && pwd) && shift || exit 1
 bench=$(cd "${BUILD:-$source/build}" && pwd)/tests/bench/bench_sfft_cpu || exit 1
@@ -33,6 +34,14 @@ errors() {
         "$bench" 24 $k 10 20 sparse,sfft2 1
     done
 }
+errors_noiseless() {
+    for k in 100 300 1000 3000; do
+        "$bench" 27 $k 3 none sparse,sfft2 1
+    done
+    for k in 10 30 100 300 1000 2000; do
+        "$bench" 22 $k 3 none sparse,sfft2 1
+    done
+}
 lengths() {
     for bits in 18 19 20 21 22 23 24 25 26 27; do
         "$bench" $bits 1000 10
@@ -46,10 +55,10 @@ lines() {
     done
 }
 
-[ $# -gt 0 ] || set -- statistics errors lengths lines
+[ $# -gt 0 ] || set -- statistics errors errors_noiseless lengths lines
 for part in "$@"; do
     case $part in
-    statistics | errors | lengths | lines) ;;
+    statistics | errors | errors_noiseless | lengths | lines) ;;
     *) echo "no part '$part'" >&2; exit 2 ;;
     esac
     {

@@ -1,0 +1,86 @@
+"""What the scripts that draw share: records, and how things look."""
+import csv
+import os
+import re
+import sys
+
+try:
+    import matplotlib
+except ImportError:
+    sys.exit("this needs matplotlib (Debian: python3-matplotlib)")
+matplotlib.use("Agg")
+matplotlib.rcParams["svg.hashsalt"] = "lapwing"     # the same records give the same files
+import matplotlib.pyplot as plt  # noqa: E402  (the backend has to be chosen first)
+
+BLUE, PALE, RED, GOLD, GREEN, GREY = "#2b6cb0", "#90cdf4", "#c05621", "#d69e2e", "#2f855a", "#555555"
+
+
+def number(text):
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return text
+
+
+def table(folder, name):
+    """The rows of a CSV, with numbers where they are such; none if there is no such file."""
+    path = os.path.join(folder, name)
+    if not os.path.isfile(path):
+        return []
+    with open(path, newline="") as file:
+        return [{key: number(value) for key, value in row.items()} for row in csv.DictReader(file)]
+
+
+def records(folder, name):
+    """The lines of names and values of bench_sfft_cpu and bench_published_gpu."""
+    path = os.path.join(folder, name)
+    if not os.path.isfile(path):
+        return []
+    with open(path) as file:
+        lines = [line.split() for line in file if not line.startswith("#")]
+    return [{key: number(value) for key, value in zip(words[::2], words[1::2])} for words in lines]
+
+
+def shape(case):
+    """'double c2c 2^21 M=257 F=8' as (precision, kind, n, M, F)."""
+    found = re.fullmatch(r"(double )?([cr]2[cr]) 2\^(\d+) M=(\d+) F=(\d+)", case)
+    return ("double" if found[1] else "single", found[2], 2 ** int(found[3]), int(found[4]), int(found[5])) if found else None
+
+
+def curve(axes, points, label, colour=None, marker="o", style="-"):
+    """points: (x, y) in any order; nothing is drawn of none."""
+    points = sorted(point for point in points if point[1])
+    if points:
+        axes.plot(*zip(*points), style, color=colour, marker=marker, markersize=4, label=label)
+
+
+def finish(axes, title, xlabel, ylabel, x="log", y="log", base=2):
+    axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
+    if x == "log":
+        axes.set_xscale("log", base=base)
+    if y == "log":
+        axes.set_yscale("log")
+    axes.grid(alpha=0.3)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=7)
+
+
+def save(figure, out, name, source):
+    """source: the records and what took them, in small print."""
+    figure.text(0.005, 0.003, source, fontsize=6, color=GREY)
+    figure.tight_layout(rect=(0, 0.012, 1, 1))
+    path = os.path.join(out, name)
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+    print(path)
+
+
+def folders(usage):
+    """The folder with the results, and that of the pictures, from the command line."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    results = sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "..", "results")
+    if len(sys.argv) > 2 or not os.path.isdir(results):
+        sys.exit(usage)
+    out = os.path.join(results, "figures")
+    os.makedirs(out, exist_ok=True)
+    return results, out

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""sparse.py [RESULTS] - the figures of the papers on the sparse transform: RESULTS/sfft_cpu/*.txt, which measure_sfft_cpu.sh wrote,
+and RESULTS/figures/sfft_*, which measure_figures_gpu.sh did, become RESULTS/figures/sfft_*.svg. RESULTS: tests/bench/results."""
+import os
+
+from common import BLUE, GOLD, GREEN, GREY, PALE, RED, curve, finish, folders, plt, records, save, table
+
+STEPS = {"comb": GOLD, "bin": BLUE, "transform": GREEN, "cutoff": RED, "vote": "#805ad5", "estimate": PALE, "check": GREY}
+CPU = "two cores of an AMD EPYC, sfft_cpu/"
+H200 = "one NVIDIA H200, its host's cores: "
+ON_GPU = "sfft2:direct:select"         # the fastest way of the published transform there
+LOOKS = {"sparse": (BLUE, "o", "lapwing"), "sfft2": (RED, "s", "sfft2"), "comb": (GOLD, "D", "sfft2 with a comb"),
+         "fftw": (GREY, "^", "FFTW")}
+
+
+def power(n):
+    return f"2^{int(n).bit_length() - 1}"
+
+
+# ---- time of each step: 2a, 2b -----------------------------------------------------------------------------------------------
+
+def draw_shares(panel, rows, x, name, title):
+    rows = sorted(rows, key=lambda row: row[x])
+    below = [0.0] * len(rows)
+    for step, colour in STEPS.items():
+        share = [100 * row[step] / sum(row[other] for other in STEPS) for row in rows]
+        panel.bar([name(row[x]) for row in rows], share, bottom=below, color=colour, label=step)
+        below = [a + b for a, b in zip(below, share)]
+    finish(panel, title, x, "% of its time", x="linear", y="linear")
+
+
+def draw_times_of_steps(panel, rows, x, title):
+    for step, colour in STEPS.items():
+        curve(panel, [(row[x], row[step]) for row in rows], step, colour)
+    finish(panel, title, x, "ms", base=2 if x == "n" else 10)
+
+
+def draw_steps(results, out):
+    host = [row for name in ("lengths.txt", "lines.txt") for row in records(os.path.join(results, "sfft_cpu"), name)
+            if row["algorithm"] == "sfft2" and row["threads"] == 1]
+    device = [row for row in records(out, "sfft_steps_gpu.txt") if row["algorithm"] == ON_GPU]
+    for rows, fixed, where, file in ((host, 2 ** 22, CPU + "lengths.txt, lines.txt, one core", "sfft_steps_cpu.svg"),
+                                     (device, 2 ** 24, H200 + "sfft_steps_gpu.txt, " + ON_GPU, "sfft_steps_gpu.svg")):
+        if not rows:
+            continue
+        figure, axes = plt.subplots(2, 2, figsize=(11, 8))
+        by_n = list({row["n"]: row for row in rows if row["k"] == 1000}.values())
+        by_k = list({row["k"]: row for row in rows if row["n"] == fixed}.values())
+        draw_shares(axes[0, 0], by_n, "n", power, "sfft2, k = 1000")
+        draw_shares(axes[0, 1], by_k, "k", lambda k: f"{k:.0f}", f"sfft2, n = {power(fixed)}")
+        draw_times_of_steps(axes[1, 0], by_n, "n", "k = 1000")
+        draw_times_of_steps(axes[1, 1], by_k, "k", f"n = {power(fixed)}")
+        save(figure, out, file, where + "; no noise")
+
+
+# ---- time against n and k: 5a to 5e --------------------------------------------------------------------------------------------
+
+def draw_host(panel, rows, x, threads):
+    for algorithm, (colour, marker, name) in LOOKS.items():
+        for count, style in zip(threads, ("-", "--")):
+            points = [(row[x], row["wall"]) for row in rows if row["algorithm"] == algorithm and row["threads"] == count]
+            curve(panel, points, f"{name}, {count:.0f} core{'s' * (count > 1)}", colour, marker, style)
+
+
+def draw_cpu_times(results, out):
+    folder = os.path.join(results, "sfft_cpu")
+    by_n, by_k = records(folder, "lengths.txt"), records(folder, "lines.txt")
+    if not by_n or not by_k:
+        return
+    figure, axes = plt.subplots(1, 3, figsize=(16, 4.5))
+    draw_host(axes[0], by_n, "n", (1, 2))
+    finish(axes[0], "k = 1000, no noise", "n", "ms, best run")
+    for panel, n in zip(axes[1:], (2 ** 22, 2 ** 27)):
+        draw_host(panel, [row for row in by_k if row["n"] == n], "k", (1, 2))
+        finish(panel, f"n = {power(n)}, no noise", "k", "ms, best run", base=10)
+    save(figure, out, "sfft_times_cpu.svg", CPU + "lengths.txt, lines.txt")
+
+
+def draw_gpu_times(out):
+    device, host, published = table(out, "sfft_rows.csv"), records(out, "sfft_host.txt"), records(out, "sfft_steps_gpu.txt")
+    if not device:
+        return
+    figure, axes = plt.subplots(2, 2, figsize=(12, 9))
+    most = max((row["threads"] for row in host), default=1)
+    panels = ((axes[0, 0], "n", 1000, None), (axes[0, 1], "k", None, 2 ** 22), (axes[1, 0], "k", None, 2 ** 24),
+              (axes[1, 1], "k", None, 2 ** 27))
+    for panel, x, k, n in panels:
+        fits = lambda row: (k is None or row["k"] == k) and (n is None or row["n"] == n)  # noqa: E731
+        rows = [row for row in ({**row, "n": 2 ** int(row["log2_n"])} for row in device) if fits(row)]
+        curve(panel, [(row[x], row["ms_single"]) for row in rows], "lapwing, H200", BLUE, "o")
+        steps = [(row[x], row["wall"]) for row in published if row["algorithm"] == ON_GPU and fits(row)]
+        curve(panel, steps, "sfft2, H200", PALE, "s")
+        curve(panel, [(row[x], row["z2z_ms"]) for row in rows], "cuFFT Z2Z, H200", GREEN, "v")
+        curve(panel, [(row[x], row["c2c_ms"]) for row in rows], "cuFFT C2C (single precision), H200", GREEN, "v", ":")
+        draw_host(panel, [row for row in host if fits(row)], x, (1, most) if most > 1 else (1,))
+        finish(panel, f"{'k = 1000' if x == 'n' else 'n = ' + power(n)}, no noise", x, "ms", base=2 if x == "n" else 10)
+    save(figure, out, "sfft_times_gpu.svg", H200 + "sfft_rows.csv, sfft_steps_gpu.txt, sfft_host.txt")
+
+
+# ---- the L1 error: 5f ----------------------------------------------------------------------------------------------------------
+
+def draw_errors(results, out):
+    host = [row for name in ("errors.txt", "errors_noiseless.txt") for row in records(os.path.join(results, "sfft_cpu"), name)]
+    device, published = table(out, "sfft_rows.csv"), records(out, "sfft_steps_gpu.txt")
+    figure, axes = plt.subplots(1, 3, figsize=(16, 4.5))
+    for panel, n in zip(axes, (2 ** 22, 2 ** 24, 2 ** 27)):
+        for algorithm in ("sparse", "sfft2"):
+            colour, marker, name = LOOKS[algorithm]
+            for snr, style, noise in (("none", "-", "no noise"), (20, "--", "20 dB")):
+                points = [(row["k"], row["l1"]) for row in host if (row["n"], row["algorithm"], row["snr"]) == (n, algorithm, snr)]
+                curve(panel, points, f"{name}, CPU, {noise}", colour, marker, style)
+        points = [(row["k"], row["l1"]) for row in device if 2 ** int(row["log2_n"]) == n]
+        curve(panel, points, "lapwing, H200, no noise, the worst run", GREEN, "v")
+        points = [(row["k"], row["l1"]) for row in published if row["n"] == n and row["algorithm"] == ON_GPU]
+        curve(panel, points, "sfft2, H200, no noise", GOLD, "D")
+        finish(panel, f"n = {power(n)}", "k", "L1 error per line, of its magnitude", base=10)
+    save(figure, out, "sfft_errors.svg", "sfft_cpu/errors.txt, errors_noiseless.txt; sfft_rows.csv, sfft_steps_gpu.txt")
+
+
+if __name__ == "__main__":
+    given, where = folders(__doc__)
+    draw_steps(given, where)
+    draw_cpu_times(given, where)
+    draw_gpu_times(where)
+    draw_errors(given, where)
