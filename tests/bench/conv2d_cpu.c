@@ -1,6 +1,7 @@
 /* conv2d_cpu.c - the cpu engine's 2-D convolution, on one core: pixels per second by kernel and algorithm.
  *
- *     bench_conv2d_cpu [SIZE [PRECISION]]      SIZE x SIZE pixels (default 4096); PRECISION single (default) or double
+ *     bench_conv2d_cpu [SIZE [PRECISION [KERNEL...]]]      SIZE x SIZE pixels (default 4096); PRECISION single (default) or
+ *                                                          double; KERNEL: sides (default 1 3 7 15 31 63 127 255)
  *
  * Prints one line per kernel and algorithm: processor seconds of the best of some runs (of the one thread that computes, so
  * that other work on the machine counts little), and what the plan says. conv2d_scipy.py runs it beside
@@ -86,10 +87,19 @@ static void bench(struct lw_engine *engine, enum lw_precision precision, int64_t
         fail(&err);
     const double seconds = measure(engine, &spec, &plan);
     const double outputs = (double)size * (double)size;
-    printf("%lld %s %.4f s  %.1f Mpixel/s  (model %.4f s)  %s\n", (long long)kernel, names[algorithm], seconds,
+    printf("%lld %s %.6f s  %.1f Mpixel/s  (model %.4f s)  %s\n", (long long)kernel, names[algorithm], seconds,
            outputs / seconds / 1e6, outputs * plan.seconds_per_output, plan.text);
     fflush(stdout);
     free(taps);
+}
+
+static void bench_kernel(struct lw_engine *engine, enum lw_precision precision, int64_t size, int64_t kernel)
+{
+    bench(engine, precision, size, kernel, LW_CONV2D_ALGORITHM_AUTO);
+    if (kernel <= 31)
+        bench(engine, precision, size, kernel, LW_CONV2D_ALGORITHM_DIRECT);
+    for (int a = LW_CONV2D_ALGORITHM_TILES; a <= LW_CONV2D_ALGORITHM_SEPARABLE; a++)
+        bench(engine, precision, size, kernel, (enum lw_conv2d_algorithm)a);
 }
 
 int main(int argc, char **argv)
@@ -106,13 +116,10 @@ int main(int argc, char **argv)
     engine->ops->describe(engine, text, sizeof text);
     printf("# %lld x %lld pixels, %s precision, %s\n", (long long)size, (long long)size,
            precision == LW_DOUBLE ? "double" : "single", text);
-    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
-        bench(engine, precision, size, kernels[k], LW_CONV2D_ALGORITHM_AUTO);
-        if (kernels[k] <= 31)
-            bench(engine, precision, size, kernels[k], LW_CONV2D_ALGORITHM_DIRECT);
-        for (int a = LW_CONV2D_ALGORITHM_TILES; a <= LW_CONV2D_ALGORITHM_SEPARABLE; a++)
-            bench(engine, precision, size, kernels[k], (enum lw_conv2d_algorithm)a);
-    }
+    for (int i = 3; i < argc; i++)
+        bench_kernel(engine, precision, size, atoll(argv[i]));
+    for (size_t k = 0; argc <= 3 && k < sizeof kernels / sizeof *kernels; k++)
+        bench_kernel(engine, precision, size, kernels[k]);
     lw_engine_destroy(engine);
     return 0;
 }

@@ -3,7 +3,8 @@
 # scripts in figures/ draw them, once they lie in results/figures. By default all parts:
 #
 #   segments   overlap-save against the taps, for each segment length: OUT/ols_segments.csv
-#   cases      against taps, filters and samples, beside cuFFT's overlap-save, in both precisions: OUT/ols_cases.csv
+#   cases      against taps, filters and samples, beside cuFFT's overlap-save and those of RIVALS, in both precisions:
+#              OUT/ols_cases.csv
 #   whole      without overlap-save, by one FFT through cuFFT; error and memory of both: OUT/ols_whole.csv
 #   post       power, derivative, interpolation: fused and by a pass of their own: OUT/ols_post.csv
 #   cudnn      the same filters by cuDNN: OUT/ols_cudnn.csv
@@ -14,15 +15,20 @@
 #   runs       whole runs of the three jobs from file to file, on both engines, on a RAM disk: OUT/whole_runs.csv
 #   host       both transforms on the cores of the same machine, beside FFTW, on one and on all: OUT/sfft_host.txt
 #
-# Environment: BUILD, the build folder (build); SECONDS_IN_ALL, after which no part begins (400); PYTHON (python3), with torch, for
-# cudnn; RAM, a folder on a RAM disk (/dev/shm), 20 GB for runs. Built must be lapwing, bench_ols_gpu, bench_whole_gpu,
-# bench_post_gpu, bench_conv2d_gpu, bench_sfft_gpu, bench_published_gpu and bench_sfft_cpu.
+# Environment: BUILD, the build folder (build); SECONDS_IN_ALL, after which no part begins (400); RIVALS, the folder in which
+# rivals/build.sh has built cuFFT with callbacks and cuFFTDx (none: cases and sizes go without them);
+# PYTHON (python3), with torch, for cudnn; RAM, a folder on a RAM disk (/dev/shm), 20 GB for runs. Built must be lapwing,
+# bench_ols_gpu, bench_whole_gpu, bench_post_gpu, bench_conv2d_gpu, bench_sfft_gpu, bench_published_gpu and bench_sfft_cpu.
 SECONDS_IN_ALL=${SECONDS_IN_ALL:-400}
 . "$(dirname "$0")/gpu_parts.sh"
 parts_begin "$0" "$@"
 shift
 bench=$build/tests/bench
+rivals=${RIVALS:-}
 TAPS='17 33 65 129 257 513 1025 2049 4097'
+
+# those JOB: the job's rivals that are built
+those() { [ -z "$rivals" ] || find "$rivals" -name "$1_*.so" | sort; }
 
 # names KINDS BITS TAPS FILTERS: the cases of bench_ols_gpu, with commas
 names() {
@@ -39,25 +45,27 @@ names() {
 
 part_segments() { "$bench/bench_ols_gpu" segments "$out/ols_segments.csv" "$(names 'c2c r2r' 21 "$TAPS" 8)"; }
 
+# shellcheck disable=SC2046  # paths without spaces
 part_cases() {
     "$bench/bench_ols_gpu" table "$out/ols_cases.csv" "$(
         names 'c2c r2r' 21 "$TAPS" 8
         names 'c2c r2r' 21 '257 1025' '1 2 4 16 32 64'
         names 'c2c r2r' '18 19 20 22 23' '257 1025' 8
-        names 'double_c2c double_r2r' 21 '65 257 1025 4097' 8)"
+        names 'double_c2c double_r2r' 21 '65 257 1025 4097' 8)" $(those ols)
 }
 
 part_whole() { "$bench/figures/bench_whole_gpu" "$out/ols_whole.csv"; }
 part_post() { "$bench/figures/bench_post_gpu" "$out/ols_post.csv"; }
 part_cudnn() { "${PYTHON:-python3}" "$source/tests/bench/figures/cudnn.py" "$out/ols_cudnn.csv"; }
 
+# shellcheck disable=SC2046  # paths without spaces
 part_sizes() {
     "$bench/bench_conv2d_gpu" table "$out/conv2d_sizes.csv" "$(
         for kernel in 7x6 31x31; do
             for side in 256 512 1024 1536 2048 2560 3072 3584; do
                 printf '%s^2 %s,' $side $kernel
             done
-        done)"
+        done)" $(those conv2d)
 }
 
 part_crossover() {
@@ -97,7 +105,9 @@ part_host() {
 
 limit_of() {
     case $1 in
-    cases | sparse | host) echo 110 ;;
+    cases) [ "$rivals" ] && echo 330 || echo 110 ;;
+    sizes) [ "$rivals" ] && echo 180 || echo 60 ;;
+    sparse | host) echo 110 ;;
     whole | cudnn | runs) echo 90 ;;
     *) echo 60 ;;
     esac

@@ -13,7 +13,8 @@ set -u
 [ $# -ge 1 ] || { sed -n '2,13p' "$0"; exit 2; }
 source=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$1" && out=$(cd "$1" && pwd) && shift || exit 1
-bench=$(cd "${BUILD:-$source/build}" && pwd)/tests/bench/bench_sfft_cpu || exit 1
+build=$(cd "${BUILD:-$source/build}" && pwd) || exit 1
+bench=$build/tests/bench/bench_sfft_cpu
 [ -x "$bench" ] || { echo "$bench is not built" >&2; exit 1; }
 
 statistics() {
@@ -63,6 +64,7 @@ for part in "$@"; do
     esac
     {
         echo "# $(grep -m1 'model name' /proc/cpuinfo | sed 's/.*: //'), load before: $(cut -d' ' -f1 /proc/loadavg)"
+        echo "# $("$build/lapwing" --version | head -n 1)"
         $part
     } >"$out/$part.txt.part" && mv "$out/$part.txt.part" "$out/$part.txt" || exit 1
     echo "$out/$part.txt"

@@ -12,6 +12,8 @@ matplotlib.use("Agg")
 matplotlib.rcParams["svg.hashsalt"] = "lapwing"     # the same records give the same files
 import matplotlib.pyplot as plt  # noqa: E402  (the backend has to be chosen first)
 
+missing = {}            # records that were asked for and are not there: what measures them
+
 BLUE, PALE, RED, GOLD, GREEN, GREY = "#2b6cb0", "#90cdf4", "#c05621", "#d69e2e", "#2f855a", "#555555"
 
 
@@ -22,23 +24,25 @@ def number(text):
         return text
 
 
-def table(folder, name):
-    """The rows of a CSV, with numbers where they are such; none if there is no such file."""
+def lines_of(folder, name, made_by):
+    """The file's lines, but for comments; none if there is no such file, which end() says."""
     path = os.path.join(folder, name)
     if not os.path.isfile(path):
+        missing[os.path.relpath(path)] = made_by
         return []
     with open(path, newline="") as file:
-        return [{key: number(value) for key, value in row.items()} for row in csv.DictReader(file)]
+        return [line for line in file if not line.startswith("#")]
 
 
-def records(folder, name):
+def table(folder, name, made_by="measure_figures_gpu.sh"):
+    """The rows of a CSV, with numbers where they are such."""
+    return [{key: number(value) for key, value in row.items()} for row in csv.DictReader(lines_of(folder, name, made_by))]
+
+
+def records(folder, name, made_by="measure_figures_gpu.sh"):
     """The lines of names and values of bench_sfft_cpu and bench_published_gpu."""
-    path = os.path.join(folder, name)
-    if not os.path.isfile(path):
-        return []
-    with open(path) as file:
-        lines = [line.split() for line in file if not line.startswith("#")]
-    return [{key: number(value) for key, value in zip(words[::2], words[1::2])} for words in lines]
+    rows = [line.split() for line in lines_of(folder, name, made_by)]
+    return [{key: number(value) for key, value in zip(words[::2], words[1::2])} for words in rows]
 
 
 def shape(case):
@@ -66,19 +70,30 @@ def finish(axes, title, xlabel, ylabel, x="log", y="log", base=2):
 
 
 def save(figure, out, name, source):
-    """source: the records and what took them, in small print."""
-    figure.text(0.005, 0.003, source, fontsize=6, color=GREY)
-    figure.tight_layout(rect=(0, 0.012, 1, 1))
-    path = os.path.join(out, name)
-    figure.savefig(path, metadata={"Date": None})
+    """Without the panels that nothing was measured for; nothing, where that is all of them.
+    source: the records and what took them, in small print."""
+    for axes in figure.axes:
+        if not axes.has_data():
+            axes.remove()
+    if figure.axes:
+        figure.text(0.005, 0.003, source, fontsize=6, color=GREY)
+        figure.tight_layout(rect=(0, 0.012, 1, 1))
+        path = os.path.join(out, name)
+        figure.savefig(path, metadata={"Date": None})
+        print(path)
     plt.close(figure)
-    print(path)
+
+
+def end():
+    """What was not measured."""
+    for path, made_by in missing.items():
+        print(f"{path} is not there ({made_by} measures it): what needs it is not drawn")
 
 
 def folders(usage):
     """The folder with the results, and that of the pictures, from the command line."""
     here = os.path.dirname(os.path.abspath(__file__))
-    results = sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "..", "results")
+    results = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(here), "results")
     if len(sys.argv) > 2 or not os.path.isdir(results):
         sys.exit(usage)
     out = os.path.join(results, "figures")

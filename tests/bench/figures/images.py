@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""images.py [RESULTS] - figures of 2-D convolution, of what measure_figures_gpu.sh measured: RESULTS/figures/conv2d_*.csv become
-RESULTS/figures/conv2d_*.svg. RESULTS: tests/bench/results."""
+"""images.py [RESULTS] - figures of 2-D convolution, of what measure_figures_gpu.sh and figures/measure_cpu.sh measured:
+RESULTS/figures/conv2d_*.csv become RESULTS/figures/conv2d_*.svg. RESULTS: tests/bench/results."""
 import re
 
-from common import BLUE, GOLD, GREEN, GREY, RED, curve, finish, folders, plt, save, table
+from common import BLUE, GOLD, GREEN, GREY, RED, curve, end, finish, folders, plt, save, table
 
-MACHINE = "one NVIDIA H200, float32, data on the device; "
+H200 = "one NVIDIA H200, float32, data on the device; "
 
 
 def case(row):
@@ -19,16 +19,17 @@ def draw_sizes(out):
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
     for panel, kernel in zip(axes, ((7, 6), (31, 31))):
         chosen = [(case(row)[0], row) for row in rows if case(row)[1:] == kernel]
-        for name, column, colour, marker in (("lapwing", "gpixel_s", BLUE, "o"), ("cuFFT, tiles", "tiles_gpixel_s", RED, "s"),
-                                             ("cuFFT, whole image", "whole_gpixel_s", GREEN, "^")):
-            curve(panel, [(side, row[column]) for side, row in chosen], name, colour, marker)
+        for name, column, colour, marker in (("lapwing", "gpixel_s", BLUE, "o"), ("cuFFT, tiles", "cuFFT tiles gpixel_s", RED, "s"),
+                                             ("cuFFT with callbacks", "cuFFT callbacks gpixel_s", RED, "x"),
+                                             ("cuFFT, whole image", "cuFFT whole image gpixel_s", GREEN, "^"),
+                                             ("cuFFTDx", "cuFFTDx gpixel_s", GOLD, "D")):
+            curve(panel, [(side, row.get(column)) for side, row in chosen], name, colour, marker)
         finish(panel, f"kernel of {kernel[0]} x {kernel[1]}", "image's side", "Gpixel/s")
-    if rows:
-        save(figure, out, "conv2d_sizes.svg", MACHINE + "conv2d_sizes.csv")
+    save(figure, out, "conv2d_sizes.svg", H200 + "conv2d_sizes.csv")
 
 
-def draw_crossover(out):
-    rows = table(out, "conv2d_crossover.csv")
+def draw_crossover(out, name, machine, measured_by):
+    rows = table(out, name + ".csv", measured_by)
     sides = sorted({case(row)[0] for row in rows})
     figure, axes = plt.subplots(1, max(len(sides), 1), figsize=(11, 4.5), squeeze=False)
     looks = (("direct", RED, "s"), ("tiles", GREEN, "^"), ("full", GOLD, "D"), ("separable", GREY, "x"), ("auto", BLUE, "o"))
@@ -37,11 +38,12 @@ def draw_crossover(out):
             points = [(case(row)[1], row["gpixel_s"]) for row in rows if case(row)[0] == side and row["algorithm"] == algorithm]
             curve(panel, points, algorithm, colour, marker, "--" if algorithm == "auto" else "-")
         finish(panel, f"image of {side} x {side}", "kernel's side", "Gpixel/s", x="linear")
-    if rows:
-        save(figure, out, "conv2d_crossover.svg", MACHINE + "conv2d_crossover.csv; separable: a kernel that is")
+    save(figure, out, name + ".svg", f"{machine}{name}.csv; separable: a kernel that is")
 
 
 if __name__ == "__main__":
     _, where = folders(__doc__)
     draw_sizes(where)
-    draw_crossover(where)
+    draw_crossover(where, "conv2d_crossover", H200, "measure_figures_gpu.sh")
+    draw_crossover(where, "conv2d_crossover_cpu", "one core, float32, processor time; ", "figures/measure_cpu.sh")
+    end()

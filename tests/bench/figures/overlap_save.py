@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""overlap_save.py [RESULTS] - the figures of the paper on overlap-save in shared memory, of what measure_figures_gpu.sh measured:
-RESULTS/figures/ols_*.csv become RESULTS/figures/ols_*.svg. RESULTS: tests/bench/results."""
-from common import BLUE, GOLD, GREEN, GREY, PALE, RED, curve, finish, folders, plt, save, shape, table
+"""overlap_save.py [RESULTS] - the figures of the paper on overlap-save in shared memory, of what measure_figures_gpu.sh and
+figures/measure_cpu.sh measured: RESULTS/figures/ols_*.csv become RESULTS/figures/ols_*.svg. RESULTS: tests/bench/results."""
+from common import BLUE, GOLD, GREEN, GREY, PALE, RED, curve, end, finish, folders, plt, save, shape, table
 
 MACHINE = "one NVIDIA H200, data on the device; "
 KINDS = (("c2c", "complex"), ("r2r", "real"))
-RIVALS = (("cuFFT overlap-save", ("cufft_ms", "cufft_callback_ms"), RED), ("cuFFTDx", ("cufftdx_ms",), GOLD))
+RIVALS = (("cuFFT overlap-save", ("cuFFT ms", "cuFFT callbacks ms"), RED), ("cuFFTDx", ("cuFFTDx ms",), GOLD))
 
 
 def cases(out):
@@ -34,8 +34,6 @@ def against(axes, chosen, xlabel, title):
 def draw_segments(out):
     """Fig. 9"""
     rows, best = table(out, "ols_segments.csv"), cases(out)
-    if not rows:
-        return
     figure, axes = plt.subplots(2, 2, figsize=(11, 8))
     for column, (kind, word) in enumerate(KINDS):
         lengths = {}
@@ -66,8 +64,7 @@ def draw_filters(out):
             chosen = {case[4]: row for case, row in rows.items()
                       if case[:3] == ("single", kind, 2 ** 21) and case[3] == n_taps}
             against(axes[i, 2 * j:2 * j + 2], chosen, "filters F", f"{word}, n = 2^21, M = {n_taps}")
-    if rows:
-        save(figure, out, "ols_filters.svg", MACHINE + "ols_cases.csv")
+    save(figure, out, "ols_filters.svg", MACHINE + "ols_cases.csv")
 
 
 def draw_lengths(out):
@@ -78,8 +75,7 @@ def draw_lengths(out):
         for j, n_taps in enumerate((257, 1025)):
             chosen = {case[2]: row for case, row in rows.items() if case[:2] == ("single", kind) and case[3:] == (n_taps, 8)}
             against(axes[i, 2 * j:2 * j + 2], chosen, "samples n", f"{word}, M = {n_taps}, F = 8")
-    if rows:
-        save(figure, out, "ols_lengths.svg", MACHINE + "ols_cases.csv")
+    save(figure, out, "ols_lengths.svg", MACHINE + "ols_cases.csv")
 
 
 def whole(out, precision, kind, **wanted):
@@ -97,8 +93,7 @@ def draw_whole(out):
         curve(panel, [(m, rival(row, RIVALS[0][1])) for m, row in chosen.items()], RIVALS[0][0], RED, "s")
         curve(panel, [(row["taps"], row["ms"]) for row in rows], "lapwing", BLUE)
         finish(panel, f"{word}, n = 2^21, F = 8", "taps M", "ms")
-    if table(out, "ols_whole.csv"):
-        save(figure, out, "ols_whole.svg", MACHINE + "ols_whole.csv, ols_cases.csv")
+    save(figure, out, "ols_whole.svg", MACHINE + "ols_whole.csv, ols_cases.csv")
 
 
 def draw_errors(out):
@@ -110,8 +105,22 @@ def draw_errors(out):
             points = [(row["taps"], row["fft_error"]) for row in rows]
             curve(panel, points, f"one FFT through cuFFT, {precision}", GREEN, "^", style)
         finish(panel, f"{word}, n = 2^21, F = 8", "taps M", "relative L2 error")
-    if table(out, "ols_whole.csv"):
-        save(figure, out, "ols_errors.svg", MACHINE + "ols_whole.csv; against the sum by definition in double")
+    save(figure, out, "ols_errors.svg", MACHINE + "ols_whole.csv; against the sum by definition in double")
+
+
+def draw_errors_cpu(out):
+    rows = table(out, "ols_errors_cpu.csv", "figures/measure_cpu.sh")
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
+    looks = (("cpu", "error", "lapwing, CPU engine", BLUE, "o"), ("cpu", "fft_error", "one FFT through scipy", GREEN, "^"),
+             ("cuda, emulated", "error", "lapwing, CUDA kernels emulated", GOLD, "D"))
+    for panel, (kind, word) in zip(axes, KINDS):
+        for precision, style in (("single", "-"), ("double", "--")):
+            for engine, column, name, colour, marker in looks:
+                points = [(row["taps"], row[column]) for row in rows
+                          if (row["engine"], row["precision"], row["case"]) == (engine, precision, kind)]
+                curve(panel, points, f"{name}, {precision}", colour, marker, style)
+        finish(panel, f"{word}, one filter", "taps M", "relative L2 error")
+    save(figure, out, "ols_errors_cpu.svg", "computed on a CPU; ols_errors_cpu.csv; against the sum by definition in extended precision")
 
 
 def draw_memory(out):
@@ -123,8 +132,7 @@ def draw_memory(out):
             curve(panel, [(row["n"], row["fft_extra_bytes"] / 2 ** 20) for row in rows], f"one FFT through cuFFT, {precision}",
                   GREEN, "^", style)
         finish(panel, f"{word}, M = 257, F = 8", "samples n", "MiB beyond signal and outputs")
-    if table(out, "ols_whole.csv"):
-        save(figure, out, "ols_memory.svg", MACHINE + "ols_whole.csv")
+    save(figure, out, "ols_memory.svg", MACHINE + "ols_whole.csv")
 
 
 def draw_cudnn(out):
@@ -144,8 +152,7 @@ def draw_cudnn(out):
                   if case[:2] == ("single", "r2r") and fits(*case[2:])]
         curve(panel, points, "lapwing, float32", BLUE)
         finish(panel, f"real, {title}", xlabel, "ms")
-    if rows:
-        save(figure, out, "ols_cudnn.svg", MACHINE + "ols_cudnn.csv, ols_cases.csv")
+    save(figure, out, "ols_cudnn.svg", MACHINE + "ols_cudnn.csv, ols_cases.csv")
 
 
 def draw_post(out):
@@ -162,11 +169,12 @@ def draw_post(out):
             names = [f"{row['post']}, M = {row['taps']:.0f}" for row in chosen]
             axes[i, j].set_xticks(range(len(chosen)), names, rotation=75, fontsize=7)
             finish(axes[i, j], f"{word}, n = 2^{n.bit_length() - 1}, F = 8", "", "ms", x="linear", y="linear")
-    if rows:
-        save(figure, out, "ols_post.svg", MACHINE + "ols_post.csv")
+    save(figure, out, "ols_post.svg", MACHINE + "ols_post.csv")
 
 
 if __name__ == "__main__":
     _, where = folders(__doc__)
-    for draw in (draw_segments, draw_filters, draw_lengths, draw_whole, draw_errors, draw_memory, draw_cudnn, draw_post):
+    for draw in (draw_segments, draw_filters, draw_lengths, draw_whole, draw_errors, draw_errors_cpu, draw_memory, draw_cudnn,
+                 draw_post):
         draw(where)
+    end()

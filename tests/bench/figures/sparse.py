@@ -3,7 +3,7 @@
 and RESULTS/figures/sfft_*, which measure_figures_gpu.sh did, become RESULTS/figures/sfft_*.svg. RESULTS: tests/bench/results."""
 import os
 
-from common import BLUE, GOLD, GREEN, GREY, PALE, RED, curve, finish, folders, plt, records, save, table
+from common import BLUE, GOLD, GREEN, GREY, PALE, RED, curve, end, finish, folders, plt, records, save, table
 
 STEPS = {"comb": GOLD, "bin": BLUE, "transform": GREEN, "cutoff": RED, "vote": "#805ad5", "estimate": PALE, "check": GREY}
 CPU = "two cores of an AMD EPYC, sfft_cpu/"
@@ -11,6 +11,11 @@ H200 = "one NVIDIA H200, its host's cores: "
 ON_GPU = "sfft2:direct:select"         # the fastest way of the published transform there
 LOOKS = {"sparse": (BLUE, "o", "lapwing"), "sfft2": (RED, "s", "sfft2"), "comb": (GOLD, "D", "sfft2 with a comb"),
          "fftw": (GREY, "^", "FFTW")}
+
+
+def host_records(results, *names):
+    """Lines of what measure_sfft_cpu.sh wrote."""
+    return [row for name in names for row in records(os.path.join(results, "sfft_cpu"), name, "measure_sfft_cpu.sh")]
 
 
 def power(n):
@@ -36,13 +41,10 @@ def draw_times_of_steps(panel, rows, x, title):
 
 
 def draw_steps(results, out):
-    host = [row for name in ("lengths.txt", "lines.txt") for row in records(os.path.join(results, "sfft_cpu"), name)
-            if row["algorithm"] == "sfft2" and row["threads"] == 1]
+    host = [row for row in host_records(results, "lengths.txt", "lines.txt") if row["algorithm"] == "sfft2" and row["threads"] == 1]
     device = [row for row in records(out, "sfft_steps_gpu.txt") if row["algorithm"] == ON_GPU]
     for rows, fixed, where, file in ((host, 2 ** 22, CPU + "lengths.txt, lines.txt, one core", "sfft_steps_cpu.svg"),
                                      (device, 2 ** 24, H200 + "sfft_steps_gpu.txt, " + ON_GPU, "sfft_steps_gpu.svg")):
-        if not rows:
-            continue
         figure, axes = plt.subplots(2, 2, figsize=(11, 8))
         by_n = list({row["n"]: row for row in rows if row["k"] == 1000}.values())
         by_k = list({row["k"]: row for row in rows if row["n"] == fixed}.values())
@@ -58,28 +60,23 @@ def draw_steps(results, out):
 def draw_host(panel, rows, x, threads):
     for algorithm, (colour, marker, name) in LOOKS.items():
         for count, style in zip(threads, ("-", "--")):
-            points = [(row[x], row["wall"]) for row in rows if row["algorithm"] == algorithm and row["threads"] == count]
+            points = [(row[x], row["wall_median"]) for row in rows if row["algorithm"] == algorithm and row["threads"] == count]
             curve(panel, points, f"{name}, {count:.0f} core{'s' * (count > 1)}", colour, marker, style)
 
 
 def draw_cpu_times(results, out):
-    folder = os.path.join(results, "sfft_cpu")
-    by_n, by_k = records(folder, "lengths.txt"), records(folder, "lines.txt")
-    if not by_n or not by_k:
-        return
+    by_n, by_k = host_records(results, "lengths.txt"), host_records(results, "lines.txt")
     figure, axes = plt.subplots(1, 3, figsize=(16, 4.5))
     draw_host(axes[0], by_n, "n", (1, 2))
-    finish(axes[0], "k = 1000, no noise", "n", "ms, best run")
+    finish(axes[0], "k = 1000, no noise", "n", "ms, median")
     for panel, n in zip(axes[1:], (2 ** 22, 2 ** 27)):
         draw_host(panel, [row for row in by_k if row["n"] == n], "k", (1, 2))
-        finish(panel, f"n = {power(n)}, no noise", "k", "ms, best run", base=10)
+        finish(panel, f"n = {power(n)}, no noise", "k", "ms, median", base=10)
     save(figure, out, "sfft_times_cpu.svg", CPU + "lengths.txt, lines.txt")
 
 
 def draw_gpu_times(out):
     device, host, published = table(out, "sfft_rows.csv"), records(out, "sfft_host.txt"), records(out, "sfft_steps_gpu.txt")
-    if not device:
-        return
     figure, axes = plt.subplots(2, 2, figsize=(12, 9))
     most = max((row["threads"] for row in host), default=1)
     panels = ((axes[0, 0], "n", 1000, None), (axes[0, 1], "k", None, 2 ** 22), (axes[1, 0], "k", None, 2 ** 24),
@@ -88,7 +85,7 @@ def draw_gpu_times(out):
         fits = lambda row: (k is None or row["k"] == k) and (n is None or row["n"] == n)  # noqa: E731
         rows = [row for row in ({**row, "n": 2 ** int(row["log2_n"])} for row in device) if fits(row)]
         curve(panel, [(row[x], row["ms_single"]) for row in rows], "lapwing, H200", BLUE, "o")
-        steps = [(row[x], row["wall"]) for row in published if row["algorithm"] == ON_GPU and fits(row)]
+        steps = [(row[x], row["wall_median"]) for row in published if row["algorithm"] == ON_GPU and fits(row)]
         curve(panel, steps, "sfft2, H200", PALE, "s")
         curve(panel, [(row[x], row["z2z_ms"]) for row in rows], "cuFFT Z2Z, H200", GREEN, "v")
         curve(panel, [(row[x], row["c2c_ms"]) for row in rows], "cuFFT C2C (single precision), H200", GREEN, "v", ":")
@@ -100,7 +97,7 @@ def draw_gpu_times(out):
 # ---- the L1 error: 5f ----------------------------------------------------------------------------------------------------------
 
 def draw_errors(results, out):
-    host = [row for name in ("errors.txt", "errors_noiseless.txt") for row in records(os.path.join(results, "sfft_cpu"), name)]
+    host = host_records(results, "errors.txt", "errors_noiseless.txt")
     device, published = table(out, "sfft_rows.csv"), records(out, "sfft_steps_gpu.txt")
     figure, axes = plt.subplots(1, 3, figsize=(16, 4.5))
     for panel, n in zip(axes, (2 ** 22, 2 ** 24, 2 ** 27)):
@@ -123,3 +120,4 @@ if __name__ == "__main__":
     draw_cpu_times(given, where)
     draw_gpu_times(where)
     draw_errors(given, where)
+    end()
