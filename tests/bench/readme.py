@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """readme.py [--check] - the README's section on performance, made of the records in tests/bench/results.
 
-results/performance.md is its text, in which each figure is a place {{FILE; COLUMN=VALUE; ...; EXPRESSION; FORMAT}}: of the one row of
-FILE whose columns have these values, EXPRESSION over its columns, in a format of Python's. FILE is a CSV below results, or a .txt
-whose lines are names and values, of which the first that fits counts. least(...) is the smallest of what there is and is not 0. An
-expression that begins with ? may be without a record, and is then "-". A line {{NAME = FILE; COLUMN=VALUE; ...}} gives the beginning of
-places a name, by which they, or other such lines, may begin. Paragraphs that are no tables are filled anew.
+results/performance.md is its text, in which each figure is a place {{FILE; COLUMN=VALUE; ...; EXPRESSION; FORMAT}}: of the one
+row of FILE whose columns have these values, EXPRESSION over its columns, in a format of Python's. FILE is a CSV below results, or
+a .txt whose lines are names and values, of which the first that fits counts. least(...) is the smallest of what there is and is
+not 0. An expression that begins with ? may be without a record, and is then "-". A line {{NAME = FILE; COLUMN=VALUE; ...}} gives
+the beginning of places a name, by which they, or other such lines, may begin. Paragraphs that are no tables are filled anew.
 
 Without --check the section is replaced. With it, nothing is written, and a line of the README that is not what the records say ends
 this with 1, as does a figure of performance elsewhere in the README, or in the text, that is in no place."""
@@ -85,8 +85,8 @@ def figure(place, names):
 
 def filled(text):
     """The text with its paragraphs, but for tables, in lines of WIDTH characters at most."""
-    return "\n\n".join(block if block.startswith("|") else textwrap.fill(block, WIDTH, break_long_words=False, break_on_hyphens=False)
-                       for block in text.strip("\n").split("\n\n")) + "\n"
+    fill = textwrap.TextWrapper(WIDTH, break_long_words=False, break_on_hyphens=False).fill
+    return "\n\n".join(block if block.startswith("|") else fill(block) for block in text.strip("\n").split("\n\n")) + "\n"
 
 
 def generated(text):
@@ -99,7 +99,7 @@ def typed(text, what):
     """Figures of performance that nobody recorded, in prose and tables."""
     without_code = re.sub(r"^```.*?^```", lambda code: "\n" * code.group().count("\n"), text, flags=re.MULTILINE | re.DOTALL)
     without_code = re.sub(r"`[^`]*`", "", without_code)
-    return [f"{what}, line {i}: '{found.group()}' is typed by hand; record it, and give it a place in tests/bench/results/performance.md"
+    return [f"{what}, line {i}: '{found.group()}' is typed by hand; record it, and give it a place in results/performance.md"
             for i, line in enumerate(without_code.split("\n"), 1) for found in FIGURE.finditer(line)]
 
 

@@ -3,8 +3,8 @@
 program of tests/gpu/emulation, of the CUDA engine's kernels computed on the CPU.
 
 One channel of noise, complex or real, through one filter of noise, by `lapwing ols --mode valid` from file to file; samples and
-taps are numbers that float32 holds. error: relative L2 over 2048 random outputs, against sums by definition in extended precision (64
-bits). fft_error: the same of one FFT over the whole signal in the same precision, by scipy. It says nothing of time."""
+taps are numbers that float32 holds. error: relative L2 over 2048 random outputs, against sums by definition in extended precision
+(64 bits). fft_error: the same of one FFT over the whole signal in the same precision, by scipy. It says nothing of time."""
 import csv
 import os
 import subprocess

@@ -120,7 +120,7 @@ def draw_errors_cpu(out):
                           if (row["engine"], row["precision"], row["case"]) == (engine, precision, kind)]
                 curve(panel, points, f"{name}, {precision}", colour, marker, style)
         finish(panel, f"{word}, one filter", "taps M", "relative L2 error")
-    save(figure, out, "ols_errors_cpu.svg", "computed on a CPU; ols_errors_cpu.csv; against the sum by definition in extended precision")
+    save(figure, out, "ols_errors_cpu.svg", "computed on a CPU; ols_errors_cpu.csv; against the sum in extended precision")
 
 
 def draw_memory(out):
