@@ -97,8 +97,7 @@ def generated(text):
 
 def typed(text, what):
     """Figures of performance that nobody recorded, in prose and tables."""
-    without_code = re.sub(r"^```.*?^```", lambda code: "\n" * code.group().count("\n"), text, flags=re.MULTILINE | re.DOTALL)
-    without_code = re.sub(r"`[^`]*`", "", without_code)
+    without_code = re.sub(r"^```.*?^```|`[^`]*`", lambda c: "\n" * c.group().count("\n"), text, flags=re.MULTILINE | re.DOTALL)
     return [f"{what}, line {i}: '{found.group()}' is typed by hand; record it, and give it a place in results/performance.md"
             for i, line in enumerate(without_code.split("\n"), 1) for found in FIGURE.finditer(line)]
 
