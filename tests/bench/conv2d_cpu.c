@@ -4,8 +4,8 @@
  *                                                          double; KERNEL: sides (default 1 3 7 15 31 63 127 255)
  *
  * Prints one line per kernel and algorithm: processor seconds of the best of some runs (of the one thread that computes, so
- * that other work on the machine counts little), and what the plan says. conv2d_scipy.py runs it beside
- * scipy.signal.oaconvolve. */
+ * that other work on the machine counts little), and what the plan says. conv2d_rivals.py runs it beside
+ * scipy.signal.oaconvolve and OpenCV. */
 #include "engine/registry.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* conv2d.c - 2-D convolution of one block: threads take tiles, or the pairs of tiles of a transform, each in buffers of
  * its own.
  *
- *   DIRECT, SEPARABLE   load the window -> repair -> per row of outputs: sum, or a pass along the columns and one along the
+ *   DIRECT, SEPARABLE   load the window -> repair -> per row of outputs, or per some rows: sum, or a pass along the columns and one along the
  *                       row -> finish -> store
  *   TILES               look for flaws and magnitude -> per row: load, pack, transform -> columns forward, product and back
  *                       -> per row that is kept: transform back, unpack -> finish -> store
@@ -242,6 +242,27 @@ static void pass_columns(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2
                         conv2d->shape.columns);
 }
 
+/* Rows of outputs from `row` on; those after the tile's last are made of whatever stands in the window, and dropped. */
+static void sum_rows(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const struct lw_cpu_tile2d *tile,
+                     int64_t row)
+{
+    const struct lw_cpu_shape2d *const shape = &conv2d->shape;
+    const struct lw_cpu_stencil stencil = {conv2d->kernel.first.taps, shape->kernel_rows, shape->kernel_columns,
+                                           lw_cpu_window2d_stride(shape), shape->width};
+    const int64_t end = min64(row + LW_CPU_STENCIL_ROWS, tile->n_rows), stride = lw_cpu_outputs2d_stride(shape);
+    bool is_any = false;
+    for (int64_t i = row; i < end; i++)
+        is_any |= is_needed(conv2d, tile, i);
+    if (is_any)
+        shape->kernels->stencil(&stencil, real_at(conv2d, lane->x, row * stencil.stride), tile->n_columns * shape->width,
+                                lane->y[0], stride);
+    for (int64_t i = row; i < end; i++)
+        if (is_needed(conv2d, tile, i))
+            finish_row(conv2d, lane, tile, 0, i, real_at(conv2d, lane->y[0], (i - row) * stride));
+        else
+            skip_row(conv2d, lane, 0, i);
+}
+
 static void sum_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const struct lw_cpu_tile2d *tile,
                     int64_t row)
 {
@@ -262,8 +283,10 @@ static void run_window(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_
     lane->exponents[0] = 0;
     load_window(conv2d, lane, tile);
     settle_flaws(conv2d, lane, tile, 0);
-    for (int64_t row = 0; row < tile->n_rows; row++) {
-        if (is_needed(conv2d, tile, row))
+    for (int64_t row = 0; row < tile->n_rows; row += conv2d->shape.has_stencil ? LW_CPU_STENCIL_ROWS : 1) {
+        if (conv2d->shape.has_stencil)
+            sum_rows(conv2d, lane, tile, row);
+        else if (is_needed(conv2d, tile, row))
             sum_row(conv2d, lane, tile, row);
         else
             skip_row(conv2d, lane, 0, row);

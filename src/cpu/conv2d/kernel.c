@@ -6,6 +6,7 @@
 #include <complex.h>
 #include <fftw3.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int64_t n_parts(const struct lw_cpu_shape2d *shape) { return shape->kernel_complex ? 2 : 1; }
@@ -36,14 +37,16 @@ static double complex tap(const struct lw_conv2d_spec *c, int64_t i)
     return c->kernel_complex ? CMPLX(c->kernel[2 * i], c->kernel[2 * i + 1]) : c->kernel[i];
 }
 
-/* The power of two that brings the kernel's largest tap near 1. */
-static int kernel_exponent(const struct lw_conv2d_spec *c)
+/* The power of two that brings the kernel's largest tap near 1; direct sums need that only where numbers leave the range. */
+static int kernel_exponent(const struct lw_conv2d_spec *c, enum lw_cpu_conv2d_method method)
 {
+    const int harmless = 40;
     const int64_t n = c->kernel_rows * c->kernel_columns * (c->kernel_complex ? 2 : 1);
     double largest = 0;
     for (int64_t i = 0; i < n; i++)
         largest = fmax(largest, fabs(c->kernel[i]));
-    return largest > 0 ? ilogb(largest) : 0;
+    const int exponent = largest > 0 ? ilogb(largest) : 0;
+    return method == LW_CPU_CONV2D_DIRECT && abs(exponent) < harmless ? 0 : exponent;
 }
 
 /* ---- in the space domain -------------------------------------------------------------------------------------------- */
@@ -240,7 +243,7 @@ int lw_cpu_kernel2d_create(const struct lw_op_spec *spec, const struct lw_cpu_sh
                            struct lw_error *err)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
-    struct lw_cpu_kernel2d kernel = {.exponent = kernel_exponent(c)};
+    struct lw_cpu_kernel2d kernel = {.exponent = kernel_exponent(c, shape->method)};
     int rc;
     switch (shape->method) {
     case LW_CPU_CONV2D_DIRECT: rc = make_sum(c, shape, &kernel, err); break;

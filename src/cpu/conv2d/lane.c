@@ -13,7 +13,8 @@ static struct lane_sizes lane_sizes(const struct lw_op_spec *spec, const struct 
     struct lane_sizes s = {
         .repeated_row = lw_cpu_window2d_repeats(spec) ? lw_cpu_padded(shape->columns * (int64_t)lw_type_bytes(spec->input)) : 0,
         .flaws = lw_cpu_padded(lw_cpu_flaws2d_bytes(spec, shape)),
-        .y = lw_cpu_padded((shape->columns * shape->width + step) * real),
+        .y = lw_cpu_padded((shape->has_stencil ? LW_CPU_STENCIL_ROWS * lw_cpu_outputs2d_stride(shape)
+                                               : shape->columns * shape->width + step) * real),
     };
     if (shape->method == LW_CPU_CONV2D_TILES) {
         s.x = lw_cpu_padded(shape->rows * fft.pitch * 2 * real);

@@ -17,7 +17,7 @@ struct lw_cpu_conv2d_lane {
     char *x;                            /* DIRECT, SEPARABLE: the window, and its copy turned by i; TILES: the points */
     char *between;                      /* SEPARABLE: a row between the passes, and turned; TILES: a strip */
     char *row;                          /* TILES: a row of points */
-    char *y[LW_CPU_CONV2D_PAIR];        /* a row of pixels of a tile, before and after */
+    char *y[LW_CPU_CONV2D_PAIR];        /* a row of pixels of a tile, before and after, or the rows that are made at a time */
     struct lw_cpu_window2d window;
     struct lw_cpu_flaws2d flaws[LW_CPU_CONV2D_PAIR];
     int exponents[LW_CPU_CONV2D_PAIR];  /* pixels of the tile were divided by 2^exponent */

@@ -13,8 +13,12 @@
 
 /* Output reals of a row that the methods in the space domain make at a time, and rows of a tile: window and taps fit the
  * second cache for kernels of the sizes that these methods are for. */
-#define SUM_COLUMNS 512
-#define SUM_ROWS 32
+#define SUM_COLUMNS 2048
+#define SUM_ROWS 16
+
+/* Kernels of which several rows of outputs are made at a time; the sums of larger ones are divided further, for accuracy. */
+#define STENCIL_COLUMNS 16
+#define STENCIL_TAPS 128
 
 /* Columns of a tile are whole strips in either precision; rows need only have small factors. */
 #define COLUMN_UNIT 16
@@ -40,14 +44,15 @@ struct costs {
     double second_cache_miss, third_cache_miss;         /* per complex point of tiles that do not fit into it */
     double load_real, store_real;
     double vector_product;      /* one fused multiply-add of a whole vector */
-    double tap_start;           /* per tap of a row of SUM_COLUMNS reals */
+    double tap_start;           /* per tap of a row of outputs */
+    double stencil;             /* of the time for products where several rows of outputs are made at a time */
 };
 
 static const struct costs single_costs = {
     .row_point = {4, 4, 3, 2, 0.9, 0.6, 0.5, 0.48, 0.5, 0.53, 0.58, 0.65, 0.9, 1.5},
     .column_point = {4, 3, 2, 0.8, 0.5, 0.4, 0.4, 0.6, 0.85, 1.25, 1.7, 2.2, 3, 4},
     .product_point = 0.3, .second_cache_miss = 0.5, .third_cache_miss = 2,
-    .load_real = 0.35, .store_real = 0.3, .vector_product = 0.32, .tap_start = 1,
+    .load_real = 0.35, .store_real = 0.3, .vector_product = 0.32, .tap_start = 1, .stencil = 0.45,
 };
 
 static int64_t output_rows(const struct lw_op_spec *spec)
@@ -124,6 +129,8 @@ static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_c
     shape.n_across = divide_up(n, shape.hop_columns);
     shape.columns = shape.hop_columns + shape.kernel_columns - 1;
     shape.rows = shape.hop_rows + shape.kernel_rows - 1;
+    shape.has_stencil = method == LW_CPU_CONV2D_DIRECT && !shape.kernel_complex && shape.kernel_columns <= STENCIL_COLUMNS &&
+                        shape.kernel_rows * shape.kernel_columns <= STENCIL_TAPS;
     return shape;
 }
 
@@ -131,7 +138,8 @@ static struct lw_cpu_shape2d strips(const struct lw_op_spec *spec, enum lw_cpu_c
 static double sum_cost(const struct costs *costs, const struct lw_cpu_shape2d *shape, int64_t taps, int64_t reals)
 {
     const double n = (double)round_up(reals, shape->kernels->direct_step);
-    const double per_tap = n * 8 / (double)shape->kernels->direct_step * costs->vector_product + costs->tap_start;
+    const double products = n * 8 / (double)shape->kernels->direct_step * costs->vector_product;
+    const double per_tap = (shape->has_stencil ? costs->stencil : 1) * products + costs->tap_start;
     return (double)taps * (shape->kernel_complex ? 2 : 1) * per_tap / (double)shape->hop_columns;
 }
 
@@ -302,6 +310,11 @@ int64_t lw_cpu_window2d_turned(const struct lw_cpu_shape2d *shape)
 }
 
 int64_t lw_cpu_between2d_turned(const struct lw_cpu_shape2d *shape)
+{
+    return padded_reals(shape, shape->columns * shape->width);
+}
+
+int64_t lw_cpu_outputs2d_stride(const struct lw_cpu_shape2d *shape)
 {
     return padded_reals(shape, shape->columns * shape->width);
 }

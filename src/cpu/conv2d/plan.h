@@ -5,7 +5,7 @@
  *     kernel_columns - 1    |              |
  *     hop_columns           |              | outputs
  *
- * There are three methods. DIRECT sums in the space domain, SEPARABLE makes a pass along the columns and one along the rows;
+ * There are three methods. DIRECT sums in the space domain, for small kernels in several rows at a time, SEPARABLE makes a pass along the columns and one along the rows;
  * both work on tiles of any height, since an output is the same chain of operations wherever it stands. TILES transforms
  * windows of `rows` x `columns` pixels that lie on a global grid: two real ones as one complex (the kernel is real, so the
  * product's inverse holds one in its real and one in its imaginary part), a complex one by itself.
@@ -28,6 +28,7 @@ struct lw_cpu_shape2d {
     bool widens;                        /* real pixels in complex arithmetic */
     int64_t kernel_rows, kernel_columns;
     bool kernel_complex;
+    bool has_stencil;                   /* DIRECT: several rows of outputs are made at a time */
     int64_t rows, columns;              /* of a tile's window */
     int64_t hop_rows, hop_columns;
     int64_t n_across;                   /* tiles side by side */
@@ -48,5 +49,8 @@ int64_t lw_cpu_window2d_turned(const struct lw_cpu_shape2d *shape);
 
 /** The same for the row between the two passes. */
 int64_t lw_cpu_between2d_turned(const struct lw_cpu_shape2d *shape);
+
+/** Reals between the rows of outputs that DIRECT makes at a time. */
+int64_t lw_cpu_outputs2d_stride(const struct lw_cpu_shape2d *shape);
 
 #endif

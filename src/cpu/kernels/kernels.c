@@ -18,6 +18,7 @@ const struct lw_cpu_kernels KERNEL(lw_kernels) = {
     .fill = KERNEL(lw_fill),
     .scale = KERNEL(lw_scale),
     .direct = KERNEL(lw_direct),
+    .stencil = KERNEL(lw_stencil),
     .quarter_turn = KERNEL(lw_quarter_turn),
     .multiply = KERNEL(lw_multiply),
     .multiply_packed = KERNEL(lw_multiply_packed),

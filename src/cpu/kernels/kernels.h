@@ -53,6 +53,16 @@ struct lw_cpu_terms {
     int64_t n_terms;
 };
 
+/* A kernel in the space domain: y[r][i] = sum over m, n of taps[m][n] * x[(r + m) * stride + i + n * step]. */
+struct lw_cpu_stencil {
+    const void *taps;               /* [rows][columns] reals */
+    int64_t rows, columns;
+    int64_t stride, step;           /* reals from row to row and from pixel to pixel of x */
+};
+
+/* Rows of outputs that stencil() makes at a time. */
+#define LW_CPU_STENCIL_ROWS 4
+
 /* Interpolation at one place of the axis, see struct lw_post_weights: output rate i + r is the sum of
  * weights[k * rate + r] * y[i + k - LW_POST_REACH] over begin[r > 0] <= k < end[r > 0]. */
 struct lw_cpu_phases {
@@ -78,7 +88,7 @@ struct lw_cpu_cell {
 struct lw_cpu_kernels {
     size_t real_bytes;
     int safe_exponent;              /* magnitudes in [2^-safe, 2^safe] pass the transforms without over- or underflow */
-    int64_t direct_step;            /* direct() writes n rounded up to a multiple of this, and reads as far */
+    int64_t direct_step;            /* direct() and stencil() write n rounded up to a multiple of this, or less, and read as far */
 
     /* ---- stored samples and reals ---- */
     void (*load)(const struct lw_cpu_panel *panel, const void *stored, void *reals);
@@ -101,6 +111,8 @@ struct lw_cpu_kernels {
 
     /* ---- arithmetic ---- */
     void (*direct)(const struct lw_cpu_terms *terms, const void *x, void *y, int64_t n);
+    /* LW_CPU_STENCIL_ROWS rows of n outputs each, `stride` reals apart, a multiple of what LW_ALIGNMENT holds */
+    void (*stencil)(const struct lw_cpu_stencil *stencil, const void *x, int64_t n, void *y, int64_t stride);
     void (*quarter_turn)(const void *x, void *out, int64_t n);  /* n complex numbers times i */
     void (*multiply)(const void *h, const void *z, void *w, int64_t n);                     /* w = h z, complex */
     void (*multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n); /* w = a z + b r */

@@ -69,6 +69,7 @@ void KERNEL(lw_blank)(void *y, const uint8_t *touched, int64_t n, int width);
 void KERNEL(lw_fill)(void *x, int64_t n, double value);
 void KERNEL(lw_scale)(void *x, int64_t n, int exponent);
 void KERNEL(lw_direct)(const struct lw_cpu_terms *terms, const void *x, void *y, int64_t n);
+void KERNEL(lw_stencil)(const struct lw_cpu_stencil *stencil, const void *x, int64_t n, void *y, int64_t stride);
 void KERNEL(lw_quarter_turn)(const void *x, void *out, int64_t n);
 void KERNEL(lw_multiply)(const void *h, const void *z, void *w, int64_t n);
 void KERNEL(lw_multiply_packed)(const void *a_b, const void *z, const void *r, void *w, int64_t n);
