@@ -52,6 +52,8 @@ static int read_properties(int index, struct lw_device *device, struct lw_error 
     device->index = index;
     snprintf(device->name, sizeof device->name, "%s", properties.name);
     format_uuid(&properties.uuid, device->uuid);
+    snprintf(device->bus, sizeof device->bus, "%04x:%02x:%02x.0", (unsigned)properties.pciDomainID & 0xffff,
+             (unsigned)properties.pciBusID & 0xff, (unsigned)properties.pciDeviceID & 0xff);
     device->major = properties.major;
     device->minor = properties.minor;
     device->n_multiprocessors = properties.multiProcessorCount;

@@ -12,6 +12,7 @@ struct lw_device {
     int index;                      /* among the visible devices */
     char name[256];
     char uuid[LW_DEVICE_ID];        /* "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", as nvidia-smi prints it */
+    char bus[16];                   /* its place on the PCI bus: "0000:1b:00.0" */
     int major, minor;               /* compute capability */
     int n_multiprocessors;
     int shared_bytes;               /* most that a block may use */

@@ -192,6 +192,8 @@ static int create(const struct lw_engine_spec *spec, struct lw_engine **out, str
         .device_bytes = engine->device.usable_bytes,
     };
     snprintf(engine->base.device_id, sizeof engine->base.device_id, "%s", engine->device.uuid);
+    snprintf(engine->base.device_cores, sizeof engine->base.device_cores, "/sys/bus/pci/devices/%s/local_cpulist",
+             engine->device.bus);
     *out = &engine->base;
     return LW_OK;
 }

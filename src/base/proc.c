@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,62 @@ int64_t lw_proc_group_room(const char *groups, const char *mount)
     }
     fclose(file);
     return room;
+}
+
+/* "3" or "0-15"; what follows it, or NULL if it is neither. */
+static const char *parse_range(const char *text, long *first, long *last)
+{
+    char *end;
+    *first = *last = strtol(text, &end, 10);
+    if (end == text)
+        return NULL;
+    if (*end == '-') {
+        text = end + 1;
+        *last = strtol(text, &end, 10);
+    }
+    return end > text && *first >= 0 && *first <= *last && *last < MOST_CORES ? end : NULL;
+}
+
+/* Sets the cores of a list; false if it is none. */
+static bool parse_cores(const char *text, size_t size, cpu_set_t *set)
+{
+    long first, last;
+    CPU_ZERO_S(size, set);
+    while ((text = parse_range(text, &first, &last))) {
+        for (long core = first; core <= last; core++)
+            CPU_SET_S((size_t)core, size, set);
+        if (*text != ',')
+            return *text == '\n' || *text == '\0';
+        text++;
+    }
+    return false;
+}
+
+static bool read_cores(const char *list, size_t size, cpu_set_t *set)
+{
+    char text[4096];
+    FILE *const file = fopen(list, "r");
+    if (!file)
+        return false;
+    const bool is_read = fgets(text, sizeof text, file) != NULL;
+    fclose(file);
+    return is_read && parse_cores(text, size, set);
+}
+
+int lw_proc_stay_on(const char *list)
+{
+    const size_t size = CPU_ALLOC_SIZE(MOST_CORES);
+    cpu_set_t *const near = CPU_ALLOC(MOST_CORES), *const given = CPU_ALLOC(MOST_CORES);
+    int n = -1;
+    if (near && given && read_cores(list, size, near) && sched_getaffinity(0, size, given) == 0) {
+        CPU_AND_S(size, near, near, given);
+        n = CPU_COUNT_S(size, near);
+        if (n > 0 && sched_setaffinity(0, size, near))
+            n = -1;
+    }
+    CPU_FREE(near);
+    CPU_FREE(given);
+    return n;
 }
 
 int lw_proc_cores(void)

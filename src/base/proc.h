@@ -16,4 +16,8 @@ int64_t lw_proc_group_room(const char *groups, const char *mount);
 /** Cores that this process may run on: under mpirun and Slurm often fewer than the machine has. At least 1. */
 int lw_proc_cores(void);
 
+/** Keep the calling thread, and those that it starts from now on, to those of its cores that a file lists: "0-15,64-79".
+ * @return  how many these are; 0: none of them, and nothing is changed; -1: there is no such list */
+int lw_proc_stay_on(const char *list);
+
 #endif

@@ -374,6 +374,15 @@ const struct lw_option lw_common_options[] = {
                 "launcher shows to two ranks.",
     },
     {
+        .name = "cores",
+        .is_neutral = true,
+        .kind = LW_OPTION_CHOICE,
+        .choices = "near|given",
+        .fallback = "near",
+        .help = "Which cores a rank with a GPU keeps to: of those that it was started with, the ones beside its GPU, where its memory "
+                "is then, too; or all. The log says which.",
+    },
+    {
         .name = "allow-mixed",
         .is_neutral = true,
         .kind = LW_OPTION_FLAG,

@@ -291,6 +291,7 @@ struct lw_engine {
     int n_workers;              /* threads, or 1 for a device: divides lw_op_plan.seconds_per_output */
     int64_t device_bytes;       /* device memory that this rank may use; 0: the engine has none */
     char device_id[LW_DEVICE_ID];       /* of the device, the same on every rank that drives it: "GPU-..."; "": none */
+    char device_cores[96];      /* file that lists the cores beside the device, for lw_proc_stay_on; "": none */
     int device_ranks;           /* how many do, this one included; 0 until lw_devices_settle has counted them */
 };
 

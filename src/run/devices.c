@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/proc.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,16 +11,30 @@
 struct rank_device {
     char id[LW_DEVICE_ID];
     char host[64];
-    char text[160];
+    char text[224];
 };
 
-static struct rank_device describe(const struct lw_comm *comm, const struct lw_engine *engine)
+/* Says what came of it. */
+static void keep_near(const struct lw_engine *engine, char *text, size_t size)
+{
+    const int given = lw_proc_cores(), near = lw_proc_stay_on(engine->device_cores);
+    if (near > 0)
+        snprintf(text, size, ", on %d of %d cores, those near it", near, given);
+    else if (near == 0)
+        snprintf(text, size, ", on %d cores, none of them near it (mpirun --map-by numa or --bind-to none would give it others)",
+                 given);
+}
+
+static struct rank_device describe(const struct lw_comm *comm, const struct lw_engine *engine, bool is_near)
 {
     struct rank_device mine = {{0}, {0}, {0}};
     snprintf(mine.id, sizeof mine.id, "%s", engine->device_id);
     snprintf(mine.host, sizeof mine.host, "%s", lw_comm_host(comm));
     if (mine.id[0])
         engine->ops->describe(engine, mine.text, sizeof mine.text);
+    const size_t used = strlen(mine.text);
+    if (is_near && engine->device_cores[0])
+        keep_near(engine, mine.text + used, sizeof mine.text - used);
     return mine;
 }
 
@@ -53,13 +68,14 @@ static int settle(struct lw_engine *engine, const struct rank_device *all, int s
     return LW_OK;
 }
 
-int lw_devices_settle(struct lw_comm *comm, struct lw_engine *engine, bool may_share, struct lw_error *err)
+int lw_devices_settle(struct lw_comm *comm, struct lw_engine *engine, bool may_share, bool is_near,
+                      struct lw_error *err)
 {
     const int size = lw_comm_size(comm);
     struct rank_device *const all = lw_alloc_array(size, sizeof *all, "the ranks' devices", err);
     int rc = lw_comm_agree(comm, all ? LW_OK : LW_ESYSTEM, err);
     if (rc == LW_OK) {
-        const struct rank_device mine = describe(comm, engine);
+        const struct rank_device mine = describe(comm, engine, is_near);
         lw_comm_gather_all(comm, &mine, sizeof mine, all);
         log_devices(all, size);
         engine->device_ranks = 0;

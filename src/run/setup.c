@@ -93,6 +93,7 @@ static void choose_usable(struct lw_setup *setup)
 static void choose_engine(struct lw_setup *setup)
 {
     const struct lw_options *const options = setup->options;
+    setup->given_cores = lw_proc_cores();
     setup->engine_spec = (struct lw_engine_spec){
         .n_threads = (int)lw_options_int(options, "threads"),
         .node_rank = lw_comm_node_rank(setup->comm),
@@ -121,7 +122,8 @@ static int open_engine(struct lw_setup *setup, struct lw_error *err)
 static int compare_engines(struct lw_setup *setup, struct lw_error *err)
 {
     const struct lw_options *const options = setup->options;
-    int rc = lw_devices_settle(setup->comm, setup->engine, lw_options_flag(options, "share-gpu"), err);
+    const bool is_near = lw_options_choice(options, "cores") == 0;
+    int rc = lw_devices_settle(setup->comm, setup->engine, lw_options_flag(options, "share-gpu"), is_near, err);
     if (rc)
         return rc;
     char architecture[128];
@@ -141,9 +143,9 @@ static int compare_engines(struct lw_setup *setup, struct lw_error *err)
 static int count_io_threads(const struct lw_setup *setup)
 {
     enum { LEAST = 4, MOST = 16 };
-    const int64_t wanted = lw_options_int(setup->options, "io-threads"), cores = lw_proc_cores();
-    const bool is_bound = cores < sysconf(_SC_NPROCESSORS_ONLN);
-    const int64_t share = is_bound ? cores : cores / lw_comm_node_size(setup->comm);
+    const int64_t wanted = lw_options_int(setup->options, "io-threads"), given = setup->given_cores;
+    const bool is_bound = given < sysconf(_SC_NPROCESSORS_ONLN);
+    const int64_t share = min64(lw_proc_cores(), is_bound ? given : given / lw_comm_node_size(setup->comm));
     return (int)(wanted > 0 ? wanted : max64(LEAST, min64(share, MOST)));
 }
 

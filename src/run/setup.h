@@ -17,6 +17,7 @@ struct lw_setup {
     struct lw_reader *reader;           /* reads with them */
     struct lw_mask *mask;               /* of --mask; NULL: none */
     const struct lw_engine_type *engine_type;
+    int given_cores;                /* that this rank was started with */
     struct lw_engine_spec engine_spec;
     char engine_choice[LW_ENGINE_TEXT + 128];   /* which type was taken and why, for the log */
     struct lw_warm_up warm_up;          /* of that type, while the input is opened */

@@ -1,9 +1,10 @@
-/* What control groups allow, from folders as the kernel shows them, versions 1 and 2: a limit in the group or above it, the
- * page cache that counts as free, and no limit at all. */
+/* Cores by lists, and what control groups allow, from folders as the kernel shows them, versions 1 and 2: a limit in the group or
+ * above it, the page cache that counts as free, and no limit at all. */
 #include "../check.h"
 #include "base/proc.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -80,12 +81,50 @@ static void check_fields(void)
     CHECK(lw_proc_field(path, "Mem") == -1 && lw_proc_field("no file", "Mem") == -1, "no such field");
 }
 
+/* What lw_proc_stay_on makes of a list, and then of the cores of this process. */
+static void expect_cores(const char *text, int found, int left)
+{
+    char path[100];
+    put("cores", text);
+    snprintf(path, sizeof path, "%s/cores", top);
+    const int n = lw_proc_stay_on(path);
+    CHECK(n == found && lw_proc_cores() == left, "'%s': %d, expected %d; %d cores left, expected %d", text, n, found,
+          lw_proc_cores(), left);
+}
+
+static void check_cores(void)
+{
+    cpu_set_t given;
+    char one[40], all[40];
+    CHECK(sched_getaffinity(0, sizeof given, &given) == 0, "affinity");
+    const int n = CPU_COUNT(&given);
+    size_t first = 0;
+    while (!CPU_ISSET(first, &given))
+        first++;
+    snprintf(one, sizeof one, "4000-4095,%zu\n", first);
+    snprintf(all, sizeof all, "0-%d,4090", CPU_SETSIZE - 1);
+    CHECK(lw_proc_stay_on("no file") == -1, "no list");
+    expect_cores("", -1, n);
+    expect_cores("\n", -1, n);
+    expect_cores("0-", -1, n);
+    expect_cores("3-1\n", -1, n);
+    expect_cores("0,\n", -1, n);
+    expect_cores("0-4096\n", -1, n);
+    expect_cores("0;1\n", -1, n);
+    expect_cores("-1\n", -1, n);
+    expect_cores("4000-4001,4090\n", 0, n);
+    expect_cores(all, n, n);
+    expect_cores(one, 1, 1);
+    CHECK(sched_setaffinity(0, sizeof given, &given) == 0, "affinity");
+}
+
 int main(void)
 {
     CHECK(mkdtemp(top), "%s", top);
     check_version_2();
     check_version_1();
     check_fields();
+    check_cores();
     char command[100];
     snprintf(command, sizeof command, "rm -r %s", top);
     CHECK(system(command) == 0, "%s", command);
