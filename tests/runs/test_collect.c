@@ -117,7 +117,7 @@ static void open_run(struct lw_sparse *run, struct lw_comm *comm, const struct l
               lw_report_open(&run->report, comm, stages, &err) == LW_OK, "%s", err.message);
     CHECK(run->is_raw == way->is_raw, "%s %s: read from its place: %d", way->dataset, way->io, run->is_raw);
     run->request = *(const struct lw_sfft_request *)run->setup.job.request;
-    run->n_channels = run->setup.job.op.n_channels;
+    lw_sparse_deal(run, 1);
     run->plan = lw_sfft_plan_make(&run->request.spec);
     CHECK(run->request.spec.n == N_VIEW && run->n_channels == way->n_channels && run->plan.n_attempts > 0, "another view");
 }

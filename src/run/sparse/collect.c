@@ -14,7 +14,8 @@ int lw_sparse_list(struct lw_sparse *run, const struct lw_sfft_layout *layout, i
 {
     const struct lw_sfft_samples_spec spec = {
         .layout = layout, .first_stage = 0, .end_stage = lw_sfft_first_stage(layout, n_attempts),
-        .rank = run->has_own_pieces ? 0 : run->rank, .n_ranks = run->has_own_pieces ? 1 : run->n_ranks, .gap = lw_sparse_gap(run), .longest = run->block,
+        .rank = run->has_own_pieces ? 0 : run->rank, .n_ranks = run->has_own_pieces ? 1 : run->n_ranks,
+        .gap = lw_sparse_gap(run), .longest = run->block,
     };
     const double start = lw_now();
     const int rc = lw_sfft_samples_create(&spec, samples, err);
