@@ -45,8 +45,10 @@ void lw_result_file_beside(const struct lw_result_file *result, const char *suff
 
 void lw_result_file_forget(const struct lw_result_file *result)
 {
-    static const char *const suffixes[] = {LW_JOURNAL_SUFFIX, LW_UNDO_SUFFIX, LW_ROWS_SUFFIX, LW_JOURNAL_SUFFIX NEW_SUFFIX, LW_UNDO_SUFFIX NEW_SUFFIX,
-                                           LW_PART_SUFFIX NEW_SUFFIX};
+    static const char *const suffixes[] = {
+        LW_JOURNAL_SUFFIX, LW_UNDO_SUFFIX, LW_ROWS_SUFFIX,
+        LW_JOURNAL_SUFFIX NEW_SUFFIX, LW_UNDO_SUFFIX NEW_SUFFIX, LW_PART_SUFFIX NEW_SUFFIX,
+    };
     for (size_t s = 0; s < sizeof suffixes / sizeof *suffixes; s++) {
         char name[LW_MAX_PATH];
         lw_result_file_beside(result, suffixes[s], name);

@@ -55,7 +55,8 @@ static const struct lw_option options[] = {
      .help = "With --cluster: candidates of all filters of a channel are neighbours."},
     {.name = "mask", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
      .help = "Samples that do not count, as numbers other than 0: one for each sample, one for each channel, or both, in the shape of the "
-             "input; or bits of these, eight in a uint8 along the last dimension (numpy.packbits). They are taken as zeros, and outputs that touch them are no peaks."},
+             "input; or bits of these, eight in a uint8 along the last dimension (numpy.packbits). They are taken as zeros, and outputs "
+             "that touch them are no peaks."},
     {.name = "good-data", .kind = LW_OPTION_TEXT, .argument = "TESTS",
      .help = "Of strain as GWOSC has it: samples count in those seconds that pass these tests, parted by commas, as the input's files name "
              "them for their /quality/simple/DQmask and /quality/injections/Injmask, such as DATA,CBC_CAT2,NO_CBC_HW_INJ; or that have the "

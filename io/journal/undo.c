@@ -45,7 +45,8 @@ static int make_head(int fd, const struct lw_undo_range *others, int n, const ch
     struct stat status;
     int64_t at = 0;
     if (fstat(fd, &status) != 0 || n >= MOST_RANGES)
-        return lw_fail(err, LW_EIO, "cannot keep a copy of what changes in '%.600s': %s", undo, n < MOST_RANGES ? strerror(errno) : "too many parts");
+        return lw_fail(err, LW_EIO, "cannot keep a copy of what changes in '%.600s': %s", undo,
+                       n < MOST_RANGES ? strerror(errno) : "too many parts");
     *head = (struct head){.title = TITLE, .file_bytes = status.st_size};
     for (int o = 0; o < n; o++) {
         add_range(head, at, min64(others[o].begin, status.st_size));

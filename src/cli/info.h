@@ -7,8 +7,8 @@
 /** Versions, libraries, engines, cores and memory, on standard output. By rank 0 alone. */
 void lw_info_build(const struct lw_comm *comm);
 
-/** What a dataset is, named as FILE:/path, the strongest rows of a table, or the data of a file and all of its datasets, on standard output of rank 0. Errors as
- * lw_list_file and lw_examine_dataset, on every rank. Collective. */
+/** What a dataset is, named as FILE:/path, the strongest rows of a table, or the data of a file and all of its datasets, on
+ * standard output of rank 0. Errors as lw_list_file and lw_examine_dataset, on every rank. Collective. */
 int lw_info_file(struct lw_comm *comm, const char *name, struct lw_error *err);
 
 /** The job file that makes a result again, and nothing else, on standard output of rank 0. LW_EDATA: the file is no result of a

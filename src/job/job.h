@@ -157,8 +157,8 @@ int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const str
 /** Refuse an output that is one of the inputs, or whose temporary file would be: writing would destroy it. LW_EUSAGE. */
 int lw_job_check_output(const struct lw_job *job, const char *output, struct lw_error *err);
 
-/** After the last read: refuse inputs of one file (lw_reader_check_unchanged sees to the others) whose size or modification time is no longer what it was when they were opened, since
- * what was read may be of either state. LW_EDATA. By one process. */
+/** After the last read: refuse inputs of one file (lw_reader_check_unchanged sees to the others) whose size or modification time
+ * is no longer what it was when they were opened, since what was read may be of either state. LW_EDATA. By one process. */
 int lw_job_check_inputs(const struct lw_job *job, struct lw_error *err);
 
 extern const struct lw_job_ops lw_job_ols, lw_job_conv2d, lw_job_sfft;

@@ -26,8 +26,8 @@ struct lw_sink_writes {
     struct lw_write sums[LW_OP_PRODUCTS];
 };
 
-/** Hand each array of a finished block to its sink (tables go their own way, see run/search/candidates.h); the slot's memory is the sinks' until end. An empty block takes part.
- * Collective. */
+/** Hand each array of a finished block to its sink (tables go their own way, see run/search/candidates.h); the slot's memory is
+ * the sinks' until end. An empty block takes part. Collective. */
 void lw_sinks_begin(const struct lw_sinks *sinks, const struct lw_slot *slot, struct lw_sink_writes *writes);
 
 /** Wait until all products are written; where nothing has begun, at once. Not collective: errors are those of lw_writer_end. */

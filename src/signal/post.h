@@ -16,7 +16,8 @@
  *
  * A stencil is the run of samples of y that an output is made of, from the first to the last that counts (the middle of
  * a derivative is among them, and where every D-th sample is kept, those that are not). An output is NaN where the taps
- * of any sample of its stencil touch one that is not finite. Reach is how far stencils go beyond the sample i = floor(j / rate): a block's halo and look-ahead grow by it. */
+ * of any sample of its stencil touch one that is not finite. Reach is how far stencils go beyond the sample i = floor(j / rate): a
+ * block's halo and look-ahead grow by it. */
 #ifndef LW_SIGNAL_POST_H
 #define LW_SIGNAL_POST_H
 

@@ -124,7 +124,8 @@ static int choose_lines(struct lines *lines, int64_t n_rows, struct lw_error *er
 
 static int read_channel(const struct lw_verify *verify, struct channel *channel, struct lw_error *err)
 {
-    const struct lw_rows rows = {.first = channel->piece * verify->job.op.n_channels + channel->number, .count = 1, .columns = channel_columns, .n_columns = 4};
+    const int64_t first = channel->piece * verify->job.op.n_channels + channel->number;
+    const struct lw_rows rows = {.first = first, .count = 1, .columns = channel_columns, .n_columns = 4};
     double values[4];
     const int rc = lw_notes_read_rows(lw_verify_name(verify, "/channels").text, &rows, values, err);
     channel->residual = values[0];

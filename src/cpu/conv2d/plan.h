@@ -5,10 +5,10 @@
  *     kernel_columns - 1    |              |
  *     hop_columns           |              | outputs
  *
- * There are three methods. DIRECT sums in the space domain, for small kernels in several rows at a time, SEPARABLE makes a pass along the columns and one along the rows;
- * both work on tiles of any height, since an output is the same chain of operations wherever it stands. TILES transforms
- * windows of `rows` x `columns` pixels that lie on a global grid: two real ones as one complex (the kernel is real, so the
- * product's inverse holds one in its real and one in its imaginary part), a complex one by itself.
+ * There are three methods. DIRECT sums in the space domain, for small kernels in several rows at a time, SEPARABLE makes a pass
+ * along the columns and one along the rows; both work on tiles of any height, since an output is the same chain of operations
+ * wherever it stands. TILES transforms windows of `rows` x `columns` pixels that lie on a global grid: two real ones as one complex
+ * (the kernel is real, so the product's inverse holds one in its real and one in its imaginary part), a complex one by itself.
  *
  * The files of this folder, each of which calls only those before it: plan (sizes), kernel (taps and spectra), window (the
  * pixels of a tile), flaws (those that are not finite), lane (what a thread works in), conv2d (a block, tile by tile). */

@@ -180,8 +180,8 @@ static void summarize(struct lw_sparse *run)
     char combined[24];
     lw_report_stages(&run->report);
     lw_log_info("%.0f lines in %" PRId64 " %schannel%s; residual at most %.3g of the energy; %.0f attempt%s; %.0f channel%s dense",
-                lines, run->n_channels, run->request.has_pieces ? "pieces of " : "", run->n_channels == 1 ? "" : "s", residual, attempts, attempts == 1 ? "" : "s", dense,
-                dense == 1 ? "" : "s");
+                lines, run->n_channels, run->request.has_pieces ? "pieces of " : "", run->n_channels == 1 ? "" : "s", residual,
+                attempts, attempts == 1 ? "" : "s", dense, dense == 1 ? "" : "s");
     if (run->rank == 0)
         warn_off_grid(run, residual);
     lw_log_detail("combined %s a rank over MPI", lw_bytes_text(run->bytes_combined, combined));
