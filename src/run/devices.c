@@ -25,16 +25,14 @@ static void keep_near(const struct lw_engine *engine, char *text, size_t size)
                  given);
 }
 
-static struct rank_device describe(const struct lw_comm *comm, const struct lw_engine *engine, bool is_near)
+static struct rank_device describe(const struct lw_comm *comm, const struct lw_engine *engine, const char *cores)
 {
     struct rank_device mine = {{0}, {0}, {0}};
     snprintf(mine.id, sizeof mine.id, "%s", engine->device_id);
     snprintf(mine.host, sizeof mine.host, "%s", lw_comm_host(comm));
     if (mine.id[0])
         engine->ops->describe(engine, mine.text, sizeof mine.text);
-    const size_t used = strlen(mine.text);
-    if (is_near && engine->device_cores[0])
-        keep_near(engine, mine.text + used, sizeof mine.text - used);
+    strncat(mine.text, cores, sizeof mine.text - strlen(mine.text) - 1);
     return mine;
 }
 
@@ -75,7 +73,10 @@ int lw_devices_settle(struct lw_comm *comm, struct lw_engine *engine, bool may_s
     struct rank_device *const all = lw_alloc_array(size, sizeof *all, "the ranks' devices", err);
     int rc = lw_comm_agree(comm, all ? LW_OK : LW_ESYSTEM, err);
     if (rc == LW_OK) {
-        const struct rank_device mine = describe(comm, engine, is_near);
+        char cores[128] = "";
+        if (is_near && engine->device_cores[0])
+            keep_near(engine, cores, sizeof cores);
+        const struct rank_device mine = describe(comm, engine, cores);
         lw_comm_gather_all(comm, &mine, sizeof mine, all);
         log_devices(all, size);
         engine->device_ranks = 0;

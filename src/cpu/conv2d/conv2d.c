@@ -1,8 +1,8 @@
 /* conv2d.c - 2-D convolution of one block: threads take tiles, or the pairs of tiles of a transform, each in buffers of
  * its own.
  *
- *   DIRECT, SEPARABLE   load the window -> repair -> per row of outputs, or per some rows: sum, or a pass along the columns and one along the
- *                       row -> finish -> store
+ *   DIRECT, SEPARABLE   load the window -> repair -> per row of outputs, or per some rows: sum, or a pass along the columns
+ *                       and one along the row -> finish -> store
  *   TILES               look for flaws and magnitude -> per row: load, pack, transform -> columns forward, product and back
  *                       -> per row that is kept: transform back, unpack -> finish -> store
  *

@@ -37,14 +37,19 @@ static double complex tap(const struct lw_conv2d_spec *c, int64_t i)
     return c->kernel_complex ? CMPLX(c->kernel[2 * i], c->kernel[2 * i + 1]) : c->kernel[i];
 }
 
+static double largest_of(const double *values, int64_t n)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < n; i++)
+        largest = fmax(largest, fabs(values[i]));
+    return largest;
+}
+
 /* The power of two that brings the kernel's largest tap near 1; direct sums need that only where numbers leave the range. */
 static int kernel_exponent(const struct lw_conv2d_spec *c, enum lw_cpu_conv2d_method method)
 {
     const int harmless = 40;
-    const int64_t n = c->kernel_rows * c->kernel_columns * (c->kernel_complex ? 2 : 1);
-    double largest = 0;
-    for (int64_t i = 0; i < n; i++)
-        largest = fmax(largest, fabs(c->kernel[i]));
+    const double largest = largest_of(c->kernel, c->kernel_rows * c->kernel_columns * (c->kernel_complex ? 2 : 1));
     const int exponent = largest > 0 ? ilogb(largest) : 0;
     return method == LW_CPU_CONV2D_DIRECT && abs(exponent) < harmless ? 0 : exponent;
 }
@@ -103,14 +108,6 @@ static int make_pass(const struct lw_cpu_shape2d *shape, double *taps, int64_t n
     const int rc = make_terms(shape, taps, offsets, n, turned, out, err);
     lw_free(offsets);
     return rc;
-}
-
-static double largest_of(const double *values, int64_t n)
-{
-    double largest = 0;
-    for (int64_t i = 0; i < n; i++)
-        largest = fmax(largest, fabs(values[i]));
-    return largest;
 }
 
 static void scale_by(double *values, int64_t n, int exponent)

@@ -316,7 +316,7 @@ int64_t lw_cpu_between2d_turned(const struct lw_cpu_shape2d *shape)
 
 int64_t lw_cpu_outputs2d_stride(const struct lw_cpu_shape2d *shape)
 {
-    return padded_reals(shape, shape->columns * shape->width);
+    return padded_reals(shape, shape->hop_columns * shape->width);
 }
 
 /* ---- in words ------------------------------------------------------------------------------------------------------- */
