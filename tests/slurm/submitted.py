@@ -3,6 +3,7 @@ arrays over files and over channels.
 
     cluster 12 2 PYTHON submitted.py LAPWING MPIEXEC"""
 
+import glob
 import os
 import re
 
@@ -42,16 +43,18 @@ def submit():
 
 
 def end_with_codes():
-    never = ["--output", "never.h5"]
-    wrong = {2: [*never, "--no-such-option"], 65: [*never, "--input", "damaged.h5:/x"], 74: ["--output", "/nowhere/out.h5"],
-             75: [*never, "--time-limit", "1ms"], 78: [*never, "--memory", "1M"]}
-    jobs = [(code, Job(f"{launcher}-ends-{code}", "lapwing.sh", "job.ini", *words, launcher=launcher, nodes=2,
+    """Each job has an output of its own: they run side by side, and one that another run is writing is refused."""
+    wrong = {2: ["--no-such-option"], 65: ["--input", "damaged.h5:/x"], 74: [], 75: ["--time-limit", "1ms"], 78: ["--memory", "1M"]}
+    jobs = [(code, Job(f"{launcher}-ends-{code}", "lapwing.sh", "job.ini", "--output",
+                       f"{'nowhere/' if code == 74 else ''}never-{launcher}-{code}.h5", *words, launcher=launcher, nodes=2,
                        options=["--ntasks-per-node=1"]))
             for code, words in wrong.items() for launcher in LAUNCHERS]
-    jobs += [(2, Job(script + "-ends", f"lapwing-{script}.sh", "job.ini", *wrong[2])) for script in ("requeue", "preempt")]
+    jobs += [(2, Job(script + "-ends", f"lapwing-{script}.sh", "job.ini", "--output", f"never-{script}.h5", *wrong[2]))
+             for script in ("requeue", "preempt")]
     for code, job in jobs:
         job.expect("FAILED", code)
-    check(not os.path.exists("never.h5"), "a run that has failed leaves a result")
+    left = glob.glob("never-*.h5")
+    check(not left, f"runs that have failed leave results: {left}")
 
 
 def share_files():
