@@ -146,7 +146,8 @@ inline int cufft_length(const RivalOls &c, int step)
     return n > (int64_t)1 << 24 ? 0 : (int)(step % 2 ? n * 3 / 2 : n);
 }
 
-/* `chunk`: segments that are wanted in a chunk */
+/* `chunk`: segments that are wanted in a chunk; one more where a chunk of real samples would else begin at an odd one, since
+ * cuFFT wants pairs aligned */
 inline CufftCut cufft_cut(const RivalOls &c, int n, double chunk)
 {
     CufftCut cut = {};
@@ -159,6 +160,8 @@ inline CufftCut cufft_cut(const RivalOls &c, int n, double chunk)
     const int64_t wanted = std::max<int64_t>(1, (int64_t)std::min(chunk, (double)cut.n_segments));
     cut.n_chunks = (int)((cut.n_segments + wanted - 1) / wanted);
     cut.chunk = (int)((cut.n_segments + cut.n_chunks - 1) / cut.n_chunks);
+    if (c.real && cut.hop % 2 != 0 && cut.n_chunks > 1)
+        cut.chunk += cut.chunk % 2;
     cut.n_chunks = (int)((cut.n_segments + cut.chunk - 1) / cut.chunk);
     cut.last = (int)(cut.n_segments - (int64_t)(cut.n_chunks - 1) * cut.chunk);
     return cut;

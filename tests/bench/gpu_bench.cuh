@@ -87,16 +87,18 @@ inline double median(std::vector<double> values)
     return values[values.size() / 2];
 }
 
-/* budget_ms: about how long to measure. */
-template <class Run> Timing time_run(Run run, cudaStream_t stream, double budget_ms)
+/* budget_ms: about how long to measure; may_capture: false for what waits for an event that was recorded before, which no graph
+ * can hold. */
+template <class Run> Timing time_run(Run run, cudaStream_t stream, double budget_ms, bool may_capture = true)
 {
     cudaEvent_t begin, end;
     CHECK_CUDA(cudaEventCreate(&begin));
     CHECK_CUDA(cudaEventCreate(&end));
     time_calls(run, 2, stream, begin, end);
     const double rough = time_calls(run, 2, stream, begin, end);
+    const bool in_graph = rough < 0.2 && may_capture;
     Timing t;
-    if (rough < 0.2) {      /* graphs: the gaps between launches from the host would count too much */
+    if (in_graph) {         /* graphs: the gaps between launches from the host would count too much */
         const int per_graph = 40;
         cudaGraph_t graph;
         cudaGraphExec_t exec;
@@ -116,7 +118,7 @@ template <class Run> Timing time_run(Run run, cudaStream_t stream, double budget
     }
     const int n = std::max(3, std::min(15, (int)(0.5 * budget_ms / rough)));
     t.single = median(time_each(run, n, stream));
-    if (rough >= 0.2)
+    if (!in_graph)
         t.sustained = time_calls(run, n, stream, begin, end);
     else if (t.single < 0.02)
         t.single = t.sustained;

@@ -324,7 +324,7 @@ static Result measure(const Case &c, const Ours &ours, const Pool &p, double bud
     r.ms = {0, 0};
     if (budget_ms > 0) {
         const auto run = [&](int i) { launch(c, ours, p, rotate(i, input_bytes(c), p.x_bytes), rotate(i, output_bytes(c), p.y_bytes)); };
-        r.ms = time_run(run, p.stream, budget_ms);
+        r.ms = time_run(run, p.stream, budget_ms, !ours.is_long);
     }
     return r;
 }

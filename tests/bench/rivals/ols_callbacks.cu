@@ -1,31 +1,35 @@
 /* ols_callbacks.cu - overlap-save of two cuFFT transforms and nothing else: the inverse ones load products of a spectrum and a
  * filter and store what is left after cropping, through callbacks that are linked into cuFFT's kernels (cufftXtSetCallback, which
  * only the static library has). Rows of the inverse transforms are counted as if they lay a power of two apart: what lies where is
- * the callbacks' affair. A chunk's spectra stay in the L2, where the filters find them. */
+ * the callbacks' affair. Where cuFFT takes more than one kernel it leaves values between them in the arrays that it was called
+ * with, which therefore are work space of that size. A chunk's spectra stay in the L2, where the filters find them. */
 #include "tests/bench/cufft_ols.cuh"
 #include "divide.cuh"
 
 #include <cufftXt.h>
 
 struct Callbacks {
-    const void *bank;
+    const void *spectra, *bank;
     Divider segments;               /* of a chunk */
     int log2_row, pitch, hop, discard;
     int64_t stride, left;           /* values from filter to filter in y, outputs from the chunk's first on */
 };
 
 static __constant__ Callbacks of_chunks[2];     /* the last, and those before it */
+static __device__ void *chunk_output;           /* of the first filter */
 
-template <class C, int I> __device__ C load_product(void *spectra, size_t offset, void *, void *)
+static __global__ void aim(void *output) { chunk_output = output; }
+
+template <class C, int I> __device__ C load_product(void *, size_t offset, void *, void *)
 {
     const Callbacks &k = of_chunks[I];
     const uint32_t row = (uint32_t)(offset >> k.log2_row), bin = (uint32_t)offset & ((1u << k.log2_row) - 1);
     const uint32_t filter = divide(row, k.segments), segment = row - filter * k.segments.by;
-    const C x = ((const C *)spectra)[(uint64_t)segment * k.pitch + bin], h = ((const C *)k.bank)[(uint64_t)filter * k.pitch + bin];
+    const C x = ((const C *)k.spectra)[(uint64_t)segment * k.pitch + bin], h = ((const C *)k.bank)[(uint64_t)filter * k.pitch + bin];
     return {x.x * h.x - x.y * h.y, x.x * h.y + x.y * h.x};
 }
 
-template <class S, int I> __device__ void store_output(void *y, size_t offset, S value, void *, void *)
+template <class S, int I> __device__ void store_output(void *, size_t offset, S value, void *, void *)
 {
     const Callbacks &k = of_chunks[I];
     const uint32_t row = (uint32_t)(offset >> k.log2_row);
@@ -33,7 +37,7 @@ template <class S, int I> __device__ void store_output(void *y, size_t offset, S
     const uint32_t filter = divide(row, k.segments), segment = row - filter * k.segments.by;
     const int64_t at = (int64_t)segment * k.hop + i;
     if (i >= 0 && at < k.left)
-        __stcs((S *)y + filter * k.stride + at, value);
+        __stcs((S *)chunk_output + filter * k.stride + at, value);
 }
 
 template <class C, class S, int I> __global__ void addresses(void **load, void **store)
@@ -48,7 +52,7 @@ struct CallbackOls {
     RivalOls c;
     CufftCut cut;
     CufftPlans plans[2];            /* of the last chunk, of those before it */
-    void *spectra, *bank;
+    void *spectra, *bank, *work[2];
 };
 
 /* Row length as the plans count it. */
@@ -87,8 +91,8 @@ template <int I> static void make_plans(CallbackOls *o)
     const CufftCut &cut = o->cut;
     const int n_segments = I == 0 ? cut.last : cut.chunk, bits = log2_row(cut.n);
     const int64_t left = I == 0 ? o->c.count - (int64_t)(cut.n_chunks - 1) * cut.chunk * cut.hop : INT64_MAX;
-    const Callbacks of_chunk = {o->bank, make_divider((uint32_t)n_segments), bits, cut.pitch, cut.hop, cut.n - cut.hop, o->c.count,
-                                left};
+    const Callbacks of_chunk = {o->spectra, o->bank, make_divider((uint32_t)n_segments), bits, cut.pitch, cut.hop,
+                                cut.n - cut.hop, o->c.count, left};
     const int64_t row = (int64_t)1 << bits;
     o->plans[I] = {cufft_plan(o->c, cut.n, true, cut.hop, cut.pitch, n_segments),
                    cufft_plan(o->c, cut.n, false, row, row, (int64_t)n_segments * o->c.n_filters)};
@@ -103,8 +107,8 @@ static void close_ols(void *memory)
             cufftDestroy(p.forward);
             cufftDestroy(p.inverse);
         }
-    cudaFree(o->spectra);
-    cudaFree(o->bank);
+    for (void *memory_of_it : {o->spectra, o->bank, o->work[0], o->work[1]})
+        cudaFree(memory_of_it);
     delete o;
 }
 
@@ -121,6 +125,8 @@ static void *open_ols(const RivalOls *c, int step, int choice, const double *tap
     o->cut = cufft_cut(*c, n, std::min(spaces[choice] * RIVAL_MEGABYTE / row, 2e9 / ((double)(1 << log2_row(n)) * c->n_filters)));
     CHECK_CUDA(cudaMalloc(&o->spectra, o->cut.row_bytes() * o->cut.chunk));
     CHECK_CUDA(cudaMalloc(&o->bank, o->cut.row_bytes() * c->n_filters));
+    for (void *&work : o->work)
+        CHECK_CUDA(cudaMalloc(&work, (o->cut.value << log2_row(n)) * o->cut.chunk * c->n_filters));
     if (c->is_double)
         cufft_bank((double2 *)o->bank, taps, c->real, c->n_taps, c->n_filters, n, o->cut.pitch);
     else
@@ -142,7 +148,8 @@ static void run_ols(void *memory, const void *x, void *y, cudaStream_t stream)
         CHECK_CUDA(cufftSetStream(p.forward, stream));
         CHECK_CUDA(cufftSetStream(p.inverse, stream));
         cufft_execute(o.c, p.forward, true, (const char *)x + at, o.spectra);
-        cufft_execute(o.c, p.inverse, false, o.spectra, (char *)y + at);
+        aim<<<1, 1, 0, stream>>>((char *)y + at);
+        cufft_execute(o.c, p.inverse, false, o.work[0], o.work[1]);
     }
 }
 

@@ -3,7 +3,9 @@
 #include <cufftXt.h>
 #include <fftw3.h>
 
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_PLANS = 256 };
 
@@ -161,10 +163,26 @@ static void transform(const struct plan *p, const void *in, void *out, long long
             store(p, real_out, out, number * p->odist + (long long)y * p->out_pitch + x, z[(long long)y * columns + x]);
 }
 
+/* What a transform of several kernels does before its last one stores: values between them lie in the output's array. */
+static void spoil(const struct plan *p, void *out)
+{
+    const int real = gives_real(p->type), doubles = is_double(p->type);
+    const size_t value = (doubles ? sizeof(double) : sizeof(float)) * (real ? 1 : 2);
+    const long long rows = p->rank == 2 ? p->n[0] : 1;
+    for (long long i = 0; i < p->batch; i++)
+        for (long long y = 0; y < rows; y++)
+            memset((char *)out + (size_t)(i * p->odist + y * p->out_pitch) * value, 0xff, (size_t)row_length(p, real) * value);
+}
+
 static cufftResult execute(cufftHandle handle, const void *in, void *out, int direction)
 {
     const struct plan *const p = &plans[handle - 1];
     const long long n = (long long)p->n[p->rank - 1] * (p->rank == 2 ? p->n[0] : 1);
+    const uintptr_t complex_bytes = is_double(p->type) ? 16 : 8;
+    if ((uintptr_t)in % complex_bytes != 0 || (uintptr_t)out % complex_bytes != 0)
+        return CUFFT_INVALID_VALUE;
+    if (in != out && p->store)
+        spoil(p, out);
     fftw_complex *const z = fftw_malloc((size_t)n * sizeof *z);
     for (long long i = 0; i < p->batch; i++)
         transform(p, in, out, i, direction, z);
