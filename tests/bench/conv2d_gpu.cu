@@ -328,7 +328,7 @@ static void print_head(FILE *to)
 {
     fprintf(to, "case,ms,ms_single,gpixel_s,ratio,error,method");
     for (const ImageRival *rival : rivals)
-        fprintf(to, ",%s gpixel_s,%s", rival->name, rival->name);
+        fprintf(to, ",%s,%s", rival_column(rival->name, "gpixel_s").c_str(), rival_column(rival->name).c_str());
     fprintf(to, "\n");
 }
 

@@ -508,8 +508,8 @@ static void print_head(FILE *csv)
     fprintf(csv, "case,kernel,floor_ms,single_ms,sustained_ms,gsamples_per_s,single_percent,sustained_percent,error,ratio,"
                  "forward_ms");
     for (const OlsRival *rival : rivals)
-        fprintf(csv, ",%s ms,%s", rival->name, rival->name);
-    fprintf(csv, ",%s ms,%s\n", cufft_whole.name, cufft_whole.name);
+        fprintf(csv, ",%s,%s", rival_column(rival->name, "ms").c_str(), rival_column(rival->name).c_str());
+    fprintf(csv, ",%s,%s\n", rival_column(cufft_whole.name, "ms").c_str(), rival_column(cufft_whole.name).c_str());
 }
 
 static void print_row(FILE *csv, const Case &c, const Ours &ours, const Result &r, const Baseline *b, double forward)

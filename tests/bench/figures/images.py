@@ -19,10 +19,10 @@ def draw_sizes(out):
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
     for panel, kernel in zip(axes, ((7, 6), (31, 31))):
         chosen = [(case(row)[0], row) for row in rows if case(row)[1:] == kernel]
-        for name, column, colour, marker in (("lapwing", "gpixel_s", BLUE, "o"), ("cuFFT, tiles", "cuFFT tiles gpixel_s", RED, "s"),
-                                             ("cuFFT with callbacks", "cuFFT callbacks gpixel_s", RED, "x"),
-                                             ("cuFFT, whole image", "cuFFT whole image gpixel_s", GREEN, "^"),
-                                             ("cuFFTDx", "cuFFTDx gpixel_s", GOLD, "D")):
+        for name, column, colour, marker in (("lapwing", "gpixel_s", BLUE, "o"), ("cuFFT, tiles", "cuFFT_tiles_gpixel_s", RED, "s"),
+                                             ("cuFFT with callbacks", "cuFFT_callbacks_gpixel_s", RED, "x"),
+                                             ("cuFFT, whole image", "cuFFT_whole_image_gpixel_s", GREEN, "^"),
+                                             ("cuFFTDx", "cuFFTDx_gpixel_s", GOLD, "D")):
             curve(panel, [(side, row.get(column)) for side, row in chosen], name, colour, marker)
         finish(panel, f"kernel of {kernel[0]} x {kernel[1]}", "image's side", "Gpixel/s")
     save(figure, out, "conv2d_sizes.svg", H200 + "conv2d_sizes.csv")

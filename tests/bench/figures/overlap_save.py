@@ -5,7 +5,7 @@ from common import BLUE, GOLD, GREEN, GREY, PALE, RED, curve, end, finish, folde
 
 MACHINE = "one NVIDIA H200, data on the device; "
 KINDS = (("c2c", "complex"), ("r2r", "real"))
-RIVALS = (("cuFFT overlap-save", ("cuFFT ms", "cuFFT callbacks ms"), RED), ("cuFFTDx", ("cuFFTDx ms",), GOLD))
+RIVALS = (("cuFFT overlap-save", ("cuFFT_ms", "cuFFT_callbacks_ms"), RED), ("cuFFTDx", ("cuFFTDx_ms",), GOLD))
 
 
 def cases(out):

@@ -5,6 +5,16 @@
 #include "rival.h"
 #include "tests/bench/gpu_bench.cuh"
 
+#include <string>
+
+/* Column of a table: "cuFFT tiles" in "ms" as cuFFT_tiles_ms, its text as cuFFT_tiles. */
+inline std::string rival_column(const char *name, const char *unit = "")
+{
+    std::string column = *unit ? std::string(name) + " " + unit : name;
+    std::replace(column.begin(), column.end(), ' ', '_');
+    return column;
+}
+
 struct RivalWay {
     double ms;
     int step, choice;
