@@ -34,7 +34,7 @@ def grid(height):
 
 def main(table, out):
     with open(table, newline="") as file:
-        rows = list(csv.DictReader(file))
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
     height = 48 + ROW * len(rows)
     with open(out, "w") as file:
         file.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 40}" height="{height}" '
