@@ -19,6 +19,7 @@ static double rank_tolerance(enum lw_precision precision) { return precision == 
 
 static const double memory_rate = 4.0e12;           /* bytes a second */
 static const double launch_seconds = 2e-6;
+static const double direct_seconds = 6e-6;          /* of direct sums, however small the image */
 static const double product_rate = 29.6e12;         /* fused multiply-adds a second of the device, single precision */
 static const double wanted_points = 1 << 25;        /* of the work area: fills the device, 256 MiB */
 enum { MULTIPROCESSORS = 132 };
@@ -49,19 +50,23 @@ static double products_per_tap(const struct lw_op_spec *spec)
     return (is_complex(spec) ? 2 : 1) * (spec->conv2d.kernel_complex ? 2 : 1) * (spec->precision == LW_DOUBLE ? 2 : 1);
 }
 
+/* Share of the rate of products that sums written out for a side reach. */
+static double unrolled_share(int side) { return side < 9 ? 0.65 : 0.33; }
+
 static struct lw_conv2d_plan direct(const struct lw_op_spec *spec)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
     struct lw_conv2d_plan plan = {.method = LW_CONV2D_DIRECT};
-    const double taps = (double)c->kernel_rows * (double)c->kernel_columns;
+    const double taps = 64 * (double)divide_up(c->kernel_rows, 8) * (double)divide_up(c->kernel_columns, 8);   /* in squares */
     if (spec->precision == LW_SINGLE && !is_complex(spec))
         plan.side = lw_conv2d_unrolled_side(c->kernel_rows, c->kernel_columns);
-    plan.seconds = larger(1.1 * memory_seconds(spec), taps * products_per_tap(spec) / (0.35 * product_rate));
-    const double unrolled = larger(1.1 * memory_seconds(spec), plan.side * plan.side / (0.65 * product_rate));
+    plan.seconds = larger(1.1 * memory_seconds(spec), taps * products_per_tap(spec) / (0.3 * product_rate));
+    const double unrolled = larger(1.1 * memory_seconds(spec), plan.side * plan.side / (unrolled_share(plan.side) * product_rate));
     if (plan.side > 0 && unrolled <= plan.seconds) {
         plan.method = LW_CONV2D_UNROLLED;
         plan.seconds = unrolled;
     }
+    plan.seconds += direct_seconds / n_outputs(spec);
     return plan;
 }
 

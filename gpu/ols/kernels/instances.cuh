@@ -85,9 +85,9 @@ LW_OLS_GROUP(time_slow_d,
 
 #elif defined(LW_INSTANCES_post_f)        /* something made of the series, single precision, time fast */
 LW_OLS_GROUP(post_f,
-    LW_OLS_TIME_FAST_POST(float, 32, 1, 8),
-    LW_OLS_TIME_FAST_POST(float, 32, 2, 4),
-    LW_OLS_TIME_FAST_POST(float, 32, 4, 2));
+    LW_OLS_TIME_FAST_POST(float, 32, 1, 12),
+    LW_OLS_TIME_FAST_POST(float, 32, 2, 6),
+    LW_OLS_TIME_FAST_POST(float, 32, 4, 3));
 
 #elif defined(LW_INSTANCES_post_f8192)        /* something made of the series, single precision, time fast, 8192 points */
 LW_OLS_GROUP(post_f8192,
