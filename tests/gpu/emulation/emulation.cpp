@@ -2,7 +2,7 @@
  * once.
  *
  * A fiber is made once, with makecontext, and runs the bodies of all blocks that have a thread of its number. Switching is
- * by _setjmp and _longjmp, which, unlike swapcontext, make no system call. */
+ * by the compiler's setjmp and longjmp, which make no system call and keep only what the function that calls them needs. */
 #include "emulation.h"
 
 #include <algorithm>
@@ -12,7 +12,6 @@
 #include <mutex>
 #include <numeric>
 #include <random>
-#include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <utility>
@@ -25,6 +24,7 @@ namespace emulation {
 namespace {
 
 constexpr size_t stack_bytes = 256 << 10;
+constexpr size_t stack_step = 17 * 64, stack_steps = 64;    /* stacks begin at different lines of the caches */
 constexpr size_t shared_capacity = 227 << 10;
 constexpr size_t shared_unasked = 48 << 10;     /* more only after cudaFuncSetAttribute */
 constexpr size_t guard_bytes = 4096;            /* behind every piece of memory; must stay as it is */
@@ -50,8 +50,10 @@ struct Copy {
     const void *from;
 };
 
+using Place = void *[5];            /* where __builtin_longjmp goes */
+
 struct Fiber {
-    jmp_buf place;
+    Place place;
     Block *block;
     Barrier *warp;
     uint3 thread;
@@ -68,7 +70,7 @@ std::vector<Barrier> warps;
 Block blocks[most_blocks];              /* those of one cluster run at a time */
 Barrier cluster;
 Fiber *running;
-jmp_buf scheduler;
+Place scheduler;
 const std::function<void()> *kernel_body;
 std::map<const void *, size_t> shared_allowed;
 cudaError_t last_error = cudaSuccess;
@@ -88,11 +90,13 @@ void release(Barrier &b)
     b.generation++;
 }
 
+[[noreturn, gnu::noinline]] void jump(Place &place) { __builtin_longjmp(place, 1); }
+
 /* From the fiber to the scheduler, until it is chosen again. */
-void pause_fiber()
+[[gnu::noinline]] void pause_fiber()
 {
-    if (_setjmp(running->place) == 0)
-        _longjmp(scheduler, 1);
+    if (__builtin_setjmp(running->place) == 0)
+        jump(scheduler);
 }
 
 void wait_at(Barrier &b)
@@ -136,22 +140,22 @@ void begin_fiber(Fiber &f)
     ucontext_t context;
     getcontext(&context);
     context.uc_stack.ss_sp = f.stack;
-    context.uc_stack.ss_size = stack_bytes;
+    context.uc_stack.ss_size = stack_bytes - (size_t)(&f - fibers.data()) % stack_steps * stack_step;
     context.uc_link = nullptr;
     makecontext(&context, fiber_main, 0);
     setcontext(&context);
 }
 
 /* Run a fiber until it pauses. */
-void resume(Fiber &f)
+[[gnu::noinline]] void resume(Fiber &f)
 {
     running = &f;
     threadIdx = f.thread;
     blockIdx = f.block->index;
-    if (_setjmp(scheduler) != 0)
+    if (__builtin_setjmp(scheduler) != 0)
         return;
     if (f.stack)
-        _longjmp(f.place, 1);
+        jump(f.place);
     begin_fiber(f);
 }
 
@@ -174,7 +178,7 @@ void order_threads(std::vector<int> &order)
 
 bool guard_is_whole(const unsigned char *guard)
 {
-    return std::all_of(guard, guard + guard_bytes, [](unsigned char c) { return c == guard_value; });
+    return guard[0] == guard_value && std::memcmp(guard, guard + 1, guard_bytes - 1) == 0;
 }
 
 void run_cluster(int n_threads)
