@@ -33,15 +33,11 @@ def interpolate(y, rate):
         return y
     n = len(y)
     order = min(n, 4)
-    out = np.empty(rate * (n - 1) + 1, y.dtype)
-    for j in range(len(out)):
-        i, phase = divmod(j, rate)
-        if phase == 0:
-            out[j] = y[i]
-            continue
-        begin = min(max(i - 1, 0), n - order)
-        out[j] = sum(y[begin + k] * np.prod([(j - (begin + o) * rate) / ((k - o) * rate) for o in range(order) if o != k])
-                     for k in range(order))
+    j = np.arange(rate * (n - 1) + 1)
+    begin = np.clip(j // rate - 1, 0, n - order)        # at a sample, its weight is 1 and the others' are 0
+    weights = [np.prod([(j - (begin + o) * rate) / ((k - o) * rate) for o in range(order) if o != k], axis=0) for k in range(order)]
+    out = sum(weights[k] * y[begin + k] for k in range(order))
+    out[::rate] = y         # also where samples beside one are not numbers
     return out
 
 
