@@ -7,6 +7,7 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "io/reader.h"
+#include "io/shield.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -148,11 +149,13 @@ static int compare(struct lw_comm *comm, struct lw_pool *pool, const char *name,
 
 int main(int argc, char **argv)
 {
+    struct lw_error err = {0};
+    int rc = lw_shield_start(&err);         /* first of all, as the program does */
     struct lw_comm *const comm = lw_comm_start(&argc, &argv);
     struct lw_pool *pool = NULL;
-    struct lw_error err = {0};
     lw_log_start(0, "", LW_LOG_QUIET);
-    int rc = argc > 2 ? lw_pool_create(atoi(argv[2]), &pool, &err) : lw_fail(&err, LW_EUSAGE, "see the head of the source");
+    if (!rc)
+        rc = argc > 2 ? lw_pool_create(atoi(argv[2]), &pool, &err) : lw_fail(&err, LW_EUSAGE, "see the head of the source");
     for (int i = 3; rc == LW_OK && i < argc; i++) {
         state = (uint64_t)atoll(argv[1]) + (uint64_t)i;
         if (compare(comm, pool, argv[i], &err))
@@ -161,6 +164,7 @@ int main(int argc, char **argv)
     if (rc)
         lw_log_error(&err);
     lw_pool_destroy(pool);
+    lw_shield_stop();
     lw_comm_stop(comm);
     return rc;
 }

@@ -2,6 +2,7 @@
  * slabs that leave ranks idle and for channels with a step; and nothing beside it is touched. */
 #include "base/memory.h"
 #include "io/reader.h"
+#include "io/shield.h"
 #include "io_test.h"
 
 enum { N = 211, N_CHANNELS = 7, ROW = 5, GUARD = 0xa5 };
@@ -395,6 +396,8 @@ static void check_types(struct lw_comm *comm, const char *file, int n_threads, i
 
 int main(int argc, char **argv)
 {
+    struct lw_error err = {0};
+    CHECK(lw_shield_start(&err) == LW_OK, "%s", err.message);        /* as the program: looks at files copy a small process */
     struct lw_comm *const comm = lw_comm_start(&argc, &argv);
     char folder[256], file[300], command[300];
     make_folder(comm, folder);
@@ -417,5 +420,6 @@ int main(int argc, char **argv)
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     CHECK(lw_comm_rank(comm) != 0 || system(command) == 0, "%s", command);
     check_handles(mark);
+    lw_shield_stop();
     return test_end(comm, "reader");
 }
