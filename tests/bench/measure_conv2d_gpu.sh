@@ -54,7 +54,7 @@ part_profile() {
 limit_of() {
     case $1 in
     checks) echo 140 ;;
-    table) echo 300 ;;
+    table) echo 450 ;;
     rivals) echo 400 ;;
     profile) echo 100 ;;
     *) echo 40 ;;

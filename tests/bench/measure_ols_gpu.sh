@@ -167,7 +167,8 @@ part_profile() {
 limit_of() {
     case $1 in
     checks) echo 150 ;;
-    c2c | r2r | choice) echo 150 ;;
+    c2c | r2r) echo 280 ;;
+    choice) echo 150 ;;
     rivals) echo 400 ;;
     files) echo 180 ;;
     racecheck) echo 300 ;;
