@@ -57,7 +57,15 @@ __device__ __forceinline__ void wait_for_arrivals(void *barrier, int parity)
                  :: "r"(shared_address(barrier)), "r"(parity) : "memory");
 }
 
-/* The cluster's barrier in two halves. The first says that this thread has read its inbox, and orders nothing else. */
+/* The cluster's barrier in two halves. The first says that this thread has read its inbox, and orders nothing: what was asked of
+ * shared memory may still be under way, and a peer may write there before it is read. So something that cannot be moved has to
+ * need the values first: wait_for_loads takes a mix of what was loaded. A barrier that releases would wait for all stores to
+ * global memory as well. */
+__device__ __forceinline__ void wait_for_loads(unsigned mix)
+{
+    asm volatile("{\n\t.reg .pred never;\n\tsetp.eq.u32 never, %0, 0x9e3779b9;\n\t@never nanosleep.u32 1;\n\t}" :: "r"(mix) : "memory");
+}
+
 __device__ __forceinline__ void cluster_arrive()
 {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");

@@ -154,6 +154,7 @@ template <class T> inline void send(PeerMemory peer, int offset, int, T value)
 inline void begin_arrivals(void *) {}
 inline void expect_arrivals(void *, int) {}
 inline void wait_for_arrivals(void *, int) { emulation::cluster_barrier(); }
+inline void wait_for_loads(unsigned) {}
 inline void cluster_arrive() {}
 inline void cluster_wait() { emulation::cluster_barrier(); }
 
