@@ -64,8 +64,8 @@ template <class S> struct Exchange {
 
     LW_DEVICE static float4 packed(const float2 *v) { return make_float4(v[0].x, v[0].y, v[1].x, v[1].y); }
     LW_DEVICE static double2 packed(const double2 *v) { return v[0]; }
-    LW_DEVICE static unsigned word_of(float2 v) { return __float_as_uint(v.x); }
-    LW_DEVICE static unsigned word_of(double2 v) { return (unsigned)__double2loint(v.x); }
+    LW_DEVICE static unsigned word_of(float2 v) { return (unsigned)__float_as_int(v.x); }
+    LW_DEVICE static unsigned word_of(double2 v) { return (unsigned)__double_as_longlong(v.x); }
     LW_DEVICE static void unpack(float4 p, float2 *v) { v[0] = {p.x, p.y}; v[1] = {p.z, p.w}; }
     LW_DEVICE static void unpack(double2 p, double2 *v) { v[0] = p; }
 
