@@ -26,8 +26,8 @@ LW_DEVICE Real phase_sum(const lw_post_args &post, const Real *at, int64_t step,
     return sum;
 }
 
-/* The weights of one phase of samples away from the axis' ends, in registers: of y[i + k - LW_POST_REACH] for FIRST <= k < END, which
- * holds all stencils there. */
+/* The weights of one phase of samples away from the axis' ends, in registers: of y[i + k - LW_POST_REACH] for FIRST <= k < END,
+ * which holds all stencils there. */
 template <class Real, int FIRST, int END> struct InnerPhase {
     Real weight[END - FIRST];
 
@@ -36,8 +36,10 @@ template <class Real, int FIRST, int END> struct InnerPhase {
         const int place = 2, group = phase > 0;
         const Real *const of_phase = (const Real *)post.weights + place * LW_POST_SPAN * post.rate + phase;
 #pragma unroll
-        for (int k = FIRST; k < END; ++k)
-            weight[k - FIRST] = k >= post.begin[place][group] && k < post.end[place][group] ? __ldg(of_phase + k * post.rate) : Real(0);
+        for (int k = FIRST; k < END; ++k) {
+            const bool counts = k >= post.begin[place][group] && k < post.end[place][group];
+            weight[k - FIRST] = counts ? __ldg(of_phase + k * post.rate) : Real(0);
+        }
     }
 
     /* Both parts of an output, the sample being *at. False where a sample beyond the stencil may have spoiled it: one that is not
@@ -54,8 +56,9 @@ template <class Real, int FIRST, int END> struct InnerPhase {
     }
 };
 
-/* make(inner, i, phase) for all outputs of `want` samples, by thread t of T: neighbouring threads make neighbouring outputs, and each
- * keeps to a phase, so that its weights are loaded once (again only where a sample has more outputs than there are threads). */
+/* make(inner, i, phase) for all outputs of `want` samples, by thread t of T: neighbouring threads make neighbouring outputs, and
+ * each keeps to a phase, so that its weights are loaded once (or where a sample has more outputs than there are threads, as
+ * often as it takes). */
 template <class Real, int FIRST, int END, int T, class Make>
 LW_DEVICE void each_inner_output(const lw_post_args &post, int want, int t, Make make)
 {

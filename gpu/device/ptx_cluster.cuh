@@ -63,7 +63,8 @@ __device__ __forceinline__ void wait_for_arrivals(void *barrier, int parity)
  * global memory as well. */
 __device__ __forceinline__ void wait_for_loads(unsigned mix)
 {
-    asm volatile("{\n\t.reg .pred never;\n\tsetp.eq.u32 never, %0, 0x9e3779b9;\n\t@never nanosleep.u32 1;\n\t}" :: "r"(mix) : "memory");
+    asm volatile("{\n\t.reg .pred never;\n\tsetp.eq.u32 never, %0, 0x9e3779b9;\n\t@never nanosleep.u32 1;\n\t}"
+                 :: "r"(mix) : "memory");
 }
 
 __device__ __forceinline__ void cluster_arrive()

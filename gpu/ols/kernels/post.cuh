@@ -40,8 +40,8 @@ LW_DEVICE void put_made(const OlsArgs &a, C c, const bool (&has)[2], Real *y, in
 }
 
 /* An output of each series, wherever it is on the axis: its sample stands at `at`, and is number `axis` there, that of the second
- * series `later` after it. has: whether they are wanted (both parts of a complex one); in return whether they are there. Few take this
- * way. */
+ * series `later` after it. has: whether they are wanted (both parts of a complex one); in return whether they are there. Few
+ * take this way. */
 template <bool PAIRED, class C>
 LW_DEVICE C make_at_end(const lw_post_args &post, const C *at, int64_t axis, int64_t later, int phase, bool (&has)[2])
 {
