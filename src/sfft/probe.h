@@ -9,6 +9,10 @@
 
 #include "sfft/sfft.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** A plan of one attempt that has no stage but the one that checks: what is sampled. */
 struct lw_sfft_plan lw_sfft_probe_plan(const struct lw_sfft_spec *spec);
 
@@ -29,5 +33,9 @@ double lw_sfft_probe_snr(const struct lw_sfft_probe *probe);
 /** The plan for a signal of that signal-to-noise ratio: the one for an unknown ratio where the noise is too little to matter, or
  * where the samples of a better one would be too many. */
 struct lw_sfft_plan lw_sfft_plan_for(const struct lw_sfft_spec *spec, double snr_db);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

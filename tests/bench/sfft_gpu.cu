@@ -1,7 +1,7 @@
 /* sfft_gpu.cu - the sparse transform of a signal on the device, beside cuFFT's of all samples, in one run.
  *
  *     bench_sfft_gpu table [CSV]                        the rows of the record, with cuFFT Z2Z and C2C
- *     bench_sfft_gpu rows CSV LOG2_N:K[:SNR_DB] ...     other rows likewise, complex double
+ *     bench_sfft_gpu rows CSV LOG2_N:K[:SNR_DB[?]] ...  other rows likewise, complex double; ?: the ratio is not told
  *     bench_sfft_gpu statistics                         how often all lines are found, over seeds
  *     bench_sfft_gpu one LOG2_N K [SEEDS [SNR_DB]]      one row without cuFFT, for a profiler
  *
@@ -9,7 +9,9 @@
  * sample if there is one. Timed is all from the signal to sorted coefficients, both on the device: fold, transform and
  * recovery of the first attempt, as one graph. single: median of graphs that each wait behind a memset of twice the L2
  * cache, so that all is cold and nothing of the launch on the host is counted; sustained: back to back, solvers of
- * different seeds taking turns, so that the samples of one are mostly gone from the cache when it comes again.
+ * different seeds taking turns, so that the samples of one are mostly gone from the cache when it comes again. Where the
+ * ratio is not told, the noise is estimated first, as the job does it (sfft/probe.h): the samples that this takes are
+ * fetched to the host, which estimates; probe_ms is the median of these times and in no other figure.
  *
  * Found: runs whose first attempt found all lines and said so; retried: runs that took a further attempt and then said
  * so; lost: runs that never did (the job would fall back to the dense transform); wrong: runs that said so and had not.
@@ -17,11 +19,13 @@
  */
 #include "gpu/sfft/solver.h"
 #include "sfft/number.h"
+#include "sfft/probe.h"
 
 #include "gpu_bench.cuh"
 
 #include <cufft.h>
 
+#include <chrono>
 #include <cinttypes>
 #include <cmath>
 #include <complex>
@@ -39,11 +43,13 @@ struct Row {
     bool is_single;             /* complex float */
     int seeds;
     double snr_db;              /* 0: no noise */
+    bool is_untold;             /* the ratio is for the solver to find */
 };
 
 struct Score {
     int runs = 0, found = 0, retried = 0, lost = 0, wrong = 0;
     double error = 0, rounds = 0, steps = 0;
+    std::vector<double> probe_ms;
     int64_t samples = 0;        /* of a first attempt */
 };
 
@@ -83,6 +89,19 @@ __global__ void to_single(const double2 *x, float2 *y, int64_t n)
 {
     for (int64_t t = blockIdx.x * 256ll + threadIdx.x; t < n; t += gridDim.x * 256ll)
         y[t] = {(float)x[t].x, (float)x[t].y};
+}
+
+__global__ void gather(const void *x, bool is_single, const int64_t *places, int64_t count, double2 *out)
+{
+    const int64_t i = blockIdx.x * 256ll + threadIdx.x;
+    if (i >= count)
+        return;
+    if (is_single) {
+        const float2 value = ((const float2 *)x)[places[i]];
+        out[i] = {value.x, value.y};
+    } else {
+        out[i] = ((const double2 *)x)[places[i]];
+    }
 }
 
 template <class T> T *on_device(int64_t count)
@@ -187,17 +206,53 @@ lw_device this_device()
     return device;
 }
 
-Solver open_solver(const lw_device &device, const Row &row, int seed)
+lw_sfft_spec spec_of(const Row &row, int seed)
 {
     lw_sfft_spec spec = {};
     spec.n = (int64_t)1 << row.bits;
     spec.sparsity = row.k;
     spec.precision = row.is_single ? LW_SINGLE : LW_DOUBLE;
-    spec.has_snr = row.snr_db != 0;
+    spec.has_snr = row.snr_db != 0 && !row.is_untold;
     spec.snr_db = row.snr_db;
     spec.seed = (uint64_t)seed;
+    return spec;
+}
+
+/* The plan by the noise that the signal's samples show; its time goes to the score. */
+lw_sfft_plan probe_plan(const lw_sfft_spec &spec, const lw_sfft_device_signal &signal, Score &score)
+{
     lw_error err;
-    const lw_sfft_plan plan = lw_sfft_plan_make(&spec);
+    lw_sfft_layout *layout;
+    struct lw_sfft_probe shown;         /* a function has the same name */
+    const lw_sfft_plan first = lw_sfft_probe_plan(&spec);
+    check(lw_sfft_layout_create(&first, &layout, &err), err);
+    const int64_t count = first.attempts[0].samples;
+    std::vector<int64_t> at((size_t)count);
+    for (int64_t i = 0; i < count; ++i)
+        at[(size_t)i] = lw_sfft_stage_sample(&layout->stages[0], 0, i);
+    int64_t *const places = copied(at);
+    double2 *const gathered = on_device<double2>(count);
+    std::vector<double> values((size_t)(2 * count));
+
+    const auto begin = std::chrono::steady_clock::now();
+    gather<<<(unsigned)((count + 255) / 256), 256>>>(signal.samples, signal.type.scalar == LW_FLOAT32, places, count, gathered);
+    CHECK_CUDA(cudaMemcpy(values.data(), gathered, (size_t)count * sizeof *gathered, cudaMemcpyDeviceToHost));
+    check(lw_sfft_probe(layout, values.data(), &shown, &err), err);
+    const lw_sfft_plan plan = lw_sfft_plan_for(&spec, lw_sfft_probe_snr(&shown));
+    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
+
+    score.probe_ms.push_back(taken.count());
+    CHECK_CUDA(cudaFree(places));
+    CHECK_CUDA(cudaFree(gathered));
+    lw_sfft_layout_destroy(layout);
+    return plan;
+}
+
+Solver open_solver(const lw_device &device, const Row &row, int seed, const lw_sfft_device_signal &signal, Score &score)
+{
+    const lw_sfft_spec spec = spec_of(row, seed);
+    lw_error err;
+    const lw_sfft_plan plan = row.is_untold ? probe_plan(spec, signal, score) : lw_sfft_plan_make(&spec);
     if (plan.n_attempts == 0) {
         fprintf(stderr, "bench_sfft_gpu: for %" PRId64 " lines of 2^%d samples the dense transform is better\n", row.k, row.bits);
         exit(1);
@@ -270,9 +325,9 @@ void run_once(const Solver &s, const Row &row, const lw_sfft_device_signal &sign
 
 void print_score(const Row &row, const Score &score)
 {
-    printf("2^%d k %" PRId64 " %s snr %g: %d runs, %d found, %d retried, %d lost, %d wrong, L1 %.2g, %.1f rounds, %.1f steps\n",
-           row.bits, row.k, row.is_single ? "single" : "double", row.snr_db, score.runs, score.found, score.retried, score.lost,
-           score.wrong, score.error, score.rounds / score.runs, score.steps / score.runs);
+    printf("2^%d k %" PRId64 " %s snr %g%s: %d runs, %d found, %d retried, %d lost, %d wrong, L1 %.2g, %.1f rounds, %.1f steps\n",
+           row.bits, row.k, row.is_single ? "single" : "double", row.snr_db, row.is_untold ? ", not told" : "", score.runs,
+           score.found, score.retried, score.lost, score.wrong, score.error, score.rounds / score.runs, score.steps / score.runs);
     fflush(stdout);
 }
 
@@ -302,9 +357,10 @@ int64_t l2_bytes()
 }
 
 /* So many solvers that the sectors that they sample are together twice the L2 cache, but not too many to make. */
-int solvers_for(const Row &row, const lw_device &device)
+int solvers_for(const Row &row, const lw_device &device, const lw_sfft_device_signal &signal)
 {
-    Solver first = open_solver(device, row, 0);
+    Score score;
+    Solver first = open_solver(device, row, 0, signal, score);
     const int64_t bytes = first.layout->plan.attempts[0].samples * 32;
     close_solver(first);
     return (int)std::max<int64_t>(4, std::min<int64_t>(2 * l2_bytes() / bytes + 1, 32));
@@ -341,8 +397,8 @@ void run_row(const Row &row, const lw_device &device, bool with_cufft, FILE *csv
     const lw_sfft_device_signal signal = signal_of(row, lines);
     std::vector<Solver> solvers;
     Score score;
-    for (int i = 0; i < (row.seeds > 0 ? row.seeds : solvers_for(row, device)); ++i) {
-        solvers.push_back(open_solver(device, row, i + 1));
+    for (int i = 0; i < (row.seeds > 0 ? row.seeds : solvers_for(row, device, signal)); ++i) {
+        solvers.push_back(open_solver(device, row, i + 1, signal, score));
         run_once(solvers.back(), row, signal, lines, stream, score);
         capture(solvers.back(), signal, stream);
     }
@@ -352,13 +408,16 @@ void run_row(const Row &row, const lw_device &device, bool with_cufft, FILE *csv
     const double same = row.is_single ? c2c : z2z;      /* the transform of the same precision is what counts */
     if (with_cufft)
         printf("; cuFFT Z2Z %.3f ms, C2C %.3f ms: %.1fx", z2z, c2c, same / timing.single);
+    const double probe = row.is_untold ? median(score.probe_ms) : 0;
+    if (row.is_untold)
+        printf("; the noise before, through the host: %.3f ms", probe);
     printf("\n    ");
     print_score(row, score);
     if (csv) {
-        fprintf(csv, "%d,%" PRId64 ",%s,%.5f,%.5f,%" PRId64 ",%.4f,%.4f,%d,%d,%d,%d,%d,%.3g,%.2f,%.2f,%.2f\n", row.bits, row.k,
-                row.is_single ? "single" : "double", timing.single, timing.sustained, score.samples, z2z, c2c, score.runs,
+        fprintf(csv, "%d,%" PRId64 ",%s,%g,%s,%.5f,%.5f,%" PRId64 ",%.4f,%.4f,%d,%d,%d,%d,%d,%.3g,%.2f,%.2f,%.2f,%.4f\n",
+                row.bits, row.k, row.is_single ? "single" : "double", row.snr_db, row.is_untold ? "no" : "yes", timing.single, timing.sustained, score.samples, z2z, c2c, score.runs,
                 score.found, score.retried, score.lost, score.wrong, score.error, score.rounds / score.runs,
-                score.steps / score.runs, same / timing.single);
+                score.steps / score.runs, same / timing.single, probe);
         fflush(csv);
     }
     for (Solver &s : solvers)
@@ -370,6 +429,8 @@ void run_row(const Row &row, const lw_device &device, bool with_cufft, FILE *csv
 const std::vector<Row> table_rows = {
     {27, 1000, false, 0, 0}, {27, 100, false, 0, 0}, {27, 5000, false, 0, 0}, {24, 1000, false, 0, 0}, {30, 1000, false, 0, 0},
     {22, 1000, false, 0, 0}, {26, 1000, false, 0, 0}, {28, 1000, false, 0, 0}, {27, 1000, true, 0, 0},
+    {27, 1000, false, 0, 20}, {27, 1000, false, 0, 20, true}, {27, 100, false, 0, 20}, {27, 100, false, 0, 20, true},
+    {22, 1000, false, 0, 20}, {22, 1000, false, 0, 20, true},
 };
 
 std::vector<Row> rows_of(int n, char **texts)
@@ -378,8 +439,9 @@ std::vector<Row> rows_of(int n, char **texts)
     for (int i = 0; i < n; ++i) {
         Row row = {};
         const bool is_row = sscanf(texts[i], "%d:%" SCNd64 ":%lf", &row.bits, &row.k, &row.snr_db) >= 2;
+        row.is_untold = strchr(texts[i], '?') != nullptr;
         if (!is_row || row.bits < 10 || row.bits > 30 || row.k < 1) {
-            fprintf(stderr, "bench_sfft_gpu: '%s' is not LOG2_N:K[:SNR_DB] with 10 <= LOG2_N <= 30\n", texts[i]);
+            fprintf(stderr, "bench_sfft_gpu: '%s' is not LOG2_N:K[:SNR_DB[?]] with 10 <= LOG2_N <= 30\n", texts[i]);
             exit(2);
         }
         rows.push_back(row);
@@ -395,7 +457,8 @@ void run_table(const lw_device &device, const char *path, const std::vector<Row>
         exit(1);
     }
     if (csv)
-        fprintf(csv, "log2_n,k,precision,ms_single,ms_sustained,samples,z2z_ms,c2c_ms,runs,found,retried,lost,wrong,l1,rounds,steps,ratio\n");
+        fprintf(csv, "log2_n,k,precision,snr_db,told,ms_single,ms_sustained,samples,z2z_ms,c2c_ms,runs,found,retried,lost,wrong,l1,"
+                     "rounds,steps,ratio,probe_ms\n");
     for (const Row &row : rows)
         run_row(row, device, true, csv);
     if (csv)
@@ -407,14 +470,14 @@ void run_statistics(const lw_device &device)
     static const Row rows[] = {
         {22, 100, false, 400, 0}, {22, 1000, false, 200, 0}, {27, 1000, false, 100, 0}, {22, 100, true, 100, 0},
         {22, 100, false, 100, 20}, {22, 1000, false, 100, 20}, {27, 100, false, 100, 20}, {27, 1000, false, 100, 20},
-        {27, 1000, false, 100, 0.001},
+        {27, 1000, false, 100, 0.001}, {22, 100, false, 100, 20, true}, {27, 1000, false, 100, 20, true},
     };
     for (const Row &row : rows) {
         const Spectrum lines = choose_lines((int64_t)1 << row.bits, row.k);
         const lw_sfft_device_signal signal = signal_of(row, lines);
         Score score;
         for (int i = 0; i < row.seeds; ++i) {
-            Solver s = open_solver(device, row, i + 1);
+            Solver s = open_solver(device, row, i + 1, signal, score);
             run_once(s, row, signal, lines, nullptr, score);
             close_solver(s);
         }
@@ -433,7 +496,7 @@ int main(int argc, char **argv)
                      argc > 5 ? atof(argv[5]) : 0};
     const bool is_legal_one = is_one && row.bits >= 10 && row.bits <= 32 && row.k > 0;
     if (!(what == "table" || (what == "rows" && argc > 3) || what == "statistics" || is_legal_one)) {
-        fprintf(stderr, "bench_sfft_gpu table [CSV] | rows CSV LOG2_N:K[:SNR_DB] ... | statistics | "
+        fprintf(stderr, "bench_sfft_gpu table [CSV] | rows CSV LOG2_N:K[:SNR_DB[?]] ... | statistics | "
                         "one LOG2_N(10..32) K [SEEDS [SNR_DB]]\n");
         return 2;
     }
