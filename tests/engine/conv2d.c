@@ -438,24 +438,26 @@ static void test_refusals(void)
 
 int suite_conv2d(const struct lw_engine_type *type, int divisor)
 {
-    (void)divisor;
     const struct lw_engine_spec spec = {.node_ranks = 1, .share_device = true};
     struct lw_error err = {0};
     if (type->create(&spec, &engine, &err)) {
         fprintf(stderr, "conv2d conformance: no engine: %s\n", err.message);
         return 1;
     }
-    test_shapes();
     test_small_images();
     test_origins();
     test_constant();
+    test_not_finite();
+    image_test_neighbourhoods(engine);
+    /* where each launch takes long, no more blocks of one row */
+    image_rows_at_once = divisor >= 10 ? 11 : 1;
+    test_shapes();
     test_types();
     test_integer_outputs();
     test_half_outputs();
     test_magnitudes();
     test_many_tiles();
     test_small_kernels();
-    test_not_finite();
     test_first_flaw();
     test_decimation();
     test_decimated_integers();

@@ -51,6 +51,9 @@ void image_free(struct image_data *data);
 
 struct lw_op_spec image_spec(const struct image_data *data);
 
+/** Rows of image_run's unit for sums, which can be cut between any two rows: 1 but where a suite has no time for each. */
+extern int64_t image_rows_at_once;
+
 /** Run it in blocks of `units` grid units (0: all rows in one); failures are reported by CHECK.
  * @return whether there is a result, to be freed with free(result->outputs) and free(result->peaks) */
 bool image_run(struct lw_engine *engine, const struct image_data *data, int64_t units, struct image_result *result);
@@ -59,6 +62,7 @@ bool image_run(struct lw_engine *engine, const struct image_data *data, int64_t 
 void image_check(const struct image_data *data, const struct image_result *result, const char *what);
 
 /** What signal/search.h finds: against the definition on the image that the engine delivers, and the same for all cuts. */
+void image_test_neighbourhoods(struct lw_engine *engine);
 void image_test_peaks(struct lw_engine *engine);
 
 /** One line about it, for messages. Returns `text`. */

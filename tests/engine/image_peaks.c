@@ -138,7 +138,7 @@ static int64_t try_one(struct lw_engine *engine, const struct image *image, bool
     return n_again;
 }
 
-static void test_neighbourhoods(struct lw_engine *engine)
+void image_test_neighbourhoods(struct lw_engine *engine)
 {
     static const int64_t clusters[] = {0, 1, 40, 1000};
     for (int a = 0; a < COUNT(algorithms); a++) {
@@ -229,7 +229,6 @@ static void test_flaws(struct lw_engine *engine)
 
 void image_test_peaks(struct lw_engine *engine)
 {
-    test_neighbourhoods(engine);
     test_kinds(engine);
     test_magnitudes(engine);
     test_again(engine);

@@ -8,6 +8,8 @@
 
 enum { DEPTH = 2 };
 
+int64_t image_rows_at_once = 1;
+
 struct run {
     struct lw_engine *engine;
     const struct image_data *data;
@@ -133,7 +135,8 @@ static bool prepare(struct run *run, const struct lw_op_spec *spec, int64_t unit
     struct lw_error err = {0};
     int rc = ops->op_plan(run->engine, spec, plan, &err);
     if (!rc) {
-        const int64_t wanted = units * plan->unit;
+        const bool is_row_by_row = plan->unit == 1 && units < image_rows_at_once;
+        const int64_t wanted = units * (is_row_by_row ? image_rows_at_once : plan->unit);
         run->count = wanted > 0 && wanted < run->data->out_rows ? wanted : run->data->out_rows;
         rc = ops->op_create(run->engine, spec, plan, run->count, spec->n_channels, &run->op, &err);
     }

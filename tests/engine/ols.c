@@ -553,6 +553,8 @@ void conformance_cuts(const struct trial *t, struct lw_engine *other)
         struct trial_cut cut = cuts[i / 2];
         struct trial_result result;
         char text[256];
+        if (every >= 4 && (i / 2 + i) % 2 == 1)     /* where there is little time, each cut on one of the engines */
+            continue;
         cut.units *= whole.plan.unit == 1 ? 77 : 1;
         if (trial_run(i % 2 ? other : engine, &data, &cut, &result))
             CHECK(memcmp(whole.outputs, result.outputs, whole.bytes) == 0, "%s: other bytes with cut %d",
