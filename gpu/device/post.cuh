@@ -27,7 +27,8 @@ LW_DEVICE Real phase_sum(const lw_post_args &post, const Real *at, int64_t step,
 }
 
 /* The weights of one phase of samples away from the axis' ends, in registers: of y[i + k - LW_POST_REACH] for FIRST <= k < END,
- * which holds all stencils there. */
+ * which holds all stencils there. AT_ONCE: outputs that are made side by side, since each waits for shared memory and then for
+ * its sum. */
 template <class Real, int FIRST, int END> struct InnerPhase {
     Real weight[END - FIRST];
 
@@ -42,65 +43,45 @@ template <class Real, int FIRST, int END> struct InnerPhase {
         }
     }
 
-    /* Both parts of an output, the sample being *at. False where a sample beyond the stencil may have spoiled it: one that is not
-     * finite, times 0. */
-    template <class C> LW_DEVICE bool sum(const C *at, C &c) const
+    static constexpr int AT_ONCE = 4;
+
+    /* Both parts of COUNT outputs, of the samples at[0], at[step], ... False where a sample beyond the stencil may have spoiled one:
+     * one that is not finite, times 0. */
+    template <int COUNT, class C> LW_DEVICE bool sums(const C *at, int step, C (&c)[COUNT]) const
     {
-        c = {0, 0};
+        Real spoiled = 0;
 #pragma unroll
-        for (int k = FIRST; k < END; ++k) {
-            const C y = at[k - LW_POST_REACH];
-            c = {fma(weight[k - FIRST], y.x, c.x), fma(weight[k - FIRST], y.y, c.y)};
+        for (int i = 0; i < COUNT; ++i) {
+            c[i] = {0, 0};
+#pragma unroll
+            for (int k = FIRST; k < END; ++k) {
+                const C y = at[i * step + k - LW_POST_REACH];
+                c[i] = {fma(weight[k - FIRST], y.x, c[i].x), fma(weight[k - FIRST], y.y, c[i].y)};
+            }
+            spoiled += (c[i].x - c[i].x) + (c[i].y - c[i].y);
         }
-        return c.x - c.x == 0 && c.y - c.y == 0;
+        return spoiled == 0;
     }
 };
-
-/* make(inner, i, phase) for all outputs of `want` samples, by thread t of T: neighbouring threads make neighbouring outputs, and
- * each keeps to a phase, so that its weights are loaded once (or where a sample has more outputs than there are threads, as
- * often as it takes). */
-template <class Real, int FIRST, int END, int T, class Make>
-LW_DEVICE void each_inner_output(const lw_post_args &post, int want, int t, Make make)
-{
-    const int rate = post.rate, samples = rate < T ? T / rate : 1, first = t / rate;
-    for (int phase = t - first * rate; phase < rate && first < samples; phase += T) {
-        InnerPhase<Real, FIRST, END> inner;
-        inner.load(post, phase);
-#pragma unroll 1
-        for (int i = first; i < want; i += samples)
-            make(inner, i, phase);
-    }
-}
-
-template <class Real, int T, class Make> LW_DEVICE void each_output(const lw_post_args &post, int want, int t, Make make)
-{
-    if (post.kind == LW_POST_DERIVATIVE)
-        each_inner_output<Real, 1, 7, T>(post, want, t, make);
-    else
-        each_inner_output<Real, 2, 6, T>(post, want, t, make);
-}
 
 LW_DEVICE float amplitude(float re, float im) { return hypotf(re, im); }
 LW_DEVICE double amplitude(double re, double im) { return hypot(re, im); }
 
-/* Powers, and whether one is lost in the type that it is stored as. */
-template <class Real> struct PowerRange {
-    Real least, most;
+/* Powers, and the extremes of those that a sample which is not 0 has: they tell whether one is lost in the type that it is stored
+ * as. */
+template <class Real> struct PowersSeen {
+    Real least = HUGE_VAL, most = 0;
 
-    LW_DEVICE explicit PowerRange(const lw_post_args &post) : least((Real)post.least), most((Real)post.most) {}
-
-    LW_DEVICE Real checked(Real power, bool is_zero, bool &lost) const
+    LW_DEVICE Real noted(Real power, bool is_zero)
     {
-        lost |= (power < least && !is_zero) || power > most;
+        least = fmin(least, is_zero ? (Real)HUGE_VAL : power);
+        most = fmax(most, power);
         return power;
     }
 
-    LW_DEVICE Real power(Real x, bool &lost) const { return checked(x * x, x == 0, lost); }
-
-    LW_DEVICE Real power(Real re, Real im, bool &lost) const
-    {
-        return checked(fma(re, re, im * im), re == 0 && im == 0, lost);
-    }
+    LW_DEVICE Real of(Real x) { return noted(x * x, x == 0); }
+    LW_DEVICE Real of(Real re, Real im) { return noted(fma(re, re, im * im), re == 0 && im == 0); }
+    LW_DEVICE bool are_lost(const lw_post_args &post) const { return least < (Real)post.least || most > (Real)post.most; }
 };
 
 /* What is made of a real sample, and of a complex one (x alone then, where it is real). */
@@ -108,15 +89,23 @@ template <class Real> LW_DEVICE Real made(const lw_post_args &post, Real x, bool
 {
     if (post.is_amplitude)
         return x < 0 ? -x : x;
-    return post.kind == LW_POST_POWER ? PowerRange<Real>(post).power(x, lost) : x;
+    if (post.kind != LW_POST_POWER)
+        return x;
+    PowersSeen<Real> powers;
+    const Real power = powers.of(x);
+    lost |= powers.are_lost(post);
+    return power;
 }
 
 template <class C> LW_DEVICE C made_complex(const lw_post_args &post, C c, bool &lost)
 {
     if (post.is_amplitude)
         return {amplitude(c.x, c.y), 0};
-    if (post.kind == LW_POST_POWER)
-        return {PowerRange<decltype(C::x)>(post).power(c.x, c.y, lost), 0};
+    if (post.kind != LW_POST_POWER)
+        return c;
+    PowersSeen<decltype(C::x)> powers;
+    c = {powers.of(c.x, c.y), 0};
+    lost |= powers.are_lost(post);
     return c;
 }
 

@@ -7,7 +7,7 @@
  *   amplitude  from the exchange region, where the series stands in order, in a loop, since one is many instructions, of which
  *              32 copies would not stay in the instruction cache. Two team barriers more
  *   rate > 1   the same: neighbouring threads make neighbouring outputs, and read the few samples that these share (one
- *              access, mostly). A thread keeps to a phase, with its weights in registers
+ *              access, mostly). A thread keeps to a phase, with its weights in registers, and makes four outputs side by side
  *   time slow  always from the regions, since outputs go through them in any case: neighbouring threads make neighbouring
  *              channels
  *
@@ -21,38 +21,106 @@
 #include "gpu/ols/kernels/time_slow.cuh"
 
 /* What is made of one sample of each series: of two real ones, of which `has` tells whether they are wanted, or of a complex
- * one. y: the output of the first; second: reals from there to the output of the second. index: of the output, from y on. */
+ * one. to: the output of the first; second: reals from there to the output of the second. */
 template <bool PAIRED, class C, class Real>
-LW_DEVICE void put_made(const OlsArgs &a, C c, const bool (&has)[2], Real *y, int64_t index, int64_t second, bool &lost)
+LW_DEVICE void put_made(const OlsArgs &a, C c, const bool (&has)[2], Real *to, int64_t second, bool &lost)
 {
     if (PAIRED) {
         if (has[0])
-            put(y + index, made(a.post, c.x, lost));
+            put(to, made(a.post, c.x, lost));
         if (has[1])
-            put(y + second + index, made(a.post, c.y, lost));
+            put(to + second, made(a.post, c.y, lost));
     } else if (has[0]) {
         c = made_complex(a.post, c, lost);
         if (makes_real(a.post))
-            put(y + index, c.x);
+            put(to, c.x);
         else
-            put((C *)y + index, c);
+            put((C *)to, c);
     }
 }
 
-/* An output of each series, wherever it is on the axis: its sample stands at `at`, and is number `axis` there, that of the second
- * series `later` after it. has: whether they are wanted (both parts of a complex one); in return whether they are there. Few
- * take this way. */
-template <bool PAIRED, class C>
-LW_DEVICE C make_at_end(const lw_post_args &post, const C *at, int64_t axis, int64_t later, int phase, bool (&has)[2])
+/* Reals of an output. */
+template <bool PAIRED> LW_DEVICE int width_of(const OlsArgs &a) { return PAIRED || makes_real(a.post) ? 1 : 2; }
+
+/* Samples of a hop, which stand in shared memory one after the other, and where their outputs go. */
+template <class C> struct PhaseSource {
+    const C *hop;                   /* the first sample, with its neighbours on both sides */
+    int want[2];                    /* samples of each series that have outputs */
+    int64_t axis, later;            /* the first sample's number on the axis; samples from there to the second series */
+};
+
+template <class Real> struct PhaseTarget {
+    Real *y;                        /* output 0 of the first sample */
+    int64_t step, second;           /* reals from output to output, and from the first series to the second */
+};
+
+/* An output of each series, wherever it is on the axis: of sample i. Few take this way, and powers. */
+template <bool PAIRED, class Inner, class C, class Real>
+LW_DEVICE void make_phase(const OlsArgs &a, const Inner &inner, const PhaseSource<C> &from, const PhaseTarget<Real> &target, int i,
+                          int phase, bool is_inside, bool &lost)
 {
-    C c = {0, 0};
-    has[0] = has[0] && phase < phases_of(post, axis);
-    has[1] = has[1] && phase < phases_of(post, axis + later);
-    if (has[0])
-        c.x = phase_sum(post, &at->x, 2, axis, phase);
-    if (has[1])
-        c.y = phase_sum(post, &at->y, 2, axis + later, phase);
-    return c;
+    const lw_post_args &post = a.post;
+    const C *const at = from.hop + i;
+    const int64_t axis = from.axis + i;
+    bool has[2] = {i < from.want[0], i < (PAIRED ? from.want[1] : from.want[0])};
+    C c[1];
+    if (!(is_inside && inner.sums(at, 0, c))) {
+        c[0] = {0, 0};
+        has[0] = has[0] && phase < phases_of(post, axis);
+        has[1] = has[1] && phase < phases_of(post, axis + from.later);
+        if (has[0])
+            c[0].x = phase_sum(post, &at->x, 2, axis, phase);
+        if (has[1])
+            c[0].y = phase_sum(post, &at->y, 2, axis + from.later, phase);
+    }
+    put_made<PAIRED>(a, c[0], has, target.y + ((int64_t)i * post.rate + phase) * target.step, target.second, lost);
+}
+
+/* The outputs of a hop's samples, by thread t of T: neighbouring threads make neighbouring outputs, and each keeps to a phase, so
+ * that its weights are loaded once (or where a sample has more outputs than there are threads, as often as it takes). */
+template <bool PAIRED, int T, class Inner, class C, class Real>
+LW_DEVICE void make_phases_by(const OlsArgs &a, const PhaseSource<C> &from, const PhaseTarget<Real> &target, int t, bool &lost)
+{
+    constexpr int AT_ONCE = Inner::AT_ONCE;
+    const int rate = a.post.rate, samples = rate < T ? T / rate : 1, first = t / rate;
+    const int want = PAIRED ? max(from.want[0], from.want[1]) : from.want[0];
+    const int both = PAIRED ? min(from.want[0], from.want[1]) : want;
+    const int begin = clamp_to(2 - from.axis, want), end = clamp_to(a.post.n - 2 - from.axis - from.later, want);
+    const int last_at_once = makes_real(a.post) ? 0 : min(end, both) - (AT_ONCE - 1) * samples;
+    const int64_t stride = samples * rate * target.step;
+    for (int phase = t - first * rate; phase < rate && first < samples; phase += T) {
+        Inner inner;
+        inner.load(a.post, phase);
+        Real *to = target.y + ((int64_t)first * rate + phase) * target.step;
+#pragma unroll 1
+        for (int i = first; i < want; i += AT_ONCE * samples, to += AT_ONCE * stride) {
+            C c[AT_ONCE];
+            if (i >= begin && i < last_at_once && inner.sums(from.hop + i, samples, c)) {
+#pragma unroll
+                for (int j = 0; j < AT_ONCE; ++j) {
+                    Real *const one = to + j * stride;
+                    if (PAIRED) {
+                        put(one, c[j].x);
+                        put(one + target.second, c[j].y);
+                    } else
+                        put((C *)one, c[j]);
+                }
+                continue;
+            }
+#pragma unroll 1
+            for (int j = i; j < min(i + AT_ONCE * samples, want); j += samples)
+                make_phase<PAIRED>(a, inner, from, target, j, phase, j >= begin && j < end, lost);
+        }
+    }
+}
+
+template <bool PAIRED, int T, class C, class Real>
+LW_DEVICE void make_phases(const OlsArgs &a, const PhaseSource<C> &from, const PhaseTarget<Real> &target, int t, bool &lost)
+{
+    if (a.post.kind == LW_POST_DERIVATIVE)
+        make_phases_by<PAIRED, T, InnerPhase<Real, 1, 7>>(a, from, target, t, lost);
+    else
+        make_phases_by<PAIRED, T, InnerPhase<Real, 2, 6>>(a, from, target, t, lost);
 }
 
 /* A segment, of which v holds re and im swapped, to the team's regions, in order. */
@@ -77,38 +145,43 @@ struct MakeSeries {
 
     template <class F, int DISCARD, bool PAIRED>
     LW_DEVICE void finish(typename F::C (&v)[F::E], const F &fft, typename F::C *shared, const OlsArgs &a, const OlsPlace &p,
-                          bool, int f, int t)
+                          bool whole, int f, int t)
     {
         const int64_t output = p.output + p.first * (a.post.rate - 1) + f * a.plane;
         fft.end_backward(v, shared, t);
         if (a.post.rate == 1 && a.post.is_amplitude)
             store_amplitudes<F, PAIRED>(v, a, p, output, shared, t);
+        else if (a.post.rate == 1 && whole)
+            store_powers<F, PAIRED, true>(v, a, p, output, t);
         else if (a.post.rate == 1)
-            store_powers<F, PAIRED>(v, a, p, output, t);
+            store_powers<F, PAIRED, false>(v, a, p, output, t);
         else
             store_phases<F, PAIRED>(v, a, p, output, shared, t);
     }
 
     /* Row i of outputs is that of the series, one real an output. */
-    template <class F, bool PAIRED>
+    template <class F, bool PAIRED, bool WHOLE>
     LW_DEVICE void store_powers(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output, int t)
     {
         using Real = typename F::Real;
-        Real *const y = (Real *)a.output + output, *const second = y + a.output_second;
-        const PowerRange<Real> range(a.post);
+        PowersSeen<Real> powers;
+        Real *y = (Real *)a.output + output + t - a.discard, *second = y + a.output_second;
+        opaque(y);
+        opaque(second);
 #pragma unroll
         for (int m = 0; m < F::E; ++m) {
-            const int i = F::T * m + t - a.discard;
-            if (i < 0 || i >= max(p.want[0], p.want[1]))
+            const int k = F::T * m, i = k + t - a.discard;
+            if (k < a.discard)
                 continue;
             if (PAIRED) {
-                if (i < p.want[0])
-                    put(y + i, range.power(v[m].y, lost));
-                if (i < p.want[1])
-                    put(second + i, range.power(v[m].x, lost));
-            } else
-                put(y + i, range.power(v[m].y, v[m].x, lost));
+                if (WHOLE || i < p.want[0])
+                    put(y + k, powers.of(v[m].y));
+                if (WHOLE || i < p.want[1])
+                    put(second + k, powers.of(v[m].x));
+            } else if (WHOLE || i < p.want[0])
+                put(y + k, powers.of(v[m].y, v[m].x));
         }
+        lost |= powers.are_lost(a.post);
     }
 
     /* Amplitudes: one copy of their many instructions, in a loop. */
@@ -120,7 +193,7 @@ struct MakeSeries {
         const int want = max(p.want[0], p.want[1]);
         for (int i = t; i < want; i += F::T) {
             const bool has[2] = {i < p.want[0], i < p.want[1]};
-            put_made<PAIRED>(a, shared[a.discard + i], has, (typename F::Real *)a.output, output + i, a.output_second, lost);
+            put_made<PAIRED>(a, shared[a.discard + i], has, (typename F::Real *)a.output + output + i, a.output_second, lost);
         }
         F::Team::sync();
     }
@@ -129,19 +202,13 @@ struct MakeSeries {
     LW_DEVICE void store_phases(const typename F::C (&v)[F::E], const OlsArgs &a, const OlsPlace &p, int64_t output,
                                 typename F::C *shared, int t)
     {
-        using C = typename F::C;
         using Real = typename F::Real;
         share_segment<F>(v, shared, t);
-        const C *const hop = shared + a.discard + a.post.before;
-        const int64_t axis = a.post.first + p.first, later = PAIRED && a.pairs_hops ? a.hop : 0;
-        const int inner_begin = clamp_to(2 - axis, F::N), inner_end = clamp_to(a.post.n - 2 - axis - later, F::N);
-        each_output<Real, F::T>(a.post, max(p.want[0], p.want[1]), t, [&](const auto &inner, int i, int phase) {
-            bool has[2] = {i < p.want[0], i < p.want[1]};
-            C c;
-            if (!(i >= inner_begin && i < inner_end && inner.sum(hop + i, c)))
-                c = make_at_end<PAIRED>(a.post, hop + i, axis + i, later, phase, has);
-            put_made<PAIRED>(a, c, has, (Real *)a.output, output + i * a.post.rate + phase, a.output_second, lost);
-        });
+        const PhaseSource<typename F::C> from = {shared + a.discard + a.post.before, {p.want[0], p.want[1]}, a.post.first + p.first,
+                                                 PAIRED && a.pairs_hops ? a.hop : 0};
+        const int width = width_of<PAIRED>(a);
+        const PhaseTarget<Real> target = {(Real *)a.output + output * width, width, a.output_second};
+        make_phases<PAIRED, F::T>(a, from, target, t, lost);
         F::Team::sync();
     }
 
@@ -180,25 +247,20 @@ template <bool PAIRED> struct MakeChannels {
         using C = typename F::C;
         constexpr int slots = B::THREADS / W;
         const int w = threadIdx.x % W, slot = threadIdx.x / W;
-        const int64_t first = row * a.step, axis = a.post.first + first, channel = ((int64_t)group * W + w) * (PAIRED ? 2 : 1);
+        const int64_t first = row * a.step, channel = ((int64_t)group * W + w) * (PAIRED ? 2 : 1);
         if (channel >= a.n_channels)
             return;
-        Real *const y = (Real *)a.output + first * a.post.rate * a.output_pitch + f * a.plane;
+        const bool has[2] = {true, !PAIRED || channel + 1 < a.n_channels};
+        Real *const y = (Real *)a.output + first * a.post.rate * a.output_pitch + f * a.plane + channel * width_of<PAIRED>(a);
         const C *const hop = B::region(memory, w) + a.discard + a.post.before;
         if (a.post.rate == 1) {
-            const bool has[2] = {true, !PAIRED || channel + 1 < a.n_channels};
             for (int i = slot; i < p.want; i += slots)
-                put_made<PAIRED>(a, hop[i], has, y + i * a.output_pitch, channel, 1, lost);
+                put_made<PAIRED>(a, hop[i], has, y + i * a.output_pitch, 1, lost);
             return;
         }
-        const int inner_begin = clamp_to(2 - axis, F::N), inner_end = clamp_to(a.post.n - 2 - axis, F::N);
-        each_output<Real, slots>(a.post, p.want, slot, [&](const auto &inner, int i, int phase) {
-            bool has[2] = {true, !PAIRED || channel + 1 < a.n_channels};
-            C c;
-            if (!(i >= inner_begin && i < inner_end && inner.sum(hop + i, c)))
-                c = make_at_end<PAIRED>(a.post, hop + i, axis + i, 0, phase, has);
-            put_made<PAIRED>(a, c, has, y + ((int64_t)i * a.post.rate + phase) * a.output_pitch, channel, 1, lost);
-        });
+        const PhaseSource<C> from = {hop, {p.want, has[1] ? p.want : 0}, a.post.first + first, 0};
+        const PhaseTarget<Real> target = {y, a.output_pitch, 1};
+        make_phases<PAIRED, slots>(a, from, target, slot, lost);
     }
 
     LW_DEVICE void end(const OlsArgs &a)

@@ -29,8 +29,7 @@ template <int PLACES> LW_DEVICE KeptOutputs kept_outputs(const OlsArgs &a, int64
 template <bool PAIRED, class Real>
 LW_DEVICE Real *kept_place(const OlsArgs &a, const OlsPlace &p, int f, int64_t number)
 {
-    const int reals = PAIRED || makes_real(a.post) ? 1 : 2;
-    return (Real *)a.output + (p.output - p.first + f * a.plane + number) * reals;
+    return (Real *)a.output + (p.output - p.first + f * a.plane + number) * width_of<PAIRED>(a);
 }
 
 /* What is kept of a hop, or made of it. Of all outputs only those at multiples of FOLD count, which D and the places of all hops
@@ -57,7 +56,7 @@ LW_DEVICE void store_kept(const typename F::C *hop, const OlsArgs &a, const OlsP
             c.x = x[i].x;
         if (has[1])
             c.y = later[i].y;
-        put_made<PAIRED>(a, c, has, y, number, to_second, lost);
+        put_made<PAIRED>(a, c, has, y + number * width_of<PAIRED>(a), to_second, lost);
     }
     if (lost)
         *a.post.out_of_range = 1;
@@ -122,7 +121,7 @@ template <bool PAIRED> struct StoreThinnedChannels {
         bool lost = false;
         y += number * a.output_pitch;
         for (int row = rows.begin + number * rows.every; row < rows.end; row += F::T * rows.every, y += F::T * a.output_pitch)
-            put_made<PAIRED>(a, hop[row], has, y, channel, 1, lost);
+            put_made<PAIRED>(a, hop[row], has, y + channel * width_of<PAIRED>(a), 1, lost);
         if (lost)
             *a.post.out_of_range = 1;
     }
