@@ -239,7 +239,7 @@ inline void *cufft_tiles_open(const RivalImage *c, int step, int choice, const d
     return f;
 }
 
-static const ImageRival cufft_tiles = {"cuFFT tiles", true, cufft_tiles_open, cufft_image_run, cufft_image_close};
+static const ImageRival cufft_tiles = {"cuFFT tiles", true, true, cufft_tiles_open, cufft_image_run, cufft_image_close};
 
 /* The next number of small factors from n on that `multiple` divides. */
 inline int image_size(int64_t n, int multiple)
@@ -275,6 +275,7 @@ inline void *cufft_whole_image_open(const RivalImage *c, int step, int choice, c
     return cufft_image_create(image_cut(*c, rows, columns, 1), taps, stream);
 }
 
-static const ImageRival cufft_whole_image = {"cuFFT whole image", true, cufft_whole_image_open, cufft_image_run, cufft_image_close};
+static const ImageRival cufft_whole_image = {"cuFFT whole image", true, true, cufft_whole_image_open, cufft_image_run,
+                                             cufft_image_close};
 
 #endif

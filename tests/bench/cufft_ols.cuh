@@ -286,7 +286,7 @@ inline void *cufft_ols_open(const RivalOls *c, int step, int choice, const doubl
     return o;
 }
 
-static const OlsRival cufft_ols = {"cuFFT", true, cufft_ols_open, cufft_ols_run, cufft_ols_close};
+static const OlsRival cufft_ols = {"cuFFT", true, true, cufft_ols_open, cufft_ols_run, cufft_ols_close};
 
 inline bool cufft_is_good(int64_t n)
 {
@@ -308,6 +308,6 @@ inline void *cufft_whole_open(const RivalOls *c, int step, int choice, const dou
     return cufft_ols_create(*c, (int)n, 24e9, taps);
 }
 
-static const OlsRival cufft_whole = {"one FFT", true, cufft_whole_open, cufft_ols_run, cufft_ols_close};
+static const OlsRival cufft_whole = {"one FFT", true, true, cufft_whole_open, cufft_ols_run, cufft_ols_close};
 
 #endif

@@ -87,8 +87,8 @@ inline double median(std::vector<double> values)
     return values[values.size() / 2];
 }
 
-/* budget_ms: about how long to measure; may_capture: false for what waits for an event that was recorded before, which no graph
- * can hold. */
+/* budget_ms: about how long to measure; may_capture: false for what no graph can hold, such as a wait for an event that was
+ * recorded before. */
 template <class Run> Timing time_run(Run run, cudaStream_t stream, double budget_ms, bool may_capture = true)
 {
     cudaEvent_t begin, end;

@@ -182,4 +182,4 @@ static void run_image(void *memory, const void *image, void *output, cudaStream_
     }
 }
 
-extern "C" const ImageRival rival = {"cuFFT callbacks", true, open_image, run_image, close_image};
+extern "C" const ImageRival rival = {"cuFFT callbacks", true, false, open_image, run_image, close_image};

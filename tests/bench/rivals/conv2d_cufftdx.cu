@@ -165,4 +165,4 @@ static void close_image(void *memory)
     delete o;
 }
 
-extern "C" const ImageRival rival = {"cuFFTDx", false, open_image, run_image, close_image};
+extern "C" const ImageRival rival = {"cuFFTDx", false, true, open_image, run_image, close_image};

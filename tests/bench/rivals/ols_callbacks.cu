@@ -153,4 +153,4 @@ static void run_ols(void *memory, const void *x, void *y, cudaStream_t stream)
     }
 }
 
-extern "C" const OlsRival rival = {"cuFFT callbacks", true, open_ols, run_ols, close_ols};
+extern "C" const OlsRival rival = {"cuFFT callbacks", true, false, open_ols, run_ols, close_ols};

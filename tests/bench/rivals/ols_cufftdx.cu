@@ -110,4 +110,4 @@ static void close_ols(void *memory)
     delete (DxOls *)memory;
 }
 
-extern "C" const OlsRival rival = {"cuFFTDx", false, open_ols, run_ols, close_ols};
+extern "C" const OlsRival rival = {"cuFFTDx", false, true, open_ols, run_ols, close_ols};

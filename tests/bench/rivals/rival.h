@@ -31,6 +31,7 @@ enum { RIVAL_TEXT = 96 };
 template <class Case> struct RivalOf {
     const char *name;
     bool ascending;             /* steps are worth less and less beyond the best one */
+    bool may_capture;           /* in a graph: cuFFT refuses that with callbacks, also to its users */
 
     /* NULL: no such choice in this step, or with choice 0 no such step. One is open at a time.
      * taps: device, double; text: what it is, for the record */

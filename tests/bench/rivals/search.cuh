@@ -79,7 +79,7 @@ RivalReached rival_measure(const RivalOf<Case> *rival, const Case &c, const doub
         void *const open = rival->open(&c, ways[i].step, ways[i].choice, taps, stream, text);
         const bool right = is_right(open, text);
         *failed = *failed || !right;
-        const double ms = right ? time_run(calls(open), stream, budget_ms).*milliseconds : 0;
+        const double ms = right ? time_run(calls(open), stream, budget_ms, rival->may_capture).*milliseconds : 0;
         rival->close(open);
         if (right && (best.ms == 0 || ms < best.ms)) {
             best.ms = ms;
