@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt  # noqa: E402  (the backend has to be chosen fir
 missing = {}            # records that were asked for and are not there: what measures them
 
 BLUE, PALE, RED, GOLD, GREEN, GREY = "#2b6cb0", "#90cdf4", "#c05621", "#d69e2e", "#2f855a", "#555555"
+PURPLE = "#553c9a"
 
 
 def number(text):
@@ -65,8 +66,17 @@ def finish(axes, title, xlabel, ylabel, x="log", y="log", base=2):
     if y == "log":
         axes.set_yscale("log")
     axes.grid(alpha=0.3)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(fontsize=7)
+
+
+def legend(figure):
+    """One for all panels, below them, where no curve is; the height that it takes, as a part of the figure's."""
+    entries = {label: handle for axes in figure.axes for handle, label in zip(*axes.get_legend_handles_labels())}
+    if not entries:
+        return 0
+    columns = max(1, min(len(entries), int(figure.get_figwidth() / 2.4)))
+    figure.legend(entries.values(), entries.keys(), loc="lower center", bbox_to_anchor=(0.5, 0.015), ncol=columns, fontsize=7,
+                  frameon=False)
+    return (0.17 * -(-len(entries) // columns) + 0.1) / figure.get_figheight()
 
 
 def save(figure, out, name, source):
@@ -77,7 +87,7 @@ def save(figure, out, name, source):
             axes.remove()
     if figure.axes:
         figure.text(0.005, 0.003, source, fontsize=6, color=GREY)
-        figure.tight_layout(rect=(0, 0.012, 1, 1))
+        figure.tight_layout(rect=(0, 0.015 + legend(figure), 1, 1))
         path = os.path.join(out, name)
         figure.savefig(path, metadata={"Date": None})
         print(path)

@@ -3,7 +3,7 @@
 and RESULTS/figures/sfft_*, which measure_figures_gpu.sh did, become RESULTS/figures/sfft_*.svg. RESULTS: tests/bench/results."""
 import os
 
-from common import BLUE, GOLD, GREEN, GREY, PALE, RED, curve, end, finish, folders, plt, records, save, table
+from common import BLUE, GOLD, GREEN, GREY, PALE, PURPLE, RED, curve, end, finish, folders, plt, records, save, table
 
 STEPS = {"comb": GOLD, "bin": BLUE, "transform": GREEN, "cutoff": RED, "vote": "#805ad5", "estimate": PALE, "check": GREY}
 CPU = "two cores of an AMD EPYC, sfft_cpu/"
@@ -84,7 +84,7 @@ def draw_gpu_times(out):
     for panel, x, k, n in panels:
         fits = lambda row: (k is None or row["k"] == k) and (n is None or row["n"] == n)  # noqa: E731
         rows = [row for row in ({**row, "n": 2 ** int(row["log2_n"])} for row in device) if fits(row)]
-        curve(panel, [(row[x], row["ms_single"]) for row in rows], "lapwing, H200", BLUE, "o")
+        curve(panel, [(row[x], row["ms_single"]) for row in rows], "lapwing, H200", PURPLE, "D")
         steps = [(row[x], row["wall_median"]) for row in published if row["algorithm"] == ON_GPU and fits(row)]
         curve(panel, steps, "sfft2, H200", PALE, "s")
         curve(panel, [(row[x], row["z2z_ms"]) for row in rows], "cuFFT Z2Z, H200", GREEN, "v")
