@@ -12,6 +12,9 @@
  * of them free for certain. */
 enum { GROWTH = 4 };
 
+/* Parts of the transform that gives the buckets, of which there are GROWTH times an even number. */
+enum { SPLIT = 2 * GROWTH };
+
 /* Energies that are looked at, and the quantile of them that tells the noise. */
 enum { MOST_ENERGIES = 256 };
 static const double quantile = 0.25;
@@ -45,30 +48,56 @@ static void fold(const struct lw_sfft_stage *stage, const double complex *x, dou
         folded[lw_mod(i, n_buckets)] += stage->window->taps[i + half] * x[i + half];
 }
 
-/* |U[b]|^2 by its definition: few are looked at. The rotation is started afresh every 256 terms. */
-static double bucket_energy(const double complex *folded, int64_t n_buckets, int64_t b)
+/* exp(-2 pi i k / n) */
+static double complex root(int64_t k, int64_t n) { return cexp(-2 * M_PI * I * (double)k / (double)n); }
+
+/* Rotations are started afresh every so many steps. */
+enum { FRESH = 256 };
+
+/* The first step of a transform: part r of SPLIT has what the buckets r, r + SPLIT, ... are made of.
+ * parts: [SPLIT][n_buckets / SPLIT] */
+static void split(const double complex *folded, int64_t n_buckets, double complex *parts)
 {
-    enum { FRESH = 256 };
-    const double complex step = cexp(-2 * M_PI * I * (double)b / (double)n_buckets);
+    const int64_t length = n_buckets / SPLIT;
+    for (int r = 0; r < SPLIT; r++) {
+        const double complex step = root(r, n_buckets);
+        double complex roots[SPLIT], turn = 1;
+        for (int j = 0; j < SPLIT; j++)
+            roots[j] = root(r * j % SPLIT, SPLIT);
+        for (int64_t i = 0; i < length; i++, turn *= step) {
+            if (i % FRESH == 0)
+                turn = root(lw_mod_multiply(r, i, n_buckets), n_buckets);
+            double complex sum = 0;
+            for (int j = 0; j < SPLIT; j++)
+                sum += folded[i + j * length] * roots[j];
+            parts[r * length + i] = sum * turn;
+        }
+    }
+}
+
+/* |U[b]|^2 of the rest of the transform, by its definition: few are looked at. */
+static double bucket_energy(const double complex *part, int64_t length, int64_t b)
+{
+    const double complex step = root(b, length);
     double complex sum = 0, turn = 1;
-    for (int64_t i = 0; i < n_buckets; i++, turn *= step) {
+    for (int64_t i = 0; i < length; i++, turn *= step) {
         if (i % FRESH == 0)
-            turn = cexp(-2 * M_PI * I * (double)lw_mod_multiply(b, i, n_buckets) / (double)n_buckets);
-        sum += folded[i] * turn;
+            turn = root(lw_mod_multiply(b, i, length), length);
+        sum += part[i] * turn;
     }
     return creal(sum) * creal(sum) + cimag(sum) * cimag(sum);
 }
 
 /* Energies of some buckets: of all, or of so many by chance, as lines may lie at equal distances. Those of a real signal come in
  * pairs, of which one is enough. */
-static int64_t measure_energies(const struct lw_sfft_layout *layout, const double complex *folded, double *energies)
+static int64_t measure_energies(const struct lw_sfft_layout *layout, const double complex *parts, double *energies)
 {
     const struct lw_sfft_spec *const spec = &layout->plan.spec;
     const int64_t n_buckets = layout->stages[0].spec.n_buckets, room = spec->is_real ? n_buckets / 2 : n_buckets;
-    const int64_t count = room < MOST_ENERGIES ? room : MOST_ENERGIES;
+    const int64_t count = room < MOST_ENERGIES ? room : MOST_ENERGIES, length = n_buckets / SPLIT;
     for (int64_t i = 0; i < count; i++) {
         const int64_t b = count == room ? i : lw_random_below(spec->seed, (uint64_t)i, room);
-        energies[i] = bucket_energy(folded, n_buckets, b);
+        energies[i] = bucket_energy(parts + b % SPLIT * length, length, b / SPLIT);
     }
     return count;
 }
@@ -95,12 +124,15 @@ int lw_sfft_probe(const struct lw_sfft_layout *layout, const double *samples, st
 {
     const struct lw_sfft_stage *const stage = &layout->stages[0];
     const double complex *const x = (const double complex *)samples;
-    double complex *const folded = lw_alloc_array(stage->spec.n_buckets, sizeof *folded, "the buckets of a probe", err);
+    const int64_t n_buckets = stage->spec.n_buckets;
+    double complex *const folded = lw_alloc_array(2 * n_buckets, sizeof *folded, "the buckets of a probe", err);
     if (!folded)
         return LW_ESYSTEM;
+    double complex *const parts = folded + n_buckets;
     double energies[MOST_ENERGIES];
     fold(stage, x, folded);
-    const int64_t count = measure_energies(layout, folded, energies);
+    split(folded, n_buckets, parts);
+    const int64_t count = measure_energies(layout, parts, energies);
     lw_free(folded);
     probe->power = mean_power(x, lw_sfft_stage_samples(stage));
     probe->noise_power = noise_of(layout, lw_select(energies, count, (int64_t)(quantile * (double)count)));
