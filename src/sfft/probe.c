@@ -51,8 +51,12 @@ static void fold(const struct lw_sfft_stage *stage, const double complex *x, dou
 /* exp(-2 pi i k / n) */
 static double complex root(int64_t k, int64_t n) { return cexp(-2 * M_PI * I * (double)k / (double)n); }
 
-/* Rotations are started afresh every so many steps. */
-enum { FRESH = 256 };
+/* exp(-2 pi i k t / n) by the turn before it, exp(-2 pi i k (t - 1) / n), and the step between them: afresh every so many. */
+static double complex next_turn(double complex turn, double complex step, int64_t k, int64_t t, int64_t n)
+{
+    enum { FRESH = 256 };
+    return t % FRESH == 0 ? root(lw_mod_multiply(k, t, n), n) : turn * step;
+}
 
 /* The first step of a transform: part r of SPLIT has what the buckets r, r + SPLIT, ... are made of.
  * parts: [SPLIT][n_buckets / SPLIT] */
@@ -64,9 +68,8 @@ static void split(const double complex *folded, int64_t n_buckets, double comple
         double complex roots[SPLIT], turn = 1;
         for (int j = 0; j < SPLIT; j++)
             roots[j] = root(r * j % SPLIT, SPLIT);
-        for (int64_t i = 0; i < length; i++, turn *= step) {
-            if (i % FRESH == 0)
-                turn = root(lw_mod_multiply(r, i, n_buckets), n_buckets);
+        for (int64_t i = 0; i < length; i++) {
+            turn = next_turn(turn, step, r, i, n_buckets);
             double complex sum = 0;
             for (int j = 0; j < SPLIT; j++)
                 sum += folded[i + j * length] * roots[j];
@@ -80,9 +83,8 @@ static double bucket_energy(const double complex *part, int64_t length, int64_t 
 {
     const double complex step = root(b, length);
     double complex sum = 0, turn = 1;
-    for (int64_t i = 0; i < length; i++, turn *= step) {
-        if (i % FRESH == 0)
-            turn = root(lw_mod_multiply(b, i, length), length);
+    for (int64_t i = 0; i < length; i++) {
+        turn = next_turn(turn, step, b, i, length);
         sum += part[i] * turn;
     }
     return creal(sum) * creal(sum) + cimag(sum) * cimag(sum);

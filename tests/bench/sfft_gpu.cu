@@ -397,7 +397,8 @@ void run_row(const Row &row, const lw_device &device, bool with_cufft, FILE *csv
     const lw_sfft_device_signal signal = signal_of(row, lines);
     std::vector<Solver> solvers;
     Score score;
-    for (int i = 0; i < (row.seeds > 0 ? row.seeds : solvers_for(row, device, signal)); ++i) {
+    const int n_solvers = row.seeds > 0 ? row.seeds : solvers_for(row, device, signal);
+    for (int i = 0; i < n_solvers; ++i) {
         solvers.push_back(open_solver(device, row, i + 1, signal, score));
         run_once(solvers.back(), row, signal, lines, stream, score);
         capture(solvers.back(), signal, stream);
@@ -415,9 +416,9 @@ void run_row(const Row &row, const lw_device &device, bool with_cufft, FILE *csv
     print_score(row, score);
     if (csv) {
         fprintf(csv, "%d,%" PRId64 ",%s,%g,%s,%.5f,%.5f,%" PRId64 ",%.4f,%.4f,%d,%d,%d,%d,%d,%.3g,%.2f,%.2f,%.2f,%.4f\n",
-                row.bits, row.k, row.is_single ? "single" : "double", row.snr_db, row.is_untold ? "no" : "yes", timing.single, timing.sustained, score.samples, z2z, c2c, score.runs,
-                score.found, score.retried, score.lost, score.wrong, score.error, score.rounds / score.runs,
-                score.steps / score.runs, same / timing.single, probe);
+                row.bits, row.k, row.is_single ? "single" : "double", row.snr_db, row.is_untold ? "no" : "yes", timing.single,
+                timing.sustained, score.samples, z2z, c2c, score.runs, score.found, score.retried, score.lost, score.wrong,
+                score.error, score.rounds / score.runs, score.steps / score.runs, same / timing.single, probe);
         fflush(csv);
     }
     for (Solver &s : solvers)
