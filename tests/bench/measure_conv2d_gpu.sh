@@ -3,15 +3,15 @@
 # nothing. By default all parts:
 #
 #   checks     every transform length and the benchmark's cases against sums in double, conformance
-#   rivals     builds what stands beside ours, in OUT/rivals (rivals/build.sh): cuFFT with callbacks, cuFFTDx
+#   rivals     builds what stands beside ours, in OUT/rivals (rivals/build.sh): cuFFT with callbacks, cuFFTDx, NPP
 #   table      every row with cuFFT and those rivals that are built beside it; OUT/conv2d_gpu.csv
 #   methods    each method at 16384^2, for the model in gpu/conv2d/plan.c; OUT/conv2d_methods.csv
 #   batches    sizes of the work area of large kernels; OUT/conv2d_batches.csv
 #   memcheck racecheck initcheck      compute-sanitizer on every transform length
 #   profile    what the profiler says of each family of kernels
 #
-# Environment: BUILD, the build folder (build); RIVALS, the folder of the rivals (OUT/rivals); MATHDX, as for rivals/build.sh;
-# SECONDS_IN_ALL, after which no part begins (540).
+# Environment: BUILD, the build folder (build); RIVALS, the folder of the rivals (OUT/rivals); MATHDX and NPP, as for
+# rivals/build.sh; SECONDS_IN_ALL, after which no part begins (540).
 . "$(dirname "$0")/gpu_parts.sh"
 parts_begin "$0" "$@"
 shift
@@ -54,7 +54,7 @@ part_profile() {
 limit_of() {
     case $1 in
     checks) echo 140 ;;
-    table) echo 450 ;;
+    table) echo 490 ;;
     rivals) echo 400 ;;
     profile) echo 100 ;;
     *) echo 40 ;;

@@ -16,7 +16,7 @@
 #   host       both transforms on the cores of the same machine, beside FFTW, on one and on all: OUT/sfft_host.txt
 #
 # Environment: BUILD, the build folder (build); SECONDS_IN_ALL, after which no part begins (400); RIVALS, the folder in which
-# rivals/build.sh has built cuFFT with callbacks and cuFFTDx (none: cases and sizes go without them);
+# rivals/build.sh has built cuFFT with callbacks, cuFFTDx and NPP (none: cases and sizes go without them);
 # PYTHON (python3), with torch, for cudnn; RAM, a folder on a RAM disk (/dev/shm), 20 GB for runs. Built must be lapwing,
 # bench_ols_gpu, bench_whole_gpu, bench_post_gpu, bench_conv2d_gpu, bench_sfft_gpu, bench_published_gpu and bench_sfft_cpu.
 SECONDS_IN_ALL=${SECONDS_IN_ALL:-400}
@@ -106,7 +106,7 @@ part_host() {
 limit_of() {
     case $1 in
     cases) [ "$rivals" ] && echo 330 || echo 110 ;;
-    sizes) [ "$rivals" ] && echo 180 || echo 60 ;;
+    sizes) [ "$rivals" ] && echo 200 || echo 60 ;;
     sparse | host) echo 110 ;;
     whole | cudnn | runs) echo 90 ;;
     *) echo 60 ;;

@@ -22,7 +22,7 @@ def draw_sizes(out):
         for name, column, colour, marker in (("lapwing", "gpixel_s", BLUE, "o"), ("cuFFT, tiles", "cuFFT_tiles_gpixel_s", RED, "s"),
                                              ("cuFFT with callbacks", "cuFFT_callbacks_gpixel_s", RED, "x"),
                                              ("cuFFT, whole image", "cuFFT_whole_image_gpixel_s", GREEN, "^"),
-                                             ("cuFFTDx", "cuFFTDx_gpixel_s", GOLD, "D")):
+                                             ("cuFFTDx", "cuFFTDx_gpixel_s", GOLD, "D"), ("NPP", "NPP_gpixel_s", GREY, "v")):
             curve(panel, [(side, row.get(column)) for side, row in chosen], name, colour, marker)
         finish(panel, f"kernel of {kernel[0]} x {kernel[1]}", "image's side", "Gpixel/s")
     save(figure, out, "conv2d_sizes.svg", H200 + "conv2d_sizes.csv")

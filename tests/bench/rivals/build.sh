@@ -3,9 +3,11 @@
 #
 #   ols_callbacks.so conv2d_callbacks.so     cuFFT with callbacks, where CUDA has its static library
 #   ols_cufftdx.so conv2d_cufftdx.so         NVIDIA's device library; some minutes, less with many cores
+#   conv2d_npp.so                            NVIDIA's image operations; the library stays where it is found
 #
 # What cannot be made is left out and said. What is newer than its sources stays.
-# Environment: MATHDX, the folder `include` of nvidia-mathdx (otherwise pip fetches the package into OUT); NVCC (nvcc); JOBS.
+# Environment: MATHDX, the folder `include` of nvidia-mathdx, and NPP, a folder with include and lib/libnppif.so.13 (otherwise pip
+# fetches nvidia-mathdx, nvidia-npp into OUT); NVCC (nvcc); JOBS.
 set -u
 [ $# -ge 1 ] || { sed -n '2,${/^#/!q;s/^# \{0,1\}//p}' "$0"; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
@@ -34,6 +36,25 @@ fetch_mathdx() {
         python3 -m zipfile -e "$out"/nvidia_mathdx-25.6.0-*.whl "$out/mathdx" && return
     echo "no cuFFTDx: its headers cannot be fetched; set MATHDX"
     return 1
+}
+
+fetch_npp() {
+    [ -z "${NPP:-}" ] || { npp=$NPP; return; }
+    npp=$out/npp/nvidia/cu13
+    [ -d "$npp" ] && return
+    python3 -m pip download -q --no-deps -d "$out" nvidia-npp==13.2.0.93 >"$out/npp.log" 2>&1 &&
+        python3 -m zipfile -e "$out"/nvidia_npp-13.2.0.93-*.whl "$out/npp" && return
+    echo "no NPP: it cannot be fetched; set NPP"
+    return 1
+}
+
+with_npp() {
+    is_new "$out/conv2d_npp.so" && return
+    fetch_npp || return
+    # shellcheck disable=SC2086
+    "$nvcc" $flags "-I$npp/include" -shared -o "$out/conv2d_npp.so" "$here/conv2d_npp.cu" -Xlinker "$npp/lib/libnppif.so.13" \
+        -Xlinker -rpath -Xlinker "$npp/lib" >"$out/conv2d_npp.log" 2>&1 ||
+        { echo "no conv2d_npp: $(grep -m 1 -iE 'error|cannot find|No such' "$out/conv2d_npp.log")"; }
 }
 
 # What one unit is compiled from: SOURCE OBJECT definitions...
@@ -79,9 +100,10 @@ if [ "${2:-}" = unit ]; then
 fi
 with_callbacks ols_callbacks &
 with_callbacks conv2d_callbacks &
+with_npp &
 with_cufftdx
 wait
-for library in ols_callbacks ols_cufftdx conv2d_callbacks conv2d_cufftdx; do
+for library in ols_callbacks ols_cufftdx conv2d_callbacks conv2d_cufftdx conv2d_npp; do
     [ -e "$out/$library.so" ] || code=1         # what is there is measured all the same
 done
 exit $code

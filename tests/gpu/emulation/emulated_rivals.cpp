@@ -1,6 +1,6 @@
 /* emulated_rivals.cpp - what the GPU benchmarks set beside ours computes what it should: every way of every rival, on small
- * cases, beside the sum by definition. The emulation runs their kernels and callbacks; emulated_cufft.c and cufftdx.hpp stand for
- * NVIDIA's libraries. */
+ * cases, beside the sum by definition. The emulation runs their kernels and callbacks; emulated_cufft.c, cufftdx.hpp and
+ * nppi_filtering_functions.h stand for NVIDIA's libraries. */
 #include "tests/bench/cufft_image.cuh"
 #include "tests/bench/cufft_ols.cuh"
 
@@ -8,7 +8,7 @@
 #include <string>
 
 extern "C" const OlsRival rival_ols_callbacks, rival_ols_cufftdx;
-extern "C" const ImageRival rival_conv2d_callbacks, rival_conv2d_cufftdx;
+extern "C" const ImageRival rival_conv2d_callbacks, rival_conv2d_cufftdx, rival_conv2d_npp;
 
 static int n_checks, n_failed;
 
@@ -182,6 +182,10 @@ static void check_images()
     for (const int kernel : {7, 15, 31, 40, 63}) {
         ImageTrial t = make_image(101, 230, kernel, kernel);
         try_image(&rival_conv2d_cufftdx, t, 11);
+    }
+    for (const auto &kernel : {std::pair<int, int>{1, 1}, {7, 6}, {15, 15}, {31, 32}}) {
+        ImageTrial t = make_image(101, 230, kernel.first, kernel.second);
+        try_image(&rival_conv2d_npp, t, 1);
     }
 }
 
