@@ -20,6 +20,7 @@ static double rank_tolerance(enum lw_precision precision) { return precision == 
 static const double memory_rate = 4.0e12;           /* bytes a second */
 static const double launch_seconds = 2e-6;
 static const double direct_seconds = 6e-6;          /* of direct sums, however small the image */
+static const double tile_seconds = 4.2e-6;          /* that tiles take however few they are, beyond what each takes */
 static const double product_rate = 29.6e12;         /* fused multiply-adds a second of the device, single precision */
 static const double wanted_points = 1 << 25;        /* of the work area: fills the device, 256 MiB */
 enum { MULTIPROCESSORS = 132 };
@@ -120,20 +121,18 @@ static int64_t n_transforms(const struct lw_op_spec *spec, const struct lw_conv2
     return spec->n_channels * grid->transforms_across * divide_up(output_rows(spec), grid->hop_rows * grid->pair_rows);
 }
 
-/* Microseconds that a multiprocessor takes for a tile with `blocks` of them at a time. */
-static double tile_microseconds(enum lw_precision precision, int side, int *blocks)
+/* Microseconds that a multiprocessor takes for a tile, with as many of them at a time as it holds. */
+static double tile_microseconds(enum lw_precision precision, int side)
 {
-    *blocks = side == 64 && precision == LW_SINGLE ? 4 : 1;
     return precision == LW_DOUBLE ? 16 : side == 64 ? 2.8 : 14.8;
 }
 
 static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     struct lw_conv2d_plan plan = {.method = LW_CONV2D_TILES, .grid = *grid};
-    int blocks;
-    const double each = 1e-6 * tile_microseconds(spec->precision, (int)grid->rows, &blocks);
-    const double transforms = larger((double)n_transforms(spec, grid), blocks * MULTIPROCESSORS);
-    plan.seconds = transforms * each / MULTIPROCESSORS / n_outputs(spec);
+    const double each = 1e-6 * tile_microseconds(spec->precision, (int)grid->rows);
+    const double most = (double)divide_up(n_transforms(spec, grid), MULTIPROCESSORS);   /* of tiles, on one of them */
+    plan.seconds = (tile_seconds + most * each) / n_outputs(spec);
     return plan;
 }
 

@@ -1,5 +1,5 @@
 /* Every transform length of the 2-D convolution kernels, in either precision, real and complex, against the sum by
- * definition: the engine's own choice takes few of them on images as small as those of the conformance suite. */
+ * definition: the engine's own choice takes few of them on images as small as those of the conformance suite. And what is chosen. */
 #include "gpu.h"
 
 #include "gpu/conv2d/bands.h"
@@ -198,11 +198,42 @@ static void try_precision(enum lw_precision precision, bool is_complex)
         try_task(make_task(precision, is_complex, LW_CONV2D_TILES, *side, *side, *side + MARGIN, 2 * *side + MARGIN));
 }
 
+/* The fastest as measured on an H200: a few tiles leave most of the device idle, whatever a tile takes in a large image. */
+static void test_choice(void)
+{
+    static const struct { int64_t side, kernel; enum lw_conv2d_method method; int64_t rows; } cases[] = {
+        {256, 31, LW_CONV2D_TILES, 64},   {512, 31, LW_CONV2D_TILES, 64},    {512, 7, LW_CONV2D_UNROLLED, 0},
+        {1024, 31, LW_CONV2D_TILES, 64},  {1024, 63, LW_CONV2D_TILES, 128},  {512, 63, LW_CONV2D_BANDS, 1024},
+        {2048, 63, LW_CONV2D_BANDS, 1024}, {16384, 31, LW_CONV2D_TILES, 128}, {16384, 7, LW_CONV2D_UNROLLED, 0},
+    };
+    static double taps[63 * 63];
+    uint64_t state = 7;
+    for (size_t i = 0; i < sizeof taps / sizeof *taps; i++)
+        taps[i] = noise(&state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct lw_device device = {.major = 9, .shared_bytes = 232448};
+        const struct lw_op_spec spec = {
+            .kind = LW_OP_CONV2D, .input = {LW_FLOAT32, false, false}, .output = {LW_FLOAT32, false, false}, .precision = LW_SINGLE,
+            .layout = LW_TIME_FAST, .n_channels = 1, .n_outputs = cases[i].side,
+            .conv2d = {
+                .kernel = taps, .kernel_rows = cases[i].kernel, .kernel_columns = cases[i].kernel, .rows = cases[i].side,
+                .columns = cases[i].side, .output_columns = cases[i].side, .boundary = LW_BOUNDARY_ZERO,
+            },
+        };
+        struct lw_conv2d_plan plan;
+        struct lw_error err;
+        CHECK(lw_conv2d_choose(&device, &spec, &plan, &err) == LW_OK && plan.method == cases[i].method &&
+              plan.grid.rows == cases[i].rows, "%d x %d, %d x %d taps: method %d, %d rows", (int)cases[i].side, (int)cases[i].side,
+              (int)cases[i].kernel, (int)cases[i].kernel, (int)plan.method, (int)plan.grid.rows);
+    }
+}
+
 int main(void)
 {
     const int missing = gpu_missing("conv2d kernels");
     if (missing)
         return missing;
+    test_choice();
     for (int precision = LW_SINGLE; precision <= LW_DOUBLE; precision++)
         for (int is_complex = 0; is_complex < 2; is_complex++)
             try_precision((enum lw_precision)precision, is_complex != 0);
