@@ -2,8 +2,8 @@
  *
  * seconds per output = max(memory, transform): what a sample costs at the memory rate (its share of the read and its
  * write), and what a segment costs divided by its outputs. Outputs are those of the whole series, also where not all of it is
- * wanted. The rates were measured on one H200 (tests/bench/results);
- * other architectures take the same choice, less the kernels that need more shared memory than they have. */
+ * wanted. Where a series is short, what its first segments wait for counts as well. The rates were measured on one H200
+ * (tests/bench/results); other architectures take the same choice, less the kernels that need more shared memory than they have. */
 #include "gpu/ols/choose.h"
 
 #include "gpu/device/fft_powers.cuh"
@@ -21,23 +21,26 @@ static const OlsKernels *const all_kernels[] = {
 };
 
 static constexpr double MEMORY_RATE = 4.29e12;          /* bytes per second */
+static constexpr int MULTIPROCESSORS = 132;
+static constexpr double RESIDENT_POINTS = 12 * 1024.0 * MULTIPROCESSORS;   /* that the device works on at a time */
 
 /* Picoseconds per point of a transform back, on the whole device, of a kernel with fixed discard: fitted to what
- * `bench_ols_gpu segments` gave on an H200 on 2026-11-20, with 8 filters, at 2^26 samples (double precision: 2^24). */
+ * `bench_ols_gpu segments` gave on an H200 on 2026-11-20, with 8 filters, at 2^26 samples (double precision: 2^24). In single
+ * precision the second rates are of 16 instead of 32 points in a thread (2026-11-23). */
 struct Rate {
     int segment;
     OlsDesign design;
-    double complex_single, paired_single, in_double;
+    double complex_single, paired_single, in_double, complex_of_16, paired_of_16;
 };
 
 static const Rate rates[] = {
-    {256, OLS_PLAIN, 1.37, 1.40, 3.1},
-    {512, OLS_PLAIN, 1.50, 1.55, 3.75},
-    {1024, OLS_PLAIN, 1.66, 1.77, 4.3},
-    {2048, OLS_PLAIN, 2.01, 2.13, 5.1},
-    {4096, OLS_PLAIN, 2.22, 2.53, 6.8},
-    {8192, OLS_PLAIN, 3.10, 3.17, 0},
-    {8192, OLS_PINGPONG, 2.80, 2.90, 0},
+    {256, OLS_PLAIN, 0, 0, 3.1, 1.37, 1.40},
+    {512, OLS_PLAIN, 0, 0, 3.75, 1.50, 1.55},
+    {1024, OLS_PLAIN, 1.66, 1.77, 4.3, 1.84, 2.17},
+    {2048, OLS_PLAIN, 2.01, 2.13, 5.1, 2.15, 2.45},
+    {4096, OLS_PLAIN, 2.22, 2.53, 6.8, 0, 0},
+    {8192, OLS_PLAIN, 3.10, 3.17, 0, 0, 0},
+    {8192, OLS_PINGPONG, 2.80, 2.90, 0, 0, 0},
 };
 
 /* What else was seen then: long segments, time slow (uint8, one filter, 257 taps); and 32 filters of 512 points, which
@@ -53,7 +56,8 @@ static double point_seconds(const OlsKernel *k, int n_filters)
 {
     for (const Rate &r : rates)
         if (r.segment == k->segment && r.design == k->design) {
-            const double single = k->paired ? r.paired_single : r.complex_single;
+            const double of_32 = k->paired ? r.paired_single : r.complex_single;
+            const double single = k->radix == 16 ? (k->paired ? r.paired_of_16 : r.complex_of_16) : of_32;
             return (k->precision == LW_SINGLE ? single : r.in_double) * 1e-12 * slowed(k, n_filters);
         }
     return 1;
@@ -115,6 +119,8 @@ static const char *design_text(const OlsKernel *k)
         return "two teams";
     if (k->prefetches)
         return k->layout == LW_TIME_SLOW ? "channels abreast" : "segments ahead";
+    if (k->precision == LW_SINGLE && k->radix == 16 && k->outer_radix > 2)
+        return "16 points a thread";
     return k->one_filter ? "one filter" : "";
 }
 
@@ -152,6 +158,30 @@ static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_sp
     return worst + 0.02 * (memory + transform) - favours * 0.01 * memory + later;
 }
 
+/* Seconds that a thread block's first segment takes beyond what it costs in a long series. */
+static double first_seconds(const OlsKernel *k)
+{
+    if (k->radix == 16)
+        return k->paired || k->outer_radix == 1 ? 3.2e-6 : 4.0e-6;
+    if (k->paired)
+        return k->outer_radix > 2 ? 8.0e-6 : 5.0e-6;
+    return k->outer_radix > 2 ? 4.5e-6 : k->outer_radix == 2 ? 5.5e-6 : 3.8e-6;
+}
+
+/* What a short series takes beyond that, per output: all thread blocks begin at once and wait together for samples and at barriers,
+ * the longer the more points a thread has; with one filter those that take a second segment do so again. In a long series some
+ * compute while others wait. Seconds as seen in signals of 2^18 to 2^22 samples (`bench_ols_gpu segments`, H200, 2026-11-23). */
+static double start_per_output(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
+{
+    const double series = (double)spec->n_outputs * (double)spec->n_channels, each = k->paired ? 2 : 1;
+    if (series == 0 || series * spec->n_filters > 2 * RESIDENT_POINTS * each)
+        return 0;
+    const double outputs = (k->segment - discard_of(k, spec->n_taps)) * each * k->batch;
+    const bool is_one_pass = spec->n_filters > 1 || series <= outputs * k->blocks * MULTIPROCESSORS;
+    const double first = first_seconds(k), second = k->radix == 16 ? 1e-6 : first;
+    return (is_one_pass ? first : first + second) / (series * spec->n_filters);
+}
+
 /* The kernels in the table's order; NULL behind the last. */
 static const OlsKernel *kernel_at(int index)
 {
@@ -176,7 +206,7 @@ static Choice cheapest(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
 {
     Choice best = {-1, 0};
     for (int i = 0; const OlsKernel *k = kernel_at(i); ++i) {
-        const Choice choice = {i, seconds_per_output(k, spec)};
+        const Choice choice = {i, seconds_per_output(k, spec) + start_per_output(k, spec)};
         if (fits(k, spec, arch) && (spec->segment == 0 || k->segment == spec->segment) &&
             comes_before(previous, choice) && (best.index < 0 || comes_before(choice, best)))
             best = choice;

@@ -44,6 +44,7 @@ static struct lw_cuda_ols_spec kernel_spec(const struct lw_op_spec *spec)
         .input_complex = spec->input.is_complex,
         .taps_complex = spec->ols.taps_complex,
         .n_channels = spec->n_channels,
+        .n_outputs = spec->n_outputs,
         .n_filters = spec->ols.n_filters,
         .n_taps = kernel_taps(spec),
         .post = kernel_post(&spec->ols),

@@ -7,7 +7,7 @@
  *     bench_ols_gpu segments [csv] [text]  every kernel of every segment length of ours for these cases; long filters: the
  *                                          other paths, too
  *     bench_ols_gpu check                  every kernel against the sum by definition in double, on awkward sizes
- *     bench_ols_gpu one CASE SEGMENT N     N launches of one case, for a profiler
+ *     bench_ols_gpu one CASE SEGMENT N [RANK]     N launches of one case, for a profiler, by the (RANK + 1)-th best kernel
  *
  * floor = (bytes of the input + bytes of all outputs) / 4.29 TB/s. Buffers rotate over a working set of more than 4 times
  * the L2. Every row is checked: relative L2 error at random positions against the sum in double, unwritten outputs; of the rivals
@@ -241,6 +241,7 @@ static struct lw_cuda_ols_spec spec_of(const Case &c, int segment, int rank)
     s.input_complex = c.complex_signal;
     s.taps_complex = c.complex_taps;
     s.n_channels = c.n_channels;
+    s.n_outputs = c.count;
     s.n_filters = c.n_filters;
     s.n_taps = c.n_taps;
     s.segment = segment;
@@ -632,12 +633,12 @@ static int run_check()
     return wrong;
 }
 
-static int run_one(const char *name, int segment, int n)
+static int run_one(const char *name, int segment, int n, int rank)
 {
     const Pool p = make_pool((size_t)3 << 30, (size_t)40 << 30);
-    for (const Case &c : all_cases()) {
+    for (const Case &c : wanted_cases(name)) {
         Ours ours;
-        if (c.name != name || !choose(c, segment, &ours))
+        if (!choose(c, segment, &ours, rank))
             continue;
         fill_input(p, c.stored, input_bytes(c));
         prepare(&ours, p);
@@ -656,11 +657,11 @@ int main(int argc, char **argv)
     const std::string mode = argc > 1 ? argv[1] : "table";
     if (mode == "check")
         return run_check() != 0;
-    if (mode == "one" && argc == 5)
-        return run_one(argv[2], atoi(argv[3]), atoi(argv[4]));
+    if (mode == "one" && (argc == 5 || argc == 6))
+        return run_one(argv[2], atoi(argv[3]), atoi(argv[4]), argc == 6 ? atoi(argv[5]) : 0);
     FILE *csv = fopen(argc > 2 ? argv[2] : "/dev/null", "w");
     if (!csv || (mode != "table" && mode != "segments")) {
-        fprintf(stderr, "usage: %s table|segments [csv] [text] [rival.so...] | check | one CASE SEGMENT N\n", argv[0]);
+        fprintf(stderr, "usage: %s table|segments [csv] [text] [rival.so...] | check | one CASE SEGMENT N [RANK]\n", argv[0]);
         return 2;
     }
     if (argc > 4)

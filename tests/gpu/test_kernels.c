@@ -386,6 +386,27 @@ static void test_choice(void)
     CHECK(lw_cuda_ols_choose(&spec, &arch, &plan, &err) == LW_OK && plan.path == LW_CUDA_TOO_LONG, "2^20 taps");
 }
 
+/* A short series leaves most of the device idle: more threads work on a segment then. */
+static void test_short_series(void)
+{
+    static const struct { int64_t n_outputs, n_taps; int n_filters; bool is_complex; const char *design; } cases[] = {
+        {1 << 18, 257, 8, false, "16 points a thread"}, {1 << 20, 257, 1, false, "16 points a thread"},
+        {1 << 18, 1025, 8, false, "16 points a thread"}, {1 << 21, 257, 1, true, "16 points a thread"},
+        {1 << 18, 257, 8, true, ""}, {1 << 21, 257, 8, false, ""}, {1 << 26, 257, 8, false, ""}, {0, 257, 8, false, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct lw_cuda_arch chip = {.major = 9, .shared_bytes = 232448};
+        const struct lw_cuda_ols_spec spec = {
+            .input = LW_FLOAT32, .input_complex = cases[i].is_complex, .n_channels = 1, .n_outputs = cases[i].n_outputs,
+            .n_filters = cases[i].n_filters, .n_taps = cases[i].n_taps,
+        };
+        struct lw_cuda_ols_plan plan;
+        struct lw_error err;
+        CHECK(lw_cuda_ols_choose(&spec, &chip, &plan, &err) == LW_OK && strcmp(plan.design, cases[i].design) == 0,
+              "case %d: N = %d, \"%s\"", (int)i, plan.segment, plan.design);
+    }
+}
+
 /* What fits a multiprocessor, and only for filters that two teams can share. */
 static void test_two_teams(void)
 {
@@ -421,6 +442,7 @@ int main(int argc, char **argv)
     test_folds();
     test_thinned_channels();
     test_choice();
+    test_short_series();
     test_two_teams();
     return check_result("gpu_kernels");
 }

@@ -16,21 +16,24 @@ LW_OLS_GROUP(f256,
 LW_OLS_GROUP(f512,
     LW_OLS_TIME_FAST(float, 16, 2, 20, -1));
 
-#elif defined(LW_INSTANCES_f1024)        /* single precision, 1024 points: a warp a segment */
+#elif defined(LW_INSTANCES_f1024)        /* single precision, 1024 points: a warp a segment, two where there are few */
 LW_OLS_GROUP(f1024,
     LW_OLS_TIME_FAST(float, 32, 1, 12, 64),
     LW_OLS_TIME_FAST(float, 32, 1, 12, 128),
     LW_OLS_FINDING(float, 32, 1, 12, 256),
     LW_OLS_FINDING(float, 32, 1, 12, -1),
+    LW_OLS_TIME_FAST(float, 16, 4, 8, 256),
+    LW_OLS_TIME_FAST(float, 16, 4, 8, -1),
     LW_OLS_PIPELINED(32, 16, 64),
     LW_OLS_PIPELINED(32, 16, 256),
     LW_OLS_PIPELINED(32, 16, -1));
 
-#elif defined(LW_INSTANCES_f2048)        /* single precision, 2048 points: two warps a segment */
+#elif defined(LW_INSTANCES_f2048)        /* single precision, 2048 points: two warps a segment, four where there are few */
 LW_OLS_GROUP(f2048,
     LW_OLS_TIME_FAST(float, 32, 2, 6, 256),
     LW_OLS_TIME_FAST(float, 32, 2, 6, 512),
-    LW_OLS_FINDING(float, 32, 2, 6, -1));
+    LW_OLS_FINDING(float, 32, 2, 6, -1),
+    LW_OLS_TIME_FAST(float, 16, 8, 4, -1));
 
 #elif defined(LW_INSTANCES_f4096)        /* single precision, 4096 points: four warps a segment */
 LW_OLS_GROUP(f4096,

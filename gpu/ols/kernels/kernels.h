@@ -51,6 +51,7 @@ struct lw_cuda_ols_spec {
     enum lw_scalar input;
     bool input_complex, taps_complex;
     int64_t n_channels;                 /* of the whole data set: decides what is paired */
+    int64_t n_outputs;                  /* of a channel and filter, of the whole data set; 0: not known, taken as many */
     int n_filters;
     int64_t n_taps;                     /* M */
     bool is_searched;                   /* crossings or the best filter are wanted, by kernels that find them if possible */
