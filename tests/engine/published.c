@@ -316,11 +316,15 @@ int suite_published(const struct lw_engine_type *type, int divisor)
     const struct under_test test = {type, divisor};
     const struct scene real_comb = {.n = 98304, .n_lines = 8, .is_real = true,
                                     .choice = {.comb = 1536, .window = LW_PUBLISHED_GAUSSIAN}};
+    /* more bits of chosen buckets than a GPU has shared memory for */
+    const struct scene many_loops = {.n = 1 << 18, .n_lines = 6, .snr_db = 30,
+                                     .choice = {.location_loops = 24, .votes = 16, .n_buckets = 16384}};
     check_statistics(&test);
     check_ways(&test, (struct scene){.n = 100003, .n_lines = 12, .snr_db = 25});
     check_ways(&test, real_comb);
     check_engines(&test, (struct scene){.n = 100003, .n_lines = 12, .snr_db = 25});
     check_engines(&test, real_comb);
+    check_engines(&test, many_loops);
     check_odd(&test, ZERO, true, 0);
     check_odd(&test, CONSTANT, true, 1);
     check_odd(&test, NOISE, false, -1);

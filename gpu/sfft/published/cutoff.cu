@@ -70,8 +70,10 @@ LW_DEVICE unsigned long long find_least(const double *values, int64_t count, int
     return known;
 }
 
-/* The places of the `most` largest, ascending. */
-LW_DEVICE void list_largest(const double *values, int64_t count, int most, int *places)
+LW_DEVICE void set_bit(unsigned *words, int64_t i) { atomicOr(&words[i / 32], 1u << i % 32); }
+
+/* The places of the `most` largest, ascending, and their bits. @param chosen  NULL: no bits are wanted */
+LW_DEVICE void list_largest(const double *values, int64_t count, int most, int *places, unsigned *chosen)
 {
     int equal;
     const unsigned long long least = find_least(values, count, most, &equal);
@@ -83,8 +85,11 @@ LW_DEVICE void list_largest(const double *values, int64_t count, int most, int *
         const bool is_above = i < count && bits > least, is_level = i < count && bits == least;
         const int own = (is_above ? 1 : 0) | (is_level ? 1 << 16 : 0), all = scan(own), before = all - own;
         const int above_before = above + (before & 0xffff), level_before = level + (before >> 16);
-        if (is_above || (is_level && level_before < equal))
+        if (is_above || (is_level && level_before < equal)) {
             places[above_before + (level_before < equal ? level_before : equal)] = (int)i;
+            if (chosen)
+                set_bit(chosen, i);
+        }
         if (threadIdx.x == THREADS - 1)
             last = all;
         __syncthreads();
@@ -94,9 +99,12 @@ LW_DEVICE void list_largest(const double *values, int64_t count, int most, int *
     }
 }
 
-__global__ void __launch_bounds__(THREADS) select_places(const double *values, int64_t count, int most, int *places)
+/* Row blockIdx.x of values, places and words. */
+__global__ void __launch_bounds__(THREADS) select_places(const double *values, int64_t count, int most, int *places,
+                                                         unsigned *chosen, int64_t n_words)
 {
-    list_largest(values + blockIdx.x * count, count, most, places + (int64_t)blockIdx.x * most);
+    list_largest(values + blockIdx.x * count, count, most, places + (int64_t)blockIdx.x * most,
+                 chosen ? chosen + blockIdx.x * n_words : nullptr);
 }
 
 __global__ void __launch_bounds__(THREADS) find_median(lw_published_device device)
@@ -150,8 +158,11 @@ __global__ void __launch_bounds__(LINEAR_THREADS) sort_step(lw_published_device 
 __global__ void __launch_bounds__(LINEAR_THREADS) end_sort(lw_published_device device)
 {
     const int64_t i = blockIdx.x * (int64_t)LINEAR_THREADS + threadIdx.x, loop = blockIdx.y;
-    if (i < device.n_selected)
-        device.places[loop * device.n_selected + i] = device.ranked[loop * device.sorted_size + i].place;
+    if (i < device.n_selected) {
+        const int place = device.ranked[loop * device.sorted_size + i].place;
+        device.places[loop * device.n_selected + i] = place;
+        set_bit(device.chosen + loop * device.n_words, place);
+    }
 }
 
 dim3 grid_of(int64_t count, int rows)
@@ -191,7 +202,8 @@ cudaError_t lw_published_measure(const lw_published_device *device, cudaStream_t
 cudaError_t lw_published_select(const lw_published_device *device, cudaStream_t stream)
 {
     select_places<<<(unsigned)device->location_loops, THREADS, 0, stream>>>(device->energies, device->n_buckets,
-                                                                            (int)device->n_selected, device->places);
+                                                                            (int)device->n_selected, device->places,
+                                                                            device->chosen, device->n_words);
     return cudaGetLastError();
 }
 
@@ -220,7 +232,7 @@ cudaError_t lw_published_approve(const lw_published_device *device, cudaStream_t
         return cudaSuccess;
     measure<<<grid_of(device->comb, 1), LINEAR_THREADS, 0, stream>>>(device->teeth, device->tooth_energies, device->comb);
     select_places<<<1, THREADS, 0, stream>>>(device->tooth_energies, device->comb, (int)device->n_residues,
-                                             device->tooth_places);
+                                             device->tooth_places, nullptr, 0);
     mark<<<grid_of(device->n_residues, 1), LINEAR_THREADS, 0, stream>>>(*device);
     return cudaGetLastError();
 }

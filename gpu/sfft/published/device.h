@@ -50,8 +50,9 @@ struct lw_published_device {
     int64_t sorted_size;                            /* n_buckets up to a power of two; 0: not sorted */
     struct lw_published_device_ranked *ranked;      /* [location_loops][sorted_size] */
     int *places;                                    /* [location_loops][n_selected] */
+    int64_t n_words;                                /* ceil(n_buckets / 32) */
+    unsigned *chosen;                               /* [location_loops][n_words] a bit for each bucket that is among the places */
 
-    unsigned char *votes;                           /* [n_frequencies] */
     int64_t *elected, *strong;                      /* [capacity] */
     struct lw_published_device_line *lines;         /* [capacity] */
     struct lw_published_device_control *control;
@@ -78,7 +79,8 @@ cudaError_t lw_published_fold_row(const struct lw_published_device *device, int 
 /** energies of the locating loops, from their transformed planes; and control->median. */
 cudaError_t lw_published_measure(const struct lw_published_device *device, cudaStream_t stream);
 
-/** places = the n_selected largest energies of each locating loop: by selection, or by sorting all. */
+/** places = the n_selected largest energies of each locating loop, by selection, or by sorting all; their bits in `chosen`, all 0
+ * before, are set. */
 cudaError_t lw_published_select(const struct lw_published_device *device, cudaStream_t stream);
 cudaError_t lw_published_sort(const struct lw_published_device *device, cudaStream_t stream);
 
@@ -86,8 +88,8 @@ cudaError_t lw_published_sort(const struct lw_published_device *device, cudaStre
 cudaError_t lw_published_comb(const struct lw_published_device *device, int64_t first, cudaStream_t stream);
 cudaError_t lw_published_approve(const struct lw_published_device *device, cudaStream_t stream);
 
-/** A vote for each frequency in the places of one loop; elected grows. */
-cudaError_t lw_published_vote_loop(const struct lw_published_device *device, int loop, cudaStream_t stream);
+/** elected = the frequencies that fall into chosen buckets of votes_needed loops, in any order. */
+cudaError_t lw_published_elect(const struct lw_published_device *device, cudaStream_t stream);
 
 /** lines = those of the elected that are strong in half of the loops, and on whose median a third of them agree. */
 cudaError_t lw_published_estimate_lines(const struct lw_published_device *device, cudaStream_t stream);

@@ -46,7 +46,7 @@ static struct lw_published_device describe(const struct lw_published_plan *plan)
         .n_frequencies = plan->spec.is_real ? plan->spec.n / 2 + 1 : plan->spec.n, .n_selected = plan->n_selected,
         .capacity = plan->capacity, .n_loops = lw_published_count_loops(plan) + 1, .location_loops = choice->location_loops,
         .n_estimates = lw_published_count_loops(plan), .votes_needed = choice->votes, .is_real = plan->spec.is_real,
-        .significance = lw_published_significance(choice->n_buckets), .comb = choice->comb, .n_residues = plan->n_residues,
+        .n_words = (choice->n_buckets + 31) / 32, .significance = lw_published_significance(choice->n_buckets), .comb = choice->comb, .n_residues = plan->n_residues,
     };
     if (choice->ways.cutoff == LW_PUBLISHED_SORT)
         for (device.sorted_size = 1; device.sorted_size < device.n_buckets; device.sorted_size *= 2)
@@ -70,7 +70,7 @@ static int64_t lay_out(struct solver *solver, bool gathers, int64_t work_bytes)
     d->energies = lw_arena_take(&arena, of_loops * d->n_buckets * (int64_t)sizeof *d->energies);
     d->ranked = lw_arena_take(&arena, of_loops * d->sorted_size * (int64_t)sizeof *d->ranked);
     d->places = lw_arena_take(&arena, of_loops * d->n_selected * (int64_t)sizeof *d->places);
-    d->votes = lw_arena_take(&arena, d->n_frequencies);
+    d->chosen = lw_arena_take(&arena, of_loops * d->n_words * (int64_t)sizeof *d->chosen);
     d->elected = lw_arena_take(&arena, d->capacity * (int64_t)sizeof *d->elected);
     d->strong = lw_arena_take(&arena, d->capacity * (int64_t)sizeof *d->strong);
     d->lines = lw_arena_take(&arena, d->capacity * (int64_t)sizeof *d->lines);
@@ -248,21 +248,17 @@ static cudaError_t enqueue_transform(struct solver *solver)
 
 static cudaError_t enqueue_cutoff(struct solver *solver)
 {
-    const cudaError_t status = lw_published_measure(&solver->device, solver->stream);
+    const struct lw_published_device *const device = &solver->device;
+    cudaError_t status = cudaMemsetAsync(device->chosen, 0, (size_t)(device->location_loops * device->n_words) * sizeof(unsigned),
+                                         solver->stream);
+    if (status == cudaSuccess)
+        status = lw_published_measure(device, solver->stream);
     if (status != cudaSuccess)
         return status;
-    return solver->device.sorted_size > 0 ? lw_published_sort(&solver->device, solver->stream)
-                                          : lw_published_select(&solver->device, solver->stream);
+    return device->sorted_size > 0 ? lw_published_sort(device, solver->stream) : lw_published_select(device, solver->stream);
 }
 
-static cudaError_t enqueue_votes(struct solver *solver)
-{
-    const struct lw_published_device *const device = &solver->device;
-    cudaError_t status = cudaMemsetAsync(device->votes, 0, (size_t)device->n_frequencies, solver->stream);
-    for (int l = 0; status == cudaSuccess && l < device->location_loops; l++)
-        status = lw_published_vote_loop(device, l, solver->stream);
-    return status;
-}
+static cudaError_t enqueue_votes(struct solver *solver) { return lw_published_elect(&solver->device, solver->stream); }
 
 static cudaError_t enqueue_estimate(struct solver *solver)
 {
