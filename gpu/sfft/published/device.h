@@ -1,8 +1,8 @@
 /* device.h - the published sparse transform's data on the device, and the launchers of its kernels. C and CUDA C.
  *
- * All launchers enqueue on a stream and launch nothing for zero work. Every sum is taken by one thread in the order of the
- * window, so results depend neither on the way samples are fetched nor on the order of blocks; where a list is filled in any
- * order, it is sorted before it matters. */
+ * All launchers enqueue on a stream and launch nothing for zero work. Every sum is taken in a fixed order, a bucket's by one thread in
+ * that of the window, so results depend neither on the way samples are fetched nor on the order of blocks; where a list is filled in
+ * any order, it is sorted before it matters. */
 #ifndef LW_GPU_SFFT_PUBLISHED_DEVICE_H
 #define LW_GPU_SFFT_PUBLISHED_DEVICE_H
 
@@ -20,15 +20,25 @@ struct lw_published_device_ranked {
     int place;                  /* -1: filling up to a power of two */
 };
 
+/* What a run counts and sums: all 0 at its beginning, copied to the host at its end. */
 struct lw_published_device_control {
     double median;              /* of the bucket energies of the first loop */
+    struct lw_published_figures figures;
     int n_elected;              /* may be more than there is room for */
     int n_strong, n_lines;
+    int n_reported;             /* of the lines, the strongest */
 };
 
 struct lw_published_device_line {
     int64_t frequency;
     double re, im, offset;
+};
+
+/* What a line, or the mirror image of a real signal's, gives to a bucket of the loop that checks. */
+struct lw_published_device_share {
+    int64_t frequency;
+    double2 value;
+    int next;                   /* 1 + the number of another share of that bucket; 0: there is none */
 };
 
 /* Everything that kernels need, by value; pointers are to device memory. */
@@ -37,6 +47,8 @@ struct lw_published_device {
     int n_loops;                /* all, the last one checks */
     int location_loops, n_estimates, votes_needed;
     int is_real;
+    int64_t sparsity;
+    double min_magnitude;
     double significance;        /* energy that a line must have in a bucket, in variances of its noise */
 
     const double *samples;      /* [n] (re, im), or real */
@@ -56,6 +68,14 @@ struct lw_published_device {
     int64_t *elected, *strong;                      /* [capacity] */
     struct lw_published_device_line *lines;         /* [capacity] */
     struct lw_published_device_control *control;
+    struct lw_published_device_line *reported;      /* [sparsity] by frequency; they follow the control block */
+
+    struct lw_published_device_line *ordered;       /* [capacity] lines, strongest first */
+    struct lw_published_device_share *shares;       /* [capacity][3 or, of a real signal, 6] */
+    int *first_shares;                              /* [n_buckets] 1 + the number of a share; 0: none, before the lines are shared */
+    double *rest;                                   /* [n_buckets] energies that the lines leave in the loop that checks */
+    double *sums;                                   /* [3][n_sums] of a block's buckets: energy before and after, and the largest */
+    int64_t n_sums;
 
     int64_t comb, n_residues;                       /* 0: no comb */
     double2 *teeth;                                 /* [comb] */
@@ -93,6 +113,12 @@ cudaError_t lw_published_elect(const struct lw_published_device *device, cudaStr
 
 /** lines = those of the elected that are strong in half of the loops, and on whose median a third of them agree. */
 cudaError_t lw_published_estimate_lines(const struct lw_published_device *device, cudaStream_t stream);
+
+/** The lines are taken out of the loop that checks, as lw_published_check does it: control->figures, and `reported`. */
+cudaError_t lw_published_check_lines(const struct lw_published_device *device, cudaStream_t stream);
+
+/** Blocks of that many buckets are summed by themselves. */
+#define LW_PUBLISHED_SUMMED 256
 
 #ifdef __cplusplus
 }

@@ -3,42 +3,11 @@
  * First a thread a candidate leaves out those that are weak in most loops, which are nearly all that were elected by chance.
  * Then GROUP threads a candidate, two candidates a block: thread l computes what loop l says and, from shared memory, its rank
  * among what all loops say, re and im by themselves; those in the middle make the median. */
-#include "gpu/sfft/number.cuh"
-#include "gpu/sfft/published/device.h"
+#include "gpu/sfft/published/place.cuh"
 
 namespace {
 
 constexpr int THREADS = 128, GROUP = LW_PUBLISHED_LOOPS, GROUPS = THREADS / GROUP, BLOCKS = 1024;
-
-struct Place {
-    int64_t permuted, bucket;
-    double distance;
-};
-
-LW_DEVICE Place place_of(const lw_published_device &device, const lw_published_device_loop &loop, int64_t f)
-{
-    const double inverse = 1.0 / (double)device.n;
-    Place place;
-    place.permuted = mod_multiply(loop.sigma, f, device.n, inverse);
-    const double position = (double)place.permuted / (double)device.n * (double)device.n_buckets, nearest = rint(position);
-    place.distance = position - nearest;
-    place.bucket = (int64_t)nearest == device.n_buckets ? 0 : (int64_t)nearest;
-    return place;
-}
-
-LW_DEVICE double energy_of(double2 z) { return z.x * z.x + z.y * z.y; }
-
-/* G(u), as lw_sfft_window_response */
-LW_DEVICE double response_at(const lw_published_device &device, double u)
-{
-    const double place = fabs(u) * LW_SFFT_RESPONSE_STEPS;
-    const int i = (int)place;
-    const double t = place - i;
-    const double *const y = device.response + i;
-    const double a = -t * (t - 1) * (t - 2) / 6, b = (t + 1) * (t - 1) * (t - 2) / 2;
-    const double c = -(t + 1) * t * (t - 2) / 2, d = (t + 1) * t * (t - 1) / 6;
-    return a * y[0] + b * y[1] + c * y[2] + d * y[3];
-}
 
 /* More than there is room for: some are lost, nobody knows which, so none counts. */
 LW_DEVICE int count_elected(const lw_published_device &device)

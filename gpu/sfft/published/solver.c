@@ -1,6 +1,5 @@
 #include "gpu/sfft/published/solver.h"
 
-#include "base/log.h"
 #include "base/memory.h"
 #include "gpu/host/arena.h"
 #include "gpu/host/error.h"
@@ -9,12 +8,11 @@
 #include "sfft/published/lines.h"
 
 #include <assert.h>
-#include <complex.h>
 #include <stdbool.h>
 #include <string.h>
 
 /* Between the steps of a run. */
-enum mark { START, COMB, BIN, TRANSFORM, CUTOFF, VOTE, ESTIMATE, N_MARKS };
+enum mark { START, COMB, BIN, TRANSFORM, CUTOFF, VOTE, ESTIMATE, CHECK, N_MARKS };
 
 struct solver {
     struct lw_published_solver base;
@@ -26,14 +24,15 @@ struct solver {
     struct lw_cuda_fft fft, comb_fft;
     void *fft_work;
 
-    struct lw_published_device_control control;     /* as it was at the end */
-    struct lw_sfft_line *lines;                     /* [capacity] */
-    double _Complex *check;                         /* [B] the plane that checks */
-    double *energies;                               /* [B] */
-    double _Complex *planes[LW_PUBLISHED_LOOPS];    /* only that one is set */
+    int64_t cleared_bytes;                          /* from device.first_shares on: all 0 when a run begins */
+
+    void *pinned;                                   /* the allocation that holds what is copied at the end */
+    struct lw_published_device_control *control;
+    struct lw_sfft_line *lines;                     /* [sparsity] */
 };
 
 static_assert(sizeof(struct lw_sfft_line) == sizeof(struct lw_published_device_line), "lines are copied as they are");
+static_assert(sizeof(struct lw_published_device_control) % _Alignof(struct lw_published_device_line) == 0, "lines follow it");
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
@@ -46,12 +45,19 @@ static struct lw_published_device describe(const struct lw_published_plan *plan)
         .n_frequencies = plan->spec.is_real ? plan->spec.n / 2 + 1 : plan->spec.n, .n_selected = plan->n_selected,
         .capacity = plan->capacity, .n_loops = lw_published_count_loops(plan) + 1, .location_loops = choice->location_loops,
         .n_estimates = lw_published_count_loops(plan), .votes_needed = choice->votes, .is_real = plan->spec.is_real,
-        .n_words = (choice->n_buckets + 31) / 32, .significance = lw_published_significance(choice->n_buckets), .comb = choice->comb, .n_residues = plan->n_residues,
+        .sparsity = plan->spec.sparsity, .min_magnitude = plan->spec.min_magnitude,
+        .n_sums = (choice->n_buckets + LW_PUBLISHED_SUMMED - 1) / LW_PUBLISHED_SUMMED, .n_words = (choice->n_buckets + 31) / 32, .significance = lw_published_significance(choice->n_buckets), .comb = choice->comb, .n_residues = plan->n_residues,
     };
     if (choice->ways.cutoff == LW_PUBLISHED_SORT)
         for (device.sorted_size = 1; device.sorted_size < device.n_buckets; device.sorted_size *= 2)
             ;
     return device;
+}
+
+/* The control block and the lines that are reported. */
+static int64_t outcome_bytes(const struct lw_published_device *device)
+{
+    return (int64_t)sizeof *device->control + device->sparsity * (int64_t)sizeof *device->reported;
 }
 
 static int64_t lay_out(struct solver *solver, bool gathers, int64_t work_bytes)
@@ -70,15 +76,23 @@ static int64_t lay_out(struct solver *solver, bool gathers, int64_t work_bytes)
     d->energies = lw_arena_take(&arena, of_loops * d->n_buckets * (int64_t)sizeof *d->energies);
     d->ranked = lw_arena_take(&arena, of_loops * d->sorted_size * (int64_t)sizeof *d->ranked);
     d->places = lw_arena_take(&arena, of_loops * d->n_selected * (int64_t)sizeof *d->places);
-    d->chosen = lw_arena_take(&arena, of_loops * d->n_words * (int64_t)sizeof *d->chosen);
     d->elected = lw_arena_take(&arena, d->capacity * (int64_t)sizeof *d->elected);
     d->strong = lw_arena_take(&arena, d->capacity * (int64_t)sizeof *d->strong);
     d->lines = lw_arena_take(&arena, d->capacity * (int64_t)sizeof *d->lines);
-    d->control = lw_arena_take(&arena, sizeof *d->control);
+    d->ordered = lw_arena_take(&arena, d->capacity * (int64_t)sizeof *d->ordered);
+    d->shares = lw_arena_take(&arena, d->capacity * (d->is_real ? 6 : 3) * (int64_t)sizeof *d->shares);
+    d->rest = lw_arena_take(&arena, d->n_buckets * (int64_t)sizeof *d->rest);
+    d->sums = lw_arena_take(&arena, 3 * d->n_sums * (int64_t)sizeof *d->sums);
+    const int64_t cleared = arena.used;
+    d->first_shares = lw_arena_take(&arena, d->n_buckets * (int64_t)sizeof *d->first_shares);
+    d->chosen = lw_arena_take(&arena, of_loops * d->n_words * (int64_t)sizeof *d->chosen);
+    d->approved = lw_arena_take(&arena, d->comb);
+    solver->cleared_bytes = arena.used + (int64_t)sizeof *d->control - cleared;
+    d->control = lw_arena_take(&arena, outcome_bytes(d));
+    d->reported = d->control ? (struct lw_published_device_line *)(d->control + 1) : NULL;
     d->teeth = lw_arena_take(&arena, d->comb * (int64_t)sizeof *d->teeth);
     d->tooth_energies = lw_arena_take(&arena, d->comb * (int64_t)sizeof *d->tooth_energies);
     d->tooth_places = lw_arena_take(&arena, d->n_residues * (int64_t)sizeof *d->tooth_places);
-    d->approved = lw_arena_take(&arena, d->comb);
     solver->fft_work = lw_arena_take(&arena, work_bytes);
     return arena.used;
 }
@@ -97,8 +111,8 @@ static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_pub
     (void)engine;
     struct solver counted = {.device = describe(plan)};
     return (struct lw_bytes){
-        .host = (int64_t)sizeof counted + plan->capacity * (int64_t)sizeof *counted.lines +
-                plan->choice.n_buckets * (int64_t)(sizeof *counted.check + sizeof *counted.energies),
+        .host = (int64_t)sizeof counted,
+        .pinned = outcome_bytes(&counted.device),
         .device = lw_device_bytes(lay_out(&counted, gathers(plan), work_bytes(&counted.device))),
     };
 }
@@ -106,17 +120,17 @@ static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_pub
 static int allocate(struct solver *solver, struct lw_error *err)
 {
     const struct lw_published_plan *const plan = &solver->base.layout->plan;
-    const int64_t n_buckets = plan->choice.n_buckets, work = work_bytes(&solver->device);
+    const int64_t work = work_bytes(&solver->device), pinned = outcome_bytes(&solver->device);
     const int64_t bytes = lay_out(solver, gathers(plan), work);
-    const cudaError_t status = cudaMalloc(&solver->memory, (size_t)bytes);
+    cudaError_t status = cudaHostAlloc(&solver->pinned, (size_t)pinned, cudaHostAllocDefault);
+    if (status != cudaSuccess)
+        return lw_cuda_no_memory(status, "a sparse transform", pinned, 0, err);
+    status = cudaMalloc(&solver->memory, (size_t)bytes);
     if (status != cudaSuccess)
         return lw_cuda_no_memory(status, "a sparse transform", bytes, 1, err);
     lay_out(solver, gathers(plan), work);
-    if (!(solver->lines = lw_alloc_array(plan->capacity, sizeof *solver->lines, "lines", err)) ||
-        !(solver->check = lw_alloc_array(n_buckets, sizeof *solver->check, "buckets", err)) ||
-        !(solver->energies = lw_alloc_array(n_buckets, sizeof *solver->energies, "buckets", err)))
-        return LW_ESYSTEM;
-    solver->planes[solver->base.layout->n_loops] = solver->check;
+    solver->control = solver->pinned;
+    solver->lines = (struct lw_sfft_line *)(solver->control + 1);
     return LW_OK;
 }
 
@@ -184,9 +198,7 @@ static void destroy(struct lw_published_solver *base)
     if (solver->stream)
         cudaStreamDestroy(solver->stream);
     cudaFree(solver->memory);
-    lw_free(solver->lines);
-    lw_free(solver->check);
-    lw_free(solver->energies);
+    cudaFreeHost(solver->pinned);
     lw_free(solver);
 }
 
@@ -198,7 +210,7 @@ static cudaError_t enqueue_comb(struct solver *solver)
     const struct lw_published_device *const device = &solver->device;
     if (device->comb == 0)
         return cudaSuccess;
-    cudaError_t status = cudaMemsetAsync(device->approved, 0, (size_t)device->comb, solver->stream);
+    cudaError_t status = cudaSuccess;
     for (int number = 0; status == cudaSuccess && number < layout->plan.choice.comb_loops; number++) {
         status = lw_published_comb(device, lw_published_first_tooth(&layout->plan, layout->attempt, number), solver->stream);
         if (status == cudaSuccess &&
@@ -249,10 +261,7 @@ static cudaError_t enqueue_transform(struct solver *solver)
 static cudaError_t enqueue_cutoff(struct solver *solver)
 {
     const struct lw_published_device *const device = &solver->device;
-    cudaError_t status = cudaMemsetAsync(device->chosen, 0, (size_t)(device->location_loops * device->n_words) * sizeof(unsigned),
-                                         solver->stream);
-    if (status == cudaSuccess)
-        status = lw_published_measure(device, solver->stream);
+    const cudaError_t status = lw_published_measure(device, solver->stream);
     if (status != cudaSuccess)
         return status;
     return device->sorted_size > 0 ? lw_published_sort(device, solver->stream) : lw_published_select(device, solver->stream);
@@ -265,6 +274,15 @@ static cudaError_t enqueue_estimate(struct solver *solver)
     return lw_published_estimate_lines(&solver->device, solver->stream);
 }
 
+static cudaError_t enqueue_check(struct solver *solver)
+{
+    const struct lw_published_device *const device = &solver->device;
+    const cudaError_t status = lw_published_check_lines(device, solver->stream);
+    if (status != cudaSuccess)
+        return status;
+    return cudaMemcpyAsync(solver->pinned, device->control, (size_t)outcome_bytes(device), cudaMemcpyDeviceToHost, solver->stream);
+}
+
 static const struct {
     cudaError_t (*enqueue)(struct solver *solver);
     const char *what;
@@ -275,11 +293,12 @@ static const struct {
     [CUTOFF] = {enqueue_cutoff, "finding the largest buckets"},
     [VOTE] = {enqueue_votes, "voting"},
     [ESTIMATE] = {enqueue_estimate, "estimating lines"},
+    [CHECK] = {enqueue_check, "checking lines"},
 };
 
 static int enqueue(struct solver *solver, struct lw_error *err)
 {
-    cudaError_t status = cudaMemsetAsync(solver->device.control, 0, sizeof solver->control, solver->stream);
+    cudaError_t status = cudaMemsetAsync(solver->device.first_shares, 0, (size_t)solver->cleared_bytes, solver->stream);
     int rc = lw_cuda_check(status == cudaSuccess ? cudaEventRecord(solver->marks[START], solver->stream) : status,
                            "beginning a sparse transform", err);
     for (int step = COMB; rc == LW_OK && step < N_MARKS; step++) {
@@ -289,27 +308,6 @@ static int enqueue(struct solver *solver, struct lw_error *err)
         rc = lw_cuda_check(status, steps[step].what, err);
     }
     return rc;
-}
-
-/* Lines and the plane that checks them, once all is done. */
-static int fetch(struct solver *solver, int64_t *count, struct lw_error *err)
-{
-    const struct lw_published_device *const device = &solver->device;
-    const double2 *const check = device->planes + (device->n_loops - 1) * device->n_buckets;
-    cudaError_t status = cudaMemcpyAsync(&solver->control, device->control, sizeof solver->control, cudaMemcpyDeviceToHost,
-                                         solver->stream);
-    if (status == cudaSuccess)
-        status = cudaMemcpyAsync(solver->check, check, (size_t)device->n_buckets * sizeof *check, cudaMemcpyDeviceToHost,
-                                 solver->stream);
-    if (status == cudaSuccess)
-        status = cudaStreamSynchronize(solver->stream);
-    *count = solver->control.n_lines;
-    if (status == cudaSuccess && *count > 0)
-        status = cudaMemcpyAsync(solver->lines, device->lines, (size_t)*count * sizeof *solver->lines, cudaMemcpyDeviceToHost,
-                                 solver->stream);
-    if (status == cudaSuccess)
-        status = cudaStreamSynchronize(solver->stream);
-    return lw_cuda_check(status, "copying lines from the device", err);
 }
 
 static double seconds_of(const struct solver *solver, enum mark step)
@@ -327,24 +325,29 @@ static void add_times(const struct solver *solver, struct lw_published_profile *
     profile->cutoff += seconds_of(solver, CUTOFF);
     profile->vote += seconds_of(solver, VOTE);
     profile->estimate += seconds_of(solver, ESTIMATE);
+    profile->check += seconds_of(solver, CHECK);
+}
+
+static void conclude(const struct solver *solver, struct lw_sfft_result *result)
+{
+    const struct lw_published_layout *const layout = solver->base.layout;
+    const struct lw_published_device_control *const control = solver->control;
+    *result = (struct lw_sfft_result){.lines = solver->lines, .n_lines = control->n_reported, .n_found = control->n_lines};
+    lw_published_conclude(&layout->plan, layout->window->energy, &control->figures,
+                          control->n_elected <= solver->device.capacity, result);
 }
 
 int lw_cuda_published_run_on(struct lw_published_solver *base, const double *samples, struct lw_sfft_result *result,
                              struct lw_published_profile *profile, struct lw_error *err)
 {
     struct solver *const solver = (struct solver *)base;
-    const struct lw_published_layout *const layout = base->layout;
-    int64_t count;
     int rc;
     solver->device.samples = samples;
-    if ((rc = enqueue(solver, err)) || (rc = fetch(solver, &count, err)))
+    if ((rc = enqueue(solver, err)) ||
+        (rc = lw_cuda_check(cudaStreamSynchronize(solver->stream), "waiting for a sparse transform", err)))
         return rc;
     add_times(solver, profile);
-    const struct lw_published_buckets buckets = {&layout->plan, layout->loops, solver->planes, solver->energies, 1};
-    const double start = lw_now();
-    lw_sfft_sort_by_magnitude(solver->lines, count);
-    lw_published_check(&buckets, solver->lines, count, solver->control.n_elected <= solver->device.capacity, result);
-    profile->check += lw_now() - start;
+    conclude(solver, result);
     return LW_OK;
 }
 

@@ -1,5 +1,5 @@
 /* solver.h - the cuda engine's solver of the published transform: the signal is copied to the device whole; kernels find
- * candidates and estimate lines there; the host takes these out of the loop that checks. */
+ * candidates there, estimate lines and take these out of the loop that checks; what is reported comes back in one copy. */
 #ifndef LW_GPU_SFFT_PUBLISHED_SOLVER_H
 #define LW_GPU_SFFT_PUBLISHED_SOLVER_H
 

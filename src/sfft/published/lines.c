@@ -19,10 +19,7 @@ double lw_published_energies(const struct lw_published_buckets *buckets, int loo
 }
 
 /* Variance of the noise in a bucket, if lines fill less than half of the buckets: the median of |z|^2 is ln 2 times its mean. */
-static double noise_in_buckets(const double *energies, int64_t count)
-{
-    return lw_published_largest(energies, count, count / 2) / M_LN2;
-}
+static double noise_of_median(double median) { return median / M_LN2; }
 
 /* ---- estimate ------------------------------------------------------------------------------------------------------ */
 
@@ -93,7 +90,7 @@ int64_t lw_published_estimate(const struct lw_published_buckets *buckets, const 
     const double n = (double)buckets->plan->spec.n;
     const int64_t n_buckets = buckets->plan->choice.n_buckets;
     lw_published_energies(buckets, 0, buckets->energies);
-    const double noise = noise_in_buckets(buckets->energies, n_buckets);
+    const double noise = noise_of_median(lw_published_largest(buckets->energies, n_buckets, n_buckets / 2));
     const struct bar bar = {noise, noise * lw_published_significance(n_buckets)};
     #pragma omp parallel for num_threads(buckets->n_threads) schedule(static)
     for (int64_t i = 0; i < count; i++) {
@@ -124,20 +121,13 @@ static void subtract(const struct lw_published_buckets *buckets, int64_t f, doub
     }
 }
 
-/* @return  energy per sample of lines [first, end) */
+/* @return  sum of |X|^2 over lines [first, end) and their mirror images */
 static double energy_of_lines(const struct lw_sfft_spec *spec, const struct lw_sfft_line *lines, int64_t first, int64_t end)
 {
     double sum = 0;
     for (int64_t i = first; i < end; i++)
         sum += lw_sfft_multiplicity(spec, lines[i].frequency) * (lines[i].re * lines[i].re + lines[i].im * lines[i].im);
-    return sum / (double)spec->n / (double)spec->n;
-}
-
-/* Whether what is left looks like noise, apart from what leaks from the lines. */
-static bool is_noise(const struct lw_published_buckets *buckets, double noise, double leak, double sum)
-{
-    const int64_t n_buckets = buckets->plan->choice.n_buckets;
-    return lw_sfft_is_noise(fmax(noise, leak), n_buckets, sum, lw_published_largest(buckets->energies, n_buckets, 0));
+    return sum;
 }
 
 static int64_t count_reported(const struct lw_sfft_spec *spec, const struct lw_sfft_line *lines, int64_t count)
@@ -149,29 +139,37 @@ static int64_t count_reported(const struct lw_sfft_spec *spec, const struct lw_s
     return reported;
 }
 
+void lw_published_conclude(const struct lw_published_plan *plan, double weight, const struct lw_published_figures *figures,
+                           bool is_sure, struct lw_sfft_result *result)
+{
+    const double n = (double)plan->spec.n, n_buckets = (double)plan->choice.n_buckets;
+    const double power = figures->before / n_buckets / weight, noise = noise_of_median(figures->median);
+    const double leak = power * pow(3 * plan->window.tolerance, 2);     /* from the lines */
+    result->noise_power = noise / weight;
+    result->detection_limit = n * sqrt(noise * lw_published_significance(plan->choice.n_buckets));
+    result->residual = power > 0 ? (figures->after / n_buckets / weight + figures->left_out / n / n) / power : 0;
+    result->is_noise = lw_sfft_is_noise(fmax(noise, leak), plan->choice.n_buckets, figures->after, figures->largest);
+    result->is_explained = is_sure && result->is_noise && lw_sfft_is_complete(&plan->spec, power, result);
+}
+
 void lw_published_check(const struct lw_published_buckets *buckets, struct lw_sfft_line *lines, int64_t count, bool is_sure,
                         struct lw_sfft_result *result)
 {
     const struct lw_sfft_spec *const spec = &buckets->plan->spec;
     const int check = lw_published_count_loops(buckets->plan);
-    const double n = (double)spec->n, n_buckets = (double)buckets->plan->choice.n_buckets;
-    const double weight = buckets->loops[check].window->energy;
-    const double power = lw_published_energies(buckets, check, buckets->energies) / n_buckets / weight;
+    const int64_t n_buckets = buckets->plan->choice.n_buckets;
+    struct lw_published_figures figures = {.before = lw_published_energies(buckets, check, buckets->energies)};
     for (int64_t i = 0; i < count; i++) {
-        const double complex amplitude = CMPLX(lines[i].re, lines[i].im) / n;
+        const double complex amplitude = CMPLX(lines[i].re, lines[i].im) / (double)spec->n;
         subtract(buckets, lines[i].frequency, amplitude);
         if (lw_sfft_multiplicity(spec, lines[i].frequency) == 2)
             subtract(buckets, spec->n - lines[i].frequency, conj(amplitude));
     }
-    const double sum = lw_published_energies(buckets, check, buckets->energies);
-    const double noise = noise_in_buckets(buckets->energies, buckets->plan->choice.n_buckets);
-    *result = (struct lw_sfft_result){
-        .lines = lines, .n_lines = count_reported(spec, lines, count), .n_found = count, .noise_power = noise / weight,
-        .detection_limit = n * sqrt(noise * lw_published_significance(buckets->plan->choice.n_buckets)),
-    };
-    if (power > 0)
-        result->residual = (sum / n_buckets / weight + energy_of_lines(spec, lines, result->n_lines, count)) / power;
-    const double leak = power * pow(3 * buckets->plan->window.tolerance, 2);
-    result->is_explained = is_sure && is_noise(buckets, noise, leak, sum) && lw_sfft_is_complete(spec, power, result);
+    *result = (struct lw_sfft_result){.lines = lines, .n_lines = count_reported(spec, lines, count), .n_found = count};
+    figures.after = lw_published_energies(buckets, check, buckets->energies);
+    figures.median = lw_published_largest(buckets->energies, n_buckets, n_buckets / 2);
+    figures.largest = lw_published_largest(buckets->energies, n_buckets, 0);
+    figures.left_out = energy_of_lines(spec, lines, result->n_lines, count);
+    lw_published_conclude(buckets->plan, buckets->loops[check].window->energy, &figures, is_sure, result);
     lw_sfft_sort_by_frequency(lines, result->n_lines);
 }

@@ -31,4 +31,10 @@ double lw_published_significance(int64_t n_buckets);
 void lw_published_check(const struct lw_published_buckets *buckets, struct lw_sfft_line *lines, int64_t count, bool is_sure,
                         struct lw_sfft_result *result);
 
+/** Whether the lines of a result explain the signal, and how well: sets everything in it but its lines and their numbers. Pure.
+ * @param weight   energy of the loop's window
+ * @param is_sure  false: some lines are known to be missing */
+void lw_published_conclude(const struct lw_published_plan *plan, double weight, const struct lw_published_figures *figures,
+                           bool is_sure, struct lw_sfft_result *result);
+
 #endif

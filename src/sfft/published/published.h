@@ -106,6 +106,13 @@ int lw_published_layout_create(const struct lw_published_plan *plan, int attempt
 void lw_published_layout_destroy(struct lw_published_layout *layout); /* NULL is legal */
 int64_t lw_published_layout_bytes(const struct lw_published_plan *plan);    /* on the host, while it is made, estimated */
 
+/* What the loop that checks shows. */
+struct lw_published_figures {
+    double before, after;           /* energy of its buckets, with the lines and without them, */
+    double median, largest;         /* and of a bucket, without them */
+    double left_out;                /* |X|^2 of the lines found that are not reported, and of their mirror images */
+};
+
 /* Seconds of each step. */
 struct lw_published_profile {
     double comb, bin, transform, cutoff, vote, estimate, check;
