@@ -184,10 +184,7 @@ LW_DEVICE void report(const lw_published_device &device, int block, int n_blocks
 __global__ void __launch_bounds__(SELECT_THREADS) finish(lw_published_device device)
 {
     if (blockIdx.x == 0) {
-        int equal;
-        const unsigned long long bits = find_least(device.rest, device.n_buckets, (int)(device.n_buckets / 2) + 1, &equal);
-        if (threadIdx.x == 0)
-            device.control->figures.median = __longlong_as_double((long long)bits);
+        find_ranked(device.rest, device.n_buckets, (int)(device.n_buckets / 2), &device.control->figures.median);
     } else if (blockIdx.x == 1) {
         take_sums(device, device.control->figures);
     } else {

@@ -1,7 +1,8 @@
 /* cutoff.cu - energies of buckets, and the largest of them.
  *
- * By selection, a block a loop: select.cuh finds the least of them. Then the block goes through the values once more, 1024 at a time,
- * and a scan gives every value above the least its place in the list; of equal ones the first.
+ * By selection, a block a loop: select.cuh finds where to cut. Then each warp has a run of values of its own: it counts those above the
+ * cut and those at it, a scan over the warps tells how many are before its run, and it goes through the run again, 32 at a time, to
+ * write their places and their bits; of those at the cut the first.
  *
  * By sorting, a bitonic network over all values of a loop, padded to a power of two; a launch a step, two values a thread. */
 #include "gpu/sfft/published/device.h"
@@ -12,49 +13,91 @@ namespace {
 
 constexpr int THREADS = SELECT_THREADS, LINEAR_THREADS = 256;
 
-LW_DEVICE void set_bit(unsigned *words, int64_t i) { atomicOr(&words[i / 32], 1u << i % 32); }
+/* Of values: how many are above a cut, and how many at it. */
+struct Tally {
+    int above, level;
+};
+
+LW_DEVICE Tally tally_of(const Cut &cut, unsigned long long bits, bool is_there)
+{
+    const unsigned long long begin = bits & cut.mask;
+    return {is_there && begin > cut.known ? 1 : 0, is_there && begin == cut.known ? 1 : 0};
+}
+
+/* Over the lanes of all warps before this one. */
+LW_DEVICE Tally tally_before_warp(Tally mine)
+{
+    __shared__ int above[THREADS / 32], level[THREADS / 32];
+    const int warp = (int)threadIdx.x / 32;
+#pragma unroll
+    for (int other = 16; other > 0; other /= 2) {
+        mine.above += __shfl_xor_sync(0xffffffffu, mine.above, other);
+        mine.level += __shfl_xor_sync(0xffffffffu, mine.level, other);
+    }
+    if (threadIdx.x % 32 == 0) {
+        above[warp] = mine.above;
+        level[warp] = mine.level;
+    }
+    __syncthreads();
+    Tally before = {0, 0};
+    for (int w = 0; w < warp; ++w) {
+        before.above += above[w];
+        before.level += level[w];
+    }
+    return before;
+}
 
 /* The places of the `most` largest, ascending, and their bits. @param chosen  NULL: no bits are wanted */
 LW_DEVICE void list_largest(const double *values, int64_t count, int most, int *places, unsigned *chosen)
 {
-    int equal;
-    const unsigned long long least = find_least(values, count, most, &equal);
-    int above = 0, level = 0;           /* so far */
-    __shared__ int last;
-    for (int64_t base = 0; base < count; base += THREADS) {
-        const int64_t i = base + threadIdx.x;
-        const unsigned long long bits = i < count ? bits_of(values[i]) : 0;
-        const bool is_above = i < count && bits > least, is_level = i < count && bits == least;
-        const int own = (is_above ? 1 : 0) | (is_level ? 1 << 16 : 0), all = scan(own), before = all - own;
-        const int above_before = above + (before & 0xffff), level_before = level + (before >> 16);
-        if (is_above || (is_level && level_before < equal)) {
-            places[above_before + (level_before < equal ? level_before : equal)] = (int)i;
-            if (chosen)
-                set_bit(chosen, i);
-        }
-        if (threadIdx.x == THREADS - 1)
-            last = all;
-        __syncthreads();
-        above += last & 0xffff;
-        level += last >> 16;
-        __syncthreads();
-    }
+    const Cut cut = find_cut(values, count, most, false);
+    const int lane = (int)threadIdx.x % 32;
+    const int64_t run = (count + THREADS - 1) / THREADS * 32, first = (int64_t)threadIdx.x / 32 * run;
+    const int64_t end = first + run < count ? first + run : count;
+    Tally before = {0, 0};
+    for_bits(values, first, end, lane, 32, [&](unsigned long long bits, bool is_there) {
+        const Tally one = tally_of(cut, bits, is_there);
+        before = {before.above + one.above, before.level + one.level};
+    });
+    before = tally_before_warp(before);
+    int64_t base = first;
+    for_bits(values, first, end, lane, 32, [&](unsigned long long bits, bool is_there) {
+        const Tally one = tally_of(cut, bits, is_there);
+        const unsigned above = __ballot_sync(0xffffffffu, one.above), level = __ballot_sync(0xffffffffu, one.level);
+        const unsigned below = (1u << lane) - 1;
+        const int level_before = before.level + __popc(level & below);
+        const bool is_taken = one.above != 0 || (one.level != 0 && level_before < cut.rest);
+        if (is_taken)
+            places[before.above + __popc(above & below) + min(level_before, cut.rest)] = (int)(base + lane);
+        const unsigned taken = __ballot_sync(0xffffffffu, is_taken);
+        if (chosen && lane == 0 && base < end)
+            chosen[base / 32] = taken;
+        before = {before.above + __popc(above), before.level + __popc(level)};
+        base += 32;
+    });
 }
 
-/* Row blockIdx.x of values, places and words. */
-__global__ void __launch_bounds__(THREADS) select_places(const double *values, int64_t count, int most, int *places,
-                                                         unsigned *chosen, int64_t n_words)
+LW_DEVICE void take_median(const lw_published_device &device)
 {
-    list_largest(values + blockIdx.x * count, count, most, places + (int64_t)blockIdx.x * most,
-                 chosen ? chosen + blockIdx.x * n_words : nullptr);
+    find_ranked(device.energies, device.n_buckets, (int)(device.n_buckets / 2), &device.control->median);
 }
 
-__global__ void __launch_bounds__(THREADS) find_median(lw_published_device device)
+/* A block a loop, and the last one for the median. */
+__global__ void __launch_bounds__(THREADS) select_buckets(lw_published_device device)
 {
-    int equal;
-    const unsigned long long bits = find_least(device.energies, device.n_buckets, (int)(device.n_buckets / 2) + 1, &equal);
-    if (threadIdx.x == 0)
-        device.control->median = __longlong_as_double((long long)bits);
+    const int64_t loop = blockIdx.x;
+    if (loop == device.location_loops)
+        take_median(device);
+    else
+        list_largest(device.energies + loop * device.n_buckets, device.n_buckets, (int)device.n_selected,
+                     device.places + loop * device.n_selected, device.chosen + loop * device.n_words);
+}
+
+__global__ void __launch_bounds__(THREADS) find_median(lw_published_device device) { take_median(device); }
+
+__global__ void __launch_bounds__(THREADS) select_teeth(lw_published_device device)
+{
+    list_largest(device.tooth_energies, device.comb, (int)device.n_residues, device.tooth_places, nullptr);
 }
 
 __global__ void __launch_bounds__(LINEAR_THREADS) measure(const double2 *values, double *energies, int64_t count)
@@ -103,7 +146,7 @@ __global__ void __launch_bounds__(LINEAR_THREADS) end_sort(lw_published_device d
     if (i < device.n_selected) {
         const int place = device.ranked[loop * device.sorted_size + i].place;
         device.places[loop * device.n_selected + i] = place;
-        set_bit(device.chosen + loop * device.n_words, place);
+        atomicOr(&device.chosen[loop * device.n_words + place / 32], 1u << place % 32);
     }
 }
 
@@ -137,20 +180,18 @@ cudaError_t lw_published_measure(const lw_published_device *device, cudaStream_t
 {
     const int64_t count = device->location_loops * device->n_buckets;
     measure<<<grid_of(count, 1), LINEAR_THREADS, 0, stream>>>(device->planes, device->energies, count);
-    find_median<<<1, THREADS, 0, stream>>>(*device);
     return cudaGetLastError();
 }
 
 cudaError_t lw_published_select(const lw_published_device *device, cudaStream_t stream)
 {
-    select_places<<<(unsigned)device->location_loops, THREADS, 0, stream>>>(device->energies, device->n_buckets,
-                                                                            (int)device->n_selected, device->places,
-                                                                            device->chosen, device->n_words);
+    select_buckets<<<(unsigned)device->location_loops + 1, THREADS, 0, stream>>>(*device);
     return cudaGetLastError();
 }
 
 cudaError_t lw_published_sort(const lw_published_device *device, cudaStream_t stream)
 {
+    find_median<<<1, THREADS, 0, stream>>>(*device);
     begin_sort<<<grid_of(device->sorted_size, device->location_loops), LINEAR_THREADS, 0, stream>>>(*device);
     const dim3 grid = grid_of(device->sorted_size / 2, device->location_loops);
     for (int64_t length = 2; length <= device->sorted_size; length *= 2)
@@ -173,8 +214,7 @@ cudaError_t lw_published_approve(const lw_published_device *device, cudaStream_t
     if (device->comb == 0)
         return cudaSuccess;
     measure<<<grid_of(device->comb, 1), LINEAR_THREADS, 0, stream>>>(device->teeth, device->tooth_energies, device->comb);
-    select_places<<<1, THREADS, 0, stream>>>(device->tooth_energies, device->comb, (int)device->n_residues,
-                                             device->tooth_places, nullptr, 0);
+    select_teeth<<<1, THREADS, 0, stream>>>(*device);
     mark<<<grid_of(device->n_residues, 1), LINEAR_THREADS, 0, stream>>>(*device);
     return cudaGetLastError();
 }

@@ -96,11 +96,11 @@ cudaError_t lw_published_bin_direct(const struct lw_published_device *device, cu
 cudaError_t lw_published_gather(const struct lw_published_device *device, int loop, int buffer, cudaStream_t stream);
 cudaError_t lw_published_fold_row(const struct lw_published_device *device, int loop, int buffer, cudaStream_t stream);
 
-/** energies of the locating loops, from their transformed planes; and control->median. */
+/** energies of the locating loops, from their transformed planes. */
 cudaError_t lw_published_measure(const struct lw_published_device *device, cudaStream_t stream);
 
 /** places = the n_selected largest energies of each locating loop, by selection, or by sorting all; their bits in `chosen`, all 0
- * before, are set. */
+ * before, are set; and control->median. */
 cudaError_t lw_published_select(const struct lw_published_device *device, cudaStream_t stream);
 cudaError_t lw_published_sort(const struct lw_published_device *device, cudaStream_t stream);
 
