@@ -13,12 +13,21 @@ namespace {
 
 constexpr int THREADS = 128;
 
-template <bool IS_REAL> LW_DEVICE double2 sample_at(const lw_published_device &device, int64_t i)
+__global__ void __launch_bounds__(THREADS) begin(lw_published_device device)
+{
+    const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+    if (i < device.n_cleared)
+        device.cleared[i] = {0, 0};
+    if (i == 0)
+        *device.samples = *device.asked;
+}
+
+template <bool IS_REAL> LW_DEVICE double2 sample_at(const double *samples, int64_t i)
 {
     if constexpr (IS_REAL)
-        return {__ldg(device.samples + i), 0};
+        return {__ldg(samples + i), 0};
     else
-        return __ldg((const double2 *)device.samples + i);
+        return __ldg((const double2 *)samples + i);
 }
 
 /* The sample of tap i, -half <= i <= half < n. */
@@ -49,10 +58,11 @@ template <bool IS_REAL> __global__ void __launch_bounds__(THREADS) bin(lw_publis
     const int64_t first = first_tap(device, b);
     const int64_t step = mod_multiply(loop.sigma, device.n_buckets, device.n, 1.0 / (double)device.n);
     int64_t at = index_of(device, loop, first);
+    const double *const samples = *device.samples;
     double2 sum = {0, 0};
 #pragma unroll 4
     for (int64_t i = first; i <= device.half; i += device.n_buckets) {
-        accumulate(sum, __ldg(device.taps + device.half + i), sample_at<IS_REAL>(device, at));
+        accumulate(sum, __ldg(device.taps + device.half + i), sample_at<IS_REAL>(samples, at));
         at = mod_add(at, step, device.n);
     }
     device.planes[blockIdx.y * device.n_buckets + b] = sum;
@@ -62,7 +72,7 @@ template <bool IS_REAL> __global__ void __launch_bounds__(THREADS) gather(lw_pub
 {
     const int64_t place = blockIdx.x * (int64_t)THREADS + threadIdx.x;
     if (place <= 2 * device.half)
-        device.rows[buffer][place] = sample_at<IS_REAL>(device, index_of(device, device.loops[loop], place - device.half));
+        device.rows[buffer][place] = sample_at<IS_REAL>(*device.samples, index_of(device, device.loops[loop], place - device.half));
 }
 
 __global__ void __launch_bounds__(THREADS) fold_row(lw_published_device device, int loop, int buffer)
@@ -80,6 +90,12 @@ __global__ void __launch_bounds__(THREADS) fold_row(lw_published_device device, 
 unsigned blocks_for(int64_t count) { return (unsigned)((count + THREADS - 1) / THREADS); }
 
 }  // namespace
+
+cudaError_t lw_published_begin(const lw_published_device *device, cudaStream_t stream)
+{
+    begin<<<blocks_for(device->n_cleared), THREADS, 0, stream>>>(*device);
+    return cudaGetLastError();
+}
 
 cudaError_t lw_published_bin_direct(const lw_published_device *device, cudaStream_t stream)
 {

@@ -164,7 +164,8 @@ __global__ void __launch_bounds__(LINEAR_THREADS) fetch_teeth(lw_published_devic
         return;
     int64_t at = first + i * (device.n / device.comb);
     at -= at >= device.n ? device.n : 0;
-    device.teeth[i] = device.is_real ? double2{device.samples[at], 0} : ((const double2 *)device.samples)[at];
+    const double *const samples = *device.samples;
+    device.teeth[i] = device.is_real ? double2{samples[at], 0} : ((const double2 *)samples)[at];
 }
 
 __global__ void __launch_bounds__(LINEAR_THREADS) mark(lw_published_device device)

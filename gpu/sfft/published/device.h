@@ -51,7 +51,11 @@ struct lw_published_device {
     double min_magnitude;
     double significance;        /* energy that a line must have in a bucket, in variances of its noise */
 
-    const double *samples;      /* [n] (re, im), or real */
+    const double **samples;     /* [1] where the signal is: [n] (re, im), or real */
+    const double *const *asked; /* [1] pinned memory of the host, the same when a run begins */
+    ulonglong2 *cleared;        /* [n_cleared] all that must be 0 when a run begins */
+    int64_t n_cleared;
+
     const struct lw_published_device_loop *loops;   /* [n_loops] */
     const double *taps;                             /* [2 half + 1] */
     const double *response;                         /* as in struct lw_sfft_window */
@@ -87,6 +91,9 @@ struct lw_published_device {
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** What must be 0 is, and *samples = *asked. */
+cudaError_t lw_published_begin(const struct lw_published_device *device, cudaStream_t stream);
 
 /** planes = the folded sums of all loops, samples fetched as they are folded: a thread a bucket. */
 cudaError_t lw_published_bin_direct(const struct lw_published_device *device, cudaStream_t stream);

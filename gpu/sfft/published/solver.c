@@ -17,21 +17,23 @@ enum mark { START, COMB, BIN, TRANSFORM, CUTOFF, VOTE, ESTIMATE, CHECK, N_MARKS 
 struct solver {
     struct lw_published_solver base;
     cudaStream_t stream, fetching;                  /* rows are fetched on the second */
-    cudaEvent_t marks[N_MARKS], fetched[2], folded[2];
+    cudaEvent_t marks[N_MARKS], forked, fetched[2], folded[2];
+    cudaGraphExec_t graph;                          /* a whole run: one launch instead of tens */
     void *memory;                                   /* the allocation that holds everything that `device` points to */
     struct lw_published_device device;
     double *signal;                                 /* room for one on the device */
     struct lw_cuda_fft fft, comb_fft;
     void *fft_work;
 
-    int64_t cleared_bytes;                          /* from device.first_shares on: all 0 when a run begins */
 
-    void *pinned;                                   /* the allocation that holds what is copied at the end */
+    void *pinned;                                   /* the allocation that holds the following */
+    const double **asked;                           /* [1] the signal of this run */
     struct lw_published_device_control *control;
     struct lw_sfft_line *lines;                     /* [sparsity] */
 };
 
 static_assert(sizeof(struct lw_sfft_line) == sizeof(struct lw_published_device_line), "lines are copied as they are");
+static_assert(sizeof(struct lw_published_device_control) % sizeof(ulonglong2) == 0, "the control block is cleared by those");
 static_assert(sizeof(struct lw_published_device_control) % _Alignof(struct lw_published_device_line) == 0, "lines follow it");
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
@@ -60,13 +62,23 @@ static int64_t outcome_bytes(const struct lw_published_device *device)
     return (int64_t)sizeof *device->control + device->sparsity * (int64_t)sizeof *device->reported;
 }
 
+static int64_t lay_out_pinned(struct solver *solver)
+{
+    struct lw_arena arena = {.base = solver->pinned};
+    solver->asked = lw_arena_take(&arena, sizeof *solver->asked);
+    solver->control = lw_arena_take(&arena, outcome_bytes(&solver->device));
+    solver->lines = solver->control ? (struct lw_sfft_line *)(solver->control + 1) : NULL;
+    solver->device.asked = solver->asked;
+    return arena.used;
+}
+
 static int64_t lay_out(struct solver *solver, bool gathers, int64_t work_bytes)
 {
     struct lw_arena arena = {.base = solver->memory};
     struct lw_published_device *const d = &solver->device;
     const int64_t taps = 2 * d->half + 1, of_loops = d->location_loops;
     solver->signal = lw_arena_take(&arena, d->n * (d->is_real ? 1 : 2) * (int64_t)sizeof(double));
-    d->samples = solver->signal;
+    d->samples = lw_arena_take(&arena, sizeof *d->samples);
     d->loops = lw_arena_take(&arena, d->n_loops * (int64_t)sizeof *d->loops);
     d->taps = lw_arena_take(&arena, taps * (int64_t)sizeof *d->taps);
     d->response = lw_arena_take(&arena, LW_SFFT_RESPONSE_SIZE * (int64_t)sizeof *d->response);
@@ -83,11 +95,12 @@ static int64_t lay_out(struct solver *solver, bool gathers, int64_t work_bytes)
     d->shares = lw_arena_take(&arena, d->capacity * (d->is_real ? 6 : 3) * (int64_t)sizeof *d->shares);
     d->rest = lw_arena_take(&arena, d->n_buckets * (int64_t)sizeof *d->rest);
     d->sums = lw_arena_take(&arena, 3 * d->n_sums * (int64_t)sizeof *d->sums);
-    const int64_t cleared = arena.used;
+    const int64_t before = arena.used;
     d->first_shares = lw_arena_take(&arena, d->n_buckets * (int64_t)sizeof *d->first_shares);
     d->chosen = lw_arena_take(&arena, of_loops * d->n_words * (int64_t)sizeof *d->chosen);
     d->approved = lw_arena_take(&arena, d->comb);
-    solver->cleared_bytes = arena.used + (int64_t)sizeof *d->control - cleared;
+    d->cleared = (ulonglong2 *)(void *)d->first_shares;
+    d->n_cleared = (arena.used - before + (int64_t)sizeof *d->control) / (int64_t)sizeof *d->cleared;
     d->control = lw_arena_take(&arena, outcome_bytes(d));
     d->reported = d->control ? (struct lw_published_device_line *)(d->control + 1) : NULL;
     d->teeth = lw_arena_take(&arena, d->comb * (int64_t)sizeof *d->teeth);
@@ -112,7 +125,7 @@ static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_pub
     struct solver counted = {.device = describe(plan)};
     return (struct lw_bytes){
         .host = (int64_t)sizeof counted,
-        .pinned = outcome_bytes(&counted.device),
+        .pinned = lay_out_pinned(&counted),
         .device = lw_device_bytes(lay_out(&counted, gathers(plan), work_bytes(&counted.device))),
     };
 }
@@ -120,7 +133,7 @@ static struct lw_bytes bytes(const struct lw_engine *engine, const struct lw_pub
 static int allocate(struct solver *solver, struct lw_error *err)
 {
     const struct lw_published_plan *const plan = &solver->base.layout->plan;
-    const int64_t work = work_bytes(&solver->device), pinned = outcome_bytes(&solver->device);
+    const int64_t work = work_bytes(&solver->device), pinned = lay_out_pinned(solver);
     const int64_t bytes = lay_out(solver, gathers(plan), work);
     cudaError_t status = cudaHostAlloc(&solver->pinned, (size_t)pinned, cudaHostAllocDefault);
     if (status != cudaSuccess)
@@ -129,8 +142,7 @@ static int allocate(struct solver *solver, struct lw_error *err)
     if (status != cudaSuccess)
         return lw_cuda_no_memory(status, "a sparse transform", bytes, 1, err);
     lay_out(solver, gathers(plan), work);
-    solver->control = solver->pinned;
-    solver->lines = (struct lw_sfft_line *)(solver->control + 1);
+    lay_out_pinned(solver);
     return LW_OK;
 }
 
@@ -143,6 +155,8 @@ static int create_streams(struct solver *solver, struct lw_error *err)
         status = cudaStreamCreateWithFlags(&solver->fetching, cudaStreamNonBlocking);
     for (int i = 0; status == cudaSuccess && i < N_MARKS; i++)
         status = cudaEventCreate(&solver->marks[i]);
+    if (status == cudaSuccess)
+        status = cudaEventCreateWithFlags(&solver->forked, cudaEventDisableTiming);
     for (int i = 0; status == cudaSuccess && i < 2; i++)
         if ((status = cudaEventCreateWithFlags(&solver->fetched[i], cudaEventDisableTiming)) == cudaSuccess)
             status = cudaEventCreateWithFlags(&solver->folded[i], cudaEventDisableTiming);
@@ -187,6 +201,10 @@ static void destroy(struct lw_published_solver *base)
     for (int i = 0; i < N_MARKS; i++)
         if (solver->marks[i])
             cudaEventDestroy(solver->marks[i]);
+    if (solver->graph)
+        cudaGraphExecDestroy(solver->graph);
+    if (solver->forked)
+        cudaEventDestroy(solver->forked);
     for (int i = 0; i < 2; i++) {
         if (solver->fetched[i])
             cudaEventDestroy(solver->fetched[i]);
@@ -227,7 +245,9 @@ static cudaError_t enqueue_comb(struct solver *solver)
 static cudaError_t enqueue_rows(struct solver *solver)
 {
     const struct lw_published_device *const device = &solver->device;
-    cudaError_t status = cudaStreamWaitEvent(solver->fetching, solver->marks[COMB], 0);
+    cudaError_t status = cudaEventRecord(solver->forked, solver->stream);
+    if (status == cudaSuccess)
+        status = cudaStreamWaitEvent(solver->fetching, solver->forked, 0);
     for (int l = 0; status == cudaSuccess && l < device->n_loops; l++) {
         const int buffer = l % 2;
         if (l >= 2)
@@ -280,7 +300,7 @@ static cudaError_t enqueue_check(struct solver *solver)
     const cudaError_t status = lw_published_check_lines(device, solver->stream);
     if (status != cudaSuccess)
         return status;
-    return cudaMemcpyAsync(solver->pinned, device->control, (size_t)outcome_bytes(device), cudaMemcpyDeviceToHost, solver->stream);
+    return cudaMemcpyAsync(solver->control, device->control, (size_t)outcome_bytes(device), cudaMemcpyDeviceToHost, solver->stream);
 }
 
 static const struct {
@@ -296,17 +316,42 @@ static const struct {
     [CHECK] = {enqueue_check, "checking lines"},
 };
 
+static cudaError_t mark(const struct solver *solver, enum mark step)
+{
+    return cudaEventRecordWithFlags(solver->marks[step], solver->stream, cudaEventRecordExternal);      /* a node of the graph */
+}
+
 static int enqueue(struct solver *solver, struct lw_error *err)
 {
-    cudaError_t status = cudaMemsetAsync(solver->device.first_shares, 0, (size_t)solver->cleared_bytes, solver->stream);
-    int rc = lw_cuda_check(status == cudaSuccess ? cudaEventRecord(solver->marks[START], solver->stream) : status,
-                           "beginning a sparse transform", err);
+    cudaError_t status = mark(solver, START);
+    if (status == cudaSuccess)
+        status = lw_published_begin(&solver->device, solver->stream);
+    int rc = lw_cuda_check(status, "beginning a sparse transform", err);
     for (int step = COMB; rc == LW_OK && step < N_MARKS; step++) {
         status = steps[step].enqueue(solver);
         if (status == cudaSuccess)
-            status = cudaEventRecord(solver->marks[step], solver->stream);
+            status = mark(solver, (enum mark)step);
         rc = lw_cuda_check(status, steps[step].what, err);
     }
+    return rc;
+}
+
+/* All runs of a solver are alike: only the signal's address differs, which kernels read from memory. A capture that is relaxed lets
+ * libraries load their kernels meanwhile. */
+static int capture(struct solver *solver, struct lw_error *err)
+{
+    const char *const what = "capturing a sparse transform";
+    cudaGraph_t graph = NULL;
+    int rc = lw_cuda_check(cudaStreamBeginCapture(solver->stream, cudaStreamCaptureModeRelaxed), what, err);
+    if (rc)
+        return rc;
+    rc = enqueue(solver, err);
+    const cudaError_t ended = cudaStreamEndCapture(solver->stream, &graph);     /* also of one that failed */
+    if (rc == LW_OK && (rc = lw_cuda_check(ended, what, err)) == LW_OK &&
+        (rc = lw_cuda_check(cudaGraphInstantiate(&solver->graph, graph, 0), what, err)) == LW_OK)
+        rc = lw_cuda_check(cudaGraphUpload(solver->graph, solver->stream), what, err);
+    if (graph)
+        cudaGraphDestroy(graph);
     return rc;
 }
 
@@ -342,8 +387,8 @@ int lw_cuda_published_run_on(struct lw_published_solver *base, const double *sam
 {
     struct solver *const solver = (struct solver *)base;
     int rc;
-    solver->device.samples = samples;
-    if ((rc = enqueue(solver, err)) ||
+    *solver->asked = samples;
+    if ((rc = lw_cuda_check(cudaGraphLaunch(solver->graph, solver->stream), "launching a sparse transform", err)) ||
         (rc = lw_cuda_check(cudaStreamSynchronize(solver->stream), "waiting for a sparse transform", err)))
         return rc;
     add_times(solver, profile);
@@ -377,7 +422,7 @@ int lw_cuda_published_create(const struct lw_published_layout *layout, struct lw
     if ((rc = allocate(solver, err)) || (rc = create_streams(solver, err)) ||
         (rc = create_fft(solver, device->n_buckets, device->n_loops, &solver->fft, err)) ||
         (device->comb > 0 && (rc = create_fft(solver, device->comb, 1, &solver->comb_fft, err))) ||
-        (rc = upload_layout(solver, err))) {
+        (rc = upload_layout(solver, err)) || (rc = capture(solver, err))) {
         destroy(&solver->base);
         return rc;
     }

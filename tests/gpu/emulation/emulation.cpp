@@ -5,6 +5,8 @@
  * by the compiler's setjmp and longjmp, which make no system call and keep only what the function that calls them needs. */
 #include "emulation.h"
 
+#include <cufft.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -341,6 +343,17 @@ static size_t shared_limit(const void *kernel)
     return std::min(shared_capacity, asked == shared_allowed.end() ? shared_unasked : std::max(shared_unasked, asked->second));
 }
 
+/* What a capture that has begun shall do later; there is one at a time, for all streams. */
+using Graph = std::vector<std::function<void()>>;
+static Graph *captured;
+
+static bool captures(const std::function<void()> &node)
+{
+    if (captured)
+        captured->push_back(node);
+    return captured != nullptr;
+}
+
 cudaError_t run(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &body,
                 unsigned n_blocks)
 {
@@ -349,6 +362,8 @@ cudaError_t run(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, 
         grid.y > 65535 || grid.z > 65535 || shared_bytes > shared_limit(kernel) || n_blocks == 0 ||
         n_blocks > most_blocks || grid.x % n_blocks != 0)
         return last_error = cudaErrorInvalidConfiguration;
+    if (captures([=] { run(kernel, grid, block, shared_bytes, body, n_blocks); }))
+        return cudaSuccess;
     if (fibers.size() < n_blocks * n)
         fibers.resize(n_blocks * n);
     kernel_body = &body;
@@ -491,8 +506,10 @@ cudaError_t cudaHostUnregister(void *memory)
     return pinned_ranges.erase(memory) == 1 ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
 }
 
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind, cudaStream_t)
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
 {
+    if (emulation::captures([=] { cudaMemcpyAsync(to, from, bytes, kind, stream); }))
+        return cudaSuccess;
     if (bytes > 0)
         std::memcpy(to, from, bytes);
     return cudaSuccess;
@@ -506,8 +523,10 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_step, const void *from, size_t
     return cudaSuccess;
 }
 
-cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t)
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
 {
+    if (emulation::captures([=] { cudaMemsetAsync(memory, value, bytes, stream); }))
+        return cudaSuccess;
     std::memset(memory, value, bytes);
     return cudaSuccess;
 }
@@ -528,7 +547,55 @@ cudaError_t cudaEventCreate(cudaEvent_t *event) { *event = (cudaEvent_t)malloc(1
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) { return cudaEventCreate(event); }
 cudaError_t cudaEventDestroy(cudaEvent_t event) { free(event); return cudaSuccess; }
 cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t, cudaStream_t, unsigned) { return cudaSuccess; }
 cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) { *ms = 1e-3f; return cudaSuccess; }
+
+/* A graph and what is made of it are lists of what is to be done. */
+cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode)
+{
+    emulation::captured = new emulation::Graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *graph)
+{
+    *graph = (cudaGraph_t)emulation::captured;
+    emulation::captured = nullptr;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long)
+{
+    *exec = (cudaGraphExec_t) new emulation::Graph(*(const emulation::Graph *)graph);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t)
+{
+    for (const auto &node : *(const emulation::Graph *)exec)
+        node();
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    delete (emulation::Graph *)graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+    delete (emulation::Graph *)exec;
+    return cudaSuccess;
+}
+
+int lw_emulation_captures_fft(cufftResult (*exec)(cufftHandle, cufftDoubleComplex *, cufftDoubleComplex *, int), cufftHandle handle,
+                              cufftDoubleComplex *in, cufftDoubleComplex *out, int direction)
+{
+    return emulation::captures([=] { exec(handle, in, out, direction); });
+}
 
 }

@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+/* Whether a graph is being captured: then it will do that later (emulation.cpp). */
+int lw_emulation_captures_fft(cufftResult (*exec)(cufftHandle, cufftDoubleComplex *, cufftDoubleComplex *, int), cufftHandle handle,
+                              cufftDoubleComplex *in, cufftDoubleComplex *out, int direction);
+
 enum { MAX_PLANS = 64 };
 
 static struct plan {
@@ -77,6 +81,8 @@ cufftResult cufftExecC2C(cufftHandle handle, cufftComplex *in, cufftComplex *out
 
 cufftResult cufftExecZ2Z(cufftHandle handle, cufftDoubleComplex *in, cufftDoubleComplex *out, int direction)
 {
+    if (lw_emulation_captures_fft(cufftExecZ2Z, handle, in, out, direction))
+        return CUFFT_SUCCESS;
     const struct plan *const p = &plans[handle - 1];
     fftw_plan plan = fftw_plan_many_dft(1, &p->n, p->batch, (fftw_complex *)in, NULL, 1, p->n, (fftw_complex *)out, NULL, 1,
                                         p->n, direction == CUFFT_FORWARD ? FFTW_FORWARD : FFTW_BACKWARD, FFTW_ESTIMATE);

@@ -60,6 +60,12 @@ static bool fails(void)
     X(cudaEventCreateWithFlags, (cudaEvent_t * e, unsigned int f), (e, f))                                                             \
     X(cudaEventCreate, (cudaEvent_t * e), (e))                                                                                         \
     X(cudaEventRecord, (cudaEvent_t e, cudaStream_t s), (e, s))                                                                        \
+    X(cudaEventRecordWithFlags, (cudaEvent_t e, cudaStream_t s, unsigned int f), (e, s, f))                                            \
+    X(cudaStreamBeginCapture, (cudaStream_t s, enum cudaStreamCaptureMode m), (s, m))                                                  \
+    X(cudaStreamEndCapture, (cudaStream_t s, cudaGraph_t * g), (s, g))                                                                 \
+    X(cudaGraphInstantiate, (cudaGraphExec_t * e, cudaGraph_t g, unsigned long long f), (e, g, f))                                     \
+    X(cudaGraphUpload, (cudaGraphExec_t e, cudaStream_t s), (e, s))                                                                    \
+    X(cudaGraphLaunch, (cudaGraphExec_t e, cudaStream_t s), (e, s))                                                                    \
     X(cudaEventSynchronize, (cudaEvent_t e), (e))                                                                                      \
     X(cudaEventElapsedTime, (float *t, cudaEvent_t a, cudaEvent_t b), (t, a, b))                                                       \
     X(cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind k, cudaStream_t s), (to, from, n, k, s))             \
