@@ -16,6 +16,7 @@ enum mark { START, COMB, BIN, TRANSFORM, CUTOFF, VOTE, ESTIMATE, CHECK, N_MARKS 
 
 struct solver {
     struct lw_published_solver base;
+    bool is_timed;
     cudaStream_t stream, fetching;                  /* rows are fetched on the second */
     cudaEvent_t marks[N_MARKS], forked, fetched[2], folded[2];
     cudaGraphExec_t graph;                          /* a whole run: one launch instead of tens */
@@ -316,9 +317,10 @@ static const struct {
     [CHECK] = {enqueue_check, "checking lines"},
 };
 
+/* A node of the graph. */
 static cudaError_t mark(const struct solver *solver, enum mark step)
 {
-    return cudaEventRecordWithFlags(solver->marks[step], solver->stream, cudaEventRecordExternal);      /* a node of the graph */
+    return solver->is_timed ? cudaEventRecordWithFlags(solver->marks[step], solver->stream, cudaEventRecordExternal) : cudaSuccess;
 }
 
 static int enqueue(struct solver *solver, struct lw_error *err)
@@ -391,7 +393,8 @@ int lw_cuda_published_run_on(struct lw_published_solver *base, const double *sam
     if ((rc = lw_cuda_check(cudaGraphLaunch(solver->graph, solver->stream), "launching a sparse transform", err)) ||
         (rc = lw_cuda_check(cudaStreamSynchronize(solver->stream), "waiting for a sparse transform", err)))
         return rc;
-    add_times(solver, profile);
+    if (solver->is_timed)
+        add_times(solver, profile);
     conclude(solver, result);
     return LW_OK;
 }
@@ -410,12 +413,14 @@ static int run(struct lw_published_solver *base, const struct lw_published_signa
 
 static const struct lw_published_solver_ops ops = {.run = run, .destroy = destroy};
 
-int lw_cuda_published_create(const struct lw_published_layout *layout, struct lw_published_solver **out, struct lw_error *err)
+int lw_cuda_published_create(const struct lw_published_layout *layout, bool is_timed, struct lw_published_solver **out,
+                             struct lw_error *err)
 {
     struct solver *const solver = lw_alloc(sizeof *solver, "a sparse transform", err);
     if (!solver)
         return LW_ESYSTEM;
     solver->base = (struct lw_published_solver){&ops, layout};
+    solver->is_timed = is_timed;
     solver->device = describe(&layout->plan);
     const struct lw_published_device *const device = &solver->device;
     int rc;
@@ -434,7 +439,7 @@ static int create(struct lw_engine *engine, const struct lw_published_layout *la
                   struct lw_error *err)
 {
     (void)engine;
-    return lw_cuda_published_create(layout, out, err);
+    return lw_cuda_published_create(layout, true, out, err);
 }
 
 const struct lw_published_ops lw_cuda_published = {.bytes = bytes, .create = create};

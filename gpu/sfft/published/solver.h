@@ -8,10 +8,13 @@
 /* What the engine has for the published transform. The bytes of a solver include the signal on the device. */
 extern const struct lw_published_ops lw_cuda_published;
 
-/** @param layout  borrowed for the solver's life */
-int lw_cuda_published_create(const struct lw_published_layout *layout, struct lw_published_solver **out, struct lw_error *err);
+/** @param layout    borrowed for the solver's life
+ *  @param is_timed  its runs say how long each step took, for which marks stand between the steps, about a microsecond each */
+int lw_cuda_published_create(const struct lw_published_layout *layout, bool is_timed, struct lw_published_solver **out,
+                             struct lw_error *err);
 
-/** As run, for a signal that is on the device: [n] (re, im) pairs or reals in double precision. */
+/** As run, for a signal that is on the device: [n] (re, im) pairs or reals in double precision.
+ * @param profile  not changed by a solver that is not timed */
 int lw_cuda_published_run_on(struct lw_published_solver *solver, const double *samples, struct lw_sfft_result *result,
                              struct lw_published_profile *profile, struct lw_error *err);
 
