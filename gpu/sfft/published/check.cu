@@ -1,7 +1,7 @@
 /* check.cu - what the lines leave in the loop that checks, and the lines that are reported.
  *
- * First a warp a line: how many lines come before it is its place in the order of magnitudes. Some lanes compute what the line gives to
- * three buckets (and what its mirror image gives), and hook each share into its bucket's list. Then a thread a bucket subtracts the
+ * First a warp has eight lines: how many lines come before one is its place in the order of magnitudes. A lane computes what a line, or
+ * its mirror image, gives to one of three buckets, and hooks that share into the bucket's list. Then a thread a bucket subtracts the
  * shares of that list in the order of their frequencies, whatever the order in which they were hooked in, and blocks of buckets are
  * summed. At last one block finds the median of the energies, another one takes the sums, and the others write the strongest lines by
  * frequency, each at the place that it has among them. */
@@ -11,6 +11,7 @@
 namespace {
 
 constexpr int THREADS = LW_PUBLISHED_SUMMED, ORDER_BLOCKS = 528, REPORT_BLOCKS = 130;
+constexpr int LINES = 8;                                /* of a warp */
 constexpr int BEFORE = 0, AFTER = 1, LARGEST = 2;       /* rows of the sums */
 
 using Line = lw_published_device_line;
@@ -62,16 +63,27 @@ LW_DEVICE int copies_of(const lw_published_device &device, int64_t frequency)
     return device.is_real && frequency > 0 && 2 * frequency < device.n ? 2 : 1;
 }
 
-/* Lines counted by a warp's lanes, whose sum all of them get. */
-template <class IsCounted> LW_DEVICE int count_by_warp(int count, IsCounted is_counted)
+/* before[j] = how many of `count` lines is_before (other, line first + j) holds for: a warp reads each line once for all j. */
+template <class IsBefore>
+LW_DEVICE void count_before(const Line *lines, int first, int count, IsBefore is_before, int (&before)[LINES])
 {
-    int number = 0;
-    for (int other = (int)threadIdx.x % 32; other < count; other += 32)
-        number += is_counted(other) ? 1 : 0;
+    Line mine[LINES];
 #pragma unroll
-    for (int other = 16; other > 0; other /= 2)
-        number += __shfl_xor_sync(0xffffffffu, number, other);
-    return number;
+    for (int j = 0; j < LINES; ++j) {
+        mine[j] = lines[min(first + j, count - 1)];
+        before[j] = 0;
+    }
+    for (int other = (int)threadIdx.x % 32; other < count; other += 32) {
+        const Line line = lines[other];
+#pragma unroll
+        for (int j = 0; j < LINES; ++j)
+            before[j] += is_before(line, mine[j]) ? 1 : 0;
+    }
+#pragma unroll
+    for (int j = 0; j < LINES; ++j)
+#pragma unroll
+        for (int lane = 16; lane > 0; lane /= 2)
+            before[j] += __shfl_xor_sync(0xffffffffu, before[j], lane);
 }
 
 /* Part 3 copy + 1 + o of a line: what it, or its mirror image, gives to the bucket o beyond the nearest. */
@@ -91,19 +103,29 @@ LW_DEVICE void hook_share(const lw_published_device &device, const Line &line, i
     device.shares[number] = {f, {gain * value.x, gain * value.y}, atomicExch(&device.first_shares[b], number + 1)};
 }
 
+LW_DEVICE void place_line(const lw_published_device &device, const Line &line, int place)
+{
+    device.ordered[place] = line;
+    if (place < device.sparsity && hypot(line.re, line.im) >= device.min_magnitude)
+        atomicAdd(&device.control->n_reported, 1);
+}
+
 __global__ void __launch_bounds__(THREADS) order(lw_published_device device)
 {
     const int lane = (int)threadIdx.x % 32, parts = device.is_real ? 6 : 3, count = device.control->n_lines;
-    for (int i = (int)(blockIdx.x * THREADS + threadIdx.x) / 32; i < count; i += (int)gridDim.x * THREADS / 32) {
-        const Line mine = device.lines[i];
-        const int place = count_by_warp(count, [&](int other) { return comes_before(device.lines[other], mine); });
-        if (lane == 0) {
-            device.ordered[place] = mine;
-            if (place < device.sparsity && hypot(mine.re, mine.im) >= device.min_magnitude)
-                atomicAdd(&device.control->n_reported, 1);
+    const int warp = (int)(blockIdx.x * THREADS + threadIdx.x) / 32, warps = (int)gridDim.x * THREADS / 32;
+    for (int first = warp * LINES; first < count; first += warps * LINES) {
+        int before[LINES];
+        count_before(device.lines, first, count, comes_before, before);
+#pragma unroll
+        for (int j = 0; j < LINES; ++j)
+            if (lane == j && first + j < count)
+                place_line(device, device.lines[first + j], before[j]);
+        for (int pair = lane; pair < LINES * parts; pair += 32) {
+            const int i = first + pair / parts, part = pair % parts;
+            if (i < count && part < 3 * copies_of(device, device.lines[i].frequency))
+                hook_share(device, device.lines[i], part, i * parts + part);
         }
-        if (lane < 3 * copies_of(device, mine.frequency))
-            hook_share(device, mine, lane, i * parts + lane);
     }
 }
 
@@ -169,15 +191,19 @@ LW_DEVICE void take_sums(const lw_published_device &device, lw_published_figures
     }
 }
 
-/* A warp a line. */
+LW_DEVICE bool is_lower(const Line &a, const Line &b) { return a.frequency < b.frequency; }
+
 LW_DEVICE void report(const lw_published_device &device, int block, int n_blocks)
 {
-    const int count = device.control->n_reported;
-    for (int i = (block * SELECT_THREADS + (int)threadIdx.x) / 32; i < count; i += n_blocks * SELECT_THREADS / 32) {
-        const Line mine = device.ordered[i];
-        const int place = count_by_warp(count, [&](int other) { return device.ordered[other].frequency < mine.frequency; });
-        if (threadIdx.x % 32 == 0)
-            device.reported[place] = mine;
+    const int lane = (int)threadIdx.x % 32, count = device.control->n_reported;
+    const int warp = (block * SELECT_THREADS + (int)threadIdx.x) / 32, warps = n_blocks * SELECT_THREADS / 32;
+    for (int first = warp * LINES; first < count; first += warps * LINES) {
+        int before[LINES];
+        count_before(device.ordered, first, count, is_lower, before);
+#pragma unroll
+        for (int j = 0; j < LINES; ++j)
+            if (lane == j && first + j < count)
+                device.reported[before[j]] = device.ordered[first + j];
     }
 }
 

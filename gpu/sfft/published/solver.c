@@ -34,7 +34,8 @@ struct solver {
 };
 
 static_assert(sizeof(struct lw_sfft_line) == sizeof(struct lw_published_device_line), "lines are copied as they are");
-static_assert(sizeof(struct lw_published_device_control) % sizeof(ulonglong2) == 0, "the control block is cleared by those");
+static_assert(sizeof(struct lw_published_device_control) % sizeof(ulonglong2) == 0 &&
+              sizeof(struct lw_published_device_line) % sizeof(ulonglong2) == 0, "they are cleared by those");
 static_assert(sizeof(struct lw_published_device_control) % _Alignof(struct lw_published_device_line) == 0, "lines follow it");
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
@@ -101,7 +102,7 @@ static int64_t lay_out(struct solver *solver, bool gathers, int64_t work_bytes)
     d->chosen = lw_arena_take(&arena, of_loops * d->n_words * (int64_t)sizeof *d->chosen);
     d->approved = lw_arena_take(&arena, d->comb);
     d->cleared = (ulonglong2 *)(void *)d->first_shares;
-    d->n_cleared = (arena.used - before + (int64_t)sizeof *d->control) / (int64_t)sizeof *d->cleared;
+    d->n_cleared = (arena.used - before + outcome_bytes(d)) / (int64_t)sizeof *d->cleared;
     d->control = lw_arena_take(&arena, outcome_bytes(d));
     d->reported = d->control ? (struct lw_published_device_line *)(d->control + 1) : NULL;
     d->teeth = lw_arena_take(&arena, d->comb * (int64_t)sizeof *d->teeth);
