@@ -6,7 +6,7 @@
 #   table        every row with cuFFT Z2Z and C2C beside it; OUT/sfft_gpu.csv
 #   statistics   how often all lines are found, over seeds, without and with noise
 #   memcheck racecheck initcheck      compute-sanitizer on the kernels' test
-#   sfft2 sfft2_memcheck      the published transform: conformance, time of each step in all ways; compute-sanitizer
+#   sfft2 sfft2_memcheck sfft2_racecheck      the published transform: conformance, time of each step in all ways; compute-sanitizer
 #   profile      what the profiler says of the kernels, n = 2^27, k = 1000 and 5000
 #
 # Environment: BUILD, the build folder (build); SECONDS_IN_ALL, after which no part begins (540); PYTHON (python3), with
@@ -43,6 +43,7 @@ part_sfft2() {
 }
 
 part_sfft2_memcheck() { sanitize memcheck "$suites" published cuda 1000; }
+part_sfft2_racecheck() { sanitize racecheck "$suites" published cuda 1000; }
 
 part_profile() {
     code=0
@@ -64,4 +65,4 @@ limit_of() {
     esac
 }
 
-parts_run 'checks table statistics memcheck racecheck initcheck sfft2 sfft2_memcheck profile' "$@"
+parts_run 'checks table statistics memcheck racecheck initcheck sfft2 sfft2_memcheck sfft2_racecheck profile' "$@"
