@@ -16,6 +16,10 @@ extern "C" {
 /** Side of the unrolled kernel that a kernel is padded to with zeros; 0: there is none. */
 int lw_conv2d_unrolled_side(int64_t kernel_rows, int64_t kernel_columns);
 
+/** Rows of the strips of outputs that a warp makes there: long ones read fewer rows twice; short ones fill the device where an
+ * image is small, and end soon where it is tiny. */
+int lw_conv2d_strip_rows(int64_t n_rows, int64_t n_columns, int64_t n_channels);
+
 /** Convolve a block with `side` x `side` taps: tap (m, n) meets row i + m and column j + n of the window of output (i,
  * j).
  * @param taps  [side][side], host, read before return */

@@ -19,7 +19,7 @@ static double rank_tolerance(enum lw_precision precision) { return precision == 
 
 static const double memory_rate = 4.0e12;           /* bytes a second */
 static const double launch_seconds = 2e-6;
-static const double direct_seconds = 6e-6;          /* of direct sums, however small the image */
+static const double direct_seconds = 5.5e-6;         /* of direct sums, however small the image */
 static const double tile_seconds = 4.2e-6;          /* that tiles take however few they are, beyond what each takes */
 static const double product_rate = 29.6e12;         /* fused multiply-adds a second of the device, single precision */
 static const double wanted_points = 1 << 25;        /* of the work area: fills the device, 256 MiB */
@@ -54,6 +54,14 @@ static double products_per_tap(const struct lw_op_spec *spec)
 /* Share of the rate of products that sums written out for a side reach. */
 static double unrolled_share(int side) { return side < 9 ? 0.65 : 0.33; }
 
+/* Rows of pixels that are walked through for a row of outputs, beside those in a large image. The shortest strips do not fill the
+ * device; what they walk through then does not count. */
+static double strip_rows(const struct lw_op_spec *spec, int side)
+{
+    const double rows = larger(8, lw_conv2d_strip_rows(output_rows(spec), spec->conv2d.output_columns, spec->n_channels));
+    return (rows + side - 1) / rows / ((64.0 + side - 1) / 64);
+}
+
 static struct lw_conv2d_plan direct(const struct lw_op_spec *spec)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
@@ -62,7 +70,8 @@ static struct lw_conv2d_plan direct(const struct lw_op_spec *spec)
     if (spec->precision == LW_SINGLE && !is_complex(spec))
         plan.side = lw_conv2d_unrolled_side(c->kernel_rows, c->kernel_columns);
     plan.seconds = larger(1.1 * memory_seconds(spec), taps * products_per_tap(spec) / (0.3 * product_rate));
-    const double unrolled = larger(1.1 * memory_seconds(spec), plan.side * plan.side / (unrolled_share(plan.side) * product_rate));
+    const double unrolled = larger(1.1 * memory_seconds(spec),
+                                   strip_rows(spec, plan.side) * plan.side * plan.side / (unrolled_share(plan.side) * product_rate));
     if (plan.side > 0 && unrolled <= plan.seconds) {
         plan.method = LW_CONV2D_UNROLLED;
         plan.seconds = unrolled;

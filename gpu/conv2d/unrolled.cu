@@ -14,6 +14,7 @@
  * strip is then made again with all pixels tested. Every output is the same sum either way. */
 #include "gpu/conv2d/direct.h"
 
+#include "base/integers.h"
 #include "gpu/conv2d/window.cuh"
 
 static constexpr int lanes = 32, across = 4, strip_columns = lanes * across;
@@ -309,15 +310,13 @@ direct_unrolled(const lw_conv2d_block b, const __grid_constant__ UnrolledTaps<S:
     make_strip<S, AnyRows<S, false>>(b, taps, p, n_rows, memory);
 }
 
-/* Long strips read less twice; short ones fill the device where an image is small, and end soon where it is tiny. */
-static int strip_rows(const lw_conv2d_block &b)
+int lw_conv2d_strip_rows(int64_t n_rows, int64_t n_columns, int64_t n_channels)
 {
     int rows = 64;
-    while (rows > 1) {
-        const unsigned strips = patches_of(b, rows, strip_columns), wanted = rows > 8 ? 8000 : 1000;
-        if (strips == 0 || strips >= wanted)
+    for (; rows > 1; rows /= 2) {
+        const int64_t strips = divide_up(n_rows, rows) * divide_up(n_columns, strip_columns) * n_channels;
+        if (strips >= (rows > 8 ? 8000 : 1000))
             break;
-        rows /= 2;
     }
     return rows;
 }
@@ -328,7 +327,7 @@ template <int SIDE> static cudaError_t launch(const lw_conv2d_block &b, const fl
     UnrolledTaps<SIDE> taps;
     for (int i = 0; i < SIDE * SIDE; ++i)
         taps.tap[i] = from[i];
-    const int rows = strip_rows(b);
+    const int rows = lw_conv2d_strip_rows(b.count, b.output_columns, b.n_channels);
     const unsigned strips = patches_of(b, rows, strip_columns);
     if (strips == 0)
         return cudaErrorInvalidConfiguration;

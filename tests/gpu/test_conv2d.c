@@ -203,6 +203,7 @@ static void test_choice(void)
 {
     static const struct { int64_t side, kernel; enum lw_conv2d_method method; int64_t rows; } cases[] = {
         {256, 31, LW_CONV2D_TILES, 64},   {512, 31, LW_CONV2D_TILES, 64},    {512, 7, LW_CONV2D_UNROLLED, 0},
+        {2048, 7, LW_CONV2D_TILES, 64},   {4096, 7, LW_CONV2D_UNROLLED, 0},  {4096, 5, LW_CONV2D_UNROLLED, 0},
         {1024, 31, LW_CONV2D_TILES, 64},  {1024, 63, LW_CONV2D_TILES, 128},  {512, 63, LW_CONV2D_BANDS, 1024},
         {2048, 63, LW_CONV2D_BANDS, 1024}, {16384, 31, LW_CONV2D_TILES, 128}, {16384, 7, LW_CONV2D_UNROLLED, 0},
     };
