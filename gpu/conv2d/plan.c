@@ -70,8 +70,8 @@ static struct lw_conv2d_plan direct(const struct lw_op_spec *spec)
     if (spec->precision == LW_SINGLE && !is_complex(spec))
         plan.side = lw_conv2d_unrolled_side(c->kernel_rows, c->kernel_columns);
     plan.seconds = larger(1.1 * memory_seconds(spec), taps * products_per_tap(spec) / (0.3 * product_rate));
-    const double unrolled = larger(1.1 * memory_seconds(spec),
-                                   strip_rows(spec, plan.side) * plan.side * plan.side / (unrolled_share(plan.side) * product_rate));
+    const double walked = plan.side > 0 ? strip_rows(spec, plan.side) * plan.side * plan.side : 0;      /* taps that are summed */
+    const double unrolled = larger(1.1 * memory_seconds(spec), walked / (unrolled_share(plan.side) * product_rate));
     if (plan.side > 0 && unrolled <= plan.seconds) {
         plan.method = LW_CONV2D_UNROLLED;
         plan.seconds = unrolled;
