@@ -7,7 +7,7 @@
 #              OUT/ols_cases.csv
 #   whole      without overlap-save, by one FFT through cuFFT; error and memory of both: OUT/ols_whole.csv
 #   post       power, derivative, interpolation: fused and by a pass of their own: OUT/ols_post.csv
-#   cudnn      the same filters by cuDNN: OUT/ols_cudnn.csv
+#   cudnn      the same filters by cuDNN, and images: OUT/ols_cudnn.csv, OUT/conv2d_cudnn.csv
 #   sizes      2-D: the sizes of Podlozhnyuk's table with 7 x 6 and 31 x 31: OUT/conv2d_sizes.csv
 #   crossover  2-D: each method against the kernel's side: OUT/conv2d_crossover.csv
 #   sparse     the sparse transform against n and k, beside cuFFT, with its L1 error: OUT/sfft_rows.csv
@@ -56,7 +56,10 @@ part_cases() {
 
 part_whole() { "$bench/figures/bench_whole_gpu" "$out/ols_whole.csv"; }
 part_post() { "$bench/figures/bench_post_gpu" "$out/ols_post.csv"; }
-part_cudnn() { "${PYTHON:-python3}" "$source/tests/bench/figures/cudnn.py" "$out/ols_cudnn.csv"; }
+part_cudnn() {
+    "${PYTHON:-python3}" "$source/tests/bench/figures/cudnn.py" "$out/ols_cudnn.csv" &&
+        "${PYTHON:-python3}" "$source/tests/bench/figures/cudnn.py" "$out/conv2d_cudnn.csv" images
+}
 
 # shellcheck disable=SC2046  # paths without spaces
 part_sizes() {
