@@ -8,6 +8,7 @@
 #include "gpu/conv2d/bands.h"
 #include "gpu/conv2d/direct.h"
 #include "gpu/conv2d/passes.h"
+#include "gpu/conv2d/strips.h"
 #include "signal/separable.h"
 
 #include <assert.h>
@@ -19,7 +20,9 @@ static double rank_tolerance(enum lw_precision precision) { return precision == 
 
 static const double memory_rate = 4.0e12;           /* bytes a second */
 static const double launch_seconds = 2e-6;
-static const double direct_seconds = 5.5e-6;         /* of direct sums, however small the image */
+static const double direct_seconds = 5.5e-6;         /* of direct sums with any kernel, however small the image */
+static const double strips_seconds = 2e-6;           /* of sums in strips */
+static const double passes_seconds = 1e-5;          /* of those with any separable kernel */
 static const double tile_seconds = 4.2e-6;          /* that tiles take however few they are, beyond what each takes */
 static const double product_rate = 29.6e12;         /* fused multiply-adds a second of the device, single precision */
 static const double wanted_points = 1 << 25;        /* of the work area: fills the device, 256 MiB */
@@ -51,44 +54,48 @@ static double products_per_tap(const struct lw_op_spec *spec)
     return (is_complex(spec) ? 2 : 1) * (spec->conv2d.kernel_complex ? 2 : 1) * (spec->precision == LW_DOUBLE ? 2 : 1);
 }
 
-/* Share of the rate of products that sums written out for a side reach. */
-static double unrolled_share(int side) { return side < 9 ? 0.65 : 0.33; }
-
-/* Rows of pixels that are walked through for a row of outputs, beside those in a large image. The shortest strips do not fill the
- * device; what they walk through then does not count. */
-static double strip_rows(const struct lw_op_spec *spec, int side)
+/* Sums in strips, seconds for each output; there must be such for the kernel. */
+static struct lw_conv2d_plan in_strips(const struct lw_op_spec *spec, enum lw_conv2d_method method, int side)
 {
-    const double rows = larger(8, lw_conv2d_strip_rows(output_rows(spec), spec->conv2d.output_columns, spec->n_channels));
-    return (rows + side - 1) / rows / ((64.0 + side - 1) / 64);
+    const struct lw_conv2d_strips strips = lw_conv2d_cut_strips(output_rows(spec), spec->conv2d.output_columns, spec->n_channels,
+                                                                side, method == LW_CONV2D_PRODUCT);
+    const double n = n_outputs(spec);
+    return (struct lw_conv2d_plan){
+        .method = method, .side = side,
+        .seconds = larger(1.1 * memory_seconds(spec), strips.seconds / n) + strips_seconds / n,
+    };
 }
+
+static bool is_real_single(const struct lw_op_spec *spec) { return spec->precision == LW_SINGLE && !is_complex(spec); }
 
 static struct lw_conv2d_plan direct(const struct lw_op_spec *spec)
 {
     const struct lw_conv2d_spec *const c = &spec->conv2d;
-    struct lw_conv2d_plan plan = {.method = LW_CONV2D_DIRECT};
+    const int side = is_real_single(spec) ? lw_conv2d_unrolled_side(c->kernel_rows, c->kernel_columns) : 0;
+    if (side > 0)
+        return in_strips(spec, LW_CONV2D_UNROLLED, side);
     const double taps = 64 * (double)divide_up(c->kernel_rows, 8) * (double)divide_up(c->kernel_columns, 8);   /* in squares */
-    if (spec->precision == LW_SINGLE && !is_complex(spec))
-        plan.side = lw_conv2d_unrolled_side(c->kernel_rows, c->kernel_columns);
-    plan.seconds = larger(1.1 * memory_seconds(spec), taps * products_per_tap(spec) / (0.3 * product_rate));
-    const double walked = plan.side > 0 ? strip_rows(spec, plan.side) * plan.side * plan.side : 0;      /* taps that are summed */
-    const double unrolled = larger(1.1 * memory_seconds(spec), walked / (unrolled_share(plan.side) * product_rate));
-    if (plan.side > 0 && unrolled <= plan.seconds) {
-        plan.method = LW_CONV2D_UNROLLED;
-        plan.seconds = unrolled;
-    }
-    plan.seconds += direct_seconds / n_outputs(spec);
-    return plan;
+    return (struct lw_conv2d_plan){
+        .method = LW_CONV2D_DIRECT,
+        .seconds = larger(1.1 * memory_seconds(spec), taps * products_per_tap(spec) / (0.3 * product_rate)) +
+                   direct_seconds / n_outputs(spec),
+    };
 }
 
+/* Of a separable kernel. */
 static struct lw_conv2d_plan passes(const struct lw_op_spec *spec)
 {
     const double taps = (double)(spec->conv2d.kernel_rows + spec->conv2d.kernel_columns);
     const double beyond = taps > 64 ? 2 : 1;        /* the columns' sums are made again for each chunk of the row */
-    return (struct lw_conv2d_plan){
+    const struct lw_conv2d_plan any = {
         .method = LW_CONV2D_PASSES,
-        .seconds = larger(1.2 * memory_seconds(spec),
-                          beyond * (taps + 8) * products_per_tap(spec) / (0.3 * product_rate)),
+        .seconds = beyond * (taps + 90) * products_per_tap(spec) / (0.3 * product_rate) + passes_seconds / n_outputs(spec),
     };
+    const int side = is_real_single(spec) ? lw_conv2d_product_side(spec->conv2d.kernel_rows, spec->conv2d.kernel_columns) : 0;
+    if (side == 0)
+        return any;
+    const struct lw_conv2d_plan product = in_strips(spec, LW_CONV2D_PRODUCT, side);
+    return product.seconds <= any.seconds ? product : any;
 }
 
 /* ---- transforms -------------------------------------------------------------------------------------------------- */
@@ -297,6 +304,10 @@ void lw_conv2d_describe(const struct lw_conv2d_plan *plan, const struct lw_op_sp
     case LW_CONV2D_UNROLLED:
     case LW_CONV2D_DIRECT:
         snprintf(text, size, "direct sum of %" PRId64 " x %" PRId64 " taps", c->kernel_rows, c->kernel_columns);
+        return;
+    case LW_CONV2D_PRODUCT:
+        snprintf(text, size, "separable kernel: sums of %" PRId64 " taps along the rows and of %" PRId64 " along the columns",
+                 c->kernel_columns, c->kernel_rows);
         return;
     case LW_CONV2D_PASSES:
         snprintf(text, size, "separable kernel: a pass of %" PRId64 " taps along the columns and one of %" PRId64

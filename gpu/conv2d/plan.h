@@ -12,14 +12,15 @@ extern "C" {
 enum lw_conv2d_method {
     LW_CONV2D_UNROLLED,         /* direct sums with small kernels */
     LW_CONV2D_DIRECT,           /* with any */
-    LW_CONV2D_PASSES,           /* along the columns, then along the rows */
+    LW_CONV2D_PRODUCT,          /* sums with small separable kernels */
+    LW_CONV2D_PASSES,           /* with any of them: along the columns, then along the rows */
     LW_CONV2D_TILES,            /* in shared memory */
     LW_CONV2D_BANDS,            /* three passes */
 };
 
 struct lw_conv2d_plan {
     enum lw_conv2d_method method;
-    int side;                   /* UNROLLED: of the kernel, padded */
+    int side;                   /* UNROLLED, PRODUCT: of the kernel, padded */
     struct lw_conv2d_grid grid; /* TILES, BANDS */
     int64_t batch;              /* BANDS: transforms in the work area */
     double seconds;             /* modelled, per output pixel */

@@ -40,7 +40,8 @@ static int64_t bank_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_
 {
     const int rows = (int)plan->grid.rows, columns = (int)plan->grid.columns;
     switch (plan->method) {
-    case LW_CONV2D_UNROLLED: return 0;
+    case LW_CONV2D_UNROLLED:
+    case LW_CONV2D_PRODUCT: return 0;
     case LW_CONV2D_DIRECT: return taps_bytes(spec, n_taps(spec));
     case LW_CONV2D_PASSES: return taps_bytes(spec, spec->conv2d.kernel_rows);
     case LW_CONV2D_TILES: return lw_conv2d_tile_bytes(spec->precision, rows);
@@ -146,24 +147,57 @@ static void turn_unrolled(const struct lw_op_spec *spec, struct lw_conv2d_prepar
                              -conv2d->exponent);
 }
 
+/* A separable kernel's factors, each with its exponent. */
+struct factors {
+    double *column, *row;           /* one piece of memory */
+    int of_column, of_row;
+};
+
+static int factor(const struct lw_op_spec *spec, struct factors *f, struct lw_error *err)
+{
+    const struct lw_conv2d_spec *const c = &spec->conv2d;
+    const int64_t rows = c->kernel_rows, columns = c->kernel_columns, parts = tap_parts(spec);
+    f->column = lw_alloc_array(parts * (rows + columns), sizeof *f->column, "the kernel's factors", err);
+    if (!f->column)
+        return LW_ESYSTEM;
+    f->row = f->column + parts * rows;
+    lw_separate(c->kernel, rows, columns, c->kernel_complex, f->column, f->row);
+    f->of_column = exponent_of(f->column, parts * rows);
+    f->of_row = exponent_of(f->row, parts * columns);
+    return LW_OK;
+}
+
 /* Both factors get a largest tap near 1. */
 static int prepare_passes(const struct lw_op_spec *spec, struct lw_conv2d_prepared *conv2d, cudaStream_t stream,
                           struct lw_error *err)
 {
-    const struct lw_conv2d_spec *const c = &spec->conv2d;
-    const int64_t rows = c->kernel_rows, columns = c->kernel_columns, parts = tap_parts(spec);
-    double *const column = lw_alloc_array(parts * (rows + columns), sizeof *column, "the kernel's factors", err);
-    if (!column)
-        return LW_ESYSTEM;
-    double *const row = column + parts * rows;
-    lw_separate(c->kernel, rows, columns, c->kernel_complex, column, row);
-    const int of_column = exponent_of(column, parts * rows), of_row = exponent_of(row, parts * columns);
-    conv2d->exponent = of_column + of_row;
-    int rc = send_turned(spec, column, rows, of_column, conv2d->bank, stream, err);
+    struct factors f;
+    int rc = factor(spec, &f, err);
+    if (rc)
+        return rc;
+    conv2d->exponent = f.of_column + f.of_row;
+    rc = send_turned(spec, f.column, spec->conv2d.kernel_rows, f.of_column, conv2d->bank, stream, err);
     if (rc == LW_OK)
-        rc = send_turned(spec, row, columns, of_row, conv2d->row, stream, err);
-    lw_free(column);
+        rc = send_turned(spec, f.row, spec->conv2d.kernel_columns, f.of_row, conv2d->row, stream, err);
+    lw_free(f.column);
     return rc ? rc : lw_cuda_check(lw_conv2d_passes_prepare(spec->precision), "preparing the passes", err);
+}
+
+/* The row gets a largest tap near 1, the column what is left of the kernel's exponent. */
+static int turn_product(const struct lw_op_spec *spec, struct lw_conv2d_prepared *conv2d, struct lw_error *err)
+{
+    const int64_t rows = spec->conv2d.kernel_rows, columns = spec->conv2d.kernel_columns;
+    struct factors f;
+    const int rc = factor(spec, &f, err);
+    if (rc)
+        return rc;
+    float *const column = conv2d->unrolled, *const row = column + conv2d->plan.side;
+    for (int64_t m = 0; m < rows; m++)
+        column[m] = (float)ldexp(f.column[rows - 1 - m], f.of_row - conv2d->exponent);
+    for (int64_t n = 0; n < columns; n++)
+        row[n] = (float)ldexp(f.row[columns - 1 - n], -f.of_row);
+    lw_free(f.column);
+    return LW_OK;
 }
 
 static int prepare_transforms(const struct setup *setup, const struct lw_conv2d_prepared *p, cudaStream_t stream,
@@ -203,6 +237,7 @@ static int prepare_taps(const struct setup *setup, struct lw_conv2d_prepared *p,
     p->exponent = choose_exponent(&p->spec, &p->plan);
     switch (p->plan.method) {
     case LW_CONV2D_UNROLLED: turn_unrolled(&p->spec, p); return LW_OK;
+    case LW_CONV2D_PRODUCT: return turn_product(&p->spec, p, err);
     case LW_CONV2D_DIRECT:
         return send_turned(&p->spec, p->spec.conv2d.kernel, n_taps(&p->spec), p->exponent, p->bank, stream, err);
     case LW_CONV2D_PASSES: return prepare_passes(&p->spec, p, stream, err);
@@ -295,6 +330,9 @@ int lw_conv2d_run(const struct lw_conv2d_prepared *p, const struct lw_conv2d_blo
     cudaError_t status;
     switch (p->plan.method) {
     case LW_CONV2D_UNROLLED: status = lw_conv2d_unrolled(&block, p->plan.side, p->unrolled, stream); break;
+    case LW_CONV2D_PRODUCT:
+        status = lw_conv2d_product(&block, p->plan.side, p->unrolled, p->unrolled + p->plan.side, stream);
+        break;
     case LW_CONV2D_DIRECT: status = lw_conv2d_direct(&block, precision, is_complex, p->bank, stream); break;
     case LW_CONV2D_PASSES: status = lw_conv2d_passes(&block, precision, is_complex, p->bank, p->row, stream); break;
     case LW_CONV2D_TILES: status = lw_conv2d_tiles(&block, &p->plan.grid, precision, p->bank, stream); break;

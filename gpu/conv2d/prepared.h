@@ -16,7 +16,7 @@ struct lw_conv2d_prepared {
     struct lw_op_spec spec;         /* its kernel is gone */
     struct lw_conv2d_plan plan;
     int exponent;                   /* taps on the device, and spectra, were divided by 2^exponent */
-    float unrolled[LW_CONV2D_MOST_SIDE * LW_CONV2D_MOST_SIDE];
+    float unrolled[LW_CONV2D_MOST_SIDE * LW_CONV2D_MOST_SIDE];  /* UNROLLED: [side][side]; PRODUCT: the column, then the row */
 
     /* device, borrowed */
     void *bank;                     /* taps, a column, or spectrum and tables, as the method wants them */

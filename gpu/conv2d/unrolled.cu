@@ -1,4 +1,4 @@
-/* Direct sums with a small real kernel in single precision.
+/* Sums with a small real kernel in single precision: direct ones, or of a separable kernel along the row and then down the column.
  *
  * A warp makes a strip of 128 columns and some rows, thread t the columns 4 t .. 4 t + 3: it walks down the rows of
  * pixels, and adds what each contributes to the SIDE rows of outputs that it meets, whose sums stand in registers. A
@@ -8,16 +8,18 @@
  * therefore the loop over rows is to be short, or they wait for instructions. The taps are kernel parameters, so that a
  * fused multiply-add takes its tap from constant memory without an instruction of its own.
  *
- * For SIDE = 7, each row of 128 pixels: 196 fused multiply-adds, 5 loads, 5 shared stores, 3 shared loads, 1 store.
+ * For SIDE = 7, each row of 128 pixels: 196 fused multiply-adds, 5 loads, 5 shared stores, 3 shared loads, 1 store. Of a separable
+ * kernel with SIDE = 31, 248, 5, 5, 9 and 1: the pixels that a thread needs are summed along the row once, and what comes of it is
+ * added to SIDE rows of outputs by a tap of the column each.
  *
  * In strips of float pixels no pixel is looked at: one that is not finite makes all sums that it meets so, and the
  * strip is then made again with all pixels tested. Every output is the same sum either way. */
 #include "gpu/conv2d/direct.h"
 
-#include "base/integers.h"
+#include "gpu/conv2d/strips.h"
 #include "gpu/conv2d/window.cuh"
 
-static constexpr int lanes = 32, across = 4, strip_columns = lanes * across;
+static constexpr int lanes = 32, across = 4, strip_columns = LW_CONV2D_STRIP_COLUMNS;
 
 /* The most blocks of a warp that a multiprocessor can hold, where those are fewer than the registers allow. */
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870)
@@ -26,17 +28,28 @@ static constexpr int most_blocks = 16;
 static constexpr int most_blocks = 24;
 #endif
 
-template <int SIDE_> struct Strip {
-    static constexpr int SIDE = SIDE_;
+/* Tap (m, n) meets row m and column n of an output's window. */
+template <int SIDE_> struct SquareTaps {
+    static constexpr int SIDE = SIDE_, BLOCKS = SIDE <= 7 ? most_blocks : 16;       /* at a time on a multiprocessor */
+    static constexpr bool IS_PRODUCT = false;
+    float tap[SIDE * SIDE];
+};
+
+/* Tap (m, n) is column[m] row[n]. */
+template <int SIDE_> struct ProductTaps {
+    static constexpr int SIDE = SIDE_, BLOCKS = SIDE <= 15 ? 16 : SIDE <= 23 ? 12 : 8;
+    static constexpr bool IS_PRODUCT = true;
+    float column[SIDE], row[SIDE];
+};
+
+template <class Taps_> struct Strip {
+    using Taps = Taps_;
+    static constexpr int SIDE = Taps::SIDE;
     static constexpr int VECTORS = (across + SIDE - 1 + 3) / 4;         /* that hold what a thread needs of a row */
     static constexpr int SPAN = strip_columns + SIDE - 1;               /* pixels that the warp needs of it */
     static constexpr int LOADS = (SPAN + lanes - 1) / lanes;            /* of each thread */
     static constexpr int PITCH = strip_columns + 4 * (VECTORS - 1);
-    static constexpr int BLOCKS = SIDE <= 7 ? most_blocks : 16;
-};
-
-template <int SIDE> struct UnrolledTaps {
-    float tap[SIDE * SIDE];
+    static constexpr int ADDED = Taps::IS_PRODUCT ? across : 4 * VECTORS;       /* values of a row that outputs are summed of */
 };
 
 /* ---- rows of pixels ---------------------------------------------------------------------------------------------- */
@@ -127,15 +140,32 @@ template <class S, bool IS_FLOAT> struct AnyRows {
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-/* What a row of pixels adds to a row of outputs by row m of the taps. */
-template <class S>
-LW_DEVICE void add_row(const UnrolledTaps<S::SIDE> &taps, int m, const float (&x)[4 * S::VECTORS], float (&sum)[across])
+/* Sums along a row. */
+template <int SIDE, int N> LW_DEVICE void sum_along(const float (&taps)[SIDE], const float (&x)[N], float (&sums)[across])
 {
 #pragma unroll
-    for (int n = 0; n < S::SIDE; ++n)
+    for (int n = 0; n < SIDE; ++n)
 #pragma unroll
         for (int j = 0; j < across; ++j)
-            sum[j] = fma(taps.tap[m * S::SIDE + n], x[j + n], sum[j]);
+            sums[j] = n == 0 ? taps[0] * x[j] : fma(taps[n], x[j + n], sums[j]);
+}
+
+/* What a row of pixels adds to a row of outputs by row m of the taps: the pixels as they are, */
+template <int SIDE, int N> LW_DEVICE void add_row(const SquareTaps<SIDE> &taps, int m, const float (&x)[N], float (&sum)[across])
+{
+#pragma unroll
+    for (int n = 0; n < SIDE; ++n)
+#pragma unroll
+        for (int j = 0; j < across; ++j)
+            sum[j] = fma(taps.tap[m * SIDE + n], x[j + n], sum[j]);
+}
+
+/* or summed along the row. */
+template <int SIDE> LW_DEVICE void add_row(const ProductTaps<SIDE> &taps, int m, const float (&x)[across], float (&sum)[across])
+{
+#pragma unroll
+    for (int j = 0; j < across; ++j)
+        sum[j] = fma(taps.column[m], x[j], sum[j]);
 }
 
 /* at: of the thread's first output; n: those that exist from there on */
@@ -156,7 +186,7 @@ enum Part { HEAD, WHOLE, TAIL };
 /* A walk down a strip. */
 template <class S, class Rows> struct Walk {
     const lw_conv2d_block &b;
-    const UnrolledTaps<S::SIDE> &taps;
+    const typename S::Taps &taps;
     const int lane;
     Rows rows;
     float *to;                      /* of the next row of outputs */
@@ -167,7 +197,7 @@ template <class S, class Rows> struct Walk {
     float sums[S::SIDE][across];    /* sums[j]: of the outputs SIDE - 1 - j rows before the row of pixels */
     float zero;                     /* while all outputs are finite */
 
-    LW_DEVICE Walk(const lw_conv2d_block &block, const UnrolledTaps<S::SIDE> &taps_, const Patch &p, float *memory,
+    LW_DEVICE Walk(const lw_conv2d_block &block, const typename S::Taps &taps_, const Patch &p, float *memory,
                    int lane_) :
         b(block), taps(taps_), lane(lane_), rows(block, p, lane_), sums{}, zero(0)
     {
@@ -198,9 +228,18 @@ template <class S, class Rows> struct Walk {
         to += b.output_columns;
     }
 
-    /* The pixels that this thread needs of the next row, in the memory `which`. Before, the row two rows on is asked
-     * for, if it is needed. */
-    LW_DEVICE void next_row(int which, bool is_needed, float (&x)[4 * S::VECTORS])
+    LW_DEVICE void read_row(const float *from, float (&x)[4 * S::VECTORS])
+    {
+#pragma unroll
+        for (int v = 0; v < S::VECTORS; ++v) {
+            const float4 four = *(const float4 *)(from + 4 * v);
+            x[4 * v] = four.x, x[4 * v + 1] = four.y, x[4 * v + 2] = four.z, x[4 * v + 3] = four.w;
+        }
+    }
+
+    /* What this thread's outputs are summed of in the next row, in the memory `which`. Before, the row two rows on is asked for,
+     * if it is needed. */
+    LW_DEVICE void next_row(int which, bool is_needed, float (&added)[S::ADDED])
     {
         const int offset = which * S::PITCH;
 #pragma unroll
@@ -210,10 +249,12 @@ template <class S, class Rows> struct Walk {
             rows.fetch(pixels[which]);
         rows.advance();
         __syncwarp();
-#pragma unroll
-        for (int v = 0; v < S::VECTORS; ++v) {
-            const float4 four = *(const float4 *)(read + offset + 4 * v);
-            x[4 * v] = four.x, x[4 * v + 1] = four.y, x[4 * v + 2] = four.z, x[4 * v + 3] = four.w;
+        if constexpr (S::Taps::IS_PRODUCT) {
+            float x[4 * S::VECTORS];
+            read_row(read + offset, x);
+            sum_along(taps.row, x, added);
+        } else {
+            read_row(read + offset, added);
         }
     }
 
@@ -221,7 +262,7 @@ template <class S, class Rows> struct Walk {
     template <Part PART> LW_DEVICE void make_row(int which, int r, int n)
     {
         constexpr int SIDE = S::SIDE;
-        float x[4 * S::VECTORS];
+        float x[S::ADDED];
         next_row(which, PART == WHOLE || r + 2 < n, x);
 #pragma unroll
         for (int j = 0; j < across; ++j)
@@ -229,7 +270,7 @@ template <class S, class Rows> struct Walk {
 #pragma unroll
         for (int j = 0; j < SIDE; ++j)
             if (PART == WHOLE || (PART == HEAD ? j >= SIDE - 1 - r : j < n - r))
-                add_row<S>(taps, SIDE - 1 - j, x, sums[j]);
+                add_row(taps, SIDE - 1 - j, x, sums[j]);
         if (PART != HEAD)
             finish();
 #pragma unroll
@@ -282,7 +323,7 @@ template <class S, class Rows> struct Walk {
 
 /* Returns whether all outputs are finite. */
 template <class S, class Rows>
-LW_DEVICE bool make_strip(const lw_conv2d_block &b, const UnrolledTaps<S::SIDE> &taps, const Patch &p, int n_rows,
+LW_DEVICE bool make_strip(const lw_conv2d_block &b, const typename S::Taps &taps, const Patch &p, int n_rows,
                           float *memory)
 {
     Walk<S, Rows> walk(b, taps, p, memory, threadIdx.x);
@@ -293,9 +334,10 @@ LW_DEVICE bool make_strip(const lw_conv2d_block &b, const UnrolledTaps<S::SIDE> 
 }
 
 /* rows: of a strip, but for the last of an image */
-template <class S> __global__ void __launch_bounds__(lanes, S::BLOCKS)
-direct_unrolled(const lw_conv2d_block b, const __grid_constant__ UnrolledTaps<S::SIDE> taps, int rows)
+template <class Taps> __global__ void __launch_bounds__(lanes, Taps::BLOCKS)
+direct_unrolled(const lw_conv2d_block b, const __grid_constant__ Taps taps, int rows)
 {
+    using S = Strip<Taps>;
     __shared__ __align__(16) float memory[2 * S::PITCH];
     const Patch p = patch_of(b, blockIdx.x, rows, strip_columns);
     const int n_rows = p.row + rows <= b.count ? rows : (int)(b.count - p.row);
@@ -310,29 +352,33 @@ direct_unrolled(const lw_conv2d_block b, const __grid_constant__ UnrolledTaps<S:
     make_strip<S, AnyRows<S, false>>(b, taps, p, n_rows, memory);
 }
 
-int lw_conv2d_strip_rows(int64_t n_rows, int64_t n_columns, int64_t n_channels)
+template <class Taps> static cudaError_t launch(const lw_conv2d_block &b, const Taps &taps, cudaStream_t stream)
 {
-    int rows = 64;
-    for (; rows > 1; rows /= 2) {
-        const int64_t strips = divide_up(n_rows, rows) * divide_up(n_columns, strip_columns) * n_channels;
-        if (strips >= (rows > 8 ? 8000 : 1000))
-            break;
-    }
-    return rows;
-}
-
-template <int SIDE> static cudaError_t launch(const lw_conv2d_block &b, const float *from, cudaStream_t stream)
-{
-    using S = Strip<SIDE>;
-    UnrolledTaps<SIDE> taps;
-    for (int i = 0; i < SIDE * SIDE; ++i)
-        taps.tap[i] = from[i];
-    const int rows = lw_conv2d_strip_rows(b.count, b.output_columns, b.n_channels);
+    const int rows = lw_conv2d_cut_strips(b.count, b.output_columns, b.n_channels, Taps::SIDE, Taps::IS_PRODUCT).rows;
     const unsigned strips = patches_of(b, rows, strip_columns);
     if (strips == 0)
         return cudaErrorInvalidConfiguration;
-    direct_unrolled<S><<<strips, lanes, 0, stream>>>(b, taps, rows);
+    direct_unrolled<Taps><<<strips, lanes, 0, stream>>>(b, taps, rows);
     return cudaGetLastError();
+}
+
+template <int SIDE> static cudaError_t launch_square(const lw_conv2d_block &b, const float *from, cudaStream_t stream)
+{
+    SquareTaps<SIDE> taps;
+    for (int i = 0; i < SIDE * SIDE; ++i)
+        taps.tap[i] = from[i];
+    return launch(b, taps, stream);
+}
+
+template <int SIDE>
+static cudaError_t launch_product(const lw_conv2d_block &b, const float *column, const float *row, cudaStream_t stream)
+{
+    ProductTaps<SIDE> taps;
+    for (int i = 0; i < SIDE; ++i) {
+        taps.column[i] = column[i];
+        taps.row[i] = row[i];
+    }
+    return launch(b, taps, stream);
 }
 
 int lw_conv2d_unrolled_side(int64_t kernel_rows, int64_t kernel_columns)
@@ -341,15 +387,34 @@ int lw_conv2d_unrolled_side(int64_t kernel_rows, int64_t kernel_columns)
     return most > LW_CONV2D_MOST_SIDE ? 0 : most <= 3 ? 3 : (int)(most | 1);
 }
 
+int lw_conv2d_product_side(int64_t kernel_rows, int64_t kernel_columns)
+{
+    const int64_t most = kernel_rows > kernel_columns ? kernel_rows : kernel_columns;
+    return most > LW_CONV2D_MOST_PRODUCT_SIDE ? 0 : most <= 15 ? 15 : most <= 23 ? 23 : 31;
+}
+
 cudaError_t lw_conv2d_unrolled(const struct lw_conv2d_block *block, int side, const float *taps, cudaStream_t stream)
 {
     if (block->count == 0 || block->n_channels == 0)
         return cudaSuccess;
     switch (side) {
-    case 3: return launch<3>(*block, taps, stream);
-    case 5: return launch<5>(*block, taps, stream);
-    case 7: return launch<7>(*block, taps, stream);
-    case 9: return launch<9>(*block, taps, stream);
+    case 3: return launch_square<3>(*block, taps, stream);
+    case 5: return launch_square<5>(*block, taps, stream);
+    case 7: return launch_square<7>(*block, taps, stream);
+    case 9: return launch_square<9>(*block, taps, stream);
+    default: return cudaErrorInvalidValue;
+    }
+}
+
+cudaError_t lw_conv2d_product(const struct lw_conv2d_block *block, int side, const float *column, const float *row,
+                              cudaStream_t stream)
+{
+    if (block->count == 0 || block->n_channels == 0)
+        return cudaSuccess;
+    switch (side) {
+    case 15: return launch_product<15>(*block, column, row, stream);
+    case 23: return launch_product<23>(*block, column, row, stream);
+    case 31: return launch_product<31>(*block, column, row, stream);
     default: return cudaErrorInvalidValue;
     }
 }

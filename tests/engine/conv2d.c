@@ -293,21 +293,29 @@ static void test_not_finite(void)
     }
 }
 
-/* Images so wide that strips of 128 columns lie inside of them, rows of any alignment, kernels of every small side;
- * whole, and with pixels that are not finite. */
+/* An image so wide that strips of 128 columns lie inside of it, whole, and with pixels that are not finite. */
+static void try_strips(enum lw_conv2d_algorithm algorithm, int side)
+{
+    struct image t = plain;
+    t.algorithm = algorithm;
+    t.kernel_separable = algorithm == LW_CONV2D_ALGORITHM_SEPARABLE;
+    t.n_images = 2;
+    t.rows = 37;
+    t.columns = 400 + side % 4;
+    t.kernel_rows = side;
+    t.kernel_columns = side % 3 == 0 ? side - 1 : side;
+    try_one(&t, side % 2 * 11, "small kernels");
+    check_flaws(&t, side % 2);
+}
+
+/* Rows of any alignment, kernels of every small side, and of every side that separable ones are padded to. */
 static void test_small_kernels(void)
 {
-    for (int side = 1; side <= 12; side++) {
-        struct image t = plain;
-        t.algorithm = LW_CONV2D_ALGORITHM_DIRECT;
-        t.n_images = 2;
-        t.rows = 37;
-        t.columns = 400 + side % 4;
-        t.kernel_rows = side;
-        t.kernel_columns = side % 3 == 0 ? side - 1 : side;
-        try_one(&t, side % 2 * 11, "small kernels");
-        check_flaws(&t, side % 2);
-    }
+    static const int separable[] = {1, 2, 14, 15, 16, 23, 24, 30, 31, 32};
+    for (int side = 1; side <= 12; side++)
+        try_strips(LW_CONV2D_ALGORITHM_DIRECT, side);
+    for (int i = 0; i < COUNT(separable); i++)
+        try_strips(LW_CONV2D_ALGORITHM_SEPARABLE, separable[i]);
 }
 
 /* Every such pixel is counted once, whatever part of the window the outputs need: here none lies in the prologue. */

@@ -201,17 +201,27 @@ static void try_precision(enum lw_precision precision, bool is_complex)
 /* The fastest as measured on an H200: a few tiles leave most of the device idle, whatever a tile takes in a large image. */
 static void test_choice(void)
 {
-    static const struct { int64_t side, kernel; enum lw_conv2d_method method; int64_t rows; } cases[] = {
-        {256, 31, LW_CONV2D_TILES, 64},   {512, 31, LW_CONV2D_TILES, 64},    {512, 7, LW_CONV2D_UNROLLED, 0},
-        {2048, 7, LW_CONV2D_TILES, 64},   {4096, 7, LW_CONV2D_UNROLLED, 0},  {4096, 5, LW_CONV2D_UNROLLED, 0},
-        {1024, 31, LW_CONV2D_TILES, 64},  {1024, 63, LW_CONV2D_TILES, 128},  {512, 63, LW_CONV2D_BANDS, 1024},
-        {2048, 63, LW_CONV2D_BANDS, 1024}, {16384, 31, LW_CONV2D_TILES, 128}, {16384, 7, LW_CONV2D_UNROLLED, 0},
+    static const struct { int64_t side, kernel; bool is_separable; enum lw_conv2d_method method; int64_t rows; } cases[] = {
+        {256, 31, false, LW_CONV2D_TILES, 64}, {512, 31, false, LW_CONV2D_TILES, 64},
+        {512, 7, false, LW_CONV2D_UNROLLED, 0}, {1536, 7, false, LW_CONV2D_TILES, 64},
+        {2048, 7, false, LW_CONV2D_UNROLLED, 0}, {4096, 7, false, LW_CONV2D_UNROLLED, 0},
+        {4096, 5, false, LW_CONV2D_UNROLLED, 0}, {4096, 9, false, LW_CONV2D_TILES, 64},
+        {1024, 31, false, LW_CONV2D_TILES, 64}, {1024, 63, false, LW_CONV2D_TILES, 128},
+        {512, 63, false, LW_CONV2D_BANDS, 1024}, {2048, 63, false, LW_CONV2D_BANDS, 1024},
+        {16384, 31, false, LW_CONV2D_TILES, 128}, {16384, 7, false, LW_CONV2D_UNROLLED, 0},
+        {16384, 7, true, LW_CONV2D_UNROLLED, 0}, {4096, 9, true, LW_CONV2D_PRODUCT, 0},
+        {512, 15, true, LW_CONV2D_TILES, 64}, {3072, 15, true, LW_CONV2D_PRODUCT, 0},
+        {1024, 23, true, LW_CONV2D_TILES, 64}, {4096, 23, true, LW_CONV2D_PRODUCT, 0},
+        {2048, 31, true, LW_CONV2D_TILES, 128}, {16384, 31, true, LW_CONV2D_PRODUCT, 0},
+        {16384, 63, true, LW_CONV2D_BANDS, 1024},
     };
     static double taps[63 * 63];
-    uint64_t state = 7;
-    for (size_t i = 0; i < sizeof taps / sizeof *taps; i++)
-        taps[i] = noise(&state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t state = 7;
+        for (int64_t m = 0; m < cases[i].kernel; m++)
+            for (int64_t n = 0; n < cases[i].kernel; n++)
+                taps[m * cases[i].kernel + n] =
+                    cases[i].is_separable ? ldexp((double)(m + 1) * (double)(n + 2), -12) : noise(&state);
         const struct lw_device device = {.major = 9, .shared_bytes = 232448};
         const struct lw_op_spec spec = {
             .kind = LW_OP_CONV2D, .input = {LW_FLOAT32, false, false}, .output = {LW_FLOAT32, false, false}, .precision = LW_SINGLE,
@@ -224,8 +234,9 @@ static void test_choice(void)
         struct lw_conv2d_plan plan;
         struct lw_error err;
         CHECK(lw_conv2d_choose(&device, &spec, &plan, &err) == LW_OK && plan.method == cases[i].method &&
-              plan.grid.rows == cases[i].rows, "%d x %d, %d x %d taps: method %d, %d rows", (int)cases[i].side, (int)cases[i].side,
-              (int)cases[i].kernel, (int)cases[i].kernel, (int)plan.method, (int)plan.grid.rows);
+              plan.grid.rows == cases[i].rows, "%d x %d, %d x %d taps%s: method %d, %d rows", (int)cases[i].side,
+              (int)cases[i].side, (int)cases[i].kernel, (int)cases[i].kernel,
+              cases[i].is_separable ? ", separable" : "", (int)plan.method, (int)plan.grid.rows);
     }
 }
 
