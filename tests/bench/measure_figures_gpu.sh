@@ -111,7 +111,8 @@ limit_of() {
     cases) [ "$rivals" ] && echo 330 || echo 110 ;;
     sizes) [ "$rivals" ] && echo 200 || echo 60 ;;
     sparse | host) echo 110 ;;
-    whole | cudnn | runs) echo 90 ;;
+    whole | runs) echo 90 ;;
+    cudnn) echo 200 ;;
     *) echo 60 ;;
     esac
 }
