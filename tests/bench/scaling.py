@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""scaling.py BUILD FOLDER OUT.csv [--ranks 1,2,4,8] [--parts files,link,resident] [--small] - how runs grow with their ranks.
+
+One rank has one GPU; where there are none, the ranks compute on the host's cores, and link and resident are left out.
+
+  files      whole runs of all jobs from file to file in FOLDER, a RAM disk: weak (each rank adds a piece of the input) and strong (the
+             input of four ranks), each with threads and memory near the rank's GPU (--cores near) and as mpirun places them (given);
+             results of the same input must have the same bits on any number of ranks
+  link       int16 in, float32 out, through pinned memory (bench_ols_link): all ranks at once, beside plain copies
+  resident   the kernels alone: the benchmark of one GPU on each of them at once
+
+Seconds are medians of three runs in turn; efficiency is what the fewest ranks take over what this many take (weak), both times their
+ranks (strong). --small takes a 256th of the samples, to try the script."""
+import argparse
+import csv
+import hashlib
+import os
+import re
+import statistics
+import subprocess
+import tempfile
+import time
+
+import h5py
+
+RUNS = 3
+STAGE = re.compile(r"^(read|halo|combine|compute|write) .* ([0-9.e+-]+) s +\(minimum, median, maximum over ranks\)", re.MULTILINE)
+HEAD = ["part", "growth", "case", "ranks", "cores", "seconds", "read", "halo", "compute", "write", "efficiency"]
+
+
+def cases(pieces, small):
+    """Name, job, options of synth for so many pieces, options of the run."""
+    series, side = 2 ** (20 if small else 28) * pieces, 1024 if small else 16384
+    filters = ["--input", "{in}:/signal", "--filters", "{in}:/filters"]
+    for n_filters, more in ((1, []), (8, []), (64, ["--products", "peaks", "--threshold", "7"])):
+        n = series // max(1, n_filters // 8)
+        yield (f"ols int16 257 taps F={n_filters}{' peaks' if more else ''}", "ols",
+               ["--samples", str(n), "--type", "int16", "--channels", "1", "--taps", "257", "--n-filters", str(n_filters)],
+               filters + more)
+    for kernel in (31, 255):
+        yield (f"conv2d float32 {kernel}x{kernel}", "conv2d",
+               ["--rows", str(side * pieces), "--columns", str(side), "--psf-size", str(kernel)],
+               ["--input", "{in}:/image", "--kernel", "{in}:/psf"])
+    yield ("sfft complex k=1000", "sfft", ["--samples", str(2 ** (19 if small else 27) * pieces), "--complex", "--tones", "1000"],
+           ["--input", "{in}:/signal", "--sparsity", "1000"])
+
+
+def digest(path):
+    """Of all numbers of a result."""
+    total = hashlib.sha256()
+
+    def add(name, item):
+        if isinstance(item, h5py.Dataset):
+            total.update(f"{name} {item.shape} {item.dtype}".encode())
+            rows = max(1, 2 ** 24 // max(1, item[:1].nbytes)) if item.ndim and item.shape[0] else 1
+            for first in range(0, item.shape[0] if item.ndim else 0, rows):
+                total.update(item[first:first + rows].tobytes())
+
+    with h5py.File(path, "r") as file:
+        file.visititems(add)
+    return total.hexdigest()
+
+
+def run(command, result):
+    """Seconds of the whole and of each stage's slowest rank."""
+    started = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True)
+    elapsed = time.monotonic() - started
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    stages = {name: float(value) for name, value in STAGE.findall(done.stdout + done.stderr)}
+    found = digest(result)
+    os.remove(result)
+    return {"seconds": elapsed, "halo": stages.get("halo", stages.get("combine", 0)), "digest": found,
+            **{name: stages.get(name, 0) for name in ("read", "compute", "write")}}
+
+
+class Table:
+    """Rows as they come, and what the fewest ranks took of each case."""
+
+    def __init__(self, file):
+        self.file, self.rows, self.alone = file, csv.writer(file, lineterminator="\n"), {}
+        self.rows.writerow(HEAD)
+
+    def add(self, part, growth, case, ranks, cores, values):
+        spent = values["seconds"] * (ranks if growth == "strong" else 1)
+        efficiency = self.alone.setdefault((part, growth, case, cores), spent) / spent
+        row = [part, growth, case, ranks, cores, *(f"{values[name]:.4g}" for name in HEAD[5:10]), f"{efficiency:.3f}"]
+        self.rows.writerow(row)
+        self.file.flush()
+        print(*row, flush=True)
+
+
+def launch(ranks):
+    return ["mpirun", "--bind-to", "none", "--oversubscribe", "-np", str(ranks)]
+
+
+def part_files(table, build, folder, counts, small, gpus):
+    lapwing, seen = os.path.join(build, "lapwing"), {}
+    share = ["--share-gpu"] if 0 < gpus < max(counts) else []
+    with tempfile.TemporaryDirectory(dir=folder) as work:
+        source, result = os.path.join(work, "in.h5"), os.path.join(work, "out.h5")
+        for growth in ("weak", "strong"):
+            for index in range(len(list(cases(1, small)))):
+                for ranks in counts:
+                    case, job, make, options = list(cases(ranks if growth == "weak" else 4, small))[index]
+                    subprocess.run([*launch(os.cpu_count()), lapwing, "synth", job, "--output", source, "--overwrite", "--quiet",
+                                    *make], check=True)
+                    command = [*launch(ranks), lapwing, job, *(option.replace("{in}", source) for option in options), "--output",
+                               result, "--verbose", *share]
+                    runs = {"near": [], "given": []}
+                    for _ in range(RUNS):
+                        for cores, list_of in runs.items():
+                            list_of.append(run([*command, "--cores", cores], result))
+                    input_of = (case, ranks if growth == "weak" else 4)
+                    for cores, list_of in runs.items():
+                        for one in list_of:
+                            if seen.setdefault(input_of, one["digest"]) != one["digest"]:
+                                raise SystemExit(f"{case}, {ranks} ranks, --cores {cores}: other bits")
+                        values = {name: statistics.median(one[name] for one in list_of) for name in HEAD[5:10]}
+                        table.add("files", growth, case, ranks, cores, values)
+
+
+def part_link(table, build, counts):
+    for ranks in counts:
+        said = subprocess.run([*launch(ranks), os.path.join(build, "tests/bench/bench_ols_link")], check=True, capture_output=True,
+                              text=True).stdout
+        print(f"link, {ranks} ranks:\n{said}", flush=True)
+        table.file.write("".join(f"# link, {ranks} ranks: {line}\n" for line in said.splitlines()))
+        table.file.flush()
+
+
+def part_resident(table, build, counts):
+    bench = os.path.join(build, "tests/bench")
+    programs = [
+        ("ols c2c 2^26 M=257 F=8", ["bench_ols_gpu", "table", "{out}", "c2c 2^26 M=257 F=8,"]),
+        ("ols c2c 2^26 M=257 F=1", ["bench_ols_gpu", "table", "{out}", "c2c 2^26 M=257 F=1,"]),
+        ("conv2d 16384^2 31x31", ["bench_conv2d_gpu", "table", "{out}", "16384^2 31x31,"]),
+        ("conv2d 16384^2 255x255", ["bench_conv2d_gpu", "table", "{out}", "16384^2 255x255,"]),
+        ("sfft 2^27 k=1000", ["bench_sfft_gpu", "rows", "{out}", "27:1000"]),
+    ]
+    for case, command in programs:
+        for ranks in counts:
+            with tempfile.TemporaryDirectory() as work:
+                outs = [os.path.join(work, f"{i}.csv") for i in range(ranks)]
+                running = [subprocess.Popen([os.path.join(bench, command[0]), *(part.replace("{out}", out) for part in command[1:])],
+                                            env={**os.environ, "CUDA_VISIBLE_DEVICES": str(i)}, stdout=subprocess.DEVNULL)
+                           for i, out in enumerate(outs)]
+                if any(one.wait() for one in running):
+                    raise SystemExit(f"{case} on {ranks} GPUs failed")
+                slowest = 0
+                for out in outs:
+                    with open(out, newline="") as file:
+                        for row in csv.DictReader(file):
+                            slowest = max(slowest, float(next(row[name] for name in ("single_ms", "ms_single", "ms") if name in row)))
+                table.add("resident", "weak", case, ranks, "given",
+                          {"seconds": slowest * 1e-3, "read": 0, "halo": 0, "compute": slowest * 1e-3, "write": 0})
+
+
+def count_gpus():
+    try:
+        return len(subprocess.run(["nvidia-smi", "-L"], check=True, capture_output=True, text=True).stdout.split("GPU ")) - 1
+    except (OSError, subprocess.CalledProcessError):
+        return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("folder")
+    parser.add_argument("out")
+    parser.add_argument("--ranks", default="1,2,4,8")
+    parser.add_argument("--parts", default="files,link,resident")
+    parser.add_argument("--small", action="store_true")
+    options = parser.parse_args()
+    counts, gpus = [int(text) for text in options.ranks.split(",")], count_gpus()
+    with open(options.out, "w", newline="") as file:
+        table = Table(file)
+        if "files" in options.parts:
+            part_files(table, options.build, options.folder, counts, options.small, gpus)
+        if "link" in options.parts and gpus:
+            part_link(table, options.build, [n for n in counts if n <= gpus])
+        if "resident" in options.parts and gpus:
+            part_resident(table, options.build, [n for n in counts if n <= gpus])
+
+
+if __name__ == "__main__":
+    main()
