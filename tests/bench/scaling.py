@@ -3,14 +3,14 @@
 
 One rank has one GPU; where there are none, the ranks compute on the host's cores, and link and resident are left out.
 
-  files      whole runs of all jobs from file to file in FOLDER, a RAM disk: weak (each rank adds a piece of the input) and strong (the
-             input of four ranks), each with threads and memory near the rank's GPU (--cores near) and as mpirun places them (given);
-             results of the same input must have the same bits on any number of ranks
+  files      whole runs of all jobs from file to file in FOLDER, a RAM disk: weak (each rank adds a piece of the input) and strong
+             (the input of four ranks), each with threads and memory near the rank's GPU (--cores near) and as mpirun places them
+             (given); results of the same input must have the same bits on any number of ranks
   link       int16 in, float32 out, through pinned memory (bench_ols_link): all ranks at once, beside plain copies
   resident   the kernels alone: the benchmark of one GPU on each of them at once
 
-Seconds are medians of three runs in turn; efficiency is what the fewest ranks take over what this many take (weak), both times their
-ranks (strong). --small takes a 256th of the samples, to try the script."""
+Seconds are medians of three runs in turn; efficiency is what the fewest ranks take over what this many take (weak), both times
+their ranks (strong). --small takes a 256th of the samples, to try the script."""
 import argparse
 import csv
 import hashlib
@@ -130,31 +130,36 @@ def part_link(table, build, counts):
         table.file.flush()
 
 
+def milliseconds(path):
+    """The longest single run in a benchmark's table."""
+    with open(path, newline="") as file:
+        return max(float(next(row[name] for name in ("single_ms", "ms_single", "ms") if name in row)) for row in csv.DictReader(file))
+
+
+def at_once(command, ranks):
+    """The slowest of as many GPUs, each with a process of its own, in seconds."""
+    with tempfile.TemporaryDirectory() as work:
+        outs = [os.path.join(work, f"{i}.csv") for i in range(ranks)]
+        running = [
+            subprocess.Popen([part.replace("{out}", out) for part in command], stdout=subprocess.DEVNULL,
+                             env={**os.environ, "CUDA_VISIBLE_DEVICES": str(i)}) for i, out in enumerate(outs)]
+        if any([one.wait() for one in running]):
+            raise SystemExit(f"{' '.join(command)} on {ranks} GPUs failed")
+        return max(milliseconds(out) for out in outs) * 1e-3
+
+
 def part_resident(table, build, counts):
     bench = os.path.join(build, "tests/bench")
     programs = [
-        ("ols c2c 2^26 M=257 F=8", ["bench_ols_gpu", "table", "{out}", "c2c 2^26 M=257 F=8,"]),
-        ("ols c2c 2^26 M=257 F=1", ["bench_ols_gpu", "table", "{out}", "c2c 2^26 M=257 F=1,"]),
-        ("conv2d 16384^2 31x31", ["bench_conv2d_gpu", "table", "{out}", "16384^2 31x31,"]),
-        ("conv2d 16384^2 255x255", ["bench_conv2d_gpu", "table", "{out}", "16384^2 255x255,"]),
-        ("sfft 2^27 k=1000", ["bench_sfft_gpu", "rows", "{out}", "27:1000"]),
+        ("bench_ols_gpu", "table", "c2c 2^26 M=257 F=1,"), ("bench_ols_gpu", "table", "c2c 2^26 M=257 F=8,"),
+        ("bench_conv2d_gpu", "table", "16384^2 31x31,"), ("bench_conv2d_gpu", "table", "16384^2 255x255,"),
+        ("bench_sfft_gpu", "rows", "27:1000"),
     ]
-    for case, command in programs:
+    for program, mode, case in programs:
         for ranks in counts:
-            with tempfile.TemporaryDirectory() as work:
-                outs = [os.path.join(work, f"{i}.csv") for i in range(ranks)]
-                running = [subprocess.Popen([os.path.join(bench, command[0]), *(part.replace("{out}", out) for part in command[1:])],
-                                            env={**os.environ, "CUDA_VISIBLE_DEVICES": str(i)}, stdout=subprocess.DEVNULL)
-                           for i, out in enumerate(outs)]
-                if any(one.wait() for one in running):
-                    raise SystemExit(f"{case} on {ranks} GPUs failed")
-                slowest = 0
-                for out in outs:
-                    with open(out, newline="") as file:
-                        for row in csv.DictReader(file):
-                            slowest = max(slowest, float(next(row[name] for name in ("single_ms", "ms_single", "ms") if name in row)))
-                table.add("resident", "weak", case, ranks, "given",
-                          {"seconds": slowest * 1e-3, "read": 0, "halo": 0, "compute": slowest * 1e-3, "write": 0})
+            seconds = at_once([os.path.join(bench, program), mode, "{out}", case], ranks)
+            table.add("resident", "weak", f"{program} {case.rstrip(',')}", ranks, "given",
+                      {"seconds": seconds, "read": 0, "halo": 0, "compute": seconds, "write": 0})
 
 
 def count_gpus():
