@@ -133,7 +133,8 @@ def part_link(table, build, counts):
 def milliseconds(path):
     """The longest single run in a benchmark's table."""
     with open(path, newline="") as file:
-        return max(float(next(row[name] for name in ("single_ms", "ms_single", "ms") if name in row)) for row in csv.DictReader(file))
+        return max(float(next(row[name] for name in ("single_ms", "ms_single", "ms") if name in row))
+                   for row in csv.DictReader(file))
 
 
 def at_once(command, ranks):
