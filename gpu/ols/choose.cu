@@ -22,6 +22,7 @@ static const OlsKernels *const all_kernels[] = {
 
 static constexpr double MEMORY_RATE = 4.29e12;          /* bytes per second */
 static constexpr int MULTIPROCESSORS = 132;
+static constexpr int64_t MOST_TAPS_ABREAST = 1537;      /* of which a quarter of 2048 outputs is kept */
 static constexpr double RESIDENT_POINTS = 12 * 1024.0 * MULTIPROCESSORS;   /* that the device works on at a time */
 
 /* Picoseconds per point of a transform back, on the whole device, of a kernel with fixed discard: fitted to what
@@ -41,24 +42,59 @@ static const Rate rates[] = {
     {4096, OLS_PLAIN, 2.22, 2.53, 6.8, 0, 0},
     {8192, OLS_PLAIN, 3.10, 3.17, 0, 0, 0},
     {8192, OLS_PINGPONG, 2.80, 2.90, 0, 0, 0},
+    {1024, OLS_ABREAST, 2.2, 2.2, 0, 0, 0},
+    {2048, OLS_ABREAST, 2.5, 2.5, 0, 0, 0},
 };
 
-/* What else was seen then: long segments, time slow (uint8, one filter, 257 taps); and 32 filters of 512 points, which
- * L1 does not keep beside the 92 KB of shared memory. It does keep those of 256 points; 1024 are no slower for it. */
-static double slowed(const OlsKernel *k, int n_filters)
+/* Whether kernels that take channels abreast (gpu/ols/kernels/abreast.cuh) are for this: they copy rows by 16 bytes, and store the
+ * series only. */
+static bool is_fit_for_abreast(const struct lw_cuda_ols_spec *spec)
 {
-    const bool slow = k->layout == LW_TIME_SLOW && k->segment >= 4096;
-    const bool missed = k->precision == LW_SINGLE && k->segment == 512 && n_filters > 24;
-    return (k->discard < 0 ? 1.04 : 1.0) * (slow ? 1.7 : 1.0) * (missed ? 1.2 : 1.0);
+    const int64_t row_bytes = spec->n_channels * lw_scalar_bytes(spec->input) * (spec->input_complex ? 2 : 1);
+    const bool is_stored = !spec->is_searched && lw_post_every(spec->post) == 1 && !lw_cuda_post_is_needed(spec->post);
+    return is_stored && spec->precision == LW_SINGLE && lw_scalar_bytes(spec->input) <= 4 && row_bytes % 16 == 0 &&
+           spec->n_channels >= 16 && spec->n_taps <= MOST_TAPS_ABREAST;
 }
 
-static double point_seconds(const OlsKernel *k, int n_filters)
+/* Time slow, rows turned into columns: long segments, as uint8 with one filter of 257 taps takes. Where other kernels could take
+ * channels abreast, as float32 with 1 and 8 filters of 257 and 1025 taps takes (2026-11-24), which is more; but where direct sums
+ * may be chosen instead, all are measured against 1024 points as before. */
+static double slowed_by_layout(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
+{
+    if (k->layout == LW_TIME_FAST || (k->prefetches && k->design != OLS_ABREAST))
+        return 1;
+    if (!is_fit_for_abreast(spec))
+        return k->segment >= 4096 ? 1.7 : 1;
+    const double turned = k->segment >= 8192 ? 5.0 : k->segment >= 4096 ? 3.5 : 1.7;
+    return (k->design == OLS_ABREAST ? 1 : turned) / (lw_direct_suits(spec) ? 1.7 : 1);
+}
+
+/* What else was seen then: 32 filters of 512 points, which L1 does not keep beside the 92 KB of shared memory. It does keep
+ * those of 256 points; 1024 are no slower for it. */
+static double slowed(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
+{
+    const bool missed = k->precision == LW_SINGLE && k->segment == 512 && spec->n_filters > 24;
+    const double chosen = k->design == OLS_ABREAST && k->segment == 2048 ? 1.18 : 1.04;     /* when the kernel runs */
+    return (k->discard < 0 ? chosen : 1.0) * slowed_by_layout(k, spec) * (missed ? 1.2 : 1.0);
+}
+
+/* Channels that a kernel works on abreast, as a multiple of those that there are: a group that is not whole is read in another way,
+ * which takes about as long again. */
+static double widened(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
+{
+    if (k->design != OLS_ABREAST)
+        return 1;
+    const int64_t each = k->batch * (k->paired ? 2 : 1), whole = spec->n_channels / each;
+    return (double)((whole + (spec->n_channels % each ? 2 : 0)) * each) / (double)spec->n_channels;
+}
+
+static double point_seconds(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
 {
     for (const Rate &r : rates)
         if (r.segment == k->segment && r.design == k->design) {
             const double of_32 = k->paired ? r.paired_single : r.complex_single;
             const double single = k->radix == 16 ? (k->paired ? r.paired_of_16 : r.complex_of_16) : of_32;
-            return (k->precision == LW_SINGLE ? single : r.in_double) * 1e-12 * slowed(k, n_filters);
+            return (k->precision == LW_SINGLE ? single : r.in_double) * 1e-12 * slowed(k, spec) * widened(k, spec);
         }
     return 1;
 }
@@ -77,6 +113,8 @@ static bool can_prefetch(const OlsKernel *k, const struct lw_cuda_ols_spec *spec
 {
     if (k->layout == LW_TIME_FAST)
         return lw_scalar_bytes(spec->input) <= 4;
+    if (k->design == OLS_ABREAST)
+        return is_fit_for_abreast(spec) && k->paired == !spec->input_complex;
     return lw_scalar_bytes(spec->input) <= 2 && (k->batch <= 8 || spec->n_channels >= 2 * k->batch);
 }
 
@@ -109,7 +147,7 @@ static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const 
     return k->precision == spec->precision && (k->layout == LW_TIME_SLOW) == slow &&
            suits_post(k, spec->post) && (!spec->is_searched || can_find(k, arch)) &&
            k->paired == (!spec->input_complex && !spec->taps_complex) && (!k->one_filter || spec->n_filters == 1) &&
-           (k->design == OLS_PLAIN || spec->n_filters > 1) && (!k->prefetches || can_prefetch(k, spec)) &&
+           (k->design != OLS_PINGPONG || spec->n_filters > 1) && (!k->prefetches || can_prefetch(k, spec)) &&
            has_room(k, arch) && spec->n_taps - 1 <= discard && 4 * discard <= 3 * k->segment;
 }
 
@@ -150,7 +188,7 @@ static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_sp
     const double memory = output_bytes(spec) * (1.0 / every + 1.0 / spec->n_filters) / MEMORY_RATE;
     const double outputs = (double)(k->segment - discard_of(k, spec->n_taps)) * (k->paired ? 2 : 1);
     const double transforms = way_back(k) + 0.8 / spec->n_filters;
-    const double transform = point_seconds(k, spec->n_filters) * k->segment * transforms / outputs;
+    const double transform = point_seconds(k, spec) * k->segment * transforms / outputs;
     const double worst = memory > transform ? memory : transform;
     /* where memory is the limit, what has more warps or asks for its samples early comes nearer to it */
     const int favours = (k->one_filter ? 1 : 0) + (k->prefetches ? 1 : 0) + (k->segment == 256 ? 1 : 0);

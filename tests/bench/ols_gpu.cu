@@ -454,6 +454,12 @@ static std::vector<Case> all_cases()
     cases.push_back({"uint8 [2^18 x 832] time slow M=257 F=8", false, false, false, 832, 1 << 18, LW_UINT8, LW_TIME_SLOW, 8, 257});
     cases.push_back({"float32 [2^18 x 832] time slow M=257 F=1", false, false, false, 832, 1 << 18, LW_FLOAT32, LW_TIME_SLOW, 1, 257});
     cases.push_back({"float32 [2^18 x 832] time slow M=257 F=8", false, false, false, 832, 1 << 18, LW_FLOAT32, LW_TIME_SLOW, 8, 257});
+    for (const int64_t m : {513, 1025})
+        for (const int f : {1, 8}) {
+            char name[64];
+            snprintf(name, sizeof name, "float32 [2^18 x 832] time slow M=%lld F=%d", (long long)m, f);
+            cases.push_back({name, false, false, false, 832, 1 << 18, LW_FLOAT32, LW_TIME_SLOW, f, m});
+        }
     cases.push_back({"int16 [3840 x 2^16] time fast M=257 F=1", false, false, false, 3840, 1 << 16, LW_INT16, LW_TIME_FAST, 1, 257});
     return cases;
 }

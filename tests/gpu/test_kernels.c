@@ -298,6 +298,32 @@ static void test_each_kernel(int step)
     }
 }
 
+/* Channels abreast: stored values of one to four bytes, real and complex, at the last channels rows that are not whole, a first
+ * segment that begins before the samples, samples that are not finite, 1024 and 2048 points, one filter and several; so many
+ * segments that blocks take several, or share one. */
+static void test_abreast(int step)
+{
+    static const enum lw_scalar stored[] = {LW_FLOAT32, LW_UINT8, LW_FLOAT32, LW_INT16, LW_INT32};
+    static const int64_t taps[] = {257, 190, 1025, 1100}, channels[] = {64, 48, 32};
+    for (int i = 0; i < 5 * 4 * 2; i += step) {
+        const bool is_float = stored[i % 5] == LW_FLOAT32;
+        struct lw_cuda_ols_spec spec = {
+            .layout = LW_TIME_SLOW,
+            .input = stored[i % 5],
+            .input_complex = i % 5 == 2,
+            .n_channels = channels[i % 3],
+            .n_filters = i / 20 ? 3 : 1,
+            .n_taps = taps[i / 5 % 4],
+            .segment = i / 5 % 4 > 1 ? 2048 : i % 2 ? 2048 : 1024,
+        };
+        struct lw_cuda_ols_plan plan;
+        struct lw_error err;
+        for (; lw_cuda_ols_choose(&spec, &arch, &plan, &err) == LW_OK; spec.nth_best++)
+            if (strcmp(plan.design, "channels abreast") == 0)
+                run_trial(&spec, 5 * plan.hop / 2, is_float && i % 3 ? 3 : 0, spec.nth_best == i % 3);
+    }
+}
+
 /* Every kernel that thins, of as many units as all its blocks take several of: each block gathers, and has some left. Of 40
  * channels some make whole rows of what a block takes together. */
 static void test_thinning(int step)
@@ -359,6 +385,8 @@ static void test_thinned_channels(void)
         {1, LW_INT16, LW_POST_NONE, 1, 0, "channels abreast"}, {5, LW_INT16, LW_POST_NONE, 1, 1, "channels abreast"},
         {8, LW_UINT8, LW_POST_NONE, 1, 1, "channels abreast"}, {8, LW_INT16, LW_POST_POWER, 1, 1, "one filter"},
         {8, LW_FLOAT32, LW_POST_NONE, 1, 1, "one filter"},     {8, LW_INT16, LW_POST_NONE, 8, 1, ""},
+        {1, LW_FLOAT32, LW_POST_NONE, 1, 0, "channels abreast"}, {1, LW_INT16, LW_POST_NONE, 8, 0, "channels abreast"},
+        {1, LW_FLOAT64, LW_POST_NONE, 1, 0, "one filter"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct lw_cuda_arch chip = {.major = 9, .shared_bytes = 232448};
@@ -438,6 +466,7 @@ int main(int argc, char **argv)
     test_kernels(step);
     test_stored_types(step);
     test_each_kernel(step);
+    test_abreast(step);
     test_thinning(step);
     test_folds();
     test_thinned_channels();

@@ -2,6 +2,7 @@
 #ifndef LW_GPU_OLS_KERNELS_INSTANCE_CUH
 #define LW_GPU_OLS_KERNELS_INSTANCE_CUH
 
+#include "gpu/ols/kernels/abreast.cuh"
 #include "gpu/ols/kernels/folded.cuh"
 #include "gpu/ols/kernels/interleaved.cuh"
 #include "gpu/ols/kernels/pingpong.cuh"
@@ -152,7 +153,26 @@ template <int E, int W, int BLOCKS, int DISCARD, bool THINNED> OlsKernel ols_int
     return k;
 }
 
+/* Time slow, single precision, W transforms of P x 1024 points at once. KEEP: the spectrum is kept, for several filters. */
+template <int P, int W, bool KEEP, int DISCARD, bool PAIRED> OlsKernel ols_abreast_kernel()
+{
+    using B = AbreastBlock<P, W, KEEP>;
+    OlsKernel k = ols_entry<float, B::E, P, 1, PAIRED>();
+    k.layout = LW_TIME_SLOW;
+    k.discard = DISCARD;
+    k.batch = W;
+    k.one_filter = !KEEP;
+    k.prefetches = true;
+    k.design = OLS_ABREAST;
+    k.threads = B::THREADS;
+    k.shared_bytes = B::SHARED_BYTES;
+    k.kernel = ols_abreast<P, W, KEEP, DISCARD>;
+    return k;
+}
+
 /* Each for complex signals and for pairs of real ones. */
+#define LW_OLS_ABREAST(P, W, KEEP, DISCARD) \
+    ols_abreast_kernel<P, W, KEEP, DISCARD, false>(), ols_abreast_kernel<P, W, KEEP, DISCARD, true>()
 #define LW_OLS_TIME_FAST(Real, E, P, BLOCKS, DISCARD)                        \
     ols_time_fast_kernel<Real, E, P, BLOCKS, DISCARD, false, StoreSeries>(), \
     ols_time_fast_kernel<Real, E, P, BLOCKS, DISCARD, true, StoreSeries>()

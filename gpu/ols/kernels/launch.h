@@ -48,9 +48,9 @@ struct OlsArgs {
                                            not count the filters */
 };
 
-/* Who works on a segment of a time-fast kernel: one team (gpu/ols/kernels/time_fast.cuh) or two of them
- * (gpu/ols/kernels/pingpong.cuh). */
-enum OlsDesign { OLS_PLAIN, OLS_PINGPONG };
+/* Who works on a segment. Time fast: one team (gpu/ols/kernels/time_fast.cuh) or two of them (gpu/ols/kernels/pingpong.cuh).
+ * Time slow: a team, or the whole block on channels side by side (gpu/ols/kernels/abreast.cuh). */
+enum OlsDesign { OLS_PLAIN, OLS_PINGPONG, OLS_ABREAST };
 
 /* One compiled kernel. */
 struct OlsKernel {
@@ -65,9 +65,9 @@ struct OlsKernel {
     int fold;                       /* not 0: stores every D-th output of the axis only, or what is made of these, where this
                                        divides D; more than 1: see gpu/ols/kernels/folded.cuh */
     int back_radix, back_outer_radix;   /* of the transform back of a folded spectrum; else 0: it is as the one forward */
-    OlsDesign design;               /* time fast */
+    OlsDesign design;
     bool prefetches;                /* copies the next segment's samples to shared memory while one is in work: no more blocks
-                                       than the device holds; time slow: only short integers */
+                                       than the device holds; time slow: only values of two bytes at most, or of four abreast */
     bool reversed;                  /* takes the spectra of taps that are one sample later: see gpu/ols/kernels/pipelined.cuh */
     int radix, outer_radix;         /* E, P: see gpu/device/fft.cuh */
     int threads;                    /* of a block */
