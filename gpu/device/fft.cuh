@@ -209,67 +209,29 @@ template <int T, int TEAMS> struct Team {
     }
 };
 
-/* SHELVED: the powers lie in shared memory, and are read where they are needed, instead of in registers: for kernels
- * that have none to spare. (What a compiler spills goes to local memory, and through L1, where filters pass, to L2.) */
-template <class Real_, int E_, int P_, class Team_, bool SHELVED = false> struct Transform {
+template <class Real_, int E_, int P_, class Team_> struct Transform {
     using Real = Real_;
     using C = Complex<Real>;
     using Team = Team_;
     static constexpr int E = E_, P = P_, T = E * P, N = E * T, Q = E / P;
     static constexpr int PITCH = E + 16 / (int)sizeof(C), REGION = E * PITCH;
     static constexpr int SHARED_BYTES = P * REGION * (int)sizeof(C);
-    static constexpr int SHELF_BYTES = SHELVED ? (log2_of(E) + log2_of(P)) * T * (int)sizeof(C) : 0;
     static_assert(P <= E, "the radix-P stage is done in registers");
 
     Powers<C, E> inner;         /* w = exp(-2 pi i lane / E^2) */
     Powers<C, P> outer;         /* w = exp(-2 pi i t / N) */
-    const C *shelf;             /* the table's rows, from this thread's values on */
 
-    /* table: log2(E) rows for `inner`, log2(P) for `outer`, of T values each; `shared`: SHELF_BYTES, of all the block's
-     * teams together, whose first fills it: a barrier for the others */
-    LW_DEVICE void load(const C *table, int t, C *shared = nullptr)
+    /* table: log2(E) rows for `inner`, log2(P) for `outer`, of T values each */
+    LW_DEVICE void load(const C *table, int t)
     {
-        if constexpr (SHELVED) {
-            shelf = shared + t;
-            if (Team::number() > 0)
-                return;
-#pragma unroll
-            for (int l = 0; l < log2_of(E) + log2_of(P); ++l)
-                shared[l * T + t] = __ldg(table + l * T + t);
-        } else {
-            inner.load(table, t, T);
-            outer.load(table + log2_of(E) * T, t, T);
-        }
+        inner.load(table, t, T);
+        outer.load(table + log2_of(E) * T, t, T);
     }
 
     LW_DEVICE void pin()
     {
-        if constexpr (!SHELVED) {
-            inner.pin();
-            outer.pin();
-        }
-    }
-
-    LW_DEVICE Powers<C, E> inner_powers() const
-    {
-        Powers<C, E> w = inner;
-        if constexpr (SHELVED) {
-#pragma unroll
-            for (int l = 0; l < log2_of(E); ++l)
-                w.p[l] = shelf[l * T];
-        }
-        return w;
-    }
-
-    LW_DEVICE Powers<C, P> outer_powers() const
-    {
-        Powers<C, P> w = outer;
-        if constexpr (SHELVED) {
-#pragma unroll
-            for (int l = 0; l < log2_of(P); ++l)
-                w.p[l] = shelf[(log2_of(E) + l) * T];
-        }
-        return w;
+        inner.pin();
+        outer.pin();
     }
 
     /* E x E points inside a group of E threads; `region` is the group's own. Before: nobody else reads the region. */
@@ -298,8 +260,7 @@ template <class Real_, int E_, int P_, class Team_, bool SHELVED = false> struct
         for (int m = 0; m < E; ++m)
             v[m] = region[m * PITCH + lane];
         read();
-        const Powers<C, E> w = inner_powers();
-        dft<E, true>(v, w.p);
+        dft<E, true>(v, inner.p);
     }
 
     /* the powers of exp(-2 pi i (t + T q) / N), given those for q = 0 */
@@ -315,7 +276,6 @@ template <class Real_, int E_, int P_, class Team_, bool SHELVED = false> struct
     /* radix-P over v[q + j Q], then the twiddles exp(-2 pi i n0 r / N), n0 = t + T q; to v[r + P q], for group r */
     LW_DEVICE void split(C (&v)[E]) const
     {
-        const Powers<C, P> first = outer_powers();
         C a[E];
 #pragma unroll
         for (int q = 0; q < Q; ++q) {
@@ -324,7 +284,7 @@ template <class Real_, int E_, int P_, class Team_, bool SHELVED = false> struct
             for (int j = 0; j < P; ++j)
                 b[j] = v[q + j * Q];
             dft<P, false>(b, (const C *)nullptr);
-            const Powers<C, P> w = turned(first, q);
+            const Powers<C, P> w = turned(outer, q);
             C u[P];         /* w^r from w^(2^l), by few products: rounding errors add up along a chain of them */
             a[P * q] = b[0];
 #pragma unroll
@@ -342,12 +302,11 @@ template <class Real_, int E_, int P_, class Team_, bool SHELVED = false> struct
     /* radix-P over v[r + P q], from group r, with weights w^r, w = exp(-2 pi i (t + T q) / N); to v[q + j Q] */
     LW_DEVICE void join(C (&v)[E]) const
     {
-        const Powers<C, P> first = outer_powers();
         C a[E];
 #pragma unroll
         for (int q = 0; q < Q; ++q) {
             C b[P];
-            const Powers<C, P> w = turned(first, q);
+            const Powers<C, P> w = turned(outer, q);
 #pragma unroll
             for (int r = 0; r < P; ++r)
                 b[r] = v[r + P * q];

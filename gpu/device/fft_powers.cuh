@@ -6,29 +6,31 @@
 
 #include <cstdint>
 
-/* exp(-2 pi i k / n), n a power of two; rounded once */
+/* exp(-2 pi i k / n); rounded once */
 template <class C> LW_DEVICE C exact_root(int64_t k, int64_t n)
 {
     double s, c;
-    sincospi(-2.0 * (double)(k & (n - 1)) / (double)n, &s, &c);
+    sincospi(-2.0 * (double)(k % n) / (double)n, &s, &c);
     using Real = decltype(C::x);
     return {(Real)c, (Real)s};
 }
 
-/* Values of the table of transforms of radix x radix x outer_radix points. */
+/* Values of the table of transforms of radix x radix x outer_radix points. An outer radix of 12 has w and w^2 of each of the
+ * radix x radix butterflies instead. */
 __host__ __device__ constexpr int powers_of(int radix, int outer_radix)
 {
-    return (log2_of(radix) + log2_of(outer_radix)) * radix * outer_radix;
+    return log2_of(radix) * radix * outer_radix + (outer_radix == 12 ? 2 * radix : log2_of(outer_radix) * outer_radix) * radix;
 }
 
 /* Rows w^(2^l) for the E x E transform (l < log2 E), then for the radix-P stage; one thread each. */
 template <class C> static __global__ void transform_powers(C *table, int radix, int outer_radix)
 {
-    const int threads = radix * outer_radix, inner_rows = log2_of(radix);
-    const int i = blockIdx.x * blockDim.x + threadIdx.x, row = i / threads, t = i % threads;
+    const int threads = radix * outer_radix, inner = log2_of(radix) * threads;
+    const int i = blockIdx.x * blockDim.x + threadIdx.x, length = i < inner ? threads : outer_radix == 12 ? radix * radix : threads;
     if (i >= powers_of(radix, outer_radix))
         return;
-    const int64_t k = row < inner_rows ? (int64_t)(t % radix) * outer_radix << row : (int64_t)t << (row - inner_rows);
+    const int row = (i < inner ? i : i - inner) / length, t = (i < inner ? i : i - inner) % length;
+    const int64_t k = i < inner ? (int64_t)(t % radix) * outer_radix << row : (int64_t)t << row;
     table[i] = exact_root<C>(k, radix * threads);
 }
 

@@ -38,6 +38,41 @@ template <int COUNT> __device__ __forceinline__ bool barrier_any(int number, boo
     return result != 0;
 }
 
+/* A barrier in two halves: 8 bytes of shared memory that count arrivals. What a thread has read and written before it arrives, and
+ * its warp before a __syncwarp in front of that, comes before what others do after they have waited. `begin` is one thread's, ahead
+ * of a barrier of the block. */
+__device__ __forceinline__ void begin_counter(void *counter, int expected)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(counter)), "r"(expected) : "memory");
+}
+
+__device__ __forceinline__ void arrive_at_counter(void *counter)
+{
+    asm volatile("{\n\t.reg .b64 state;\n\tmbarrier.arrive.shared::cta.b64 state, [%0];\n\t}"
+                 :: "r"((unsigned)__cvta_generic_to_shared(counter)) : "memory");
+}
+
+/* Something that cannot be moved needs a mix of values: they are there, loaded or computed, before what follows. */
+__device__ __forceinline__ void need(unsigned mix)
+{
+    asm volatile("{\n\t.reg .pred never;\n\tsetp.eq.u32 never, %0, 0x9e3779b9;\n\t@never nanosleep.u32 1;\n\t}"
+                 :: "r"(mix) : "memory");
+}
+
+/* Until all have arrived; `parity` is 0 for the first time, then changes each time. With 1 the first wait passes at once. */
+__device__ __forceinline__ void wait_for_counter(void *counter, int parity)
+{
+    asm volatile("{\n\t.reg .pred done;\n\tWAIT%=:\n\t"
+#if __CUDA_ARCH__ >= 900
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;"
+#else
+                 "mbarrier.test_wait.parity.shared::cta.b64 done, [%0], %1;"
+#endif
+                 "\n\t@!done bra WAIT%=;\n\t}"
+                 :: "r"((unsigned)__cvta_generic_to_shared(counter)), "r"(parity) : "memory");
+}
+
 /* A barrier of all blocks of a cluster (of one block, where there are no clusters), after which each sees what the others have
  * written to global memory. */
 __device__ __forceinline__ void cluster_barrier()
@@ -73,6 +108,14 @@ __device__ __forceinline__ void copy_async(void *shared, const void *global)
 }
 
 __device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+/* A load of what nobody writes meanwhile, asked for where it stands, and not where it is needed. */
+__device__ __forceinline__ float4 load_now(const float4 *global)
+{
+    float4 v;
+    asm volatile("ld.global.nc.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "l"(global));
+    return v;
+}
 
 /* Bring the line at an address of global memory to L2; a hint. */
 __device__ __forceinline__ void prefetch(const void *global)

@@ -3,6 +3,8 @@
 #ifndef LW_GPU_DEVICE_PTX_CLUSTER_CUH
 #define LW_GPU_DEVICE_PTX_CLUSTER_CUH
 
+#include "gpu/device/ptx.cuh"
+
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #define LW_HAS_CLUSTERS 1
 
@@ -61,11 +63,7 @@ __device__ __forceinline__ void wait_for_arrivals(void *barrier, int parity)
  * shared memory may still be under way, and a peer may write there before it is read. So something that cannot be moved has to
  * need the values first: wait_for_loads takes a mix of what was loaded. A barrier that releases would wait for all stores to
  * global memory as well. */
-__device__ __forceinline__ void wait_for_loads(unsigned mix)
-{
-    asm volatile("{\n\t.reg .pred never;\n\tsetp.eq.u32 never, %0, 0x9e3779b9;\n\t@never nanosleep.u32 1;\n\t}"
-                 :: "r"(mix) : "memory");
-}
+__device__ __forceinline__ void wait_for_loads(unsigned mix) { need(mix); }
 
 __device__ __forceinline__ void cluster_arrive()
 {

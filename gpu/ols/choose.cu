@@ -12,7 +12,7 @@
 #include <cstdio>
 
 static const OlsKernels *const all_kernels[] = {
-    &lw_ols_f256, &lw_ols_f512, &lw_ols_f1024, &lw_ols_f2048, &lw_ols_f4096, &lw_ols_f8192,
+    &lw_ols_f256, &lw_ols_f512, &lw_ols_f1024, &lw_ols_f2048, &lw_ols_f4096, &lw_ols_f8192, &lw_ols_f12288,
     &lw_ols_d256, &lw_ols_d512, &lw_ols_d1024, &lw_ols_d2048, &lw_ols_d4096,
     &lw_ols_time_slow_f, &lw_ols_time_slow_d,
     &lw_ols_post_f, &lw_ols_post_f8192, &lw_ols_post_d, &lw_ols_post_time_slow_f, &lw_ols_post_time_slow_d,
@@ -27,7 +27,7 @@ static constexpr double RESIDENT_POINTS = 12 * 1024.0 * MULTIPROCESSORS;   /* th
 
 /* Picoseconds per point of a transform back, on the whole device, of a kernel with fixed discard: fitted to what
  * `bench_ols_gpu segments` gave on an H200 on 2026-11-20, with 8 filters, at 2^26 samples (double precision: 2^24). In single
- * precision the second rates are of 16 instead of 32 points in a thread (2026-11-23). */
+ * precision the second rates are of 16 instead of 32 points in a thread (2026-11-23); 12288 points: 2026-11-24. */
 struct Rate {
     int segment;
     OlsDesign design;
@@ -41,7 +41,7 @@ static const Rate rates[] = {
     {2048, OLS_PLAIN, 2.01, 2.13, 5.1, 2.15, 2.45},
     {4096, OLS_PLAIN, 2.22, 2.53, 6.8, 0, 0},
     {8192, OLS_PLAIN, 3.10, 3.17, 0, 0, 0},
-    {8192, OLS_PINGPONG, 2.80, 2.90, 0, 0, 0},
+    {12288, OLS_DECOUPLED, 2.72, 3.10, 0, 0, 0},
     {1024, OLS_ABREAST, 2.2, 2.2, 0, 0, 0},
     {2048, OLS_ABREAST, 2.5, 2.5, 0, 0, 0},
 };
@@ -70,12 +70,13 @@ static double slowed_by_layout(const OlsKernel *k, const struct lw_cuda_ols_spec
 }
 
 /* What else was seen then: 32 filters of 512 points, which L1 does not keep beside the 92 KB of shared memory. It does keep
- * those of 256 points; 1024 are no slower for it. */
+ * those of 256 points; 1024 are no slower for it. Transforms forward of 12288 points wait for samples. */
 static double slowed(const OlsKernel *k, const struct lw_cuda_ols_spec *spec)
 {
     const bool missed = k->precision == LW_SINGLE && k->segment == 512 && spec->n_filters > 24;
     const double chosen = k->design == OLS_ABREAST && k->segment == 2048 ? 1.18 : 1.04;     /* when the kernel runs */
-    return (k->discard < 0 ? chosen : 1.0) * slowed_by_layout(k, spec) * (missed ? 1.2 : 1.0);
+    const double forward = k->design == OLS_DECOUPLED ? (k->paired ? 0.05 : 0.2) / spec->n_filters : 0;
+    return (k->discard < 0 ? chosen : 1.0) * slowed_by_layout(k, spec) * (missed ? 1.2 : 1.0) * (1 + forward);
 }
 
 /* Channels that a kernel works on abreast, as a multiple of those that there are: a group that is not whole is read in another way,
@@ -101,7 +102,8 @@ static double point_seconds(const OlsKernel *k, const struct lw_cuda_ols_spec *s
 
 static int discard_of(const OlsKernel *k, int64_t n_taps)
 {
-    const int64_t granule = k->radix * k->outer_radix;        /* a row of outputs, one of each thread, is dropped whole */
+    /* a row of outputs, one of each thread or radix-P butterfly, is dropped whole */
+    const int64_t granule = k->radix * (k->design == OLS_DECOUPLED ? k->radix : k->outer_radix);
     const int64_t least = (n_taps - 1 + granule - 1) / granule * granule;
     if (k->discard >= 0)
         return k->discard;
@@ -147,14 +149,14 @@ static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const 
     return k->precision == spec->precision && (k->layout == LW_TIME_SLOW) == slow &&
            suits_post(k, spec->post) && (!spec->is_searched || can_find(k, arch)) &&
            k->paired == (!spec->input_complex && !spec->taps_complex) && (!k->one_filter || spec->n_filters == 1) &&
-           (k->design != OLS_PINGPONG || spec->n_filters > 1) && (!k->prefetches || can_prefetch(k, spec)) &&
+           (!k->prefetches || can_prefetch(k, spec)) &&
            has_room(k, arch) && spec->n_taps - 1 <= discard && 4 * discard <= 3 * k->segment;
 }
 
 static const char *design_text(const OlsKernel *k)
 {
-    if (k->design == OLS_PINGPONG)
-        return "two teams";
+    if (k->design == OLS_DECOUPLED)
+        return "decoupled";
     if (k->prefetches)
         return k->layout == LW_TIME_SLOW ? "channels abreast" : "segments ahead";
     if (k->precision == LW_SINGLE && k->radix == 16 && k->outer_radix > 2)
@@ -199,6 +201,8 @@ static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_sp
 /* Seconds that a thread block's first segment takes beyond what it costs in a long series. */
 static double first_seconds(const OlsKernel *k)
 {
+    if (k->design == OLS_DECOUPLED && k->paired)
+        return 12.0e-6;
     if (k->radix == 16)
         return k->paired || k->outer_radix == 1 ? 3.2e-6 : 4.0e-6;
     if (k->paired)
@@ -352,7 +356,7 @@ int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     else if (plan.most_segment == 0)
         plan.path = LW_CUDA_TOO_LONG;
     else
-        return lw_fail(err, LW_ECONFIG, "segment %d: with %lld taps the CUDA engine has the powers of two from %d to %d",
+        return lw_fail(err, LW_ECONFIG, "segment %d: with %lld taps the CUDA engine has powers of two and 12288, from %d to %d",
                        spec->segment, (long long)spec->n_taps, plan.least_segment, plan.most_segment);
     *out = plan;
     return LW_OK;

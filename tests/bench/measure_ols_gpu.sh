@@ -14,7 +14,8 @@
 #   files      whole runs from file to file on a RAM disk, on 1, 2, 4 .. ranks
 #   profile    what the profiler says of each family of kernels
 #
-# Environment: BUILD, the build folder (build); SECONDS_IN_ALL, after which no part begins (540); DATA, the folder with
+# Environment: BUILD, the build folder (build); RACE_BUILD, one for racecheck, configured with
+# -DCMAKE_CUDA_FLAGS=-DLW_EACH_THREAD_ARRIVES (gpu/ols/kernels/decoupled.cuh says why); SECONDS_IN_ALL, after which no part begins (540); DATA, the folder with
 # gw150914-h1.hdf5 and gw150914-bank.h5; RIVALS, the folder of the rivals (OUT/rivals); MATHDX, as for rivals/build.sh; RAM, a folder on a RAM disk (/dev/shm).
 . "$(dirname "$0")/gpu_parts.sh"
 parts_begin "$0" "$@"
@@ -95,7 +96,10 @@ sanitize_kernels() {
     sanitize "$1" "$build/tests/gpu/test_gpu_kernels" 5 && sanitize "$1" "$build/tests/gpu/test_gpu_long" ${2:+"$2"}
 }
 part_memcheck() { sanitize_kernels memcheck && sanitize memcheck "$build/tests/gpu/test_gpu_slots"; }
-part_racecheck() { sanitize racecheck "$build/tests/gpu/test_gpu_slots" && sanitize_kernels racecheck 150000; }
+part_racecheck() (
+    build=${RACE_BUILD:-$build}
+    sanitize racecheck "$build/tests/gpu/test_gpu_slots" && sanitize_kernels racecheck 150000
+)
 # Not the slots: their test counts device memory, of which this tool takes a part.
 part_initcheck() { sanitize_kernels initcheck; }
 
@@ -159,7 +163,7 @@ part_profile() {
     for case in 'c2c 2^26 M=257 F=8' 'r2r 2^26 M=257 F=1' 'c2c 2^26 M=513 F=8' 'c2c 2^26 M=1025 F=8' 'c2c 2^26 M=2049 F=8' \
                 'r2r 2^26 M=16 F=8' 'uint8 [2^20 x 832] time slow M=257 F=1' 'double c2c 2^24 M=257 F=8' 'c2c 2^26 M=16385 F=8'; do
         echo "== $case"
-        profile_kernels 'ols_time|ols_pipelined|ols_pingpong|ols_interleaved|direct_|cluster_segments|gather|filter_rows|scatter' "$metrics" "$bench" one "$case" 0 5 || code=1
+        profile_kernels 'ols_time|ols_pipelined|ols_decoupled|ols_interleaved|direct_|cluster_segments|gather|filter_rows|scatter' "$metrics" "$bench" one "$case" 0 5 || code=1
     done
     return $code
 }

@@ -24,7 +24,7 @@
 #include <sstream>
 #include <string>
 
-static const int LONGEST_KERNEL = 8192;     /* of one block's segments */
+static const int LONGEST_KERNEL = 12288;    /* of one block's segments */
 static const double MEMORY_RATE = 4.29e12, WORKING_SET = 512.0 * (1 << 20);
 
 struct Case {
@@ -569,6 +569,14 @@ static bool run_row(FILE *csv, const Case &c, Ours *ours, const Pool &p, bool ba
     return failed || r.unwritten > 0 || !(r.error < (c.is_double ? 1e-14 : 2e-6));
 }
 
+/* The segment length after n. */
+static int next_segment(int n)
+{
+    if (n == 8192)
+        return LONGEST_KERNEL;
+    return n == 0 ? 256 : n == LONGEST_KERNEL ? 16384 : 2 * n;
+}
+
 /* Every kernel of every segment length that a quarter of is kept of at least; for long filters also what other paths take.
  * Returns the number of rows that are wrong. */
 static int run_segments(FILE *csv, const Case &c, const Pool &p)
@@ -577,8 +585,8 @@ static int run_segments(FILE *csv, const Case &c, const Pool &p)
     int wrong = 0, n = 256;
     Ours ours;
     while (4 * (c.n_taps - 1) > 3 * (int64_t)n)
-        n *= 2;
-    for (; n <= longest; n *= 2)
+        n = next_segment(n);
+    for (; n <= longest; n = next_segment(n))
         for (int rank = 0; choose(c, n, &ours, rank); ++rank)
             wrong += run_row(csv, c, &ours, p, false);
     return wrong;
@@ -614,7 +622,7 @@ static int run_check()
             for (const int signal : {0, 1, 2})          /* real, complex, real with complex taps */
                 for (const enum lw_layout layout : {LW_TIME_FAST, LW_TIME_SLOW})
                     for (const int64_t m : {1, 2, 7, 16, 33, 65, 100, 257, 300, 1000, 2049, 4000})
-                        for (int n = 0; n <= 8192; n = n ? 2 * n : 256) {
+                        for (int n = 0; n <= LONGEST_KERNEL; n = next_segment(n)) {
                             const int64_t channels = layout == LW_TIME_SLOW ? 37 : m % 2 ? 1 : 3;
                             Case c = {"check", signal == 1, signal > 0, is_double, channels, 20011 + m % 4, (enum lw_scalar)stored,
                                       layout, n == 1024 || m == 33 ? 1 : 3, m};

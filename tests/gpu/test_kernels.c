@@ -13,6 +13,8 @@
 
 static const size_t scalar_bytes[LW_N_SCALARS] = {1, 1, 2, 2, 4, 4, 8};
 
+static const int segments[] = {256, 512, 1024, 2048, 4096, 8192, 12288};
+
 static struct lw_cuda_arch arch;
 static uint64_t random_state = 1;
 
@@ -245,11 +247,11 @@ static void run_trial(const struct lw_cuda_ols_spec *spec, int64_t count, int n_
 static void test_kernels(int step)
 {
     static const int64_t taps[] = {1, 7, 16, 65, 100, 257, 700, 2500};
-    for (int i = 0; i < 8 * 7 * 3 * 2 * 2; i += step) {
-        const int segment = i / 8 % 7 ? 128 << i / 8 % 7 : 0, kind = i / 56 % 3;
-        const bool slow = i / 168 % 2;
+    for (int i = 0; i < 8 * 8 * 3 * 2 * 2; i += step) {
+        const int segment = i / 8 % 8 ? segments[i / 8 % 8 - 1] : 0, kind = i / 64 % 3;
+        const bool slow = i / 192 % 2;
         const struct lw_cuda_ols_spec spec = {
-            .precision = i / 336 ? LW_DOUBLE : LW_SINGLE,
+            .precision = i / 384 ? LW_DOUBLE : LW_SINGLE,
             .layout = slow ? LW_TIME_SLOW : LW_TIME_FAST,
             .input = LW_FLOAT32,
             .input_complex = kind == 1,
@@ -284,17 +286,17 @@ static void test_stored_types(int step)
 static void test_each_kernel(int step)
 {
     static const int taps[] = {257, 190, 250};      /* 257: every row of a segment is needed where 256 are dropped */
-    for (int i = 0; i < 6 * 2 * 2 * 6; i += step) {
+    for (int i = 0; i < 7 * 2 * 2 * 6; i += step) {
         struct lw_cuda_ols_spec spec = {
-            .input = i / 6 % 2 ? LW_FLOAT32 : i / 24 % 2 ? LW_INT8 : LW_UINT16,
-            .layout = i / 12 % 2 ? LW_TIME_SLOW : LW_TIME_FAST,
-            .n_channels = i / 12 % 2 ? 48 + i / 24 % 3 * 8 : 1,
-            .n_filters = 1 + i / 6 % 2 * 2,
-            .n_taps = i % 6 == 0 ? 190 : taps[(i + i / 6) % 3],      /* 256 points keep a quarter at least */
-            .segment = 256 << i % 6,
+            .input = i / 7 % 2 ? LW_FLOAT32 : i / 28 % 2 ? LW_INT8 : LW_UINT16,
+            .layout = i / 14 % 2 ? LW_TIME_SLOW : LW_TIME_FAST,
+            .n_channels = i / 14 % 2 ? 48 + i / 28 % 3 * 8 : 1,
+            .n_filters = 1 + i / 7 % 2 * 2,
+            .n_taps = i % 7 == 0 ? 190 : taps[(i + i / 7) % 3],      /* 256 points keep a quarter at least */
+            .segment = segments[i % 7],
         };
         for (; spec.nth_best < 6; spec.nth_best++)
-            run_trial(&spec, i / 12 % 2 ? 9 * spec.segment / 2 : 0, 0, spec.nth_best == 0);
+            run_trial(&spec, i / 14 % 2 ? 9 * spec.segment / 2 : 0, 0, spec.nth_best == 0);
     }
 }
 
@@ -435,25 +437,28 @@ static void test_short_series(void)
     }
 }
 
-/* What fits a multiprocessor, and only for filters that two teams can share. */
-static void test_two_teams(void)
+/* 12288 points for long filters, where they fit a multiprocessor and the series is not short. */
+static void test_longest(void)
 {
-    static const struct { int shared_bytes, n_filters; const char *design; } cases[] = {
-        {232448, 8, "two teams"}, {232448, 1, ""}, {101376, 8, ""},
+    static const struct { int64_t n_outputs; int shared_bytes, n_filters, n_taps, segment; const char *design; } cases[] = {
+        {0, 232448, 8, 2049, 12288, "decoupled"}, {1 << 26, 232448, 1, 4097, 12288, "decoupled"}, {0, 232448, 8, 1025, 4096, ""},
+        {1 << 18, 232448, 8, 2049, 8192, ""}, {0, 101376, 8, 4097, 8192, ""},
     };
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct lw_cuda_arch chip = {.major = 9, .shared_bytes = cases[i].shared_bytes};
         const struct lw_cuda_ols_spec spec = {
-            .input = LW_FLOAT32, .n_channels = 1, .n_filters = cases[i].n_filters, .n_taps = 2049, .segment = 8192,
+            .input = LW_FLOAT32, .n_channels = 1, .n_outputs = cases[i].n_outputs, .n_filters = cases[i].n_filters,
+            .n_taps = cases[i].n_taps,
         };
         struct lw_cuda_ols_plan plan;
         struct lw_error err;
-        CHECK(lw_cuda_ols_choose(&spec, &chip, &plan, &err) == LW_OK && strcmp(plan.design, cases[i].design) == 0,
-              "%d bytes, %d filters: \"%s\"", cases[i].shared_bytes, cases[i].n_filters, plan.design);
+        CHECK(lw_cuda_ols_choose(&spec, &chip, &plan, &err) == LW_OK && plan.segment == cases[i].segment &&
+              strcmp(plan.design, cases[i].design) == 0, "%d bytes, %d filters of %d taps: %d \"%s\"", cases[i].shared_bytes,
+              cases[i].n_filters, cases[i].n_taps, plan.segment, plan.design);
     }
 }
 
-/* test_gpu_kernels [STEP]: only every STEP-th trial, for compute-sanitizer; a number prime to 168 leaves out no kind. */
+/* test_gpu_kernels [STEP]: only every STEP-th trial, for compute-sanitizer; a number prime to 2, 3 and 7 leaves out no kind. */
 int main(int argc, char **argv)
 {
     const int step = argc > 1 && atoi(argv[1]) > 0 ? atoi(argv[1]) : 1;
@@ -472,6 +477,6 @@ int main(int argc, char **argv)
     test_thinned_channels();
     test_choice();
     test_short_series();
-    test_two_teams();
+    test_longest();
     return check_result("gpu_kernels");
 }

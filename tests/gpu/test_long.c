@@ -3,6 +3,8 @@
  * longer signals than so many samples, for tools that slow kernels down. */
 #include "gpu.h"
 
+#include "gpu/ols/long/long.h"
+
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
@@ -184,6 +186,26 @@ static void run(struct lw_engine *engine, struct scenario *s)
     free(again);
 }
 
+/* Where a kernel could take the filters too: behind most of a segment's length, unless the series is short. */
+static void test_choice(void)
+{
+    static const struct { int64_t n_outputs, n_taps; bool is_long; } cases[] = {
+        {1 << 26, 4097, false}, {1 << 26, 8000, true}, {1 << 18, 1300, false}, {1 << 18, 5121, false}, {1 << 18, 8000, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct lw_cuda_arch chip = {.major = 9, .shared_bytes = 232448};
+        const struct lw_cuda_ols_spec spec = {
+            .input = LW_FLOAT32, .n_channels = 1, .n_outputs = cases[i].n_outputs, .n_filters = 8, .n_taps = cases[i].n_taps,
+        };
+        struct lw_cuda_ols_plan plan;
+        struct lw_long_ols_plan long_plan;
+        struct lw_error err;
+        CHECK(lw_cuda_ols_choose(&spec, &chip, &plan, &err) == LW_OK &&
+              lw_long_ols_is_cheaper(&plan, spec.n_outputs, &long_plan) == cases[i].is_long, "%lld outputs, %lld taps",
+              (long long)cases[i].n_outputs, (long long)cases[i].n_taps);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const int64_t most = argc > 1 ? atoll(argv[1]) : INT64_MAX;
@@ -230,6 +252,7 @@ int main(int argc, char **argv)
         {"a million taps", {.input = f32, .output = f32, .n_channels = 1,
                             .ols = {.n_filters = 1, .n_taps = 1 << 20}}, 7 << 20, -1, split},
     };
+    test_choice();
     struct lw_engine *const engine = gpu_engine();
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
         if (scenarios[i].n <= most)

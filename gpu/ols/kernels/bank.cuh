@@ -29,8 +29,8 @@ template <class C> __global__ void ols_spectra(C *spectra, const double2 *roots,
     const int m = i / (threads * per_load) * per_load + i % per_load, t = i / per_load % threads;
     const int k = outer_radix * (t % radix) + t / radix + threads * m;
     double2 sum = {0, 0};
-    for (int64_t j = 0; j < n_taps; ++j) {
-        const double2 w = roots[(int)((j + delay) * k & (n - 1))];
+    for (int64_t j = 0, at_root = delay * k; j < n_taps; ++j, at_root = at_root + k < n ? at_root + k : at_root + k - n) {
+        const double2 w = roots[at_root];
         const int64_t at = f * n_taps + j;
         const double2 h = taps_complex ? ((const double2 *)taps)[at] : double2{taps[at], 0};
         sum.x += h.x * w.x - h.y * w.y;

@@ -3,9 +3,9 @@
 #define LW_GPU_OLS_KERNELS_INSTANCE_CUH
 
 #include "gpu/ols/kernels/abreast.cuh"
+#include "gpu/ols/kernels/decoupled.cuh"
 #include "gpu/ols/kernels/folded.cuh"
 #include "gpu/ols/kernels/interleaved.cuh"
-#include "gpu/ols/kernels/pingpong.cuh"
 #include "gpu/ols/kernels/pipelined.cuh"
 #include "gpu/ols/kernels/post.cuh"
 #include "gpu/ols/kernels/search.cuh"
@@ -68,18 +68,17 @@ template <int P, int FOLD, int BLOCKS, bool PAIRED, bool KEEP> OlsKernel ols_fol
     return k;
 }
 
-/* Time fast, single precision, two teams a segment, a block an SM. */
-template <int E, int P, int DISCARD, bool PAIRED> OlsKernel ols_pingpong_kernel()
+/* Time fast, single precision, 12288 points, a block an SM. */
+template <int DISCARD, bool PAIRED> OlsKernel ols_decoupled_kernel()
 {
-    using F = Transform<float, E, P, Team<E * P, PINGPONG_TEAMS>, true>;
-    OlsKernel k = ols_entry<float, E, P, 1, PAIRED>();
+    OlsKernel k = ols_entry<float, Decoupled::E, Decoupled::P, 1, PAIRED>();
     k.layout = LW_TIME_FAST;
     k.discard = DISCARD;
     k.batch = 1;
-    k.threads = PingpongBlock<F>::THREADS;
-    k.shared_bytes = PingpongBlock<F>::SHARED_BYTES;
-    k.design = OLS_PINGPONG;
-    k.kernel = ols_pingpong<F, DISCARD, PAIRED>;
+    k.threads = Decoupled::T;
+    k.shared_bytes = Decoupled::SHARED_BYTES;
+    k.design = OLS_DECOUPLED;
+    k.kernel = ols_decoupled<DISCARD, PAIRED>;
     return k;
 }
 
@@ -181,7 +180,7 @@ template <int P, int W, bool KEEP, int DISCARD, bool PAIRED> OlsKernel ols_abrea
 #define LW_OLS_FINDING_CHANNELS(Real, E, P, W, BLOCKS)           \
     ols_finding_channels_kernel<Real, E, P, W, BLOCKS, false>(), \
     ols_finding_channels_kernel<Real, E, P, W, BLOCKS, true>()
-#define LW_OLS_PINGPONG(E, P, DISCARD) ols_pingpong_kernel<E, P, DISCARD, false>(), ols_pingpong_kernel<E, P, DISCARD, true>()
+#define LW_OLS_DECOUPLED(DISCARD) ols_decoupled_kernel<DISCARD, false>(), ols_decoupled_kernel<DISCARD, true>()
 #define LW_OLS_PIPELINED(E, BLOCKS, DISCARD) \
     ols_pipelined_kernel<E, BLOCKS, DISCARD, false>(), ols_pipelined_kernel<E, BLOCKS, DISCARD, true>()
 #define LW_OLS_TIME_SLOW(Real, E, P, W, BLOCKS, KEEP)                           \

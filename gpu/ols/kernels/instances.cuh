@@ -45,10 +45,13 @@ LW_OLS_GROUP(f4096,
 LW_OLS_GROUP(f8192,
     LW_OLS_TIME_FAST(float, 32, 8, 1, 2048),
     LW_OLS_TIME_FAST(float, 32, 8, 1, 4096),
-    LW_OLS_FINDING(float, 32, 8, 1, -1),
-    LW_OLS_PINGPONG(32, 8, 2048),
-    LW_OLS_PINGPONG(32, 8, 4096),
-    LW_OLS_PINGPONG(32, 8, -1));
+    LW_OLS_FINDING(float, 32, 8, 1, -1));
+
+#elif defined(LW_INSTANCES_f12288)        /* single precision, 12288 points: twelve warps a segment */
+LW_OLS_GROUP(f12288,
+    LW_OLS_DECOUPLED(2048),
+    LW_OLS_DECOUPLED(4096),
+    LW_OLS_DECOUPLED(-1));
 
 #elif defined(LW_INSTANCES_d256)        /* double precision, 256 points */
 LW_OLS_GROUP(d256,

@@ -80,7 +80,8 @@ template <class F, int W> struct InterleavedBlock {
     static constexpr int SHARED_BYTES = TILE + F::N * 2 * W * 2;
 };
 
-/* The table of thread t's twiddles, see gpu/device/fft.cuh; `fills`: one of the threads with its number does. Then a barrier. */
+/* The table of twiddles of the E x E transform, see gpu/device/fft.cuh; `fills`: one of the threads with number t < E does. Then a
+ * barrier. */
 template <class F> LW_DEVICE TwiddleTable twiddle_table(float4 *pairs, const typename F::C *powers, int t, bool fills)
 {
     constexpr int E = F::E;
@@ -90,10 +91,10 @@ template <class F> LW_DEVICE TwiddleTable twiddle_table(float4 *pairs, const typ
 #pragma unroll
         for (int number = 0; number < E / 2; ++number) {
             const int level = number == 0 ? 0 : log2_of(number) + 1, k = number - twiddle_number(level, 0);
-            ((float2 *)(pairs + number / 2 * F::T + t))[number % 2] = twiddle<E>(w.p, level, k);
+            ((float2 *)(pairs + number / 2 * E + t))[number % 2] = twiddle<E>(w.p, level, k);
         }
     }
-    return {pairs + t, F::T, {}};
+    return {pairs + t, E, {}};
 }
 
 /* A hop by its two numbers, and what is known of it when its rows have been asked for. */

@@ -82,7 +82,7 @@ static void share_out(OlsArgs *a, const OlsKernel *k, int64_t n_units, Resident 
         return;
     }
     const int64_t pieces = n_units * a->n_filters, n_resident = (int64_t)resident.n_sm * resident.each;
-    if (n_units >= 16 * n_resident && !k->prefetches && k->design != OLS_PINGPONG && k->fold <= 1)
+    if (n_units >= 16 * n_resident && !k->prefetches && k->design == OLS_PLAIN && k->fold <= 1)
         a->n_blocks = (int)n_units;
     else
         a->n_blocks = (int)(pieces < n_resident ? pieces : n_resident);

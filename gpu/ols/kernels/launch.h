@@ -48,9 +48,9 @@ struct OlsArgs {
                                            not count the filters */
 };
 
-/* Who works on a segment. Time fast: one team (gpu/ols/kernels/time_fast.cuh) or two of them (gpu/ols/kernels/pingpong.cuh).
- * Time slow: a team, or the whole block on channels side by side (gpu/ols/kernels/abreast.cuh). */
-enum OlsDesign { OLS_PLAIN, OLS_PINGPONG, OLS_ABREAST };
+/* Who works on a segment. Time fast: threads in step (gpu/ols/kernels/time_fast.cuh), or warps that run ahead of each other
+ * (gpu/ols/kernels/decoupled.cuh). Time slow: a team, or the whole block on channels side by side (gpu/ols/kernels/abreast.cuh). */
+enum OlsDesign { OLS_PLAIN, OLS_DECOUPLED, OLS_ABREAST };
 
 /* One compiled kernel. */
 struct OlsKernel {
@@ -98,7 +98,7 @@ struct OlsKernels {
     int n;
 };
 
-extern const OlsKernels lw_ols_f256, lw_ols_f512, lw_ols_f1024, lw_ols_f2048, lw_ols_f4096, lw_ols_f8192;
+extern const OlsKernels lw_ols_f256, lw_ols_f512, lw_ols_f1024, lw_ols_f2048, lw_ols_f4096, lw_ols_f8192, lw_ols_f12288;
 extern const OlsKernels lw_ols_d256, lw_ols_d512, lw_ols_d1024, lw_ols_d2048, lw_ols_d4096;
 extern const OlsKernels lw_ols_time_slow_f, lw_ols_time_slow_d;
 extern const OlsKernels lw_ols_thinned_f, lw_ols_thinned_d, lw_ols_thinned_time_slow_f, lw_ols_thinned_time_slow_d;

@@ -8,7 +8,7 @@
  * are real then: re and im of the result are the two outputs). Thread t holds the samples t + T m, m < E, of segment,
  * spectrum (bin(t) + T m) and output, so every access to global memory is coalesced (128 or 256 bytes a warp) and
  * nothing is ever reordered. The spectrum X stays in registers while the filters go by; H comes through L1 as 16-byte
- * loads, stored in the threads' order and scaled by 1/N. For the longest segments gpu/ols/kernels/pingpong.cuh has another design.
+ * loads, stored in the threads' order and scaled by 1/N. For the longest segments gpu/ols/kernels/decoupled.cuh has another design.
  *
  * The product is fused with the first butterflies of the way back; re and im are swapped there, see fft.cuh.
  *

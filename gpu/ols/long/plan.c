@@ -128,10 +128,18 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     return LW_OK;
 }
 
+/* A series with which few of the clusters that a device holds at a time have work, and each for all filters. Kernels of the longest
+ * segments keep half of them. */
+static bool is_short(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
+{
+    return n_outputs > 0 && n_outputs * kernel->spec.n_channels < 1 << 20 && 2 * (kernel->spec.n_taps - 1) <= kernel->most_segment;
+}
+
 bool lw_long_ols_is_cheaper(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs, struct lw_long_ols_plan *out)
 {
     const double clearly = 0.85;        /* the two models are not exact; at 4097 taps either may be the faster */
     return kernel->path == LW_CUDA_SEGMENTS && kernel->spec.segment == 0 && kernel->spec.nth_best == 0 &&
+           !is_short(kernel, n_outputs) &&
            lw_long_ols_choose(&kernel->spec, &kernel->arch, n_outputs, out, NULL) == LW_OK &&
            out->seconds_per_output < clearly * kernel->seconds_per_output;
 }

@@ -31,6 +31,7 @@ constexpr size_t shared_capacity = 227 << 10;
 constexpr size_t shared_unasked = 48 << 10;     /* more only after cudaFuncSetAttribute */
 constexpr size_t guard_bytes = 4096;            /* behind every piece of memory; must stay as it is */
 constexpr int guard_value = 0xa5;
+constexpr int most_named = 16;                  /* named barriers of a block */
 constexpr unsigned most_blocks = 32;            /* of a cluster or a cooperative grid */
 
 struct Barrier {
@@ -297,6 +298,32 @@ unsigned named_barrier(int number, int count, unsigned value)
     b.gathering |= value;
     wait_at(b);
     return b.result;
+}
+
+/* In shared memory lies no more than how many are expected; arrivals are counted in the block's named barriers, by its address. */
+static Barrier &counter_of(void *counter)
+{
+    const auto offset = (unsigned char *)counter - running->block->shared_memory;
+    return running->block->named[most_named + (int)offset];
+}
+
+void begin_counter(void *counter, int expected) { counter_of(counter).expected = expected; }
+
+void arrive_at_counter(void *counter)
+{
+    Barrier &b = counter_of(counter);
+    if (++b.arrived == b.expected)
+        release(b);
+}
+
+void wait_for_counter(void *counter, int parity)
+{
+    Barrier &b = counter_of(counter);
+    if ((int)(b.generation & 1) != parity)
+        return;
+    running->waits = &b;
+    running->since = b.generation;
+    pause_fiber();
 }
 
 /* A copy may be made at any time until it is waited for: at once, or in reverse order as late as that. */

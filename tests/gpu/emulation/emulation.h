@@ -59,6 +59,9 @@ unsigned block_barrier(unsigned value);
 unsigned warp_barrier(unsigned value, Combine combine);
 unsigned named_barrier(int number, int count, unsigned value);
 void named_arrival(int number, int count);              /* without waiting */
+void begin_counter(void *counter, int expected);        /* a barrier in two halves: what takes its place in shared memory is */
+void arrive_at_counter(void *counter);                  /* the number of a barrier of the block */
+void wait_for_counter(void *counter, int parity);
 void copy_later(void *to, const void *from);            /* 16 bytes */
 void wait_for_copies();                                 /* of the thread that runs */
 uint64_t warp_exchange(uint64_t value, int lane);       /* the value of another lane of the warp */
@@ -131,10 +134,15 @@ template <class T> cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *f
 /* ---- gpu/device/ptx.cuh ---- */
 
 template <class T> inline void opaque(T &) {}
+inline void need(unsigned) {}
 inline uint16_t half_of(double x) { return lw_half_of_double(x); }
 template <int COUNT> inline void barrier_of(int number) { emulation::named_barrier(number, COUNT, 0); }
 template <int COUNT> inline void arrive_at(int number) { emulation::named_arrival(number, COUNT); }
 template <int COUNT> inline bool barrier_any(int number, bool flag) { return emulation::named_barrier(number, COUNT, flag) != 0; }
+inline void begin_counter(void *counter, int expected) { emulation::begin_counter(counter, expected); }
+inline void arrive_at_counter(void *counter) { emulation::arrive_at_counter(counter); }
+inline void wait_for_counter(void *counter, int parity) { emulation::wait_for_counter(counter, parity); }
+inline float4 load_now(const float4 *global) { return *global; }
 inline void copy_async(void *shared, const void *global) { emulation::copy_later(shared, global); }
 inline void wait_for_copies() { emulation::wait_for_copies(); }
 inline void prefetch(const void *) {}
@@ -226,6 +234,7 @@ template <class To, class From> inline To bits_as(From from)
 }
 
 inline float __int_as_float(int bits) { return bits_as<float>(bits); }
+inline unsigned __float_as_uint(float x) { return bits_as<unsigned>(x); }
 inline int __float_as_int(float x) { return bits_as<int>(x); }
 inline double __longlong_as_double(long long bits) { return bits_as<double>(bits); }
 inline long long __double_as_longlong(double x) { return bits_as<long long>(x); }
