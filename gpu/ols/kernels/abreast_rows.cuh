@@ -21,7 +21,7 @@ template <int P_, int W_, bool KEEP_> struct AbreastBlock {
     static constexpr bool EARLY = !KEEP && P == 1;      /* the later turns read before their turn, and ask for samples */
 
     /* Of a thread's values, that of the first row that any thread stores. */
-    template <int DISCARD> static constexpr int first_stored()
+    template <int DISCARD> __host__ __device__ static constexpr int first_stored()
     {
         return P == 1 ? (DISCARD > 0 ? DISCARD / E : 0) : DISCARD >= N / 2 ? E / 2 : 0;
     }
