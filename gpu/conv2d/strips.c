@@ -31,26 +31,23 @@ static struct pace pace_of(int side, bool is_product)
 /* Seconds until each of n strips of a multiprocessor has gone on by a row. */
 static double step_seconds(int64_t n, struct pace pace)
 {
-    return n > 0 ? hypot((double)n * pace.row_seconds, row_latency) : 0;
-}
-
-/* An odd number of rows makes one more step, as rows are read in twos. */
-static struct lw_conv2d_strips strips_of(int rows, int64_t n_rows, int64_t across, int side, struct pace pace)
-{
-    const int64_t each = divide_up(divide_up(n_rows, rows) * across, MULTIPROCESSORS), most = pace.at_a_time;
-    const double step = (double)(each / most) * step_seconds(most, pace) + step_seconds(each % most, pace);
-    return (struct lw_conv2d_strips){.rows = rows, .seconds = step * (rows + side - 1 + (rows > 1 ? rows % 2 : 0))};
+    const double work = (double)n * pace.row_seconds;
+    return n > 0 ? sqrt(work * work + row_latency * row_latency) : 0;
 }
 
 struct lw_conv2d_strips lw_conv2d_cut_strips(int64_t n_rows, int64_t n_columns, int64_t n_channels, int side, bool is_product)
 {
     const int64_t across = divide_up(n_columns, LW_CONV2D_STRIP_COLUMNS) * n_channels;
     const struct pace pace = pace_of(side, is_product);
-    struct lw_conv2d_strips best = strips_of(MOST_ROWS, n_rows, across, side, pace);
-    for (int rows = MOST_ROWS - 2; rows >= 0; rows -= 2) {
-        const struct lw_conv2d_strips now = strips_of(rows > 0 ? rows : 1, n_rows, across, side, pace);
-        if (now.seconds < 0.98 * best.seconds)          /* shorter ones for a clear gain only */
-            best = now;
+    const double full_step = step_seconds(pace.at_a_time, pace);
+    struct lw_conv2d_strips best = {.seconds = INFINITY};
+    for (int even = MOST_ROWS; even >= 0; even -= 2) {          /* rows are read in twos */
+        const int rows = even > 0 ? even : 1;
+        const int64_t each = divide_up(divide_up(n_rows, rows) * across, MULTIPROCESSORS);
+        const double step = (double)(each / pace.at_a_time) * full_step + step_seconds(each % pace.at_a_time, pace);
+        const double seconds = step * (rows + side - 1);
+        if (seconds < 0.98 * best.seconds)                      /* shorter ones for a clear gain only */
+            best = (struct lw_conv2d_strips){rows, seconds};
     }
     return best;
 }
