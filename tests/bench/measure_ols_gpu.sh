@@ -15,8 +15,9 @@
 #   profile    what the profiler says of each family of kernels
 #
 # Environment: BUILD, the build folder (build); RACE_BUILD, one for racecheck, configured with
-# -DCMAKE_CUDA_FLAGS=-DLW_EACH_THREAD_ARRIVES (gpu/ols/kernels/decoupled.cuh says why); SECONDS_IN_ALL, after which no part begins (540); DATA, the folder with
-# gw150914-h1.hdf5 and gw150914-bank.h5; RIVALS, the folder of the rivals (OUT/rivals); MATHDX, as for rivals/build.sh; RAM, a folder on a RAM disk (/dev/shm).
+# -DCMAKE_CUDA_FLAGS=-DLW_EACH_THREAD_ARRIVES (gpu/ols/kernels/decoupled.cuh says why); SECONDS_IN_ALL, after which no part begins
+# (540); DATA, the folder with gw150914-h1.hdf5 and gw150914-bank.h5; RIVALS, the folder of the rivals (OUT/rivals); MATHDX, as
+# for rivals/build.sh; RAM, a folder on a RAM disk (/dev/shm).
 . "$(dirname "$0")/gpu_parts.sh"
 parts_begin "$0" "$@"
 shift
@@ -163,7 +164,7 @@ part_profile() {
     for case in 'c2c 2^26 M=257 F=8' 'r2r 2^26 M=257 F=1' 'c2c 2^26 M=513 F=8' 'c2c 2^26 M=1025 F=8' 'c2c 2^26 M=2049 F=8' \
                 'r2r 2^26 M=16 F=8' 'uint8 [2^20 x 832] time slow M=257 F=1' 'double c2c 2^24 M=257 F=8' 'c2c 2^26 M=16385 F=8'; do
         echo "== $case"
-        profile_kernels 'ols_time|ols_pipelined|ols_decoupled|ols_interleaved|direct_|cluster_segments|gather|filter_rows|scatter' "$metrics" "$bench" one "$case" 0 5 || code=1
+        profile_kernels 'ols_time|ols_pipelined|ols_decoupled|ols_interleaved|ols_abreast|direct_|cluster_segments|gather|filter_rows|scatter' "$metrics" "$bench" one "$case" 0 5 || code=1
     done
     return $code
 }

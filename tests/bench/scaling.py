@@ -95,30 +95,34 @@ def launch(ranks):
     return ["mpirun", "--bind-to", "none", "--oversubscribe", "-np", str(ranks)]
 
 
+def take_turns(command, result):
+    """The runs of each placement of threads and memory."""
+    runs = {"near": [], "given": []}
+    for _ in range(RUNS):
+        for cores, those in runs.items():
+            those.append(run([*command, "--cores", cores], result))
+    return runs
+
+
 def part_files(table, build, folder, counts, small, gpus):
     lapwing, seen = os.path.join(build, "lapwing"), {}
     share = ["--share-gpu"] if 0 < gpus < max(counts) else []
+    plan = [(growth, ranks, ranks if growth == "weak" else 4) for growth in ("weak", "strong") for ranks in counts]
     with tempfile.TemporaryDirectory(dir=folder) as work:
         source, result = os.path.join(work, "in.h5"), os.path.join(work, "out.h5")
-        for growth in ("weak", "strong"):
-            for index in range(len(list(cases(1, small)))):
-                for ranks in counts:
-                    case, job, make, options = list(cases(ranks if growth == "weak" else 4, small))[index]
-                    subprocess.run([*launch(os.cpu_count()), lapwing, "synth", job, "--output", source, "--overwrite", "--quiet",
-                                    *make], check=True)
-                    command = [*launch(ranks), lapwing, job, *(option.replace("{in}", source) for option in options), "--output",
-                               result, "--verbose", *share]
-                    runs = {"near": [], "given": []}
-                    for _ in range(RUNS):
-                        for cores, list_of in runs.items():
-                            list_of.append(run([*command, "--cores", cores], result))
-                    input_of = (case, ranks if growth == "weak" else 4)
-                    for cores, list_of in runs.items():
-                        for one in list_of:
-                            if seen.setdefault(input_of, one["digest"]) != one["digest"]:
-                                raise SystemExit(f"{case}, {ranks} ranks, --cores {cores}: other bits")
-                        values = {name: statistics.median(one[name] for one in list_of) for name in HEAD[5:10]}
-                        table.add("files", growth, case, ranks, cores, values)
+        for growth, ranks, pieces in plan:
+            for case, job, make, options in cases(pieces, small):
+                subprocess.run([*launch(os.cpu_count()), lapwing, "synth", job, "--output", source, "--overwrite", "--quiet", *make],
+                               check=True)
+                runs = take_turns([*launch(ranks), lapwing, job, *(option.replace("{in}", source) for option in options), "--output",
+                                   result, "--verbose", *share], result)
+                found = {one["digest"] for those in runs.values() for one in those} | seen.setdefault((case, pieces), set())
+                if len(found) > 1:
+                    raise SystemExit(f"{case}, {pieces} pieces, {ranks} ranks: other bits")
+                seen[case, pieces] = found
+                for cores, those in runs.items():
+                    table.add("files", growth, case, ranks, cores,
+                              {name: statistics.median(one[name] for one in those) for name in HEAD[5:10]})
 
 
 def part_link(table, build, counts):
