@@ -36,7 +36,7 @@ __global__ void cufft_multiply(CufftPack<C> *out, const CufftPack<C> *x, const C
         }
 }
 
-/* y[f][j hop + i] = segments[f][j][discard + i]; a block takes a segment of a filter; left: outputs from y on */
+/* y[f][j hop + i] = segments[f][j][discard + i]; grid: segments, filters, blocks that share a segment; left: outputs from y on */
 template <class S>
 __global__ void cufft_crop(S *y, const S *segments, int64_t stride, int64_t left, int n_segments, int n, int pitch, int discard)
 {
@@ -47,9 +47,17 @@ __global__ void cufft_crop(S *y, const S *segments, int64_t stride, int64_t left
         const int64_t rest = left - (int64_t)j * hop;
         const int size = rest < hop ? (int)rest : hop;
 #pragma unroll 4
-        for (int i = threadIdx.x; i < size; i += blockDim.x)
+        for (int i = blockIdx.z * blockDim.x + threadIdx.x; i < size; i += gridDim.z * blockDim.x)
             __stcs(to + i, __ldcs(from + i));
     }
+}
+
+/* Blocks of cufft_crop: where segments are few, so many share one that the device is full, each thread with four samples or more. */
+inline dim3 cufft_crop_grid(int n_segments, int n_filters, int hop, int threads)
+{
+    const int64_t rows = (int64_t)n_segments * n_filters, wanted = (8192 + rows - 1) / rows;
+    const int64_t most = std::max(1, hop / (4 * threads));
+    return dim3(std::min(n_segments, 1 << 20), n_filters, (unsigned)std::min(wanted, most));
 }
 
 inline cufftType cufft_kind(const RivalOls &c, bool forward)
@@ -234,7 +242,7 @@ void cufft_ols_chunk(const CufftOls &o, const Sample *x, Sample *y, int64_t firs
                      cudaStream_t stream)
 {
     const CufftCut &cut = o.cut;
-    const int packs = (int)(cut.row_bytes() / 16), discard = cut.n - cut.hop;
+    const int packs = (int)(cut.row_bytes() / 16), discard = cut.n - cut.hop, threads = cut.hop < 1024 ? 128 : 256;
     const dim3 products(std::max(1, packs / 128), std::min(n_segments, 32768));      /* packs: often one more than a multiple */
     CHECK_CUDA(cufftSetStream(p.forward, stream));
     CHECK_CUDA(cufftSetStream(p.inverse, stream));
@@ -245,7 +253,7 @@ void cufft_ols_chunk(const CufftOls &o, const Sample *x, Sample *y, int64_t firs
                                                      (const CufftPack<C> *)o.bank + (int64_t)f * packs, packs, n_segments,
                                                      o.at_once);
         cufft_execute(o.c, p.inverse, false, o.products, o.products);
-        cufft_crop<<<dim3(std::min(n_segments, 1 << 20), n_filters), cut.hop < 1024 ? 128 : 256, 0, stream>>>(
+        cufft_crop<<<cufft_crop_grid(n_segments, n_filters, cut.hop, threads), threads, 0, stream>>>(
             y + f * o.c.count + first, (const Sample *)o.products, o.c.count, o.c.count - first, n_segments, cut.n,
             (int)cufft_output_pitch(o.c, cut), discard);
     }
