@@ -206,6 +206,25 @@ static void test_choice(void)
     }
 }
 
+/* A short series takes no segment of which most would be empty, and cuFFT's batches hold the same number. */
+static void test_short(void)
+{
+    static const struct { enum lw_precision precision; bool is_complex; int64_t segment; int batch; } cases[] = {
+        {LW_SINGLE, true, 1 << 17, 16}, {LW_SINGLE, false, 1 << 17, 16}, {LW_DOUBLE, true, 1 << 19, 3}, {LW_DOUBLE, false, 1 << 19, 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct lw_cuda_arch chip = {.major = 9, .shared_bytes = 232448};
+        const struct lw_cuda_ols_spec spec = {
+            .precision = cases[i].precision, .input = cases[i].precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
+            .input_complex = cases[i].is_complex, .n_channels = 1, .n_outputs = 1 << 21, .n_filters = 8, .n_taps = 65537,
+        };
+        struct lw_long_ols_plan plan;
+        struct lw_error err;
+        CHECK(lw_long_ols_choose(&spec, &chip, spec.n_outputs, &plan, &err) == LW_OK && plan.segment == cases[i].segment &&
+              plan.batch == cases[i].batch, "case %zu: %lld points, %d at a time", i, (long long)plan.segment, plan.batch);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const int64_t most = argc > 1 ? atoll(argv[1]) : INT64_MAX;
@@ -253,6 +272,7 @@ int main(int argc, char **argv)
                             .ols = {.n_filters = 1, .n_taps = 1 << 20}}, 7 << 20, -1, split},
     };
     test_choice();
+    test_short();
     struct lw_engine *const engine = gpu_engine();
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
         if (scenarios[i].n <= most)

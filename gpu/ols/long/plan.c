@@ -28,47 +28,63 @@ static bool needs_gather(const struct lw_cuda_ols_spec *spec)
     return (spec->layout == LW_TIME_SLOW && spec->n_channels > 1) || lw_cuda_post_is_needed(spec->post);
 }
 
+static enum lw_pairing pairing_of(const struct lw_cuda_ols_spec *spec)
+{
+    const bool is_real = !spec->input_complex && !spec->taps_complex;
+    return !is_real ? LW_UNPAIRED : spec->n_channels > 1 ? LW_PAIRED_CHANNELS : LW_PAIRED_HOPS;
+}
+
+/* Segments, or pairs of them, that a whole data set takes. */
+static int64_t count_items(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, int64_t hop)
+{
+    const enum lw_pairing pairing = pairing_of(spec);
+    return divide_up(spec->n_channels, pairing == LW_PAIRED_CHANNELS ? 2 : 1) *
+           divide_up(n_outputs, pairing == LW_PAIRED_HOPS ? 2 * hop : hop);
+}
+
+/* What whole items hold, as a multiple of the outputs: much where a signal is short. */
+static double rounded_up(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, int64_t hop)
+{
+    if (n_outputs <= 0)
+        return 1;
+    const double held = (double)count_items(spec, n_outputs, hop) * (pairing_of(spec) == LW_UNPAIRED ? 1 : 2) * (double)hop;
+    return held / ((double)n_outputs * (double)spec->n_channels);
+}
+
 /* Of the input, with all filters. */
-static double seconds_per_sample(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t segment)
+static double seconds_per_sample(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs,
+                                 int64_t segment)
 {
     const struct lw_long_method *const method = method_for(spec, arch, segment);
-    const double hop = (double)(segment - spec->n_taps + 1 - reach_of(spec));
+    const int64_t hop = segment - spec->n_taps + 1 - reach_of(spec);
     const double wide = spec->precision == LW_SINGLE ? 1 : 2.4;
     const double gathering = needs_gather(spec) ? method->gather_seconds : 0;
     const double each = wide * (gathering + method->point_seconds(segment));
-    return each * (spec->n_filters + 1) * (double)segment / hop;
+    return each * (spec->n_filters + 1) * (double)segment / (double)hop * rounded_up(spec, n_outputs, hop);
 }
 
 /* For cuFFT, which has every length: long segments waste less on the overlap and cost more memory. Eight filter lengths
- * where that is little memory, then fewer. */
-static int64_t ample_segment(int64_t n_taps)
+ * where that is little memory, then fewer; no more than what holds the whole result and the overlap. */
+static int64_t ample_segment(const struct lw_cuda_ols_spec *spec, int64_t n_outputs)
 {
-    const int64_t factor = n_taps <= 1 << 18 ? 8 : n_taps <= 1 << 24 ? 4 : 2;
+    const int64_t factor = spec->n_taps <= 1 << 18 ? 8 : spec->n_taps <= 1 << 24 ? 4 : 2;
+    const int64_t whole = n_outputs > 0 ? n_outputs + spec->n_taps - 1 + reach_of(spec) : LW_LONG_MOST_SEGMENT;
+    const int64_t wanted = min64(min64(factor * (spec->n_taps - 1), whole), LW_LONG_MOST_SEGMENT);
     int64_t segment = LW_LONG_LEAST_SEGMENT;
-    while (segment < factor * (n_taps - 1) && segment < LW_LONG_MOST_SEGMENT)
+    while (segment < wanted)
         segment *= 2;
     return segment;
-}
-
-/* One segment need not hold more than the whole result and the overlap. */
-static bool is_needless(const struct lw_cuda_ols_spec *spec, int64_t n_outputs, int64_t segment)
-{
-    return n_outputs > 0 && segment > LW_LONG_LEAST_SEGMENT &&
-           segment / 2 >= n_outputs + spec->n_taps - 1 + reach_of(spec);
 }
 
 /* The cheapest length of our own kernels, or cuFFT's. */
 static int64_t choose_segment(const struct lw_cuda_ols_spec *spec, const struct lw_cuda_arch *arch, int64_t n_outputs)
 {
-    int64_t best = ample_segment(spec->n_taps);
-    while (is_needless(spec, n_outputs, best))
-        best /= 2;
-    double best_seconds = seconds_per_sample(spec, arch, best);
+    int64_t best = ample_segment(spec, n_outputs);
+    double best_seconds = seconds_per_sample(spec, arch, n_outputs, best);
     for (int64_t segment = LW_LONG_LEAST_SEGMENT; segment <= LW_LONG_MOST_SEGMENT; segment *= 2) {
-        if (method_for(spec, arch, segment) == &lw_long_cufft || segment < spec->n_taps + reach_of(spec) ||
-            is_needless(spec, n_outputs, segment))
+        if (method_for(spec, arch, segment) == &lw_long_cufft || segment < spec->n_taps + reach_of(spec))
             continue;
-        const double seconds = seconds_per_sample(spec, arch, segment);
+        const double seconds = seconds_per_sample(spec, arch, n_outputs, segment);
         if (seconds < best_seconds) {
             best = segment;
             best_seconds = seconds;
@@ -77,15 +93,16 @@ static int64_t choose_segment(const struct lw_cuda_ols_spec *spec, const struct 
     return best;
 }
 
-/* Large enough to fill the device, small enough that segments and products stay in a large L2 between the steps; never
- * more segments than the whole data set has. */
+/* Large enough to fill the device, small enough that segments and products stay in a large L2 between the steps; of a whole data
+ * set all batches alike, since cuFFT fills up the last one. */
 static int choose_batch(const struct lw_long_ols_plan *plan, int64_t n_outputs)
 {
     const int64_t batch_samples = (int64_t)1 << 21, most = 64;
-    const int64_t groups = divide_up(plan->spec.n_channels, plan->channel_unit);
-    const int64_t items = n_outputs > 0 ? groups * divide_up(n_outputs, plan->unit) : most;
-    const int64_t batch = min64(min64(batch_samples / plan->segment, most), items);
-    return batch < 1 ? 1 : (int)batch;
+    const int64_t batch = max64(min64(batch_samples / plan->segment, most), 1);
+    if (n_outputs <= 0)
+        return (int)batch;
+    const int64_t items = count_items(&plan->spec, n_outputs, plan->hop);
+    return (int)divide_up(items, divide_up(items, batch));
 }
 
 /* @param n_taps  and reach */
@@ -106,8 +123,7 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     const int rc = check_segment(segment, spec->n_taps + reach, err);
     if (rc)
         return rc;
-    const bool is_real = !spec->input_complex && !spec->taps_complex;
-    const enum lw_pairing pairing = !is_real ? LW_UNPAIRED : spec->n_channels > 1 ? LW_PAIRED_CHANNELS : LW_PAIRED_HOPS;
+    const enum lw_pairing pairing = pairing_of(spec);
     const int64_t hop = segment - spec->n_taps + 1 - reach;
     *out = (struct lw_long_ols_plan){
         .spec = *spec,
@@ -119,12 +135,12 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
         .needs_gather = needs_gather(spec),
         .unit = pairing == LW_PAIRED_HOPS ? 2 * hop : hop,
         .channel_unit = pairing == LW_PAIRED_CHANNELS ? 2 : 1,
-        .output_complex = !is_real,
+        .output_complex = pairing == LW_UNPAIRED,
     };
     out->group = (int)min64(spec->n_filters, out->method->most_group);
     out->batch = choose_batch(out, n_outputs);
     const int shared_by = spec->n_filters * (pairing == LW_UNPAIRED ? 1 : 2);
-    out->seconds_per_output = seconds_per_sample(spec, arch, segment) / shared_by + lw_cuda_ols_thinning_seconds(spec);
+    out->seconds_per_output = seconds_per_sample(spec, arch, n_outputs, segment) / shared_by + lw_cuda_ols_thinning_seconds(spec);
     return LW_OK;
 }
 
