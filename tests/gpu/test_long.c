@@ -206,17 +206,19 @@ static void test_choice(void)
     }
 }
 
-/* A short series takes no segment of which most would be empty, and cuFFT's batches hold the same number. */
+/* A short series takes no segment of which most would be empty, and its batches hold the same number. */
 static void test_short(void)
 {
-    static const struct { enum lw_precision precision; bool is_complex; int64_t segment; int batch; } cases[] = {
-        {LW_SINGLE, true, 1 << 17, 16}, {LW_SINGLE, false, 1 << 17, 16}, {LW_DOUBLE, true, 1 << 19, 3}, {LW_DOUBLE, false, 1 << 19, 3},
+    static const struct { enum lw_precision precision; bool is_complex; int wanted; int64_t segment; int batch; } cases[] = {
+        {LW_SINGLE, true, 0, 1 << 17, 16}, {LW_SINGLE, false, 0, 1 << 17, 16}, {LW_DOUBLE, true, 0, 1 << 18, 6},
+        {LW_DOUBLE, false, 0, 1 << 18, 6}, {LW_DOUBLE, true, 1 << 19, 1 << 19, 3}, {LW_SINGLE, true, 1 << 19, 1 << 19, 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct lw_cuda_arch chip = {.major = 9, .shared_bytes = 232448};
         const struct lw_cuda_ols_spec spec = {
             .precision = cases[i].precision, .input = cases[i].precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
             .input_complex = cases[i].is_complex, .n_channels = 1, .n_outputs = 1 << 21, .n_filters = 8, .n_taps = 65537,
+            .segment = cases[i].wanted,
         };
         struct lw_long_ols_plan plan;
         struct lw_error err;
@@ -266,6 +268,14 @@ int main(int argc, char **argv)
                     .ols = {.n_filters = 3, .n_taps = 20000}}, 500000, 300000, cluster},
         {"double, 32768", {.input = f64, .output = f64, .precision = LW_DOUBLE, .n_channels = 3,
                            .ols = {.n_filters = 2, .n_taps = 5000, .segment = 1 << 15}}, 60000, 30000, cluster},
+        {"double, split", {.input = f64, .output = f64, .precision = LW_DOUBLE, .n_channels = 1,
+                           .ols = {.n_filters = 3, .n_taps = 30000, .segment = 1 << 18}}, 500001, 300000, split},
+        {"double, time slow, split", {.input = f64, .output = f64, .precision = LW_DOUBLE, .n_channels = 3, .layout = LW_TIME_SLOW,
+                                      .ols = {.n_filters = 1, .n_taps = 30000, .segment = 1 << 18}}, 140001, -1, split},
+        {"double, 2^20 segment", {.input = f64, .output = f64, .precision = LW_DOUBLE, .n_channels = 1,
+                                  .ols = {.n_filters = 1, .n_taps = 70001, .segment = 1 << 20}}, 1100000, 600000, split},
+        {"double, 2^22 segment", {.input = f64, .output = f64, .precision = LW_DOUBLE, .n_channels = 1,
+                                  .ols = {.n_filters = 1, .n_taps = 900000, .segment = 1 << 22}}, 400003, -1, split},
         {"double, cuFFT", {.input = f64, .output = f64, .precision = LW_DOUBLE, .n_channels = 1,
                            .ols = {.n_filters = 1, .n_taps = 20000, .segment = 100000}}, 500000, 300000, cufft},
         {"a million taps", {.input = f32, .output = f32, .n_channels = 1,

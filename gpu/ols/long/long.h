@@ -1,7 +1,7 @@
 /* long.h - overlap-save for filters longer than the kernels' segments, in bounded work space.
  *
  *   cluster  a length that gpu/ols/long/cluster.h has, on devices with clusters: one kernel from samples to outputs
- *   split    single precision and a length that gpu/ols/long/split.h has: three kernels of our own
+ *   split    a length that gpu/ols/long/split.h has: three kernels of our own
  *   cuFFT    all else: cut, transform, multiply, transform back, store. One plan of one batch size, the last batch filled up
  *            with zeros, so that the arithmetic of a segment does not depend on the block it is in
  *

@@ -45,7 +45,7 @@ struct lw_long_method {
     /** Whether it has that segment length on a device of this kind. Pure. */
     bool (*exists)(const struct lw_cuda_arch *arch, enum lw_precision precision, int64_t segment);
     /** Seconds that a point of a segment takes, and again for each filter back; measured on one H200. Pure. */
-    double (*point_seconds)(int64_t segment);
+    double (*point_seconds)(enum lw_precision precision, int64_t segment);
     /** Bytes of method_memory. */
     int64_t (*memory_bytes)(const struct lw_long_ols_plan *plan);
     int (*prepare)(struct lw_long_ols *ols, cudaStream_t stream, struct lw_error *err);

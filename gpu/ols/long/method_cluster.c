@@ -5,8 +5,10 @@
 
 #include <inttypes.h>
 
-static double point_seconds(int64_t segment)
+static double point_seconds(enum lw_precision precision, int64_t segment)
 {
+    if (precision == LW_DOUBLE)
+        return segment <= 32768 ? 9.9e-12 : 12.3e-12;
     return segment <= 32768 ? 4.5e-12 : segment <= 65536 ? 4.9e-12 : 7.6e-12;
 }
 

@@ -1,4 +1,4 @@
-/* method_split.c - long segments by the three kernels of gpu/ols/long/split.h, in single precision. */
+/* method_split.c - long segments by the three kernels of gpu/ols/long/split.h. */
 #include "gpu/host/error.h"
 #include "gpu/ols/long/method.h"
 #include "gpu/ols/long/split.h"
@@ -6,27 +6,30 @@
 static bool exists(const struct lw_cuda_arch *arch, enum lw_precision precision, int64_t segment)
 {
     (void)arch;
-    return precision == LW_SINGLE && lw_split_exists(segment);
+    return lw_split_exists(precision, segment);
 }
 
-static double point_seconds(int64_t segment)
+static double point_seconds(enum lw_precision precision, int64_t segment)
 {
-    return segment <= 262144 ? 11.4e-12 : 12.8e-12;
+    if (precision == LW_DOUBLE)
+        return segment <= 262144 ? 18.7e-12 : segment <= 1048576 ? 22.8e-12 : 25.5e-12;
+    return segment <= 262144 ? 11.4e-12 : segment <= 1048576 ? 13.8e-12 : 12.4e-12;
 }
 
 static int64_t memory_bytes(const struct lw_long_ols_plan *plan)
 {
-    return lw_split_table_bytes(plan->segment);
+    return lw_split_table_bytes(plan->spec.precision, plan->segment);
 }
 
 static int prepare(struct lw_long_ols *ols, cudaStream_t stream, struct lw_error *err)
 {
-    return lw_cuda_check(lw_split_prepare(ols->plan.segment, ols->method_memory, stream), "preparing long segments", err);
+    return lw_cuda_check(lw_split_prepare(ols->plan.spec.precision, ols->plan.segment, ols->method_memory, stream),
+                         "preparing long segments", err);
 }
 
 static cudaError_t order(const struct lw_long_ols_plan *plan, const void *padded, void *spectrum, cudaStream_t stream)
 {
-    return lw_split_order(plan->segment, padded, spectrum, stream);
+    return lw_split_order(plan->spec.precision, plan->segment, padded, spectrum, stream);
 }
 
 /* Whether samples are transposed on their way into and out of segments. */
@@ -57,8 +60,9 @@ static int scatter(struct lw_long_ols *ols, const struct lw_long_batch *b, void 
 
 static int filter(struct lw_long_ols *ols, const struct lw_long_batch *b, int first_filter, int n_filters, struct lw_error *err)
 {
-    return lw_cuda_check(lw_split_filter(ols->plan.segment, ols->method_memory, lw_long_spectrum(ols, first_filter),
-                                         ols->segments, b->n, n_filters, ols->products, b->stream),
+    return lw_cuda_check(lw_split_filter(b->geometry->precision, ols->plan.segment, ols->method_memory,
+                                         lw_long_spectrum(ols, first_filter), ols->segments, b->n, n_filters,
+                                         ols->products, b->stream),
                          "filtering a batch of segments", err);
 }
 

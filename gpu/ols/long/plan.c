@@ -57,9 +57,8 @@ static double seconds_per_sample(const struct lw_cuda_ols_spec *spec, const stru
 {
     const struct lw_long_method *const method = method_for(spec, arch, segment);
     const int64_t hop = segment - spec->n_taps + 1 - reach_of(spec);
-    const double wide = spec->precision == LW_SINGLE ? 1 : 2.4;
-    const double gathering = needs_gather(spec) ? method->gather_seconds : 0;
-    const double each = wide * (gathering + method->point_seconds(segment));
+    const double gathering = needs_gather(spec) ? method->gather_seconds * (spec->precision == LW_SINGLE ? 1 : 2) : 0;
+    const double each = gathering + method->point_seconds(spec->precision, segment);
     return each * (spec->n_filters + 1) * (double)segment / (double)hop * rounded_up(spec, n_outputs, hop);
 }
 

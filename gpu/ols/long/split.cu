@@ -11,31 +11,36 @@
 #include "gpu/ols/long/access.cuh"
 #include "gpu/ols/long/fft.cuh"
 
-template <int E, int P, int WIDTH_> struct Columns : Transform<float, E, P, Team<E * P, WIDTH_>> {
-    using Base = Transform<float, E, P, Team<E * P, WIDTH_>>;
+template <class Real, int E, int P, int WIDTH_> struct Columns : Transform<Real, E, P, Team<E * P, WIDTH_>> {
+    using Base = Transform<Real, E, P, Team<E * P, WIDTH_>>;
     static constexpr int WIDTH = WIDTH_, PITCH_OF_TILE = WIDTH + 1, THREADS = Base::T * WIDTH;
-    static constexpr int TILE_BYTES = Base::N * PITCH_OF_TILE * 8;
+    static constexpr int TILE_BYTES = Base::N * PITCH_OF_TILE * (int)sizeof(Complex<Real>);
     static constexpr int EXCHANGE_BYTES = WIDTH * Base::SHARED_BYTES;
     static constexpr int BLOCK_BYTES = TILE_BYTES > EXCHANGE_BYTES ? TILE_BYTES : EXCHANGE_BYTES;
 };
 
-template <int E, int P> struct Rows : Transform<float, E, P, Team<E * P, 1>> {};
+template <class Real, int E, int P> struct Rows : Transform<Real, E, P, Team<E * P, 1>> {};
 
 /* One split: rows of the matrix = length of the column transforms, and the reverse. */
 template <class ColumnT_, class RowT_> struct Split {
     using ColumnT = ColumnT_;
     using RowT = RowT_;
+    using C = typename RowT::C;
+    using Real = decltype(C::x);
     static constexpr int ROWS = ColumnT::N, COLUMNS = RowT::N;
     static constexpr int64_t N = int64_t(ROWS) * COLUMNS;
     static constexpr int COLUMN_TABLE = powers_of(ColumnT::E, ColumnT::P), ROW_TABLE = powers_of(RowT::E, RowT::P);
 };
 
-using Split18 = Split<Columns<16, 1, 16>, Rows<32, 1>>;
-using Split20 = Split<Columns<32, 1, 8>, Rows<32, 1>>;
-using Split22 = Split<Columns<32, 1, 8>, Rows<32, 4>>;
+using Single18 = Split<Columns<float, 16, 1, 16>, Rows<float, 32, 1>>;
+using Single20 = Split<Columns<float, 32, 1, 8>, Rows<float, 32, 1>>;
+using Single22 = Split<Columns<float, 32, 1, 8>, Rows<float, 32, 4>>;
+using Double18 = Split<Columns<double, 16, 1, 8>, Rows<double, 16, 4>>;
+using Double20 = Split<Columns<double, 16, 2, 8>, Rows<double, 16, 8>>;
+using Double22 = Split<Columns<double, 16, 4, 4>, Rows<double, 16, 16>>;
 
 /* v[m] *= w u^m for m in [first, first + 2^LEVELS): the powers of u by bits, each used by two halves, few alive at a time. */
-template <int LEVELS, int E> LW_DEVICE void twist(float2 (&v)[E], int first, float2 w, const float2 *power)
+template <int LEVELS, class C, int E> LW_DEVICE void twist(C (&v)[E], int first, C w, const C *power)
 {
     if constexpr (LEVELS == 0) {
         v[first] = product(v[first], w);
@@ -45,47 +50,61 @@ template <int LEVELS, int E> LW_DEVICE void twist(float2 (&v)[E], int first, flo
     }
 }
 
-/* exp(-2 pi i k / N), 0 <= k < N <= 2^24: the quotient is exact. */
-template <int64_t N> LW_DEVICE float2 twiddle(int64_t k)
+/* exp(pi i x) */
+LW_DEVICE float2 half_turns(float x)
 {
     float2 w;
-    sincospif(float(k & (N - 1)) * (-2.0f / N), &w.y, &w.x);
+    sincospif(x, &w.y, &w.x);
     return w;
 }
 
-/* v[m] *= exp(-2 pi i a (b + T m) / N) */
-template <int64_t N, int T, int E> LW_DEVICE void twiddle_all(float2 (&v)[E], int64_t a, int64_t b)
+LW_DEVICE double2 half_turns(double x)
 {
-    float2 power[log2_of(E)];
+    double2 w;
+    sincospi(x, &w.y, &w.x);
+    return w;
+}
+
+/* exp(-2 pi i k / N), 0 <= k < N <= 2^24: the quotient is exact. */
+template <int64_t N, class Real> LW_DEVICE Complex<Real> twiddle(int64_t k)
+{
+    return half_turns(Real(k & (N - 1)) * (Real(-2) / N));
+}
+
+/* v[m] *= exp(-2 pi i a (b + T m) / N) */
+template <int64_t N, int T, class C, int E> LW_DEVICE void twiddle_all(C (&v)[E], int64_t a, int64_t b)
+{
+    using Real = decltype(C::x);
+    C power[log2_of(E)];
 #pragma unroll
     for (int l = 0; l < log2_of(E); ++l)
-        power[l] = twiddle<N>(a * T << l);
-    twist<log2_of(E)>(v, 0, twiddle<N>(a * b), power);
+        power[l] = twiddle<N, Real>(a * T << l);
+    twist<log2_of(E)>(v, 0, twiddle<N, Real>(a * b), power);
 }
 
 template <class F> LW_DEVICE int team_of() { return threadIdx.x / F::T; }
-template <class F> LW_DEVICE float2 *exchange_of(float2 *tile)
+template <class F> LW_DEVICE typename F::C *exchange_of(typename F::C *tile)
 {
-    return tile + team_of<F>() * (F::SHARED_BYTES / int(sizeof(float2)));
+    return tile + team_of<F>() * (F::SHARED_BYTES / int(sizeof *tile));
 }
 
 /* Between global memory and tile thread i moves column i % WIDTH of rows i / WIDTH + T m, all of them under way at a
  * time. */
 template <class F> LW_DEVICE int column_of() { return threadIdx.x % F::WIDTH; }
 template <class F> LW_DEVICE int row_of() { return threadIdx.x / F::WIDTH; }
-template <class F> LW_DEVICE float2 *tile_at(float2 *tile)
+template <class F> LW_DEVICE typename F::C *tile_at(typename F::C *tile)
 {
     return tile + row_of<F>() * F::PITCH_OF_TILE + column_of<F>();
 }
 
-template <class F> LW_DEVICE void to_tile(float2 *tile, const float2 (&v)[F::E])
+template <class F> LW_DEVICE void to_tile(typename F::C *tile, const typename F::C (&v)[F::E])
 {
 #pragma unroll
     for (int m = 0; m < F::E; ++m)
         tile_at<F>(tile)[F::T * m * F::PITCH_OF_TILE] = v[m];
 }
 
-template <class F> LW_DEVICE void from_tile(float2 (&v)[F::E], float2 *tile)
+template <class F> LW_DEVICE void from_tile(typename F::C (&v)[F::E], typename F::C *tile)
 {
 #pragma unroll
     for (int m = 0; m < F::E; ++m)
@@ -97,31 +116,33 @@ template <class S> struct RowStep {
     LW_DEVICE constexpr int operator()(int m) const { return S::ColumnT::T * S::COLUMNS * m; }
 };
 
-template <class S> LW_DEVICE void load_tile(float2 (&v)[S::ColumnT::E], const float2 *from)
+template <class S> LW_DEVICE void load_tile(typename S::C (&v)[S::ColumnT::E], const typename S::C *from)
 {
 #pragma unroll
     for (int m = 0; m < S::ColumnT::E; ++m)
         v[m] = from[RowStep<S>{}(m)];
 }
 
-template <class S, bool SWAPPED> LW_DEVICE void store_tile(const float2 (&v)[S::ColumnT::E], float2 *to)
+template <class S, bool SWAPPED> LW_DEVICE void store_tile(const typename S::C (&v)[S::ColumnT::E], typename S::C *to)
 {
 #pragma unroll
     for (int m = 0; m < S::ColumnT::E; ++m)
-        to[RowStep<S>{}(m)] = SWAPPED ? float2{v[m].y, v[m].x} : v[m];
+        to[RowStep<S>{}(m)] = SWAPPED ? typename S::C{v[m].y, v[m].x} : v[m];
 }
 
 /* The block's columns of an item, natural order in, natural order out, times the twiddles. */
 template <class S>
 __global__ void __launch_bounds__(S::ColumnT::THREADS, 2)
-gather(lw_long_geometry g, const float2 *table, const void *input, int64_t first, float2 *spectra, unsigned *flag)
+gather(lw_long_geometry g, const typename S::C *table, const void *input, int64_t first, typename S::C *spectra, unsigned *flag)
 {
     using F = typename S::ColumnT;
-    extern __shared__ __align__(128) float2 tile[];
+    using C = typename S::C;
+    extern __shared__ __align__(128) unsigned char memory[];
+    C *const tile = reinterpret_cast<C *>(memory);
     const int tile_begin = blockIdx.x * F::WIDTH, t = threadIdx.x % F::T;
     const int begin = row_of<F>() * S::COLUMNS + tile_begin + column_of<F>();
-    float2 *const item = spectra + blockIdx.y * S::N + begin;
-    float2 v[F::E];
+    C *const item = spectra + blockIdx.y * S::N + begin;
+    C v[F::E];
     if (!input)
         load_tile<S>(v, item);
     else if (load_item(v, g, input, item_place(g, first + blockIdx.y), begin, RowStep<S>{}))
@@ -130,7 +151,7 @@ gather(lw_long_geometry g, const float2 *table, const void *input, int64_t first
     F fft;
     fft.load(table, t);
     __syncthreads();
-    float2 *const column = tile + team_of<F>();
+    C *const column = tile + team_of<F>();
 #pragma unroll
     for (int m = 0; m < F::E; ++m)
         v[m] = column[(t + F::T * m) * F::PITCH_OF_TILE];
@@ -149,15 +170,18 @@ gather(lw_long_geometry g, const float2 *table, const void *input, int64_t first
 /* One row of one item, with all filters. */
 template <class S, int BLOCKS>
 __global__ void __launch_bounds__(S::RowT::T, BLOCKS)
-filter_rows(const float2 *table, const float2 *bank, const float2 *spectra, int n_filters, float2 *products)
+filter_rows(const typename S::C *table, const typename S::C *bank, const typename S::C *spectra, int n_filters,
+            typename S::C *products)
 {
     using F = typename S::RowT;
-    extern __shared__ __align__(128) float2 exchange[];
+    using C = typename S::C;
+    extern __shared__ __align__(128) unsigned char memory[];
+    C *const exchange = reinterpret_cast<C *>(memory);
     const int t = threadIdx.x, row = blockIdx.x;
     const int64_t at = blockIdx.y * S::N + int64_t(row) * S::COLUMNS;
     F fft;
     fft.load(table, t);
-    float2 x[F::E], v[F::E];
+    C x[F::E], v[F::E];
 #pragma unroll
     for (int m = 0; m < F::E; ++m)
         x[m] = spectra[at + t + F::T * m];
@@ -180,20 +204,22 @@ filter_rows(const float2 *table, const float2 *bank, const float2 *spectra, int 
 /* The block's columns of one filter's product, back to outputs. */
 template <class S>
 __global__ void __launch_bounds__(S::ColumnT::THREADS, 2)
-scatter(lw_long_geometry g, const float2 *table, int64_t first, float2 *products, float *plane)
+scatter(lw_long_geometry g, const typename S::C *table, int64_t first, typename S::C *products, typename S::Real *plane)
 {
     using F = typename S::ColumnT;
-    extern __shared__ __align__(128) float2 tile[];
+    using C = typename S::C;
+    extern __shared__ __align__(128) unsigned char memory[];
+    C *const tile = reinterpret_cast<C *>(memory);
     const int tile_begin = blockIdx.x * F::WIDTH, t = threadIdx.x % F::T;
     const int begin = row_of<F>() * S::COLUMNS + tile_begin + column_of<F>();
-    float2 *const item = products + blockIdx.y * S::N + begin;
-    float2 v[F::E];
+    C *const item = products + blockIdx.y * S::N + begin;
+    C v[F::E];
     load_tile<S>(v, item);
     to_tile<F>(tile, v);
     F fft;
     fft.load(table, t);
     __syncthreads();
-    float2 *const column = tile + team_of<F>();
+    C *const column = tile + team_of<F>();
 #pragma unroll
     for (int m = 0; m < F::E; ++m)
         v[m] = column[(first_bin<F>(t) + F::T * m) * F::PITCH_OF_TILE];
@@ -216,54 +242,59 @@ scatter(lw_long_geometry g, const float2 *table, int64_t first, float2 *products
         store_item<false>(v, plane, item_place(g, first + blockIdx.y), begin, RowStep<S>{});
 }
 
-/* Value i of a row's spectrum, in the order multiply() of gpu/ols/kernels/time_fast.cuh reads: bins m, m + 1 of a thread side by side. */
-template <class S> __global__ void order(const double2 *padded, float2 *spectrum)
+/* Value i of a row's spectrum, in the order multiply() of gpu/ols/kernels/time_fast.cuh reads. */
+template <class S> __global__ void order(const double2 *padded, typename S::C *spectrum)
 {
     using F = typename S::RowT;
+    using Real = typename S::Real;
     const int i = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
     const double2 h = padded[row + int64_t(S::ROWS) * bin_of<F>(i)];
-    spectrum[int64_t(row) * S::COLUMNS + i] = {float(h.x / S::N), float(h.y / S::N)};
+    spectrum[int64_t(row) * S::COLUMNS + i] = {Real(h.x / S::N), Real(h.y / S::N)};
 }
 
 /* ---- launchers --------------------------------------------------------------------------------------------------- */
 
-template <class With> static cudaError_t with_split(int64_t segment, With with)
+template <class With> static cudaError_t with_split(enum lw_precision precision, int64_t segment, With with)
 {
+    const bool single = precision == LW_SINGLE;
     switch (segment) {
-    case Split18::N: return with(Split18{});
-    case Split20::N: return with(Split20{});
-    case Split22::N: return with(Split22{});
+    case Single18::N: return single ? with(Single18{}) : with(Double18{});
+    case Single20::N: return single ? with(Single20{}) : with(Double20{});
+    case Single22::N: return single ? with(Single22{}) : with(Double22{});
     default: return cudaErrorInvalidValue;
     }
 }
 
-bool lw_split_exists(int64_t segment)
+bool lw_split_exists(enum lw_precision precision, int64_t segment)
 {
-    return with_split(segment, [](auto) { return cudaSuccess; }) == cudaSuccess;
+    return with_split(precision, segment, [](auto) { return cudaSuccess; }) == cudaSuccess;
 }
 
-int64_t lw_split_table_bytes(int64_t segment)
+int64_t lw_split_table_bytes(enum lw_precision precision, int64_t segment)
 {
     int64_t bytes = 0;
-    with_split(segment, [&](auto split) {
+    with_split(precision, segment, [&](auto split) {
         using S = decltype(split);
-        bytes = int64_t(sizeof(float2)) * (S::COLUMN_TABLE + S::ROW_TABLE);
+        bytes = int64_t(sizeof(typename S::C)) * (S::COLUMN_TABLE + S::ROW_TABLE);
         return cudaSuccess;
     });
     return bytes;
 }
 
-/* Blocks an SM must hold: as in the overlap-save kernels of these lengths, twelve warps. */
-template <class S> static constexpr int row_blocks() { return 12 * 32 / S::RowT::T; }
+/* Blocks an SM must hold: as in the overlap-save kernels of these lengths, twelve warps, and eight in double precision. */
+template <class S> static constexpr int row_blocks()
+{
+    return (sizeof(typename S::Real) == sizeof(float) ? 12 : 8) * 32 / S::RowT::T;
+}
 
 template <class Kernel> static cudaError_t allow_shared(Kernel kernel, int bytes)
 {
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 }
 
-cudaError_t lw_split_prepare(int64_t segment, void *table, cudaStream_t stream)
+cudaError_t lw_split_prepare(enum lw_precision precision, int64_t segment, void *table, cudaStream_t stream)
 {
-    return with_split(segment, [=](auto split) {
+    return with_split(precision, segment, [=](auto split) {
         using S = decltype(split);
         const cudaError_t status[] = {
             allow_shared(gather<S>, S::ColumnT::BLOCK_BYTES),
@@ -273,18 +304,20 @@ cudaError_t lw_split_prepare(int64_t segment, void *table, cudaStream_t stream)
         for (const cudaError_t one : status)
             if (one != cudaSuccess)
                 return one;
-        fill_powers(static_cast<float2 *>(table), S::ColumnT::E, S::ColumnT::P, stream);
-        fill_powers(static_cast<float2 *>(table) + S::COLUMN_TABLE, S::RowT::E, S::RowT::P, stream);
+        using C = typename S::C;
+        fill_powers(static_cast<C *>(table), S::ColumnT::E, S::ColumnT::P, stream);
+        fill_powers(static_cast<C *>(table) + S::COLUMN_TABLE, S::RowT::E, S::RowT::P, stream);
         return cudaGetLastError();
     });
 }
 
-cudaError_t lw_split_order(int64_t segment, const void *padded, void *spectrum, cudaStream_t stream)
+cudaError_t lw_split_order(enum lw_precision precision, int64_t segment, const void *padded, void *spectrum,
+                           cudaStream_t stream)
 {
-    return with_split(segment, [=](auto split) {
+    return with_split(precision, segment, [=](auto split) {
         using S = decltype(split);
         order<S><<<dim3(S::COLUMNS / 256, S::ROWS), 256, 0, stream>>>(static_cast<const double2 *>(padded),
-                                                                      static_cast<float2 *>(spectrum));
+                                                                      static_cast<typename S::C *>(spectrum));
         return cudaGetLastError();
     });
 }
@@ -292,24 +325,25 @@ cudaError_t lw_split_order(int64_t segment, const void *padded, void *spectrum, 
 cudaError_t lw_split_gather(const struct lw_long_geometry *geometry, const void *table, const void *input,
                             int64_t first, int n, void *spectra, unsigned *not_finite, cudaStream_t stream)
 {
-    return with_split(geometry->segment, [=](auto split) {
+    return with_split(geometry->precision, geometry->segment, [=](auto split) {
         using S = decltype(split);
         using F = typename S::ColumnT;
         gather<S><<<dim3(S::COLUMNS / F::WIDTH, n), F::THREADS, F::BLOCK_BYTES, stream>>>(
-            *geometry, static_cast<const float2 *>(table), input, first, static_cast<float2 *>(spectra), not_finite);
+            *geometry, static_cast<const typename S::C *>(table), input, first, static_cast<typename S::C *>(spectra), not_finite);
         return cudaGetLastError();
     });
 }
 
-cudaError_t lw_split_filter(int64_t segment, const void *table, const void *bank, const void *spectra, int n,
-                            int n_filters, void *products, cudaStream_t stream)
+cudaError_t lw_split_filter(enum lw_precision precision, int64_t segment, const void *table, const void *bank,
+                            const void *spectra, int n, int n_filters, void *products, cudaStream_t stream)
 {
-    return with_split(segment, [=](auto split) {
+    return with_split(precision, segment, [=](auto split) {
         using S = decltype(split);
         using F = typename S::RowT;
+        using C = typename S::C;
         filter_rows<S, row_blocks<S>()><<<dim3(S::ROWS, n), F::T, F::SHARED_BYTES, stream>>>(
-            static_cast<const float2 *>(table) + S::COLUMN_TABLE, static_cast<const float2 *>(bank),
-            static_cast<const float2 *>(spectra), n_filters, static_cast<float2 *>(products));
+            static_cast<const C *>(table) + S::COLUMN_TABLE, static_cast<const C *>(bank), static_cast<const C *>(spectra),
+            n_filters, static_cast<C *>(products));
         return cudaGetLastError();
     });
 }
@@ -317,12 +351,12 @@ cudaError_t lw_split_filter(int64_t segment, const void *table, const void *bank
 cudaError_t lw_split_scatter(const struct lw_long_geometry *geometry, const void *table, int64_t first, int n,
                              void *products, void *plane, cudaStream_t stream)
 {
-    return with_split(geometry->segment, [=](auto split) {
+    return with_split(geometry->precision, geometry->segment, [=](auto split) {
         using S = decltype(split);
         using F = typename S::ColumnT;
         scatter<S><<<dim3(S::COLUMNS / F::WIDTH, n), F::THREADS, F::BLOCK_BYTES, stream>>>(
-            *geometry, static_cast<const float2 *>(table), first, static_cast<float2 *>(products),
-            static_cast<float *>(plane));
+            *geometry, static_cast<const typename S::C *>(table), first, static_cast<typename S::C *>(products),
+            static_cast<typename S::Real *>(plane));
         return cudaGetLastError();
     });
 }

@@ -1,4 +1,4 @@
-/* split.h - long segments by kernels of our own, single precision: a transform of N = rows x columns points in two
+/* split.h - long segments by kernels of our own: a transform of N = rows x columns points in two
  * steps, the second of which multiplies by the filters and starts the way back, so that data moves three times instead of six.
  *
  *     n = columns n1 + n2, k = k1 + rows k2
@@ -18,16 +18,17 @@ extern "C" {
 #endif
 
 /** The split of a segment length; false: there is none. */
-bool lw_split_exists(int64_t segment);
+bool lw_split_exists(enum lw_precision precision, int64_t segment);
 
 /** Bytes of the twiddle tables that lw_split_prepare fills. */
-int64_t lw_split_table_bytes(int64_t segment);
+int64_t lw_split_table_bytes(enum lw_precision precision, int64_t segment);
 
 /** Fill the tables and allow the kernels their shared memory, on the current device. */
-cudaError_t lw_split_prepare(int64_t segment, void *table, cudaStream_t stream);
+cudaError_t lw_split_prepare(enum lw_precision precision, int64_t segment, void *table, cudaStream_t stream);
 
 /** One filter's spectrum from natural order in double, padded[i], to the order that `filter` reads, divided by N. */
-cudaError_t lw_split_order(int64_t segment, const void *padded, void *spectrum, cudaStream_t stream);
+cudaError_t lw_split_order(enum lw_precision precision, int64_t segment, const void *padded, void *spectrum,
+                           cudaStream_t stream);
 
 /** Samples of items first .. first + n - 1 to `spectra`. Time-slow blocks of several channels are cut by lw_long_load into
  * `spectra` first, and transformed in place with input = NULL. */
@@ -36,8 +37,8 @@ cudaError_t lw_split_gather(const struct lw_long_geometry *geometry, const void 
 
 /** @param bank  spectra of the filters, [n_filters][N]
  *  @param products  [n_filters][n][N] */
-cudaError_t lw_split_filter(int64_t segment, const void *table, const void *bank, const void *spectra, int n,
-                            int n_filters, void *products, cudaStream_t stream);
+cudaError_t lw_split_filter(enum lw_precision precision, int64_t segment, const void *table, const void *bank,
+                            const void *spectra, int n, int n_filters, void *products, cudaStream_t stream);
 
 /** Products of one filter to one plane. With plane = NULL they are transformed in place, for lw_long_store. */
 cudaError_t lw_split_scatter(const struct lw_long_geometry *geometry, const void *table, int64_t first, int n,
