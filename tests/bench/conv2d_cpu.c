@@ -4,10 +4,12 @@
  *                                                          double; KERNEL: sides (default 1 3 7 15 31 63 127 255)
  *
  * Prints one line per kernel and algorithm: processor seconds of the best of some runs (of the one thread that computes, so
- * that other work on the machine counts little), and what the plan says. conv2d_rivals.py runs it beside
- * scipy.signal.oaconvolve and OpenCV. */
+ * that other work on the machine counts little), and what the plan says; from 7 x 7 on also tiles through FFTW, cut in the
+ * best way. conv2d_rivals.py runs it beside scipy.signal.oaconvolve and OpenCV. */
 #include "engine/registry.h"
+#include "rivals/fftw.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +95,94 @@ static void bench(struct lw_engine *engine, enum lw_precision precision, int64_t
     free(taps);
 }
 
+/* ---- tiles through FFTW ------------------------------------------------------------------------------------------------------ */
+
+/* An image, its outputs and its kernel's taps; pixels of the precision. */
+struct image {
+    int64_t size, side;
+    enum lw_precision precision;
+    double *taps;
+    void *pixels, *out;
+};
+
+static double pixel_at(const struct image *image, const void *pixels, int64_t row, int64_t column)
+{
+    if (row < 0 || row >= image->size || column < 0 || column >= image->size)
+        return 0;
+    const int64_t at = row * image->size + column;
+    return image->precision == LW_DOUBLE ? ((const double *)pixels)[at] : ((const float *)pixels)[at];
+}
+
+/* Some outputs against sums by definition. */
+static void check_outputs(const struct image *image)
+{
+    uint64_t state = 3;
+    double worst = 0;
+    for (int i = 0; i < 100; i++) {
+        const int64_t row = i < 10 ? i : (int64_t)((next(&state) + 1) / 2 * (double)image->size);
+        const int64_t column = i < 10 ? image->size - 1 - i : (int64_t)((next(&state) + 1) / 2 * (double)image->size);
+        double sum = 0;
+        for (int64_t y = 0; y < image->side; y++)
+            for (int64_t x = 0; x < image->side; x++)
+                sum += image->taps[y * image->side + x] *
+                       pixel_at(image, image->pixels, row + image->side / 2 - y, column + image->side / 2 - x);
+        worst = fmax(worst, fabs(pixel_at(image, image->out, row, column) - sum));
+    }
+    if (worst > (image->precision == LW_DOUBLE ? 1e-13 : 1e-5) * (double)image->side) {
+        fprintf(stderr, "bench_conv2d_cpu: FFTW's outputs are wrong by %g\n", worst);
+        exit(1);
+    }
+}
+
+static double run_fftw(const struct fftw_image_rival *rival, const struct image *image, const void *op, int runs)
+{
+    double best = 1e9;
+    for (int run = 0; run < runs; run++) {
+        const double start = processor_seconds();
+        rival->run(op, image->pixels, image->out);
+        best = fmin(best, processor_seconds() - start);
+    }
+    check_outputs(image);
+    return best;
+}
+
+static void bench_fftw(enum lw_precision precision, int64_t size, int64_t side)
+{
+    const struct fftw_image_rival *const rival = precision == LW_DOUBLE ? &fftw_image_double : &fftw_image_single;
+    const size_t bytes = (size_t)(size * size) * (precision == LW_DOUBLE ? sizeof(double) : sizeof(float));
+    struct image image = {size, side, precision, malloc((size_t)(side * side) * sizeof(double)), malloc(bytes), malloc(bytes)};
+    uint64_t state = 4;
+    for (int64_t i = 0; i < side * side; i++)
+        image.taps[i] = next(&state);
+    for (int64_t i = 0; i < size * size; i++) {
+        const double value = next(&state);
+        if (precision == LW_DOUBLE)
+            ((double *)image.pixels)[i] = value;
+        else
+            ((float *)image.pixels)[i] = (float)value;
+    }
+    char text[FFTW_RIVAL_TEXT];
+    double best = 1e9;
+    int best_way = 0;
+    void *op;
+    for (int way = 0; (op = rival->open(size, image.taps, side, way, text)); way++) {
+        const double seconds = run_fftw(rival, &image, op, 1);
+        rival->close(op);
+        if (seconds < best) {
+            best = seconds;
+            best_way = way;
+        }
+    }
+    op = rival->open(size, image.taps, side, best_way, text);
+    best = fmin(best, run_fftw(rival, &image, op, N_RUNS));
+    rival->close(op);
+    printf("%lld fftw %.6f s  %.1f Mpixel/s  %s\n", (long long)side, best, (double)(size * size) / best / 1e6, text);
+    fflush(stdout);
+    free(image.taps);
+    free(image.pixels);
+    free(image.out);
+}
+
 static void bench_kernel(struct lw_engine *engine, enum lw_precision precision, int64_t size, int64_t kernel)
 {
     bench(engine, precision, size, kernel, LW_CONV2D_ALGORITHM_AUTO);
@@ -100,6 +190,8 @@ static void bench_kernel(struct lw_engine *engine, enum lw_precision precision, 
         bench(engine, precision, size, kernel, LW_CONV2D_ALGORITHM_DIRECT);
     for (int a = LW_CONV2D_ALGORITHM_TILES; a <= LW_CONV2D_ALGORITHM_SEPARABLE; a++)
         bench(engine, precision, size, kernel, (enum lw_conv2d_algorithm)a);
+    if (kernel >= 7)
+        bench_fftw(precision, size, kernel);
 }
 
 int main(int argc, char **argv)

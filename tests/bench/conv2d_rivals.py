@@ -1,4 +1,4 @@
-"""The cpu engine's 2-D convolution beside scipy.signal.oaconvolve and OpenCV's filter2D, all on one core, in turn.
+"""The cpu engine's 2-D convolution beside tiles through FFTW, scipy.signal.oaconvolve and OpenCV's filter2D, all on one core, in turn.
 
     conv2d_rivals.py BENCH_CONV2D_CPU [SIZE]      needs Debian's python3-scipy and python3-opencv
 
@@ -39,11 +39,11 @@ def seconds_of(convolve, image, taps):
     return best
 
 
-def lapwing_seconds(precision):
-    """By kernel, what --algorithm auto takes."""
+def bench_seconds(precision):
+    """By kernel, what --algorithm auto takes, and FFTW."""
     lines = subprocess.run([bench, str(size), precision], check=True, capture_output=True, text=True).stdout.splitlines()
     fields = [line.split() for line in lines if not line.startswith("#")]
-    return lines[0], {int(field[0]): float(field[2]) for field in fields if field[1] == "auto"}
+    return lines[0], [{int(field[0]): float(field[2]) for field in fields if field[1] == name} for name in ("auto", "fftw")]
 
 
 def check_the_same():
@@ -56,10 +56,10 @@ def main():
     check_the_same()
     print("program,precision,kernel,mpixel_s")
     for precision, dtype in (("single", np.float32), ("double", np.float64)):
-        about, ours = lapwing_seconds(precision)
+        about, (ours, fftw) = bench_seconds(precision)
         image = random.standard_normal((size, size)).astype(dtype)
         kernels = {k: random.standard_normal((k, k)).astype(dtype) for k in KERNELS}
-        taken = {"lapwing": ours}
+        taken = {"lapwing": ours, "FFTW": fftw}
         for name, convolve in (("oaconvolve", by_scipy), ("filter2D", by_opencv)):
             taken[name] = {k: seconds_of(convolve, image, kernels[k]) for k in KERNELS}
         for name, seconds in taken.items():

@@ -1,4 +1,5 @@
-/* ols_cpu.c - how fast the cpu engine filters, beside one plain FFT over the whole signal and scipy's oaconvolve.
+/* ols_cpu.c - how fast the cpu engine filters, beside overlap-save through FFTW, one plain FFT over the whole signal and scipy's
+ * oaconvolve.
  *
  *     ols_cpu [REPEATS]
  *
@@ -6,9 +7,11 @@
  * "wall" is elapsed time, "cpu" what all threads used; both in nanoseconds per output sample. Not a test. */
 #include "base/log.h"
 #include "engine/registry.h"
+#include "rivals/fftw.h"
 
 #include <fftw3.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,15 +143,89 @@ static struct time run_case(struct bench_case *b)
     return since(start, outputs_of(b));
 }
 
+/* ---- overlap-save through FFTW ----------------------------------------------------------------------------------- */
+
+/* On the samples of a case of one channel of float32, which it is compared with. */
+struct fftw_case {
+    const struct bench_case *beside;
+    double *taps;
+    struct fftw_ols *ols;
+    float *out;
+    char text[FFTW_RIVAL_TEXT];
+    struct time times[MOST_REPEATS];
+};
+
+static struct fftw_case fftw_cases[2];
+static int n_fftw_cases;
+
+static struct time run_fftw(const struct fftw_case *f)
+{
+    const struct time start = now();
+    fftw_ols_run(f->ols, f->out);
+    return since(start, outputs_of(f->beside));
+}
+
+static void open_way(struct fftw_case *f, int way)
+{
+    const struct bench_case *const b = f->beside;
+    f->ols = fftw_ols_open(b->slot->input, b->count, f->taps, b->spec.ols.n_taps, b->spec.ols.n_filters, way, f->text);
+}
+
+/* Relative difference of the whole outputs, which are the engine's last ones. */
+static void check_fftw(const struct fftw_case *f)
+{
+    const float *const ours = f->beside->slot->products[0].data;
+    double difference = 0, all = 0;
+    for (int64_t i = 0; i < f->beside->count * f->beside->spec.ols.n_filters; i++) {
+        difference += pow((double)f->out[i] - (double)ours[i], 2);
+        all += pow((double)ours[i], 2);
+    }
+    if (!(difference <= 1e-12 * all)) {
+        fprintf(stderr, "ols_cpu: FFTW's outputs differ by %g\n", sqrt(difference / all));
+        exit(1);
+    }
+}
+
+/* Tries all ways, two runs each, and keeps the fastest open. */
+static void open_fftw(struct fftw_case *f, struct bench_case *beside)
+{
+    const size_t n_outputs = (size_t)(beside->count * beside->spec.ols.n_filters);
+    *f = (struct fftw_case){.beside = beside, .taps = make_taps(beside->spec.ols.n_taps * beside->spec.ols.n_filters),
+                            .out = malloc(n_outputs * sizeof(float))};
+    run_case(beside);
+    double best = 1e9;
+    int best_way = 0;
+    for (int way = 0; open_way(f, way), f->ols; way++) {
+        run_fftw(f);
+        const struct time time = run_fftw(f);
+        check_fftw(f);
+        fftw_ols_close(f->ols);
+        if (time.cpu < best) {
+            best = time.cpu;
+            best_way = way;
+        }
+    }
+    open_way(f, best_way);
+}
+
+static void close_fftw(struct fftw_case *f)
+{
+    fftw_ols_close(f->ols);
+    free(f->taps);
+    free(f->out);
+}
+
+/* ---- all of them -------------------------------------------------------------------------------------------------- */
+
 /* Run all cases in turn, `repeats` times, after one round that is not counted. */
 static void run_cases(int repeats)
 {
     for (int repeat = -1; repeat < repeats; repeat++) {
-        for (int i = 0; i < n_cases; i++) {
-            const struct time time = run_case(&cases[i]);
-            if (repeat >= 0)
-                cases[i].times[repeat] = time;
-        }
+        const int at = repeat < 0 ? 0 : repeat;
+        for (int i = 0; i < n_cases; i++)
+            cases[i].times[at] = run_case(&cases[i]);
+        for (int i = 0; i < n_fftw_cases; i++)
+            fftw_cases[i].times[at] = run_fftw(&fftw_cases[i]);
     }
 }
 
@@ -236,11 +313,21 @@ static void compare_one(int64_t n_taps, int repeats)
     struct bench_case *const bank = add_case("one channel, float32", n_taps, 8, 1);
     for (int i = 0; i < n_cases; i++)
         open_case(&cases[i]);
+    open_fftw(&fftw_cases[0], one);
+    open_fftw(&fftw_cases[1], bank);
+    n_fftw_cases = 2;
     run_cases(repeats);
-    for (int i = 0; i < n_cases; i++) {
+    for (int i = 0; i < n_cases; i++)
         print_case(&cases[i], repeats);
-        close_case(&cases[i]);
+    for (int i = 0; i < n_fftw_cases; i++) {
+        const struct fftw_case *const f = &fftw_cases[i];
+        const struct time time = median(f->times, repeats);
+        printf("%-44s %5" PRId64 " %3d  1   %7.3f %7.3f   %s\n", "overlap-save through FFTW", n_taps, f->beside->spec.ols.n_filters,
+               time.wall, time.cpu, f->text);
+        close_fftw(&fftw_cases[i]);
     }
+    for (int i = 0; i < n_cases; i++)
+        close_case(&cases[i]);
     struct time scipy = {0};
     const struct time plain = run_plain_fft(n_taps, repeats), mine = median(one->times, repeats);
     const bool has_scipy = run_scipy(n_taps, repeats, &scipy);
@@ -248,7 +335,10 @@ static void compare_one(int64_t n_taps, int repeats)
            plain.cpu);
     if (has_scipy)
         printf("%-44s %5" PRId64 "   1  1   %7.3f %7.3f\n", "scipy.signal.oaconvolve", n_taps, scipy.wall, scipy.cpu);
-    printf("  rates: to plain FFT %.2f", plain.cpu / mine.cpu);
+    printf("  rates: to overlap-save through FFTW %.2f, 8 filters %.2f; to plain FFT %.2f",
+           median(fftw_cases[0].times, repeats).cpu / mine.cpu,
+           median(fftw_cases[1].times, repeats).cpu / median(bank->times, repeats).cpu, plain.cpu / mine.cpu);
+    n_fftw_cases = 0;
     if (has_scipy)
         printf(", to scipy %.2f", scipy.cpu / mine.cpu);
     printf(", two threads to one %.2f, 8 filters to one %.2f\n\n", mine.wall / median(two->times, repeats).wall,

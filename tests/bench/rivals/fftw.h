@@ -1,0 +1,35 @@
+/* fftw.h - convolution on one core as an expert writes it with FFTW, to stand beside the cpu engine.
+ *
+ * Real samples. Each has ways to be cut, numbered from 0 on: `open` gives NULL behind the last, and a benchmark takes the fastest.
+ * Plans are made with FFTW_PATIENT, within half a second. */
+#ifndef BENCH_RIVALS_FFTW_H
+#define BENCH_RIVALS_FFTW_H
+
+#include <stdint.h>
+
+#define FFTW_RIVAL_TEXT 64
+
+/* Overlap-save in single precision: out[f][o] = sum over m of taps[f][m] x[o + n_taps - 1 - m], o < count. */
+struct fftw_ols;
+
+/** @param x     [count + n_taps - 1], copied, so that segments can be transformed where they lie
+ *  @param taps  [n_filters][n_taps]
+ *  @param text  how it is cut */
+struct fftw_ols *fftw_ols_open(const float *x, int64_t count, const double *taps, int64_t n_taps, int n_filters, int way,
+                               char text[FFTW_RIVAL_TEXT]);
+/** @param out  [n_filters][count] */
+void fftw_ols_run(const struct fftw_ols *ols, float *out);
+void fftw_ols_close(struct fftw_ols *ols);
+
+/* Overlap-save on tiles of an image of size x size pixels with a square kernel of odd side: mode same, zero beyond the sides. */
+struct fftw_image_rival {
+    /** @param taps  [side][side] */
+    void *(*open)(int64_t size, const double *taps, int64_t side, int way, char text[FFTW_RIVAL_TEXT]);
+    /** @param image, out  [size][size] of the precision */
+    void (*run)(const void *op, const void *image, void *out);
+    void (*close)(void *op);
+};
+
+extern const struct fftw_image_rival fftw_image_single, fftw_image_double;
+
+#endif
