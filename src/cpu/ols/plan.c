@@ -39,7 +39,7 @@ struct costs {
 #define MOST_SPILLS 8
 
 static const struct costs single_costs = {
-    .fft_point = {9, 5, 2.5, 1.3, 0.75, 0.55, 0.48, 0.48, 0.50, 0.53, 0.57, 0.63, 0.84, 0.98, 0.96, 1.5, 1.9, 2.3, 2.4,
+    .fft_point = {9, 5, 2.5, 1.3, 0.75, 0.55, 0.48, 1.1, 0.9, 0.53, 0.57, 0.63, 0.84, 0.98, 0.96, 1.5, 1.9, 2.3, 2.4,
                   3.1, 3.9, 6.3, 6.5, 7, 8, 9},
     .product_point = 0.15, .product_packed_point = 0.28, .load_real = 0.15, .store_real = 0.1, .vector_product = 0.3,
     .transposed_real = 0.2, .spilled_real = 0.12,
