@@ -13,6 +13,11 @@
 #include "cpu/pick.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sums over a tile of pixels up to 2^this and kernels near 1 stay far from the ends of either precision's range. */
+#define MODERATE_EXPONENT 16
 
 static void *real_at(const struct lw_cpu_conv2d *conv2d, void *buffer, int64_t real)
 {
@@ -295,8 +300,19 @@ static void run_window(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------------- */
 
-/* Find the flaws and the magnitude of a tile. It is brought to a magnitude near 1: then a faint tile keeps its digits beside
- * a bright one in the same transform, and no tile leaves the range of numbers. */
+/* The largest magnitude in a row of the window, whose flaws are repaired. */
+static double inspect_tile_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
+                               const struct lw_cpu_tile2d *tile, int which, int64_t row)
+{
+    const void *const stored = lw_cpu_window2d_stored(&lane->window, tile, row);
+    const double largest = stored ? conv2d->shape.kernels->largest(stored, conv2d->shape.columns * conv2d->shape.width) : INFINITY;
+    if (isfinite(largest))
+        return largest;
+    lw_cpu_window2d_load(&lane->window, tile, row, lane->y[which]);
+    return inspect_row(conv2d, lane, tile, which, row, lane->y[which]);
+}
+
+/* Find the flaws and the magnitude of a tile. */
 static void inspect(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
                     const struct lw_cpu_tile2d *tile, int which)
 {
@@ -306,11 +322,26 @@ static void inspect(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lan
     if (lw_scalar_is_integer(conv2d->spec.input.scalar))
         return;
     const int64_t n_rows = lw_cpu_needed_rows(&conv2d->shape, tile);
-    for (int64_t row = 0; row < n_rows; row++) {
-        lw_cpu_window2d_load(&lane->window, tile, row, lane->y[which]);
-        largest = fmax(largest, inspect_row(conv2d, lane, tile, which, row, lane->y[which]));
-    }
+    for (int64_t row = 0; row < n_rows; row++)
+        largest = fmax(largest, inspect_tile_row(conv2d, lane, tile, which, row));
     lane->exponents[which] = largest > 0 ? ilogb(largest) : 0;
+}
+
+/* Tiles are brought to a magnitude near 1: then a faint one keeps its digits beside a bright one in the same transform, and
+ * none leaves the range of numbers. Where neither is far from it and both are alike, nothing is to be done. */
+static void settle_exponents(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane)
+{
+    const int first = lane->exponents[0];
+    for (int i = 0; i < conv2d->n_tiles; i++)
+        if (lane->exponents[i] != first)
+            return;
+    if (abs(first) <= MODERATE_EXPONENT)
+        memset(lane->exponents, 0, sizeof lane->exponents);
+}
+
+static bool is_flawed(const struct lw_cpu_conv2d_lane *lane, int which, int64_t row)
+{
+    return lane->flaws[which].any && lane->flaws[which].is_flawed[row];
 }
 
 /* A row of the window, ready to be transformed. */
@@ -324,10 +355,23 @@ static void load_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_la
         return;
     }
     lw_cpu_window2d_load(&lane->window, tile, row, reals);
-    if (lane->flaws[which].any && lane->flaws[which].is_flawed[row])
+    if (is_flawed(lane, which, row))
         lw_cpu_flaws2d_repair(&conv2d->shape, tile, row, reals, &lane->flaws[which]);
     if (lane->exponents[which] != 0)
         k->scale(reals, n, -lane->exponents[which]);
+}
+
+/* The same, where it is stored if it is ready there. */
+static const void *find_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
+                            const struct lw_cpu_tile2d *tile, int which, int64_t row)
+{
+    const bool is_ready = row < lw_cpu_needed_rows(&conv2d->shape, tile) && lane->exponents[which] == 0 &&
+                          !is_flawed(lane, which, row);
+    const void *const stored = is_ready ? lw_cpu_window2d_stored(&lane->window, tile, row) : NULL;
+    if (stored)
+        return stored;
+    load_row(conv2d, lane, tile, which, row, lane->y[which]);
+    return lane->y[which];
 }
 
 static void *points_row(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_conv2d_lane *lane, int64_t row)
@@ -348,9 +392,8 @@ static void forward_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d
     if (conv2d->n_tiles == 1) {
         load_row(conv2d, lane, &tiles[0], 0, row, lane->row);
     } else {
-        for (int i = 0; i < conv2d->n_tiles; i++)
-            load_row(conv2d, lane, &tiles[i], i, row, lane->y[i]);
-        k->pack(lane->y[0], lane->y[1], lane->row, conv2d->shape.columns);
+        const void *const first = find_row(conv2d, lane, &tiles[0], 0, row);
+        k->pack(first, find_row(conv2d, lane, &tiles[1], 1, row), lane->row, conv2d->shape.columns);
     }
     k->fft2d_row_forward(conv2d->fft, lane->row, points_row(conv2d, lane, row));
 }
@@ -391,6 +434,7 @@ static void run_transform(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv
 {
     for (int i = 0; i < conv2d->n_tiles; i++)
         inspect(conv2d, lane, &tiles[i], i);
+    settle_exponents(conv2d, lane);
     for (int64_t row = 0; row < conv2d->shape.rows; row++)
         forward_row(conv2d, lane, tiles, row);
     for (int i = 0; i < conv2d->n_tiles; i++)

@@ -43,6 +43,7 @@ struct costs {
     double product_point;       /* per complex point: product with the spectrum */
     double second_cache_miss, third_cache_miss;         /* per complex point of tiles that do not fit into it */
     double load_real, store_real;
+    double row_start;           /* per row of a tile, in or out, in either precision */
     double vector_product;      /* one fused multiply-add of a whole vector */
     double tap_start;           /* per tap of a row of outputs */
     double stencil;             /* of the time for products where several rows of outputs are made at a time */
@@ -52,7 +53,7 @@ static const struct costs single_costs = {
     .row_point = {4, 4, 3, 2, 0.9, 0.6, 0.5, 0.48, 0.5, 0.53, 0.58, 0.65, 0.9, 1.5},
     .column_point = {4, 3, 2, 0.8, 0.5, 0.4, 0.4, 0.6, 0.85, 1.25, 1.7, 2.2, 3, 4},
     .product_point = 0.3, .second_cache_miss = 0.5, .third_cache_miss = 2,
-    .load_real = 0.35, .store_real = 0.3, .vector_product = 0.32, .tap_start = 1, .stencil = 0.45,
+    .load_real = 0.35, .store_real = 0.3, .row_start = 15, .vector_product = 0.32, .tap_start = 1, .stencil = 0.45,
 };
 
 static int64_t output_rows(const struct lw_op_spec *spec)
@@ -64,21 +65,21 @@ static int64_t output_rows(const struct lw_op_spec *spec)
 
 static int64_t odd_part(int64_t n) { return n >> __builtin_ctzll((unsigned long long)n); }
 
-/* FFTW's estimated plans of lengths that are no power of two. */
-static double slowness(int64_t n)
+/* FFTW's estimated plans of lengths that are no power of two, along rows and in strips of columns. */
+static double slowness(int64_t n, bool is_strip)
 {
     switch (odd_part(n)) {
     case 1: return 1;
-    case 5: return 1.15;
-    case 3: return 1.4;
+    case 5: return is_strip ? 1.25 : 1.1;
+    case 3: return is_strip ? 1.7 : 1.4;
     default: return 1.8;
     }
 }
 
-static double length_cost(const double table[14], int64_t n)
+static double power_cost(const double table[14], int64_t n)
 {
     const int power = 63 - __builtin_clzll((unsigned long long)n);
-    return slowness(n) * table[power < 13 ? power : 13];
+    return table[power < 13 ? power : 13];
 }
 
 /* Lengths of a transform along one dimension, from the kernel's on to the first that takes all outputs at once.
@@ -163,12 +164,12 @@ static double transform_cost(const struct lw_op_spec *spec, const struct lw_cpu_
     const double points = (double)(shape->rows * shape->columns), factor = precision_factor(spec);
     const double bytes = points * 2 * (double)shape->kernels->real_bytes;
     const double used_rows = (double)shape->rows + (double)min64(shape->hop_rows, output_rows(spec));
-    double cost = used_rows * (double)shape->columns * length_cost(costs->row_point, shape->columns);
-    cost += 2 * points * length_cost(costs->column_point, shape->rows);
+    double cost = used_rows * (double)shape->columns * power_cost(costs->row_point, shape->columns) * slowness(shape->columns, false);
+    cost += 2 * points * power_cost(costs->column_point, shape->rows) * slowness(shape->rows, true);
     cost += points * costs->product_point;
     cost += points * (bytes > 768e3 ? costs->second_cache_miss : 0) + points * (bytes > 16e6 ? costs->third_cache_miss : 0);
     cost += 2 * points * costs->load_real + 2 * (double)(shape->hop_rows * shape->hop_columns) * costs->store_real;
-    return cost * factor;
+    return cost * factor + 2 * used_rows * costs->row_start;
 }
 
 static struct lw_cpu_shape2d tiled_shape(const struct lw_op_spec *spec, int64_t rows, int64_t columns)

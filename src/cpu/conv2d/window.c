@@ -86,6 +86,20 @@ static void load_repeated(const struct lw_cpu_window2d *window, const char *stor
     convert(window, window->repeated_row, n, to);
 }
 
+const void *lw_cpu_window2d_stored(const struct lw_cpu_window2d *window, const struct lw_cpu_tile2d *tile, int64_t row)
+{
+    const struct lw_conv2d_spec *const c = &window->spec->conv2d;
+    const struct lw_type input = window->spec->input;
+    const bool is_working = !input.is_swapped && !window->shape->widens &&
+                            input.scalar == (window->spec->precision == LW_DOUBLE ? LW_FLOAT64 : LW_FLOAT32);
+    const int64_t first = lw_cpu_window2d_column(window, tile), position = row_position(window, tile, row);
+    const int64_t n = window->shape->columns;
+    if (!is_working || n > lw_cpu_needed_columns(window->shape, tile) || first < 0 || first + n > c->columns || position < 0 ||
+        position >= c->rows)
+        return NULL;
+    return stored_row(window, tile, row) + (size_t)first * lw_type_bytes(input);
+}
+
 void lw_cpu_window2d_load(const struct lw_cpu_window2d *window, const struct lw_cpu_tile2d *tile, int64_t row, void *reals)
 {
     const struct lw_conv2d_spec *const c = &window->spec->conv2d;

@@ -32,6 +32,11 @@ int64_t lw_cpu_needed_columns(const struct lw_cpu_shape2d *shape, const struct l
 /** Row `row` of the window as working pixels: those needed, then zeros up to shape->columns. */
 void lw_cpu_window2d_load(const struct lw_cpu_window2d *window, const struct lw_cpu_tile2d *tile, int64_t row, void *reals);
 
+/** The same row where it lies in the block, if it lies wholly in the image, no zeros follow and its pixels are of the working
+ *  type. Flaws are not repaired.
+ *  @return  NULL if it has to be loaded */
+const void *lw_cpu_window2d_stored(const struct lw_cpu_window2d *window, const struct lw_cpu_tile2d *tile, int64_t row);
+
 /** Position in the image, continued beyond its ends, of the window's first column. */
 int64_t lw_cpu_window2d_column(const struct lw_cpu_window2d *window, const struct lw_cpu_tile2d *tile);
 
