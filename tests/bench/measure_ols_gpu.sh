@@ -9,6 +9,7 @@
 #   rivals     builds what stands beside ours, in OUT/rivals (rivals/build.sh): cuFFT with callbacks, cuFFTDx
 #   c2c r2r small other               the table, with cuFFT, those rivals that are built, plain FFT convolution and one FFT over the
 #              signal in the same run
+#   long       the same for long filters behind signals of 2^21 and 2^24 samples, in both precisions
 #   choice     every segment length and second design, for the tables in gpu/ols/choose.cu
 #   link       the engine from and to pinned memory beside copies alone, on 1, 2, 4 .. GPUs
 #   files      whole runs from file to file on a RAM disk, on 1, 2, 4 .. ranks
@@ -111,6 +112,15 @@ part_r2r() { table r2r 'r2r 2^26'; }
 part_small() { table small_c2c 'c2c 2^21' && table small_r2r 'r2r 2^21' && table least 2^18; }
 part_other() { table double double && table channels time; }
 
+part_long() {
+    cases='c2c 2^21 M=16385 F=8,c2c 2^21 M=65537 F=8,r2r 2^21 M=16385 F=8,r2r 2^21 M=65537 F=8'
+    cases="$cases,c2c 2^24 M=16385 F=8,c2c 2^24 M=65537 F=8,r2r 2^24 M=65537 F=8"
+    for length in 21 24; do
+        cases="$cases,double c2c 2^$length M=65537 F=8,double r2r 2^$length M=65537 F=8"
+    done
+    table long "$cases,r2r 2^26 M=65537 F=8"
+}
+
 part_choice() {
     code=0
     for cases in 'c2c 2^26' 'r2r 2^26' 'c2c 2^21' 'r2r 2^21' double time; do
@@ -173,7 +183,7 @@ limit_of() {
     case $1 in
     checks) echo 150 ;;
     c2c | r2r) echo 280 ;;
-    choice) echo 150 ;;
+    choice | long) echo 150 ;;
     rivals) echo 400 ;;
     files) echo 180 ;;
     racecheck) echo 300 ;;
@@ -182,4 +192,4 @@ limit_of() {
     esac
 }
 
-parts_run 'checks ranks rivals c2c r2r small other link files memcheck racecheck initcheck choice profile' "$@"
+parts_run 'checks ranks rivals c2c r2r small other long link files memcheck racecheck initcheck choice profile' "$@"
