@@ -19,6 +19,9 @@
 /* Sums over a tile of pixels up to 2^this and kernels near 1 stay far from the ends of either precision's range. */
 #define MODERATE_EXPONENT 16
 
+/* A tile's rows lie far from each other, and the processor does not foresee the next: they are asked for this many ahead. */
+#define ROWS_AHEAD 3
+
 static void *real_at(const struct lw_cpu_conv2d *conv2d, void *buffer, int64_t real)
 {
     return (char *)buffer + (size_t)real * conv2d->shape.kernels->real_bytes;
@@ -155,26 +158,49 @@ static void search_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_
     lw_cpu_crossings_find(&searched, &lane->found, tile->work->table);
 }
 
+/* Where a row of a tile's outputs is stored, of whose columns every D-th is kept. */
+struct stored_row {
+    int64_t first, n;           /* columns, of those that are kept */
+    char *at;
+};
+
+static struct stored_row stored_row(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_tile2d *tile, int64_t row)
+{
+    const struct lw_block *const block = &tile->slot->block;
+    const int64_t every = lw_conv2d_every(&conv2d->spec.conv2d), first = divide_up(tile->column, every);
+    const int64_t kept_row = (block->first + tile->row + row) / every - lw_op_first_output(&conv2d->plan, conv2d->series, block);
+    const int64_t line = tile->channel * lw_op_outputs(&conv2d->plan, conv2d->series, block) + kept_row;
+    const int64_t index = line * conv2d->plan.products[conv2d->series].width + first;
+    return (struct stored_row){
+        .first = first,
+        .n = divide_up(tile->column + tile->n_columns, every) - first,
+        .at = (char *)tile->slot->products[conv2d->series].data + (size_t)index * lw_type_bytes(conv2d->spec.output),
+    };
+}
+
+/* Ask for the memory of outputs that are about to be computed. */
+static void fetch_row(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_tile2d *tile, int64_t row)
+{
+    if (row >= tile->n_rows || !is_stored(conv2d, tile, row))
+        return;
+    const struct stored_row to = stored_row(conv2d, tile, row);
+    lw_cpu_fetch(to.at, to.n * (int64_t)lw_type_bytes(conv2d->spec.output));
+}
+
 /* Keep every D-th column of the image, and store them. */
 static void store_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane, const struct lw_cpu_tile2d *tile,
                       int64_t row, void *outputs)
 {
     const struct lw_cpu_kernels *const k = conv2d->shape.kernels;
-    const struct lw_block *const block = &tile->slot->block;
     const int64_t every = lw_conv2d_every(&conv2d->spec.conv2d), width = conv2d->shape.width;
-    const int64_t column = divide_up(tile->column, every), n = divide_up(tile->column + tile->n_columns, every) - column;
-    if (n == 0)
+    const struct stored_row to = stored_row(conv2d, tile, row);
+    if (to.n == 0)
         return;
     if (every > 1)
-        lw_cpu_pick(outputs, real_at(conv2d, outputs, (column * every - tile->column) * width), n, every,
+        lw_cpu_pick(outputs, real_at(conv2d, outputs, (to.first * every - tile->column) * width), to.n, every,
                     (size_t)width * k->real_bytes);
-
-    const int64_t kept_row = (block->first + tile->row + row) / every - lw_op_first_output(&conv2d->plan, conv2d->series, block);
-    const int64_t line = tile->channel * lw_op_outputs(&conv2d->plan, conv2d->series, block) + kept_row;
-    const int64_t index = line * conv2d->plan.products[conv2d->series].width + column;
-    const struct lw_cpu_panel panel = lw_cpu_output_panel(&conv2d->spec, 1, n);
-    char *const image = tile->slot->products[conv2d->series].data;
-    k->store(&panel, outputs, image + (size_t)index * lw_type_bytes(conv2d->spec.output), &lane->base.loss);
+    const struct lw_cpu_panel panel = lw_cpu_output_panel(&conv2d->spec, 1, to.n);
+    k->store(&panel, outputs, to.at, &lane->base.loss);
 }
 
 /* Undo the scaling, treat the flaws, look for crossings and store. */
@@ -300,6 +326,15 @@ static void run_window(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------------- */
 
+/* Ask for a row of the window. */
+static void fetch_window_row(const struct lw_cpu_conv2d *conv2d, const struct lw_cpu_conv2d_lane *lane,
+                             const struct lw_cpu_tile2d *tile, int64_t row)
+{
+    const void *const stored = row < lw_cpu_needed_rows(&conv2d->shape, tile) ? lw_cpu_window2d_stored(&lane->window, tile, row) : NULL;
+    if (stored)
+        lw_cpu_fetch(stored, conv2d->shape.columns * (int64_t)lw_type_bytes(conv2d->spec.input));
+}
+
 /* The largest magnitude in a row of the window, whose flaws are repaired. */
 static double inspect_tile_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lane *lane,
                                const struct lw_cpu_tile2d *tile, int which, int64_t row)
@@ -322,8 +357,10 @@ static void inspect(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lan
     if (lw_scalar_is_integer(conv2d->spec.input.scalar))
         return;
     const int64_t n_rows = lw_cpu_needed_rows(&conv2d->shape, tile);
-    for (int64_t row = 0; row < n_rows; row++)
+    for (int64_t row = 0; row < n_rows; row++) {
+        fetch_window_row(conv2d, lane, tile, row + ROWS_AHEAD);
         largest = fmax(largest, inspect_tile_row(conv2d, lane, tile, which, row));
+    }
     lane->exponents[which] = largest > 0 ? ilogb(largest) : 0;
 }
 
@@ -419,6 +456,8 @@ static void put_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lan
     bool is_any = false;
     for (int i = 0; i < conv2d->n_tiles; i++)
         is_any |= is_needed(conv2d, &tiles[i], row);
+    for (int i = 0; i < conv2d->n_tiles; i++)
+        fetch_row(conv2d, &tiles[i], row);
     if (is_any)
         inverse_row(conv2d, lane, row, outputs);
     for (int i = 0; i < conv2d->n_tiles; i++) {

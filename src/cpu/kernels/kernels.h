@@ -8,6 +8,7 @@
 #define LW_CPU_KERNELS_KERNELS_H
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/type.h"
 #include "engine/engine.h"
 
@@ -181,6 +182,13 @@ static inline void lw_cpu_load(const struct lw_cpu_kernels *kernels, const struc
     kernels->load(panel, stored, widens ? (char *)to + (size_t)n * kernels->real_bytes : to);
     if (widens)
         kernels->widen(to, n);
+}
+
+/* Ask for memory that is read or overwritten soon: it comes into the cache while something else is worked on. */
+static inline void lw_cpu_fetch(const void *memory, int64_t bytes)
+{
+    for (int64_t at = 0; at < bytes; at += LW_ALIGNMENT)
+        __builtin_prefetch((const char *)memory + at);
 }
 
 static inline bool lw_cpu_fft_needs_work(const struct lw_cpu_fft *fft) { return fft->rows > 1; }

@@ -2,6 +2,9 @@
 
 #include <math.h>
 
+/* Bytes of a filter's outputs of a segment that are asked for beforehand: half of the nearest cache. */
+#define MOST_FETCHED (16 << 10)
+
 /* ---- in ---------------------------------------------------------------------------------------------------------- */
 
 static void load_time_fast(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
@@ -141,6 +144,15 @@ static char *first_output(const struct lw_cpu_ols *ols, const struct lw_cpu_segm
                           const struct lw_cpu_segment_outputs *outputs)
 {
     return output_at(ols, segment->slot, (struct lw_cpu_slot_place){outputs->filter, segment->channel, outputs->first});
+}
+
+void lw_cpu_segment_fetch(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, int filter)
+{
+    const struct lw_cpu_slot_place place = {filter, segment->channel, segment->first};
+    const int64_t bytes = segment->n_outputs * (int64_t)lw_type_bytes(ols->spec.output);
+    if (ols->shape.method != LW_CPU_OLS_DIRECT && bytes <= MOST_FETCHED && ols->spec.layout == LW_TIME_FAST && !ols->post &&
+        lw_post_every(ols->spec.ols.post) == 1)
+        lw_cpu_fetch(output_at(ols, segment->slot, place), bytes);
 }
 
 static void store_time_fast(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
