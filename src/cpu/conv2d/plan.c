@@ -66,12 +66,12 @@ static int64_t output_rows(const struct lw_op_spec *spec)
 static int64_t odd_part(int64_t n) { return n >> __builtin_ctzll((unsigned long long)n); }
 
 /* FFTW's estimated plans of lengths that are no power of two, along rows and in strips of columns. */
-static double slowness(int64_t n, bool is_strip)
+static double slowness(int64_t n, bool is_strip, enum lw_precision precision)
 {
     switch (odd_part(n)) {
     case 1: return 1;
     case 5: return is_strip ? 1.25 : 1.1;
-    case 3: return is_strip ? 1.7 : 1.4;
+    case 3: return is_strip || precision == LW_DOUBLE ? 1.7 : 1.3;
     default: return 1.8;
     }
 }
@@ -164,8 +164,9 @@ static double transform_cost(const struct lw_op_spec *spec, const struct lw_cpu_
     const double points = (double)(shape->rows * shape->columns), factor = precision_factor(spec);
     const double bytes = points * 2 * (double)shape->kernels->real_bytes;
     const double used_rows = (double)shape->rows + (double)min64(shape->hop_rows, output_rows(spec));
-    double cost = used_rows * (double)shape->columns * power_cost(costs->row_point, shape->columns) * slowness(shape->columns, false);
-    cost += 2 * points * power_cost(costs->column_point, shape->rows) * slowness(shape->rows, true);
+    double cost = used_rows * (double)shape->columns * power_cost(costs->row_point, shape->columns) *
+                  slowness(shape->columns, false, spec->precision);
+    cost += 2 * points * power_cost(costs->column_point, shape->rows) * slowness(shape->rows, true, spec->precision);
     cost += points * costs->product_point;
     cost += points * (bytes > 768e3 ? costs->second_cache_miss : 0) + points * (bytes > 16e6 ? costs->third_cache_miss : 0);
     cost += 2 * points * costs->load_real + 2 * (double)(shape->hop_rows * shape->hop_columns) * costs->store_real;
