@@ -91,12 +91,14 @@ static int64_t lay_out_bank(enum lw_precision precision, int rows, int columns, 
     return arena.used;
 }
 
-static int64_t lay_out_work(enum lw_precision precision, int rows, int columns, int64_t batch, void *memory,
-                            BandArgs &args)
+/* Windows of neighbours that share no line take most. */
+static int64_t lay_out_work(enum lw_precision precision, const lw_conv2d_grid &grid, int64_t batch, void *memory, BandArgs &args)
 {
     struct lw_arena arena = {static_cast<char *>(memory), 0};
-    args.points = lw_arena_take(&arena, batch * rows * columns * complex_bytes(precision));
-    args.row_exponents = static_cast<int *>(lw_arena_take(&arena, batch * rows * (int64_t)sizeof(int)));
+    const int64_t row_bytes = grid.columns * complex_bytes(precision);
+    args.lines = lw_arena_take(&arena, batch * grid.rows * row_bytes);
+    args.points = lw_arena_take(&arena, batch * grid.hop_rows * row_bytes);
+    args.row_exponents = static_cast<int *>(lw_arena_take(&arena, batch * grid.rows * (int64_t)sizeof(int)));
     args.exponents = static_cast<int *>(lw_arena_take(&arena, batch * (int64_t)sizeof(int)));
     return arena.used;
 }
@@ -107,10 +109,10 @@ int64_t lw_conv2d_bands_bytes(enum lw_precision precision, int rows, int columns
     return lay_out_bank(precision, rows, columns, nullptr, bank);
 }
 
-int64_t lw_conv2d_bands_work_bytes(enum lw_precision precision, int rows, int columns, int64_t batch)
+int64_t lw_conv2d_bands_work_bytes(enum lw_precision precision, const struct lw_conv2d_grid *grid, int64_t batch)
 {
     BandArgs args;
-    return lay_out_work(precision, rows, columns, batch, nullptr, args);
+    return lay_out_work(precision, *grid, batch, nullptr, args);
 }
 
 int64_t lw_conv2d_bands_setup_bytes(int rows, int columns, int64_t kernel_rows)
@@ -203,11 +205,18 @@ static unsigned blocks_of(const BandKernel *k, int64_t lines)
     return static_cast<unsigned>((lines + k->batch - 1) / k->batch);
 }
 
-/* Whether all transforms up to `last` need all rows of their windows. */
-static bool is_whole(const lw_conv2d_block &block, const lw_conv2d_grid &grid, int64_t last)
+/* Which transforms and lines the batch has. */
+static void cut_batch(int64_t first, int n, BandArgs &args)
 {
-    const int64_t down = last / grid.transforms_across;
-    return block.n_channels == 1 && (down * grid.pair_rows + 1) * grid.hop_rows <= block.count;
+    const lw_conv2d_grid &grid = args.grid;
+    const bool is_shared = grid.pair_rows == 1;
+    args.first_strip = static_cast<unsigned>(first / grid.transforms_down);
+    args.first_down = static_cast<unsigned>(first % grid.transforms_down);
+    args.n = n;
+    args.step = static_cast<int>(is_shared ? grid.hop_rows : grid.rows);
+    args.lead = is_shared ? static_cast<int>(args.block.kernel_rows - 1) : 0;
+    const int strips = (static_cast<int>(args.first_down) + n - 1) / grid.transforms_down + 1;
+    args.n_lines = n * args.step + strips * args.lead;
 }
 
 cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid,
@@ -218,17 +227,18 @@ cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw
         return cudaSuccess;
     const BandTrio trio = trio_of(precision, grid->rows, grid->columns);
     BandBank bank;
-    BandArgs args = {*block, *grid, first, n, is_whole(*block, *grid, first + n - 1)};
+    BandArgs args = {*block, *grid};
     if (lw_conv2d_cut(block, &args.grid) > INT32_MAX)
         return cudaErrorInvalidConfiguration;
+    cut_batch(first, n, args);
     lay_out_bank(precision, (int)grid->rows, (int)grid->columns, const_cast<void *>(memory), bank);
-    lay_out_work(precision, (int)grid->rows, (int)grid->columns, n, work, args);
+    lay_out_work(precision, *grid, n, work, args);
     args.row_table = bank.row_table;
     args.column_table = bank.column_table;
     args.spectrum = bank.spectrum;
     const bool paired = !block->output_complex, may_depend = has_dependents();
     const cudaError_t status[] = {
-        launch(paired ? trio.row->paired : trio.row->single, trio.row, blocks_of(trio.row, n * grid->rows),
+        launch(paired ? trio.row->paired : trio.row->single, trio.row, blocks_of(trio.row, args.n_lines),
                may_depend && first > 0, args, stream),
         launch(trio.column->single, trio.column, dim3((unsigned)n, (unsigned)(grid->columns / trio.column->batch)),
                may_depend, args, stream),

@@ -1,8 +1,14 @@
 /* bands.cuh - what the three passes of large tiles agree on.
  *
- * work: [transform of the batch][R][C] complex, rows of the tile in natural order, the C bins of a row in the order of
- * the row transform's threads (see gpu/device/fft.cuh), which is of no consequence to the columns. Then the exponents that the row
- * pass took out of each row, [transform][R], and what the column pass left in all of them, [transform]. */
+ * Transforms one below the other are a strip, and are numbered down each strip, one strip after the other. The windows of two
+ * neighbours share kernel_rows - 1 rows, which are transformed once: a strip with n transforms in a batch has n step + lead lines,
+ * and its transforms begin `step` lines apart. Only where a transform has two pieces, one above the other, lines are not shared: a
+ * line then holds a row of either.
+ *
+ * work: [line of the batch][C] complex, what the row pass makes, the C bins of a row in the order of the row transform's threads
+ * (see gpu/device/fft.cuh), which is of no consequence to the columns. Then [transform of the batch][hop_rows][C], what the column
+ * pass makes of them; the exponents that the row pass took out of each line, [line]; and what the column pass left in all rows of
+ * a transform, [transform]. */
 #ifndef LW_GPU_CONV2D_BANDS_CUH
 #define LW_GPU_CONV2D_BANDS_CUH
 
@@ -12,27 +18,48 @@
 struct BandArgs {
     lw_conv2d_block block;
     lw_conv2d_grid grid;
-    int64_t first;                  /* transform of the block */
-    int n;                          /* of the batch */
-    bool is_whole;                  /* all of them need all rows of their windows */
+    unsigned first_strip, first_down;   /* of the batch's first transform */
+    int n, n_lines;                 /* of the batch */
+    int step, lead;                 /* lines of a strip: n step + lead */
     const void *row_table, *column_table, *spectrum;
-    void *points;
+    void *lines, *points;           /* of the row pass, of the column pass */
     int *row_exponents, *exponents;
 };
 
-/* The pieces of a transform, and the rows of its window that hold pixels which outputs need. */
-struct Pieces {
-    Piece piece[2];
-    int needed_rows;
+/* A transform of the batch: where it stands, and the first line of its window. */
+struct BandSpot {
+    Spot spot;
+    int line;
 };
 
-LW_DEVICE Pieces pieces_of(const BandArgs &a, unsigned item)
+/* Strip `number` of the block. */
+LW_DEVICE Spot strip_spot(const BandArgs &a, unsigned number, unsigned down)
 {
-    const Spot spot = spot_of(a.grid, (unsigned)a.first + item);
-    Pieces p = {{piece_of(a.block, a.grid, spot, 0), piece_of(a.block, a.grid, spot, 1)}, 0};
-    const int most = max(p.piece[0].n_rows, p.piece[1].n_rows);
-    p.needed_rows = most == 0 ? 0 : most + (int)a.block.kernel_rows - 1;
-    return p;
+    const unsigned across = (unsigned)a.grid.transforms_across, channel = number / across;
+    return {channel, down, number - channel * across};
+}
+
+LW_DEVICE BandSpot band_spot(const BandArgs &a, unsigned item)
+{
+    const unsigned each = (unsigned)a.grid.transforms_down, number = a.first_down + item, strips = number / each;
+    return {strip_spot(a, a.first_strip + strips, number - strips * each), (int)item * a.step + (int)strips * a.lead};
+}
+
+/* The pieces of a transform. */
+struct Pieces {
+    Piece piece[2];
+};
+
+LW_DEVICE Pieces pieces_of(const BandArgs &a, const Spot &spot)
+{
+    return {{piece_of(a.block, a.grid, spot, 0), piece_of(a.block, a.grid, spot, 1)}};
+}
+
+/* The rows of its window that hold pixels which outputs need: its first piece has at least as many as the other. */
+LW_DEVICE int needed_rows(const BandArgs &a, const Spot &spot)
+{
+    const int64_t first = (int64_t)spot.down * a.grid.pair_rows * a.grid.hop_rows;
+    return least(a.grid.hop_rows, a.block.count - first) + (int)a.block.kernel_rows - 1;
 }
 
 /* One compiled row pass or column pass. */

@@ -1,6 +1,6 @@
 /* columns.cuh - the column pass of large tiles: a block takes WIDTH neighbouring columns of one transform, reads
  * them WIDTH values side by side (32 or 64 bytes, whole sectors), transforms, multiplies, transforms back and writes
- * them in place.
+ * the rows of outputs: elsewhere, as windows share the rows that it reads.
  *
  * T = E P threads hold a column as gpu/device/fft.cuh describes; here thread i of the block holds column i % WIDTH, so that
  * neighbours work on neighbouring columns, and the exchanges pass the block's barrier. Shared memory: value j of column
@@ -193,17 +193,15 @@ template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLO
     extern __shared__ __align__(128) unsigned char memory[];
     C *const shared = (C *)memory + threadIdx.x % F::WIDTH;
     Real *const factors = (Real *)(memory + F::EXCHANGE_BYTES);
-    const int t = threadIdx.x / F::WIDTH, n_rows = a.is_whole ? F::N : pieces_of(a, blockIdx.x).needed_rows;
-    if (n_rows == 0)
-        return;
+    const int t = threadIdx.x / F::WIDTH;
+    const BandSpot at = band_spot(a, blockIdx.x);
+    const int n_rows = needed_rows(a, at.spot);
     wait_for_predecessor();
-    const int64_t pitch = a.grid.columns;
-    C *const points = (C *)a.points + (int64_t)blockIdx.x * F::N * pitch + (int64_t)blockIdx.y * F::WIDTH +
-                      threadIdx.x % F::WIDTH;
+    const int64_t pitch = a.grid.columns, column = (int64_t)blockIdx.y * F::WIDTH + threadIdx.x % F::WIDTH;
     C v[F::E];
-    load_column<F>(v, points + t * pitch, pitch, n_rows - t);
+    load_column<F>(v, (const C *)a.lines + (at.line + t) * pitch + column, pitch, n_rows - t);
     __syncwarp();                   /* else the compiler waits for the exponents before it asks for the points */
-    const int e = even_out<F>(a.row_exponents + (int64_t)blockIdx.x * F::N, n_rows, factors,
+    const int e = even_out<F>(a.row_exponents + at.line, n_rows, factors,
                               (int *)(memory + F::EXCHANGE_BYTES + F::FACTOR_BYTES));
     if (blockIdx.y == 0 && threadIdx.x == 0)
         a.exponents[blockIdx.x] = e;
@@ -218,13 +216,14 @@ template <class F, int BLOCKS> __global__ void __launch_bounds__(F::THREADS, BLO
     wait_for_copies();
     multiply_column<F>(v, memory);
     fft.backward(v, shared, t);
-    const int lead = (int)a.block.kernel_rows - 1, first = t - lead;
-    C *at = points + t * pitch;
+    const int first = t - ((int)a.block.kernel_rows - 1);
+    const unsigned n_outputs = (unsigned)(n_rows - t + first);
+    C *to = (C *)a.points + ((int64_t)blockIdx.x * a.grid.hop_rows + first) * pitch + column;
 #pragma unroll
-    for (int m = 0; m < F::E; ++m, at += F::T * pitch) {
-        opaque(at);
-        if ((unsigned)(first + F::T * m) < (unsigned)(n_rows - lead))
-            __stcg(at, v[m]);
+    for (int m = 0; m < F::E; ++m, to += F::T * pitch) {
+        opaque(to);
+        if ((unsigned)(first + F::T * m) < n_outputs)
+            __stcg(to, v[m]);
     }
 }
 

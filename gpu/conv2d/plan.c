@@ -25,7 +25,7 @@ static const double strips_seconds = 2e-6;           /* of sums in strips */
 static const double passes_seconds = 1e-5;          /* of those with any separable kernel */
 static const double tile_seconds = 4.2e-6;          /* that tiles take however few they are, beyond what each takes */
 static const double product_rate = 29.6e12;         /* fused multiply-adds a second of the device, single precision */
-static const double wanted_points = 1 << 25;        /* of the work area: fills the device, 256 MiB */
+static const double wanted_points = 3 << 24;         /* of the work area: fills the device, 384 MiB */
 enum { MULTIPROCESSORS = 132 };
 
 static bool is_complex(const struct lw_op_spec *spec) { return spec->input.is_complex || spec->conv2d.kernel_complex; }
@@ -110,6 +110,14 @@ static double transforms_down(const struct lw_op_spec *spec, const struct lw_con
     return (double)(output_rows(spec) / each) + touched;
 }
 
+/* Pieces of a transform. */
+static void pair(struct lw_conv2d_grid *grid, int rows, int columns)
+{
+    grid->pair_rows = rows;
+    grid->pair_columns = columns;
+    grid->transforms_across = (int)divide_up(grid->n_across, columns);
+}
+
 /* A grid of tiles of this size; false if the kernel leaves nothing of them. */
 static bool cut(const struct lw_op_spec *spec, int64_t rows, int64_t columns, struct lw_conv2d_grid *grid)
 {
@@ -119,16 +127,12 @@ static bool cut(const struct lw_op_spec *spec, int64_t rows, int64_t columns, st
     *grid = (struct lw_conv2d_grid){
         .rows = rows, .columns = columns,
         .hop_rows = rows - c->kernel_rows + 1, .hop_columns = columns - c->kernel_columns + 1,
-        .pair_rows = 1, .pair_columns = 1,
     };
     grid->n_across = divide_up(c->output_columns, grid->hop_columns);
     /* An odd number beside each other leaves half a transform empty, as does one above each other. */
     const double beside = (double)divide_up(grid->n_across, 2) * transforms_down(spec, grid, 1);
-    if (!is_complex(spec) && beside <= (double)grid->n_across * transforms_down(spec, grid, 2))
-        grid->pair_columns = 2;
-    else if (!is_complex(spec))
-        grid->pair_rows = 2;
-    grid->transforms_across = (int)divide_up(grid->n_across, grid->pair_columns);
+    const bool is_beside = beside <= (double)grid->n_across * transforms_down(spec, grid, 2);
+    pair(grid, is_complex(spec) ? 1 : is_beside ? 1 : 2, is_complex(spec) ? 1 : is_beside ? 2 : 1);
     return true;
 }
 
@@ -152,13 +156,16 @@ static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw
     return plan;
 }
 
-/* Bytes that the three passes move for a transform: pixels, the rows' transforms there and back, the outputs. */
-static double band_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
+/* Bytes that the three passes move for transforms one below the other: pixels, the rows' transforms there and back, the outputs.
+ * Rows that neighbours share are transformed once, but for two pieces one above the other. */
+static double strip_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     const double complex = spec->precision == LW_DOUBLE ? 16 : 8, columns = (double)grid->columns;
     const double hop = (double)grid->hop_rows, window = (double)grid->rows;
-    const double spectrum = (double)grid->rows * columns / (double)grid->transforms_across;
-    return complex * (3 * window * columns + 3 * hop * columns + spectrum);
+    const double down = transforms_down(spec, grid, grid->pair_rows);
+    const double lines = grid->pair_rows == 1 ? (double)(output_rows(spec) + spec->conv2d.kernel_rows - 1) : down * window;
+    const double spectrum = window * columns / (double)grid->transforms_across;
+    return complex * (columns * (2 * lines + down * (window + 3 * hop)) + down * spectrum);
 }
 
 /* Bytes a second of the three passes together: less where few long columns fit beside each other into shared memory,
@@ -174,12 +181,11 @@ static struct lw_conv2d_plan bands(const struct lw_op_spec *spec, const struct l
 {
     struct lw_conv2d_plan plan = {.method = LW_CONV2D_BANDS, .grid = *grid};
     const int64_t n = n_transforms(spec, grid);
-    const int64_t wanted = (int64_t)(wanted_points / (double)(grid->rows * grid->columns));
+    const int64_t wanted = (int64_t)(wanted_points / (double)((grid->rows + grid->hop_rows) * grid->columns));
     plan.batch = min64(n, max64(wanted, grid->transforms_across));
     const double launches = 3 * (double)divide_up(n, plan.batch);
-    const double work = (double)(spec->n_channels * grid->transforms_across) *
-                        transforms_down(spec, grid, grid->pair_rows);
-    plan.seconds = (work * band_bytes(spec, grid) / pass_rate(grid) + launches * launch_seconds) / n_outputs(spec);
+    const double strips = (double)(spec->n_channels * grid->transforms_across);
+    plan.seconds = (strips * strip_bytes(spec, grid) / pass_rate(grid) + launches * launch_seconds) / n_outputs(spec);
     return plan;
 }
 
@@ -204,6 +210,20 @@ static void choose_tile(const struct lw_device *device, const struct lw_op_spec 
     }
 }
 
+/* The pieces of a transform beside each other, or one above the other. */
+static void choose_pair(const struct lw_op_spec *spec, struct lw_conv2d_grid *grid, bool *is_found, struct lw_conv2d_plan *best)
+{
+    const int pieces = is_complex(spec) ? 1 : 2;
+    pair(grid, 1, pieces);
+    const struct lw_conv2d_plan beside = bands(spec, grid);
+    keep_cheaper(&beside, is_found, best);
+    if (pieces == 1)
+        return;
+    pair(grid, pieces, 1);
+    const struct lw_conv2d_plan below = bands(spec, grid);
+    keep_cheaper(&below, is_found, best);
+}
+
 static void choose_bands(const struct lw_device *device, const struct lw_op_spec *spec, bool *is_found,
                          struct lw_conv2d_plan *best)
 {
@@ -213,8 +233,7 @@ static void choose_bands(const struct lw_device *device, const struct lw_op_spec
             if (!fits(device, lw_conv2d_bands_shared_bytes(spec->precision, *rows, *columns)) ||
                 !cut(spec, *rows, *columns, &grid))
                 continue;
-            const struct lw_conv2d_plan plan = bands(spec, &grid);
-            keep_cheaper(&plan, is_found, best);
+            choose_pair(spec, &grid, is_found, best);
         }
     }
 }

@@ -1,5 +1,6 @@
 #include "gpu/conv2d/prepared.h"
 
+#include "base/integers.h"
 #include "base/memory.h"
 #include "gpu/conv2d/bands.h"
 #include "gpu/conv2d/passes.h"
@@ -52,13 +53,12 @@ static int64_t bank_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_
 static int64_t lay_out(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan, void *memory,
                        struct lw_conv2d_prepared *kept)
 {
-    const int rows = (int)plan->grid.rows, columns = (int)plan->grid.columns;
     struct lw_arena arena = {.base = memory};
     kept->bank = lw_arena_take(&arena, bank_bytes(spec, plan));
     const bool has_row = plan->method == LW_CONV2D_PASSES;
     kept->row = lw_arena_take(&arena, has_row ? taps_bytes(spec, spec->conv2d.kernel_columns) : 0);
     kept->work = lw_arena_take(&arena, plan->method != LW_CONV2D_BANDS ? 0 :
-                                      lw_conv2d_bands_work_bytes(spec->precision, rows, columns, plan->batch));
+                                      lw_conv2d_bands_work_bytes(spec->precision, &plan->grid, plan->batch));
     kept->sums = lw_arena_take(&arena, spec->nan == LW_NAN_INTERPOLATE ? sums_bytes(spec) : 0);
     return arena.used;
 }
@@ -311,12 +311,12 @@ static cudaError_t run_bands(const struct lw_conv2d_prepared *p, const struct lw
 {
     struct lw_conv2d_grid grid = p->plan.grid;
     const int64_t n = lw_conv2d_cut(block, &grid);
+    if (n == 0)
+        return cudaSuccess;
+    const int64_t each = divide_up(n, divide_up(n, p->plan.batch));     /* a small last batch would leave the device half empty */
     cudaError_t status = cudaSuccess;
-    for (int64_t first = 0; status == cudaSuccess && first < n; first += p->plan.batch) {
-        const int64_t left = n - first;
-        status = lw_conv2d_bands(block, &grid, p->spec.precision, p->bank, first,
-                                 (int)(left < p->plan.batch ? left : p->plan.batch), p->work, stream);
-    }
+    for (int64_t first = 0; status == cudaSuccess && first < n; first += each)
+        status = lw_conv2d_bands(block, &grid, p->spec.precision, p->bank, first, (int)min64(each, n - first), p->work, stream);
     return status;
 }
 

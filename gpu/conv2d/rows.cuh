@@ -8,6 +8,7 @@
 #define LW_GPU_CONV2D_ROWS_CUH
 
 #include "gpu/conv2d/bands.cuh"
+#include "gpu/device/fft_24.cuh"
 
 /* Rows of N points; TEAMS of them in a block. */
 template <class Real, int E, int P, int TEAMS_> struct RowPass : Transform<Real, E, P, Team<E * P, TEAMS_>> {
@@ -157,6 +158,25 @@ template <class F> LW_DEVICE typename F::C *team_memory(unsigned char *memory)
     return (typename F::C *)(memory + F::Team::number() * (F::SHARED_BYTES_OF_BLOCK / F::TEAMS));
 }
 
+/* A line of the batch: the pieces and the row of their windows that it holds; of shared lines, all rows of the strip count as the
+ * window of its first transform. */
+struct BandLine {
+    Spot spot;
+    int row;
+    bool is_needed;
+};
+
+LW_DEVICE BandLine band_line(const BandArgs &a, unsigned line)
+{
+    const unsigned each = (unsigned)(a.grid.transforms_down * a.step + a.lead);
+    const unsigned number = a.first_down * (unsigned)a.step + line, strips = number / each, row = number - strips * each;
+    const bool is_shared = a.grid.pair_rows == 1;
+    const unsigned down = is_shared ? 0 : row / (unsigned)a.step;
+    const Spot spot = strip_spot(a, a.first_strip + strips, down);
+    const int y = (int)(row - down * (unsigned)a.step);
+    return {spot, y, is_shared ? y < input_rows(a.block) : y < needed_rows(a, spot)};
+}
+
 template <class F, int BLOCKS, bool PAIRED>
 __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_rows(const BandArgs a)
 {
@@ -164,26 +184,27 @@ __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_rows(const BandArgs
     extern __shared__ __align__(128) unsigned char memory[];
     C *const shared = team_memory<F>(memory);
     const int t = F::Team::thread();
-    const unsigned line = blockIdx.x * F::TEAMS + F::Team::number(), item = line / (unsigned)a.grid.rows;
-    const int y = (int)(line - item * (unsigned)a.grid.rows);
-    if (item >= (unsigned)a.n)
+    const unsigned number = blockIdx.x * F::TEAMS + F::Team::number();
+    if (number >= (unsigned)a.n_lines)
         return;
-    const Pieces p = pieces_of(a, item);
-    if (y >= p.needed_rows)
+    const BandLine line = band_line(a, number);
+    if (!line.is_needed)
         return;
-    const Line<typename F::Real> lines[2] = {line_of<F>(a.block, p.piece[0], y), line_of<F>(a.block, p.piece[1], y)};
+    const Pieces p = pieces_of(a, line.spot);
+    const Line<typename F::Real> lines[2] = {line_of<F>(a.block, p.piece[0], line.row),
+                                             line_of<F>(a.block, p.piece[1], line.row)};
     F fft;
     fft.load((const C *)a.row_table, t);
     wait_for_predecessor();
     C v[F::E];
     const int e = load_scaled_line<F, PAIRED>(v, a.block, lines, shared, t);
     if (t == 0)
-        a.row_exponents[line] = e;
+        a.row_exponents[number] = e;
     fft.forward(v, shared, t);
-    C *const points = (C *)a.points + (int64_t)line * F::N + t;
+    C *const to = (C *)a.lines + (int64_t)number * F::N + t;
 #pragma unroll
     for (int m = 0; m < F::E; ++m)
-        points[F::T * m] = v[m];
+        to[F::T * m] = v[m];
 }
 
 /* One piece's outputs of a row, at constant distances from the first. */
@@ -208,7 +229,6 @@ LW_DEVICE void store_line(const typename F::C (&v)[F::E], const lw_conv2d_block 
     }
 }
 
-/* Row i of the outputs stands in row kernel_rows - 1 + i of the tile. */
 template <class F, int BLOCKS, bool PAIRED>
 __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_back(const BandArgs a)
 {
@@ -216,15 +236,15 @@ __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_back(const BandArgs
     extern __shared__ __align__(128) unsigned char memory[];
     const int t = F::Team::thread();
     const unsigned line = blockIdx.x * F::TEAMS + F::Team::number(), item = line / (unsigned)a.grid.hop_rows;
-    const int i = (int)(line - item * (unsigned)a.grid.hop_rows), lead = (int)a.block.kernel_rows - 1;
+    const int i = (int)(line - item * (unsigned)a.grid.hop_rows);
     if (item >= (unsigned)a.n)
         return;
-    const Pieces p = pieces_of(a, item);
-    if (lead + i >= p.needed_rows)
+    const Pieces p = pieces_of(a, band_spot(a, item).spot);
+    if (i >= p.piece[0].n_rows)     /* no other piece has more */
         return;
     F fft;
     fft.load((const C *)a.row_table, t);
-    const C *const points = (const C *)a.points + ((int64_t)item * a.grid.rows + lead + i) * F::N + t;
+    const C *const points = (const C *)a.points + (int64_t)line * F::N + t;
     C v[F::E];
     wait_for_predecessor();
 #pragma unroll

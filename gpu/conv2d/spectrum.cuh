@@ -3,7 +3,7 @@
  *     D[m][kx] = sum_n h[m][n] exp(-2 pi i n kx / C)
  *     K[i] = sum_m D[m][kx] exp(-2 pi i m ky / R) / (R C),    (ky, kx) the bin that stands at place i
  *
- * R and C are powers of two. One thread per value; neighbours share what they read, or read side by side. */
+ * One thread per value; neighbours share what they read, or read side by side. */
 #ifndef LW_GPU_CONV2D_SPECTRUM_CUH
 #define LW_GPU_CONV2D_SPECTRUM_CUH
 
@@ -37,16 +37,20 @@ static __global__ void conv2d_roots(double2 *roots, int n)
     roots[k] = {c, s};
 }
 
+/* i + k modulo n, of numbers less than n */
+LW_DEVICE int next_root(int i, int k, int n) { return i + k < n ? i + k : i + k - n; }
+
 static __global__ void conv2d_transform_rows(const KernelSpectrum s)
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, m = i / s.columns, k = i % s.columns;
     if (m >= s.kernel_rows)
         return;
     double2 sum = {0, 0};
-    for (int64_t n = 0; n < s.kernel_columns; ++n) {
+    int root = 0;                   /* n k mod C */
+    for (int64_t n = 0; n < s.kernel_columns; ++n, root = next_root(root, (int)k, s.columns)) {
         const int64_t at = m * s.kernel_columns + n;
         const double2 h = s.is_complex ? ((const double2 *)s.taps)[at] : double2{s.taps[at], 0};
-        const double2 p = product(h, s.column_roots[n * k & (s.columns - 1)]);
+        const double2 p = product(h, s.column_roots[root]);
         sum = {sum.x + p.x, sum.y + p.y};
     }
     s.transformed[i] = sum;
@@ -62,8 +66,9 @@ __global__ void conv2d_transform_columns(const KernelSpectrum s, const Order ord
         return;
     const Bin2d bin = order.bin(i);
     double2 sum = {0, 0};
-    for (int64_t m = 0; m < s.kernel_rows; ++m) {
-        const double2 p = product(s.transformed[m * s.columns + bin.column], s.row_roots[m * bin.row & (s.rows - 1)]);
+    int root = 0;                   /* m ky mod R */
+    for (int64_t m = 0; m < s.kernel_rows; ++m, root = next_root(root, bin.row, s.rows)) {
+        const double2 p = product(s.transformed[m * s.columns + bin.column], s.row_roots[root]);
         sum = {sum.x + p.x, sum.y + p.y};
     }
     const double scale = 1.0 / s.rows / s.columns;

@@ -187,6 +187,21 @@ static void try_task(struct task t)
     free(t.taps);
 }
 
+/* Batches that begin and end within a strip of transforms, and that hold several; pieces beside and one above the other. */
+static void try_batches(enum lw_precision precision, bool is_complex, int pieces_beside)
+{
+    const int rows = lw_conv2d_column_lengths(precision)[0], columns = lw_conv2d_row_lengths(precision)[0];
+    for (int batch = 2; batch <= 12; batch += 5) {
+        struct task t = make_task(precision, is_complex, LW_CONV2D_BANDS, rows, columns, 3 * rows + MARGIN, 2 * columns + MARGIN);
+        struct lw_conv2d_grid *const g = &t.plan.grid;
+        g->pair_columns = pieces_beside;
+        g->pair_rows = is_complex ? 1 : 3 - pieces_beside;
+        g->transforms_across = (int)((g->n_across + g->pair_columns - 1) / g->pair_columns);
+        t.plan.batch = batch;
+        try_task(t);
+    }
+}
+
 static void try_precision(enum lw_precision precision, bool is_complex)
 {
     const int *const rows = lw_conv2d_column_lengths(precision), *const columns = lw_conv2d_row_lengths(precision);
@@ -194,6 +209,9 @@ static void try_precision(enum lw_precision precision, bool is_complex)
         try_task(make_task(precision, is_complex, LW_CONV2D_BANDS, *r, columns[0], *r + MARGIN, 2 * MARGIN));
     for (const int *c = columns; *c; c++)
         try_task(make_task(precision, is_complex, LW_CONV2D_BANDS, rows[0], *c, 2 * MARGIN, *c + MARGIN));
+    try_batches(precision, is_complex, 1);
+    if (!is_complex)
+        try_batches(precision, is_complex, 2);
     for (const int *side = lw_conv2d_tile_sides(precision); *side; side++)
         try_task(make_task(precision, is_complex, LW_CONV2D_TILES, *side, *side, *side + MARGIN, 2 * *side + MARGIN));
 }

@@ -1,0 +1,173 @@
+/* fft_24.cuh - transforms of 24 x 24 x P points, P a power of two: Transform of fft.cuh with E = 24, single precision. A radix-24
+ * butterfly is three of radix 8 and eight of radix 3.
+ *
+ * Groups of 24 threads do not end where warps end, so that they meet at the team's barrier. Regions are 8 values longer than their
+ * rows: lanes of two groups in half a warp then read from different banks. */
+#ifndef LW_GPU_DEVICE_FFT_24_CUH
+#define LW_GPU_DEVICE_FFT_24_CUH
+
+#include "gpu/device/fft_twelve.cuh"
+
+/* exp(-2 pi i k / 24), 0 <= k < 24; a constant once loops are unrolled */
+LW_DEVICE float2 root_24(int k)
+{
+    constexpr float cosine[7] = {1.0f, 0.96592582628906828675f, 0.86602540378443864676f, 0.70710678118654752440f,
+                                 0.5f, 0.25881904510252076235f, 0.0f};
+    const float2 w = {cosine[k % 6], -cosine[6 - k % 6]};
+    switch (k / 6) {
+    case 0: return w;
+    case 1: return {w.y, -w.x};
+    case 2: return {-w.x, -w.y};
+    default: return {-w.y, w.x};
+    }
+}
+
+/* v[k] <- sum_j v[j] w^j exp(-2 pi i j k / 24), power: w, w^2, w^4, w^8; w = 1 unless WEIGHTED. BEGUN as for dft. */
+template <bool WEIGHTED, bool BEGUN = false> LW_DEVICE void dft_24(float2 (&v)[24], const float2 *power)
+{
+    float2 third[3], a[3][8];
+    if (WEIGHTED)
+#pragma unroll
+        for (int l = 0; l < 3; ++l)
+            third[l] = product(power[l], power[l + 1]);
+#pragma unroll
+    for (int b = 0; b < 3; ++b) {
+#pragma unroll
+        for (int j = 0; j < 8; ++j)
+            a[b][j] = v[3 * j + b];
+        dft<8, WEIGHTED, BEGUN>(a[b], (const float2 *)third);
+    }
+#pragma unroll
+    for (int c = 0; c < 8; ++c) {
+        const float2 u = root_24(c), u2 = root_24(2 * c);
+        if (WEIGHTED)
+            weighted_three(a[0][c], a[1][c], a[2][c], c == 0 ? power[0] : product(power[0], u), c == 0 ? power[1] : product(power[1], u2));
+        else if (c > 0)
+            weighted_three(a[0][c], a[1][c], a[2][c], u, u2);
+        else {
+            butterfly(a[1][c], a[2][c]);
+            finish_three(a[0][c], a[1][c], a[2][c]);
+        }
+#pragma unroll
+        for (int d = 0; d < 3; ++d)
+            v[c + 8 * d] = a[d][c];
+    }
+}
+
+template <int P_, class Team_> struct Transform<float, 24, P_, Team_> {
+    using Real = float;
+    using C = float2;
+    using Team = Team_;
+    static constexpr int E = 24, P = P_, T = E * P, N = E * T, Q = E / P;
+    static constexpr int PITCH = E + 2, REGION = E * PITCH + 8;
+    static constexpr int SHARED_BYTES = P * REGION * (int)sizeof(C);
+    static_assert(E % P == 0 && P > 1, "the radix-P stage is done in registers");
+
+    Powers<C, E> inner;         /* w = exp(-2 pi i lane / E^2) */
+    Powers<C, P> outer;         /* w = exp(-2 pi i t / N) */
+
+    LW_DEVICE void load(const C *table, int t)
+    {
+        inner.load(table, t, T);
+        outer.load(table + log2_of(E) * T, t, T);
+    }
+
+    /* The powers of exp(-2 pi i (t + T q) / N). */
+    LW_DEVICE Powers<C, P> turned(int q) const
+    {
+        Powers<C, P> w;
+#pragma unroll
+        for (int l = 0; l < log2_of(P); ++l)
+            w.p[l] = q == 0 ? outer.p[l] : product(outer.p[l], root_24(q << l));
+        return w;
+    }
+
+    /* Radix-P over v[q + j Q], then the twiddles exp(-2 pi i n0 r / N), n0 = t + T q; value r stays at v[q + r Q]. */
+    LW_DEVICE void split(C (&v)[E]) const
+    {
+#pragma unroll
+        for (int q = 0; q < Q; ++q) {
+            C b[P], u[P];
+#pragma unroll
+            for (int j = 0; j < P; ++j)
+                b[j] = v[q + j * Q];
+            dft<P, false>(b, (const C *)nullptr);
+            const Powers<C, P> w = turned(q);
+            v[q] = b[0];
+#pragma unroll
+            for (int r = 1; r < P; ++r) {
+                const int l = log2_of(r), rest = r - (1 << l);
+                u[r] = rest == 0 ? w.p[l] : product(u[rest], w.p[l]);
+                v[q + r * Q] = product(b[r], u[r]);
+            }
+        }
+    }
+
+    /* Radix-P over v[q + r Q], from group r, with weights w^r, w = exp(-2 pi i (t + T q) / N). */
+    LW_DEVICE void join(C (&v)[E]) const
+    {
+#pragma unroll
+        for (int q = 0; q < Q; ++q) {
+            C b[P];
+            const Powers<C, P> w = turned(q);
+#pragma unroll
+            for (int r = 0; r < P; ++r)
+                b[r] = v[q + r * Q];
+            dft<P, true>(b, w.p);
+#pragma unroll
+            for (int j = 0; j < P; ++j)
+                v[q + j * Q] = b[j];
+        }
+    }
+
+    /* E x E points of a group. Barriers of the team. */
+    template <bool BEGUN> LW_DEVICE void square(C (&v)[E], C *region, int lane) const
+    {
+        dft_24<false, BEGUN>(v, nullptr);
+        Team::sync();           /* everyone has read what was there */
+#pragma unroll
+        for (int j = 0; j < E; j += 2)
+            *(float4 *)(region + lane * PITCH + j) = make_float4(v[j].x, v[j].y, v[j + 1].x, v[j + 1].y);
+        Team::sync();
+#pragma unroll
+        for (int m = 0; m < E; ++m)
+            v[m] = region[m * PITCH + lane];
+        dft_24<true>(v, inner.p);
+    }
+
+    /* Of value q + r Q of a thread, n0 = t + T q of group r. */
+    LW_DEVICE static constexpr int split_place(int m) { return m / Q * REGION + m % Q * T; }
+
+    LW_DEVICE void forward(C (&v)[E], C *shared, int t) const
+    {
+        C *const region = shared + t / E * REGION;
+        split(v);
+        Team::sync();
+#pragma unroll
+        for (int m = 0; m < E; ++m)
+            shared[split_place(m) + t] = v[m];
+        Team::sync();
+#pragma unroll
+        for (int m = 0; m < E; ++m)
+            v[m] = region[t % E + E * m];
+        square<false>(v, region, t % E);
+    }
+
+    /* v: pairs (v[m], v[m + E / 2]) already replaced by their sum and difference */
+    LW_DEVICE void backward(C (&v)[E], C *shared, int t) const
+    {
+        C *const region = shared + t / E * REGION;
+        square<true>(v, region, t % E);
+        Team::sync();
+#pragma unroll
+        for (int m = 0; m < E; ++m)
+            region[t % E + E * m] = v[m];
+        Team::sync();
+#pragma unroll
+        for (int m = 0; m < E; ++m)
+            v[m] = shared[split_place(m) + t];
+        join(v);
+    }
+};
+
+#endif
