@@ -2,6 +2,7 @@
  * pass. */
 #include "gpu/conv2d/bands.cuh"
 
+#include "base/integers.h"
 #include "gpu/conv2d/spectrum.cuh"
 #include "gpu/device/dependent.cuh"
 #include "gpu/device/fft_powers.cuh"
@@ -219,6 +220,13 @@ static void cut_batch(int64_t first, int n, BandArgs &args)
     args.n_lines = n * args.step + strips * args.lead;
 }
 
+/* Multiples of a warp's width where there is room: rows of outputs are then stored from where 128 bytes begin on. */
+static int points_before(const lw_conv2d_block &block, const lw_conv2d_grid &grid)
+{
+    const int64_t least = block.kernel_columns - 1, even = round_up(least, 32);
+    return static_cast<int>(even + grid.hop_columns <= grid.columns ? even : least);
+}
+
 cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid,
                             enum lw_precision precision,
                             const void *memory, int64_t first, int n, void *work, cudaStream_t stream)
@@ -231,6 +239,7 @@ cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw
     if (lw_conv2d_cut(block, &args.grid) > INT32_MAX)
         return cudaErrorInvalidConfiguration;
     cut_batch(first, n, args);
+    args.before = points_before(*block, *grid);
     lay_out_bank(precision, (int)grid->rows, (int)grid->columns, const_cast<void *>(memory), bank);
     lay_out_work(precision, *grid, n, work, args);
     args.row_table = bank.row_table;

@@ -21,6 +21,7 @@ struct BandArgs {
     unsigned first_strip, first_down;   /* of the batch's first transform */
     int n, n_lines;                 /* of the batch */
     int step, lead;                 /* lines of a strip: n step + lead */
+    int before;                     /* points of a line ahead of its outputs, kernel_columns - 1 or a few more */
     const void *row_table, *column_table, *spectrum;
     void *lines, *points;           /* of the row pass, of the column pass */
     int *row_exponents, *exponents;

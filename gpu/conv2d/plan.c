@@ -210,6 +210,13 @@ static void choose_tile(const struct lw_device *device, const struct lw_op_spec 
     }
 }
 
+/* Pieces as wide as they need be, and of whole 128 bytes if they can: their rows are then written from where such begin on. */
+static void align(const struct lw_op_spec *spec, struct lw_conv2d_grid *grid)
+{
+    const int64_t even = round_up(divide_up(spec->conv2d.output_columns, grid->n_across), 32);
+    grid->hop_columns = min64(grid->hop_columns, even);
+}
+
 /* The pieces of a transform beside each other, or one above the other. */
 static void choose_pair(const struct lw_op_spec *spec, struct lw_conv2d_grid *grid, bool *is_found, struct lw_conv2d_plan *best)
 {
@@ -233,6 +240,7 @@ static void choose_bands(const struct lw_device *device, const struct lw_op_spec
             if (!fits(device, lw_conv2d_bands_shared_bytes(spec->precision, *rows, *columns)) ||
                 !cut(spec, *rows, *columns, &grid))
                 continue;
+            align(spec, &grid);
             choose_pair(spec, &grid, is_found, best);
         }
     }

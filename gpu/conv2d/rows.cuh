@@ -27,9 +27,11 @@ template <class Real> struct Line {
     bool plain;
 };
 
-template <class F> LW_DEVICE Line<typename F::Real> line_of(const lw_conv2d_block &b, const Piece &p, int y)
+template <class F> LW_DEVICE Line<typename F::Real> line_of(const BandArgs &a, const Piece &p, int y)
 {
-    const int64_t r = p.row + y, position = b.first_row + r, column = b.first_column + p.column;
+    const lw_conv2d_block &b = a.block;
+    const int64_t r = p.row + y, position = b.first_row + r;
+    const int64_t column = b.first_column + p.column - (a.before - ((int)b.kernel_columns - 1));
     const int64_t row = input_index(b, p.channel, r);
     Line<typename F::Real> line = {row + column, row, column, 0, 0, 0, true};
     if (p.n_rows == 0 || r >= input_rows(b))
@@ -191,8 +193,8 @@ __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_rows(const BandArgs
     if (!line.is_needed)
         return;
     const Pieces p = pieces_of(a, line.spot);
-    const Line<typename F::Real> lines[2] = {line_of<F>(a.block, p.piece[0], line.row),
-                                             line_of<F>(a.block, p.piece[1], line.row)};
+    const Line<typename F::Real> lines[2] = {line_of<F>(a, p.piece[0], line.row),
+                                             line_of<F>(a, p.piece[1], line.row)};
     F fft;
     fft.load((const C *)a.row_table, t);
     wait_for_predecessor();
@@ -209,13 +211,14 @@ __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_rows(const BandArgs
 
 /* One piece's outputs of a row, at constant distances from the first. */
 template <class F, bool PAIRED, int PART>
-LW_DEVICE void store_line(const typename F::C (&v)[F::E], const lw_conv2d_block &b, const Piece &p, int i, int t)
+LW_DEVICE void store_line(const typename F::C (&v)[F::E], const BandArgs &a, const Piece &p, int i, int t)
 {
+    const lw_conv2d_block &b = a.block;
     using Real = typename F::Real;
     using Out = typename std::conditional<PAIRED, Real, typename F::C>::type;
     if (i >= p.n_rows)
         return;
-    const int first = t - ((int)b.kernel_columns - 1);
+    const int first = t - a.before;
     Out *at = (Out *)b.output + (p.channel * b.count + p.row + i) * b.output_columns + p.column + first;
     opaque(at);
 #pragma unroll
@@ -256,9 +259,9 @@ __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_back(const BandArgs
     fft.backward(v, team_memory<F>(memory), t);
     const int exponent = a.exponents[item] + a.block.exponent;
     scale_back(v, exponent, exponent);
-    store_line<F, PAIRED, 0>(v, a.block, p.piece[0], i, t);
+    store_line<F, PAIRED, 0>(v, a, p.piece[0], i, t);
     if (PAIRED)
-        store_line<F, PAIRED, 1>(v, a.block, p.piece[1], i, t);
+        store_line<F, PAIRED, 1>(v, a, p.piece[1], i, t);
 }
 
 template <class F, int BLOCKS> constexpr BandKernel rows_kernel(enum lw_precision precision)
