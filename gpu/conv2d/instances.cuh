@@ -7,7 +7,7 @@ const BandKernel lw_conv2d_rows_f[] = {
     rows_kernel<RowPass<float, 16, 2, 4>, 4>(LW_SINGLE),
     rows_kernel<RowPass<float, 32, 1, 4>, 4>(LW_SINGLE),
     rows_kernel<RowPass<float, 16, 8, 1>, 8>(LW_SINGLE),
-    rows_kernel<RowPass<float, 24, 4, 1>, 7>(LW_SINGLE),
+    rows_kernel<RowPass<float, 24, 4, 1>, 6>(LW_SINGLE),
     rows_kernel<RowPass<float, 16, 16, 1>, 4>(LW_SINGLE),
     rows_kernel<RowPass<float, 32, 8, 1>, 2>(LW_SINGLE),
 };

@@ -39,10 +39,12 @@ template <bool WEIGHTED, bool BEGUN = false> LW_DEVICE void dft_24(float2 (&v)[2
     }
 #pragma unroll
     for (int c = 0; c < 8; ++c) {
-        const float2 u = root_24(c), u2 = root_24(2 * c);
-        if (WEIGHTED)
-            weighted_three(a[0][c], a[1][c], a[2][c], c == 0 ? power[0] : product(power[0], u), c == 0 ? power[1] : product(power[1], u2));
-        else if (c > 0)
+        float2 u = root_24(c), u2 = root_24(2 * c);
+        if (WEIGHTED) {
+            u = c == 0 ? power[0] : product(power[0], u);
+            u2 = c == 0 ? power[1] : product(power[1], u2);
+        }
+        if (WEIGHTED || c > 0)
             weighted_three(a[0][c], a[1][c], a[2][c], u, u2);
         else {
             butterfly(a[1][c], a[2][c]);
