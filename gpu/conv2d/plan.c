@@ -156,25 +156,31 @@ static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw
     return plan;
 }
 
-/* Bytes that the three passes move for transforms one below the other: pixels, the rows' transforms there and back, the outputs.
- * Rows that neighbours share are transformed once, but for two pieces one above the other. */
-static double strip_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
+/* Bytes a second of the row passes, and of the column pass with few long columns that fit beside each other into shared memory. The
+ * kernel's spectrum, which the column pass reads as well, does not count. */
+static double row_rate(int64_t columns)
 {
-    const double complex = spec->precision == LW_DOUBLE ? 16 : 8, columns = (double)grid->columns;
-    const double hop = (double)grid->hop_rows, window = (double)grid->rows;
-    const double down = transforms_down(spec, grid, grid->pair_rows);
-    const double lines = grid->pair_rows == 1 ? (double)(output_rows(spec) + spec->conv2d.kernel_rows - 1) : down * window;
-    const double spectrum = window * columns / (double)grid->transforms_across;
-    return complex * (columns * (2 * lines + down * (window + 3 * hop)) + down * spectrum);
+    return columns <= 2048 ? 4.1e12 : columns < 8192 ? 3.7e12 : 3.3e12;
 }
 
-/* Bytes a second of the three passes together: less where few long columns fit beside each other into shared memory,
- * and for long rows. */
-static double pass_rate(const struct lw_conv2d_grid *grid)
+static double column_rate(int64_t rows)
 {
-    const double by_rows = grid->rows < 2048 ? 3.25e12 : grid->rows == 2048 ? 2.7e12 : 2.2e12;
-    const double by_columns = grid->columns < 4096 ? 3.25e12 : 2.9e12;
-    return by_rows < by_columns ? by_rows : by_columns;
+    switch (rows) {
+    case 512: return 2.25e12;
+    case 2048: return 1.5e12;
+    case 4096: return 1.35e12;
+    default: return 2.4e12;
+    }
+}
+
+/* Seconds of the three passes for transforms one below the other: by rows pixels, transforms there and back, and outputs; by columns
+ * transforms there and back. Rows that neighbours share are transformed once, but for two pieces one above the other. */
+static double strip_seconds(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
+{
+    const double row_bytes = (spec->precision == LW_DOUBLE ? 16 : 8) * (double)grid->columns;
+    const double down = transforms_down(spec, grid, grid->pair_rows), window = (double)grid->rows, hop = (double)grid->hop_rows;
+    const double lines = grid->pair_rows == 1 ? (double)(output_rows(spec) + spec->conv2d.kernel_rows - 1) : down * window;
+    return row_bytes * (2 * (lines + down * hop) / row_rate(grid->columns) + down * (window + hop) / column_rate(grid->rows));
 }
 
 static struct lw_conv2d_plan bands(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
@@ -185,7 +191,7 @@ static struct lw_conv2d_plan bands(const struct lw_op_spec *spec, const struct l
     plan.batch = min64(n, max64(wanted, grid->transforms_across));
     const double launches = 3 * (double)divide_up(n, plan.batch);
     const double strips = (double)(spec->n_channels * grid->transforms_across);
-    plan.seconds = (strips * strip_bytes(spec, grid) / pass_rate(grid) + launches * launch_seconds) / n_outputs(spec);
+    plan.seconds = (strips * strip_seconds(spec, grid) + launches * launch_seconds) / n_outputs(spec);
     return plan;
 }
 
