@@ -220,10 +220,11 @@ static void cut_batch(int64_t first, int n, BandArgs &args)
     args.n_lines = n * args.step + strips * args.lead;
 }
 
-/* Multiples of a warp's width where there is room: rows of outputs are then stored from where 128 bytes begin on. */
-static int points_before(const lw_conv2d_block &block, const lw_conv2d_grid &grid)
+/* In single precision multiples of a warp's width where there is room: rows of outputs are then stored from where 128 bytes begin
+ * on. */
+static int points_before(const lw_conv2d_block &block, const lw_conv2d_grid &grid, enum lw_precision precision)
 {
-    const int64_t least = block.kernel_columns - 1, even = round_up(least, 32);
+    const int64_t least = block.kernel_columns - 1, even = precision == LW_SINGLE ? round_up(least, 32) : least;
     return static_cast<int>(even + grid.hop_columns <= grid.columns ? even : least);
 }
 
@@ -239,7 +240,7 @@ cudaError_t lw_conv2d_bands(const struct lw_conv2d_block *block, const struct lw
     if (lw_conv2d_cut(block, &args.grid) > INT32_MAX)
         return cudaErrorInvalidConfiguration;
     cut_batch(first, n, args);
-    args.before = points_before(*block, *grid);
+    args.before = points_before(*block, *grid, precision);
     lay_out_bank(precision, (int)grid->rows, (int)grid->columns, const_cast<void *>(memory), bank);
     lay_out_work(precision, *grid, n, work, args);
     args.row_table = bank.row_table;
