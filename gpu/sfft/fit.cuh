@@ -79,23 +79,6 @@ template <class Place> LW_DEVICE void rank_lines(const int64_t *frequency, int c
     }
 }
 
-/* Into the other array, by frequency. The table is cleared for the new numbers. */
-LW_DEVICE void sort_lines(const lw_sfft_recovery &r, int from)
-{
-    const int count = r.control->n_lines;
-    const int64_t *const frequency = r.frequency[from];
-    const auto is_before = [=](int line, int other) { return frequency[other] < frequency[line]; };
-    const auto place = [=, &r](int line, int number) {
-        r.frequency[1 - from][number] = frequency[line];
-        r.amplitude[1 - from][number] = r.amplitude[from][line];
-    };
-    if (count > SFFT_FEW && count <= SFFT_SORTED)
-        rank_lines(frequency, count, place);
-    else
-        count_before(count, is_before, place);
-    table_clear(r);
-}
-
 /* Into the other array, those to keep. */
 LW_DEVICE void select_lines(const lw_sfft_recovery &r, int from)
 {
@@ -104,7 +87,8 @@ LW_DEVICE void select_lines(const lw_sfft_recovery &r, int from)
         r.frequency[1 - from][number] = r.frequency[from][line];
         r.amplitude[1 - from][number] = r.amplitude[from][line];
     };
-    pack(r.control->n_lines, is_kept, place);
+    const int n_lines = r.control->n_lines;
+    pack(n_lines, count_kept(n_lines, is_kept).before, is_kept, place);
     table_clear(r);
 }
 
@@ -136,22 +120,30 @@ LW_DEVICE void trace_buckets(const lw_sfft_recovery &r, const SfftLook &look, in
     r.next[at] = atomicExch(&r.head[stage.first_bucket + place.bucket], line);
 }
 
-/* Every line in every plane up to stage `check`, and in the table. */
+LW_DEVICE void trace_plane(const lw_sfft_recovery &r, const SfftLook &look, int line, int plane, int64_t frequency)
+{
+    const int s = shared_of_block().stage_of_plane[plane], d = plane - stage_at(s).first_plane;
+    const SfftPlace place = place_of(stage_at(s), frequency);
+    r.phase[(int64_t)line * look.n_planes() + plane] = phase_of(s, d, frequency, place.permuted);
+    if (d == 0)
+        trace_buckets(r, look, s, line, place);
+}
+
+/* Every line in every plane up to stage `check`. */
 LW_DEVICE void trace_lines(const lw_sfft_recovery &r, const SfftLook &look, int lines)
 {
     const int n_planes = look.n_planes(), n_lines = r.control->n_lines;
-    for (int64_t i = SfftTeam::first(); i < (int64_t)n_lines * n_planes; i += SfftTeam::step()) {
-        const int line = (int)(i / n_planes), plane = (int)(i % n_planes);
-        const int s = shared_of_block().stage_of_plane[plane], d = plane - stage_at(s).first_plane;
-        const int64_t frequency = r.frequency[lines][line];
-        const SfftPlace place = place_of(stage_at(s), frequency);
-        r.phase[i] = phase_of(s, d, frequency, place.permuted);
-        if (d == 0)
-            trace_buckets(r, look, s, line, place);
-        if (plane == 0) {
-            bool is_new;
-            r.line[table_slot(r, frequency, &is_new)] = line;
-        }
+    for (int64_t i = SfftTeam::first(); i < (int64_t)n_lines * n_planes; i += SfftTeam::step())
+        trace_plane(r, look, (int)(i / n_planes), (int)(i % n_planes), r.frequency[lines][i / n_planes]);
+}
+
+/* Lines by their numbers into the table, which is clear; by the last threads, which have least to do otherwise. */
+LW_DEVICE void enter_lines(const lw_sfft_recovery &r, int lines)
+{
+    const int n_lines = r.control->n_lines;
+    for (int64_t i = SfftTeam::step() - 1 - SfftTeam::first(); i < n_lines; i += SfftTeam::step()) {
+        bool is_new;
+        r.line[table_slot(r, r.frequency[lines][i], &is_new)] = (int)i;
     }
     if (SfftTeam::is_leader()) {
         r.control->n_keys = r.is_real ? n_lines / 2 + 1 : n_lines;
@@ -159,6 +151,55 @@ LW_DEVICE void trace_lines(const lw_sfft_recovery &r, const SfftLook &look, int 
         clear_counters(*r.control, 0);
         clear_counters(*r.control, 1);
     }
+}
+
+/* Sort few lines, each compared with each by a warp, which then traces it. */
+LW_DEVICE void sort_and_trace(const lw_sfft_recovery &r, const SfftLook &look, int from, int count)
+{
+    int64_t *const frequency = shared_of_block().scratch.frequency;
+    for (int j = (int)threadIdx.x; j < count; j += SfftTeam::THREADS)
+        frequency[j] = r.frequency[from][j];
+    __syncthreads();
+    count_before(count, [=](int line, int other) { return frequency[other] < frequency[line]; }, [&](int line, int number) {
+        for (int plane = SfftTeam::lane(); plane < look.n_planes(); plane += 32)
+            trace_plane(r, look, number, plane, frequency[line]);
+        if (SfftTeam::lane() == 0) {
+            r.frequency[1 - from][number] = frequency[line];
+            r.amplitude[1 - from][number] = r.amplitude[from][line];
+        }
+    });
+}
+
+LW_DEVICE void sort_lines(const lw_sfft_recovery &r, int from, int count)
+{
+    const int64_t *const frequency = r.frequency[from];
+    const auto is_before = [=](int line, int other) { return frequency[other] < frequency[line]; };
+    const auto place = [=, &r](int line, int number) {
+        r.frequency[1 - from][number] = frequency[line];
+        r.amplitude[1 - from][number] = r.amplitude[from][line];
+    };
+    if (count <= SFFT_SORTED)
+        rank_lines(frequency, count, place);
+    else
+        count_before(count, is_before, place);
+}
+
+/* Lines into the other array, by frequency, and every one in every plane up to stage `check`. The table is cleared for the new
+ * numbers. */
+LW_DEVICE void arrange_lines(const lw_sfft_recovery &r, const SfftLook &look, int from)
+{
+    const int count = r.control->n_lines;
+    const bool are_few = count <= SFFT_FEW && (int64_t)count * count <= SFFT_COMPARED * SfftTeam::step();
+    table_clear(r);
+    if (are_few)
+        sort_and_trace(r, look, from, count);
+    else
+        sort_lines(r, from, count);
+    SfftTeam::sync();
+    if (are_few)
+        return;
+    trace_lines(r, look, 1 - from);
+    SfftTeam::sync();
 }
 
 /* ---- the normal equations, SFFT_LANES threads for each line and stage ------------------------------------------------ */
@@ -309,21 +350,59 @@ LW_DEVICE void set_up_fit(const lw_sfft_recovery &r, const SfftLook &look)
 
 /* ---- conjugate gradients, SFFT_ROW_LANES threads for each line ------------------------------------------------------- */
 
-constexpr int SFFT_ROW_LANES = 8;
+/* Entry e of a line's row; of another line -1: there is none. */
+struct SfftEntry {
+    int other;
+    double2 value;
+};
+
+LW_DEVICE SfftEntry load_entry(const lw_sfft_recovery &r, const SfftLook &look, int64_t line, int e)
+{
+    const int64_t at = line * look.n_stages() * LW_SFFT_DEVICE_ROW + e;
+    const int other = e < look.check * LW_SFFT_DEVICE_ROW ? r.row_line[at] : -1;
+    return {other, other >= 0 ? r.row_value[at] : double2{0, 0}};
+}
+
+/* What a thread keeps from step to step: where each has one line at most, its share of that line's row, in shared memory. */
+struct SfftFit {
+    int n_lines;
+    bool has_one;               /* each, at most */
+    bool has_work;              /* this warp */
+    int64_t line;               /* this thread's first */
+};
+
+LW_DEVICE SfftFit begin_fit(const lw_sfft_recovery &r, const SfftLook &look)
+{
+    const int n_lines = r.control->n_lines;
+    const int64_t mine = SfftTeam::first() / SFFT_ROW_LANES, line = mine < n_lines ? mine : 0;
+    const SfftFit fit = {n_lines, n_lines * (int64_t)SFFT_ROW_LANES <= SfftTeam::step(),
+                         (SfftTeam::first() - SfftTeam::lane()) / SFFT_ROW_LANES < n_lines, line};
+    auto &held = shared_of_block().scratch.row;
+#pragma unroll
+    for (int i = 0; fit.has_work && i < SFFT_HELD; ++i) {
+        const SfftEntry entry = load_entry(r, look, line, SfftTeam::lane() % SFFT_ROW_LANES + i * SFFT_ROW_LANES);
+        held.other[i][threadIdx.x] = entry.other;
+        held.value[i][threadIdx.x] = entry.value;
+    }
+    return fit;
+}
 
 /* (A* A x) of one line. */
-LW_DEVICE double2 apply_row(const lw_sfft_recovery &r, const SfftLook &look, int64_t line, const double2 *x)
+LW_DEVICE double2 apply_row(const lw_sfft_recovery &r, const SfftLook &look, const SfftFit &fit, int64_t line, const double2 *x)
 {
-    const int64_t row = line * look.n_stages() * LW_SFFT_DEVICE_ROW;
+    const auto &held = shared_of_block().scratch.row;
+    const int lane = SfftTeam::lane() % SFFT_ROW_LANES;
     double2 sum = {0, 0};
-#pragma unroll 6
-    for (int e = SfftTeam::lane() % SFFT_ROW_LANES; e < look.check * LW_SFFT_DEVICE_ROW; e += SFFT_ROW_LANES) {
-        const int other = r.row_line[row + e];
-        if (other < 0)
-            continue;
-        const double2 part = product(r.row_value[row + e], x[other]);
+    const auto add = [&](const SfftEntry &entry) {
+        const double2 part = entry.other >= 0 ? product(entry.value, x[entry.other]) : double2{0, 0};
         sum = {sum.x + part.x, sum.y + part.y};
-    }
+    };
+#pragma unroll
+    for (int i = 0; i < SFFT_HELD; ++i)
+        add(fit.has_one ? SfftEntry{held.other[i][threadIdx.x], held.value[i][threadIdx.x]}
+                        : load_entry(r, look, line, lane + i * SFFT_ROW_LANES));
+    for (int e = lane + SFFT_HELD * SFFT_ROW_LANES; e < look.check * LW_SFFT_DEVICE_ROW; e += SFFT_ROW_LANES)
+        add(load_entry(r, look, line, e));
     sum = warp_combine<SfftSum>(sum, SFFT_ROW_LANES);
     return {sum.x + r.diagonal[line] * x[line].x, sum.y + r.diagonal[line] * x[line].y};
 }
@@ -350,10 +429,10 @@ LW_DEVICE double2 products_of(double2 residue, double2 image)
 }
 
 /* The residue's image; the products go to partial[0]. */
-LW_DEVICE void begin_image(const lw_sfft_recovery &r, const SfftLook &look, int n_lines)
+LW_DEVICE void begin_image(const lw_sfft_recovery &r, const SfftLook &look, const SfftFit &fit)
 {
-    team_give<SfftSum>(sum_over_lines(n_lines, [&](int64_t line, bool is_mine) {
-        const double2 residue = r.residue[line], image = apply_row(r, look, line, r.residue);
+    team_give<SfftSum>(sum_over_lines(fit.n_lines, [&](int64_t line, bool is_mine) {
+        const double2 residue = r.residue[line], image = apply_row(r, look, fit, line, r.residue);
         if (is_mine)
             r.image[0][line] = image;
         return products_of(residue, image);
@@ -363,17 +442,19 @@ LW_DEVICE void begin_image(const lw_sfft_recovery &r, const SfftLook &look, int 
 /* Part `by` of b added to a. */
 LW_DEVICE double2 with_part(double2 a, double by, double2 b) { return {a.x + by * b.x, a.y + by * b.y}; }
 
-/* One step: the last direction enters the next by `turn`, and amplitudes go on along it by `length`. */
-LW_DEVICE void step_fit(const lw_sfft_recovery &r, const SfftLook &look, int n_lines, double2 *amplitude, int step,
-                        double turn, double length)
+/* One step: the last direction enters the next by `turn`, and amplitudes go on along it by `length`. image_image: where each thread
+ * has one line, the image of the last image. */
+LW_DEVICE void step_fit(const lw_sfft_recovery &r, const SfftLook &look, const SfftFit &fit, double2 *amplitude, int step,
+                        double turn, double length, double2 image_image)
 {
     const double2 *const last = r.image[step % 2];
     double2 *const next = r.image[(step + 1) % 2];
-    team_give<SfftSum>(sum_over_lines(n_lines, [&](int64_t line, bool is_mine) {
+    team_give<SfftSum>(sum_over_lines(fit.n_lines, [&](int64_t line, bool is_mine) {
         const double2 residue = r.residue[line], image = last[line], x = amplitude[line];
+        const double2 applied = fit.has_one ? image_image : apply_row(r, look, fit, line, last);
         const double2 direction = with_part(residue, turn, r.direction[line]);
         const double2 direction_image = with_part(image, turn, r.direction_image[line]);
-        const double2 further = with_part(apply_row(r, look, line, last), turn, r.direction_image_image[line]);
+        const double2 further = with_part(applied, turn, r.direction_image_image[line]);
         const double2 new_residue = with_part(residue, -length, direction_image);
         const double2 new_image = with_part(image, -length, further);
         __syncwarp();
@@ -392,21 +473,24 @@ LW_DEVICE void step_fit(const lw_sfft_recovery &r, const SfftLook &look, int n_l
 /* Fit all amplitudes to a tenth of the deviation that noise gives them; returns the steps. */
 LW_DEVICE int fit_amplitudes(const lw_sfft_recovery &r, const SfftLook &look, int lines, double noise)
 {
-    const int n_lines = r.control->n_lines;
-    begin_image(r, look, n_lines);
+    const SfftFit fit = begin_fit(r, look);
+    begin_image(r, look, fit);
     SfftTeam::sync();
     const double enough = LW_SFFT_FIT_ENOUGH * team_take<SfftSum>(r.control->partial[2]).x * noise * stage_at(0).window_energy;
     double before = 0, length = 0;
     int step = 0;
     for (; step < LW_SFFT_FIT_STEPS; ++step) {
-        const double2 products = team_take<SfftSum>(r.control->partial[step % 2]);
+        const SfftPartials given = load_partials(r.control->partial[step % 2]);      /* under way while the image is made */
+        const double2 image_image =
+            fit.has_one && fit.has_work ? apply_row(r, look, fit, fit.line, r.image[step % 2]) : double2{0, 0};
+        const double2 products = combine_partials<SfftSum>(given);
         const double turn = step > 0 ? products.x / before : 0;
         const double seen = step > 0 ? products.y - turn * products.x / length : products.y;
         if (!(products.x > enough) || !(seen > 0))
             break;
         before = products.x;
         length = products.x / seen;
-        step_fit(r, look, n_lines, r.amplitude[lines], step, turn, length);
+        step_fit(r, look, fit, r.amplitude[lines], step, turn, length, image_image);
         SfftTeam::sync();
     }
     return step;
@@ -445,45 +529,60 @@ LW_DEVICE void subtract_lines(const lw_sfft_recovery &r, const SfftLook &look, i
     }
 }
 
-/* Of a stage's buckets from `first` on, `step` apart; returns the sum of those of all shifts, if it locates. */
-LW_DEVICE double measure_energies(const lw_sfft_recovery &r, int s, int64_t first, int64_t step)
+/* Of this thread's buckets of the stages that locate; returns the sum of all their shifts. */
+LW_DEVICE double measure_energies(const lw_sfft_recovery &r, int check)
 {
-    const SfftStage &stage = stage_at(s);
     double all = 0;
-    for (int64_t b = first; b < stage.n_buckets; b += step) {
+    int s = 0;
+    for (int64_t i = SfftTeam::first(); i < count_buckets(check); i += SfftTeam::step()) {
+        s = stage_of(i, s);
+        const SfftStage &stage = stage_at(s);
+        if (stage.n_shifts == 1)
+            continue;
         double sum = 0;
-        for_shifts(r, stage, b, [&](int, double2 u) { sum += energy_of(u); });
-        r.energies[stage.first_bucket + b] = (float)(sum * stage.inverse_n_shifts);
+        for_shifts(r, stage, i - stage.first_bucket, [&](int, double2 u) { sum += energy_of(u); });
+        r.energies[i] = (float)(sum * stage.inverse_n_shifts);
         all += sum;
     }
-    return stage.n_shifts > 1 ? all : 0;
-}
-
-/* The noise of what is left, to control->noise, and its energy, to partial[3]. Of few buckets, the block that estimates a stage's
- * noise measures them too, in less time than a barrier takes. */
-LW_DEVICE void measure_rest(const lw_sfft_recovery &r, int check)
-{
-    constexpr int FEW = 8192;
-    const bool are_few = count_buckets(check) <= FEW;
-    double energy = 0;
-    for (int s = are_few ? SfftTeam::block() : 0; s < check; s += are_few ? SfftTeam::blocks() : 1)
-        energy += measure_energies(r, s, are_few ? (int)threadIdx.x : SfftTeam::first(),
-                                   are_few ? SfftTeam::THREADS : SfftTeam::step());
-    team_give<SfftSum>({energy, 0}, r.control->partial[3]);
-    if (!are_few)
-        SfftTeam::sync();
-    estimate_noise(r, check, LW_SFFT_QUANTILE_FITTED);
-    SfftTeam::sync();
+    return all;
 }
 
 /* Whether that energy is less than any line must have. */
-LW_DEVICE bool has_no_line(const lw_sfft_recovery &r, int check, double noise)
+LW_DEVICE bool has_no_line(double all, int check, double noise)
 {
-    const double all = team_take<SfftSum>(r.control->partial[3]).x;
     bool has_none = true;
     for (int s = 0; s < check; ++s)
         has_none = has_none && (stage_at(s).n_shifts == 1 || all <= noise * stage_at(s).least);
     return has_none;
+}
+
+/* Whether no stage can show more noise than `least` if the energy `all` is left in all together: half of the buckets have the median
+ * at least. Little more than twice, since the median is known to a part in 256. */
+LW_DEVICE bool has_least_noise(double all, int check, double least)
+{
+    bool is_least = true;
+    for (int s = 0; s < check; ++s) {
+        const SfftStage &stage = stage_at(s);
+        const double most = 2.02 * all * stage.inverse_n_shifts * stage.noise_per_energy;
+        is_least = is_least && (stage.n_shifts == 1 || most <= least * (double)stage.n_buckets);
+    }
+    return is_least;
+}
+
+/* The noise of what is left, and whether that is all; where the energy alone tells both, no quantile is looked for. */
+LW_DEVICE void measure_rest(const lw_sfft_recovery &r, int check, SfftProgress &progress)
+{
+    team_give<SfftSum>({measure_energies(r, check), 0}, r.control->partial[3]);
+    SfftTeam::sync();
+    const double all = team_take<SfftSum>(r.control->partial[3]).x;
+    progress.noise = progress.least_noise;
+    progress.is_exhausted = has_no_line(all, check, progress.noise);
+    if (progress.is_exhausted && has_least_noise(all, check, progress.noise))
+        return;
+    estimate_noise(r, check, LW_SFFT_QUANTILE_FITTED);
+    SfftTeam::sync();
+    progress.noise = noise_estimated(r, check, progress.least_noise);
+    progress.is_exhausted = has_no_line(all, check, progress.noise);
 }
 
 /* ---- all together ---------------------------------------------------------------------------------------------------- */
@@ -492,23 +591,35 @@ LW_DEVICE bool has_no_line(const lw_sfft_recovery &r, int check, double noise)
 LW_DEVICE void fit_to_rest(const lw_sfft_recovery &r, const SfftLook &look, SfftProgress &progress)
 {
     set_up_fit(r, look);
+    enter_lines(r, progress.lines);
     SfftTeam::sync();
+    clear_heads(r, look);
     reset_rest(r, look);
     progress.n_steps += fit_amplitudes(r, look, progress.lines, progress.noise);
 }
 
+/* The least energy of this thread's lines in all stages; each block goes through all lines. Not a number, if one has none. */
+LW_DEVICE double weakest_line(const lw_sfft_recovery &r, int lines)
+{
+    const int n_lines = r.control->n_lines;
+    double least = INFINITY;
+#pragma unroll 2
+    for (int j = (int)threadIdx.x; j < n_lines; j += SfftTeam::THREADS) {
+        const double energy = energy_of(r.amplitude[lines][j]) * r.diagonal[j];
+        least = energy >= least || isnan(least) ? least : energy;
+    }
+    return least;
+}
+
 /* Take lines out that the fit has shown to be none; whether there were any. The others have to be traced again, and to
  * be subtracted from the rest, which is then as measured. That there are none, each block sees for itself. */
-LW_DEVICE bool prune_lines(const lw_sfft_recovery &r, const SfftLook &look, SfftProgress &progress)
+LW_DEVICE bool prune_lines(const lw_sfft_recovery &r, const SfftLook &look, double weakest, SfftProgress &progress)
 {
     const double least = LW_SFFT_SIGNIFICANCE * progress.noise * stage_at(0).window_energy;
+    if (!__syncthreads_or(!(weakest > least)))
+        return false;
     const double2 *const amplitude = r.amplitude[progress.lines];
     const int n_lines = r.control->n_lines;
-    bool has_other = false;
-    for (int j = (int)threadIdx.x; j < n_lines; j += SfftTeam::THREADS)
-        has_other = has_other || !(energy_of(amplitude[j]) * r.diagonal[j] > least);
-    if (!__syncthreads_or(has_other))
-        return false;
     for (int64_t j = SfftTeam::first(); j < n_lines; j += SfftTeam::step()) {
         r.keep[j] = energy_of(amplitude[j]) * r.diagonal[j] > least;
         if (!r.keep[j])
@@ -516,7 +627,6 @@ LW_DEVICE bool prune_lines(const lw_sfft_recovery &r, const SfftLook &look, Sfft
     }
     SfftTeam::sync();
     select_lines(r, progress.lines);
-    clear_heads(r, look);
     reset_rest(r, look);
     progress.lines = 1 - progress.lines;
     const int n_dropped = r.control->n_dropped;
@@ -530,23 +640,22 @@ LW_DEVICE bool prune_lines(const lw_sfft_recovery &r, const SfftLook &look, Sfft
 /* Sort what was found, fit all amplitudes and take out what turns out to be no line; after that, once more. */
 LW_DEVICE void fit_lines(const lw_sfft_recovery &r, const SfftLook &look, SfftProgress &progress)
 {
-    sort_lines(r, progress.lines);
-    clear_heads(r, look);
+    arrange_lines(r, look, progress.lines);
     progress.lines = 1 - progress.lines;
-    SfftTeam::sync();
     for (bool is_again = false;; is_again = true) {
-        trace_lines(r, look, progress.lines);
-        SfftTeam::sync();
+        if (is_again) {
+            trace_lines(r, look, progress.lines);
+            SfftTeam::sync();
+        }
         for (int i = is_again ? 0 : 1; i < 2; ++i) {        /* after pruning, the rest has to be made first */
             if (i == 1)
                 fit_to_rest(r, look, progress);
             subtract_lines(r, look, progress.lines);
             SfftTeam::sync();
         }
-        measure_rest(r, look.check);
-        progress.noise = noise_estimated(r, look.check, progress.least_noise);
-        progress.is_exhausted = has_no_line(r, look.check, progress.noise);
-        if (is_again || !prune_lines(r, look, progress))
+        const double weakest = weakest_line(r, progress.lines);
+        measure_rest(r, look.check, progress);
+        if (is_again || !prune_lines(r, look, weakest, progress))
             return;
     }
 }

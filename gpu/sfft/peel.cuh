@@ -1,11 +1,12 @@
 /* peel.cuh - peeling: tell the line that a bucket holds, if it holds just one, and take it out of all stages;
  * round after round, all buckets of all stages at a time.
  *
- * A round looks into every bucket: a thread tells whether there may be one line, and eight threads tell which it is. It is
- * noted as a candidate, and if several stages see the same line, that goes to the purest of the buckets, by a claim in the
- * table of frequencies. A barrier later what was found is subtracted: each block takes its own candidates, a thread for each
- * line and plane. Which tolerance a round goes by is decided between the two: the strictest that finds anything. All sums
- * are in fixed point and all choices by value, so that the order of threads does not matter. */
+ * A round looks into every bucket: eight threads, a shift each, tell whether there may be one line and which it is; where there
+ * are more buckets than that, a thread for each first sorts out those that cannot be. A line is noted as a candidate, and if several
+ * stages see the same line, that goes to the purest of the buckets, by a claim in the table of frequencies. A barrier later what was
+ * found is subtracted: each block takes its own candidates, a thread for each line and plane. Which tolerance a round goes by is decided
+ * between the two: the strictest that finds anything. All sums are in fixed point and all choices by value, so that the order of threads
+ * does not matter. */
 #ifndef LW_GPU_SFFT_PEEL_CUH
 #define LW_GPU_SFFT_PEEL_CUH
 
@@ -13,20 +14,35 @@
 
 /* ---- the table of frequencies ---------------------------------------------------------------------------------------- */
 
-/* The slot of a frequency, a new one if need be; there are always free ones (gpu/sfft/memory.c). Whether it is new goes to
- * `is_new`. */
-LW_DEVICE int table_slot(const lw_sfft_recovery &r, int64_t frequency, bool *is_new)
+/* A frequency that has asked for a slot: what was there before is under way. */
+struct SfftProbe {
+    unsigned long long key, before;
+    unsigned slot;
+};
+
+LW_DEVICE SfftProbe table_ask(const lw_sfft_recovery &r, int64_t frequency)
 {
     const unsigned long long key = (unsigned long long)frequency + 1;
+    const unsigned slot = (unsigned)((unsigned long long)frequency * 0x9E3779B97F4A7C15ull >> (64 - r.table_bits));
+    return {key, atomicCAS(&r.key[slot], 0ull, key), slot};
+}
+
+/* The slot that it gets, a new one if need be; there are always free ones (gpu/sfft/memory.c). Whether it is new goes to
+ * `is_new`. */
+LW_DEVICE int table_slot(const lw_sfft_recovery &r, SfftProbe probe, bool *is_new)
+{
     const unsigned mask = (1u << r.table_bits) - 1;
-    unsigned slot = (unsigned)((unsigned long long)frequency * 0x9E3779B97F4A7C15ull >> (64 - r.table_bits));
-    for (;; slot = (slot + 1) & mask) {
-        const unsigned long long before = atomicCAS(&r.key[slot], 0ull, key);
-        if (before == 0 || before == key) {
-            *is_new = before == 0;
-            return (int)slot;
-        }
+    while (probe.before != 0 && probe.before != probe.key) {
+        probe.slot = (probe.slot + 1) & mask;
+        probe.before = atomicCAS(&r.key[probe.slot], 0ull, probe.key);
     }
+    *is_new = probe.before == 0;
+    return (int)probe.slot;
+}
+
+LW_DEVICE int table_slot(const lw_sfft_recovery &r, int64_t frequency, bool *is_new)
+{
+    return table_slot(r, table_ask(r, frequency), is_new);
 }
 
 LW_ONCE void table_clear(const lw_sfft_recovery &r)
@@ -61,27 +77,61 @@ LW_DEVICE double tolerance_of(int level)
     return value;
 }
 
-/* Whether bucket b may hold one line; its energy over all shifts goes to `total`. A line has the same magnitude in all
- * shifts, and no amplitude leaves less than the spread of the magnitudes. */
-LW_DEVICE bool may_be_line(const lw_sfft_recovery &r, const SfftRound &round, const SfftStage &stage, int64_t b, double *total)
-{
-    double energies = 0, magnitudes = 0;
-    for_shifts(r, stage, b, [&](int, double2 u) {
+/* Sums over the shifts of a bucket. */
+struct SfftSums {
+    double energies, magnitudes;
+
+    LW_DEVICE void add(double2 u)
+    {
         const double energy = energy_of(u);
         const float lifted = fmaxf((float)energy, 1e-37f);      /* whose root may be taken by its inverse */
         energies += energy;
         magnitudes += lifted * rsqrtf(lifted);
-    });
-    *total = energies;
+    }
+};
+
+/* Whether bucket b may hold one line. A line has the same magnitude in all shifts, and no amplitude leaves less than the spread of
+ * the magnitudes. */
+LW_DEVICE bool may_be_line(const lw_sfft_recovery &r, const SfftRound &round, const SfftStage &stage, int64_t b, SfftSums sums)
+{
     if (r.is_real && 2 * b > stage.n_buckets)
         return false;           /* a mirror image */
-    const double most_left = tolerance_of(round.most_level) * energies + round.noise * stage.spread;
-    return energies > round.noise * stage.least && energies - magnitudes * magnitudes * stage.inverse_n_shifts <= most_left;
+    const double most_left = tolerance_of(round.most_level) * sums.energies + round.noise * stage.spread;
+    const double explained = sums.magnitudes * sums.magnitudes * stage.inverse_n_shifts;
+    return sums.energies > round.noise * stage.least && sums.energies - explained <= most_left;
 }
 
 /* ---- one line, by SFFT_LANES threads of a warp ----------------------------------------------------------------------- */
 
 constexpr int SFFT_LANES = 8;
+
+/* Bucket b of stage s, as the threads that look at it have it. */
+struct SfftSight {
+    int s;
+    int64_t b;
+    double2 held;               /* the rest in it of the shift that has this thread's number; 0: there is none */
+
+    LW_DEVICE double2 at(const lw_sfft_recovery &r, int d) const
+    {
+        return d < SFFT_LANES ? held : rest_at(r, value_of(stage_at(s), d, b));
+    }
+};
+
+LW_DEVICE SfftSight sight_of(const lw_sfft_recovery &r, int s, int64_t b)
+{
+    const int lane = SfftTeam::lane() % SFFT_LANES;
+    return {s, b, lane < stage_at(s).n_shifts ? rest_at(r, value_of(stage_at(s), lane, b)) : double2{0, 0}};
+}
+
+/* All threads of a warp take part. */
+LW_DEVICE SfftSums sums_of(const lw_sfft_recovery &r, const SfftSight &sight)
+{
+    SfftSums sums = {0, 0};
+    for (int d = SfftTeam::lane() % SFFT_LANES; d < stage_at(sight.s).n_shifts; d += SFFT_LANES)
+        sums.add(sight.at(r, d));
+    const double2 all = warp_combine<SfftSum>({sums.energies, sums.magnitudes}, SFFT_LANES);
+    return {all.x, all.y};
+}
 
 /* An angle as a fraction of 2^32 turns: sums and multiples are modulo 1 by themselves. */
 LW_DEVICE unsigned turns_of(double2 u)
@@ -93,14 +143,14 @@ LW_DEVICE unsigned turns_of(double2 u)
 /* The permuted frequency of the one line in bucket b: the bucket gives it to half a bucket, and the phase gained over
  * each shift to a part of a turn of that shift. Phases need a part in 100 of a turn only; the exact frequency follows
  * by rounding. */
-LW_DEVICE int64_t locate(const lw_sfft_recovery &r, const SfftStage &stage, int64_t b)
+LW_DEVICE int64_t locate(const lw_sfft_recovery &r, const SfftSight &sight)
 {
+    const SfftStage &stage = stage_at(sight.s);
     const int lane = SfftTeam::lane() % SFFT_LANES, first_lane = SfftTeam::lane() - lane;
-    uint64_t turns = (uint64_t)((double)b * stage.inverse_n_buckets * 18446744073709551616.0);      /* f' / n */
+    uint64_t turns = (uint64_t)((double)sight.b * stage.inverse_n_buckets * 18446744073709551616.0);      /* f' / n */
     unsigned start = 0;
     for (int first = 0; first < shared_of_block().most_shifts; first += SFFT_LANES) {
-        const int mine = first + lane < stage.n_shifts ? first + lane : 0;
-        const unsigned seen = turns_of(rest_at(r, value_of(stage, mine, b)));
+        const unsigned seen = turns_of(sight.at(r, first + lane < stage.n_shifts ? first + lane : lane));
 #pragma unroll
         for (int i = 0; i < SFFT_LANES; ++i) {
             const int d = first + i;
@@ -119,8 +169,9 @@ LW_DEVICE int64_t locate(const lw_sfft_recovery &r, const SfftStage &stage, int6
 
 /* Sum over shifts of u times the conjugate phase of a line there; single precision is enough, since the line's amplitude is
  * fitted later and what is left of it now, seen in the next round. */
-LW_DEVICE double2 collect_phases(const lw_sfft_recovery &r, const SfftStage &stage, int64_t b, int64_t permuted)
+LW_DEVICE double2 collect_phases(const lw_sfft_recovery &r, const SfftSight &sight, int64_t permuted)
 {
+    const SfftStage &stage = stage_at(sight.s);
     double2 sum = {0, 0};
     for (int d = SfftTeam::lane() % SFFT_LANES; d < stage.n_shifts; d += SFFT_LANES) {
         const int64_t shift = stage.shift[d] < stage.n ? stage.shift[d] : stage.shift[d] - stage.n;
@@ -128,68 +179,60 @@ LW_DEVICE double2 collect_phases(const lw_sfft_recovery &r, const SfftStage &sta
         turns -= rint(turns);
         float2 w;
         sincospif(2 * (float)turns, &w.y, &w.x);
-        const double2 part = product(rest_at(r, value_of(stage, d, b)), double2{w.x, -w.y});
+        const double2 part = product(sight.at(r, d), double2{w.x, -w.y});
         sum = {sum.x + part.x, sum.y + part.y};
     }
     return warp_combine<SfftSum>(sum, SFFT_LANES);
 }
 
 /* A line and its mirror image in a real signal go by the lower of the two; at 0 and n / 2 they are one, and real. */
-LW_DEVICE void make_canonical(const lw_sfft_recovery &r, int64_t *frequency, double2 *amplitude)
+LW_DEVICE int64_t canonical(const lw_sfft_recovery &r, int64_t frequency)
 {
-    if (!r.is_real)
-        return;
-    if (2 * *frequency > r.n) {
-        *frequency = r.n - *frequency;
-        *amplitude = conjugate(*amplitude);
-    }
-    if (*frequency == 0 || 2 * *frequency == r.n)
-        amplitude->y = 0;
+    return r.is_real && 2 * frequency > r.n ? r.n - frequency : frequency;
 }
 
-/* Claim a line for bucket number `index` of all buckets. */
-LW_DEVICE void claim(const lw_sfft_recovery &r, const SfftRound &round, int index, int64_t frequency, double2 amplitude,
+LW_DEVICE double2 canonical_amplitude(const lw_sfft_recovery &r, int64_t frequency, double2 amplitude)
+{
+    const bool is_alone = r.is_real && (frequency == 0 || 2 * frequency == r.n);
+    const bool is_mirror = r.is_real && 2 * frequency > r.n;
+    return {amplitude.x, is_alone ? 0 : is_mirror ? -amplitude.y : amplitude.y};
+}
+
+/* Claim the line of the slot that `probe` gets; `part_left` of the energy in bucket number `index` of all buckets is not the line's. */
+LW_DEVICE void claim(const lw_sfft_recovery &r, const SfftRound &round, int index, const SfftProbe &probe, double2 amplitude,
                      int level, double part_left)
 {
-    make_canonical(r, &frequency, &amplitude);
     bool is_new;
-    const int slot = table_slot(r, frequency, &is_new);
+    const int slot = table_slot(r, probe, &is_new);
     if (is_new)
-        atomicAdd(&r.control->n_keys, 1);
+        atomicAdd(&shared_of_block().n_new, 1);
     const unsigned long long purity = (unsigned)__float_as_int((float)fmax(part_left, 0.0)) >> 8;
     const unsigned long long mine = (unsigned long long)(255 - round.number) << 56 | purity << 32 | (unsigned)index;
     atomicMin(&r.claim[slot], mine);
     const int64_t place = round.part * SfftTeam::block() + atomicAdd(&shared_of_block().n_candidates, 1);
-    r.candidates[place] = {amplitude, frequency, mine, slot, level};
+    r.candidates[place] = {amplitude, (int64_t)probe.key - 1, mine, slot, level};
     atomicAdd(&shared_of_block().n_of_level[level], 1);
 }
 
-/* Look closer at bucket number `index`. Threads of a warp that have nothing to look at (is_idle) take part. */
-LW_DEVICE void examine(const lw_sfft_recovery &r, const SfftRound &round, int index, bool is_idle)
+/* Look closer at a bucket of the energy `total` over all shifts. Threads of a warp that have nothing to look at (is_idle) take part. */
+LW_DEVICE void examine(const lw_sfft_recovery &r, const SfftRound &round, const SfftSight &sight, double total, bool is_idle)
 {
-    int s = 0;
-    while (index >= stage_at(s).first_bucket + stage_at(s).n_buckets)
-        s++;
-    const SfftStage &stage = stage_at(s);
-    const int64_t b = index - stage.first_bucket;
-    double2 total = {0, 0};
-    for (int d = SfftTeam::lane() % SFFT_LANES; d < stage.n_shifts; d += SFFT_LANES)
-        total.x += energy_of(rest_at(r, value_of(stage, d, b)));
-    total = warp_combine<SfftSum>(total, SFFT_LANES);
-    const int64_t permuted = locate(r, stage, b);
-    const double2 seen = scaled(collect_phases(r, stage, b, permuted), stage.inverse_n_shifts);
-    const double explained = stage.n_shifts * energy_of(seen), left = total.x - explained, spread = round.noise * stage.spread;
+    const SfftStage &stage = stage_at(sight.s);
+    const int64_t permuted = locate(r, sight);
+    const double2 seen = scaled(collect_phases(r, sight, permuted), stage.inverse_n_shifts);
+    const double explained = stage.n_shifts * energy_of(seen), left = total - explained, spread = round.noise * stage.spread;
     const SfftPlace place = place_of_permuted(stage, permuted);
     if (is_idle || SfftTeam::lane() % SFFT_LANES != 0 || explained < round.noise * stage.least ||
-        left > tolerance_of(round.most_level) * total.x + spread || place.bucket != b)
+        left > tolerance_of(round.most_level) * total + spread || place.bucket != sight.b)
         return;                 /* a line of another bucket belongs to a neighbour, which sees it better */
-    int level = 0;
-    while (level < round.most_level && left > tolerance_of(level) * total.x + spread)
-        level++;
     const int64_t frequency = mod_multiply(stage.sigma_inverse, permuted, stage.n, stage.inverse_n);
-    const double2 start = phase_of(s, 0, frequency, permuted);
+    const SfftProbe probe = table_ask(r, canonical(r, frequency));
+    int level = 0;
+    while (level < round.most_level && left > tolerance_of(level) * total + spread)
+        level++;
+    const double2 start = phase_of(sight.s, 0, frequency, permuted);
     const double2 amplitude = scaled(product(seen, conjugate(start)), 1 / response(stage, place.distance));
-    claim(r, round, index, frequency, amplitude, level, left / total.x);
+    claim(r, round, (int)(stage.first_bucket + sight.b), probe, canonical_amplitude(r, frequency, amplitude), level, left / total);
 }
 
 /* ---- all buckets ----------------------------------------------------------------------------------------------------- */
@@ -197,17 +240,49 @@ LW_DEVICE void examine(const lw_sfft_recovery &r, const SfftRound &round, int in
 /* Buckets of the stages before `check`. */
 LW_DEVICE int64_t count_buckets(int check) { return stage_at(check - 1).first_bucket + stage_at(check - 1).n_buckets; }
 
+/* The stage that bucket number `index` of all buckets belongs to; one from `s` on. */
+LW_DEVICE int stage_of(int64_t index, int s)
+{
+    while (index >= stage_at(s).first_bucket + stage_at(s).n_buckets)
+        s++;
+    return s;
+}
+
 /* Those `count` that the block has seen, spread over the warps. */
 LW_DEVICE void examine_all(const lw_sfft_recovery &r, const SfftRound &round, int count)
 {
     const int *const seen = shared_of_block().scratch.peel.seen;
     const int place = SfftTeam::lane() / SFFT_LANES * SfftTeam::WARPS;
-    for (int first = SfftTeam::warp(); first < count; first += SfftTeam::THREADS / SFFT_LANES)
-        examine(r, round, seen[first + place < count ? first + place : first], first + place >= count);
+    for (int first = SfftTeam::warp(); first < count; first += SfftTeam::THREADS / SFFT_LANES) {
+        const int index = seen[first + place < count ? first + place : first], s = stage_of(index, 0);
+        const SfftSight sight = sight_of(r, s, index - stage_at(s).first_bucket);
+        examine(r, round, sight, sums_of(r, sight).energies, first + place >= count);
+    }
 }
 
-/* Look into all buckets; their energies are kept, and the sum of those of stage 0 goes to control->energy. */
-LW_DEVICE void look_round(const lw_sfft_recovery &r, const SfftRound &round)
+/* Look into all buckets at a time, by SFFT_LANES threads each; returns this thread's part of the energy of stage 0. */
+LW_DEVICE float look_at_once(const lw_sfft_recovery &r, const SfftRound &round)
+{
+    const int64_t index = SfftTeam::first() / SFFT_LANES, count = count_buckets(round.check);
+    if ((SfftTeam::first() - SfftTeam::lane()) / SFFT_LANES >= count)
+        return 0;
+    const bool is_one = index < count;
+    const int s = stage_of(is_one ? index : count - 1, 0);
+    const SfftStage &stage = stage_at(s);
+    const SfftSight sight = sight_of(r, s, (is_one ? index : count - 1) - stage.first_bucket);
+    const SfftSums sums = sums_of(r, sight);
+    const bool is_seen = is_one && stage.n_shifts > 1 && may_be_line(r, round, stage, sight.b, sums);
+    const float mean = (float)(sums.energies * stage.inverse_n_shifts);
+    const bool keeps = is_one && stage.n_shifts > 1 && SfftTeam::lane() % SFFT_LANES == 0;
+    if (keeps)
+        r.energies[index] = mean;
+    if (__ballot_sync(0xffffffffu, is_seen) != 0)
+        examine(r, round, sight, sums.energies, !is_seen);
+    return keeps && s == 0 ? mean : 0;
+}
+
+/* Look into so many buckets that each thread takes one, and the block those that may hold a line. */
+LW_DEVICE float look_in_turn(const lw_sfft_recovery &r, const SfftRound &round)
 {
     SfftShared &shared = shared_of_block();
     const int64_t count = count_buckets(round.check);
@@ -216,17 +291,16 @@ LW_DEVICE void look_round(const lw_sfft_recovery &r, const SfftRound &round)
     for (int64_t first = 0; first < count; first += SfftTeam::step(), turn = 1 - turn) {
         const int64_t i = first + SfftTeam::first();
         bool is_seen = false;
-        while (i < count && i >= stage_at(s).first_bucket + stage_at(s).n_buckets)
-            s++;
+        s = i < count ? stage_of(i, s) : s;
         if (i < count && stage_at(s).n_shifts > 1) {
-            double total;
-            is_seen = may_be_line(r, round, stage_at(s), i - stage_at(s).first_bucket, &total);
-            const float mean = (float)(total * stage_at(s).inverse_n_shifts);
+            const int64_t b = i - stage_at(s).first_bucket;
+            SfftSums sums = {0, 0};
+            for_shifts(r, stage_at(s), b, [&](int, double2 u) { sums.add(u); });
+            is_seen = may_be_line(r, round, stage_at(s), b, sums);
+            const float mean = (float)(sums.energies * stage_at(s).inverse_n_shifts);
             r.energies[i] = mean;
             energy += s == 0 ? mean : 0;
         }
-        if (first + SfftTeam::step() >= count)
-            energy_give(energy);
         const int at = take_place(is_seen, &shared.n_seen[turn]);
         if (is_seen)
             shared.scratch.peel.seen[at] = (int)i;
@@ -238,13 +312,26 @@ LW_DEVICE void look_round(const lw_sfft_recovery &r, const SfftRound &round)
     }
     if (threadIdx.x == 0)
         shared.n_seen[0] = shared.n_seen[1] = 0;
+    return energy;
+}
+
+/* Look into all buckets; their energies are kept, and the sum of those of stage 0 goes to control->energy. */
+LW_DEVICE void look_round(const lw_sfft_recovery &r, const SfftRound &round)
+{
+    const bool are_few = count_buckets(round.check) * SFFT_LANES <= SfftTeam::step();
+    energy_give(are_few ? look_at_once(r, round) : look_in_turn(r, round));
+    __syncthreads();
     energy_pass(r.control->energy[round.half]);
 }
 
 /* What the block has found, for all to know: by its first threads, when the others are done. */
 LW_DEVICE void give_counts(const lw_sfft_recovery &r, const SfftRound &round)
 {
-    int *const mine = shared_of_block().n_of_level;
+    int *const mine = shared_of_block().n_of_level, &n_new = shared_of_block().n_new;
+    if (threadIdx.x == SfftTeam::THREADS - 1 && n_new > 0) {
+        atomicAdd(&r.control->n_keys, n_new);
+        n_new = 0;
+    }
     if (threadIdx.x >= LW_SFFT_TOLERANCES)
         return;
     if (mine[threadIdx.x] > 0)
@@ -290,28 +377,39 @@ LW_DEVICE void subtract_line(const lw_sfft_recovery &r, int plane, int64_t frequ
                            scaled(value, response(stage, place.distance - k)));
 }
 
-/* This thread's of SFFT_TRIED candidates of the block, from `first` on; of level LW_SFFT_TOLERANCES: none. */
+/* This thread's of SFFT_TRIED candidates of the block, from `first` on; of level LW_SFFT_TOLERANCES: none. They go to the last threads,
+ * which note them while the first ones subtract. */
 LW_DEVICE lw_sfft_device_candidate own_candidate(const lw_sfft_recovery &r, const SfftRound &round, int first)
 {
     lw_sfft_device_candidate found = {};
     found.level = LW_SFFT_TOLERANCES;
-    if (threadIdx.x < SFFT_TRIED && first + (int)threadIdx.x < shared_of_block().n_candidates)
-        found = r.candidates[round.part * SfftTeam::block() + first + (int)threadIdx.x];
+    const int mine = SfftTeam::THREADS - 1 - (int)threadIdx.x;
+    if (mine < SFFT_TRIED && first + mine < shared_of_block().n_candidates)
+        found = r.candidates[round.part * SfftTeam::block() + first + mine];
     return found;
 }
 
+/* Whether no other candidate of its frequency is purer, after all have claimed theirs. */
+LW_DEVICE bool is_purest(const lw_sfft_recovery &r, const lw_sfft_device_candidate &found)
+{
+    return found.level < LW_SFFT_TOLERANCES && r.claim[found.slot] == found.claim;
+}
+
 /* Subtract the block's candidates of the round up to a level from the planes of all stages, that which checks included.
- * `found`: this thread's of the first ones; `lines`: which of the two arrays holds the lines. */
-LW_DEVICE void subtract_round(const lw_sfft_recovery &r, const SfftRound &round, lw_sfft_device_candidate found, int level,
-                              int lines)
+ * `found`: this thread's of the first ones, and whether it `is_first` of its frequency; `lines`: which of the two arrays holds the
+ * lines. */
+LW_DEVICE void subtract_round(const lw_sfft_recovery &r, const SfftRound &round, lw_sfft_device_candidate found, bool is_first,
+                              int level, int lines)
 {
     SfftShared &shared = shared_of_block();
     const int n_planes = stage_at(round.check).first_plane + stage_at(round.check).n_shifts;
     int turn = 0;
     for (int first = 0; first < shared.n_candidates; first += SFFT_TRIED, turn = 1 - turn) {
-        if (first > 0)
+        if (first > 0) {
             found = own_candidate(r, round, first);
-        const bool is_taken = found.level <= level && r.claim[found.slot] == found.claim;
+            is_first = is_purest(r, found);
+        }
+        const bool is_taken = is_first && found.level <= level;
         const bool has_mirror = r.is_real && found.frequency > 0 && 2 * found.frequency < r.n;
         for (int image = 0; image <= r.is_real; ++image) {
             const bool is_here = is_taken && (image == 0 || has_mirror);
@@ -390,6 +488,7 @@ LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftPro
         give_counts(r, round);
         const lw_sfft_device_candidate found = own_candidate(r, round, 0);
         SfftTeam::sync();
+        const bool is_first = is_purest(r, found);      /* asked for together with what decides how to go on */
         const float now = energy_take(r.control->energy[half]);
         const int level = choose_level(*r.control, half, step + (has_changed && now > 0.99f * before));
         const int n_keys = r.control->n_keys;
@@ -403,7 +502,7 @@ LW_DEVICE bool peel(const lw_sfft_recovery &r, int check, bool is_blind, SfftPro
         if (!has_changed && sees_noise)
             break;
         if (has_changed)
-            subtract_round(r, round, found, level, progress.lines);
+            subtract_round(r, round, found, is_first, level, progress.lines);
         else
             sees_noise = true;  /* from the next round on */
         step = has_changed ? max(step, level) : 1;

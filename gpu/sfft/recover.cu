@@ -46,7 +46,7 @@ LW_DEVICE void copy_stages(const lw_sfft_recovery &r, int check, int n_windows)
     if (threadIdx.x == 0) {
         shared.arrivals = &r.control->arrivals;
         shared.expected = 0;
-        shared.n_seen[0] = shared.n_seen[1] = shared.n_taken[0] = shared.n_taken[1] = shared.n_candidates = 0;
+        shared.n_seen[0] = shared.n_seen[1] = shared.n_taken[0] = shared.n_taken[1] = shared.n_candidates = shared.n_new = 0;
         for (int level = 0; level < LW_SFFT_TOLERANCES; ++level)
             shared.n_of_level[level] = 0;
         shared.most_shifts = 0;
@@ -72,6 +72,7 @@ LW_DEVICE double begin(const lw_sfft_recovery &r, const SfftLook &look)
 {
     const SfftStage &check = stage_at(look.check);
     reset_rest(r, look);
+    clear_heads(r, look);
     double energy = 0;
     for (int64_t b = SfftTeam::first(); b < check.n_buckets; b += SfftTeam::step())
         energy += energy_of(scaled(r.values[value_of(check, 0, b)], look.scale));
@@ -101,16 +102,6 @@ struct SfftReported {
     }
 };
 
-/* How many there are: each block counts for itself. */
-LW_DEVICE int64_t count_reported(int n_lines, const SfftReported &is_reported)
-{
-    unsigned mine = 0, all;
-    for (int j = (int)threadIdx.x; j < n_lines; j += SfftTeam::THREADS)
-        mine += is_reported(j);
-    count_before_thread(mine, &all);
-    return all;
-}
-
 /* Keep the strongest, at most `sparsity`; of equal ones the lower frequencies. Their |X|^2 and -1 of the others go to
  * r.residue, which is free. */
 LW_DEVICE void choose_lines(const lw_sfft_recovery &r, const SfftReported &is_reported)
@@ -123,7 +114,10 @@ LW_DEVICE void choose_lines(const lw_sfft_recovery &r, const SfftReported &is_re
     const auto is_before = [=](int line, int other) {
         return energy[other].x > energy[line].x || (energy[other].x == energy[line].x && other < line);
     };
-    const auto mark = [=, &r](int line, int number) { r.keep[line] = energy[line].x >= 0 && number < r.sparsity; };
+    const auto mark = [=, &r](int line, int number) {
+        if (SfftTeam::lane() == 0)
+            r.keep[line] = energy[line].x >= 0 && number < r.sparsity;
+    };
     count_before(n_lines, is_before, mark);
     SfftTeam::sync();
 }
@@ -138,37 +132,49 @@ LW_DEVICE double energy_left_out(const SfftReported &lines, int64_t j)
     return is_mirror ? 0 : (has_mirror ? 2 : 1) * energy_of(lines.amplitude[j]);
 }
 
-/* Those kept, in order of frequency, and the figures of the rest. */
+/* Energy in this thread's buckets of the stage that checks, and the most in one. */
+LW_DEVICE double2 measure_check(const lw_sfft_recovery &r, int check)
+{
+    double2 mine = {0, 0};
+    for (int64_t b = SfftTeam::first(); b < stage_at(check).n_buckets; b += SfftTeam::step()) {
+        const double here = check_energy_at(r, check, b);
+        mine = combined<SfftSumAndLargest>(mine, {here, here});
+    }
+    return mine;
+}
+
+/* Those kept, in order of frequency; the energy of the others, if there are such, goes to partial[0]. */
 template <class IsKept>
-LW_DEVICE void write_result(const lw_sfft_recovery &r, const SfftLook &look, const SfftReported &lines, IsKept is_kept)
+LW_DEVICE void write_result(const lw_sfft_recovery &r, const SfftLook &look, const SfftReported &lines, SfftKept kept,
+                            IsKept is_kept)
 {
     const double size = (double)r.n / look.scale;
     const int n_lines = r.control->n_lines;
-    pack(n_lines, is_kept, [=, &r](int line, int number) {
+    pack(n_lines, kept.before, is_kept, [=, &r](int line, int number) {
         r.lines[number] = {lines.frequency[line], lines.amplitude[line].x * size, lines.amplitude[line].y * size, 0};
     });
-    double left_out = 0, energy = 0, most = 0;
+    if (kept.all == n_lines)
+        return;
+    double left_out = 0;
     for (int64_t j = SfftTeam::first(); j < n_lines; j += SfftTeam::step())
         left_out += is_kept((int)j) ? 0 : energy_left_out(lines, j);
-    for (int64_t b = SfftTeam::first(); b < stage_at(look.check).n_buckets; b += SfftTeam::step()) {
-        const double here = check_energy_at(r, look.check, b);
-        energy += here;
-        most = SfftLargest::of(most, here);
-    }
-    team_give<SfftSum>({left_out, energy}, r.control->partial[0]);
-    team_give<SfftLargest>({most, 0}, r.control->partial[1]);
+    team_give<SfftSum>({left_out, 0}, r.control->partial[0]);
 }
 
+/* By the first warp of the team. */
 LW_DEVICE void give_result(const lw_sfft_recovery &r, const SfftLook &look, const SfftProgress &progress, double power,
                            int64_t n_found)
 {
     const double size = 1 / (look.scale * look.scale);
-    const double2 sums = team_take<SfftSum>(r.control->partial[0]), most = team_take<SfftLargest>(r.control->partial[1]);
+    const int64_t n_kept = n_found < r.sparsity ? n_found : r.sparsity;
+    const SfftPartials checked = load_partials(r.control->partial[1]);
+    const unsigned long long not_finite = r.control->not_finite;
+    const double left_out = n_kept < r.control->n_lines ? team_take<SfftSum>(r.control->partial[0]).x : 0;
+    const double2 check = combine_partials<SfftSumAndLargest>(checked);
     if (!SfftTeam::is_leader())
         return;
     *r.result = {
-        n_found < r.sparsity ? n_found : r.sparsity, n_found, power * size, progress.noise * size,
-        sums.y * size, most.x * size, sums.x * size, r.control->not_finite,
+        n_kept, n_found, power * size, progress.noise * size, check.x * size, check.y * size, left_out * size, not_finite,
         progress.n_rounds, progress.n_steps,
     };
     r.control->not_finite = 0;
@@ -180,16 +186,19 @@ LW_DEVICE void report(const lw_sfft_recovery &r, const SfftLook &look, const Sff
     const SfftReported lines = {
         r.frequency[progress.lines], r.amplitude[progress.lines], least * least, r.n, r.is_real,
     };
-    const int64_t n_found = count_reported(r.control->n_lines, lines);
-    if (n_found > r.sparsity) {
+    const double2 left = measure_check(r, look.check);
+    const SfftKept found = count_kept(r.control->n_lines, lines);
+    if (found.all > r.sparsity) {
         choose_lines(r, lines);
-        write_result(r, look, lines, [&r](int line) { return r.keep[line] != 0; });
+        const auto is_kept = [&r](int line) { return r.keep[line] != 0; };
+        write_result(r, look, lines, count_kept(r.control->n_lines, is_kept), is_kept);
     } else {
-        write_result(r, look, lines, lines);
+        write_result(r, look, lines, found, lines);
     }
+    team_give<SfftSumAndLargest>(left, r.control->partial[1]);
     SfftTeam::sync();
     if (SfftTeam::block() == 0 && SfftTeam::warp() == 0)
-        give_result(r, look, progress, power, n_found);
+        give_result(r, look, progress, power, found.all);
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------------ */
@@ -277,12 +286,16 @@ int grid_blocks(int n_multiprocessors, int most_windows)
     return blocks > LW_SFFT_DEVICE_CLUSTER ? blocks : 0;
 }
 
-/* A cluster's barriers take less time than a grid's, whose blocks have less to do between them. */
+/* A cluster's barriers take less time than a grid's, whose blocks have less to do between them. A grid that leaves some multiprocessors
+ * to the transforms of the planes begins beside these. */
 int blocks_for(int64_t n_buckets, const lw_sfft_recovery_shape *shape)
 {
     constexpr int MOST_OF_BLOCK = 128;          /* buckets */
     const bool is_large = n_buckets > shape->cluster_blocks * (int64_t)MOST_OF_BLOCK;
-    return is_large && shape->grid_blocks > 0 ? shape->grid_blocks : shape->cluster_blocks;
+    if (!is_large || shape->grid_blocks == 0)
+        return shape->cluster_blocks;
+    const int most_beside = shape->grid_blocks / 4 * 3;
+    return n_buckets * SFFT_LANES <= most_beside * (int64_t)SfftTeam::THREADS ? most_beside : shape->grid_blocks;
 }
 
 }  // namespace

@@ -19,7 +19,12 @@
 /* To sort lines: intervals of the spectrum, and the most lines that a block has room for. */
 #define SFFT_INTERVALS 4096
 #define SFFT_SORTED 8192
-#define SFFT_FEW 256            /* up to which they are sorted faster by comparing each with each */
+#define SFFT_FEW 2048           /* that may be compared each with each, */
+#define SFFT_COMPARED 64        /* so many by a thread, in less time */
+
+/* Of the rows of the normal equations, what a thread has room for: all of its share of a line's row in three stages. */
+#define SFFT_ROW_LANES 8        /* threads of a line */
+#define SFFT_HELD (3 * LW_SFFT_DEVICE_ROW / SFFT_ROW_LANES)
 
 /* Scratch of one step at a time. */
 union SfftScratch {
@@ -32,6 +37,11 @@ union SfftScratch {
         unsigned end[SFFT_INTERVALS];
         unsigned short line[SFFT_SORTED];
     } sort;
+    int64_t frequency[SFFT_FEW];
+    struct {
+        double2 value[SFFT_HELD][LW_SFFT_DEVICE_THREADS];
+        int other[SFFT_HELD][LW_SFFT_DEVICE_THREADS];       /* -1: none */
+    } row;
 };
 
 /* A block's own memory. It is dynamic: there is one for each block of a team where kernels are emulated, too. */
@@ -42,7 +52,7 @@ struct SfftShared {
     unsigned histogram[2][256], digit, rest;        /* of a selection */
     unsigned *arrivals, expected;                   /* at the barriers of a grid */
     int n_seen[2], n_taken[2];                      /* in turn: one is cleared while the other counts */
-    int n_candidates, n_of_level[LW_SFFT_TOLERANCES];      /* of this block and round */
+    int n_candidates, n_of_level[LW_SFFT_TOLERANCES], n_new;        /* of this block and round; new frequencies */
     int most_shifts;                                /* of the stages that locate */
     SfftScratch scratch;
     lw_sfft_device_stage stages[LW_SFFT_STAGES];    /* up to that which checks; a copy */
@@ -94,6 +104,13 @@ template <class Operation> LW_DEVICE double2 combined(double2 a, double2 b)
     return {Operation::of(a.x, b.x), Operation::of(a.y, b.y)};
 }
 
+/* The sum of the first, the largest of the second. */
+struct SfftSumAndLargest {};
+template <> LW_DEVICE double2 combined<SfftSumAndLargest>(double2 a, double2 b)
+{
+    return {SfftSum::of(a.x, b.x), SfftLargest::of(a.y, b.y)};
+}
+
 /* Over the threads of a warp, or of each `count` of them, a power of two. All get the same: sums do not depend on the order of
  * two. */
 template <class Operation> LW_DEVICE double2 warp_combine(double2 mine, int count = 32)
@@ -126,12 +143,33 @@ template <class Operation> LW_DEVICE void team_give(double2 mine, double2 *parti
         partial[SfftTeam::block()] = of_block;
 }
 
-template <class Operation> LW_ONCE double2 team_take(const double2 *partial)
+/* What a thread takes of them, which are all >= 0 or summed: 0 beyond the last block. */
+struct SfftPartials {
+    static constexpr int COUNT = LW_SFFT_DEVICE_BLOCKS / 32;
+    double2 of[COUNT];
+};
+
+LW_DEVICE SfftPartials load_partials(const double2 *partial)
+{
+    SfftPartials mine;
+#pragma unroll
+    for (int i = 0; i < SfftPartials::COUNT; ++i)
+        mine.of[i] = SfftTeam::lane() + 32 * i < SfftTeam::blocks() ? partial[SfftTeam::lane() + 32 * i] : double2{0, 0};
+    return mine;
+}
+
+template <class Operation> LW_DEVICE double2 combine_partials(const SfftPartials &mine)
 {
     double2 all = {0, 0};
-    for (int b = SfftTeam::lane(); b < SfftTeam::blocks(); b += 32)
-        all = combined<Operation>(all, partial[b]);
+#pragma unroll
+    for (int i = 0; i < SfftPartials::COUNT; ++i)
+        all = combined<Operation>(all, mine.of[i]);
     return warp_combine<Operation>(all);
+}
+
+template <class Operation> LW_ONCE double2 team_take(const double2 *partial)
+{
+    return combine_partials<Operation>(load_partials(partial));
 }
 
 /* The same for one number that only decides how to go on, in single precision; no barrier of the block but those around what
@@ -203,44 +241,64 @@ LW_ONCE unsigned count_before_thread(unsigned mine, unsigned *all)
     return before + up_to - mine;
 }
 
-/* Call place(item, number) for all items that are kept, numbered in order; a block takes a piece of them. */
-template <class IsKept, class Place> LW_DEVICE void pack(int count, IsKept is_kept, Place place)
+/* The block's piece of `count` items. */
+struct SfftPiece {
+    int begin, end;
+};
+LW_DEVICE SfftPiece piece_of(int count)
 {
     const int piece = (count + SfftTeam::blocks() - 1) / SfftTeam::blocks();
-    const int begin = min(SfftTeam::block() * piece, count), end = min(begin + piece, count);
-    unsigned mine = 0, number;
-    for (int item = (int)threadIdx.x; item < begin; item += SfftTeam::THREADS)
-        mine += is_kept(item);
-    count_before_thread(mine, &number);
-    for (int first = begin; first < end; first += SfftTeam::THREADS) {
+    const int begin = min(SfftTeam::block() * piece, count);
+    return {begin, min(begin + piece, count)};
+}
+
+/* How many items are kept: before the block's piece, and of all. Each block counts for itself. */
+struct SfftKept {
+    int before, all;
+};
+template <class IsKept> LW_DEVICE SfftKept count_kept(int count, IsKept is_kept)
+{
+    const int begin = piece_of(count).begin;
+    int before = 0, all = 0;
+#pragma unroll 2
+    for (int item = (int)threadIdx.x; item < count; item += SfftTeam::THREADS) {
+        const int is_one = is_kept(item);
+        before += item < begin ? is_one : 0;
+        all += is_one;
+    }
+    const double2 kept = block_combine<SfftSum>({(double)before, (double)all});
+    return {(int)kept.x, (int)kept.y};
+}
+
+/* Call place(item, number) for all items of the block's piece that are kept, numbered in order from `number` on. */
+template <class IsKept, class Place> LW_DEVICE void pack(int count, int number, IsKept is_kept, Place place)
+{
+    const SfftPiece piece = piece_of(count);
+    for (int first = piece.begin; first < piece.end; first += SfftTeam::THREADS) {
         const int item = first + (int)threadIdx.x;
-        const bool is_mine = item < end && is_kept(item);
+        const bool is_mine = item < piece.end && is_kept(item);
         unsigned all;
-        const unsigned at = number + count_before_thread(is_mine, &all);
+        const unsigned at = (unsigned)number + count_before_thread(is_mine, &all);
         if (is_mine)
             place(item, (int)at);
-        number += all;
+        number += (int)all;
     }
 }
 
-/* For each of `count` items, how many of `count` others `is_before` (item, other) holds; eight lanes share an item.
- * `found` (item, number) is called by one of them. */
+/* For each of `count` items, how many of `count` others `is_before` (item, other) holds; a warp takes an item.
+ * `found` (item, number) is called by all its lanes. */
 template <class IsBefore, class Found> LW_DEVICE void count_before(int count, IsBefore is_before, Found found)
 {
-    constexpr int LANES = 8;
-    const int64_t rounded = (count + 3) / 4 * 4 * (int64_t)LANES;       /* whole warps */
-    for (int64_t i = SfftTeam::first(); i < rounded; i += SfftTeam::step()) {
-        const int item = (int)(i / LANES);
+    for (int64_t i = SfftTeam::first(); i < count * 32ll; i += SfftTeam::step()) {
+        const int item = (int)(i / 32);
         int number = 0;
-        if (item < count)
-#pragma unroll 4
-            for (int other = (int)(i % LANES); other < count; other += LANES)
-                number += is_before(item, other);
+#pragma unroll 8
+        for (int other = SfftTeam::lane(); other < count; other += 32)
+            number += is_before(item, other);
 #pragma unroll
-        for (int lane = LANES / 2; lane > 0; lane /= 2)
+        for (int lane = 16; lane > 0; lane /= 2)
             number += __shfl_xor_sync(0xffffffffu, number, lane);
-        if (item < count && i % LANES == 0)
-            found(item, number);
+        found(item, number);
     }
 }
 

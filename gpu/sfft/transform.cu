@@ -55,7 +55,7 @@ template <int E, int R> LW_DEVICE void pass(const Plane &p, int done)
     for (int q = 0; q < COUNT; ++q) {
         if (t >= threads)
             break;
-        const int j = t + q * threads, k = j % done;
+        const int j = t + q * threads, k = E == 8 ? j & (done - 1) : j % done;      /* of 8 points, all is a power of two */
         const int step = p.n / (done * R) * k;
 #pragma unroll
         for (int r = 0; r < R; ++r) {
@@ -70,7 +70,7 @@ template <int E, int R> LW_DEVICE void pass(const Plane &p, int done)
     for (int q = 0; q < COUNT; ++q) {
         if (t >= threads)
             break;
-        const int j = t + q * threads, k = j % done;
+        const int j = t + q * threads, k = E == 8 ? j & (done - 1) : j % done;
 #pragma unroll
         for (int r = 0; r < R; ++r)
             p.shared[padded((j - k) * R + k + r * done)] = v[q][r];

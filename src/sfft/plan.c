@@ -35,10 +35,12 @@ static double bits_per_shift(const struct lw_sfft_spec *spec, int64_t n_lines, i
     return attempt == 0 ? fmin(fmax(bits, 1), 4) : 1;
 }
 
-static int64_t even_size(double least)
+/* 2^a or 3 2^a, the former only where samples cost little: up to a third more buckets are peeled in fewer rounds, and transformed in
+ * fewer passes. */
+static int64_t even_size(const struct lw_sfft_spec *spec, double least)
 {
     int64_t size = LEAST_BUCKETS;
-    while ((double)size < least)
+    while ((double)size < least || (spec->is_at_hand && size % 3 == 0))
         size = size % 3 == 0 ? size / 3 * 4 : size / 2 * 3;     /* 2^a, 3 2^a alternately */
     return size;
 }
@@ -57,7 +59,7 @@ static struct lw_sfft_attempt attempt_of(const struct lw_sfft_plan *plan, int64_
 static struct lw_sfft_attempt make_attempt(const struct lw_sfft_plan *plan, int64_t n_lines, int number, int64_t room)
 {
     const struct lw_sfft_spec *const spec = &plan->spec;
-    const int64_t n_buckets = even_size(least_buckets(spec, n_lines)) * growth[number];
+    const int64_t n_buckets = even_size(spec, least_buckets(spec, n_lines)) * growth[number];
     const struct lw_sfft_attempt attempt = attempt_of(plan, n_buckets, bits_per_shift(spec, n_lines, n_buckets, number));
     return attempt.samples > room && number > 0 ? attempt_of(plan, n_buckets, unknown_bits[number]) : attempt;
 }

@@ -215,6 +215,7 @@ lw_sfft_spec spec_of(const Row &row, int seed)
     spec.has_snr = row.snr_db != 0 && !row.is_untold;
     spec.snr_db = row.snr_db;
     spec.seed = (uint64_t)seed;
+    spec.is_at_hand = true;
     return spec;
 }
 

@@ -112,6 +112,22 @@ static void check_stage(int64_t n, int64_t n_buckets)
     }
 }
 
+/* Of a signal at hand: buckets in powers of two, at most a third more than otherwise. */
+static void check_plan_at_hand(const struct lw_sfft_spec *otherwise, const struct lw_sfft_plan *other)
+{
+    struct lw_sfft_spec spec = *otherwise;
+    spec.is_at_hand = true;
+    const struct lw_sfft_plan plan = lw_sfft_plan_make(&spec);
+    int64_t samples = 0;
+    for (int a = 0; a < plan.n_attempts; a++) {
+        const int64_t buckets = plan.attempts[a].n_buckets, fewest = other->attempts[a].n_buckets;
+        samples += plan.attempts[a].samples;
+        CHECK((buckets & (buckets - 1)) == 0, "%" PRId64 " buckets are no power of two", buckets);
+        CHECK(buckets >= fewest && 3 * buckets <= 4 * fewest, "%" PRId64 " buckets, not %" PRId64, buckets, fewest);
+    }
+    CHECK(plan.n_attempts <= other->n_attempts && samples <= spec.n / 4, "%" PRId64 " of %" PRId64 " samples", samples, spec.n);
+}
+
 static void check_plans(void)
 {
     for (int bits = 4; bits <= 40; bits += 4) {
@@ -125,6 +141,7 @@ static void check_plans(void)
                 CHECK(a == 0 || plan.attempts[a].n_buckets > plan.attempts[a - 1].n_buckets, "attempt %d is no larger", a);
             }
             CHECK(samples <= spec.n / 4, "%" PRId64 " of %" PRId64 " samples", samples, spec.n);
+            check_plan_at_hand(&spec, &plan);
         }
     }
     const struct lw_sfft_spec large = {.n = (int64_t)1 << 27, .sparsity = 1000, .precision = LW_DOUBLE};
