@@ -79,19 +79,18 @@ template <class Real> struct Power {
     }
 };
 
-/* Undo the scaling of the pieces in re and im. v has them swapped: the piece of re stands in im. */
-template <class C, int E> LW_DEVICE void scale_back(C (&v)[E], int re_exponent, int im_exponent)
+/* Undo the scaling. */
+template <class C, int E> LW_DEVICE void scale_back(C (&v)[E], int exponent)
 {
-    using Power = Power<decltype(C::x)>;
-    const Power re(re_exponent), im(im_exponent);
+    const Power<decltype(C::x)> power(exponent);
 #pragma unroll
     for (int m = 0; m < E; ++m)
-        v[m] = {v[m].x * im.first, v[m].y * re.first};
-    if (re.second == 1 && im.second == 1)
+        v[m] = {v[m].x * power.first, v[m].y * power.first};
+    if (power.second == 1)
         return;
 #pragma unroll
     for (int m = 0; m < E; ++m)
-        v[m] = {v[m].x * im.second, v[m].y * re.second};
+        v[m] = {v[m].x * power.second, v[m].y * power.second};
 }
 
 #endif

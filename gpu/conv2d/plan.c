@@ -24,6 +24,7 @@ static const double direct_seconds = 5.5e-6;         /* of direct sums with any 
 static const double strips_seconds = 2e-6;           /* of sums in strips */
 static const double passes_seconds = 1e-5;          /* of those with any separable kernel */
 static const double tile_seconds = 4.2e-6;          /* that tiles take however few they are, beyond what each takes */
+static const double large_seconds = 2e-6;            /* and large ones beyond that */
 static const double product_rate = 29.6e12;         /* fused multiply-adds a second of the device, single precision */
 static const double wanted_points = 3 << 24;         /* of the work area: fills the device, 384 MiB */
 enum { MULTIPROCESSORS = 132 };
@@ -129,10 +130,7 @@ static bool cut(const struct lw_op_spec *spec, int64_t rows, int64_t columns, st
         .hop_rows = rows - c->kernel_rows + 1, .hop_columns = columns - c->kernel_columns + 1,
     };
     grid->n_across = divide_up(c->output_columns, grid->hop_columns);
-    /* An odd number beside each other leaves half a transform empty, as does one above each other. */
-    const double beside = (double)divide_up(grid->n_across, 2) * transforms_down(spec, grid, 1);
-    const bool is_beside = beside <= (double)grid->n_across * transforms_down(spec, grid, 2);
-    pair(grid, is_complex(spec) ? 1 : is_beside ? 1 : 2, is_complex(spec) ? 1 : is_beside ? 2 : 1);
+    pair(grid, 1, 1);
     return true;
 }
 
@@ -141,18 +139,27 @@ static int64_t n_transforms(const struct lw_op_spec *spec, const struct lw_conv2
     return spec->n_channels * grid->transforms_across * divide_up(output_rows(spec), grid->hop_rows * grid->pair_rows);
 }
 
-/* Microseconds that a multiprocessor takes for a tile, with as many of them at a time as it holds. */
-static double tile_microseconds(enum lw_precision precision, int side)
+/* Tiles that have a multiprocessor for themselves. */
+static bool is_large(const struct lw_conv2d_grid *grid) { return grid->columns == 256; }
+
+/* Microseconds that a multiprocessor takes for a tile, with as many of them at a time as it holds. Large ones take longer the more they
+ * store, and where pixels cannot be copied as they are while others are transformed. */
+static double tile_microseconds(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
-    return precision == LW_DOUBLE ? 16 : side == 64 ? 2.8 : 14.8;
+    const double thousands = 1e-3 * (double)(grid->hop_rows * grid->hop_columns);
+    const double loading = spec->input.scalar == LW_FLOAT32 && spec->conv2d.outside == 0 ? 1 : 1.25;
+    if (is_large(grid))
+        return loading * (grid->rows == 224 ? 19.8 + 0.2 * thousands : 11.9 + 0.11 * thousands);
+    return spec->precision == LW_DOUBLE ? 16 : grid->columns == 64 ? 2.85 : 14.8;
 }
 
 static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     struct lw_conv2d_plan plan = {.method = LW_CONV2D_TILES, .grid = *grid};
-    const double each = 1e-6 * tile_microseconds(spec->precision, (int)grid->rows);
+    const double each = 1e-6 * tile_microseconds(spec, grid);
     const double most = (double)divide_up(n_transforms(spec, grid), MULTIPROCESSORS);   /* of tiles, on one of them */
-    plan.seconds = (tile_seconds + most * each) / n_outputs(spec);
+    const double beyond = tile_seconds + (is_large(grid) ? large_seconds : 0);
+    plan.seconds = (beyond + most * each) / n_outputs(spec);
     return plan;
 }
 
@@ -208,8 +215,9 @@ static void choose_tile(const struct lw_device *device, const struct lw_op_spec 
                         struct lw_conv2d_plan *best)
 {
     struct lw_conv2d_grid grid;
-    for (const int *side = lw_conv2d_tile_sides(spec->precision); *side; side++) {
-        if (!fits(device, lw_conv2d_tile_shared_bytes(spec->precision, *side)) || !cut(spec, *side, *side, &grid))
+    for (const struct lw_conv2d_tile *t = lw_conv2d_tile_shapes(spec->precision, is_complex(spec)); t->rows; t++) {
+        if (!fits(device, lw_conv2d_tile_shared_bytes(spec->precision, t->rows, t->columns)) ||
+            !cut(spec, t->rows, t->columns, &grid))
             continue;
         const struct lw_conv2d_plan plan = tile(spec, &grid);
         keep_cheaper(&plan, is_found, best);
@@ -350,6 +358,6 @@ void lw_conv2d_describe(const struct lw_conv2d_plan *plan, const struct lw_op_sp
         snprintf(text, size, "overlap-save on tiles of %" PRId64 " x %" PRId64 " %s, hop %" PRId64 " x %" PRId64 "%s",
                  g->rows,
                  g->columns, plan->method == LW_CONV2D_TILES ? "in shared memory" : "in three passes", g->hop_rows,
-                 g->hop_columns, is_complex(spec) ? "" : ", two real ones as one complex");
+                 g->hop_columns, is_complex(spec) || plan->method == LW_CONV2D_TILES ? "" : ", two real ones as one complex");
     }
 }

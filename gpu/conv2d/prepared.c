@@ -45,7 +45,7 @@ static int64_t bank_bytes(const struct lw_op_spec *spec, const struct lw_conv2d_
     case LW_CONV2D_PRODUCT: return 0;
     case LW_CONV2D_DIRECT: return taps_bytes(spec, n_taps(spec));
     case LW_CONV2D_PASSES: return taps_bytes(spec, spec->conv2d.kernel_rows);
-    case LW_CONV2D_TILES: return lw_conv2d_tile_bytes(spec->precision, rows);
+    case LW_CONV2D_TILES: return lw_conv2d_tile_bytes(spec->precision, rows, columns);
     default: return lw_conv2d_bands_bytes(spec->precision, rows, columns);
     }
 }
@@ -79,7 +79,7 @@ static int64_t lay_out_setup(const struct lw_op_spec *spec, const struct lw_conv
                              struct setup *setup)
 {
     const int rows = (int)plan->grid.rows, columns = (int)plan->grid.columns;
-    const int64_t work = plan->method == LW_CONV2D_TILES ? lw_conv2d_tile_setup_bytes(rows, spec->conv2d.kernel_rows)
+    const int64_t work = plan->method == LW_CONV2D_TILES ? lw_conv2d_tile_setup_bytes(rows, columns, spec->conv2d.kernel_rows)
                          : plan->method == LW_CONV2D_BANDS
                              ? lw_conv2d_bands_setup_bytes(rows, columns, spec->conv2d.kernel_rows) : 0;
     struct lw_arena arena = {.base = memory};
@@ -214,9 +214,8 @@ static int prepare_transforms(const struct setup *setup, const struct lw_conv2d_
     lw_free(taps);
     const int rows = (int)p->plan.grid.rows, columns = (int)p->plan.grid.columns;
     if (status == cudaSuccess && p->plan.method == LW_CONV2D_TILES)
-        status = lw_conv2d_tile_prepare(p->spec.precision, rows, setup->taps, c->kernel_complex, c->kernel_rows,
-                                        c->kernel_columns,
-                                        setup->work, p->bank, stream);
+        status = lw_conv2d_tile_prepare(p->spec.precision, rows, columns, setup->taps, c->kernel_complex, c->kernel_rows,
+                                        c->kernel_columns, setup->work, p->bank, stream);
     else if (status == cudaSuccess)
         status = lw_conv2d_bands_prepare(p->spec.precision, rows, columns, setup->taps, c->kernel_complex,
                                          c->kernel_rows,

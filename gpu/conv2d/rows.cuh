@@ -258,7 +258,7 @@ __global__ void __launch_bounds__(F::THREADS, BLOCKS) conv2d_back(const BandArgs
         butterfly(v[m], v[m + F::E / 2]);
     fft.backward(v, team_memory<F>(memory), t);
     const int exponent = a.exponents[item] + a.block.exponent;
-    scale_back(v, exponent, exponent);
+    scale_back(v, exponent);
     store_line<F, PAIRED, 0>(v, a, p.piece[0], i, t);
     if (PAIRED)
         store_line<F, PAIRED, 1>(v, a, p.piece[1], i, t);

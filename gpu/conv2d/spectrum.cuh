@@ -1,7 +1,7 @@
 /* spectrum.cuh - spectrum of a kernel by the definition, in double precision, once per operation:
  *
  *     D[m][kx] = sum_n h[m][n] exp(-2 pi i n kx / C)
- *     K[i] = sum_m D[m][kx] exp(-2 pi i m ky / R) / (R C),    (ky, kx) the bin that stands at place i
+ *     K[i] = sum_m D[m][kx] exp(-2 pi i m (ky + q / 4) / R) / (R C),    (ky, kx) the bin that stands at place i
  *
  * One thread per value; neighbours share what they read, or read side by side. */
 #ifndef LW_GPU_CONV2D_SPECTRUM_CUH
@@ -18,7 +18,8 @@ struct KernelSpectrum {
     bool is_complex;
     int64_t kernel_rows, kernel_columns;
     int rows, columns;              /* R, C */
-    double2 *row_roots, *column_roots;      /* exp(-2 pi i k / R), k < R; the same of C */
+    int quarters;                   /* q: 0, or 3 for the right-angle transform of R complex points, 2 R real rows */
+    double2 *row_roots, *column_roots;      /* exp(-2 pi i k / (4 R)), k < 4 R; exp(-2 pi i k / C), k < C */
     double2 *transformed;           /* D */
 };
 
@@ -66,8 +67,9 @@ __global__ void conv2d_transform_columns(const KernelSpectrum s, const Order ord
         return;
     const Bin2d bin = order.bin(i);
     double2 sum = {0, 0};
-    int root = 0;                   /* m ky mod R */
-    for (int64_t m = 0; m < s.kernel_rows; ++m, root = next_root(root, bin.row, s.rows)) {
+    const int step = 4 * bin.row + s.quarters;
+    int root = 0;                   /* m step mod 4 R */
+    for (int64_t m = 0; m < s.kernel_rows; ++m, root = next_root(root, step, 4 * s.rows)) {
         const double2 p = product(s.transformed[m * s.columns + bin.column], s.row_roots[root]);
         sum = {sum.x + p.x, sum.y + p.y};
     }
@@ -79,7 +81,7 @@ __global__ void conv2d_transform_columns(const KernelSpectrum s, const Order ord
 static inline int64_t lay_out_spectrum(KernelSpectrum &s, void *setup)
 {
     struct lw_arena arena = {static_cast<char *>(setup), 0};
-    s.row_roots = static_cast<double2 *>(lw_arena_take(&arena, s.rows * (int64_t)sizeof(double2)));
+    s.row_roots = static_cast<double2 *>(lw_arena_take(&arena, 4 * s.rows * (int64_t)sizeof(double2)));
     s.column_roots = static_cast<double2 *>(lw_arena_take(&arena, s.columns * (int64_t)sizeof(double2)));
     s.transformed = static_cast<double2 *>(lw_arena_take(&arena, s.kernel_rows * s.columns * (int64_t)sizeof(double2)));
     return arena.used;
@@ -90,7 +92,7 @@ static cudaError_t fill_spectrum(const KernelSpectrum &s, const Order &order, C 
 {
     const int threads = 128;
     const auto blocks = [=](int64_t n) { return static_cast<unsigned>((n + threads - 1) / threads); };
-    conv2d_roots<<<blocks(s.rows), threads, 0, stream>>>(s.row_roots, s.rows);
+    conv2d_roots<<<blocks(4 * s.rows), threads, 0, stream>>>(s.row_roots, 4 * s.rows);
     conv2d_roots<<<blocks(s.columns), threads, 0, stream>>>(s.column_roots, s.columns);
     conv2d_transform_rows<<<blocks(s.kernel_rows * s.columns), threads, 0, stream>>>(s);
     conv2d_transform_columns<Order, C><<<blocks((int64_t)s.rows * s.columns), threads, 0, stream>>>(s, order, spectrum);

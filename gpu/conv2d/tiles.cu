@@ -1,80 +1,126 @@
-#include "gpu/conv2d/tiles.cuh"
+#include "gpu/conv2d/lone.cuh"
 
-template <class F_, int BLOCKS_> struct TileKernel {
+/* A tile of S x S points: complex pixels, or 2 S rows of real ones. */
+template <class F_, int BLOCKS, bool REAL> struct Square {
     using F = F_;
-    static constexpr int BLOCKS = BLOCKS_;
+    static constexpr int ROWS = REAL ? 2 * F::S : F::S, COLUMNS = F::S, POINTS = F::S * F::S, QUARTERS = REAL ? 3 : 0;
+    static constexpr auto kernel = conv2d_tile<F, BLOCKS, REAL>;
+
+    static cudaError_t run(const lw_conv2d_block &b, const lw_conv2d_grid &g, int64_t n, const void *bank, cudaStream_t stream)
+    {
+        kernel<<<static_cast<unsigned>(n), F::T, F::SHARED_BYTES, stream>>>(b, g, static_cast<const typename F::C *>(bank));
+        return cudaGetLastError();
+    }
 };
 
-template <class With> static cudaError_t with_tile(enum lw_precision precision, int side, With with)
+/* One of 8 E x 256 real pixels, which has a multiprocessor for itself. */
+template <int E> struct Large {
+    using F = Lone<E>;
+    static constexpr int ROWS = 2 * F::R, COLUMNS = F::COLUMNS, POINTS = F::R * F::COLUMNS, QUARTERS = 3;
+    static constexpr auto kernel = conv2d_lone<F>;
+
+    static cudaError_t run(const lw_conv2d_block &b, const lw_conv2d_grid &g, int64_t n, const void *bank, cudaStream_t stream)
+    {
+        int device = 0, multiprocessors = 0;
+        cudaError_t status = cudaGetDevice(&device);
+        if (status == cudaSuccess)
+            status = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+        if (status != cudaSuccess)
+            return status;
+        const unsigned blocks = static_cast<unsigned>(n < multiprocessors ? n : multiprocessors);
+        kernel<<<blocks, F::T, F::SHARED_BYTES, stream>>>(b, g, static_cast<const float2 *>(bank), static_cast<unsigned>(n));
+        return cudaGetLastError();
+    }
+};
+
+template <class With> static cudaError_t with_tile(enum lw_precision precision, int rows, int columns, With with)
 {
-    if (precision == LW_DOUBLE && side == 64)
-        return with(TileKernel<Tile<double, 16>, 1>{});
-    if (precision == LW_SINGLE && side == 64)
-        return with(TileKernel<Tile<float, 16>, 4>{});
-    if (precision == LW_SINGLE && side == 128)
-        return with(TileKernel<Tile<float, 32>, 1>{});
+    const bool is_single = precision == LW_SINGLE;
+    if (!is_single && rows == 64 && columns == 64)
+        return with(Square<Tile<double, 16>, 1, false>{});
+    if (!is_single && rows == 128 && columns == 64)
+        return with(Square<Tile<double, 16>, 1, true>{});
+    if (is_single && rows == 64 && columns == 64)
+        return with(Square<Tile<float, 16>, 4, false>{});
+    if (is_single && rows == 128 && columns == 64)
+        return with(Square<Tile<float, 16>, 4, true>{});
+    if (is_single && rows == 128 && columns == 128)
+        return with(Square<Tile<float, 32>, 1, false>{});
+    if (is_single && rows == 128 && columns == 256)
+        return with(Large<16>{});
+    if (is_single && rows == 224 && columns == 256)
+        return with(Large<28>{});
     return cudaErrorInvalidValue;
 }
 
-const int *lw_conv2d_tile_sides(enum lw_precision precision)
+const struct lw_conv2d_tile *lw_conv2d_tile_shapes(enum lw_precision precision, bool is_complex)
 {
-    static const int of_single[] = {64, 128, 0}, of_double[] = {64, 0};
-    return precision == LW_SINGLE ? of_single : of_double;
+    static const struct lw_conv2d_tile of_single[] = {{128, 64}, {128, 256}, {224, 256}, {0, 0}};
+    static const struct lw_conv2d_tile of_double[] = {{128, 64}, {0, 0}};
+    static const struct lw_conv2d_tile of_complex[] = {{64, 64}, {128, 128}, {0, 0}};
+    static const struct lw_conv2d_tile of_double_complex[] = {{64, 64}, {0, 0}};
+    if (precision == LW_SINGLE)
+        return is_complex ? of_complex : of_single;
+    return is_complex ? of_double_complex : of_double;
 }
 
-int lw_conv2d_tile_shared_bytes(enum lw_precision precision, int side)
+int lw_conv2d_tile_shared_bytes(enum lw_precision precision, int rows, int columns)
 {
     int bytes = 0;
-    with_tile(precision, side, [&](auto kernel) {
-        bytes = decltype(kernel)::F::SHARED_BYTES;
+    with_tile(precision, rows, columns, [&](auto tile) {
+        bytes = decltype(tile)::F::SHARED_BYTES;
         return cudaSuccess;
     });
     return bytes;
 }
 
-int64_t lw_conv2d_tile_bytes(enum lw_precision precision, int side)
+int64_t lw_conv2d_tile_bytes(enum lw_precision precision, int rows, int columns)
 {
-    return ((int64_t)side * side + side) * (precision == LW_SINGLE ? 8 : 16);
+    int64_t bytes = 0;
+    with_tile(precision, rows, columns, [&](auto tile) {
+        using Shape = decltype(tile);
+        bytes = (Shape::POINTS + Shape::F::TABLES) * static_cast<int64_t>(sizeof(typename Shape::F::C));
+        return cudaSuccess;
+    });
+    return bytes;
 }
 
-int64_t lw_conv2d_tile_setup_bytes(int side, int64_t kernel_rows)
+int64_t lw_conv2d_tile_setup_bytes(int rows, int columns, int64_t kernel_rows)
 {
     KernelSpectrum s = {};
-    s.rows = s.columns = side;
+    s.rows = rows;
+    s.columns = columns;
     s.kernel_rows = kernel_rows;
     return lay_out_spectrum(s, nullptr);
 }
 
-template <class C> static __global__ void round_roots(const double2 *roots, C *to, int n)
+template <class F> static __global__ void round_tables(const KernelSpectrum s, typename F::C *to)
 {
-    using Real = decltype(C::x);
-    if ((int)threadIdx.x < n)
-        to[threadIdx.x] = {(Real)roots[threadIdx.x].x, (Real)roots[threadIdx.x].y};
+    using Real = decltype(to->x);
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= F::TABLES)
+        return;
+    const double2 value = F::table(s, i);
+    to[i] = {(Real)value.x, (Real)value.y};
 }
 
-template <class Kernel> static cudaError_t allow_shared(Kernel kernel, int bytes)
-{
-    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-}
-
-cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, int side, const double *taps, bool is_complex,
+cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, int rows, int columns, const double *taps, bool is_complex,
                                    int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank,
                                    cudaStream_t stream)
 {
-    KernelSpectrum s = {taps, is_complex, kernel_rows, kernel_columns, side, side};
-    lay_out_spectrum(s, setup);
-    return with_tile(precision, side, [=](auto kernel) {
-        using K = decltype(kernel);
-        using F = typename K::F;
+    return with_tile(precision, rows, columns, [=](auto tile) {
+        using Shape = decltype(tile);
+        using F = typename Shape::F;
         using C = typename F::C;
-        cudaError_t status = allow_shared(conv2d_tile<F, K::BLOCKS, true>, F::SHARED_BYTES);
+        constexpr int threads = 128, points_down = Shape::POINTS / Shape::COLUMNS;
+        KernelSpectrum s = {taps, is_complex, kernel_rows, kernel_columns, points_down, Shape::COLUMNS, Shape::QUARTERS};
+        lay_out_spectrum(s, setup);
+        cudaError_t status = cudaFuncSetAttribute(Shape::kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, F::SHARED_BYTES);
         if (status == cudaSuccess)
-            status = allow_shared(conv2d_tile<F, K::BLOCKS, false>, F::SHARED_BYTES);
-        if (status == cudaSuccess)
-            status = fill_spectrum(s, F{}, static_cast<C *>(bank) + F::S, stream);
+            status = fill_spectrum(s, F{}, static_cast<C *>(bank) + F::TABLES, stream);
         if (status != cudaSuccess)
             return status;
-        round_roots<<<1, F::S, 0, stream>>>(s.row_roots, static_cast<C *>(bank), F::S);
+        round_tables<F><<<(F::TABLES + threads - 1) / threads, threads, 0, stream>>>(s, static_cast<C *>(bank));
         return cudaGetLastError();
     });
 }
@@ -96,12 +142,7 @@ cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw
         return cudaSuccess;
     if (n > INT32_MAX)
         return cudaErrorInvalidConfiguration;
-    return with_tile(precision, (int)grid->rows, [=](auto kernel) {
-        using K = decltype(kernel);
-        using F = typename K::F;
-        const auto run = block->output_complex ? conv2d_tile<F, K::BLOCKS, false> : conv2d_tile<F, K::BLOCKS, true>;
-        run<<<static_cast<unsigned>(n), F::T, F::SHARED_BYTES, stream>>>(*block, g,
-                                                                         static_cast<const typename F::C *>(bank));
-        return cudaGetLastError();
+    return with_tile(precision, (int)grid->rows, (int)grid->columns, [=](auto tile) {
+        return decltype(tile)::run(*block, g, n, bank, stream);
     });
 }

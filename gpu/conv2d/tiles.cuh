@@ -1,14 +1,20 @@
-/* tiles.cuh - overlap-save on tiles of S x S points: load, transform, multiply, transform back, store, by one
+/* tiles.cuh - overlap-save on tiles of S x S complex points: load, transform, multiply, transform back, store, by one
  * block.
  *
  *     y = IFFT(X K)[kernel_rows - 1 ..][kernel_columns - 1 ..]
  *
- * S = 4 E, with E = 16 or 32 points in each of T = 16 E threads. Two real pieces are one transform (the kernel is real:
- * re and im of the result are the two), a complex one is one by itself. With rows y = y0 + 4 y1, ky = k1 + E k0 and
+ * A tile of complex pixels is S x S of them, by the usual transform. One of real pixels is 2 S x S, by the right-angle
+ * transform: point (y, x) is p[y][x] + i p[y + S][x], and the frequencies of the columns are ky + 3/4. As
+ * exp(-2 pi i S (ky + 3/4) / S) = i, the spectrum at these frequencies is that of the 2 S real rows, and a product of two such spectra
+ * is that of the convolution whose rows beyond 2 S come back to the first ones negated. Overlap-save drops those in either
+ * case. So a real tile costs no unpacking of a half spectrum, only a weight exp(-2 pi i (3/4) y / S) of each row: before the transform it
+ * is part of the twiddles, after it a multiplication.
+ *
+ * S = 4 E, with E = 16 or 32 points in each of T = 16 E threads. With rows y = y0 + 4 y1, ky = k1 + E k0 and
  * columns x = x0 + 16 x1, kx = l1 + X l0 (X = E / 4), a thread's points are
  *
  *     step   thread            points              what is done
- *     1      y0, x             y1 = 0 .. E - 1     radix E over y1 -> k1
+ *     1      y0, x             y1 = 0 .. E - 1     radix E over y1 -> k1 (weighted for real pixels)
  *            -- exchange within the block --
  *     2      k1, x0            y0, x1              weighted radix 4 over y0 -> k0, radix X over x1 -> l1
  *            -- exchange within the 16 threads of k1 --
@@ -19,7 +25,7 @@
  *
  * Shared memory: E regions (one for each k1) of 17 E complex values: S x 4 in natural order in the exchange of the
  * block, E rows of 16 with a pitch of 17 in that of the group; all accesses are free of bank conflicts (half-warps of
- * 16 neighbours, or of stride 17). Float: 34 KB for 64 x 64, 136 KB for 128 x 128. Then the roots exp(-2 pi i k / S).
+ * 16 neighbours, or of stride 17). Float: 34 KB for S = 64, 136 KB for 128. Then the roots exp(-2 pi i k / S), and the weights.
  *
  * Pixels that are not finite show in the largest exponent of the tile; only then they are made zeros. */
 #ifndef LW_GPU_CONV2D_TILES_CUH
@@ -34,7 +40,8 @@ template <class Real_, int E_> struct Tile {
     static constexpr int E = E_, S = 4 * E, T = 16 * E, X = E / 4, J = E / 16;
     static constexpr int PITCH = 17, REGION = E * PITCH;
     static constexpr int ROOTS = E * REGION;            /* where they begin */
-    static constexpr int EXCHANGE_BYTES = (ROOTS + S) * (int)sizeof(C), REDUCE_INTS = 2 * T / 32;
+    static constexpr int WEIGHTS = ROOTS + S, TABLES = 2 * S;   /* row y0 + 4 y1 has weight E y0 + y1 */
+    static constexpr int EXCHANGE_BYTES = (ROOTS + TABLES) * (int)sizeof(C), REDUCE_INTS = T / 32;
     static constexpr int SHARED_BYTES = EXCHANGE_BYTES + REDUCE_INTS * (int)sizeof(int);
     static constexpr int PER_LOAD = 16 / (int)sizeof(C);
 
@@ -45,6 +52,12 @@ template <class Real_, int E_> struct Tile {
         const int q = t % 16 + m / 16 * 16;
         return {t / 16 + E * (q / X), q % X + X * (m % 16)};
     }
+
+    /* Value i of the tables. */
+    __device__ static double2 table(const KernelSpectrum &s, int i)
+    {
+        return i < S ? s.column_roots[i] : s.row_roots[3 * ((i - S) / E + (i - S) % E * 4)];
+    }
 };
 
 /* w, w^2, w^4 .. for w = exp(-2 pi i k / S) */
@@ -54,6 +67,22 @@ LW_DEVICE void tile_powers(const typename F::C *roots, int k, typename F::C (&po
 #pragma unroll
     for (int l = 0; l < log2_of(R); ++l)
         power[l] = roots[(k << l) & (F::S - 1)];
+}
+
+/* exp(-2 pi i (3/4) 2^l / n), n = 16, 32, 64 or 128; a constant once loops are unrolled */
+template <class C> LW_DEVICE C right_angle_root(int l, int n)
+{
+    constexpr double cosine[7] = {
+        0.99932238458834954375, 0.99729045667869020697, 0.98917650996478101444, 0.95694033573220882438,
+        0.83146961230254523567, 0.38268343236508983729, -0.70710678118654746172,
+    };
+    constexpr double sine[7] = {
+        0.03680722294135883171, 0.07356456359966742631, 0.14673047445536174793, 0.29028467725446233105,
+        0.55557023301960217765, 0.92387953251128673848, 0.70710678118654757274,
+    };
+    const int at = l + 7 - log2_of(n);
+    using Real = decltype(C::x);
+    return {(Real)cosine[at], (Real)-sine[at]};
 }
 
 /* COUNT transforms of R points: point j of transform i is v[i * STEP + j * STRIDE]. */
@@ -73,14 +102,21 @@ LW_DEVICE void dft_each(C (&v)[E], const C *power)
     }
 }
 
-template <class F> LW_DEVICE void tile_forward(typename F::C (&v)[F::E], typename F::C *shared, int t)
+template <class F, bool REAL> LW_DEVICE void tile_forward(typename F::C (&v)[F::E], typename F::C *shared, int t)
 {
     using C = typename F::C;
     constexpr int E = F::E, X = F::X;
     const C *const roots = shared + F::ROOTS;
     C *const region = shared + t / 16 * F::REGION;
     const int lane = t % 16;
-    dft<E, false>(v, (const C *)nullptr);
+    if constexpr (REAL) {
+        C weights[log2_of(E)];
+#pragma unroll
+        for (int l = 0; l < log2_of(E); ++l)
+            weights[l] = right_angle_root<C>(l, E);
+        dft<E, true>(v, weights);
+    } else
+        dft<E, false>(v, (const C *)nullptr);
 #pragma unroll
     for (int k = 0; k < E; ++k)
         shared[k * F::REGION + t] = v[k];
@@ -90,6 +126,10 @@ template <class F> LW_DEVICE void tile_forward(typename F::C (&v)[F::E], typenam
         v[i] = region[i / X * F::S + lane + 16 * (i % X)];
     C down[2];
     tile_powers<F, 4>(roots, t / 16, down);
+    if (REAL) {
+        down[0] = product(down[0], right_angle_root<C>(0, F::S));
+        down[1] = product(down[1], right_angle_root<C>(1, F::S));
+    }
     dft_each<4, X, X, 1, true>(v, down);
     dft_each<X, 1, 4, X, false>(v, (const C *)nullptr);
     __syncwarp();
@@ -105,8 +145,25 @@ template <class F> LW_DEVICE void tile_forward(typename F::C (&v)[F::E], typenam
     dft_each<16, 1, F::J, 16, true>(v, across);
 }
 
+template <class F> LW_DEVICE void weigh_rows(float2 (&v)[F::E], const float2 *weights)
+{
+#pragma unroll
+    for (int m = 0; m < F::E; m += 2) {
+        const float4 two = *(const float4 *)(weights + m);
+        v[m] = product(v[m], float2{two.x, two.y});
+        v[m + 1] = product(v[m + 1], float2{two.z, two.w});
+    }
+}
+
+template <class F> LW_DEVICE void weigh_rows(double2 (&v)[F::E], const double2 *weights)
+{
+#pragma unroll
+    for (int m = 0; m < F::E; ++m)
+        v[m] = product(v[m], weights[m]);
+}
+
 /* In: swapped. */
-template <class F> LW_DEVICE void tile_backward(typename F::C (&v)[F::E], typename F::C *shared, int t)
+template <class F, bool REAL> LW_DEVICE void tile_backward(typename F::C (&v)[F::E], typename F::C *shared, int t)
 {
     using C = typename F::C;
     constexpr int E = F::E, X = F::X;
@@ -136,6 +193,8 @@ template <class F> LW_DEVICE void tile_backward(typename F::C (&v)[F::E], typena
     C down[log2_of(E)];
     tile_powers<F, E>(roots, t / F::S, down);
     dft<E, true>(v, down);
+    if (REAL)
+        weigh_rows<F>(v, shared + F::WEIGHTS + t / F::S * E);
 }
 
 /* v = v K, swapped */
@@ -162,24 +221,22 @@ template <class F> LW_DEVICE void tile_multiply(double2 (&v)[F::E], const double
 
 /* ---- pixels ------------------------------------------------------------------------------------------------------ */
 
-/* A thread's column of a piece's window: pixels of rows [begin, end) of the tile are stored `pitch` apart from `index`
+/* A thread's column of a tile's window, ROWS high: pixels of rows [begin, end) are stored `pitch` apart from `index`
  * on; rows from there to `rows` are beyond the image. Without a column, begin = end. */
 struct Strand {
     int64_t index, pitch;
     int begin, end, rows;
 };
 
-template <int S> LW_DEVICE Strand strand_of(const lw_conv2d_block &b, const Piece &p, int x)
+template <int ROWS> LW_DEVICE Strand strand_of(const lw_conv2d_block &b, const Piece &p, int x)
 {
     Strand s = {0, b.columns, 0, 0, 0};
-    if (p.n_rows == 0)
-        return s;
     const int64_t column = boundary_index(b.boundary, b.first_column + p.column + x, b.columns);
     const int64_t above = b.boundary == LW_BOUNDARY_ZERO ? -(b.first_row + p.row) : 0;
-    const int64_t below = b.boundary == LW_BOUNDARY_ZERO ? b.rows - b.first_row - p.row : S;
-    s.rows = least(S, input_rows(b) - p.row);
-    s.begin = column < 0 ? S : (int)(above < 0 ? 0 : least(above, S));
-    s.end = column < 0 ? S : (int)(below < 0 ? 0 : least(below, s.rows));
+    const int64_t below = b.boundary == LW_BOUNDARY_ZERO ? b.rows - b.first_row - p.row : ROWS;
+    s.rows = least(ROWS, input_rows(b) - p.row);
+    s.begin = column < 0 ? ROWS : (int)(above < 0 ? 0 : least(above, ROWS));
+    s.end = column < 0 ? ROWS : (int)(below < 0 ? 0 : least(below, s.rows));
     s.index = input_index(b, p.channel, p.row) + (column < 0 ? 0 : column);
     return s;
 }
@@ -194,98 +251,91 @@ LW_DEVICE Pixel strand_pixel(const lw_conv2d_block &b, const Strand &s, int y)
     return raw_pixel<Pixel>(b, (const Stored *)b.input, s.index + y * s.pitch);
 }
 
-/* v = the points of step 1. PAIRED: of two real pieces. */
-template <class F, bool PAIRED, class Stored, bool INNER>
-LW_DEVICE void load_points(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Strand (&s)[2], int y0)
+/* v = the points of step 1 */
+template <class F, bool REAL, class Stored, bool INNER>
+LW_DEVICE void load_points(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Strand &s, int y0)
 {
     using Real = typename F::Real;
 #pragma unroll
     for (int m = 0; m < F::E; ++m) {
         const int y = y0 + 4 * m;
-        if constexpr (PAIRED)
-            v[m] = {strand_pixel<Real, Stored, INNER>(b, s[0], y), strand_pixel<Real, Stored, INNER>(b, s[1], y)};
+        if constexpr (REAL)
+            v[m] = {strand_pixel<Real, Stored, INNER>(b, s, y), strand_pixel<Real, Stored, INNER>(b, s, y + F::S)};
         else
-            v[m] = strand_pixel<typename F::C, Stored, INNER>(b, s[0], y);
+            v[m] = strand_pixel<typename F::C, Stored, INNER>(b, s, y);
     }
 }
 
 /* INNER where the whole warp's columns lie in the image. */
-template <class F, bool PAIRED, class Stored>
-LW_DEVICE void load_points(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Strand (&s)[2], int y0)
+template <class F, bool REAL, class Stored>
+LW_DEVICE void load_points(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Strand &s, int y0)
 {
-    bool inner = s[0].begin == 0 && s[0].end == F::S;
-    if (PAIRED)
-        inner = inner && s[1].begin == 0 && s[1].end == F::S;
+    const bool inner = s.begin == 0 && s.end == (REAL ? 2 : 1) * F::S;
     if (__any_sync(0xffffffffu, !inner))
-        load_points<F, PAIRED, Stored, false>(v, b, s, y0);
+        load_points<F, REAL, Stored, false>(v, b, s, y0);
     else
-        load_points<F, PAIRED, Stored, true>(v, b, s, y0);
+        load_points<F, REAL, Stored, true>(v, b, s, y0);
 }
 
-/* The largest biased exponents of re and im over the block (PAIRED), or of both together in both. */
-template <class F, bool PAIRED> LW_DEVICE int2 largest_exponents(const typename F::C (&v)[F::E], int *reduce, int t)
+/* The largest biased exponent over the block. */
+template <class F> LW_DEVICE int largest_of_tile(const typename F::C (&v)[F::E], int *reduce, int t)
 {
-    int2 e = {0, 0};
+    int e = 0;
 #pragma unroll
     for (int m = 0; m < F::E; ++m)
-        e = {max(e.x, magnitude_bits(v[m].x)), max(e.y, magnitude_bits(v[m].y))};
-    using Real = typename F::Real;
-    e = {biased_exponent<Real>(e.x), biased_exponent<Real>(e.y)};
+        e = max(e, max(magnitude_bits(v[m].x), magnitude_bits(v[m].y)));
+    e = biased_exponent<typename F::Real>(e);
 #pragma unroll
     for (int other = 16; other > 0; other /= 2)
-        e = {max(e.x, __shfl_xor_sync(0xffffffffu, e.x, other)), max(e.y, __shfl_xor_sync(0xffffffffu, e.y, other))};
-    if (t % 32 == 0) {
-        reduce[2 * (t / 32)] = e.x;
-        reduce[2 * (t / 32) + 1] = e.y;
-    }
+        e = max(e, __shfl_xor_sync(0xffffffffu, e, other));
+    if (t % 32 == 0)
+        reduce[t / 32] = e;
     __syncthreads();
     for (int warp = 0; warp < F::T / 32; ++warp)
-        e = {max(e.x, reduce[2 * warp]), max(e.y, reduce[2 * warp + 1])};
-    if (!PAIRED)
-        e.x = e.y = max(e.x, e.y);
+        e = max(e, reduce[warp]);
     return e;
 }
 
-template <bool PAIRED, class C, int E> LW_DEVICE void drop_not_finite(C (&v)[E])
+template <bool REAL, class C, int E> LW_DEVICE void drop_not_finite(C (&v)[E])
 {
     bool unused = false;
 #pragma unroll
     for (int m = 0; m < E; ++m) {
-        const bool whole = !PAIRED && !(isfinite(v[m].x) && isfinite(v[m].y));
+        const bool whole = !REAL && !(isfinite(v[m].x) && isfinite(v[m].y));
         v[m].x = whole ? 0 : finite_or_zero(v[m].x, unused);
         v[m].y = whole ? 0 : finite_or_zero(v[m].y, unused);
     }
 }
 
-/* Load the points and scale them; returns the exponents that were taken out. A barrier. */
-template <class F, bool PAIRED>
-LW_DEVICE int2 load_scaled(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Strand (&s)[2], int *reduce, int t)
+/* Load the points and scale them; returns the exponent that was taken out. A barrier. */
+template <class F, bool REAL>
+LW_DEVICE int load_scaled(typename F::C (&v)[F::E], const lw_conv2d_block &b, const Strand &s, int *reduce, int t)
 {
     using Real = typename F::Real;
-    with_stored(b.scalar, [&](auto stored) { load_points<F, PAIRED, decltype(stored)>(v, b, s, t / F::S); });
-    int2 e = largest_exponents<F, PAIRED>(v, reduce, t);
-    if (max(e.x, e.y) == infinite_exponent<Real>) {
+    with_stored(b.scalar, [&](auto stored) { load_points<F, REAL, decltype(stored)>(v, b, s, t / F::S); });
+    int e = largest_of_tile<F>(v, reduce, t);
+    if (e == infinite_exponent<Real>) {
         if (t == 0)
             *b.not_finite = 1;
-        drop_not_finite<PAIRED>(v);
+        drop_not_finite<REAL>(v);
         __syncthreads();
-        e = largest_exponents<F, PAIRED>(v, reduce, t);
+        e = largest_of_tile<F>(v, reduce, t);
     }
-    e = {usable_exponent<Real>(e.x), usable_exponent<Real>(e.y)};
-    const typename F::C scale = {power_of_two<Real>(-e.x), power_of_two<Real>(-e.y)};
+    e = usable_exponent<Real>(e);
+    const Real scale = power_of_two<Real>(-e);
 #pragma unroll
     for (int m = 0; m < F::E; ++m)
-        v[m] = {v[m].x * scale.x, v[m].y * scale.y};
+        v[m] = {v[m].x * scale, v[m].y * scale};
     return e;
 }
 
-/* The outputs of one piece, which stand in re or im of v (swapped) as PART says; both for complex ones. */
-template <class F, bool PAIRED, int PART>
-LW_DEVICE void store_piece(const typename F::C (&v)[F::E], const lw_conv2d_block &b, const Piece &p, int t)
+/* The outputs of a tile, or of its upper or lower half of rows, which stand in re and im of v (swapped). */
+template <class F, bool REAL, int HALF>
+LW_DEVICE void store_points(const typename F::C (&v)[F::E], const lw_conv2d_block &b, const Piece &p, int t)
 {
     using Real = typename F::Real;
-    using Out = typename std::conditional<PAIRED, Real, typename F::C>::type;
-    const int lead = (int)b.kernel_rows - 1, x = t % F::S - ((int)b.kernel_columns - 1), first = t / F::S - lead;
+    using Out = typename std::conditional<REAL, Real, typename F::C>::type;
+    const int x = t % F::S - ((int)b.kernel_columns - 1), first = t / F::S + HALF * F::S - ((int)b.kernel_rows - 1);
     if (x < 0 || x >= p.n_columns)
         return;
     const int64_t pitch = 4 * b.output_columns;
@@ -294,15 +344,15 @@ LW_DEVICE void store_piece(const typename F::C (&v)[F::E], const lw_conv2d_block
     for (int m = 0; m < F::E; ++m, at += pitch) {
         if ((unsigned)(first + 4 * m) >= (unsigned)p.n_rows)
             continue;
-        if constexpr (PAIRED)
-            __stcs(at, PART == 0 ? v[m].y : v[m].x);
+        if constexpr (REAL)
+            __stcs(at, HALF == 0 ? v[m].y : v[m].x);
         else
             __stcs(at, Out{v[m].y, v[m].x});
     }
 }
 
-/* One block per transform. bank: the roots, then the spectrum. */
-template <class F, int BLOCKS, bool PAIRED>
+/* One block per tile. bank: the roots and weights, then the spectrum. */
+template <class F, int BLOCKS, bool REAL>
 __global__ void __launch_bounds__(F::T, BLOCKS)
 conv2d_tile(const lw_conv2d_block b, const lw_conv2d_grid g, const typename F::C *bank)
 {
@@ -310,20 +360,19 @@ conv2d_tile(const lw_conv2d_block b, const lw_conv2d_grid g, const typename F::C
     extern __shared__ __align__(128) unsigned char memory[];
     C *const shared = (C *)memory;
     const int t = threadIdx.x;
-    if (t < F::S)
+    if (t < F::TABLES)
         shared[F::ROOTS + t] = __ldg(bank + t);
-    const Spot spot = spot_of(g, blockIdx.x);
-    const Strand strands[2] = {strand_of<F::S>(b, piece_of(b, g, spot, 0), t % F::S),
-                               strand_of<F::S>(b, piece_of(b, g, spot, 1), t % F::S)};
+    const Piece piece = piece_of(b, g, spot_of(g, blockIdx.x), 0);
+    const Strand strand = strand_of<REAL ? 2 * F::S : F::S>(b, piece, t % F::S);
     C v[F::E];
-    const int2 exponents = load_scaled<F, PAIRED>(v, b, strands, (int *)(memory + F::EXCHANGE_BYTES), t);
-    tile_forward<F>(v, shared, t);
-    tile_multiply<F>(v, bank + F::S, t);
-    tile_backward<F>(v, shared, t);
-    scale_back(v, exponents.x + b.exponent, exponents.y + b.exponent);
-    store_piece<F, PAIRED, 0>(v, b, piece_of(b, g, spot, 0), t);
-    if (PAIRED)
-        store_piece<F, PAIRED, 1>(v, b, piece_of(b, g, spot, 1), t);
+    const int exponent = load_scaled<F, REAL>(v, b, strand, (int *)(memory + F::EXCHANGE_BYTES), t);
+    tile_forward<F, REAL>(v, shared, t);
+    tile_multiply<F>(v, bank + F::TABLES, t);
+    tile_backward<F, REAL>(v, shared, t);
+    scale_back(v, exponent + b.exponent);
+    store_points<F, REAL, 0>(v, b, piece, t);
+    if (REAL)
+        store_points<F, REAL, 1>(v, b, piece, t);
 }
 
 #endif

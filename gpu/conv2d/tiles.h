@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* How a block's outputs are cut: pieces of hop_rows x hop_columns, on a grid that begins at its first output. Two real
- * ones, one above or beside the other, share a transform. */
+ * ones, one above or beside the other, share a transform of the three passes. */
 struct lw_conv2d_grid {
     int64_t rows, columns;              /* of a transform */
     int64_t hop_rows, hop_columns;
@@ -22,20 +22,24 @@ struct lw_conv2d_grid {
 /** Transforms of the block, after setting how many there are down an image of it. */
 int64_t lw_conv2d_cut(const struct lw_conv2d_block *block, struct lw_conv2d_grid *grid);
 
-/** Sides of the tiles, 0-ended; of the precision. */
-const int *lw_conv2d_tile_sides(enum lw_precision precision);
+struct lw_conv2d_tile {
+    int rows, columns;                  /* pixels */
+};
+
+/** The tiles of the precision, for real or complex pixels; the last one is 0 x 0. */
+const struct lw_conv2d_tile *lw_conv2d_tile_shapes(enum lw_precision precision, bool is_complex);
 
 /** Shared memory of a block that works on such a tile. */
-int lw_conv2d_tile_shared_bytes(enum lw_precision precision, int side);
+int lw_conv2d_tile_shared_bytes(enum lw_precision precision, int rows, int columns);
 
-/** Bytes of the kernel's spectrum and roots, and of what only lw_conv2d_tile_prepare needs. */
-int64_t lw_conv2d_tile_bytes(enum lw_precision precision, int side);
-int64_t lw_conv2d_tile_setup_bytes(int side, int64_t kernel_rows);
+/** Bytes of the kernel's spectrum and of tables, and of what only lw_conv2d_tile_prepare needs. */
+int64_t lw_conv2d_tile_bytes(enum lw_precision precision, int rows, int columns);
+int64_t lw_conv2d_tile_setup_bytes(int rows, int columns, int64_t kernel_rows);
 
 /** Fill `bank`, and allow the kernels their shared memory on the current device.
  * @param taps  [kernel_rows][kernel_columns] (x 2 if complex), float64, device; divided by 2^exponent of the blocks
  * @param setup  lw_conv2d_tile_setup_bytes, device, until the stream has come by */
-cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, int side, const double *taps, bool is_complex,
+cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, int rows, int columns, const double *taps, bool is_complex,
                                    int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank,
                                    cudaStream_t stream);
 

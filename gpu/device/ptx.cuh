@@ -17,6 +17,14 @@ __device__ __forceinline__ unsigned short half_of(double x)
     return half;
 }
 
+/* The larger one of a and |b|; not a number if either is not. */
+__device__ __forceinline__ float largest_magnitude(float a, float b)
+{
+    float largest;
+    asm("{\n\t.reg .f32 magnitude;\n\tabs.f32 magnitude, %2;\n\tmax.NaN.f32 %0, %1, magnitude;\n\t}" : "=f"(largest) : "f"(a), "f"(b));
+    return largest;
+}
+
 /* A barrier of COUNT threads of a block, a multiple of 32; number 1 .. 15 (0 is __syncthreads). */
 template <int COUNT> __device__ __forceinline__ void barrier_of(int number)
 {
@@ -106,6 +114,17 @@ __device__ __forceinline__ void copy_async(void *shared, const void *global)
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
                  :: "r"((unsigned)__cvta_generic_to_shared(shared)), "l"(global) : "memory");
 }
+
+/* The same of 4 bytes, by way of the L1 cache; without `exists` zeros are written, and nothing is read. */
+__device__ __forceinline__ void copy_word_async(void *shared, const void *global, bool exists)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(shared)), "l"(global), "r"(exists ? 4 : 0) : "memory");
+}
+
+/* Copies asked for so far are a group; wait until no group but the latest is under way. */
+__device__ __forceinline__ void end_copy_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+__device__ __forceinline__ void wait_for_older_copies() { asm volatile("cp.async.wait_group 1;" ::: "memory"); }
 
 __device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 

@@ -51,6 +51,7 @@ struct Block {
 struct Copy {
     void *to;
     const void *from;
+    size_t bytes;
 };
 
 using Place = void *[5];            /* where __builtin_longjmp goes */
@@ -327,18 +328,18 @@ void wait_for_counter(void *counter, int parity)
 }
 
 /* A copy may be made at any time until it is waited for: at once, or in reverse order as late as that. */
-void copy_later(void *to, const void *from)
+void copy_later(void *to, const void *from, size_t bytes)
 {
     if (order_is("reverse"))
-        running->copies.push_back({to, from});
+        running->copies.push_back({to, from, bytes});
     else
-        std::memcpy(to, from, 16);
+        std::memcpy(to, from, bytes);
 }
 
 void wait_for_copies()
 {
     for (const Copy &copy : running->copies)
-        std::memcpy(copy.to, copy.from, 16);
+        std::memcpy(copy.to, copy.from, copy.bytes);
     running->copies.clear();
 }
 

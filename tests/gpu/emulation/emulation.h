@@ -62,7 +62,7 @@ void named_arrival(int number, int count);              /* without waiting */
 void begin_counter(void *counter, int expected);        /* a barrier in two halves: what takes its place in shared memory is */
 void arrive_at_counter(void *counter);                  /* the number of a barrier of the block */
 void wait_for_counter(void *counter, int parity);
-void copy_later(void *to, const void *from);            /* 16 bytes */
+void copy_later(void *to, const void *from, size_t bytes);
 void wait_for_copies();                                 /* of the thread that runs */
 uint64_t warp_exchange(uint64_t value, int lane);       /* the value of another lane of the warp */
 int lane();
@@ -143,7 +143,15 @@ inline void begin_counter(void *counter, int expected) { emulation::begin_counte
 inline void arrive_at_counter(void *counter) { emulation::arrive_at_counter(counter); }
 inline void wait_for_counter(void *counter, int parity) { emulation::wait_for_counter(counter, parity); }
 inline float4 load_now(const float4 *global) { return *global; }
-inline void copy_async(void *shared, const void *global) { emulation::copy_later(shared, global); }
+inline void copy_async(void *shared, const void *global) { emulation::copy_later(shared, global, 16); }
+inline void copy_word_async(void *shared, const void *global, bool exists)
+{
+    static const float zero = 0;
+    emulation::copy_later(shared, exists ? global : &zero, 4);
+}
+inline void end_copy_group() {}
+inline void wait_for_older_copies() { emulation::wait_for_copies(); }
+inline float largest_magnitude(float a, float b) { return std::isnan(a) || std::isnan(b) ? NAN : std::fmax(a, std::fabs(b)); }
 inline void wait_for_copies() { emulation::wait_for_copies(); }
 inline void prefetch(const void *) {}
 inline void wait_for_predecessor() {}

@@ -1,0 +1,387 @@
+/* lone.cuh - overlap-save on tiles of 8 E x 256 real pixels, the largest that one multiprocessor holds: a block walks over
+ * tiles, each of which stays in its shared memory from the first step to the last.
+ *
+ *     y = IFFT(X K)[kernel_rows - 1 ..][kernel_columns - 1 ..]
+ *
+ * By the right-angle transform (tiles.cuh) a tile is R x 256 complex points, R = 4 E, point (y, x) = p[y][x] + i p[y + R][x].
+ * With rows y = y0 + 4 y1, ky = k1 + E k0 and columns x = x0 + 32 x1, kx = l1 + 8 l0:
+ *
+ *     step   task of a thread   points              what is done
+ *     1      y0, x              y1 = 0 .. E - 1     weighted radix E over y1 -> k1; two tasks, one after the other
+ *            -- exchange within the block --
+ *     2      k1, x0             y0, x1              weighted radix 4 over y0 -> k0, radix 8 over x1 -> l1
+ *            -- exchange within the warp --
+ *     3      k1, (k0, l1)       x0 = 0 .. 31        weighted radix 32 over x0 -> l0; times K; and back
+ *
+ * and the same steps in reverse. Region k1 of shared memory, 1024 values, is a warp's own in steps 2 and 3 (there are E
+ * regions and 16 warps); value (y0, x) of all regions is a thread's own in step 1 and on the way back. So there is one
+ * barrier of the block before step 2 and one after it, and none between tiles. On the way back a thread has its points in
+ * registers, so it asks for the next tile's to the same places before it goes on: they arrive while it computes.
+ *
+ * Shared memory: rows of 256 values in the exchange of the block. In that of the warp a row of 32 values is written by its
+ * thread 16 bytes at a time and read across; pair j of row r stands at j ^ (r % 8), which makes both free of bank
+ * conflicts. 224 KB for E = 28, and the tables. While a warp transforms its points in step 3, the region holds the kernel's
+ * spectrum, each value of which is read by the thread that has asked for it.
+ *
+ * The pixels are first taken as they are. Only where the largest exponent of the tile tells of numbers that are not finite,
+ * or so large or small that sums or products may leave the range, the tile is loaded again: without the former, and scaled. */
+#ifndef LW_GPU_CONV2D_LONE_CUH
+#define LW_GPU_CONV2D_LONE_CUH
+
+#include "gpu/conv2d/tiles.cuh"
+#include "gpu/device/fft_seven.cuh"
+
+template <int E_> struct Lone {
+    using C = float2;
+    static constexpr int E = E_, R = 4 * E, COLUMNS = 256, REGION = 4 * COLUMNS, T = 512, WARPS = T / 32;
+    static constexpr int POINTS = E * REGION;
+    /* The tables behind the points: exp(-2 pi i l / 256), then exp(-2 pi i n (k1 + 3/4) / R) for n = 0 .. 3 of each k1. */
+    static constexpr int DOWN = COLUMNS, TABLES = COLUMNS + 4 * E;
+    static constexpr int REDUCE = (POINTS + TABLES) * (int)sizeof(C);       /* bytes before what the warps tell each other */
+    static constexpr int SHARED_BYTES = REDUCE + WARPS * (int)sizeof(int);
+
+    /* Bin of value i of the spectrum: two of a thread lie side by side, one 16-byte load. */
+    __host__ __device__ static Bin2d bin(int64_t i)
+    {
+        const int k1 = (int)(i / REGION), m = (int)(i % REGION), lane = m / 2 % 32, l0 = m / 64 * 2 + m % 2;
+        return {k1 + E * (lane / 8), lane % 8 + 8 * l0};
+    }
+
+    __device__ static double2 table(const KernelSpectrum &s, int i)
+    {
+        if (i < DOWN)
+            return s.column_roots[i];
+        const int k1 = (i - DOWN) / 4, n = (i - DOWN) % 4;
+        return s.row_roots[n * (4 * k1 + 3) % (4 * R)];
+    }
+};
+
+/* exp(-2 pi i (3/4) m / E); a constant once loops are unrolled */
+template <int E> LW_DEVICE float2 right_angle_weight(int m)
+{
+    constexpr double cosine[28] = {
+        1.00000000000000000, 0.98587101851823589, 0.94388333030836757, 0.87522342190875368,
+        0.78183148246802980, 0.66634657795200403, 0.53203207651533657, 0.38268343236508984,
+        0.22252093395631445, 0.05607044723719184, -0.11196447610330758, -0.27683551142484930,
+        -0.43388373911755806, -0.57867129617980573, -0.70710678118654746, -0.81556086895926017,
+        -0.90096886790241903, -0.96091732194509949, -0.99371220989324260, -0.99842681501781660,
+        -0.97492791218182373, -0.92387953251128685, -0.84672419922828424, -0.74564216488316570,
+        -0.62348980185873371, -0.48371888710524030, -0.33027906195516726, -0.16750622330473702,
+    };
+    constexpr double sine[28] = {
+        0.00000000000000000, 0.16750622330473641, 0.33027906195516710, 0.48371888710523975,
+        0.62348980185873348, 0.74564216488316548, 0.84672419922828412, 0.92387953251128674,
+        0.97492791218182362, 0.99842681501781660, 0.99371220989324260, 0.96091732194509960,
+        0.90096886790241915, 0.81556086895926017, 0.70710678118654757, 0.57867129617980584,
+        0.43388373911755823, 0.27683551142484947, 0.11196447610330798, -0.05607044723719166,
+        -0.22252093395631384, -0.38268343236508967, -0.53203207651533646, -0.66634657795200380,
+        -0.78183148246802969, -0.87522342190875335, -0.94388333030836746, -0.98587101851823578,
+    };
+    constexpr double cosine_16[16] = {
+        1.00000000000000000, 0.95694033573220882, 0.83146961230254524, 0.63439328416364549,
+        0.38268343236508984, 0.09801714032956077, -0.19509032201612819, -0.47139673682599770,
+        -0.70710678118654746, -0.88192126434835494, -0.98078528040323043, -0.99518472667219693,
+        -0.92387953251128685, -0.77301045336273710, -0.55557023301960218, -0.29028467725446244,
+    };
+    constexpr double sine_16[16] = {
+        0.00000000000000000, 0.29028467725446233, 0.55557023301960218, 0.77301045336273699,
+        0.92387953251128674, 0.99518472667219682, 0.98078528040323043, 0.88192126434835505,
+        0.70710678118654757, 0.47139673682599786, 0.19509032201612861, -0.09801714032956059,
+        -0.38268343236508967, -0.63439328416364527, -0.83146961230254524, -0.95694033573220882,
+    };
+    return E == 28 ? float2{(float)cosine[m], (float)-sine[m]} : float2{(float)cosine_16[m], (float)-sine_16[m]};
+}
+
+LW_DEVICE void lone_columns(float2 (&v)[28]) { dft_twenty_eight(v); }
+LW_DEVICE void lone_columns(float2 (&v)[16]) { dft<16, false>(v, (const float2 *)nullptr); }
+
+template <int E> LW_DEVICE void weigh_right_angle(float2 (&v)[E])
+{
+#pragma unroll
+    for (int m = 1; m < E; ++m)
+        v[m] = product(v[m], right_angle_weight<E>(m));
+}
+
+/* Value i of thread q becomes value q of thread i of a warp. */
+LW_DEVICE void transpose_in_warp(float2 (&v)[32], float2 *region, int lane)
+{
+    unsigned char *const memory = (unsigned char *)region;
+    __syncwarp();
+#pragma unroll
+    for (int b = 0; b < 8; ++b) {
+        unsigned char *const row = memory + lane * 256 + ((b ^ lane % 8) << 4);
+#pragma unroll
+        for (int a = 0; a < 2; ++a) {
+            const int j = 2 * (8 * a + b);
+            *(float4 *)(row + a * 128) = make_float4(v[j].x, v[j].y, v[j + 1].x, v[j + 1].y);
+        }
+    }
+    __syncwarp();
+#pragma unroll
+    for (int b = 0; b < 8; ++b) {
+        const unsigned char *const column = memory + ((lane / 2 ^ b) << 4) + lane % 2 * 8;
+#pragma unroll
+        for (int a = 0; a < 4; ++a)
+            v[8 * a + b] = *(const float2 *)(column + (8 * a + b) * 256);
+    }
+    __syncwarp();
+}
+
+/* The spectrum of a region comes to its place in shared memory while the points are in registers. */
+LW_DEVICE void fetch_region(const float4 *spectrum, float2 *region, int lane)
+{
+#pragma unroll
+    for (int m = 0; m < 16; ++m)
+        copy_async((float4 *)region + m * 32 + lane, spectrum + m * 32 + lane);
+}
+
+/* v = v K, swapped */
+LW_DEVICE void multiply_region(float2 (&v)[32], const float2 *region, int lane)
+{
+    wait_for_copies();
+#pragma unroll
+    for (int m = 0; m < 32; m += 2) {
+        const float4 two = ((const float4 *)region)[m * 16 + lane];
+        const float2 a = product(v[m], float2{two.x, two.y}), b = product(v[m + 1], float2{two.z, two.w});
+        v[m] = {a.y, a.x};
+        v[m + 1] = {b.y, b.x};
+    }
+}
+
+/* Steps 2, 3 and back, of one region. */
+template <class F> LW_DEVICE void lone_region(float2 *shared, const float4 *spectrum, int k1, int lane)
+{
+    float2 *const region = shared + k1 * F::REGION;
+    const float2 *const roots = shared + F::POINTS, *const down = roots + F::DOWN + 4 * k1;
+    float2 v[32], across[5];
+#pragma unroll
+    for (int i = 0; i < 32; ++i)
+        v[i] = region[i * 32 + lane];
+    const float2 below[2] = {down[1], down[2]};
+    dft_each<4, 8, 8, 1, true>(v, below);
+    dft_each<8, 1, 4, 8, false>(v, (const float2 *)nullptr);
+    transpose_in_warp(v, region, lane);
+    fetch_region(spectrum + k1 * (F::REGION / 2), region, lane);
+#pragma unroll
+    for (int l = 0; l < 5; ++l)
+        across[l] = roots[lane % 8 << l];
+    dft<32, true>(v, across);
+    multiply_region(v, region, lane);
+    dft<32, false>(v, (const float2 *)nullptr);
+    transpose_in_warp(v, region, lane);
+#pragma unroll
+    for (int l = 0; l < 3; ++l)
+        across[l] = roots[lane << l];
+    dft_each<8, 1, 4, 8, true>(v, across);
+    dft_each<4, 8, 8, 1, false>(v, (const float2 *)nullptr);
+#pragma unroll
+    for (int y0 = 0; y0 < 4; ++y0) {
+        const float2 w = down[y0];
+#pragma unroll
+        for (int x1 = 0; x1 < 8; ++x1)
+            region[(8 * y0 + x1) * 32 + lane] = y0 == 0 ? v[x1] : product(v[8 * y0 + x1], w);
+    }
+}
+
+/* ---- pixels ------------------------------------------------------------------------------------------------------ */
+
+/* Asks for the pixels of rows first + 4 m of a strand, to every F::REGION-th place; without IS_INNER those beyond it become zeros. */
+template <class F, bool IS_INNER>
+LW_DEVICE void lone_ask(const lw_conv2d_block &b, const Strand &s, float *places, int first)
+{
+    const float *from = (const float *)b.input + s.index + first * s.pitch;
+    const unsigned n = (unsigned)(s.end - s.begin);
+#pragma unroll
+    for (int m = 0; m < F::E; ++m, from += 4 * s.pitch)
+        copy_word_async(places + 2 * m * F::REGION, from, IS_INNER || (unsigned)(first + 4 * m - s.begin) < n);
+}
+
+/* The same at once, of any type. */
+template <class F, class Stored>
+LW_DEVICE void lone_load(const lw_conv2d_block &b, const Strand &s, float2 *places, int y0)
+{
+#pragma unroll 7
+    for (int m = 0; m < F::E; ++m) {
+        const int y = y0 + 4 * m;
+        places[m * F::REGION] = {strand_pixel<float, Stored, false>(b, s, y), strand_pixel<float, Stored, false>(b, s, y + F::R)};
+    }
+}
+
+/* Brings the points of a task to the places that are the thread's own, in two halves, as so many copies at once have to queue. They are
+ * there after a wait for copies. */
+template <class F, int HALF> LW_DEVICE void lone_fetch(const lw_conv2d_block &b, const Strand &s, float2 *shared, int task)
+{
+    float2 *const places = shared + task;
+    const int y0 = task / F::COLUMNS;
+    if (b.scalar != LW_FLOAT32 || b.outside != 0) {
+        if (HALF == 0)
+            with_stored(b.scalar, [&](auto stored) { lone_load<F, decltype(stored)>(b, s, places, y0); });
+    } else if (__any_sync(0xffffffffu, s.begin != 0 || s.end != 2 * F::R))
+        lone_ask<F, false>(b, s, (float *)places + HALF, y0 + HALF * F::R);
+    else
+        lone_ask<F, true>(b, s, (float *)places + HALF, y0 + HALF * F::R);
+    if (HALF == 1)
+        end_copy_group();
+}
+
+/* What is done to the pixels of a tile. */
+struct LoneScale {
+    int exponent;               /* they are divided by 2^exponent */
+    bool drops;                 /* those that are not finite become zeros */
+};
+
+/* Scales the points of a task; `largest` grows to the largest of them before that, which may not be a number. */
+template <int E> LW_DEVICE void lone_scale(float2 (&v)[E], const LoneScale &scale, float *largest)
+{
+    if (scale.drops)
+        drop_not_finite<true>(v);
+#pragma unroll
+    for (int m = 0; m < E; ++m)
+        *largest = largest_magnitude(largest_magnitude(*largest, v[m].x), v[m].y);
+    if (scale.exponent == 0)
+        return;
+    const float factor = power_of_two<float>(-scale.exponent);
+#pragma unroll
+    for (int m = 0; m < E; ++m)
+        v[m] = {v[m].x * factor, v[m].y * factor};
+}
+
+/* Step 1, of pixels that are in place; returns the largest of the thread's. */
+template <class F> LW_DEVICE float lone_begin(const LoneScale &scale, float2 *shared, int t)
+{
+    float largest = 0;
+#pragma unroll 1
+    for (int task = t; task < F::REGION; task += F::T) {
+        float2 v[F::E];
+        if (task == t)
+            wait_for_older_copies();
+        else
+            wait_for_copies();
+#pragma unroll
+        for (int m = 0; m < F::E; ++m)
+            v[m] = shared[m * F::REGION + task];
+        lone_scale(v, scale, &largest);
+        weigh_right_angle(v);
+        lone_columns(v);
+#pragma unroll
+        for (int k1 = 0; k1 < F::E; ++k1)
+            shared[k1 * F::REGION + task] = v[k1];
+    }
+    return largest;
+}
+
+/* The largest biased exponent over the block; 0 if all pixels are. A barrier. */
+template <class F> LW_DEVICE int lone_exponent(float largest, int *reduce, int t)
+{
+    int bits = magnitude_bits(largest);
+#pragma unroll
+    for (int other = 16; other > 0; other /= 2)
+        bits = max(bits, __shfl_xor_sync(0xffffffffu, bits, other));
+    if (t % 32 == 0)
+        reduce[t / 32] = bits;
+    __syncthreads();
+#pragma unroll
+    for (int warp = 0; warp < F::WARPS; ++warp)
+        bits = max(bits, reduce[warp]);
+    return bits == 0 ? 0 : max(1, biased_exponent<float>(bits));
+}
+
+/* Whether the tile goes on as it is; if not, `scale` becomes what makes it so. */
+LW_DEVICE bool lone_is_fit(int largest, LoneScale *scale)
+{
+    constexpr int harmless = 40;
+    const bool is_near = largest > exponent_bias<float> - harmless && largest < exponent_bias<float> + harmless;
+    if (is_near || largest == 0 || scale->exponent != 0)
+        return true;
+    if (largest == infinite_exponent<float>)
+        scale->drops = true;
+    else
+        scale->exponent = usable_exponent<float>(largest);
+    return false;
+}
+
+/* A set of the numbers 0 .. n - 1, as far as they are below 32. */
+LW_DEVICE unsigned numbers_below(int n) { return n <= 0 ? 0 : n >= 32 ? ~0u : (1u << n) - 1; }
+
+/* The outputs of a task, of the upper or lower half of rows, which stand in re and im of v (swapped). */
+template <class F, int HALF>
+LW_DEVICE void lone_store(const float2 (&v)[F::E], const lw_conv2d_block &b, const Piece &p, int y0, int column)
+{
+    const int x = column - ((int)b.kernel_columns - 1), first = y0 + HALF * F::R - ((int)b.kernel_rows - 1);
+    if (x < 0 || x >= p.n_columns)
+        return;
+    const int64_t pitch = 4 * b.output_columns;
+    const unsigned wanted = numbers_below((p.n_rows - first + 3) / 4) & ~numbers_below((3 - first) / 4);
+    float *at = (float *)b.output + (p.channel * b.count + p.row + first) * b.output_columns + p.column + x;
+#pragma unroll
+    for (int m = 0; m < F::E; ++m, at += pitch)
+        if (wanted & 1u << m)
+            __stcs(at, HALF == 0 ? v[m].y : v[m].x);
+}
+
+/* Step 1 on the way back of tile `piece`, if it exists; the places that it leaves get the pixels of tile `next`, if that exists. */
+template <class F>
+LW_DEVICE void lone_turn(const lw_conv2d_block &b, const Piece &piece, int exponent, const Piece &next, float2 *shared, int t)
+{
+    const Strand s = strand_of<2 * F::R>(b, next, t % F::COLUMNS);
+#pragma unroll 1
+    for (int task = t; task < F::REGION; task += F::T) {
+        float2 v[F::E] = {};
+        if (piece.n_rows > 0)
+#pragma unroll
+            for (int k1 = 0; k1 < F::E; ++k1)
+                v[k1] = shared[k1 * F::REGION + task];
+        if (next.n_rows > 0)
+            lone_fetch<F, 0>(b, s, shared, task);
+        if (piece.n_rows > 0)
+            lone_columns(v);
+        if (next.n_rows > 0)
+            lone_fetch<F, 1>(b, s, shared, task);
+        if (piece.n_rows == 0)
+            continue;
+        weigh_right_angle(v);
+        scale_back(v, exponent);
+        lone_store<F, 0>(v, b, piece, task / F::COLUMNS, t % F::COLUMNS);
+        lone_store<F, 1>(v, b, piece, task / F::COLUMNS, t % F::COLUMNS);
+    }
+}
+
+/* bank: the tables, then the spectrum. A block's tiles are blockIdx.x, blockIdx.x + gridDim.x .. */
+template <class F>
+__global__ void __launch_bounds__(F::T, 1)
+conv2d_lone(const lw_conv2d_block b, const lw_conv2d_grid g, const float2 *bank, unsigned n_tiles)
+{
+    extern __shared__ __align__(128) unsigned char memory[];
+    float2 *const shared = (float2 *)memory;
+    const int t = threadIdx.x;
+    unsigned tile = blockIdx.x;
+    LoneScale scale = {0, false};
+    Piece piece = {}, next = piece_of(b, g, spot_of(g, tile), 0);
+    if (t < F::TABLES)
+        shared[F::POINTS + t] = __ldg(bank + t);
+#pragma unroll 1
+    for (;;) {
+        lone_turn<F>(b, piece, scale.exponent + b.exponent, next, shared, t);
+        if (next.n_rows == 0)
+            return;
+        if (piece.n_rows > 0)
+            scale = {0, false};
+        const float largest = lone_begin<F>(scale, shared, t);
+        if (!lone_is_fit(lone_exponent<F>(largest, (int *)(memory + F::REDUCE), t), &scale)) {
+            if (scale.drops && t == 0)
+                *b.not_finite = 1;
+            piece.n_rows = 0;           /* it has been stored; the next one is loaded again */
+            __syncthreads();
+            continue;
+        }
+#pragma unroll 1
+        for (int k1 = t / 32; k1 < F::E; k1 += F::WARPS)
+            lone_region<F>(shared, (const float4 *)(bank + F::TABLES), k1, t % 32);
+        __syncthreads();
+        tile += gridDim.x;
+        piece = next;
+        next = tile < n_tiles ? piece_of(b, g, spot_of(g, tile), 0) : Piece{};
+    }
+}
+
+#endif
