@@ -248,18 +248,18 @@ static void try_precision(enum lw_precision precision, bool is_complex)
 static void test_choice(void)
 {
     static const struct { int64_t side, kernel; bool is_separable; enum lw_conv2d_method method; int64_t rows, columns; } cases[] = {
-        {256, 31, false, LW_CONV2D_TILES, 0, 64}, {512, 31, false, LW_CONV2D_TILES, 0, 64},
-        {512, 7, false, LW_CONV2D_UNROLLED, 0, 0}, {1536, 7, false, LW_CONV2D_TILES, 0, 64},
+        {256, 31, false, LW_CONV2D_TILES, 128, 64}, {512, 31, false, LW_CONV2D_TILES, 128, 64},
+        {512, 7, false, LW_CONV2D_UNROLLED, 0, 0}, {1536, 7, false, LW_CONV2D_TILES, 128, 64},
         {2048, 7, false, LW_CONV2D_UNROLLED, 0, 0}, {4096, 7, false, LW_CONV2D_UNROLLED, 0, 0},
-        {4096, 5, false, LW_CONV2D_UNROLLED, 0, 0}, {4096, 9, false, LW_CONV2D_TILES, 0, 64},
-        {1024, 31, false, LW_CONV2D_TILES, 0, 64}, {1024, 63, false, LW_CONV2D_TILES, 0, 256},
-        {512, 63, false, LW_CONV2D_BANDS, 0, 0}, {2048, 63, false, LW_CONV2D_TILES, 0, 256},
-        {16384, 31, false, LW_CONV2D_TILES, 0, 256}, {16384, 7, false, LW_CONV2D_UNROLLED, 0, 0},
+        {4096, 5, false, LW_CONV2D_UNROLLED, 0, 0}, {4096, 9, false, LW_CONV2D_TILES, 128, 64},
+        {1024, 31, false, LW_CONV2D_TILES, 128, 64}, {1024, 63, false, LW_CONV2D_TILES, 128, 256},
+        {512, 63, false, LW_CONV2D_BANDS, 1024, 512}, {2048, 63, false, LW_CONV2D_TILES, 128, 256},
+        {16384, 31, false, LW_CONV2D_TILES, 128, 256}, {16384, 7, false, LW_CONV2D_UNROLLED, 0, 0},
         {16384, 7, true, LW_CONV2D_UNROLLED, 0, 0}, {4096, 9, true, LW_CONV2D_PRODUCT, 0, 0},
-        {512, 15, true, LW_CONV2D_TILES, 0, 64}, {3072, 15, true, LW_CONV2D_PRODUCT, 0, 0},
-        {1024, 23, true, LW_CONV2D_TILES, 0, 64}, {4096, 23, true, LW_CONV2D_PRODUCT, 0, 0},
-        {2048, 31, true, LW_CONV2D_TILES, 0, 64}, {16384, 31, true, LW_CONV2D_TILES, 0, 256},
-        {16384, 63, true, LW_CONV2D_TILES, 0, 256},
+        {512, 15, true, LW_CONV2D_TILES, 128, 64}, {3072, 15, true, LW_CONV2D_PRODUCT, 0, 0},
+        {1024, 23, true, LW_CONV2D_TILES, 128, 64}, {4096, 23, true, LW_CONV2D_PRODUCT, 0, 0},
+        {2048, 31, true, LW_CONV2D_TILES, 128, 64}, {16384, 31, true, LW_CONV2D_TILES, 128, 256},
+        {16384, 63, true, LW_CONV2D_TILES, 224, 256}, {16384, 63, false, LW_CONV2D_TILES, 224, 256},
         {4096, 127, false, LW_CONV2D_BANDS, 1024, 2304}, {16384, 127, false, LW_CONV2D_BANDS, 1024, 2304},
         {4096, 255, false, LW_CONV2D_BANDS, 1024, 2304}, {16384, 255, false, LW_CONV2D_BANDS, 1024, 2304},
     };
@@ -282,8 +282,7 @@ static void test_choice(void)
         struct lw_conv2d_plan plan;
         struct lw_error err;
         CHECK(lw_conv2d_choose(&device, &spec, &plan, &err) == LW_OK && plan.method == cases[i].method &&
-              (cases[i].rows == 0 || plan.grid.rows == cases[i].rows) &&
-              (cases[i].columns == 0 || plan.grid.columns == cases[i].columns),
+              plan.grid.rows == cases[i].rows && plan.grid.columns == cases[i].columns,
               "%d x %d, %d x %d taps%s: method %d, %d rows, %d columns", (int)cases[i].side,
               (int)cases[i].side, (int)cases[i].kernel, (int)cases[i].kernel,
               cases[i].is_separable ? ", separable" : "", (int)plan.method, (int)plan.grid.rows, (int)plan.grid.columns);
