@@ -454,10 +454,10 @@ static void put_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_lan
 {
     void *outputs[LW_CPU_CONV2D_PAIR] = {NULL};
     bool is_any = false;
-    for (int i = 0; i < conv2d->n_tiles; i++)
+    for (int i = 0; i < conv2d->n_tiles; i++) {
         is_any |= is_needed(conv2d, &tiles[i], row);
-    for (int i = 0; i < conv2d->n_tiles; i++)
         fetch_row(conv2d, &tiles[i], row);
+    }
     if (is_any)
         inverse_row(conv2d, lane, row, outputs);
     for (int i = 0; i < conv2d->n_tiles; i++) {

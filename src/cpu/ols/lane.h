@@ -113,6 +113,12 @@ static inline bool lw_cpu_segment_is_own(const struct lw_cpu_segment *segment)
     return segment->first >= 0 && segment->first < segment->slot->block.count;
 }
 
+/* Whether they are stored. */
+static inline bool lw_cpu_segment_is_put(const struct lw_cpu_segment *segment)
+{
+    return segment->work->products & LW_FILTERED && lw_cpu_segment_is_own(segment);
+}
+
 static inline void *lw_cpu_z(const struct lw_cpu_ols *ols, const struct lw_cpu_ols_lane *lane, int c)
 {
     return lw_cpu_real_at(ols, lane->z, c * ols->sizes.z);

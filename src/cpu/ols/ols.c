@@ -149,16 +149,11 @@ static void thin(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segm
     }
 }
 
-static bool is_put(const struct lw_cpu_segment *segment)
-{
-    return segment->work->products & LW_FILTERED && lw_cpu_segment_is_own(segment);
-}
-
 static void put(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment, int filter,
                 void *y)
 {
     struct lw_cpu_segment_outputs outputs = {filter, segment->first, segment->n_outputs, y, ols->sizes.y, false};
-    if (!is_put(segment))
+    if (!lw_cpu_segment_is_put(segment))
         return;
     if (lw_post_every(ols->spec.ols.post) > 1)
         thin(ols, segment, &outputs);
@@ -174,8 +169,7 @@ static void put(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, cons
 static void run_single(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment)
 {
     void *first = NULL;
-    if (is_put(segment))
-        lw_cpu_segment_fetch(ols, segment, 0);
+    lw_cpu_segment_fetch(ols, segment, 0);
     for (int c = 0; c < segment->n_channels; c++) {
         prepare(ols, lane, segment, c);
         void *const y = apply(ols, lane, segment, 0, c);
@@ -192,8 +186,7 @@ static void run_bank(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane,
     const int end = segment->work->filter + segment->work->n_filters;
     for (int filter = segment->work->filter; filter < end; filter++) {
         void *first = NULL;
-        if (is_put(segment))
-            lw_cpu_segment_fetch(ols, segment, filter);
+        lw_cpu_segment_fetch(ols, segment, filter);
         for (int c = 0; c < segment->n_channels; c++) {
             void *const y = apply(ols, lane, segment, filter, c);
             first = c == 0 ? y : first;

@@ -150,8 +150,8 @@ void lw_cpu_segment_fetch(const struct lw_cpu_ols *ols, const struct lw_cpu_segm
 {
     const struct lw_cpu_slot_place place = {filter, segment->channel, segment->first};
     const int64_t bytes = segment->n_outputs * (int64_t)lw_type_bytes(ols->spec.output);
-    if (ols->shape.method != LW_CPU_OLS_DIRECT && bytes <= MOST_FETCHED && ols->spec.layout == LW_TIME_FAST && !ols->post &&
-        lw_post_every(ols->spec.ols.post) == 1)
+    const bool is_in_a_row = ols->spec.layout == LW_TIME_FAST && !ols->post && lw_post_every(ols->spec.ols.post) == 1;
+    if (lw_cpu_segment_is_put(segment) && is_in_a_row && ols->shape.method != LW_CPU_OLS_DIRECT && bytes <= MOST_FETCHED)
         lw_cpu_fetch(output_at(ols, segment->slot, place), bytes);
 }
 

@@ -33,7 +33,7 @@ struct lw_cpu_segment_outputs {
 void lw_cpu_segment_store(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane, const struct lw_cpu_segment *segment,
                           const struct lw_cpu_segment_outputs *outputs);
 
-/** Ask for the memory of outputs that are about to be computed, where they lie one after the other. */
+/** Ask for the memory of outputs that are about to be computed, if they are stored and lie one after the other. */
 void lw_cpu_segment_fetch(const struct lw_cpu_ols *ols, const struct lw_cpu_segment *segment, int filter);
 
 /** Samples [first, first + count) of a channel of a slot's input as working samples. @param x  of the signal's width */
