@@ -273,16 +273,7 @@ template <class F> LW_DEVICE float lone_begin(const LoneScale &scale, float2 *sh
 /* The largest biased exponent over the block; 0 if all pixels are. A barrier. */
 template <class F> LW_DEVICE int lone_exponent(float largest, int *reduce, int t)
 {
-    int bits = magnitude_bits(largest);
-#pragma unroll
-    for (int other = 16; other > 0; other /= 2)
-        bits = max(bits, __shfl_xor_sync(0xffffffffu, bits, other));
-    if (t % 32 == 0)
-        reduce[t / 32] = bits;
-    __syncthreads();
-#pragma unroll
-    for (int warp = 0; warp < F::WARPS; ++warp)
-        bits = max(bits, reduce[warp]);
+    const int bits = largest_of_block<F::WARPS>(magnitude_bits(largest), reduce, t);
     return bits == 0 ? 0 : max(1, biased_exponent<float>(bits));
 }
 

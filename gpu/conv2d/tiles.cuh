@@ -278,6 +278,21 @@ LW_DEVICE void load_points(typename F::C (&v)[F::E], const lw_conv2d_block &b, c
         load_points<F, REAL, Stored, true>(v, b, s, y0);
 }
 
+/* The largest e of a block of so many warps. A barrier. */
+template <int WARPS> LW_DEVICE int largest_of_block(int e, int *reduce, int t)
+{
+#pragma unroll
+    for (int other = 16; other > 0; other /= 2)
+        e = max(e, __shfl_xor_sync(0xffffffffu, e, other));
+    if (t % 32 == 0)
+        reduce[t / 32] = e;
+    __syncthreads();
+#pragma unroll
+    for (int warp = 0; warp < WARPS; ++warp)
+        e = max(e, reduce[warp]);
+    return e;
+}
+
 /* The largest biased exponent over the block. */
 template <class F> LW_DEVICE int largest_of_tile(const typename F::C (&v)[F::E], int *reduce, int t)
 {
@@ -286,15 +301,7 @@ template <class F> LW_DEVICE int largest_of_tile(const typename F::C (&v)[F::E],
     for (int m = 0; m < F::E; ++m)
         e = max(e, max(magnitude_bits(v[m].x), magnitude_bits(v[m].y)));
     e = biased_exponent<typename F::Real>(e);
-#pragma unroll
-    for (int other = 16; other > 0; other /= 2)
-        e = max(e, __shfl_xor_sync(0xffffffffu, e, other));
-    if (t % 32 == 0)
-        reduce[t / 32] = e;
-    __syncthreads();
-    for (int warp = 0; warp < F::T / 32; ++warp)
-        e = max(e, reduce[warp]);
-    return e;
+    return largest_of_block<F::T / 32>(e, reduce, t);
 }
 
 template <bool REAL, class C, int E> LW_DEVICE void drop_not_finite(C (&v)[E])
