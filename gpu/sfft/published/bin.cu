@@ -3,15 +3,22 @@
  * Directly, a thread makes one sum: bucket b of one loop, whose samples lie anywhere in the signal; the index of the first is
  * a product modulo n, the others are B sigma further on. Grid: (buckets / THREADS, loops).
  *
+ * By columns, where n and B are powers of two: seen as rows of B samples, the signal has all samples of a bucket in one column, since its taps are
+ * B apart and sigma B modulo n is a multiple of B. A block brings some columns to shared memory, a line of 128 bytes of each row or half of
+ * one, and makes the sums of all loops from them, COLUMNS of each loop side by side: nothing of the signal is read twice, and nothing in
+ * pieces. The taps of a bucket are fetched side by side, too, since threads that are neighbours have buckets far apart. The reads of
+ * samples by a quarter of a warp are of as many columns, so no bank has two. It pays where the loops take much of the signal.
+ *
  * By rows, a thread first fetches one sample, by an index of its own, into the order of the window: neighbouring threads write
  * neighbouring places, and the loads of a whole row are under way at once. Then a thread makes one sum of a row, coalesced. On
  * two streams, the fetching of one loop overlaps the folding of the one before. */
 #include "gpu/sfft/number.cuh"
-#include "gpu/sfft/published/device.h"
+#include "gpu/sfft/published/launch.cuh"
 
 namespace {
 
 constexpr int THREADS = 128;
+constexpr int LEAST_DENSITY = 6;                        /* columns are for loops that take n / LEAST_DENSITY samples together */
 
 __global__ void __launch_bounds__(THREADS) begin(lw_published_device device)
 {
@@ -68,6 +75,100 @@ template <bool IS_REAL> __global__ void __launch_bounds__(THREADS) bin(lw_publis
     device.planes[blockIdx.y * device.n_buckets + b] = sum;
 }
 
+template <bool IS_REAL> LW_DEVICE double2 complex_of(const double2 *shared, int i)
+{
+    if constexpr (IS_REAL)
+        return {((const double *)shared)[i], 0};
+    else
+        return shared[i];
+}
+
+/* The bucket whose samples are in a column: sigma b + tau = column modulo B. n and B are powers of two. */
+LW_DEVICE int64_t bucket_of_column(const lw_published_device &device, const lw_published_device_loop &loop, int64_t column)
+{
+    return loop.sigma_inverse * (column - loop.tau) & (device.n_buckets - 1);
+}
+
+/* The samples and taps of some columns in shared memory. */
+template <bool IS_REAL, int BYTES> struct Stripe {
+    static constexpr int PIECES = BYTES / (int)sizeof(double2), COLUMNS = IS_REAL ? 2 * PIECES : PIECES;
+
+    double2 *samples;                               /* [rows][BYTES] */
+    double *taps;                                   /* [n_sums][taps_pitch + 2]: rows begin in other banks */
+    int *buckets;                                   /* [n_sums] sum i is that of column i modulo COLUMNS and of a loop */
+    int64_t left;                                   /* the first column */
+    int rows, n_sums, taps_pitch;
+
+    LW_DEVICE Stripe(const lw_published_device &device, double2 *shared)
+        : samples(shared), left(blockIdx.x * (int64_t)COLUMNS), rows(1 << device.width_bits), n_sums(device.n_loops * COLUMNS),
+          taps_pitch(device.taps_pitch)
+    {
+        taps = (double *)(samples + rows * PIECES);
+        buckets = (int *)(taps + n_sums * (taps_pitch + 2));
+    }
+
+    LW_DEVICE void load_samples(const lw_published_device &device) const
+    {
+        const int t = (int)threadIdx.x;
+        const int64_t step = device.n_buckets * PIECES / COLUMNS;                   /* from row to row */
+        const double2 *from = (const double2 *)*device.samples + (t / PIECES * step + left * PIECES / COLUMNS + t % PIECES);
+#pragma unroll 4
+        for (int i = t; i < rows * PIECES; i += THREADS) {
+            copy_async(samples + i, from);
+            from += THREADS / PIECES * step;
+        }
+    }
+
+    LW_DEVICE void find_buckets(const lw_published_device &device) const
+    {
+        for (int i = (int)threadIdx.x; i < n_sums; i += THREADS)
+            buckets[i] = (int)bucket_of_column(device, device.loops[i / COLUMNS], left + i % COLUMNS);
+    }
+
+    /* Eight threads take those of a bucket. */
+    LW_DEVICE void load_taps(const lw_published_device &device) const
+    {
+        constexpr int LANES = 8;
+        for (int i = (int)threadIdx.x / LANES; i < n_sums; i += THREADS / LANES) {
+            const double *const from = device.bucket_taps + (int64_t)buckets[i] * taps_pitch;
+            for (int tap = (int)threadIdx.x % LANES * 2; tap < taps_pitch; tap += 2 * LANES)
+                copy_async(taps + i * (taps_pitch + 2) + tap, from + tap);
+        }
+    }
+
+    /* In the order of `bin`. */
+    LW_DEVICE double2 sum_of(const lw_published_device &device, int i) const
+    {
+        const lw_published_device_loop loop = device.loops[i / COLUMNS];
+        const int64_t b = buckets[i], first = b - ((device.half + b) & -device.n_buckets);
+        const int count = (int)((device.half - first) >> device.bucket_bits) + 1, column = i % COLUMNS;
+        const double *const mine = taps + i * (taps_pitch + 2);
+        int row = (int)(((loop.sigma * first + loop.tau) & (device.n - 1)) >> device.bucket_bits);
+        double2 sum = {0, 0};
+#pragma unroll 4
+        for (int tap = 0; tap < count; ++tap) {
+            accumulate(sum, mine[tap], complex_of<IS_REAL>(samples, row * COLUMNS + column));
+            row = (row + (int)loop.sigma) & (rows - 1);
+        }
+        return sum;
+    }
+};
+
+/* BYTES of each row, and a block for each such piece. */
+template <bool IS_REAL, int BYTES> __global__ void __launch_bounds__(THREADS) bin_columns(lw_published_device device)
+{
+    extern __shared__ double2 shared[];
+    const Stripe<IS_REAL, BYTES> stripe(device, shared);
+    stripe.find_buckets(device);
+    stripe.load_samples(device);
+    __syncthreads();
+    stripe.load_taps(device);
+    wait_for_copies();
+    __syncthreads();
+    for (int i = (int)threadIdx.x; i < stripe.n_sums; i += THREADS)
+        device.planes[i / stripe.COLUMNS * device.n_buckets + stripe.buckets[i]] = stripe.sum_of(device, i);
+}
+
 template <bool IS_REAL> __global__ void __launch_bounds__(THREADS) gather(lw_published_device device, int loop, int buffer)
 {
     const int64_t place = blockIdx.x * (int64_t)THREADS + threadIdx.x;
@@ -99,12 +200,33 @@ cudaError_t lw_published_begin(const lw_published_device *device, cudaStream_t s
 
 cudaError_t lw_published_bin_direct(const lw_published_device *device, cudaStream_t stream)
 {
-    const dim3 grid(blocks_for(device->n_buckets), (unsigned)device->n_loops);
-    if (device->is_real)
-        bin<true><<<grid, THREADS, 0, stream>>>(*device);
-    else
-        bin<false><<<grid, THREADS, 0, stream>>>(*device);
-    return cudaGetLastError();
+    const Launch launch = {dim3(blocks_for(device->n_buckets), (unsigned)device->n_loops), THREADS, 0, stream};
+    return launch_kernel(*device, launch, device->is_real ? bin<true> : bin<false>);
+}
+
+static int64_t shared_bytes(const lw_published_device *device, int bytes)
+{
+    const int64_t columns = bytes / (device->is_real ? 8 : 16), rows = device->n / device->n_buckets;
+    const int64_t of_sum = (device->taps_pitch + 2) * (int64_t)sizeof(double) + (int64_t)sizeof(int);
+    return rows * bytes + device->n_loops * columns * of_sum;
+}
+
+int lw_published_column_bytes(const lw_published_device *device)
+{
+    const int64_t rows = device->n / device->n_buckets, samples = device->n_loops * (2 * device->half + 1);
+    const int bytes = rows <= 512 ? 128 : 64;
+    const bool pays = device->is_power && rows <= 1024 && samples * LEAST_DENSITY > device->n;
+    return pays && shared_bytes(device, bytes) <= device->most_shared_bytes ? bytes : 0;
+}
+
+cudaError_t lw_published_bin_columns(const lw_published_device *device, cudaStream_t stream)
+{
+    const int64_t columns = device->column_bytes / (device->is_real ? 8 : 16);
+    const Launch launch = {dim3((unsigned)(device->n_buckets / columns)), THREADS,
+                           shared_bytes(device, device->column_bytes), stream};
+    if (device->column_bytes == 128)
+        return launch_kernel(*device, launch, device->is_real ? bin_columns<true, 128> : bin_columns<false, 128>);
+    return launch_kernel(*device, launch, device->is_real ? bin_columns<true, 64> : bin_columns<false, 64>);
 }
 
 cudaError_t lw_published_gather(const lw_published_device *device, int loop, int buffer, cudaStream_t stream)

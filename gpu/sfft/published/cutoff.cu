@@ -1,11 +1,10 @@
 /* cutoff.cu - energies of buckets, and the largest of them.
  *
- * By selection, a block a loop: select.cuh finds where to cut. Then each warp has a run of values of its own: it counts those above the
- * cut and those at it, a scan over the warps tells how many are before its run, and it goes through the run again, 32 at a time, to
- * write their places and their bits; of those at the cut the first.
+ * By selection, a block a loop: select.cuh finds where to cut; then each warp goes through its values, 32 at a time, to write the places
+ * and the bits of those beyond.
  *
  * By sorting, a bitonic network over all values of a loop, padded to a power of two; a launch a step, two values a thread. */
-#include "gpu/sfft/published/device.h"
+#include "gpu/sfft/published/launch.cuh"
 #include "gpu/sfft/published/place.cuh"
 #include "gpu/sfft/published/select.cuh"
 
@@ -13,91 +12,55 @@ namespace {
 
 constexpr int THREADS = SELECT_THREADS, LINEAR_THREADS = 256;
 
-/* Of values: how many are above a cut, and how many at it. */
-struct Tally {
-    int above, level;
-};
-
-LW_DEVICE Tally tally_of(const Cut &cut, unsigned long long bits, bool is_there)
+/* The places of the largest, in any order, and their bits. @param chosen  NULL: no bits are wanted */
+template <bool HAS_ROOM> LW_DEVICE void list_largest(const Values<HAS_ROOM> &values, int most, int *places, unsigned *chosen)
 {
-    const unsigned long long begin = bits & cut.mask;
-    return {is_there && begin > cut.known ? 1 : 0, is_there && begin == cut.known ? 1 : 0};
-}
-
-/* Over the lanes of all warps before this one. */
-LW_DEVICE Tally tally_before_warp(Tally mine)
-{
-    __shared__ int above[THREADS / 32], level[THREADS / 32];
-    const int warp = (int)threadIdx.x / 32;
-#pragma unroll
-    for (int other = 16; other > 0; other /= 2) {
-        mine.above += __shfl_xor_sync(0xffffffffu, mine.above, other);
-        mine.level += __shfl_xor_sync(0xffffffffu, mine.level, other);
-    }
-    if (threadIdx.x % 32 == 0) {
-        above[warp] = mine.above;
-        level[warp] = mine.level;
-    }
-    __syncthreads();
-    Tally before = {0, 0};
-    for (int w = 0; w < warp; ++w) {
-        before.above += above[w];
-        before.level += level[w];
-    }
-    return before;
-}
-
-/* The places of the `most` largest, ascending, and their bits. @param chosen  NULL: no bits are wanted */
-LW_DEVICE void list_largest(const double *values, int64_t count, int most, int *places, unsigned *chosen)
-{
-    const Cut cut = find_cut(values, count, most, false);
+    __shared__ Near near;
+    __shared__ int n_listed;
     const int lane = (int)threadIdx.x % 32;
-    const int64_t run = (count + THREADS - 1) / THREADS * 32, first = (int64_t)threadIdx.x / 32 * run;
-    const int64_t end = first + run < count ? first + run : count;
-    Tally before = {0, 0};
-    for_bits(values, first, end, lane, 32, [&](unsigned long long bits, bool is_there) {
-        const Tally one = tally_of(cut, bits, is_there);
-        before = {before.above + one.above, before.level + one.level};
+    if (threadIdx.x == 0)
+        n_listed = 0;
+    const Cut cut = find_cut(values, most);
+    split(values, cut, near, [&](unsigned marks, int place) {
+#pragma unroll
+        for (int j = 0; j < SELECT_LOADS; ++j) {
+            const unsigned above = __ballot_sync(0xffffffffu, (int)(marks >> j & 1));
+            const int first = place + j * SELECT_THREADS;
+            if (chosen && lane == 0 && first < values.count)
+                chosen[first / 32] = above;
+        }
+        const int up_to = scan_warp(__popc(marks));
+        int first = lane == 31 ? atomicAdd(&n_listed, up_to) : 0;
+        first = __shfl_sync(0xffffffffu, first, 31) + up_to - __popc(marks);
+        for (; marks != 0; marks &= marks - 1)
+            places[first++] = place + (__ffs((int)marks) - 1) * SELECT_THREADS;
     });
-    before = tally_before_warp(before);
-    int64_t base = first;
-    for_bits(values, first, end, lane, 32, [&](unsigned long long bits, bool is_there) {
-        const Tally one = tally_of(cut, bits, is_there);
-        const unsigned above = __ballot_sync(0xffffffffu, one.above), level = __ballot_sync(0xffffffffu, one.level);
-        const unsigned below = (1u << lane) - 1;
-        const int level_before = before.level + __popc(level & below);
-        const bool is_taken = one.above != 0 || (one.level != 0 && level_before < cut.rest);
-        if (is_taken)
-            places[before.above + __popc(above & below) + min(level_before, cut.rest)] = (int)(base + lane);
-        const unsigned taken = __ballot_sync(0xffffffffu, is_taken);
-        if (chosen && lane == 0 && base < end)
-            chosen[base / 32] = taken;
-        before = {before.above + __popc(above), before.level + __popc(level)};
-        base += 32;
-    });
+    const bool is_taken = near.rank() < cut.rest;
+    if (is_taken && near.is_speaker()) {
+        const int place = near.places[near.entry()];
+        places[atomicAdd(&n_listed, 1)] = place;
+        if (chosen)
+            atomicOr(&chosen[place / 32], 1u << place % 32);
+    }
 }
 
-LW_DEVICE void take_median(const lw_published_device &device)
+/* A block a loop, and the last one for the median of the first loop; `first_loop` is that of block 0. */
+template <bool HAS_ROOM> __global__ void __launch_bounds__(THREADS) select_buckets(lw_published_device device, int first_loop)
 {
-    find_ranked(device.energies, device.n_buckets, (int)(device.n_buckets / 2), &device.control->median);
-}
-
-/* A block a loop, and the last one for the median. */
-__global__ void __launch_bounds__(THREADS) select_buckets(lw_published_device device)
-{
-    const int64_t loop = blockIdx.x;
-    if (loop == device.location_loops)
-        take_median(device);
+    extern __shared__ double shared[];
+    const int loop = first_loop + (int)blockIdx.x;
+    const bool is_median = loop == device.location_loops;
+    const Values<HAS_ROOM> values(device.energies + (is_median ? 0 : loop * device.n_buckets), device.n_buckets, shared);
+    if (is_median)
+        find_value(values, (int)(device.n_buckets / 2), &device.control->median);
     else
-        list_largest(device.energies + loop * device.n_buckets, device.n_buckets, (int)device.n_selected,
-                     device.places + loop * device.n_selected, device.chosen + loop * device.n_words);
+        list_largest(values, (int)device.n_selected, device.places + loop * device.n_selected, device.chosen + loop * device.n_words);
 }
-
-__global__ void __launch_bounds__(THREADS) find_median(lw_published_device device) { take_median(device); }
 
 __global__ void __launch_bounds__(THREADS) select_teeth(lw_published_device device)
 {
-    list_largest(device.tooth_energies, device.comb, (int)device.n_residues, device.tooth_places, nullptr);
+    const Values<false> values(device.tooth_energies, device.comb, nullptr);
+    list_largest(values, (int)device.n_residues, device.tooth_places, nullptr);
 }
 
 __global__ void __launch_bounds__(LINEAR_THREADS) measure(const double2 *values, double *energies, int64_t count)
@@ -155,6 +118,14 @@ dim3 grid_of(int64_t count, int rows)
     return dim3((unsigned)((count + LINEAR_THREADS - 1) / LINEAR_THREADS), (unsigned)rows);
 }
 
+/* The blocks of that loop and those after it. */
+cudaError_t select_from(const lw_published_device *device, int first_loop, cudaStream_t stream)
+{
+    const int64_t bytes = select_bytes(device->n_buckets, device->most_shared_bytes);
+    const Launch launch = {dim3((unsigned)(device->location_loops + 1 - first_loop)), THREADS, bytes, stream};
+    return launch_kernel(*device, launch, bytes > 0 ? select_buckets<true> : select_buckets<false>, first_loop);
+}
+
 /* ---- comb ---------------------------------------------------------------------------------------------------------- */
 
 __global__ void __launch_bounds__(LINEAR_THREADS) fetch_teeth(lw_published_device device, int64_t first)
@@ -186,13 +157,14 @@ cudaError_t lw_published_measure(const lw_published_device *device, cudaStream_t
 
 cudaError_t lw_published_select(const lw_published_device *device, cudaStream_t stream)
 {
-    select_buckets<<<(unsigned)device->location_loops + 1, THREADS, 0, stream>>>(*device);
-    return cudaGetLastError();
+    return select_from(device, 0, stream);
 }
 
 cudaError_t lw_published_sort(const lw_published_device *device, cudaStream_t stream)
 {
-    find_median<<<1, THREADS, 0, stream>>>(*device);
+    const cudaError_t status = select_from(device, device->location_loops, stream);
+    if (status != cudaSuccess)
+        return status;
     begin_sort<<<grid_of(device->sorted_size, device->location_loops), LINEAR_THREADS, 0, stream>>>(*device);
     const dim3 grid = grid_of(device->sorted_size / 2, device->location_loops);
     for (int64_t length = 2; length <= device->sorted_size; length *= 2)

@@ -1,4 +1,6 @@
-/* place.cuh - where a line appears in the buckets of a loop, as lw_sfft_stage_place and lw_sfft_window_response. */
+/* place.cuh - where a line appears in the buckets of a loop, as lw_sfft_stage_place and lw_sfft_window_response.
+ *
+ * IS_POWER: n and B are powers of two, as device.is_power says; what is a division otherwise is a shift then, with the same result. */
 #ifndef LW_GPU_SFFT_PUBLISHED_PLACE_CUH
 #define LW_GPU_SFFT_PUBLISHED_PLACE_CUH
 
@@ -10,12 +12,22 @@ struct Place {
     double distance;
 };
 
+/* a b mod n for 0 <= a, b < n */
+template <bool IS_POWER> LW_DEVICE int64_t multiply_in(const lw_published_device &device, int64_t a, int64_t b)
+{
+    if constexpr (IS_POWER)
+        return (int64_t)((uint64_t)a * (uint64_t)b & (uint64_t)(device.n - 1));
+    else
+        return mod_multiply(a, b, device.n, device.inverse_n);
+}
+
+template <bool IS_POWER>
 LW_DEVICE Place place_of(const lw_published_device &device, const lw_published_device_loop &loop, int64_t f)
 {
-    const double inverse = 1.0 / (double)device.n;
     Place place;
-    place.permuted = mod_multiply(loop.sigma, f, device.n, inverse);
-    const double position = (double)place.permuted / (double)device.n * (double)device.n_buckets, nearest = rint(position);
+    place.permuted = multiply_in<IS_POWER>(device, loop.sigma, f);
+    const double turns = IS_POWER ? (double)place.permuted * device.inverse_n : (double)place.permuted / (double)device.n;
+    const double position = turns * (double)device.n_buckets, nearest = rint(position);
     place.distance = position - nearest;
     place.bucket = (int64_t)nearest == device.n_buckets ? 0 : (int64_t)nearest;
     return place;
@@ -33,6 +45,12 @@ LW_DEVICE double response_at(const lw_published_device &device, double u)
     const double a = -t * (t - 1) * (t - 2) / 6, b = (t + 1) * (t - 1) * (t - 2) / 2;
     const double c = -(t + 1) * t * (t - 2) / 2, d = (t + 1) * t * (t - 1) / 6;
     return a * y[0] + b * y[1] + c * y[2] + d * y[3];
+}
+
+/* How many lines count. More elected than there is room for: some are lost, nobody knows which, so none does. */
+LW_DEVICE int count_lines(const lw_published_device &device)
+{
+    return device.control->n_elected <= device.capacity ? device.control->n_lines : 0;
 }
 
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Between the steps of a run. */
-enum mark { START, COMB, BIN, TRANSFORM, CUTOFF, VOTE, ESTIMATE, CHECK, N_MARKS };
+enum mark { START, COMB, BIN, TRANSFORM, CUTOFF, VOTE, CHECK, N_MARKS };
 
 struct solver {
     struct lw_published_solver base;
@@ -23,9 +23,9 @@ struct solver {
     void *memory;                                   /* the allocation that holds everything that `device` points to */
     struct lw_published_device device;
     double *signal;                                 /* room for one on the device */
+    bool transforms;                                /* without cuFFT */
     struct lw_cuda_fft fft, comb_fft;
     void *fft_work;
-
 
     void *pinned;                                   /* the allocation that holds the following */
     const double **asked;                           /* [1] the signal of this run */
@@ -34,11 +34,11 @@ struct solver {
 };
 
 static_assert(sizeof(struct lw_sfft_line) == sizeof(struct lw_published_device_line), "lines are copied as they are");
-static_assert(sizeof(struct lw_published_device_control) % sizeof(ulonglong2) == 0 &&
-              sizeof(struct lw_published_device_line) % sizeof(ulonglong2) == 0, "they are cleared by those");
-static_assert(sizeof(struct lw_published_device_control) % _Alignof(struct lw_published_device_line) == 0, "lines follow it");
+static_assert(sizeof(struct lw_published_device_control) % sizeof(ulonglong2) == 0, "it is cleared by those");
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
+
+static bool is_power(int64_t n) { return (n & (n - 1)) == 0; }
 
 /* Numbers that follow from a plan. */
 static struct lw_published_device describe(const struct lw_published_plan *plan)
@@ -50,27 +50,37 @@ static struct lw_published_device describe(const struct lw_published_plan *plan)
         .capacity = plan->capacity, .n_loops = lw_published_count_loops(plan) + 1, .location_loops = choice->location_loops,
         .n_estimates = lw_published_count_loops(plan), .votes_needed = choice->votes, .is_real = plan->spec.is_real,
         .sparsity = plan->spec.sparsity, .min_magnitude = plan->spec.min_magnitude,
-        .n_sums = (choice->n_buckets + LW_PUBLISHED_SUMMED - 1) / LW_PUBLISHED_SUMMED, .n_words = (choice->n_buckets + 31) / 32, .significance = lw_published_significance(choice->n_buckets), .comb = choice->comb, .n_residues = plan->n_residues,
+        .n_sums = (choice->n_buckets + LW_PUBLISHED_SUMMED - 1) / LW_PUBLISHED_SUMMED, .n_words = (choice->n_buckets + 31) / 32,
+        .significance = lw_published_significance(choice->n_buckets), .comb = choice->comb, .n_residues = plan->n_residues,
+        .inverse_n = 1.0 / (double)plan->spec.n, .is_power = is_power(plan->spec.n) && is_power(choice->n_buckets),
     };
+    device.taps_pitch = (int)((2 * device.half + choice->n_buckets) / choice->n_buckets + 3) / 4 * 4;
+    while (device.is_power && 1ll << device.bucket_bits < device.n_buckets)
+        device.bucket_bits++;
+    while (device.is_power && device.n_buckets << device.width_bits < device.n)
+        device.width_bits++;
     if (choice->ways.cutoff == LW_PUBLISHED_SORT)
         for (device.sorted_size = 1; device.sorted_size < device.n_buckets; device.sorted_size *= 2)
             ;
     return device;
 }
 
-/* The control block and the lines that are reported. */
-static int64_t outcome_bytes(const struct lw_published_device *device)
+/* What a device can do for a run of the plan. 0 where the attribute is not known. */
+static int attribute_of(enum cudaDeviceAttr attribute)
 {
-    return (int64_t)sizeof *device->control + device->sparsity * (int64_t)sizeof *device->reported;
+    int device = 0, value = 0;
+    return cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetAttribute(&value, attribute, device) == cudaSuccess ? value : 0;
 }
 
 static int64_t lay_out_pinned(struct solver *solver)
 {
     struct lw_arena arena = {.base = solver->pinned};
     solver->asked = lw_arena_take(&arena, sizeof *solver->asked);
-    solver->control = lw_arena_take(&arena, outcome_bytes(&solver->device));
-    solver->lines = solver->control ? (struct lw_sfft_line *)(solver->control + 1) : NULL;
+    solver->control = lw_arena_take(&arena, sizeof *solver->control);
+    solver->lines = lw_arena_take(&arena, solver->device.sparsity * (int64_t)sizeof *solver->lines);
     solver->device.asked = solver->asked;
+    solver->device.outcome = solver->control;
+    solver->device.reported = (struct lw_published_device_line *)solver->lines;
     return arena.used;
 }
 
@@ -84,16 +94,19 @@ static int64_t lay_out(struct solver *solver, bool gathers, int64_t work_bytes)
     d->loops = lw_arena_take(&arena, d->n_loops * (int64_t)sizeof *d->loops);
     d->taps = lw_arena_take(&arena, taps * (int64_t)sizeof *d->taps);
     d->response = lw_arena_take(&arena, LW_SFFT_RESPONSE_SIZE * (int64_t)sizeof *d->response);
+    d->bucket_taps = lw_arena_take(&arena, d->n_buckets * d->taps_pitch * (int64_t)sizeof *d->bucket_taps);
+    d->roots = lw_arena_take(&arena, LW_PUBLISHED_ROOTS(d->n_buckets) * (int64_t)sizeof *d->roots);
+    d->between = lw_arena_take(&arena, d->n_loops * d->n_buckets * (int64_t)sizeof *d->between);
     d->planes = lw_arena_take(&arena, d->n_loops * d->n_buckets * (int64_t)sizeof *d->planes);
     for (int i = 0; i < 2 && gathers; i++)
         d->rows[i] = lw_arena_take(&arena, taps * (int64_t)sizeof *d->rows[i]);
     d->energies = lw_arena_take(&arena, of_loops * d->n_buckets * (int64_t)sizeof *d->energies);
     d->ranked = lw_arena_take(&arena, of_loops * d->sorted_size * (int64_t)sizeof *d->ranked);
     d->places = lw_arena_take(&arena, of_loops * d->n_selected * (int64_t)sizeof *d->places);
-    d->elected = lw_arena_take(&arena, d->capacity * (int64_t)sizeof *d->elected);
-    d->strong = lw_arena_take(&arena, d->capacity * (int64_t)sizeof *d->strong);
     d->lines = lw_arena_take(&arena, d->capacity * (int64_t)sizeof *d->lines);
+    d->keys = lw_arena_take(&arena, d->capacity * (int64_t)sizeof *d->keys);
     d->ordered = lw_arena_take(&arena, d->capacity * (int64_t)sizeof *d->ordered);
+    d->frequencies = lw_arena_take(&arena, d->capacity * (int64_t)sizeof *d->frequencies);
     d->shares = lw_arena_take(&arena, d->capacity * (d->is_real ? 6 : 3) * (int64_t)sizeof *d->shares);
     d->rest = lw_arena_take(&arena, d->n_buckets * (int64_t)sizeof *d->rest);
     d->sums = lw_arena_take(&arena, 3 * d->n_sums * (int64_t)sizeof *d->sums);
@@ -102,9 +115,8 @@ static int64_t lay_out(struct solver *solver, bool gathers, int64_t work_bytes)
     d->chosen = lw_arena_take(&arena, of_loops * d->n_words * (int64_t)sizeof *d->chosen);
     d->approved = lw_arena_take(&arena, d->comb);
     d->cleared = (ulonglong2 *)(void *)d->first_shares;
-    d->n_cleared = (arena.used - before + outcome_bytes(d)) / (int64_t)sizeof *d->cleared;
-    d->control = lw_arena_take(&arena, outcome_bytes(d));
-    d->reported = d->control ? (struct lw_published_device_line *)(d->control + 1) : NULL;
+    d->n_cleared = (arena.used - before + (int64_t)sizeof *d->control) / (int64_t)sizeof *d->cleared;
+    d->control = lw_arena_take(&arena, sizeof *d->control);
     d->teeth = lw_arena_take(&arena, d->comb * (int64_t)sizeof *d->teeth);
     d->tooth_energies = lw_arena_take(&arena, d->comb * (int64_t)sizeof *d->tooth_energies);
     d->tooth_places = lw_arena_take(&arena, d->n_residues * (int64_t)sizeof *d->tooth_places);
@@ -143,6 +155,7 @@ static int allocate(struct solver *solver, struct lw_error *err)
     status = cudaMalloc(&solver->memory, (size_t)bytes);
     if (status != cudaSuccess)
         return lw_cuda_no_memory(status, "a sparse transform", bytes, 1, err);
+    memset(solver->pinned, 0, (size_t)pinned);          /* pages are touched now, not by a run */
     lay_out(solver, gathers(plan), work);
     lay_out_pinned(solver);
     return LW_OK;
@@ -180,6 +193,39 @@ static int upload(struct solver *solver, const void *to, const void *from, int64
     return lw_cuda_check(status, "copying to the device", err);
 }
 
+/* Taps of each bucket side by side, then zeros. */
+static int upload_bucket_taps(struct solver *solver, struct lw_error *err)
+{
+    const struct lw_published_device *const d = &solver->device;
+    const double *const taps = solver->base.layout->window->taps;
+    const int64_t count = 2 * d->half + 1;
+    double *const of_buckets = lw_alloc_array(d->n_buckets * d->taps_pitch, sizeof *of_buckets, "taps of buckets", err);
+    if (!of_buckets)
+        return LW_ESYSTEM;
+    for (int64_t b = 0; b < d->n_buckets; b++) {
+        const int64_t first = b - (d->half + b) / d->n_buckets * d->n_buckets + d->half;
+        for (int64_t i = 0; i < d->taps_pitch; i++) {
+            const int64_t tap = first + i * d->n_buckets;
+            of_buckets[b * d->taps_pitch + i] = tap < count ? taps[tap] : 0;
+        }
+    }
+    const int rc = upload(solver, d->bucket_taps, of_buckets, d->n_buckets * d->taps_pitch * (int64_t)sizeof *of_buckets, err);
+    lw_free(of_buckets);
+    return rc;
+}
+
+static int upload_roots(struct solver *solver, struct lw_error *err)
+{
+    const int64_t count = LW_PUBLISHED_ROOTS(solver->device.n_buckets);
+    double2 *const roots = lw_alloc_array(count, sizeof *roots, "roots of unity", err);
+    if (!roots)
+        return LW_ESYSTEM;
+    lw_published_roots(solver->device.n_buckets, roots);
+    const int rc = upload(solver, solver->device.roots, roots, count * (int64_t)sizeof *roots, err);
+    lw_free(roots);
+    return rc;
+}
+
 static int upload_layout(struct solver *solver, struct lw_error *err)
 {
     const struct lw_published_layout *const layout = solver->base.layout;
@@ -189,7 +235,9 @@ static int upload_layout(struct solver *solver, struct lw_error *err)
         loops[l] = (struct lw_published_device_loop){layout->loops[l].sigma, layout->loops[l].sigma_inverse,
                                                      layout->loops[l].tau};
     int rc;
-    if ((rc = upload(solver, device->loops, loops, device->n_loops * (int64_t)sizeof *loops, err)) ||
+    if ((device->column_bytes > 0 && (rc = upload_bucket_taps(solver, err))) ||
+        (solver->transforms && (rc = upload_roots(solver, err))) ||
+        (rc = upload(solver, device->loops, loops, device->n_loops * (int64_t)sizeof *loops, err)) ||
         (rc = upload(solver, device->taps, layout->window->taps, (2 * device->half + 1) * (int64_t)sizeof(double), err)))
         return rc;
     return upload(solver, device->response, layout->window->response, LW_SFFT_RESPONSE_SIZE * (int64_t)sizeof(double), err);
@@ -270,40 +318,32 @@ static cudaError_t enqueue_rows(struct solver *solver)
 
 static cudaError_t enqueue_bin(struct solver *solver)
 {
-    return gathers(&solver->base.layout->plan) ? enqueue_rows(solver)
-                                               : lw_published_bin_direct(&solver->device, solver->stream);
+    if (gathers(&solver->base.layout->plan))
+        return enqueue_rows(solver);
+    return solver->device.column_bytes > 0 ? lw_published_bin_columns(&solver->device, solver->stream)
+                                           : lw_published_bin_direct(&solver->device, solver->stream);
 }
 
 static cudaError_t enqueue_transform(struct solver *solver)
 {
     cufftDoubleComplex *const planes = (cufftDoubleComplex *)solver->device.planes;
+    if (solver->transforms)
+        return lw_published_transform(&solver->device, solver->stream);
     return cufftExecZ2Z(solver->fft.handle, planes, planes, CUFFT_FORWARD) == CUFFT_SUCCESS ? cudaSuccess : cudaErrorUnknown;
 }
 
 static cudaError_t enqueue_cutoff(struct solver *solver)
 {
     const struct lw_published_device *const device = &solver->device;
-    const cudaError_t status = lw_published_measure(device, solver->stream);
+    const cudaError_t status = solver->transforms ? cudaSuccess : lw_published_measure(device, solver->stream);
     if (status != cudaSuccess)
         return status;
     return device->sorted_size > 0 ? lw_published_sort(device, solver->stream) : lw_published_select(device, solver->stream);
 }
 
-static cudaError_t enqueue_votes(struct solver *solver) { return lw_published_elect(&solver->device, solver->stream); }
+static cudaError_t enqueue_votes(struct solver *solver) { return lw_published_find_lines(&solver->device, solver->stream); }
 
-static cudaError_t enqueue_estimate(struct solver *solver)
-{
-    return lw_published_estimate_lines(&solver->device, solver->stream);
-}
-
-static cudaError_t enqueue_check(struct solver *solver)
-{
-    const struct lw_published_device *const device = &solver->device;
-    const cudaError_t status = lw_published_check_lines(device, solver->stream);
-    if (status != cudaSuccess)
-        return status;
-    return cudaMemcpyAsync(solver->control, device->control, (size_t)outcome_bytes(device), cudaMemcpyDeviceToHost, solver->stream);
-}
+static cudaError_t enqueue_check(struct solver *solver) { return lw_published_check_lines(&solver->device, solver->stream); }
 
 static const struct {
     cudaError_t (*enqueue)(struct solver *solver);
@@ -313,8 +353,7 @@ static const struct {
     [BIN] = {enqueue_bin, "permuting and folding a signal"},
     [TRANSFORM] = {enqueue_transform, "transforming buckets"},
     [CUTOFF] = {enqueue_cutoff, "finding the largest buckets"},
-    [VOTE] = {enqueue_votes, "voting"},
-    [ESTIMATE] = {enqueue_estimate, "estimating lines"},
+    [VOTE] = {enqueue_votes, "voting and estimating lines"},
     [CHECK] = {enqueue_check, "checking lines"},
 };
 
@@ -365,6 +404,7 @@ static double seconds_of(const struct solver *solver, enum mark step)
     return 1e-3 * (double)ms;
 }
 
+/* Votes and estimates are one step. */
 static void add_times(const struct solver *solver, struct lw_published_profile *profile)
 {
     profile->comb += seconds_of(solver, COMB);
@@ -372,7 +412,6 @@ static void add_times(const struct solver *solver, struct lw_published_profile *
     profile->transform += seconds_of(solver, TRANSFORM);
     profile->cutoff += seconds_of(solver, CUTOFF);
     profile->vote += seconds_of(solver, VOTE);
-    profile->estimate += seconds_of(solver, ESTIMATE);
     profile->check += seconds_of(solver, CHECK);
 }
 
@@ -412,6 +451,14 @@ static int run(struct lw_published_solver *base, const struct lw_published_signa
 
 /* ---- the solver as a whole ----------------------------------------------------------------------------------------- */
 
+static void choose_ways(struct solver *solver)
+{
+    struct lw_published_device *const device = &solver->device;
+    solver->transforms = attribute_of(cudaDevAttrComputeCapabilityMajor) >= 9 && lw_published_transforms(device->n_buckets);
+    device->most_shared_bytes = attribute_of(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    device->column_bytes = lw_published_column_bytes(device);
+}
+
 static const struct lw_published_solver_ops ops = {.run = run, .destroy = destroy};
 
 int lw_cuda_published_create(const struct lw_published_layout *layout, bool is_timed, struct lw_published_solver **out,
@@ -424,9 +471,10 @@ int lw_cuda_published_create(const struct lw_published_layout *layout, bool is_t
     solver->is_timed = is_timed;
     solver->device = describe(&layout->plan);
     const struct lw_published_device *const device = &solver->device;
+    choose_ways(solver);
     int rc;
     if ((rc = allocate(solver, err)) || (rc = create_streams(solver, err)) ||
-        (rc = create_fft(solver, device->n_buckets, device->n_loops, &solver->fft, err)) ||
+        (!solver->transforms && (rc = create_fft(solver, device->n_buckets, device->n_loops, &solver->fft, err))) ||
         (device->comb > 0 && (rc = create_fft(solver, device->comb, 1, &solver->comb_fft, err))) ||
         (rc = upload_layout(solver, err)) || (rc = capture(solver, err))) {
         destroy(&solver->base);

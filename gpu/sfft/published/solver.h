@@ -1,5 +1,5 @@
 /* solver.h - the cuda engine's solver of the published transform: the signal is copied to the device whole; kernels find
- * candidates there, estimate lines and take these out of the loop that checks; what is reported comes back in one copy. */
+ * lines there and take these out of the loop that checks, and write what is reported to memory of the host. */
 #ifndef LW_GPU_SFFT_PUBLISHED_SOLVER_H
 #define LW_GPU_SFFT_PUBLISHED_SOLVER_H
 
@@ -13,7 +13,7 @@ extern const struct lw_published_ops lw_cuda_published;
 int lw_cuda_published_create(const struct lw_published_layout *layout, bool is_timed, struct lw_published_solver **out,
                              struct lw_error *err);
 
-/** As run, for a signal that is on the device: [n] (re, im) pairs or reals in double precision.
+/** As run, for a signal that is on the device: [n] (re, im) pairs or reals in double precision, aligned to 16 bytes.
  * @param profile  not changed by a solver that is not timed */
 int lw_cuda_published_run_on(struct lw_published_solver *solver, const double *samples, struct lw_sfft_result *result,
                              struct lw_published_profile *profile, struct lw_error *err);

@@ -113,7 +113,7 @@ struct lw_published_figures {
     double left_out;                /* |X|^2 of the lines found that are not reported, and of their mirror images */
 };
 
-/* Seconds of each step. */
+/* Seconds of each step. An engine that estimates lines while it votes counts both as votes. */
 struct lw_published_profile {
     double comb, bin, transform, cutoff, vote, estimate, check;
 };
