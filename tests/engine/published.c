@@ -337,6 +337,9 @@ int suite_published(const struct lw_engine_type *type, int divisor)
     check_statistics(&test);
     check_ways(&test, (struct scene){.n = 100003, .n_lines = 12, .snr_db = 25});
     check_ways(&test, real_comb);
+    /* what a GPU has kernels of its own for: powers of two, whose samples stand in columns */
+    check_ways(&test, (struct scene){.n = 1 << 16, .n_lines = 12, .snr_db = 25, .choice = {.n_buckets = 4096}});
+    check_ways(&test, (struct scene){.n = 1 << 18, .n_lines = 6, .snr_db = 25, .is_real = true, .choice = {.n_buckets = 256}});
     check_engines(&test, (struct scene){.n = 100003, .n_lines = 12, .snr_db = 25});
     check_engines(&test, real_comb);
     check_engines(&test, many_loops);
