@@ -210,6 +210,22 @@ static void try_batches(enum lw_precision precision, bool is_complex, int pieces
     }
 }
 
+/* Columns of one length: in a batch of one transform, and of several; of pixels that are not finite, and
+ * so large or small that rows are scaled. */
+static void try_columns(enum lw_precision precision, bool is_complex, int rows, int columns)
+{
+    try_task(make_task(precision, is_complex, LW_CONV2D_BANDS, rows, columns, rows + MARGIN, 2 * MARGIN));
+    struct task t = make_task(precision, is_complex, LW_CONV2D_BANDS, rows, columns, 5 * rows, 2 * MARGIN);
+    t.plan.batch = 4;
+    try_task(t);
+    t.spec.conv2d.outside = 0;
+    t.has_bad = true;
+    for (int exponent = -110; exponent <= 100; exponent += 210) {
+        t.factor = ldexp(1, exponent);
+        try_task(t);
+    }
+}
+
 /* Large enough that blocks which walk over tiles take several each, on a device of up to 132 multiprocessors; at the sides and elsewhere
  * all that a tile may meet. */
 static void try_tile(enum lw_precision precision, bool is_complex, const struct lw_conv2d_tile *tile)
@@ -234,7 +250,7 @@ static void try_precision(enum lw_precision precision, bool is_complex)
 {
     const int *const rows = lw_conv2d_column_lengths(precision), *const columns = lw_conv2d_row_lengths(precision);
     for (const int *r = rows; *r; r++)
-        try_task(make_task(precision, is_complex, LW_CONV2D_BANDS, *r, columns[0], *r + MARGIN, 2 * MARGIN));
+        try_columns(precision, is_complex, *r, columns[0]);
     for (const int *c = columns; *c; c++)
         try_task(make_task(precision, is_complex, LW_CONV2D_BANDS, rows[0], *c, 2 * MARGIN, *c + MARGIN));
     try_batches(precision, is_complex, 1);
