@@ -15,16 +15,19 @@
  *
  * and the same steps in reverse. Region k1 of shared memory, 1024 values, is a warp's own in steps 2 and 3 (there are E
  * regions and 16 warps); value (y0, x) of all regions is a thread's own in step 1 and on the way back. So there is one
- * barrier of the block before step 2 and one after it, and none between tiles. On the way back a thread has its points in
- * registers, so it asks for the next tile's to the same places before it goes on: they arrive while it computes.
+ * barrier of the block before step 2 and one after it, and none between tiles. On the way back a warp has its points in
+ * registers, so it asks for the next tile's pixels to the same places before it goes on: they arrive while it computes. The pixels
+ * of a warp's 32 tasks are copied 16 bytes at a time, where rows allow it (lw_conv2d_align moves the tiles so that they do), real parts
+ * and imaginary parts apart.
  *
  * Shared memory: rows of 256 values in the exchange of the block. In that of the warp a row of 32 values is written by its
  * thread 16 bytes at a time and read across; pair j of row r stands at j ^ (r % 8), which makes both free of bank
  * conflicts. 224 KB for E = 28, and the tables. While a warp transforms its points in step 3, the region holds the kernel's
  * spectrum, each value of which is read by the thread that has asked for it.
  *
- * The pixels are first taken as they are. Only where the largest exponent of the tile tells of numbers that are not finite,
- * or so large or small that sums or products may leave the range, the tile is loaded again: without the former, and scaled. */
+ * The pixels are first taken as they are. Only where the largest exponent of frequency 0 of step 1 tells of numbers that are not
+ * finite, or so large or small that sums or products may leave the range, the tile is loaded again, and its largest pixel is sought:
+ * if that is no better, the tile is loaded without such numbers, and scaled. */
 #ifndef LW_GPU_CONV2D_LONE_CUH
 #define LW_GPU_CONV2D_LONE_CUH
 
@@ -92,8 +95,17 @@ template <int E> LW_DEVICE float2 right_angle_weight(int m)
     return E == 28 ? float2{(float)cosine[m], (float)-sine[m]} : float2{(float)cosine_16[m], (float)-sine_16[m]};
 }
 
-LW_DEVICE void lone_columns(float2 (&v)[28]) { dft_twenty_eight(v); }
+/* A transform of step 1 in two parts: what has to be done first, and then outputs a, a + 4, a + 8 .., for any a < 4. */
+LW_DEVICE void lone_columns(float2 (&v)[28]) { begin_twenty_eight(v); }
 LW_DEVICE void lone_columns(float2 (&v)[16]) { dft<16, false>(v, (const float2 *)nullptr); }
+
+LW_DEVICE void lone_outputs(const float2 (&v)[28], int a, float2 (&out)[7]) { end_twenty_eight(v, a, out); }
+LW_DEVICE void lone_outputs(const float2 (&v)[16], int a, float2 (&out)[4])
+{
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+        out[j] = v[a + 4 * j];
+}
 
 template <int E> LW_DEVICE void weigh_right_angle(float2 (&v)[E])
 {
@@ -135,16 +147,26 @@ LW_DEVICE void fetch_region(const float4 *spectrum, float2 *region, int lane)
         copy_async((float4 *)region + m * 32 + lane, spectrum + m * 32 + lane);
 }
 
-/* v = v K, swapped */
+/* (a, b) <- (a k + b l, a k - b l), swapped */
+LW_DEVICE void multiply_pair(float2 &a, float2 &b, float2 k, float2 l)
+{
+    const float2 whole = product(a, k);
+    float2 sum = {fmaf(b.x, l.x, whole.x), fmaf(b.x, l.y, whole.y)};
+    sum = {fmaf(-b.y, l.y, sum.x), fmaf(b.y, l.x, sum.y)};
+    b = {fmaf(2.0f, whole.y, -sum.y), fmaf(2.0f, whole.x, -sum.x)};
+    a = {sum.y, sum.x};
+}
+
+/* v = v K, swapped, and the first butterflies of the way back */
 LW_DEVICE void multiply_region(float2 (&v)[32], const float2 *region, int lane)
 {
+    const float4 *const pairs = (const float4 *)region + lane;
     wait_for_copies();
 #pragma unroll
-    for (int m = 0; m < 32; m += 2) {
-        const float4 two = ((const float4 *)region)[m * 16 + lane];
-        const float2 a = product(v[m], float2{two.x, two.y}), b = product(v[m + 1], float2{two.z, two.w});
-        v[m] = {a.y, a.x};
-        v[m + 1] = {b.y, b.x};
+    for (int m = 0; m < 16; m += 2) {
+        const float4 k = pairs[m * 16], l = pairs[m * 16 + 256];
+        multiply_pair(v[m], v[m + 16], {k.x, k.y}, {l.x, l.y});
+        multiply_pair(v[m + 1], v[m + 17], {k.z, k.w}, {l.z, l.w});
     }
 }
 
@@ -167,7 +189,7 @@ template <class F> LW_DEVICE void lone_region(float2 *shared, const float4 *spec
         across[l] = roots[lane % 8 << l];
     dft<32, true>(v, across);
     multiply_region(v, region, lane);
-    dft<32, false>(v, (const float2 *)nullptr);
+    dft<32, false, true>(v, (const float2 *)nullptr);
     transpose_in_warp(v, region, lane);
 #pragma unroll
     for (int l = 0; l < 3; ++l)
@@ -185,87 +207,139 @@ template <class F> LW_DEVICE void lone_region(float2 *shared, const float4 *spec
 
 /* ---- pixels ------------------------------------------------------------------------------------------------------ */
 
-/* Asks for the pixels of rows first + 4 m of a strand, to every F::REGION-th place; without IS_INNER those beyond it become zeros. */
+/* A warp's 32 tasks have their pixels in 256 bytes of each region: 32 real parts, then 32 imaginary ones. Asks for them four at a
+ * time: half of the warp for one region, the other half for the next. Without IS_INNER those beyond the image become zeros. */
 template <class F, bool IS_INNER>
-LW_DEVICE void lone_ask(const lw_conv2d_block &b, const Strand &s, float *places, int first)
+LW_DEVICE void lone_ask_wide(const lw_conv2d_block &b, const Strand &s, float2 *chunk, int y0, int lane)
 {
-    const float *from = (const float *)b.input + s.index + first * s.pitch;
-    const unsigned n = (unsigned)(s.end - s.begin);
+    const int first = y0 + lane / 16 * 4 + lane / 8 % 2 * F::R;
+    float *const places = (float *)chunk + lane / 16 * 2 * F::REGION + lane % 16 * 4;
+    char *from = (char *)((const float *)b.input + s.index + first * s.pitch);
+    const unsigned n = (unsigned)(s.end - s.begin), columns = (unsigned)s.pitch;
+    int rows = 8 * (int)sizeof(float);
+    opaque(rows);
 #pragma unroll
-    for (int m = 0; m < F::E; ++m, from += 4 * s.pitch)
-        copy_word_async(places + 2 * m * F::REGION, from, IS_INNER || (unsigned)(first + 4 * m - s.begin) < n);
+    for (int i = 0; i < F::E / 2; ++i, from = advanced(from, columns, rows))
+        if (IS_INNER)
+            copy_async(places + 4 * i * F::REGION, from);
+        else
+            copy_async_if(places + 4 * i * F::REGION, from, (unsigned)(first + 8 * i - s.begin) < n);
+}
+
+/* The same one by one, for a strand of each thread. */
+template <class F> LW_DEVICE void lone_ask(const lw_conv2d_block &b, const Strand &s, float2 *chunk, int y0, int lane)
+{
+    const float *from = (const float *)b.input + s.index + y0 * s.pitch;
+    float *const places = (float *)chunk + lane;
+    const unsigned n = (unsigned)(s.end - s.begin);
+#pragma unroll 7
+    for (int m = 0; m < F::E; ++m, from += 4 * s.pitch) {
+        copy_word_async(places + 2 * m * F::REGION, from, (unsigned)(y0 + 4 * m - s.begin) < n);
+        copy_word_async(places + 2 * m * F::REGION + 32, from + F::R * s.pitch, (unsigned)(y0 + 4 * m + F::R - s.begin) < n);
+    }
 }
 
 /* The same at once, of any type. */
 template <class F, class Stored>
-LW_DEVICE void lone_load(const lw_conv2d_block &b, const Strand &s, float2 *places, int y0)
+LW_DEVICE void lone_load(const lw_conv2d_block &b, const Strand &s, float2 *chunk, int y0, int lane)
 {
+    float *const places = (float *)chunk + lane;
 #pragma unroll 7
     for (int m = 0; m < F::E; ++m) {
         const int y = y0 + 4 * m;
-        places[m * F::REGION] = {strand_pixel<float, Stored, false>(b, s, y), strand_pixel<float, Stored, false>(b, s, y + F::R)};
+        places[2 * m * F::REGION] = strand_pixel<float, Stored, false>(b, s, y);
+        places[2 * m * F::REGION + 32] = strand_pixel<float, Stored, false>(b, s, y + F::R);
     }
 }
 
-/* Brings the points of a task to the places that are the thread's own, in two halves, as so many copies at once have to queue. They are
- * there after a wait for copies. */
-template <class F, int HALF> LW_DEVICE void lone_fetch(const lw_conv2d_block &b, const Strand &s, float2 *shared, int task)
+/* How a warp gets its pixels, and the strand of each thread: of its task's column, or of every fourth column of the warp's tasks. */
+struct LoneSource {
+    Strand strand;
+    bool is_wide, is_inner;
+};
+
+template <class F>
+LW_DEVICE LoneSource lone_source(const lw_conv2d_block &b, const lw_conv2d_grid &g, bool has_aligned_pixels, const Piece &p, int t)
 {
-    float2 *const places = shared + task;
-    const int y0 = task / F::COLUMNS;
-    if (b.scalar != LW_FLOAT32 || b.outside != 0) {
-        if (HALF == 0)
-            with_stored(b.scalar, [&](auto stored) { lone_load<F, decltype(stored)>(b, s, places, y0); });
-    } else if (__any_sync(0xffffffffu, s.begin != 0 || s.end != 2 * F::R))
-        lone_ask<F, false>(b, s, (float *)places + HALF, y0 + HALF * F::R);
+    const int x = t % F::COLUMNS - g.spare_columns, lane = t % 32;
+    const int64_t begin = b.first_column + p.column + x - lane;
+    LoneSource source;
+    source.is_wide = has_aligned_pixels && (b.boundary == LW_BOUNDARY_ZERO || (begin >= 0 && begin + 32 <= b.columns));
+    source.strand = strand_of<2 * F::R>(b, p, source.is_wide ? x - lane + lane % 8 * 4 : x);
+    source.is_inner = !__any_sync(0xffffffffu, source.strand.begin != 0 || source.strand.end != 2 * F::R);
+    return source;
+}
+
+/* Brings the points of the warp's tasks to their places. They are there after a wait for copies. */
+template <class F> LW_DEVICE void lone_fetch(const lw_conv2d_block &b, const LoneSource &source, float2 *shared, int task)
+{
+    const int y0 = task / F::COLUMNS, lane = task % 32;
+    float2 *const chunk = shared + task - lane;
+    if (source.is_wide && source.is_inner)
+        lone_ask_wide<F, true>(b, source.strand, chunk, y0, lane);
+    else if (source.is_wide)
+        lone_ask_wide<F, false>(b, source.strand, chunk, y0, lane);
+    else if (b.scalar == LW_FLOAT32 && b.outside == 0)
+        lone_ask<F>(b, source.strand, chunk, y0, lane);
     else
-        lone_ask<F, true>(b, s, (float *)places + HALF, y0 + HALF * F::R);
-    if (HALF == 1)
-        end_copy_group();
+        with_stored(b.scalar, [&](auto stored) { lone_load<F, decltype(stored)>(b, source.strand, chunk, y0, lane); });
+    end_copy_group();
 }
 
 /* What is done to the pixels of a tile. */
 struct LoneScale {
     int exponent;               /* they are divided by 2^exponent */
+    bool is_exact;              /* the largest of them is sought, not only told from their transform */
     bool drops;                 /* those that are not finite become zeros */
 };
 
-/* Scales the points of a task; `largest` grows to the largest of them before that, which may not be a number. */
-template <int E> LW_DEVICE void lone_scale(float2 (&v)[E], const LoneScale &scale, float *largest)
+/* Scales the points of a task; returns the largest of them before that, which may not be a number. */
+template <int E> LW_DEVICE float lone_scale(float2 (&v)[E], const LoneScale &scale)
 {
+    float largest = 0;
     if (scale.drops)
         drop_not_finite<true>(v);
 #pragma unroll
     for (int m = 0; m < E; ++m)
-        *largest = largest_magnitude(largest_magnitude(*largest, v[m].x), v[m].y);
-    if (scale.exponent == 0)
-        return;
+        largest = largest_magnitude(largest_magnitude(largest, v[m].x), v[m].y);
     const float factor = power_of_two<float>(-scale.exponent);
 #pragma unroll
     for (int m = 0; m < E; ++m)
         v[m] = {v[m].x * factor, v[m].y * factor};
+    return largest;
 }
 
-/* Step 1, of pixels that are in place; returns the largest of the thread's. */
+/* Step 1, of pixels that are in place; returns the largest of the thread's, or of frequency 0 of its tasks. */
 template <class F> LW_DEVICE float lone_begin(const LoneScale &scale, float2 *shared, int t)
 {
     float largest = 0;
 #pragma unroll 1
     for (int task = t; task < F::REGION; task += F::T) {
+        const float *const places = (const float *)(shared + task - t % 32) + t % 32;
         float2 v[F::E];
         if (task == t)
             wait_for_older_copies();
         else
             wait_for_copies();
+        __syncwarp();
 #pragma unroll
         for (int m = 0; m < F::E; ++m)
-            v[m] = shared[m * F::REGION + task];
-        lone_scale(v, scale, &largest);
+            v[m] = {places[2 * m * F::REGION], places[2 * m * F::REGION + 32]};
+        __syncwarp();
+        if (scale.is_exact)
+            largest = largest_magnitude(largest, lone_scale(v, scale));
         weigh_right_angle(v);
         lone_columns(v);
 #pragma unroll
-        for (int k1 = 0; k1 < F::E; ++k1)
-            shared[k1 * F::REGION + task] = v[k1];
+        for (int a = 0; a < 4; ++a) {
+            float2 out[F::E / 4];
+            lone_outputs(v, a, out);
+            if (a == 0 && !scale.is_exact)
+                largest = largest_magnitude(largest_magnitude(largest, out[0].x), out[0].y);
+#pragma unroll
+            for (int j = 0; j < F::E / 4; ++j)
+                shared[(a + 4 * j) * F::REGION + task] = out[j];
+        }
     }
     return largest;
 }
@@ -284,7 +358,9 @@ LW_DEVICE bool lone_is_fit(int largest, LoneScale *scale)
     const bool is_near = largest > exponent_bias<float> - harmless && largest < exponent_bias<float> + harmless;
     if (is_near || largest == 0 || scale->exponent != 0)
         return true;
-    if (largest == infinite_exponent<float>)
+    if (!scale->is_exact)
+        scale->is_exact = true;
+    else if (largest == infinite_exponent<float>)
         scale->drops = true;
     else
         scale->exponent = usable_exponent<float>(largest);
@@ -294,69 +370,120 @@ LW_DEVICE bool lone_is_fit(int largest, LoneScale *scale)
 /* A set of the numbers 0 .. n - 1, as far as they are below 32. */
 LW_DEVICE unsigned numbers_below(int n) { return n <= 0 ? 0 : n >= 32 ? ~0u : (1u << n) - 1; }
 
-/* The outputs of a task, of the upper or lower half of rows, which stand in re and im of v (swapped). */
-template <class F, int HALF>
-LW_DEVICE void lone_store(const float2 (&v)[F::E], const lw_conv2d_block &b, const Piece &p, int y0, int column)
+/* Where outputs 0 .. E - 1 of a task go, of the upper or lower half of rows: every fourth row, and which of them exist. */
+struct LoneRows {
+    char *first;
+    unsigned wanted, columns;
+};
+
+template <class F, int HALF> LW_DEVICE LoneRows lone_rows(const lw_conv2d_block &b, const Piece &p, int y0, int x)
 {
-    const int x = column - ((int)b.kernel_columns - 1), first = y0 + HALF * F::R - ((int)b.kernel_rows - 1);
-    if (x < 0 || x >= p.n_columns)
-        return;
-    const int64_t pitch = 4 * b.output_columns;
-    const unsigned wanted = numbers_below((p.n_rows - first + 3) / 4) & ~numbers_below((3 - first) / 4);
-    float *at = (float *)b.output + (p.channel * b.count + p.row + first) * b.output_columns + p.column + x;
+    const int first = y0 + HALF * F::R - ((int)b.kernel_rows - 1);
+    LoneRows rows;
+    rows.first = (char *)((float *)b.output + (p.channel * b.count + p.row + first) * b.output_columns + p.column + x);
+    rows.wanted = numbers_below((p.n_rows - first + 3) / 4) & ~numbers_below((3 - first) / 4);
+    rows.columns = (unsigned)b.output_columns;
+    return rows;
+}
+
+/* Outputs a, a + 4, a + 8 .. */
+template <int N> LW_DEVICE void lone_store(const LoneRows &rows, int a, const float (&out)[N])
+{
+    constexpr unsigned ALL = 0x11111111u >> (32 - 4 * N);
+    int begin = 4 * (int)sizeof(float) * a, step = 16 * (int)sizeof(float);
+    opaque(begin);
+    opaque(step);
+    char *to = advanced(rows.first, rows.columns, begin);
+    if ((rows.wanted >> a & ALL) == ALL) {
 #pragma unroll
-    for (int m = 0; m < F::E; ++m, at += pitch)
-        if (wanted & 1u << m)
-            __stcs(at, HALF == 0 ? v[m].y : v[m].x);
+        for (int j = 0; j < N; ++j, to = advanced(to, rows.columns, step))
+            __stcs((float *)to, out[j]);
+    } else {
+#pragma unroll
+        for (int j = 0; j < N; ++j, to = advanced(to, rows.columns, step))
+            if (rows.wanted & 1u << (a + 4 * j))
+                __stcs((float *)to, out[j]);
+    }
+}
+
+/* What is left of a task on the way back: the results are weighted and stored a few at a time, so that stores need not queue. */
+template <class F>
+LW_DEVICE void lone_finish(const float2 (&v)[F::E], const lw_conv2d_block &b, const Piece &p, int exponent, int y0, int x)
+{
+    constexpr int N = F::E / 4;
+    const LoneRows upper = lone_rows<F, 0>(b, p, y0, x), lower = lone_rows<F, 1>(b, p, y0, x);
+#pragma unroll
+    for (int a = 0; a < 4; ++a) {
+        float2 out[N];
+        float above[N], below[N];
+        lone_outputs(v, a, out);
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+            out[j] = a + j == 0 ? out[j] : product(out[j], right_angle_weight<F::E>(a + 4 * j));
+        if (exponent != 0)
+            scale_back(out, exponent);
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+            above[j] = out[j].y;
+            below[j] = out[j].x;
+        }
+        lone_store(upper, a, above);
+        lone_store(lower, a, below);
+    }
 }
 
 /* Step 1 on the way back of tile `piece`, if it exists; the places that it leaves get the pixels of tile `next`, if that exists. */
 template <class F>
-LW_DEVICE void lone_turn(const lw_conv2d_block &b, const Piece &piece, int exponent, const Piece &next, float2 *shared, int t)
+LW_DEVICE void lone_turn(const lw_conv2d_block &b, const lw_conv2d_grid &g, bool has_aligned_pixels, const Piece &piece, int exponent,
+                         const Piece &next, float2 *shared, int t)
 {
-    const Strand s = strand_of<2 * F::R>(b, next, t % F::COLUMNS);
+    const LoneSource source = lone_source<F>(b, g, has_aligned_pixels, next, t);
+    const int x = t % F::COLUMNS - ((int)b.kernel_columns - 1 + g.delay_columns + g.spare_columns);
+    const bool is_kept = piece.n_rows > 0 && x >= 0 && x < piece.n_columns, has_kept = __any_sync(0xffffffffu, is_kept);
 #pragma unroll 1
     for (int task = t; task < F::REGION; task += F::T) {
         float2 v[F::E] = {};
-        if (piece.n_rows > 0)
+        if (has_kept)
 #pragma unroll
             for (int k1 = 0; k1 < F::E; ++k1)
                 v[k1] = shared[k1 * F::REGION + task];
+        __syncwarp();
         if (next.n_rows > 0)
-            lone_fetch<F, 0>(b, s, shared, task);
-        if (piece.n_rows > 0)
+            lone_fetch<F>(b, source, shared, task);
+        if (has_kept)
             lone_columns(v);
-        if (next.n_rows > 0)
-            lone_fetch<F, 1>(b, s, shared, task);
-        if (piece.n_rows == 0)
-            continue;
-        weigh_right_angle(v);
-        scale_back(v, exponent);
-        lone_store<F, 0>(v, b, piece, task / F::COLUMNS, t % F::COLUMNS);
-        lone_store<F, 1>(v, b, piece, task / F::COLUMNS, t % F::COLUMNS);
+        if (is_kept)
+            lone_finish<F>(v, b, piece, exponent, task / F::COLUMNS, x);
     }
 }
+
+/* What a launch has to do, and how. */
+struct LoneWork {
+    unsigned n_tiles, late_cycles;      /* how late the last block begins */
+    bool has_aligned_pixels;            /* they can be copied 16 bytes at a time */
+};
 
 /* bank: the tables, then the spectrum. A block's tiles are blockIdx.x, blockIdx.x + gridDim.x .. */
 template <class F>
 __global__ void __launch_bounds__(F::T, 1)
-conv2d_lone(const lw_conv2d_block b, const lw_conv2d_grid g, const float2 *bank, unsigned n_tiles)
+conv2d_lone(const lw_conv2d_block b, const lw_conv2d_grid g, const float2 *bank, const LoneWork work)
 {
     extern __shared__ __align__(128) unsigned char memory[];
     float2 *const shared = (float2 *)memory;
     const int t = threadIdx.x;
     unsigned tile = blockIdx.x;
-    LoneScale scale = {0, false};
+    LoneScale scale = {0, false, false};
     Piece piece = {}, next = piece_of(b, g, spot_of(g, tile), 0);
     if (t < F::TABLES)
         shared[F::POINTS + t] = __ldg(bank + t);
+    pass_cycles((unsigned)((uint64_t)work.late_cycles * blockIdx.x / gridDim.x));
 #pragma unroll 1
     for (;;) {
-        lone_turn<F>(b, piece, scale.exponent + b.exponent, next, shared, t);
+        lone_turn<F>(b, g, work.has_aligned_pixels, piece, scale.exponent + b.exponent, next, shared, t);
         if (next.n_rows == 0)
             return;
         if (piece.n_rows > 0)
-            scale = {0, false};
+            scale = {0, false, false};
         const float largest = lone_begin<F>(scale, shared, t);
         if (!lone_is_fit(lone_exponent<F>(largest, (int *)(memory + F::REDUCE), t), &scale)) {
             if (scale.drops && t == 0)
@@ -371,7 +498,7 @@ conv2d_lone(const lw_conv2d_block b, const lw_conv2d_grid g, const float2 *bank,
         __syncthreads();
         tile += gridDim.x;
         piece = next;
-        next = tile < n_tiles ? piece_of(b, g, spot_of(g, tile), 0) : Piece{};
+        next = tile < work.n_tiles ? piece_of(b, g, spot_of(g, tile), 0) : Piece{};
     }
 }
 

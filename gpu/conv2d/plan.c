@@ -142,6 +142,22 @@ static int64_t n_transforms(const struct lw_op_spec *spec, const struct lw_conv2
 /* Tiles that have a multiprocessor for themselves. */
 static bool is_large(const struct lw_conv2d_grid *grid) { return grid->columns == 256; }
 
+bool lw_conv2d_is_large(const struct lw_conv2d_plan *plan) { return plan->method == LW_CONV2D_TILES && is_large(&plan->grid); }
+
+void lw_conv2d_align(const struct lw_conv2d_spec *spec, struct lw_conv2d_grid *grid)
+{
+    const int64_t unit = spec->columns % 4 != 0 ? 1 : spec->output_columns % 8 != 0 ? 4 : 8;
+    const int64_t delay = (round_up(spec->look_ahead_columns, 4) - spec->look_ahead_columns) * (unit > 1);
+    const int64_t lead = spec->kernel_columns - 1 + delay, even = round_up(lead, unit);
+    if (even >= grid->columns)
+        return;
+    grid->delay_columns = (int)delay;
+    grid->spare_columns = (int)(even - lead);
+    grid->hop_columns = grid->columns - even;
+    grid->n_across = divide_up(spec->output_columns, grid->hop_columns);
+    pair(grid, 1, 1);
+}
+
 /* Microseconds that a multiprocessor takes for a tile, with as many of them at a time as it holds. Large ones take longer the more they
  * store, and where pixels cannot be copied as they are while others are transformed. */
 static double tile_microseconds(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
@@ -149,17 +165,23 @@ static double tile_microseconds(const struct lw_op_spec *spec, const struct lw_c
     const double thousands = 1e-3 * (double)(grid->hop_rows * grid->hop_columns);
     const double loading = spec->input.scalar == LW_FLOAT32 && spec->conv2d.outside == 0 ? 1 : 1.25;
     if (is_large(grid))
-        return loading * (grid->rows == 224 ? 19.8 + 0.2 * thousands : 11.9 + 0.11 * thousands);
+        return loading * (grid->rows == 224 ? 15.7 + 0.145 * thousands : 10.2 + 0.09 * thousands);
     return spec->precision == LW_DOUBLE ? 16 : grid->columns == 64 ? 2.85 : 14.8;
+}
+
+/* Large tiles begin one after the other, those of multiprocessors that take one more first: see late_cycles in tiles.cu. */
+static double late_seconds(int64_t n, int64_t most)
+{
+    return 2.1e-6 * (double)min64(most - 1, 5) * (double)((n - 1) % MULTIPROCESSORS + 1) / MULTIPROCESSORS;
 }
 
 static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
 {
     struct lw_conv2d_plan plan = {.method = LW_CONV2D_TILES, .grid = *grid};
-    const double each = 1e-6 * tile_microseconds(spec, grid);
-    const double most = (double)divide_up(n_transforms(spec, grid), MULTIPROCESSORS);   /* of tiles, on one of them */
-    const double beyond = tile_seconds + (is_large(grid) ? large_seconds : 0);
-    plan.seconds = (beyond + most * each) / n_outputs(spec);
+    const int64_t n = n_transforms(spec, grid), most = divide_up(n, MULTIPROCESSORS);   /* of tiles, on one of them */
+    const double each = 1e-6 * tile_microseconds(spec, grid) * (double)most;
+    const double beyond = tile_seconds + (is_large(grid) ? large_seconds + late_seconds(n, most) : 0);
+    plan.seconds = (beyond + each) / n_outputs(spec);
     return plan;
 }
 
@@ -219,6 +241,8 @@ static void choose_tile(const struct lw_device *device, const struct lw_op_spec 
         if (!fits(device, lw_conv2d_tile_shared_bytes(spec->precision, t->rows, t->columns)) ||
             !cut(spec, t->rows, t->columns, &grid))
             continue;
+        if (is_large(&grid))
+            lw_conv2d_align(&spec->conv2d, &grid);
         const struct lw_conv2d_plan plan = tile(spec, &grid);
         keep_cheaper(&plan, is_found, best);
     }

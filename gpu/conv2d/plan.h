@@ -30,6 +30,14 @@ struct lw_conv2d_plan {
 int lw_conv2d_choose(const struct lw_device *device, const struct lw_op_spec *spec, struct lw_conv2d_plan *plan,
                      struct lw_error *err);
 
+/** Whether it is by tiles that have a multiprocessor for themselves. */
+bool lw_conv2d_is_large(const struct lw_conv2d_plan *plan);
+
+/** Move the grid of such tiles so that, where rows begin at multiples of 16 bytes, so do the rows of their windows, and of their outputs
+ * where rows of outputs begin at multiples of 32 bytes. The kernel gets `delay_columns` of zeros before its first column, by which outputs come
+ * later in the tile, and a window begins `spare_columns` before what its first output needs. */
+void lw_conv2d_align(const struct lw_conv2d_spec *spec, struct lw_conv2d_grid *grid);
+
 /** In words, for plan and log. */
 void lw_conv2d_describe(const struct lw_conv2d_plan *plan, const struct lw_op_spec *spec, char *text, size_t size);
 

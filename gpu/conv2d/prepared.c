@@ -214,7 +214,7 @@ static int prepare_transforms(const struct setup *setup, const struct lw_conv2d_
     lw_free(taps);
     const int rows = (int)p->plan.grid.rows, columns = (int)p->plan.grid.columns;
     if (status == cudaSuccess && p->plan.method == LW_CONV2D_TILES)
-        status = lw_conv2d_tile_prepare(p->spec.precision, rows, columns, setup->taps, c->kernel_complex, c->kernel_rows,
+        status = lw_conv2d_tile_prepare(p->spec.precision, &p->plan.grid, setup->taps, c->kernel_complex, c->kernel_rows,
                                         c->kernel_columns, setup->work, p->bank, stream);
     else if (status == cudaSuccess)
         status = lw_conv2d_bands_prepare(p->spec.precision, rows, columns, setup->taps, c->kernel_complex,
@@ -223,11 +223,11 @@ static int prepare_transforms(const struct setup *setup, const struct lw_conv2d_
     return lw_cuda_check(status, "transforming the kernel", err);
 }
 
-/* In the transforms, a kernel's largest tap is near 1; direct sums need that only where numbers leave the range. */
+/* In the transforms, a kernel's largest tap is near 1; direct sums and large tiles need that only where numbers leave the range. */
 static int choose_exponent(const struct lw_op_spec *spec, const struct lw_conv2d_plan *plan)
 {
-    const int exponent = exponent_of(spec->conv2d.kernel, n_taps(spec) * tap_parts(spec)), harmless = 40;
-    return !has_transforms(plan) && exponent > -harmless && exponent < harmless ? 0 : exponent;
+    const int exponent = exponent_of(spec->conv2d.kernel, n_taps(spec) * tap_parts(spec)), harmless = has_transforms(plan) ? 20 : 40;
+    return (!has_transforms(plan) || lw_conv2d_is_large(plan)) && exponent > -harmless && exponent < harmless ? 0 : exponent;
 }
 
 static int prepare_taps(const struct setup *setup, struct lw_conv2d_prepared *p, cudaStream_t stream,

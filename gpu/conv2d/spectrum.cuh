@@ -1,6 +1,6 @@
 /* spectrum.cuh - spectrum of a kernel by the definition, in double precision, once per operation:
  *
- *     D[m][kx] = sum_n h[m][n] exp(-2 pi i n kx / C)
+ *     D[m][kx] = sum_n h[m][n] exp(-2 pi i (n + delay) kx / C)
  *     K[i] = sum_m D[m][kx] exp(-2 pi i m (ky + q / 4) / R) / (R C),    (ky, kx) the bin that stands at place i
  *
  * One thread per value; neighbours share what they read, or read side by side. */
@@ -18,6 +18,7 @@ struct KernelSpectrum {
     bool is_complex;
     int64_t kernel_rows, kernel_columns;
     int rows, columns;              /* R, C */
+    int delay;                      /* columns of zeros before the kernel's */
     int quarters;                   /* q: 0, or 3 for the right-angle transform of R complex points, 2 R real rows */
     double2 *row_roots, *column_roots;      /* exp(-2 pi i k / (4 R)), k < 4 R; exp(-2 pi i k / C), k < C */
     double2 *transformed;           /* D */
@@ -47,7 +48,7 @@ static __global__ void conv2d_transform_rows(const KernelSpectrum s)
     if (m >= s.kernel_rows)
         return;
     double2 sum = {0, 0};
-    int root = 0;                   /* n k mod C */
+    int root = (int)(s.delay * k % s.columns);      /* (n + delay) k mod C */
     for (int64_t n = 0; n < s.kernel_columns; ++n, root = next_root(root, (int)k, s.columns)) {
         const int64_t at = m * s.kernel_columns + n;
         const double2 h = s.is_complex ? ((const double2 *)s.taps)[at] : double2{s.taps[at], 0};

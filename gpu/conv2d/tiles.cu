@@ -13,6 +13,18 @@ template <class F_, int BLOCKS, bool REAL> struct Square {
     }
 };
 
+/* Whether four pixels at a time can be copied as they are. */
+static bool has_aligned_pixels(const lw_conv2d_block &b, const lw_conv2d_grid &g)
+{
+    const int64_t first = b.first_column - g.spare_columns;
+    return b.scalar == LW_FLOAT32 && b.outside == 0 && b.columns % 4 == 0 && first % 4 == 0 && g.hop_columns % 4 == 0 &&
+           reinterpret_cast<uintptr_t>(b.input) % 16 == 0;
+}
+
+/* Blocks that begin together would all load and store, and then all compute, at the same time. So they begin one after the other, the
+ * last one so many cycles after the first: more, the more tiles a block has that gain by it. */
+static unsigned late_cycles(int64_t tiles) { return static_cast<unsigned>(4000 * (tiles < 6 ? tiles - 1 : 5)); }
+
 /* One of 8 E x 256 real pixels, which has a multiprocessor for itself. */
 template <int E> struct Large {
     using F = Lone<E>;
@@ -28,7 +40,8 @@ template <int E> struct Large {
         if (status != cudaSuccess)
             return status;
         const unsigned blocks = static_cast<unsigned>(n < multiprocessors ? n : multiprocessors);
-        kernel<<<blocks, F::T, F::SHARED_BYTES, stream>>>(b, g, static_cast<const float2 *>(bank), static_cast<unsigned>(n));
+        const LoneWork work = {static_cast<unsigned>(n), late_cycles(n / blocks), has_aligned_pixels(b, g)};
+        kernel<<<blocks, F::T, F::SHARED_BYTES, stream>>>(b, g, static_cast<const float2 *>(bank), work);
         return cudaGetLastError();
     }
 };
@@ -104,16 +117,16 @@ template <class F> static __global__ void round_tables(const KernelSpectrum s, t
     to[i] = {(Real)value.x, (Real)value.y};
 }
 
-cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, int rows, int columns, const double *taps, bool is_complex,
-                                   int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank,
-                                   cudaStream_t stream)
+cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, const struct lw_conv2d_grid *grid, const double *taps, bool is_complex,
+                                   int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank, cudaStream_t stream)
 {
-    return with_tile(precision, rows, columns, [=](auto tile) {
+    const int delay = grid->delay_columns;
+    return with_tile(precision, (int)grid->rows, (int)grid->columns, [=](auto tile) {
         using Shape = decltype(tile);
         using F = typename Shape::F;
         using C = typename F::C;
         constexpr int threads = 128, points_down = Shape::POINTS / Shape::COLUMNS;
-        KernelSpectrum s = {taps, is_complex, kernel_rows, kernel_columns, points_down, Shape::COLUMNS, Shape::QUARTERS};
+        KernelSpectrum s = {taps, is_complex, kernel_rows, kernel_columns, points_down, Shape::COLUMNS, delay, Shape::QUARTERS};
         lay_out_spectrum(s, setup);
         cudaError_t status = cudaFuncSetAttribute(Shape::kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, F::SHARED_BYTES);
         if (status == cudaSuccess)

@@ -16,6 +16,7 @@ struct lw_conv2d_grid {
     int64_t hop_rows, hop_columns;
     int64_t n_across;                   /* pieces side by side */
     int pair_rows, pair_columns;        /* pieces of a transform: 1 x 1, 1 x 2 or 2 x 1 */
+    int delay_columns, spare_columns;   /* of a large tile, see lw_conv2d_align */
     int transforms_across, transforms_down;     /* of an image; down: of the block at hand, see lw_conv2d_cut */
 };
 
@@ -36,12 +37,11 @@ int lw_conv2d_tile_shared_bytes(enum lw_precision precision, int rows, int colum
 int64_t lw_conv2d_tile_bytes(enum lw_precision precision, int rows, int columns);
 int64_t lw_conv2d_tile_setup_bytes(int rows, int columns, int64_t kernel_rows);
 
-/** Fill `bank`, and allow the kernels their shared memory on the current device.
+/** Fill `bank` with the spectrum of the kernel after so many columns of zeros, and allow the kernels their shared memory on the current device.
  * @param taps  [kernel_rows][kernel_columns] (x 2 if complex), float64, device; divided by 2^exponent of the blocks
- * @param setup  lw_conv2d_tile_setup_bytes, device, until the stream has come by */
-cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, int rows, int columns, const double *taps, bool is_complex,
-                                   int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank,
-                                   cudaStream_t stream);
+ * @param setup  lw_conv2d_tile_setup_bytes, device, until the work queued on `stream` has finished */
+cudaError_t lw_conv2d_tile_prepare(enum lw_precision precision, const struct lw_conv2d_grid *grid, const double *taps, bool is_complex,
+                                   int64_t kernel_rows, int64_t kernel_columns, void *setup, void *bank, cudaStream_t stream);
 
 cudaError_t lw_conv2d_tiles(const struct lw_conv2d_block *block, const struct lw_conv2d_grid *grid,
                             enum lw_precision precision,

@@ -39,9 +39,9 @@ LW_DEVICE void dft_seven(float2 (&v)[7])
 
 /* v[k] <- sum_j v[j] exp(-2 pi i j k / 28). As 4 and 7 have no common factor, j = 7 a + 4 b (mod 28) makes it a transform of 4 x 7
  * points without twiddles, of which (k mod 4, k mod 7) is frequency k (Good, 1958). */
-LW_DEVICE void dft_twenty_eight(float2 (&v)[28])
+LW_DEVICE void begin_twenty_eight(float2 (&v)[28])
 {
-    float2 part[4][7];
+    float2 part[28];
 #pragma unroll
     for (int b = 0; b < 7; ++b) {
         float2 four[4];
@@ -51,14 +51,24 @@ LW_DEVICE void dft_twenty_eight(float2 (&v)[28])
         dft<4, false>(four, (const float2 *)nullptr);
 #pragma unroll
         for (int a = 0; a < 4; ++a)
-            part[a][b] = four[a];
+            part[7 * a + b] = four[a];
     }
 #pragma unroll
-    for (int a = 0; a < 4; ++a)
-        dft_seven(part[a]);
+    for (int i = 0; i < 28; ++i)
+        v[i] = part[i];
+}
+
+/* Frequencies a, a + 4, .. a + 24, once begun; a < 4. */
+LW_DEVICE void end_twenty_eight(const float2 (&v)[28], int a, float2 (&out)[7])
+{
+    float2 part[7];
 #pragma unroll
-    for (int k = 0; k < 28; ++k)
-        v[k] = part[k % 4][k % 7];
+    for (int b = 0; b < 7; ++b)
+        part[b] = v[7 * a + b];
+    dft_seven(part);
+#pragma unroll
+    for (int j = 0; j < 7; ++j)
+        out[j] = part[(a + 4 * j) % 7];
 }
 
 #endif

@@ -9,12 +9,27 @@ __device__ __forceinline__ void opaque(float &x) { asm volatile("" : "+f"(x)); }
 __device__ __forceinline__ void opaque(double &x) { asm volatile("" : "+d"(x)); }
 template <class T> __device__ __forceinline__ void opaque(T *&x) { asm volatile("" : "+l"(x)); }
 
+/* p + n step, in one instruction where it is several otherwise */
+__device__ __forceinline__ char *advanced(char *p, unsigned n, unsigned step)
+{
+    char *at;
+    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(at) : "r"(n), "r"(step), "l"(p));
+    return at;
+}
+
 /* The half nearest to x, the even one of two, in one rounding: see lw_half_of_double. */
 __device__ __forceinline__ unsigned short half_of(double x)
 {
     unsigned short half;
     asm("cvt.rn.f16.f64 %0, %1;" : "=h"(half) : "d"(x));
     return half;
+}
+
+/* So many cycles, at the least. */
+__device__ __forceinline__ void pass_cycles(unsigned n)
+{
+    for (const unsigned begin = (unsigned)clock(); (unsigned)clock() - begin < n;)
+        __nanosleep(100);
 }
 
 /* The larger one of a and |b|; not a number if either is not. */
@@ -113,6 +128,13 @@ __device__ __forceinline__ void copy_async(void *shared, const void *global)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
                  :: "r"((unsigned)__cvta_generic_to_shared(shared)), "l"(global) : "memory");
+}
+
+/* The same; without `exists` zeros are written, and nothing is read. */
+__device__ __forceinline__ void copy_async_if(void *shared, const void *global, bool exists)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(shared)), "l"(global), "r"(exists ? 16 : 0) : "memory");
 }
 
 /* The same of 4 bytes, by way of the L1 cache; without `exists` zeros are written, and nothing is read. */

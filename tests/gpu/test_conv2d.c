@@ -83,8 +83,11 @@ static void fill(struct task *t)
 
 static double pixel(const struct task *t, int64_t row, int64_t column, int part)
 {
+    const bool is_zero = t->spec.conv2d.boundary == LW_BOUNDARY_ZERO;         /* if not, rows beyond the image are in the block */
     const bool is_inside = row >= 0 && row < t->spec.conv2d.rows && column >= 0 && column < t->spec.conv2d.columns;
-    if (!is_inside)
+    if (!is_zero)
+        column = column < 0 ? 0 : column < t->spec.conv2d.columns ? column : t->spec.conv2d.columns - 1;
+    else if (!is_inside)
         return part == 0 ? t->spec.conv2d.outside : 0;
     const double *const at = t->pixels + ((row + KERNEL_ROWS - 1) * t->spec.conv2d.columns + column) * parts(t);
     const bool is_finite = isfinite(at[0]) && isfinite(at[parts(t) - 1]);
@@ -169,7 +172,7 @@ static void check(const struct task *t, const void *outputs)
     double errors = 0, power = 0, largest = 0;
     for (int64_t i = 0; i < t->out_rows * t->spec.conv2d.output_columns; i++) {
         double sum[2];
-        truth(t, i / t->spec.conv2d.output_columns, i % t->spec.conv2d.output_columns, sum);
+        truth(t, i / t->spec.conv2d.output_columns, i % t->spec.conv2d.output_columns + t->spec.conv2d.look_ahead_columns, sum);
         for (int part = 0; part < parts(t); part++) {
             const int64_t at = i * parts(t) + part;
             const double found = is_single(t) ? (double)((const float *)outputs)[at] : ((const double *)outputs)[at];
@@ -226,6 +229,22 @@ static void try_columns(enum lw_precision precision, bool is_complex, int rows, 
     }
 }
 
+/* Large tiles of images whose rows begin at multiples of 16 bytes, and whose rows of outputs begin at multiples of 32 or 16. */
+static void try_aligned(enum lw_precision precision, const struct lw_conv2d_tile *tile, int64_t columns)
+{
+    for (int ahead = 0; ahead < KERNEL_COLUMNS; ahead++) {
+        struct task t = make_task(precision, false, LW_CONV2D_TILES, tile->rows, tile->columns, tile->rows + MARGIN, columns);
+        t.spec.conv2d.look_ahead_columns = ahead;
+        t.spec.conv2d.output_columns = columns;
+        t.spec.conv2d.outside = ahead == 1 ? 0.5 : 0;
+        t.spec.conv2d.boundary = ahead == 3 ? LW_BOUNDARY_EDGE : LW_BOUNDARY_ZERO;
+        t.has_bad = ahead == 2;
+        lw_conv2d_align(&t.spec.conv2d, &t.plan.grid);
+        CHECK(t.plan.grid.spare_columns + t.plan.grid.delay_columns > 0, "the grid has not been moved");
+        try_task(t);
+    }
+}
+
 /* Large enough that blocks which walk over tiles take several each, on a device of up to 132 multiprocessors; at the sides and elsewhere
  * all that a tile may meet. */
 static void try_tile(enum lw_precision precision, bool is_complex, const struct lw_conv2d_tile *tile)
@@ -242,8 +261,11 @@ static void try_tile(enum lw_precision precision, bool is_complex, const struct 
         t.factor = ldexp(1, exponent);
         try_task(t);
     }
-    if (is_large)
-        try_task(make_task(precision, is_complex, LW_CONV2D_TILES, tile->rows, tile->columns, 2900, 2900));
+    if (!is_large)
+        return;
+    try_aligned(precision, tile, 528);
+    try_aligned(precision, tile, 524);
+    try_task(make_task(precision, is_complex, LW_CONV2D_TILES, tile->rows, tile->columns, 2900, 2900));
 }
 
 static void try_precision(enum lw_precision precision, bool is_complex)
@@ -270,11 +292,11 @@ static void test_choice(void)
         {4096, 5, false, LW_CONV2D_UNROLLED, 0, 0}, {4096, 9, false, LW_CONV2D_TILES, 128, 64},
         {1024, 31, false, LW_CONV2D_TILES, 128, 64}, {1024, 63, false, LW_CONV2D_TILES, 128, 256},
         {512, 63, false, LW_CONV2D_BANDS, 1024, 512}, {2048, 63, false, LW_CONV2D_TILES, 128, 256},
-        {16384, 31, false, LW_CONV2D_TILES, 128, 256}, {16384, 7, false, LW_CONV2D_UNROLLED, 0, 0},
+        {16384, 31, false, LW_CONV2D_TILES, 224, 256}, {16384, 7, false, LW_CONV2D_UNROLLED, 0, 0},
         {16384, 7, true, LW_CONV2D_UNROLLED, 0, 0}, {4096, 9, true, LW_CONV2D_PRODUCT, 0, 0},
         {512, 15, true, LW_CONV2D_TILES, 128, 64}, {3072, 15, true, LW_CONV2D_PRODUCT, 0, 0},
         {1024, 23, true, LW_CONV2D_TILES, 128, 64}, {4096, 23, true, LW_CONV2D_PRODUCT, 0, 0},
-        {2048, 31, true, LW_CONV2D_TILES, 128, 64}, {16384, 31, true, LW_CONV2D_TILES, 128, 256},
+        {2048, 31, true, LW_CONV2D_TILES, 224, 256}, {16384, 31, true, LW_CONV2D_TILES, 224, 256},
         {16384, 63, true, LW_CONV2D_TILES, 224, 256}, {16384, 63, false, LW_CONV2D_TILES, 224, 256},
         {4096, 127, false, LW_CONV2D_BANDS, 1024, 2304}, {16384, 127, false, LW_CONV2D_BANDS, 1024, 2304},
         {4096, 255, false, LW_CONV2D_BANDS, 1024, 2304}, {16384, 255, false, LW_CONV2D_BANDS, 1024, 2304},

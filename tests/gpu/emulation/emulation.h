@@ -134,7 +134,9 @@ template <class T> cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *f
 /* ---- gpu/device/ptx.cuh ---- */
 
 template <class T> inline void opaque(T &) {}
+inline char *advanced(char *p, unsigned n, unsigned step) { return p + (uint64_t)n * step; }
 inline void need(unsigned) {}
+inline void pass_cycles(unsigned) {}
 inline uint16_t half_of(double x) { return lw_half_of_double(x); }
 template <int COUNT> inline void barrier_of(int number) { emulation::named_barrier(number, COUNT, 0); }
 template <int COUNT> inline void arrive_at(int number) { emulation::named_arrival(number, COUNT); }
@@ -144,6 +146,11 @@ inline void arrive_at_counter(void *counter) { emulation::arrive_at_counter(coun
 inline void wait_for_counter(void *counter, int parity) { emulation::wait_for_counter(counter, parity); }
 inline float4 load_now(const float4 *global) { return *global; }
 inline void copy_async(void *shared, const void *global) { emulation::copy_later(shared, global, 16); }
+inline void copy_async_if(void *shared, const void *global, bool exists)
+{
+    static const float zeros[4] = {};
+    emulation::copy_later(shared, exists ? global : zeros, 16);
+}
 inline void copy_word_async(void *shared, const void *global, bool exists)
 {
     static const float zero = 0;
