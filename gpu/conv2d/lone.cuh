@@ -147,16 +147,6 @@ LW_DEVICE void fetch_region(const float4 *spectrum, float2 *region, int lane)
         copy_async((float4 *)region + m * 32 + lane, spectrum + m * 32 + lane);
 }
 
-/* (a, b) <- (a k + b l, a k - b l), swapped */
-LW_DEVICE void multiply_pair(float2 &a, float2 &b, float2 k, float2 l)
-{
-    const float2 whole = product(a, k);
-    float2 sum = {fmaf(b.x, l.x, whole.x), fmaf(b.x, l.y, whole.y)};
-    sum = {fmaf(-b.y, l.y, sum.x), fmaf(b.y, l.x, sum.y)};
-    b = {fmaf(2.0f, whole.y, -sum.y), fmaf(2.0f, whole.x, -sum.x)};
-    a = {sum.y, sum.x};
-}
-
 /* v = v K, swapped, and the first butterflies of the way back */
 LW_DEVICE void multiply_region(float2 (&v)[32], const float2 *region, int lane)
 {
@@ -165,8 +155,8 @@ LW_DEVICE void multiply_region(float2 (&v)[32], const float2 *region, int lane)
 #pragma unroll
     for (int m = 0; m < 16; m += 2) {
         const float4 k = pairs[m * 16], l = pairs[m * 16 + 256];
-        multiply_pair(v[m], v[m + 16], {k.x, k.y}, {l.x, l.y});
-        multiply_pair(v[m + 1], v[m + 17], {k.z, k.w}, {l.z, l.w});
+        multiply_pair(v[m], v[m + 16], v[m], {k.x, k.y}, v[m + 16], {l.x, l.y});
+        multiply_pair(v[m + 1], v[m + 17], v[m + 1], {k.z, k.w}, v[m + 17], {l.z, l.w});
     }
 }
 

@@ -86,6 +86,19 @@ template <class C> LW_DEVICE void butterfly(C &a, C &b)
     b = m;
 }
 
+/* (low, high) <- (x h + y g, x h - y g), re and im swapped: the product of a spectrum X with a filter's H, and the first butterflies of the
+ * way back, in one. Values m and m + E / 2 of a thread make such a pair. */
+template <class C> LW_DEVICE void multiply_pair(C &low, C &high, C x, C h, C y, C g)
+{
+    using Real = decltype(C::x);
+    const C s = {x.x * h.x - x.y * h.y, x.x * h.y + x.y * h.x};
+    C p = {fma(y.x, g.x, s.x), fma(y.x, g.y, s.y)};
+    p.x = fma(-y.y, g.y, p.x);
+    p.y = fma(y.y, g.x, p.y);
+    low = {p.y, p.x};
+    high = {fma((Real)2, s.y, -p.y), fma((Real)2, s.x, -p.x)};
+}
+
 /* What a weighted radix-R transform multiplies with in butterfly k < max(2^level / 2, 1) of each group of a level, from the
  * powers w^(2^l) */
 template <int R, class C> LW_DEVICE C twiddle(const C *power, int level, int k)

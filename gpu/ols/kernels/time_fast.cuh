@@ -176,18 +176,6 @@ LW_DEVICE void transform_segment(typename F::C (&v)[F::E], const F &fft, const O
     }
 }
 
-/* v = X H, swapped, with the first butterflies done: pairs (m, m + E / 2) become sum and difference. */
-template <class C> LW_DEVICE void multiply_pair(C &low, C &high, C x, C h, C y, C g)
-{
-    using Real = decltype(C::x);
-    const C s = {x.x * h.x - x.y * h.y, x.x * h.y + x.y * h.x};
-    C p = {fma(y.x, g.x, s.x), fma(y.x, g.y, s.y)};
-    p.x = fma(-y.y, g.y, p.x);
-    p.y = fma(y.y, g.x, p.y);
-    low = {p.y, p.x};
-    high = {fma((Real)2, s.y, -p.y), fma((Real)2, s.x, -p.x)};
-}
-
 /* SHARED: `bank` is in shared memory. */
 template <class F, bool SHARED = false>
 LW_DEVICE void multiply(float2 (&v)[F::E], const float2 (&x)[F::E], const float2 *bank, int t)

@@ -2,8 +2,9 @@
  *
  * First some blocks take the lines' shares, hooked into lists when the lines were found, out of their buckets: a thread a bucket, in the
  * order of their frequencies, whatever the order in which they were hooked in, and blocks of buckets are summed. Beside these, a
- * warp has two lines: how many lines come before one is its place in the order of magnitudes. Then one block finds the median of the energies left, another one takes the sums, and the others write the strongest lines by frequency,
- * each at the place that it has among them, to memory of the host. */
+ * warp has two lines: how many lines come before one is its place in the order of magnitudes. Then one block finds the median of the
+ * energies left, another one takes the sums, and the others write the strongest lines by frequency, each at the place that it has among
+ * them, to memory of the host. */
 #include "gpu/sfft/published/launch.cuh"
 #include "gpu/sfft/published/select.cuh"
 #include "gpu/sfft/published/share.cuh"

@@ -27,7 +27,7 @@ struct lw_published_device_control {
     int n_elected;              /* if more than there is room for, no line counts */
     int n_lines;
     int n_reported;             /* of the lines, the strongest */
-    int unused;
+    int unused;                 /* up to whole 16 bytes, in which it is cleared */
 };
 
 struct lw_published_device_line {

@@ -13,8 +13,10 @@
 
 #include <cstdint>
 
-constexpr int SELECT_THREADS = 1024, SELECT_LOADS = 4, SELECT_PART = SELECT_LOADS * SELECT_THREADS, DIGIT = 12, DIGITS = 1 << DIGIT, BINS = DIGITS / SELECT_THREADS, NEAR_PARTNERS = 4, MOST_NEAR = SELECT_THREADS / NEAR_PARTNERS;
-constexpr int BEGIN = 47;        /* bits of a value after its beginning */
+constexpr int SELECT_THREADS = 1024, SELECT_LOADS = 4, SELECT_PART = SELECT_LOADS * SELECT_THREADS;
+constexpr int DIGIT = 12, DIGITS = 1 << DIGIT, BINS = DIGITS / SELECT_THREADS;
+constexpr int NEAR_PARTNERS = 4, MOST_NEAR = SELECT_THREADS / NEAR_PARTNERS;
+constexpr int BEGIN = 47;           /* bits of a value after its beginning */
 
 LW_DEVICE unsigned long long bits_of(double value) { return (unsigned long long)__double_as_longlong(value); }
 
