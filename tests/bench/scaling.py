@@ -1,19 +1,25 @@
 #!/usr/bin/env python3
-"""scaling.py BUILD FOLDER OUT.csv [--ranks 1,2,4,8] [--parts files,link,resident] [--small] - how runs grow with their ranks.
+"""scaling.py BUILD FOLDER OUT.csv [--ranks 1,2,4,8] [--parts link,resident,files] [--cases TEXT,...] [--small] - how runs grow
+with their ranks.
 
 One rank has one GPU; where there are none, the ranks compute on the host's cores, and link and resident are left out.
 
   files      whole runs of all jobs from file to file in FOLDER, a RAM disk: weak (each rank adds a piece of the input) and strong
-             (the input of four ranks), each with threads and memory near the rank's GPU (--cores near) and as mpirun places them
-             (given); results of the same input must have the same bits on any number of ranks
+             (the input of four ranks), on a host of several NUMA nodes each with threads and memory near the rank's GPU (--cores
+             near) and as mpirun places them (given); results of the same input must have the same bits on any number of ranks
   link       int16 in, float32 out, through pinned memory (bench_ols_link): all ranks at once, beside plain copies
   resident   the kernels alone: the benchmark of one GPU on each of them at once
 
-Seconds are medians of three runs in turn; efficiency is what the fewest ranks take over what this many take (weak), both times
-their ranks (strong). --small takes a 256th of the samples, to try the script."""
+Seconds are medians of three runs in turn, mpirun included; start is from main to the first block, work is what the log says of the
+run: from making the result, once MPI, the input and the engine are there, to closing it. Efficiency is what the fewest ranks take
+over what this many take (weak), both times their ranks (strong): of the seconds, and of the work. --small takes a 256th of the
+samples, to try the script."""
 import argparse
+import concurrent.futures
 import csv
+import glob
 import hashlib
+import itertools
 import os
 import re
 import statistics
@@ -24,8 +30,13 @@ import time
 import h5py
 
 RUNS = 3
+BLOCK_BYTES = 2 ** 25
+STRONG_PIECES = 4           # the input of strong scaling, in pieces of one rank
 STAGE = re.compile(r"^(read|halo|combine|compute|write) .* ([0-9.e+-]+) s +\(minimum, median, maximum over ranks\)", re.MULTILINE)
-HEAD = ["part", "growth", "case", "ranks", "cores", "seconds", "read", "halo", "compute", "write", "efficiency"]
+START = re.compile(r"^first block submitted after ([0-9.]+) s", re.MULTILINE)
+WHOLE = re.compile(r"^[0-9.e+]+ .* in ([0-9.]+) s", re.MULTILINE)
+TIMES = ["seconds", "start", "work", "read", "halo", "compute", "write"]
+HEAD = ["part", "growth", "case", "ranks", "cores", *TIMES, "efficiency", "of work"]
 
 
 def cases(pieces, small):
@@ -33,9 +44,8 @@ def cases(pieces, small):
     series, side = 2 ** (20 if small else 28) * pieces, 1024 if small else 16384
     filters = ["--input", "{in}:/signal", "--filters", "{in}:/filters"]
     for n_filters, more in ((1, []), (8, []), (64, ["--products", "peaks", "--threshold", "7"])):
-        n = series // max(1, n_filters // 8)
         yield (f"ols int16 257 taps F={n_filters}{' peaks' if more else ''}", "ols",
-               ["--samples", str(n), "--type", "int16", "--channels", "1", "--taps", "257", "--n-filters", str(n_filters)],
+               ["--samples", str(series), "--type", "int16", "--channels", "1", "--taps", "257", "--n-filters", str(n_filters)],
                filters + more)
     for kernel in (31, 255):
         yield (f"conv2d float32 {kernel}x{kernel}", "conv2d",
@@ -45,33 +55,47 @@ def cases(pieces, small):
            ["--input", "{in}:/signal", "--sparsity", "1000"])
 
 
+def blocks(item):
+    """A dataset's numbers in pieces along its longest axis."""
+    if item.ndim == 0 or item.size == 0:
+        return
+    axis = max(range(item.ndim), key=lambda i: item.shape[i])
+    step = max(1, BLOCK_BYTES // max(1, item.size // item.shape[axis] * item.dtype.itemsize))
+    for first in range(0, item.shape[axis], step):
+        yield item[(slice(None),) * axis + (slice(first, first + step),)]
+
+
 def digest(path):
-    """Of all numbers of a result."""
+    """Of all numbers of a result; blocks are hashed on all cores."""
     total = hashlib.sha256()
+    with h5py.File(path, "r") as file, concurrent.futures.ThreadPoolExecutor() as pool:
 
-    def add(name, item):
-        if isinstance(item, h5py.Dataset):
+        def add(name, item):
+            if not isinstance(item, h5py.Dataset):
+                return
             total.update(f"{name} {item.shape} {item.dtype}".encode())
-            rows = max(1, 2 ** 24 // max(1, item[:1].nbytes)) if item.ndim and item.shape[0] else 1
-            for first in range(0, item.shape[0] if item.ndim else 0, rows):
-                total.update(item[first:first + rows].tobytes())
+            rest = blocks(item)
+            while some := list(itertools.islice(rest, os.cpu_count())):
+                for one in pool.map(lambda block: hashlib.sha256(block).digest(), some):
+                    total.update(one)
 
-    with h5py.File(path, "r") as file:
         file.visititems(add)
     return total.hexdigest()
 
 
-def run(command, result):
-    """Seconds of the whole and of each stage's slowest rank."""
+def run(command, result, digested):
+    """Seconds of the whole and of each stage's slowest rank; the result's digest where it is asked for."""
     started = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True)
     elapsed = time.monotonic() - started
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-    stages = {name: float(value) for name, value in STAGE.findall(done.stdout + done.stderr)}
-    found = digest(result)
+    said = done.stdout + done.stderr
+    stages = {name: float(value) for name, value in STAGE.findall(said)}
+    start, whole = (float(line.search(said).group(1)) for line in (START, WHOLE))
+    found = digest(result) if digested else None
     os.remove(result)
-    return {"seconds": elapsed, "halo": stages.get("halo", stages.get("combine", 0)), "digest": found,
+    return {"seconds": elapsed, "start": start, "work": whole, "halo": stages.get("halo", stages.get("combine", 0)), "digest": found,
             **{name: stages.get(name, 0) for name in ("read", "compute", "write")}}
 
 
@@ -82,10 +106,13 @@ class Table:
         self.file, self.rows, self.alone = file, csv.writer(file, lineterminator="\n"), {}
         self.rows.writerow(HEAD)
 
+    def efficiency(self, key, spent):
+        return f"{self.alone.setdefault(key, spent) / spent:.3f}" if spent > 0 else ""
+
     def add(self, part, growth, case, ranks, cores, values):
-        spent = values["seconds"] * (ranks if growth == "strong" else 1)
-        efficiency = self.alone.setdefault((part, growth, case, cores), spent) / spent
-        row = [part, growth, case, ranks, cores, *(f"{values[name]:.4g}" for name in HEAD[5:10]), f"{efficiency:.3f}"]
+        work = ranks if growth == "strong" else 1
+        shares = [self.efficiency((part, growth, case, cores, name), values.get(name, 0) * work) for name in ("seconds", "work")]
+        row = [part, growth, case, ranks, cores, *(f"{values[name]:.4g}" if name in values else "" for name in TIMES), *shares]
         self.rows.writerow(row)
         self.file.flush()
         print(*row, flush=True)
@@ -95,34 +122,43 @@ def launch(ranks):
     return ["mpirun", "--bind-to", "none", "--oversubscribe", "-np", str(ranks)]
 
 
+def placements():
+    """Of threads and memory: where all memory is equally near, there is nothing to compare."""
+    return ["near", "given"] if len(glob.glob("/sys/devices/system/node/node[0-9]*")) > 1 else ["given"]
+
+
 def take_turns(command, result):
-    """The runs of each placement of threads and memory."""
-    runs = {"near": [], "given": []}
-    for _ in range(RUNS):
+    """The runs of each placement; the first of each tells the bits."""
+    runs = {cores: [] for cores in placements()}
+    for i in range(RUNS):
         for cores, those in runs.items():
-            those.append(run([*command, "--cores", cores], result))
+            those.append(run([*command, "--cores", cores], result, i == 0))
     return runs
 
 
-def part_files(table, build, folder, counts, small, gpus):
-    lapwing, seen = os.path.join(build, "lapwing"), {}
+def part_files(table, build, folder, counts, options, gpus):
+    lapwing = os.path.join(build, "lapwing")
     share = ["--share-gpu"] if 0 < gpus < max(counts) else []
-    plan = [(growth, ranks, ranks if growth == "weak" else 4) for growth in ("weak", "strong") for ranks in counts]
     with tempfile.TemporaryDirectory(dir=folder) as work:
         source, result = os.path.join(work, "in.h5"), os.path.join(work, "out.h5")
-        for growth, ranks, pieces in plan:
-            for case, job, make, options in cases(pieces, small):
-                subprocess.run([*launch(os.cpu_count()), lapwing, "synth", job, "--output", source, "--overwrite", "--quiet", *make],
-                               check=True)
-                runs = take_turns([*launch(ranks), lapwing, job, *(option.replace("{in}", source) for option in options), "--output",
-                                   result, "--verbose", *share], result)
-                found = {one["digest"] for those in runs.values() for one in those} | seen.setdefault((case, pieces), set())
-                if len(found) > 1:
-                    raise SystemExit(f"{case}, {pieces} pieces, {ranks} ranks: other bits")
-                seen[case, pieces] = found
-                for cores, those in runs.items():
-                    table.add("files", growth, case, ranks, cores,
-                              {name: statistics.median(one[name] for one in those) for name in HEAD[5:10]})
+        for pieces in sorted({*counts, STRONG_PIECES}):
+            alike = {ranks for ranks in counts if ranks == pieces or pieces == STRONG_PIECES}
+            for case, job, make, given in cases(pieces, options.small):
+                if not any(text in case for text in options.cases.split(",")):
+                    continue
+                subprocess.run([*launch(os.cpu_count()), lapwing, "synth", job, "--output", source, "--overwrite", "--quiet",
+                                *make], check=True)
+                seen = set()
+                for ranks in sorted(alike):
+                    runs = take_turns([*launch(ranks), lapwing, job, *(option.replace("{in}", source) for option in given),
+                                       "--output", result, "--verbose", *share], result)
+                    seen |= {those[0]["digest"] for those in runs.values()}
+                    if len(seen) > 1:
+                        raise SystemExit(f"{case}, {pieces} pieces, {ranks} ranks: other bits")
+                    for cores, those in runs.items():
+                        middle = {name: statistics.median(one[name] for one in those) for name in TIMES}
+                        for growth in ["weak"] * (ranks == pieces) + ["strong"] * (pieces == STRONG_PIECES):
+                            table.add("files", growth, case, ranks, cores, middle)
 
 
 def part_link(table, build, counts):
@@ -163,8 +199,7 @@ def part_resident(table, build, counts):
     for program, mode, case in programs:
         for ranks in counts:
             seconds = at_once([os.path.join(bench, program), mode, "{out}", case], ranks)
-            table.add("resident", "weak", f"{program} {case.rstrip(',')}", ranks, "given",
-                      {"seconds": seconds, "read": 0, "halo": 0, "compute": seconds, "write": 0})
+            table.add("resident", "weak", f"{program} {case.rstrip(',')}", ranks, "given", {"seconds": seconds})
 
 
 def count_gpus():
@@ -180,18 +215,20 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("out")
     parser.add_argument("--ranks", default="1,2,4,8")
-    parser.add_argument("--parts", default="files,link,resident")
+    parser.add_argument("--parts", default="link,resident,files")
+    parser.add_argument("--cases", default="", help="of files: those whose name contains one of these, between commas")
     parser.add_argument("--small", action="store_true")
     options = parser.parse_args()
     counts, gpus = [int(text) for text in options.ranks.split(",")], count_gpus()
     with open(options.out, "w", newline="") as file:
         table = Table(file)
-        if "files" in options.parts:
-            part_files(table, options.build, options.folder, counts, options.small, gpus)
-        if "link" in options.parts and gpus:
-            part_link(table, options.build, [n for n in counts if n <= gpus])
-        if "resident" in options.parts and gpus:
-            part_resident(table, options.build, [n for n in counts if n <= gpus])
+        for part in options.parts.split(","):
+            if part == "files":
+                part_files(table, options.build, options.folder, counts, options, gpus)
+            elif part == "link" and gpus:
+                part_link(table, options.build, [n for n in counts if n <= gpus])
+            elif part == "resident" and gpus:
+                part_resident(table, options.build, [n for n in counts if n <= gpus])
 
 
 if __name__ == "__main__":
