@@ -170,9 +170,10 @@ static double tile_microseconds(const struct lw_op_spec *spec, const struct lw_c
 }
 
 /* Large tiles begin one after the other, those of multiprocessors that take one more first: see late_cycles in tiles.cu. */
-static double late_seconds(int64_t n, int64_t most)
+static double late_seconds(int64_t n)
 {
-    return 2.1e-6 * (double)min64(most - 1, 5) * (double)((n - 1) % MULTIPROCESSORS + 1) / MULTIPROCESSORS;
+    const int64_t gaining = min64(n / min64(n, MULTIPROCESSORS) - 1, 5);
+    return 2.1e-6 * (double)gaining * (double)((n - 1) % MULTIPROCESSORS + 1) / MULTIPROCESSORS;
 }
 
 static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw_conv2d_grid *grid)
@@ -180,7 +181,7 @@ static struct lw_conv2d_plan tile(const struct lw_op_spec *spec, const struct lw
     struct lw_conv2d_plan plan = {.method = LW_CONV2D_TILES, .grid = *grid};
     const int64_t n = n_transforms(spec, grid), most = divide_up(n, MULTIPROCESSORS);   /* of tiles, on one of them */
     const double each = 1e-6 * tile_microseconds(spec, grid) * (double)most;
-    const double beyond = tile_seconds + (is_large(grid) ? large_seconds + late_seconds(n, most) : 0);
+    const double beyond = tile_seconds + (is_large(grid) ? large_seconds + late_seconds(n) : 0);
     plan.seconds = (beyond + each) / n_outputs(spec);
     return plan;
 }
