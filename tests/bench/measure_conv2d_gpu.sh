@@ -32,7 +32,7 @@ part_table() { "$bench" table "$out/conv2d_gpu.csv" '' "$rivals"/conv2d_*.so; }
 part_methods() { "$bench" methods "$out/conv2d_methods.csv" 16384; }
 part_batches() { "$bench" batches "$out/conv2d_batches.csv" '16384^2 255x255'; }
 part_memcheck() { sanitize memcheck "$lengths"; }
-part_racecheck() { sanitize racecheck "$lengths"; }
+part_racecheck() { sanitize racecheck "$lengths" 7; }
 part_initcheck() { sanitize initcheck "$lengths"; }
 
 part_profile() {
