@@ -15,18 +15,21 @@ template <class C> LW_DEVICE C exact_root(int64_t k, int64_t n)
     return {(Real)c, (Real)s};
 }
 
-/* Values of the table of transforms of radix x radix x outer_radix points. An outer radix of 12 has w and w^2 of each of the
- * radix x radix butterflies instead. */
+/* An outer radix of 12 or 24 has w and w^2 of each of its radix x radix butterflies. */
+__host__ __device__ constexpr bool has_butterflies(int outer_radix) { return outer_radix % 12 == 0; }
+
+/* Values of the table of transforms of radix x radix x outer_radix points. */
 __host__ __device__ constexpr int powers_of(int radix, int outer_radix)
 {
-    return log2_of(radix) * radix * outer_radix + (outer_radix == 12 ? 2 * radix : log2_of(outer_radix) * outer_radix) * radix;
+    const int outer = has_butterflies(outer_radix) ? 2 * radix : log2_of(outer_radix) * outer_radix;
+    return (log2_of(radix) * outer_radix + outer) * radix;
 }
 
 /* Rows w^(2^l) for the E x E transform (l < log2 E), then for the radix-P stage; one thread each. */
 template <class C> static __global__ void transform_powers(C *table, int radix, int outer_radix)
 {
     const int threads = radix * outer_radix, inner = log2_of(radix) * threads;
-    const int i = blockIdx.x * blockDim.x + threadIdx.x, length = i < inner ? threads : outer_radix == 12 ? radix * radix : threads;
+    const int i = blockIdx.x * blockDim.x + threadIdx.x, length = i >= inner && has_butterflies(outer_radix) ? radix * radix : threads;
     if (i >= powers_of(radix, outer_radix))
         return;
     const int row = (i < inner ? i : i - inner) / length, t = (i < inner ? i : i - inner) % length;

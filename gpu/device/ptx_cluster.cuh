@@ -30,6 +30,12 @@ __device__ __forceinline__ void send(PeerMemory peer, int offset, int barrier_of
                  :: "r"(peer + offset), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "r"(peer + barrier_offset) : "memory");
 }
 
+__device__ __forceinline__ void send(PeerMemory peer, int offset, int barrier_offset, float2 v)
+{
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];"
+                 :: "r"(peer + offset), "f"(v.x), "f"(v.y), "r"(peer + barrier_offset) : "memory");
+}
+
 __device__ __forceinline__ void send(PeerMemory peer, int offset, int barrier_offset, double2 v)
 {
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f64 [%0], {%1, %2}, [%3];"
@@ -43,7 +49,17 @@ __device__ __forceinline__ void begin_arrivals(void *barrier)
                  :: "r"(shared_address(barrier)) : "memory");
 }
 
-/* One thread says how many bytes come before the barrier is passed. */
+/* Arrive at a counter (gpu/device/ptx.cuh) of a peer. What this thread has read and written before comes before what is done there
+ * after the wait. */
+__device__ __forceinline__ void arrive_at_peer(PeerMemory peer, int counter_offset)
+{
+    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" :: "r"(peer + counter_offset) : "memory");
+}
+
+/* Counters that this thread has begun may be used by peers after the next barrier of the cluster. */
+__device__ __forceinline__ void show_counters_to_peers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+
+/* One thread arrives, and says how many bytes come before the barrier, or counter, is passed. */
 __device__ __forceinline__ void expect_arrivals(void *barrier, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"

@@ -12,7 +12,7 @@
 #include <cstdio>
 
 static const OlsKernels *const all_kernels[] = {
-    &lw_ols_f256, &lw_ols_f512, &lw_ols_f1024, &lw_ols_f2048, &lw_ols_f4096, &lw_ols_f8192, &lw_ols_f12288,
+    &lw_ols_f256, &lw_ols_f512, &lw_ols_f1024, &lw_ols_f2048, &lw_ols_f4096, &lw_ols_f8192, &lw_ols_f12288, &lw_ols_f24576,
     &lw_ols_d256, &lw_ols_d512, &lw_ols_d1024, &lw_ols_d2048, &lw_ols_d4096,
     &lw_ols_time_slow_f, &lw_ols_time_slow_d,
     &lw_ols_post_f, &lw_ols_post_f8192, &lw_ols_post_d, &lw_ols_post_time_slow_f, &lw_ols_post_time_slow_d,
@@ -27,7 +27,8 @@ static constexpr double RESIDENT_POINTS = 12 * 1024.0 * MULTIPROCESSORS;   /* th
 
 /* Picoseconds per point of a transform back, on the whole device, of a kernel with fixed discard: fitted to what
  * `bench_ols_gpu segments` gave on an H200 on 2026-11-20, with 8 filters, at 2^26 samples (double precision: 2^24). In single
- * precision the second rates are of 16 instead of 32 points in a thread (2026-11-23); 12288 points: 2026-11-24. */
+ * precision the second rates are of 16 instead of 32 points in a thread (2026-11-23); 12288 points: 2026-11-24;
+ * 24576 points beside these, 2026-11-25. */
 struct Rate {
     int segment;
     OlsDesign design;
@@ -42,6 +43,7 @@ static const Rate rates[] = {
     {4096, OLS_PLAIN, 2.22, 2.53, 6.8, 0, 0},
     {8192, OLS_PLAIN, 3.10, 3.17, 0, 0, 0},
     {12288, OLS_DECOUPLED, 2.72, 3.10, 0, 0, 0},
+    {24576, OLS_DECOUPLED, 4.10, 4.25, 0, 0, 0},
     {1024, OLS_ABREAST, 2.2, 2.2, 0, 0, 0},
     {2048, OLS_ABREAST, 2.5, 2.5, 0, 0, 0},
 };
@@ -149,7 +151,7 @@ static bool fits(const OlsKernel *k, const struct lw_cuda_ols_spec *spec, const 
     return k->precision == spec->precision && (k->layout == LW_TIME_SLOW) == slow &&
            suits_post(k, spec->post) && (!spec->is_searched || can_find(k, arch)) &&
            k->paired == (!spec->input_complex && !spec->taps_complex) && (!k->one_filter || spec->n_filters == 1) &&
-           (!k->prefetches || can_prefetch(k, spec)) &&
+           (!k->prefetches || can_prefetch(k, spec)) && (k->cluster == 1 || arch->major >= 9) &&
            has_room(k, arch) && spec->n_taps - 1 <= discard && 4 * discard <= 3 * k->segment;
 }
 
@@ -201,6 +203,8 @@ static double seconds_per_output(const OlsKernel *k, const struct lw_cuda_ols_sp
 /* Seconds that a thread block's first segment takes beyond what it costs in a long series. */
 static double first_seconds(const OlsKernel *k)
 {
+    if (k->cluster > 1)
+        return k->paired ? 20.0e-6 : 15.0e-6;
     if (k->design == OLS_DECOUPLED && k->paired)
         return 12.0e-6;
     if (k->radix == 16)
@@ -219,7 +223,7 @@ static double start_per_output(const OlsKernel *k, const struct lw_cuda_ols_spec
     if (series == 0 || series * spec->n_filters > 2 * RESIDENT_POINTS * each)
         return 0;
     const double outputs = (k->segment - discard_of(k, spec->n_taps)) * each * k->batch;
-    const bool is_one_pass = spec->n_filters > 1 || series <= outputs * k->blocks * MULTIPROCESSORS;
+    const bool is_one_pass = spec->n_filters > 1 || series <= outputs * k->blocks * (MULTIPROCESSORS / k->cluster);
     const double first = first_seconds(k), second = k->radix == 16 ? 1e-6 : first;
     return (is_one_pass ? first : first + second) / (series * spec->n_filters);
 }
@@ -356,7 +360,7 @@ int lw_cuda_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     else if (plan.most_segment == 0)
         plan.path = LW_CUDA_TOO_LONG;
     else
-        return lw_fail(err, LW_ECONFIG, "segment %d: with %lld taps the CUDA engine has powers of two and 12288, from %d to %d",
+        return lw_fail(err, LW_ECONFIG, "segment %d: with %lld taps the CUDA engine has powers of two, 12288 and 24576, from %d to %d",
                        spec->segment, (long long)spec->n_taps, plan.least_segment, plan.most_segment);
     *out = plan;
     return LW_OK;

@@ -24,7 +24,7 @@
 #include <sstream>
 #include <string>
 
-static const int LONGEST_KERNEL = 12288;    /* of one block's segments */
+static const int LONGEST_KERNEL = 24576;    /* of one block's segments */
 static const double MEMORY_RATE = 4.29e12, WORKING_SET = 512.0 * (1 << 20);
 
 struct Case {
@@ -572,9 +572,9 @@ static bool run_row(FILE *csv, const Case &c, Ours *ours, const Pool &p, bool ba
 /* The segment length after n. */
 static int next_segment(int n)
 {
-    if (n == 8192)
-        return LONGEST_KERNEL;
-    return n == 0 ? 256 : n == LONGEST_KERNEL ? 16384 : 2 * n;
+    if (n == 8192 || n == 16384)
+        return n / 2 * 3;
+    return n == 0 ? 256 : n % 3 == 0 ? n / 3 * 4 : 2 * n;
 }
 
 /* Every kernel of every segment length that a quarter of is kept of at least; for long filters also what other paths take.

@@ -186,11 +186,12 @@ static void run(struct lw_engine *engine, struct scenario *s)
     free(again);
 }
 
-/* Where a kernel could take the filters too: behind most of a segment's length, unless the series is short. */
+/* Where a kernel could take the filters too: behind nearly a half of the longest segment, or more where the series is short. */
 static void test_choice(void)
 {
     static const struct { int64_t n_outputs, n_taps; bool is_long; } cases[] = {
-        {1 << 26, 4097, false}, {1 << 26, 8000, true}, {1 << 18, 1300, false}, {1 << 18, 5121, false}, {1 << 18, 8000, true},
+        {1 << 26, 4097, false}, {1 << 26, 10000, false}, {1 << 26, 12000, true}, {1 << 18, 1300, false}, {1 << 18, 8000, false},
+        {1 << 18, 14000, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct lw_cuda_arch chip = {.major = 9, .shared_bytes = 232448};

@@ -1,9 +1,9 @@
-/* decoupled.cuh - the overlap-save kernel for long segments and several filters, time fast: 12288 = 12 x 1024 points in one block,
- * whose warps hardly ever wait for each other.
+/* decoupled.cuh - the overlap-save kernel for long segments and several filters, time fast: 12288 = 12 x 1024 points in one block, or
+ * 24576 = 24 x 1024 in the two of a cluster, whose warps hardly ever wait for each other.
  *
- * Each of twelve warps has a transform of 1024 points and a twelfth of 1024 radix-12 butterflies, between which values go from warp
- * to warp through an exchange set in shared memory. There are two sets, and what fills one (`put`) runs an exchange ahead of what
- * empties it (`take`):
+ * Each of a block's twelve warps has a transform of 1024 points and a twelfth of the block's radix-12 (24) butterflies, between which
+ * values go from warp to warp through an exchange set in shared memory. There are two sets, and what fills one (`put`) runs an exchange
+ * ahead of what empties it (`take`):
  *
  *     put           forward: samples, radix 12           filter f: product, 1024 points back
  *     take          forward: 1024 points, the spectrum   filter f: radix 12, outputs
@@ -12,34 +12,54 @@
  * A warp waits twice an exchange: before it fills a set, until all have emptied it, for which they had the time of a product and a
  * radix 32, and before it empties one, until all have filled it, for which they had the time of a whole exchange.
  *
- * Thread t holds the spectrum's bins 12 (t mod 32) + t / 32 + 384 m in registers, as Transform of 12 groups would (see
- * gpu/device/fft.cuh). A radix-12 butterfly is for the samples, or outputs, n + 1024 j, j < 12. Neighbouring lanes have
- * neighbouring butterflies, a warp 32 of them a turn; in the last of three turns only eight warps have any, two of each scheduler.
+ * Thread t of all that hold a segment has the spectrum's bins P (t mod 32) + t / 32 + T m in registers, as Transform of P groups would
+ * (see gpu/device/fft.cuh), P = 12 or 24. A butterfly is for the samples, or outputs, n + 1024 j, j < P. Neighbouring lanes have
+ * neighbouring butterflies, a warp 32 of them a turn; in the last turn only eight (four) warps have any, as many of each scheduler.
  * Rows of 1024 outputs are dropped whole.
  *
+ * Two blocks. Block b has the bins that are b modulo 2, with warp r those that are 2 r + b modulo 24. Forward, both blocks load all
+ * samples, and nothing goes between them: with u = exp(-2 pi i / 24576)
+ *
+ *     X[2 q + b] = sum over n < 12288 of (x[n] + (-1)^b x[n + 12288]) u^(b n) exp(-2 pi i q n / 12288)
+ *
+ * On the way back block b has the butterflies n = 512 b .. 512 b + 511: a warp keeps half of its values and sends the other half to
+ * the warp of its number in the other block, which has said that its region there is free (`may_send`).
+ *
  * Shared memory: the sets, 12 regions of 8704 bytes each, in which a warp also turns its 32 x 32 points; the twiddles of these;
- * w and w^2, w = exp(-2 pi i n / 12288), of each butterfly; four counters; which exchange brought samples that are not finite;
- * where each warp is. Registers are for the spectrum, what is in work, and a half of the next filter, which is asked for an
- * exchange ahead. */
+ * of each butterfly w and w^2, w = exp(-2 pi i n / N); four counters; which exchange brought samples that are not finite; where each
+ * warp is; two blocks: a counter of each warp and set for what it may send. Registers are for the spectrum, what is in work, and a
+ * part of the next filter, which is asked for an exchange ahead. */
 #ifndef LW_GPU_OLS_KERNELS_DECOUPLED_CUH
 #define LW_GPU_OLS_KERNELS_DECOUPLED_CUH
 
-#include "gpu/device/fft_twelve.cuh"
+#include "gpu/device/fft_24.cuh"
+#include "gpu/device/ptx_cluster.cuh"
 #include "gpu/ols/kernels/interleaved.cuh"
 
-struct Decoupled {
+/* BLOCKS of a cluster hold a segment. T, P: of all of them. */
+template <int BLOCKS_> struct Decoupled {
     using Real = float;
     using C = float2;
-    static constexpr int E = 32, P = 12, T = E * P, ROW = E * E, N = P * ROW, TURNS = (E + P - 1) / P;
-    static constexpr int PITCH = E + 2, REGION = E * PITCH, SET = P * REGION;
+    static constexpr int BLOCKS = BLOCKS_, E = 32, WARPS = 12, THREADS = E * WARPS;
+    static constexpr int P = BLOCKS * WARPS, T = E * P, ROW = E * E, N = P * ROW, COLUMNS = ROW / BLOCKS;
+    static constexpr int TURNS = (ROW + THREADS - 1) / THREADS, TURNS_BACK = (COLUMNS + THREADS - 1) / THREADS;
+    static constexpr int PITCH = E + 2, REGION = E * PITCH, SET = WARPS * REGION;
+    static constexpr int SENT_BYTES = BLOCKS == 1 ? 0 : COLUMNS * (int)sizeof(C);       /* from warp to warp, an exchange */
     static constexpr int TWIDDLES = 2 * SET * (int)sizeof(C), WEIGHTS = TWIDDLES + E * E / 2 * (int)sizeof(C);
-    static constexpr int COUNTERS = WEIGHTS + ROW * (int)sizeof(float4), STEPS = COUNTERS + 5 * 8, STEPS_BYTES = 64;
-    static constexpr int SHARED_BYTES = STEPS + P * STEPS_BYTES;
+    static constexpr int COUNTERS = WEIGHTS + ROW * (int)sizeof(float4), MAY_SEND = COUNTERS + 5 * 8;
+    static constexpr int STEPS = MAY_SEND + (BLOCKS == 1 ? 0 : 2 * WARPS * 8), STEPS_BYTES = 64;
+    static constexpr int SHARED_BYTES = STEPS + WARPS * STEPS_BYTES;
+
+    LW_DEVICE static int rank() { return BLOCKS == 1 ? 0 : (int)blockIdx.x % BLOCKS; }      /* of this block in its cluster */
+    LW_DEVICE static int cluster() { return (int)blockIdx.x / BLOCKS; }
+    LW_DEVICE static int thread()               /* of all that hold a segment */
+    {
+        return BLOCKS == 1 ? (int)threadIdx.x : ((int)threadIdx.x / E * BLOCKS + rank()) * E + (int)threadIdx.x % E;
+    }
 };
 
 /* The sets, and what a thread needs of them. An exchange's number counts on through all of a block's segments. */
-struct DecoupledSets {
-    using D = Decoupled;
+template <class D> struct DecoupledSets {
     unsigned char *memory;
     int warp, lane, put, taken;         /* exchanges that this warp has begun to fill, and emptied */
 
@@ -50,6 +70,7 @@ struct DecoupledSets {
     LW_DEVICE float2 *set(int exchange) const { return (float2 *)memory + (exchange & 1) * D::SET; }
     LW_DEVICE void *filled(int exchange) const { return memory + D::COUNTERS + (exchange & 1) * 8; }
     LW_DEVICE void *emptied(int exchange) const { return memory + D::COUNTERS + 16 + (exchange & 1) * 8; }
+    LW_DEVICE int may_send() const { return D::MAY_SEND + ((put & 1) * D::WARPS + warp) * 8; }
     LW_DEVICE int &spoilt() const { return *(int *)(memory + D::COUNTERS + 32); }
     LW_DEVICE const float4 *weights() const { return (const float4 *)(memory + D::WEIGHTS); }
     LW_DEVICE TwiddleTable twiddles() const { return {(const float4 *)(memory + D::TWIDDLES) + lane, D::E, {}}; }
@@ -57,17 +78,21 @@ struct DecoupledSets {
     /* One thread arrives for its warp. compute-sanitizer's racecheck does not see what __syncwarp puts in front of that: for it,
      * LW_EACH_THREAD_ARRIVES makes kernels in which every thread does (4% slower). */
 #ifdef LW_EACH_THREAD_ARRIVES
-    static constexpr int ARRIVALS = D::T;
-    LW_DEVICE void arrive(void *counter) const { arrive_at_counter(counter); }
+    static constexpr int ARRIVING = D::E;           /* threads of a warp */
 #else
-    static constexpr int ARRIVALS = D::P;
+    static constexpr int ARRIVING = 1;
+#endif
+    LW_DEVICE bool arrives() const
+    {
+        if (ARRIVING == 1)
+            __syncwarp();
+        return lane < ARRIVING;
+    }
     LW_DEVICE void arrive(void *counter) const
     {
-        __syncwarp();
-        if (lane == 0)
+        if (arrives())
             arrive_at_counter(counter);
     }
-#endif
 
     LW_DEVICE void begin_put() const { wait_for_counter(emptied(put), (put >> 1 & 1) ^ 1); }
     LW_DEVICE void end_put()
@@ -81,48 +106,102 @@ struct DecoupledSets {
         arrive(emptied(taken));
         ++taken;
     }
+
+#ifdef LW_HAS_CLUSTERS
+    LW_DEVICE PeerMemory peer() const { return peer_memory(memory, D::rank() ^ 1); }
+
+    /* This warp's region of the set that it fills is free, and so is the peer's. In every exchange, so that they are counted alike. */
+    LW_DEVICE void let_peer_send() const
+    {
+        if (arrives())
+            arrive_at_peer(peer(), may_send());
+    }
+    LW_DEVICE void wait_until_may_send() const { wait_for_counter(memory + may_send(), put >> 1 & 1); }
+
+    /* The same when the warp has read v in its region. */
+    LW_DEVICE void let_peer_send(const float2 (&v)[32]) const
+    {
+        unsigned mix = 0;
+#pragma unroll
+        for (int m = 0; m < 32; ++m)
+            mix ^= __float_as_uint(v[m].x);
+        wait_for_loads(mix);
+        let_peer_send();
+    }
+
+    /* v[m], value 32 m + lane of the warp's row: the butterflies FIRST .. FIRST + 15 of those are this block's. */
+    template <int FIRST> LW_DEVICE void keep_and_send(const float2 (&v)[32])
+    {
+        const int at = warp * D::REGION + D::COLUMNS * (FIRST > 0) + lane;
+        const int offset = ((put & 1) * D::SET + at) * (int)sizeof(float2);
+#pragma unroll
+        for (int m = 0; m < 16; ++m)
+            set(put)[at + 32 * m] = v[FIRST + m];
+        const PeerMemory there = peer();
+        const int counter = D::COUNTERS + (put & 1) * 8;
+        wait_until_may_send();
+#pragma unroll
+        for (int m = 0; m < 16; ++m)
+            send(there, offset + 32 * m * (int)sizeof(float2), counter, v[16 - FIRST + m]);
+    }
+
+    LW_DEVICE void end_sending_put()
+    {
+        if (arrives())
+            expect_arrivals(filled(put), D::SENT_BYTES / ARRIVING);
+        ++put;
+    }
+#endif
 };
 
-/* 32 x 32 points of a warp in its region: exchange and second radix 32. Before: nobody else reads the region. */
-LW_DEVICE void turn_square(float2 (&v)[32], float2 *region, const DecoupledSets &sets)
+/* 32 x 32 points of a warp in its region: exchange and second radix 32. Before: nobody else reads the region. read: called when the
+ * thread has read it for the last time. */
+template <class D, class Read = Nothing>
+LW_DEVICE void turn_square(float2 (&v)[32], float2 *region, const DecoupledSets<D> &sets, Read read = {})
 {
-    float2 *const row = region + sets.lane * Decoupled::PITCH;
+    float2 *const row = region + sets.lane * D::PITCH;
 #pragma unroll
     for (int j = 0; j < 32; j += 2)
         *(float4 *)(row + j) = make_float4(v[j].x, v[j].y, v[j + 1].x, v[j + 1].y);
     __syncwarp();
 #pragma unroll
     for (int m = 0; m < 32; ++m)
-        v[m] = region[m * Decoupled::PITCH + sets.lane];
+        v[m] = region[m * D::PITCH + sets.lane];
+    read();
     dft<32, true>(v, sets.twiddles());
 }
 
-/* The tables and counters; a barrier. */
-LW_DEVICE void fill_tables(const DecoupledSets &sets, const float2 *bank)
+/* The tables and counters; a barrier, of the cluster's blocks. */
+template <class D> LW_DEVICE void fill_tables(const DecoupledSets<D> &sets, const float2 *bank)
 {
-    using D = Decoupled;
     float4 *const weights = (float4 *)(sets.memory + D::WEIGHTS);
     const float2 *const powers = bank + log2_of(D::E) * D::T;
     twiddle_table<D>((float4 *)(sets.memory + D::TWIDDLES), bank, threadIdx.x, threadIdx.x < D::E);
-    for (int n = threadIdx.x; n < D::ROW; n += D::T) {
+    for (int n = threadIdx.x; n < D::ROW; n += D::THREADS) {
         const float2 w = __ldg(powers + n), w2 = __ldg(powers + D::ROW + n);
         weights[n] = make_float4(w.x, w.y, w2.x, w2.y);
     }
     if (threadIdx.x == 0) {
         for (int i = 0; i < 2; ++i) {
-            begin_counter(sets.filled(i), DecoupledSets::ARRIVALS);
-            begin_counter(sets.emptied(i), DecoupledSets::ARRIVALS);
+            begin_counter(sets.filled(i), D::WARPS * DecoupledSets<D>::ARRIVING);
+            begin_counter(sets.emptied(i), D::WARPS * DecoupledSets<D>::ARRIVING);
         }
         sets.spoilt() = -1;
     }
-    __syncthreads();
+    if constexpr (D::BLOCKS > 1) {
+        if (threadIdx.x < 2 * D::WARPS)
+            begin_counter(sets.memory + D::MAY_SEND + threadIdx.x * 8, DecoupledSets<D>::ARRIVING);
+        show_counters_to_peers();
+        cluster_barrier();
+    } else
+        __syncthreads();
 }
 
-/* v[turn][j]: sample n + 1024 j of the turn's butterflies; see load_segment. */
-template <class Stored, bool PAIRED, bool COMPLEX, bool CHECKED, int LEAD>
-LW_DEVICE bool load_rows(float2 (&v)[Decoupled::TURNS][12], const OlsArgs &a, const OlsPlace &p)
+/* v[turn][j]: sample n + 1024 j of the turn's butterflies; see load_segment. Of two blocks the sum or difference of this sample and the one
+ * half a segment later. Returns whether a sample is not finite, one block: if CHECKED. */
+template <class D, class Stored, bool PAIRED, bool COMPLEX, bool CHECKED, int LEAD>
+LW_DEVICE bool load_rows(float2 (&v)[D::TURNS][12], const OlsArgs &a, const OlsPlace &p)
 {
-    using D = Decoupled;
     const Stored *x = (const Stored *)a.input + (p.input + threadIdx.x) * (COMPLEX ? 2 : 1);
     const Stored *second = x + a.input_second;
     opaque(x);
@@ -134,73 +213,117 @@ LW_DEVICE bool load_rows(float2 (&v)[Decoupled::TURNS][12], const OlsArgs &a, co
         opaque(have[1]);
     }
     bool met = false;
-#pragma unroll
-    for (int turn = 0; turn < D::TURNS; ++turn)
-#pragma unroll
-        for (int j = 0; j < 12; ++j) {
-            const int k = D::ROW * j + D::T * turn, i = k + (int)threadIdx.x;
-            float2 &value = v[turn][j];
-            value = {0, 0};
-            const bool exists = turn < D::TURNS - 1 || D::T * turn + (int)threadIdx.x < D::ROW;
-            const bool led = exists && (D::ROW * j >= LEAD || i >= lead);
-            if constexpr (PAIRED) {
-                if (led && (!CHECKED || i < have[0]))
-                    value.x = converted<float>(__ldg(x + k));
-                if (led && (!CHECKED || i < have[1]))
-                    value.y = converted<float>(__ldg(second + k));
-            } else if (led && (!CHECKED || i < have[0]))
-                value = stored_pair<float, Stored, COMPLEX>(x, k);
-            if (CHECKED) {
-                value.x = finite_or_zero(value.x, met);
-                value.y = finite_or_zero(value.y, met);
-            }
+    const auto sample = [&](int row, int turn) {
+        const int k = D::ROW * row + D::THREADS * turn, i = k + (int)threadIdx.x;
+        float2 value = {0, 0};
+        const bool exists = turn < D::TURNS - 1 || D::THREADS * turn + (int)threadIdx.x < D::ROW;
+        const bool led = exists && (D::ROW * row >= LEAD || i >= lead);
+        if constexpr (PAIRED) {
+            if (led && (!CHECKED || i < have[0]))
+                value.x = converted<float>(__ldg(x + k));
+            if (led && (!CHECKED || i < have[1]))
+                value.y = converted<float>(__ldg(second + k));
+        } else if (led && (!CHECKED || i < have[0]))
+            value = stored_pair<float, Stored, COMPLEX>(x, k);
+        if (CHECKED) {
+            value.x = finite_or_zero(value.x, met);
+            value.y = finite_or_zero(value.y, met);
         }
-    return met;
+        return value;
+    };
+    if constexpr (D::BLOCKS == 1) {
+#pragma unroll
+        for (int turn = 0; turn < D::TURNS; ++turn)
+#pragma unroll
+            for (int j = 0; j < 12; ++j)
+                v[turn][j] = sample(j, turn);
+        return met;
+    } else {
+        const float sign = D::rank() == 0 ? 1.0f : -1.0f;
+        float largest = 0;
+#pragma unroll
+        for (int turn = 0; turn < D::TURNS; ++turn)
+#pragma unroll
+            for (int j = 0; j < 12; ++j) {
+                const float2 value = sample(j, turn), later = sample(j + 12, turn);
+                if (!CHECKED) {
+                    largest = largest_magnitude(largest_magnitude(largest, value.x), value.y);
+                    largest = largest_magnitude(largest_magnitude(largest, later.x), later.y);
+                }
+                v[turn][j] = {fmaf(sign, later.x, value.x), fmaf(sign, later.y, value.y)};
+            }
+        return met || !isfinite(largest);
+    }
 }
 
-template <bool PAIRED, bool CHECKED, int LEAD>
-LW_DEVICE bool load_rows(float2 (&v)[Decoupled::TURNS][12], const OlsArgs &a, const OlsPlace &p)
+template <class D, bool PAIRED, bool CHECKED, int LEAD>
+LW_DEVICE bool load_rows(float2 (&v)[D::TURNS][12], const OlsArgs &a, const OlsPlace &p)
 {
     return with_sample<!PAIRED>(a.input_scalar, a.input_complex, [&](auto stored, auto is_complex) {
-        return load_rows<decltype(stored), PAIRED, decltype(is_complex)::value, CHECKED, LEAD>(v, a, p);
+        return load_rows<D, decltype(stored), PAIRED, decltype(is_complex)::value, CHECKED, LEAD>(v, a, p);
     });
 }
 
-template <bool PAIRED, int LEAD> LW_DEVICE void put_samples(DecoupledSets &sets, const OlsArgs &a, int segment, bool checked)
+/* Radix 12 and weights of butterfly n of this block, w = exp(-2 pi i n / N); see the top. */
+template <class D> LW_DEVICE void split_rows(float2 (&v)[12], float2 w, float2 w2)
 {
-    using D = Decoupled;
+    if constexpr (D::BLOCKS == 1) {
+        split_twelve(v, w, w2);
+        return;
+    }
+    if (D::rank() > 0)
+#pragma unroll
+        for (int j = 1; j < 12; ++j)
+            v[j] = product(v[j], root_24(j));
+    split_twelve(v, w2, product(w2, w2));
+    if (D::rank() > 0)
+#pragma unroll
+        for (int r = 0; r < 12; ++r)
+            v[r] = product(v[r], w);
+}
+
+template <class D, bool PAIRED, int LEAD>
+LW_DEVICE void put_samples(DecoupledSets<D> &sets, const OlsArgs &a, int segment, bool checked)
+{
     const OlsPlace p = place_of<D::N, PAIRED>(a, segment);
     float2 v[D::TURNS][12];
-    if (checked || min(p.have[0], p.have[1]) < D::N) {
-        if (load_rows<PAIRED, true, LEAD>(v, a, p))
-            *a.not_finite = 1;
-    } else
-        load_rows<PAIRED, false, LEAD>(v, a, p);
-    sets.begin_put();
-    float2 *const set = sets.set(sets.put);
     bool spoilt = false;
+    if (checked || min(p.have[0], p.have[1]) < D::N) {
+        if (load_rows<D, PAIRED, true, LEAD>(v, a, p))
+            *a.not_finite = 1;
+    } else if constexpr (D::BLOCKS == 1)
+        load_rows<D, PAIRED, false, LEAD>(v, a, p);
+    else
+        spoilt = load_rows<D, PAIRED, false, LEAD>(v, a, p);
+    sets.begin_put();
+    if constexpr (D::BLOCKS > 1)
+        sets.let_peer_send();
+    float2 *const set = sets.set(sets.put);
 #pragma unroll
     for (int turn = 0; turn < D::TURNS; ++turn) {
-        const int n = D::T * turn + (int)threadIdx.x;
+        const int n = D::THREADS * turn + (int)threadIdx.x;
         if (turn == D::TURNS - 1 && n >= D::ROW)
             continue;
         const float4 w = sets.weights()[n];
-        split_twelve(v[turn], {w.x, w.y}, {w.z, w.w});
-        spoilt = spoilt || !isfinite(v[turn][0].x) || !isfinite(v[turn][0].y);
+        split_rows<D>(v[turn], {w.x, w.y}, {w.z, w.w});
+        if (D::BLOCKS == 1)         /* the blocks of two have to agree, and each has other values */
+            spoilt = spoilt || !isfinite(v[turn][0].x) || !isfinite(v[turn][0].y);
 #pragma unroll
         for (int r = 0; r < 12; ++r)
             set[r * D::REGION + n] = v[turn][r];
     }
     if (spoilt && !checked)
         sets.spoilt() = sets.put;
+    if constexpr (D::BLOCKS > 1)
+        sets.wait_until_may_send();
     sets.end_put();
 }
 
 /* @return  whether the spectrum has been spoilt by samples that are not finite */
-LW_DEVICE bool take_spectrum(float2 (&v)[32], DecoupledSets &sets)
+template <class D> LW_DEVICE bool take_spectrum(float2 (&v)[32], DecoupledSets<D> &sets)
 {
     sets.begin_take();
-    float2 *const region = sets.set(sets.taken) + sets.warp * Decoupled::REGION;
+    float2 *const region = sets.set(sets.taken) + sets.warp * D::REGION;
     const bool spoilt = sets.spoilt() == sets.taken;
 #pragma unroll
     for (int m = 0; m < 32; ++m)
@@ -212,37 +335,40 @@ LW_DEVICE bool take_spectrum(float2 (&v)[32], DecoupledSets &sets)
     return spoilt;
 }
 
-/* Half of a filter's values, asked for before they are needed: in quarters 0 and 2 of a thread's, as multiply_pair takes them. */
-struct FilterAhead {
-    static constexpr int PAIRS = 4;
+/* A part of a filter's values, asked for before they are needed: in quarters 0 and 2 of a thread's, as multiply_pair takes them. */
+template <class D> struct FilterAhead {
+    static constexpr int PAIRS = D::BLOCKS == 1 ? 4 : 3;
     float4 low[PAIRS], high[PAIRS];
 
     LW_DEVICE void load(const float2 *filter)
     {
-        const float4 *const h = (const float4 *)filter + threadIdx.x;
+        const float4 *const h = (const float4 *)filter + D::thread();
 #pragma unroll
         for (int i = 0; i < PAIRS; ++i) {
-            low[i] = load_now(h + i * Decoupled::T);
-            high[i] = load_now(h + (i + 8) * Decoupled::T);
+            low[i] = load_now(h + i * D::T);
+            high[i] = load_now(h + (i + 8) * D::T);
         }
     }
 };
 
 /* v = X H, as `multiply` makes it. */
-LW_DEVICE void multiply_ahead(float2 (&v)[32], const float2 (&x)[32], const float2 *filter, const FilterAhead &ahead)
+template <class D>
+LW_DEVICE void multiply_ahead(float2 (&v)[32], const float2 (&x)[32], const float2 *filter, const FilterAhead<D> &ahead)
 {
-    const float4 *const h = (const float4 *)filter + threadIdx.x;
+    constexpr int PAIRS = FilterAhead<D>::PAIRS;
+    const float4 *const h = (const float4 *)filter + D::thread();
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-        const int m = 2 * i, k = i % FilterAhead::PAIRS;
-        const float4 low = i < FilterAhead::PAIRS ? ahead.low[k] : __ldg(h + i * Decoupled::T);
-        const float4 high = i < FilterAhead::PAIRS ? ahead.high[k] : __ldg(h + (i + 8) * Decoupled::T);
+        const int m = 2 * i, k = i % PAIRS;
+        const float4 low = i < PAIRS ? ahead.low[k] : __ldg(h + i * D::T);
+        const float4 high = i < PAIRS ? ahead.high[k] : __ldg(h + (i + 8) * D::T);
         multiply_pair(v[m], v[m + 16], x[m], {low.x, low.y}, x[m + 16], {high.x, high.y});
         multiply_pair(v[m + 1], v[m + 17], x[m + 1], {low.z, low.w}, x[m + 17], {high.z, high.w});
     }
 }
 
-LW_DEVICE void put_product(const float2 (&spectrum)[32], const float2 *filter, const FilterAhead &ahead, DecoupledSets &sets)
+template <class D>
+LW_DEVICE void put_product(const float2 (&spectrum)[32], const float2 *filter, const FilterAhead<D> &ahead, DecoupledSets<D> &sets)
 {
     float2 v[32];
     multiply_ahead(v, spectrum, filter, ahead);
@@ -253,13 +379,23 @@ LW_DEVICE void put_product(const float2 (&spectrum)[32], const float2 *filter, c
         mix ^= __float_as_uint(v[m].x);
     need(mix);
     sets.begin_put();
-    float2 *const region = sets.set(sets.put) + sets.warp * Decoupled::REGION;
-    turn_square(v, region, sets);
-    __syncwarp();
+    float2 *const region = sets.set(sets.put) + sets.warp * D::REGION;
+    if constexpr (D::BLOCKS == 1) {
+        turn_square(v, region, sets);
+        __syncwarp();
 #pragma unroll
-    for (int m = 0; m < 32; ++m)
-        region[32 * m + sets.lane] = v[m];
-    sets.end_put();
+        for (int m = 0; m < 32; ++m)
+            region[32 * m + sets.lane] = v[m];
+        sets.end_put();
+    } else {
+        turn_square(v, region, sets, [&] { sets.let_peer_send(v); });
+        __syncwarp();
+        if (D::rank() == 0)
+            sets.template keep_and_send<0>(v);
+        else
+            sets.template keep_and_send<16>(v);
+        sets.end_sending_put();
+    }
 }
 
 /* Where a warp is, in shared memory, since the filter loop has no registers for it: the segment whose filters go by, and the step
@@ -272,72 +408,84 @@ struct DecoupledSteps {
     OlsStep next;
     OlsWalk walk;
 };
-static_assert(sizeof(DecoupledSteps) <= Decoupled::STEPS_BYTES, "one for each warp");
+static_assert(sizeof(DecoupledSteps) <= Decoupled<1>::STEPS_BYTES, "one for each warp");
 
 /* On from this segment, which has been taken up, to the step after it. */
-template <bool PAIRED> LW_DEVICE void move_on(DecoupledSteps *steps, const OlsArgs &a, int lane)
+template <class D, bool PAIRED> LW_DEVICE void move_on(DecoupledSteps *steps, const OlsArgs &a, int lane)
 {
     DecoupledSteps s = *steps;
-    const OlsPlace p = place_of<Decoupled::N, PAIRED>(a, s.next.segment);
+    const OlsPlace p = place_of<D::N, PAIRED>(a, s.next.segment);
     s.output = p.output;
     s.segment = s.next.segment;
     s.whole = min(p.want[0], p.want[1]) == a.hop;
     s.checked = false;
-    s.more = s.walk.next(a, blockIdx.x, s.next);
+    s.more = s.walk.next(a, D::cluster(), s.next);
     __syncwarp();
     if (lane == 0)
         *steps = s;
     __syncwarp();
 }
 
-/* Radix 12, and outputs n + 1024 j of each turn's butterflies n, stored. output: place of the segment's first. */
-template <int DISCARD, bool PAIRED, bool WHOLE>
+/* The last stage of butterfly n, w = exp(-2 pi i n / N), given its place in a set: radix P with weights. */
+template <class D> LW_DEVICE void join_rows(float2 (&v)[D::P], const float2 *column, float2 w, float2 w2)
+{
+#pragma unroll
+    for (int r = 0; r < D::WARPS; ++r)
+#pragma unroll
+        for (int b = 0; b < D::BLOCKS; ++b)
+            v[D::BLOCKS * r + b] = column[r * D::REGION + b * D::COLUMNS];
+    if constexpr (D::BLOCKS == 1)
+        join_twelve(v, w, w2);
+    else {
+        const float2 w4 = product(w2, w2), power[4] = {w, w2, w4, product(w4, w4)};
+        dft_24<true>(v, power);
+    }
+}
+
+/* Radix P, and outputs n + 1024 j of each turn's butterflies n, stored. output: place of the segment's first. */
+template <class D, int DISCARD, bool PAIRED, bool WHOLE>
 LW_DEVICE void store_turns(const float2 *set, const float4 *weights, const OlsArgs &a, int64_t output, const OlsPlace &p)
 {
-    using D = Decoupled;
-    const int discard = DISCARD >= 0 ? DISCARD : a.discard;
-    float *y = (float *)a.output + (output + (int)threadIdx.x - discard) * (PAIRED ? 1 : 2), *second = y + a.output_second;
+    const int discard = DISCARD >= 0 ? DISCARD : a.discard, first = D::COLUMNS * D::rank() + (int)threadIdx.x - discard;
+    float *y = (float *)a.output + (output + first) * (PAIRED ? 1 : 2), *second = y + a.output_second;
     opaque(y);
     opaque(second);
 #pragma unroll
-    for (int turn = 0; turn < D::TURNS; ++turn) {
-        const int n = D::T * turn + (int)threadIdx.x;
-        if (turn == D::TURNS - 1 && n >= D::ROW)
+    for (int turn = 0; turn < D::TURNS_BACK; ++turn) {
+        const int column = D::THREADS * turn + (int)threadIdx.x;
+        if (turn == D::TURNS_BACK - 1 && column >= D::COLUMNS)
             break;
-        const float4 w = weights[n];
-        float2 v[12];
+        const float4 w = weights[D::COLUMNS * D::rank() + column];
+        float2 v[D::P];
+        join_rows<D>(v, set + column, {w.x, w.y}, {w.z, w.w});
 #pragma unroll
-        for (int r = 0; r < 12; ++r)
-            v[r] = set[r * D::REGION + n];
-        join_twelve(v, {w.x, w.y}, {w.z, w.w});
-#pragma unroll
-        for (int j = 0; j < 12; ++j)
+        for (int j = 0; j < D::P; ++j)
             if (D::ROW * j >= discard) {
-                const int at = D::ROW * j + D::T * turn;
-                put_output<PAIRED, WHOLE>(y, second, at, p, at + (int)threadIdx.x - discard, float2{v[j].y, v[j].x});
+                const int at = D::ROW * j + D::THREADS * turn;
+                put_output<PAIRED, WHOLE>(y, second, at, p, at + first, float2{v[j].y, v[j].x});
             }
     }
 }
 
-template <int DISCARD, bool PAIRED>
-LW_DEVICE void take_outputs(DecoupledSets &sets, const OlsArgs &a, const DecoupledSteps *steps, int f)
+template <class D, int DISCARD, bool PAIRED>
+LW_DEVICE void take_outputs(DecoupledSets<D> &sets, const OlsArgs &a, const DecoupledSteps *steps, int f)
 {
     sets.begin_take();
     const float2 *const set = sets.set(sets.taken);
     const int64_t output = steps->output + f * a.plane;
     if (steps->whole)
-        store_turns<DISCARD, PAIRED, true>(set, sets.weights(), a, output, OlsPlace());
+        store_turns<D, DISCARD, PAIRED, true>(set, sets.weights(), a, output, OlsPlace());
     else
-        store_turns<DISCARD, PAIRED, false>(set, sets.weights(), a, output, place_of<Decoupled::N, PAIRED>(a, steps->segment));
+        store_turns<D, DISCARD, PAIRED, false>(set, sets.weights(), a, output, place_of<D::N, PAIRED>(a, steps->segment));
     sets.end_take();
 }
 
 /* Ask for a segment's samples: one line of L2 a thread. */
-template <bool PAIRED> LW_DEVICE void fetch(const OlsArgs &a, int segment)
+template <class D, bool PAIRED> LW_DEVICE void fetch(const OlsArgs &a, int segment)
 {
-    const OlsPlace p = place_of<Decoupled::N, PAIRED>(a, segment);
+    const OlsPlace p = place_of<D::N, PAIRED>(a, segment);
     const int sample_bytes = a.sample_bytes, line = 128;
-    for (int at = threadIdx.x * line; at < p.have[0] * sample_bytes; at += Decoupled::T * line) {
+    for (int at = D::thread() * line; at < p.have[0] * sample_bytes; at += D::T * line) {
         if (at < a.lead * sample_bytes)
             continue;
         prefetch((const char *)a.input + p.input * sample_bytes + at);
@@ -346,27 +494,25 @@ template <bool PAIRED> LW_DEVICE void fetch(const OlsArgs &a, int segment)
     }
 }
 
-template <int DISCARD, bool PAIRED> __global__ void __launch_bounds__(Decoupled::T, 1) ols_decoupled(const OlsArgs a)
+/* All segments of a block, or of those of a cluster. */
+template <class D, int DISCARD, bool PAIRED> LW_DEVICE void decoupled_segments(const OlsArgs &a, unsigned char *memory)
 {
-    using D = Decoupled;
     static_assert(DISCARD < 0 || DISCARD % D::ROW == 0, "rows are dropped whole");
     constexpr int LEAD = DISCARD < 0 ? D::ROW : DISCARD;
-    extern __shared__ __align__(128) unsigned char memory[];
-
     wait_for_predecessor();
-    DecoupledSets sets(memory);
+    DecoupledSets<D> sets(memory);
     fill_tables(sets, (const float2 *)a.bank);
     DecoupledSteps *const steps = (DecoupledSteps *)(memory + D::STEPS + sets.warp * D::STEPS_BYTES);
     if (sets.lane == 0) {
         OlsWalk walk;
-        walk.start(a, blockIdx.x);
+        walk.start(a, D::cluster());
         steps->checked = false;
-        steps->more = walk.next(a, blockIdx.x, steps->next);
+        steps->more = walk.next(a, D::cluster(), steps->next);
         steps->walk = walk;
     }
     __syncwarp();
     float2 spectrum[D::E];
-    FilterAhead ahead;
+    FilterAhead<D> ahead;
     for (int f = -1, begin = 0, end = 0;;) {        /* no filter at first */
 #pragma unroll 1
         for (; f < end; ++f) {
@@ -374,14 +520,14 @@ template <int DISCARD, bool PAIRED> __global__ void __launch_bounds__(Decoupled:
                 put_product(spectrum, spectra_of<D>(a, f + 1), ahead, sets);
                 ahead.load(spectra_of<D>(a, min(f + 2, end - 1)));
             } else if (steps->more) {
-                put_samples<PAIRED, LEAD>(sets, a, steps->next.segment, steps->checked);
+                put_samples<D, PAIRED, LEAD>(sets, a, steps->next.segment, steps->checked);
                 ahead.load(spectra_of<D>(a, steps->next.begin));
 #pragma unroll
                 for (int m = 0; m < D::E; ++m)      /* else its registers would not be free for the samples */
                     spectrum[m] = {0, 0};
             }
             if (f >= begin)
-                take_outputs<DISCARD, PAIRED>(sets, a, steps, f);
+                take_outputs<D, DISCARD, PAIRED>(sets, a, steps, f);
         }
         if (!steps->more)
             return;
@@ -393,12 +539,29 @@ template <int DISCARD, bool PAIRED> __global__ void __launch_bounds__(Decoupled:
             begin = end = 0;
         } else {
             end = steps->next.end;
-            move_on<PAIRED>(steps, a, sets.lane);
+            move_on<D, PAIRED>(steps, a, sets.lane);
             if (steps->more)
-                fetch<PAIRED>(a, steps->next.segment);
+                fetch<D, PAIRED>(a, steps->next.segment);
         }
         f = begin - 1;
     }
+}
+
+/* A segment to a block. */
+template <int DISCARD, bool PAIRED> __global__ void __launch_bounds__(Decoupled<1>::THREADS, 1) ols_decoupled(const OlsArgs a)
+{
+    extern __shared__ __align__(128) unsigned char memory[];
+    decoupled_segments<Decoupled<1>, DISCARD, PAIRED>(a, memory);
+}
+
+/* A segment to the two blocks of a cluster. */
+template <int DISCARD, bool PAIRED> __global__ void __launch_bounds__(Decoupled<2>::THREADS, 1) ols_decoupled_pair(const OlsArgs a)
+{
+#ifdef LW_HAS_CLUSTERS
+    extern __shared__ __align__(128) unsigned char memory[];
+    decoupled_segments<Decoupled<2>, DISCARD, PAIRED>(a, memory);
+    cluster_barrier();              /* what a block's peer still sends, and how far it may, goes to its memory */
+#endif
 }
 
 #endif

@@ -68,17 +68,22 @@ template <int P, int FOLD, int BLOCKS, bool PAIRED, bool KEEP> OlsKernel ols_fol
     return k;
 }
 
-/* Time fast, single precision, 12288 points, a block an SM. */
-template <int DISCARD, bool PAIRED> OlsKernel ols_decoupled_kernel()
+/* Time fast, single precision, a block an SM: BLOCKS x 12288 points in as many of a cluster. */
+template <int BLOCKS, int DISCARD, bool PAIRED> OlsKernel ols_decoupled_kernel()
 {
-    OlsKernel k = ols_entry<float, Decoupled::E, Decoupled::P, 1, PAIRED>();
+    using D = Decoupled<BLOCKS>;
+    OlsKernel k = ols_entry<float, D::E, D::P, 1, PAIRED>();
     k.layout = LW_TIME_FAST;
     k.discard = DISCARD;
     k.batch = 1;
-    k.threads = Decoupled::T;
-    k.shared_bytes = Decoupled::SHARED_BYTES;
+    k.cluster = BLOCKS;
+    k.threads = D::THREADS;
+    k.shared_bytes = D::SHARED_BYTES;
     k.design = OLS_DECOUPLED;
-    k.kernel = ols_decoupled<DISCARD, PAIRED>;
+    if constexpr (BLOCKS == 1)
+        k.kernel = ols_decoupled<DISCARD, PAIRED>;
+    else
+        k.kernel = ols_decoupled_pair<DISCARD, PAIRED>;
     return k;
 }
 
@@ -180,7 +185,8 @@ template <int P, int W, bool KEEP, int DISCARD, bool PAIRED> OlsKernel ols_abrea
 #define LW_OLS_FINDING_CHANNELS(Real, E, P, W, BLOCKS)           \
     ols_finding_channels_kernel<Real, E, P, W, BLOCKS, false>(), \
     ols_finding_channels_kernel<Real, E, P, W, BLOCKS, true>()
-#define LW_OLS_DECOUPLED(DISCARD) ols_decoupled_kernel<DISCARD, false>(), ols_decoupled_kernel<DISCARD, true>()
+#define LW_OLS_DECOUPLED(BLOCKS, DISCARD) \
+    ols_decoupled_kernel<BLOCKS, DISCARD, false>(), ols_decoupled_kernel<BLOCKS, DISCARD, true>()
 #define LW_OLS_PIPELINED(E, BLOCKS, DISCARD) \
     ols_pipelined_kernel<E, BLOCKS, DISCARD, false>(), ols_pipelined_kernel<E, BLOCKS, DISCARD, true>()
 #define LW_OLS_TIME_SLOW(Real, E, P, W, BLOCKS, KEEP)                           \

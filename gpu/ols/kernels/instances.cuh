@@ -49,9 +49,14 @@ LW_OLS_GROUP(f8192,
 
 #elif defined(LW_INSTANCES_f12288)        /* single precision, 12288 points: twelve warps a segment */
 LW_OLS_GROUP(f12288,
-    LW_OLS_DECOUPLED(2048),
-    LW_OLS_DECOUPLED(4096),
-    LW_OLS_DECOUPLED(-1));
+    LW_OLS_DECOUPLED(1, 2048),
+    LW_OLS_DECOUPLED(1, 4096),
+    LW_OLS_DECOUPLED(1, -1));
+
+#elif defined(LW_INSTANCES_f24576)        /* single precision, 24576 points: twelve warps in each of two blocks a segment */
+LW_OLS_GROUP(f24576,
+    LW_OLS_DECOUPLED(2, 8192),
+    LW_OLS_DECOUPLED(2, -1));
 
 #elif defined(LW_INSTANCES_d256)        /* double precision, 256 points */
 LW_OLS_GROUP(d256,

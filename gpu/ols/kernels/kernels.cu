@@ -51,7 +51,7 @@ int lw_cuda_ols_prepare(const struct lw_cuda_ols_plan *plan, const double *taps,
     return allow_shared(plan, k);
 }
 
-/* Thread blocks that the current device runs at a time: so many on each of n_sm multiprocessors. */
+/* Thread blocks that the current device runs at a time, or clusters: so many on each of n_sm multiprocessors, or groups of them. */
 struct Resident {
     int n_sm, each;
 };
@@ -65,6 +65,7 @@ static cudaError_t resident_blocks(const OlsKernel *k, Resident *blocks)
         (failed = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device)))
         return failed;
     const int by_shared = shared / (k->shared_bytes + 1024);
+    blocks->n_sm /= k->cluster;
     blocks->each = by_shared < k->blocks ? by_shared : k->blocks;
     return cudaSuccess;
 }
@@ -226,14 +227,16 @@ static OlsArgs arguments(const struct lw_cuda_ols_plan *plan, const OlsKernel *k
 
 static cudaError_t launch(const OlsKernel *k, const OlsArgs *a, cudaStream_t stream)
 {
-    cudaLaunchAttribute attribute = dependent_attribute();
+    cudaLaunchAttribute attributes[2] = {dependent_attribute(), {}};
+    attributes[1].id = cudaLaunchAttributeClusterDimension;
+    attributes[1].val.clusterDim = {(unsigned)k->cluster, 1, 1};
     cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(a->n_blocks);
+    config.gridDim = dim3(a->n_blocks * k->cluster);
     config.blockDim = dim3(k->threads);
     config.dynamicSmemBytes = k->shared_bytes;
     config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = has_dependents() ? 1 : 0;
+    config.attrs = attributes;
+    config.numAttrs = !has_dependents() ? 0 : k->cluster > 1 ? 2 : 1;     /* devices have both or neither */
     const cudaError_t failed = cudaLaunchKernelEx(&config, k->kernel, *a);
     return failed ? failed : cudaGetLastError();
 }

@@ -143,18 +143,33 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     return LW_OK;
 }
 
+/* Segments that two blocks hold, of kernels, not clusters. */
+static bool is_of_two_blocks(int64_t segment) { return segment > 16384; }
+
 /* A series with which few of the clusters that a device holds at a time have work, and each for all filters. Kernels of the longest
- * segments keep half of them. */
+ * segments keep half of them; where two blocks hold these, two thirds. */
 static bool is_short(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
 {
-    return n_outputs > 0 && n_outputs * kernel->spec.n_channels < 1 << 20 && 2 * (kernel->spec.n_taps - 1) <= kernel->most_segment;
+    const int64_t dropped = (is_of_two_blocks(kernel->most_segment) ? 3 : 2) * (kernel->spec.n_taps - 1);
+    return n_outputs > 0 && n_outputs * kernel->spec.n_channels < 1 << 20 && dropped <= kernel->most_segment;
+}
+
+/* Of the kernel's cost, what that of a long segment has to be below, as the two models are not exact. At 4097 taps either may be the
+ * faster. In long series the segments of two blocks are, up to some 10000 taps, where the models say otherwise. */
+static double clearly(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
+{
+    const struct lw_cuda_ols_spec *const spec = &kernel->spec;
+    if (!is_of_two_blocks(kernel->segment))
+        return 0.85;
+    if (n_outputs > 0 && n_outputs * spec->n_channels * spec->n_filters < 1 << 23)
+        return 1;
+    return pairing_of(spec) == LW_UNPAIRED ? 0.8 : 0.75;
 }
 
 bool lw_long_ols_is_cheaper(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs, struct lw_long_ols_plan *out)
 {
-    const double clearly = 0.85;        /* the two models are not exact; at 4097 taps either may be the faster */
     return kernel->path == LW_CUDA_SEGMENTS && kernel->spec.segment == 0 && kernel->spec.nth_best == 0 &&
            !is_short(kernel, n_outputs) &&
            lw_long_ols_choose(&kernel->spec, &kernel->arch, n_outputs, out, NULL) == LW_OK &&
-           out->seconds_per_output < clearly * kernel->seconds_per_output;
+           out->seconds_per_output < clearly(kernel, n_outputs) * kernel->seconds_per_output;
 }

@@ -36,6 +36,7 @@ constexpr unsigned most_blocks = 32;            /* of a cluster or a cooperative
 
 struct Barrier {
     int expected = 0, arrived = 0;
+    int bytes = 0;                      /* that are still to come, of a counter */
     unsigned generation = 0;
     unsigned gathering = 0, result = 0;
     uint64_t values[32] = {};
@@ -301,25 +302,47 @@ unsigned named_barrier(int number, int count, unsigned value)
     return b.result;
 }
 
-/* In shared memory lies no more than how many are expected; arrivals are counted in the block's named barriers, by its address. */
-static Barrier &counter_of(void *counter)
+/* Arrivals are counted in the block's named barriers, by the counter's place in shared memory, in which there is nothing. */
+static int offset_of(const void *counter) { return (int)((const unsigned char *)counter - running->block->shared_memory); }
+static Barrier &counter_of(Block &block, int offset) { return block.named[most_named + offset]; }
+
+static Block &block_of(const unsigned char *memory)
 {
-    const auto offset = (unsigned char *)counter - running->block->shared_memory;
-    return running->block->named[most_named + (int)offset];
+    return *std::find_if(blocks, blocks + most_blocks, [=](const Block &b) { return b.shared_memory == memory; });
 }
 
-void begin_counter(void *counter, int expected) { counter_of(counter).expected = expected; }
-
-void arrive_at_counter(void *counter)
+static void arrive(Barrier &b, int arrivals, int bytes)
 {
-    Barrier &b = counter_of(counter);
-    if (++b.arrived == b.expected)
+    b.arrived += arrivals;
+    b.bytes += bytes;
+    if (b.arrived > b.expected)
+        give_up("more arrivals at a counter than it expects");
+    if (b.arrived == b.expected && b.bytes == 0)
         release(b);
+}
+
+void begin_counter(void *counter, int expected) { counter_of(*running->block, offset_of(counter)).expected = expected; }
+void arrive_at_counter(void *counter) { arrive(counter_of(*running->block, offset_of(counter)), 1, 0); }
+void arrive_at_counter_of(const unsigned char *memory, int offset) { arrive(counter_of(block_of(memory), offset), 1, 0); }
+
+void expect_at_counter(void *counter, int bytes)
+{
+    const auto found = running->block->named.find(most_named + offset_of(counter));
+    if (found != running->block->named.end())
+        arrive(found->second, 1, bytes);
+}
+
+void count_bytes(const unsigned char *memory, int offset, int bytes)
+{
+    Block &block = block_of(memory);
+    const auto found = block.named.find(most_named + offset);
+    if (found != block.named.end())
+        arrive(found->second, 0, -bytes);
 }
 
 void wait_for_counter(void *counter, int parity)
 {
-    Barrier &b = counter_of(counter);
+    Barrier &b = counter_of(*running->block, offset_of(counter));
     if ((int)(b.generation & 1) != parity)
         return;
     running->waits = &b;

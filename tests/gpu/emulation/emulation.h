@@ -62,6 +62,9 @@ void named_arrival(int number, int count);              /* without waiting */
 void begin_counter(void *counter, int expected);        /* a barrier in two halves: what takes its place in shared memory is */
 void arrive_at_counter(void *counter);                  /* the number of a barrier of the block */
 void wait_for_counter(void *counter, int parity);
+void arrive_at_counter_of(const unsigned char *block_memory, int offset);       /* of a block of the running one's cluster */
+void expect_at_counter(void *counter, int bytes);       /* arrive, and let it wait for so many bytes */
+void count_bytes(const unsigned char *block_memory, int offset, int bytes);     /* that came; nothing where there is no counter */
 void copy_later(void *to, const void *from, size_t bytes);
 void wait_for_copies();                                 /* of the thread that runs */
 uint64_t warp_exchange(uint64_t value, int lane);       /* the value of another lane of the warp */
@@ -170,12 +173,15 @@ inline void grid_barrier(unsigned *, unsigned) { emulation::cluster_barrier(); }
 #define LW_HAS_CLUSTERS 1
 typedef unsigned char *PeerMemory;
 inline PeerMemory peer_memory(const void *, int rank) { return emulation::dynamic_shared_of(rank); }
-template <class T> inline void send(PeerMemory peer, int offset, int, T value)
+template <class T> inline void send(PeerMemory peer, int offset, int counter_offset, T value)
 {
     std::memcpy(peer + offset, &value, sizeof value);
+    emulation::count_bytes(peer, counter_offset, sizeof value);
 }
+inline void arrive_at_peer(PeerMemory peer, int counter_offset) { emulation::arrive_at_counter_of(peer, counter_offset); }
+inline void show_counters_to_peers() {}
 inline void begin_arrivals(void *) {}
-inline void expect_arrivals(void *, int) {}
+inline void expect_arrivals(void *counter, int bytes) { emulation::expect_at_counter(counter, bytes); }
 inline void wait_for_arrivals(void *, int) { emulation::cluster_barrier(); }
 inline void wait_for_loads(unsigned) {}
 inline void cluster_arrive() {}
