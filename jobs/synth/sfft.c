@@ -36,7 +36,7 @@ const struct lw_option lw_sfft_synth_options[] = {
     {0},
 };
 
-enum { SIGNAL, TONES, N_DATASETS, NO_NOISE_DB = 300, BLOCK_VALUES = 1 << 19 };
+enum { SIGNAL, TONES, N_DATASETS, NO_NOISE_DB = 300, BLOCK_VALUES = 1 << 19, RUN = 256 };
 
 struct tone_row {
     int64_t channel, index;
@@ -55,7 +55,7 @@ struct synth {
     uint64_t seed;
     struct tone_row *tones;         /* [n_channels][n_tones], as in the file */
     double *sigma;                  /* [n_channels] of the noise; of each part, if complex */
-    double complex *x;              /* [most] one channel's block */
+    double *re, *im;                /* [most] one channel's block */
     void *block;                    /* [most][n_channels] or [n_channels][most] */
     int64_t most;                   /* samples of a block */
 };
@@ -111,19 +111,31 @@ static void draw_tones(struct synth *synth, int64_t channel)
 
 /* ---- samples ------------------------------------------------------------------------------------------------------- */
 
-/* Add a tone to a block whose first sample is `first`. A rotation is started afresh every 256 samples. */
+/* exp(2 pi i f t / n) of a tone f */
+static double complex turned(const struct synth *synth, const struct tone_row *tone, int64_t t)
+{
+    return cexp(2 * M_PI * I * (double)lw_mod_multiply(tone->index, t, synth->n) / (double)synth->n);
+}
+
+/* Add a tone to a block whose first sample is `first`: runs of samples, each the run at the signal's beginning, turned. */
 static void add_tone(const struct synth *synth, const struct tone_row *tone, int64_t first, int64_t count)
 {
-    const double n = (double)synth->n, scale = (synth->type.is_complex ? 1 : 2) / n;
-    const double complex step = cexp(2 * M_PI * I * (double)tone->index / n);
-    const double complex value = scale * CMPLX(tone->re, tone->im);
-    for (int64_t t = 0; t < count; t++) {
-        static const int64_t fresh = 256;
-        double complex x = value * cexp(2 * M_PI * I * (double)lw_mod_multiply(tone->index, first + t, synth->n) / n);
-        const int64_t end = t + fresh < count ? t + fresh : count;
-        for (; t < end; t++, x *= step)
-            synth->x[t] += x;
-        t--;
+    double re[RUN], im[RUN];
+    const double complex value = (synth->type.is_complex ? 1 : 2) / (double)synth->n * CMPLX(tone->re, tone->im);
+    for (int64_t t = 0; t < RUN && t < count; t++) {
+        const double complex x = turned(synth, tone, t);
+        re[t] = creal(x);
+        im[t] = cimag(x);
+    }
+    for (int64_t begin = 0; begin < count; begin += RUN) {
+        const int64_t n = count - begin < RUN ? count - begin : RUN;
+        const double complex x = value * turned(synth, tone, first + begin);
+        const double x_re = creal(x), x_im = cimag(x);
+        double *const y_re = synth->re + begin, *const y_im = synth->im + begin;
+        for (int64_t t = 0; t < n; t++) {
+            y_re[t] += x_re * re[t] - x_im * im[t];
+            y_im[t] += x_re * im[t] + x_im * re[t];
+        }
     }
 }
 
@@ -142,15 +154,16 @@ static void make_channel(const struct synth *synth, int64_t channel, int64_t fir
     const bool is_complex = synth->type.is_complex, slow = synth->layout == LW_TIME_SLOW;
     for (int64_t t = 0; t < count; t++) {
         const uint64_t place = (uint64_t)(first + t);
-        synth->x[t] = sigma == 0 ? 0 : sigma * CMPLX(normal(seed, place), is_complex ? normal(seed + 1, place) : 0);
+        synth->re[t] = sigma == 0 ? 0 : sigma * normal(seed, place);
+        synth->im[t] = sigma == 0 || !is_complex ? 0 : sigma * normal(seed + 1, place);
     }
     for (int64_t i = 0; i < synth->n_tones; i++)
         add_tone(synth, &synth->tones[channel * synth->n_tones + i], first, count);
     for (int64_t t = 0; t < count; t++) {
         const int64_t place = slow ? t * synth->n_channels + channel : channel * count + t;
-        put(synth, is_complex ? 2 * place : place, creal(synth->x[t]));
+        put(synth, is_complex ? 2 * place : place, synth->re[t]);
         if (is_complex)
-            put(synth, 2 * place + 1, cimag(synth->x[t]));
+            put(synth, 2 * place + 1, synth->im[t]);
     }
 }
 
@@ -175,7 +188,8 @@ static int prepare(const struct lw_options *given, struct synth *synth, struct l
         synth->most = synth->n;
     if (!(synth->tones = lw_alloc_array(synth->n_channels * synth->n_tones, sizeof *synth->tones, "tones", err)) ||
         !(synth->sigma = lw_alloc_array(synth->n_channels, sizeof *synth->sigma, "tones", err)) ||
-        !(synth->x = lw_alloc_array(synth->most, sizeof *synth->x, "samples", err)) ||
+        !(synth->re = lw_alloc_array(synth->most, sizeof *synth->re, "samples", err)) ||
+        !(synth->im = lw_alloc_array(synth->most, sizeof *synth->im, "samples", err)) ||
         !(synth->block = lw_alloc_array(synth->most * synth->n_channels, lw_type_bytes(synth->type), "samples", err)))
         return LW_ESYSTEM;
     for (int64_t c = 0; c < synth->n_channels; c++)
@@ -262,7 +276,8 @@ int lw_sfft_synth(const struct lw_options *given, struct lw_comm *comm, struct l
                     " --output lines.h5", lw_options_text(given, "output"), lw_options_text(given, "output"), synth.n_tones);
     lw_free(synth.tones);
     lw_free(synth.sigma);
-    lw_free(synth.x);
+    lw_free(synth.re);
+    lw_free(synth.im);
     lw_free(synth.block);
     return rc;
 }
