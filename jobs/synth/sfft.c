@@ -111,31 +111,26 @@ static void draw_tones(struct synth *synth, int64_t channel)
 
 /* ---- samples ------------------------------------------------------------------------------------------------------- */
 
-/* exp(2 pi i f t / n) of a tone f */
-static double complex turned(const struct synth *synth, const struct tone_row *tone, int64_t t)
-{
-    return cexp(2 * M_PI * I * (double)lw_mod_multiply(tone->index, t, synth->n) / (double)synth->n);
-}
-
-/* Add a tone to a block whose first sample is `first`: runs of samples, each the run at the signal's beginning, turned. */
+/* Add a tone to a block whose first sample is `first`: a run of samples, by rotations, turned to where each run begins. */
 static void add_tone(const struct synth *synth, const struct tone_row *tone, int64_t first, int64_t count)
 {
     double re[RUN], im[RUN];
-    const double complex value = (synth->type.is_complex ? 1 : 2) / (double)synth->n * CMPLX(tone->re, tone->im);
-    for (int64_t t = 0; t < RUN && t < count; t++) {
-        const double complex x = turned(synth, tone, t);
-        re[t] = creal(x);
-        im[t] = cimag(x);
+    const double n = (double)synth->n;
+    const double complex value = (synth->type.is_complex ? 1 : 2) / n * CMPLX(tone->re, tone->im);
+    const double complex step = cexp(2 * M_PI * I * (double)tone->index / n);
+    double complex turn = 1;
+    for (int64_t t = 0; t < RUN && t < count; t++, turn *= step) {
+        re[t] = creal(turn);
+        im[t] = cimag(turn);
     }
     for (int64_t begin = 0; begin < count; begin += RUN) {
-        const int64_t n = count - begin < RUN ? count - begin : RUN;
-        const double complex x = value * turned(synth, tone, first + begin);
+        const int64_t end = count - begin < RUN ? count - begin : RUN;
+        const double complex x = value * cexp(2 * M_PI * I * (double)lw_mod_multiply(tone->index, first + begin, synth->n) / n);
         const double x_re = creal(x), x_im = cimag(x);
-        double *const y_re = synth->re + begin, *const y_im = synth->im + begin;
-        for (int64_t t = 0; t < n; t++) {
-            y_re[t] += x_re * re[t] - x_im * im[t];
-            y_im[t] += x_re * im[t] + x_im * re[t];
-        }
+        for (int64_t t = 0; t < end; t++)
+            synth->re[begin + t] += x_re * re[t] - x_im * im[t];
+        for (int64_t t = 0; synth->type.is_complex && t < end; t++)
+            synth->im[begin + t] += x_re * im[t] + x_im * re[t];
     }
 }
 

@@ -24,7 +24,7 @@
 #include <sstream>
 #include <string>
 
-static const int LONGEST_KERNEL = 24576;    /* of one block's segments */
+static const int LONGEST_KERNEL = 24576;    /* of the segments of kernels; longer ones take other paths */
 static const double MEMORY_RATE = 4.29e12, WORKING_SET = 512.0 * (1 << 20);
 
 struct Case {

@@ -142,14 +142,14 @@ def part_files(table, build, folder, counts, options, gpus):
     with tempfile.TemporaryDirectory(dir=folder) as work:
         source, result = os.path.join(work, "in.h5"), os.path.join(work, "out.h5")
         for pieces in sorted({*counts, STRONG_PIECES}):
-            alike = {ranks for ranks in counts if ranks == pieces or pieces == STRONG_PIECES}
+            taking = {ranks for ranks in counts if ranks == pieces or pieces == STRONG_PIECES}
             for case, job, make, given in cases(pieces, options.small):
                 if not any(text in case for text in options.cases.split(",")):
                     continue
                 subprocess.run([*launch(os.cpu_count()), lapwing, "synth", job, "--output", source, "--overwrite", "--quiet",
                                 *make], check=True)
                 seen = set()
-                for ranks in sorted(alike):
+                for ranks in sorted(taking):
                     runs = take_turns([*launch(ranks), lapwing, job, *(option.replace("{in}", source) for option in given),
                                        "--output", result, "--verbose", *share], result)
                     seen |= {those[0]["digest"] for those in runs.values()}
