@@ -11,9 +11,9 @@ One rank has one GPU; where there are none, the ranks compute on the host's core
   resident   the kernels alone: the benchmark of one GPU on each of them at once
 
 Seconds are medians of three runs in turn, mpirun included; start is from main to the first block, work is what the log says of the
-run: from making the result, once MPI, the input and the engine are there, to closing it. Efficiency is what the fewest ranks take
-over what this many take (weak), both times their ranks (strong): of the seconds, and of the work. --small takes a 256th of the
-samples, to try the script."""
+run: from making the result, once MPI, the input and the engine are there, to closing it (sfft's log has neither). Efficiency is what
+the fewest ranks take over what this many take (weak), both times their ranks (strong): of the seconds, and of the work. --small takes
+a 256th of the samples, to try the script."""
 import argparse
 import concurrent.futures
 import csv
@@ -83,6 +83,12 @@ def digest(path):
     return total.hexdigest()
 
 
+def told(line, said):
+    """The seconds of a line of the log, 0 where a job has no such line."""
+    found = line.search(said)
+    return float(found.group(1)) if found else 0
+
+
 def run(command, result, digested):
     """Seconds of the whole and of each stage's slowest rank; the result's digest where it is asked for."""
     started = time.monotonic()
@@ -92,10 +98,10 @@ def run(command, result, digested):
         raise SystemExit(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
     said = done.stdout + done.stderr
     stages = {name: float(value) for name, value in STAGE.findall(said)}
-    start, whole = (float(line.search(said).group(1)) for line in (START, WHOLE))
     found = digest(result) if digested else None
     os.remove(result)
-    return {"seconds": elapsed, "start": start, "work": whole, "halo": stages.get("halo", stages.get("combine", 0)), "digest": found,
+    return {"seconds": elapsed, "start": told(START, said), "work": told(WHOLE, said), "digest": found,
+            "halo": stages.get("halo", stages.get("combine", 0)),
             **{name: stages.get(name, 0) for name in ("read", "compute", "write")}}
 
 
