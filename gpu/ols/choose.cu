@@ -279,8 +279,10 @@ static void legal_segments(struct lw_cuda_ols_plan *plan, const struct lw_cuda_a
                 continue;
             if (plan->least_segment == 0 || k->segment < plan->least_segment)
                 plan->least_segment = k->segment;
-            if (k->segment > plan->most_segment)
+            if (k->segment > plan->most_segment) {
                 plan->most_segment = k->segment;
+                plan->most_blocks = k->cluster;
+            }
         }
 }
 
@@ -305,6 +307,7 @@ static void plan_segments(struct lw_cuda_ols_plan *plan, int index)
     plan->kernel = index;
     plan->design = design_text(k);
     plan->segment = k->segment;
+    plan->blocks = k->cluster;
     plan->fold = k->fold;
     plan->discard = discard_of(k, spec->n_taps);
     plan->hop = plan->segment - plan->discard - plan->reach;

@@ -69,6 +69,7 @@ struct lw_cuda_ols_plan {
     int kernel;                         /* number of the compiled kernel; LW_CUDA_SEGMENTS */
     const char *design;                 /* what sets the kernel apart from others of its segment length; static */
     int segment;                        /* N; 0 for the direct path */
+    int blocks;                         /* thread blocks that hold a segment: those of a cluster; 0 for the direct path */
     int discard;                        /* outputs dropped at the front of a segment, >= M - 1 */
     int hop;                            /* segment - discard, less the reach of `post` */
     int reach;                          /* samples of the series that it needs beyond a hop */
@@ -79,6 +80,7 @@ struct lw_cuda_ols_plan {
     bool finds;                         /* a launch may look for something instead of storing the series */
     size_t bank_bytes;                  /* device memory that lw_cuda_ols_prepare fills and every launch reads */
     int least_segment, most_segment;    /* the legal lengths for this many taps; 0, 0: none */
+    int most_blocks;                    /* that hold a segment of the longest length */
     double seconds_per_output;          /* model, on one H200, per output sample of one filter */
 };
 

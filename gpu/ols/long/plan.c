@@ -143,14 +143,11 @@ int lw_long_ols_choose(const struct lw_cuda_ols_spec *spec, const struct lw_cuda
     return LW_OK;
 }
 
-/* Segments that two blocks hold, of kernels, not clusters. */
-static bool is_of_two_blocks(int64_t segment) { return segment > 16384; }
-
 /* A series with which few of the clusters that a device holds at a time have work, and each for all filters. Kernels of the longest
  * segments keep half of them; where two blocks hold these, two thirds. */
 static bool is_short(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
 {
-    const int64_t dropped = (is_of_two_blocks(kernel->most_segment) ? 3 : 2) * (kernel->spec.n_taps - 1);
+    const int64_t dropped = (kernel->most_blocks > 1 ? 3 : 2) * (kernel->spec.n_taps - 1);
     return n_outputs > 0 && n_outputs * kernel->spec.n_channels < 1 << 20 && dropped <= kernel->most_segment;
 }
 
@@ -159,7 +156,7 @@ static bool is_short(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
 static double clearly(const struct lw_cuda_ols_plan *kernel, int64_t n_outputs)
 {
     const struct lw_cuda_ols_spec *const spec = &kernel->spec;
-    if (!is_of_two_blocks(kernel->segment))
+    if (kernel->blocks == 1)
         return 0.85;
     if (n_outputs > 0 && n_outputs * spec->n_channels * spec->n_filters < 1 << 23)
         return 1;
