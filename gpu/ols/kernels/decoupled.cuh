@@ -189,8 +189,12 @@ template <class D> LW_DEVICE void fill_tables(const DecoupledSets<D> &sets, cons
         sets.spoilt() = -1;
     }
     if constexpr (D::BLOCKS > 1) {
-        if (threadIdx.x < 2 * D::WARPS)
-            begin_counter(sets.memory + D::MAY_SEND + threadIdx.x * 8, DecoupledSets<D>::ARRIVING);
+        /* A thread each. racecheck takes those that have none for writers as well: for it, one begins all, and the kernel, in which the
+         * compiler then gives out registers otherwise, is 4% slower. */
+        constexpr int EACH = DecoupledSets<D>::ARRIVING == 1 ? 1 : 2 * D::WARPS;
+        if (threadIdx.x < 2 * D::WARPS / EACH)
+            for (int i = 0; i < EACH; ++i)
+                begin_counter(sets.memory + D::MAY_SEND + (threadIdx.x * EACH + i) * 8, DecoupledSets<D>::ARRIVING);
         show_counters_to_peers();
         cluster_barrier();
     } else
