@@ -144,14 +144,17 @@ struct CufftCut {
     size_t row_bytes() const { return pitch * value; }
 };
 
-/* Segment lengths to try, rising: 2^a and 3 2^a from the first power of two that holds one and a half filters. */
+/* Segment lengths to try, rising: 2^a and 3 2^a from the first power of two that holds one and a half filters, while the filters'
+ * spectra leave room for the rest. */
 inline int cufft_length(const RivalOls &c, int step)
 {
     int64_t n = 512;
     while (2 * n < 3 * c.n_taps)
         n *= 2;
     n <<= step / 2;
-    return n > (int64_t)1 << 24 ? 0 : (int)(step % 2 ? n * 3 / 2 : n);
+    if (n > (int64_t)1 << 24 || (step > 1 && n * c.n_filters > (int64_t)1 << 27))
+        return 0;
+    return (int)(step % 2 ? n * 3 / 2 : n);
 }
 
 /* `chunk`: segments that are wanted in a chunk; one more where a chunk of real samples would else begin at an odd one, since
