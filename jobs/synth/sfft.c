@@ -1,5 +1,6 @@
 /* sfft.c - `lapwing synth sfft`: tones at whole frequencies in white noise, and a table of them. Every sample is a
  * function of the seed and its place alone. */
+#include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "jobs/sfft.h"
@@ -124,12 +125,12 @@ static void add_tone(const struct synth *synth, const struct tone_row *tone, int
         im[t] = cimag(turn);
     }
     for (int64_t begin = 0; begin < count; begin += RUN) {
-        const int64_t end = count - begin < RUN ? count - begin : RUN;
+        const int64_t length = min64(RUN, count - begin);
         const double complex x = value * cexp(2 * M_PI * I * (double)lw_mod_multiply(tone->index, first + begin, synth->n) / n);
         const double x_re = creal(x), x_im = cimag(x);
-        for (int64_t t = 0; t < end; t++)
+        for (int64_t t = 0; t < length; t++)
             synth->re[begin + t] += x_re * re[t] - x_im * im[t];
-        for (int64_t t = 0; synth->type.is_complex && t < end; t++)
+        for (int64_t t = 0; synth->type.is_complex && t < length; t++)
             synth->im[begin + t] += x_re * im[t] + x_im * re[t];
     }
 }

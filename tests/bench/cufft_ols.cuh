@@ -144,8 +144,8 @@ struct CufftCut {
     size_t row_bytes() const { return pitch * value; }
 };
 
-/* Segment lengths to try, rising: 2^a and 3 2^a from the first power of two that holds one and a half filters, while the filters'
- * spectra leave room for the rest. */
+/* Segment lengths to try, rising: 2^a and 3 2^a from the first power of two that holds one and a half filters; beyond these two only
+ * where the spectra of all filters leave room for the rest. */
 inline int cufft_length(const RivalOls &c, int step)
 {
     int64_t n = 512;
