@@ -1,5 +1,6 @@
 #include "io/list.h"
 
+#include "base/memory.h"
 #include "io/format.h"
 #include "io/shield.h"
 
@@ -19,6 +20,13 @@ bool lw_list_origin(const char *file, struct lw_listing_origin *origin)
     return lw_formats_find(file, NULL, &format, NULL) == LW_OK && format->find_origin && format->find_origin(file, origin);
 }
 
+void lw_list_origin_release(struct lw_listing_origin *origin)
+{
+    lw_free(origin->command);
+    lw_free(origin->configuration);
+    *origin = (struct lw_listing_origin){0};
+}
+
 static void pass_over(const struct lw_listing *dataset, void *context)
 {
     (void)dataset;
@@ -30,6 +38,7 @@ static int list_all(const struct lw_object *object, void *result, struct lw_erro
     struct lw_listing_origin origin;
     *(char *)result = 1;
     lw_list_origin(object->name, &origin);
+    lw_list_origin_release(&origin);
     return lw_list_file(object->name, pass_over, NULL, err);
 }
 

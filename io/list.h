@@ -29,15 +29,17 @@ int lw_list_file(const char *file, lw_list_fn *visit, void *context, struct lw_e
 /** Do what lw_list_file and lw_list_origin do in a process of its own first: LW_EDATA where a library crashes on the file. */
 int lw_list_check(const char *file, struct lw_error *err);
 
-/* Where a file comes from: texts of its root group, cut. */
+/* Where a file comes from: texts of its root group. */
 struct lw_listing_origin {
     bool is_incomplete;         /* a run of this program did not finish it */
-    char version[64], end[40], job[40];
-    char command[4096];         /* as typed; "": it does not say, or more than that */
-    char configuration[16384];
+    char version[64], end[40], job[40];     /* cut */
+    char *command;              /* owned, whole: as typed; NULL: it does not say */
+    char *configuration;        /* owned, whole: the lines of its job file; NULL: it does not say */
 };
 
-/** Whether it is a result of this program that says how to make it again. By one process. `is_incomplete` is set in any case. */
+/** Whether it is a result of this program that says how to make it again. By one process. `is_incomplete` is set in any case.
+ * Release with lw_list_origin_release in any case. */
 bool lw_list_origin(const char *file, struct lw_listing_origin *origin);
+void lw_list_origin_release(struct lw_listing_origin *origin);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An attribute lies in its object's header, which holds 64 KiB at most. */
+/* A text of fixed length lies in its object's header, which holds 64 KiB at most; one of variable length does not. */
 enum { TEXT_LONGEST = 60000 };
 
 /* ---- reading ------------------------------------------------------------------------------------------------------- */
@@ -73,38 +73,42 @@ static bool is_text(const struct found *found, int count)
     return H5Tget_class(found->type) == H5T_STRING && found->n_elements == count && count <= H5S_MAX_RANK;
 }
 
-static bool read_variable_text(const struct found *found, int index, char *text, size_t size)
+/* Owned; NULL: it cannot be read. */
+static char *take_variable_text(const struct found *found, int index)
 {
     char *stored[H5S_MAX_RANK] = {NULL};
-    const bool done = H5Aread(found->attribute, found->type, stored) >= 0;
-    if (done && stored[index])
-        snprintf(text, size, "%s", stored[index]);
-    for (int i = 0; done && i < found->n_elements; i++)
+    char *text = NULL;
+    if (H5Aread(found->attribute, found->type, stored) < 0)
+        return NULL;
+    const char *const wanted = stored[index] ? stored[index] : "";
+    if ((text = lw_alloc(strlen(wanted) + 1, "an attribute", NULL)))
+        strcpy(text, wanted);
+    for (int i = 0; i < found->n_elements; i++)
         H5free_memory(stored[i]);
-    return done;
+    return text;
 }
 
 /* Fixed texts may be padded with spaces and need not end with a zero. */
-static bool read_fixed_text(const struct found *found, int index, char *text, size_t size)
+static char *take_fixed_text(const struct found *found, int index)
 {
     const size_t stored_size = H5Tget_size(found->type);
     char *const all = lw_alloc_array(found->n_elements, stored_size, "an attribute", NULL);
-    const bool done = all && H5Aread(found->attribute, found->type, all) >= 0;
-    if (done) {
+    char *text = NULL;
+    if (all && H5Aread(found->attribute, found->type, all) >= 0) {
         const char *const stored = all + (size_t)index * stored_size;
         size_t length = strnlen(stored, stored_size);
         while (length > 0 && stored[length - 1] == ' ')
             length--;
-        snprintf(text, size, "%.*s", (int)(length < size ? length : size), stored);
+        if ((text = lw_alloc(length + 1, "an attribute", NULL)))
+            memcpy(text, stored, length);
     }
     lw_free(all);
-    return done;
+    return text;
 }
 
-static bool read_item(const struct found *found, int index, char *text, size_t size)
+static char *take_item(const struct found *found, int index)
 {
-    return H5Tis_variable_str(found->type) > 0 ? read_variable_text(found, index, text, size)
-                                               : read_fixed_text(found, index, text, size);
+    return (H5Tis_variable_str(found->type) > 0 ? take_variable_text : take_fixed_text)(found, index);
 }
 
 static bool parse_number(const char *text, double *value)
@@ -125,25 +129,41 @@ bool lw_attribute_read_real(hid_t object, const char *name, double *value, doubl
 {
     const struct found found = find(object, name, err);
     const bool numeric = found.type >= 0 && is_number(&found), textual = found.type >= 0 && is_text(&found, 1);
-    char text[64] = "";
+    char *const text = textual ? take_item(&found, 0) : NULL;
     *accuracy = 0;
-    const bool done = (numeric && read_number(&found, value, accuracy)) || (textual && read_item(&found, 0, text, sizeof text));
+    const bool done = text || (numeric && read_number(&found, value, accuracy));
     if ((numeric || textual) && !done)
         note_broken(object, name, err);
     close_found(&found);
-    return done && (numeric || parse_number(text, value)) && isfinite(*value);
+    const bool is_one = done && (numeric || parse_number(text, value)) && isfinite(*value);
+    lw_free(text);
+    return is_one;
+}
+
+static char *find_item(hid_t object, const char *name, int index, int count, struct lw_error *err)
+{
+    const struct found found = find(object, name, err);
+    const bool fits = found.type >= 0 && is_text(&found, count);
+    char *const text = fits ? take_item(&found, index) : NULL;
+    if (fits && !text)
+        note_broken(object, name, err);
+    close_found(&found);
+    return text;
 }
 
 bool lw_attribute_read_item(hid_t object, const char *name, int index, int count, char *text, size_t size,
                             struct lw_error *err)
 {
-    const struct found found = find(object, name, err);
-    const bool fits = found.type >= 0 && is_text(&found, count);
-    const bool done = fits && read_item(&found, index, text, size);
-    if (fits && !done)
-        note_broken(object, name, err);
-    close_found(&found);
-    return done;
+    char *const whole = find_item(object, name, index, count, err);
+    if (whole)
+        snprintf(text, size, "%s", whole);
+    lw_free(whole);
+    return whole != NULL;
+}
+
+bool lw_attribute_take_text(hid_t object, const char *name, char **text, struct lw_error *err)
+{
+    return (*text = find_item(object, name, 0, 1, err)) != NULL;
 }
 
 bool lw_attribute_read_text(hid_t object, const char *name, char *text, size_t size, struct lw_error *err)
@@ -208,7 +228,7 @@ static herr_t put_value(hid_t stored, const struct lw_attribute *attribute)
 
 int lw_attribute_write(hid_t object, const struct lw_attribute *attribute, struct lw_error *err)
 {
-    if (attribute->kind == LW_ATTRIBUTE_TEXT && strlen(attribute->text) > TEXT_LONGEST)
+    if (attribute->kind == LW_ATTRIBUTE_TEXT && attribute->is_late && strlen(attribute->text) > TEXT_LONGEST)
         return lw_fail(err, LW_ECONFIG, "the text for attribute '%s' has %zu bytes, at most %d fit in a result file",
                        attribute->name, strlen(attribute->text), TEXT_LONGEST);
 

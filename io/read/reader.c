@@ -70,7 +70,7 @@ int lw_reader_open(struct lw_comm *comm, const char *name, struct lw_reader **ou
     char names[8 * LW_MAX_PATH] = "";
     if (lw_words_room(name) > sizeof names)
         return lw_fail(err, LW_EUSAGE, "the name '%.200s...' is longer than %d characters", name, LW_MAX_PATH - 1);
-    lw_words_append(name, names);
+    lw_words_append(name, names, names);
     const struct lw_reader_request request = {.names = names, .least_dims = 1, .most_dims = LW_MAX_DIMS, .join = LW_JOIN_TIME};
     return lw_reader_open_all(comm, &request, out, err);
 }

@@ -27,17 +27,9 @@ static int add_text(struct collector *c, const char *name, bool is_new, struct l
         out->memory = memory;
         c->room = room;
     }
-    char *last = out->memory + out->bytes;
-    if (is_new) {
-        out->n++;
-        *last = '\0';
-    } else {
-        last--;
-        while (last > out->memory && last[-1])
-            last--;
-    }
-    lw_words_append(name, last);
-    out->bytes = last + strlen(last) + 1 - out->memory;
+    char *const end = out->memory + out->bytes - !is_new;
+    out->n += is_new;
+    out->bytes = lw_words_append(name, is_new ? end : out->memory, end) + 1 - out->memory;
     return LW_OK;
 }
 

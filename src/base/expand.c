@@ -108,7 +108,8 @@ int lw_expand_home(const char *text, const char *home, const char *origin, char 
 }
 
 /* ~ is expanded behind the @ of a list, too. */
-static int expand_word(const char *word, const char *home, const char *origin, char *room, char *text, struct lw_error *err)
+static int expand_word(const char *word, const char *home, const char *origin, char *room, const char *text, char **end,
+                       struct lw_error *err)
 {
     char *expanded;
     const bool is_list = word[0] == '@';
@@ -116,7 +117,7 @@ static int expand_word(const char *word, const char *home, const char *origin, c
     if (rc != LW_OK)
         return rc;
     sprintf(room, "%s%s", is_list ? "@" : "", expanded);
-    lw_words_append(room, text);
+    *end = lw_words_append(room, text, *end);
     lw_free(expanded);
     return LW_OK;
 }
@@ -128,13 +129,11 @@ int lw_expand_homes(const char *text, const char *home, const char *origin, char
     for (const char *at = text; *at; at++)
         n_homes += *at == '~';
     char *const word = lw_alloc(length, "an option", err), *const longer = lw_alloc(length + home_length, "an option", err);
-    char *const all = lw_alloc(2 * (length + n_homes * home_length), "an option", err);
+    char *const all = lw_alloc(2 * (length + n_homes * home_length), "an option", err), *end = all;
     int rc = word && longer && all ? LW_OK : LW_ESYSTEM;
-    if (rc == LW_OK)
-        all[0] = '\0';
     for (const char *at = text; rc == LW_OK && *at;) {
         at = lw_words_take(at, word, length);
-        rc = expand_word(word, home, origin, longer, all, err);
+        rc = expand_word(word, home, origin, longer, all, &end, err);
     }
     lw_free(word);
     lw_free(longer);

@@ -12,18 +12,17 @@ size_t lw_words_room(const char *word)
     return room;
 }
 
-void lw_words_append(const char *word, char *text)
+char *lw_words_append(const char *word, const char *text, char *end)
 {
-    if (*text) {
-        text += strlen(text);
-        *text++ = ' ';
-    }
+    if (end > text)
+        *end++ = ' ';
     for (; *word; word++) {
         if (is_special(*word))
-            *text++ = '\\';
-        *text++ = *word;
+            *end++ = '\\';
+        *end++ = *word;
     }
-    *text = '\0';
+    *end = '\0';
+    return end;
 }
 
 const char *lw_words_take(const char *text, char *word, size_t size)

@@ -9,8 +9,8 @@
 /** Bytes that lw_words_append adds at most, with the final zero. */
 size_t lw_words_room(const char *word);
 
-/** Add a word at the end of `text`, behind a blank if there is something before it. */
-void lw_words_append(const char *word, char *text);
+/** Add a word at `end`, the final zero of `text`, behind a blank if there is something before it. @return  the new end */
+char *lw_words_append(const char *word, const char *text, char *end);
 
 /** Take the first word, without its backslashes. @return  where the rest begins; NULL: it is longer than size - 1 */
 const char *lw_words_take(const char *text, char *word, size_t size);

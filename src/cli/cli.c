@@ -247,11 +247,9 @@ static char *join_names(int n, char **argv, struct lw_error *err)
     size_t size = 1;
     for (int i = 0; i < n; i++)
         size += lw_words_room(argv[i]);
-    char *const text = lw_alloc(size, "the names of files", err);
-    if (text)
-        text[0] = '\0';
+    char *const text = lw_alloc(size, "the names of files", err), *end = text;
     for (int i = 0; text && i < n; i++)
-        lw_words_append(argv[i], text);
+        end = lw_words_append(argv[i], text, end);
     return text;
 }
 

@@ -132,23 +132,43 @@ static void print_row(const struct lw_listing *dataset, void *context)
            texts.sampling);
 }
 
+/* Of any length. Release with lw_free. */
+static char *escape_lines(const char *text, struct lw_error *err)
+{
+    const size_t room = 4 * strlen(text) + 1;
+    char *const shown = lw_alloc(room, "a job file", err);
+    if (shown)
+        lw_escape(text, "\n", shown, room);
+    return shown;
+}
+
+static int print_made_by(const struct lw_listing_origin *origin, struct lw_error *err)
+{
+    char version[256], end[160], job[160];
+    char *const configuration = escape_lines(origin->configuration, err);
+    if (!configuration)
+        return LW_ESYSTEM;
+    printf("\n# made by lapwing %s, %s %s; as a job file, which 'lapwing info --job' prints alone:\n[%s]\n%s",
+           lw_escape(origin->version, "", version, sizeof version),
+           origin->is_incomplete ? "not finished" : "finished",
+           origin->is_incomplete ? "" : lw_escape(origin->end, "", end, sizeof end),
+           lw_escape(origin->job, "", job, sizeof job), configuration);
+    lw_free(configuration);
+    return LW_OK;
+}
+
 /* A result of this program says how to make it again. */
-static void print_origin(const char *file)
+static int print_origin(const char *file, struct lw_error *err)
 {
     struct lw_listing_origin origin;
     const bool says_how = lw_list_origin(file, &origin);
-    char version[256], end[160], job[160], configuration[sizeof origin.configuration * 4];
     if (origin.is_incomplete) {
         printf("\n# incomplete: the run of lapwing that was to make it did not come to its end\n");
         lw_left_print(file);
     }
-    if (!says_how)
-        return;
-    printf("\n# made by lapwing %s, %s %s; as a job file, which 'lapwing info --job' prints alone:\n[%s]\n%s",
-           lw_escape(origin.version, "", version, sizeof version),
-           origin.is_incomplete ? "not finished" : "finished",
-           origin.is_incomplete ? "" : lw_escape(origin.end, "", end, sizeof end), lw_escape(origin.job, "", job, sizeof job),
-           lw_escape(origin.configuration, "\n", configuration, sizeof configuration));
+    const int rc = says_how ? print_made_by(&origin, err) : LW_OK;
+    lw_list_origin_release(&origin);
+    return rc;
 }
 
 static void print_empty(const char *file)
@@ -172,8 +192,7 @@ static int print_file(const char *file, struct lw_error *err)
         return rc;
     if (widths.n_rows == 0)
         print_empty(file);
-    print_origin(file);
-    return LW_OK;
+    return print_origin(file, err);
 }
 
 static int print_dataset(const char *name, struct lw_error *err)
@@ -200,30 +219,33 @@ int lw_info_file(struct lw_comm *comm, const char *name, struct lw_error *err)
     return lw_comm_agree(comm, code, err);
 }
 
-/* Whether all of a text came through: neither cut to its room nor with bytes that cannot be shown as they are. */
-static bool is_whole(const char *text, const char *shown, size_t size)
+static int print_job_of(const struct lw_listing_origin *origin, const char *file, struct lw_error *err)
 {
-    return strlen(text) < size - 1 && strcmp(text, shown) == 0;
+    char job[4 * sizeof origin->job];
+    char *const configuration = escape_lines(origin->configuration, err);
+    int rc = configuration ? LW_OK : LW_ESYSTEM;
+    if (rc == LW_OK && (strcmp(lw_escape(origin->job, "", job, sizeof job), origin->job) != 0 ||
+                        strcmp(configuration, origin->configuration) != 0))
+        rc = lw_fail(err, LW_EDATA, "the job file in '%.600s' cannot be printed: it holds bytes that are no UTF-8 text", file);
+    if (rc == LW_OK)
+        printf("[%s]\n%s", job, configuration);
+    lw_free(configuration);
+    return rc;
 }
 
 static int print_job(const char *file, struct lw_error *err)
 {
     struct lw_listing_origin origin;
-    char job[160], configuration[sizeof origin.configuration * 4];
-    const int rc = lw_list_check(file, err);
+    int rc = lw_list_check(file, err);
     if (rc != LW_OK)
         return rc;
-    if (!lw_list_origin(file, &origin))
-        return lw_fail(err, LW_EDATA, "'%.600s' is no result of a job of lapwing, so that no job file can be made of it; "
-                       "'lapwing info FILE' shows what it holds", file);
-    lw_escape(origin.job, "", job, sizeof job);
-    lw_escape(origin.configuration, "\n", configuration, sizeof configuration);
-    if (!is_whole(origin.job, job, sizeof origin.job) ||
-        !is_whole(origin.configuration, configuration, sizeof origin.configuration))
-        return lw_fail(err, LW_EDATA, "the job file in '%.600s' cannot be printed: it is longer than %zu bytes or holds bytes "
-                       "that are no UTF-8 text", file, sizeof origin.configuration - 2);
-    printf("[%s]\n%s", job, configuration);
-    return LW_OK;
+    if (lw_list_origin(file, &origin))
+        rc = print_job_of(&origin, file, err);
+    else
+        rc = lw_fail(err, LW_EDATA, "'%.600s' is no result of a job of lapwing, so that no job file can be made of it; "
+                     "'lapwing info FILE' shows what it holds", file);
+    lw_list_origin_release(&origin);
+    return rc;
 }
 
 int lw_info_job(struct lw_comm *comm, const char *file, struct lw_error *err)

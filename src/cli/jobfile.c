@@ -11,14 +11,37 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The ini parser's own limits, with its defaults: a line in a buffer of 200 bytes, names of less than 50 characters. */
-enum { MAX_BYTES = 1 << 20, MAX_LINE = 196, MAX_NAME = 48, MAX_VALUE = 4096, MAX_KEYS = 100 };
+enum { MAX_LINE = 196, MAX_NAME = 48, MAX_KEYS = 100 };
+
+/* What is longer is data; a command line of two million characters, which are names of files, makes a job file of 3 MiB. */
+enum { MAX_BYTES = 64 << 20 };
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"      /* some editors begin UTF-8 with it */
 
 /* ---- reading ---- */
+
+/* All of a regular file, which may be longer by now than the system has just said. */
+static int read_open(struct lw_jobfile *jobfile, FILE *file, struct lw_error *err)
+{
+    struct stat status = {0};
+    fstat(fileno(file), &status);
+    if (status.st_size > MAX_BYTES)
+        return lw_fail(err, LW_ECONFIG, "%s: not a job file: it is longer than 64 MiB", jobfile->path);
+    if (!(jobfile->text = lw_alloc((size_t)status.st_size + 1, "the job file", err)))
+        return LW_ESYSTEM;
+    errno = 0;
+    jobfile->bytes = (int64_t)fread(jobfile->text, 1, (size_t)status.st_size, file);
+    if (ferror(file))
+        return lw_fail(err, LW_EIO, "%s: cannot read the job file: %s", jobfile->path, strerror(errno));
+    if (memchr(jobfile->text, '\0', (size_t)jobfile->bytes))
+        return lw_fail(err, LW_ECONFIG, "%s: not a job file: it holds null bytes; 'lapwing info FILE' shows what is in a "
+                       "data file", jobfile->path);
+    return LW_OK;
+}
 
 static int read_text(struct lw_jobfile *jobfile, struct lw_error *err)
 {
@@ -29,30 +52,26 @@ static int read_text(struct lw_jobfile *jobfile, struct lw_error *err)
         close(fd);
     if (!file)
         return lw_fail(err, LW_EIO, "%s: cannot read the job file: %s", jobfile->path, fd < 0 ? why : strerror(errno));
-    errno = 0;
-    jobfile->bytes = (int64_t)fread(jobfile->text, 1, MAX_BYTES + 1, file);
-    const bool is_read = !ferror(file);
-    const int reason = errno;
+    const int rc = read_open(jobfile, file, err);
     fclose(file);
-    if (!is_read)
-        return lw_fail(err, LW_EIO, "%s: cannot read the job file: %s", jobfile->path, strerror(reason));
-    if (jobfile->bytes > MAX_BYTES)
-        return lw_fail(err, LW_ECONFIG, "%s: not a job file: it is longer than 1 MiB", jobfile->path);
-    if (memchr(jobfile->text, '\0', (size_t)jobfile->bytes))
-        return lw_fail(err, LW_ECONFIG, "%s: not a job file: it holds null bytes; 'lapwing info FILE' shows what is in a "
-                       "data file", jobfile->path);
-    jobfile->text[jobfile->bytes] = '\0';
-    return LW_OK;
+    return rc;
 }
 
 static int take_origin(struct lw_jobfile *jobfile, struct lw_error *err)
 {
     struct lw_listing_origin origin;
-    if (!lw_list_origin(jobfile->path, &origin) || strlen(origin.configuration) >= sizeof origin.configuration - 1)
-        return lw_fail(err, LW_EDATA, "'%.600s' keeps no job file of less than %zu bytes, so that its job is not known",
-                       jobfile->path, sizeof origin.configuration);
-    jobfile->bytes = snprintf(jobfile->text, MAX_BYTES, "[%s]\n%s", origin.job, origin.configuration);
-    return LW_OK;
+    int rc = LW_OK;
+    if (!lw_list_origin(jobfile->path, &origin)) {
+        rc = lw_fail(err, LW_EDATA, "'%.600s' keeps no job file, so that its job is not known", jobfile->path);
+    } else {
+        const size_t room = strlen(origin.job) + strlen(origin.configuration) + sizeof "[]\n";
+        jobfile->text = lw_alloc(room, "the job file", err);
+        rc = jobfile->text ? LW_OK : LW_ESYSTEM;
+        if (rc == LW_OK)
+            jobfile->bytes = snprintf(jobfile->text, room, "[%s]\n%s", origin.job, origin.configuration);
+    }
+    lw_list_origin_release(&origin);
+    return rc;
 }
 
 /* Whether the text has ${NAME in it, where `variable` is "NAME=value". */
@@ -86,41 +105,35 @@ static char *gather_variables(const char *text, int64_t *bytes, struct lw_error 
     return variables;       /* lw_free is free, and open_memstream allocates with malloc */
 }
 
-/* Rank 0's variables to the others. Collective. */
-static int share_variables(struct lw_comm *comm, struct lw_jobfile *jobfile, struct lw_error *err)
+/* Rank 0's text to the others, which get memory for it. @param bytes  with a null byte at the end. Collective. */
+static int share_text(struct lw_comm *comm, char **text, int64_t bytes, struct lw_error *err)
 {
-    const bool is_first = lw_comm_rank(comm) == 0;
-    int64_t bytes = 0;
-    if (is_first)
-        jobfile->variables = gather_variables(jobfile->text, &bytes, err);
-    int code = lw_comm_agree(comm, !is_first || jobfile->variables ? LW_OK : LW_ESYSTEM, err);
-    if (code != LW_OK)
-        return code;
     lw_comm_broadcast(comm, &bytes, sizeof bytes);
-    if (!is_first)
-        jobfile->variables = lw_alloc((size_t)bytes, "the variables of the job file", err);
-    if ((code = lw_comm_agree(comm, jobfile->variables ? LW_OK : LW_ESYSTEM, err)))
-        return code;
-    lw_comm_broadcast(comm, jobfile->variables, bytes);
-    return LW_OK;
+    if (lw_comm_rank(comm) != 0)
+        *text = lw_alloc((size_t)bytes, "the job file", err);
+    const int code = lw_comm_agree(comm, *text ? LW_OK : LW_ESYSTEM, err);
+    if (code == LW_OK)
+        lw_comm_broadcast(comm, *text, bytes);
+    return code;
 }
 
-/* @param read  by rank 0 */
+/* @param read  by rank 0, which allocates the text */
 static int share(struct lw_comm *comm, const char *path, int (*read)(struct lw_jobfile *, struct lw_error *),
                  struct lw_jobfile *jobfile, struct lw_error *err)
 {
-    *jobfile = (struct lw_jobfile){.path = lw_alloc(strlen(path) + 1, "a file name", err),
-                                   .text = lw_alloc(MAX_BYTES + 2, "the job file", err)};
-    int code = jobfile->path && jobfile->text ? LW_OK : LW_ESYSTEM;
+    int64_t variables_bytes = 0;
+    *jobfile = (struct lw_jobfile){.path = lw_alloc(strlen(path) + 1, "a file name", err)};
+    int code = jobfile->path ? LW_OK : LW_ESYSTEM;
     if (code == LW_OK)
         strcpy(jobfile->path, path);
-    if (code == LW_OK && lw_comm_rank(comm) == 0)
-        code = read(jobfile, err);
+    if (code == LW_OK && lw_comm_rank(comm) == 0 && (code = read(jobfile, err)) == LW_OK)
+        code = (jobfile->variables = gather_variables(jobfile->text, &variables_bytes, err)) ? LW_OK : LW_ESYSTEM;
     if ((code = lw_comm_agree(comm, code, err)))
         return code;
     lw_comm_broadcast(comm, &jobfile->bytes, sizeof jobfile->bytes);
-    lw_comm_broadcast(comm, jobfile->text, jobfile->bytes + 1);
-    return share_variables(comm, jobfile, err);
+    if ((code = share_text(comm, &jobfile->text, jobfile->bytes + 1, err)) == LW_OK)
+        code = share_text(comm, &jobfile->variables, variables_bytes, err);
+    return code;
 }
 
 int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_jobfile *jobfile, struct lw_error *err)
@@ -155,7 +168,8 @@ struct parse {
     struct lw_options *options; /* NULL: only the job is asked for */
 
     char name[MAX_NAME + 1];    /* the option being read, "": none */
-    char value[MAX_VALUE];
+    char *value;                /* owned; with room for all of the text */
+    size_t value_length;
     int value_line;
     struct {
         char name[MAX_NAME + 1];
@@ -275,19 +289,33 @@ static const char *find_variable(const char *name, const void *context)
     return NULL;
 }
 
+/* What a value takes at most with its variables: one variable is no longer than all. */
+static size_t expanded_room(const struct parse *parse)
+{
+    size_t all = 1, room = parse->value_length + 1;
+    for (const char *at = parse->jobfile->variables; *at; at += strlen(at) + 1)
+        all += strlen(at);
+    for (const char *at = parse->value; (at = strstr(at, "${")); at += 2)
+        room += all;
+    return room;
+}
+
 /* Set the option whose value is now complete. */
 static void set_option(struct parse *parse)
 {
     if (parse->code != LW_OK || !parse->name[0] || !parse->options || is_repeated(parse))
         return;
     char origin[512];
+    const size_t room = expanded_room(parse);
+    char *const value = lw_alloc(room, "the value of an option", parse->err);
     snprintf(origin, sizeof origin, "%.400s:%d: %s", parse->jobfile->path, parse->value_line, parse->name);
-    char value[MAX_VALUE];
-    parse->code = lw_expand_variables(parse->value, find_variable, parse->jobfile, origin, value, sizeof value, parse->err);
+    parse->code = value ? lw_expand_variables(parse->value, find_variable, parse->jobfile, origin, value, room, parse->err)
+                        : LW_ESYSTEM;
     if (parse->code == LW_OK)
         parse->code = lw_options_set(parse->options, parse->name, value, origin, parse->err);
     if (parse->code == LW_EUSAGE)
         parse->code = parse->err->code = LW_ECONFIG;
+    lw_free(value);
 }
 
 static bool find_job(struct parse *parse, const char *section)
@@ -319,24 +347,23 @@ static int take_value(void *context, const char *section, const char *name, cons
     if (!parse->is_continuation) {
         set_option(parse);
         snprintf(parse->name, sizeof parse->name, "%s", name);
-        parse->value[0] = '\0';
+        parse->value_length = 0;
         parse->value_line = parse->line;
     }
-    const size_t length = strlen(parse->value);
-    if (length + strlen(value) >= sizeof parse->value) {
-        fail(parse, parse->line, "the value is longer than any option's");
-        return 0;
-    }
-    strcpy(parse->value + length, value);
+    strcpy(parse->value + parse->value_length, value);
+    parse->value_length += strlen(value);
     return 1;
 }
 
 static int parse_text(struct parse *parse)
 {
+    if (!(parse->value = lw_alloc((size_t)parse->jobfile->bytes + 1, "the values of a job file", parse->err)))
+        return LW_ESYSTEM;
     if (strncmp(parse->at, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
         parse->at += strlen(BYTE_ORDER_MARK);
     const int bad_line = ini_parse_stream(read_line, parse, take_value, parse);
     set_option(parse);
+    lw_free(parse->value);
     if (bad_line > 0)
         fail(parse, bad_line, "neither [section] nor 'option = value' nor a comment");
     else if (bad_line < 0)

@@ -19,11 +19,11 @@ struct lw_jobfile {
                                    it, in the end an empty one */
 };
 
-/** Read the file. LW_EIO if it cannot be read, LW_ECONFIG if it is no text of at most 1 MiB. Collective.
+/** Read the file. LW_EIO if it cannot be read, LW_ECONFIG if it is no text of at most 64 MiB. Collective.
  * Release with lw_jobfile_release, in any case. */
 int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_jobfile *jobfile, struct lw_error *err);
 
-/** The same of the job file that a result keeps of itself. LW_EDATA if it is none, or keeps one that is too long. Collective. */
+/** The same of the job file that a result keeps of itself. LW_EDATA if it is none. Collective. */
 int lw_jobfile_of_result(struct lw_comm *comm, const char *path, struct lw_jobfile *jobfile, struct lw_error *err);
 
 void lw_jobfile_release(struct lw_jobfile *jobfile);

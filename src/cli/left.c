@@ -63,11 +63,13 @@ void lw_left_print(const char *part)
 /* FITS files say it in cards, which are not looked at here. */
 static void print_command(const char *part)
 {
-    struct lw_listing_origin origin;
+    struct lw_listing_origin origin = {0};
     struct lw_error damaged;
-    char command[4 * sizeof origin.command];
-    if (lw_list_check(part, &damaged) == LW_OK && lw_list_origin(part, &origin) && origin.command[0])
-        printf("    %s\n", lw_escape(origin.command, "", command, sizeof command));
+    char command[8192];
+    if (lw_list_check(part, &damaged) == LW_OK && lw_list_origin(part, &origin) && origin.command)
+        printf("    %s%s\n", lw_escape(origin.command, "", command, sizeof command),
+               strlen(origin.command) >= sizeof command ? " ..." : "");
+    lw_list_origin_release(&origin);
 }
 
 static void print_left(const char *folder, const char *name)

@@ -208,9 +208,9 @@ static char *argument_words(const char *equals, int argc, char **argv, int *i, s
     int n = 1;
     for (; n < most && (equals || !is_option(words[n])); n++)
         room += lw_words_room(words[n]);
-    char *const text = lw_alloc(room, "an option", err);
+    char *const text = lw_alloc(room, "an option", err), *end = text;
     for (int w = 1; text && w < n; w++)
-        lw_words_append(words[w], text);
+        end = lw_words_append(words[w], text, end);
     *i += equals ? 0 : n - 1;
     return text;
 }

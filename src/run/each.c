@@ -159,10 +159,11 @@ static bool is_made(const struct each *each, const char *name)
 {
     bool is_there = false;
     if (lw_comm_rank(each->comm) == 0) {
-        struct lw_listing_origin origin;
+        struct lw_listing_origin origin = {0};
         struct lw_error damaged;
         is_there = access(name, F_OK) == 0 && lw_list_check(name, &damaged) == LW_OK && lw_list_origin(name, &origin) &&
                    !origin.is_incomplete;
+        lw_list_origin_release(&origin);
     }
     lw_comm_broadcast(each->comm, &is_there, sizeof is_there);
     return is_there;

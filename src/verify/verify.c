@@ -77,8 +77,9 @@ int lw_verify_check_complete(const char *file, struct lw_error *err)
     int rc;
     if ((rc = check_begun(file, err)) || (rc = lw_list_check(file, err)))
         return rc;
-    const bool is_ours = lw_list_origin(file, &origin);
-    if (origin.is_incomplete || (is_ours && ends_with(file, LW_PART_SUFFIX)))
+    const bool is_ours = lw_list_origin(file, &origin), is_incomplete = origin.is_incomplete;
+    lw_list_origin_release(&origin);
+    if (is_incomplete || (is_ours && ends_with(file, LW_PART_SUFFIX)))
         return fail_incomplete(file, err);
     if (!is_ours)
         return lw_fail(err, LW_EDATA,

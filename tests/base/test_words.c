@@ -8,10 +8,12 @@ static void check_round_trip(const char *const *words, int n)
 {
     char text[400] = "", word[100];
     size_t room = 1;
+    char *end = text;
     for (int w = 0; w < n; w++) {
         room += lw_words_room(words[w]);
-        lw_words_append(words[w], text);
+        end = lw_words_append(words[w], text, end);
     }
+    CHECK(end == text + strlen(text), "the end of '%s'", text);
     CHECK(strlen(text) < room, "'%s' takes %zu, not %zu", text, strlen(text), room);
     const char *at = text;
     for (int w = 0; w < n; w++) {

@@ -33,8 +33,8 @@ wrong 2 'a # behind a value begins no comment' '[ols]\ninput = # none ; yet\n'
 wrong 5 'a # behind a value begins no comment' '[ols]\ninput = a\\\n# a line of its own\n  mode = x\\\n y #z\n'
 printf '[ols]\ninput = a\0b\n' >job.ini
 refuse 0 78 'job\.ini: not a job file: it holds null bytes' run job.ini
-head -c 2000000 /dev/zero | tr '\0' '#' >job.ini
-refuse 0 78 'longer than 1 MiB' run job.ini
+truncate -s 65M job.ini
+refuse 0 78 'longer than 64 MiB' run job.ini
 refuse 0 74 'nosuch\.ini: cannot read the job file: No such file' run nosuch.ini
 refuse 0 74 'cannot read the job file: it is a folder' run .
 printf '[ols]\ninput = odd.h5:/signal\nfilters = odd.h5:/filters\n' >job.ini
@@ -189,6 +189,27 @@ refuse 0 2 '--jobs: no such option; did you mean --job' info --jobs override.h5
 name=$(printf 'latin\344.h5')
 cp odd.h5 "$name"
 ok 0 ols --input "$name:/signal" --filters odd.h5:/filters --output latin.h5
-refuse 0 65 'cannot be printed: it is longer than .* or holds bytes that are no UTF-8 text' info --job latin.h5
+refuse 0 65 'cannot be printed: it holds bytes that are no UTF-8 text' info --job latin.h5
+
+# ---- any number of names: the configuration of a result of 500 files, 80 kB of it, is shown, verified and run again
+folder=$(printf 'long%.0s' $(seq 36))
+mkdir "$folder"
+head -c 2000 odd.h5 | split -b 4 -d -a 4 - "$folder/"
+ok 0 ols --input "$folder"/* --raw int8 --filters odd.h5:/filters --output many.h5
+ok 0 conv2d --input "$folder"/* --raw int8,4 --kernel odd.h5:/filters --output many.fits
+for ending in h5 fits; do
+    ok 0 info --job "many.$ending"
+    cp out many.ini
+    [ "$(grep -c . many.ini)" -gt 500 ]
+    verdict $? "the job file of many.$ending has $(grep -c . many.ini) lines"
+    ok 2 verify "many.$ending"
+    ok 0 info "many.$ending"
+    grep -q /0499 out
+    verdict $? "info of many.$ending lacks the last name"
+done
+ok 0 info --job many.h5
+cp out many.ini
+ok 2 run many.ini --output many2.h5
+same_bits many.h5 many2.h5
 
 finish

@@ -51,13 +51,12 @@ static bool take(const char *line, const char *name, char *text, size_t size)
 }
 
 /* The lines of the configuration stand behind its name, indented. */
-static void take_line(const char *line, bool *is_configuration, struct lw_listing_origin *origin)
+static void take_line(const char *line, bool *is_configuration, FILE *configuration, struct lw_listing_origin *origin)
 {
-    const size_t used = strlen(origin->configuration);
     const bool is_indented = strncmp(line, LW_FITS_INDENT, strlen(LW_FITS_INDENT)) == 0;
     *is_configuration = strcmp(line, "configuration =") == 0 || (*is_configuration && is_indented);
     if (*is_configuration && is_indented)
-        snprintf(origin->configuration + used, sizeof origin->configuration - used, "%s\n", line + strlen(LW_FITS_INDENT));
+        fprintf(configuration, "%s\n", line + strlen(LW_FITS_INDENT));
     else if (!take(line, "version", origin->version, sizeof origin->version) && !take(line, "job", origin->job, sizeof origin->job))
         take(line, "end_time_utc", origin->end, sizeof origin->end);
 }
@@ -66,13 +65,17 @@ bool lw_fits_find_origin(const char *file, struct lw_listing_origin *origin)
 {
     struct lw_fits_walk walk;
     bool is_complete = true, is_configuration = false, is_ours = false;
+    size_t bytes = 0;
+    FILE *const configuration = open_memstream(&origin->configuration, &bytes);     /* lw_free is free */
+    if (!configuration)
+        return false;
     if (lw_fits_begin(file, &walk, NULL) == LW_OK) {
         struct history history = {.unit = walk.unit};
         is_ours = lw_fits_logical(walk.unit, LW_FITS_COMPLETE, &is_complete);
         while (is_ours && next_line(&history))
-            take_line(history.line, &is_configuration, origin);
+            take_line(history.line, &is_configuration, configuration, origin);
     }
     lw_fits_end(&walk);
     origin->is_incomplete = !is_complete;
-    return is_ours && origin->job[0] && origin->configuration[0];
+    return fclose(configuration) == 0 && is_ours && origin->job[0] && bytes > 0;
 }
