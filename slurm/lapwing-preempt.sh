@@ -63,5 +63,7 @@ while code=0; wait $ranks || code=$?; [ -n "$signalled" ]; do signalled=; done
 
 # 75: there is a checkpoint. Where Slurm has begun to preempt the job, every other failure is a consequence of it.
 preempted() { scontrol show job "$SLURM_JOB_ID" | grep -q ' PreemptTime=[0-9]'; }
-if [ $code = 75 ] || { [ $code != 0 ] && preempted; }; then scontrol requeue "$SLURM_JOB_ID"; fi
+if { [ $code = 75 ] || { [ $code != 0 ] && preempted; }; } && [ "${SLURM_RESTART_COUNT:-0}" -lt 1000 ]; then
+    scontrol requeue "$SLURM_JOB_ID"
+fi
 exit $code

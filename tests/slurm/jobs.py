@@ -40,13 +40,13 @@ def wait_for(condition, seconds=LIMIT_S):
 class Job:
     """One that was submitted. `nodes` are their names, or how many; `options` are those of sbatch."""
 
-    def __init__(self, name, script, *arguments, launcher="srun", nodes=1, options=()):
+    def __init__(self, name, script, *arguments, launcher="srun", nodes=1, options=(), **variables):
         self.name, self.log = name, name + ".log"
         places = [f"--nodes={nodes}"] if isinstance(nodes, int) else [f"--nodes={len(nodes.split(','))}", f"--nodelist={nodes}"]
         sbatch = ["sbatch", "--parsable", f"--output={self.log}", *places, *options]
         path = script if os.path.isfile(script) else os.path.join(SCRIPTS, script)
         done = subprocess.run([*sbatch, path, *map(str, arguments)], capture_output=True, text=True, timeout=30,
-                              env={**ENVIRONMENT, "LAPWING_LAUNCHER": launcher})
+                              env={**ENVIRONMENT, "LAPWING_LAUNCHER": launcher, **variables})
         check(done.returncode == 0, f"{name}: sbatch: {done.stderr}")
         self.id = done.stdout.strip()
 

@@ -51,6 +51,8 @@ def end_with_codes():
             for code, words in wrong.items() for launcher in LAUNCHERS]
     jobs += [(2, Job(script + "-ends", f"lapwing-{script}.sh", "job.ini", "--output", f"never-{script}.h5", *wrong[2]))
              for script in ("requeue", "preempt")]
+    jobs += [(75, Job(script + "-ends-75", f"lapwing-{script}.sh", "job.ini", "--output", f"never-{script}-75.h5", *wrong[75],
+                      SLURM_RESTART_COUNT="1000")) for script in ("requeue", "preempt")]       # has been queued often enough
     for code, job in jobs:
         job.expect("FAILED", code)
     left = glob.glob("never-*.h5")
