@@ -1,5 +1,6 @@
 /* main.c - start MPI where it is needed, do what the command line asks for, and end every rank with the same code. */
 #include "base/log.h"
+#include "base/standard.h"
 #include "cli/cli.h"
 #include "cli/help.h"
 #include "comm/comm.h"
@@ -25,11 +26,11 @@ static bool has_launcher(void)
 }
 
 /* Help, version and a misspelt command line come at once, and also where MPI cannot start. */
-static int finish_alone(const struct lw_cli *cli, int code, const struct lw_error *err)
+static int finish_alone(const struct lw_cli *cli, int code, struct lw_error *err)
 {
     if (code == LW_OK)
-        lw_cli_print(cli);
-    else
+        code = lw_cli_print(cli, err);
+    if (code != LW_OK)
         lw_log_error(err);
     return code;
 }
@@ -37,8 +38,10 @@ static int finish_alone(const struct lw_cli *cli, int code, const struct lw_erro
 /* From here on no rank goes its own way: a launcher may have started some of them with other words, or another build. */
 static int finish_together(struct lw_cli *cli, int code, struct lw_comm *comm, struct lw_error *err)
 {
-    lw_log_start(lw_comm_rank(comm), lw_comm_host(comm), LW_LOG_NORMAL);
-    (void)((code = lw_comm_agree(comm, code, err)) ||
+    int rank;
+    const int rc = lw_comm_joined(comm, &rank, err);
+    lw_log_start(rank, lw_comm_host(comm), LW_LOG_NORMAL);
+    (void)((code = lw_comm_agree(comm, rc ? rc : code, err)) ||
            (code = lw_comm_same(comm, "the version of lapwing", lw_version_text(), err)) ||
            (code = lw_comm_same(comm, "the command line", cli->command_line, err)) ||
            (code = lw_cli_execute(cli, comm, err)));
@@ -59,8 +62,6 @@ static int run_ranks(struct lw_cli *cli, int code, int *argc, char ***argv, stru
 {
     if (code == LW_OK && opens_files(cli))
         code = lw_shield_start(err);
-    if (cli->action == LW_ACTION_RUN || cli->action == LW_ACTION_RUN_FILE)
-        lw_stop_listen();
     struct lw_comm *const comm = lw_comm_start(argc, argv);
     lw_timeline_end(LW_START_MPI);
     code = finish_together(cli, code, comm, err);
@@ -85,12 +86,20 @@ static void let_idle_threads_sleep(char **argv)
 
 int main(int argc, char **argv)
 {
+    struct lw_error err = {0};
+    struct lw_cli cli;
+    lw_stop_hold();
+    if (lw_standard_open(&err) != LW_OK) {
+        lw_log_error(&err);
+        return err.code;
+    }
     let_idle_threads_sleep(argv);
     lw_timeline_begin();
     signal(SIGXFSZ, SIG_IGN);       /* a file beyond the size limit is an error of the write, not the end */
-    struct lw_error err = {0};
-    struct lw_cli cli;
     int code = lw_cli_parse(argc, argv, &cli, &err);
+    if (cli.action == LW_ACTION_RUN || cli.action == LW_ACTION_RUN_FILE)
+        lw_stop_listen();
+    lw_stop_release();
 
     if (!has_launcher() && (code != LW_OK || lw_cli_is_text(&cli)))
         code = finish_alone(&cli, code, &err);

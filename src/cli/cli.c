@@ -3,6 +3,7 @@
 #include "base/instant.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/standard.h"
 #include "base/words.h"
 #include "cli/help.h"
 #include "cli/info.h"
@@ -381,7 +382,7 @@ bool lw_cli_is_text(const struct lw_cli *cli)
     return cli->action == LW_ACTION_HELP || cli->action == LW_ACTION_VERSION;
 }
 
-void lw_cli_print(const struct lw_cli *cli)
+int lw_cli_print(const struct lw_cli *cli, struct lw_error *err)
 {
     if (cli->action == LW_ACTION_VERSION)
         lw_help_version(stdout);
@@ -391,6 +392,7 @@ void lw_cli_print(const struct lw_cli *cli)
         cli->shell->print(stdout);
     else
         lw_help_print(stdout, cli->command, cli->job, cli->kind);
+    return lw_standard_flush(err);
 }
 
 /* Job and options from the file, then the options behind it, which override. */
@@ -501,14 +503,12 @@ static int execute_job(struct lw_cli *cli, struct lw_comm *comm, struct lw_error
     return cli->job->run(comm, cli->job, cli->options, cli->command_line, err);
 }
 
-int lw_cli_execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
+static int execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
 {
     switch (cli->action) {
     case LW_ACTION_HELP:
     case LW_ACTION_VERSION:
-        if (lw_comm_rank(comm) == 0)
-            lw_cli_print(cli);
-        return LW_OK;
+        return lw_comm_rank(comm) == 0 ? lw_cli_print(cli, err) : LW_OK;
     case LW_ACTION_INFO:
         if (cli->file)
             return (lw_options_flag(cli->options, "job") ? lw_info_job : lw_info_file)(comm, cli->file, err);
@@ -524,4 +524,10 @@ int lw_cli_execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *er
         return rc != LW_OK ? rc : execute_job(cli, comm, err);
     }
     }
+}
+
+int lw_cli_execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
+{
+    const int rc = execute(cli, comm, err);
+    return lw_comm_agree(comm, rc ? rc : lw_standard_flush(err), err);
 }

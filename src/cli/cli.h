@@ -40,9 +40,9 @@ int lw_cli_parse(int argc, char **argv, struct lw_cli *cli, struct lw_error *err
 
 /** Whether all it asks for is help or the version: printed by lw_cli_print, which needs no MPI. */
 bool lw_cli_is_text(const struct lw_cli *cli);
-void lw_cli_print(const struct lw_cli *cli);
+int lw_cli_print(const struct lw_cli *cli, struct lw_error *err);
 
-/** Do what it asks for. Collective. */
+/** Do what it asks for. LW_EIO also where what it prints does not arrive on standard output. Collective. */
 int lw_cli_execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err);
 
 void lw_cli_release(struct lw_cli *cli);

@@ -143,6 +143,36 @@ struct lw_comm *lw_comm_start(int *argc, char ***argv)
     return comm;
 }
 
+static int number_of(const char *variable)
+{
+    const char *const text = getenv(variable);
+    return text ? atoi(text) : 0;
+}
+
+/* The variables of a launcher are also there for what it did not start itself: for a shell in a step of Slurm and what that
+ * starts, say. So ranks that as many others have found as one launcher says are complete, whatever an outer one says. */
+int lw_comm_joined(const struct lw_comm *comm, int *rank, struct lw_error *err)
+{
+    static const struct launcher {
+        const char *size, *rank;
+    } launchers[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}, {"PMI_SIZE", "PMI_RANK"},
+                     {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};      /* the inner ones first */
+    const struct launcher *its = NULL;
+    *rank = comm->rank;
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        if (comm->size > 1 && number_of(launchers[i].size) == comm->size)
+            return LW_OK;
+        if (!its && number_of(launchers[i].size) > 0)
+            its = &launchers[i];
+    }
+    if (!its || number_of(its->size) <= comm->size)
+        return LW_OK;
+    *rank = number_of(its->rank);
+    return lw_fail(err, LW_ESYSTEM, "MPI joins only %d of the %d processes that were started (%s): start them by a launcher that "
+                   "%s works with, such as its own mpirun or 'srun --mpi=pmix'; for runs that have nothing to do with each other, "
+                   "unset %s", comm->size, number_of(its->size), its->size, comm->library, its->size);
+}
+
 void lw_comm_stop(struct lw_comm *comm)
 {
     MPI_Comm_free(&comm->world);

@@ -27,6 +27,10 @@ int lw_comm_node_size(const struct lw_comm *comm);          /* ranks on this nod
 const char *lw_comm_host(const struct lw_comm *comm);
 const char *lw_comm_library(const struct lw_comm *comm);    /* "Open MPI 4.1.4" */
 
+/** Whether MPI has joined all the processes that a launcher started, as far as its variables tell. LW_ESYSTEM: fewer. Each group
+ * of ranks would do all of the work then. @param rank  this rank's number; where they are fewer, the launcher's number for it */
+int lw_comm_joined(const struct lw_comm *comm, int *rank, struct lw_error *err);
+
 /** Agree on failure: every rank passes its own code and gets the lowest failing rank's code and message (with its rank
  * and host filled in), or LW_OK if no rank failed. Collective.
  * @param err  in: this rank's error if code != LW_OK; out: the agreed error */

@@ -114,6 +114,42 @@ if mount -t tmpfs -o size=2m tmpfs small 2>/dev/null; then
     verdict $? "a full disk keeps $(ls small)"
 fi
 
+# ---- standard streams: closed ones are no place for files or sockets, and what cannot be printed is an error
+# streams CODE PATTERN SHELL-COMMAND, in which `run` is an ols
+streams() {
+    rm -f streams.h5
+    lapwing=$lapwing timeout 120 sh -c "run() { \"\$lapwing\" ols --input $signal --filters $filters --output streams.h5; }; $3" >out 2>err
+    code=$?
+    [ "$code" -eq "$1" ]
+    verdict $? "exit code $code, expected $1: $3: $(cat err)"
+    [ -z "$2" ] || grep -Eq -- "^lapwing: $2" err
+    verdict $? "the message does not match '$2': $3: $(cat err)"
+}
+for closed in '<&-' '>&-' '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+    streams 0 '' "run $closed"
+    same_bits streams.h5 done.h5
+done
+for words in --version 'help ols' info 'info odd.h5' "plan ols --input $signal --filters $filters" 'verify done.h5'; do
+    streams 74 'cannot write to standard output: No space left on device' "\"\$lapwing\" $words >/dev/full"
+    streams 74 'cannot write to standard output: Bad file descriptor' "\"\$lapwing\" $words >&-"
+done
+streams 0 '' 'run >/dev/full'
+
+# ---- ranks that a launcher has started and MPI does not join, of which each would do everything
+for launcher in 'PMI_SIZE=3 PMI_RANK' 'SLURM_STEP_NUM_TASKS=3 SLURM_PROCID' 'OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK'; do
+    streams 71 "MPI joins only 1 of the 3 processes that were started \(${launcher%%=*}\)" "$launcher=0 run"
+    streams 71 '' "$launcher=1 run"
+    [ ! -s err ] && [ ! -e streams.h5 ]
+    verdict $? "the second of three says something, or makes a result: $launcher: $(cat err)"
+    streams 0 '' "$(echo "$launcher" | sed 's/=3/=1/')=0 run"
+done
+for tasks in 1 4; do        # of a step in which mpirun is started
+    export SLURM_STEP_NUM_TASKS=$tasks
+    ok 2 ols --input $signal --filters $filters --output legal.h5
+    rm legal.h5
+done
+unset SLURM_STEP_NUM_TASKS
+
 # ---- what is legal although it looks odd
 ok 3 ols --input $signal --filters odd.h5:/long_taps --output legal.h5 --count 9
 ok 3 ols --input odd.h5:/row --filters odd.h5:/group/deeper/taps --output legal.h5 --count 1 --mode full --overwrite

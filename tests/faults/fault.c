@@ -5,7 +5,8 @@
  *                        was asked for is read), write, short-write, sync, reserve (fallocate), truncate, lock, rename, unlink,
  *                        map, thread, process (mmap, pthread_create and fork of the program itself), mpi-read, mpi-write (of files, through MPI,
  *                        which has taken part in them all the same); or slow- and one of these: the call succeeds, but waits for
- *                        two seconds first; attributes, attribute: HDF5, asked to list them, or to read one, crashes
+ *                        two seconds first; attributes, attribute: HDF5, asked to list them, or to read one, crashes;
+ *                        start: SIGTERM comes before the program starts itself once more
  *   FAULT_FILE  counted are only calls for files whose path contains this text; where the call knows no file, all are
  *   FAULT_RANK  the rank it happens on; in any other, nothing is counted
  *   FAULT_COUNT the calls counted are appended to this file when the process ends */
@@ -138,6 +139,14 @@ pid_t fork(void)
 {
     pid_t (*const call)(void) = (pid_t (*)(void))real("fork");
     return hits_caller("process", __builtin_return_address(0), EAGAIN) ? -1 : call();
+}
+
+int execv(const char *path, char *const arguments[])
+{
+    int (*const call)(const char *, char *const[]) = (int (*)(const char *, char *const[]))real("execv");
+    if (hits_caller("start", __builtin_return_address(0), 0))
+        raise(SIGTERM);
+    return call(path, arguments);
 }
 
 /* ---- files ---- */

@@ -31,6 +31,18 @@ void lw_stop_listen(void)
         sigaction(signals[s].number, &action, NULL);
 }
 
+static void change_mask(int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t s = 0; s < sizeof signals / sizeof *signals; s++)
+        sigaddset(&set, signals[s].number);
+    sigprocmask(how, &set, NULL);
+}
+
+void lw_stop_hold(void) { change_mask(SIG_BLOCK); }
+void lw_stop_release(void) { change_mask(SIG_UNBLOCK); }
+
 int lw_stop_signal(void)
 {
     return received;

@@ -4,6 +4,11 @@
 
 #include "base/error.h"
 
+/** Hold the signals that lw_stop_listen notes, as the first thing of the program: those that come from here on count from
+ * lw_stop_release on. They stay held in a program that this one becomes. */
+void lw_stop_hold(void);
+void lw_stop_release(void);
+
 /** From now on SIGTERM, SIGINT and SIGUSR1 are noted; the second one ends the process at once, with the exit code LW_ESTOPPED. Time
  * counts from here. Before MPI starts. */
 void lw_stop_listen(void);
