@@ -179,11 +179,23 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
 
 static struct lw_post thinned(const struct lw_job *job) { return (struct lw_post){.every = job->op.conv2d.every}; }
 
-/* Pixels that the first output lies behind the first one of the image: that of the kernel's centre. */
-static double first_pixel(enum lw_mode mode, int64_t kernel)
+/* The element of the kernel that gives an output its place: --origin, which is what mode same looks ahead by, or the middle. */
+static int64_t origin(enum lw_mode mode, int64_t look_ahead, int64_t kernel)
 {
-    const int64_t centre = (kernel - 1) / 2;
-    return mode == LW_MODE_SAME ? 0 : (double)(mode == LW_MODE_FULL ? -centre : kernel - 1 - centre);
+    return mode == LW_MODE_SAME ? look_ahead : lw_middle_tap(kernel);
+}
+
+/* The pixel of the input that the first output belongs to: the one under that element. It may be before the first one that there is. */
+static int64_t first_row(enum lw_mode mode, const struct lw_job *job)
+{
+    const struct lw_conv2d_spec *const c = &job->op.conv2d;
+    return job->view.start + c->look_ahead_rows - origin(mode, c->look_ahead_rows, c->kernel_rows);
+}
+
+static int64_t first_column(enum lw_mode mode, const struct lw_job *job)
+{
+    const struct lw_conv2d_spec *const c = &job->op.conv2d;
+    return c->look_ahead_columns - origin(mode, c->look_ahead_columns, c->kernel_columns);
 }
 
 /* Which pixel of the input each one of the result stands for, for the coordinates of the sky. */
@@ -197,8 +209,8 @@ static void map_pixels(enum lw_mode mode, struct lw_job *job)
         map->first[product->channel_dim] = (double)job->view.channels.begin;
         map->every[product->channel_dim] = (double)job->view.channels.step;
     }
-    map->first[row] = (double)job->view.start + first_pixel(mode, c->kernel_rows);
-    map->first[column] = first_pixel(mode, c->kernel_columns);
+    map->first[row] = (double)first_row(mode, job);
+    map->first[column] = (double)first_column(mode, job);
     map->every[row] = map->every[column] = c->every;
 }
 
@@ -239,8 +251,6 @@ static void describe_result(const struct lw_options *given, const struct lw_data
 {
     const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
     const struct lw_conv2d_spec *const c = &job->op.conv2d;
-    const int64_t first_row = job->view.start + (mode == LW_MODE_VALID ? c->kernel_rows - 1 : 0);
-    const int64_t first_column = mode == LW_MODE_VALID ? c->kernel_columns - 1 : 0;
     const bool is_constant = c->outside != 0, normalizes = lw_options_choice(given, "normalize") == 1;
     const char *const boundary = is_constant ? "constant" : lw_boundary_text(c->boundary);
 
@@ -248,10 +258,10 @@ static void describe_result(const struct lw_options *given, const struct lw_data
     lw_job_note_text(job, "boundary", boundary);
     if (is_constant)
         lw_job_note_real(job, "boundary_value", c->outside);
-    lw_job_note_int(job, "origin_row", mode == LW_MODE_SAME ? c->look_ahead_rows : 0);
-    lw_job_note_int(job, "origin_column", mode == LW_MODE_SAME ? c->look_ahead_columns : 0);
-    lw_job_note_int(job, "first_input_row", first_row);
-    lw_job_note_int(job, "first_input_column", first_column);
+    lw_job_note_int(job, "origin_row", origin(mode, c->look_ahead_rows, c->kernel_rows));
+    lw_job_note_int(job, "origin_column", origin(mode, c->look_ahead_columns, c->kernel_columns));
+    lw_job_note_int(job, "first_input_row", first_row(mode, job));
+    lw_job_note_int(job, "first_input_column", first_column(mode, job));
     lw_job_note_int(job, "decimate", c->every);
     lw_job_note_scale(job);
     lw_job_note_text(job, "kernel_normalized", normalizes ? "sum" : "none");
@@ -259,8 +269,8 @@ static void describe_result(const struct lw_options *given, const struct lw_data
         lw_product_note_unit(&job->products[0], input->axis.unit);
     lw_coordinates_set(job, (struct lw_steps){0}, &job->products[0]);
     if (job->products[0].dataset.n_columns == 0) {
-        lw_coordinates_count(&job->products[0], job->products[0].axis_dim, first_row, c->every, "row");
-        lw_coordinates_count(&job->products[0], job->products[0].axis_dim + 1, first_column, c->every, "column");
+        lw_coordinates_count(&job->products[0], job->products[0].axis_dim, first_row(mode, job), c->every, "row");
+        lw_coordinates_count(&job->products[0], job->products[0].axis_dim + 1, first_column(mode, job), c->every, "column");
     }
     if (input->n_dims == 3) {
         lw_job_note_int(job, "first_image", job->view.channels.begin);

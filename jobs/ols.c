@@ -26,6 +26,10 @@ static const struct lw_option options[] = {
     {.name = "mode", .kind = LW_OPTION_CHOICE, .choices = "full|same|valid", .fallback = "same",
      .help = "Part of the convolution to keep: all n+M-1 outputs, the central n (output i is full output i+(M-1)/2), or "
              "the n-M+1 that need no sample beyond the ends."},
+    {.name = "reference", .kind = LW_OPTION_TEXT, .argument = "first|middle|last|NUMBER",
+     .help = "Tap of the filters whose input sample gives an output its time, in every mode; NUMBER counts the taps from 0, as they are "
+             "stored. It changes times, never which outputs are kept. Default: the attribute reference_tap of --filters, else middle, "
+             "(M-1)/2 rounded down."},
     {.name = "boundary", .kind = LW_OPTION_CHOICE, .choices = "zero|edge|wrap|reflect", .fallback = "zero",
      .help = "Samples beyond both ends with --mode same: zeros, the end sample repeated, the signal repeated, or the signal "
              "mirrored with its end sample (numpy.pad's constant, edge, wrap and symmetric)."},
@@ -162,9 +166,9 @@ static void summarize(const struct lw_options *given, struct lw_job *job)
     if (job->whitening)
         snprintf(whitened, sizeof whitened, ", whitened by segments of %.6g s",
                  (double)job->whitening->segment / job->whitening->rate_hz);
-    snprintf(job->summary, sizeof job->summary, "%d filter%s of %" PRId64 " %s taps%s, mode %s, boundary %s%s", ols->n_filters,
-             ols->n_filters == 1 ? "" : "s", ols->n_taps, real_text(ols), whitened, lw_mode_text(mode),
-             lw_boundary_text(job->boundary), lw_options_flag(given, "correlate") ? ", correlation" : "");
+    snprintf(job->summary, sizeof job->summary, "%d filter%s of %" PRId64 " %s taps%s, mode %s, boundary %s%s, times of the samples under "
+             "tap %" PRId64, ols->n_filters, ols->n_filters == 1 ? "" : "s", ols->n_taps, real_text(ols), whitened, lw_mode_text(mode),
+             lw_boundary_text(job->boundary), lw_options_flag(given, "correlate") ? ", correlation" : "", job->reference_tap);
     lw_post_describe(ols->post, job->summary, sizeof job->summary);
     lw_search_describe(&ols->search, "outputs", job->summary, sizeof job->summary);
 }

@@ -1,11 +1,13 @@
 #include "jobs/ols_filters.h"
 
 #include "base/memory.h"
+#include "io/notes/said.h"
 #include "jobs/common.h"
 #include "jobs/coordinates.h"
 #include "jobs/filters/asked.h"
 #include "jobs/filters/whitening.h"
 #include "jobs/ols.h"
+#include "signal/convolution.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -46,7 +48,27 @@ static int check_rate(const struct lw_options *given, const struct lw_dataset_in
                    b->sample_rate_hz, b->source, lw_dataset_name(input).text, a->sample_rate_hz, a->source);
 }
 
-static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
+/* The attribute of a bank that says which of its taps gives outputs their time; -1: it says nothing. By rank 0. */
+static int find_reference(const struct lw_dataset_info *filters, int64_t n_taps, int64_t *tap, struct lw_error *err)
+{
+    struct lw_attribute said_tap;
+    struct lw_said *const said = lw_alloc(sizeof *said, "attributes of the filters", err);
+    int rc = said ? lw_said_collect(filters, said, err) : LW_ESYSTEM;
+    *tap = -1;
+    if (rc == LW_OK && lw_said_find(said, "reference_tap", &said_tap)) {
+        const double number = said_tap.kind == LW_ATTRIBUTE_TEXT || said_tap.n_reals != 1 ? -1 : said_tap.reals[0];
+        if (number >= 0 && number < (double)n_taps && number == floor(number))
+            *tap = (int64_t)number;
+        else
+            rc = lw_fail(err, LW_EDATA, "the attribute reference_tap of %.600s is not the number of one of its taps, 0 to %" PRId64
+                         ": correct it; the filters of a bank share one", lw_dataset_name(filters).text, n_taps - 1);
+    }
+    lw_free(said);
+    return rc;
+}
+
+/* @param reference  see find_reference; the same on every rank */
+static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, int64_t *reference, struct lw_error *err)
 {
     struct lw_dataset_info *const info = &job->inputs[job->n_inputs];
     int rc = lw_reader_read_numbers(comm, lw_options_text(given, "filters"), info, &job->taps, err);
@@ -65,8 +87,12 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
     ols->taps_complex = info->type.is_complex;
     job->has_filter_dim = info->n_dims == 2;
     const int64_t n_values = n_filters * ols->n_taps * parts_of(ols);
-    rc = check_rate(given, &job->inputs[0], info, err);
-    return rc ? rc : check_finite(info, job->taps, ols->n_taps, parts_of(ols), n_values, err);
+    if ((rc = check_rate(given, &job->inputs[0], info, err)) ||
+        (rc = check_finite(info, job->taps, ols->n_taps, parts_of(ols), n_values, err)))
+        return rc;
+    rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? find_reference(info, ols->n_taps, reference, err) : LW_OK, err);
+    lw_comm_broadcast(comm, reference, sizeof *reference);
+    return rc;
 }
 
 /* ---- made here ------------------------------------------------------------------------------------------------------- */
@@ -102,13 +128,34 @@ static int choose_post(const struct lw_options *given, struct lw_post *post, str
     return LW_OK;
 }
 
+/* @param own  the bank's, -1: it names none */
+static int choose_reference(const struct lw_options *given, int64_t own, struct lw_job *job, struct lw_error *err)
+{
+    const char *const text = lw_options_text(given, "reference");
+    const int64_t n_taps = job->op.ols.n_taps, last = n_taps - 1;
+    const bool is_middle = text ? strcmp(text, "middle") == 0 : own < 0;
+    int64_t stored = own;
+    if (text && strcmp(text, "first") == 0)
+        stored = 0;
+    else if (text && strcmp(text, "last") == 0)
+        stored = last;
+    else if (text && !is_middle && lw_parse_int(text, &stored) != LW_PARSE_OK)
+        return lw_fail(err, LW_EUSAGE, "--reference %.200s is none of first, middle, last and the number of a tap", text);
+    if (!is_middle && (stored < 0 || stored > last))
+        return lw_fail(err, LW_ECONFIG, "--reference %.200s: the filters have taps 0 to %" PRId64, text, last);
+    job->reference_tap = is_middle ? lw_middle_tap(n_taps) : lw_options_flag(given, "correlate") ? last - stored : stored;
+    return LW_OK;
+}
+
 int lw_ols_get_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, struct lw_error *err)
 {
     struct lw_ols_spec *const ols = &job->op.ols;
     const char *way;
+    int64_t own = -1;
     int rc;
     if ((rc = lw_asked_find(given, &way, err)) || (rc = choose_post(given, &ols->post, err)) ||
-        (rc = strcmp(way, "filters") == 0 ? read_filters(given, comm, job, err) : make_filters(given, way, comm, job, err)))
+        (rc = strcmp(way, "filters") == 0 ? read_filters(given, comm, job, &own, err) : make_filters(given, way, comm, job, err)) ||
+        (rc = choose_reference(given, own, job, err)))
         return rc;
     ols->segment = (int)lw_options_int(given, "segment");
     if (lw_options_flag(given, "correlate"))
@@ -137,15 +184,17 @@ static void shape_taps(struct lw_job *job)
     lw_coordinates_set(job, (struct lw_steps){0}, product);
     if (job->whitening) {
         lw_whitening_describe_taps(job, product);
-        return;
+    } else {
+        product->n_attributes = job->made->attributes.count;
+        memcpy(product->attributes, job->made->attributes.list, (size_t)product->n_attributes * sizeof *product->attributes);
     }
-    product->n_attributes = job->made->attributes.count;
-    memcpy(product->attributes, job->made->attributes.list, (size_t)product->n_attributes * sizeof *product->attributes);
+    if (job->reference_tap != lw_middle_tap(ols->n_taps))
+        lw_product_note_int(product, "reference_tap", job->reference_tap);
 }
 
 void lw_ols_shape_filters(struct lw_job *job)
 {
-    static_assert(LW_BANK_ATTRIBUTES <= LW_PRODUCT_ATTRIBUTES, "a product has room for what is said of a bank");
+    static_assert(LW_BANK_ATTRIBUTES < LW_PRODUCT_ATTRIBUTES, "a product has room for what is said of a bank");
     if (job->made || job->whitening)
         shape_taps(job);
     if (job->whitening)

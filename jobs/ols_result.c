@@ -41,10 +41,11 @@ static void describe_unit(const char *unit, struct lw_job *job)
     lw_product_note_unit(&job->products[0], job->unit);
 }
 
-/* The input's sample that output 0 belongs to. */
+/* The input's sample that output 0 belongs to: the one under the reference tap. It may be before the first one that there is. */
 static int64_t first_sample(const struct lw_options *given, const struct lw_job *job)
 {
-    return job->view.start + (lw_options_choice(given, "mode") == LW_MODE_VALID ? job->op.ols.n_taps - 1 : 0);
+    const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
+    return job->view.start + lw_mode_look_ahead(mode, job->op.ols.n_taps) - job->reference_tap;
 }
 
 /* The axis of a product that has an output for every `every` samples of the series, or `rate` for each. */
@@ -59,9 +60,9 @@ static void describe_axis(const struct lw_options *given, const struct lw_job *j
         lw_product_note_real(product, "whitened_by_segments_s", (double)job->whitening->segment / job->whitening->rate_hz);
     lw_product_note_text(product, "mode", lw_mode_text(mode));
     lw_product_note_text(product, "boundary", lw_boundary_text(job->boundary));
-    /* causal convolution; with `same` the outputs are centred on the filter */
-    lw_product_note_int(product, "group_delay_removed_samples",
-                        mode == LW_MODE_SAME ? lw_mode_look_ahead(mode, job->op.ols.n_taps) : 0);
+    lw_product_note_int(product, "filter_taps", job->op.ols.n_taps);
+    /* beside a causal convolution, whose output has the time of its newest input sample */
+    lw_product_note_int(product, "group_delay_removed_samples", job->reference_tap);
     lw_product_note_int(product, "first_input_sample", first);
     if (axis->sample_rate_hz > 0)
         lw_product_note_real(product, "sample_rate_hz", axis->sample_rate_hz * rate / (double)every);

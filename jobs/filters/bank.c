@@ -69,6 +69,12 @@ void lw_bank_note_real(struct lw_bank *bank, const char *name, double value)
     bank->notes[bank->n_notes++] = (struct lw_attribute){.name = name, .kind = LW_ATTRIBUTE_REAL, .real = value};
 }
 
+void lw_bank_note_int(struct lw_bank *bank, const char *name, int64_t value)
+{
+    assert(bank->n_notes < LW_BANK_NOTES);
+    bank->notes[bank->n_notes++] = (struct lw_attribute){.name = name, .kind = LW_ATTRIBUTE_INT, .integer = value};
+}
+
 double *lw_bank_note_each(struct lw_bank *bank, const char *name, struct lw_error *err)
 {
     assert(bank->n_notes < LW_BANK_NOTES);

@@ -76,6 +76,7 @@ static inline double *lw_bank_filter(const struct lw_bank *bank, int f)
 
 /** Add an attribute to /taps. `name` is borrowed. */
 void lw_bank_note_real(struct lw_bank *bank, const char *name, double value);
+void lw_bank_note_int(struct lw_bank *bank, const char *name, int64_t value);
 
 /** Add an attribute that has a number for each filter. @return  [n_filters] to be filled, the bank's; NULL: LW_ESYSTEM */
 double *lw_bank_note_each(struct lw_bank *bank, const char *name, struct lw_error *err);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "filters/taps.h"
 #include "jobs/filters/bank.h"
+#include "signal/convolution.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -107,6 +108,7 @@ static int describe(const struct orbit *orbits, int count, double from_hz, struc
     bank->design = "conj(s), reversed, of s = tau^(-1/4) exp(-2 i (tau / (5 G m / c^3))^(5/8)), chirp mass m, tau before the middle";
     bank->parameter_name = "chirp_mass_solar";
     bank->parameter_text = "chirp mass %.6g";
+    lw_bank_note_int(bank, "reference_tap", lw_middle_tap(bank->n_taps));
     lw_bank_note_real(bank, "from_hz", from_hz);
     double *const mass_1 = lw_bank_note_each(bank, "mass_1_solar", err);
     double *const mass_2 = lw_bank_note_each(bank, "mass_2_solar", err);
@@ -147,7 +149,7 @@ const struct lw_filter_kind lw_filter_inspiral = {
     .description =
         "Complex taps: the wave to leading order (Newtonian orbits, quadrupole radiation) with both phases, conjugated and "
         "reversed in time, so that convolving is matched filtering. The instant at which the masses would meet is in the middle of "
-        "the taps, so that with --mode same the output's peak stands at that sample, and its time in /peaks is the event's; the second half "
+        "the taps, which their attribute reference_tap says, so that the time of the output's peak in /peaks is the event's; the second half "
         "of the taps holds the wave, the first half zeros. In detector noise whiten them: ols --whiten.",
     .example = "lapwing filters inspiral --rate 4096 --mass-1 40 --mass-2 40 --from 25 --to 400 \\\n"
                "    --output bank.h5\n"

@@ -81,6 +81,7 @@ static int make_room(struct lw_job *job, struct lw_error *err)
     if (__builtin_mul_overflow(n_taps * parts_of(job), (int64_t)ols->n_filters, &values))
         return lw_fail(err, LW_ECONFIG, "--whiten makes %d filters of %" PRId64 " taps, more than any memory holds: give fewer "
                        "seconds", ols->n_filters, n_taps);
+    job->reference_tap += (n_taps - ols->n_taps) / 2;
     ols->n_taps = n_taps;
     if (!(job->taps = lw_alloc_array(values, sizeof *job->taps, "whitened filters", err)) ||
         !(whitening->spectrum = lw_alloc_array(lw_welch_frequencies(whitening->segment), sizeof *whitening->spectrum,

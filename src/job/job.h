@@ -74,6 +74,7 @@ struct lw_job {
     int64_t n_samples;                  /* on the axis, after --start/--count */
     int64_t n_outputs;                  /* on the axis */
     int64_t look_ahead;                 /* window position of output 0, see signal/convolution.h */
+    int64_t reference_tap;              /* of ols: it meets the input sample whose time an output has, see signal/convolution.h */
     enum lw_boundary boundary;
 
     struct lw_product products[LW_JOB_PRODUCTS];    /* what op_plan lists, in that order; a table has no rows yet */

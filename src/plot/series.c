@@ -145,6 +145,16 @@ static bool has_values(const struct lw_raster *raster)
     return false;
 }
 
+/* Outputs at either end that depend on what is beyond it. Results of earlier versions say it for mode same alone. */
+static double count_ends(const struct lw_said *notes)
+{
+    const double taps = lw_said_real(notes, "filter_taps", 0);
+    const char *const mode = lw_said_text(notes, "mode");
+    if (taps == 0)
+        return lw_said_real(notes, "group_delay_removed_samples", 0);
+    return strcmp(mode, "valid") == 0 ? 0 : strcmp(mode, "full") == 0 ? taps - 1 : floor(taps / 2);
+}
+
 /* A filter rings where the signal begins and ends: outputs that depend on what is beyond do not set the scale. */
 static void choose_scale(const struct lw_plot *plot, struct trace *trace)
 {
@@ -152,7 +162,7 @@ static void choose_scale(const struct lw_plot *plot, struct trace *trace)
     struct lw_input_map map;
     double low = INFINITY, high = -INFINITY;
     lw_plot_map_input(plot, &map);
-    const double ends = lw_said_real(&trace->subject->notes->dataset, "group_delay_removed_samples", 0) / map.step;
+    const double ends = count_ends(&trace->subject->notes->dataset) / map.step;
     for (int column = 0; column < raster->n_columns; column++) {
         const double begin = (double)(trace->begin + lw_raster_begin(raster, column));
         const double end = (double)(trace->begin + lw_raster_begin(raster, column + 1));

@@ -49,6 +49,8 @@ static int add_input(struct lw_plot *plot, struct tiles *tiles, const struct lw_
                    plot->input.n_x);
     tile->y.begin = map.channels.begin + y->begin * map.channels.step;
     tile->y.step = y->step * map.channels.step;
+    if (tile->y.begin < 0)              /* of mode full, whose first rows lie before the input's */
+        tile->y.begin += divide_up(-tile->y.begin, tile->y.step) * tile->y.step;
     tile->y.end = min64(map.channels.begin + (y->end - 1) * map.channels.step + 1, plot->input.n_y);
     snprintf(tile->title, sizeof tile->title, "input: %.300s", plot->input.info.path);
     if (tile->x.begin >= tile->x.end || tile->y.begin >= tile->y.end)

@@ -10,11 +10,13 @@ int64_t lw_mode_length(enum lw_mode mode, int64_t n, int64_t n_taps)
     return 0;
 }
 
+int64_t lw_middle_tap(int64_t n_taps) { return (n_taps - 1) / 2; }
+
 int64_t lw_mode_look_ahead(enum lw_mode mode, int64_t n_taps)
 {
     switch (mode) {
     case LW_MODE_FULL: return 0;
-    case LW_MODE_SAME: return (n_taps - 1) / 2;
+    case LW_MODE_SAME: return lw_middle_tap(n_taps);
     case LW_MODE_VALID: return n_taps - 1;
     }
     return 0;

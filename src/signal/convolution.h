@@ -3,7 +3,10 @@
  * With y[i] = sum_m h[m] x[i - m], 0 <= i < n + M - 1 (the full convolution of n samples with M taps), output o of a mode
  * is y[o + look_ahead]. It needs the M samples x[o + look_ahead - (M - 1)] .. x[o + look_ahead]. So the window of
  * samples that belongs to the outputs [o0, o1) is [o0 + look_ahead, o1 + look_ahead), with M - 1 samples of halo to its
- * left and none to its right. Window positions below 0 or from n on lie outside the signal; the boundary makes them. */
+ * left and none to its right. Window positions below 0 or from n on lie outside the signal; the boundary makes them.
+ *
+ * The time of an output is that of the input sample under the reference tap: with tap r, output o has that of sample
+ * o + look_ahead - r. A mode says which outputs are kept, never what time they have. */
 #ifndef LW_SIGNAL_CONVOLUTION_H
 #define LW_SIGNAL_CONVOLUTION_H
 
@@ -23,6 +26,9 @@ int64_t lw_mode_length(enum lw_mode mode, int64_t n, int64_t n_taps);
 
 /** Samples that the window runs ahead of the output: 0, (M - 1) / 2 rounded down, M - 1. */
 int64_t lw_mode_look_ahead(enum lw_mode mode, int64_t n_taps);
+
+/** The tap in the middle, (M - 1) / 2 rounded down: the reference tap where nobody names another. */
+int64_t lw_middle_tap(int64_t n_taps);
 
 /** The sample that stands at position i of the signal continued beyond both ends, as numpy.pad's constant (0), edge,
  * wrap and symmetric do; correct for any i.

@@ -231,7 +231,7 @@ def description():
     if result is None:
         return
     _, about, root = result
-    for key, value in (("sample_rate_hz", 500), ("start_time", 1126259446 + 110 / 500), ("start_unit", "GPS second"),
+    for key, value in (("sample_rate_hz", 500), ("start_time", 1126259446 + 105 / 500), ("start_unit", "GPS second"),
                        ("mode", "valid")):
         found = about.get(key)
         found = found.decode() if isinstance(found, bytes) else found

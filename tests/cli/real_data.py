@@ -42,9 +42,11 @@ def gravitational_wave(work):
         at = 8192 + int(np.argmax(np.hypot(*y)[8192:-8192]))
         seconds = about["start_time"] + at / about["sample_rate_hz"]
     check(abs(seconds - 1126259462.424) < 1e-3, f"the job file puts the event at {seconds}")
-    y, _ = run(work, 3, *source, "--mode", "valid")
+    y, about = run(work, 3, *source, "--mode", "valid")
     at = int(np.argmax(y[0].astype(float) ** 2 + y[1].astype(float) ** 2))
     check(at == 63176, f"valid: the peak is at sample {at}, expected 63176")
+    seconds = about["start_time"] + at / about["sample_rate_hz"]
+    check(abs(seconds - 1126259462.424) < 1e-3, f"valid: the event is at {seconds}")
 
 
 def acoustic_sensing(work):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from fractions import Fraction
+from itertools import product
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
@@ -38,6 +39,8 @@ def make_inputs():
         file["long"].attrs["sample_rate_hz"] = 44100.0
         file["stack"] = random.standard_normal((4, 30, 41)).astype("f4")
         file["kernel"] = random.standard_normal((5, 8))
+        file["known"] = random.standard_normal((3, TAPS))
+        file["known"].attrs["reference_tap"] = 3
         file["taps"], file["one"] = random.standard_normal((3, TAPS)), random.standard_normal(TAPS)
 
 
@@ -103,15 +106,23 @@ SAMPLINGS = {
 }
 
 
-def series(ranks, dataset, mode="same", rate=1, every=1, start=0, taps="taps", **options):
-    name = f"{dataset} {mode} {rate}/{every} from {start} on {ranks}"
+def first_of(mode, taps):
+    """The output of mode full that is the first of a mode."""
+    return {"full": 0, "same": (taps - 1) // 2, "valid": taps - 1}[mode]
+
+
+def series(ranks, dataset, mode="same", rate=1, every=1, start=0, taps="taps", tap=(TAPS - 1) // 2, **options):
+    """@param tap  the reference tap, in the order in which the taps convolve"""
+    name = f"{dataset} {mode} {rate}/{every} from {start} on {ranks} {options}"
     period, origin, units = SAMPLINGS[dataset]
     if rate > 1 or every > 1:
         options.update(interpolate=rate, decimate=every)
     with run(ranks, "ols", input=f"in.h5:/{dataset}", filters=f"in.h5:/{taps}", mode=mode, start=start, **options) as file:
         data = file["filtered"]
         axis = data.dims[0].label == "filter"
-        first = start + (TAPS - 1 if mode == "valid" else 0)
+        first = start + first_of(mode, TAPS) - tap
+        check(data.attrs["first_input_sample"] == first and data.attrs["group_delay_removed_samples"] == tap and
+              data.attrs["filter_taps"] == TAPS, f"{name}: {dict(data.attrs)}")
         compare(name, data, int(axis), times(data.shape[axis], first, every, rate, period, origin), units, ulps=1 if origin else 0)
         if axis:
             compare(name, data, 0, np.arange(3), "1")
@@ -136,6 +147,17 @@ def all_series():
         check(scales[2].tolist() == list(range(begin, end, step)), f"channels {scales[2]}")
 
 
+def references():
+    """--reference and the bank's own reference tap, whose numbers count taps as they are stored."""
+    for mode, (tap, options) in product(("full", "same", "valid"), (
+            (0, {"reference": "first"}), (16, {"reference": "last"}), (8, {"reference": "middle"}), (5, {"reference": 5}),
+            (11, {"reference": 5, "correlate": True}), (3, {"taps": "known"}), (13, {"taps": "known", "correlate": True}),
+            (8, {"taps": "known", "reference": "middle"}))):
+        series(1, "signal", mode, tap=tap, **options)
+    series(1, "rate_only", "full", every=4, tap=16, reference="last")
+    series(1, "strain", "valid", rate=2, start=7, taps="one", tap=3, reference=3)
+
+
 def check_columns(name, file, least=1):
     """Each column of a table is a dataset, too, with the table's scale."""
     table, columns = file[name], file[name + "_columns"]
@@ -158,7 +180,7 @@ def products():
                                 ("blocks/mean", 100)):
                 data = file[path]
                 d = data.ndim - 2
-                compare(path, data, d, times(data.shape[d], TAPS - 1, every, 1, period), units)
+                compare(path, data, d, times(data.shape[d], 8, every, 1, period), units)
                 compare(path, data, d + 1, channels, "1")
                 check_cf(path, data)
             compare("noise", file["noise"], 0, channels, "1")
@@ -167,6 +189,43 @@ def products():
             peak = scale_of("peaks", file["peaks"], 0)
             check_columns("peaks", file)
             check(peak.attrs["NAME"].decode().startswith(EMPTY), "the scale of /peaks has values")
+
+
+def one_time():
+    """A pulse that a filter delays comes out at its own time in every mode, by every product, behind whitened filters too."""
+    at, tap, rate = 3000, 5, 4096
+    with h5py.File("pulse.h5", "w") as file:
+        x, taps = random.normal(0, 0.01, N), np.zeros((2, 30))
+        x[at] = 10
+        taps[:, tap], taps[:, 20] = 1, 0.5
+        file["signal"], file["bank"] = x, taps
+        file["signal"].attrs.update(Xspacing=1 / rate, Xstart=1126259446, Xunits="second", Xlabel="GPS time")
+        file["bank"].attrs["reference_tap"] = tap
+        file["few"], file["two"] = taps, taps
+        file["few"].attrs["reference_tap"], file["two"].attrs["reference_tap"] = 30, [1, 2]
+    wanted = 1126259446 + at / rate
+    for mode, whiten in product(("full", "same", "valid"), ({}, {"whiten": "0.125"})):
+        name = f"a pulse, {mode} {whiten}"
+        with run(2, "ols", input="pulse.h5:/signal", filters="pulse.h5:/bank", mode=mode, products="filtered,peaks,best,blocks", threshold=5,
+                 noise="given", cluster=4000, blocks="1:max", **whiten) as file:
+            rows = file["peaks"][()]
+            check(len(rows) == 2 and np.allclose(rows["time"], wanted, rtol=0, atol=1e-6), f"{name}: peaks {rows}, expected at {wanted}")
+            for path in ("filtered", "best/value", "blocks/max"):
+                data = file[path]
+                y = np.abs(data[()] if data.ndim == 1 else data[0])
+                its = data.attrs["start_time"] + y.argmax() / data.attrs["sample_rate_hz"]
+                check(abs(its - wanted) < 1e-6, f"{name}: {path} has it at {its}, expected {wanted}")
+            if whiten:
+                check(file["filters"].attrs["reference_tap"] == tap + 510, f"{name}: {dict(file['filters'].attrs)}")
+    options = ("--output", "out.h5", "--overwrite", "--input", "pulse.h5:/signal", "--filters")
+    for code, said, *more in ((65, "reference_tap of pulse.h5:/few is not the number of one of its taps, 0 to 29", "pulse.h5:/few"),
+                              (65, "reference_tap of pulse.h5:/two", "pulse.h5:/two"),
+                              (78, "--reference 30: the filters have taps 0 to 29", "pulse.h5:/bank", "--reference", 30),
+                              (2, "--reference half", "pulse.h5:/bank", "--reference", "half")):
+        done = lapwing(2, "ols", *options, *more, code=code)
+        check(said in done.stderr, f"{more}: {done.stderr}")
+    done = lapwing(2, "ols", *options, "pulse.h5:/bank")
+    check("times of the samples under tap 5\n" in done.stderr, f"the log: {done.stderr}")
 
 
 def long_axis():
@@ -190,8 +249,8 @@ def images():
                  products="convolved,peaks", threshold=3) as file:
             data = file["convolved"]
             compare("image", data, 0, np.array([1, 3]), "1")
-            compare("image", data, 1, 6 + 4 + 3 * np.arange(data.shape[1]), "1")
-            compare("image", data, 2, 7 + 3 * np.arange(data.shape[2]), "1")
+            compare("image", data, 1, 6 + 2 + 3 * np.arange(data.shape[1]), "1")
+            compare("image", data, 2, 4 + 3 * np.arange(data.shape[2]), "1")
             check_cf("image", data)
             scale_of("sources", file["peaks"], 0)
             check_columns("peaks", file)
@@ -234,9 +293,9 @@ def own_results():
     check_again("own", n, 2048)
     with h5py.File("again.h5") as file:
         check(file["filtered"].attrs["start_time"] == start and file["filtered"].attrs["start_unit"] == "GPS second", "own: start")
-        rest = Fraction(repr(float(start))) % 1 - Fraction(3906, 10 ** 6)      # a start in binary counts as its shortest decimal
+        rest = Fraction(repr(float(start))) % 1 - Fraction(1953, 10 ** 6)      # a start in binary counts as its shortest decimal
         wanted = times(n, 0, 1, 1, Fraction(1, 2048), rest)
-        compare("own", file["filtered"], 0, wanted, "seconds since 2015-09-14T09:50:29.003906", ulps=1)
+        compare("own", file["filtered"], 0, wanted, "seconds since 2015-09-14T09:50:29.001953", ulps=1)
 
 
 def channels_again():
@@ -275,7 +334,9 @@ def netcdf():
 
 make_inputs()
 all_series()
+references()
 products()
+one_time()
 long_axis()
 images()
 tables()
