@@ -9,8 +9,9 @@
  *     read_numbers                all of a small dataset
  *     read_notes, read_rows       attributes and tables, for those who show data (io/notes)
  *
- * Every operation is one process' own: none is collective. One rank first lists or describes a file in a child process
- * (shield.h), so that a library may crash on a damaged file; the ranks then open a file that has been described. */
+ * Every operation is one process' own: none is collective. Where a library reads the format, one rank first lists or describes a
+ * file in a child process (shield.h), so that the library may crash on a damaged file; the ranks then open a file that has been
+ * described. */
 #ifndef LW_IO_FORMAT_H
 #define LW_IO_FORMAT_H
 
@@ -62,6 +63,7 @@ struct lw_stored_chunk {
 struct lw_format {
     const char *name;           /* "HDF5"; --format takes it, in either case */
     const char *file_text;      /* "an HDF5 file" */
+    const char *library;        /* that reads its files, and may crash on damaged ones (shield.h); NULL: this program alone does */
 
     /** Make the library ready. Called before a child process is made; may be called often. NULL: there is nothing to do. */
     void (*start)(void);

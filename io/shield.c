@@ -42,7 +42,34 @@ static bool take(int end, void *data, size_t bytes)
     return true;
 }
 
-/* ---- the child ----------------------------------------------------------------------------------------------------- */
+/* The name follows, without its final zero. */
+struct request {
+    lw_shield_fn *look;
+    size_t bytes, name_bytes;
+    struct lw_object object;
+};
+
+static bool put_request(int end, const struct request *request)
+{
+    return put(end, request, sizeof *request) && put(end, request->object.name, request->name_bytes);
+}
+
+/* Memory for the result, and behind it the name with its zero; to be freed. NULL: the other side has ended. */
+static void *take_request(int end, struct request *request)
+{
+    if (!take(end, request, sizeof *request))
+        return NULL;
+    void *const memory = lw_alloc(request->bytes + request->name_bytes + 1, "a look at a file", NULL);
+    char *const name = memory ? (char *)memory + request->bytes : NULL;
+    if (memory && take(end, name, request->name_bytes)) {
+        request->object.name = name;
+        return memory;
+    }
+    lw_free(memory);
+    return NULL;
+}
+
+/* ---- the looker: a child that looks at one file after the other ------------------------------------------------------ */
 
 /* MPI prints a trace of the stack where a process crashes, and the C library complains; neither is of use here. */
 static void be_quiet(void)
@@ -55,22 +82,36 @@ static void be_quiet(void)
         dup2(nowhere, STDERR_FILENO);
 }
 
+/* Of one look; the processor time counts from the start of the process. */
 static void set_limits(void)
 {
-    const struct rlimit no_core = {0, 0}, cpu = {LW_SHIELD_CPU_S, LW_SHIELD_CPU_S + 1};
-    setrlimit(RLIMIT_CORE, &no_core);
+    struct rusage used;
+    struct rlimit cpu;
+    getrusage(RUSAGE_SELF, &used);
+    getrlimit(RLIMIT_CPU, &cpu);
+    const rlim_t wanted = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + LW_SHIELD_CPU_S + 1;
+    cpu.rlim_cur = cpu.rlim_max == RLIM_INFINITY || wanted < cpu.rlim_max ? wanted : cpu.rlim_max;
     setrlimit(RLIMIT_CPU, &cpu);
     alarm(LW_SHIELD_WALL_S);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-static void be_child(int end, lw_shield_fn *look, const struct lw_object *object, void *result, size_t bytes)
+/* What a look that failed has left behind is nothing to go on with. */
+static void be_looker(int end)
 {
+    static const struct rlimit no_core = {0, 0};
+    struct request request;
     struct lw_error err = {0};
     be_quiet();
-    set_limits();
-    err.code = look(object, result, &err);
-    _exit(put(end, &err, sizeof err) && put(end, result, bytes) ? 0 : 1);
+    setrlimit(RLIMIT_CORE, &no_core);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (void *result; err.code == LW_OK && (result = take_request(end, &request)); lw_free(result)) {
+        set_limits();
+        err.code = request.look(&request.object, result, &err);
+        alarm(0);
+        if (!put(end, &err, sizeof err) || !put(end, result, request.bytes))
+            break;
+    }
+    _exit(0);
 }
 
 /* ---- its parent ---------------------------------------------------------------------------------------------------- */
@@ -112,44 +153,62 @@ static int wait_for(pid_t child)
     return status;
 }
 
-static int hear(int end, pid_t child, const struct lw_object *object, void *result, size_t bytes, struct lw_error *err)
+/* Now and then a new one: libraries keep what they should not. */
+enum { MOST_LOOKS = 1000 };
+
+struct looker {
+    pid_t process;              /* 0: there is none */
+    int end;                    /* of the socket to it */
+    int n_looks;
+};
+
+/* @return  its status */
+static int stop_looker(struct looker *looker)
 {
-    struct lw_error theirs;
-    const bool is_whole = take(end, &theirs, sizeof theirs) && take(end, result, bytes);
-    const int status = wait_for(child);
-    if (!is_whole)
-        return explain(object, status, err);
-    if (theirs.code != LW_OK)
-        *err = theirs;
-    return theirs.code;
+    close(looker->end);
+    const int status = wait_for(looker->process);
+    looker->process = 0;
+    return status;
 }
 
-static int look_in_child(lw_shield_fn *look, const struct lw_object *object, void *result, size_t bytes, struct lw_error *err)
+static int start_looker(struct looker *looker, const char *name, struct lw_error *err)
 {
     int ends[2];
     fflush(NULL);       /* what is buffered is this process' to print */
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return lw_fail(err, LW_ESYSTEM, "no socket to a process that looks at '%.600s': %s", object->name, strerror(errno));
+        return lw_fail(err, LW_ESYSTEM, "no socket to a process that looks at '%.600s': %s", name, strerror(errno));
     const pid_t child = fork();
-    if (child == 0)
-        be_child(ends[1], look, object, result, bytes);
+    if (child == 0) {
+        close(ends[0]);
+        be_looker(ends[1]);
+    }
     const int reason = errno;
     close(ends[1]);
-    const int rc = child > 0 ? hear(ends[0], child, object, result, bytes, err)
-                             : lw_fail(err, LW_ESYSTEM, "no process that looks at '%.600s' first can be started: %s",
-                                       object->name, strerror(reason));
-    close(ends[0]);
-    return rc;
+    if (child < 0) {
+        close(ends[0]);
+        return lw_fail(err, LW_ESYSTEM, "no process that looks at '%.600s' first can be started: %s", name, strerror(reason));
+    }
+    *looker = (struct looker){.process = child, .end = ends[0]};
+    return LW_OK;
+}
+
+static int ask_looker(struct looker *looker, const struct request *request, void *result, struct lw_error *err)
+{
+    struct lw_error theirs;
+    int rc = looker->process ? LW_OK : start_looker(looker, request->object.name, err);
+    if (rc)
+        return rc;
+    if (!put_request(looker->end, request) || !take(looker->end, &theirs, sizeof theirs) ||
+        !take(looker->end, result, request->bytes))
+        return explain(&request->object, stop_looker(looker), err);
+    if (theirs.code != LW_OK)
+        *err = theirs;
+    if (theirs.code != LW_OK || ++looker->n_looks == MOST_LOOKS)
+        stop_looker(looker);
+    return theirs.code;
 }
 
 /* ---- the guard: a copy of this program, so that addresses of functions are the same ---------------------------------- */
-
-/* The name follows, without its final zero. */
-struct request {
-    lw_shield_fn *look;
-    size_t bytes, name_bytes;
-    struct lw_object object;
-};
 
 static struct {
     pid_t process;              /* 0: there is no guard */
@@ -170,42 +229,27 @@ static void follow_the_program(pid_t program)
         _exit(0);
 }
 
-/* Whether the answer was taken. @param memory  for the result, and behind it for the name with its zero */
-static bool answer(int end, struct request *request, void *memory)
-{
-    struct lw_error err = {0};
-    void *const result = memory;
-    char *const name = (char *)memory + request->bytes;
-    if (!take(end, name, request->name_bytes))
-        return false;
-    name[request->name_bytes] = '\0';
-    request->object.name = name;
-    err.code = look_in_child(request->look, &request->object, result, request->bytes, &err);
-    return put(end, &err, sizeof err) && put(end, result, request->bytes);
-}
-
 static void be_guard(int end, pid_t program)
 {
     struct request request;
-    bool is_asked = true;
+    struct looker looker = {0};
     follow_the_program(program);
     lw_formats_start();
-    while (is_asked && take(end, &request, sizeof request)) {
-        void *const memory = lw_alloc(request.bytes + request.name_bytes + 1, "a look at a file", NULL);
-        is_asked = memory && answer(end, &request, memory);
-        lw_free(memory);
+    for (void *result; (result = take_request(end, &request)); lw_free(result)) {
+        struct lw_error err = {0};
+        err.code = ask_looker(&looker, &request, result, &err);
+        if (!put(end, &err, sizeof err) || !put(end, result, request.bytes))
+            break;
     }
     _exit(0);
 }
 
-static int ask_guard(lw_shield_fn *look, const struct lw_object *object, void *result, size_t bytes, struct lw_error *err)
+static int ask_guard(const struct request *request, void *result, struct lw_error *err)
 {
-    const struct request request = {.look = look, .bytes = bytes, .name_bytes = strlen(object->name), .object = *object};
     struct lw_error theirs;
-    if (!put(guard.end, &request, sizeof request) || !put(guard.end, object->name, request.name_bytes) ||
-        !take(guard.end, &theirs, sizeof theirs) || !take(guard.end, result, bytes))
+    if (!put_request(guard.end, request) || !take(guard.end, &theirs, sizeof theirs) || !take(guard.end, result, request->bytes))
         return lw_fail(err, LW_ESYSTEM, "the process that has files looked at was ended from outside, '%.600s' was not looked at",
-                       object->name);
+                       request->object.name);
     if (theirs.code != LW_OK)
         *err = theirs;
     return theirs.code;
@@ -245,5 +289,12 @@ void lw_shield_stop(void)
 int lw_shield(lw_shield_fn *look, const struct lw_object *object, void *result, size_t bytes, struct lw_error *err)
 {
     lw_formats_start();
-    return guard.process ? ask_guard(look, object, result, bytes, err) : look_in_child(look, object, result, bytes, err);
+    const struct request request = {.look = look, .bytes = bytes, .name_bytes = strlen(object->name), .object = *object};
+    if (guard.process)
+        return ask_guard(&request, result, err);
+    struct looker looker = {0};
+    const int rc = ask_looker(&looker, &request, result, err);
+    if (looker.process)
+        stop_looker(&looker);
+    return rc;
 }

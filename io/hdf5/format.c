@@ -350,6 +350,7 @@ static int prepare_chunks(void *dataset, bool whole, struct lw_error *err)
 const struct lw_format lw_format_hdf5 = {
     .name = "HDF5",
     .file_text = "an HDF5 file",
+    .library = "libhdf5",
     .start = lw_hdf5_start,
     .recognise = recognise,
     .list = lw_listing_visit,

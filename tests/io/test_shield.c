@@ -1,5 +1,6 @@
 /* Looks at files in processes of their own: answers, errors, crashes, and a guard that lives as long as the program. */
 #include "base/pool.h"
+#include "io/examine.h"
 #include "io/shield.h"
 
 #include "../check.h"
@@ -133,6 +134,43 @@ static pid_t kill_program(void)
     return guard;
 }
 
+static pid_t looker(void)
+{
+    struct lw_error err = {0};
+    answer = (struct answer){0};
+    CHECK(lw_shield(look, &object, &answer, sizeof answer, &err) == LW_OK, "%s", err.message);
+    return answer.process;
+}
+
+/* One process looks at file after file, until a look fails. */
+static void test_lookers(void)
+{
+    struct lw_error err;
+    const pid_t first = looker();
+    CHECK(looker() == first && looker() == first, "each look has a process of its own");
+    lw_shield(crash, &object, &answer, sizeof answer, &err);
+    const pid_t second = looker();
+    CHECK(second != first && looker() == second, "no new process after a crash, or several");
+    lw_shield(refuse, &object, &answer, sizeof answer, &err);
+    CHECK(looker() != second, "the process of a look that failed is still used");
+}
+
+/* A file that no library reads needs no process: this one's guard has been killed. */
+static void test_without_library(void)
+{
+    struct lw_dataset_info info;
+    struct lw_hints hints = {.raw = "int8", .format = "raw"};
+    struct lw_error err;
+    FILE *const file = fopen("plain.raw", "w");
+    fwrite("four", 1, 4, file);
+    fclose(file);
+    int rc = lw_examine_dataset("plain.raw", &hints, LW_USE_SAMPLES, &info, &err);
+    CHECK(rc == LW_OK && info.dims[0] == 4, "code %d: %s", rc, err.message);
+    rc = lw_examine_dataset("plain.raw", &(struct lw_hints){.format = "HDF5"}, LW_USE_SAMPLES, &info, &err);
+    CHECK(rc == LW_ESYSTEM, "no process looks at a file of HDF5: code %d", rc);
+    remove("plain.raw");
+}
+
 int main(void)
 {
     struct lw_error err;
@@ -147,6 +185,7 @@ int main(void)
     kill(guard, SIGTERM);       /* as a launcher sends it to the whole group */
     kill(guard, SIGUSR1);
     CHECK(test_looks("after a signal") == guard, "another guard");
+    test_lookers();
     test_with_threads();
     lw_shield_stop();
     CHECK(kill(guard, 0) != 0 && errno == ESRCH, "the guard is there after the end");
@@ -158,6 +197,7 @@ int main(void)
     kill(other, SIGKILL);
     const int rc = lw_shield(look, &object, &answer, sizeof answer, &err);
     CHECK(rc == LW_ESYSTEM && strstr(err.message, "ended from outside"), "without its guard: code %d: %s", rc, err.message);
+    test_without_library();
     lw_shield_stop();
 
     prctl(PR_SET_CHILD_SUBREAPER, 1);
