@@ -191,15 +191,22 @@ static bool is_ebcdic(const unsigned char *text)
     return balance > 0;
 }
 
-/* Letters, blanks, ends of lines and tabs; a few bytes may be anything. */
+/* Lines of the text begin with a C, as punched cards did. */
+static bool has_cards(const unsigned char *text, bool in_ebcdic)
+{
+    return text[0] == (in_ebcdic ? 0xc3 : 'C');
+}
+
+/* Letters, blanks, ends of lines and tabs; a few bytes may be anything. Bytes of value 0 fill what text leaves, and are none. */
 static bool is_text(const unsigned char *text, bool in_ebcdic)
 {
     enum { MOST_OTHERS = 32 };
     static const char of_ascii[] = "\t\n\r", of_ebcdic[] = "\x05\x0d\x15\x25";
+    const bool may_be_filled = has_cards(text, in_ebcdic);
     int others = 0;
     for (int i = 0; i < LW_SEGY_TEXT_BYTES; i++) {
         const bool is_letter = in_ebcdic ? text[i] >= 0x40 : text[i] >= ' ' && text[i] <= '~';
-        others += !is_letter && !strchr(in_ebcdic ? of_ebcdic : of_ascii, text[i]);
+        others += !is_letter && (text[i] ? !strchr(in_ebcdic ? of_ebcdic : of_ascii, text[i]) : !may_be_filled);
     }
     return others <= MOST_OTHERS;
 }
@@ -223,12 +230,12 @@ const char *lw_segy_text(const struct lw_segy_file *file, char text[LW_SEGY_TEXT
     return text;
 }
 
-/* Lines of the text begin with a C, as punched cards did; programs that write none mostly write the length of each trace. */
+/* Programs that write no cards mostly write the length of each trace. */
 bool lw_segy_is_plausible(const struct lw_segy_file *file)
 {
-    const bool in_ebcdic = is_ebcdic(file->text), has_cards = file->text[0] == (in_ebcdic ? 0xc3 : 'C');
+    const bool in_ebcdic = is_ebcdic(file->text);
     return is_text(file->text, in_ebcdic) && (file->revision == 0 || count_field(file, 3503) <= 1) &&
-           (has_cards || trace_count_field(file, 115) == (file->n_samples & UINT16_MAX));
+           (has_cards(file->text, in_ebcdic) || trace_count_field(file, 115) == (file->n_samples & UINT16_MAX));
 }
 
 /* ---- sampling ------------------------------------------------------------------------------------------------------------- */

@@ -246,6 +246,28 @@ static void check_few(void)
     CHECK(describe(&info, NULL) == LW_OK && info.n_dims == 1 && info.dims[0] == SAMPLES && info.metadata_axis == 0, "one trace");
 }
 
+/* No number in a file says that it is SEG-Y: the text does. */
+static void check_text(void)
+{
+    static const struct {
+        const char *begin;
+        char fill;
+        bool is_one;
+    } texts[] = {{"", 0, false}, {"C 1 A LINE", 0, true}, {"", ' ', true}, {"", 1, false}};
+    struct recipe recipe = usual;
+    recipe.revision = 0;
+    recipe.is_ascii = true;
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+        bool is_one = !texts[t].is_one;
+        make_file(&recipe);
+        memset(file.bytes, texts[t].fill, 3200);
+        memcpy(file.bytes, texts[t].begin, strlen(texts[t].begin));
+        write_test_file("file.sgy", &file);
+        CHECK(lw_format_segy.recognise("file.sgy", &is_one, NULL) == LW_OK && is_one == texts[t].is_one,
+              "a text '%s' filled with bytes of value %d", texts[t].begin, texts[t].fill);
+    }
+}
+
 /* ---- what is refused ------------------------------------------------------------------------------------------------------- */
 
 static void check_refused(const char *says)
@@ -312,6 +334,7 @@ int main(int argc, char **argv)
     check_times();
     check_extended_headers();
     check_few();
+    check_text();
     check_refusals();
     const int64_t n_runs = argc > 1 ? atoll(argv[1]) : 600;
     struct recipe recipe = usual;
