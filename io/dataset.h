@@ -41,6 +41,13 @@ struct lw_coordinate {
     double first, step;
 };
 
+/* What recorded the samples, as io/notes/recorder.h has it. */
+struct lw_recorder {
+    char text[160];             /* fields such as detector and telescope; "" not known */
+    bool has_pointing;
+    double ra_deg, dec_deg;     /* of the telescope when the file begins */
+};
+
 /* Blocks [n][rows][channels] that overlap, shown as [time][channels]: sample i is row lead + (skip + i) % period of block
  * (skip + i) / period. All 0: the dataset is shown as it is. */
 struct lw_blocks {
@@ -82,6 +89,7 @@ struct lw_dataset_info {
     struct lw_blocks blocks;
     int metadata_axis;          /* the axis that the file's own metadata calls time, -1: it does not say */
     struct lw_axis_metadata axis;
+    struct lw_recorder recorder;
     struct lw_coordinate coordinates[LW_MAX_DIMS];      /* that of the axis has a name and no more: `axis` says where it lies */
 };
 

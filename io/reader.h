@@ -2,7 +2,7 @@
  *
  *     axis     |  file 0  |  file 1  |  gap  |  file 2  |       in the order of their start times, else of their names
  *
- * What two files have in common is taken from the earlier one. The samples of a gap are zeros, or they are not numbers; then
+ * What two files have in common must be the same in both, unless it is said which of them is taken. The samples of a gap are zeros, or they are not numbers; then
  * integers are given as float32 (int32 as float64), which hold them exactly.
  *
  * A reader shows its dataset as a view [channel][axis] or [axis][channel] (the layout it is stored in), after the choice of
@@ -31,6 +31,13 @@ enum lw_gaps {
     LW_GAPS_ERROR,              /* there must be none */
 };
 
+/* Of samples that several files have. */
+enum lw_overlap_choice {
+    LW_OVERLAP_ERROR,           /* they must be the same; those of the file that begins first stand */
+    LW_OVERLAP_FIRST,           /* those of the file that begins first stand, whatever the others hold */
+    LW_OVERLAP_LAST,            /* those of the file that begins last */
+};
+
 /* Which dimension several files are joined along, where it is not said by its number. */
 enum { LW_JOIN_TIME = -1, LW_JOIN_ROWS = -2 };      /* what the metadata calls time, or the only one; the last but one */
 
@@ -40,6 +47,7 @@ struct lw_reader_request {
     int least_dims, most_dims;  /* of data with more than `most` dimensions, those of length 1 are left out, down to `least` */
     int join;                   /* a dimension, or one of the above */
     enum lw_gaps gaps;
+    enum lw_overlap_choice overlap;
 };
 
 /* A range with a step, as in A:B:STEP; begin <= end, step >= 1. */

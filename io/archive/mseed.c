@@ -12,6 +12,7 @@
 #include "io/archive/mseed_index.h"
 #include "io/archive/mseed_unpack.h"
 #include "io/bytes/transfer.h"
+#include "io/notes/recorder.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -162,6 +163,7 @@ static int choose(const struct lw_mseed_index *index, const char *file, const ch
 
 static void set_info(const struct choice *choice, struct lw_dataset_info *info)
 {
+    char names[2048];
     info->n_dims = choice->n > 1 ? 2 : 1;
     info->metadata_axis = info->n_dims - 1;
     info->dims[0] = choice->n;
@@ -175,6 +177,7 @@ static void set_info(const struct choice *choice, struct lw_dataset_info *info)
     if (info->n_dims == 2)
         info->coordinates[0] = (struct lw_coordinate){.name = "channel", .is_regular = true, .first = 0, .step = 1};
     snprintf(info->convention, sizeof info->convention, "miniSEED");
+    lw_recorder_add(&info->recorder, choice->n > 1 ? "channels" : "channel", names_text(choice->channels, choice->n, names, sizeof names));
 }
 
 /* As numbers, the same types. */

@@ -13,6 +13,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/bytes/transfer.h"
+#include "io/notes/recorder.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -284,6 +285,9 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
     close(fd);
     info->metadata_axis = 0;
     snprintf(info->axis.unit, sizeof info->axis.unit, "%s", table.unit);
+    info->recorder = table.recorder;
+    if (table.n_pols > 1)
+        lw_recorder_add(&info->recorder, "polarisation", info->path + 1);
     snprintf(info->coordinates[0].name, sizeof info->coordinates[0].name, "time");
     return rc;
 }
@@ -300,13 +304,15 @@ static int list_path(const struct lw_dataset_info *file, const struct lw_psrfits
 {
     struct lw_dataset_info info = *file;
     char storage[96];
+    /* Of rows that are there, which the file has room for. */
+    const int64_t stored_bytes = table->n_rows * (table->n_per_row * table->n_channels * table->bits / 8);
     snprintf(info.path, sizeof info.path, "%s", path);
     const int rc = describe(&info, LW_USE_SAMPLES, err);
     if (rc)
         return rc;
     snprintf(storage, sizeof storage, "%" PRId64 " bit%s, %" PRId64 " rows", table->bits, table->bits > 1 ? "s" : "",
              table->n_rows);
-    lw_archive_list(&info, storage, info.dims[0] * info.dims[1] / 8 * table->bits, visit, context);
+    lw_archive_list(&info, storage, stored_bytes, visit, context);
     return LW_OK;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "io/attribute.h"
+#include "io/dataset.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,6 +30,7 @@ struct lw_psrfits {
     double channel_mhz;                 /* CHAN_BW; 0: not known */
     int64_t start_day, start_second;    /* modified Julian date, second of the day, and what is beyond that */
     double start_offset_s;
+    struct lw_recorder recorder;        /* without the polarisation */
     char pol_type[24], unit[24];        /* POL_TYPE; unit of the values, "": not known */
 };
 

@@ -1,6 +1,7 @@
 #include "io/archive/psrfits.h"
 
 #include "io/archive/fits/header.h"
+#include "io/notes/recorder.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -212,6 +213,33 @@ static int check_rows(const char *file, const struct lw_psrfits *table, int64_t 
 
 /* ---- the headers ----------------------------------------------------------------------------------------------------- */
 
+/* "05:34:31.973", "-00:30:00": hours or degrees. NAN: it is none. */
+static double parse_sexagesimal(const char *text)
+{
+    const double sign = text[0] == '-' ? -1 : 1;
+    double whole, minutes = 0, seconds = 0;
+    text += text[0] == '-' || text[0] == '+';
+    return sscanf(text, "%lf:%lf:%lf", &whole, &minutes, &seconds) == 3 ? sign * (whole + minutes / 60 + seconds / 3600) : NAN;
+}
+
+static void read_recorder(const struct lw_fits_unit *unit, struct lw_recorder *recorder)
+{
+    static const struct {
+        const char *what, *keyword;
+    } fields[] = {{"telescope", "TELESCOP"}, {"front end", "FRONTEND"}, {"back end", "BACKEND"}, {"beam", "IBEAM"}};
+    char text[LW_FITS_CARD], ra[LW_FITS_CARD], dec[LW_FITS_CARD];
+    int64_t number;
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
+        text_of(unit, fields[f].keyword, text, sizeof text);
+        lw_recorder_add(recorder, fields[f].what, text);
+        if (lw_fits_int(unit, fields[f].keyword, &number))
+            lw_recorder_add_number(recorder, fields[f].what, (double)number);
+    }
+    text_of(unit, "RA", ra, sizeof ra);
+    text_of(unit, "DEC", dec, sizeof dec);
+    lw_recorder_point(recorder, 15 * parse_sexagesimal(ra), parse_sexagesimal(dec));
+}
+
 static int read_primary(const struct lw_fits_unit *unit, const char *file, struct lw_psrfits *table, struct lw_error *err)
 {
     char mode[16];
@@ -221,6 +249,7 @@ static int read_primary(const struct lw_fits_unit *unit, const char *file, struc
     table->start_day = integer_of(unit, "STT_IMJD", 0);
     table->start_second = integer_of(unit, "STT_SMJD", 0);
     table->start_offset_s = real_of(unit, "STT_OFFS", 0);
+    read_recorder(unit, &table->recorder);
     return LW_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "io/archive/segy_header.h"
 #include "io/archive/segy_samples.h"
 #include "io/bytes/box.h"
+#include "io/notes/recorder.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,6 +48,15 @@ static void set_shape(const struct lw_segy_file *file, struct lw_dataset_info *i
     snprintf(info->coordinates[info->metadata_axis].name, sizeof info->coordinates->name, "time");
 }
 
+static void set_recorder(const struct lw_segy_file *file, struct lw_recorder *recorder)
+{
+    const int64_t job = lw_segy_binary_field(file, 3201, 4), line = lw_segy_binary_field(file, 3205, 4);
+    if (job != 0)
+        lw_recorder_add_number(recorder, "job number", (double)job);
+    if (line != 0)
+        lw_recorder_add_number(recorder, "line number", (double)line);
+}
+
 static int describe_open(const struct lw_segy_file *file, struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_coordinate where;
@@ -54,6 +64,7 @@ static int describe_open(const struct lw_segy_file *file, struct lw_dataset_info
     if ((rc = lw_segy_check_traces(file, info->file, &where, err)) || (rc = lw_segy_find_sampling(file, info, err)))
         return rc;
     set_shape(file, info);
+    set_recorder(file, &info->recorder);
     if (info->n_dims == 2)
         info->coordinates[0] = where;
     snprintf(info->convention, sizeof info->convention, "SEG-Y revision %d", file->revision);

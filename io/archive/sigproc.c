@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/parse.h"
+#include "io/notes/recorder.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -122,6 +123,30 @@ static void describe_frequency(const struct lw_sigproc_header *header, struct lw
     }
 }
 
+/* Of hhmmss.s or ddmmss.s the hours or degrees. */
+static double from_sexagesimal(double value)
+{
+    const double size = fabs(value), whole = floor(size / 1e4), minutes = floor(size / 100 - whole * 100);
+    return copysign(whole + minutes / 60 + (size - whole * 1e4 - minutes * 100) / 3600, value);
+}
+
+static void describe_recorder(const struct lw_sigproc_header *header, struct lw_dataset_info *info)
+{
+    struct lw_recorder *const recorder = &info->recorder;
+    const struct {
+        const char *what;
+        double value;
+    } numbers[] = {{"telescope", (double)header->telescope}, {"back end", (double)header->machine}, {"beam", (double)header->beam},
+                   {"dispersion measure", header->dispersion}};
+    lw_recorder_add(recorder, "telescope", header->telescope_name);
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        if (numbers[n].value != 0)
+            lw_recorder_add_number(recorder, numbers[n].what, numbers[n].value);
+    if (header->n_ifs > 1)
+        lw_recorder_add(recorder, "polarisation", info->path);
+    lw_recorder_point(recorder, 15 * from_sexagesimal(header->ra), from_sexagesimal(header->dec));
+}
+
 /* @param spectra  of a file that is not open */
 static int examine(struct lw_dataset_info *info, struct lw_sigproc_header *header, struct lw_spectra *spectra, struct lw_error *err)
 {
@@ -155,6 +180,7 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
         return rc;
     info->metadata_axis = 0;
     describe_time(&header, &info->axis);
+    describe_recorder(&header, info);
     snprintf(info->coordinates[0].name, sizeof info->coordinates[0].name, "time");
     if (info->n_dims == 2)
         describe_frequency(&header, &info->coordinates[1]);

@@ -274,6 +274,8 @@ static void note(const struct item *item, void *context)
         {"nbits", &header->bits, NULL}, {"nifs", &header->n_ifs, NULL}, {"nchans", &header->n_channels, NULL},
         {"nsamples", &header->n_spectra, NULL}, {"tstart", NULL, &header->start_mjd}, {"tsamp", NULL, &header->period_s},
         {"fch1", NULL, &header->first_mhz}, {"foff", NULL, &header->step_mhz},
+        {"src_raj", NULL, &header->ra}, {"src_dej", NULL, &header->dec}, {"refdm", NULL, &header->dispersion},
+        {"telescope_id", &header->telescope, NULL}, {"machine_id", &header->machine, NULL}, {"ibeam", &header->beam, NULL},
     };
     const char *const name = item->keyword->name;
     for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
@@ -288,6 +290,8 @@ static void note(const struct item *item, void *context)
         header->is_signed = item->integer != 0;
     else if (strcmp(name, "barycentric") == 0)
         header->is_barycentric = item->integer == 1;
+    else if (strcmp(name, "telescope") == 0)
+        snprintf(header->telescope_name, sizeof header->telescope_name, "%.31s", item->text);
     else if (strcmp(name, "fchannel") == 0)
         note_frequency(header, item->real);
 }

@@ -19,6 +19,10 @@ struct lw_sigproc_header {
     double start_mjd;           /* 0: not known */
     double period_s;
     double first_mhz, step_mhz; /* of the channels; step 0: not known */
+    double ra, dec;             /* as hhmmss.s and ddmmss.s: where the telescope points; both 0: not known */
+    double dispersion;          /* refdm: of a time series, that its channels were delayed for */
+    int64_t telescope, machine, beam;       /* numbers that SIGPROC gives; 0: not known */
+    char telescope_name[32];
     int64_t n_listed;           /* frequencies, where they are listed one by one */
 };
 

@@ -3,6 +3,7 @@
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/conventions/conventions.h"
 #include "io/hdf5/scale.h"
+#include "io/notes/recorder.h"
 #include "io/sampling.h"
 
 #include <math.h>
@@ -161,6 +162,38 @@ static void find_unit(hid_t dataset, char *unit, size_t size, struct lw_error *e
     unit[0] = '\0';
 }
 
+/* ---- whose samples ------------------------------------------------------------------------------------------------------ */
+
+/* Attributes of a dataset or of the file; results have those of their input, by the names of its format. */
+static void find_recorder(hid_t object, struct lw_recorder *recorder, struct lw_error *err)
+{
+    static const struct {
+        const char *what, *name;
+    } fields[] = {
+        {"detector", "detector"}, {"telescope", "telescope"}, {"telescope", "TELESCOP"}, {"telescope", "telescope_id"},
+        {"instrument", "instrument"}, {"instrument", "INSTRUME"}, {"filter", "FILTER"}, {"front end", "FRONTEND"},
+        {"back end", "BACKEND"}, {"back end", "machine_id"}, {"beam", "IBEAM"}, {"beam", "ibeam"}, {"network", "network"},
+        {"station", "station"}, {"channel", "channel"}, {"channel", "channels"}, {"serial number", "serial_number"},
+    };
+    char text[256];
+    double value, accuracy;
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
+        if (lw_attribute_read_text(object, fields[f].name, text, sizeof text, err))
+            lw_recorder_add(recorder, fields[f].what, text);
+        else if (lw_attribute_read_real(object, fields[f].name, &value, &accuracy, err))
+            lw_recorder_add_number(recorder, fields[f].what, value);
+}
+
+static void find_recorders(hid_t file, hid_t dataset, struct lw_recorder *recorder, struct lw_error *err)
+{
+    const hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
+    find_recorder(dataset, recorder, err);
+    if (root < 0)
+        return;
+    find_recorder(root, recorder, err);
+    H5Gclose(root);
+}
+
 /* ---- the other dimensions ---------------------------------------------------------------------------------------------- */
 
 static void name_dimensions(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
@@ -249,6 +282,7 @@ int lw_hdf5_sampling_find(hid_t file, hid_t dataset, struct lw_dataset_info *inf
         find_rest(file, dataset, info, &broken);
     if (broken.code == LW_OK)
         use_times(&subject, &broken);
+    find_recorders(file, dataset, &info->recorder, &broken);
     if (info->metadata_axis >= 0)
         snprintf(info->coordinates[info->metadata_axis].name, sizeof info->coordinates[0].name, "time");
     return broken.code == LW_OK ? LW_OK : lw_fail(err, broken.code, "%s", broken.message);

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "io/examine.h"
 #include "io/read/convert.h"
+#include "io/read/overlap.h"
 #include "io/sampling.h"
 
 #include <errno.h>
@@ -157,7 +158,7 @@ static int join(struct lw_reader *reader, int *axis, struct lw_error *err)
         lw_source_squeeze(&infos[f], reader->request.least_dims, reader->request.most_dims, NULL);
     }
     if (rc == LW_OK && (rc = find_axis(reader, &infos[0], axis, err)) == LW_OK &&
-        (rc = lw_sequence_join(infos, reader->n_files, *axis, &reader->sequence, err)) == LW_OK)
+        (rc = lw_sequence_join(infos, reader->n_files, *axis, reader->request.overlap == LW_OVERLAP_LAST, &reader->sequence, err)) == LW_OK)
         reader->info = infos[reader->sequence.parts[0].file];
     lw_free(infos);
     return rc;
@@ -192,10 +193,11 @@ static void log_sequence(const struct lw_reader *reader, int axis)
     }
     if (left > 0)
         lw_log_warn("and %" PRId64 " gaps more", left);
-    if (sequence->n_overlapping > 0)
-        lw_log_info("%" PRId64 " file%s with samples that an earlier one has: those of the earlier one stand%s",
-                    sequence->n_overlapping, sequence->n_overlapping == 1 ? " begins" : "s begin",
-                    sequence->n_left_out > 0 ? "; files without any other are left out" : "");
+    if (sequence->n_overlaps > 0)
+        lw_log_info("%" PRId64 " file%s with samples that an earlier one has%s: those of the %s one stand%s", sequence->n_overlaps,
+                    sequence->n_overlaps == 1 ? " begins" : "s begin", reader->request.overlap == LW_OVERLAP_ERROR ? ", and they are the same" : "",
+                    reader->request.overlap == LW_OVERLAP_LAST ? "later" : "earlier",
+                    sequence->n_left_out > 0 ? "; files of which none is taken are left out" : "");
 }
 
 static int check_gaps(const struct lw_reader *reader, struct lw_error *err)
@@ -238,6 +240,8 @@ int lw_reader_describe(struct lw_reader *reader, struct lw_error *err)
         return rc;
     if ((rc = join(reader, &axis, err)) == LW_OK)
         rc = check_gaps(reader, err);
+    if (rc == LW_OK && reader->request.overlap == LW_OVERLAP_ERROR)
+        rc = lw_overlaps_compare(reader, axis, err);
     if ((rc = lw_comm_agree(reader->comm, rc, err)))
         return rc;
     describe_joined(reader, axis);

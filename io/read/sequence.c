@@ -2,6 +2,7 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "io/notes/recorder.h"
 #include "io/sampling.h"
 
 #include <inttypes.h>
@@ -9,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Fields that say what recorded a file; formats have fewer. */
+enum { MOST_FIELDS = 16 };
 
 /* ---- whether files fit each other ----------------------------------------------------------------------------------------- */
 
@@ -87,13 +91,65 @@ static const char *start_text(const struct lw_dataset_info *info)
     return texts[info->axis.scale];
 }
 
+/* What files have said so far of whose they are: each field, and the first file that has it. */
+struct known {
+    int n;
+    struct {
+        char what[LW_RECORDER_VALUE];
+        const struct lw_dataset_info *from;
+    } fields[MOST_FIELDS];
+    const struct lw_dataset_info *pointing;     /* the first file that has one; NULL: none */
+};
+
+static double seconds_between(const struct lw_dataset_info *a, const struct lw_dataset_info *b)
+{
+    const struct lw_instant x = a->axis.instant, y = b->axis.instant;
+    if (a->axis.scale == LW_TIME_UNKNOWN || a->axis.scale != b->axis.scale)
+        return NAN;
+    return (double)(y.seconds - x.seconds) + (double)(y.attoseconds - x.attoseconds) * 1e-18;
+}
+
+static int compare_pointing(struct known *known, const struct lw_dataset_info *info, struct lw_error *err)
+{
+    char in_a[80], in_b[80];
+    const struct lw_dataset_info *const first = known->pointing;
+    if (!first && info->recorder.has_pointing)
+        known->pointing = info;
+    if (!first || lw_recorder_is_pointing(&first->recorder, &info->recorder, seconds_between(first, info)))
+        return LW_OK;
+    snprintf(in_a, sizeof in_a, "%.5f %+.5f degrees", first->recorder.ra_deg, first->recorder.dec_deg);
+    snprintf(in_b, sizeof in_b, "%.5f %+.5f degrees", info->recorder.ra_deg, info->recorder.dec_deg);
+    return fail_pair(first, info, "the pointing", in_a, in_b, err);
+}
+
+/* Files that leave a field out may be of anybody. */
+static int compare_recorder(struct known *known, const struct lw_dataset_info *info, struct lw_error *err)
+{
+    char what[LW_RECORDER_VALUE], value[LW_RECORDER_VALUE], other[LW_RECORDER_VALUE], text[LW_RECORDER_VALUE + 8];
+    for (const char *at = info->recorder.text; lw_recorder_next(&at, what, value); ) {
+        int k = 0;
+        while (k < known->n && strcmp(known->fields[k].what, what) != 0)
+            k++;
+        if (k == known->n && k < MOST_FIELDS) {
+            memcpy(known->fields[k].what, what, sizeof what);
+            known->fields[known->n++].from = info;
+        }
+        if (k == MOST_FIELDS || !lw_recorder_find(&known->fields[k].from->recorder, what, other) || strcmp(value, other) == 0)
+            continue;
+        snprintf(text, sizeof text, "the %s", what);
+        return fail_pair(known->fields[k].from, info, text, other, value, err);
+    }
+    return compare_pointing(known, info, err);
+}
+
 /* @param has_times  set to whether start times say where files belong */
 static int compare_all(const struct lw_dataset_info *infos, int64_t n, int axis, bool *has_times, struct lw_error *err)
 {
+    struct known known = {0};
     *has_times = infos[0].axis.scale != LW_TIME_UNKNOWN && infos[0].axis.period.numerator > 0;
+    int rc = compare_recorder(&known, &infos[0], err);
     for (int64_t f = 1; f < n; f++) {
-        const int rc = compare(&infos[0], &infos[f], axis, err);
-        if (rc)
+        if (rc || (rc = compare_recorder(&known, &infos[f], err)) || (rc = compare(&infos[0], &infos[f], axis, err)))
             return rc;
         if (infos[f].axis.scale != infos[0].axis.scale)
             return fail_pair(&infos[0], &infos[f], "the start", start_text(&infos[0]), start_text(&infos[f]), err);
@@ -136,52 +192,105 @@ static int64_t missing_before(const struct lw_dataset_info *info, struct lw_inst
     return lw_instant_to_sample(end, info->axis.period, info->axis.instant, NULL);
 }
 
-/* Place a file behind the others, whose last sample ends at *end. */
-static int place(struct lw_sequence *sequence, const struct lw_dataset_info *info, int axis, bool has_times, struct lw_file_part part,
+/* Put a part over others: what they have of its samples is cut out of them. Of one that it lies within, two parts remain. */
+static void put_over(struct lw_sequence *sequence, const struct lw_file_part *part)
+{
+    const int64_t end = part->first + part->count, i = lw_sequence_find(sequence, part->first);
+    struct lw_file_part *const parts = sequence->parts;
+    struct lw_file_part put[3];
+    int n = 0;
+    int64_t j = i;
+    while (j < sequence->n_parts && parts[j].first + parts[j].count <= end)
+        j++;
+    if (i < sequence->n_parts && parts[i].first < part->first) {
+        put[n] = parts[i];
+        put[n++].count = part->first - parts[i].first;
+    }
+    put[n++] = *part;
+    if (j < sequence->n_parts && parts[j].first < end) {
+        const int64_t cut = end - parts[j].first;
+        put[n++] = (struct lw_file_part){parts[j].file, end, parts[j].skip + cut, parts[j].count - cut};
+        j++;
+    }
+    memmove(parts + i + n, parts + j, (size_t)(sequence->n_parts - j) * sizeof *parts);
+    memcpy(parts + i, put, (size_t)n * sizeof *put);
+    sequence->n_parts += i + n - j;
+}
+
+static void put_behind(struct lw_sequence *sequence, struct lw_file_part part, int64_t skip)
+{
+    part.first += skip;
+    part.skip = skip;
+    part.count -= skip;
+    sequence->parts[sequence->n_parts++] = part;
+}
+
+/* Place a file behind the others, whose last sample ends at *end, or over the last of them. */
+static int place(struct lw_sequence *sequence, const struct lw_dataset_info *info, int axis, bool has_times, bool last_stands, int64_t file,
                  struct lw_instant *end, struct lw_error *err)
 {
-    const int64_t n = info->dims[axis];
+    const int64_t n = info->dims[axis], length = sequence->length;
     const int64_t missing = has_times && sequence->n_parts > 0 ? missing_before(info, *end) : 0;
-    if (missing > INT64_MAX / 4 - sequence->length - n)
+    if (missing > INT64_MAX / 4 - length - n)
         return fail_length(info, err);
-    sequence->n_overlapping += missing < 0;
-    if (missing <= -n) {
-        sequence->n_left_out++;
-        return LW_OK;
-    }
-    part.skip = max64(0, -missing);
-    part.count = n - part.skip;
+    const struct lw_file_part part = {.file = file, .first = length + missing, .count = n};
+    if (missing < 0)
+        sequence->overlaps[sequence->n_overlaps++] = (struct lw_overlap){file, part.first, min64(n, -missing)};
     if (missing > 0)
-        sequence->gaps[sequence->n_gaps++] = (struct lw_gap){sequence->length, missing};
-    part.first = sequence->length + max64(0, missing);
-    sequence->length = part.first + part.count;
-    sequence->parts[sequence->n_parts++] = part;
+        sequence->gaps[sequence->n_gaps++] = (struct lw_gap){length, missing};
+    if (missing < 0 && last_stands)
+        put_over(sequence, &part);
+    else if (missing > -n)
+        put_behind(sequence, part, max64(0, -missing));
+    if (missing <= -n)
+        return LW_OK;
+    sequence->length = part.first + n;
     if (has_times)
         *end = lw_instant_of_sample(info->axis.instant, info->axis.period, n);
     return LW_OK;
 }
 
-int lw_sequence_join(const struct lw_dataset_info *infos, int64_t n, int axis, struct lw_sequence *out, struct lw_error *err)
+static int64_t count_left_out(const struct lw_sequence *sequence, struct lw_file_part *order, int64_t n)
+{
+    int64_t left_out = n;
+    for (int64_t f = 0; f < n; f++)
+        order[f].count = 0;
+    for (int64_t p = 0; p < sequence->n_parts; p++)
+        left_out -= order[sequence->parts[p].file].count++ == 0;
+    return left_out;
+}
+
+static int allocate(struct lw_sequence *out, int64_t n, struct lw_file_part **order, struct lw_error *err)
+{
+    *order = lw_alloc_array(n, sizeof **order, "the order of files", err);
+    out->parts = lw_alloc_array(2 * n, sizeof *out->parts, "the order of files", err);
+    out->gaps = lw_alloc_array(n, sizeof *out->gaps, "the gaps between files", err);
+    out->overlaps = lw_alloc_array(n, sizeof *out->overlaps, "the overlaps of files", err);
+    return *order && out->parts && out->gaps && out->overlaps ? LW_OK : LW_ESYSTEM;
+}
+
+int lw_sequence_join(const struct lw_dataset_info *infos, int64_t n, int axis, bool last_stands, struct lw_sequence *out,
+                     struct lw_error *err)
 {
     bool has_times;
     struct lw_instant end = {0, 0};
+    struct lw_file_part *order;
     *out = (struct lw_sequence){0};
     int rc = compare_all(infos, n, axis, &has_times, err);
     if (rc)
         return rc;
-    struct lw_file_part *const order = lw_alloc_array(n, sizeof *order, "the order of files", err);
-    out->parts = lw_alloc_array(n, sizeof *out->parts, "the order of files", err);
-    out->gaps = lw_alloc_array(n, sizeof *out->gaps, "the gaps between files", err);
-    rc = order && out->parts && out->gaps ? LW_OK : LW_ESYSTEM;
+    rc = allocate(out, n, &order, err);
     for (int64_t f = 0; rc == LW_OK && f < n; f++)
         order[f].file = f;
     if (rc == LW_OK)
         qsort_r(order, (size_t)n, sizeof *order, has_times ? by_start : by_name, (void *)(uintptr_t)infos);
     for (int64_t f = 0; rc == LW_OK && f < n; f++)
-        rc = place(out, &infos[order[f].file], axis, has_times, order[f], &end, err);
-    lw_free(order);
-    if (rc)
+        rc = place(out, &infos[order[f].file], axis, has_times, last_stands, order[f].file, &end, err);
+    if (rc == LW_OK)
+        out->n_left_out = count_left_out(out, order, n);
+    else
         lw_sequence_release(out);
+    lw_free(order);
     return rc;
 }
 
@@ -189,6 +298,7 @@ void lw_sequence_release(struct lw_sequence *sequence)
 {
     lw_free(sequence->parts);
     lw_free(sequence->gaps);
+    lw_free(sequence->overlaps);
     *sequence = (struct lw_sequence){0};
 }
 

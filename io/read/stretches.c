@@ -52,13 +52,25 @@ static bool begins_behind_gap(const struct lw_sequence *sequence, int64_t part)
     return part == 0 || sequence->parts[part].first != sequence->parts[part - 1].first + sequence->parts[part - 1].count;
 }
 
+/* A file that others cut in two has several parts. */
+static bool is_first_of_file(const struct lw_sequence *sequence, int64_t part)
+{
+    const struct lw_file_part *const parts = sequence->parts;
+    const int64_t begin = parts[part].first - parts[part].skip;
+    for (int64_t p = part - 1; p >= 0 && parts[p].first >= begin; p--)
+        if (parts[p].file == parts[part].file)
+            return false;
+    return true;
+}
+
 static int find_stretches(struct lw_comm *comm, const struct lw_reader_request *request, struct collector *c, struct lw_error *err)
 {
     struct lw_reader reader = {.comm = comm, .request = *request};
     int rc = lw_reader_describe(&reader, err);
     for (int64_t p = 0; rc == LW_OK && p < reader.sequence.n_parts; p++) {
         const struct lw_dataset_info *const file = &reader.files[reader.sequence.parts[p].file];
-        rc = add_text(c, lw_name_of(file->file, file->path).text, begins_behind_gap(&reader.sequence, p), err);
+        if (is_first_of_file(&reader.sequence, p))
+            rc = add_text(c, lw_name_of(file->file, file->path).text, begins_behind_gap(&reader.sequence, p), err);
     }
     lw_reader_forget(&reader);
     return lw_comm_agree(comm, rc, err);

@@ -142,7 +142,7 @@ const struct lw_option lw_common_options[] = {
                 "it; SEG-Y has none to name, and of miniSEED it is a channel, FILE:/NET.STA.LOC.CHA, or without it all of them. "
                 "Several names, patterns such as 'day/*.h5:/data', and lists "
                 "@FILE with a name in each line are one signal: sorted by their start times, else by name, joined where they follow each "
-                "other, overlaps taken from the earlier file. A blank in a name has a backslash before it.",
+                "other. They must be of one detector, telescope, instrument, station or channel. A blank in a name has a backslash before it.",
     },
     {
         .name = "gaps",
@@ -151,6 +151,14 @@ const struct lw_option lw_common_options[] = {
         .fallback = "split",
         .help = "What becomes of the times between several files that none of them has. split, nan: their samples are not numbers, and "
                 "so are exactly the outputs that depend on them; zero: they are 0; error: there must be none.",
+    },
+    {
+        .name = "overlap",
+        .kind = LW_OPTION_CHOICE,
+        .choices = "error|first|last",
+        .fallback = "error",
+        .help = "Samples that several files have. error: they must be the same in all of them; first, last: those of the file that begins "
+                "first or last are taken, whatever the others hold.",
     },
     {
         .name = "each",

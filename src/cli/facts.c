@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "io/examine.h"
 #include "io/list.h"
+#include "io/notes/recorder.h"
 #include "io/sampling.h"
 
 #include <inttypes.h>
@@ -120,7 +121,7 @@ static void print_coordinates(const struct lw_dataset_info *info)
 /* @param type, storage  as listed: "uint32", "contiguous"; "": the type that samples are read as; nothing is known of the storage */
 static void print_facts(const struct lw_dataset_info *info, const char *format, const char *type, const char *storage)
 {
-    char read_as[40], bytes[24];
+    char read_as[40], bytes[24], whose[400];
     row("format", "%s%s%s", format, info->convention[0] ? ", " : "", info->convention);
     if (info->path[0])
         row("dataset", "%s", info->path);
@@ -131,6 +132,8 @@ static void print_facts(const struct lw_dataset_info *info, const char *format, 
     print_coordinates(info);
     if (info->axis.unit[0])
         row("unit", "%s", info->axis.unit);
+    if (lw_recorder_text(&info->recorder, whose, sizeof whose)[0])
+        row("recorded by", "%s", whose);
     row("storage", "%s%sfile of %s", storage, storage[0] ? ", " : "", lw_bytes_text(info->file_bytes, bytes));
 }
 

@@ -396,6 +396,7 @@ static int plot_joined(struct lw_comm *comm, const char *names, struct lw_subjec
     struct lw_reader reader = {
         .comm = comm,
         .request = {.names = names, .hints = hints->file, .least_dims = 1, .most_dims = LW_MAX_DIMS, .gaps = LW_GAPS_ZERO,
+                    .overlap = LW_OVERLAP_FIRST,
                     .join = is_image ? LW_JOIN_ROWS : hints->axis >= 0 ? hints->axis : LW_JOIN_TIME},
     };
     int rc = lw_reader_describe(&reader, err);

@@ -19,7 +19,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* Index into the choices of --gaps is the value of the enumeration. */
+/* Index into the choices of --gaps and --overlap is the value of the enumeration. */
+static_assert(LW_OVERLAP_ERROR == 0 && LW_OVERLAP_FIRST == 1 && LW_OVERLAP_LAST == 2, "order of --overlap");
 static_assert(LW_GAPS_SPLIT == 0 && LW_GAPS_NAN == 1 && LW_GAPS_ZERO == 2 && LW_GAPS_ERROR == 3, "order of --gaps");
 
 int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *options, struct lw_reader_request *request,
@@ -28,6 +29,7 @@ int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *opti
     *request = (struct lw_reader_request){
         .names = lw_options_text(options, "input"), .least_dims = ops->least_dims, .most_dims = ops->most_dims, .join = ops->join,
         .gaps = (enum lw_gaps)lw_options_choice(options, "gaps"),
+        .overlap = (enum lw_overlap_choice)lw_options_choice(options, "overlap"),
     };
     if (!request->names)
         return lw_fail(err, LW_EUSAGE, "--input is missing: give the signal as FILE:/dataset");

@@ -66,7 +66,7 @@ offers 'survey.h5' ols --input = s
 offers 'two words.h5' filters chirp --output tw
 offers '' ols --count 4
 offers '' ols --input survey.h5 : /
-offers '--overwrite' ols --overwrite --ov
+offers '--overwrite' ols --overwrite --overw
 
 # ---- behind a job file those of its job
 offers '--sparsity' run job.ini --spa

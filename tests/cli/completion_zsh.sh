@@ -77,7 +77,7 @@ lapwing help --completion |bash,zsh
 lapwing ols --mode |full,same,valid
 lapwing ols --mode=s|same
 lapwing ols --overwrite --mode s|same
-lapwing ols --overwrite --ov|
+lapwing ols --overwrite --overw|
 lapwing ols --input s|survey.h5
 lapwing ols --input=s|survey.h5
 lapwing ols --input survey.h5 p|plan.ini

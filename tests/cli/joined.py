@@ -231,4 +231,61 @@ check("no-list" in run(2, "o.h5", "--input", "@no-list", code=74).stderr, "a lis
 check("also the input" in run(1, "g2.h5", "--input", "g0.h5:/data", "g2.h5:/data", code=2).stderr, "the output is an input")
 run(2, "o.h5", "--input", "g0.h5:/data", "missing.h5:/data", code=74)
 run(2, "o.h5", "--input", "g0.h5:/data", "g2.h5:/nothing", code=65)
+
+
+# ---- files of different detectors, and samples that several files have ----
+def strain(name, detector, first):
+    with h5py.File(name, "w") as file:
+        data = file.create_dataset("strain/Strain", data=signals["float"][first:first + 1000, 0])
+        data.attrs.update(Xstart=1126259446 + first / RATE, Xspacing=1 / RATE, Xunits="second", Xlabel="GPS time")
+        file["meta/GPSstart"] = 1126259446
+        if detector:
+            file["meta/Detector"] = detector
+
+
+for name, detector, first in ("h.h5", "H1", 0), ("l.h5", "L1", 0), ("h2.h5", "H1", 1000), ("x.h5", None, 2000):
+    strain(name, detector, first)
+said = run(2, "o.h5", "--input", "h.h5", "l.h5", code=65).stderr
+check("'h.h5' and 'l.h5' are not one axis: the detector is H1 in the first and L1 in the second" in said, said)
+run(2, "o.h5", "--input", "h.h5", "h2.h5", "x.h5")
+check("recorded by  detector H1" in lapwing(1, "info", "h.h5").stdout, "info names the detector")
+
+
+def overlapping(changed, layout):
+    """Three files: the second has 200 samples of the first, in one of which it differs, the third lies within the first."""
+    for at, value in changed:
+        others[at] = value
+    options = chunks if layout == "chunked" else {"layout": layout}
+    write("v0.h5", there, 0, **options)
+    write("v1.h5", others[1800:4000], 1800, **options)
+    write("v2.h5", others[500:700], 500, **options)
+
+
+for layout, at, file in ("slow", 1900, "v1.h5"), ("fast", 600, "v2.h5"), ("chunked", 1900, "v1.h5"):
+    there, others = signals["float"][:2000].copy(), signals["float"][:4000].copy()
+    there[1850, 1] = others[1850, 1] = np.nan
+    overlapping([], layout)
+    same_layout = "fast" if layout == "fast" else "slow"
+    write("first.h5", np.concatenate([there, others[2000:]]), 0, same_layout)
+    run(3, "o.h5", "--input", "v2.h5:/data", "v0.h5:/data", "v1.h5:/data")
+    run(1, "p.h5", "--input", "first.h5:/data")
+    check(np.array_equal(result("o.h5"), result("p.h5"), equal_nan=True), f"{layout}: the same samples")
+    others = signals["float"][:4000].copy()
+    others[1850, 1] = np.nan
+    overlapping([((at, 3), 7), ((at + 50, 0), 8)], layout)
+    for ranks in 1, 2:
+        said = run(ranks, "o.h5", "--input", "v?.h5:/data", code=65).stderr
+        check("'v0.h5'" in said and f"'{file}'" in said and f"sample {at} of channel 3" in said and f"{there[at, 3]:.9g} in the first, 7" in
+              said and "--overlap first or last" in said, f"{layout}, {ranks} ranks: {said}")
+    last = others.copy()
+    last[:500], last[700:1800] = there[:500], there[700:1800]
+    for choice, wanted in ("first", np.concatenate([there, others[2000:]])), ("last", last):
+        write("one.h5", wanted, 0, same_layout)
+        run(2, "o.h5", "--input", "v?.h5:/data", "--overlap", choice)
+        run(1, "p.h5", "--input", "one.h5:/data")
+        check(np.array_equal(result("o.h5"), result("p.h5"), equal_nan=True), f"{layout}: --overlap {choice}")
+    os.remove("v2.h5")
+    lapwing(2, "ols", "--input", "v?.h5:/data", "--filters", "taps.h5:/taps", "--output", "v", "--each", "stretch", "--overlap", "last",
+            "--overwrite", "--quiet")
+    check(sorted(os.listdir("v")) == ["v0.h5"], "a file in two parts is one of a stretch")
 finish()

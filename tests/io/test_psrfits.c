@@ -421,6 +421,27 @@ static void check_damage(struct made *made)
     check_refused("made.sf", "", LW_EDATA, "FITS file is cut short");
 }
 
+static void check_row_bytes(const struct lw_listing *row, void *context)
+{
+    const int64_t wanted = *(const int64_t *)context;
+    CHECK(row->stored_bytes == wanted, "%s has %ld bytes, not %ld", row->path, (long)row->stored_bytes, (long)wanted);
+}
+
+/* Missing rows take no bytes, however many they are. */
+static void check_listed_bytes(struct made *made)
+{
+    struct plan plan = {.bits = 4, .n_pols = 1, .n_channels = 6, .n_per_row = 8, .n_rows = 3, .pol_type = "I"};
+    const struct lw_format *format;
+    struct lw_error err = {0};
+    set_times(&plan, 0);
+    plan.times[2] += 1e6 * plan.n_per_row * TBIN;
+    make(made, &plan);
+    write_made("made.sf", made);
+    int64_t wanted = plan.n_rows * data_bytes(&plan);
+    CHECK(lw_formats_find("made.sf", NULL, &format, &err) == LW_OK && format->list("made.sf", check_row_bytes, &wanted, &err) == LW_OK,
+          "%s", err.message);
+}
+
 /* Without weights, offsets and scales, and with numbers that only ZERO_OFF shifts. */
 static void check_missing_columns(struct made *made)
 {
@@ -448,6 +469,7 @@ int main(int argc, char **argv)
     check_metadata(&made);
     check_damage(&made);
     check_missing_columns(&made);
+    check_listed_bytes(&made);
     const size_t begin = make(&made, &plan);
     check_mutations("mutated.sf", &made, begin + 8, argc > 1 ? atoi(argv[1]) : 500);
     snprintf(command, sizeof command, "rm -r '%s'", folder);

@@ -2,6 +2,7 @@
  * sample by sample; and what does not fit. */
 #include "../check.h"
 #include "base/integers.h"
+#include "io/notes/recorder.h"
 #include "io/read/sequence.h"
 #include "io/sampling.h"
 
@@ -36,8 +37,8 @@ static void make_file(struct lw_dataset_info *info, int64_t first, int64_t n, st
     CHECK(lw_sampling_settle(info, &err) == LW_OK, "%s", err.message);
 }
 
-/* Which file each sample of the axis is of; -1: none. Earlier files stand. */
-static int64_t paint(const int64_t *first, const int64_t *n, const int *order, int n_files, int *owner)
+/* Which file each sample of the axis is of; -1: none. Earlier files stand, or later ones. */
+static int64_t paint(const int64_t *first, const int64_t *n, const int *order, int n_files, bool last_stands, int *owner)
 {
     const int64_t begin = first[order[0]];
     int64_t end = 0;
@@ -46,7 +47,7 @@ static int64_t paint(const int64_t *first, const int64_t *n, const int *order, i
     for (int f = 0; f < n_files; f++)
         for (int64_t s = 0; s < n[order[f]]; s++) {
             const int64_t at = first[order[f]] - begin + s;
-            if (owner[at] < 0)
+            if (owner[at] < 0 || last_stands)
                 owner[at] = order[f];
             end = max64(end, at + 1);
         }
@@ -62,13 +63,29 @@ static void check_axis(const struct lw_sequence *sequence, const int64_t *first,
         const struct lw_file_part *const part = &sequence->parts[is_there ? p : 0];
         if (!is_there)
             wrong += owner[s] >= 0;
-        else        /* of overlapping files, a later one may stand if the earlier one ends where it does: samples agree by number */
-            wrong += owner[s] < 0 || s - part->first + part->skip + first[part->file] - begin != s;
+        else
+            wrong += owner[s] != (int)part->file || s - part->first + part->skip + first[part->file] - begin != s;
     }
     for (int64_t g = 0; g < sequence->n_gaps; g++)
         for (int64_t s = 0; s < sequence->gaps[g].count; s++)
             wrong += owner[sequence->gaps[g].first + s] >= 0;
     CHECK(wrong == 0, "%d samples are wrong", (int)wrong);
+}
+
+/* Of each file, the samples that those before it have. */
+static void check_overlaps(const struct lw_sequence *sequence, const int64_t *first, const int64_t *n, const int *order, int n_files)
+{
+    int64_t end = first[order[0]], o = 0;
+    for (int f = 0; f < n_files; f++) {
+        const int64_t begin = first[order[f]], shared = min64(end, begin + n[order[f]]) - begin;
+        if (f > 0 && shared > 0) {
+            const struct lw_overlap *const overlap = &sequence->overlaps[o++];
+            CHECK(o <= sequence->n_overlaps && overlap->file == order[f] && overlap->first == begin - first[order[0]] &&
+                  overlap->count == shared, "file %d: %d samples shared, not %d", order[f], (int)overlap->count, (int)shared);
+        }
+        end = max64(end, begin + n[order[f]]);
+    }
+    CHECK(o == sequence->n_overlaps, "%d overlaps, not %d", (int)sequence->n_overlaps, (int)o);
 }
 
 static int64_t count_missing(const int *owner, int64_t length)
@@ -85,7 +102,8 @@ static void check_random(void)
     struct lw_period period;
     struct lw_error err;
     lw_period_make(1, 1000, &period);
-    for (int trial = 0; trial < 3000; trial++) {
+    for (int trial = 0; trial < 6000; trial++) {
+        const bool last_stands = trial % 2;
         int64_t first[MOST_FILES], n[MOST_FILES];
         int order[MOST_FILES], owner[MOST_SAMPLES];
         const int n_files = 1 + (int)pick(MOST_FILES);
@@ -102,14 +120,15 @@ static void check_random(void)
             order[at] = f;
         }
         struct lw_sequence sequence;
-        CHECK(lw_sequence_join(infos, n_files, 0, &sequence, &err) == LW_OK, "%s", err.message);
-        const int64_t length = paint(first, n, order, n_files, owner);
+        CHECK(lw_sequence_join(infos, n_files, 0, last_stands, &sequence, &err) == LW_OK, "%s", err.message);
+        const int64_t length = paint(first, n, order, n_files, last_stands, owner);
         int64_t missing = 0;
         for (int64_t g = 0; g < sequence.n_gaps; g++)
             missing += sequence.gaps[g].count;
         CHECK(sequence.length == length, "%d samples, not %d", (int)sequence.length, (int)length);
         CHECK(missing == count_missing(owner, length), "%d samples are missing", (int)missing);
         check_axis(&sequence, first, owner, length, first[order[0]]);
+        check_overlaps(&sequence, first, n, order, n_files);
         lw_sequence_release(&sequence);
     }
 }
@@ -128,7 +147,7 @@ static void check_long(void)
         make_file(&infos[f], f * samples, samples, period, f);
         infos[f].axis.instant = lw_instant_of_sample((struct lw_instant){1661296194, 373836288000000000}, period, f * samples);
     }
-    CHECK(lw_sequence_join(infos, N, 0, &sequence, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_sequence_join(infos, N, 0, false, &sequence, &err) == LW_OK, "%s", err.message);
     CHECK(sequence.length == N * samples && sequence.n_gaps == 0 && sequence.n_parts == N, "%lld samples, %d gaps",
           (long long)sequence.length, (int)sequence.n_gaps);
     lw_sequence_release(&sequence);
@@ -147,10 +166,10 @@ static void check_step(void)
         infos[f].dims[1] = 1;
         infos[f].coordinates[1] = (struct lw_coordinate){.name = "distance", .is_regular = true, .first = 7};
     }
-    CHECK(lw_sequence_join(infos, 2, 0, &sequence, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_sequence_join(infos, 2, 0, false, &sequence, &err) == LW_OK, "%s", err.message);
     lw_sequence_release(&sequence);
     infos[1].coordinates[1].first = 8;
-    CHECK(lw_sequence_join(infos, 2, 0, &sequence, &err) == LW_EDATA, "channels in different places are one");
+    CHECK(lw_sequence_join(infos, 2, 0, false, &sequence, &err) == LW_EDATA, "channels in different places are one");
 }
 
 static void check_names(void)
@@ -163,7 +182,7 @@ static void check_names(void)
         infos[f] = (struct lw_dataset_info){.n_dims = 1, .dims = {10 + f}, .metadata_axis = -1};
         snprintf(infos[f].file, sizeof infos[f].file, "%s", names[f]);
     }
-    CHECK(lw_sequence_join(infos, 3, 0, &sequence, &err) == LW_OK, "%s", err.message);
+    CHECK(lw_sequence_join(infos, 3, 0, false, &sequence, &err) == LW_OK, "%s", err.message);
     CHECK(sequence.parts[0].file == 2 && sequence.parts[1].file == 1 && sequence.parts[2].file == 0 && sequence.parts[2].first == 23,
           "the order of names");
     lw_sequence_release(&sequence);
@@ -179,7 +198,7 @@ static void expect_refused(void (*change)(struct lw_dataset_info *), const char 
     for (int f = 0; f < 3; f++)
         make_file(&infos[f], 100 * f, 100, period, f);
     change(&infos[1]);
-    const int code = lw_sequence_join(infos, 3, 0, &sequence, &err);
+    const int code = lw_sequence_join(infos, 3, 0, false, &sequence, &err);
     CHECK(code == LW_EDATA && strstr(err.message, word) && strstr(err.message, "file-0") && strstr(err.message, "file-1"),
           "code %d: '%s' says nothing of %s", code, err.message, word);
 }
@@ -193,8 +212,62 @@ static void change_scale(struct lw_dataset_info *info) { info->axis.scale = LW_T
 static void forget_start(struct lw_dataset_info *info) { info->axis.scale = LW_TIME_UNKNOWN; }
 static void change_unit(struct lw_dataset_info *info) { strcpy(info->axis.unit, "m"); }
 
+static void change_detector(struct lw_dataset_info *info)
+{
+    lw_recorder_add(&info[-1].recorder, "detector", "H1");
+    lw_recorder_add(&info->recorder, "detector", "L1");
+}
+
+static void change_pointing(struct lw_dataset_info *info)
+{
+    lw_recorder_point(&info[-1].recorder, 83.63, 22.01);
+    lw_recorder_point(&info->recorder, 83.64, 22.01);
+}
+
+/* A field that a file leaves out says nothing, also where it is the first one that does. */
+static void check_recorder(void)
+{
+    static const struct {
+        const char *fields[3][2];       /* of each file: what and value; NULL: nothing */
+        double ra[3];                   /* of the pointing, 50 degrees north; 0: none */
+        const char *says;               /* NULL: they are one */
+    } cases[] = {
+        {{{"detector", "H1"}, {"detector", "H1"}, {"detector", "H1"}}, {0}, NULL},
+        {{{NULL}, {"detector", "H1"}, {"detector", "H1"}}, {0}, NULL},
+        {{{NULL}, {"detector", "H1"}, {"detector", "L1"}}, {0}, "'day/file-1.h5' and 'day/file-2.h5' are not one axis: the detector is H1 in"},
+        {{{"station", "A"}, {"detector", "H1"}, {"station", "B"}}, {0}, "'day/file-0.h5' and 'day/file-2.h5'"},
+        {{{"detector", "unknown"}, {"detector", " H1 "}, {"detector", "H1"}}, {0}, NULL},
+        {{{"channel", "A VERY LONG NAME OF A CHANNEL, WHICH DIFFERS AT ITS END 1"},
+          {"channel", "A VERY LONG NAME OF A CHANNEL, WHICH DIFFERS AT ITS END 2"}, {NULL}}, {0}, "the channel"},
+        {{{NULL}}, {10, 10.001, 10}, NULL},
+        {{{NULL}}, {10, 0, 10.01}, "the pointing is 10.00000 +50.00000 degrees"},
+        {{{NULL}}, {10, 10 + 0.417807, 10 + 2 * 0.417807}, NULL},     /* 100 s of a sky that turns */
+        {{{NULL}}, {359.9, 0.317807, 0.735614}, NULL},
+    };
+    struct lw_period period;
+    lw_period_make(1, 1, &period);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct lw_dataset_info infos[3];
+        struct lw_error err = {0};
+        struct lw_sequence sequence;
+        for (int f = 0; f < 3; f++) {
+            make_file(&infos[f], 100 * f, 100, period, f);
+            if (cases[c].fields[f][0])
+                lw_recorder_add(&infos[f].recorder, cases[c].fields[f][0], cases[c].fields[f][1]);
+            lw_recorder_point(&infos[f].recorder, cases[c].ra[f], cases[c].ra[f] > 0 ? 50 : 0);
+        }
+        const int code = lw_sequence_join(infos, 3, 0, false, &sequence, &err);
+        CHECK(code == (cases[c].says ? LW_EDATA : LW_OK) && (!cases[c].says || strstr(err.message, cases[c].says)), "case %d: %d, '%s'",
+              (int)c, code, err.message);
+        if (code == LW_OK)
+            lw_sequence_release(&sequence);
+    }
+}
+
 static void check_refusals(void)
 {
+    expect_refused(change_detector, "the detector is H1 in the first and L1 in the second");
+    expect_refused(change_pointing, "the pointing");
     expect_refused(change_type, "the type");
     expect_refused(change_order, "the type");
     expect_refused(change_channels, "dimension 1");
@@ -212,7 +285,7 @@ static void check_refusals(void)
     make_file(&infos[0], 0, 10, period, 0);
     make_file(&infos[1], 0, 10, period, 1);
     infos[0].axis.instant.seconds -= 100000000;
-    CHECK(lw_sequence_join(infos, 2, 0, &sequence, &err) == LW_EDATA && strstr(err.message, "64 bits"), "'%s'", err.message);
+    CHECK(lw_sequence_join(infos, 2, 0, false, &sequence, &err) == LW_EDATA && strstr(err.message, "64 bits"), "'%s'", err.message);
 }
 
 int main(void)
@@ -222,5 +295,6 @@ int main(void)
     check_step();
     check_names();
     check_refusals();
+    check_recorder();
     return check_result("sequence");
 }

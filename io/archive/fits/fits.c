@@ -6,6 +6,7 @@
 #include "io/archive/fits/image.h"
 #include "io/archive/fits/origin.h"
 #include "io/archive/fits/tiles.h"
+#include "io/notes/recorder.h"
 #include "io/sampling.h"
 
 #include "base/file.h"
@@ -112,8 +113,20 @@ static void find_sampling(struct lw_dataset_info *info, int d)
         snprintf(info->axis.source, sizeof info->axis.source, "keyword CDELT%d", info->n_dims - d);
 }
 
+static void find_recorder(const struct lw_fits_unit *unit, struct lw_recorder *recorder)
+{
+    static const struct {
+        const char *what, *keyword;
+    } fields[] = {{"telescope", "TELESCOP"}, {"instrument", "INSTRUME"}, {"filter", "FILTER"}};
+    char text[LW_FITS_CARD];
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
+        if (lw_fits_text(unit, fields[f].keyword, text, sizeof text))
+            lw_recorder_add(recorder, fields[f].what, text);
+}
+
 static void find_metadata(const struct lw_fits_unit *unit, struct lw_dataset_info *info)
 {
+    find_recorder(unit, &info->recorder);
     lw_fits_text(unit, "BUNIT", info->axis.unit, sizeof info->axis.unit);
     for (int d = 0; d < info->n_dims; d++) {
         find_coordinate(unit, info->n_dims - d, &info->coordinates[d]);

@@ -1,6 +1,7 @@
 #include "io/hdf5/conventions/convention.h"
 
 #include "io/hdf5/scale.h"
+#include "io/notes/recorder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -140,6 +141,22 @@ bool lw_subject_start(struct lw_subject *subject, const char *text)
 void lw_subject_unit(struct lw_subject *subject, const char *unit)
 {
     snprintf(subject->info->axis.unit, sizeof subject->info->axis.unit, "%s", unit);
+}
+
+void lw_subject_identify(struct lw_subject *subject, const char *what, const char *place)
+{
+    char text[256];
+    double value;
+    if (lw_subject_text(subject, place, text, sizeof text))
+        lw_recorder_add(&subject->info->recorder, what, text);
+    else if (lw_subject_real(subject, place, &value))
+        lw_recorder_add_number(&subject->info->recorder, what, value);
+}
+
+void lw_subject_identify_above(struct lw_subject *subject, int levels, const char *what, const char *place)
+{
+    char whole[LW_PLACE];
+    lw_subject_identify(subject, what, lw_place_above(subject->info->path, levels, place, whole));
 }
 
 bool lw_subject_times(struct lw_subject *subject, const char *path, const char *unit)

@@ -57,6 +57,10 @@ bool lw_subject_start(struct lw_subject *subject, const char *text);        /* I
 void lw_subject_start_at(struct lw_subject *subject, struct lw_instant utc);
 void lw_subject_unit(struct lw_subject *subject, const char *unit);
 
+/** Whose samples they are: a field from a text or a number at a place, as lw_recorder_add takes it. */
+void lw_subject_identify(struct lw_subject *subject, const char *what, const char *place);
+void lw_subject_identify_above(struct lw_subject *subject, int levels, const char *what, const char *place);
+
 /** Start and rate from a dataset of times. False: there is none that can be used. */
 bool lw_subject_times(struct lw_subject *subject, const char *path, const char *unit);
 

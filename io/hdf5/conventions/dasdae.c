@@ -40,6 +40,9 @@ static int describe(struct lw_subject *subject)
     lw_subject_times(subject, lw_place_above(subject->info->path, 1, "_coord_time", place), is_date ? "ns since 1970-01-01" : "ns");
     if (lw_subject_text_above(subject, 1, "@_attrs_data_units", text, sizeof text))
         lw_subject_unit(subject, text);
+    lw_subject_identify_above(subject, 1, "network", "@_attrs_network");
+    lw_subject_identify_above(subject, 1, "station", "@_attrs_station");
+    lw_subject_identify_above(subject, 1, "instrument", "@_attrs_instrument_id");
     return LW_OK;
 }
 

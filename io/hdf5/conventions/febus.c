@@ -2,6 +2,8 @@
  * [time x distance]: of what two blocks share, half comes from either. */
 #include "io/hdf5/conventions/convention.h"
 
+#include "io/notes/recorder.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +140,15 @@ static void find_unit(struct lw_subject *subject)
     }
 }
 
+/* "/DEVICE/Source1/Zone1/NAME": a device watches several fibres, and zones of them. */
+static void find_recorder(struct lw_subject *subject)
+{
+    char source[LW_MAX_PATH];
+    const char *const path = subject->info->path + 1, *const slash = strrchr(path, '/');
+    snprintf(source, sizeof source, "%.*s", slash ? (int)(slash - path) : 0, path);
+    lw_recorder_add(&subject->info->recorder, "source", source);
+}
+
 static int describe(struct lw_subject *subject)
 {
     struct zone zone;
@@ -154,6 +165,7 @@ static int describe(struct lw_subject *subject)
     find_axis(subject, &zone, &blocks);
     lw_subject_distance(subject, zone.extent[0] * zone.spacing[0] + zone.origin[0], zone.spacing[0], "m");
     find_unit(subject);
+    find_recorder(subject);
     return LW_OK;
 }
 

@@ -18,6 +18,7 @@ static int describe(struct lw_subject *subject)
         lw_instant_from_seconds(start, &subject->info->axis.instant))
         subject->info->axis.scale = LW_TIME_GPS;
     lw_subject_unit(subject, "strain");
+    lw_subject_identify(subject, "detector", "meta/Detector");
     return LW_OK;
 }
 

@@ -72,6 +72,8 @@ static int describe(struct lw_subject *subject)
         lw_subject_period(subject, period, "header/dt");
     find_start(subject, time, period);
     find_unit(subject);
+    lw_subject_identify(subject, "instrument", "header/instrument");
+    lw_subject_identify(subject, "serial number", "versions/Instr/serial");
     return LW_OK;
 }
 

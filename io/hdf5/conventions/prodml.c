@@ -93,6 +93,8 @@ static int describe(struct lw_subject *subject)
     find_rate(subject);
     if (lw_subject_text_above(subject, 1, "@RawDataUnit", text, sizeof text))
         lw_subject_unit(subject, text);
+    lw_subject_identify(subject, "facility", "Acquisition@FacilityId");
+    lw_subject_identify(subject, "serial number", "Acquisition/Custom/SystemInformation/Chassis@SerialNum");
     return LW_OK;
 }
 

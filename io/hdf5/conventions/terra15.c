@@ -30,6 +30,7 @@ static int describe(struct lw_subject *subject)
         lw_subject_times(subject, lw_place_above(info->path, 1, "posix_time", text), "s");
     if (lw_subject_text(subject, "@data_product_units", text, sizeof text))
         lw_subject_unit(subject, text);
+    lw_subject_identify(subject, "serial number", "@serial_number");
     return LW_OK;
 }
 

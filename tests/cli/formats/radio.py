@@ -46,7 +46,8 @@ def write_fil(name, samples, bits, step=-0.5, start=OFFSET, **more):
     """samples [time x IF x channel]"""
     n_ifs, n_channels = samples.shape[1:]
     values = dict(source_name="J0534+2200", telescope_id=4, src_raj=53431.9, nbits=bits, nifs=n_ifs, nchans=n_channels, fch1=1500.0,
-                  foff=step, tstart=start, tsamp=0.000256, **more)
+                  foff=step, tstart=start, tsamp=0.000256)
+    values.update(more)
     with open(name, "wb") as file:
         file.write(header(**values) + (pack_low_first(samples, bits) if bits < 8 else samples.tobytes()))
 
@@ -191,6 +192,11 @@ def several_files():
     write_fil("1.fil", samples[:1200], 4)
     write_fil("0.fil", samples[1200:], 4, start=OFFSET + 1200 * 0.000256 / 86400)
     check(result(2, "ols", "[01].fil", "--filters", "copy.h5:/h")[0] == want, "two files are not one axis")
+    for other, says in (dict(telescope_id=5), "the telescope is 5 in the first and 4 in the second"), (dict(ibeam=3), None), (dict(src_raj=53433.9), "the pointing is"):
+        write_fil("0.fil", samples[1200:], 4, start=OFFSET + 1200 * 0.000256 / 86400, **other)
+        said = lapwing(2, "ols", "--input", "[01].fil", "--filters", "copy.h5:/h", "--output", "no.h5", "--overwrite",
+                       code=65 if says else 0).stderr
+        check(not says or ("'0.fil' and '1.fil'" in said and says in said), f"{other}: {said}")
 
 
 def damaged():

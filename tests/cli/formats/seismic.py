@@ -205,6 +205,15 @@ def mseed(work):
     check("/XY.ABC..HHE, /XY.ABC..HHN, /XY.ABC..HHZ" in said, f"channels that there are: {said}")
 
 
+def stations(work):
+    """Two stations are not one signal, nor are two lines of SEG-Y."""
+    for name, station, start in ("a", "ABC", (2020, 10, 1, 2, 3)), ("b", "ABD", (2020, 10, 1, 2, 13)):
+        write_mseed(f"{work}/{name}.mseed", [records((station, "", "HHZ", "XY"), 4, np.ones(1000, "f4"), 100, start=start)])
+    said = lapwing(2, "ols", "--input", f"{work}/a.mseed", f"{work}/b.mseed", "--filters", f"{work}/taps.h5:/taps", "--output",
+                   f"{work}/no.h5", code=65).stderr
+    check("the channel is /XY.ABC..HHZ in the first and /XY.ABD..HHZ in the second" in said, said)
+
+
 def reads_mseed(work):
     """Whether this build has libmseed; without it, the message names the package."""
     write_mseed(f"{work}/one.mseed", [records(("ABC", "", "HHZ", "XY"), 3, np.arange(20, dtype="i4"), 100)])
@@ -243,5 +252,6 @@ with tempfile.TemporaryDirectory() as folder:
     segy(folder)
     if reads_mseed(folder):
         mseed(folder)
+        stations(folder)
         real(folder)
 finish()

@@ -1,0 +1,118 @@
+#include "io/notes/recorder.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* Fields are lines "what\tvalue\n". */
+
+static bool says_nothing(const char *value)
+{
+    static const char *const words[] = {"", "*", "-", "?", "NaN", "N/A", "NA", "nil", "none", "null", "TBD", "unknown", "unset", "undefined"};
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        if (strcasecmp(value, words[w]) == 0)
+            return true;
+    return false;
+}
+
+/* FNV-1a. */
+static uint32_t checksum(const char *text)
+{
+    uint32_t sum = 2166136261u;
+    for (; *text; text++)
+        sum = (sum ^ (unsigned char)*text) * 16777619u;
+    return sum;
+}
+
+/* Without blanks around it; what would part fields is a blank. */
+static void clean(const char *value, char out[LW_RECORDER_VALUE])
+{
+    enum { KEPT = 32 };
+    value += strspn(value, " ");
+    const size_t length = strlen(value);
+    if (length < LW_RECORDER_VALUE)
+        snprintf(out, LW_RECORDER_VALUE, "%s", value);
+    else
+        snprintf(out, LW_RECORDER_VALUE, "%.*s.. (%08x)", KEPT, value, (unsigned)checksum(value));
+    for (char *c = out; *c; c++)
+        *c = iscntrl((unsigned char)*c) ? ' ' : *c;
+    for (size_t n = strlen(out); n > 0 && out[n - 1] == ' '; n--)
+        out[n - 1] = '\0';
+}
+
+void lw_recorder_add(struct lw_recorder *recorder, const char *what, const char *value)
+{
+    char text[LW_RECORDER_VALUE], there[LW_RECORDER_VALUE];
+    clean(value, text);
+    const size_t used = strlen(recorder->text);
+    if (says_nothing(text) || lw_recorder_find(recorder, what, there) ||
+        used + strlen(what) + strlen(text) + 3 > sizeof recorder->text)
+        return;
+    snprintf(recorder->text + used, sizeof recorder->text - used, "%s\t%s\n", what, text);
+}
+
+void lw_recorder_add_number(struct lw_recorder *recorder, const char *what, double value)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.12g", value);
+    lw_recorder_add(recorder, what, text);
+}
+
+void lw_recorder_point(struct lw_recorder *recorder, double ra_deg, double dec_deg)
+{
+    if (!(ra_deg >= 0 && ra_deg <= 360 && dec_deg >= -90 && dec_deg <= 90) || (ra_deg == 0 && dec_deg == 0))
+        return;
+    recorder->has_pointing = true;
+    recorder->ra_deg = ra_deg;
+    recorder->dec_deg = dec_deg;
+}
+
+bool lw_recorder_next(const char **at, char what[LW_RECORDER_VALUE], char value[LW_RECORDER_VALUE])
+{
+    const size_t name = strcspn(*at, "\t");
+    if ((*at)[name] != '\t')
+        return false;
+    const size_t length = strcspn(*at + name + 1, "\n");
+    snprintf(what, LW_RECORDER_VALUE, "%.*s", (int)name, *at);
+    snprintf(value, LW_RECORDER_VALUE, "%.*s", (int)length, *at + name + 1);
+    *at += name + 1 + length;
+    *at += **at == '\n';
+    return true;
+}
+
+bool lw_recorder_find(const struct lw_recorder *recorder, const char *what, char value[LW_RECORDER_VALUE])
+{
+    char name[LW_RECORDER_VALUE];
+    for (const char *at = recorder->text; lw_recorder_next(&at, name, value); )
+        if (strcmp(name, what) == 0)
+            return true;
+    return false;
+}
+
+/* In degrees, -180 to 180. */
+static double turn(double degrees) { return remainder(degrees, 360); }
+
+bool lw_recorder_is_pointing(const struct lw_recorder *a, const struct lw_recorder *b, double seconds)
+{
+    const double reach = 5.0 / 3600, sidereal = 360 / 86164.0905, pi = 3.14159265358979323846;
+    if (!a->has_pointing || !b->has_pointing)
+        return true;
+    const double along = cos((a->dec_deg + b->dec_deg) / 2 * pi / 180), moved = turn(b->ra_deg - a->ra_deg);
+    const double drifted = turn(moved - seconds * sidereal);
+    return fabs(a->dec_deg - b->dec_deg) <= reach &&
+           (fabs(moved) * along <= reach || (isfinite(seconds) && fabs(drifted) * along <= reach));
+}
+
+const char *lw_recorder_text(const struct lw_recorder *recorder, char *text, size_t size)
+{
+    char what[LW_RECORDER_VALUE], value[LW_RECORDER_VALUE];
+    size_t used = 0;
+    text[0] = '\0';
+    for (const char *at = recorder->text; used < size && lw_recorder_next(&at, what, value); )
+        used += (size_t)snprintf(text + used, size - used, "%s%s %s", used ? ", " : "", what, value);
+    if (recorder->has_pointing && used < size)
+        snprintf(text + used, size - used, "%spointing %.6f %+.6f degrees", used ? ", " : "", recorder->ra_deg, recorder->dec_deg);
+    return text;
+}

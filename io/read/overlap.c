@@ -1,0 +1,170 @@
+#include "io/read/overlap.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "io/sampling.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BLOCK_BYTES ((int64_t)1 << 20)
+
+/* The same samples of the axis in two files. */
+struct pair {
+    const struct lw_reader *reader;
+    int axis;
+    struct lw_source *earlier, *later;
+    int64_t in_earlier, in_later;       /* the first one's number in each */
+    int64_t at, count;                  /* on the axis */
+    int64_t block;                      /* samples that are compared at a time */
+    char *samples[2];
+};
+
+/* A difference: where on the axis, which element of a block, and both numbers. */
+struct difference {
+    int64_t sample, element;
+    double values[2];
+};
+
+/* ---- one block -------------------------------------------------------------------------------------------------------------- */
+
+static int read_block(const struct pair *pair, const struct lw_source *source, int64_t first, int64_t count, void *into,
+                      struct lw_error *err)
+{
+    struct lw_box box = {.run = 1, .n_runs = 1, .into = into};
+    struct lw_error reason;
+    for (int d = 0; d < source->info.n_dims; d++) {
+        box.step[d] = 1;
+        box.first[d] = d == pair->axis ? first : 0;
+        box.count[d] = d == pair->axis ? count : source->info.dims[d];
+        box.run *= box.count[d];
+    }
+    box.pitch = box.run;
+    const int rc = lw_source_read_box(source, &box, &reason);
+    return rc ? lw_view_fail(source, first, first + count, &reason, err) : LW_OK;
+}
+
+/* Where element i of a block lies on the axis, which may be any of the block's dimensions. */
+static int64_t sample_of(const struct pair *pair, int64_t count, int64_t i)
+{
+    const struct lw_dataset_info *const info = &pair->earlier->info;
+    int64_t inner = 1;
+    for (int d = pair->axis + 1; d < info->n_dims; d++)
+        inner *= info->dims[d];
+    return i / inner % count;
+}
+
+/* The first one in time; false: there is none. */
+static bool find_difference(const struct pair *pair, int64_t count, int64_t n, struct difference *out)
+{
+    const struct lw_type type = pair->earlier->info.type;
+    const int parts = type.is_complex ? 2 : 1;
+    bool found = false;
+    if (memcmp(pair->samples[0], pair->samples[1], (size_t)n * lw_type_bytes(type)) == 0)
+        return false;
+    for (int64_t i = 0; i < n * parts; i++) {
+        const double a = lw_type_number(type, pair->samples[0], i), b = lw_type_number(type, pair->samples[1], i);
+        const int64_t sample = sample_of(pair, count, i / parts);
+        if (a == b || (isnan(a) && isnan(b)) || (found && sample >= out->sample))
+            continue;
+        *out = (struct difference){sample, i / parts, {a, b}};
+        found = true;
+    }
+    return found;
+}
+
+/* The channel of a block's element, of data with one dimension beside the axis; "" of others. */
+static void name_channel(const struct pair *pair, int64_t count, int64_t element, char text[40])
+{
+    const struct lw_dataset_info *const info = &pair->earlier->info;
+    text[0] = '\0';
+    if (info->n_dims == 2)
+        snprintf(text, 40, " of channel %" PRId64, pair->axis == 0 ? element % info->dims[1] : element / count);
+}
+
+static int fail_difference(const struct pair *pair, int64_t first, int64_t count, const struct difference *difference, struct lw_error *err)
+{
+    const struct lw_dataset_info *const earlier = &pair->earlier->info, *const later = &pair->later->info;
+    char time[LW_INSTANT_TEXT], channel[40];
+    name_channel(pair, count, difference->element, channel);
+    lw_sampling_time_text(&later->axis, pair->in_later + first + difference->sample, time);
+    return lw_fail(err, LW_EDATA, "'%.250s' and '%.250s' have %" PRId64 " samples of the same times, and differ, first in sample %" PRId64
+                   "%s (%s): %.9g in the first, %.9g in the second; --overlap first or last says which file's are taken", earlier->file,
+                   later->file, pair->count, pair->at + first + difference->sample, channel, time, difference->values[0],
+                   difference->values[1]);
+}
+
+static int compare_blocks(const struct pair *pair, int64_t row, struct lw_error *err)
+{
+    struct difference difference;
+    int rc = LW_OK;
+    for (int64_t at = 0; rc == LW_OK && at < pair->count; at += pair->block) {
+        const int64_t count = min64(pair->block, pair->count - at);
+        if ((rc = read_block(pair, pair->earlier, pair->in_earlier + at, count, pair->samples[0], err)) == LW_OK &&
+            (rc = read_block(pair, pair->later, pair->in_later + at, count, pair->samples[1], err)) == LW_OK &&
+            find_difference(pair, count, count * row, &difference))
+            rc = fail_difference(pair, at, count, &difference, err);
+    }
+    return rc;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------------------- */
+
+static int open_file(const struct lw_reader *reader, int64_t file, struct lw_source **out, struct lw_error *err)
+{
+    return lw_source_open(&reader->files[file], reader->request.least_dims, reader->request.most_dims, NULL, out, err);
+}
+
+/* Elements beside each sample of the axis. */
+static int64_t row_of(const struct pair *pair)
+{
+    int64_t row = 1;
+    for (int d = 0; d < pair->earlier->info.n_dims; d++)
+        row *= d == pair->axis ? 1 : pair->earlier->info.dims[d];
+    return row;
+}
+
+static int compare_pair(struct pair *pair, int64_t earlier, int64_t later, struct lw_error *err)
+{
+    int rc;
+    if ((rc = open_file(pair->reader, earlier, &pair->earlier, err)) || (rc = open_file(pair->reader, later, &pair->later, err)))
+        goto done;
+    const int64_t row = row_of(pair), bytes = row * (int64_t)lw_type_bytes(pair->earlier->info.type);
+    pair->block = max64(1, min64(pair->count, BLOCK_BYTES / max64(1, bytes)));
+    for (int s = 0; rc == LW_OK && s < 2; s++)
+        rc = (pair->samples[s] = lw_alloc((size_t)(pair->block * bytes), "samples that files share", err)) ? LW_OK : LW_ESYSTEM;
+    if (rc == LW_OK)
+        rc = compare_blocks(pair, row, err);
+done:
+    lw_free(pair->samples[0]);
+    lw_free(pair->samples[1]);
+    lw_source_close(pair->earlier);
+    lw_source_close(pair->later);
+    return rc;
+}
+
+/* What a file has in common may lie in several earlier ones. */
+static int compare_overlap(const struct lw_reader *reader, int axis, const struct lw_overlap *overlap, struct lw_error *err)
+{
+    const struct lw_sequence *const sequence = &reader->sequence;
+    const int64_t end = overlap->first + overlap->count;
+    int rc = LW_OK;
+    for (int64_t p = lw_sequence_find(sequence, overlap->first); rc == LW_OK && p < sequence->n_parts && sequence->parts[p].first < end; p++) {
+        const struct lw_file_part *const part = &sequence->parts[p];
+        const int64_t first = max64(part->first, overlap->first);
+        struct pair pair = {.reader = reader, .axis = axis, .in_earlier = part->skip + first - part->first,
+                            .in_later = first - overlap->first, .at = first, .count = min64(end, part->first + part->count) - first};
+        rc = compare_pair(&pair, part->file, overlap->file, err);
+    }
+    return rc;
+}
+
+int lw_overlaps_compare(const struct lw_reader *reader, int axis, struct lw_error *err)
+{
+    int rc = LW_OK;
+    for (int64_t o = lw_comm_rank(reader->comm); rc == LW_OK && o < reader->sequence.n_overlaps; o += lw_comm_size(reader->comm))
+        rc = compare_overlap(reader, axis, &reader->sequence.overlaps[o], err);
+    return rc;
+}
