@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#define CHECK_SKIP 77       /* exit code that CTest reports as skipped */
+#define CHECK_SKIP 77       /* exit code of a test that is skipped, for a reason that tests/CMakeLists.txt lists */
 
 /* Weak: one pair for a program of several files. */
 __attribute__((weak)) int check_made, check_failed;

@@ -80,7 +80,7 @@ same_bits() {
 
 needs() {
     for tool in "$@"; do
-        command -v "$tool" >/dev/null || { echo "skipped: there is no $tool"; exit 77; }
+        command -v "$tool" >/dev/null || { echo "there is no $tool"; exit 1; }
     done
 }
 

@@ -19,12 +19,8 @@ from tested import as_arguments, beyond, check, data_path, finish, from_halves, 
 
 import h5py
 import numpy as np
+from scipy.signal import fftconvolve
 
-try:
-    from scipy.signal import fftconvolve
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
 try:
     from astropy.convolution import convolve
 except ImportError:

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/check.sh"
 needs h5dump
 if ! "$lapwing" info | grep -q '^engine cuda *[0-9]* CUDA device'; then
-    echo "no GPU that can be used: $("$lapwing" info | grep '^engine cuda')"
+    echo "skipped: no GPU: $("$lapwing" info | grep '^engine cuda')"
     [ "${LW_REQUIRE_GPU:-0}" = 1 ] && exit 1
     exit 77
 fi

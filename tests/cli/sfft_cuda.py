@@ -104,7 +104,7 @@ def memory(name, output):
 found = lapwing(1, "info").stdout
 if not any(line.split()[:2] == ["engine", "cuda"] and "CUDA device" in line and "no CUDA" not in line
            for line in found.splitlines()):
-    print("no GPU that can be used")
+    print("skipped: no GPU")
     sys.exit(1 if os.environ.get("LW_REQUIRE_GPU") == "1" else 77)
 with tempfile.TemporaryDirectory() as work:
     name, output = os.path.join(work, "x.h5"), os.path.join(work, "y.h5")

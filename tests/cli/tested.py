@@ -1,17 +1,13 @@
 """What the tests in Python share: what they need, checks that are counted, the program on so many ranks, a signal beyond its
-ends. A test is called as TEST LAPWING MPIEXEC [FOLDER with real data]. Without numpy and h5py it is skipped here."""
+ends. A test is called as TEST LAPWING MPIEXEC [FOLDER with real data]."""
 
 import os
 import re
 import subprocess
 import sys
 
-try:
-    import h5py     # noqa: F401  (whoever imports this module may rely on it)
-    import numpy as np
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+import h5py     # noqa: F401  (whoever imports this module may rely on it)
+import numpy as np
 
 LAPWING, MPIEXEC = sys.argv[1:3]
 random = np.random.default_rng(1)
@@ -64,7 +60,7 @@ def real_data(*names):
     paths = [data_path(name) for name in names]
     absent = [name for name, path in zip(names, paths) if not os.path.isfile(path)]
     if absent:
-        print(f"skipped: {', '.join(absent)} not found; LAPWING_DATA names their folder")
+        print(f"skipped: no real data: {', '.join(absent)} not found; LAPWING_DATA names their folder")
         sys.exit(77)
     return paths
 

@@ -145,7 +145,7 @@ int suite_accuracy(const struct lw_engine_type *type, int divisor)
     is_cpu = type == &lw_cpu_engine;
     const int rc = type->create(&spec, &engine, &err);
     if (rc == LW_ECONFIG) {         /* an instruction set that this processor lacks */
-        printf("accuracy: skipped: %s\n", err.message);
+        printf("skipped: no such processor: %s\n", err.message);
         return CHECK_SKIP;
     }
     if (rc) {

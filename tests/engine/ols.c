@@ -605,7 +605,7 @@ int suite_ols(const struct lw_engine_type *type, int divisor)
     char text[160];
     const int rc = type->create(&spec, &engine, &err);
     if (rc == LW_ECONFIG) {         /* an instruction set that this processor lacks */
-        printf("conformance: skipped: %s\n", err.message);
+        printf("skipped: no such processor: %s\n", err.message);
         return CHECK_SKIP;
     }
     if (rc) {

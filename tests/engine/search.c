@@ -416,7 +416,7 @@ int suite_search(const struct lw_engine_type *type, int divisor)
     every = divisor > 1 ? 2 : 1;
     int rc = type->create(&spec, &engine, &err);
     if (rc == LW_ECONFIG) {         /* an instruction set that this processor lacks */
-        printf("search: skipped: %s\n", err.message);
+        printf("skipped: no such processor: %s\n", err.message);
         return CHECK_SKIP;
     }
     rc = rc ? rc : type->create(&other_spec, &other, &err);

@@ -52,7 +52,7 @@ with tempfile.TemporaryDirectory() as work:
     mount = os.path.join(work, "disk")
     os.mkdir(mount)
     if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m", "tmpfs", mount], capture_output=True).returncode:
-        print("skipped: no RAM disk can be mounted here")
+        print("skipped: mounts are not permitted: tmpfs")
         sys.exit(77)
     try:
         with h5py.File(os.path.join(work, "in.h5"), "w") as signal:

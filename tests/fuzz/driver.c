@@ -245,8 +245,8 @@ int main(int argc, char **argv)
     if (asked)
         seconds = atof(asked);
     if (n_seeds == 0) {
-        printf("skipped: %s has no seeds\n", argv[0]);
-        return 77;
+        fprintf(stderr, "%s has no seeds: the build makes them (the target fuzz_seeds)\n", argv[0]);
+        return 1;
     }
     for (int s = 0; s < n_seeds; s++)
         run_seed(&seeds[s], 0);

@@ -17,7 +17,7 @@ static inline int gpu_missing(const char *name)
         return 0;
     const char *const required = getenv("LW_REQUIRE_GPU");
     const int is_required = required && strcmp(required, "1") == 0;
-    printf("%s: %s: %s\n", name, is_required ? "failed, LW_REQUIRE_GPU is set" : "skipped", why);
+    printf("%s: no GPU: %s: %s\n", is_required ? "LW_REQUIRE_GPU is set" : "skipped", name, why);
     return is_required ? 1 : CHECK_SKIP;
 }
 

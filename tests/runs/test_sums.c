@@ -197,9 +197,9 @@ int main(void)
     struct lw_error err;
     char *const gather = aligned_alloc(64, (size_t)(THREADS * LW_SUMS_GATHER_BYTES));
     if (!lw_hash_is_there()) {
-        printf("sums: skipped: built without xxHash\n");
+        fprintf(stderr, "sums: built without xxHash\n");
         free(gather);
-        return CHECK_SKIP;
+        return 1;
     }
     CHECK(gather && lw_pool_create(THREADS, &pool, &err) == LW_OK, "%s", "no pool");
     check_small(gather, pool);

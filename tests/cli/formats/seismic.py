@@ -3,7 +3,7 @@ ranks and by either way of reading; its times and distances are those of its hea
 
     seismic.py LAPWING MPIEXEC [FOLDER with real data]
 
-The files are made here, samples in every encoding; where segyio is there, it reads what this test has written, too."""
+The files are made here, samples in every encoding; segyio reads what this test has written, too."""
 
 import os
 import struct
@@ -17,11 +17,7 @@ from tested import LAPWING, check, data_path, finish, lapwing, random
 
 import h5py
 import numpy as np
-
-try:
-    import segyio
-except ImportError:
-    segyio = None
+import segyio
 
 
 # ---- SEG-Y ------------------------------------------------------------------------------------------------------------------
@@ -180,7 +176,7 @@ def segy(work):
             write_segy(path, code, stored, order)
             compare_as = given if given is not None else stored.astype(stored.dtype.newbyteorder(order))
             compare(work, path, compare_as, 2000, "2021-02-01T04:05:06", thorough=(code, order) in ((1, ">"), (3, "<")))
-            if segyio and code in (1, 2, 3, 5):
+            if code in (1, 2, 3, 5):
                 with segyio.open(path, ignore_geometry=True, endian="big" if order == ">" else "little") as file:
                     check(np.array_equal(file.trace.raw[:], compare_as.astype(file.dtype)), f"segyio reads format {code}, {order}")
     listed = lapwing(1, "info", path).stdout

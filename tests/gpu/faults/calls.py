@@ -105,7 +105,7 @@ def faults_of(trial):
 
 said = subprocess.run([LAPWING, "info"], capture_output=True, text=True, check=True).stdout
 if "engine cuda not usable" in said:
-    print(f"skipped: {said}")
+    print(f"skipped: no GPU: {said}")
     sys.exit(77)
 
 with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
