@@ -55,6 +55,12 @@ struct lw_blocks {
     int64_t lead, period, skip;
 };
 
+/* Samples of a dataset that follow each other in time. */
+struct lw_file_stretch {
+    int64_t first, count;       /* of the dataset's axis */
+    struct lw_instant instant;  /* of the first one */
+};
+
 /* What a user says of a file that does not say it itself, or says it wrongly: the values of options. Plain data. */
 struct lw_hints {
     char format[16];            /* --format; "": what the content says */
@@ -87,6 +93,8 @@ struct lw_dataset_info {
     int64_t flat_offset;        /* from this byte on; so that its format need not open it for a pool's threads */
     bool is_compressed;
     struct lw_blocks blocks;
+    int64_t n_stretches;        /* more than 1: the axis is made of so many stretches, one behind the other, and between them lie */
+    int64_t n_missing;          /* samples that are not in the file; overlaps count as negative */
     int metadata_axis;          /* the axis that the file's own metadata calls time, -1: it does not say */
     struct lw_axis_metadata axis;
     struct lw_recorder recorder;

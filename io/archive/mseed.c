@@ -1,13 +1,14 @@
 /* mseed.c - miniSEED as one of the formats of archive files.
  *
- * A channel is a dataset, /NET.STA.LOC.CHA, [time]. A file without a path stands for all its channels, [channel x time], from the
- * latest of their beginnings to the earliest of their ends. Where each has to be without gaps. Records are unpacked when they are
- * read, by several threads at a time. */
+ * A channel is a dataset, /NET.STA.LOC.CHA, [time]. A file without a path stands for all its channels, [channel x time], in the times
+ * that all of them have. With #2 behind it a path stands for one stretch, without a gap, counted from 0. Records are unpacked when
+ * they are read, by several threads at a time. */
 #include "io/format.h"
 
 #include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
+#include "base/parse.h"
 #include "io/archive/common.h"
 #include "io/archive/mseed_index.h"
 #include "io/archive/mseed_unpack.h"
@@ -39,13 +40,22 @@ static int recognise(const char *file, bool *is_one, struct lw_error *err)
 
 /* ---- which channels -------------------------------------------------------------------------------------------------- */
 
-/* Channels of a dataset, and what they have in common. */
+/* Channels of a dataset, and the times that they have in common. */
 struct choice {
     const struct lw_mseed_channel *channels;
     int64_t n, n_samples;
-    struct lw_instant start;
     enum lw_scalar scalar;
+    struct lw_file_stretch *stretches;       /* owned */
+    int64_t n_stretches;
+    int64_t *from;                      /* owned; [n_stretches x n]: the sample of each channel that a stretch begins with */
 };
+
+static void release(struct choice *choice)
+{
+    lw_free(choice->stretches);
+    lw_free(choice->from);
+    *choice = (struct choice){0};
+}
 
 /* "A, B, C and 5 more" */
 static const char *names_text(const struct lw_mseed_channel *channels, int64_t n, char *text, size_t size)
@@ -63,6 +73,17 @@ static const char *names_text(const struct lw_mseed_channel *channels, int64_t n
     return text;
 }
 
+/* A path without the number of a stretch behind it. @param stretch  set to that; -1: there is none */
+static void take_stretch(const char *path, char name[LW_MAX_PATH], int64_t *stretch)
+{
+    snprintf(name, LW_MAX_PATH, "%s", path);
+    char *const mark = strrchr(name, '#');
+    *stretch = -1;
+    if (!mark || lw_parse_int(mark + 1, stretch) != LW_PARSE_OK || *stretch < 0)
+        return;
+    *mark = '\0';
+}
+
 static int find_channel(const struct lw_mseed_index *index, const char *file, const char *path, struct choice *choice,
                         struct lw_error *err)
 {
@@ -78,27 +99,6 @@ static int find_channel(const struct lw_mseed_index *index, const char *file, co
         }
     return lw_fail(err, LW_EDATA, "'%.400s' has no channel %.100s: there are %s", file, path,
                    names_text(index->channels, index->n_channels, names, sizeof names));
-}
-
-/* The place for gaps: what is here said of a channel, its records' starts and `first` know. */
-static int check_gaps(const struct choice *choice, const char *file, struct lw_error *err)
-{
-    for (int64_t c = 0; c < choice->n; c++) {
-        const struct lw_mseed_channel *const channel = &choice->channels[c];
-        if (channel->n_stretches == 1)
-            continue;
-        const struct lw_mseed_record *const next = &channel->records[channel->broken_at];
-        const struct lw_instant end = lw_mseed_end(channel, next - 1), begin = lw_mseed_start(next);
-        const bool is_gap = lw_instant_compare(end, begin) < 0;
-        char one[LW_INSTANT_TEXT], other[LW_INSTANT_TEXT], more[64] = "";
-        if (channel->n_stretches > 2)
-            snprintf(more, sizeof more, ", and %d more such places", channel->n_stretches - 2);
-        lw_instant_text(is_gap ? end : begin, one);
-        lw_instant_text(is_gap ? begin : end, other);
-        return lw_fail(err, LW_EDATA, "'%.400s' has %s in channel %s from %s to %s%s: gaps and overlaps within a file are not "
-                       "read: split it there", file, is_gap ? "a gap" : "an overlap", channel->name, one, other, more);
-    }
-    return LW_OK;
 }
 
 static int fail_choice(const struct choice *choice, const char *file, const char *what, struct lw_error *err)
@@ -122,44 +122,194 @@ static int find_type(struct choice *choice, const char *file, struct lw_error *e
     return LW_OK;
 }
 
-/* The sample of a channel that is nearest to the common start. */
-static int64_t shift_of(const struct choice *choice, int64_t c)
-{
-    const struct lw_mseed_channel *const channel = &choice->channels[c];
-    return lw_instant_to_sample(channel->start, channel->period, choice->start, NULL);
-}
-
 static bool is_same_period(struct lw_period a, struct lw_period b)
 {
     return a.numerator == b.numerator && a.denominator == b.denominator;
 }
 
-static int find_span(struct choice *choice, const char *file, struct lw_error *err)
+/* ---- stretches ------------------------------------------------------------------------------------------------------- */
+
+/* What follows the record in its stretch, with it. */
+static int64_t count_from(const struct lw_mseed_channel *channel, int64_t record)
 {
-    const struct lw_mseed_channel *const channels = choice->channels;
-    choice->start = channels[0].start;
-    for (int64_t c = 1; c < choice->n; c++) {
-        if (!is_same_period(channels[c].period, channels[0].period))
-            return fail_choice(choice, file, "have different sampling rates", err);
-        if (lw_instant_compare(choice->start, channels[c].start) < 0)
-            choice->start = channels[c].start;
-    }
-    choice->n_samples = INT64_MAX;
-    for (int64_t c = 0; c < choice->n; c++)
-        choice->n_samples = min64(choice->n_samples, channels[c].n_samples - shift_of(choice, c));
-    return choice->n_samples > 0 ? LW_OK : fail_choice(choice, file, "have no time in common", err);
+    int64_t end = record + 1;
+    while (end < channel->n_records && !channel->records[end].begins_stretch)
+        end++;
+    return (end < channel->n_records ? channel->records[end].first : channel->n_samples) - channel->records[record].first;
 }
 
+/* The stretches of a channel as it has them, also where they overlap. */
+static int find_own(struct choice *choice, struct lw_error *err)
+{
+    const struct lw_mseed_channel *const channel = &choice->channels[0];
+    choice->stretches = lw_alloc_array(channel->n_stretches, sizeof *choice->stretches, "the stretches of a file", err);
+    choice->from = lw_alloc_array(channel->n_stretches, sizeof *choice->from, "the stretches of a file", err);
+    if (!choice->stretches || !choice->from)
+        return LW_ESYSTEM;
+    for (int64_t r = 0; r < channel->n_records; r++) {
+        const struct lw_mseed_record *const record = &channel->records[r];
+        if (!record->begins_stretch)
+            continue;
+        choice->from[choice->n_stretches] = record->first;
+        choice->stretches[choice->n_stretches++] = (struct lw_file_stretch){record->first, count_from(channel, r), lw_mseed_start(record)};
+    }
+    choice->n_samples = channel->n_samples;
+    return LW_OK;
+}
+
+/* A walk through the stretches of a channel, on a grid of samples that begins at some time. */
+struct walk {
+    const struct lw_mseed_channel *channel;
+    struct lw_instant start;            /* of the grid */
+    int64_t record;                     /* that begins the stretch */
+    int64_t begin, end;                 /* on the grid */
+    int64_t first;                      /* sample of the channel, at `begin` */
+};
+
+/* Go to the stretch that begins with the record, or a later one. Their places are rounded: one may not begin within the one before. */
+static bool go_to(struct walk *walk, int64_t record)
+{
+    const struct lw_mseed_channel *const channel = walk->channel;
+    while (record < channel->n_records && !channel->records[record].begins_stretch)
+        record++;
+    if (record == channel->n_records)
+        return false;
+    const int64_t at = -lw_instant_to_sample(lw_mseed_start(&channel->records[record]), channel->period, walk->start, NULL);
+    const int64_t begin = record > 0 ? max64(at, walk->end) : at;
+    *walk = (struct walk){channel, walk->start, record, begin, at + count_from(channel, record), channel->records[record].first + begin - at};
+    return true;
+}
+
+/* Cut what is there down to the times that a channel has, too. @param into  has room for all of either
+ * @return  how many there are then */
+static int64_t intersect(const struct lw_file_stretch *some, int64_t n, const struct lw_mseed_channel *channel, struct lw_instant start,
+                         struct lw_file_stretch *into)
+{
+    struct walk walk = {.channel = channel, .start = start};
+    bool is_there = go_to(&walk, 0);
+    int64_t kept = 0;
+    for (int64_t s = 0; s < n && is_there; ) {
+        const int64_t end = some[s].first + some[s].count, begin = max64(some[s].first, walk.begin);
+        if (begin < min64(end, walk.end))
+            into[kept++] = (struct lw_file_stretch){.first = begin, .count = min64(end, walk.end) - begin};
+        if (end <= walk.end)
+            s++;
+        else
+            is_there = go_to(&walk, walk.record + 1);
+    }
+    return kept;
+}
+
+/* Where the stretches, on the grid by now, begin in a channel. */
+static void place_stretches(struct choice *choice, int64_t c, struct lw_instant start)
+{
+    struct walk walk = {.channel = &choice->channels[c], .start = start};
+    bool is_there = go_to(&walk, 0);
+    for (int64_t s = 0; s < choice->n_stretches && is_there; s++) {
+        while (is_there && walk.end <= choice->stretches[s].first)
+            is_there = go_to(&walk, walk.record + 1);
+        choice->from[s * choice->n + c] = walk.first + choice->stretches[s].first - walk.begin;
+    }
+}
+
+/* From the grid to the dataset, in which they lie one behind the other. */
+static void join_stretches(struct choice *choice, struct lw_instant start)
+{
+    for (int64_t s = 0; s < choice->n_stretches; s++) {
+        struct lw_file_stretch *const stretch = &choice->stretches[s];
+        stretch->instant = lw_instant_of_sample(start, choice->channels[0].period, stretch->first);
+        stretch->first = choice->n_samples;
+        choice->n_samples += stretch->count;
+    }
+}
+
+static int check_channels(const struct choice *choice, const char *file, struct lw_instant *start, struct lw_error *err)
+{
+    const struct lw_mseed_channel *const channels = choice->channels;
+    *start = channels[0].start;
+    for (int64_t c = 0; c < choice->n; c++) {
+        if (!is_same_period(channels[c].period, channels[0].period))
+            return fail_choice(choice, file, "have different sampling rates", err);
+        if (channels[c].has_overlaps)
+            return lw_fail(err, LW_EDATA, "'%.400s' has records of channel %s that overlap, which are read of one channel alone: choose one, as in "
+                           "FILE:/%s", file, channels[c].name, channels[c].name);
+        if (lw_instant_compare(*start, channels[c].start) < 0)
+            *start = channels[c].start;
+    }
+    return LW_OK;
+}
+
+/* The times that all channels have, on the grid of the one that begins last. */
+static int find_common(struct choice *choice, const char *file, struct lw_error *err)
+{
+    struct lw_instant start;
+    int64_t most = 1, n = 1;
+    int rc = check_channels(choice, file, &start, err);
+    if (rc)
+        return rc;
+    for (int64_t c = 0; c < choice->n; c++)
+        most += choice->channels[c].n_stretches;
+    struct lw_file_stretch *other = lw_alloc_array(most, sizeof *other, "the stretches of a file", err);
+    choice->stretches = lw_alloc_array(most, sizeof *other, "the stretches of a file", err);
+    if (!other || !choice->stretches) {
+        lw_free(other);
+        return LW_ESYSTEM;
+    }
+    choice->stretches[0] = (struct lw_file_stretch){.first = 0, .count = INT64_MAX / 2};
+    for (int64_t c = 0; c < choice->n; c++) {
+        n = intersect(choice->stretches, n, &choice->channels[c], start, other);
+        struct lw_file_stretch *const swap = choice->stretches;
+        choice->stretches = other;
+        other = swap;
+    }
+    lw_free(other);
+    if (n == 0)
+        return fail_choice(choice, file, "have no time in common", err);
+    choice->n_stretches = n;
+    if (!(choice->from = lw_alloc_array(n * choice->n, sizeof *choice->from, "the stretches of a file", err)))
+        return LW_ESYSTEM;
+    for (int64_t c = 0; c < choice->n; c++)
+        place_stretches(choice, c, start);
+    join_stretches(choice, start);
+    return LW_OK;
+}
+
+static int keep_stretch(struct choice *choice, const char *file, int64_t number, struct lw_error *err)
+{
+    if (number < 0)
+        return LW_OK;
+    if (number >= choice->n_stretches)
+        return lw_fail(err, LW_EDATA, "'%.400s' has no stretch #%" PRId64 ": there are %" PRId64 ", counted from 0", file, number,
+                       choice->n_stretches);
+    choice->stretches[0] = choice->stretches[number];
+    choice->stretches[0].first = 0;
+    memmove(choice->from, choice->from + number * choice->n, (size_t)choice->n * sizeof *choice->from);
+    choice->n_samples = choice->stretches[0].count;
+    choice->n_stretches = 1;
+    return LW_OK;
+}
+
+/* @param choice  to be released, whatever the outcome */
 static int choose(const struct lw_mseed_index *index, const char *file, const char *path, struct choice *choice,
                   struct lw_error *err)
 {
+    char name[LW_MAX_PATH];
+    int64_t stretch;
     int rc;
-    (void)((rc = find_channel(index, file, path, choice, err)) || (rc = check_gaps(choice, file, err)) ||
-           (rc = find_type(choice, file, err)) || (rc = find_span(choice, file, err)));
+    *choice = (struct choice){0};
+    take_stretch(path, name, &stretch);
+    (void)((rc = find_channel(index, file, name, choice, err)) || (rc = find_type(choice, file, err)) ||
+           (rc = choice->n == 1 ? find_own(choice, err) : find_common(choice, file, err)) || (rc = keep_stretch(choice, file, stretch, err)));
     return rc;
 }
 
 /* ---- describe -------------------------------------------------------------------------------------------------------- */
+
+static int64_t count_missing(const struct choice *choice)
+{
+    const struct lw_file_stretch *const last = &choice->stretches[choice->n_stretches - 1];
+    return lw_instant_to_sample(choice->stretches[0].instant, choice->channels[0].period, last->instant, NULL) - last->first;
+}
 
 static void set_info(const struct choice *choice, struct lw_dataset_info *info)
 {
@@ -171,7 +321,9 @@ static void set_info(const struct choice *choice, struct lw_dataset_info *info)
     info->type = (struct lw_type){.scalar = choice->scalar};
     info->axis.period = choice->channels[0].period;
     info->axis.scale = LW_TIME_UTC;
-    info->axis.instant = choice->start;
+    info->axis.instant = choice->stretches[0].instant;
+    info->n_stretches = choice->n_stretches;
+    info->n_missing = count_missing(choice);
     snprintf(info->axis.source, sizeof info->axis.source, "miniSEED records");
     snprintf(info->coordinates[info->metadata_axis].name, sizeof info->coordinates->name, "time");
     if (info->n_dims == 2)
@@ -191,6 +343,25 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
         return rc;
     if ((rc = choose(&index, info->file, info->path, &choice, err)) == LW_OK)
         set_info(&choice, info);
+    release(&choice);
+    lw_mseed_index_close(&index);
+    return rc;
+}
+
+static int find_stretches(const struct lw_dataset_info *info, struct lw_file_stretch **out, struct lw_error *err)
+{
+    struct lw_mseed_index index;
+    struct choice choice;
+    int rc = lw_mseed_index_open(info->file, &index, err);
+    if (rc)
+        return rc;
+    if ((rc = choose(&index, info->file, info->path, &choice, err)) == LW_OK && choice.n_stretches != info->n_stretches)
+        rc = lw_fail(err, LW_EDATA, "'%.600s' changed while it was read", info->file);
+    if (rc == LW_OK) {
+        *out = choice.stretches;
+        choice.stretches = NULL;
+    }
+    release(&choice);
     lw_mseed_index_close(&index);
     return rc;
 }
@@ -203,31 +374,36 @@ static int64_t bytes_of(const struct lw_mseed_channel *channel)
     return bytes;
 }
 
-static void list_channel(const struct lw_mseed_channel *channel, lw_list_fn *visit, void *context)
+static int list_channel(const struct lw_mseed_index *index, const char *file, const struct lw_mseed_channel *channel, lw_list_fn *visit,
+                        void *context, struct lw_error *err)
 {
     struct lw_dataset_info info = {.metadata_axis = -1};
-    const struct choice choice = {.channels = channel, .n = 1, .n_samples = channel->n_samples, .start = channel->start,
-                                  .scalar = channel->scalar};
+    struct choice choice;
     char storage[120], stretches[48] = "";
-    set_info(&choice, &info);
     snprintf(info.path, sizeof info.path, "/%s", channel->name);
-    if (channel->n_stretches > 1)
-        snprintf(stretches, sizeof stretches, " in %d stretches", channel->n_stretches);
-    snprintf(storage, sizeof storage, "%" PRId64 " record%s%s, %s", channel->n_records, channel->n_records == 1 ? "" : "s",
-             stretches, lw_mseed_encoding_text(channel->records[0].encoding));
-    lw_archive_list(&info, storage, bytes_of(channel), visit, context);
+    const int rc = choose(index, file, info.path, &choice, err);
+    if (rc == LW_OK) {
+        set_info(&choice, &info);
+        if (channel->n_stretches > 1)
+            snprintf(stretches, sizeof stretches, " in %" PRId64 " stretches", channel->n_stretches);
+        snprintf(storage, sizeof storage, "%" PRId64 " record%s%s, %s", channel->n_records, channel->n_records == 1 ? "" : "s",
+                 stretches, lw_mseed_encoding_text(channel->records[0].encoding));
+        lw_archive_list(&info, storage, bytes_of(channel), visit, context);
+    }
+    release(&choice);
+    return rc;
 }
 
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
 {
     struct lw_mseed_index index;
-    const int rc = lw_mseed_index_open(file, &index, err);
+    int rc = lw_mseed_index_open(file, &index, err);
     if (rc)
         return rc;
-    for (int64_t c = 0; c < index.n_channels; c++)
-        list_channel(&index.channels[c], visit, context);
+    for (int64_t c = 0; c < index.n_channels && rc == LW_OK; c++)
+        rc = list_channel(&index, file, &index.channels[c], visit, context, err);
     lw_mseed_index_close(&index);
-    return LW_OK;
+    return rc;
 }
 
 /* ---- open ------------------------------------------------------------------------------------------------------------ */
@@ -254,6 +430,7 @@ static void close_dataset(void *dataset)
         lw_free(worker);
     }
     pthread_mutex_destroy(&opened->mutex);
+    release(&opened->choice);
     lw_mseed_index_close(&opened->index);
     lw_free(opened);
 }
@@ -331,7 +508,7 @@ static int64_t find_record(const struct lw_mseed_channel *channel, int64_t sampl
     return low;
 }
 
-/* Samples of one channel: first, first + step, ... */
+/* Samples of one channel, within a stretch: first, first + step, ... */
 struct row {
     const struct lw_mseed_channel *channel;
     int64_t first, step, count;
@@ -376,6 +553,39 @@ static int read_row(struct opened *opened, struct lw_mseed_unpacker *unpacker, c
     return LW_OK;
 }
 
+/* The stretch that holds a sample of the dataset. */
+static int64_t find_stretch(const struct choice *choice, int64_t sample)
+{
+    int64_t low = 0, high = choice->n_stretches;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (choice->stretches[middle].first <= sample)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Samples first, first + step, ... of the dataset, of channel c. */
+static int read_channel(struct opened *opened, struct lw_mseed_unpacker *unpacker, int64_t c, struct row row, struct lw_error *err)
+{
+    const struct choice *const choice = &opened->choice;
+    const int64_t bytes = (int64_t)lw_scalar_bytes(choice->scalar), first = row.first, count = row.count;
+    char *const into = row.into;
+    int rc = LW_OK;
+    row.channel = &choice->channels[c];
+    for (int64_t done = 0; rc == LW_OK && done < count; done += row.count) {
+        const int64_t at = first + done * row.step, s = find_stretch(choice, at);
+        const struct lw_file_stretch *const stretch = &choice->stretches[s];
+        row.first = choice->from[s * choice->n + c] + at - stretch->first;
+        row.count = min64(count - done, divide_up(stretch->first + stretch->count - at, row.step));
+        row.into = into + done * bytes;
+        rc = read_row(opened, unpacker, &row, err);
+    }
+    return rc;
+}
+
 /* A run is one channel, or all of them. */
 static int read_box(void *dataset, const struct lw_box *box, struct lw_error *err)
 {
@@ -389,11 +599,9 @@ static int read_box(void *dataset, const struct lw_box *box, struct lw_error *er
     if (rc)
         return rc;
     for (int64_t i = 0; rc == LW_OK && i < n; i++) {
-        const int64_t c = time == 1 ? box->first[0] + i * box->step[0] : 0;
-        const struct row row = {.channel = &choice->channels[c], .first = box->first[time] + shift_of(choice, c),
-                                .step = box->step[time], .count = box->count[time],
+        const struct row row = {.first = box->first[time], .step = box->step[time], .count = box->count[time],
                                 .into = (char *)box->into + i * pitch * bytes};
-        rc = read_row(opened, worker->unpacker, &row, err);
+        rc = read_channel(opened, worker->unpacker, time == 1 ? box->first[0] + i * box->step[0] : 0, row, err);
     }
     give_worker(opened, worker);
     return rc;
@@ -410,12 +618,14 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
     if (lw_mseed_index_open(info->file, &index, NULL))
         return;
     char *const names = lw_alloc(MOST_TEXT, "the names of channels", NULL);
-    if (names && choose(&index, info->file, info->path, &choice, NULL) == LW_OK) {
+    const int rc = choose(&index, info->file, info->path, &choice, NULL);
+    if (names && rc == LW_OK) {
         const struct lw_attribute attribute = {.name = "channels", .kind = LW_ATTRIBUTE_TEXT,
                                                .text = names_text(choice.channels, choice.n, names, MOST_TEXT)};
         visit(&attribute, context);
     }
     lw_free(names);
+    release(&choice);
     lw_mseed_index_close(&index);
 }
 
@@ -426,6 +636,7 @@ const struct lw_format lw_format_mseed = {
     .recognise = recognise,
     .list = list,
     .describe = describe,
+    .find_stretches = find_stretches,
     .open = open_dataset,
     .read = read_box,
     .reads_in_threads = true,

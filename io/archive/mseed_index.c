@@ -347,13 +347,11 @@ static bool is_same_rate(struct lw_period a, struct lw_period b)
     return fabs(lw_period_seconds(a) / lw_period_seconds(b) - 1) < 1e-4;
 }
 
-/* Whether a record follows the one before to within half a sample. */
-static bool follows(const struct lw_mseed_channel *channel, const struct lw_mseed_record *before,
-                    const struct lw_mseed_record *record)
+/* Samples between a record and the one before, to within half a sample; negative: they overlap. */
+static int64_t missing_before(const struct lw_mseed_channel *channel, const struct lw_mseed_record *record)
 {
-    double off;
-    const int64_t at = lw_instant_to_sample(lw_mseed_start(before), channel->period, lw_mseed_start(record), &off);
-    return at == before->n_samples;
+    const struct lw_mseed_record *const before = record - 1;
+    return lw_instant_to_sample(lw_mseed_start(before), channel->period, lw_mseed_start(record), NULL) - before->n_samples;
 }
 
 static int add_to_channel(const char *name, struct lw_mseed_channel *channel, struct lw_mseed_record *record, struct lw_error *err)
@@ -371,8 +369,10 @@ static int add_to_channel(const char *name, struct lw_mseed_channel *channel, st
         return lw_fail(err, LW_EDATA, "'%.500s' has records of channel %s with %s and, at byte %" PRId64 ", with %s: split it",
                        name, channel->name, one, record->offset, other);
     }
-    if (channel->n_records > 0 && !follows(channel, record - 1, record) && channel->n_stretches++ == 1)
-        channel->broken_at = channel->n_records;
+    const int64_t missing = channel->n_records > 0 ? missing_before(channel, record) : 0;
+    record->begins_stretch = channel->n_records == 0 || missing != 0;
+    channel->n_stretches += record->begins_stretch;
+    channel->has_overlaps |= missing < 0;
     record->first = channel->n_samples;
     channel->n_samples += record->n_samples;
     channel->n_records++;
@@ -400,7 +400,7 @@ static int make_channels(struct lw_mseed_index *index, const char *name, struct 
         if (!channel || strcmp(channel->name, record->channel) != 0) {
             channel = &index->channels[index->n_channels++];
             *channel = (struct lw_mseed_channel){.name = record->channel, .records = record, .start = lw_mseed_start(record),
-                                                 .scalar = scalar_of(record), .n_stretches = 1};
+                                                 .scalar = scalar_of(record)};
             make_period(record, &channel->period);
         }
         rc = add_to_channel(name, channel, record, err);

@@ -2,7 +2,8 @@
  *
  *     record   a header, blockettes and samples of one channel, in a power of two of bytes
  *     channel  all records of one name NET.STA.LOC.CHA, in the order of time
- *     stretch  records of a channel that follow each other without gap or overlap, to within half a sample
+ *     stretch  records of a channel that follow each other without gap or overlap, to within half a sample; the samples of a
+ *              channel are those of its stretches, one behind the other
  *
  * Source: SEED manual, version 2.4 (FDSN, 2012), chapter 8 and appendix B. Only the numbers of headers are looked at here;
  * mseed_unpack.h makes samples. */
@@ -28,7 +29,7 @@ struct lw_mseed_record {
     char channel[LW_MSEED_NAME];        /* "9N.00066..HSF" */
     int64_t offset;                     /* in the file */
     int64_t start_us;                   /* time of its first sample, in UTC since 1970 */
-    int64_t first;                      /* number of its first sample in the stretch */
+    int64_t first;                      /* number of its first sample among those of the channel */
     int32_t bytes;
     uint16_t n_samples;                 /* 1 or more */
     uint16_t data_offset;               /* of the samples, in the record */
@@ -36,6 +37,7 @@ struct lw_mseed_record {
     float actual_rate;                  /* in Hz, which overrules them; 0: not said */
     uint8_t encoding;
     bool is_header_big, is_data_big;
+    bool begins_stretch;
 };
 
 struct lw_mseed_channel {
@@ -45,8 +47,8 @@ struct lw_mseed_channel {
     struct lw_instant start;
     struct lw_period period;
     enum lw_scalar scalar;              /* that holds the samples of all its records */
-    int n_stretches;
-    int64_t broken_at;                  /* the record that begins the second stretch, if there is one */
+    int64_t n_stretches;
+    bool has_overlaps;                  /* of stretches */
 };
 
 struct lw_mseed_index {

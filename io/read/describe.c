@@ -6,6 +6,7 @@
 #include "io/examine.h"
 #include "io/read/convert.h"
 #include "io/read/overlap.h"
+#include "io/read/pieces.h"
 #include "io/sampling.h"
 
 #include <errno.h>
@@ -133,12 +134,12 @@ static int describe_files(struct lw_reader *reader, struct lw_error *err)
 
 /* ---- the axis ------------------------------------------------------------------------------------------------------------------ */
 
-/* Of one file, which any view may take along any of its dimensions, the first stands for it. */
+/* A single file that is whole any view may take along any of its dimensions: the first stands for it. */
 static int find_axis(const struct lw_reader *reader, const struct lw_dataset_info *info, int *axis, struct lw_error *err)
 {
     const int wanted = reader->request.join;
     *axis = wanted == LW_JOIN_ROWS ? info->n_dims - 2 : wanted >= 0 ? wanted : info->n_dims == 1 ? 0 : info->metadata_axis;
-    if (reader->n_files == 1)
+    if (reader->n_files == 1 && info->n_stretches <= 1)
         *axis = 0;
     if (*axis < 0)
         return lw_fail(err, LW_EUSAGE, "%" PRId64 " files are to be one axis, and the metadata of '%.300s' do not say which of "
@@ -149,33 +150,57 @@ static int find_axis(const struct lw_reader *reader, const struct lw_dataset_inf
     return LW_OK;
 }
 
-static int join(struct lw_reader *reader, int *axis, struct lw_error *err)
+/* Gaps lie in time, and only an axis may have any. */
+static int check_stretches(const struct lw_dataset_info *info, int axis, struct lw_error *err)
 {
-    struct lw_dataset_info *const infos = lw_alloc_array(reader->n_files, sizeof *infos, "the files' metadata", err);
-    int rc = infos ? LW_OK : LW_ESYSTEM;
-    for (int64_t f = 0; rc == LW_OK && f < reader->n_files; f++) {
+    if (info->n_stretches <= 1 || axis == info->metadata_axis)
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "'%.300s' has gaps in time, and time is not the axis here: name one of its %" PRId64 " stretches without "
+                   "gaps, as in %.300s#0", info->file, info->n_stretches, lw_name_of(info->file, info->path[0] ? info->path : "/").text);
+}
+
+static int squeeze(struct lw_reader *reader, struct lw_dataset_info *infos, int *axis, struct lw_error *err)
+{
+    for (int64_t f = 0; f < reader->n_files; f++) {
         infos[f] = reader->files[f];
         lw_source_squeeze(&infos[f], reader->request.least_dims, reader->request.most_dims, NULL);
     }
-    if (rc == LW_OK && (rc = find_axis(reader, &infos[0], axis, err)) == LW_OK &&
-        (rc = lw_sequence_join(infos, reader->n_files, *axis, reader->request.overlap == LW_OVERLAP_LAST, &reader->sequence, err)) == LW_OK)
-        reader->info = infos[reader->sequence.parts[0].file];
+    int rc = find_axis(reader, &infos[0], axis, err);
+    for (int64_t f = 0; rc == LW_OK && f < reader->n_files; f++)
+        rc = check_stretches(&infos[f], *axis, err);
+    return rc;
+}
+
+static int join(struct lw_reader *reader, int *axis, struct lw_error *err)
+{
+    struct lw_dataset_info *const infos = lw_alloc_array(reader->n_files, sizeof *infos, "the files' metadata", err);
+    struct lw_piece *pieces = NULL;
+    struct lw_join how = {.infos = infos, .n_files = reader->n_files, .last_stands = reader->request.overlap == LW_OVERLAP_LAST};
+    int rc = lw_comm_agree(reader->comm, infos ? squeeze(reader, infos, axis, err) : LW_ESYSTEM, err);
+    if (rc == LW_OK && (rc = lw_pieces_find(reader, infos, *axis, &pieces, &how.n_pieces, err)) == LW_OK) {
+        how.pieces = pieces;
+        how.axis = *axis;
+        if ((rc = lw_sequence_join(&how, &reader->sequence, err)) == LW_OK)
+            reader->info = infos[reader->sequence.parts[0].file];
+    }
+    lw_free(pieces);
     lw_free(infos);
     return rc;
 }
 
 /* ---- gaps ------------------------------------------------------------------------------------------------------------------------ */
 
-/* "250 samples (0.5 s) between 2023-09-22T18:29:26.158 and ..." */
+/* "250 samples (0.5 s) from sample 1000 on, 2023-09-22T18:29:26.158 to ...": as the part behind it tells. */
 static void describe_gap(const struct lw_reader *reader, int64_t g, char *text, size_t size)
 {
     const struct lw_gap *const gap = &reader->sequence.gaps[g];
     const struct lw_file_part *const next = &reader->sequence.parts[lw_sequence_find(&reader->sequence, gap->first)];
-    const struct lw_axis_metadata *const behind = &reader->files[next->file].axis;
+    struct lw_axis_metadata behind = reader->files[next->file].axis;
     char from[LW_INSTANT_TEXT], to[LW_INSTANT_TEXT];
+    behind.instant = next->instant;
     snprintf(text, size, "%" PRId64 " sample%s (%.9g s) from sample %" PRId64 " on, %s to %s", gap->count, gap->count == 1 ? "" :
-             "s", (double)gap->count * lw_period_seconds(behind->period), gap->first, lw_sampling_time_text(behind, -gap->count,
-             from), lw_sampling_time_text(behind, 0, to));
+             "s", (double)gap->count * lw_period_seconds(behind.period), gap->first, lw_sampling_time_text(&behind, -gap->count,
+             from), lw_sampling_time_text(&behind, 0, to));
 }
 
 static void log_sequence(const struct lw_reader *reader, int axis)
@@ -184,8 +209,9 @@ static void log_sequence(const struct lw_reader *reader, int axis)
     const struct lw_sequence *const sequence = &reader->sequence;
     const int64_t left = sequence->n_gaps - min64(sequence->n_gaps, MOST_SHOWN);
     char text[256];
-    lw_log_info("%" PRId64 " files are one axis of %" PRId64 " samples, %s, with %" PRId64 " gap%s", reader->n_files,
-                reader->info.dims[axis], reader->info.axis.scale == LW_TIME_UNKNOWN ? "in the order of their names" : "by their start times",
+    lw_log_info("%" PRId64 " file%s one axis of %" PRId64 " samples, %s, with %" PRId64 " gap%s", reader->n_files,
+                reader->n_files == 1 ? " is" : "s are", reader->info.dims[axis],
+                reader->info.axis.scale == LW_TIME_UNKNOWN ? "in the order of their names" : "by their start times",
                 sequence->n_gaps, sequence->n_gaps == 1 ? "" : "s");
     for (int64_t g = 0; g < sequence->n_gaps - left; g++) {
         describe_gap(reader, g, text, sizeof text);
@@ -197,7 +223,7 @@ static void log_sequence(const struct lw_reader *reader, int axis)
         lw_log_info("%" PRId64 " file%s with samples that an earlier one has%s: those of the %s one stand%s", sequence->n_overlaps,
                     sequence->n_overlaps == 1 ? " begins" : "s begin", reader->request.overlap == LW_OVERLAP_ERROR ? ", and they are the same" : "",
                     reader->request.overlap == LW_OVERLAP_LAST ? "later" : "earlier",
-                    sequence->n_left_out > 0 ? "; files of which none is taken are left out" : "");
+                    sequence->n_left_out > 0 ? "; files without any other are left out" : "");
 }
 
 static int check_gaps(const struct lw_reader *reader, struct lw_error *err)
@@ -218,7 +244,10 @@ static void describe_joined(struct lw_reader *reader, int axis)
     reader->converts = reader->sequence.n_gaps > 0 && reader->request.gaps != LW_GAPS_ZERO && lw_scalar_is_integer(info->type.scalar);
     if (reader->converts)
         info->type = lw_convert_type(info->type);
+    reader->axis = axis;
     info->dims[axis] = reader->sequence.length;
+    info->n_stretches = 1;
+    info->n_missing = 0;
     info->n_files = reader->n_files;
     info->file_bytes = 0;
     for (int64_t f = 0; f < reader->n_files; f++) {
@@ -245,7 +274,7 @@ int lw_reader_describe(struct lw_reader *reader, struct lw_error *err)
     if ((rc = lw_comm_agree(reader->comm, rc, err)))
         return rc;
     describe_joined(reader, axis);
-    if (reader->n_files > 1 && lw_comm_rank(reader->comm) == 0)
+    if ((reader->n_files > 1 || reader->sequence.n_parts > 1) && lw_comm_rank(reader->comm) == 0)
         log_sequence(reader, axis);
     return LW_OK;
 }

@@ -18,6 +18,7 @@ struct pair {
     struct lw_source *earlier, *later;
     int64_t in_earlier, in_later;       /* the first one's number in each */
     int64_t at, count;                  /* on the axis */
+    struct lw_instant instant;          /* of the first one */
     int64_t block;                      /* samples that are compared at a time */
     char *samples[2];
 };
@@ -89,7 +90,9 @@ static int fail_difference(const struct pair *pair, int64_t first, int64_t count
     const struct lw_dataset_info *const earlier = &pair->earlier->info, *const later = &pair->later->info;
     char time[LW_INSTANT_TEXT], channel[40];
     name_channel(pair, count, difference->element, channel);
-    lw_sampling_time_text(&later->axis, pair->in_later + first + difference->sample, time);
+    struct lw_axis_metadata axis = later->axis;
+    axis.instant = pair->instant;
+    lw_sampling_time_text(&axis, first + difference->sample, time);
     return lw_fail(err, LW_EDATA, "'%.250s' and '%.250s' have %" PRId64 " samples of the same times, and differ, first in sample %" PRId64
                    "%s (%s): %.9g in the first, %.9g in the second; --overlap first or last says which file's are taken", earlier->file,
                    later->file, pair->count, pair->at + first + difference->sample, channel, time, difference->values[0],
@@ -112,9 +115,20 @@ static int compare_blocks(const struct pair *pair, int64_t row, struct lw_error 
 
 /* ---- all of them ------------------------------------------------------------------------------------------------------------- */
 
-static int open_file(const struct lw_reader *reader, int64_t file, struct lw_source **out, struct lw_error *err)
+/* The two files that were compared last, which stay open: those of a file with gaps have it many times. */
+struct cache {
+    int64_t files[2];
+    struct lw_source *sources[2];       /* NULL: none */
+};
+
+static int open_file(const struct lw_reader *reader, struct cache *cache, int which, int64_t file, struct lw_error *err)
 {
-    return lw_source_open(&reader->files[file], reader->request.least_dims, reader->request.most_dims, NULL, out, err);
+    if (cache->sources[which] && cache->files[which] == file)
+        return LW_OK;
+    lw_source_close(cache->sources[which]);
+    cache->sources[which] = NULL;
+    cache->files[which] = file;
+    return lw_source_open(&reader->files[file], reader->request.least_dims, reader->request.most_dims, NULL, &cache->sources[which], err);
 }
 
 /* Elements beside each sample of the axis. */
@@ -126,27 +140,27 @@ static int64_t row_of(const struct pair *pair)
     return row;
 }
 
-static int compare_pair(struct pair *pair, int64_t earlier, int64_t later, struct lw_error *err)
+static int compare_pair(struct pair *pair, struct cache *cache, int64_t earlier, int64_t later, struct lw_error *err)
 {
     int rc;
-    if ((rc = open_file(pair->reader, earlier, &pair->earlier, err)) || (rc = open_file(pair->reader, later, &pair->later, err)))
-        goto done;
+    if ((rc = open_file(pair->reader, cache, 0, earlier, err)) || (rc = open_file(pair->reader, cache, 1, later, err)))
+        return rc;
+    pair->earlier = cache->sources[0];
+    pair->later = cache->sources[1];
     const int64_t row = row_of(pair), bytes = row * (int64_t)lw_type_bytes(pair->earlier->info.type);
     pair->block = max64(1, min64(pair->count, BLOCK_BYTES / max64(1, bytes)));
     for (int s = 0; rc == LW_OK && s < 2; s++)
         rc = (pair->samples[s] = lw_alloc((size_t)(pair->block * bytes), "samples that files share", err)) ? LW_OK : LW_ESYSTEM;
     if (rc == LW_OK)
         rc = compare_blocks(pair, row, err);
-done:
     lw_free(pair->samples[0]);
     lw_free(pair->samples[1]);
-    lw_source_close(pair->earlier);
-    lw_source_close(pair->later);
     return rc;
 }
 
 /* What a file has in common may lie in several earlier ones. */
-static int compare_overlap(const struct lw_reader *reader, int axis, const struct lw_overlap *overlap, struct lw_error *err)
+static int compare_overlap(const struct lw_reader *reader, int axis, const struct lw_overlap *overlap, struct cache *cache,
+                           struct lw_error *err)
 {
     const struct lw_sequence *const sequence = &reader->sequence;
     const int64_t end = overlap->first + overlap->count;
@@ -155,16 +169,20 @@ static int compare_overlap(const struct lw_reader *reader, int axis, const struc
         const struct lw_file_part *const part = &sequence->parts[p];
         const int64_t first = max64(part->first, overlap->first);
         struct pair pair = {.reader = reader, .axis = axis, .in_earlier = part->skip + first - part->first,
-                            .in_later = first - overlap->first, .at = first, .count = min64(end, part->first + part->count) - first};
-        rc = compare_pair(&pair, part->file, overlap->file, err);
+                            .in_later = overlap->skip + first - overlap->first, .at = first, .count = min64(end, part->first + part->count) - first,
+                            .instant = lw_instant_of_sample(overlap->instant, reader->files[overlap->file].axis.period, first - overlap->first)};
+        rc = compare_pair(&pair, cache, part->file, overlap->file, err);
     }
     return rc;
 }
 
 int lw_overlaps_compare(const struct lw_reader *reader, int axis, struct lw_error *err)
 {
+    struct cache cache = {0};
     int rc = LW_OK;
     for (int64_t o = lw_comm_rank(reader->comm); rc == LW_OK && o < reader->sequence.n_overlaps; o += lw_comm_size(reader->comm))
-        rc = compare_overlap(reader, axis, &reader->sequence.overlaps[o], err);
+        rc = compare_overlap(reader, axis, &reader->sequence.overlaps[o], &cache, err);
+    lw_source_close(cache.sources[0]);
+    lw_source_close(cache.sources[1]);
     return rc;
 }

@@ -131,11 +131,14 @@ bool lw_reader_has_file(const struct lw_reader *reader, const char *file)
 
 /* ---- the view of a part -------------------------------------------------------------------------------------------------------- */
 
-/* Samples of the axis that a part shows: those of the reader's view. @return  how many. One file is whichever axis the view takes. */
+/* A file without gaps, which may have any axis that the view takes. */
+static bool is_single(const struct lw_reader *reader) { return reader->n_files == 1 && reader->sequence.n_parts == 1; }
+
+/* Samples of the axis that a part shows: those of the reader's view. @return  how many */
 static int64_t shown(const struct lw_reader *reader, const struct lw_view_spec *view, int64_t part, int64_t *begin)
 {
     const struct lw_file_part *const its = &reader->sequence.parts[part];
-    if (reader->n_files == 1) {
+    if (is_single(reader)) {
         *begin = view->start;
         return view->count;
     }
@@ -143,13 +146,15 @@ static int64_t shown(const struct lw_reader *reader, const struct lw_view_spec *
     return min64(its->first + its->count, view->start + view->count) - *begin;
 }
 
-/* Of a part that the view does not reach, a sample, so that it is a view. */
+static bool has_gaps(const struct lw_reader *reader, int64_t part) { return file_of(reader, part)->n_stretches > 1; }
+
+/* The view of a file with gaps is all of it, for all of its parts. Else, of a part that the reader's view does not reach, a sample. */
 static struct lw_view_spec view_of(const struct lw_reader *reader, const struct lw_view_spec *view, int64_t part)
 {
     const struct lw_file_part *const its = &reader->sequence.parts[part];
     struct lw_view_spec own = *view;
     int64_t begin;
-    if (reader->n_files == 1)
+    if (is_single(reader))
         return own;
     own.count = shown(reader, view, part, &begin);
     if (own.count < 1) {
@@ -157,12 +162,19 @@ static struct lw_view_spec view_of(const struct lw_reader *reader, const struct 
         begin = its->first;
     }
     own.start = its->skip + begin - its->first;
+    if (has_gaps(reader, part)) {
+        own.start = 0;
+        own.count = file_of(reader, part)->dims[file_of(reader, part)->metadata_axis];
+    }
     own.max_axis = min64(view->max_axis, own.count);
     return own;
 }
 
 int lw_reader_check(const struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err)
 {
+    if (!is_single(reader) && view->axis != reader->axis)
+        return lw_fail(err, LW_ECONFIG, "%s is joined along its dimension %d: dimension %d cannot be the axis", lw_dataset_name(&reader->info).text,
+                       reader->axis, view->axis);
     return lw_view_check(&reader->info, view, err);
 }
 
@@ -208,7 +220,7 @@ struct lw_chunk_cost lw_reader_chunk_cost(const struct lw_reader *reader, const 
 
 bool lw_reader_locate(const struct lw_reader *reader, struct lw_reader_place *place)
 {
-    return reader->n_files == 1 && longest(reader)->direct.is_on && lw_direct_locate(longest(reader), place);
+    return is_single(reader) && longest(reader)->direct.is_on && lw_direct_locate(longest(reader), place);
 }
 
 int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err)
@@ -275,7 +287,8 @@ static int find_opened(struct lw_reader *reader, int64_t part, struct lw_opened 
     int rc = LW_OK;
     *out = NULL;
     for (int o = 0; o < reader->n_opened; o++)
-        if (reader->opened[o].part == part)
+        if (reader->opened[o].part == part ||
+            (has_gaps(reader, part) && reader->sequence.parts[reader->opened[o].part].file == reader->sequence.parts[part].file))
             *out = &reader->opened[o];
     if (!*out && (rc = make_place(reader, out, err)) == LW_OK && (rc = open_view(reader, *out, part, err)) == LW_OK)
         reader->n_opened = (int)max64(reader->n_opened, *out - reader->opened + 1);
@@ -300,7 +313,7 @@ static int begin_part(struct lw_reader *reader, const struct lw_slab *slab, int6
     shown(reader, &reader->view, part, &first);
     const int64_t before = begin - (reader->view.start + slab->first);
     struct lw_slab own = *slab;
-    own.first = begin - first;
+    own.first = begin - first + (has_gaps(reader, part) ? reader->sequence.parts[part].skip + first - reader->sequence.parts[part].first : 0);
     own.count = end - begin;
     own.into_first = slab->into_first + before;
     if (reader->scratch) {
@@ -317,7 +330,7 @@ static int begin_parts(struct lw_reader *reader, const struct lw_slab *slab, str
     const struct lw_sequence *const sequence = &reader->sequence;
     const int64_t begin = reader->view.start + slab->first, end = begin + slab->count;
     int rc = LW_OK;
-    if (reader->n_files == 1)
+    if (is_single(reader))
         return begin_part(reader, slab, 0, begin, end, err);
     for (int64_t p = lw_sequence_find(sequence, begin); rc == LW_OK && p < sequence->n_parts && sequence->parts[p].first < end; p++) {
         const struct lw_file_part *const part = &sequence->parts[p];

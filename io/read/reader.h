@@ -20,6 +20,7 @@ struct lw_reader {
     struct lw_dataset_info *files;          /* owned; [n_files], as they are described, in the order of their names */
     int64_t n_files;
     struct lw_sequence sequence;
+    int axis;                   /* that they are joined along */
     struct lw_dataset_info info;            /* of all, as it is shown */
     bool converts;              /* integers are shown as floating-point numbers */
     struct lw_view_spec view;

@@ -164,16 +164,15 @@ static int compare_all(const struct lw_dataset_info *infos, int64_t n, int axis,
 static int by_name(const void *a, const void *b, void *infos)
 {
     const struct lw_dataset_info *const all = infos;
-    const struct lw_file_part *const x = a, *const y = b;
+    const struct lw_piece *const x = a, *const y = b;
     const int order = strverscmp(all[x->file].file, all[y->file].file);
-    return order ? order : (x->file > y->file) - (x->file < y->file);
+    const int numbers = (x->file > y->file) - (x->file < y->file);
+    return order ? order : numbers ? numbers : (x->stretch > y->stretch) - (x->stretch < y->stretch);
 }
 
 static int by_start(const void *a, const void *b, void *infos)
 {
-    const struct lw_dataset_info *const all = infos;
-    const struct lw_file_part *const x = a, *const y = b;
-    const int order = lw_instant_compare(all[x->file].axis.instant, all[y->file].axis.instant);
+    const int order = lw_instant_compare(((const struct lw_piece *)a)->instant, ((const struct lw_piece *)b)->instant);
     return order ? order : by_name(a, b, infos);
 }
 
@@ -184,12 +183,6 @@ static int fail_length(const struct lw_dataset_info *info, struct lw_error *err)
     char text[LW_INSTANT_TEXT];
     return lw_fail(err, LW_EDATA, "the files are more samples apart than 64 bits count: '%.600s' starts at %s", info->file,
                    lw_sampling_time_text(&info->axis, 0, text));
-}
-
-/* Samples between the end of what there is and a file's start. */
-static int64_t missing_before(const struct lw_dataset_info *info, struct lw_instant end)
-{
-    return lw_instant_to_sample(end, info->axis.period, info->axis.instant, NULL);
 }
 
 /* Put a part over others: what they have of its samples is cut out of them. Of one that it lies within, two parts remain. */
@@ -209,7 +202,10 @@ static void put_over(struct lw_sequence *sequence, const struct lw_file_part *pa
     put[n++] = *part;
     if (j < sequence->n_parts && parts[j].first < end) {
         const int64_t cut = end - parts[j].first;
-        put[n++] = (struct lw_file_part){parts[j].file, end, parts[j].skip + cut, parts[j].count - cut};
+        put[n] = parts[j];
+        put[n].first += cut;
+        put[n].skip += cut;
+        put[n++].count -= cut;
         j++;
     }
     memmove(parts + i + n, parts + j, (size_t)(sequence->n_parts - j) * sizeof *parts);
@@ -220,47 +216,39 @@ static void put_over(struct lw_sequence *sequence, const struct lw_file_part *pa
 static void put_behind(struct lw_sequence *sequence, struct lw_file_part part, int64_t skip)
 {
     part.first += skip;
-    part.skip = skip;
+    part.skip += skip;
     part.count -= skip;
     sequence->parts[sequence->n_parts++] = part;
 }
 
-/* Place a file behind the others, whose last sample ends at *end, or over the last of them. */
-static int place(struct lw_sequence *sequence, const struct lw_dataset_info *info, int axis, bool has_times, bool last_stands, int64_t file,
+/* Place a piece behind the others, whose last sample ends at *end, or over the last of them. */
+static int place(struct lw_sequence *sequence, const struct lw_join *join, const struct lw_piece *piece, bool has_times,
                  struct lw_instant *end, struct lw_error *err)
 {
-    const int64_t n = info->dims[axis], length = sequence->length;
-    const int64_t missing = has_times && sequence->n_parts > 0 ? missing_before(info, *end) : 0;
+    const struct lw_dataset_info *const info = &join->infos[piece->file];
+    const int64_t n = piece->count, length = sequence->length;
+    const int64_t missing = has_times && sequence->n_parts > 0 ? lw_instant_to_sample(*end, info->axis.period, piece->instant, NULL) : 0;
     if (missing > INT64_MAX / 4 - length - n)
         return fail_length(info, err);
-    const struct lw_file_part part = {.file = file, .first = length + missing, .count = n};
+    const struct lw_file_part part = {piece->file, piece->stretch, length + missing, piece->first, n, piece->instant};
     if (missing < 0)
-        sequence->overlaps[sequence->n_overlaps++] = (struct lw_overlap){file, part.first, min64(n, -missing)};
+        sequence->overlaps[sequence->n_overlaps++] = (struct lw_overlap){piece->file, piece->first, part.first, min64(n, -missing), piece->instant};
     if (missing > 0)
         sequence->gaps[sequence->n_gaps++] = (struct lw_gap){length, missing};
-    if (missing < 0 && last_stands)
+    if (missing < 0 && join->last_stands)
         put_over(sequence, &part);
     else if (missing > -n)
         put_behind(sequence, part, max64(0, -missing));
+    sequence->n_left_out += missing <= -n && !join->last_stands;
     if (missing <= -n)
         return LW_OK;
     sequence->length = part.first + n;
     if (has_times)
-        *end = lw_instant_of_sample(info->axis.instant, info->axis.period, n);
+        *end = lw_instant_of_sample(piece->instant, info->axis.period, n);
     return LW_OK;
 }
 
-static int64_t count_left_out(const struct lw_sequence *sequence, struct lw_file_part *order, int64_t n)
-{
-    int64_t left_out = n;
-    for (int64_t f = 0; f < n; f++)
-        order[f].count = 0;
-    for (int64_t p = 0; p < sequence->n_parts; p++)
-        left_out -= order[sequence->parts[p].file].count++ == 0;
-    return left_out;
-}
-
-static int allocate(struct lw_sequence *out, int64_t n, struct lw_file_part **order, struct lw_error *err)
+static int allocate(struct lw_sequence *out, int64_t n, struct lw_piece **order, struct lw_error *err)
 {
     *order = lw_alloc_array(n, sizeof **order, "the order of files", err);
     out->parts = lw_alloc_array(2 * n, sizeof *out->parts, "the order of files", err);
@@ -269,26 +257,23 @@ static int allocate(struct lw_sequence *out, int64_t n, struct lw_file_part **or
     return *order && out->parts && out->gaps && out->overlaps ? LW_OK : LW_ESYSTEM;
 }
 
-int lw_sequence_join(const struct lw_dataset_info *infos, int64_t n, int axis, bool last_stands, struct lw_sequence *out,
-                     struct lw_error *err)
+int lw_sequence_join(const struct lw_join *join, struct lw_sequence *out, struct lw_error *err)
 {
+    const int64_t n = join->n_pieces;
     bool has_times;
     struct lw_instant end = {0, 0};
-    struct lw_file_part *order;
+    struct lw_piece *order;
     *out = (struct lw_sequence){0};
-    int rc = compare_all(infos, n, axis, &has_times, err);
+    int rc = compare_all(join->infos, join->n_files, join->axis, &has_times, err);
     if (rc)
         return rc;
-    rc = allocate(out, n, &order, err);
-    for (int64_t f = 0; rc == LW_OK && f < n; f++)
-        order[f].file = f;
-    if (rc == LW_OK)
-        qsort_r(order, (size_t)n, sizeof *order, has_times ? by_start : by_name, (void *)(uintptr_t)infos);
-    for (int64_t f = 0; rc == LW_OK && f < n; f++)
-        rc = place(out, &infos[order[f].file], axis, has_times, last_stands, order[f].file, &end, err);
-    if (rc == LW_OK)
-        out->n_left_out = count_left_out(out, order, n);
-    else
+    if ((rc = allocate(out, n, &order, err)) == LW_OK) {
+        memcpy(order, join->pieces, (size_t)n * sizeof *order);
+        qsort_r(order, (size_t)n, sizeof *order, has_times ? by_start : by_name, (void *)(uintptr_t)join->infos);
+    }
+    for (int64_t p = 0; rc == LW_OK && p < n; p++)
+        rc = place(out, join, &order[p], has_times, &end, err);
+    if (rc)
         lw_sequence_release(out);
     lw_free(order);
     return rc;

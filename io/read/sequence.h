@@ -4,7 +4,7 @@
  *     file     |     kept     |
  *                         |skip|   kept  |          what the earlier file has, too, is skipped, or cut off there
  *
- * With start times, a file belongs where its start says, to the nearest sample behind the file before; without, it follows that in
+ * A file with gaps of its own is several such. With start times, each belongs where its start says, to the nearest sample behind the file before; without, it follows that in
  * the order of names (digits count as numbers: 9 before 10). */
 #ifndef LW_IO_READ_SEQUENCE_H
 #define LW_IO_READ_SEQUENCE_H
@@ -12,16 +12,25 @@
 #include "io/dataset.h"
 #include "io/reader.h"
 
-struct lw_file_part {
-    int64_t file;               /* its number among those given */
-    int64_t first;              /* on the axis */
-    int64_t skip, count;        /* samples of the file that are left out before those that are taken */
+/* Samples of a file that follow each other in time: all of them, or a stretch. */
+struct lw_piece {
+    int64_t file, stretch;      /* their numbers: of the file among those given, of the stretch in the file */
+    int64_t first, count;       /* in the file */
+    struct lw_instant instant;  /* of the first one, where the file has times */
 };
 
-/* What a file has in common with those that begin before it: its own first samples. */
+struct lw_file_part {
+    int64_t file, stretch;
+    int64_t first;              /* on the axis */
+    int64_t skip, count;        /* samples of the file before those that are taken, and those */
+    struct lw_instant instant;  /* of the piece that it is of */
+};
+
+/* What a piece has in common with those that begin before it: its own first samples. */
 struct lw_overlap {
-    int64_t file;
+    int64_t file, skip;         /* the first one's number in the file */
     int64_t first, count;       /* on the axis */
+    struct lw_instant instant;  /* of the first one */
 };
 
 struct lw_sequence {
@@ -32,14 +41,21 @@ struct lw_sequence {
     int64_t length;             /* of the axis */
     struct lw_overlap *overlaps;        /* owned; in the order of their files' starts */
     int64_t n_overlaps;
-    int64_t n_left_out;         /* files of which no sample is taken */
+    int64_t n_left_out;         /* pieces that have no samples but those of earlier ones, which stand */
 };
 
-/** Join files along a dimension. LW_EDATA: they are of different detectors, telescopes, ..., or differ in type, shape, rate, unit or coordinates, or only some have start times, or
- * the axis has more samples than 64 bits count. @param infos  [n]
- * @param last_stands  of samples that several files have, the later file's are taken, not the earlier one's */
-int lw_sequence_join(const struct lw_dataset_info *infos, int64_t n, int axis, bool last_stands, struct lw_sequence *out,
-                     struct lw_error *err);
+struct lw_join {
+    const struct lw_dataset_info *infos;        /* [n_files] */
+    int64_t n_files;
+    const struct lw_piece *pieces;              /* of these files, in their order */
+    int64_t n_pieces;
+    int axis;
+    bool last_stands;           /* of samples that several pieces have, the later one's are taken, not the earlier one's */
+};
+
+/** Join files along a dimension. LW_EDATA: they are of different detectors, telescopes, ..., or differ in type, shape, rate, unit or
+ * coordinates, or only some have start times, or the axis has more samples than 64 bits count. */
+int lw_sequence_join(const struct lw_join *join, struct lw_sequence *out, struct lw_error *err);
 void lw_sequence_release(struct lw_sequence *sequence);
 
 /** The part that holds a sample, or, in a gap, the one behind it; n_parts behind the last. */

@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "io/read/describe.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,15 +53,25 @@ static bool begins_behind_gap(const struct lw_sequence *sequence, int64_t part)
     return part == 0 || sequence->parts[part].first != sequence->parts[part - 1].first + sequence->parts[part - 1].count;
 }
 
-/* A file that others cut in two has several parts. */
-static bool is_first_of_file(const struct lw_sequence *sequence, int64_t part)
+/* A piece that others cut in two has several parts. */
+static bool is_first_of_piece(const struct lw_sequence *sequence, int64_t part)
 {
     const struct lw_file_part *const parts = sequence->parts;
     const int64_t begin = parts[part].first - parts[part].skip;
     for (int64_t p = part - 1; p >= 0 && parts[p].first >= begin; p--)
-        if (parts[p].file == parts[part].file)
+        if (parts[p].file == parts[part].file && parts[p].stretch == parts[part].stretch)
             return false;
     return true;
+}
+
+/* Of a file with several stretches, with the number of one. */
+static struct lw_name name_piece(const struct lw_dataset_info *file, int64_t stretch)
+{
+    struct lw_name name = lw_name_of(file->file, file->path[0] || file->n_stretches <= 1 ? file->path : "/");
+    const size_t used = strlen(name.text);
+    if (file->n_stretches > 1)
+        snprintf(name.text + used, sizeof name.text - used, "#%" PRId64, stretch);
+    return name;
 }
 
 static int find_stretches(struct lw_comm *comm, const struct lw_reader_request *request, struct collector *c, struct lw_error *err)
@@ -69,8 +80,8 @@ static int find_stretches(struct lw_comm *comm, const struct lw_reader_request *
     int rc = lw_reader_describe(&reader, err);
     for (int64_t p = 0; rc == LW_OK && p < reader.sequence.n_parts; p++) {
         const struct lw_dataset_info *const file = &reader.files[reader.sequence.parts[p].file];
-        if (is_first_of_file(&reader.sequence, p))
-            rc = add_text(c, lw_name_of(file->file, file->path).text, begins_behind_gap(&reader.sequence, p), err);
+        if (is_first_of_piece(&reader.sequence, p))
+            rc = add_text(c, name_piece(file, reader.sequence.parts[p].stretch).text, begins_behind_gap(&reader.sequence, p), err);
     }
     lw_reader_forget(&reader);
     return lw_comm_agree(comm, rc, err);

@@ -149,7 +149,7 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_CHOICE,
         .choices = "split|nan|zero|error",
         .fallback = "split",
-        .help = "What becomes of the times between several files that none of them has. split, nan: their samples are not numbers, and "
+        .help = "What becomes of the times between several files, or within one of miniSEED, that none of them has. split, nan: their samples are not numbers, and "
                 "so are exactly the outputs that depend on them; zero: they are 0; error: there must be none.",
     },
     {
@@ -157,7 +157,7 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_CHOICE,
         .choices = "error|first|last",
         .fallback = "error",
-        .help = "Samples that several files have. error: they must be the same in all of them; first, last: those of the file that begins "
+        .help = "Samples that several files have, or records of a miniSEED file. error: they must be the same in all of them; first, last: those of the file that begins "
                 "first or last are taken, whatever the others hold.",
     },
     {

@@ -91,6 +91,13 @@ static void print_time(const char *name, const struct lw_axis_metadata *axis, in
         gps_text(axis->scale == LW_TIME_GPS ? at : lw_instant_to_gps(at), gps));
 }
 
+static void print_stretches(const struct lw_dataset_info *info)
+{
+    if (info->n_stretches > 1)
+        row("stretches", "%" PRId64 ", between which %" PRId64 " samples %s", info->n_stretches, info->n_missing < 0 ? -info->n_missing :
+            info->n_missing, info->n_missing < 0 ? "are there twice" : "are missing");
+}
+
 static void print_times(const struct lw_dataset_info *info)
 {
     const struct lw_axis_metadata *const axis = &info->axis;
@@ -101,7 +108,7 @@ static void print_times(const struct lw_dataset_info *info)
         return;
     print_time("start", axis, 0);
     if (d >= 0 && axis->period.numerator > 0)
-        print_time("end", axis, info->dims[d] - 1);
+        print_time("end", axis, info->dims[d] + info->n_missing - 1);
 }
 
 /* ---- the rest --------------------------------------------------------------------------------------------------------- */
@@ -129,6 +136,7 @@ static void print_facts(const struct lw_dataset_info *info, const char *format, 
     row("type", "%s", type[0] ? type : lw_type_text(info->type, read_as));
     print_rate(&info->axis);
     print_times(info);
+    print_stretches(info);
     print_coordinates(info);
     if (info->axis.unit[0])
         row("unit", "%s", info->axis.unit);

@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "io/examine.h"
 #include "io/read/describe.h"
 #include "job/hints.h"
 #include "jobs/pieces.h"
@@ -415,6 +416,16 @@ static int plot_joined(struct lw_comm *comm, const char *names, struct lw_subjec
     return rc;
 }
 
+/* Of a file that cannot be looked at, the plot itself says why. */
+static bool has_gaps(struct lw_comm *comm, const char *name, const struct lw_hints *hints)
+{
+    struct lw_dataset_info info;
+    struct lw_error none;
+    bool has = lw_comm_rank(comm) == 0 && lw_examine_dataset(name, hints, LW_USE_NUMBERS, &info, &none) == LW_OK && info.n_stretches > 1;
+    lw_comm_broadcast(comm, &has, sizeof has);
+    return has;
+}
+
 int lw_plot_run(struct lw_comm *comm, const char *names, const struct lw_options *given, struct lw_error *err)
 {
     struct lw_subject_hints hints = {
@@ -424,7 +435,7 @@ int lw_plot_run(struct lw_comm *comm, const char *names, const struct lw_options
     int rc;
     if ((rc = lw_hints_take(given, &hints.file, err)) || (rc = lw_names_find(comm, names, &found, err)))
         return rc;
-    if (found.n > 1)
+    if (found.n > 1 || has_gaps(comm, lw_names_next(&found, NULL), &hints.file))
         rc = plot_joined(comm, names, &hints, given, err);
     else
         rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? plot_alone(lw_names_next(&found, NULL), &hints, given, err) : LW_OK,

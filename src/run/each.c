@@ -33,7 +33,7 @@ struct each {
 
 /* ---- names of results -------------------------------------------------------------------------------------------------- */
 
-/* The first file of a group, without folders and ending. */
+/* The first file of a group, without folders and ending; with the number of a stretch of it that is named. */
 static int find_stem(const char *group, char stem[LW_MAX_PATH], struct lw_error *err)
 {
     char name[2 * LW_MAX_PATH + 2];
@@ -45,7 +45,10 @@ static int find_stem(const char *group, char stem[LW_MAX_PATH], struct lw_error 
         return rc;
     const char *const slash = strrchr(object.file, '/'), *const base = slash ? slash + 1 : object.file;
     const char *const dot = strrchr(base, '.');
-    snprintf(stem, LW_MAX_PATH, "%.*s", dot && dot > base ? (int)(dot - base) : (int)strlen(base), base);
+    const char *const stretch = strrchr(object.path, '#');
+    const bool is_number = stretch && stretch[1] && strspn(stretch + 1, "0123456789") == strlen(stretch + 1);
+    snprintf(stem, LW_MAX_PATH, "%.*s%s%s", dot && dot > base ? (int)(dot - base) : (int)strlen(base), base, is_number ? "-" : "",
+             is_number ? stretch + 1 : "");
     return LW_OK;
 }
 

@@ -40,17 +40,27 @@ int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *opti
 
 static int open_input(struct lw_setup *setup, struct lw_error *err)
 {
-    const struct lw_job_ops *const ops = setup->job.ops;
-    const struct lw_gap *gaps;
     struct lw_reader_request request;
-    int rc = lw_setup_request(ops, setup->options, &request, err);
-    if (rc || (rc = lw_reader_open_all(setup->comm, &request, &setup->reader, err)))
-        return rc;
-    const int64_t n_gaps = lw_reader_gaps(setup->reader, &gaps);
-    if (n_gaps > 0 && ops->needs_all && request.gaps != LW_GAPS_ZERO)
-        return lw_fail(err, LW_EDATA, "%s needs every sample, and the files leave %" PRId64 " gap%s: give --gaps zero, or --each stretch "
-                       "for a result of each of the stretches between them", ops->name, n_gaps, n_gaps == 1 ? "" : "s");
-    return LW_OK;
+    const int rc = lw_setup_request(setup->job.ops, setup->options, &request, err);
+    return rc ? rc : lw_reader_open_all(setup->comm, &request, &setup->reader, err);
+}
+
+/* Those in the part of the axis that is wanted. */
+static int check_gaps(const struct lw_setup *setup, struct lw_error *err)
+{
+    const struct lw_view_spec *const view = &setup->job.view;
+    const struct lw_gap *gaps;
+    const int64_t n = lw_reader_gaps(setup->reader, &gaps);
+    int64_t found = 0;
+    if (!setup->job.ops->needs_all || lw_options_choice(setup->options, "gaps") == LW_GAPS_ZERO)
+        return LW_OK;
+    for (int64_t g = 0; g < n; g++)
+        found += gaps[g].first < view->start + view->count && gaps[g].first + gaps[g].count > view->start;
+    if (found == 0)
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "%s needs every sample, and there %s %" PRId64 " gap%s in what it is to take: give --gaps zero, or --each "
+                   "stretch for a result of each of the stretches between them", setup->job.ops->name, found == 1 ? "is" : "are", found,
+                   found == 1 ? "" : "s");
 }
 
 /* ---- the engine ---------------------------------------------------------------------------------------------------- */
@@ -206,7 +216,7 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     if (rc)
         return rc;
     if ((rc = open_engine(setup, err)) || (rc = compare_engines(setup, err)) ||
-        (rc = lw_reader_check(setup->reader, &setup->job.view, err)))
+        (rc = lw_reader_check(setup->reader, &setup->job.view, err)) || (rc = check_gaps(setup, err)))
         return rc;
     find_limits(setup);
     lw_timeline_end(LW_START_ENGINE);

@@ -238,29 +238,113 @@ static void check_refused(const char *path, const char *says)
     CHECK(rc == LW_EDATA && strstr(err.message, says), "code %d, '%s' does not say '%s'", rc, err.message, says);
 }
 
-/* A record that begins so many samples later than the one before ends. */
-static void check_break(int late, const char *says)
+/* ---- stretches ------------------------------------------------------------------------------------------------------------- */
+
+/* A channel of three records; the second begins so many samples later than the first ends, the third in the middle of the second. */
+static void add_broken(const char *name, int number, int late)
 {
     struct recipe recipe = usual;
-    begin_file();
-    add_record(&recipe, 0);
-    recipe.second = 1;
-    recipe.tenths_of_ms = 5000 + late * 100;
-    add_record(&recipe, 1);
-    recipe.second = 0;
-    recipe.tenths_of_ms = 0;
+    recipe.name = name;
+    add_record(&recipe, number);
+    recipe.second = (100 + late) / 100;
+    recipe.tenths_of_ms = (100 + late) % 100 * 100;
     recipe.n_samples = 50;
-    recipe.second = 1;
-    add_record(&recipe, 2);
-    if (says)
-        check_refused("/XY.ABC..HHZ", says);
+    add_record(&recipe, number + 1);
+    recipe.second += recipe.tenths_of_ms >= 5000;
+    recipe.tenths_of_ms = (recipe.tenths_of_ms + 5000) % 10000;
+    add_record(&recipe, number + 2);
+}
+
+static struct lw_file_stretch *find_stretches(const char *path, struct lw_dataset_info *info)
+{
+    struct lw_file_stretch *stretches = NULL;
+    struct lw_error err = {0};
+    const int rc = describe(path, info, &err);
+    CHECK(rc == LW_OK, "%s: %s", path, err.message);
+    CHECK(rc != LW_OK || lw_format_mseed.find_stretches(info, &stretches, &err) == LW_OK, "%s: %s", path, err.message);
+    return stretches;
+}
+
+static void check_stretch(const struct lw_file_stretch *stretch, int64_t first, int64_t count, const char *time)
+{
+    char text[LW_INSTANT_TEXT];
+    lw_instant_text(stretch->instant, text);
+    CHECK(stretch->first == first && stretch->count == count && strcmp(text, time) == 0, "%" PRId64 " samples from %" PRId64
+          " on, at %s, not %" PRId64 " from %" PRId64 " on, at %s", stretch->count, stretch->first, text, count, first, time);
+}
+
+/* What a channel has, one stretch behind the other; with its number, one of them. */
+static void check_gap(void)
+{
+    struct lw_dataset_info info;
+    begin_file();
+    add_broken("ABC    HHZXY", 0, 20);
+    struct lw_file_stretch *const stretches = find_stretches("/XY.ABC..HHZ", &info);
+    CHECK(info.dims[0] == 200 && info.n_stretches == 2 && info.n_missing == 20, "%" PRId64 " samples, %" PRId64 " stretches, %" PRId64
+          " missing", info.dims[0], info.n_stretches, info.n_missing);
+    if (stretches) {
+        check_stretch(&stretches[0], 0, 100, "2024-02-29T12:00:00");
+        check_stretch(&stretches[1], 100, 100, "2024-02-29T12:00:01.2");
+    }
+    check_values(&info, 0, 0, SAMPLES, SAMPLES);
+    check_values(&info, 100, 1, 50, 100);
+    lw_free(stretches);
+    CHECK(describe("/XY.ABC..HHZ#1", &info, NULL) == LW_OK && info.dims[0] == 100 && info.n_stretches == 1, "the second stretch");
+    check_values(&info, 0, 1, 50, 100);
+    CHECK(describe("/#0", &info, NULL) == LW_OK && info.n_dims == 1, "the first one of all channels");
+    check_values(&info, 0, 0, SAMPLES, SAMPLES);
+    check_refused("/XY.ABC..HHZ#2", "has no stretch #2: there are 2");
+}
+
+/* Of one channel, stretches may overlap; of several, only the times that all have count. */
+static void check_overlap(void)
+{
+    struct lw_dataset_info info;
+    begin_file();
+    add_broken("ABC    HHZXY", 0, -10);
+    struct lw_file_stretch *const stretches = find_stretches("/XY.ABC..HHZ", &info);
+    CHECK(info.n_stretches == 2 && info.n_missing == -10, "%" PRId64 " stretches, %" PRId64 " missing", info.n_stretches, info.n_missing);
+    if (stretches)
+        check_stretch(&stretches[1], 100, 100, "2024-02-29T12:00:00.9");
+    lw_free(stretches);
+    add_channel("ABC    HHEXY", 3, 5);
+    check_refused("", "has records of channel XY.ABC..HHZ that overlap");
+}
+
+/* HHE from 0 to 300 without a gap, HHN with one from 100 to 120, HHZ with one from 100 to 107, and to 207. */
+static void check_common(void)
+{
+    struct lw_dataset_info info;
+    begin_file();
+    add_channel("ABC    HHEXY", 3, 0);
+    add_broken("ABC    HHNXY", 10, 20);
+    add_broken("ABC    HHZXY", 20, 7);
+    struct lw_file_stretch *const stretches = find_stretches("", &info);
+    CHECK(info.n_dims == 2 && info.dims[0] == 3 && info.dims[1] == 187 && info.n_stretches == 2 && info.n_missing == 20, "[%" PRId64 " x %"
+          PRId64 "] in %" PRId64, info.dims[0], info.dims[1], info.n_stretches);
+    if (stretches) {
+        check_stretch(&stretches[0], 0, 100, "2024-02-29T12:00:00");
+        check_stretch(&stretches[1], 100, 87, "2024-02-29T12:00:01.2");
+    }
+    lw_free(stretches);
+    int rc = LW_OK;
+    char *const samples = read_all(&lw_format_mseed, &info, &rc, NULL);
+    const int64_t at[3] = {120, 100, 113};      /* the sample of each channel, gaps left aside, that the second stretch begins with */
+    for (int64_t c = 0; samples && c < 3; c++)
+        for (int64_t i = 0; i < 87; i++) {
+            const int64_t sample = at[c] + i;
+            const int wanted = c == 0 || sample < 100 ? value_of((int)(10 * c + sample / 100), (int)sample % 100)
+                                                      : value_of((int)(10 * c + 1 + (sample - 100) / 50), (int)(sample - 100) % 50);
+            CHECK(lw_type_number(info.type, samples, c * 187 + 100 + i) == wanted, "channel %d, sample %d", (int)c, (int)i);
+        }
+    if (samples)
+        check_boxes(&lw_format_mseed, &info, samples);
+    free(samples);
 }
 
 static void check_refusals(void)
 {
     struct recipe recipe = usual;
-    check_break(20, "a gap in channel XY.ABC..HHZ from 2024-02-29T12:00:01.5 to 2024-02-29T12:00:01.7");
-    check_break(-10, "an overlap in channel XY.ABC..HHZ from 2024-02-29T12:00:01.4 to 2024-02-29T12:00:01.5");
     begin_file();
     add_record(&usual, 0);
     check_refused("/XY.ABC..HHE", "has no channel /XY.ABC..HHE: there are /XY.ABC..HHZ");
@@ -338,6 +422,9 @@ int main(int argc, char **argv)
     check_encodings();
     check_channels();
     check_times();
+    check_gap();
+    check_overlap();
+    check_common();
     check_refusals();
     check_cut();
     const int64_t n_runs = argc > 1 ? atoll(argv[1]) : 600;
@@ -345,8 +432,9 @@ int main(int argc, char **argv)
     add_channel("ABC    HHZXY", 11, 0);
     add_channel("ABC    HHEXY", 10, 4);
     add_channel("ABC    HHNXY", 1, 7);
+    add_broken("ABD    HHNXY", 20, 30);
     check_damage(&lw_format_mseed, &file, "", 0, RECORD, 140, n_runs / 2);
-    check_damage(&lw_format_mseed, &file, "/XY.ABC..HHZ", 0, RECORD, 140, n_runs / 2);
+    check_damage(&lw_format_mseed, &file, "/XY.ABD..HHN", 0, RECORD, 140, n_runs / 2);
     leave_folder(folder);
     return check_result("mseed");
 }

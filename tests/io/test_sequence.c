@@ -12,6 +12,18 @@
 
 enum { MOST_FILES = 12, MOST_SAMPLES = 400 };
 
+/* Of files without gaps. */
+static int join_files(const struct lw_dataset_info *infos, int64_t n, bool last_stands, struct lw_sequence *out, struct lw_error *err)
+{
+    struct lw_piece *const pieces = calloc((size_t)n, sizeof *pieces);
+    for (int64_t f = 0; f < n; f++)
+        pieces[f] = (struct lw_piece){f, 0, 0, infos[f].dims[0], infos[f].axis.instant};
+    const struct lw_join join = {.infos = infos, .n_files = n, .pieces = pieces, .n_pieces = n, .last_stands = last_stands};
+    const int rc = lw_sequence_join(&join, out, err);
+    free(pieces);
+    return rc;
+}
+
 static uint64_t state = 1;
 
 static int64_t pick(int64_t n)
@@ -120,7 +132,7 @@ static void check_random(void)
             order[at] = f;
         }
         struct lw_sequence sequence;
-        CHECK(lw_sequence_join(infos, n_files, 0, last_stands, &sequence, &err) == LW_OK, "%s", err.message);
+        CHECK(join_files(infos, n_files, last_stands, &sequence, &err) == LW_OK, "%s", err.message);
         const int64_t length = paint(first, n, order, n_files, last_stands, owner);
         int64_t missing = 0;
         for (int64_t g = 0; g < sequence.n_gaps; g++)
@@ -147,7 +159,7 @@ static void check_long(void)
         make_file(&infos[f], f * samples, samples, period, f);
         infos[f].axis.instant = lw_instant_of_sample((struct lw_instant){1661296194, 373836288000000000}, period, f * samples);
     }
-    CHECK(lw_sequence_join(infos, N, 0, false, &sequence, &err) == LW_OK, "%s", err.message);
+    CHECK(join_files(infos, N, false, &sequence, &err) == LW_OK, "%s", err.message);
     CHECK(sequence.length == N * samples && sequence.n_gaps == 0 && sequence.n_parts == N, "%lld samples, %d gaps",
           (long long)sequence.length, (int)sequence.n_gaps);
     lw_sequence_release(&sequence);
@@ -166,10 +178,10 @@ static void check_step(void)
         infos[f].dims[1] = 1;
         infos[f].coordinates[1] = (struct lw_coordinate){.name = "distance", .is_regular = true, .first = 7};
     }
-    CHECK(lw_sequence_join(infos, 2, 0, false, &sequence, &err) == LW_OK, "%s", err.message);
+    CHECK(join_files(infos, 2, false, &sequence, &err) == LW_OK, "%s", err.message);
     lw_sequence_release(&sequence);
     infos[1].coordinates[1].first = 8;
-    CHECK(lw_sequence_join(infos, 2, 0, false, &sequence, &err) == LW_EDATA, "channels in different places are one");
+    CHECK(join_files(infos, 2, false, &sequence, &err) == LW_EDATA, "channels in different places are one");
 }
 
 static void check_names(void)
@@ -182,7 +194,7 @@ static void check_names(void)
         infos[f] = (struct lw_dataset_info){.n_dims = 1, .dims = {10 + f}, .metadata_axis = -1};
         snprintf(infos[f].file, sizeof infos[f].file, "%s", names[f]);
     }
-    CHECK(lw_sequence_join(infos, 3, 0, false, &sequence, &err) == LW_OK, "%s", err.message);
+    CHECK(join_files(infos, 3, false, &sequence, &err) == LW_OK, "%s", err.message);
     CHECK(sequence.parts[0].file == 2 && sequence.parts[1].file == 1 && sequence.parts[2].file == 0 && sequence.parts[2].first == 23,
           "the order of names");
     lw_sequence_release(&sequence);
@@ -198,7 +210,7 @@ static void expect_refused(void (*change)(struct lw_dataset_info *), const char 
     for (int f = 0; f < 3; f++)
         make_file(&infos[f], 100 * f, 100, period, f);
     change(&infos[1]);
-    const int code = lw_sequence_join(infos, 3, 0, false, &sequence, &err);
+    const int code = join_files(infos, 3, false, &sequence, &err);
     CHECK(code == LW_EDATA && strstr(err.message, word) && strstr(err.message, "file-0") && strstr(err.message, "file-1"),
           "code %d: '%s' says nothing of %s", code, err.message, word);
 }
@@ -256,7 +268,7 @@ static void check_recorder(void)
                 lw_recorder_add(&infos[f].recorder, cases[c].fields[f][0], cases[c].fields[f][1]);
             lw_recorder_point(&infos[f].recorder, cases[c].ra[f], cases[c].ra[f] > 0 ? 50 : 0);
         }
-        const int code = lw_sequence_join(infos, 3, 0, false, &sequence, &err);
+        const int code = join_files(infos, 3, false, &sequence, &err);
         CHECK(code == (cases[c].says ? LW_EDATA : LW_OK) && (!cases[c].says || strstr(err.message, cases[c].says)), "case %d: %d, '%s'",
               (int)c, code, err.message);
         if (code == LW_OK)
@@ -285,7 +297,7 @@ static void check_refusals(void)
     make_file(&infos[0], 0, 10, period, 0);
     make_file(&infos[1], 0, 10, period, 1);
     infos[0].axis.instant.seconds -= 100000000;
-    CHECK(lw_sequence_join(infos, 2, 0, false, &sequence, &err) == LW_EDATA && strstr(err.message, "64 bits"), "'%s'", err.message);
+    CHECK(join_files(infos, 2, false, &sequence, &err) == LW_EDATA && strstr(err.message, "64 bits"), "'%s'", err.message);
 }
 
 int main(void)

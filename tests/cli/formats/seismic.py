@@ -105,17 +105,17 @@ def records(channel, encoding, samples, rate, order=">", length=512, start=(2020
     station, location, name, network = channel
     done = 0
     while done < len(samples):
-        seconds = done / rate
+        seconds = start[4] + done / rate
         if encoding >= 10:
             data, n = steim(encoding, samples[done:], (length - 64) // 64, order)
         else:
             n = min(len(samples) - done, (length - 64) // samples.itemsize)
             data = samples[done:done + n].astype(samples.dtype.newbyteorder(order)).tobytes()
-        whole = start[4] + int(seconds)
+        whole = int(seconds + 1e-9)
         year, day = (start[0], start[1]) if whole < 60 else (start[0] + 1, 1)
         hour, minute, second = (start[2], start[3], whole) if whole < 60 else (0, (whole - 60) // 60, (whole - 60) % 60)
         header = f"{1:06}D {station:5}{location:2}{name:3}{network:2}".encode()
-        header += struct.pack(order + "HHBBBBHHhhBBBBiHH", year, day, hour, minute, second, 0, round(seconds % 1 * 10000) % 10000,
+        header += struct.pack(order + "HHBBBBHHhhBBBBiHH", year, day, hour, minute, second, 0, round((seconds - whole) * 10000),
                               n, rate, 1, 0, 0, 0, 1, 0, 64, 48)
         header += struct.pack(order + "HHBBBB", 1000, 0, encoding, order == ">", length.bit_length() - 1, 0)
         yield (header.ljust(64, b"\0") + data).ljust(length, b"\0")
@@ -201,6 +201,71 @@ def mseed(work):
     check("/XY.ABC..HHE, /XY.ABC..HHN, /XY.ABC..HHZ" in said, f"channels that there are: {said}")
 
 
+def gaps(work):
+    """A file with gaps is what the files would be that it is cut into there, and HDF5 with values that are not numbers; a window between two
+    gaps needs nothing else. Records that overlap are compared."""
+    name, rate, n = ("ABC", "", "HHZ", "XY"), 100, 5500
+    samples = random.standard_normal(n).cumsum()
+    samples = (samples * 1000).astype("i4")
+    pieces = (0, 1000), (1100, 2500), (2507, n)
+    start = (2020, 366, 23, 58, 0)
+
+    def write(path, cuts, values=samples):
+        rows = [list(records(name, 11, values[a:b], rate, start=(*start[:4], start[4] + a / rate))) for a, b in cuts]
+        write_mseed(path, [sum(rows, [])])
+
+    write(f"{work}/broken.mseed", pieces)
+    for i, piece in enumerate(pieces):
+        write(f"{work}/piece{i}.mseed", [piece])
+    gone = samples.astype("f8")
+    for (_, a), (b, _) in zip(pieces, pieces[1:]):
+        gone[a:b] = np.nan
+    with h5py.File(f"{work}/gone.h5", "w") as file:
+        file["x"], file["zero"] = gone, np.nan_to_num(gone).astype("i4")
+        file["x"].attrs["sample_rate_hz"] = file["zero"].attrs["sample_rate_hz"] = 100.0
+    broken = f"{work}/broken.mseed"
+    for ranks, io in (1, "auto"), (3, "auto"), (2, "collective"):
+        for options, path in ((), "x"), (("--gaps", "zero"), "zero"), (("--start", "1200", "--count", "1000"), "x"):
+            y, about = run(work, ranks, broken, "--io", io, *options)
+            z, _ = run(work, 1, f"{work}/gone.h5:/{path}", *(options if path == "x" else ()))
+            check(y.dtype == z.dtype and np.array_equal(y, z, equal_nan=True), f"gaps in a file: {ranks} ranks, {io}, {options}")
+    y, about = run(work, 2, broken)
+    z, _ = run(work, 1, f"{work}/piece?.mseed")
+    check(np.array_equal(y, z, equal_nan=True) and about["start_unit"] == "s since 2020-12-31T23:58:00", "gaps between files and in them")
+    said = lapwing(1, "info", broken).stdout
+    check("stretches    3, between which 107 samples are missing" in said and "2020-12-31T23:58:54.99 " in said, f"info: {said}")
+    for arguments, code in (("--start", 1200, "--count", 1024), 0), ((), 65), (("--gaps", "zero"), 0):
+        said = lapwing(2, "sfft", "--input", broken, "--sparsity", 1, "--output", f"{work}/sfft.h5", "--overwrite", "--quiet", *arguments,
+                       code=code).stderr
+        check(code == 0 or "2 gaps in what it is to take" in said, said)
+    check("gaps" in lapwing(1, "ols", "--input", broken, "--gaps", "error", "--filters", f"{work}/taps.h5:/one", "--output",
+                            f"{work}/no.h5", code=65).stderr, "--gaps error")
+    lapwing(2, "ols", "--input", broken, "--filters", f"{work}/taps.h5:/taps", "--each", "stretch", "--output", f"{work}/each", "--quiet")
+    check(sorted(os.listdir(f"{work}/each")) == [f"broken-{i}.h5" for i in range(3)], f"{os.listdir(f'{work}/each')}")
+    for i in range(3):
+        y, _ = run(work, 1, f"{work}/piece{i}.mseed")
+        with h5py.File(f"{work}/each/broken-{i}.h5") as file:
+            check(np.array_equal(file["filtered"][()], y), f"--each stretch: number {i}")
+    run(work, 2, f"{broken}:/XY.ABC..HHZ#1")
+    lapwing(1, "plot", broken, "--output", f"{work}/plot.gp")
+    write(f"{work}/broken.mseed", [(0, 1000), (900, 2000)])
+    y, _ = run(work, 2, broken)
+    z, _ = run(work, 1, f"{work}/gone.h5:/zero", "--count", "1000")
+    check(np.array_equal(y[:900], z[:900]) and y.shape == (2000,), "records that overlap")
+    other = samples.copy()
+    other[950:] += 1
+    rows = [list(records(name, 11, v, rate, start=(*start[:4], start[4] + a / rate))) for v, a in ((samples[:1000], 0), (other[900:2000], 900))]
+    write_mseed(broken, [sum(rows, [])])
+    said = lapwing(2, "ols", "--input", broken, "--filters", f"{work}/taps.h5:/taps", "--output", f"{work}/no.h5", code=65).stderr
+    check("differ, first in sample 950" in said and "2020-12-31T23:58:09.5" in said, said)
+    y, _ = run(work, 2, broken, "--overlap", "last")
+    z = other.copy()
+    z[:900] = samples[:900]
+    with h5py.File(f"{work}/gone.h5", "a") as file:
+        file["last"] = z[:2000]
+    check(np.array_equal(y, run(work, 1, f"{work}/gone.h5:/last")[0]), "--overlap last")
+
+
 def stations(work):
     """Two stations are not one signal, nor are two lines of SEG-Y."""
     for name, station, start in ("a", "ABC", (2020, 10, 1, 2, 3)), ("b", "ABD", (2020, 10, 1, 2, 13)):
@@ -248,6 +313,7 @@ with tempfile.TemporaryDirectory() as folder:
     segy(folder)
     if reads_mseed(folder):
         mseed(folder)
+        gaps(folder)
         stations(folder)
         real(folder)
 finish()
