@@ -92,6 +92,7 @@ struct lw_dataset_info {
     bool is_flat;               /* the samples lie in the file as they are, row-major, */
     int64_t flat_offset;        /* from this byte on; so that its format need not open it for a pool's threads */
     bool is_compressed;
+    int64_t opened_bytes;       /* host memory that an open dataset takes: files that are unpacked as a whole */
     struct lw_blocks blocks;
     int64_t n_stretches;        /* more than 1: the axis is made of so many stretches, one behind the other, and between them lie */
     int64_t n_missing;          /* samples that are not in the file; overlaps count as negative */

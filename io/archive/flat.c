@@ -35,17 +35,17 @@ static int64_t count_bytes(const struct lw_flat *flat)
 
 static int check_room(const struct lw_flat *flat, const struct lw_dataset_info *info, struct lw_error *err)
 {
-    const int64_t bytes = count_bytes(flat);
+    const int64_t bytes = count_bytes(flat), file_bytes = flat->file_bytes > 0 ? flat->file_bytes : info->file_bytes;
     int64_t end;
     if (bytes == 0)
         return lw_fail(err, LW_EDATA, "%s holds no data", lw_dataset_name(info).text);
     if (bytes < 0 || __builtin_add_overflow(flat->offset, bytes, &end))
         return lw_fail(err, LW_EDATA, "%s claims more bytes than 64 bits can count: its header is damaged",
                        lw_dataset_name(info).text);
-    if (end > info->file_bytes)
+    if (end > file_bytes)
         return lw_fail(err, LW_EDATA, "%s is cut short: its header tells of %" PRId64 " bytes of samples from byte %" PRId64 " "
                        "on, and the file has %" PRId64 " bytes", lw_dataset_name(info).text, bytes, flat->offset,
-                       info->file_bytes);
+                       file_bytes);
     return LW_OK;
 }
 
@@ -92,20 +92,22 @@ void lw_flat_close(void *dataset)
 static int open_file(struct opened *opened, const struct lw_dataset_info *info, struct lw_error *err)
 {
     char why[96];
-    opened->fd = lw_file_open(info->file, why);
+    if (opened->fd < 0)
+        opened->fd = lw_file_open(info->file, why);
     return opened->fd >= 0 ? LW_OK : lw_fail(err, LW_EIO, "cannot read '%s': %s", info->file, why);
 }
 
-int lw_flat_open(const struct lw_flat *flat, const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
+int lw_flat_open(const struct lw_flat *flat, const struct lw_dataset_info *info, int fd, void **dataset, struct lw_error *err)
 {
-    int rc = lw_flat_check_same(flat, info, err);
-    if (rc)
-        return rc;
     struct opened *const opened = lw_alloc(sizeof *opened, "the reader", err);
-    if (!opened)
+    if (!opened) {
+        if (fd >= 0)
+            close(fd);
         return LW_ESYSTEM;
-    *opened = (struct opened){.flat = *flat};
-    rc = open_file(opened, info, err);
+    }
+    *opened = (struct opened){.flat = *flat, .fd = fd};
+    int rc = lw_flat_check_same(flat, info, err);
+    rc = rc ? rc : open_file(opened, info, err);
     if (rc)
         lw_flat_close(opened);
     else
@@ -252,13 +254,17 @@ static struct lw_box whole_array(const struct lw_flat *flat, void *into)
     return box;
 }
 
-int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_info *info, double *values, struct lw_error *err)
+int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_info *info, int fd, double *values, struct lw_error *err)
 {
-    struct opened opened = {.flat = *flat, .is_float64 = true};
+    struct opened opened = {.flat = *flat, .is_float64 = true, .fd = fd};
     struct lw_error reason;
-    int rc;
-    if ((rc = lw_flat_check_same(flat, info, err)) || (rc = open_file(&opened, info, err)))
+    int rc = lw_flat_check_same(flat, info, err);
+    rc = rc ? rc : open_file(&opened, info, err);
+    if (rc) {
+        if (opened.fd >= 0)
+            close(opened.fd);
         return rc;
+    }
     const struct lw_box box = whole_array(flat, values);
     if ((rc = lw_flat_read(&opened, &box, &reason)))
         lw_fail(err, (enum lw_code)rc, "cannot read %s: %s", lw_dataset_name(info).text, reason.message);

@@ -11,6 +11,7 @@
 
 struct lw_flat {
     int64_t offset;                     /* of the first number in the file */
+    int64_t file_bytes;                 /* 0: as many as the file has that was described */
     struct lw_values values;
     int n_dims;
     int64_t dims[LW_MAX_DIMS];
@@ -21,16 +22,17 @@ struct lw_flat {
  * data. */
 int lw_flat_describe(const struct lw_flat *flat, struct lw_dataset_info *info, struct lw_error *err);
 
-/** lw_format.open of an array that has been described. LW_EDATA: it is no longer as described. */
-int lw_flat_open(const struct lw_flat *flat, const struct lw_dataset_info *info, void **dataset, struct lw_error *err);
+/** lw_format.open of an array that has been described. LW_EDATA: it is no longer as described.
+ * @param fd  of the file, closed with the dataset or on failure; -1: it is opened by its name */
+int lw_flat_open(const struct lw_flat *flat, const struct lw_dataset_info *info, int fd, void **dataset, struct lw_error *err);
 
 /* lw_format.read, close and locate of what lw_flat_open has opened. */
 int lw_flat_read(void *dataset, const struct lw_box *box, struct lw_error *err);
 void lw_flat_close(void *dataset);
 bool lw_flat_locate(void *dataset, struct lw_stored *out);
 
-/** lw_format.read_numbers. */
-int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_info *info, double *values, struct lw_error *err);
+/** lw_format.read_numbers. @param fd  as for lw_flat_open */
+int lw_flat_read_numbers(const struct lw_flat *flat, const struct lw_dataset_info *info, int fd, double *values, struct lw_error *err);
 
 /** Tell `visit` of the array, for lw_format.list. */
 void lw_flat_list(const struct lw_flat *flat, const char *path, lw_list_fn *visit, void *context);

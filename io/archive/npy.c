@@ -190,14 +190,14 @@ static int open_array(const struct lw_dataset_info *info, void **dataset, struct
 {
     struct lw_flat flat;
     const int rc = parse(info, &flat, err);
-    return rc ? rc : lw_flat_open(&flat, info, dataset, err);
+    return rc ? rc : lw_flat_open(&flat, info, -1, dataset, err);
 }
 
 static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
 {
     struct lw_flat flat;
     const int rc = parse(info, &flat, err);
-    return rc ? rc : lw_flat_read_numbers(&flat, info, values, err);
+    return rc ? rc : lw_flat_read_numbers(&flat, info, -1, values, err);
 }
 
 static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)

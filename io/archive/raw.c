@@ -110,14 +110,14 @@ static int open_numbers(const struct lw_dataset_info *info, void **dataset, stru
 {
     struct lw_flat flat;
     const int rc = parse(info, &flat, err);
-    return rc ? rc : lw_flat_open(&flat, info, dataset, err);
+    return rc ? rc : lw_flat_open(&flat, info, -1, dataset, err);
 }
 
 static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
 {
     struct lw_flat flat;
     const int rc = parse(info, &flat, err);
-    return rc ? rc : lw_flat_read_numbers(&flat, info, values, err);
+    return rc ? rc : lw_flat_read_numbers(&flat, info, -1, values, err);
 }
 
 /* Never asked: nothing in a file tells that it is raw. */

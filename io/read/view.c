@@ -34,7 +34,7 @@ static struct calls plan_calls(const struct lw_source *source, const struct lw_v
 
 int64_t lw_source_bytes(const struct lw_source *source, const struct lw_view_spec *view)
 {
-    return plan_calls(source, view).bounce_bytes + lw_chunks_bytes(source, view) +
+    return source->described.opened_bytes + plan_calls(source, view).bounce_bytes + lw_chunks_bytes(source, view) +
            (source->direct.is_on ? lw_direct_bytes(source, view) : 0);
 }
 

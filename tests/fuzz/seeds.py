@@ -165,6 +165,8 @@ def fits():
     extension = header(XTENSION="IMAGE", BITPIX=-32, NAXIS=3, NAXIS1=5, NAXIS2=7, NAXIS3=3, PCOUNT=0, GCOUNT=1, EXTNAME="SCI", EXTVER=2,
                        INHERIT=True)
     seed("fits", "extension", b"/SCI,2\n" + empty + extension + block(bytes(420)))
+    packer = zlib.compressobj(wbits=31)
+    seed("fits", "gzip", b"\n" + packer.compress(image + block(bytes(range(48)) * 8)) + packer.flush())
     for name, values in (("RICE_1", dict(ZNAME1="BYTEPIX", ZVAL1=2, ZNAME2="BLOCKSIZE", ZVAL2=16)), ("GZIP_1", {}), ("GZIP_2", {}),
                          ("NOCOMPRESS", {})):
         for quantized in (False, True):

@@ -6,10 +6,10 @@
 #include "io/archive/fits/image.h"
 #include "io/archive/fits/origin.h"
 #include "io/archive/fits/tiles.h"
+#include "io/archive/fits/unpacked.h"
 #include "io/notes/recorder.h"
 #include "io/sampling.h"
 
-#include "base/file.h"
 #include "base/memory.h"
 
 #include <ctype.h>
@@ -24,20 +24,6 @@ struct opened {
     void *flat;
     struct lw_fits_tiles *tiles;
 };
-
-static int recognise(const char *file, bool *is_one, struct lw_error *err)
-{
-    static const char first[] = "SIMPLE  =";
-    char why[96], start[sizeof first - 1];
-    const int fd = lw_file_open(file, why);
-    if (fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, why);
-    *is_one = pread(fd, start, sizeof start, 0) == (ssize_t)sizeof start && memcmp(start, first, sizeof start) == 0;
-    close(fd);
-    return LW_OK;
-}
-
-/* ---- describe ---------------------------------------------------------------------------------------------------------- */
 
 static int check_complete(const struct lw_fits_walk *walk, struct lw_error *err)
 {
@@ -155,6 +141,7 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
     }
     if (rc == LW_OK)
         find_metadata(walk.unit, info);
+    info->opened_bytes = walk.is_unpacked ? walk.file_bytes : 0;
     lw_fits_end(&walk);
     return rc;
 }
@@ -239,13 +226,18 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 
 /* ---- samples ----------------------------------------------------------------------------------------------------------- */
 
-/* The image of a dataset that has been described. */
-static int find_again(const struct lw_dataset_info *info, struct lw_fits_image *image, struct lw_error *err)
+/* The image of a dataset that has been described. @param fd  set to the file's, to be closed; -1 on failure */
+static int find_again(const struct lw_dataset_info *info, struct lw_fits_image *image, int *fd, struct lw_error *err)
 {
     struct lw_fits_walk walk;
-    const int rc = find_unit(info->file, info->path, &walk, image, err);
+    int rc = find_unit(info->file, info->path, &walk, image, err);
+    *fd = -1;
+    if (rc == LW_OK && (rc = lw_flat_check_same(&image->flat, info, err)) == LW_OK) {
+        *fd = walk.fd;
+        walk.fd = -1;
+    }
     lw_fits_end(&walk);
-    return rc ? rc : lw_flat_check_same(&image->flat, info, err);
+    return rc;
 }
 
 static void close_image(void *dataset)
@@ -260,14 +252,16 @@ static void close_image(void *dataset)
 static int open_image(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
 {
     struct lw_fits_image image;
-    int rc = find_again(info, &image, err);
+    int fd, rc = find_again(info, &image, &fd, err);
     if (rc)
         return rc;
     struct opened *const opened = lw_alloc(sizeof *opened, "the reader", err);
-    if (!opened)
+    if (!opened) {
+        close(fd);
         return LW_ESYSTEM;
-    rc = image.is_tiled ? lw_fits_tiles_open(info->file, &image, false, &opened->tiles, err)
-                        : lw_flat_open(&image.flat, info, &opened->flat, err);
+    }
+    rc = image.is_tiled ? lw_fits_tiles_open(fd, &image, false, &opened->tiles, err)
+                        : lw_flat_open(&image.flat, info, fd, &opened->flat, err);
     if (rc)
         close_image(opened);
     else
@@ -287,12 +281,11 @@ static bool locate(void *dataset, struct lw_stored *out)
     return opened->flat && lw_flat_locate(opened->flat, out);
 }
 
-static int read_tiled_numbers(const struct lw_fits_image *image, const struct lw_dataset_info *info, double *values,
-                              struct lw_error *err)
+static int read_tiled_numbers(const struct lw_fits_image *image, int fd, double *values, struct lw_error *err)
 {
     struct lw_fits_tiles *tiles;
     struct lw_box box = {.n_runs = 1, .run = 1, .into = values};
-    int rc = lw_fits_tiles_open(info->file, image, true, &tiles, err);
+    int rc = lw_fits_tiles_open(fd, image, true, &tiles, err);
     if (rc)
         return rc;
     for (int d = 0; d < image->flat.n_dims; d++) {
@@ -309,10 +302,11 @@ static int read_tiled_numbers(const struct lw_fits_image *image, const struct lw
 static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
 {
     struct lw_fits_image image;
-    const int rc = find_again(info, &image, err);
+    int fd;
+    const int rc = find_again(info, &image, &fd, err);
     if (rc)
         return rc;
-    return image.is_tiled ? read_tiled_numbers(&image, info, values, err) : lw_flat_read_numbers(&image.flat, info, values, err);
+    return image.is_tiled ? read_tiled_numbers(&image, fd, values, err) : lw_flat_read_numbers(&image.flat, info, fd, values, err);
 }
 
 /* ---- attributes -------------------------------------------------------------------------------------------------------- */
@@ -402,7 +396,7 @@ static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn
 const struct lw_format lw_format_fits = {
     .name = "FITS",
     .file_text = "a FITS file",
-    .recognise = recognise,
+    .recognise = lw_fits_begins,
     .list = list,
     .find_origin = lw_fits_find_origin,
     .describe = describe,

@@ -1,9 +1,9 @@
 #include "io/archive/fits/header.h"
 
-#include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
 #include "base/parse.h"
+#include "io/archive/fits/unpacked.h"
 #include "io/bytes/transfer.h"
 
 #include <ctype.h>
@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Headers of archives have some hundred cards, tables of many columns some thousand. */
@@ -271,12 +270,10 @@ static bool begins_with(const struct lw_fits_walk *walk, int64_t offset, const c
 
 int lw_fits_begin(const char *file, struct lw_fits_walk *walk, struct lw_error *err)
 {
-    char why[96];
-    struct stat status;
-    *walk = (struct lw_fits_walk){.file = file, .fd = lw_file_open(file, why)};
-    if (walk->fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, why);
-    walk->file_bytes = fstat(walk->fd, &status) == 0 ? status.st_size : 0;
+    *walk = (struct lw_fits_walk){.file = file};
+    const int rc = lw_fits_open(file, &walk->fd, &walk->file_bytes, &walk->is_unpacked, err);
+    if (rc)
+        return rc;
     if (!begins_with(walk, 0, "SIMPLE  ="))
         return lw_fail(err, LW_EDATA, "'%s' is not a FITS file: it does not begin with SIMPLE", file);
     return read_unit(walk, 0, 0, err);

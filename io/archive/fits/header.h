@@ -28,7 +28,8 @@ struct lw_fits_unit {
 struct lw_fits_walk {
     const char *file;                   /* borrowed, for messages */
     int fd;
-    int64_t file_bytes;
+    int64_t file_bytes;                 /* unpacked */
+    bool is_unpacked;                   /* gzip was undone: `fd` is that of memory */
     struct lw_fits_unit *unit;          /* the one that the walk is at; NULL: there are no more */
 };
 

@@ -154,7 +154,7 @@ static int find_tiled(const struct lw_fits_walk *walk, struct lw_fits_image *out
 int lw_fits_find_image(const struct lw_fits_walk *walk, struct lw_fits_image *out, struct lw_error *err)
 {
     const struct lw_fits_unit *const unit = walk->unit;
-    *out = (struct lw_fits_image){.unit = unit->number, .is_tiled = is_tiled(unit), .flat = {.offset = unit->data_offset}};
+    *out = (struct lw_fits_image){.unit = unit->number, .is_tiled = is_tiled(unit), .flat = {.offset = unit->data_offset, .file_bytes = walk->file_bytes}};
     if (out->is_tiled)
         return find_tiled(walk, out, err);
     find_values(unit, unit->bitpix, &out->flat.values);

@@ -1,6 +1,5 @@
 #include "io/archive/fits/tiles.h"
 
-#include "base/file.h"
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/archive/fits/rice.h"
@@ -459,12 +458,8 @@ int lw_fits_tiles_read(struct lw_fits_tiles *tiles, const struct lw_box *box, st
 
 /* ---- open, close ------------------------------------------------------------------------------------------------------- */
 
-static int open_all(struct lw_fits_tiles *tiles, const char *file, struct lw_error *err)
+static int open_all(struct lw_fits_tiles *tiles, struct lw_error *err)
 {
-    char why[96];
-    tiles->fd = lw_file_open(file, why);
-    if (tiles->fd < 0)
-        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, why);
     if (tiles->tiling.dither != LW_DITHER_NONE) {
         if (!(tiles->random = lw_alloc_array(N_RANDOM, sizeof *tiles->random, "random numbers", err)))
             return LW_ESYSTEM;
@@ -473,16 +468,18 @@ static int open_all(struct lw_fits_tiles *tiles, const char *file, struct lw_err
     return tiles->tiling.tile_pixels > SMALL_PIXELS ? open_place(&tiles->tiling, &tiles->shared, err) : LW_OK;
 }
 
-int lw_fits_tiles_open(const char *file, const struct lw_fits_image *image, bool is_float64, struct lw_fits_tiles **out,
+int lw_fits_tiles_open(int fd, const struct lw_fits_image *image, bool is_float64, struct lw_fits_tiles **out,
                        struct lw_error *err)
 {
     struct lw_fits_tiles *const tiles = lw_alloc(sizeof *tiles, "the reader", err);
-    if (!tiles)
+    if (!tiles) {
+        close(fd);
         return LW_ESYSTEM;
-    *tiles = (struct lw_fits_tiles){.fd = -1, .tiling = image->tiling, .values = image->flat.values, .n_dims = image->flat.n_dims,
+    }
+    *tiles = (struct lw_fits_tiles){.fd = fd, .tiling = image->tiling, .values = image->flat.values, .n_dims = image->flat.n_dims,
                                     .is_float64 = is_float64};
     pthread_mutex_init(&tiles->lock, NULL);
-    const int rc = open_all(tiles, file, err);
+    const int rc = open_all(tiles, err);
     if (rc)
         lw_fits_tiles_close(tiles);
     else

@@ -9,8 +9,9 @@
 
 struct lw_fits_tiles;
 
-/** Open an image for reading samples in the type that lw_values_type gives, or as float64. LW_EIO, LW_ESYSTEM. */
-int lw_fits_tiles_open(const char *file, const struct lw_fits_image *image, bool is_float64, struct lw_fits_tiles **out,
+/** Open an image for reading samples in the type that lw_values_type gives, or as float64. LW_ESYSTEM.
+ * @param fd  of the file, closed with the tiles or on failure */
+int lw_fits_tiles_open(int fd, const struct lw_fits_image *image, bool is_float64, struct lw_fits_tiles **out,
                        struct lw_error *err);
 
 /** lw_format.read. Any thread may call. LW_EDATA: a tile is damaged; LW_EIO. */

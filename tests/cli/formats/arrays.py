@@ -4,6 +4,7 @@
 
 The files are made here, byte by byte. FOLDER, or the one that LAPWING_DATA names, may hold M51.fits."""
 
+import gzip
 import itertools
 import os
 import re
@@ -285,6 +286,37 @@ def quantized(work, path):
         agree(work, f"tiles {dither}", path, x.astype("f4"))
 
 
+def gzipped(work):
+    """Put through gzip as a whole: at all levels, in several members, with something behind them; tiles, too. What is damaged is refused, and
+    the memory for what comes out is counted."""
+    path = os.path.join(work, "x.fits.gz")
+    x = noise((300, 211), ">i2")
+    plain = image_unit(None) + image_unit(x, extension=True, EXTNAME="SCI")
+    member = gzip.compress(plain[:5760]) + gzip.compress(plain[5760:])
+    packings = [gzip.compress(plain, level) for level in (0, 1, 9)] + [member, member + b"more"]
+    packings.append(gzip.compress(image_unit(None) + tiled_unit(x, (1, 211), code="RICE_1", EXTNAME="SCI")))
+    for n, packed in enumerate(packings):
+        write_units(path, packed)
+        agree(work, f"gzip {n}", path + (":/SCI" if n % 2 else ""), x.astype("i2"), options=("--start", 7, "--count", 250))
+    check("300 x 211" in lapwing(1, "info", path).stdout, "info of a packed file")
+    good = gzip.compress(plain)
+    for bad, says in ((good[:-5000], "cannot be unpacked"), (good[:5000] + b"\x00" * 9 + good[5009:], "cannot be unpacked"),
+                      (good[:-8] + b"abcd" + good[-4:], "another checksum"), (gzip.compress(b"no FITS" * 999), "is not "),
+                      (gzip.compress(plain[:-5760]), "is cut short")):
+        write_units(path, bad)
+        refuse(path, 65, says, work=work)
+    needed = {}
+    large = image_unit(noise((2000, 2000), ">f4"))
+    for name, content in ("large.fits", large), ("large.fits.gz", gzip.compress(large, 1)):
+        write_units(f"{work}/{name}", content)
+        said = lapwing(1, "conv2d", "--input", f"{work}/{name}", "--kernel", f"{work}/kernel.h5:/kernel", "--output", f"{work}/no.h5",
+                       "--memory", "1M", code=78).stderr
+        needed[name] = float(re.search(r"needs ([.\d]+) MiB", said)[1])
+    check(15 <= needed["large.fits.gz"] - needed["large.fits"] <= 17, f"memory: {needed}")
+    os.remove(f"{work}/large.fits")
+    os.remove(f"{work}/large.fits.gz")
+
+
 def galaxy(work):
     path = data_path("M51.fits")
     if not os.path.isfile(path):
@@ -303,5 +335,6 @@ with tempfile.TemporaryDirectory() as folder:
     numpy_refused(folder)
     raw_files(folder)
     fits_files(folder)
+    gzipped(folder)
     galaxy(folder)
 finish()

@@ -1,0 +1,197 @@
+#include "io/archive/fits/unpacked.h"
+
+#include "base/file.h"
+#include "base/integers.h"
+#include "base/memory.h"
+#include "io/bytes/transfer.h"
+#include "io/codecs/gunzip.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A byte of deflate's becomes 1032 at most; a stored block, of 64 KiB at most, is decoded at once. gzip adds 18 bytes. */
+enum { MOST_RATIO = 1032, HEAD_BYTES = 128 << 10, LEAST_ROOM = 128 << 10, LEAST_PACKED = 18 };
+
+static const char first[] = "SIMPLE  =";
+enum { FIRST_BYTES = sizeof first - 1 };
+
+static bool is_packed(const unsigned char *bytes, int64_t n) { return n >= 3 && bytes[0] == 0x1f && bytes[1] == 0x8b && bytes[2] == 8; }
+
+static int64_t file_bytes(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 ? status.st_size : 0;
+}
+
+/* ---- what comes out ---------------------------------------------------------------------------------------------------- */
+
+/* Memory behind a descriptor, into which a file is unpacked. */
+struct target {
+    int fd;
+    char *memory;
+    int64_t room, used;
+};
+
+static int fail_memory(const char *file, int64_t bytes, struct lw_error *err)
+{
+    return lw_fail(err, LW_ESYSTEM, "no memory for the %" PRId64 " bytes that '%.600s' unpacks to: %s", bytes, file, strerror(errno));
+}
+
+static void close_target(struct target *target)
+{
+    if (target->memory)
+        munmap(target->memory, (size_t)target->room);
+    if (target->fd >= 0)
+        close(target->fd);
+    *target = (struct target){.fd = -1};
+}
+
+/* Pages are reserved, so that there is an error where there are none. */
+static int grow(const char *file, struct target *target, int64_t room, struct lw_error *err)
+{
+    if (target->memory)
+        munmap(target->memory, (size_t)target->room);
+    target->memory = NULL;
+    target->room = room;
+    if (ftruncate(target->fd, room) != 0 || (errno = posix_fallocate(target->fd, 0, room)) != 0)
+        return fail_memory(file, room, err);
+    void *const memory = mmap(NULL, (size_t)room, PROT_READ | PROT_WRITE, MAP_SHARED, target->fd, 0);
+    if (memory == MAP_FAILED)
+        return fail_memory(file, room, err);
+    target->memory = memory;
+    return LW_OK;
+}
+
+/* As much room as the last member says that it takes, modulo 2^32, and as any bytes can take at most. */
+static int64_t first_room(const unsigned char *packed, int64_t n)
+{
+    const int64_t told = (int64_t)packed[n - 4] | (int64_t)packed[n - 3] << 8 | (int64_t)packed[n - 2] << 16 | (int64_t)packed[n - 1] << 24;
+    return max64(LEAST_ROOM, min64(min64(told, LW_FITS_MOST_UNPACKED), n * MOST_RATIO));
+}
+
+/* Members follow each other; what follows the last one and is none is left out, as gzip does. */
+static int unpack_members(const char *file, const unsigned char *packed, int64_t n, struct lw_gunzip *gunzip, struct target *target,
+                          struct lw_error *err)
+{
+    int rc = grow(file, target, first_room(packed, n), err);
+    for (int64_t at = 0; rc == LW_OK && is_packed(packed + at, n - at); ) {
+        size_t taken = 0, made = 0;
+        switch (lw_gunzip_member(gunzip, packed + at, (size_t)(n - at), target->memory + target->used, (size_t)(target->room - target->used),
+                                 &taken, &made)) {
+        case LW_GUNZIP_DONE:
+            at += (int64_t)taken;
+            target->used += (int64_t)made;
+            break;
+        case LW_GUNZIP_FULL:
+            if (target->room >= LW_FITS_MOST_UNPACKED)
+                return lw_fail(err, LW_EDATA, "'%.600s' unpacks to more than %" PRId64 " GiB, which are the most: unpack it first, with gunzip",
+                               file, LW_FITS_MOST_UNPACKED >> 30);
+            rc = grow(file, target, min64(2 * target->room, LW_FITS_MOST_UNPACKED), err);
+            break;
+        case LW_GUNZIP_DAMAGED:
+            return lw_fail(err, LW_EDATA, "'%.600s' is damaged: what was put through gzip from its byte %" PRId64 " on cannot be unpacked, or has "
+                           "another checksum", file, at);
+        }
+    }
+    return rc;
+}
+
+static int unpack(const char *file, const unsigned char *packed, int64_t n, struct target *target, struct lw_error *err)
+{
+    struct lw_gunzip *gunzip = NULL;
+    target->fd = memfd_create("lapwing-fits", MFD_CLOEXEC);
+    if (target->fd < 0)
+        return fail_memory(file, 0, err);
+    int rc;
+    if ((rc = lw_gunzip_create(&gunzip, err)) == LW_OK && (rc = unpack_members(file, packed, n, gunzip, target, err)) == LW_OK &&
+        ftruncate(target->fd, target->used) != 0)
+        rc = fail_memory(file, target->used, err);
+    lw_gunzip_destroy(gunzip);
+    return rc;
+}
+
+/* Memory that goes back to the system, whatever its size: it is in no plan. */
+static unsigned char *take_pages(const char *file, int64_t bytes, struct lw_error *err)
+{
+    void *const pages = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages != MAP_FAILED)
+        return pages;
+    lw_fail(err, LW_ESYSTEM, "no memory for the %" PRId64 " bytes of '%.600s': %s", bytes, file, strerror(errno));
+    return NULL;
+}
+
+/* @param fd  the packed file's, which is replaced */
+static int open_packed(const char *file, int *fd, int64_t *bytes, struct lw_error *err)
+{
+    struct target target = {.fd = -1};
+    struct lw_error reason;
+    const int64_t n = *bytes;
+    unsigned char *const packed = take_pages(file, n, err);
+    if (!packed)
+        return LW_ESYSTEM;
+    int rc = lw_bytes_read(*fd, packed, 0, n, &reason);
+    rc = rc ? lw_fail(err, LW_EIO, "cannot read '%.600s': %s", file, reason.message) : unpack(file, packed, n, &target, err);
+    if (rc == LW_OK) {
+        close(*fd);
+        *fd = target.fd;
+        *bytes = target.used;
+        target.fd = -1;
+    }
+    munmap(packed, (size_t)n);
+    close_target(&target);
+    return rc;
+}
+
+/* ---- open ---------------------------------------------------------------------------------------------------------------- */
+
+int lw_fits_open(const char *file, int *fd, int64_t *bytes, bool *is_unpacked, struct lw_error *err)
+{
+    char why[96];
+    unsigned char head[3];
+    *fd = lw_file_open(file, why);
+    if (*fd < 0)
+        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, why);
+    *bytes = file_bytes(*fd);
+    *is_unpacked = *bytes >= LEAST_PACKED && pread(*fd, head, sizeof head, 0) == (ssize_t)sizeof head && is_packed(head, sizeof head);
+    const int rc = *is_unpacked ? open_packed(file, fd, bytes, err) : LW_OK;
+    if (rc) {
+        close(*fd);
+        *fd = -1;
+    }
+    return rc;
+}
+
+/* What the decoder has made until the head of the file ends, or its room is full. */
+static bool begins_packed(const unsigned char *head, int64_t n)
+{
+    struct lw_gunzip *gunzip = NULL;
+    size_t taken, made;
+    char *const start = lw_alloc(LEAST_ROOM, "the beginning of a file", NULL);
+    bool begins = start && lw_gunzip_create(&gunzip, NULL) == LW_OK;
+    if (begins) {
+        lw_gunzip_member(gunzip, head, (size_t)n, start, LEAST_ROOM, &taken, &made);
+        begins = memcmp(start, first, FIRST_BYTES) == 0;
+    }
+    lw_gunzip_destroy(gunzip);
+    lw_free(start);
+    return begins;
+}
+
+int lw_fits_begins(const char *file, bool *begins, struct lw_error *err)
+{
+    char why[96];
+    const int fd = lw_file_open(file, why);
+    if (fd < 0)
+        return lw_fail(err, LW_EIO, "cannot read '%s': %s", file, why);
+    unsigned char *const head = lw_alloc(HEAD_BYTES, "the beginning of a file", err);
+    const ssize_t n = head ? pread(fd, head, HEAD_BYTES, 0) : 0;
+    *begins = n >= FIRST_BYTES && (memcmp(head, first, FIRST_BYTES) == 0 || (is_packed(head, n) && begins_packed(head, n)));
+    lw_free(head);
+    close(fd);
+    return head ? LW_OK : LW_ESYSTEM;
+}
