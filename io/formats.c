@@ -3,9 +3,9 @@
 #include "base/file.h"
 #include "io/dataset.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 /* The formats that there are, in the order in which they are tried. A further one is a further line here. */
@@ -66,12 +66,26 @@ static int fail_unknown(const char *file, struct lw_error *err)
     return lw_fail(err, LW_EDATA, "'%.300s' is not %s", file, known);
 }
 
+/* Case does not matter, nor the hyphen of SEG-Y. */
+static bool is_called(const struct lw_format *format, const char *name)
+{
+    const char *own = format->name;
+    for (;; own++, name++) {
+        own += *own == '-';
+        name += *name == '-';
+        if (tolower((unsigned char)*own) != tolower((unsigned char)*name))
+            return false;
+        if (!*own)
+            return true;
+    }
+}
+
 /* The format that a user names. */
 static int find_named(const char *name, const struct lw_format **out, struct lw_error *err)
 {
     char known[256] = "";
     for (int f = 0; formats[f]; f++) {
-        if (strcasecmp(formats[f]->name, name) == 0) {
+        if (is_called(formats[f], name)) {
             *out = formats[f];
             return LW_OK;
         }

@@ -57,12 +57,13 @@ static void set_recorder(const struct lw_segy_file *file, struct lw_recorder *re
         lw_recorder_add_number(recorder, "line number", (double)line);
 }
 
-static int describe_open(const struct lw_segy_file *file, struct lw_dataset_info *info, struct lw_error *err)
+static int describe_open(struct lw_segy_file *file, struct lw_dataset_info *info, struct lw_error *err)
 {
     struct lw_coordinate where;
-    int rc;
-    if ((rc = lw_segy_check_traces(file, info->file, &where, err)) || (rc = lw_segy_find_sampling(file, info, err)))
+    const int rc = lw_segy_check_traces(file, info, &where, err);
+    if (rc)
         return rc;
+    lw_segy_find_sampling(file, info);
     set_shape(file, info);
     set_recorder(file, &info->recorder);
     if (info->n_dims == 2)
@@ -126,6 +127,9 @@ static int open_dataset(const struct lw_dataset_info *info, void **dataset, stru
         lw_free(file);
         return rc;
     }
+    const int64_t length = info->dims[info->n_dims - 1];
+    if (file->n_samples != length)
+        lw_segy_set_length(file, info->file, length, NULL);        /* what the traces say was taken */
     set_shape(file, &now);
     if (memcmp(now.dims, info->dims, sizeof now.dims) != 0 || now.type.scalar != info->type.scalar ||
         now.type.is_swapped != info->type.is_swapped) {

@@ -133,6 +133,13 @@ static int find_count(struct lw_segy_file *file, const char *name, struct lw_err
     return LW_OK;
 }
 
+int lw_segy_set_length(struct lw_segy_file *file, const char *name, int64_t n_samples, struct lw_error *err)
+{
+    file->n_samples = n_samples;
+    const int rc = find_pitch(file, name, err);
+    return rc ? rc : find_count(file, name, err);
+}
+
 static int read_headers(struct lw_segy_file *file, const char *name, struct lw_error *err)
 {
     const int64_t headers = LW_SEGY_TEXT_BYTES + LW_SEGY_BINARY_BYTES;
@@ -240,6 +247,12 @@ bool lw_segy_is_plausible(const struct lw_segy_file *file)
 
 /* ---- sampling ------------------------------------------------------------------------------------------------------------- */
 
+/* In microseconds, of revision 2; 0: not said. */
+static double extended_interval(const struct lw_segy_file *file)
+{
+    return file->revision == 2 ? lw_field_float64(file->binary + LW_SEGY_BINARY(3273), file->is_big) : 0;
+}
+
 /* Of so many microseconds, which need not be whole. */
 static bool make_period(double microseconds, struct lw_period *out)
 {
@@ -249,18 +262,14 @@ static bool make_period(double microseconds, struct lw_period *out)
            lw_period_make(period.numerator, denominator, out);
 }
 
-static int find_period(const struct lw_segy_file *file, struct lw_dataset_info *info, struct lw_error *err)
+/* A rate that a user gives stands instead. */
+static void find_period(const struct lw_segy_file *file, struct lw_dataset_info *info)
 {
-    const double extended = file->revision == 2 ? lw_field_float64(file->binary + LW_SEGY_BINARY(3273), file->is_big) : 0;
+    const double extended = extended_interval(file);
     const int64_t usual = count_field(file, 3217), of_trace = trace_count_field(file, 117);
-    if (info->hints.sample_rate_hz > 0)
-        return LW_OK;
-    if (usual > 0 && of_trace > 0 && usual != of_trace && !(extended > 0))
-        return lw_fail(err, LW_EDATA, "'%.600s' says that samples are %" PRId64 " us apart, its first trace %" PRId64 ": say with "
-                       "--sample-rate which is right", info->file, usual, of_trace);
-    if (make_period(extended > 0 ? extended : (double)(usual > 0 ? usual : of_trace), &info->axis.period))
+    if (!(info->hints.sample_rate_hz > 0) &&
+        make_period(extended > 0 ? extended : (double)(usual > 0 ? usual : of_trace), &info->axis.period))
         snprintf(info->axis.source, sizeof info->axis.source, "SEG-Y sample interval");
-    return LW_OK;
 }
 
 /* Years of two digits and times of an unknown zone tell no instant. */
@@ -289,11 +298,11 @@ static void find_unit(const struct lw_segy_file *file, struct lw_axis_metadata *
         snprintf(axis->unit, sizeof axis->unit, "%s", units[unit]);
 }
 
-int lw_segy_find_sampling(const struct lw_segy_file *file, struct lw_dataset_info *info, struct lw_error *err)
+void lw_segy_find_sampling(const struct lw_segy_file *file, struct lw_dataset_info *info)
 {
     find_start(file, &info->axis);
     find_unit(file, &info->axis);
-    return find_period(file, info, err);
+    find_period(file, info);
 }
 
 /* ---- traces ---------------------------------------------------------------------------------------------------------------- */
@@ -342,15 +351,68 @@ static int read_trace_header(const struct lw_segy_file *file, const char *name, 
     return LW_OK;
 }
 
+/* What headers of traces say that the file's does not. */
+struct dissent {
+    int64_t n, trace, said;     /* how many do; the first one's number and value */
+};
+
+static void note_dissent(struct dissent *dissent, int64_t trace, int64_t said)
+{
+    if (dissent->n++ == 0) {
+        dissent->trace = trace;
+        dissent->said = said;
+    }
+}
+
+static int64_t said_by(const struct lw_segy_file *file, const unsigned char *trace, int byte)
+{
+    return (int64_t)lw_field_unsigned(trace + LW_SEGY_TRACE(byte), 2, file->is_big);
+}
+
 /* A header has 16 bits for the number of samples, and some have 0 there. */
-static int check_trace(const struct lw_segy_file *file, const char *name, int64_t number, const unsigned char *trace,
+static bool has_other_length(const struct lw_segy_file *file, const unsigned char *trace)
+{
+    const int64_t said = said_by(file, trace, 115);
+    return said != 0 && said != file->n_samples && file->n_samples <= UINT16_MAX;
+}
+
+static bool has_other_interval(const struct lw_segy_file *file, const unsigned char *trace)
+{
+    const int64_t said = said_by(file, trace, 117), usual = count_field(file, 3217);
+    return said != 0 && said != (usual > 0 ? usual : trace_count_field(file, 117)) && !(extended_interval(file) > 0);
+}
+
+/* Whether traces that are as long as the first one says fill the file, and all say so: some are looked at.
+ * @param other  set to the file with such traces */
+static bool is_of_first_length(const struct lw_segy_file *file, const char *name, struct lw_segy_file *other)
+{
+    enum { LOOKED_AT = 1024 };
+    unsigned char trace[LW_SEGY_TRACE_BYTES];
+    const int64_t length = trace_count_field(file, 115);
+    *other = *file;
+    bool are_all = length > 0 && lw_segy_set_length(other, name, length, NULL) == LW_OK &&
+                   other->first_byte + other->n_traces * other->pitch == other->bytes;
+    for (int64_t t = 0; are_all && t < min64(other->n_traces, LOOKED_AT); t++)
+        are_all = read_trace_header(other, name, other->n_traces - 1 - t, trace, NULL) == LW_OK && said_by(other, trace, 115) == length;
+    return are_all;
+}
+
+static int fail_length(const struct lw_segy_file *file, const char *name, const struct dissent *lengths, int64_t n, bool fits_first,
                        struct lw_error *err)
 {
-    const int64_t said = (int64_t)lw_field_unsigned(trace + LW_SEGY_TRACE(115), 2, file->is_big);
-    if (said == 0 || said == file->n_samples || file->n_samples > UINT16_MAX)
-        return LW_OK;
-    return lw_fail(err, LW_EDATA, "'%.600s' is damaged, or its traces have different lengths, which cannot be read: %" PRId64
-                   " samples each says the file, %" PRId64 " the header of trace %" PRId64, name, file->n_samples, said, number);
+    return lw_fail(err, LW_EDATA, "'%.500s' contradicts itself: a trace has %" PRId64 " samples by its binary header (bytes 3221-3222), and %"
+                   PRId64 " by the header of trace %" PRId64 " (bytes 115-116); of %" PRId64 " traces looked at, %" PRId64
+                   " say otherwise than the file; --format SEG-Y takes %s", name, file->n_samples, lengths->said, lengths->trace, n,
+                   lengths->n, fits_first ? "what the traces say, which fits the file's size" : "what the binary header says");
+}
+
+static int fail_interval(const struct lw_segy_file *file, const char *name, const struct dissent *intervals, int64_t n, struct lw_error *err)
+{
+    const int64_t usual = count_field(file, 3217);
+    return lw_fail(err, LW_EDATA, "'%.500s' contradicts itself: samples are %" PRId64 " us apart by its %s, and %" PRId64
+                   " us by the header of trace %" PRId64 " (bytes 117-118), one of %" PRId64 " that say so of %" PRId64
+                   " looked at; --sample-rate says which is right", name, usual > 0 ? usual : trace_count_field(file, 117),
+                   usual > 0 ? "binary header (bytes 3217-3218)" : "first trace", intervals->said, intervals->trace, intervals->n, n);
 }
 
 /* Numbers that were rounded to whole ones are off by less than one. */
@@ -384,21 +446,50 @@ static void find_distance(const struct lw_segy_file *file, const struct spacing 
     snprintf(where->unit, sizeof where->unit, "%s", system == 1 || system == 2 ? units[system] : "");
 }
 
-int lw_segy_check_traces(const struct lw_segy_file *file, const char *name, struct lw_coordinate *where, struct lw_error *err)
+/* @param lengths, intervals  what traces say otherwise */
+static int look_at_traces(const struct lw_segy_file *file, const char *name, int64_t n, struct spacing *spacing, struct dissent *lengths,
+                          struct dissent *intervals, struct lw_error *err)
 {
-    const int64_t n = min64(file->n_traces, MOST_LOOKED_AT), last = file->n_traces - 1;
+    const int64_t last = file->n_traces - 1;
     unsigned char trace[LW_SEGY_TRACE_BYTES];
-    struct spacing spacing = {.first = places_of(file, file->trace), .has_one_scalar = true};
+    *spacing = (struct spacing){.first = places_of(file, file->trace), .has_one_scalar = true};
     int rc = read_trace_header(file, name, last, trace, err);
-    spacing.last = places_of(file, trace);
+    spacing->last = places_of(file, trace);
     for (int64_t i = 0; rc == LW_OK && i < n; i++) {
         const int64_t number = n > 1 ? (int64_t)((long double)i / (long double)(n - 1) * (long double)last + 0.5L) : 0;
-        if ((rc = read_trace_header(file, name, number, trace, err)) || (rc = check_trace(file, name, number, trace, err)))
+        if ((rc = read_trace_header(file, name, number, trace, err)))
             return rc;
+        if (has_other_length(file, trace))
+            note_dissent(lengths, number, said_by(file, trace, 115));
+        if (has_other_interval(file, trace))
+            note_dissent(intervals, number, said_by(file, trace, 117));
         const struct places places = places_of(file, trace);
-        compare_places(file, number, &places, &spacing);
+        compare_places(file, number, &places, spacing);
     }
-    if (rc == LW_OK)
-        find_distance(file, &spacing, where);
     return rc;
+}
+
+int lw_segy_check_traces(struct lw_segy_file *file, const struct lw_dataset_info *info, struct lw_coordinate *where, struct lw_error *err)
+{
+    struct dissent lengths = {0}, intervals = {0};
+    struct spacing spacing;
+    struct lw_segy_file other;
+    const bool is_insisted_on = info->hints.format[0];
+    const int64_t n = min64(file->n_traces, MOST_LOOKED_AT);
+    int rc = look_at_traces(file, info->file, n, &spacing, &lengths, &intervals, err);
+    if (rc)
+        return rc;
+    if (lengths.n > 0) {
+        const bool fits_first = is_of_first_length(file, info->file, &other);
+        if (!is_insisted_on)
+            return fail_length(file, info->file, &lengths, n, fits_first, err);
+        if (fits_first) {
+            *file = other;
+            return lw_segy_check_traces(file, info, where, err);
+        }
+    }
+    if (intervals.n > 0 && !(info->hints.sample_rate_hz > 0))
+        return fail_interval(file, info->file, &intervals, n, err);
+    find_distance(file, &spacing, where);
+    return LW_OK;
 }

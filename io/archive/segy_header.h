@@ -42,12 +42,17 @@ void lw_segy_close(struct lw_segy_file *file);
 /** Whether the text is text and the headers agree: no number in the file says that it is SEG-Y. Of a file that was opened. */
 bool lw_segy_is_plausible(const struct lw_segy_file *file);
 
-/** Fill info->axis: the interval between samples, the time of the first trace and the unit. LW_EDATA: headers disagree. */
-int lw_segy_find_sampling(const struct lw_segy_file *file, struct lw_dataset_info *info, struct lw_error *err);
+/** Fill info->axis: the interval between samples, the time of the first trace and the unit. */
+void lw_segy_find_sampling(const struct lw_segy_file *file, struct lw_dataset_info *info);
 
-/** Look at the headers of traces, of very many at some spread evenly: LW_EDATA where one has another length. Set `where` to the
- * distance along them, or to their number where they are not evenly spaced. */
-int lw_segy_check_traces(const struct lw_segy_file *file, const char *name, struct lw_coordinate *where, struct lw_error *err);
+/** Look at the headers of traces, of very many at some spread evenly. LW_EDATA where one says another length than the file, unless a user
+ * names the format: then the file's own counts, or that of the traces, if they agree and fit the file's size; or another interval,
+ * unless a user gives the rate. Set `where` to the distance along the traces, or to their number where they are not evenly spaced.
+ * @param info  its name and hints */
+int lw_segy_check_traces(struct lw_segy_file *file, const struct lw_dataset_info *info, struct lw_coordinate *where, struct lw_error *err);
+
+/** Take traces to have so many samples. LW_EDATA: there is none that is whole. */
+int lw_segy_set_length(struct lw_segy_file *file, const char *name, int64_t n_samples, struct lw_error *err);
 
 /** The text, its 40 lines without the blanks at their ends; from EBCDIC where it is in that. Returns `text`. */
 const char *lw_segy_text(const struct lw_segy_file *file, char text[LW_SEGY_TEXT_BYTES + 41]);

@@ -278,19 +278,44 @@ static void check_refused(const char *says)
     CHECK(rc == LW_EDATA && strstr(err.message, says), "code %d, '%s' does not say '%s'", rc, err.message, says);
 }
 
+/* Described as a user says: that it is SEG-Y, or at which rate. */
+static int describe_hinted(const char *format, double rate_hz, struct lw_dataset_info *info, struct lw_error *err)
+{
+    write_test_file("file.sgy", &file);
+    *info = named("file.sgy", "");
+    snprintf(info->hints.format, sizeof info->hints.format, "%s", format);
+    info->hints.sample_rate_hz = rate_hz;
+    return lw_format_segy.describe(info, LW_USE_SAMPLES, err);
+}
+
+/* Headers that say something else than others: what, and where, is said; a user settles it. */
+static void check_contradictions(void)
+{
+    struct lw_dataset_info info;
+    struct lw_error err = {0};
+    int rc = LW_OK;
+    make_file(&usual);
+    put(trace_field(&usual, 3, 115), SAMPLES + 1, 2, true);
+    check_refused("a trace has 37 samples by its binary header (bytes 3221-3222), and 38 by the header of trace 3 (bytes 115-116); of 5 "
+                  "traces looked at, 1 say otherwise than the file; --format SEG-Y takes what the binary header says");
+    CHECK(describe_hinted("SEG-Y", 0, &info, &err) == LW_OK && info.dims[1] == SAMPLES, "%s", err.message);
+    make_file(&usual);
+    put(binary(3221), 20, 2, true);
+    check_refused("--format SEG-Y takes what the traces say, which fits the file's size");
+    CHECK(describe_hinted("SEG-Y", 0, &info, &err) == LW_OK && info.dims[0] == TRACES && info.dims[1] == SAMPLES, "%s", err.message);
+    char *const samples = read_all(&lw_format_segy, &info, &rc, &err);
+    CHECK(samples && lw_type_number(info.type, samples, SAMPLES) == value_of(&usual, bits_of(&usual, 1, 0)), "%s", err.message);
+    free(samples);
+    make_file(&usual);
+    put(trace_field(&usual, 2, 117), 501, 2, true);
+    check_refused("samples are 500 us apart by its binary header (bytes 3217-3218), and 501 us by the header of trace 2 (bytes 117-118)");
+    CHECK(describe_hinted("SEG-Y", 0, &info, &err) == LW_EDATA && describe_hinted("", 1000, &info, &err) == LW_OK, "--sample-rate says which");
+}
+
 static void check_refusals(void)
 {
     struct recipe second = usual;
     second.revision = 2;
-    make_file(&usual);
-    put(trace_field(&usual, 3, 115), SAMPLES + 1, 2, true);
-    check_refused("traces have different lengths");
-    make_file(&usual);
-    put(trace_field(&usual, 0, 117), 501, 2, true);
-    check_refused("samples are 500 us apart, its first trace 501");
-    struct lw_dataset_info info = named("file.sgy", "");
-    info.hints.sample_rate_hz = 1000;
-    CHECK(lw_format_segy.describe(&info, LW_USE_SAMPLES, NULL) == LW_OK, "--sample-rate says which");
     make_file(&usual);
     put(binary(3225), 4, 2, true);
     check_refused("fixed point with gain");
@@ -320,7 +345,7 @@ static void check_refusals(void)
     make_file(&usual);
     write_test_file("file.sgy", &file);
     struct lw_error err;
-    info = named("file.sgy", "/data");
+    struct lw_dataset_info info = named("file.sgy", "/data");
     const int rc = lw_format_segy.describe(&info, LW_USE_SAMPLES, &err);
     CHECK(rc == LW_EDATA && strstr(err.message, "has no dataset /data"), "a name: %d", rc);
 }
@@ -335,6 +360,7 @@ int main(int argc, char **argv)
     check_extended_headers();
     check_few();
     check_text();
+    check_contradictions();
     check_refusals();
     const int64_t n_runs = argc > 1 ? atoll(argv[1]) : 600;
     struct recipe recipe = usual;

@@ -59,6 +59,25 @@ def write_segy(path, code, stored, order=">", revision=1, interval_us=500, date=
             file.write(header + stored[t].astype(stored.dtype.newbyteorder(order)).tobytes())
 
 
+def contradictions(work):
+    """Headers that say otherwise than others: what is said names both, and a user settles it."""
+    path = f"{work}/line.sgy"
+    samples = random.standard_normal((4, 300)).astype("f4")
+    write_segy(path, 5, samples)
+    with open(path, "r+b") as file:
+        file.seek(3600 + 2 * (240 + 1200) + 114)
+        file.write(struct.pack(">HH", 299, 505))
+    said = lapwing(2, "ols", "--input", path, "--filters", f"{work}/taps.h5:/taps", "--output", f"{work}/no.h5", code=65).stderr
+    check("300 samples by its binary header" in said and "299 by the header of trace 2" in said, said)
+    said = lapwing(2, "ols", "--input", path, "--filters", f"{work}/taps.h5:/taps", "--output", f"{work}/no.h5", "--format", "segy",
+                   code=65).stderr
+    check("500 us apart by its binary header" in said and "505 us by the header of trace 2" in said, said)
+    y, about = run(work, 2, path, "--format", "segy", "--sample-rate", "2kHz")
+    write_segy(path, 5, samples)
+    z, _ = run(work, 1, path)
+    check(y.tobytes() == z.tobytes() and about["sample_rate_hz"] == 2000, "samples of a file whose headers contradict each other")
+
+
 # ---- miniSEED ---------------------------------------------------------------------------------------------------------------
 
 WIDTHS = {10: ((4, 8), (2, 16), (1, 32)), 11: ((7, 4), (6, 5), (5, 6), (4, 8), (3, 10), (2, 15), (1, 30))}
@@ -311,6 +330,7 @@ with tempfile.TemporaryDirectory() as folder:
     with h5py.File(f"{folder}/taps.h5", "w") as taps:
         taps["taps"], taps["one"] = random.standard_normal(17), np.ones(1)
     segy(folder)
+    contradictions(folder)
     if reads_mseed(folder):
         mseed(folder)
         gaps(folder)
