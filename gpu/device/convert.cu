@@ -221,7 +221,7 @@ cudaError_t lw_cuda_thin_images(const void *from, enum lw_precision precision, v
     const int64_t n_rows = t.n_images * t.kept_rows;
     if (n_rows == 0)
         return cudaSuccess;
-    return with_stored(scalar, [=](auto example) {
+    return with_result(scalar, [=](auto example) {
         using Stored = decltype(example);
         Stored *const stored = static_cast<Stored *>(to);
         const unsigned blocks = blocks_for(n_rows * 32);

@@ -40,7 +40,7 @@ struct lw_image_thinning {
     int64_t n_images, rows, columns;
     int parts;                      /* scalars of a pixel */
     int64_t first, every, kept_rows;
-    double factor;                  /* of integers, as for lw_cuda_convert */
+    double factor;                  /* of integers and halves, as for lw_cuda_convert */
 };
 
 /** Convert what is kept of the images, as lw_cuda_convert does it.

@@ -389,6 +389,20 @@ static void test_decimated_integers(void)
     }
 }
 
+static void test_decimated_halves(void)
+{
+    for (int kind = 0; kind < 4; kind++) {
+        struct image t = plain;
+        t.precision = kind % 2 ? LW_DOUBLE : LW_SINGLE;
+        t.input.scalar = kind % 2 ? LW_FLOAT64 : LW_FLOAT32;
+        t.input.is_complex = kind / 2;
+        t.output = (struct lw_type){.scalar = LW_FLOAT16, .is_swapped = kind == 2};
+        t.spread = 5e4;                         /* some pixels saturate */
+        t.every = 2 + kind;
+        try_all(&t, 0, "decimated halves");
+    }
+}
+
 /* ---- the same bits -------------------------------------------------------------------------------------------------- */
 
 static void test_cuts(const struct lw_engine_type *type)
@@ -473,6 +487,7 @@ int suite_conv2d(const struct lw_engine_type *type, int divisor)
     test_first_flaw();
     test_decimation();
     test_decimated_integers();
+    test_decimated_halves();
     test_cuts(type);
     image_test_peaks(engine);
     test_refusals();
