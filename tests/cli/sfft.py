@@ -4,9 +4,11 @@ it refuses.
     sfft.py LAPWING MPIEXEC"""
 
 import os
+import re
+import subprocess
 import tempfile
 
-from tested import check, finish, lapwing
+from tested import LAPWING, MPIEXEC, check, finish, lapwing
 
 import h5py
 import numpy as np
@@ -187,6 +189,34 @@ def honesty(work):
     check("a quarter" in said, said)
 
 
+def memory(work):
+    """Too little memory is refused, also for the plan that the noise asks for; with any other the lines are the same."""
+    n, k = 30000, 40
+    name, output = os.path.join(work, "m.h5"), os.path.join(work, "n.h5")
+    t = np.arange(n)
+    x = [sum(np.exp(2j * np.pi * (f * t / n + random.random())) for f in random.choice(n, k, False)) for _ in range(7)]
+    with h5py.File(name, "w") as file:
+        file["x"] = (x + random.standard_normal((7, n)) + 1j * random.standard_normal((7, n))).astype("c8")
+    base = (name + ":/x", output, "--axis", "1", "--sparsity", str(k), "--fallback", "partial", "--engine", "cpu", "--threads", "1")
+    whole = {ranks: run(ranks, *base)[0].tobytes() for ranks in (1, 3)}
+    check(whole[1] == whole[3], "memory: other lines on 3 ranks")
+    n_refused = 0
+    for ranks in (1, 3):
+        said = lapwing(ranks, "sfft", "--input", *base[:1], "--output", output, "--overwrite", *base[2:], "--memory", "1M", code=78).stderr
+        least = float(re.search(r"needs ([\d.]+) MiB of memory", said).group(1))
+        for more in range(0, 2000, 250):
+            done = subprocess.run([*([MPIEXEC, "-np", str(ranks)] if ranks > 1 else []), LAPWING, "sfft", "--input", base[0], "--output",
+                                   output, "--overwrite", *base[2:], "--memory", f"{int(1024 * least) + more}k"],
+                                  capture_output=True, text=True, timeout=100, check=False)
+            n_refused += done.returncode == 78
+            if done.returncode == 78:
+                check("of memory on each rank, the limit is" in done.stderr, f"memory: {done.stderr}")
+            elif check(done.returncode == 0, f"memory: {done.stderr}"):
+                with h5py.File(output) as file:
+                    check(file["spectrum"][()].tobytes() == whole[1], f"memory: {more} KiB more than {least} MiB on {ranks}: other lines")
+    check(0 < n_refused < 16, f"memory: {n_refused} of 16 are refused")
+
+
 def synth(work):
     """The survey's own table of tones is found again; the signal is the same on any number of ranks."""
     one, two = os.path.join(work, "s1.h5"), os.path.join(work, "s2.h5")
@@ -269,6 +299,6 @@ def voting(work):
 
 
 with tempfile.TemporaryDirectory() as work:
-    for part in (shapes, accuracy, edges, reading, honesty, synth, voting):
+    for part in (shapes, accuracy, edges, reading, honesty, memory, synth, voting):
         part(work)
 finish()

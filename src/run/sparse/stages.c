@@ -45,23 +45,19 @@ static void describe(struct lw_sparse *run)
              100 * (double)first->samples / (double)run->request.spec.n, noise);
 }
 
-/* A plan that the noise asks for and the memory does not allow is given up. */
+/* The plan is that which the noise asks for, whatever the memory: another one would find other lines. */
 static int probe(struct lw_sparse *run, struct lw_error *err)
 {
-    const struct lw_sfft_plan before = run->plan;
     double snr_db;
-    int rc = before.spec.has_snr ? LW_OK : lw_sparse_probe(run, &snr_db, err);
-    if (rc || before.spec.has_snr)
+    if (run->plan.spec.has_snr)
+        return LW_OK;
+    const int rc = lw_sparse_probe(run, &snr_db, err);
+    if (rc)
         return rc;
     const struct lw_sfft_spec spec = lw_sparse_search_spec(&run->request);
     run->plan = lw_sfft_plan_for(&spec, snr_db);
-    struct lw_error reason;
-    if (lw_comm_agree(run->setup.comm, lw_sparse_memory_plan(run, &reason), &reason) != LW_OK) {
-        run->plan = before;
-        rc = lw_comm_agree(run->setup.comm, lw_sparse_memory_plan(run, err), err);
-    }
     describe(run);
-    return rc;
+    return lw_comm_agree(run->setup.comm, lw_sparse_memory_plan(run, err), err);
 }
 
 static int plan(struct lw_sparse *run, struct lw_error *err)
