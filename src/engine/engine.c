@@ -27,21 +27,21 @@ static struct lw_op_product array(enum lw_op_product_kind kind, enum lw_scalar s
 
 /* The least part of a block fits whatever is found in it, up to a limit.
  * @param sample_rows  outputs of a sample of the axis in a whole block, and in the least part of it */
-static struct lw_op_product crossings(const struct lw_search *search, const struct lw_op_plan *plan, int64_t sample_rows,
-                                      int64_t part_rows)
+static struct lw_op_product crossings(const struct lw_search *search, const struct lw_op_plan *plan, int64_t n_outputs,
+                                      int64_t sample_rows, int64_t part_rows)
 {
     enum { LEAST = 1 << 14, MOST = 1 << 22 };
-    const int64_t beyond = 2 * search->cluster, samples = (plan->unit + beyond) * plan->channel_unit;
+    const int64_t beyond = 2 * lw_search_reach(search, n_outputs), samples = (plan->unit + beyond) * plan->channel_unit;
     const int64_t part = samples < MOST ? samples * part_rows : MOST;
     return (struct lw_op_product){.kind = LW_OP_CROSSINGS, .row_bytes = sizeof(struct lw_crossing), .every = 1, .rate = 1,
                                   .sample_rows = sample_rows, .beyond = beyond, .least_rows = max64(LEAST, min64(part, MOST))};
 }
 
 /* What a search computes beyond a block's own outputs. */
-static void reach_beyond(const struct lw_search *search, struct lw_op_plan *plan)
+static void reach_beyond(const struct lw_search *search, int64_t n_outputs, struct lw_op_plan *plan)
 {
-    plan->before = lw_search_before(search, plan->unit);
-    plan->after = lw_search_after(search, plan->unit);
+    plan->before = lw_search_before(search, n_outputs, plan->unit);
+    plan->after = lw_search_after(search, n_outputs, plan->unit);
     plan->halo += plan->before + plan->after;
 }
 
@@ -72,14 +72,14 @@ void lw_op_ols_products(const struct lw_op_spec *spec, struct lw_op_plan *plan)
         add(plan, (struct lw_op_product){.kind = LW_OP_SERIES, .type = spec->output, .n_planes = ols->n_filters, .width = 1,
                                          .rate = lw_post_rate(ols->post), .every = lw_post_every(ols->post)});
     if (wanted & LW_PEAKS)
-        add(plan, crossings(&ols->search, plan, ols->n_filters, ols->search.clusters_filters ? ols->n_filters : 1));
+        add(plan, crossings(&ols->search, plan, spec->n_outputs, ols->n_filters, ols->search.clusters_filters ? ols->n_filters : 1));
     if (wanted & LW_BEST) {
         add(plan, array(LW_OP_BEST_VALUE, scalar, is_complex, 1));
         add(plan, array(LW_OP_BEST_FILTER, LW_INT32, false, 1));
     }
     if (wanted & LW_BLOCKS)
         add_blocks(spec, scalar, is_complex, plan);
-    reach_beyond(&ols->search, plan);
+    reach_beyond(&ols->search, spec->n_outputs, plan);
 }
 
 int lw_op_find_product(const struct lw_op_plan *plan, enum lw_op_product_kind kind)
@@ -110,8 +110,8 @@ void lw_op_conv2d_products(const struct lw_op_spec *spec, struct lw_op_plan *pla
         add(plan, (struct lw_op_product){.kind = LW_OP_SERIES, .type = spec->output, .n_planes = 1,
                                          .width = lw_conv2d_kept_columns(c), .rate = 1, .every = lw_conv2d_every(c)});
     if (wanted & LW_PEAKS)
-        add(plan, crossings(&c->search, plan, c->output_columns, c->output_columns));
-    reach_beyond(&c->search, plan);
+        add(plan, crossings(&c->search, plan, spec->n_outputs, c->output_columns, c->output_columns));
+    reach_beyond(&c->search, spec->n_outputs, plan);
 }
 
 int lw_conv2d_every(const struct lw_conv2d_spec *conv2d) { return conv2d->every > 1 ? conv2d->every : 1; }

@@ -10,18 +10,21 @@ unsigned lw_search_products(const struct lw_search *search) { return search->pro
 
 bool lw_search_is_needed(const struct lw_search *search) { return lw_search_products(search) != LW_FILTERED; }
 
-static int64_t cluster_reach(const struct lw_search *search)
+int64_t lw_search_reach(const struct lw_search *search, int64_t n)
 {
-    return lw_search_products(search) & LW_PEAKS ? search->cluster : 0;
+    return lw_search_products(search) & LW_PEAKS ? min64(search->cluster, n) : 0;
 }
 
-int64_t lw_search_before(const struct lw_search *search, int64_t unit) { return round_up(cluster_reach(search), unit); }
+int64_t lw_search_before(const struct lw_search *search, int64_t n, int64_t unit)
+{
+    return round_up(lw_search_reach(search, n), unit);
+}
 
-int64_t lw_search_after(const struct lw_search *search, int64_t unit)
+int64_t lw_search_after(const struct lw_search *search, int64_t n, int64_t unit)
 {
     const bool has_blocks = lw_search_products(search) & LW_BLOCKS;
-    const int64_t blocks = has_blocks && unit % search->every != 0 ? search->every - 1 : 0;
-    return round_up(max64(cluster_reach(search), blocks), unit);
+    const int64_t blocks = has_blocks && unit % search->every != 0 ? min64(search->every - 1, n) : 0;
+    return round_up(max64(lw_search_reach(search, n), blocks), unit);
 }
 
 void lw_search_describe(const struct lw_search *search, const char *near, char *text, size_t size)

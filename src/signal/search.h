@@ -51,10 +51,13 @@ unsigned lw_search_products(const struct lw_search *search);    /* never 0 */
 /** Whether anything but the series is wanted. */
 bool lw_search_is_needed(const struct lw_search *search);
 
-/** Outputs before and after a block's own that must be computed with them: multiples of `unit`. Blocks that end where units do
- * need none. */
-int64_t lw_search_before(const struct lw_search *search, int64_t unit);
-int64_t lw_search_after(const struct lw_search *search, int64_t unit);
+/** Outputs on each side of one among which a stronger one is looked for, of n on the axis: no more than these. 0: no peaks. */
+int64_t lw_search_reach(const struct lw_search *search, int64_t n);
+
+/** Outputs before and after a block's own, of n on the axis, that must be computed with them: multiples of `unit`. Blocks that end
+ * where units do need none. */
+int64_t lw_search_before(const struct lw_search *search, int64_t n, int64_t unit);
+int64_t lw_search_after(const struct lw_search *search, int64_t n, int64_t unit);
 
 /** Append ", peaks within +- 64 outputs" and the like to a text; nothing where only the series is wanted. @param near  "outputs" */
 void lw_search_describe(const struct lw_search *search, const char *near, char *text, size_t size);

@@ -236,13 +236,15 @@ static void test_reach(void)
                 const struct lw_search peaks = {.products = LW_PEAKS | LW_FILTERED, .cluster = w, .every = every};
                 const struct lw_search blocks = {.products = LW_BLOCKS, .cluster = w, .every = every};
                 const struct lw_search both = {.products = LW_BLOCKS | LW_PEAKS | LW_BEST, .cluster = w, .every = every};
-                const int64_t reach = least_multiple(w, unit), after = lw_search_after(&blocks, unit);
-                CHECK(lw_search_before(&peaks, unit) == reach && lw_search_after(&peaks, unit) == reach, "peaks, unit %" PRId64,
-                      unit);
-                CHECK(lw_search_before(&blocks, unit) == 0 && after >= worst_rest(every, unit) && after % unit == 0 &&
+                const int64_t n = 50, reach = least_multiple(w, unit), after = lw_search_after(&blocks, n, unit);
+                CHECK(lw_search_before(&peaks, n, unit) == reach && lw_search_after(&peaks, n, unit) == reach,
+                      "peaks, unit %" PRId64, unit);
+                CHECK(lw_search_before(&peaks, w / 2, unit) == least_multiple(w / 2, unit), "no more than there are");
+                CHECK(lw_search_after(&blocks, 2, unit) <= least_multiple(2, unit), "no more than there are, of blocks");
+                CHECK(lw_search_before(&blocks, n, unit) == 0 && after >= worst_rest(every, unit) && after % unit == 0 &&
                       (worst_rest(every, unit) > 0 || after == 0) && after < every + unit,
                       "blocks of %" PRId64 ", unit %" PRId64 ": %" PRId64 " after", every, unit, after);
-                CHECK(lw_search_before(&both, unit) == reach && lw_search_after(&both, unit) == max64(reach, after), "both");
+                CHECK(lw_search_before(&both, n, unit) == reach && lw_search_after(&both, n, unit) == max64(reach, after), "both");
             }
         }
     }
@@ -251,9 +253,9 @@ static void test_reach(void)
 static void test_products(void)
 {
     const struct lw_search none = {.cluster = 5, .every = 3}, best = {.products = LW_BEST};
-    CHECK(lw_search_products(&none) == LW_FILTERED && !lw_search_is_needed(&none) && lw_search_before(&none, 4) == 0 &&
-          lw_search_after(&none, 4) == 0, "nothing but the series is wanted");
-    CHECK(lw_search_is_needed(&best) && lw_search_before(&best, 4) == 0 && lw_search_after(&best, 4) == 0, "the best filter");
+    CHECK(lw_search_products(&none) == LW_FILTERED && !lw_search_is_needed(&none) && lw_search_before(&none, 9, 4) == 0 &&
+          lw_search_after(&none, 9, 4) == 0, "nothing but the series is wanted");
+    CHECK(lw_search_is_needed(&best) && lw_search_before(&best, 9, 4) == 0 && lw_search_after(&best, 9, 4) == 0, "the best filter");
 }
 
 static void test_describe(void)
