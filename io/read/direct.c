@@ -1,6 +1,7 @@
 #include "io/read/direct.h"
 
 #include "base/integers.h"
+#include "base/leave.h"
 #include "base/memory.h"
 #include "io/bytes/box.h"
 #include "io/bytes/transfer.h"
@@ -412,9 +413,9 @@ static int do_cell(void *context, int64_t number, int thread, struct lw_error *e
     const struct lw_source *const source = context;
     const struct cell cell = cell_number(&source->direct, number);
     struct lw_error reason;
-    int rc = LW_OK;
-    if (!is_wanted(source, &cell))
-        return LW_OK;
+    int rc = lw_leave_check(err);
+    if (rc || !is_wanted(source, &cell))
+        return rc;
     if (source->direct.is_by_format)
         rc = read_cell_by_format(source, &cell, &reason);
     else if (cell.chunk->bytes == 0)

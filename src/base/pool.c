@@ -4,9 +4,11 @@
 #include "base/memory.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
 /* Batches with pieces that nobody has taken. */
 struct queue {
@@ -211,13 +213,36 @@ void lw_pool_start(struct lw_pool *pool, struct lw_batch *batch)
     pthread_mutex_unlock(&pool->mutex);
 }
 
+static void (*meanwhile)(void);
+
+void lw_pool_meanwhile(void (*look)(void)) { meanwhile = look; }
+
+/* Under the mutex, which `meanwhile` is called without. */
+static void wait_a_while(struct lw_pool *pool)
+{
+    enum { EVERY_NS = 250000000, SECOND_NS = 1000000000 };
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_nsec += EVERY_NS;
+    end.tv_sec += end.tv_nsec / SECOND_NS;
+    end.tv_nsec %= SECOND_NS;
+    if (pthread_cond_timedwait(&pool->done, &pool->mutex, &end) != ETIMEDOUT)
+        return;
+    pthread_mutex_unlock(&pool->mutex);
+    meanwhile();
+    pthread_mutex_lock(&pool->mutex);
+}
+
 int lw_pool_wait(struct lw_pool *pool, struct lw_batch *batch, struct lw_error *err)
 {
     if (!batch->is_started)
         return LW_OK;
     pthread_mutex_lock(&pool->mutex);
     while (batch->n_done < batch->n_pieces)
-        pthread_cond_wait(&pool->done, &pool->mutex);
+        if (meanwhile)
+            wait_a_while(pool);
+        else
+            pthread_cond_wait(&pool->done, &pool->mutex);
     pthread_mutex_unlock(&pool->mutex);
     batch->is_started = false;
     if (batch->err.code && err)

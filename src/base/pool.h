@@ -51,6 +51,9 @@ void lw_pool_start(struct lw_pool *pool, struct lw_batch *batch);
  * left out. @return  the code of the lowest piece that failed; its error goes to `err` */
 int lw_pool_wait(struct lw_pool *pool, struct lw_batch *batch, struct lw_error *err);
 
+/** What every lw_pool_wait that takes long is to do now and then, such as to look for messages. NULL: nothing. */
+void lw_pool_meanwhile(void (*look)(void));
+
 /** Whether all pieces are done: wait would return at once. */
 bool lw_pool_is_done(struct lw_pool *pool, const struct lw_batch *batch);
 

@@ -1,7 +1,10 @@
+#include "base/leave.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/pool.h"
 #include "comm/raw.h"
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +13,8 @@
 
 struct lw_comm {
     MPI_Comm world;             /* a duplicate of MPI_COMM_WORLD */
+    MPI_Comm notices;           /* another one: for messages out of turn */
+    bool has_told;              /* the other ranks to leave what they do */
     int rank, size;
     int node_rank, node_size;
     char host[64];
@@ -125,6 +130,50 @@ static void start_library(int *argc, char ***argv)
     MPI_Errhandler_free(&handler);
 }
 
+/* ---- leaving what is under way ------------------------------------------------------------------------------------- */
+
+enum { LEAVE_TAG = 1, LEAVE_BYTES = 64 };
+
+/* The ranks that this one waits for. The messages are so short that they are on their way when this returns. */
+static void tell_to_leave(struct lw_comm *comm)
+{
+    char why[LEAVE_BYTES];
+    snprintf(why, sizeof why, "%s", lw_leave_reason());
+    for (int rank = 0; rank < comm->size; rank++)
+        if (rank != comm->rank)
+            MPI_Send(why, LEAVE_BYTES, MPI_CHAR, rank, LEAVE_TAG, comm->notices);
+    comm->has_told = true;
+}
+
+static MPI_Comm notices = MPI_COMM_NULL;        /* of the one struct lw_comm, for a function without argument */
+
+/* Messages that come when it is too late mean nothing any more, and are never taken. */
+static void look_for_notices(void)
+{
+    static char why[LEAVE_BYTES];
+    int is_there;
+    MPI_Iprobe(MPI_ANY_SOURCE, LEAVE_TAG, notices, &is_there, MPI_STATUS_IGNORE);
+    if (!is_there || lw_leave_is_asked())
+        return;
+    MPI_Recv(why, LEAVE_BYTES, MPI_CHAR, MPI_ANY_SOURCE, LEAVE_TAG, notices, MPI_STATUS_IGNORE);
+    lw_leave_ask(why);
+}
+
+/* A rank that is told to leave while it waits for others tells them. */
+static void wait_for_all(struct lw_comm *comm, MPI_Request *request)
+{
+    int is_done;
+    MPI_Test(request, &is_done, MPI_STATUS_IGNORE);
+    while (!is_done) {
+        if (lw_leave_is_asked() && !comm->has_told)
+            tell_to_leave(comm);
+        sched_yield();
+        MPI_Test(request, &is_done, MPI_STATUS_IGNORE);
+    }
+}
+
+/* ---- start and end ----------------------------------------------------------------------------------------------- */
+
 struct lw_comm *lw_comm_start(int *argc, char ***argv)
 {
     start_library(argc, argv);
@@ -136,10 +185,13 @@ struct lw_comm *lw_comm_start(int *argc, char ***argv)
         MPI_Abort(MPI_COMM_WORLD, LW_ESYSTEM);
     }
     MPI_Comm_dup(MPI_COMM_WORLD, &comm->world);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm->notices);
     MPI_Comm_rank(comm->world, &comm->rank);
     MPI_Comm_size(comm->world, &comm->size);
     find_node(comm);
     library_name(comm->library, sizeof comm->library);
+    notices = comm->notices;
+    lw_pool_meanwhile(comm->size > 1 ? look_for_notices : NULL);
     return comm;
 }
 
@@ -175,6 +227,8 @@ int lw_comm_joined(const struct lw_comm *comm, int *rank, struct lw_error *err)
 
 void lw_comm_stop(struct lw_comm *comm)
 {
+    lw_pool_meanwhile(NULL);
+    MPI_Comm_free(&comm->notices);
     MPI_Comm_free(&comm->world);
     lw_free(comm);
     MPI_Finalize();
@@ -190,8 +244,11 @@ const char *lw_comm_library(const struct lw_comm *comm) { return comm->library; 
 
 int lw_comm_agree(struct lw_comm *comm, int code, struct lw_error *err)
 {
-    int first = code == LW_OK ? comm->size : comm->rank;
-    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm->world);
+    const int mine = code == LW_OK ? comm->size : comm->rank;
+    int first;
+    MPI_Request request;
+    MPI_Iallreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm->world, &request);
+    wait_for_all(comm, &request);
     if (first == comm->size)
         return LW_OK;
     if (first == comm->rank)

@@ -2,6 +2,7 @@
  * and MPI. */
 #include "engine/registry.h"
 
+#include "base/leave.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/pool.h"
@@ -81,19 +82,19 @@ static int warm_up(void *context, int64_t piece, int thread, struct lw_error *er
 static int work(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     struct slot_cpu *const slot = context;
-    (void)piece, (void)thread, (void)err;
+    (void)piece, (void)thread;
     const double start = lw_now();
     slot->op->ops->run(slot->op->state, &slot->base);
     slot->base.busy_seconds = lw_now() - start;
-    return LW_OK;
+    return lw_leave_check(err);
 }
 
 static int work_again(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     struct slot_cpu *const slot = context;
-    (void)piece, (void)thread, (void)err;
+    (void)piece, (void)thread;
     slot->op->ops->again(slot->op->state, &slot->base, slot->part);
-    return LW_OK;
+    return lw_leave_check(err);
 }
 
 static int start_worker(struct lw_op *op, struct lw_error *err)

@@ -1,5 +1,7 @@
 #include "cpu/lanes.h"
 
+#include "base/leave.h"
+
 #include <omp.h>
 
 void lw_cpu_lanes_close(struct lw_cpu_lanes *lanes)
@@ -61,7 +63,8 @@ void lw_cpu_lanes_continue(const struct lw_cpu_lanes *lanes, lw_cpu_task task, c
 {
 #pragma omp parallel for num_threads(lanes->n) schedule(dynamic, chunk)
     for (int64_t t = 0; t < n_tasks; t++)
-        task(state, lw_cpu_lane_at(lanes, omp_get_thread_num()), slot, t);
+        if (!lw_leave_is_asked())
+            task(state, lw_cpu_lane_at(lanes, omp_get_thread_num()), slot, t);
 }
 
 void lw_cpu_lanes_report(const struct lw_cpu_lanes *lanes, struct lw_slot *slot)

@@ -54,7 +54,7 @@ static inline void *lw_cpu_lane_at(const struct lw_cpu_lanes *lanes, int i)
 /* Computes one task of the slot's block in a lane; `state` is the operation. */
 typedef void (*lw_cpu_task)(const void *state, void *lane, const struct lw_slot *slot, int64_t task);
 
-/** Begin a block and compute its tasks. Starts OpenMP threads of the calling thread's own.
+/** Begin a block and compute its tasks, until lw_leave_is_asked. Starts OpenMP threads of the calling thread's own.
  * @param chunk  tasks that a thread takes at a time */
 void lw_cpu_lanes_run(const struct lw_cpu_lanes *lanes, lw_cpu_task task, const void *state, const struct lw_slot *slot,
                       int64_t n_tasks, int chunk);

@@ -266,6 +266,7 @@ struct lw_engine_ops {
     int (*slot_create)(struct lw_op *op, struct lw_slot **out, struct lw_error *err);
     void (*slot_destroy)(struct lw_op *op, struct lw_slot *slot);
 
+    /** wait: LW_ESTOPPED where the block was left, see base/leave.h; again likewise. */
     int (*submit)(struct lw_op *op, struct lw_slot *slot, const struct lw_block *block, struct lw_error *err);
     int (*wait)(struct lw_op *op, struct lw_slot *slot, struct lw_error *err);
 

@@ -11,6 +11,7 @@
 #include "run/loop.h"
 
 #include "base/integers.h"
+#include "base/leave.h"
 #include "base/memory.h"
 #include "run/search/candidates.h"
 #include "run/pipeline.h"
@@ -258,7 +259,8 @@ static int feed(struct lw_loop *loop, int64_t round, struct lw_error *err)
 {
     struct lw_comm *const comm = loop->setup->comm;
     struct lw_slot *const slot = loop->reading.slot;
-    int rc = lw_comm_agree(comm, end_read(loop, err), err);
+    int rc = lw_leave_check(err);
+    rc = lw_comm_agree(comm, rc ? rc : end_read(loop, err), err);
     if (rc)
         return rc;
     const double start = lw_now();

@@ -50,11 +50,9 @@ void lw_pipeline_destroy(struct lw_pipeline *pipeline)
 {
     if (!pipeline)
         return;
-    while (pipeline->n_submitted > 0) {
+    while (pipeline->n_submitted > 0) {         /* whatever becomes of them: the engine is at work in their memory */
         struct lw_slot *slot;
-        if (lw_pipeline_collect(pipeline, &slot, NULL))
-            break;
-        lw_pipeline_release(pipeline, slot);
+        lw_pipeline_collect(pipeline, &slot, NULL);
     }
     for (int i = 0; i < pipeline->depth; i++)
         pipeline->engine->ops->slot_destroy(pipeline->op, pipeline->slots[i]);

@@ -1,7 +1,9 @@
 /* stream.c - a run that takes all samples of its input, block by block: what comes before its rounds and after them. */
+#include "base/leave.h"
 #include "base/memory.h"
 #include "run/loop.h"
 #include "run/measure.h"
+#include "run/resume/stop.h"
 #include "run/resume/streamed.h"
 #include "run/search/noise.h"
 #include "run/search/spectrum.h"
@@ -118,6 +120,7 @@ static int finish(struct stream *run, struct lw_error *err)
 {
     struct lw_flaws flaws = *lw_loop_flaws(run->loop);
     int rc = lw_loop_finish(run->loop, err);
+    lw_stop_end();
     if (rc == LW_OK)
         rc = lw_result_finish(&run->result, &flaws, err);
     lw_progress_end(&run->report.progress);
@@ -126,11 +129,13 @@ static int finish(struct stream *run, struct lw_error *err)
     return rc;
 }
 
-/* The rounds have failed, or were told to stop. What is under way is waited for first. */
+/* The rounds have failed, or were told to stop. What is being computed is left, what is being written waited for. */
 static void save(struct stream *run, int rc, struct lw_error *err)
 {
     const struct lw_written written = *lw_loop_written(run->loop);
+    lw_leave_ask("the run ends");
     lw_loop_destroy(run->loop);
+    lw_stop_end();
     run->loop = NULL;
     lw_progress_end(&run->report.progress);
     lw_streamed_save(&run->streamed, &written, rc, err);

@@ -9,7 +9,7 @@ static double noise_of(const struct lw_peaks_spec *spec, const struct lw_crossin
     return noise ? noise[(int64_t)c->channel * spec->n_filters + c->filter] : 1;
 }
 
-static double snr_of(const struct lw_peaks_spec *spec, const struct lw_crossing *c)
+double lw_peaks_snr(const struct lw_peaks_spec *spec, const struct lw_crossing *c)
 {
     const double noise = noise_of(spec, c);
     return noise > 0 ? hypot(c->re, c->im) / noise : 0;
@@ -154,7 +154,7 @@ static void fill_cells(const struct lw_peaks_spec *spec, const struct lw_crossin
     const int64_t side = spec->search->cluster + 1;
     for (int64_t i = 0; i < n; i++) {
         const struct lw_crossing *const c = &crossings[i];
-        const double snr = snr_of(spec, c);
+        const double snr = lw_peaks_snr(spec, c);
         rows[i] = (struct lw_peak){c->index, c->channel, c->index / side, c->column, c->re, c->im, snr, c->column / side};
     }
     qsort(rows, (size_t)n, sizeof *rows, compare_cells);
@@ -190,7 +190,7 @@ static int64_t drop_weak(const struct lw_peaks_spec *spec, struct lw_crossing *c
 {
     int64_t kept = 0;
     for (int64_t i = 0; i < n; i++)
-        if (snr_of(spec, &crossings[i]) >= spec->search->threshold)
+        if (lw_peaks_snr(spec, &crossings[i]) >= spec->search->threshold)
             crossings[kept++] = crossings[i];
     return kept;
 }
@@ -214,7 +214,7 @@ static int64_t pick_in_series(const struct lw_peaks_spec *spec, struct lw_crossi
     const struct lw_search *const search = spec->search;
     qsort(crossings, (size_t)n, sizeof *crossings, search->clusters_filters ? compare_by_index : compare_by_filter);
     for (int64_t i = 0; i < n; i++)
-        peaks[i].snr = snr_of(spec, &crossings[i]);
+        peaks[i].snr = lw_peaks_snr(spec, &crossings[i]);
     for (int64_t begin = 0, end; begin < n; begin = end) {
         for (end = begin + 1; end < n && is_one_run(search, &crossings[begin], &crossings[end]);)
             end++;

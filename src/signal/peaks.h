@@ -32,6 +32,9 @@ struct lw_peaks_spec {
  * @return           how many peaks there are */
 int64_t lw_peaks_pick(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n, struct lw_peak *peaks);
 
+/** The SNR of a crossing; 0 where the noise is. */
+double lw_peaks_snr(const struct lw_peaks_spec *spec, const struct lw_crossing *crossing);
+
 /** The order of a table of peaks, for qsort: index, channel, filter, column. */
 int lw_peaks_compare(const void *a, const void *b);
 

@@ -333,6 +333,10 @@ def many():
         write(work, x, filters, None)
         options = {"products": "peaks", "noise": "given", "max_peaks": 100, "cluster": 2}
         said = run(work, 3, {**options, "threshold": 0.1}, None, expect=65)
+        typical = re.search(r"are beyond --threshold 0.1, half of them beyond ([\d.]+): by these, --threshold ([\d.]+) would have kept", said)
+        check(typical and abs(float(typical.group(1)) - np.median(np.abs(x)[np.abs(x) >= 0.1])) < 0.05 and 2 < float(typical.group(2)) < 3,
+              f"many: nothing of what is typical: {said}")
+        said = run(work, 3, {**options, "threshold": 1.8}, None, expect=65)
         kept = re.search(r"in 100% of the data .* --threshold ([\d.e+-]+) would", said)
         check(kept, f"many: no threshold for the part that was seen: {said}")
         said = run(work, 3, {**options, "threshold": 2.5 if not kept else 0.97 * float(kept.group(1))}, None, expect=65)
@@ -343,6 +347,31 @@ def many():
             check(80 <= len(found.rows()) <= 100, f"many: {len(found.rows())} peaks at {kept.group(1)}")
         found = run(work, 2, {**options, "threshold": 1000}, None)
         check(len(found.rows()) == 0 and found.table.dtype.names[0] == "channel", "many: a table without rows")
+
+
+def too_many_by_the_rate():
+    """The run ends before all that are too many have been found."""
+    x, filters = draw((1, 3 << 20), "f4", (1, 1), "f8")
+    filters[:] = 1
+    with tempfile.TemporaryDirectory() as work:
+        write(work, x, filters, None)
+        options = {"products": "peaks", "noise": "given", "max_peaks": 1000, "threshold": 3}
+        least = needed_memory(run(work, 2, {**options, "memory": "1M"}, None, expect=78))
+        said = run(work, 2, {**options, "memory": least}, None, expect=65)
+        part = re.search(r"peaks in ([\d.]+)% of the data already.* --threshold ([\d.]+) would", said)
+        check(part and float(part.group(1)) < 30 and 3.2 < float(part.group(2)) < 3.9, f"by the rate: {said}")
+
+
+def beyond_the_axis():
+    """Neighbours and blocks beyond the ends of the axis are none: they change nothing, and take no memory."""
+    x, filters = draw((2, 3000), "f4", (2, 9), "f8")
+    with tempfile.TemporaryDirectory() as work:
+        write(work, x, filters, 1)
+        for far in (10**6, 10**9):
+            options = {"products": "peaks,blocks", "noise": "energy", "threshold": 2}
+            near = run(work, 2, {**options, "cluster": 3000, "blocks": 3000, "axis": 1}, 1)
+            found = run(work, 2, {**options, "cluster": far, "blocks": far, "axis": 1}, 1)
+            check(same(near, found), f"a cluster and blocks of {far}: another result")
 
 
 def errors():
@@ -409,7 +438,7 @@ def pulsar():
         every_cut(work, "pulsar", found, options, 0, True)
 
 
-for part in (kinds, short, bits, plateaus, not_finite, masked, many, errors, gravitational_wave, pulsar):
+for part in (kinds, short, bits, plateaus, not_finite, masked, many, too_many_by_the_rate, beyond_the_axis, errors, gravitational_wave, pulsar):
     if os.environ.get("LW_SEARCH_PART", part.__name__) == part.__name__:
         part()
 finish()

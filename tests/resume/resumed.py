@@ -2,6 +2,7 @@
 
     resumed.py LAPWING MPIEXEC"""
 
+import contextlib
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ import tempfile
 import time
 
 from jobs import MEMORY, check_same, describe, jobs, left_beside, make_input
-from tested import LAPWING, MPIEXEC, check, finish, lapwing
+from tested import LAPWING, MPIEXEC, check, finish, h5py, lapwing, random
 
 
 class Stage:
@@ -56,7 +57,8 @@ class Stage:
         if process.poll() is None:
             listed = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False).stdout.split()
             one = process.pid if ranks == 1 else int(listed[-1])
-            os.kill(one, number)
+            with contextlib.suppress(ProcessLookupError):       # it has come to its end
+                os.kill(one, number)
         said = process.communicate(timeout=60)[1]
         return process.returncode, said
 
@@ -151,6 +153,34 @@ def check_time_limit(stage):
     stage.clear()
 
 
+def check_long_round(folder):
+    """A round of minutes is left: at a signal to a rank of one or two, and at the end of the time, all at once here."""
+    path, runs = os.path.join(folder, "long.h5"), []
+    with h5py.File(path, "w") as file:
+        file["x"], file["h"] = random.standard_normal(1 << 22).astype("f4"), random.standard_normal((20000, 64)).astype("f4")
+    for ranks, limit in ((1, []), (2, []), (2, ["--time-limit", "3s"])):
+        launcher = [MPIEXEC, "--oversubscribe", "-np", str(ranks)] if ranks > 1 else []
+        runs.append(subprocess.Popen([*launcher, LAPWING, "ols", "--input", path + ":/x", "--filters", path + ":/h", "--products",
+                                      "best", "--noise", "given", "--segment", "256", "--threads", "1", "--output",
+                                      os.path.join(folder, f"long{len(runs)}.h5"), *limit],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True))
+    for run, why in zip(runs, ("SIGTERM has come", "SIGTERM has come", "the time limit is near")):
+        said = ""
+        while "overlap-save, N = 256" not in said and (line := run.stderr.readline()):
+            said += line
+        if "limit" not in why:
+            listed = subprocess.run(["pgrep", "-P", str(run.pid)], capture_output=True, text=True, check=False).stdout.split()
+            os.kill(int(listed[-1]) if len(listed) > 1 else run.pid, signal.SIGTERM)
+    for run, why in zip(runs, ("SIGTERM has come", "SIGTERM has come", "the time limit is near")):
+        try:
+            said = run.communicate(timeout=100)[1]
+        except subprocess.TimeoutExpired:
+            os.killpg(run.pid, signal.SIGKILL)
+            said = "nothing for 100 s"
+        check(run.returncode == 75 and f"stopped before the end of a round, as {why}; the same command starts over" in said,
+              f"a long round, {why}: {run.returncode}, {said}")
+
+
 def check_each(stage):
     """Of several results the one that is begun is gone on with, those that are made are left alone."""
     folder = os.path.join(stage.folder, "results")
@@ -179,4 +209,6 @@ with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK
     check_damage(stage)
     check_time_limit(stage)
     check_each(stage)
+    if MEMORY:          # a GPU is done too soon
+        check_long_round(folder)
 finish()

@@ -48,12 +48,15 @@ static bool any_crosses(const struct level *level, const real *y, int64_t n, int
     return level->is_plain ? any_pair_crosses(&plain, y, 2 * n - 1, 1) : any_pair_crosses(level, y, 2 * n - 1, 1);
 }
 
-/* Most runs hold no crossing: they are passed over without a branch for each output. */
+/* Most runs hold no crossing: they are passed over without a branch for each output. Behind one that was found there often is the
+ * next, for which no run is looked through. */
 int64_t KERNEL(lw_next_crossing)(const void *y, int64_t begin, int64_t end, int width, double least)
 {
     enum { RUN = 512 };
     const real *const in = y;
     const struct level level = level_of(least);
+    if (begin < end && crosses(&level, in[begin * width], width == 2 ? in[2 * begin + 1] : 0))
+        return begin;
     for (int64_t run = begin; run < end; run += RUN) {
         const int64_t run_end = end - run < RUN ? end : run + RUN;
         if (!any_crosses(&level, in + run * width, run_end - run, width))

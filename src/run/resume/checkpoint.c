@@ -16,6 +16,9 @@
 
 enum { AUTO, NEVER, REQUIRE };          /* of --resume */
 
+/* The part of --time-limit that is left for the last checkpoint. */
+#define RESERVE 0.02
+
 /* ---- what an earlier run has left -------------------------------------------------------------------------------------- */
 
 int lw_checkpoint_fail(const struct lw_checkpoint *checkpoint, const char *key, struct lw_error *err)
@@ -85,6 +88,7 @@ int lw_checkpoint_open(struct lw_checkpoint *checkpoint, struct lw_setup *setup,
     };
     if (is_first && checkpoint->limit_s <= 0)
         lw_grant_ask();
+    lw_stop_begin((1 - RESERVE) * checkpoint->limit_s);
     snprintf(checkpoint->output, sizeof checkpoint->output, "%s", lw_options_text(setup->options, "output"));
     const int rc = lw_comm_agree(setup->comm, is_first ? find_earlier(checkpoint, err) : LW_OK, err);
     lw_comm_broadcast(setup->comm, &checkpoint->is_resuming, sizeof checkpoint->is_resuming);
@@ -119,7 +123,7 @@ static bool is_time_over(const struct lw_checkpoint *checkpoint)
     enum { SLURM_S = 10 };              /* it takes so long to start and to end the program, or less */
     const double rounds = 2 * checkpoint->longest_s, end = checkpoint->limit_s > 0 ? 0 : lw_grant_end();
     if (checkpoint->limit_s > 0)
-        return lw_stop_elapsed() + rounds + 0.02 * checkpoint->limit_s >= checkpoint->limit_s;
+        return lw_stop_elapsed() + rounds + RESERVE * checkpoint->limit_s >= checkpoint->limit_s;
     return end > 0 && lw_now() + rounds + SLURM_S >= end;
 }
 

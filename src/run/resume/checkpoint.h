@@ -22,7 +22,7 @@ struct lw_checkpoint {
     struct lw_journal *journal;         /* owned, on rank 0: of this run */
     bool is_stored;                     /* a journal is there */
     double every_s, due;                /* of lw_now */
-    double limit_s;                     /* of --time-limit, of lw_stop_elapsed, on rank 0; 0: what Slurm grants */
+    double limit_s;                     /* of --time-limit, of lw_stop_elapsed; 0: what Slurm grants */
     double last_poll, longest_s;        /* the longest time between two polls */
 };
 

@@ -1,6 +1,7 @@
 #include "run/sparse/fetch.h"
 
 #include "base/integers.h"
+#include "base/leave.h"
 #include "io/bytes/transfer.h"
 #include "run/sparse/pace.h"
 #include "run/sparse/values.h"
@@ -38,7 +39,8 @@ struct part {
 static int do_piece(void *context, int64_t piece, int thread, struct lw_error *err)
 {
     const struct part *const part = context;
-    return part->work(part->fetch, part->first_piece + piece, thread, err);
+    const int rc = lw_leave_check(err);
+    return rc ? rc : part->work(part->fetch, part->first_piece + piece, thread, err);
 }
 
 static void start_part(struct lw_pool *pool, struct part *part, int64_t first_piece, int64_t n_pieces)

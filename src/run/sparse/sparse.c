@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "run/plan_text.h"
+#include "run/resume/stop.h"
 #include "run/sparse/dense.h"
 #include "run/sparse/memory.h"
 #include "run/sparse/outcome.h"
@@ -195,6 +196,7 @@ static void summarize(struct lw_sparse *run)
 static int finish(struct lw_sparse *run, struct lw_error *err)
 {
     int rc = compute(run, err);
+    lw_stop_end();
     if (rc)
         lw_sparse_resume_save(run, rc, err);
     (void)(rc || (rc = lw_sparse_write(run, err)) ||
