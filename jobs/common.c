@@ -1,5 +1,6 @@
 #include "jobs/common.h"
 
+#include "base/log.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -33,6 +34,46 @@ int lw_job_choose_axis(const struct lw_options *given, const char *job, const st
         return lw_fail(err, LW_EUSAGE, "%s is [%" PRId64 " x %" PRId64 "]: say with --axis 0 or --axis 1 which of the two "
                        "is time", lw_dataset_name(input).text, input->dims[0], input->dims[1]);
     return LW_OK;
+}
+
+static int fail_outputs(const struct lw_job *job, int64_t n_taps, int64_t n, struct lw_error *err)
+{
+    if (n_taps > n)
+        return lw_fail(err, LW_ECONFIG, "--mode valid: the filters have %" PRId64 " taps and the signal only %" PRId64 " %ss, so no output is "
+                       "valid; use --mode same or full", n_taps, n, job->ops->sample);
+    return lw_fail(err, LW_ECONFIG, "no output has its time in %ss %" PRId64 "..%" PRId64 ": there, the filters' %" PRId64 " taps need "
+                   "%ss beyond the ends of the data; use --mode same or full", job->ops->sample, job->window_start,
+                   job->window_start + job->window_count - 1, n_taps, job->ops->sample);
+}
+
+int lw_job_choose_outputs(const struct lw_options *given, enum lw_mode mode, int64_t n_taps, int64_t look_ahead, struct lw_job *job,
+                          struct lw_error *err)
+{
+    const bool is_isolated = lw_options_flag(given, "isolated");
+    const int64_t n = is_isolated ? job->window_count : job->inputs[0].dims[job->view.axis];
+    const int64_t origin = is_isolated ? job->window_start : 0, begin = job->window_start - origin;
+    const struct lw_convolution whole = {
+        .n_samples = n, .n_outputs = lw_mode_length(mode, n, n_taps), .n_taps = n_taps, .look_ahead = look_ahead,
+        .reference = job->reference_tap, .boundary = job->boundary,
+    };
+    if (whole.n_outputs < 1)
+        return fail_outputs(job, n_taps, n, err);
+    const struct lw_excerpt excerpt = lw_convolution_excerpt(&whole, begin, begin + job->window_count);
+    if (excerpt.n_outputs < 1)
+        return fail_outputs(job, n_taps, n, err);
+    job->view.start = origin + excerpt.begin;
+    job->view.count = job->n_samples = excerpt.end - excerpt.begin;
+    job->n_outputs = job->op.n_outputs = excerpt.n_outputs;
+    job->first_input = origin + excerpt.first + look_ahead - job->reference_tap;
+    job->look_ahead = excerpt.look_ahead;
+    return LW_OK;
+}
+
+void lw_job_warn_if_long(const struct lw_job *job, const char *what, int64_t n_taps, int64_t n_samples)
+{
+    if (n_taps > n_samples)
+        lw_log_warn("%s %" PRId64 " long, and only %" PRId64 " %ss are read: every output depends on what is beyond the ends, which "
+                    "--boundary %s makes", what, n_taps, n_samples, job->ops->sample, lw_boundary_text(job->boundary));
 }
 
 static int choose_output_scale(const struct lw_options *given, struct lw_op_spec *op, struct lw_error *err)

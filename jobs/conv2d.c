@@ -86,7 +86,8 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
         return rc;
     job->op.layout = LW_TIME_FAST;
     job->op.n_channels = lw_range_length(&view->channels);
-    job->op.conv2d.rows = job->n_samples = view->count;
+    job->window_start = view->start;
+    job->window_count = view->count;
     job->op.conv2d.columns = input->dims[n_dims - 1];
     return LW_OK;
 }
@@ -130,6 +131,7 @@ static int choose_origin(const struct lw_options *given, struct lw_job *job, str
     struct lw_conv2d_spec *const c = &job->op.conv2d;
     c->look_ahead_rows = lw_mode_look_ahead(mode, c->kernel_rows);
     c->look_ahead_columns = lw_mode_look_ahead(mode, c->kernel_columns);
+    job->reference_tap = lw_middle_tap(c->kernel_rows);
     const char *const text = lw_options_text(given, "origin");
     if (!text)
         return LW_OK;
@@ -143,6 +145,7 @@ static int choose_origin(const struct lw_options *given, struct lw_job *job, str
         c->look_ahead_columns >= c->kernel_columns)
         return lw_fail(err, LW_ECONFIG, "--origin %s is not in the kernel: rows are 0..%" PRId64 ", columns 0..%" PRId64, text,
                        c->kernel_rows - 1, c->kernel_columns - 1);
+    job->reference_tap = c->look_ahead_rows;
     return LW_OK;
 }
 
@@ -150,14 +153,18 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
 {
     const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
     struct lw_conv2d_spec *const c = &job->op.conv2d;
-    if (mode == LW_MODE_VALID && (c->kernel_rows > c->rows || c->kernel_columns > c->columns))
+    const int64_t rows = lw_options_flag(given, "isolated") ? job->window_count : job->inputs[0].dims[job->view.axis];
+    if (mode == LW_MODE_VALID && (c->kernel_rows > rows || c->kernel_columns > c->columns))
         return lw_fail(err, LW_ECONFIG, "--mode valid: the kernel has %" PRId64 " x %" PRId64 " elements and the image only %" PRId64
                        " x %" PRId64 " pixels, so no output is valid; use --mode same or full", c->kernel_rows,
-                       c->kernel_columns, c->rows, c->columns);
-    job->n_outputs = job->op.n_outputs = lw_mode_length(mode, c->rows, c->kernel_rows);
+                       c->kernel_columns, rows, c->columns);
+    const int rc = lw_job_choose_outputs(given, mode, c->kernel_rows, c->look_ahead_rows, job, err);
+    if (rc)
+        return rc;
+    c->rows = job->n_samples;
+    c->look_ahead_rows = job->look_ahead;
     c->output_columns = lw_mode_length(mode, c->columns, c->kernel_columns);
     c->every = (int)lw_options_int(given, "decimate");
-    job->look_ahead = c->look_ahead_rows;
     return LW_OK;
 }
 
@@ -179,23 +186,16 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
 
 static struct lw_post thinned(const struct lw_job *job) { return (struct lw_post){.every = job->op.conv2d.every}; }
 
-/* The element of the kernel that gives an output its place: --origin, which is what mode same looks ahead by, or the middle. */
-static int64_t origin(enum lw_mode mode, int64_t look_ahead, int64_t kernel)
+/* The column of the kernel that gives an output its place: that of --origin, which is what mode same looks ahead by, or the middle. */
+static int64_t origin_column(enum lw_mode mode, const struct lw_conv2d_spec *c)
 {
-    return mode == LW_MODE_SAME ? look_ahead : lw_middle_tap(kernel);
+    return mode == LW_MODE_SAME ? c->look_ahead_columns : lw_middle_tap(c->kernel_columns);
 }
 
-/* The pixel of the input that the first output belongs to: the one under that element. It may be before the first one that there is. */
-static int64_t first_row(enum lw_mode mode, const struct lw_job *job)
+/* The column of the input that the first output belongs to. It may be before the first one that there is. */
+static int64_t first_column(enum lw_mode mode, const struct lw_conv2d_spec *c)
 {
-    const struct lw_conv2d_spec *const c = &job->op.conv2d;
-    return job->view.start + c->look_ahead_rows - origin(mode, c->look_ahead_rows, c->kernel_rows);
-}
-
-static int64_t first_column(enum lw_mode mode, const struct lw_job *job)
-{
-    const struct lw_conv2d_spec *const c = &job->op.conv2d;
-    return c->look_ahead_columns - origin(mode, c->look_ahead_columns, c->kernel_columns);
+    return c->look_ahead_columns - origin_column(mode, c);
 }
 
 /* Which pixel of the input each one of the result stands for, for the coordinates of the sky. */
@@ -209,8 +209,8 @@ static void map_pixels(enum lw_mode mode, struct lw_job *job)
         map->first[product->channel_dim] = (double)job->view.channels.begin;
         map->every[product->channel_dim] = (double)job->view.channels.step;
     }
-    map->first[row] = (double)first_row(mode, job);
-    map->first[column] = (double)first_column(mode, job);
+    map->first[row] = (double)job->first_input;
+    map->first[column] = (double)first_column(mode, c);
     map->every[row] = map->every[column] = c->every;
 }
 
@@ -258,10 +258,10 @@ static void describe_result(const struct lw_options *given, const struct lw_data
     lw_job_note_text(job, "boundary", boundary);
     if (is_constant)
         lw_job_note_real(job, "boundary_value", c->outside);
-    lw_job_note_int(job, "origin_row", origin(mode, c->look_ahead_rows, c->kernel_rows));
-    lw_job_note_int(job, "origin_column", origin(mode, c->look_ahead_columns, c->kernel_columns));
-    lw_job_note_int(job, "first_input_row", first_row(mode, job));
-    lw_job_note_int(job, "first_input_column", first_column(mode, job));
+    lw_job_note_int(job, "origin_row", job->reference_tap);
+    lw_job_note_int(job, "origin_column", origin_column(mode, c));
+    lw_job_note_int(job, "first_input_row", job->first_input);
+    lw_job_note_int(job, "first_input_column", first_column(mode, c));
     lw_job_note_int(job, "decimate", c->every);
     lw_job_note_scale(job);
     lw_job_note_text(job, "kernel_normalized", normalizes ? "sum" : "none");
@@ -269,8 +269,8 @@ static void describe_result(const struct lw_options *given, const struct lw_data
         lw_product_note_unit(&job->products[0], input->axis.unit);
     lw_coordinates_set(job, (struct lw_steps){0}, &job->products[0]);
     if (job->products[0].dataset.n_columns == 0) {
-        lw_coordinates_count(&job->products[0], job->products[0].axis_dim, first_row(mode, job), c->every, "row");
-        lw_coordinates_count(&job->products[0], job->products[0].axis_dim + 1, first_column(mode, job), c->every, "column");
+        lw_coordinates_count(&job->products[0], job->products[0].axis_dim, job->first_input, c->every, "row");
+        lw_coordinates_count(&job->products[0], job->products[0].axis_dim + 1, first_column(mode, c), c->every, "column");
     }
     if (input->n_dims == 3) {
         lw_job_note_int(job, "first_image", job->view.channels.begin);
@@ -281,6 +281,12 @@ static void describe_result(const struct lw_options *given, const struct lw_data
              lw_mode_text(mode), boundary, lw_options_flag(given, "correlate") ? ", correlation" : "");
     lw_post_describe(thinned(job), job->summary, sizeof job->summary);
     lw_search_describe(&c->search, "rows and columns", job->summary, sizeof job->summary);
+}
+
+static int warn(const struct lw_job *job, struct lw_error *err)
+{
+    lw_job_warn_if_long(job, "the kernel's columns are", job->op.conv2d.kernel_rows, job->n_samples);
+    return lw_conv2d_warn_of_aliasing(&job->op.conv2d, err);
 }
 
 static int prepare(const struct lw_options *given, struct lw_comm *comm, const struct lw_dataset_info *input,
@@ -298,7 +304,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
         (rc = choose_origin(given, job, err)) ||
         (rc = choose_outputs(given, job, err)) ||
         (rc = choose_search(given, job, err)) ||
-        (rc = lw_comm_rank(comm) == 0 ? lw_conv2d_warn_of_aliasing(&job->op.conv2d, err) : LW_OK))
+        (rc = lw_comm_rank(comm) == 0 ? warn(job, err) : LW_OK))
         return rc;
     shape_result(given, input, job);
     describe_result(given, &job->inputs[0], job);

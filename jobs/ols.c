@@ -95,7 +95,8 @@ static int choose_view(const struct lw_options *given, const struct lw_dataset_i
         return rc;
     job->op.layout = input->n_dims == 2 && view->axis == 0 ? LW_TIME_SLOW : LW_TIME_FAST;
     job->op.n_channels = lw_range_length(&view->channels);
-    job->n_samples = view->count;
+    job->window_start = view->start;
+    job->window_count = view->count;
     return LW_OK;
 }
 
@@ -105,15 +106,14 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
 {
     const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
     const int64_t n_taps = job->op.ols.n_taps;
+    int rc;
     job->boundary = (enum lw_boundary)lw_options_choice(given, "boundary");
     if (mode != LW_MODE_SAME && job->boundary != LW_BOUNDARY_ZERO)
         return lw_fail(err, LW_EUSAGE, "--boundary %s goes with --mode same only, not with --mode %s",
                        lw_boundary_text(job->boundary), lw_mode_text(mode));
-    if (mode == LW_MODE_VALID && n_taps > job->n_samples)
-        return lw_fail(err, LW_ECONFIG, "--mode valid: the filters have %" PRId64 " taps and the signal only %" PRId64
-                       " samples, so no output is valid; use --mode same or full", n_taps, job->n_samples);
-    job->n_outputs = job->op.n_outputs = lw_mode_length(mode, job->n_samples, n_taps);
-    job->look_ahead = lw_mode_look_ahead(mode, n_taps) + lw_post_reach(job->op.ols.post).after;
+    if ((rc = lw_job_choose_outputs(given, mode, n_taps, lw_mode_look_ahead(mode, n_taps), job, err)))
+        return rc;
+    job->look_ahead += lw_post_reach(job->op.ols.post).after;
     return lw_post_check(job->op.ols.post, job->n_outputs, err);
 }
 
@@ -184,6 +184,12 @@ static int warn_of_aliasing(const struct lw_job *job, struct lw_error *err)
     return lw_ols_warn_of_aliasing(&job->op.ols, job->inputs[0].axis.sample_rate_hz, err);
 }
 
+static int warn(const struct lw_job *job, struct lw_error *err)
+{
+    lw_job_warn_if_long(job, "the filters are", job->op.ols.n_taps, job->n_samples);
+    return job->whitening ? LW_OK : warn_of_aliasing(job, err);
+}
+
 static int whiten(struct lw_job *job, int n_threads, struct lw_error *err)
 {
     const int rc = lw_whitening_make(job, n_threads, err);
@@ -201,7 +207,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
         (rc = lw_ols_get_filters(given, comm, job, err)) ||
         (rc = lw_job_choose_output_type(given, is_complex(&job->op), &job->op, err)) ||
         (rc = choose_outputs(given, job, err)) || (rc = choose_search(given, job, err)) ||
-        (rc = lw_comm_rank(comm) == 0 && !job->whitening ? warn_of_aliasing(job, err) : LW_OK))
+        (rc = lw_comm_rank(comm) == 0 ? warn(job, err) : LW_OK))
         return rc;
     job->can_leave_range = job->op.ols.post.kind == LW_POST_POWER;
     lw_ols_shape_result(given, job);

@@ -41,19 +41,12 @@ static void describe_unit(const char *unit, struct lw_job *job)
     lw_product_note_unit(&job->products[0], job->unit);
 }
 
-/* The input's sample that output 0 belongs to: the one under the reference tap. It may be before the first one that there is. */
-static int64_t first_sample(const struct lw_options *given, const struct lw_job *job)
-{
-    const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
-    return job->view.start + lw_mode_look_ahead(mode, job->op.ols.n_taps) - job->reference_tap;
-}
-
 /* The axis of a product that has an output for every `every` samples of the series, or `rate` for each. */
 static void describe_axis(const struct lw_options *given, const struct lw_job *job, int rate, int64_t every, struct lw_product *product)
 {
     const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
     const struct lw_axis_metadata *const axis = &job->inputs[0].axis;
-    const int64_t first = first_sample(given, job);
+    const int64_t first = job->first_input;
 
     lw_coordinates_set(job, (struct lw_steps){.first = first, .every = every, .rate = rate}, product);
     if (job->whitening)
@@ -95,13 +88,13 @@ static void note_unit(const struct lw_job *job, struct lw_product *product)
 }
 
 /* Time of the first output, and from one to the next. */
-static void find_times(const struct lw_options *given, struct lw_job *job)
+static void find_times(struct lw_job *job)
 {
     const struct lw_axis_metadata *const axis = &job->inputs[0].axis;
     if (axis->sample_rate_hz <= 0)
         return;
     job->search.time_step = 1 / axis->sample_rate_hz;
-    job->search.first_time = (axis->has_start ? axis->start : 0) + (double)first_sample(given, job) / axis->sample_rate_hz;
+    job->search.first_time = (axis->has_start ? axis->start : 0) + (double)job->first_input / axis->sample_rate_hz;
 }
 
 static void add_best(const struct lw_options *given, const struct lw_dataset_info *input, struct lw_type type, struct lw_job *job)
@@ -140,7 +133,7 @@ void lw_ols_shape_result(const struct lw_options *given, struct lw_job *job)
     const unsigned wanted = lw_search_products(&ols->search);
     const struct lw_type computed = {.scalar = job->op.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
                                      .is_complex = input->type.is_complex || ols->taps_complex};
-    find_times(given, job);
+    find_times(job);
     if (wanted & LW_FILTERED)
         describe_series(given, job, add_array(input, "/filtered", job->op.output, job->has_filter_dim,
                                               lw_post_length(ols->post, job->n_outputs), job));

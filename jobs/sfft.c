@@ -42,6 +42,7 @@ static const struct lw_option options[] = {
     LW_SFFT_PUBLISHED_OPTIONS
     {.name = "output-type", .kind = LW_OPTION_NONE},        /* the table has types of its own */
     {.name = "output-scale", .kind = LW_OPTION_NONE},
+    {.name = "isolated", .kind = LW_OPTION_NONE},           /* what is chosen is transformed, and nothing else */
     {0},
 };
 

@@ -42,9 +42,9 @@ static int choose_segment(const struct lw_options *given, const struct lw_job *j
     if (samples < LEAST_SEGMENT || samples > MOST_SEGMENT)
         return lw_fail(err, LW_ECONFIG, "--whiten %.12g s are %.12g samples at %.12g Hz; a segment has %d to %d", seconds, samples,
                        rate_hz, LEAST_SEGMENT, MOST_SEGMENT);
-    if (samples > (double)job->n_samples)
+    if (samples > (double)job->window_count)
         return lw_fail(err, LW_ECONFIG, "--whiten %.12g s are %.12g samples, but there are only %" PRId64 ": give fewer seconds",
-                       seconds, samples, job->n_samples);
+                       seconds, samples, job->window_count);
     *segment = (int64_t)samples;
     return LW_OK;
 }

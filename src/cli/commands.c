@@ -268,6 +268,13 @@ const struct lw_option lw_common_options[] = {
         .help = "Use the samples before this time, told as for --from.",
     },
     {
+        .name = "isolated",
+        .kind = LW_OPTION_FLAG,
+        .fallback = "no",
+        .help = "Take the ends of what --start, --count, --from, --to and --each file choose for ends of the data. Otherwise samples beyond "
+                "them are read where the input has them, so that outputs are those of a run over all of it.",
+    },
+    {
         .name = "channels",
         .kind = LW_OPTION_RANGE,
         .argument = "A:B:STEP",

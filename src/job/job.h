@@ -71,10 +71,13 @@ struct lw_job {
     void *request;                      /* owned: what the way of its run must know beyond `op`; of a sparse run a struct
                                            lw_sfft_request, of a streamed one NULL */
     struct lw_view_spec view;           /* of the input; max_axis and max_channels are left to the plan */
-    int64_t n_samples;                  /* on the axis, after --start/--count */
+    int64_t window_start, window_count; /* --start and --count, or --from and --to; the view has what lies beyond and is needed, too */
+    int64_t n_samples;                  /* on the axis of the view */
     int64_t n_outputs;                  /* on the axis */
+    int64_t first_input;                /* the input's sample (of images the row) whose time the first output has; it may be before
+                                           the first one that there is */
     int64_t look_ahead;                 /* window position of output 0, see signal/convolution.h */
-    int64_t reference_tap;              /* of ols: it meets the input sample whose time an output has, see signal/convolution.h */
+    int64_t reference_tap;              /* it meets the input sample whose time an output has, see signal/convolution.h */
     enum lw_boundary boundary;
 
     struct lw_product products[LW_JOB_PRODUCTS];    /* what op_plan lists, in that order; a table has no rows yet */

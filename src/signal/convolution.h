@@ -30,6 +30,25 @@ int64_t lw_mode_look_ahead(enum lw_mode mode, int64_t n_taps);
 /** The tap in the middle, (M - 1) / 2 rounded down: the reference tap where nobody names another. */
 int64_t lw_middle_tap(int64_t n_taps);
 
+/* A convolution of data of n_samples, that gives n_outputs. */
+struct lw_convolution {
+    int64_t n_samples, n_outputs;
+    int64_t n_taps, look_ahead, reference;
+    enum lw_boundary boundary;
+};
+
+/* Some of its outputs, and the samples [begin, end) that they are made of: a convolution of these alone gives them, with the same
+ * boundary, which then only matters at ends that are those of the data. */
+struct lw_excerpt {
+    int64_t first, n_outputs;   /* of the whole convolution's; 0: there is none */
+    int64_t begin, end;
+    int64_t look_ahead;         /* window position of the first among the samples */
+};
+
+/** The outputs whose times lie in the window [begin, end) of the samples; a window that begins or ends with the data also has those
+ * before or behind. 0 <= begin < end <= n_samples. */
+struct lw_excerpt lw_convolution_excerpt(const struct lw_convolution *whole, int64_t begin, int64_t end);
+
 /** The sample that stands at position i of the signal continued beyond both ends, as numpy.pad's constant (0), edge,
  * wrap and symmetric do; correct for any i.
  * @return an index in [0, n), or -1 where the boundary puts a zero */

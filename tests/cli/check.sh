@@ -41,6 +41,17 @@ ok() {
     verdict $? "exit code $code, expected 0 without a message: $* : $(cat err)"
 }
 
+# warned RANKS PATTERN argument ...: it must succeed with exactly one warning, which matches the pattern.
+warned() {
+    warned_ranks=$1
+    pattern=$2
+    shift 2
+    lap "$warned_ranks" "$@"
+    code=$?
+    [ "$code" -eq 0 ] && [ "$(grep -c '^lapwing: ' err)" -eq 1 ] && grep '^lapwing: warning: ' err | grep -Eq -- "$pattern"
+    verdict $? "exit code $code, expected 0 and one warning like '$pattern': $* : $(cat err)"
+}
+
 # refuse RANKS CODE PATTERN argument ...: it must end with that code and exactly one message, which matches the pattern
 # (an extended regular expression).
 refuse() {

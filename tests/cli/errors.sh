@@ -64,7 +64,7 @@ ols 78 '--channels 0:5.*4' odd.h5:/channels $filters --axis 1 --channels 0:5
 ols 78 '--channels 4:.*4' odd.h5:/channels $filters --axis 1 --channels 4:
 ols 2 '--boundary edge goes with --mode same' $signal $filters --mode full --boundary edge
 ols 2 '--output-scale is for results of integers or float16, not for float32' $signal $filters --output-scale 0.5
-ols 78 '--mode valid.*1000 taps.*9 samples' odd.h5:/signal odd.h5:/long_taps --mode valid --count 9
+ols 78 '--mode valid.*1000 taps.*9 samples' odd.h5:/signal odd.h5:/long_taps --mode valid --count 9 --isolated
 ols 78 'segment.*8.*9' $signal $filters --segment 8
 ols 78 '--memory|memory' $signal $filters --memory 1M
 ols 65 'channel 0.*sample 500|sample 500' odd.h5:/nan_signal $filters --nan error
@@ -151,8 +151,10 @@ done
 unset SLURM_STEP_NUM_TASKS
 
 # ---- what is legal although it looks odd
-ok 3 ols --input $signal --filters odd.h5:/long_taps --output legal.h5 --count 9
-ok 3 ols --input odd.h5:/row --filters odd.h5:/group/deeper/taps --output legal.h5 --count 1 --mode full --overwrite
+warned 3 'the filters are 1000 long, and only 9 samples are read' ols --input $signal --filters odd.h5:/long_taps --output legal.h5 --count 9 \
+    --isolated
+warned 3 'long, and only 1 samples are read' ols --input odd.h5:/row --filters odd.h5:/group/deeper/taps --output legal.h5 --count 1 \
+    --mode full --overwrite --isolated
 lap 0 ols --input odd.h5:/nan_signal --filters $filters --nan zero --output legal.h5 --overwrite --quiet
 verdict $? "--nan zero: $(cat err)"
 grep -q '^lapwing: warning: .*not finite' err
@@ -162,7 +164,7 @@ for ranks in 0 3; do
     grep -qx 'lapwing: warning: 1 sample was not finite: sample 500' err
     verdict $? "it is not said where a sample is not finite: $(cat err)"
 done
-ok 0 ols --input odd.h5:/channels --filters $filters --axis 0 --output ./legal.h5 --overwrite --channels ::3
+warned 0 'the filters are .* long' ols --input odd.h5:/channels --filters $filters --axis 0 --output ./legal.h5 --overwrite --channels ::3
 
 # ---- results of integers that the input has not
 ok 0 ols --input odd.h5:/signal --filters $filters --output integers.h5 --output-type int16 --output-scale 0.01

@@ -197,9 +197,9 @@ def halves():
 
 
 def pieces():
-    case("piece", (3, 5000), "f4", axis=1, select=np.s_[:, 100:3100], start=100, count=3000, mode="full")
+    case("piece", (3, 5000), "f4", axis=1, select=np.s_[:, 100:3100], start=100, count=3000, mode="full", isolated=True)
     case("channels", (9, 600), "f4", axis=1, select=np.s_[1:8:3, :], channels="1:8:3")
-    case("channels, time slow", (600, 9), "i2", select=np.s_[7:, ::2], channels="0:9:2", start=7)
+    case("channels, time slow", (600, 9), "i2", select=np.s_[7:, ::2], channels="0:9:2", start=7, isolated=True)
     case("split channels", (9, 600), "f4", axis=1, split="channels")
     case("split channels, time slow", (600, 9), "f4", split="channels", boundary="wrap")
     case("split axis", (9, 600), "f4", axis=1, split="axis", segment=128)
@@ -231,7 +231,7 @@ def description():
     if result is None:
         return
     _, about, root = result
-    for key, value in (("sample_rate_hz", 500), ("start_time", 1126259446 + 105 / 500), ("start_unit", "GPS second"),
+    for key, value in (("sample_rate_hz", 500), ("start_time", 1126259446 + 100 / 500), ("start_unit", "GPS second"),
                        ("mode", "valid")):
         found = about.get(key)
         found = found.decode() if isinstance(found, bytes) else found

@@ -17,8 +17,50 @@ static int64_t walk(enum lw_boundary boundary, int64_t i, int64_t n)
     return boundary == LW_BOUNDARY_REFLECT && copy % 2 != 0 ? n - 1 - i : i;
 }
 
+static int64_t source(enum lw_boundary boundary, int64_t position, int64_t n, int64_t begin)
+{
+    const int64_t at = lw_boundary_index(boundary, position, n);
+    return at < 0 ? -1 : at + begin;
+}
+
+/* The outputs of a window are those of the whole convolution whose times lie in it, and each tap meets the same sample. */
+static void try_window(const struct lw_convolution *whole, int64_t begin, int64_t end)
+{
+    const struct lw_excerpt part = lw_convolution_excerpt(whole, begin, end);
+    const int64_t length = part.end - part.begin;
+    bool is_right = part.n_outputs == 0 || (part.begin >= 0 && part.begin < part.end && part.end <= whole->n_samples);
+    for (int64_t o = 0; o < whole->n_outputs; o++) {
+        const int64_t time = o + whole->look_ahead - whole->reference;
+        const bool is_wanted = (time >= begin || begin == 0) && (time < end || end == whole->n_samples);
+        is_right = is_right && is_wanted == (o >= part.first && o < part.first + part.n_outputs);
+    }
+    for (int64_t o = 0; o < part.n_outputs && is_right; o++)
+        for (int64_t m = 0; m < whole->n_taps; m++)
+            is_right = is_right && source(whole->boundary, part.first + o + whole->look_ahead - m, whole->n_samples, 0) ==
+                                       source(whole->boundary, o + part.look_ahead - m, length, part.begin);
+    CHECK(is_right, "window %d..%d of %d samples, %d taps, ahead %d, reference %d, boundary %s", (int)begin, (int)end, (int)whole->n_samples,
+          (int)whole->n_taps, (int)whole->look_ahead, (int)whole->reference, lw_boundary_text(whole->boundary));
+}
+
+/* @param which  a mode, a boundary and a reference tap, of so many taps */
+static void try_windows(int64_t n, int64_t taps, int64_t which)
+{
+    const enum lw_mode mode = (enum lw_mode)(which % 3);
+    const struct lw_convolution whole = {
+        .n_samples = n, .n_outputs = lw_mode_length(mode, n, taps), .n_taps = taps, .look_ahead = lw_mode_look_ahead(mode, taps),
+        .reference = which / 12, .boundary = (enum lw_boundary)(which / 3 % 4),
+    };
+    for (int64_t begin = 0; begin < n && whole.n_outputs > 0; begin++)
+        for (int64_t end = begin + 1; end <= n; end++)
+            try_window(&whole, begin, end);
+}
+
 int main(void)
 {
+    for (int64_t n = 1; n < 12; n++)
+        for (int64_t taps = 1; taps < 16; taps++)
+            for (int64_t which = 0; which < 12 * taps; which++)
+                try_windows(n, taps, which);
     for (int boundary = LW_BOUNDARY_ZERO; boundary <= LW_BOUNDARY_REFLECT; boundary++)
         for (int64_t n = 1; n < 9; n++)
             for (int64_t i = -40; i < 50; i++)

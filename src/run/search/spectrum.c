@@ -19,17 +19,17 @@ enum { MOST_COLUMNS = 256, NUMBERS_SENT = 1 << 20 };
 
 /* ---- which segments -------------------------------------------------------------------------------------------------- */
 
-/* Blocks 0, step, 2 step, ... of `run` segments; the last of the signal may be shorter. */
+/* Blocks 0, step, 2 step, ... of `run` segments of the window; the last may be shorter. */
 struct sample {
     int64_t n, hop;             /* samples of a segment, and from one to the next */
-    int64_t n_segments;         /* of the signal */
+    int64_t n_segments;         /* of the window */
     int64_t run, step, count;
 };
 
 static struct sample choose_segments(const struct lw_job *job)
 {
     const int64_t n = job->whitening->segment, hop = n / 2;
-    struct sample sample = {.n = n, .hop = hop, .n_segments = (job->n_samples - n) / hop + 1};
+    struct sample sample = {.n = n, .hop = hop, .n_segments = (job->window_count - n) / hop + 1};
     sample.run = max64(4, LW_SPECTRUM_BLOCK / hop);
     const int64_t blocks = divide_up(sample.n_segments, sample.run);
     const int64_t most = max64(1, LW_SPECTRUM_VALUES / lw_welch_frequencies(n) / sample.run);
@@ -158,7 +158,7 @@ static int begin_block(struct pass *pass, int64_t block, int64_t end, struct rea
     if (block >= end)
         return LW_OK;
     reading->n_segments = min64(sample->run, sample->n_segments - first);
-    reading->first = first * sample->hop;
+    reading->first = pass->setup->job.window_start - pass->setup->job.view.start + first * sample->hop;
     reading->count = block_samples(sample, reading->n_segments);
     const struct lw_slab slab = {.first = reading->first, .count = reading->count, .n_channels = 1, .into = reading->stored,
                                  .into_axis = reading->count};

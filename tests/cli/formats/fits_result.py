@@ -123,7 +123,7 @@ def coordinates(work):
         cards = read_units(f"{work}/out.fits")[0][0]
         shift = [0 if mode == "same" else -((n - 1) // 2) if mode == "full" else n - 1 - (n - 1) // 2 for n in kernel]
         for row, column in ((0, 0), (5, 3), (13, 11)):
-            before = start + shift[0] + every * row, shift[1] + every * column
+            before = (max(start, shift[0]) if start else shift[0]) + every * row, shift[1] + every * column
             check(np.allclose(place(cards, row, column), place(keywords, *before), rtol=1e-12, atol=1e-14),
                   f"{increment} {mode} {every} {start}: {place(cards, row, column)}, not {place(keywords, *before)}")
             if WCS and increment:
