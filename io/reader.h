@@ -113,7 +113,7 @@ struct lw_gap {
 int64_t lw_reader_gaps(const struct lw_reader *reader, const struct lw_gap **gaps);
 
 /** One of the n_files files that are read, as it is described, in the order of their names. */
-const struct lw_dataset_info *lw_reader_file(const struct lw_reader *reader, int64_t number);
+void lw_reader_file(const struct lw_reader *reader, int64_t number, struct lw_dataset_info *info);
 
 /** Whether `file`, by whatever name, is one of those that are read. Not collective. */
 bool lw_reader_has_file(const struct lw_reader *reader, const char *file);

@@ -213,6 +213,8 @@ static int ask_looker(struct looker *looker, const struct request *request, void
 static struct {
     pid_t process;              /* 0: there is no guard */
     int end;                    /* of the socket to it */
+    bool is_over;               /* there was one */
+    bool is_kept;
 } guard;
 
 /* Signals for the program, which launchers send to whole groups of processes, do not end the guard; the program's end does. */
@@ -274,6 +276,7 @@ int lw_shield_start(struct lw_error *err)
     }
     guard.process = child;
     guard.end = ends[0];
+    guard.is_over = false;
     return LW_OK;
 }
 
@@ -284,6 +287,17 @@ void lw_shield_stop(void)
     close(guard.end);
     wait_for(guard.process);
     guard.process = 0;
+    guard.is_over = true;
+}
+
+bool lw_shield_is_ready(void) { return !guard.is_over; }
+
+void lw_shield_keep(void) { guard.is_kept = true; }
+
+void lw_shield_rest(void)
+{
+    if (!guard.is_kept)
+        lw_shield_stop();
 }
 
 int lw_shield(lw_shield_fn *look, const struct lw_object *object, void *result, size_t bytes, struct lw_error *err)

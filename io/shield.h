@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "io/object.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /** Look at the object and fill *result: plain data without pointers. */
@@ -24,7 +25,14 @@ typedef int lw_shield_fn(const struct lw_object *object, void *result, struct lw
 
 /** Start the guard. Before MPI, before any thread, and before any look. LW_ESYSTEM: no process can be started. */
 int lw_shield_start(struct lw_error *err);
-void lw_shield_stop(void);          /* end the guard, if there is one; no look is under way */
+void lw_shield_stop(void);          /* end the guard, if there is one; no look is under way, and none may follow */
+
+/** Whether this process may look: it has a guard, or has never had one. */
+bool lw_shield_is_ready(void);
+
+/** Stop the guard when a run needs it no longer, unless more runs follow: lw_shield_keep says so beforehand. */
+void lw_shield_rest(void);
+void lw_shield_keep(void);
 
 /** Call `look` in a looker and return what it returns, with its result and its error. By one process, not collective.
  * LW_EDATA: the looker died, or took more than LW_SHIELD_CPU_S of processor time. LW_EIO: it did not end within LW_SHIELD_WALL_S.

@@ -8,6 +8,7 @@
 #include "io/read/overlap.h"
 #include "io/read/pieces.h"
 #include "io/sampling.h"
+#include "io/shield.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -44,7 +45,8 @@ static int check_same_file(const struct lw_dataset_info *info, struct lw_error *
 int lw_reader_check_unchanged(const struct lw_reader *reader, struct lw_error *err)
 {
     for (int64_t f = lw_comm_rank(reader->comm); f < reader->n_files; f += lw_comm_size(reader->comm)) {
-        const struct lw_dataset_info *const info = &reader->files[f];
+        struct lw_dataset_info room;
+        const struct lw_dataset_info *const info = lw_infos_get(&reader->infos, f, &room);
         struct stat now;
         if (stat(info->file, &now) != 0)
             return lw_fail(err, LW_EDATA, "'%s' has vanished while it was read (%s): there is no result", info->file,
@@ -59,43 +61,103 @@ int lw_reader_check_unchanged(const struct lw_reader *reader, struct lw_error *e
 
 /* ---- all files -------------------------------------------------------------------------------------------------------------- */
 
-/* Each rank describes every size-th file, and all get them all. */
-static int describe_share(struct lw_reader *reader, const struct lw_names *names, struct lw_dataset_info *mine, struct lw_error *err)
+/* The ranks that look: all that have a guard. */
+struct lookers {
+    int64_t n, mine;            /* mine: this rank's number among them, -1: it is none */
+};
+
+static int find_lookers(struct lw_comm *comm, struct lookers *lookers, struct lw_error *err)
 {
-    const int size = lw_comm_size(reader->comm);
+    const int size = lw_comm_size(comm);
+    const char is_one = lw_shield_is_ready();
+    char *const all = lw_alloc((size_t)size, "the ranks that look at files", err);
+    *lookers = (struct lookers){.mine = -1};
+    const int rc = lw_comm_agree(comm, all ? LW_OK : LW_ESYSTEM, err);
+    if (rc == LW_OK)
+        lw_comm_gather_all(comm, &is_one, sizeof is_one, all);
+    for (int rank = 0; rc == LW_OK && rank < size; rank++) {
+        if (rank == lw_comm_rank(comm) && is_one)
+            lookers->mine = lookers->n;
+        lookers->n += all[rank];
+    }
+    lw_free(all);
+    return rc;
+}
+
+static int describe_one(const struct lw_reader *reader, const char *name, struct lw_dataset_info *info, struct lw_error *err)
+{
+    const int rc = lw_examine_dataset(name, &reader->request.hints, LW_USE_SAMPLES, info, err);
+    return rc ? rc : check_bytes(info, err);
+}
+
+/* By rank 0, for all: the others are compared with it. */
+static int describe_first(const struct lw_reader *reader, const struct lw_names *names, struct lw_infos *mine, struct lw_error *err)
+{
+    struct lw_dataset_info first;
+    int rc = lw_comm_rank(reader->comm) == 0 ? describe_one(reader, lw_names_next(names, NULL), &first, err) : LW_OK;
+    if ((rc = lw_comm_agree(reader->comm, rc, err)))
+        return rc;
+    lw_comm_broadcast(reader->comm, &first, sizeof first);
+    return lw_comm_agree(reader->comm, lw_infos_begin(mine, &first, err), err);
+}
+
+/* Each looker describes every n-th file. */
+static int describe_share(const struct lw_reader *reader, const struct lw_names *names, const struct lookers *lookers,
+                          struct lw_infos *mine, struct lw_error *err)
+{
+    struct lw_dataset_info info;
     int rc = LW_OK;
     int64_t f = 0;
-    for (const char *name = lw_names_next(names, NULL); rc == LW_OK && name; name = lw_names_next(names, name), f++) {
-        struct lw_dataset_info *const info = &mine[f / size];
-        if (f % size == lw_comm_rank(reader->comm))
-            (void)((rc = lw_examine_dataset(name, &reader->request.hints, LW_USE_SAMPLES, info, err)) || (rc = check_bytes(info, err)));
-    }
-    return rc;
+    for (const char *name = lw_names_next(names, NULL); rc == LW_OK && name; name = lw_names_next(names, name), f++)
+        if (f == 0 && lookers->mine == 0)
+            rc = lw_infos_add(mine, mine->first, err);
+        else if (f % lookers->n == lookers->mine && (rc = describe_one(reader, name, &info, err)) == LW_OK)
+            rc = lw_infos_add(mine, &info, err);
+    return lw_comm_agree(reader->comm, rc, err);
+}
+
+static int append(void *context, const void *records, int64_t bytes, struct lw_error *err)
+{
+    return lw_infos_append(context, records, bytes, err);
+}
+
+/* What the lookers have found, to all ranks: by way of rank 0. */
+static int share_infos(const struct lw_reader *reader, const struct lw_infos *mine, int64_t n, int64_t n_lookers,
+                       struct lw_infos *all, struct lw_error *err)
+{
+    enum { PART = 1 << 20 };
+    struct lw_comm *const comm = reader->comm;
+    const bool is_first = lw_comm_rank(comm) == 0;
+    char *const part = is_first ? lw_alloc(PART, "the files' metadata", err) : NULL;
+    int rc = is_first && !part ? LW_ESYSTEM : lw_infos_begin(all, mine->first, err);
+    if ((rc = lw_comm_agree(comm, rc, err)) == LW_OK)
+        rc = lw_comm_agree(comm, lw_comm_bring(comm, mine->records, mine->bytes, part, PART, append, all, err), err);
+    lw_free(part);
+    if (rc)
+        return rc;
+    int64_t bytes = all->bytes;
+    lw_comm_broadcast(comm, &bytes, sizeof bytes);
+    if ((rc = lw_comm_agree(comm, is_first ? LW_OK : lw_infos_append(all, NULL, bytes, err), err)))
+        return rc;
+    lw_comm_broadcast(comm, all->records, bytes);
+    return lw_comm_agree(comm, lw_infos_index(all, n, n_lookers, err), err);
 }
 
 static int describe_all(struct lw_reader *reader, const struct lw_names *names, struct lw_error *err)
 {
-    const int size = lw_comm_size(reader->comm);
-    const int64_t share = divide_up(names->n, size);
-    struct lw_dataset_info *const mine = lw_alloc_array(share, sizeof *mine, "the files' metadata", err);
-    struct lw_dataset_info *const all = lw_alloc_array(share * size, sizeof *all, "the files' metadata", err);
-    reader->files = lw_alloc_array(names->n, sizeof *reader->files, "the files' metadata", err);
-    int rc = mine && all && reader->files ? LW_OK : LW_ESYSTEM;
-    if (rc == LW_OK && share * (int64_t)sizeof *mine > INT32_MAX)
-        rc = lw_fail(err, LW_ECONFIG, "%" PRId64 " files are too many for %d ranks: take more ranks, or --part", names->n, size);
-    rc = lw_comm_agree(reader->comm, rc, err);
-    if (rc == LW_OK)
-        rc = lw_comm_agree(reader->comm, describe_share(reader, names, mine, err), err);
-    if (rc == LW_OK) {
-        lw_comm_gather_all(reader->comm, mine, (int)(share * (int64_t)sizeof *mine), all);
-        for (int64_t f = 0; f < names->n; f++)
-            reader->files[f] = all[f % size * share + f / size];
-        reader->n_files = names->n;
-    }
-    lw_free(mine);
-    lw_free(all);
+    struct lookers lookers;
+    struct lw_infos mine = {0}, *const all = &reader->infos;
+    struct lw_dataset_info info;
+    int rc;
+    if ((rc = find_lookers(reader->comm, &lookers, err)) == LW_OK && (rc = describe_first(reader, names, &mine, err)) == LW_OK &&
+        (rc = describe_share(reader, names, &lookers, &mine, err)) == LW_OK)
+        rc = share_infos(reader, &mine, names->n, lookers.n, all, err);
+    lw_infos_release(&mine);
+    if (rc)
+        return rc;
+    reader->n_files = names->n;
     for (int64_t f = 0; rc == LW_OK && f < reader->n_files; f++)
-        rc = check_same_file(&reader->files[f], err);
+        rc = check_same_file(lw_infos_get(all, f, &info), err);
     return lw_comm_agree(reader->comm, rc, err);
 }
 
@@ -159,32 +221,34 @@ static int check_stretches(const struct lw_dataset_info *info, int axis, struct 
                    "gaps, as in %.300s#0", info->file, info->n_stretches, lw_name_of(info->file, info->path[0] ? info->path : "/").text);
 }
 
-static int squeeze(struct lw_reader *reader, struct lw_dataset_info *infos, int *axis, struct lw_error *err)
+/* The files as they are joined: without dimensions that are too many. */
+static int squeeze(const struct lw_reader *reader, struct lw_infos *squeezed, int *axis, struct lw_error *err)
 {
-    for (int64_t f = 0; f < reader->n_files; f++) {
-        infos[f] = reader->files[f];
-        lw_source_squeeze(&infos[f], reader->request.least_dims, reader->request.most_dims, NULL);
+    struct lw_dataset_info info;
+    int rc = LW_OK;
+    for (int64_t f = 0; rc == LW_OK && f < reader->n_files; f++) {
+        lw_infos_get(&reader->infos, f, &info);
+        lw_source_squeeze(&info, reader->request.least_dims, reader->request.most_dims, NULL);
+        (void)(f > 0 || (rc = lw_infos_begin(squeezed, &info, err)) || (rc = find_axis(reader, &info, axis, err)));
+        (void)(rc || (rc = check_stretches(&info, *axis, err)) || (rc = lw_infos_add(squeezed, &info, err)));
     }
-    int rc = find_axis(reader, &infos[0], axis, err);
-    for (int64_t f = 0; rc == LW_OK && f < reader->n_files; f++)
-        rc = check_stretches(&infos[f], *axis, err);
-    return rc;
+    return rc ? rc : lw_infos_index(squeezed, reader->n_files, 1, err);
 }
 
 static int join(struct lw_reader *reader, int *axis, struct lw_error *err)
 {
-    struct lw_dataset_info *const infos = lw_alloc_array(reader->n_files, sizeof *infos, "the files' metadata", err);
+    struct lw_infos squeezed = {0};
     struct lw_piece *pieces = NULL;
-    struct lw_join how = {.infos = infos, .n_files = reader->n_files, .last_stands = reader->request.overlap == LW_OVERLAP_LAST};
-    int rc = lw_comm_agree(reader->comm, infos ? squeeze(reader, infos, axis, err) : LW_ESYSTEM, err);
-    if (rc == LW_OK && (rc = lw_pieces_find(reader, infos, *axis, &pieces, &how.n_pieces, err)) == LW_OK) {
+    struct lw_join how = {.infos = &squeezed, .last_stands = reader->request.overlap == LW_OVERLAP_LAST};
+    int rc = lw_comm_agree(reader->comm, squeeze(reader, &squeezed, axis, err), err);
+    if (rc == LW_OK && (rc = lw_pieces_find(reader, &squeezed, *axis, &pieces, &how.n_pieces, err)) == LW_OK) {
         how.pieces = pieces;
         how.axis = *axis;
         if ((rc = lw_sequence_join(&how, &reader->sequence, err)) == LW_OK)
-            reader->info = infos[reader->sequence.parts[0].file];
+            lw_infos_get(&squeezed, reader->sequence.parts[0].file, &reader->info);
     }
     lw_free(pieces);
-    lw_free(infos);
+    lw_infos_release(&squeezed);
     return rc;
 }
 
@@ -195,7 +259,8 @@ static void describe_gap(const struct lw_reader *reader, int64_t g, char *text, 
 {
     const struct lw_gap *const gap = &reader->sequence.gaps[g];
     const struct lw_file_part *const next = &reader->sequence.parts[lw_sequence_find(&reader->sequence, gap->first)];
-    struct lw_axis_metadata behind = reader->files[next->file].axis;
+    struct lw_dataset_info info;
+    struct lw_axis_metadata behind = lw_infos_get(&reader->infos, next->file, &info)->axis;
     char from[LW_INSTANT_TEXT], to[LW_INSTANT_TEXT];
     behind.instant = next->instant;
     snprintf(text, size, "%" PRId64 " sample%s (%.9g s) from sample %" PRId64 " on, %s to %s", gap->count, gap->count == 1 ? "" :
@@ -251,15 +316,17 @@ static void describe_joined(struct lw_reader *reader, int axis)
     info->n_files = reader->n_files;
     info->file_bytes = 0;
     for (int64_t f = 0; f < reader->n_files; f++) {
-        info->file_bytes += reader->files[f].file_bytes;
-        info->modified_ns = max64(info->modified_ns, reader->files[f].modified_ns);
+        struct lw_dataset_info file;
+        lw_infos_get(&reader->infos, f, &file);
+        info->file_bytes += file.file_bytes;
+        info->modified_ns = max64(info->modified_ns, file.modified_ns);
     }
 }
 
 void lw_reader_forget(struct lw_reader *reader)
 {
     lw_sequence_release(&reader->sequence);
-    lw_free(reader->files);
+    lw_infos_release(&reader->infos);
 }
 
 int lw_reader_describe(struct lw_reader *reader, struct lw_error *err)

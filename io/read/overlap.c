@@ -123,12 +123,13 @@ struct cache {
 
 static int open_file(const struct lw_reader *reader, struct cache *cache, int which, int64_t file, struct lw_error *err)
 {
+    struct lw_dataset_info info;
     if (cache->sources[which] && cache->files[which] == file)
         return LW_OK;
     lw_source_close(cache->sources[which]);
     cache->sources[which] = NULL;
     cache->files[which] = file;
-    return lw_source_open(&reader->files[file], reader->request.least_dims, reader->request.most_dims, NULL, &cache->sources[which], err);
+    return lw_source_open(lw_infos_get(&reader->infos, file, &info), reader->request.least_dims, reader->request.most_dims, NULL, &cache->sources[which], err);
 }
 
 /* Elements beside each sample of the axis. */
@@ -164,13 +165,15 @@ static int compare_overlap(const struct lw_reader *reader, int axis, const struc
 {
     const struct lw_sequence *const sequence = &reader->sequence;
     const int64_t end = overlap->first + overlap->count;
+    struct lw_dataset_info info;
     int rc = LW_OK;
+    lw_infos_get(&reader->infos, overlap->file, &info);
     for (int64_t p = lw_sequence_find(sequence, overlap->first); rc == LW_OK && p < sequence->n_parts && sequence->parts[p].first < end; p++) {
         const struct lw_file_part *const part = &sequence->parts[p];
         const int64_t first = max64(part->first, overlap->first);
         struct pair pair = {.reader = reader, .axis = axis, .in_earlier = part->skip + first - part->first,
                             .in_later = overlap->skip + first - overlap->first, .at = first, .count = min64(end, part->first + part->count) - first,
-                            .instant = lw_instant_of_sample(overlap->instant, reader->files[overlap->file].axis.period, first - overlap->first)};
+                            .instant = lw_instant_of_sample(overlap->instant, info.axis.period, first - overlap->first)};
         rc = compare_pair(&pair, cache, part->file, overlap->file, err);
     }
     return rc;

@@ -25,18 +25,20 @@ static int find_own(const struct lw_dataset_info *info, int64_t file, struct lw_
 }
 
 /* Pieces of files that are whole, and those of every size-th of the others. */
-static int find_share(const struct lw_reader *reader, const struct lw_dataset_info *infos, int axis, struct lw_piece *pieces,
+static int find_share(const struct lw_reader *reader, const struct lw_infos *infos, int axis, struct lw_piece *pieces,
                       struct lw_error *err)
 {
     const int size = lw_comm_size(reader->comm), rank = lw_comm_rank(reader->comm);
     int64_t n_broken = 0;
     int rc = LW_OK;
-    for (int64_t f = 0; f < reader->n_files && rc == LW_OK; pieces += count_pieces(&reader->files[f]), f++) {
-        const struct lw_dataset_info *const info = &reader->files[f];
-        if (is_whole(info))
-            *pieces = (struct lw_piece){f, 0, 0, infos[f].dims[axis], info->axis.instant};
+    for (int64_t f = 0; f < reader->n_files && rc == LW_OK; f++) {
+        struct lw_dataset_info info, shown;
+        lw_infos_get(&reader->infos, f, &info);
+        if (is_whole(&info))
+            *pieces = (struct lw_piece){f, 0, 0, lw_infos_get(infos, f, &shown)->dims[axis], info.axis.instant};
         else if (n_broken++ % size == rank)
-            rc = find_own(info, f, pieces, err);
+            rc = find_own(&info, f, pieces, err);
+        pieces += count_pieces(&info);
     }
     return rc;
 }
@@ -46,16 +48,17 @@ static int share_pieces(const struct lw_reader *reader, struct lw_piece *pieces,
 {
     const int size = lw_comm_size(reader->comm);
     int64_t most = 1, n_broken = 0;
+    struct lw_dataset_info info;
     for (int64_t f = 0; f < reader->n_files; f++)
-        most = max64(most, count_pieces(&reader->files[f]));
+        most = max64(most, count_pieces(lw_infos_get(&reader->infos, f, &info)));
     const bool is_too_much = most > INT32_MAX / (int64_t)sizeof *pieces;
     struct lw_piece *const all = is_too_much ? NULL : lw_alloc_array(most * size, sizeof *all, "the stretches of files", err);
     int rc = is_too_much ? lw_fail(err, LW_EDATA, "a file with %" PRId64 " gaps has more than can be read", most - 1) : all ? LW_OK : LW_ESYSTEM;
     rc = lw_comm_agree(reader->comm, rc, err);
-    for (int64_t f = 0; f < reader->n_files && rc == LW_OK; pieces += count_pieces(&reader->files[f]), f++) {
-        if (is_whole(&reader->files[f]))
+    for (int64_t f = 0, n; f < reader->n_files && rc == LW_OK; pieces += n, f++) {
+        n = count_pieces(lw_infos_get(&reader->infos, f, &info));
+        if (is_whole(&info))
             continue;
-        const int64_t n = reader->files[f].n_stretches;
         lw_comm_gather_all(reader->comm, pieces, (int)(n * (int64_t)sizeof *pieces), all);
         memcpy(pieces, all + n_broken++ % size * n, (size_t)n * sizeof *pieces);
     }
@@ -63,12 +66,13 @@ static int share_pieces(const struct lw_reader *reader, struct lw_piece *pieces,
     return rc;
 }
 
-int lw_pieces_find(const struct lw_reader *reader, const struct lw_dataset_info *infos, int axis, struct lw_piece **out, int64_t *n,
+int lw_pieces_find(const struct lw_reader *reader, const struct lw_infos *infos, int axis, struct lw_piece **out, int64_t *n,
                    struct lw_error *err)
 {
+    struct lw_dataset_info info;
     *n = 0;
     for (int64_t f = 0; f < reader->n_files; f++)
-        *n += count_pieces(&reader->files[f]);
+        *n += count_pieces(lw_infos_get(&reader->infos, f, &info));
     struct lw_piece *const pieces = lw_alloc_array(*n, sizeof *pieces, "the stretches of files", err);
     int rc = pieces ? find_share(reader, infos, axis, pieces, err) : LW_ESYSTEM;
     if ((rc = lw_comm_agree(reader->comm, rc, err)) == LW_OK && *n > reader->n_files)

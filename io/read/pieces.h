@@ -8,7 +8,7 @@
  * are not looked at. Errors: those of lw_format.find_stretches. Collective.
  * @param infos  [n_files], as the reader shows them, with the axis `axis`
  * @param out    release with lw_free */
-int lw_pieces_find(const struct lw_reader *reader, const struct lw_dataset_info *infos, int axis, struct lw_piece **out, int64_t *n,
+int lw_pieces_find(const struct lw_reader *reader, const struct lw_infos *infos, int axis, struct lw_piece **out, int64_t *n,
                    struct lw_error *err);
 
 #endif

@@ -28,17 +28,18 @@ static int64_t longest_part(const struct lw_sequence *sequence)
     return longest;
 }
 
-static const struct lw_dataset_info *file_of(const struct lw_reader *reader, int64_t part)
+static const struct lw_dataset_info *file_of(const struct lw_reader *reader, int64_t part, struct lw_dataset_info *info)
 {
-    return &reader->files[reader->sequence.parts[part].file];
+    return lw_infos_get(&reader->infos, reader->sequence.parts[part].file, info);
 }
 
 /* Open the file of a part into a place of its own. */
 static int open_part(struct lw_reader *reader, struct lw_opened *opened, int64_t part, struct lw_error *err)
 {
     const struct lw_reader_request *const request = &reader->request;
+    struct lw_dataset_info info;
     opened->part = part;
-    return lw_source_open(file_of(reader, part), request->least_dims, request->most_dims, reader->pool, &opened->source, err);
+    return lw_source_open(file_of(reader, part, &info), request->least_dims, request->most_dims, reader->pool, &opened->source, err);
 }
 
 int lw_reader_open_all(struct lw_comm *comm, const struct lw_reader_request *request, struct lw_reader **out,
@@ -113,9 +114,9 @@ int64_t lw_reader_bytes_read(const struct lw_reader *reader)
     return reader->bytes_read;
 }
 
-const struct lw_dataset_info *lw_reader_file(const struct lw_reader *reader, int64_t number)
+void lw_reader_file(const struct lw_reader *reader, int64_t number, struct lw_dataset_info *info)
 {
-    return &reader->files[number];
+    lw_infos_get(&reader->infos, number, info);
 }
 
 bool lw_reader_has_file(const struct lw_reader *reader, const char *file)
@@ -124,7 +125,7 @@ bool lw_reader_has_file(const struct lw_reader *reader, const char *file)
     if (stat(file, &wanted) != 0)
         return false;
     for (int64_t f = 0; f < reader->n_files; f++)
-        if (stat(reader->files[f].file, &there) == 0 && there.st_dev == wanted.st_dev && there.st_ino == wanted.st_ino)
+        if (stat(lw_infos_file(&reader->infos, f), &there) == 0 && there.st_dev == wanted.st_dev && there.st_ino == wanted.st_ino)
             return true;
     return false;
 }
@@ -146,13 +147,18 @@ static int64_t shown(const struct lw_reader *reader, const struct lw_view_spec *
     return min64(its->first + its->count, view->start + view->count) - *begin;
 }
 
-static bool has_gaps(const struct lw_reader *reader, int64_t part) { return file_of(reader, part)->n_stretches > 1; }
+static bool has_gaps(const struct lw_reader *reader, int64_t part)
+{
+    struct lw_dataset_info info;
+    return file_of(reader, part, &info)->n_stretches > 1;
+}
 
 /* The view of a file with gaps is all of it, for all of its parts. Else, of a part that the reader's view does not reach, a sample. */
 static struct lw_view_spec view_of(const struct lw_reader *reader, const struct lw_view_spec *view, int64_t part)
 {
     const struct lw_file_part *const its = &reader->sequence.parts[part];
     struct lw_view_spec own = *view;
+    struct lw_dataset_info info;
     int64_t begin;
     if (is_single(reader))
         return own;
@@ -163,8 +169,9 @@ static struct lw_view_spec view_of(const struct lw_reader *reader, const struct 
     }
     own.start = its->skip + begin - its->first;
     if (has_gaps(reader, part)) {
+        file_of(reader, part, &info);
         own.start = 0;
-        own.count = file_of(reader, part)->dims[file_of(reader, part)->metadata_axis];
+        own.count = info.dims[info.metadata_axis];
     }
     own.max_axis = min64(view->max_axis, own.count);
     return own;

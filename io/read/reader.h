@@ -17,7 +17,7 @@ struct lw_reader {
     struct lw_comm *comm;
     struct lw_pool *pool;       /* borrowed; NULL: the formats' libraries read */
     struct lw_reader_request request;       /* its names are not looked at once the files are described */
-    struct lw_dataset_info *files;          /* owned; [n_files], as they are described, in the order of their names */
+    struct lw_infos infos;                  /* [n_files], as the files are described, in the order of their names */
     int64_t n_files;
     struct lw_sequence sequence;
     int axis;                   /* that they are joined along */

@@ -93,12 +93,13 @@ static const char *start_text(const struct lw_dataset_info *info)
 
 /* What files have said so far of whose they are: each field, and the first file that has it. */
 struct known {
+    const struct lw_infos *infos;
     int n;
     struct {
         char what[LW_RECORDER_VALUE];
-        const struct lw_dataset_info *from;
+        int64_t from;
     } fields[MOST_FIELDS];
-    const struct lw_dataset_info *pointing;     /* the first file that has one; NULL: none */
+    int64_t pointing;           /* the first file that has one; -1: none */
 };
 
 static double seconds_between(const struct lw_dataset_info *a, const struct lw_dataset_info *b)
@@ -109,12 +110,13 @@ static double seconds_between(const struct lw_dataset_info *a, const struct lw_d
     return (double)(y.seconds - x.seconds) + (double)(y.attoseconds - x.attoseconds) * 1e-18;
 }
 
-static int compare_pointing(struct known *known, const struct lw_dataset_info *info, struct lw_error *err)
+static int compare_pointing(struct known *known, const struct lw_dataset_info *info, int64_t f, struct lw_error *err)
 {
     char in_a[80], in_b[80];
-    const struct lw_dataset_info *const first = known->pointing;
+    struct lw_dataset_info room;
+    const struct lw_dataset_info *const first = known->pointing < 0 ? NULL : lw_infos_get(known->infos, known->pointing, &room);
     if (!first && info->recorder.has_pointing)
-        known->pointing = info;
+        known->pointing = f;
     if (!first || lw_recorder_is_pointing(&first->recorder, &info->recorder, seconds_between(first, info)))
         return LW_OK;
     snprintf(in_a, sizeof in_a, "%.5f %+.5f degrees", first->recorder.ra_deg, first->recorder.dec_deg);
@@ -123,37 +125,42 @@ static int compare_pointing(struct known *known, const struct lw_dataset_info *i
 }
 
 /* Files that leave a field out may be of anybody. */
-static int compare_recorder(struct known *known, const struct lw_dataset_info *info, struct lw_error *err)
+static int compare_recorder(struct known *known, int64_t f, struct lw_error *err)
 {
+    struct lw_dataset_info info, first;
     char what[LW_RECORDER_VALUE], value[LW_RECORDER_VALUE], other[LW_RECORDER_VALUE], text[LW_RECORDER_VALUE + 8];
-    for (const char *at = info->recorder.text; lw_recorder_next(&at, what, value); ) {
+    for (const char *at = lw_infos_get(known->infos, f, &info)->recorder.text; lw_recorder_next(&at, what, value); ) {
         int k = 0;
         while (k < known->n && strcmp(known->fields[k].what, what) != 0)
             k++;
         if (k == known->n && k < MOST_FIELDS) {
             memcpy(known->fields[k].what, what, sizeof what);
-            known->fields[known->n++].from = info;
+            known->fields[known->n++].from = f;
         }
-        if (k == MOST_FIELDS || !lw_recorder_find(&known->fields[k].from->recorder, what, other) || strcmp(value, other) == 0)
+        if (k == MOST_FIELDS ||
+            !lw_recorder_find(&lw_infos_get(known->infos, known->fields[k].from, &first)->recorder, what, other) ||
+            strcmp(value, other) == 0)
             continue;
         snprintf(text, sizeof text, "the %s", what);
-        return fail_pair(known->fields[k].from, info, text, other, value, err);
+        return fail_pair(&first, &info, text, other, value, err);
     }
-    return compare_pointing(known, info, err);
+    return compare_pointing(known, &info, f, err);
 }
 
 /* @param has_times  set to whether start times say where files belong */
-static int compare_all(const struct lw_dataset_info *infos, int64_t n, int axis, bool *has_times, struct lw_error *err)
+static int compare_all(const struct lw_infos *infos, int axis, bool *has_times, struct lw_error *err)
 {
-    struct known known = {0};
-    *has_times = infos[0].axis.scale != LW_TIME_UNKNOWN && infos[0].axis.period.numerator > 0;
-    int rc = compare_recorder(&known, &infos[0], err);
-    for (int64_t f = 1; f < n; f++) {
-        if (rc || (rc = compare_recorder(&known, &infos[f], err)) || (rc = compare(&infos[0], &infos[f], axis, err)))
+    const struct lw_dataset_info *const first = infos->first;
+    struct lw_dataset_info info;
+    struct known known = {.infos = infos, .pointing = -1};
+    *has_times = first->axis.scale != LW_TIME_UNKNOWN && first->axis.period.numerator > 0;
+    int rc = compare_recorder(&known, 0, err);
+    for (int64_t f = 1; f < infos->n; f++) {
+        if (rc || (rc = compare_recorder(&known, f, err)) || (rc = compare(first, lw_infos_get(infos, f, &info), axis, err)))
             return rc;
-        if (infos[f].axis.scale != infos[0].axis.scale)
-            return fail_pair(&infos[0], &infos[f], "the start", start_text(&infos[0]), start_text(&infos[f]), err);
-        if (infos[f].axis.period.numerator == 0)
+        if (info.axis.scale != first->axis.scale)
+            return fail_pair(first, &info, "the start", start_text(first), start_text(&info), err);
+        if (info.axis.period.numerator == 0)
             *has_times = false;
     }
     return LW_OK;
@@ -163,9 +170,8 @@ static int compare_all(const struct lw_dataset_info *infos, int64_t n, int axis,
 
 static int by_name(const void *a, const void *b, void *infos)
 {
-    const struct lw_dataset_info *const all = infos;
     const struct lw_piece *const x = a, *const y = b;
-    const int order = strverscmp(all[x->file].file, all[y->file].file);
+    const int order = strverscmp(lw_infos_file(infos, x->file), lw_infos_file(infos, y->file));
     const int numbers = (x->file > y->file) - (x->file < y->file);
     return order ? order : numbers ? numbers : (x->stretch > y->stretch) - (x->stretch < y->stretch);
 }
@@ -225,7 +231,8 @@ static void put_behind(struct lw_sequence *sequence, struct lw_file_part part, i
 static int place(struct lw_sequence *sequence, const struct lw_join *join, const struct lw_piece *piece, bool has_times,
                  struct lw_instant *end, struct lw_error *err)
 {
-    const struct lw_dataset_info *const info = &join->infos[piece->file];
+    struct lw_dataset_info room;
+    const struct lw_dataset_info *const info = lw_infos_get(join->infos, piece->file, &room);
     const int64_t n = piece->count, length = sequence->length;
     const int64_t missing = has_times && sequence->n_parts > 0 ? lw_instant_to_sample(*end, info->axis.period, piece->instant, NULL) : 0;
     if (missing > INT64_MAX / 4 - length - n)
@@ -264,7 +271,7 @@ int lw_sequence_join(const struct lw_join *join, struct lw_sequence *out, struct
     struct lw_instant end = {0, 0};
     struct lw_piece *order;
     *out = (struct lw_sequence){0};
-    int rc = compare_all(join->infos, join->n_files, join->axis, &has_times, err);
+    int rc = compare_all(join->infos, join->axis, &has_times, err);
     if (rc)
         return rc;
     if ((rc = allocate(out, n, &order, err)) == LW_OK) {

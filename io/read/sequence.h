@@ -9,7 +9,7 @@
 #ifndef LW_IO_READ_SEQUENCE_H
 #define LW_IO_READ_SEQUENCE_H
 
-#include "io/dataset.h"
+#include "io/read/infos.h"
 #include "io/reader.h"
 
 /* Samples of a file that follow each other in time: all of them, or a stretch. */
@@ -45,8 +45,7 @@ struct lw_sequence {
 };
 
 struct lw_join {
-    const struct lw_dataset_info *infos;        /* [n_files] */
-    int64_t n_files;
+    const struct lw_infos *infos;               /* of the files */
     const struct lw_piece *pieces;              /* of these files, in their order */
     int64_t n_pieces;
     int axis;

@@ -79,9 +79,10 @@ static int find_stretches(struct lw_comm *comm, const struct lw_reader_request *
     struct lw_reader reader = {.comm = comm, .request = *request};
     int rc = lw_reader_describe(&reader, err);
     for (int64_t p = 0; rc == LW_OK && p < reader.sequence.n_parts; p++) {
-        const struct lw_dataset_info *const file = &reader.files[reader.sequence.parts[p].file];
+        struct lw_dataset_info file;
+        lw_infos_get(&reader.infos, reader.sequence.parts[p].file, &file);
         if (is_first_of_piece(&reader.sequence, p))
-            rc = add_text(c, name_piece(file, reader.sequence.parts[p].stretch).text, begins_behind_gap(&reader.sequence, p), err);
+            rc = add_text(c, name_piece(&file, reader.sequence.parts[p].stretch).text, begins_behind_gap(&reader.sequence, p), err);
     }
     lw_reader_forget(&reader);
     return lw_comm_agree(comm, rc, err);

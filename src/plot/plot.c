@@ -404,7 +404,7 @@ static int plot_joined(struct lw_comm *comm, const char *names, struct lw_subjec
     if (rc == LW_OK) {
         const struct lw_dataset_info *const info = &reader.info;
         const struct lw_samples_source source = {
-            .info = *info, .files = reader.files, .sequence = &reader.sequence,
+            .info = *info, .files = &reader.infos, .sequence = &reader.sequence,
             .joined = is_image ? info->n_dims - 2 : hints->axis >= 0 ? hints->axis : info->n_dims == 1 ? 0 : info->metadata_axis,
         };
         hints->joined = &source;

@@ -301,7 +301,9 @@ static int open_file(struct lw_samples *samples, int64_t part, struct file *file
 {
     const struct lw_samples_source *const source = &samples->source;
     *file = (struct file){.part = part, .fd = -1};
-    file->info = source->files ? source->files[source->sequence->parts[part].file] : source->info;
+    file->info = source->info;
+    if (source->files)
+        lw_infos_get(source->files, source->sequence->parts[part].file, &file->info);
     const int rc = file->info.is_flat ? open_flat(file, err) : open_dataset(file, err);
     if (rc)
         close_file(file);

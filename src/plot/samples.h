@@ -14,7 +14,7 @@
 /* Where samples come from. */
 struct lw_samples_source {
     struct lw_dataset_info info;                /* of all; of one file, its own */
-    const struct lw_dataset_info *files;        /* borrowed; NULL: one file */
+    const struct lw_infos *files;       /* borrowed; NULL: one file */
     const struct lw_sequence *sequence;         /* of these, along dimension `joined` */
     int joined;
 };

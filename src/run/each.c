@@ -5,6 +5,7 @@
 #include "base/words.h"
 #include "io/list.h"
 #include "io/object.h"
+#include "io/shield.h"
 #include "io/stretches.h"
 #include "run/setup.h"
 
@@ -227,6 +228,7 @@ int lw_each_run(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_op
 {
     struct each each;
     int rc;
+    lw_shield_keep();
     if ((rc = open_each(comm, ops, options, &each, err)) == LW_OK &&
         (rc = lw_comm_agree(comm, make_folder(&each, err), err)) == LW_OK)
         rc = run_groups(&each, ops, options, command_line, err);

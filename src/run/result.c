@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "io/notes/kept.h"
 #include "io/sampling.h"
+#include "io/shield.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -153,6 +154,7 @@ static int open_file(struct lw_result *result, open_fn *open, const char *file, 
     const int rc = lw_comm_agree(setup->comm, carry_over(result, attributes, &datasets[0], err), err);
     if (rc)
         return rc;
+    lw_shield_rest();       /* that was the run's last look at a file */
     const struct lw_writer_spec spec = {
         .file = file ? file : lw_options_text(setup->options, "output"), .format = lw_setup_result_format(setup),
         .overwrite = lw_options_flag(setup->options, "overwrite"),

@@ -7,6 +7,7 @@
 #include "io/codecs/hash.h"
 #include "io/format.h"
 #include "io/result_file.h"
+#include "io/shield.h"
 #include "job/hints.h"
 #include "run/devices.h"
 #include "run/sums/sums.h"
@@ -205,6 +206,15 @@ static void find_limits(struct lw_setup *setup)
                    lw_options_int(setup->options, "gpu-memory"), &setup->limits);
 }
 
+/* Ranks share the looking at the input's files. What is looked at later, rank 0 looks at, or, in further runs, one rank of a node. */
+static void stop_guards(const struct lw_comm *comm)
+{
+    if (lw_comm_node_rank(comm) > 0)
+        lw_shield_stop();
+    else if (lw_comm_rank(comm) > 0)
+        lw_shield_rest();
+}
+
 int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
                   struct lw_setup *setup, struct lw_error *err)
 {
@@ -215,6 +225,7 @@ int lw_setup_open(struct lw_comm *comm, const struct lw_job_ops *ops, const stru
     lw_timeline_end(LW_START_OPENING);
     if (rc)
         return rc;
+    stop_guards(comm);
     if ((rc = open_engine(setup, err)) || (rc = compare_engines(setup, err)) ||
         (rc = lw_reader_check(setup->reader, &setup->job.view, err)) || (rc = check_gaps(setup, err)))
         return rc;

@@ -13,13 +13,19 @@
 enum { MOST_FILES = 12, MOST_SAMPLES = 400 };
 
 /* Of files without gaps. */
-static int join_files(const struct lw_dataset_info *infos, int64_t n, bool last_stands, struct lw_sequence *out, struct lw_error *err)
+static int join_files(const struct lw_dataset_info *files, int64_t n, bool last_stands, struct lw_sequence *out, struct lw_error *err)
 {
     struct lw_piece *const pieces = calloc((size_t)n, sizeof *pieces);
-    for (int64_t f = 0; f < n; f++)
-        pieces[f] = (struct lw_piece){f, 0, 0, infos[f].dims[0], infos[f].axis.instant};
-    const struct lw_join join = {.infos = infos, .n_files = n, .pieces = pieces, .n_pieces = n, .last_stands = last_stands};
+    struct lw_infos infos = {0};
+    CHECK(lw_infos_begin(&infos, &files[0], err) == LW_OK, "%s", err->message);
+    for (int64_t f = 0; f < n; f++) {
+        pieces[f] = (struct lw_piece){f, 0, 0, files[f].dims[0], files[f].axis.instant};
+        CHECK(lw_infos_add(&infos, &files[f], err) == LW_OK, "%s", err->message);
+    }
+    CHECK(lw_infos_index(&infos, n, 1, err) == LW_OK, "%s", err->message);
+    const struct lw_join join = {.infos = &infos, .pieces = pieces, .n_pieces = n, .last_stands = last_stands};
     const int rc = lw_sequence_join(&join, out, err);
+    lw_infos_release(&infos);
     free(pieces);
     return rc;
 }
@@ -300,8 +306,48 @@ static void check_refusals(void)
     CHECK(join_files(infos, 2, false, &sequence, &err) == LW_EDATA && strstr(err.message, "64 bits"), "'%s'", err.message);
 }
 
+/* Every byte of every description comes back, also of those that several ranks have found, from less memory. */
+static void check_infos(void)
+{
+    enum { N = 500, SOURCES = 3 };
+    struct lw_infos all = {0}, found[SOURCES] = {{0}};
+    struct lw_period period;
+    struct lw_error err;
+    struct lw_dataset_info *const files = calloc(N, sizeof *files), info;
+    lw_period_make(1, 1000, &period);
+    for (int f = 0; f < N; f++) {
+        make_file(&files[f], 40 * f, 1 + pick(40), period, f);
+        memset(files[f].file, 0, sizeof files[f].file);
+        snprintf(files[f].file, sizeof files[f].file, "file-%0*d.h5", (int)(1 + pick(1000)), f);
+        for (int64_t p = f % 5 == 0 ? 1 + pick(100) : 0; p > 0; p--) {      /* pieces near each other, and the last byte */
+            char *const at = (char *)&files[f] + LW_MAX_PATH + pick((int64_t)sizeof info - LW_MAX_PATH);
+            *at = (char)pick(256);
+        }
+    }
+    memset((char *)&files[7] + LW_MAX_PATH, 0xa5, sizeof info - LW_MAX_PATH);
+    CHECK(lw_infos_begin(&all, &files[0], &err) == LW_OK, "%s", err.message);
+    for (int s = 0; s < SOURCES; s++) {
+        CHECK(lw_infos_begin(&found[s], &files[0], &err) == LW_OK, "%s", err.message);
+        for (int f = s; f < N; f += SOURCES)
+            CHECK(lw_infos_add(&found[s], &files[f], &err) == LW_OK, "%s", err.message);
+        CHECK(lw_infos_append(&all, found[s].records, found[s].bytes, &err) == LW_OK, "%s", err.message);
+        lw_infos_release(&found[s]);
+    }
+    CHECK(lw_infos_index(&all, N, SOURCES, &err) == LW_OK, "%s", err.message);
+    for (int f = 0; f < N; f++) {
+        CHECK(strcmp(lw_infos_file(&all, f), files[f].file) == 0, "file %d is '%s'", f, lw_infos_file(&all, f));
+        memset(&info, 0x5a, sizeof info);
+        lw_infos_get(&all, f, &info);
+        CHECK(memcmp(info.path, files[f].path, sizeof info - LW_MAX_PATH) == 0, "what file %d holds is another", f);
+    }
+    CHECK(all.room < (int64_t)(N * sizeof info), "%d files take %d bytes", (int)N, (int)all.room);
+    lw_infos_release(&all);
+    free(files);
+}
+
 int main(void)
 {
+    check_infos();
     check_random();
     check_long();
     check_step();

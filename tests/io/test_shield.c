@@ -189,6 +189,7 @@ int main(void)
     test_with_threads();
     lw_shield_stop();
     CHECK(kill(guard, 0) != 0 && errno == ESRCH, "the guard is there after the end");
+    CHECK(!lw_shield_is_ready(), "a process that has stopped its guard is to look");
 
     CHECK(lw_shield_start(&err) == LW_OK, "%s", err.message);
     const pid_t other = test_looks("with a new guard");
@@ -198,6 +199,15 @@ int main(void)
     const int rc = lw_shield(look, &object, &answer, sizeof answer, &err);
     CHECK(rc == LW_ESYSTEM && strstr(err.message, "ended from outside"), "without its guard: code %d: %s", rc, err.message);
     test_without_library();
+    lw_shield_stop();
+
+    CHECK(lw_shield_start(&err) == LW_OK && lw_shield_is_ready(), "%s", err.message);
+    lw_shield_rest();
+    CHECK(!lw_shield_is_ready(), "a guard that is needed no longer is there");
+    CHECK(lw_shield_start(&err) == LW_OK, "%s", err.message);
+    lw_shield_keep();
+    lw_shield_rest();
+    CHECK(lw_shield_is_ready() && looker() != getpid(), "a guard that further runs need has ended");
     lw_shield_stop();
 
     prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -89,14 +89,15 @@ static int find(struct lw_comm *comm, const struct lw_dataset_info *file, const 
 static int read_all(struct lw_comm *comm, const struct lw_reader *input, const char *tests, struct axis *axis, struct lw_error *err)
 {
     const int64_t n_files = lw_reader_info(input)->n_files;
+    struct lw_dataset_info file;
     struct lw_qualities found;
     int rc, n_series = 1;
     for (int s = 0; s < n_series; s++) {
         memset(axis->doubtful, 0xff, (size_t)bytes_of(axis->n));
         for (int64_t f = 0; f < n_files; f++) {
-            const struct lw_dataset_info *const file = lw_reader_file(input, f);
-            if ((rc = find(comm, file, tests, &found, err)) ||
-                (s < found.n && (rc = read_series(comm, axis, file->file, &found.of[s], err))))
+            lw_reader_file(input, f, &file);
+            if ((rc = find(comm, &file, tests, &found, err)) ||
+                (s < found.n && (rc = read_series(comm, axis, file.file, &found.of[s], err))))
                 return rc;
             n_series = found.n;
         }
