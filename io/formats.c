@@ -15,6 +15,7 @@
     X(lw_format_psrfits) \
     X(lw_format_fits)    \
     X(lw_format_npy)     \
+    X(lw_format_presto)  \
     X(lw_format_mseed)   \
     X(lw_format_segy)    \
     X(lw_format_raw)

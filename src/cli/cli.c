@@ -8,6 +8,7 @@
 #include "cli/help.h"
 #include "cli/info.h"
 #include "cli/jobfile.h"
+#include "job/hints.h"
 #include "plot/plot.h"
 #include "run/each.h"
 #include "verify/verify.h"
@@ -511,6 +512,15 @@ static int execute_job(struct lw_cli *cli, struct lw_comm *comm, struct lw_error
     return cli->job->run(comm, cli->job, cli->options, cli->command_line, err);
 }
 
+static int execute_info(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
+{
+    struct lw_hints hints;
+    const int rc = lw_hints_take(cli->options, &hints, err);
+    if (rc)
+        return rc;
+    return lw_options_flag(cli->options, "job") ? lw_info_job(comm, cli->file, err) : lw_info_file(comm, cli->file, &hints, err);
+}
+
 static int execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
 {
     switch (cli->action) {
@@ -519,7 +529,7 @@ static int execute(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *er
         return lw_comm_rank(comm) == 0 ? lw_cli_print(cli, err) : LW_OK;
     case LW_ACTION_INFO:
         if (cli->file)
-            return (lw_options_flag(cli->options, "job") ? lw_info_job : lw_info_file)(comm, cli->file, err);
+            return execute_info(cli, comm, err);
         if (lw_comm_rank(comm) == 0)
             lw_info_build(comm);
         return LW_OK;

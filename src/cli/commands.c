@@ -68,7 +68,7 @@ const struct lw_command lw_commands[] = {
     {
         .name = "info",
         .action = LW_ACTION_INFO,
-        .operands = "[--job] [FILE[:/dataset] | FOLDER]",
+        .operands = "[--job] [FILE[:/dataset] | FOLDER] [options]",
         .title = "show this build and machine, or what a file holds",
         .description =
             "Without a file: versions of lapwing, compiler, MPI and HDF5, the engines that can be used, and the cores and "
@@ -76,8 +76,10 @@ const struct lw_command lw_commands[] = {
             "the dimensions, type, rate, times of the first and last sample in UTC and GPS, coordinates, unit and storage. Of a table, "
             "such as /peaks or /spectrum, the 20 strongest rows. With "
             "a file of several datasets: all of them, too; if it is a result of lapwing, also the job file that makes it again, "
-            "and whether it is incomplete. With a folder: what runs that were ended early have left in it, how far each came, and its command.",
+            "and whether it is incomplete. With a folder: what runs that were ended early have left in it, how far each came, and its command. With "
+            "options: the dataset as a job reads it that has the same ones.",
         .example = "lapwing info\nlapwing info survey.h5\nlapwing info survey.h5:/signal\nlapwing info events.h5:/peaks\n"
+                   "lapwing info capture.bin --raw int16be,64,time-slow,512 --sample-rate 1kHz\n"
                    "lapwing info --job filtered.h5 > again.ini\n"
                    "lapwing run again.ini --output again.h5",
     },
@@ -424,6 +426,7 @@ const struct lw_option lw_info_options[] = {
         .kind = LW_OPTION_FLAG,
         .help = "Of a result print the job file that makes it again, and nothing else, so that it can be kept and run.",
     },
+    LW_OPTIONS_HINTS,
     {.name = NULL},
 };
 

@@ -163,17 +163,18 @@ static void find_stored(const struct lw_listing *dataset, void *context)
     snprintf(stored->storage, sizeof stored->storage, "%s", dataset->storage);
 }
 
-int lw_facts_print(const char *name, struct lw_error *err)
+int lw_facts_print(const char *name, const struct lw_hints *hints, struct lw_error *err)
 {
     struct lw_dataset_info info;
     const struct lw_format *format;
-    int rc = lw_examine_dataset(name, NULL, LW_USE_SAMPLES, &info, err);
+    int rc = lw_examine_dataset(name, hints, LW_USE_SAMPLES, &info, err);
     if (rc == LW_EDATA)
-        rc = lw_examine_dataset(name, NULL, LW_USE_NUMBERS, &info, err);    /* of a type that only small datasets may have */
-    if (rc || (rc = lw_formats_find(info.file, NULL, &format, err)))
+        rc = lw_examine_dataset(name, hints, LW_USE_NUMBERS, &info, err);    /* of a type that only small datasets may have */
+    if (rc || (rc = lw_formats_find(info.file, &info.hints, &format, err)))
         return rc;
     struct stored stored = {.path = info.path};
-    lw_list_file(info.file, find_stored, &stored, err);
+    if (!hints || !hints->format[0])
+        lw_list_file(info.file, find_stored, &stored, err);
     print_facts(&info, format->name, stored.type, stored.storage);
     return LW_OK;
 }

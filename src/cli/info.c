@@ -185,7 +185,7 @@ static int print_file(const char *file, struct lw_error *err)
     if ((rc = lw_list_check(file, err)) || (rc = lw_list_file(file, measure_row, &widths, err)))
         return rc;
     struct lw_error none;
-    const bool has_facts = lw_facts_print(file, &none) == LW_OK;
+    const bool has_facts = lw_facts_print(file, NULL, &none) == LW_OK;
     if (has_facts && widths.n_rows > 1)
         printf("\n");
     if ((!has_facts || widths.n_rows > 1) && (rc = lw_list_file(file, print_row, &widths, err)))
@@ -199,7 +199,7 @@ static int print_dataset(const char *name, struct lw_error *err)
 {
     bool is_table = false;
     const int rc = lw_table_print(name, &is_table, err);
-    return rc || is_table ? rc : lw_facts_print(name, err);
+    return rc || is_table ? rc : lw_facts_print(name, NULL, err);
 }
 
 static int print_object(const char *name, struct lw_error *err)
@@ -213,9 +213,16 @@ static int print_object(const char *name, struct lw_error *err)
     return rc ? rc : is_file || !object.path[0] ? print_file(name, err) : print_dataset(name, err);
 }
 
-int lw_info_file(struct lw_comm *comm, const char *name, struct lw_error *err)
+static bool has_hints(const struct lw_hints *hints)
 {
-    const int code = lw_comm_rank(comm) == 0 ? print_object(name, err) : LW_OK;
+    return hints->format[0] || hints->raw[0] || hints->start_time[0] || hints->sample_rate_hz > 0 || hints->channel_spacing > 0;
+}
+
+int lw_info_file(struct lw_comm *comm, const char *name, const struct lw_hints *hints, struct lw_error *err)
+{
+    int code = LW_OK;
+    if (lw_comm_rank(comm) == 0)
+        code = has_hints(hints) ? lw_facts_print(name, hints, err) : print_object(name, err);
     return lw_comm_agree(comm, code, err);
 }
 

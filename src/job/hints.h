@@ -10,7 +10,7 @@
     {                                                                                                              \
         .name = "format", .kind = LW_OPTION_TEXT, .argument = "NAME",                                              \
         .help = "Format of the input, where its content does not tell it or tells it wrongly: HDF5, SIGPROC "      \
-                "(filterbank files), PSRFITS, FITS (images), NumPy, SEG-Y, miniSEED or raw. 'lapwing help' lists them, too.",  \
+                "(filterbank files), PSRFITS, FITS (images), NumPy, PRESTO (time series), SEG-Y, miniSEED or raw. 'lapwing help' lists them, too.",  \
     },                                                                                                             \
     {                                                                                                              \
         .name = "raw", .kind = LW_OPTION_TEXT, .argument = "TYPE,CHANNELS,ORDER,OFFSET",                           \

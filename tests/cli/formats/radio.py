@@ -199,6 +199,69 @@ def several_files():
         check(not says or ("'0.fil' and '1.fil'" in said and says in said), f"{other}: {said}")
 
 
+INF = """ Data file name without suffix          =  series
+ Telescope used                         =  Parkes
+ Instrument used                        =  Multibeam
+ Object being observed                  =  J0534+2200
+ J2000 Right Ascension (hh:mm:ss.ssss)  =  05:34:31.9730
+ J2000 Declination     (dd:mm:ss.ssss)  =  -22:00:52.0600
+ Data observed by                       =  Unknown
+ Epoch of observation (MJD)             =  {mjd}
+ Barycentered?           (1 yes, 0 no)  =  {bary}
+ Number of bins in the time series      =  {n:<11}
+ Width of each time series bin (sec)    =  0.000256
+ Any breaks in the data? (1 yes, 0 no)  =  0
+ Type of observation (EM band)          =  Radio
+ Beam diameter (arcsec)                 =  860
+ Dispersion measure (cm-3 pc)           =  {dm}
+ Central freq of low channel (MHz)      =  1230.25
+ Total bandwidth (MHz)                  =  288
+ Number of channels                     =  96
+ Channel bandwidth (MHz)                =  3
+ Data analyzed by                       =  me
+ Any additional notes:
+    none
+"""
+
+
+def presto():
+    """Time series of PRESTO: float32, and a text beside it, whose epoch has more digits than float64."""
+    samples = random.standard_normal(5000).astype("f4")
+    about = dict(mjd="58543.250000000000116", bary=0, n=4999, dm=56.77)
+
+    def write(name, values, **more):
+        values.tofile(f"{name}.dat")
+        with open(f"{name}.inf", "w") as file:
+            file.write(INF.format(**{**about, **more}))
+
+    write("series", samples)
+    copy(samples[:4999])
+    want, _ = result(1, "ols", "copy.h5:/x", "--filters", "copy.h5:/h")
+    check(result(2, "ols", "series.dat", "--filters", "copy.h5:/h")[0] == want, "samples of PRESTO")
+    said = lapwing(1, "info", "series.dat").stdout
+    for fact in ("PRESTO", "4999 time", "3906.25 Hz, every 256 us (.inf file)", "2019-03-01T06:00:00.0000000100224 ",
+                 "telescope Parkes, instrument Multibeam, dispersion measure 56.77, pointing 83.633221 -22.014461 degrees"):
+        check(fact in said, f"{fact}: {said}")
+    write("series", samples, bary=1)
+    check("58543.25 barycentric MJD" in lapwing(1, "info", "series.dat").stdout, "an epoch at the barycentre")
+    write("next", samples, mjd="58543.26", dm=60)
+    write("series", samples)
+    said = lapwing(1, "ols", "--input", "series.dat", "next.dat", "--filters", "copy.h5:/h", "--output", "no.h5", code=65).stderr
+    check("the dispersion measure is 56.77 in the first and 60 in the second" in said, said)
+    for change, says in (dict(n=5001), "has 5001 bins, and 5000 are there"), (dict(n="many"), "does not say how many bins"):
+        write("series", samples, **change)
+        said = lapwing(1, "ols", "--input", "series.dat", "--filters", "copy.h5:/h", "--output", "no.h5", code=65).stderr
+        check(says in said, said)
+    with open("series.inf", "wb") as file:
+        file.write(INF.format(**about)[:300].encode() + bytes(range(256)) * 300)
+    lapwing(1, "info", "series.dat", code=65)
+    samples.tofile("other.dat")
+    check("is not" in lapwing(1, "info", "other.dat", code=65).stderr, "numbers without a text")
+    said = lapwing(1, "info", "other.dat", "--raw", "float32", "--sample-rate", "2kHz", "--start-time", "2020-01-01").stdout
+    for fact in "format       raw", "5000 time", "2000 Hz, every 500 us", "2020-01-01T00:00:02.4995 ":
+        check(fact in said, f"{fact}: {said}")
+
+
 def damaged():
     samples = made(8, 1)
     write_fil("x.fil", samples, 8, nsamples=SPECTRA + 1)
@@ -277,6 +340,7 @@ with tempfile.TemporaryDirectory() as folder:
     filterbanks()
     other_jobs()
     several_files()
+    presto()
     damaged()
     parkes_filterbanks()
     parkes_search()

@@ -1,0 +1,294 @@
+/* presto.c - time series of PRESTO: float32 numbers in NAME.dat, in this machine's order, and what they are in the text NAME.inf.
+ *
+ *      Epoch of observation (MJD)             =  58543.330387241345000
+ *
+ * Nothing in NAME.dat tells what it is; the first line of the text does. Bins that PRESTO has filled up ("breaks", and up to a
+ * length that is good to transform) are taken as they lie, as PRESTO does. (src/ioinf.c of PRESTO writes and reads the text.) */
+#include "io/archive/common.h"
+#include "io/archive/flat.h"
+#include "io/notes/recorder.h"
+
+#include "base/file.h"
+#include "base/integers.h"
+#include "base/memory.h"
+#include "base/parse.h"
+#include "io/bytes/transfer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const struct lw_format lw_format_presto;
+
+enum { MOST_TEXT = 64 << 10, VALUE = 128, EQUALS = 40 };
+
+static const char first_key[] = "Data file name without suffix";
+
+/* ---- the text -------------------------------------------------------------------------------------------------------- */
+
+/* "NAME.inf" of "NAME.dat". False: the name ends otherwise. */
+static bool name_text(const char *file, char name[LW_MAX_PATH])
+{
+    const size_t length = strlen(file), ending = strlen(".dat");
+    if (length <= ending || length >= LW_MAX_PATH || strcmp(file + length - ending, ".dat") != 0)
+        return false;
+    snprintf(name, LW_MAX_PATH, "%.*s.inf", (int)(length - ending), file);
+    return true;
+}
+
+/* @return  the text, to be freed; NULL: there is none, and *err says why */
+static char *read_text(const char *file, struct lw_error *err)
+{
+    char name[LW_MAX_PATH], why[96];
+    struct lw_error reason;
+    if (!name_text(file, name)) {
+        lw_fail(err, LW_EDATA, "'%.600s' does not end with .dat, as time series of PRESTO do", file);
+        return NULL;
+    }
+    const int fd = lw_file_open(name, why);
+    if (fd < 0) {
+        lw_fail(err, LW_EIO, "cannot read '%.600s', which says what is in '%.300s': %s", name, file, why);
+        return NULL;
+    }
+    const int64_t bytes = max64(0, min64(lseek(fd, 0, SEEK_END), MOST_TEXT));
+    char *text = lw_alloc((size_t)bytes + 1, "a text", err);
+    if (text && lw_bytes_read(fd, text, 0, bytes, &reason)) {
+        lw_fail(err, LW_EIO, "cannot read '%.600s': %s", name, reason.message);
+        lw_free(text);
+        text = NULL;
+    }
+    close(fd);
+    return text;
+}
+
+/* The value behind "=", which stands in column 40, or is the last one of the line. False: it has none. */
+static bool take_value(const char *line, size_t length, char value[VALUE])
+{
+    size_t at = EQUALS;
+    if (length <= EQUALS || line[EQUALS] != '=')
+        for (at = length; at > 0 && line[at - 1] != '='; at--)
+            ;
+    else
+        at++;
+    if (at == 0)
+        return false;
+    while (at < length && line[at] == ' ')
+        at++;
+    while (length > at && strchr(" \t\r", line[length - 1]))
+        length--;
+    snprintf(value, VALUE, "%.*s", (int)min64((int64_t)(length - at), VALUE - 1), line + at);
+    return true;
+}
+
+/* The value of the line that begins with a key, blanks before it left aside. */
+static bool find(const char *text, const char *key, char value[VALUE])
+{
+    for (const char *line = text; *line; ) {
+        const size_t length = strcspn(line, "\n");
+        if (strncmp(line + strspn(line, " "), key, strlen(key)) == 0)
+            return take_value(line, length, value);
+        line += length + (line[length] == '\n');
+    }
+    return false;
+}
+
+static bool find_real(const char *text, const char *key, double *out)
+{
+    char value[VALUE];
+    return find(text, key, value) && lw_parse_real(value, out) == LW_PARSE_OK && isfinite(*out);
+}
+
+/* The beginning of the text is looked at. */
+static int recognise(const char *file, bool *is_one, struct lw_error *err)
+{
+    char name[LW_MAX_PATH], start[sizeof first_key + 8] = "", why[96];
+    (void)err;
+    *is_one = false;
+    if (!name_text(file, name))
+        return LW_OK;
+    const int fd = lw_file_open(name, why);
+    if (fd < 0)
+        return LW_OK;
+    const bool is_read = pread(fd, start, sizeof start - 1, 0) > 0;
+    close(fd);
+    *is_one = is_read && strncmp(start + strspn(start, " "), first_key, strlen(first_key)) == 0;
+    return LW_OK;
+}
+
+/* ---- describe -------------------------------------------------------------------------------------------------------- */
+
+static int find_length(const char *text, const struct lw_dataset_info *info, int64_t *n, struct lw_error *err)
+{
+    double told = 0;
+    const int64_t there = info->file_bytes / (int64_t)sizeof(float);
+    if (!find_real(text, "Number of bins in the time series", &told) || !(told >= 1 && told < 1e15))
+        return lw_fail(err, LW_EDATA, "the .inf file of '%.600s' does not say how many bins it has (Number of bins in the time series)", info->file);
+    *n = (int64_t)told;
+    if (*n <= there)
+        return LW_OK;
+    return lw_fail(err, LW_EDATA, "'%.600s' is cut short: its .inf file says that it has %" PRId64 " bins, and %" PRId64 " are there", info->file,
+                   *n, there);
+}
+
+static int find_rate(const char *text, struct lw_dataset_info *info, struct lw_error *err)
+{
+    double seconds;
+    if (find_real(text, "Width of each time series bin", &seconds) && lw_period_from_seconds(seconds, &info->axis.period)) {
+        snprintf(info->axis.source, sizeof info->axis.source, ".inf file");
+        return LW_OK;
+    }
+    return lw_fail(err, LW_EDATA, "the .inf file of '%.600s' does not say how long a bin is (Width of each time series bin)", info->file);
+}
+
+/* Day and fraction are each exact: together they have more digits than float64. */
+static bool parse_epoch(const char *value, struct lw_instant *out)
+{
+    __extension__ typedef __int128 wide;
+    char *end;
+    const long day = strtol(value, &end, 10);
+    wide fraction = 0;
+    int digits = 0;
+    for (end += *end == '.'; *end >= '0' && *end <= '9' && digits < 18; end++, digits++)
+        fraction = 10 * fraction + (*end - '0');
+    for (; digits < 18; digits++)
+        fraction *= 10;
+    if (day <= 0 || !lw_instant_from_mjd((double)day, out))
+        return false;
+    out->seconds += (int64_t)(fraction * 86400 / LW_ATTOSECONDS);
+    out->attoseconds = (int64_t)(fraction * 86400 % LW_ATTOSECONDS);
+    return true;
+}
+
+static void find_start(const char *text, struct lw_axis_metadata *axis)
+{
+    char value[VALUE];
+    double barycentred = 0;
+    if (!find(text, "Epoch of observation", value))
+        return;
+    find_real(text, "Barycentered?", &barycentred);
+    if (barycentred == 0 && parse_epoch(value, &axis->instant))
+        axis->scale = LW_TIME_UTC;
+    else if (barycentred != 0 && lw_parse_real(value, &axis->start) == LW_PARSE_OK) {
+        axis->has_start = true;
+        snprintf(axis->start_unit, sizeof axis->start_unit, "barycentric MJD");
+    }
+}
+
+/* "05:34:31.9730": hours or degrees. NAN: it is none. */
+static double find_angle(const char *text, const char *key)
+{
+    char value[VALUE];
+    double whole, minutes, seconds;
+    if (!find(text, key, value) || sscanf(value + (value[0] == '-' || value[0] == '+'), "%lf:%lf:%lf", &whole, &minutes, &seconds) != 3)
+        return NAN;
+    return (value[0] == '-' ? -1 : 1) * (whole + minutes / 60 + seconds / 3600);
+}
+
+static void find_recorder(const char *text, struct lw_recorder *recorder)
+{
+    static const char *const fields[][2] = {{"telescope", "Telescope used"}, {"instrument", "Instrument used"},
+                                            {"dispersion measure", "Dispersion measure"}};
+    char value[VALUE];
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
+        if (find(text, fields[f][1], value))
+            lw_recorder_add(recorder, fields[f][0], value);
+    lw_recorder_point(recorder, 15 * find_angle(text, "J2000 Right Ascension"), find_angle(text, "J2000 Declination"));
+}
+
+static struct lw_flat flat_of(int64_t n)
+{
+    return (struct lw_flat){.values = {.number = LW_NUMBER_FLOAT32}, .n_dims = 1, .dims = {n}};
+}
+
+static int describe_text(const char *text, struct lw_dataset_info *info, struct lw_error *err)
+{
+    int64_t n = 0;
+    int rc = find_length(text, info, &n, err);
+    const struct lw_flat flat = flat_of(n);
+    if (rc || (rc = find_rate(text, info, err)) || (rc = lw_flat_describe(&flat, info, err)))
+        return rc;
+    find_start(text, &info->axis);
+    find_recorder(text, &info->recorder);
+    info->metadata_axis = 0;
+    snprintf(info->coordinates[0].name, sizeof info->coordinates[0].name, "time");
+    return LW_OK;
+}
+
+static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_error *err)
+{
+    struct lw_error reason;
+    (void)use;
+    if (info->path[0] && strcmp(info->path, "/") != 0)
+        return lw_fail(err, LW_EDATA, "'%.600s' has no dataset %.200s: a time series of PRESTO holds one, without a name", info->file, info->path);
+    info->path[0] = '\0';
+    char *const text = read_text(info->file, &reason);
+    if (!text)
+        return lw_fail(err, (enum lw_code)reason.code, "%s", reason.message);
+    const int rc = describe_text(text, info, err);
+    lw_free(text);
+    return rc;
+}
+
+static int list(const char *file, lw_list_fn *visit, void *context, struct lw_error *err)
+{
+    struct lw_dataset_info info = {.metadata_axis = -1};
+    snprintf(info.file, sizeof info.file, "%s", file);
+    int rc;
+    if ((rc = lw_archive_file_bytes(&info, err)) || (rc = describe(&info, LW_USE_SAMPLES, err)))
+        return rc;
+    lw_archive_list(&info, "contiguous", info.dims[0] * (int64_t)sizeof(float), visit, context);
+    return LW_OK;
+}
+
+/* ---- samples, attributes --------------------------------------------------------------------------------------------- */
+
+static int open_series(const struct lw_dataset_info *info, void **dataset, struct lw_error *err)
+{
+    const struct lw_flat flat = flat_of(info->dims[0]);
+    return lw_flat_open(&flat, info, -1, dataset, err);
+}
+
+static int read_numbers(const struct lw_dataset_info *info, double *values, struct lw_error *err)
+{
+    const struct lw_flat flat = flat_of(info->dims[0]);
+    return lw_flat_read_numbers(&flat, info, -1, values, err);
+}
+
+/* Names as SIGPROC has them, where it has. */
+static void visit_attributes(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context)
+{
+    static const struct {
+        const char *name, *key;
+        bool is_real;
+    } fields[] = {
+        {"telescope", "Telescope used", false}, {"instrument", "Instrument used", false}, {"source_name", "Object being observed", false},
+        {"observer", "Data observed by", false}, {"RA", "J2000 Right Ascension", false}, {"DEC", "J2000 Declination", false},
+        {"refdm", "Dispersion measure", true}, {"low_channel_mhz", "Central freq of low channel", true},
+        {"bandwidth_mhz", "Total bandwidth", true},
+    };
+    char value[VALUE], *const text = read_text(info->file, NULL);
+    for (size_t f = 0; text && f < sizeof fields / sizeof *fields; f++) {
+        struct lw_attribute attribute = {.name = fields[f].name, .kind = fields[f].is_real ? LW_ATTRIBUTE_REAL : LW_ATTRIBUTE_TEXT, .text = value};
+        if (find(text, fields[f].key, value) && (!fields[f].is_real || find_real(text, fields[f].key, &attribute.real)))
+            visit(&attribute, context);
+    }
+    lw_free(text);
+}
+
+const struct lw_format lw_format_presto = {
+    .name = "PRESTO",
+    .file_text = "a PRESTO time series",
+    .recognise = recognise,
+    .list = list,
+    .describe = describe,
+    .open = open_series,
+    .read = lw_flat_read,
+    .reads_in_threads = true,
+    .close = lw_flat_close,
+    .locate = lw_flat_locate,
+    .visit_attributes = visit_attributes,
+    .read_numbers = read_numbers,
+};
