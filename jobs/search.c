@@ -12,10 +12,11 @@
 #include <string.h>
 
 /* Index into the choices of --noise is the value of the enumeration. */
-static_assert(LW_NOISE_GIVEN == 0 && LW_NOISE_ENERGY == 1 && LW_NOISE_MEASURED == 2, "order of --noise");
+static_assert(LW_NOISE_GIVEN == 0 && LW_NOISE_ENERGY == 1 && LW_NOISE_MEASURED == 2 && LW_NOISE_RMS == 3, "order of --noise");
 
 static const char *const noise_texts[] = {
     [LW_NOISE_GIVEN] = "given", [LW_NOISE_ENERGY] = "energy", [LW_NOISE_MEASURED] = "measured",
+    [LW_NOISE_RMS] = "rms",
 };
 
 /* ---- options ------------------------------------------------------------------------------------------------------- */
@@ -96,7 +97,7 @@ static int choose_noise(const struct lw_options *given, struct lw_job *job, stru
     job->search.noise = lw_options_given(given, "noise") ? (enum lw_noise)lw_options_choice(given, "noise") : fallback;
     if (job->whitening && job->search.noise == LW_NOISE_ENERGY)
         return lw_fail(err, LW_EUSAGE, "--noise energy is for white noise, and --whiten makes noise of the input's spectrum 1: give --noise "
-                       "given or measured");
+                       "given, measured or rms");
     return LW_OK;
 }
 

@@ -10,11 +10,12 @@
 #define LW_SEARCH_OPTIONS(what, near, each, products)                                                                           \
     {.name = "threshold", .kind = LW_OPTION_REAL, .argument = "T", .minimum = 1e-300, .maximum = 1e300,                         \
      .help = "With --products peaks: " what "s whose signal-to-noise ratio |y| / sigma is at least T are candidates."},         \
-    {.name = "noise", .kind = LW_OPTION_CHOICE, .choices = "given|energy|measured",                                             \
+    {.name = "noise", .kind = LW_OPTION_CHOICE, .choices = "given|energy|measured|rms",                                         \
      .help = "Sigma of --products " products ". given: 1, so that --threshold is a value of |y|. energy: that of white noise "  \
-             "of variance 1, the root of the sum of squares of the taps. measured: in the data, by " each ", the "              \
-             "median over one in 16 pieces of the root mean square of |y|; that takes a pass of its own. For complex " what "s " \
-             "sigma^2 is the power of real and imaginary part together. Default: measured."},                                   \
+             "of variance 1, the root of the sum of squares of the taps. measured: in the data, by " each ", so that signals "  \
+             "do not raise it (from the median of |y|, then from what lies below 2 sigma); rms: likewise, the median over one " \
+             "in 16 pieces of the root mean square of |y|, which they raise; each takes a pass of its own. For complex " what   \
+             "s sigma^2 is the power of real and imaginary part together. Default: measured."},                                 \
     {.name = "cluster", .kind = LW_OPTION_INT, .argument = "W", .fallback = "0", .maximum = (double)LW_SEARCH_MOST_CLUSTER,     \
      .help = "With --products peaks: a candidate is a peak if no stronger one lies within +- W " near "."},                     \
     {.name = "max-peaks", .kind = LW_OPTION_INT, .argument = "N", .fallback = "10000000", .minimum = 1, .maximum = 1e15,        \

@@ -37,7 +37,8 @@ struct lw_job_sums {
 enum lw_noise {
     LW_NOISE_GIVEN,             /* 1 */
     LW_NOISE_ENERGY,            /* white noise of variance 1, filtered: the root of the sum of squares of the taps */
-    LW_NOISE_MEASURED,          /* in the data, by a pass of its own (src/run/search/noise.h) */
+    LW_NOISE_MEASURED,          /* in the data, by a pass of its own (src/run/search/noise.h), so that signals do not raise it */
+    LW_NOISE_RMS,               /* likewise, the median of the root mean squares of pieces */
 };
 
 /* How a search is run, beside struct lw_search. */

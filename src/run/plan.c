@@ -153,12 +153,13 @@ static void count_bytes(const struct lw_plan_spec *spec, struct lw_plan *plan)
                         lw_comm_max(spec->comm, io_thread_bytes(spec->n_io_threads)) + growing_bytes(&plan->op) +
                         lw_comm_max(spec->comm, lw_sums_bytes(plan, job, spec->n_io_threads));
     plan->bytes.halo = lw_halo_bytes(&halo) + lw_window_bytes(&window) + lw_mask_bytes(spec->mask, job, plan);
+    const struct lw_bytes noise = lw_noise_bytes(spec, plan);
     plan->bytes.engine = lw_comm_max(spec->comm, engine.host) +
-                         lw_candidates_bytes(&plan->op, plan->rounds.slice, plan->rounds.group) +
-                         lw_noise_bytes(job, &plan->op, plan->rounds.group, lw_comm_size(spec->comm));
+                         lw_candidates_bytes(&plan->op, plan->rounds.slice, plan->rounds.group);
+    plan->bytes.engine = max64(plan->bytes.engine, lw_comm_max(spec->comm, noise.host));
     plan->bytes.engine = max64(plan->bytes.engine, lw_comm_max(spec->comm, spectrum_bytes(spec))) + lw_spectrum_taps_bytes(job);
-    plan->bytes.pinned = lw_comm_max(spec->comm, engine.pinned);
-    plan->bytes.device = lw_comm_max(spec->comm, engine.device);
+    plan->bytes.pinned = lw_comm_max(spec->comm, max64(engine.pinned, noise.pinned));
+    plan->bytes.device = lw_comm_max(spec->comm, max64(engine.device, noise.device));
 }
 
 static bool fits(const struct lw_plan *plan)

@@ -6,6 +6,7 @@
 #include "base/proc.h"
 #include "io/format.h"
 #include "io/object.h"
+#include "run/search/noise.h"
 #include "sfft/number.h"
 
 #include <ctype.h>
@@ -127,7 +128,7 @@ static int take_spectrum(struct lw_verify *verify, struct lw_error *err)
 static int take_noise(struct lw_verify *verify, struct lw_error *err)
 {
     const struct lw_job *const job = &verify->job;
-    if (!job->noise || job->search.noise != LW_NOISE_MEASURED)
+    if (!lw_noise_is_measured(job))
         return LW_OK;
     return take_numbers(verify, "/noise", job->noise, job->op.n_channels * lw_op_filters(&job->op), err);
 }

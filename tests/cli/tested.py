@@ -1,6 +1,7 @@
 """What the tests in Python share: what they need, checks that are counted, the program on so many ranks, a signal beyond its
 ends. A test is called as TEST LAPWING MPIEXEC [FOLDER with real data]."""
 
+import math
 import os
 import re
 import subprocess
@@ -135,6 +136,16 @@ def read_products(file):
 def same(a, b):
     """Whether two results, with their arrays in `data`, are equal bit by bit."""
     return set(a.data) == set(b.data) and all(a.data[k].tobytes() == b.data[k].tobytes() for k in a.data)
+
+
+def clipped(y):
+    """Of values without their sign or phase: the definition of --noise measured."""
+    sizes, power = np.abs(y).ravel(), np.iscomplexobj(y)
+    unit = np.sqrt(1 - 4 / np.expm1(4)) if power else np.sqrt(1 - 4 * np.exp(-2) / np.sqrt(2 * np.pi) / math.erf(np.sqrt(2)))
+    sigma = np.median(sizes) / (np.sqrt(np.log(2)) if power else 0.6744897501960817)
+    for _ in range(60):
+        sigma = np.sqrt(np.mean(sizes[sizes < 2 * sigma] ** 2)) / unit
+    return sigma
 
 
 def quiet_threshold(snr, part):

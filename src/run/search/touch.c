@@ -16,8 +16,7 @@ static bool is_flawed(const struct lw_op_spec *op, const struct lw_slot *slot, i
     return lw_type_not_finite(op->input, op->precision, (const char *)slot->input + (size_t)at * lw_type_bytes(op->input), 1, &lowest) > 0;
 }
 
-/* Sample i of the slot's input in channel c of its block. */
-static bool is_bad(const struct lw_touch *touch, const struct lw_slot *slot, int number, int64_t c, int64_t i)
+bool lw_touch_is_bad(const struct lw_touch *touch, const struct lw_slot *slot, int number, int64_t c, int64_t i)
 {
     const struct lw_op_spec *const op = &touch->job->op;
     const int64_t length = touch->op->halo + slot->block.count;
@@ -27,8 +26,7 @@ static bool is_bad(const struct lw_touch *touch, const struct lw_slot *slot, int
     return zeroes_nan(op) && is_flawed(op, slot, at);
 }
 
-/* Pixel `column` of the slot's row i, beyond the sides, too. */
-static bool is_bad_pixel(const struct lw_touch *touch, const struct lw_slot *slot, int64_t c, int64_t i, int64_t column)
+bool lw_touch_is_bad_pixel(const struct lw_touch *touch, const struct lw_slot *slot, int64_t c, int64_t i, int64_t column)
 {
     const struct lw_op_spec *const op = &touch->job->op;
     const int64_t inside = lw_boundary_index(op->conv2d.boundary, column, op->conv2d.columns);
@@ -52,7 +50,7 @@ static bool is_touched(const struct lw_touch *touch, const struct lw_slot *slot,
     const int64_t c = crossing->channel - slot->block.channel, first = crossing->index - slot->block.first + touch->op->before;
     double bad = 0, all = 0;
     for (int64_t tap = 0; tap < ols->n_taps; tap++) {
-        const bool meets = is_bad(touch, slot, number, c, first + ols->n_taps - 1 - tap);
+        const bool meets = lw_touch_is_bad(touch, slot, number, c, first + ols->n_taps - 1 - tap);
         if (meets && most == 0)
             return true;
         const double its = most > 0 ? energy(ols, crossing->filter, tap) : 0;
@@ -69,7 +67,7 @@ static bool is_pixel_touched(const struct lw_touch *touch, const struct lw_slot 
     const int64_t first = crossing->index - slot->block.first + touch->op->before, last_column = crossing->column + conv2d->look_ahead_columns;
     for (int64_t row = 0; row < conv2d->kernel_rows; row++)
         for (int64_t column = 0; column < conv2d->kernel_columns; column++)
-            if (is_bad_pixel(touch, slot, crossing->channel - slot->block.channel, first + row, last_column - column))
+            if (lw_touch_is_bad_pixel(touch, slot, crossing->channel - slot->block.channel, first + row, last_column - column))
                 return true;
     return false;
 }

@@ -185,7 +185,7 @@ def stars():
     for row, column, height in places:
         image[row - 7:row + 8, max(0, column - 7):column + 8] += height * gaussian(4, 15)[:, :size - column + 7]
     np.save("stars.npy", image)
-    example("image-sources.ini", "--input", "stars.npy", "--threshold", 15)
+    example("image-sources.ini", "--input", "stars.npy", "--threshold", 20)
     _, rows = shown_rows("sources.h5:/peaks")
     found = sorted((row["row"], row["column"], row["re"]) for row in rows)
     check(len(found) == 3 and all(np.allclose(a, b, rtol=0, atol=(0.1, 0.1, 20)) for a, b in zip(found, places)), f"stars: {found}")

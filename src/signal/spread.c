@@ -1,0 +1,179 @@
+#include "signal/spread.h"
+
+#include "base/integers.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Bits of a number below those that its bin is made of, and the exponent of what is not finite. */
+enum { SINGLE_SHIFT = 23 - LW_SPREAD_BITS, DOUBLE_SHIFT = 52 - LW_SPREAD_BITS, SINGLE_END = 255, DOUBLE_END = 2047 };
+
+/* Sigma stands when it moves less than this; it does so within some ten steps. */
+#define STANDS 1e-6
+enum { MOST_STEPS = 100 };
+
+/* Bins beyond so many medians are never reached, and their squares need not be numbers. */
+#define FAR 1e100
+
+/* ---- counts -------------------------------------------------------------------------------------------------------- */
+
+int64_t lw_spread_bins(enum lw_precision precision)
+{
+    return ((int64_t)1 << (LW_SPREAD_BITS + (precision == LW_SINGLE ? 8 : 11))) + 1;
+}
+
+static int64_t bin_of_single(float y)
+{
+    uint32_t bits;
+    memcpy(&bits, &y, sizeof bits);
+    return ((bits & INT32_MAX) + (1u << (SINGLE_SHIFT - 1))) >> SINGLE_SHIFT;
+}
+
+static int64_t bin_of_double(double y)
+{
+    uint64_t bits;
+    memcpy(&bits, &y, sizeof bits);
+    return (int64_t)(((bits & INT64_MAX) + ((uint64_t)1 << (DOUBLE_SHIFT - 1))) >> DOUBLE_SHIFT);
+}
+
+static float modulus_of_single(const float y[2])
+{
+    return (float)sqrt((double)y[0] * (double)y[0] + (double)y[1] * (double)y[1]);
+}
+
+/* Its square need not be a number. */
+static double modulus_of_double(const double y[2])
+{
+    const double a = fabs(y[0]), b = fabs(y[1]), larger = fmax(a, b), ratio = larger > 0 ? fmin(a, b) / larger : 0;
+    return isnan(a + b) ? NAN : larger * sqrt(1 + ratio * ratio);
+}
+
+#define COUNT(type, parts, bin)                                 \
+    for (int64_t i = 0; i < n; i++) {                           \
+        const type *const y = (const type *)values + i * (parts); \
+        if (!skip || !skip[i])                                  \
+            counts[bin]++;                                      \
+    }
+
+void lw_spread_count(enum lw_precision precision, bool is_complex, const void *values, int64_t n, const unsigned char *skip, uint32_t *counts)
+{
+    if (precision == LW_SINGLE && is_complex)
+        COUNT(float, 2, bin_of_single(modulus_of_single(y)))
+    else if (precision == LW_SINGLE)
+        COUNT(float, 1, bin_of_single(*y))
+    else if (is_complex)
+        COUNT(double, 2, bin_of_double(modulus_of_double(y)))
+    else
+        COUNT(double, 1, bin_of_double(*y))
+}
+
+/* ---- sigma --------------------------------------------------------------------------------------------------------- */
+
+/* Values below the lower edge of each bin: how many there are, and the sum of their squares, in medians. */
+struct sums {
+    enum lw_precision precision;
+    int64_t first, n;
+    const double *counts, *squares;
+    double median;
+};
+
+/* The least number of a bin. */
+static double edge_of(enum lw_precision precision, int64_t bin)
+{
+    if (bin <= 0)
+        return 0;
+    if (precision == LW_SINGLE) {
+        const uint32_t bits = ((uint32_t)bin << SINGLE_SHIFT) - (1u << (SINGLE_SHIFT - 1));
+        float edge;
+        memcpy(&edge, &bits, sizeof edge);
+        return (double)edge;
+    }
+    const uint64_t bits = ((uint64_t)bin << DOUBLE_SHIFT) - ((uint64_t)1 << (DOUBLE_SHIFT - 1));
+    double edge;
+    memcpy(&edge, &bits, sizeof edge);
+    return edge;
+}
+
+/* The value below which half of them lie; 0 where more than half of them are 0. */
+static double median_of(const struct sums *sums)
+{
+    const double half = sums->counts[sums->n] / 2;
+    int64_t i = 0;
+    while (sums->counts[i + 1] < half)
+        i++;
+    const double low = edge_of(sums->precision, sums->first + i), high = edge_of(sums->precision, sums->first + i + 1);
+    const double part = (half - sums->counts[i]) / (sums->counts[i + 1] - sums->counts[i]);
+    return sums->first + i == 0 ? 0 : low + part * (high - low);
+}
+
+/* The root mean square of values below `most`, in medians; 0: there are none. */
+static double clipped(const struct sums *sums, double most)
+{
+    const double value = most * sums->median;
+    const int64_t bin = sums->precision == LW_SINGLE ? bin_of_single((float)value) : bin_of_double(value);
+    const int64_t i = min64(max64(bin - sums->first, 0), sums->n - 1);
+    const double low = edge_of(sums->precision, sums->first + i) / sums->median, high = edge_of(sums->precision, sums->first + i + 1) / sums->median;
+    const double end = fmin(fmax(most, low), high), part = (end - low) / (high - low);
+    const double some = part * (sums->counts[i + 1] - sums->counts[i]), n = sums->counts[i] + some;
+    const double squares = sums->squares[i] + some * (low * low + low * end + end * end) / 3;
+    return n > 0 ? sqrt(squares / n) : 0;
+}
+
+/* Of noise of 1: the median of |y|, and the root mean square of |y| below LW_SPREAD_CLIP. */
+static double median_of_unit(bool is_complex) { return is_complex ? sqrt(log(2)) : 0.674489750196081743; }
+
+static double clipped_of_unit(bool is_complex)
+{
+    static const double c = LW_SPREAD_CLIP, root_of_two_pi = 2.50662827463100050, root_of_two = 1.41421356237309505;
+    return is_complex ? sqrt(1 - c * c / (exp(c * c) - 1)) : sqrt(1 - 2 * c * exp(-c * c / 2) / root_of_two_pi / erf(c / root_of_two));
+}
+
+static double find_sigma(const struct sums *sums, bool is_complex)
+{
+    const double unit = clipped_of_unit(is_complex);
+    double sigma = 1 / median_of_unit(is_complex);
+    for (int step = 0; step < MOST_STEPS; step++) {
+        const double next = clipped(sums, LW_SPREAD_CLIP * sigma) / unit;
+        if (!(next > 0))
+            break;
+        const bool stands = fabs(next / sigma - 1) < STANDS;
+        sigma = next;
+        if (stands)
+            break;
+    }
+    return sigma * sums->median;
+}
+
+/* Counts and what is added to them become sums over the bins before. @return  the sum of all */
+static double add_up(double *values, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double its = values[i];
+        values[i] = sum;
+        sum += its;
+    }
+    return sum;
+}
+
+double lw_spread_sigma(enum lw_precision precision, bool is_complex, int64_t first, double *counts, int64_t n, double *work,
+                       double *n_finite)
+{
+    const int64_t end = (int64_t)(precision == LW_SINGLE ? SINGLE_END : DOUBLE_END) << LW_SPREAD_BITS;
+    n = min64(n, end + 1 - first);      /* with a bin behind the last that is finite, which holds the sums */
+    *n_finite = 0;
+    if (n < 2)
+        return 0;
+    counts[n - 1] = 0;
+    *n_finite = add_up(counts, n);
+    struct sums sums = {.precision = precision, .first = first, .n = n - 1, .counts = counts, .squares = work};
+    if (*n_finite == 0 || (sums.median = median_of(&sums)) == 0)
+        return 0;
+    for (int64_t i = 0; i < n - 1; i++) {
+        const double low = edge_of(precision, first + i) / sums.median, high = edge_of(precision, first + i + 1) / sums.median;
+        work[i] = high < FAR ? (counts[i + 1] - counts[i]) * (low * low + low * high + high * high) / 3 : 0;
+    }
+    work[n - 1] = 0;
+    add_up(work, n);
+    return find_sigma(&sums, is_complex);
+}

@@ -1,0 +1,175 @@
+"""--noise measured is the noise, whatever else there is: signals, masked samples and gaps, samples that are not finite, parts where
+nothing was recorded. The truth is that of the simulation, or what remains behind a filter where nothing else is.
+
+    sigma.py LAPWING MPIEXEC
+
+Bounds: 2, 4 and 7% with 200, 400 and 1000 stars on 1024 x 1024 pixels, 1% with pulses of 8 sigma in 18% of the samples, 0.3% for noise
+alone (a standard deviation of 0.2% remains of so many samples)."""
+
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from tested import check, finish, h5py, lapwing, needed_memory, np, random      # noqa: E402
+
+folder = tempfile.TemporaryDirectory()
+os.chdir(folder.name)
+
+
+def write(**arrays):
+    with h5py.File("in.h5", "w") as file:
+        for name, array in arrays.items():
+            file[name] = array
+
+
+def run(job="ols", *more, ranks=1, threshold=1000, code=0, **options):
+    """(noise, peaks, what was said)"""
+    taps = ("--filters", "in.h5:/h") if job == "ols" else ("--kernel", "in.h5:/h")
+    given = {"input": "in.h5:/x", "products": "peaks", "threshold": threshold, **options}
+    words = [word for key, value in given.items() for word in (f"--{key.replace('_', '-')}", value)]
+    done = lapwing(ranks, job, *words, *taps, "--output", "out.h5", "--overwrite", *more, code=code)
+    if code:
+        return done.stderr
+    with h5py.File("out.h5") as file:
+        return file["noise"][()], file["peaks"][()], done.stderr
+
+
+def near(name, noise, true, within):
+    off = np.abs(noise / true - 1).max()
+    check(off < within, f"{name}: the noise is {noise}, not {true}: off by {off}")
+
+
+# ---- signals -----------------------------------------------------------------------------------------------------------------
+
+def stars():
+    rng = np.random.default_rng(3)
+    y, x = np.mgrid[-12:13, -12:13]
+    star = np.exp(-(x ** 2 + y ** 2) / (2 * 1.7 ** 2))
+    kernel = star[5:20, 5:20] - star[5:20, 5:20].mean()
+    kernel /= np.linalg.norm(kernel)
+    for number, within in ((0, 0.005), (200, 0.02), (400, 0.04), (1000, 0.07)):
+        image = rng.standard_normal((1024, 1024))
+        for i, j in rng.integers(20, 1004, (number, 2)):
+            image[i - 12:i + 13, j - 12:j + 13] += star * 10 ** rng.uniform(0.5, 3.5)
+        write(x=image.astype("f4"), h=kernel)
+        noise, _, _ = run("conv2d")
+        near(f"{number} stars", noise, 1, within)
+    noise, _, _ = run("conv2d", noise="rms")
+    check(noise > 10, f"--noise rms of 1000 stars is {noise}")
+
+
+def pulses():
+    t, filters = np.random.default_rng(5).standard_normal(2 ** 20), np.ones((1, 1))
+    for part, height, within in ((0, 0, 0.003), (0.18, 8, 0.01), (0.05, 3, 0.03)):
+        for power in (False, True):
+            y = t + (1j * random.standard_normal(len(t)) if power else 0) + height * (np.arange(len(t)) % 5000 < part * 5000)
+            write(x=y.astype("c8" if power else "f4"), h=filters)
+            noise, _, _ = run()
+            near(f"pulses of {height} in {part}", noise, np.sqrt(2) if power else 1, within)
+    period, wide = 4000, 720            # all periods of a pulsar, by a filter as wide as its pulse
+    write(x=(t + (np.arange(len(t)) % period < wide)).astype("f4"), h=np.full((1, wide), wide ** -0.5))
+    noise, peaks, _ = run(threshold=15, cluster=period // 2)
+    near("wide pulses", noise, 1, 0.1)
+    check(len(peaks) == -(-len(t) // period), f"{len(peaks)} of {len(t) // period} periods")
+
+
+def varies():
+    """A quiet part of a signal or of an image lowers sigma no more than its size."""
+    level = np.where(np.arange(2 ** 19) % 2 ** 17 < 2 ** 15 * 1.2, 0.1, 1)
+    write(x=(random.standard_normal(2 ** 19) * level).astype("f4"), h=np.ones((1, 1)))
+    near("noise of 0.1 and 1", run()[0], 1, 0.02)
+    image = random.standard_normal((700, 700))
+    image[:, :280] *= 0.05
+    write(x=image, h=np.ones((3, 3)) / 3)
+    near("an image's noise of 0.05 and 1", run("conv2d")[0], 1, 0.05)
+
+
+# ---- what does not count -----------------------------------------------------------------------------------------------------
+
+def masked():
+    n, filters = 200000, np.stack([np.full(16, 0.25), np.hanning(16) / np.linalg.norm(np.hanning(16))])
+    x = random.standard_normal((n, 3)).astype("f4")
+    for begin, end in ((150000, 150016), (90000, 90016)):
+        x[begin:end] += 3
+    write(x=x, h=filters)
+    clean, peaks, _ = run(axis=0, threshold=7, cluster=50)
+    check(len(peaks) == 12, f"{len(peaks)} peaks without a mask")
+    for part in (0.9, 0.48, 0.67):
+        mask = np.arange(n) % 2000 < part * 2000
+        for at in (150000, 90000):
+            mask[at - 100:at + 100] = False
+        bad = np.where(mask[:, None], np.nan, x).astype("f4")
+        for name, samples, more in (("mask", x, {"mask": "in.h5:/mask"}), ("zero", bad, {"nan": "zero"}), ("nan", bad, {})):
+            write(x=samples, h=filters, mask=mask.astype("u1"))
+            noise, found, _ = run(axis=0, threshold=7, cluster=50, **more)
+            near(f"{part} masked by {name}", noise, clean, 0.05 if part < 0.9 else 0.1)
+            check(found["index"].tolist() == peaks["index"].tolist(), f"{part} masked by {name}: {len(found)} peaks")
+            lapwing(1, "verify", "out.h5")
+    partly, _, _ = run(axis=0, nan="zero", mask="in.h5:/mask", masked_fraction=0.9)
+    check(np.all(partly < noise - 0.005), f"with --masked-fraction outputs that a mask touches do not count: {partly}, {noise}")
+    write(x=np.where(mask[:, None], 0, x), h=filters)
+    near("nothing recorded", run(axis=0)[0], clean, 0.05)
+    image = random.standard_normal((400, 600)).astype("f4")
+    image[40:60, 50:70] += 3
+    for kind in (0, np.nan):
+        image[:, 240:] = kind
+        write(x=image, h=np.ones((5, 5)) / 5)
+        noise, found, _ = run("conv2d", threshold=7, cluster=30, nan="zero")
+        near("an image's sides", noise, 1, 0.05)
+        check(len(found) == 1, f"{len(found)} sources beside what is {kind}")
+
+
+def gaps():
+    x, filters = random.integers(-900, 900, 100000).astype("i2"), np.hanning(33)
+    write(x=x, h=filters)
+    clean, _, _ = run()
+    for i in range(0, len(x), 10000):
+        with h5py.File(f"part{i:06}.h5", "w") as file:
+            data = file.create_dataset("x", data=x[i:i + 4000])
+            data.attrs["sample_rate_hz"], data.attrs["start_time"], data.attrs["start_unit"] = 500.0, i / 500, "s since 2023-01-01T00:00:00"
+    noise, _, _ = run(ranks=2, input="part*.h5:/x", gaps="zero")
+    near("gaps", noise, clean, 0.03)
+
+
+def none():
+    """A noise of 0 is told, of the rest it is what it is."""
+    x = random.standard_normal((4, 20000)).astype("f4")
+    x[1, 10000] = np.nan
+    x[2] = 7
+    x[3, ::2] = np.nan
+    write(x=x, h=np.full((2, 16), 0.25))
+    noise, _, said = run("ols", "--quiet", axis=1)
+    near("one NaN", noise[:2], 1, 0.05)
+    check(not noise[2:].any(), f"noise of nothing is {noise[2:]}")
+    check("the noise of channel 2 behind filter 0 is 0 (none of its outputs" in said and "3 others" in said, said)
+    noise, _, said = run("ols", "--quiet", channels="0:2", axis=1)
+    check("the noise of" not in said, said)
+    x = np.zeros(1000, "f4")
+    x[::3] = 1 + np.arange(334)
+    write(x=x, h=np.ones((1, 1)))
+    noise, _, said = run("ols", "--quiet")
+    check(noise == 0 and "more than half of its outputs are 0" in said, said)
+
+
+# ---- bits --------------------------------------------------------------------------------------------------------------------
+
+def bits():
+    """Of long signals a part is looked at: the same on any ranks and with any memory."""
+    write(x=np.round(100 * random.standard_normal((1500000, 3))).astype("i2"), h=random.standard_normal((5, 33)))
+    first, _, said = run(axis=0)
+    check("measured in 10" in said, said)
+    near("a part", first, np.linalg.norm(h5py.File("in.h5")["h"][()], axis=1) * 100, 0.01)
+    for ranks, more in ((2, {}), (3, {"split": "channels"}), (1, {"io": "collective"})):
+        noise, _, _ = run(axis=0, ranks=ranks, threads=1, **more)
+        check(np.array_equal(noise, first), f"another noise on {ranks} ranks {more}: {noise - first}")
+    tight = needed_memory(run(axis=0, memory="1M", code=78))
+    noise, _, _ = run(axis=0, memory=tight)
+    check(np.array_equal(noise, first), f"another noise with {tight}: {noise - first}")
+
+
+for part in (stars, pulses, varies, masked, gaps, none, bits):
+    if os.environ.get("LW_SIGMA_PART", part.__name__) == part.__name__:
+        part()
+finish()
