@@ -168,12 +168,16 @@ def fits():
     packer = zlib.compressobj(wbits=31)
     seed("fits", "gzip", b"\n" + packer.compress(image + block(bytes(range(48)) * 8)) + packer.flush())
     for name, values in (("RICE_1", dict(ZNAME1="BYTEPIX", ZVAL1=2, ZNAME2="BLOCKSIZE", ZVAL2=16)), ("GZIP_1", {}), ("GZIP_2", {}),
-                         ("NOCOMPRESS", {})):
+                         ("NOCOMPRESS", {}), ("PLIO_1", {}), ("HCOMPRESS_1", {})):
         for quantized in (False, True):
             tile = bytes((i * 37 | 0x88) % 256 for i in range(120))
             if name.startswith("GZIP"):
                 packer = zlib.compressobj(wbits=31)
                 tile = packer.compress(bytes(i % 7 for i in range(60))) + packer.flush()
+            if name == "PLIO_1":        # zeros, two runs, a value of more than 12 bits, one of its own
+                tile = struct.pack(">13H", 0, 7, 0xff9c, 13, 0, 0, 0, 0x0005, 0x2010, 0x4007, 0x1001, 0x0002, 0x6003)
+            if name == "HCOMPRESS_1":   # planes of four quadrants, as they are
+                tile = struct.pack(">HiiiqBBB", 0xdd99, 3, 10, 0, 777, 2, 1, 1) + bytes([0x01, 0x23, 0x45, 0x60, 0x78, 0x90, 0x01, 0x11, 0x02]) + bytes(40)
             said = dict(values, ZQUANTIZ="SUBTRACTIVE_DITHER_1", ZDITHER0=3) if quantized else values
             table = header(XTENSION="BINTABLE", BITPIX=8, NAXIS=2, NAXIS1=24, NAXIS2=2, PCOUNT=2 * len(tile), GCOUNT=1, TFIELDS=3,
                            TTYPE1="COMPRESSED_DATA", TFORM1="1PB(400)", TTYPE2="ZSCALE", TFORM2="1D", TTYPE3="ZZERO", TFORM3="1D",

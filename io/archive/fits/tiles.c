@@ -2,6 +2,8 @@
 
 #include "base/integers.h"
 #include "base/memory.h"
+#include "io/archive/fits/hcompress.h"
+#include "io/archive/fits/plio.h"
 #include "io/archive/fits/rice.h"
 #include "io/codecs/gunzip.h"
 #include "io/bytes/transfer.h"
@@ -106,7 +108,7 @@ static int find_code(const struct lw_fits_tiles *tiles, int64_t tile, const stru
         return rc;
     *bytes = big_endian(descriptor, width);
     *offset = big_endian(descriptor + width, width);
-    if (*bytes < 0 || *bytes > most_code_bytes(tiling) || *offset < 0 || *offset > tiling->heap_bytes - *bytes)
+    if (*bytes < 0 || __builtin_mul_overflow(*bytes, (int64_t)column->element_bytes, bytes) || *bytes > most_code_bytes(tiling) || *offset < 0 || *offset > tiling->heap_bytes - *bytes)
         return fail_tile(tile, "claims a code that is too long or not in the heap", err);
     *offset += tiling->heap_offset;
     return LW_OK;
@@ -159,6 +161,13 @@ static int decode_integers(const struct lw_fits_tiles *tiles, struct place *plac
 {
     const struct lw_fits_tiling *const tiling = &tiles->tiling;
     int width;
+    if (tiling->code == LW_TILE_PLIO)
+        return lw_plio_decode(place->code, bytes, n, place->integers) ? LW_OK
+                                                                      : fail_tile(tile, "is damaged: its line list (PLIO) is none", err);
+    if (tiling->code == LW_TILE_HCOMPRESS)
+        return lw_hcompress_decode(place->code, bytes, n, (int64_t *)(void *)place->bytes, place->numbers, place->integers)
+                   ? LW_OK
+                   : fail_tile(tile, "is damaged: HCOMPRESS does not decode it", err);
     if (tiling->code == LW_TILE_RICE)
         return lw_rice_decode(place->code, bytes, tiling->rice_bytes, tiling->rice_block, n, place->integers)
                    ? LW_OK

@@ -71,20 +71,22 @@ static int find_code(const struct lw_fits_unit *unit, const char *file, struct l
         const char *text;
         enum lw_tile_code code;
     } codes[] = {{"RICE_1", LW_TILE_RICE}, {"RICE_ONE", LW_TILE_RICE}, {"GZIP_1", LW_TILE_GZIP_1}, {"GZIP_2", LW_TILE_GZIP_2},
-                 {"NOCOMPRESS", LW_TILE_PLAIN}};
+                 {"NOCOMPRESS", LW_TILE_PLAIN}, {"PLIO_1", LW_TILE_PLIO}, {"HCOMPRESS_1", LW_TILE_HCOMPRESS}};
     lw_fits_text(unit, "ZCMPTYPE", out->code_text, sizeof out->code_text);
     size_t c = 0;
     while (c < sizeof codes / sizeof *codes && strcmp(out->code_text, codes[c].text) != 0)
         c++;
     if (c == sizeof codes / sizeof *codes)
-        return lw_fail(err, LW_EDATA, "'%s': the image in unit %d is compressed by '%s'; RICE_1, GZIP_1 and GZIP_2 are read: expand it with "
-                       "funpack", file, unit->number, out->code_text);
+        return lw_fail(err, LW_EDATA, "'%s': the image in unit %d is compressed by '%s'; RICE_1, GZIP_1, GZIP_2, PLIO_1 and HCOMPRESS_1 are "
+                       "read: expand it with funpack", file, unit->number, out->code_text);
     out->code = codes[c].code;
     const int64_t bytes = parameter(unit, "BYTEPIX", 4);
     out->rice_block = parameter(unit, "BLOCKSIZE", 32);
     if (out->code == LW_TILE_RICE && ((bytes != 1 && bytes != 2 && bytes != 4) || out->rice_block < 1 || out->rice_block > 1 << 20))
         return fail(unit, file, "has a BYTEPIX or BLOCKSIZE that Rice's code does not know", err);
     out->rice_bytes = (int)bytes;
+    if (out->code == LW_TILE_HCOMPRESS && parameter(unit, "SMOOTH", 0) != 0)
+        return fail(unit, file, "is to be smoothed when it is decoded (SMOOTH), which is not done here: expand it with funpack", err);
     return LW_OK;
 }
 
@@ -104,6 +106,13 @@ static int64_t column_bytes(const char *form)
     return *type == 'X' ? divide_up(repeat, 8) : size;
 }
 
+/* Of an array in the heap, of TFORM "1PI(20)". */
+static int element_bytes(const char *form)
+{
+    const char letter = form[strspn(form, "0123456789")] ? form[strspn(form, "0123456789") + 1] : 0;
+    return letter == 'I' ? 2 : letter == 'J' || letter == 'E' ? 4 : letter == 'K' || letter == 'D' ? 8 : 1;
+}
+
 static void place_column(const char *name, const char *form, int64_t offset, struct lw_fits_tiling *out)
 {
     const struct {
@@ -115,7 +124,7 @@ static void place_column(const char *name, const char *form, int64_t offset, str
     const char type = form[strspn(form, "0123456789")];
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         if (strcmp(name, known[k].name) == 0 && type && strchr(known[k].types, type) && column_bytes(form) > 0)
-            *known[k].column = (struct lw_tile_column){.offset = offset, .is_wide = type == 'Q'};
+            *known[k].column = (struct lw_tile_column){.offset = offset, .is_wide = type == 'Q', .element_bytes = element_bytes(form)};
 }
 
 static int find_columns(const struct lw_fits_unit *unit, const char *file, struct lw_fits_tiling *out, struct lw_error *err)
@@ -194,7 +203,8 @@ int lw_fits_find_tiling(const struct lw_fits_unit *unit, const char *file, struc
     find_quantization(unit, out);
     if (out->dither_seed < 1 || out->dither_seed > 10000)
         return fail(unit, file, "has a ZDITHER0 that is not in 1..10000", err);
-    if (out->bitpix < 0 && !out->is_quantized && out->code == LW_TILE_RICE)
-        return fail(unit, file, "holds floats in Rice's code, and no ZSCALE that makes them integers", err);
+    const bool is_of_integers = out->code == LW_TILE_RICE || out->code == LW_TILE_PLIO || out->code == LW_TILE_HCOMPRESS;
+    if (out->bitpix < 0 && !out->is_quantized && is_of_integers)
+        return fail(unit, file, "holds floats in a code of integers, and no ZSCALE that makes them integers", err);
     return LW_OK;
 }

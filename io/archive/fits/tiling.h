@@ -7,7 +7,7 @@
 
 #include "io/archive/fits/header.h"
 
-enum lw_tile_code { LW_TILE_RICE, LW_TILE_GZIP_1, LW_TILE_GZIP_2, LW_TILE_PLAIN };
+enum lw_tile_code { LW_TILE_RICE, LW_TILE_GZIP_1, LW_TILE_GZIP_2, LW_TILE_PLAIN, LW_TILE_PLIO, LW_TILE_HCOMPRESS };
 enum lw_tile_dither { LW_DITHER_NONE, LW_DITHER_1, LW_DITHER_2 };
 
 enum { LW_TILING_MOST_AXES = 6 };
@@ -19,6 +19,7 @@ enum { LW_TILING_MOST_AXES = 6 };
 struct lw_tile_column {
     int64_t offset;
     bool is_wide;               /* its descriptors are of 64-bit numbers */
+    int element_bytes;          /* of what its descriptors count */
 };
 
 struct lw_fits_tiling {

@@ -223,8 +223,12 @@ def tiles(work, path):
     for kind, shape, tile, code in ((">i2", (61, 47), (1, 47), "GZIP_1"), (">i2", (61, 47), (8, 10), "RICE_1"), (">i4", (3, 20, 30), (1, 7, 30), "RICE_1"),
                                     (">u1", (50, 70), (50, 70), "RICE_1"), (">f4", (33, 40), (1, 40), "GZIP_2"), (">f8", (33, 40), (5, 40), "GZIP_1"),
                                     (">i4", (61, 47), (61, 40), "GZIP_2"), (">i2", (300, 700), (300, 700), "RICE_1"),
-                                    (">i2", (33, 40), (4, 4), "NOCOMPRESS")):
+                                    (">i2", (33, 40), (4, 4), "NOCOMPRESS"), (">i2", (61, 47), (8, 47), "PLIO_1"),
+                                    (">i4", (61, 47), (16, 47), "HCOMPRESS_1"), (">i2", (33, 29), (33, 29), "HCOMPRESS_1")):
         x = noise(shape, kind)
+        if code == "PLIO_1":
+            x = np.where(x > 9000, x, np.where(x < -9000, 77, 0)).astype(kind)
+            x[20:22] = 30000
         if code == "RICE_1":
             x = np.where(np.arange(shape[-1]) % 100 < 40, x // 3 ** 4, x).astype(kind)
             x[..., :5, :] = 17
@@ -239,8 +243,14 @@ def tiles(work, path):
     x = noise((40, 30), ">i2")
     write_units(path, image_unit(None), tiled_unit(x, (1, 30), rows=39))
     refuse(path, 65, "one row of its table for each tile", work=work)
-    write_units(path, image_unit(None), tiled_unit(x, (1, 30)).replace(b"GZIP_1  ", b"PLIO_1  "))
-    refuse(path, 65, "compressed by 'PLIO_1'; RICE_1, GZIP_1 and GZIP_2 are read: expand it with funpack", work=work)
+    write_units(path, image_unit(None), tiled_unit(x, (1, 30)).replace(b"GZIP_1  ", b"BZIP_1  "))
+    refuse(path, 65, "compressed by 'BZIP_1'; RICE_1, GZIP_1, GZIP_2, PLIO_1 and HCOMPRESS_1 are read: expand it with funpack", work=work)
+    for code, at in ("PLIO_1", 11), ("HCOMPRESS_1", 30):
+        unit = bytearray(tiled_unit(np.abs(x), (10, 30), code=code))
+        begin = len(header_of(bytes(unit))) + 4 * 8 + at        # in the code of the first tile, behind a row for each
+        unit[begin:begin + 60] = b"\xff" * 60
+        write_units(path, image_unit(None), bytes(unit))
+        refuse(path, 65, "tile 1 is damaged", work=work)
     content = tiled_unit(x, (1, 30), code="RICE_1")
     write_units(path, image_unit(None), content[:-2880 - len(content) % 2880])
     refuse(path, 65, "is cut short: unit 1 has", work=work)
