@@ -30,6 +30,8 @@ struct channel {
     bool is_refined; /* some line is a tone between two indices */
     double largest; /* of its lines that are checked */
     double power;   /* sum of |x|^2 */
+    double most;    /* |x| */
+    int64_t n_missing; /* samples that are not finite, or in a gap of zeros */
 };
 
 struct line {
@@ -166,17 +168,34 @@ static void add_block(const double complex *x, int64_t first, int64_t count, int
     }
 }
 
-static double complex value_at(struct lw_type type, const void *raw, int64_t i, bool zeroes)
+/* A dense transform has met them all: there is none that is not finite, or it counts as zero. */
+static void add_sample(const struct lines *lines, struct channel *channel, const void *raw, int64_t i, double complex *x)
 {
+    const struct lw_op_spec *const op = &lines->verify->job.op;
+    const struct lw_type type = op->input;
     const double re = lw_type_number(type, raw, type.is_complex ? 2 * i : i),
                  im = type.is_complex ? lw_type_number(type, raw, 2 * i + 1) : 0;
-    return zeroes && !(isfinite(re) && isfinite(im)) ? 0 : CMPLX(re, im);
+    const bool is_finite = isfinite(re) && isfinite(im);
+    *x = is_finite || (channel->is_dense && op->nan != LW_NAN_ZERO) ? CMPLX(re, im) : 0;
+    channel->n_missing += !is_finite;
+    channel->power += creal(*x) * creal(*x) + cimag(*x) * cimag(*x);
+    channel->most = fmax(channel->most, cabs(*x));
+}
+
+/* Samples of the view that no file has. */
+static int64_t in_gaps(const struct lw_verify *verify, int64_t first, int64_t count)
+{
+    const struct lw_gap *gaps;
+    const int64_t n_gaps = lw_reader_gaps(verify->reader, &gaps), begin = verify->job.view.start + first, end = begin + count;
+    int64_t n = 0;
+    for (int64_t g = 0; g < n_gaps; g++)
+        n += max64(0, min64(end, gaps[g].first + gaps[g].count) - max64(begin, gaps[g].first));
+    return n;
 }
 
 static int sum_channel(struct lines *lines, struct channel *channel, int64_t begin, int64_t end, void *raw, double complex *x,
                        struct lw_error *err)
 {
-    const struct lw_job *const job = &lines->verify->job;
     const int64_t n = samples_of(lines->verify), start = channel->piece * request_of(lines->verify)->hop;
     int rc = LW_OK;
     for (int64_t first = 0; first < n && rc == LW_OK; first += BLOCK) {
@@ -191,10 +210,9 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
         };
         if ((rc = lw_reader_read(lines->verify->reader, &slab, err)))
             break;
-        for (int64_t i = 0; i < count; i++) {
-            x[i] = value_at(job->op.input, raw, i, job->op.nan == LW_NAN_ZERO);
-            channel->power += creal(x[i]) * creal(x[i]) + cimag(x[i]) * cimag(x[i]);
-        }
+        for (int64_t i = 0; i < count; i++)
+            add_sample(lines, channel, raw, i, &x[i]);
+        channel->n_missing += in_gaps(lines->verify, slab.first, count);
         for (int64_t l = begin; l < end; l++)
             add_block(x, first, count, n, &lines->all[l]);
     }
@@ -202,13 +220,15 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
 }
 
 /* A dense transform rounds as white noise; a sparse one tells a line's value from the noise down to its detection limit; and the
- * sum at a tone's frequency has what the tones leave. */
+ * sum at a tone's frequency has what the tones leave. Of the samples that are missing, a sparse transform knows those that it takes:
+ * the others are to it what its lines say, and zeros to the sum. */
 static double allowed_of(const struct lw_verify *verify, const struct channel *channel)
 {
     const double e = verify->job.op.precision == LW_DOUBLE ? 1e-16 : 5e-8;
     const double dense = 6 * e * log2(2 * (double)samples_of(verify)) * sqrt(channel->power) + 1e-15 * channel->largest;
     const double left = channel->is_refined ? 6 * sqrt(channel->residual * channel->power) : 0;
-    return channel->is_dense ? dense : dense + channel->limit + leakage(verify) * channel->largest + left;
+    const double missing = (double)channel->n_missing * channel->most;
+    return channel->is_dense ? dense : dense + channel->limit + leakage(verify) * channel->largest + left + missing;
 }
 
 static void compare(const struct lines *lines, const struct channel *channel, const struct line *line,

@@ -217,6 +217,41 @@ def memory(work):
     check(0 < n_refused < 16, f"memory: {n_refused} of 16 are refused")
 
 
+def missing(work):
+    """Samples that a sparse transform does not take may be missing; 'lapwing verify' allows for them, and for no more."""
+    n, k = 146144, 5
+    parts, output = [os.path.join(work, f"part{i}.h5") for i in range(2)], os.path.join(work, "o.h5")
+    t = np.arange(n)
+    x = sum(np.exp(2j * np.pi * (f * t / n + random.random())) for f in random.choice(n, k, False)).astype("c16")
+
+    def write(name, begin, end):
+        with h5py.File(name, "w") as file:
+            file["x"] = x[begin:end]
+            file["x"].attrs.update({"sample_rate_hz": 1000.0, "start_time": begin / 1000, "start_unit": "s since 2023-01-01T00:00:00"})
+    base = ("--sparsity", str(k), "--precision", "double", "--fallback", "error")
+    for place in range(1000, 9000, 1001):
+        x[place], kept = np.nan, x[place]
+        write(parts[0], 0, n)
+        code = subprocess.run([LAPWING, "sfft", "--input", parts[0] + ":/x", "--output", output, "--overwrite", *base, "--algorithm", "sparse",
+                               "--nan", "error"], capture_output=True, timeout=100, check=False).returncode
+        check(code in (0, 65), f"missing: ends with {code}")
+        x[place] = kept
+        if code == 0:
+            break
+    if check(code == 0, "missing: a sparse transform takes all samples"):
+        call(1, "verify", output)
+    write(parts[0], 0, 70615)
+    write(parts[1], 70629, n)
+    call(1, "sfft", "--input", *[part + ":/x" for part in parts], "--gaps", "zero", "--output", output, "--overwrite", *base[:-2],
+         "--algorithm", "sfft2", "--snr", "3")
+    call(1, "verify", output)
+    with h5py.File(output, "r+") as file:
+        rows = file["spectrum"][()]
+        rows["re"][2] += 300
+        file["spectrum"][...] = rows
+    call(1, "verify", output, code=65)
+
+
 def synth(work):
     """The survey's own table of tones is found again; the signal is the same on any number of ranks."""
     one, two = os.path.join(work, "s1.h5"), os.path.join(work, "s2.h5")
@@ -299,6 +334,6 @@ def voting(work):
 
 
 with tempfile.TemporaryDirectory() as work:
-    for part in (shapes, accuracy, edges, reading, honesty, memory, synth, voting):
+    for part in (shapes, accuracy, edges, reading, honesty, memory, missing, synth, voting):
         part(work)
 finish()

@@ -56,9 +56,8 @@ class Stage:
             time.sleep(0.002)
         if process.poll() is None:
             listed = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False).stdout.split()
-            one = process.pid if ranks == 1 else int(listed[-1])
-            with contextlib.suppress(ProcessLookupError):       # it has come to its end
-                os.kill(one, number)
+            with contextlib.suppress(ProcessLookupError, IndexError):       # it has come to its end
+                os.kill(process.pid if ranks == 1 else int(listed[-1]), number)
         said = process.communicate(timeout=60)[1]
         return process.returncode, said
 
