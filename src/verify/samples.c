@@ -113,6 +113,7 @@ struct cells {
     int64_t rows, columns;     /* input values of a cell */
     int64_t n_rows, n_columns; /* cells */
     double *energy;            /* [n_rows x n_columns] */
+    double *repeats;           /* [columns of the input] how often each stands in a continued row */
 };
 
 static double norm2(double complex value) { return creal(value) * creal(value) + cimag(value) * cimag(value); }
@@ -124,8 +125,20 @@ static void add_energy(const struct lw_verify *verify, int64_t n_rows, int64_t f
         for (int64_t column = 0; column < columns; column++) {
             const double complex value = value_at(verify, row * columns + column);
             if (!is_bad(verify, value))
-                cells->energy[(first_row + row) / cells->rows * cells->n_columns + column / cells->columns] += norm2(value);
+                cells->energy[(first_row + row) / cells->rows * cells->n_columns + column / cells->columns] +=
+                    cells->repeats[column] * norm2(value);
         }
+}
+
+/* Where a kernel is wider than the image, a segment holds the same columns many times. */
+static void count_repeats(const struct lw_verify_shape *shape, double *repeats)
+{
+    for (int64_t column = 1 - shape->tap_columns; column < shape->columns + shape->tap_columns - 1; column++) {
+        const bool is_inside = column >= 0 && column < shape->columns;
+        const int64_t at = is_inside ? column : lw_boundary_index(shape->boundary, column, shape->columns);
+        if (at >= 0)
+            repeats[at]++;
+    }
 }
 
 static int read_energy(struct lw_verify *verify, int64_t channel, int64_t begin, int64_t end, struct cells *cells,
@@ -180,8 +193,11 @@ static int find_levels(struct lw_verify *verify, struct lw_verify_samples *sampl
     samples->n_levels = cells.n_columns;
     samples->level_columns = cells.columns;
     cells.energy = lw_alloc_array(cells.n_rows * cells.n_columns, sizeof *cells.energy, "energies", err);
+    cells.repeats = lw_alloc_array(shape->columns, sizeof *cells.repeats, "columns", err);
     samples->levels = lw_alloc_array(cells.n_columns, sizeof *samples->levels, "levels", err);
-    int rc = cells.energy && samples->levels ? LW_OK : LW_ESYSTEM;
+    int rc = cells.energy && cells.repeats && samples->levels ? LW_OK : LW_ESYSTEM;
+    if (rc == LW_OK)
+        count_repeats(shape, cells.repeats);
     for (int64_t k = 0; rc == LW_OK && k < samples->n_levels; k++)
         samples->levels[k] = fabs(shape->outside);
     for (int pass = 0; rc == LW_OK && pass <= is_paired; pass++) {
@@ -190,6 +206,7 @@ static int find_levels(struct lw_verify *verify, struct lw_verify_samples *sampl
             raise_levels(shape, &cells, samples);
     }
     lw_free(cells.energy);
+    lw_free(cells.repeats);
     return rc;
 }
 

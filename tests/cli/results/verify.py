@@ -192,6 +192,15 @@ def images():
 
 # ---- sparse spectra --------------------------------------------------------------------------------------------------
 
+def wide_kernels():
+    """A kernel much wider than the image meets its columns many times over, and so do the transforms."""
+    for boundary, algorithm in (("wrap", "tiles"), ("edge", "full")):
+        write(x=np.random.default_rng(5).standard_normal((3, 1)), h=np.abs(np.random.default_rng(6).standard_normal((1, 700))))
+        make("conv2d", kernel="in.h5:/h", algorithm=algorithm, mode="full", boundary=boundary, precision="double")
+        check_right(f"a wide kernel, {boundary}", products=("/convolved",))
+        check_wrong(f"a wide kernel, {boundary}", "convolved", (2, 300), lambda x: x * (1 + 1e-12), "row 2, column 300")
+
+
 def spectra():
     for options in ({"samples": 2**16, "tones": 10}, {"samples": 2**14, "tones": 5, "type": "float32"}):
         lapwing(1, "synth", "sfft", "--output", "in.h5", "--overwrite", *as_arguments(options))
@@ -232,7 +241,7 @@ def others():
         check("run the same command again" in lapwing(1, "verify", name, code=65).stderr, f"incomplete: {name}")
 
 
-for part in (series, ends, pieces, searches, made_filters, images, spectra, others):
+for part in (series, ends, pieces, searches, made_filters, images, wide_kernels, spectra, others):
     part()
 shutil.rmtree(work)
 finish()
