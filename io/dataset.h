@@ -97,6 +97,7 @@ struct lw_dataset_info {
     int64_t n_stretches;        /* more than 1: the axis is made of so many stretches, one behind the other, and between them lie */
     int64_t n_missing;          /* samples that are not in the file; overlaps count as negative */
     int metadata_axis;          /* the axis that the file's own metadata calls time, -1: it does not say */
+    bool is_power;              /* samples are powers or amplitudes, as results of --post say */
     struct lw_axis_metadata axis;
     struct lw_recorder recorder;
     struct lw_coordinate coordinates[LW_MAX_DIMS];      /* that of the axis has a name and no more: `axis` says where it lies */

@@ -42,7 +42,7 @@ static const struct lw_option options[] = {
     {.name = "products", .kind = LW_OPTION_TEXT, .argument = "LIST", .fallback = "convolved",
      .help = "What to write, one or more of: convolved (the convolved image, /convolved), peaks (a table of the sources in it, /peaks). "
              "Parted by commas. Sources are sought in the convolved image itself, whatever --decimate makes of it."},
-    LW_SEARCH_OPTIONS("pixel", "rows and columns", "image", "peaks"),
+    LW_SEARCH_OPTIONS("pixel", "rows and columns", "image", "peaks", "positive; of complex ones both"),
     {.name = "algorithm", .kind = LW_OPTION_CHOICE, .choices = "auto|direct|tiles|full|separable", .fallback = "auto",
      .help = "How it is computed: as direct sums, by transforms of tiles, of bands as wide as the image (on a GPU: of large "
              "tiles in three passes), or, if the kernel is the product of a column and a row, in two passes. 'lapwing plan "
@@ -174,8 +174,9 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
 {
     static const struct lw_search_word words[] = {{"convolved", LW_FILTERED}, {"peaks", LW_PEAKS}, {0}};
     struct lw_conv2d_spec *const c = &job->op.conv2d;
-    const int rc = lw_search_choose(given, words, job, &c->search, err);
-    if (rc)
+    int rc;
+    if ((rc = lw_search_choose(given, words, job, &c->search, err)) ||
+        (rc = lw_search_choose_sign(given, job->op.input.is_complex || c->kernel_complex, true, job, &c->search, err)))
         return rc;
     if (c->every > 1 && !(lw_search_products(&c->search) & LW_FILTERED))
         return lw_fail(err, LW_EUSAGE, "--decimate %d is for the product convolved, which --products leaves out", c->every);

@@ -54,7 +54,8 @@ static const struct lw_option options[] = {
              "fires, /peaks), best (for each sample the filter that responds most, /best/value and /best/filter), blocks "
              "(statistics of consecutive samples, /blocks). Parted by commas. All but filtered are made of the filtered series itself, "
              "whatever --decimate makes of it."},
-    LW_SEARCH_OPTIONS("output", "outputs of the same channel and filter", "channel and filter", "peaks and best"),
+    LW_SEARCH_OPTIONS("output", "outputs of the same channel and filter", "channel and filter", "peaks and best",
+                      "positive with --boxcar and --baseline, and for input that a result's --post made power or amplitude; else both"),
     {.name = "cluster-filters", .kind = LW_OPTION_FLAG,
      .help = "With --cluster: candidates of all filters of a channel are neighbours."},
     {.name = "mask", .kind = LW_OPTION_FILE, .argument = "FILE:/dataset",
@@ -132,6 +133,12 @@ static int check_post(const struct lw_ols_spec *ols, struct lw_error *err)
     return LW_OK;
 }
 
+/* Whether what is sought adds to the data: to powers, which are never negative, or above the mean around. */
+static bool adds_to_data(const struct lw_options *given, const struct lw_job *job)
+{
+    return (lw_options_given(given, "boxcar") && lw_options_given(given, "baseline")) || job->inputs[0].is_power;
+}
+
 static int choose_search(const struct lw_options *given, struct lw_job *job, struct lw_error *err)
 {
     static const struct lw_search_word words[] = {
@@ -141,6 +148,9 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     int rc;
     if ((rc = lw_search_choose(given, words, job, &ols->search, err)) ||
         (rc = lw_search_choose_blocks(given, &ols->search, err)) || (rc = check_post(ols, err)))
+        return rc;
+    if ((rc = lw_search_choose_sign(given, job->op.input.is_complex || ols->taps_complex, adds_to_data(given, job), job, &ols->search,
+                                    err)))
         return rc;
     ols->search.clusters_filters = lw_options_flag(given, "cluster-filters");
     job->search.mask = lw_options_text(given, "mask");

@@ -103,6 +103,7 @@ static void add_best(const struct lw_options *given, const struct lw_dataset_inf
     struct lw_product *const value = add_array(input, "/best/value", type, false, job->n_outputs, job);
     describe_axis(given, job, 1, 1, value);
     note_unit(job, value);
+    lw_product_note_text(value, "sign", lw_sign_text(job->op.ols.search.sign));
     describe_axis(given, job, 1, 1, add_array(input, "/best/filter", number, false, job->n_outputs, job));
 }
 

@@ -14,6 +14,8 @@
 /* Index into the choices of --noise is the value of the enumeration. */
 static_assert(LW_NOISE_GIVEN == 0 && LW_NOISE_ENERGY == 1 && LW_NOISE_MEASURED == 2 && LW_NOISE_RMS == 3, "order of --noise");
 
+static_assert(LW_SIGN_BOTH == 0 && LW_SIGN_POSITIVE == 1 && LW_SIGN_NEGATIVE == 2, "order of --sign");
+
 static const char *const noise_texts[] = {
     [LW_NOISE_GIVEN] = "given", [LW_NOISE_ENERGY] = "energy", [LW_NOISE_MEASURED] = "measured",
     [LW_NOISE_RMS] = "rms",
@@ -114,6 +116,23 @@ int lw_search_choose(const struct lw_options *given, const struct lw_search_word
         return rc;
     job->search.most_peaks = lw_options_int(given, "max-peaks");
     job->search.first_time = job->search.time_step = NAN;
+    return LW_OK;
+}
+
+int lw_search_choose_sign(const struct lw_options *given, bool is_complex, bool is_positive, struct lw_job *job,
+                          struct lw_search *search, struct lw_error *err)
+{
+    const bool is_given = lw_options_given(given, "sign");
+    const enum lw_sign fallback = is_positive && !is_complex ? LW_SIGN_POSITIVE : LW_SIGN_BOTH;
+    const enum lw_sign sign = is_given ? (enum lw_sign)lw_options_choice(given, "sign") : fallback;
+    if (!(search->products & (LW_PEAKS | LW_BEST)))
+        return is_given ? lw_fail(err, LW_EUSAGE, "--sign goes with --products peaks%s only",
+                                  job->op.kind == LW_OP_OLS ? " or best" : "") : LW_OK;
+    if (is_complex && sign != LW_SIGN_BOTH)
+        return lw_fail(err, LW_EUSAGE, "--sign %s: the outputs are complex, which have no sign; leave it out", lw_sign_text(sign));
+    search->sign = sign;
+    if (!is_given)
+        snprintf(job->defaults, sizeof job->defaults, "sign = %s\n", lw_sign_text(sign));
     return LW_OK;
 }
 
@@ -240,4 +259,5 @@ void lw_search_describe_peaks(const struct lw_job *job, const struct lw_search *
     lw_product_note_real(product, "threshold", search->threshold);
     lw_product_note_text(product, "noise", noise_texts[job->search.noise]);
     lw_product_note_int(product, "cluster", search->cluster);
+    lw_product_note_text(product, "sign", lw_sign_text(search->sign));
 }

@@ -6,8 +6,8 @@
 #include "signal/peaks.h"
 
 /* Entries of a job's table of options. what: how it calls an output; near: its neighbours; each: what has a noise
- * of its own; products: those that sigma is for. */
-#define LW_SEARCH_OPTIONS(what, near, each, products)                                                                           \
+ * of its own; products: those that sigma is for; signs: the default of --sign. */
+#define LW_SEARCH_OPTIONS(what, near, each, products, signs)                                                                    \
     {.name = "threshold", .kind = LW_OPTION_REAL, .argument = "T", .minimum = 1e-300, .maximum = 1e300,                         \
      .help = "With --products peaks: " what "s whose signal-to-noise ratio |y| / sigma is at least T are candidates."},         \
     {.name = "noise", .kind = LW_OPTION_CHOICE, .choices = "given|energy|measured|rms",                                         \
@@ -16,6 +16,9 @@
              "do not raise it (from the median of |y|, then from what lies below 2 sigma); rms: likewise, the median over one " \
              "in 16 pieces of the root mean square of |y|, which they raise; each takes a pass of its own. For complex " what   \
              "s sigma^2 is the power of real and imaginary part together. Default: measured."},                                 \
+    {.name = "sign", .kind = LW_OPTION_CHOICE, .choices = "both|positive|negative",                                             \
+     .help = "With --products " products ": which " what "s count, those above 0, those below 0, or both. The others are no "   \
+             "candidates, and nobody's neighbours. Complex " what "s have no sign. Default: " signs "."},                       \
     {.name = "cluster", .kind = LW_OPTION_INT, .argument = "W", .fallback = "0", .maximum = (double)LW_SEARCH_MOST_CLUSTER,     \
      .help = "With --products peaks: a candidate is a peak if no stronger one lies within +- W " near "."},                     \
     {.name = "max-peaks", .kind = LW_OPTION_INT, .argument = "N", .fallback = "10000000", .minimum = 1, .maximum = 1e15,        \
@@ -32,6 +35,12 @@ struct lw_search_word {
  * @param search set but for its noise */
 int lw_search_choose(const struct lw_options *given, const struct lw_search_word *words, struct lw_job *job, struct lw_search *search,
                      struct lw_error *err);
+
+/** Read --sign, or take its default; that is noted for the result's configuration. LW_EUSAGE.
+ * @param is_complex   outputs are
+ * @param is_positive  what is sought in such data, by such filters, adds to them */
+int lw_search_choose_sign(const struct lw_options *given, bool is_complex, bool is_positive, struct lw_job *job,
+                          struct lw_search *search, struct lw_error *err);
 
 /** Read --blocks. LW_EUSAGE. */
 int lw_search_choose_blocks(const struct lw_options *given, struct lw_search *search, struct lw_error *err);

@@ -262,6 +262,7 @@ static int find_crossings(const struct lw_op *op, const struct lw_cuda_op_block 
         .scales = ((const struct conv2d *)op->state)->scales,
         .begin = max64(0, begin - first_row),
         .end = min64(block->count, end - first_row),
+        .sign = op->spec.conv2d.search.sign,
         .rows = from->products[product],
         .most_rows = from->most_rows[product],
         .n_rows = &from->report->n_rows,

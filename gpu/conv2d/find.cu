@@ -15,7 +15,7 @@ template <class Value>
 LW_DEVICE void look_at(const lw_conv2d_search &s, int64_t channel, int64_t row, int64_t column, RealPart<Value> scale)
 {
     const Value y = static_cast<const Value *>(s.image)[(channel * s.count + row) * s.columns + column];
-    if (!crosses(y, scale))
+    if (!crosses(y, scale) || !has_sign(s.sign, real_of(y)))
         return;
     const unsigned long long place = atomicAdd(s.n_rows, 1ull);
     const int32_t image = static_cast<int32_t>(s.channel + channel);

@@ -18,6 +18,7 @@ struct lw_conv2d_search {
     int64_t first_row, channel;     /* of the whole data set: its first */
     const void *scales;             /* device, [channels of the data set], see gpu/host/scales.h */
     int64_t begin, end;             /* rows of the image, 0 .. count: others give no crossings */
+    enum lw_sign sign;              /* pixels of another one give none, too */
 
     struct lw_crossing *rows;       /* device: the table */
     int64_t most_rows;

@@ -63,11 +63,18 @@ template <class Value, class Real> LW_DEVICE bool crosses(Value y, Real scale)
     return scaled_square(y, scale) >= crossing_limit<Real>();
 }
 
-/* What outputs are compared by: negative for NaN. Where sigma is 0, all are equal. */
-template <class Value> LW_DEVICE double strength_of(Value y, double scale)
+/* What outputs are compared by. NaN, and what has a sigma of 0, is weaker than all others. */
+template <class Value> LW_DEVICE double strength_of(Value y, double scale, lw_sign sign)
 {
-    const double size = absolute(real_of(y), imaginary_of(y));
-    return isnan(real_of(y)) || isnan(imaginary_of(y)) ? -1 : scale == 0 ? 0 : size * scale;
+    const double re = real_of(y);
+    const double size = sign == LW_SIGN_BOTH ? absolute(re, imaginary_of(y)) : sign == LW_SIGN_POSITIVE ? re : -re;
+    return isnan(re) || isnan(imaginary_of(y)) || scale == 0 ? -CUDART_INF : size * scale;
+}
+
+/* lw_sign_fits */
+LW_DEVICE bool has_sign(lw_sign sign, double re)
+{
+    return sign == LW_SIGN_BOTH || (sign == LW_SIGN_POSITIVE ? re > 0 : re < 0);
 }
 
 /* The counter goes on beyond the table's end. */

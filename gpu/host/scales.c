@@ -1,6 +1,7 @@
 #include "gpu/host/scales.h"
 
 #include <float.h>
+#include <math.h>
 
 int64_t lw_cuda_scales_bytes(const struct lw_search *search, int64_t n, enum lw_precision precision)
 {
@@ -17,7 +18,7 @@ double lw_cuda_scale_of(const struct lw_search *search, int64_t i)
 
 void lw_cuda_put_scale(enum lw_precision precision, void *scales, int64_t i, double scale)
 {
-    const double most = precision == LW_SINGLE ? FLT_MAX : DBL_MAX, finite = scale < most ? scale : most;
+    const double most = precision == LW_SINGLE ? FLT_MAX : DBL_MAX, finite = fabs(scale) > most ? copysign(most, scale) : scale;
     if (precision == LW_SINGLE)
         ((float *)scales)[i] = (float)finite;
     else

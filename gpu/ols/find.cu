@@ -51,7 +51,8 @@ template <typename Value> __global__ void find_crossings(lw_series s, lw_crossin
         const int64_t channel = is_slow ? in_plane % s.n_channels : in_plane / s.count;
         const int64_t index = s.first + (is_slow ? in_plane / s.n_channels : in_plane % s.count);
         const Value y = values_of<Value>(s)[filter * plane + in_plane];
-        if (index >= table.first && index < table.end && crosses(y, scale_of<Value>(s, channel, filter)))
+        if (index >= table.first && index < table.end && crosses(y, scale_of<Value>(s, channel, filter)) &&
+            has_sign(table.sign, real_of(y)))
             append_crossing(table.rows, table.most_rows, table.n_rows, index, s.channel + channel, filter, y);
     }
 }
@@ -79,11 +80,11 @@ __global__ void find_best(lw_series s, int64_t first, int64_t count, Value *valu
         const int64_t channel = is_slow ? i % s.n_channels : i / count, o = is_slow ? i / s.n_channels : i % count;
         const Value *const y = values_of<Value>(s) + place_of(s, channel, first - s.first + o, s.count);
         Value best = not_a_number<Value>();
-        double strongest = -1;
+        double strongest = -CUDART_INF;
         int32_t number = -1;
         for (int filter = 0; filter < s.n_filters; filter++) {
             const Value value = y[filter * plane];
-            const double strength = strength_of(value, scale_of<Value>(s, channel, filter));
+            const double strength = strength_of(value, scale_of<Value>(s, channel, filter), s.sign);
             if (strength > strongest) {
                 strongest = strength;
                 best = value;

@@ -22,6 +22,7 @@ struct lw_series {
     int64_t first;                  /* on the axis: of its first output */
     int64_t channel;                /* of the data set: its first */
     const void *scales;             /* device, [channels of the data set][n_filters], see lw_ols_scales */
+    enum lw_sign sign;              /* that counts */
 };
 
 /* A table on the device. */
@@ -31,6 +32,7 @@ struct lw_crossings {
     unsigned long long *n_rows;     /* device: goes on counting where there is no more room */
     int64_t first, end;             /* on the axis: outputs before and after these give no rows */
     int filter, end_filter;         /* likewise */
+    enum lw_sign sign;              /* outputs of another one give none, too */
 };
 
 /** Append the outputs y with |y| scale >= 1, and perhaps some that are less by rounding errors: lw_peaks_pick tests exactly. */

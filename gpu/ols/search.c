@@ -47,7 +47,9 @@ void lw_ols_strengths(const struct lw_op_spec *spec, void *strengths)
             strongest = fmax(strongest, lw_cuda_scale_of(search, channel * n_filters + f) * norm_of(&spec->ols, f));
         for (int64_t f = 0; f < n_filters; f++) {
             const int64_t i = channel * n_filters + f;
-            lw_cuda_put_scale(spec->precision, strengths, i, lw_cuda_scale_of(search, i) / (strongest > 0 ? strongest : 1));
+            const double scale = lw_cuda_scale_of(search, i), strength = scale / (strongest > 0 ? strongest : 1);
+            lw_cuda_put_scale(spec->precision, strengths, i,
+                              scale == 0 ? NAN : search->sign == LW_SIGN_NEGATIVE ? -strength : strength);
         }
     }
 }
@@ -92,6 +94,7 @@ static struct lw_series series_of(const struct lw_op *op, const struct lw_block 
         .first = piece->first,
         .channel = block->channel + piece->channel,
         .scales = ((const struct lw_ols_state *)op->state)->scales,
+        .sign = op->spec.ols.search.sign,
     };
 }
 
@@ -114,6 +117,7 @@ static struct lw_crossings table_of(const struct lw_op *op, const struct lw_cuda
         .first = first - cluster,
         .end = end + cluster,
         .end_filter = op->spec.ols.n_filters,
+        .sign = op->spec.ols.search.sign,
     };
 }
 
@@ -220,6 +224,7 @@ static int launch_best(const struct lw_op *op, const struct lw_cuda_op_block *wo
     search.scales = ((const struct lw_ols_state *)op->state)->strengths;
     search.values = work->products[value];
     search.filters = work->products[filter];
+    search.is_signed = op->spec.ols.search.sign != LW_SIGN_BOTH;
     cudaError_t status = cudaMemsetAsync(search.values, 0xff, n * lw_type_bytes(op->plan.products[value].type), work->stream);
     if (status == cudaSuccess)
         status = cudaMemsetAsync(search.filters, 0xff, n * sizeof *search.filters, work->stream);

@@ -17,7 +17,7 @@ int64_t lw_ols_scales_bytes(const struct lw_op_spec *spec);
 void lw_ols_scales(const struct lw_op_spec *spec, void *scales);
 
 /** The same for the best filter: 1 / sigma with a factor for each channel, so that the strongest output of a signal of size 1 is of
- * that size; no bytes where it is not wanted. */
+ * that size; negative where outputs of the negative sign are sought, NaN where sigma is 0. No bytes where it is not wanted. */
 int64_t lw_ols_strengths_bytes(const struct lw_op_spec *spec);
 void lw_ols_strengths(const struct lw_op_spec *spec, void *strengths);
 

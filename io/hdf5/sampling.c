@@ -256,6 +256,14 @@ static int use_times(struct lw_subject *subject, struct lw_error *err)
 
 /* ---- all of it --------------------------------------------------------------------------------------------------------- */
 
+/* What our own results say of the samples, which were made by --post. */
+static bool is_power(hid_t dataset, struct lw_error *err)
+{
+    char post[16];
+    return lw_attribute_read_text(dataset, "post", post, sizeof post, err) &&
+           (strcmp(post, "power") == 0 || strcmp(post, "amplitude") == 0);
+}
+
 /* What a convention has not said. */
 static void find_rest(hid_t file, hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
 {
@@ -279,6 +287,7 @@ int lw_hdf5_sampling_find(hid_t file, hid_t dataset, struct lw_dataset_info *inf
     info->axis = (struct lw_axis_metadata){0};
     info->metadata_axis = lw_scale_time_dimension(dataset, info->n_dims, &broken);
     name_dimensions(dataset, info, &broken);
+    info->is_power = is_power(dataset, &broken);
     if (lw_conventions_describe(&subject) == LW_OK)
         find_rest(file, dataset, info, &broken);
     if (broken.code == LW_OK)

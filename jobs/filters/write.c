@@ -83,7 +83,7 @@ static int prepare(const struct lw_bank *bank, const struct lw_options *given, e
                    struct lw_error *err)
 {
     int rc;
-    if (!(file->configuration = lw_options_resolved(given, err)))
+    if (!(file->configuration = lw_options_resolved(given, "", err)))
         return LW_ESYSTEM;
     (void)((rc = lw_bank_describe(bank, &file->notes, err)) || (rc = make_samples(bank, scalar, &file->samples, err)));
     return rc;

@@ -182,7 +182,7 @@ static int prepare(const struct lw_options *given, struct work *work, struct lw_
         !(work->line = lw_alloc_array(sky->columns, sizeof *work->line, "synthetic pixels", err)) ||
         !(work->pixels = lw_alloc_array(work->block * sky->columns, lw_scalar_bytes(sky->scalar), "synthetic pixels", err)) ||
         !(work->notes = lw_alloc(sizeof *work->notes, "attributes", err)) ||
-        !(work->configuration = lw_options_resolved(given, err)))
+        !(work->configuration = lw_options_resolved(given, "", err)))
         return LW_ESYSTEM;
     write_notes(sky, work->notes);
     return LW_OK;

@@ -264,7 +264,7 @@ static int prepare(const struct lw_options *given, struct work *work, struct lw_
         return rc;
     if (!(work->taps = lw_alloc_array(work->synth.n_taps, 2 * sizeof *work->taps, "taps", err)) ||
         !(work->notes = lw_alloc(sizeof *work->notes, "attributes", err)) ||
-        !(work->configuration = lw_options_resolved(given, err)))
+        !(work->configuration = lw_options_resolved(given, "", err)))
         return LW_ESYSTEM;
     write_notes(&work->synth, work->notes);
     return LW_OK;

@@ -438,7 +438,7 @@ static void log_start(const struct lw_cli *cli)
 /* Ranks whose home folders differ would take different files for ~. */
 static int compare_options(const struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
 {
-    char *const resolved = lw_options_resolved(cli->options, err);
+    char *const resolved = lw_options_resolved(cli->options, "", err);
     int rc = lw_comm_agree(comm, resolved ? LW_OK : LW_ESYSTEM, err);
     rc = rc ? rc : lw_comm_same(comm, "the configuration", resolved, err);
     lw_free(resolved);

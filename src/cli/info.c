@@ -4,12 +4,12 @@
 #include "base/memory.h"
 #include "cli/facts.h"
 #include "cli/help.h"
+#include "cli/jobfile.h"
 #include "cli/left.h"
 #include "cli/table.h"
 #include "engine/registry.h"
 #include "io/codecs/codec.h"
 #include "io/codecs/hash.h"
-#include "io/list.h"
 #include "io/object.h"
 #include "io/writer.h"
 
@@ -235,7 +235,7 @@ static int print_job_of(const struct lw_listing_origin *origin, const char *file
                         strcmp(configuration, origin->configuration) != 0))
         rc = lw_fail(err, LW_EDATA, "the job file in '%.600s' cannot be printed: it holds bytes that are no UTF-8 text", file);
     if (rc == LW_OK)
-        printf("[%s]\n%s", job, configuration);
+        printf("[%s]\n%s%s", job, configuration, lw_jobfile_added(origin));
     lw_free(configuration);
     return rc;
 }

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "cli/commands.h"
-#include "io/list.h"
 
 #include <errno.h>
 #include <ini.h>
@@ -57,6 +56,28 @@ static int read_text(struct lw_jobfile *jobfile, struct lw_error *err)
     return rc;
 }
 
+/* The value that a configuration has for an option, which a newline or a break of the line ends; NULL: none. */
+static const char *find_value(const char *configuration, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *line = configuration; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, name, length) == 0 && strncmp(line + length, " = ", 3) == 0)
+            return line + length + 3;
+    }
+    return NULL;
+}
+
+const char *lw_jobfile_added(const struct lw_listing_origin *origin)
+{
+    char words[80] = "";
+    const char *const products = find_value(origin->configuration, "products");
+    if (products)
+        snprintf(words, sizeof words, "%.*s", (int)strcspn(products, "\n"), products);
+    const bool is_searched = strstr(words, "peaks") || strstr(words, "best");
+    return is_searched && !find_value(origin->configuration, "sign") ? "sign = both\n" : "";
+}
+
 static int take_origin(struct lw_jobfile *jobfile, struct lw_error *err)
 {
     struct lw_listing_origin origin;
@@ -64,11 +85,12 @@ static int take_origin(struct lw_jobfile *jobfile, struct lw_error *err)
     if (!lw_list_origin(jobfile->path, &origin)) {
         rc = lw_fail(err, LW_EDATA, "'%.600s' keeps no job file, so that its job is not known", jobfile->path);
     } else {
-        const size_t room = strlen(origin.job) + strlen(origin.configuration) + sizeof "[]\n";
+        const char *const added = lw_jobfile_added(&origin);
+        const size_t room = strlen(origin.job) + strlen(origin.configuration) + strlen(added) + sizeof "[]\n";
         jobfile->text = lw_alloc(room, "the job file", err);
         rc = jobfile->text ? LW_OK : LW_ESYSTEM;
         if (rc == LW_OK)
-            jobfile->bytes = snprintf(jobfile->text, room, "[%s]\n%s", origin.job, origin.configuration);
+            jobfile->bytes = snprintf(jobfile->text, room, "[%s]\n%s%s", origin.job, origin.configuration, added);
     }
     lw_list_origin_release(&origin);
     return rc;

@@ -6,6 +6,7 @@
 #define LW_CLI_JOBFILE_H
 
 #include "comm/comm.h"
+#include "io/list.h"
 #include "job/job.h"
 #include "options/options.h"
 
@@ -25,6 +26,9 @@ int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_jobfile *j
 
 /** The same of the job file that a result keeps of itself. LW_EDATA if it is none. Collective. */
 int lw_jobfile_of_result(struct lw_comm *comm, const char *path, struct lw_jobfile *jobfile, struct lw_error *err);
+
+/** Lines for a result's configuration that does not say --sign, which was made before there was a choice: both. "" for others. */
+const char *lw_jobfile_added(const struct lw_listing_origin *origin);
 
 void lw_jobfile_release(struct lw_jobfile *jobfile);
 

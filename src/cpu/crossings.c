@@ -47,7 +47,7 @@ void lw_cpu_crossings_find(const struct lw_cpu_outputs *outputs, struct lw_cpu_f
         *(outputs->is_row ? &crossing.column : &crossing.index) += i;
         crossing.re = part_of(outputs, i, 0);
         crossing.im = part_of(outputs, i, 1);
-        if (!(hypot(crossing.re, crossing.im) / noise >= threshold))
+        if (!lw_sign_fits(outputs->sign, crossing.re) || !(hypot(crossing.re, crossing.im) / noise >= threshold))
             continue;
         found->rows[found->n++] = crossing;
         if (found->n == LW_CPU_CROSSINGS)

@@ -34,6 +34,7 @@ struct lw_cpu_outputs {
     bool is_row;                        /* of an image: columns follow each other, not indices */
     struct lw_crossing first;           /* of output 0: its place; re and im do not count */
     double noise, threshold;
+    enum lw_sign sign;
 };
 
 void lw_cpu_table_begin(struct lw_cpu_table *table, struct lw_slot_product *product);

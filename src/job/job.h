@@ -99,6 +99,7 @@ struct lw_job {
     double *noise;                      /* owned; op.ols.search.noise points to it; NULL: none */
     struct lw_made_filters *made;       /* owned; what is known of filters that the job made itself; NULL: it read them */
     struct lw_whitening *whitening;     /* owned; what the taps wait for; NULL: they are as they were read or made */
+    char defaults[64];                  /* "name = value" lines: defaults that follow from the input, for the result's configuration */
     char unit[96];                      /* of the result, where it is not the input's */
     char psd_unit[96];                  /* of the power spectrum */
     char summary[256];                  /* one line: "filter 2 x 8192 taps (real), mode same, boundary zero" */

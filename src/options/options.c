@@ -355,7 +355,7 @@ static void print_line(FILE *file, const char *name, const char *value)
     fputc('\n', file);
 }
 
-char *lw_options_resolved(const struct lw_options *options, struct lw_error *err)
+char *lw_options_resolved(const struct lw_options *options, const char *more, struct lw_error *err)
 {
     char *text = NULL;
     size_t size = 0;
@@ -367,6 +367,7 @@ char *lw_options_resolved(const struct lw_options *options, struct lw_error *err
     for (int i = 0; i < options->n_values; i++)
         if (options->values[i].text)
             print_line(file, options->values[i].option->name, options->values[i].text);
+    fputs(more, file);
     const bool is_whole = !ferror(file);
     if (fclose(file) != 0 || !is_whole) {
         lw_free(text);

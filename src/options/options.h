@@ -88,8 +88,8 @@ struct lw_option_range {
 struct lw_option_range lw_options_range(const struct lw_options *options, const char *name);
 
 /** "name = value" lines of every option that is given, in table order: a job file that asks for the same. The section
- * line is not included. A long line is broken after a backslash. Release with lw_free. */
-char *lw_options_resolved(const struct lw_options *options, struct lw_error *err);
+ * line is not included. A long line is broken after a backslash. Release with lw_free. @param more  lines that follow */
+char *lw_options_resolved(const struct lw_options *options, const char *more, struct lw_error *err);
 
 /** Call `visit` for every option in table order. */
 void lw_options_each(const struct lw_options *options, void (*visit)(const struct lw_option *, const char *value, void *),

@@ -132,7 +132,7 @@ int lw_provenance_collect(const struct lw_setup *setup, const char *command_line
 {
     *provenance = (struct lw_provenance){0};
     if (!(provenance->texts = lw_alloc(TEXTS_BYTES, "the provenance", err)) ||
-        !(provenance->configuration = lw_options_resolved(setup->options, err)))
+        !(provenance->configuration = lw_options_resolved(setup->options, setup->job.defaults, err)))
         return LW_ESYSTEM;
     struct collector c = {provenance, provenance->texts, TEXTS_BYTES};
     add_text(&c, "program", "lapwing");

@@ -185,12 +185,12 @@ static int64_t pick_in_images(const struct lw_peaks_spec *spec, struct lw_crossi
 
 /* ---- all ----------------------------------------------------------------------------------------------------------- */
 
-/* Those that only seemed to cross, in an engine's own precision, go. @return  how many are left */
+/* Those that only seemed to cross, in an engine's own precision, go, and those of the other sign. @return  how many are left */
 static int64_t drop_weak(const struct lw_peaks_spec *spec, struct lw_crossing *crossings, int64_t n)
 {
     int64_t kept = 0;
     for (int64_t i = 0; i < n; i++)
-        if (lw_peaks_snr(spec, &crossings[i]) >= spec->search->threshold)
+        if (lw_sign_fits(spec->search->sign, crossings[i].re) && lw_peaks_snr(spec, &crossings[i]) >= spec->search->threshold)
             crossings[kept++] = crossings[i];
     return kept;
 }

@@ -13,7 +13,7 @@ struct lw_peak {
     int64_t channel, filter, column;    /* as in struct lw_crossing */
     double re, im;
     double snr;
-    int64_t cluster_size;       /* outputs within reach whose SNR is at least the threshold, itself among them */
+    int64_t cluster_size;       /* crossings within reach, itself among them */
 };
 
 /* The crossings of a piece of the axis, of some channels and filters. */

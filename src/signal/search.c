@@ -10,6 +10,12 @@ unsigned lw_search_products(const struct lw_search *search) { return search->pro
 
 bool lw_search_is_needed(const struct lw_search *search) { return lw_search_products(search) != LW_FILTERED; }
 
+const char *lw_sign_text(enum lw_sign sign)
+{
+    static const char *const texts[] = {[LW_SIGN_BOTH] = "both", [LW_SIGN_POSITIVE] = "positive", [LW_SIGN_NEGATIVE] = "negative"};
+    return texts[sign];
+}
+
 int64_t lw_search_reach(const struct lw_search *search, int64_t n)
 {
     return lw_search_products(search) & LW_PEAKS ? min64(search->cluster, n) : 0;
@@ -30,15 +36,19 @@ int64_t lw_search_after(const struct lw_search *search, int64_t n, int64_t unit)
 void lw_search_describe(const struct lw_search *search, const char *near, char *text, size_t size)
 {
     const unsigned products = lw_search_products(search);
-    char peaks[80] = "", blocks[48] = "";
+    char peaks[96] = "", best[48] = "", blocks[48] = "";
+    const bool has_sign = search->sign != LW_SIGN_BOTH;
+    const char *const sign = has_sign ? lw_sign_text(search->sign) : "", *const blank = has_sign ? " " : "";
     const size_t used = strlen(text);
     if (products & LW_PEAKS && search->cluster > 0)
-        snprintf(peaks, sizeof peaks, ", peaks within +- %" PRId64 " %s%s", search->cluster, near,
+        snprintf(peaks, sizeof peaks, ", %s%speaks within +- %" PRId64 " %s%s", sign, blank, search->cluster, near,
                  search->clusters_filters ? " of all filters" : "");
     else if (products & LW_PEAKS)
-        snprintf(peaks, sizeof peaks, ", peaks");
+        snprintf(peaks, sizeof peaks, ", %s%speaks", sign, blank);
+    if (products & LW_BEST)
+        snprintf(best, sizeof best, ", best filter%s%s%s", has_sign ? " by " : "", sign, has_sign ? " outputs" : "");
     if (products & LW_BLOCKS)
         snprintf(blocks, sizeof blocks, ", blocks of %" PRId64, search->every);
     if (used < size)
-        snprintf(text + used, size - used, "%s%s%s", peaks, products & LW_BEST ? ", best filter" : "", blocks);
+        snprintf(text + used, size - used, "%s%s%s", peaks, best, blocks);
 }

@@ -2,6 +2,8 @@
  *
  * y[f][c][i], 0 <= i < n, is the series that mode and boundary define, before signal/post.h makes anything of it. With sigma[c][f],
  * the noise of a channel behind a filter, |y| / sigma is the signal-to-noise ratio (SNR); where sigma is 0 nothing is found.
+ * Of real outputs a sign may be asked for: outputs of the other one then are no crossings, so nobody's neighbours, and the best
+ * filter is that of the largest y / sigma (negative: -y / sigma).
  *
  *   peaks    the outputs with an SNR of at least `threshold` such that no stronger one lies within +- `cluster` outputs of the same
  *            channel and filter, or of the same channel and any filter. Stronger: of a higher SNR; of equal ones that of the
@@ -35,11 +37,15 @@ enum { LW_BLOCK_MAX = 1, LW_BLOCK_MEAN = 2, LW_BLOCK_RMS = 4 };
 #define LW_SEARCH_MOST_CLUSTER ((int64_t)1 << 32)
 #define LW_SEARCH_MOST_EVERY ((int64_t)1 << 32)
 
+/* Outputs that count for peaks and best. */
+enum lw_sign { LW_SIGN_BOTH, LW_SIGN_POSITIVE, LW_SIGN_NEGATIVE };
+
 struct lw_search {
     unsigned products;          /* 0 counts as LW_FILTERED */
     const double *noise;        /* sigma [n_channels of the whole data set][n_filters], finite, >= 0; host, borrowed until op_create
                                    returns; NULL: 1 everywhere. For peaks and best */
     double threshold;           /* > 0 */
+    enum lw_sign sign;          /* of complex outputs LW_SIGN_BOTH */
     int64_t cluster;            /* 0 .. LW_SEARCH_MOST_CLUSTER */
     bool clusters_filters;      /* neighbours of any filter */
     int64_t every;              /* blocks: D, 1 .. LW_SEARCH_MOST_EVERY */
@@ -51,6 +57,14 @@ unsigned lw_search_products(const struct lw_search *search);    /* never 0 */
 /** Whether anything but the series is wanted. */
 bool lw_search_is_needed(const struct lw_search *search);
 
+/** Whether an output may be a crossing by its sign. @param re  y, or its real part */
+static inline bool lw_sign_fits(enum lw_sign sign, double re)
+{
+    return sign == LW_SIGN_BOTH || (sign == LW_SIGN_POSITIVE ? re > 0 : re < 0);
+}
+
+const char *lw_sign_text(enum lw_sign sign);                    /* "both" */
+
 /** Outputs on each side of one among which a stronger one is looked for, of n on the axis: no more than these. 0: no peaks. */
 int64_t lw_search_reach(const struct lw_search *search, int64_t n);
 
@@ -59,7 +73,7 @@ int64_t lw_search_reach(const struct lw_search *search, int64_t n);
 int64_t lw_search_before(const struct lw_search *search, int64_t n, int64_t unit);
 int64_t lw_search_after(const struct lw_search *search, int64_t n, int64_t unit);
 
-/** Append ", peaks within +- 64 outputs" and the like to a text; nothing where only the series is wanted. @param near  "outputs" */
+/** Append ", positive peaks within +- 64 outputs" and the like to a text; nothing where only the series is wanted. @param near  "outputs" */
 void lw_search_describe(const struct lw_search *search, const char *near, char *text, size_t size);
 
 /* An output whose SNR is at least the threshold. */

@@ -99,6 +99,13 @@ struct best {
     struct lw_verify_stored *values, *filters;
 };
 
+/* What outputs are compared by, times sigma. */
+static double strength_of(const struct lw_verify *verify, double complex y)
+{
+    const enum lw_sign sign = verify->shape.search->sign;
+    return sign == LW_SIGN_BOTH ? cabs(y) : sign == LW_SIGN_POSITIVE ? creal(y) : -creal(y);
+}
+
 /* By how much some other filter is certainly better than the one stored, as a part of what is allowed: above 1 it is. */
 static double rival_part(const struct lw_verify *verify, const struct lw_verify_samples *samples, int64_t row, int stored,
                          const struct lw_verify_truth *its)
@@ -114,7 +121,7 @@ static double rival_part(const struct lw_verify *verify, const struct lw_verify_
         if (stored < 0)
             return NAN;
         if (sigma > 0) {
-            const double excess = cabs(y.value) / other - cabs(its->value) / sigma,
+            const double excess = strength_of(verify, y.value) / other - strength_of(verify, its->value) / sigma,
                          allowed = 2 * (y.allowed / other + its->allowed / sigma);
             worst = excess > 0 ? fmax(worst, excess / (allowed + 4 * FLT_EPSILON * cabs(y.value) / other)) : worst;
         }

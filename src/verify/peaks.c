@@ -67,7 +67,7 @@ static void compare(const struct table *table, const struct lw_verify_samples *s
         return;
     const struct lw_verify_truth y = lw_verify_series(verify, samples, filter, row, column);
     const double snr = cabs(y.value) / sigma, allowed = y.allowed * 1.5 / sigma + 4 * FLT_EPSILON * snr;
-    if (y.is_nan)
+    if (y.is_nan || !lw_sign_fits(verify->shape.search->sign, creal(y.value)))
         return;
     found->least += snr - allowed >= threshold;
     found->most += snr + allowed >= threshold;
@@ -118,6 +118,8 @@ static void check_value(const struct table *table, const struct lw_verify_sample
     if (!(peak->snr >= verify->shape.search->threshold * (1 - epsilon)))
         lw_verify_count(report, NAN, "%s: an SNR of %.9g is below the threshold %g", where, peak->snr,
                         verify->shape.search->threshold);
+    if (!lw_sign_fits(verify->shape.search->sign, creal(peak->value)))
+        lw_verify_count(report, NAN, "%s: %s is no peak by --sign %s", where, got, lw_sign_text(verify->shape.search->sign));
     if (table->has_exclusions && lw_verify_is_excluded(verify, samples, peak->filter, peak->row, peak->column))
         lw_verify_count(report, NAN, "%s: it touches samples that do not count", where);
 }

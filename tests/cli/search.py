@@ -60,6 +60,11 @@ def measured(y, n, n_taps, options):
     return np.array([[clipped(y[f, c]) for f in range(y.shape[0])] for c in range(y.shape[1])])
 
 
+def signed(y, sign):
+    """What outputs are compared by, times sigma."""
+    return np.abs(y) if sign == "both" else -y if sign == "negative" else y
+
+
 def is_stronger(a, b):
     """Of (snr, filter, index)."""
     return a[0] > b[0] or (a[0] == b[0] and a[1:] < b[1:])
@@ -155,15 +160,15 @@ def compare_peaks(name, found, wanted, y, sigma, within):
         check(abs(row["snr"] * sigma[c, f] / abs(value) - 1) < 1e-12, f"{name}: peak at {i}: snr {row['snr']}")
 
 
-def compare_best(name, found, y, sigma, within):
-    snr = np.abs(y) / np.where(sigma.T > 0, sigma.T, np.inf)[:, :, None]
+def compare_best(name, found, y, sigma, within, sign="both"):
+    snr = signed(y, sign) / np.where(sigma.T > 0, sigma.T, np.inf)[:, :, None]
     number, value = found.data["best/filter"], found.data["best/value"]
     best = snr.max(axis=0)
     if not check(number.shape == best.shape, f"{name}: best has the shape {number.shape}, expected {best.shape}"):
         return
     taken = np.take_along_axis(y, number[None].astype(int), 0)[0]
     loss = best - np.take_along_axis(snr, number[None].astype(int), 0)[0]
-    check(loss.max() <= 2 * (within[:, None] / np.where(sigma.T > 0, sigma.T, np.inf)).max() + 1e-6 * best.max(),
+    check(loss.max() <= 2 * (within[:, None] / np.where(sigma.T > 0, sigma.T, np.inf)).max() + 1e-6 * np.abs(best).max(),
           f"{name}: best filter is not the strongest by {loss.max()}")
     check(np.abs(taken - value).max() <= within.max() + 1e-6 * np.abs(y).max(), f"{name}: best values differ")
 
@@ -203,8 +208,9 @@ def case(name, shape=(1, 3000), dtype="f4", taps=(3, 17), taps_dtype="f8", axis=
         if options.get("noise", "measured") in ("measured", "rms") and products != ("blocks",):
             sigma = None
         known = sigma if sigma is not None else energies(filters, shape[0])
-        snr = np.abs(y) / known.T[:, :, None]
-        threshold, gap = quiet_threshold(snr, part)
+        sign = options.get("sign", "both")
+        snr = signed(y, sign) / known.T[:, :, None]
+        threshold, gap = quiet_threshold(snr[snr > 0], part)
         wanted, margin = peaks(snr, threshold, options.get("cluster", 0), options.get("cluster_filters", False))
         if sigma is None or min(margin, gap) > 1e-9 + 4 * (within[:, None] / known.T).max() / threshold:
             break
@@ -230,7 +236,7 @@ def case(name, shape=(1, 3000), dtype="f4", taps=(3, 17), taps_dtype="f8", axis=
                 sigma = measured(y, shape[1], taps[1], options)
             off, allowed = np.abs(found.data["noise"] / sigma - 1).max(), 1e-5 if options.get("noise") == "rms" else 0.01 + 60 / shape[1]
             check(off < allowed, f"{name}: the noise is off by {off}")
-            snr = np.abs(y) / found.data["noise"].T[:, :, None]
+            snr = signed(y, sign) / found.data["noise"].T[:, :, None]
             near = np.abs(snr / threshold - 1).min()
             wanted, margin = peaks(snr, threshold, options.get("cluster", 0), options.get("cluster_filters", False))
             if min(near, margin) < 1e-5:
@@ -239,7 +245,7 @@ def case(name, shape=(1, 3000), dtype="f4", taps=(3, 17), taps_dtype="f8", axis=
         if "peaks" in products:
             compare_peaks(name, found, wanted, y, sigma, within)
         if "best" in products:
-            compare_best(name, found, y, sigma, within)
+            compare_best(name, found, y, sigma, within, sign)
         if "blocks" in products:
             compare_blocks(name, found, y, length, values, within)
         check(("filtered" in found.data) == ("filtered" in products), f"{name}: there is {list(found.data)}")
@@ -256,6 +262,8 @@ def kinds():
              segment=128, length=77)
         case(f"integers, double {options}", (3, 1100), "i2", (4, 9), axis=1, **options, noise="measured", precision="double",
              mode="full", segment=64, length=5000)
+    for sign, axis in itertools.product(("positive", "negative"), (0, 1)):
+        case(f"{sign} {axis}", (3, 1500), axis=axis, noise="energy", sign=sign, cluster=20, cluster_filters=True, segment=128)
     case("series beside", (2, 1000), axis=1, products=("filtered", "peaks", "best", "blocks"), noise="energy", mode="valid")
     case("blocks alone", (2, 1000), axis=0, products=("blocks",), values=("rms",), length=33)
     case("best alone, measured", (2, 40000), axis=1, products=("best",), segment=256)
@@ -395,7 +403,8 @@ def errors():
         write(work, x, filters, None, mask=np.zeros(17))
         peaks_of = {"products": "peaks", "threshold": 3}
         for options, word, code in (
-                ({"products": "peaks"}, "--threshold", 2), ({"products": "peak"}, "filtered, peaks, best, blocks", 2),
+                ({"sign": "both"}, "--products peaks or best", 2), ({"products": "peaks"}, "--threshold", 2),
+                ({"products": "peak"}, "filtered, peaks, best, blocks", 2),
                 ({"products": "blocks"}, "--blocks", 2), ({"products": "blocks", "blocks": "0:max"}, "0:max", 2),
                 ({"products": "blocks", "blocks": "10:least"}, "10:least", 2), ({"blocks": "10"}, "--products blocks", 2),
                 ({"threshold": 3}, "--products peaks", 2), ({"cluster": 3}, "--products peaks", 2),

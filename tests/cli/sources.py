@@ -62,6 +62,11 @@ def measured(y, shape, kernel, area):
     return np.array([clipped(image) for image in y])
 
 
+def sizes(y, sign):
+    """|y| of the pixels that count, 0 of the others."""
+    return np.abs(y) if sign == "both" or np.iscomplexobj(y) else np.maximum(-y if sign == "negative" else y, 0)
+
+
 def peaks(snr, threshold, width):
     """Rows (row, image, column, cluster size) and how near the closest decision was, of snr [image, row, column]."""
     rows, margin = [], np.inf
@@ -146,8 +151,9 @@ def case(name, shape=(1, 90, 150), dtype="f4", kernel=(5, 7), part=0.01, thoroug
         sigma = np.full(shape[0], np.linalg.norm(h) if options.get("noise") == "energy" else 1.0)
         if options.get("noise", "measured") in ("measured", "rms"):
             sigma = np.sqrt(np.mean(np.abs(y) ** 2, axis=(1, 2)))
-        snr = np.abs(y) / sigma[:, None, None]
-        threshold, gap = quiet_threshold(snr, part)
+        size = sizes(y, options.get("sign", "positive"))
+        snr = size / sigma[:, None, None]
+        threshold, gap = quiet_threshold(snr[snr > 0], part)
         wanted, margin = peaks(snr, threshold, options.get("cluster", 0))
         if min(margin, gap) > 1e-9 + 4 * within / sigma.min() / threshold:
             break
@@ -169,7 +175,7 @@ def case(name, shape=(1, 90, 150), dtype="f4", kernel=(5, 7), part=0.01, thoroug
                 true = measured(y, shape, kernel, area)
             off, allowed = np.abs(sigma / true - 1).max(), 1e-5 if options.get("noise") == "rms" else 0.02
             check(sigma.shape == (shape[0],) and off < allowed, f"{name}: the noise is off by {off}")
-            snr = np.abs(y) / sigma[:, None, None]
+            snr = size / sigma[:, None, None]
             wanted, margin = peaks(snr, threshold, options.get("cluster", 0))
             if min(np.abs(snr / threshold - 1).min(), margin) < 1e-5:       # the threshold was put for another noise
                 wanted = found.rows()
@@ -193,7 +199,9 @@ def kinds():
     case("beside a thinned image", products="convolved,peaks", noise="energy", decimate=3)
     case("rms", (2, 200, 160), "i2", (6, 3), noise="rms", precision="double", algorithm="tiles")
     for algorithm in ("direct", "tiles", "full"):
-        case(algorithm, (2, 200, 160), "u1", (9, 9), algorithm=algorithm, cluster=2, boundary="reflect")
+        case(algorithm, (2, 200, 160), "u1", (9, 9), algorithm=algorithm, cluster=2, boundary="reflect", sign="both")
+    for sign in ("both", "positive", "negative"):
+        case(sign, (2, 100, 130), cluster=5, noise="given", sign=sign, precision="double")
     case("one row", (1, 1, 300), kernel=(1, 5), noise="given", part=0.05, cluster=3)
     case("one column", (1, 300, 1), kernel=(5, 1), part=0.05, cluster=3)
     case("one pixel", (1, 1, 1), kernel=(1, 1), part=1, noise="given")
@@ -228,8 +236,9 @@ def not_finite():
         bad = ~np.isfinite(x)
         y = convolved(np.where(bad, 0, x).astype(float), h, boundary=boundary)
         met = convolved(bad.astype(float), np.ones_like(h), boundary=boundary) > 0.5
-        threshold, _ = quiet_threshold(np.where(met, 0, np.abs(y)), 0.05)
-        wanted, _ = peaks(np.where(met, 0, np.abs(y)), threshold, 3)
+        known = np.where(met, 0, sizes(y, "positive"))
+        threshold, _ = quiet_threshold(known[known > 0], 0.05)
+        wanted, _ = peaks(known, threshold, 3)
         with tempfile.TemporaryDirectory() as work:
             write(work, x, h)
             for nan in ("propagate", "zero"):
@@ -245,7 +254,7 @@ def errors():
         sought = {"products": "peaks", "threshold": 3}
         for options, word, code in (
                 ({"products": "peaks"}, "--threshold", 2), ({"products": "filtered"}, "convolved, peaks", 2),
-                ({"threshold": 3}, "--products peaks", 2), ({"cluster": 3}, "--products peaks", 2),
+                ({"threshold": 3}, "--products peaks", 2), ({"sign": "both"}, "--products peaks", 2), ({"cluster": 3}, "--products peaks", 2),
                 ({**sought, "decimate": 2}, "--decimate 2", 2), ({**sought, "output_type": "float64"}, "--output-type", 2),
                 ({**sought, "threshold": 0.5, "noise": "energy", "max_peaks": 200}, "would have kept about --max-peaks 200", 65)):
             said = run(work, 2, options, expect=code)
@@ -253,6 +262,10 @@ def errors():
         check(not os.path.exists(f"{work}/out.h5"), "errors: there is a result")
         near, far = (run(work, 2, {**sought, "threshold": 1, "cluster": reach}) for reach in (200, 10**9))
         check(same(near, far), "a cluster beyond the image: another result")
+        write(work, x.astype("c8"), h)
+        said = run(work, 2, {**sought, "sign": "negative"}, expect=2)
+        check("--sign negative" in said and "complex" in said, f"errors: a sign of complex pixels: {said}")
+        write(work, x, h)
         found = run(work, 2, {**sought, "threshold": 1000})
         check(found.rows() == [] and found.table.dtype.names[0] == "image", "a table without rows")
 

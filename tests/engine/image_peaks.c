@@ -60,7 +60,8 @@ static int64_t find_peaks(const struct image_data *data, const struct image_resu
     for (int64_t i = 0; i < all; i++) {
         const double re = real_at(data, whole, i * parts), im = parts == 2 ? real_at(data, whole, 2 * i + 1) : 0;
         const double sigma = t->search.noise ? t->search.noise[i / pixels] : 1;
-        if (sigma > 0 && hypot(re, im) / sigma >= t->search.threshold)
+        const bool is_left_out = (t->search.sign == LW_SIGN_POSITIVE && re <= 0) || (t->search.sign == LW_SIGN_NEGATIVE && re >= 0);
+        if (sigma > 0 && !is_left_out && hypot(re, im) / sigma >= t->search.threshold)
             crossings[n++] = (struct lw_crossing){.index = i % pixels / data->out_columns, .channel = (int32_t)(i / pixels),
                                                   .column = i % data->out_columns, .re = re, .im = im};
     }
@@ -146,6 +147,7 @@ void image_test_neighbourhoods(struct lw_engine *engine)
             struct image t = plain;
             t.algorithm = algorithms[a];
             t.search.cluster = clusters[c];
+            t.search.sign = (enum lw_sign)((a + c) % 3);
             t.mode = (enum lw_mode)(c % 3);
             t.boundary = t.mode == LW_MODE_VALID ? LW_BOUNDARY_ZERO : (enum lw_boundary)((a + c) % 4);
             t.seed = (uint64_t)(10 * a + c);

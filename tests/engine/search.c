@@ -147,6 +147,7 @@ static void draw(struct trial *t, uint64_t *state)
     t->search.every = conformance_pick(state, lengths, COUNT(lengths));
     t->search.values = 1 + (unsigned)(trial_random(state) % ALL_VALUES);
     t->noise = (enum trial_noise)(trial_random(state) % 3);
+    t->search.sign = t->input.is_complex || t->taps_complex ? LW_SIGN_BOTH : (enum lw_sign)(trial_random(state) % 3);
     t->seed = trial_random(state);
 }
 
@@ -180,6 +181,7 @@ static void test_short(void)
         t.input.is_complex = n % 2;
         t.layout = (enum lw_layout)(n / 2 % 2);
         t.search.products = ALL;
+        t.search.sign = n % 2 ? LW_SIGN_BOTH : t.search.sign;
         try(&t, &(struct aim){.wanted = 5}, &state, "search, short");
     }
 }
@@ -200,6 +202,7 @@ static void test_magnitudes(void)
         t.input = (struct lw_type){t.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64, i % 2, false};
         t.output.scalar = t.input.scalar;
         t.noise = i % 4 < 2 ? TRIAL_NOISE_RANDOM : TRIAL_NOISE_ONE;
+        t.search.sign = i % 2 ? LW_SIGN_BOTH : (enum lw_sign)(i / 2 % 3);
         t.layout = (enum lw_layout)(i / 2 % 2);
         t.seed = trial_random(&state);
         try(&t, &(struct aim){.wanted = 100}, &state, "search, magnitudes");
@@ -233,6 +236,7 @@ static void test_ties(void)
         t.search.cluster = (int64_t[]){0, 2, 9, 3000}[variant / 4];
         t.search.clusters_filters = variant / 2 % 2;
         t.noise = TRIAL_NOISE_ONE;
+        t.search.sign = variant % 2 ? LW_SIGN_BOTH : (enum lw_sign)(variant / 4 % 3);
         struct trial_data data;
         struct lw_op_plan plan;
         trial_make(&t, &data);
@@ -267,6 +271,7 @@ static void test_not_finite(void)
         t.search.cluster = (int64_t[]){0, 30, 500, 2}[variant / 4];
         t.search.every = (int64_t[]){50, 3, 1000, 224}[variant % 4];
         t.noise = (enum trial_noise)(variant % 3);
+        t.search.sign = t.input.is_complex ? LW_SIGN_BOTH : (enum lw_sign)((variant + 1) / 2 % 3);
         t.seed = trial_random(&state);
         try(&t, &(struct aim){100, spoil, false}, &state, "search, not finite");
     }
@@ -362,7 +367,7 @@ static void try_cuts(const struct trial *t)
         spoil(&data);
     const bool has_whole = trial_run_search(engine, &data, &(struct trial_cut){.depth = 1}, &whole, &all);
     sort_crossings(&all);
-    CHECK(!has_whole || all.n_crossings > 20 || !(t->search.products & LW_PEAKS), "%s: %lld crossings", trial_text(t, text),
+    CHECK(!has_whole || all.n_crossings > 10 || !(t->search.products & LW_PEAKS), "%s: %lld crossings", trial_text(t, text),
           (long long)all.n_crossings);
     for (int i = 0; has_whole && i < 2 * COUNT(cuts); i++) {
         if (trial_run_search(i % 2 ? other : engine, &data, &cuts[i / 2], &result, &found)) {
@@ -399,6 +404,7 @@ static void test_cuts(void)
             t.layout = (enum lw_layout)((i + kind) % 2);
             t.search.products = subsets[kind];
             t.search.every = (int64_t[]){10, 3000, 97, 1500}[kind % 4];
+            t.search.sign = t.input.is_complex || t.taps_complex ? LW_SIGN_BOTH : (enum lw_sign)(kind / 2 % 3);
             t.n_channels = 3;
             conformance_suit_type(&t);
             if (kind % every == 0)

@@ -77,9 +77,23 @@ static double snr_margin(const struct search_truth *truth, int64_t filter, int64
 }
 
 /* ---- crossings and peaks ------------------------------------------------------------------------------------------ */
+static bool has_sign(const struct search_truth *truth, double re)
+{
+    const enum lw_sign sign = truth->data->trial.search.sign;
+    return sign == LW_SIGN_BOTH || (sign == LW_SIGN_POSITIVE && re > 0) || (sign == LW_SIGN_NEGATIVE && re < 0);
+}
+
 static bool is_crossing(const struct search_truth *truth, int64_t filter, int64_t channel, int64_t i)
 {
-    return snr_at(truth, filter, channel, i) >= truth->data->trial.search.threshold;
+    return snr_at(truth, filter, channel, i) >= truth->data->trial.search.threshold &&
+           has_sign(truth, creal(y_at(truth, filter, channel, i)));
+}
+
+/* What outputs are compared by for the best filter. */
+static double strength_at(const struct search_truth *truth, int64_t filter, int64_t channel, int64_t i)
+{
+    const double snr = snr_at(truth, filter, channel, i);
+    return has_sign(truth, creal(y_at(truth, filter, channel, i))) ? snr : -snr;
 }
 
 static bool is_stronger(double snr, int64_t filter, int64_t i, double than, int64_t than_filter, int64_t than_i)
@@ -105,6 +119,8 @@ static struct peak peak_at(const struct search_truth *truth, int64_t filter, int
     for (int64_t f = 0; f < t->n_filters; f++) {
         for (int64_t k = begin; k < end && (f == filter || t->search.clusters_filters); k++) {
             const double other = snr_at(truth, f, channel, k);
+            if (!has_sign(truth, creal(y_at(truth, f, channel, k))))
+                continue;
             peak.cluster_size += is_crossing(truth, f, channel, k);
             peak.is_peak &= !is_stronger(other, f, k, snr, filter, i);
             const bool is_close = fabs(other - snr) < margin + snr_margin(truth, f, channel, k);
@@ -202,7 +218,7 @@ static void check_crossings(const struct check *check)
     for (int64_t k = 0; k < check->found->n_crossings; k++) {
         const struct lw_crossing *const c = &check->found->crossings[k];
         const double snr = hypot(c->re, c->im) / noise_of(check->truth, c->filter, c->channel);
-        if (!(snr >= t->search.threshold))
+        if (!(snr >= t->search.threshold) && has_sign(check->truth, c->re))
             continue;
         n++;
         n_wrong += !is_crossing(check->truth, c->filter, c->channel, c->index) || c->column != 0 ||
@@ -266,8 +282,8 @@ static int64_t best_at(const struct search_truth *truth, int64_t channel, int64_
 {
     int64_t best = -1;
     for (int64_t f = 0; f < truth->data->trial.n_filters; f++) {
-        const double snr = snr_at(truth, f, channel, i);
-        if (!isnan(snr) && (best < 0 || snr > snr_at(truth, best, channel, i)))
+        const double strength = strength_at(truth, f, channel, i);
+        if (!isnan(strength) && (best < 0 || strength > strength_at(truth, best, channel, i)))
             best = f;
     }
     return best;
@@ -283,7 +299,7 @@ static bool is_best(const struct check *check, int64_t channel, int64_t i, int64
     if (filter < 0 || filter >= truth->data->trial.n_filters)
         return false;
     const double margin = snr_margin(truth, best, channel, i) + snr_margin(truth, filter, channel, i);
-    return snr_at(truth, best, channel, i) - snr_at(truth, filter, channel, i) < margin &&
+    return strength_at(truth, best, channel, i) - strength_at(truth, filter, channel, i) < margin &&
            is_output(check, filter, channel, i, re, im);
 }
 

@@ -17,7 +17,7 @@ static void apply(const struct lw_jobfile *jobfile, const struct lw_job_ops *job
     const int rc = lw_jobfile_apply(jobfile, options, &err);
     REQUIRE(rc == LW_OK || rc == LW_ECONFIG, "code %d: %s", rc, err.message);
     if (rc == LW_OK)
-        lw_free(lw_options_resolved(options, &err));
+        lw_free(lw_options_resolved(options, "", &err));
     lw_options_destroy(options);
 }
 

@@ -18,6 +18,7 @@ struct setting {
     unsigned products;
     int64_t cluster, every, decimation;
     double size;                    /* of the samples */
+    enum lw_sign sign;
 };
 
 struct trial {
@@ -137,7 +138,7 @@ static struct lw_op_spec spec_of(const struct trial *t)
         .ols = {
             .taps = t->given_taps, .n_filters = s->n_filters, .n_taps = s->n_taps, .taps_complex = s->taps_complex,
             .segment = s->segment, .post = {.rate = 1, .every = (int)s->decimation},
-            .search = {.products = s->products, .noise = t->noise, .threshold = threshold, .cluster = s->cluster,
+            .search = {.products = s->products, .noise = t->noise, .threshold = threshold, .cluster = s->cluster, .sign = s->sign,
                        .every = s->every, .values = LW_BLOCK_MAX | LW_BLOCK_MEAN | LW_BLOCK_RMS},
         },
     };
@@ -299,6 +300,11 @@ static double complex truth_of(const struct trial *t, int filter, int64_t channe
     return t->truth[(filter * t->s.n_channels + channel) * t->n_outputs + i];
 }
 
+static bool has_sign(const struct trial *t, double re)
+{
+    return t->s.sign == LW_SIGN_BOTH || (t->s.sign == LW_SIGN_POSITIVE && re > 0) || (t->s.sign == LW_SIGN_NEGATIVE && re < 0);
+}
+
 /* Rows are sorted; those that are only nearly at the threshold may be there or not. */
 static void check_rows(const struct trial *t, const struct found *found)
 {
@@ -308,7 +314,8 @@ static void check_rows(const struct trial *t, const struct found *found)
             for (int32_t f = 0; f < t->s.n_filters; f++) {
                 const double noise = t->noise[c * t->s.n_filters + f], limit = threshold * noise;
                 const double complex y = truth_of(t, f, c, i);
-                const bool far = fabs(cabs(y) - limit) > 2 * tolerance(t), above = noise > 0 && cabs(y) >= limit;
+                const bool far = fabs(cabs(y) - limit) > 2 * tolerance(t);
+                const bool above = noise > 0 && cabs(y) >= limit && has_sign(t, creal(y));
                 const struct lw_crossing *const r = &found->rows[row];
                 const bool is_there = row < found->n_rows && r->index == i && r->channel == c && r->filter == f;
                 row += is_there;
@@ -327,8 +334,9 @@ static void check_rows(const struct trial *t, const struct found *found)
 
 static double strength(const struct trial *t, int filter, int64_t channel, int64_t i)
 {
-    const double noise = t->noise[channel * t->s.n_filters + filter], size = cabs(truth_of(t, filter, channel, i));
-    return noise > 0 ? size / noise : 0;
+    const double complex y = truth_of(t, filter, channel, i);
+    const double noise = t->noise[channel * t->s.n_filters + filter], size = has_sign(t, creal(y)) ? cabs(y) : -cabs(y);
+    return noise > 0 ? size / noise : -INFINITY;
 }
 
 static void check_best(const struct trial *t, const double *values, const double *filters)
@@ -447,23 +455,23 @@ static void test_setting(struct lw_engine *engine, const struct setting *s)
 enum { ALL = LW_FILTERED | LW_PEAKS | LW_BEST | LW_BLOCKS };
 
 static const struct setting settings[] = {
-    {"complex", LW_SINGLE, LW_TIME_FAST, true, false, false, 1, 9000, 129, 3, 1024, LW_PEAKS | LW_BEST, 64, 1, 1, 1},
-    {"complex taps", LW_SINGLE, LW_TIME_FAST, false, true, false, 2, 3000, 129, 3, 1024, LW_PEAKS | LW_BEST, 0, 1, 1, 1},
-    {"hops paired", LW_SINGLE, LW_TIME_FAST, false, false, false, 1, 9000, 129, 4, 1024, LW_PEAKS | LW_BEST, 7, 1, 1, 1},
-    {"channels paired", LW_SINGLE, LW_TIME_FAST, false, false, false, 5, 3000, 100, 3, 1024, LW_PEAKS | LW_BEST, 1000, 1, 1, 1},
-    {"not a number", LW_SINGLE, LW_TIME_FAST, false, false, true, 3, 4000, 100, 3, 1024, ALL, 20, 100, 3, 1},
-    {"tiny", LW_SINGLE, LW_TIME_FAST, true, false, false, 1, 3000, 65, 3, 1024, ALL, 20, 7, 1, 1e-21},
-    {"long segments", LW_SINGLE, LW_TIME_FAST, true, true, true, 2, 20000, 1025, 2, 4096, LW_PEAKS | LW_BEST, 5, 1, 1, 1},
-    {"double", LW_DOUBLE, LW_TIME_FAST, false, false, true, 3, 3000, 100, 3, 1024, LW_PEAKS | LW_BEST, 30, 1, 1, 1e-40},
-    {"double, complex", LW_DOUBLE, LW_TIME_FAST, true, false, false, 1, 3000, 100, 3, 1024, LW_PEAKS | LW_BEST, 30, 1, 1, 1},
-    {"time slow", LW_SINGLE, LW_TIME_SLOW, false, false, false, 7, 3000, 100, 3, 1024, LW_PEAKS | LW_BEST, 30, 1, 1, 1},
-    {"time slow, complex", LW_SINGLE, LW_TIME_SLOW, true, false, true, 5, 3000, 100, 3, 1024, ALL, 30, 1000, 1, 1},
-    {"time slow, long", LW_SINGLE, LW_TIME_SLOW, false, false, false, 3, 9000, 1025, 2, 4096, LW_PEAKS | LW_BEST, 30, 1, 1, 1},
-    {"time slow, double", LW_DOUBLE, LW_TIME_SLOW, false, true, false, 3, 3000, 100, 3, 1024, LW_PEAKS | LW_BEST, 30, 1, 1, 1},
-    {"direct", LW_SINGLE, LW_TIME_FAST, false, false, true, 2, 1500, 5, 3, 0, ALL, 30, 50, 1, 1},
-    {"direct, time slow", LW_SINGLE, LW_TIME_SLOW, true, false, true, 3, 500, 5, 3, 0, ALL, 30, 40, 2, 1},
-    {"long", LW_SINGLE, LW_TIME_FAST, false, false, true, 3, 9000, 300, 2, 2187, ALL, 30, 5000, 1, 1},
-    {"long, time slow", LW_SINGLE, LW_TIME_SLOW, false, false, false, 3, 9000, 300, 2, 2187, LW_PEAKS | LW_BEST, 30, 1, 1, 1},
+    {"complex", LW_SINGLE, LW_TIME_FAST, true, false, false, 1, 9000, 129, 3, 1024, LW_PEAKS | LW_BEST, 64, 1, 1, 1, LW_SIGN_BOTH},
+    {"complex taps", LW_SINGLE, LW_TIME_FAST, false, true, false, 2, 3000, 129, 3, 1024, LW_PEAKS | LW_BEST, 0, 1, 1, 1, LW_SIGN_BOTH},
+    {"hops paired", LW_SINGLE, LW_TIME_FAST, false, false, false, 1, 9000, 129, 4, 1024, LW_PEAKS | LW_BEST, 7, 1, 1, 1, LW_SIGN_BOTH},
+    {"channels paired", LW_SINGLE, LW_TIME_FAST, false, false, false, 5, 3000, 100, 3, 1024, LW_PEAKS | LW_BEST, 1000, 1, 1, 1, LW_SIGN_POSITIVE},
+    {"not a number", LW_SINGLE, LW_TIME_FAST, false, false, true, 3, 4000, 100, 3, 1024, ALL, 20, 100, 3, 1, LW_SIGN_BOTH},
+    {"tiny", LW_SINGLE, LW_TIME_FAST, true, false, false, 1, 3000, 65, 3, 1024, ALL, 20, 7, 1, 1e-21, LW_SIGN_BOTH},
+    {"long segments", LW_SINGLE, LW_TIME_FAST, true, true, true, 2, 20000, 1025, 2, 4096, LW_PEAKS | LW_BEST, 5, 1, 1, 1, LW_SIGN_BOTH},
+    {"double", LW_DOUBLE, LW_TIME_FAST, false, false, true, 3, 3000, 100, 3, 1024, LW_PEAKS | LW_BEST, 30, 1, 1, 1e-40, LW_SIGN_NEGATIVE},
+    {"double, complex", LW_DOUBLE, LW_TIME_FAST, true, false, false, 1, 3000, 100, 3, 1024, LW_PEAKS | LW_BEST, 30, 1, 1, 1, LW_SIGN_BOTH},
+    {"time slow", LW_SINGLE, LW_TIME_SLOW, false, false, false, 7, 3000, 100, 3, 1024, LW_PEAKS | LW_BEST, 30, 1, 1, 1, LW_SIGN_POSITIVE},
+    {"time slow, complex", LW_SINGLE, LW_TIME_SLOW, true, false, true, 5, 3000, 100, 3, 1024, ALL, 30, 1000, 1, 1, LW_SIGN_BOTH},
+    {"time slow, long", LW_SINGLE, LW_TIME_SLOW, false, false, false, 3, 9000, 1025, 2, 4096, LW_PEAKS | LW_BEST, 30, 1, 1, 1, LW_SIGN_NEGATIVE},
+    {"time slow, double", LW_DOUBLE, LW_TIME_SLOW, false, true, false, 3, 3000, 100, 3, 1024, LW_PEAKS | LW_BEST, 30, 1, 1, 1, LW_SIGN_BOTH},
+    {"direct", LW_SINGLE, LW_TIME_FAST, false, false, true, 2, 1500, 5, 3, 0, ALL, 30, 50, 1, 1, LW_SIGN_POSITIVE},
+    {"direct, time slow", LW_SINGLE, LW_TIME_SLOW, true, false, true, 3, 500, 5, 3, 0, ALL, 30, 40, 2, 1, LW_SIGN_BOTH},
+    {"long", LW_SINGLE, LW_TIME_FAST, false, false, true, 3, 9000, 300, 2, 2187, ALL, 30, 5000, 1, 1, LW_SIGN_NEGATIVE},
+    {"long, time slow", LW_SINGLE, LW_TIME_SLOW, false, false, false, 3, 9000, 300, 2, 2187, LW_PEAKS | LW_BEST, 30, 1, 1, 1, LW_SIGN_BOTH},
 };
 
 int main(int argc, char **argv)

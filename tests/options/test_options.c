@@ -450,7 +450,7 @@ static void count_given(const struct lw_option *option, const char *value, void 
 static void test_resolved(void)
 {
     struct lw_options *const options = make();
-    char *text = lw_options_resolved(options, NULL);
+    char *text = lw_options_resolved(options, "", NULL);
     CHECK(text && strcmp(text, "any = 7\nmode = same\n") == 0, "'%s'", text);
     lw_free(text);
 
@@ -460,12 +460,12 @@ static void test_resolved(void)
 
     lw_options_set(options, "overwrite", "yes", "test", NULL);
     lw_options_set(options, "input", "x.h5:/y", "test", NULL);
-    text = lw_options_resolved(options, NULL);
+    text = lw_options_resolved(options, "", NULL);
     CHECK(text && strcmp(text, "input = x.h5:/y\noverwrite = yes\nany = 7\nmode = same\n") == 0, "'%s'", text);
     lw_free(text);
 
     lw_options_set(options, "input", "#a#b #c;d ;e\\;f$${g}$h", "test", NULL);
-    text = lw_options_resolved(options, NULL);
+    text = lw_options_resolved(options, "", NULL);
     CHECK(text && strstr(text, "input = \\#a#b \\#c;d \\;e\\\\;f$\\${g}$h\n") == text, "'%s'", text);
     lw_free(text);
     lw_options_destroy(options);
@@ -499,7 +499,7 @@ static void test_resolved_long(void)
         value[i] = (char)(i % 7 == 3 ? ' ' : 'a' + i % 26);
     value[999] = '\0';
     lw_options_set(options, "input", value, "test", NULL);
-    char *const text = lw_options_resolved(options, NULL);
+    char *const text = lw_options_resolved(options, "", NULL);
 
     size_t n_lines = 0, length = 0;
     for (const char *line = text; strncmp(line, "any", 3) != 0; n_lines++) {
@@ -541,7 +541,7 @@ static void test_replaced(void)
     CHECK(lw_options_choice(options, "mode") == 1, "the first table's mode counts");
     CHECK(lw_options_int(options, "count") == 9, "the second table's count stays");
     CHECK(lw_options_set(options, "segment", "8", "--segment", &err) == LW_EUSAGE, "a dropped option is none");
-    char *const text = lw_options_resolved(options, NULL);
+    char *const text = lw_options_resolved(options, "", NULL);
     CHECK(text && strcmp(text, "mode = odd\ncount = 9\n") == 0, "'%s'", text);
     lw_free(text);
     lw_options_destroy(options);

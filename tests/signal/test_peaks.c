@@ -49,7 +49,7 @@ static struct lw_crossing random_crossing(const struct world *w, int channel, in
     const double snr = w->trial.levels > 0 ? 1 + (double)below(w->trial.levels) : 1 + (double)below((int64_t)1 << 30) / 1e8;
     const double re = snr * (noise > 0 ? noise : 1);
     struct lw_crossing crossing = {.index = index, .channel = channel, .filter = filter};
-    *(below(2) ? &crossing.re : &crossing.im) = below(2) ? re : -re;
+    *(w->trial.search.sign != LW_SIGN_BOTH || below(2) ? &crossing.re : &crossing.im) = below(2) ? re : -re;
     return crossing;
 }
 
@@ -69,7 +69,9 @@ static void make_world(const struct trial *trial, struct world *w)
 
 static bool is_crossing(const struct world *w, const struct lw_crossing *c)
 {
-    return snr_of(w, c) >= w->trial.search.threshold;
+    const enum lw_sign sign = w->trial.search.sign;
+    const bool counts = sign == LW_SIGN_BOTH || (sign == LW_SIGN_POSITIVE && c->re > 0) || (sign == LW_SIGN_NEGATIVE && c->re < 0);
+    return counts && snr_of(w, c) >= w->trial.search.threshold;
 }
 
 static bool is_near(const struct world *w, const struct lw_crossing *a, const struct lw_crossing *b)
@@ -161,7 +163,7 @@ static void test_rule(void)
     for (int i = 0; i < 1200; i++) {
         const struct trial trial = {
             .search = {.products = LW_PEAKS, .threshold = i % 5 == 0 ? 4 : 1, .cluster = clusters[i % 7],
-                       .clusters_filters = i / 7 % 2},
+                       .clusters_filters = i / 7 % 2, .sign = (enum lw_sign)(i / 14 % 3)},
             .length = 1 + below(60),
             .n_channels = 1 + (int)below(MOST_CHANNELS),
             .n_filters = 1 + (int)below(MOST_FILTERS),
@@ -269,6 +271,9 @@ static void test_describe(void)
         {{.products = LW_PEAKS, .cluster = 64}, "x, peaks within +- 64 outputs"},
         {{.products = LW_PEAKS | LW_BEST | LW_BLOCKS, .cluster = 1, .clusters_filters = true, .every = 10},
          "x, peaks within +- 1 outputs of all filters, best filter, blocks of 10"},
+        {{.products = LW_PEAKS | LW_BEST, .cluster = 2, .sign = LW_SIGN_NEGATIVE},
+         "x, negative peaks within +- 2 outputs, best filter by negative outputs"},
+        {{.products = LW_PEAKS, .sign = LW_SIGN_POSITIVE}, "x, positive peaks"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[120] = "x", small[8] = "x";

@@ -110,6 +110,7 @@ struct lw_cuda_ols_search {
     struct lw_crossings table;
     void *values;                       /* device: [n_channels][count] or [count][n_channels], all bits of it set before */
     int32_t *filters;                   /* likewise */
+    bool is_signed;                     /* of real outputs y scale is compared, not |y| scale */
 };
 
 /* One block, or a part of one. All pointers are device memory, `output` and `bank` 16-byte aligned. The output is packed as struct

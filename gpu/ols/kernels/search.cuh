@@ -2,7 +2,8 @@
  *
  *   FindCrossings   each thread takes the largest of its outputs (of their squares where they are complex) from its registers, and
  *                   compares that with the limit, once a filter. Only where a thread of the warp meets it, the outputs are looked
- *                   at one by one. Nothing is stored but crossings, and no barrier is needed
+ *                   at one by one, and those of a sign that is not sought left out. Nothing is stored but crossings, and no barrier is
+ *                   needed
  *   KeepBest        the strength of the best output so far stands in shared memory, E values a thread, by 16-byte accesses of
  *                   neighbouring words; an output that beats it is written to the arrays, which begin as NaN and -1, with its
  *                   filter's number. All filters of a segment must be in one block. (Numbers in shared memory until all filters
@@ -115,9 +116,11 @@ LW_DEVICE void report_crossings(const typename F::C (&v)[F::E], const OlsArgs &a
         mask &= mask - 1;
         if (i >= s.want[part] || index < table.first || index >= table.end)
             continue;
-        if constexpr (PAIRED)
-            append_crossing(table.rows, table.most_rows, table.n_rows, index, s.channel[part], table.filter + f, part ? c.x : c.y);
-        else
+        if constexpr (PAIRED) {
+            const typename F::Real y = part ? c.x : c.y;
+            if (has_sign(table.sign, y))
+                append_crossing(table.rows, table.most_rows, table.n_rows, index, s.channel[part], table.filter + f, y);
+        } else
             append_crossing(table.rows, table.most_rows, table.n_rows, index, s.channel[part], table.filter + f,
                             typename F::C{c.y, c.x});
     }
@@ -264,7 +267,7 @@ LW_DEVICE void begin_strengths(typename F::Real *strengths, const OlsArgs &a, co
 #pragma unroll
             for (int j = 0; j < Vector::N; ++j) {
                 const int i = F::T * (m + j) + t - a.discard;
-                v.s[j] = i >= 0 && i < s.want[part] ? (Real)-1 : (Real)CUDART_INF;
+                v.s[j] = (Real)(i >= 0 && i < s.want[part] ? -CUDART_INF : CUDART_INF);
             }
             *(Vector *)(strengths + part * F::N + F::T * m + t * Vector::N) = v;
         }
@@ -326,8 +329,8 @@ LW_DEVICE void improve_complex(const C (&v)[F::E], const BestPlace<C, Real> &pla
     }
 }
 
-/* The outputs of a pair. */
-template <class F, class C, class Real>
+/* The outputs of a pair. SIGNED: y scale is compared, whose scale is negative for the negative sign. */
+template <class F, bool SIGNED, class C, class Real>
 LW_DEVICE void improve_pair(const C (&v)[F::E], const BestPlace<Real, Real> &place, Real scale, Real second_scale, int discard, int f)
 {
     using Vector = Strengths<Real>;
@@ -343,8 +346,9 @@ LW_DEVICE void improve_pair(const C (&v)[F::E], const BestPlace<Real, Real> &pla
                 continue;
             const int64_t k = F::T * (m + j) * place.pitch;
             const C c = v[m + j];
-            improve(size_of(c.y) * scale, before.s[j], best + j, place.values[0] + k, place.numbers[0] + k, c.y, f);
-            improve(size_of(c.x) * second_scale, second_before.s[j], best + F::N + j, place.values[1] + k, place.numbers[1] + k, c.x, f);
+            const Real strength = (SIGNED ? c.y : size_of(c.y)) * scale, second = (SIGNED ? c.x : size_of(c.x)) * second_scale;
+            improve(strength, before.s[j], best + j, place.values[0] + k, place.numbers[0] + k, c.y, f);
+            improve(second, second_before.s[j], best + F::N + j, place.values[1] + k, place.numbers[1] + k, c.x, f);
         }
     }
 }
@@ -359,9 +363,12 @@ LW_DEVICE void improve_best(const typename F::C (&v)[F::E], const OlsArgs &a, co
     constexpr Real LEAST = (Real)1e-12, MOST = (Real)1e12;
     const int discard = DISCARD >= 0 ? DISCARD : a.discard;
     const auto place = best_place<F, PAIRED>(a, s, strengths, pitch, discard, t);
-    if constexpr (PAIRED)
-        improve_pair<F>(v, place, scale, second_scale, discard, f);
-    else if (scale >= LEAST && scale <= MOST)
+    if constexpr (PAIRED) {
+        if (a.search.is_signed)
+            improve_pair<F, true>(v, place, scale, second_scale, discard, f);
+        else
+            improve_pair<F, false>(v, place, scale, second_scale, discard, f);
+    } else if (scale >= LEAST && scale <= MOST)
         improve_complex<F, true>(v, place, scale * scale, discard, f);
     else
         improve_complex<F, false>(v, place, scale, discard, f);

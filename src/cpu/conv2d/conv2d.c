@@ -154,6 +154,7 @@ static void search_row(const struct lw_cpu_conv2d *conv2d, struct lw_cpu_conv2d_
         .first = {.index = block->first + tile->row + row, .channel = (int32_t)channel, .column = tile->column},
         .noise = conv2d->noise[channel],
         .threshold = conv2d->spec.conv2d.search.threshold,
+        .sign = conv2d->spec.conv2d.search.sign,
     };
     lw_cpu_crossings_find(&searched, &lane->found, tile->work->table);
 }

@@ -132,8 +132,10 @@ struct lw_cpu_kernels {
     /* ---- what is found in a series: see signal/search.h ---- */
     /* the first of the outputs [begin, end) whose magnitude is at least `least` > 0, or just below it; `end`: there is none */
     int64_t (*next_crossing)(const void *y, int64_t begin, int64_t end, int width, double least);
-    /* n outputs of a filter: those take the places of the best so far whose |y| * weight is larger; 0 < weight <= 1 */
-    void (*keep_best)(const void *y, int64_t n, int width, double weight, int32_t filter, const struct lw_cpu_best *best);
+    /* n outputs of a filter: those take the places of the best so far whose |y| * weight (of a sign: y or -y) is larger;
+     * 0 < weight <= 1 */
+    void (*keep_best)(const void *y, int64_t n, int width, enum lw_sign sign, double weight, int32_t filter,
+                      const struct lw_cpu_best *best);
     /* n outputs, with the exponent that the cell is given with */
     void (*measure)(const void *y, int64_t n, int width, struct lw_cpu_cell *cell);
 

@@ -81,7 +81,8 @@ void KERNEL(lw_interpolate)(const struct lw_cpu_phases *phases, const void *y, i
                             void *out);
 void KERNEL(lw_sum)(const double *taps, int parts, const void *x, int width, int64_t n, double sum[2]);
 int64_t KERNEL(lw_next_crossing)(const void *y, int64_t begin, int64_t end, int width, double least);
-void KERNEL(lw_keep_best)(const void *y, int64_t n, int width, double weight, int32_t filter, const struct lw_cpu_best *best);
+void KERNEL(lw_keep_best)(const void *y, int64_t n, int width, enum lw_sign sign, double weight, int32_t filter,
+                          const struct lw_cpu_best *best);
 void KERNEL(lw_measure)(const void *y, int64_t n, int width, struct lw_cpu_cell *cell);
 int KERNEL(lw_fft_create)(int64_t n, void *in, void *out, void *work, struct lw_cpu_fft **fft, struct lw_error *err);
 void KERNEL(lw_fft_destroy)(struct lw_cpu_fft *fft);

@@ -81,6 +81,16 @@ static inline double strength(real re, real im, double weight)
     return large > 0 ? large * sqrt(1 + slope * slope) * weight : large + small;        /* 0, or NaN */
 }
 
+/* What is found by one sign is compared by y itself, times a weight that is negative for the negative one. */
+static inline void compare_signed(const real *y, int64_t n, double weight, double *restrict strengths, int32_t *restrict is_best)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double found = (double)y[i] * weight;
+        is_best[i] = found > strengths[i] ? -1 : 0;
+        strengths[i] = found > strengths[i] ? found : strengths[i];
+    }
+}
+
 /* Outputs that are compared at a time. */
 enum { BEST_RUN = 256 };
 
@@ -105,14 +115,18 @@ static inline void take(const real *restrict from, const int32_t *restrict is_be
     }
 }
 
-void KERNEL(lw_keep_best)(const void *y, int64_t n, int width, double weight, int32_t filter, const struct lw_cpu_best *best)
+void KERNEL(lw_keep_best)(const void *y, int64_t n, int width, enum lw_sign sign, double weight, int32_t filter,
+                          const struct lw_cpu_best *best)
 {
     for (int64_t run = 0; run < n; run += BEST_RUN) {
         const int64_t count = n - run < BEST_RUN ? n - run : BEST_RUN;
         const real *const in = (const real *)y + run * width;
         real *const values = (real *)best->values + run * width;
         int32_t *const filters = best->filters + run, is_best[BEST_RUN];
-        if (width == 1) {
+        if (sign != LW_SIGN_BOTH) {
+            compare_signed(in, count, sign == LW_SIGN_POSITIVE ? weight : -weight, best->strengths + run, is_best);
+            take(in, is_best, count, 1, values);
+        } else if (width == 1) {
             compare(in, count, 1, weight, best->strengths + run, is_best);
             take(in, is_best, count, 1, values);
         } else {

@@ -130,6 +130,7 @@ static void find_crossings(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane 
         .first = {.index = first, .channel = (int32_t)channel, .filter = filter},
         .noise = ols->search->noise[channel * ols->spec.ols.n_filters + filter],
         .threshold = ols->spec.ols.search.threshold,
+        .sign = ols->spec.ols.search.sign,
     };
     lw_cpu_crossings_find(&outputs, &lane->found, &ols->search->table);
 }
@@ -146,7 +147,7 @@ static void begin_best(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lan
         const struct lw_cpu_best best = lw_cpu_ols_best(ols, lane, c);
         ols->shape.kernels->fill(best.values, segment->n_outputs * series_width(ols), NAN);
         for (int64_t i = 0; i < segment->n_outputs; i++) {
-            best.strengths[i] = -1;
+            best.strengths[i] = -INFINITY;
             best.filters[i] = -1;
         }
     }
@@ -159,8 +160,8 @@ static void keep_best(const struct lw_cpu_ols *ols, struct lw_cpu_ols_lane *lane
     const double noise = ols->search->noise[channel * ols->spec.ols.n_filters + filter];
     const struct lw_cpu_best best = lw_cpu_ols_best(ols, lane, c);
     if (noise > 0)
-        ols->shape.kernels->keep_best(y, segment->n_outputs, series_width(ols), ols->search->least_noise[channel] / noise, filter,
-                                      &best);
+        ols->shape.kernels->keep_best(y, segment->n_outputs, series_width(ols), ols->spec.ols.search.sign,
+                                      ols->search->least_noise[channel] / noise, filter, &best);
 }
 
 /* to[i stride] = from[i]; values of 4, 8 or 16 bytes. */

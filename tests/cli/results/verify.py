@@ -146,6 +146,48 @@ def searches():
     check_right("searches in all filters", products=("/peaks", "/best"))
 
 
+def configuration(change):
+    with h5py.File("r.h5", "r+") as file:
+        file.attrs["configuration"] = change(file.attrs["configuration"])
+
+
+def signs():
+    """Each sign passes, and what another one makes does not. A result that was made before there was a choice has both."""
+    x = noise((2, 900), "float32")
+    write(x=x, h=random.standard_normal((3, 17)), one=np.ones(5), image=noise((60, 50), "float32"), k=np.ones((3, 3)))
+    series = {"filters": "in.h5:/h", "axis": 1, "products": "peaks,best", "threshold": 1.5, "cluster": 9, "segment": 64}
+    image = {"input": "in.h5:/image", "kernel": "in.h5:/k", "products": "peaks", "threshold": 1.5, "cluster": 2}
+    for job, options, products in (("ols", series, ("/peaks", "/best")), ("conv2d", image, ("/peaks",))):
+        for sign in ("positive", "negative", "both"):
+            make(job, sign=sign, **options)
+            check_right(f"{job}, {sign}", products=products)
+            with h5py.File("r.h5") as file:
+                re = file["peaks"]["re"]
+            has = ((re > 0).any(), (re < 0).any())
+            check(has == (sign != "negative", sign != "positive"), f"{job}, {sign}: the rows are positive, negative: {has}")
+        configuration(lambda text: text.replace("sign = both\n", ""))
+        check_right(f"{job}, of an earlier version", products=products)
+        check("sign = both" in lapwing(1, "info", "--job", "r.h5").stdout, f"{job}: the job file of an earlier result")
+        configuration(lambda text: text + "sign = positive\n")
+        done = verify(code=65)
+        check("is no peak by --sign positive" in done.stderr, f"{job}, of another sign: {done.stderr}")
+        make(job, **options)
+        with h5py.File("r.h5") as file:
+            said, kept = file["peaks"].attrs["sign"], file.attrs["configuration"]
+        wanted = "both" if job == "ols" else "positive"
+        check(said == wanted and f"sign = {wanted}\n" in kept, f"{job}: the default is {said}, and in the configuration: {kept}")
+        check_right(f"{job}, by default", products=products)
+    make("ols", output="power.h5", filters="in.h5:/one", axis=1, post="power")
+    make("ols", **{**series, "input": "power.h5:/filtered"})
+    with h5py.File("r.h5") as file:
+        check(file["peaks"].attrs["sign"] == file["best/value"].attrs["sign"] == "positive", "the default where the input is powers")
+    make("ols", filters="in.h5:/h", axis=1, products="best")
+    with h5py.File("r.h5") as file:
+        kept = file.attrs["configuration"]
+    configuration(lambda text: text.replace("sign = both", "sign = negative"))
+    check("sign = both\n" in kept and "/best" in verify(code=65).stderr, "the best filter by another sign")
+
+
 # ---- filters that the job makes --------------------------------------------------------------------------------------
 
 def made_filters():
@@ -241,7 +283,7 @@ def others():
         check("run the same command again" in lapwing(1, "verify", name, code=65).stderr, f"incomplete: {name}")
 
 
-for part in (series, ends, pieces, searches, made_filters, images, wide_kernels, spectra, others):
+for part in (series, ends, pieces, searches, signs, made_filters, images, wide_kernels, spectra, others):
     part()
 shutil.rmtree(work)
 finish()
