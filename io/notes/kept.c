@@ -15,17 +15,26 @@ static const char *const left_out[] = {
     "Xspacing", "Xstart", "Xunits", "Xlabel", "Npoints", "start_time", "start_unit", "end_time", "ISO8601 Timestamp", "PartStartTime",
     "PartEndTime", "Count", "StartIndex", "NumberOfLoci", "StartLocusIndex", "lapwing_complete", "FLAVOR", "PYTABLES_FORMAT_VERSION",
     "_dims", "_attrs_coords", "_attrs_dims",
+    "XPIXELSZ", "YPIXELSZ", "SECPIX", "SECPIX1", "SECPIX2", "PIXSCALE", "PIXSCAL1", "PIXSCAL2", "DATASEC", "TRIMSEC", "BIASSEC", "CCDSEC",
+    "DETSEC", "AMPSEC",
 };
 
 /* Of images in FITS: structure, and where pixels lie in the sky. Of DASDAE: coordinates. */
 static const char *const prefixes[] = {
     "NAXIS", "BITPIX", "BSCALE", "BZERO", "BLANK", "CRPIX", "CRVAL", "CDELT", "CTYPE", "CUNIT", "CROTA", "CD1_", "CD2_", "CD3_", "PC1_",
-    "PC2_", "PC3_", "_N", "_coord_", "_cdims_", "_attrs_time_", "_attrs_distance_",
+    "PC2_", "PC3_", "CNPIX", "LTM", "LTV", "CPDIS", "CQDIS", "D2IM", "_N", "_coord_", "_cdims_", "_attrs_time_", "_attrs_distance_",
 };
+
+/* A polynomial of pixels, as SIP has it in FITS: "A_2_0", "BP_1_1". */
+static bool is_polynomial(const char *name)
+{
+    const char *const at = name + 1 + (name[0] && name[1] == 'P');
+    return (name[0] == 'A' || name[0] == 'B') && at[0] == '_' && strchr("0123456789", at[1]) && at[1] && at[2] == '_';
+}
 
 static bool is_left_out(const char *name)
 {
-    bool is_one = name[0] == '\0' || strlen(name) >= LW_KEPT_NAME;
+    bool is_one = name[0] == '\0' || strlen(name) >= LW_KEPT_NAME || is_polynomial(name);
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes && !is_one; i++)
         is_one = strncmp(name, prefixes[i], strlen(prefixes[i])) == 0;
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out && !is_one; i++)

@@ -9,6 +9,7 @@
 #include "io/structure.h"
 
 #include "base/integers.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "io/archive/fits/cards.h"
 #include "io/archive/fits/coordinates.h"
@@ -109,34 +110,100 @@ static void put_scale(struct lw_fits_cards *cards, const struct lw_writer_datase
     lw_fits_put_real(cards, "BZERO", factor * middle, NULL);
 }
 
-/* Coordinates that the input leaves to their defaults (section 8.2): the reference pixel 0, the increment 1. */
+/* Whether the input has a keyword: a root with the number of an axis, twice where it is that of a matrix's diagonal, and the letter
+ * of a description, "" for the first. @param name  set */
+static bool has_keyword(const struct lw_writer_dataset *dataset, const char *root, bool is_diagonal, int axis, const char *letter,
+                        char name[40])
+{
+    if (is_diagonal)
+        snprintf(name, 40, "%s%d_%d%s", root, axis, axis, letter);
+    else
+        snprintf(name, 40, "%s%d%s", root, axis, letter);
+    return find_attribute(dataset->carried, dataset->n_carried, name);
+}
+
+static bool has_any(const struct lw_writer_dataset *dataset, const char *const *roots, int axis, const char *letter)
+{
+    char name[40];
+    for (; *roots; roots++)
+        if (has_keyword(dataset, *roots, false, axis, letter, name))
+            return true;
+    return false;
+}
+
+static bool has_matrix(const struct lw_writer_dataset *dataset, const char *letter)
+{
+    for (int a = 0; a < dataset->n_carried; a++) {
+        const char *const name = dataset->carried[a].name, *const numbers = name + 2 + strspn(name + 2, "0123456789_");
+        if (strncmp(name, "CD", 2) == 0 && numbers > name + 2 && strcmp(numbers, letter) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void put_default(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset, const char *name, int64_t value)
+{
+    const struct lw_attribute left_out = {.name = name, .kind = LW_ATTRIBUTE_INT, .integer = value};
+    struct lw_attribute moved;
+    if (lw_fits_move(&left_out, dataset->carried, dataset->n_carried, &dataset->map, dataset->n_dims, &moved) == LW_FITS_MOVED)
+        lw_fits_put_attribute(cards, &moved);
+}
+
+/* Coordinates that the input leaves to their defaults: the reference pixel 0, the increment 1 (section 8.2); of IRAF's physical
+ * coordinates, LTV 0 and the unit matrix. */
 static void put_defaults(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
 {
-    static const struct {
-        const char *name;
-        int64_t value;
-    } defaults[] = {{"CRPIX", 0}, {"CDELT", 1}};
-    const bool has_matrix = find_attribute(dataset->carried, dataset->n_carried, "CD1_1");
-    for (int axis = 1; axis <= dataset->n_dims; axis++)
-        for (int d = has_matrix ? 0 : 1; d >= 0; d--) {
-            char type[16], name[16];
-            snprintf(type, sizeof type, "CTYPE%d", axis);
-            snprintf(name, sizeof name, "%s%d", defaults[d].name, axis);
-            if (!find_attribute(dataset->carried, dataset->n_carried, type) ||
-                find_attribute(dataset->carried, dataset->n_carried, name))
+    static const char *const described[] = {"CTYPE", "CRVAL", "CRPIX", "CDELT", NULL};
+    for (int axis = 1; axis <= dataset->n_dims; axis++) {
+        char name[40], other[40];
+        for (int l = 0; l <= 26; l++) {
+            const char letter[2] = {l > 0 ? (char)('A' + l - 1) : '\0'};
+            if (!has_any(dataset, described, axis, letter))
                 continue;
-            const struct lw_attribute left_out = {.name = name, .kind = LW_ATTRIBUTE_INT, .integer = defaults[d].value};
-            const struct lw_attribute moved = lw_fits_move(&left_out, &dataset->map, dataset->n_dims);
-            lw_fits_put_attribute(cards, &moved);
+            if (!has_keyword(dataset, "CDELT", false, axis, letter, name) && !has_matrix(dataset, letter))
+                put_default(cards, dataset, name, 1);
+            if (!has_keyword(dataset, "CRPIX", false, axis, letter, name))
+                put_default(cards, dataset, name, 0);
         }
+        const bool has_offset = has_keyword(dataset, "LTV", false, axis, "", name);
+        const bool has_factor = has_keyword(dataset, "LTM", true, axis, "", other);
+        if (has_offset != has_factor)
+            put_default(cards, dataset, has_offset ? other : name, has_offset ? 1 : 0);
+    }
+}
+
+/* Names, as far as there is room. */
+static void add_name(char *names, size_t size, const char *name)
+{
+    const size_t used = strlen(names);
+    snprintf(names + used, size - used, "%s%s", used ? ", " : "", name);
+}
+
+/* What the input says of itself; a warning names what is left out of that. */
+static void put_carried(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
+{
+    static const char *const reasons[LW_FITS_N_FATES] = {
+        [LW_FITS_BY_TABLE] = "they are looked up in tables of the input's file: the result's sky coordinates lack them",
+        [LW_FITS_BY_PIXELS] = "they are of the input's pixels, and the result has others",
+    };
+    char names[LW_FITS_N_FATES][600] = {""};
+    struct lw_attribute moved;
+    for (int a = 0; a < dataset->n_carried; a++) {
+        const enum lw_fits_fate fate =
+            lw_fits_move(&dataset->carried[a], dataset->carried, dataset->n_carried, &dataset->map, dataset->n_dims, &moved);
+        if (fate == LW_FITS_MOVED)
+            lw_fits_put_attribute(cards, &moved);
+        else
+            add_name(names[fate], sizeof names[fate], moved.name);
+    }
+    for (int f = LW_FITS_MOVED + 1; f < LW_FITS_N_FATES; f++)
+        if (names[f][0])
+            lw_log_warn("keywords of the input are left out: %s; %s", names[f], reasons[f]);
 }
 
 static void put_attributes(struct lw_fits_cards *cards, const struct lw_writer_dataset *dataset)
 {
-    for (int a = 0; a < dataset->n_carried; a++) {
-        const struct lw_attribute moved = lw_fits_move(&dataset->carried[a], &dataset->map, dataset->n_dims);
-        lw_fits_put_attribute(cards, &moved);
-    }
+    put_carried(cards, dataset);
     if (is_array(dataset))
         put_defaults(cards, dataset);
     for (int a = 0; a < dataset->n_attributes; a++) {

@@ -2,14 +2,15 @@
 
     fits_result.py LAPWING MPIEXEC [FOLDER]
 
-Files are read here byte by byte; where astropy is present, it judges the coordinates and the file as well. FOLDER, or the one that
-LAPWING_DATA names, may hold M51.fits."""
+Files are read here byte by byte; astropy judges the coordinates and the file as well. FOLDER, or the one that LAPWING_DATA names, may
+hold M51.fits."""
 
 import itertools
 import os
 import re
 import sys
 import tempfile
+import warnings
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
@@ -19,12 +20,10 @@ from tested import check, data_path, finish, lapwing, noise, read_products
 import h5py
 import numpy as np
 
-try:
-    from astropy.io import fits as astropy_fits
-    from astropy.wcs import WCS
-except ImportError:
-    WCS = None
+from astropy.io import fits as astropy_fits
+from astropy.wcs import WCS, FITSFixedWarning
 
+warnings.simplefilter("ignore", FITSFixedWarning)
 runs = itertools.cycle([(1, "auto"), (3, "collective"), (3, "auto"), (2, "direct")])
 SKY = dict(CTYPE1="RA---TAN", CTYPE2="DEC--TAN", CRVAL1=202.47, CRVAL2=47.195, CRPIX1=20.5, CRPIX2=31, CUNIT1="deg", CUNIT2="deg",
            OBJECT="It's M51", EXPTIME=600, AIRMASS=1.08015632629395, BUNIT="Jy/beam", FILTERED=True)
@@ -43,9 +42,8 @@ def both(work, source, *options, kernel="kernel.h5:/kernel"):
         wanted = read_products(file)
     size = os.path.getsize(f"{work}/out.fits")
     check(size % 2880 == 0, f"{size} bytes are no whole blocks")
-    if WCS:
-        with astropy_fits.open(f"{work}/out.fits") as units:
-            units.verify("exception")
+    with astropy_fits.open(f"{work}/out.fits") as units:
+        units.verify("exception")
     return read_units(f"{work}/out.fits"), wanted
 
 
@@ -126,7 +124,7 @@ def coordinates(work):
             before = (max(start, shift[0]) if start else shift[0]) + every * row, shift[1] + every * column
             check(np.allclose(place(cards, row, column), place(keywords, *before), rtol=1e-12, atol=1e-14),
                   f"{increment} {mode} {every} {start}: {place(cards, row, column)}, not {place(keywords, *before)}")
-            if WCS and increment:
+            if increment:
                 wcs = WCS({**cards}, naxis=2), WCS({**keywords}, naxis=2)
                 found, wanted = wcs[0].all_pix2world([[column, row]], 0), wcs[1].all_pix2world([before[::-1]], 0)
                 check(np.allclose(found, wanted, rtol=1e-11), f"astropy: {found}, not {wanted}")
@@ -138,11 +136,115 @@ def coordinates(work):
     cards = read_units(f"{work}/out.fits")[0][0]
     found = [cards[key] for key in ("A_ORDER", "A_2_0", "A_1_1", "B_2_0", "LTV1", "LTM1_1")]
     check(np.allclose(found, [2, 4e-4, -8e-4, 2e-4, 1.75, 0.125], rtol=1e-14), f"SIP and LTM: {found}")
-    if WCS:
-        with astropy_fits.open(f"{work}/in.fits") as before, astropy_fits.open(f"{work}/out.fits") as after:
-            found = WCS(after[0].header).all_pix2world([[3, 5]], 0)
-            wanted = WCS(before[0].header).all_pix2world([[12, 20]], 0)
-            check(np.allclose(found, wanted, rtol=1e-12), f"astropy, SIP: {found}, not {wanted}")
+
+
+# ---- families of keywords that a cut or a decimation touches ---------------------------------------------------------------------
+
+CELESTIAL = {**SKY, "CD1_1": -0.001, "CD1_2": 0.0002, "CD2_1": 0.0003, "CD2_2": 0.0011}
+SHAPE, KERNEL = (2, 60, 50), (4, 7)     # images, rows, columns; rows and columns
+
+
+def numbered(root, numbers):
+    return {f"{root}{i + 1}": value for i, value in enumerate(numbers)}
+
+
+def without(keywords, *roots):
+    return {key: value for key, value in keywords.items() if not key.startswith(roots)}
+
+
+def plate():
+    """The Digitized Sky Survey: a polynomial of the plate, in millimetres, and no CTYPE."""
+    constants = [67.2, 0.01, -1.2, 1e-5, 2e-5, -3e-5, 0, 1e-6, 0, 2e-6] + 10 * [0.0]
+    return {"PLTRAH": 13, "PLTRAM": 30, "PLTRAS": 10.5, "PLTDECSN": "+", "PLTDECD": 47, "PLTDECM": 12, "PLTDECS": 3.0, "EQUINOX": 2000.0,
+            "XPIXELSZ": 25.28445, "YPIXELSZ": 25.3, "PLTSCALE": 67.2, "CNPIX1": 7000, "CNPIX2": 9000,
+            **numbered("PPO", [0.0, 0.0, 177500.0, 0.0, 0.0, 177500.0]), **numbered("AMDX", constants),
+            **numbered("AMDY", [67.1, *constants[1:]])}
+
+
+def families():
+    """Name, keywords, names of descriptions, keywords that are left out: what remains is as without these."""
+    sip = {"A_ORDER": 3, "B_ORDER": 2, "A_2_0": 1e-4, "A_0_2": 3e-4, "A_1_1": -2e-4, "A_3_0": 1e-6, "B_2_0": 5e-5, "AP_ORDER": 2,
+           "AP_2_0": -1e-4, "BP_ORDER": 2, "BP_0_2": -3e-5, "CTYPE1": "RA---TAN-SIP", "CTYPE2": "DEC--TAN-SIP"}
+    velocity = {"CTYPE3": "FREQ", "CRVAL3": 1.4e9, "CRPIX3": 3.0, "CDELT3": 1e6, "CUNIT3": "Hz"}
+    tabular = {"CTYPE3": "FREQ-TAB", "CUNIT3": "Hz", "CRVAL3": 1.0, "CD3_3": 1.0, "PS3_0": "TABLE", "PS3_1": "COORDS"}
+    scaled = {"CDELT1": -0.001, "CDELT2": 0.002}
+    other = {"CTYPE1A": "GLON-CAR", "CTYPE2A": "GLAT-CAR", "CRVAL1A": 100.0, "CRVAL2A": 10.0, "CDELT1A": -0.002}
+    lookup = {"CPDIS1": "Lookup", "DP1": "EXTVER: 1", "CPERR1": 0.1, "D2IMDIS2": "Lookup", "D2IM2": "EXTVER: 1", "D2IMERR2": 0.2,
+              "D2IMEXT": "x.fits", "AXISCORR": 1, "CQDIS2": "Polynomial", "DQ2": "NAXES: 2"}
+    no_matrix = without(CELESTIAL, "CD")
+    yield "CD", CELESTIAL, ""
+    yield "CDELT and CROTA", {**no_matrix, **scaled, "CROTA2": 30.0}, ""
+    yield "CDELT by default, CRPIX too", without(no_matrix, "CRPIX"), ""
+    yield "PC", {**no_matrix, **scaled, "PC1_1": 0.9, "PC1_2": -0.3, "PC2_1": 0.2, "PC2_2": 0.8}, ""
+    yield "PC, old", {**no_matrix, **scaled, "PC001001": 0.9, "PC001002": -0.3, "PC002001": 0.2, "PC002002": 0.8}, ""
+    yield "CD, turned", {**no_matrix, "CD1_2": 0.001, "CD2_1": 0.001}, ""
+    yield "SIP", {**CELESTIAL, **sip}, ""
+    yield "TPV", {**CELESTIAL, "CTYPE1": "RA---TPV", "CTYPE2": "DEC--TPV", "PV1_1": 1.01, "PV1_4": 0.1, "PV2_1": 0.99, "PV2_6": 0.2}, ""
+    yield "ZPN", {**CELESTIAL, "CTYPE1": "RA---ZPN", "CTYPE2": "DEC--ZPN", "PV2_1": 1.0, "PV2_3": 40.0}, ""
+    yield "two descriptions", {**CELESTIAL, **other}, " A"
+    yield "a cube", {**CELESTIAL, **without(velocity, "CDELT"), "CD3_3": 1e6}, ""
+    yield "the plates of the DSS", plate(), ""
+    yield "DSS beside CD", {**CELESTIAL, **plate()}, ""
+    yield "tables of distortions", {**CELESTIAL, **lookup}, "", *lookup
+    yield "a table of coordinates", {**CELESTIAL, **tabular}, "", *tabular
+
+
+def compare_wcs(name, before, after, options):
+    """Pixels of the result, and those of the input that they stand for."""
+    mode, every, start, channels = options
+    shift = [0 if mode == "same" else -((n - 1) // 2) if mode == "full" else n - 1 - (n - 1) // 2 for n in KERNEL]
+    pixels = np.array([(column, row, image) for image in (0, 1)[:1 if channels else 2] for row in (0, 5, 9) for column in (0, 4, 11)])
+    there = pixels * (every, every, 1) + (shift[1], max(start, shift[0]) if start else shift[0], channels)
+    n = before.naxis
+    found, wanted = after.all_pix2world(pixels[:, :n], 0), before.all_pix2world(there[:, :n], 0)
+    check(np.isfinite(wanted).all() and np.allclose(found, wanted, rtol=3e-13, atol=1e-11),
+          f"{name}, {options}: off by {np.abs(found - wanted).max()}")
+
+
+def sky(work):
+    """All pixels of a result have the coordinates, by astropy, that the input's have which they stand for."""
+    for name, keywords, letters, *left_out in families():
+        shape = SHAPE if "cube" in name or "coordinates" in name else SHAPE[1:]
+        write_units(f"{work}/in.fits", image_unit(noise(shape, ">f4"), **keywords))
+        kept = {key: value for key, value in keywords.items() if key not in left_out}
+        write_units(f"{work}/kept.fits", image_unit(noise(shape, ">f4"), **kept))
+        for options in (("valid", 4, 7, 0), ("full", 3, 0, 0), ("same", 1, 0, 1)):
+            mode, every, start, channels = options
+            channels = channels if len(shape) == 3 else 0
+            done = lapwing(1, "conv2d", "--input", f"{work}/in.fits", "--kernel", f"{work}/kernel.h5:/kernel", "--output", f"{work}/out.fits",
+                           "--overwrite", "--quiet", "--mode", mode, "--decimate", every, "--start", start,
+                           *(["--channels", f"{channels}:"] if channels else []))
+            said = re.search("keywords of the input are left out: (.*); they are looked up in tables", done.stderr)
+            check((said.group(1).split(", ") if said else []) == left_out, f"{name}: what is left out: {done.stderr}")
+            with astropy_fits.open(f"{work}/kept.fits") as before, astropy_fits.open(f"{work}/out.fits") as after:
+                missing = [key for key in left_out if key in after[0].header]
+                check(not missing, f"{name}: the result has {missing}")
+                for letter in letters if letters else " ":
+                    compare_wcs(f"{name} '{letter}'", WCS(before[0].header, key=letter), WCS(after[0].header, key=letter),
+                                (mode, every, start, channels))
+
+
+def places(work):
+    """Physical coordinates and sizes are adjusted; sections are left out where they are not those of the result."""
+    keywords = {"LTV1": 4.0, "LTM1_1": 0.5, "LTV2": -20.0, "A_DMAX": 1.5, "SECPIX": 0.25, "PIXSCAL2": 0.5, "XPIXSZ": 9.0, "YPIXSZ": 18.0,
+                "DATASEC": "[1:50,1:60]", "CCDSEC": "[101:150,1:60]", "PIXSCALE": "0.25 arcsec", "GAIN": 2.5}
+    write_units(f"{work}/in.fits", image_unit(noise((60, 50), ">f4"), **keywords))
+    common = "conv2d", "--input", f"{work}/in.fits", "--kernel", f"{work}/kernel.h5:/kernel", "--overwrite", "--quiet"
+    done = lapwing(1, *common, "--output", f"{work}/out.fits")
+    cards = read_units(f"{work}/out.fits")[0][0]
+    check(all(cards.get(key) == value for key, value in keywords.items()) and not done.stderr, f"as it was: {cards}, {done.stderr}")
+    check(cards.get("LTM2_2", 1) == 1, f"the default of LTM2_2 is {cards.get('LTM2_2')}")
+    done = lapwing(1, *common, "--output", f"{work}/out.fits", "--decimate", 4, "--start", 8)
+    cards = read_units(f"{work}/out.fits")[0][0]
+    wanted = {"LTV1": 1.75, "LTM1_1": 0.125, "LTV2": (-20 - 9) / 4 + 1, "LTM2_2": 0.25, "A_DMAX": 0.375, "SECPIX": 1.0, "PIXSCAL2": 2.0,
+              "XPIXSZ": 36.0, "YPIXSZ": 72.0, "GAIN": 2.5, "DATASEC": None, "CCDSEC": None, "PIXSCALE": None}
+    found = {key: cards.get(key) for key in wanted}
+    check(found == wanted, f"{found}, not {wanted}")
+    check("left out: DATASEC, CCDSEC, PIXSCALE; they are of the input's pixels" in done.stderr, f"the warning: {done.stderr}")
+    lapwing(1, *common, "--output", f"{work}/out.h5")
+    with h5py.File(f"{work}/out.h5") as file:
+        kept = set(keywords) & set(file["convolved"].attrs)
+    check(kept == {"GAIN", "A_DMAX", "XPIXSZ", "YPIXSZ"}, f"HDF5 keeps {kept}")
 
 
 def texts(work):
@@ -215,6 +317,8 @@ with tempfile.TemporaryDirectory() as folder:
     numbers(folder)
     large(folder)
     coordinates(folder)
+    sky(folder)
+    places(folder)
     texts(folder)
     refused(folder)
     galaxy(folder)
