@@ -114,19 +114,6 @@ void lw_job_note_scale(struct lw_job *job)
     lw_job_note_real(job, "add_offset", 0);
 }
 
-void lw_job_reverse_taps(double *taps, int64_t n, int parts)
-{
-    for (int64_t a = 0, b = n - 1; a < b; a++, b--) {
-        for (int p = 0; p < parts; p++) {
-            const double swap = taps[a * parts + p];
-            taps[a * parts + p] = taps[b * parts + p];
-            taps[b * parts + p] = swap;
-        }
-    }
-    for (int64_t m = 0; parts == 2 && m < n; m++)
-        taps[m * 2 + 1] = -taps[m * 2 + 1];
-}
-
 void lw_job_release_taps(struct lw_job *job)
 {
     lw_free(job->taps);

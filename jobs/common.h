@@ -1,4 +1,4 @@
-/* common.h - what jobs have in common: the axis of the input, the type of the output, and turned filters. */
+/* common.h - what jobs have in common: the axis of the input, and the type of the output. */
 #ifndef LW_JOBS_COMMON_H
 #define LW_JOBS_COMMON_H
 
@@ -27,9 +27,6 @@ void lw_job_warn_if_long(const struct lw_job *job, const char *what, int64_t n_t
 /** The result's attributes about --output-scale, named as the CF conventions name them (section 8.1, "Packed data"): a value is
  * scale_factor times what is stored. Nothing where the option is not given. */
 void lw_job_note_scale(struct lw_job *job);
-
-/** h'[m] = conj(h[n - 1 - m]), in place. @param taps  [n], or [n x 2] if parts is 2 */
-void lw_job_reverse_taps(double *taps, int64_t n, int parts);
 
 /** lw_job_ops.release of a job that owns nothing but its taps. */
 void lw_job_release_taps(struct lw_job *job);

@@ -87,7 +87,7 @@ static int read_kernel(const struct lw_options *given, struct lw_comm *comm, str
         (rc = treat_sum(given, source, job->taps, n, parts, err)))
         return rc;
     if (lw_options_flag(given, "correlate"))
-        lw_job_reverse_taps(job->taps, n, parts);
+        lw_taps_reverse(job->taps, n, parts);
     return LW_OK;
 }
 

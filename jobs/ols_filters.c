@@ -1,6 +1,7 @@
 #include "jobs/ols_filters.h"
 
 #include "base/memory.h"
+#include "filters/taps.h"
 #include "io/notes/said.h"
 #include "jobs/common.h"
 #include "jobs/coordinates.h"
@@ -158,9 +159,9 @@ int lw_ols_get_filters(const struct lw_options *given, struct lw_comm *comm, str
         (rc = choose_reference(given, own, job, err)))
         return rc;
     ols->segment = (int)lw_options_int(given, "segment");
-    if (lw_options_flag(given, "correlate"))
+    if (lw_options_flag(given, "correlate") && !job->made)
         for (int f = 0; f < ols->n_filters; f++)
-            lw_job_reverse_taps(job->taps + f * ols->n_taps * parts_of(ols), ols->n_taps, parts_of(ols));
+            lw_taps_reverse(job->taps + f * ols->n_taps * parts_of(ols), ols->n_taps, parts_of(ols));
     rc = lw_whitening_choose(given, job, err);
     ols->taps = job->taps;
     return rc;

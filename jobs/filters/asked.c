@@ -232,6 +232,8 @@ static int make(const struct lw_options *given, const char *name, struct lw_bank
     if ((rc = strcmp(name, "boxcar") == 0 ? make_boxcars(given, bank, err) : make_bands(given, name, bank, err)) ||
         (rc = lw_bank_scale(bank, err)) || (rc = lw_bank_measure(bank, err)))
         return rc;
+    if (lw_options_flag(given, "correlate"))
+        lw_bank_reverse(bank);
     lw_bank_report(bank, false);
     return LW_OK;
 }

@@ -34,8 +34,8 @@
  * exactly one, and for options that go with another one. */
 int lw_asked_find(const struct lw_options *given, const char **name, struct lw_error *err);
 
-/** Make the bank that the option `name` asks for, on rank 0, and share its shape and its taps; say what each filter does. Where the
- * rate of the input is not known, LW_EUSAGE says how to give it. Collective.
+/** Make the bank that the option `name` asks for, turned about where --correlate is given, on rank 0, and share its shape and its
+ * taps; say what each filter does. Where the rate of the input is not known, LW_EUSAGE says how to give it. Collective.
  * @param bank  on ranks other than 0 without figures, bands and notes; release with lw_bank_release whatever the outcome */
 int lw_asked_design(const struct lw_options *given, const char *name, struct lw_comm *comm, const struct lw_dataset_info *input,
                     struct lw_bank *bank, struct lw_error *err);

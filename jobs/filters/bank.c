@@ -99,6 +99,14 @@ int lw_bank_measure(struct lw_bank *bank, struct lw_error *err)
     return LW_OK;
 }
 
+void lw_bank_reverse(const struct lw_bank *bank)
+{
+    for (int f = 0; f < bank->n_filters; f++) {
+        lw_taps_reverse(bank->taps + f * lw_bank_values(bank), bank->n_taps, lw_bank_parts(bank));
+        bank->delays[f] = (double)(bank->n_taps - 1) - bank->delays[f];
+    }
+}
+
 int lw_bank_scale(const struct lw_bank *bank, struct lw_error *err)
 {
     for (int f = 0; f < bank->n_filters; f++) {

@@ -103,6 +103,9 @@ int lw_bank_read_list(const struct lw_options *given, const struct lw_bank_list 
 /** Find the figures of all filters, as their taps are now. */
 int lw_bank_measure(struct lw_bank *bank, struct lw_error *err);
 
+/** Turn each filter about, for correlations (lw_taps_reverse), and its delay. Figures are those of either. */
+void lw_bank_reverse(const struct lw_bank *bank);
+
 /** Scale each filter so that what bank->norm says is 1. LW_EUSAGE where a filter has no gain. */
 int lw_bank_scale(const struct lw_bank *bank, struct lw_error *err);
 

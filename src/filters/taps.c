@@ -54,6 +54,19 @@ void lw_taps_remove_mean(int64_t n, double *taps)
         taps[m] -= sum / (double)n;
 }
 
+void lw_taps_reverse(double *taps, int64_t n, int parts)
+{
+    for (int64_t a = 0, b = n - 1; a < b; a++, b--) {
+        for (int p = 0; p < parts; p++) {
+            const double swap = taps[a * parts + p];
+            taps[a * parts + p] = taps[b * parts + p];
+            taps[b * parts + p] = swap;
+        }
+    }
+    for (int64_t m = 0; parts == 2 && m < n; m++)
+        taps[m * 2 + 1] = -taps[m * 2 + 1];
+}
+
 void lw_taps_gaussian(double sigma, int64_t n, double *taps)
 {
     for (int64_t m = 0; m < n; m++) {

@@ -10,6 +10,7 @@ double precision here."""
 
 import itertools
 import os
+import re
 import tempfile
 
 from tested import check, convolve, finish, lapwing
@@ -293,6 +294,23 @@ def through_ols():
               f"mode {mode}: the chirp peaks at {y.argmax()} with {y.max()}, not at {begin + delay} with 0.5")
 
 
+def turned_about():
+    """Filters that ols makes for a correlation are stored as they are convolved with, and what is said of them is of these."""
+    widths = 1, 2, 5, 16
+    made = {}
+    for correlate in ((), ("--correlate",)):
+        done = lapwing(next(ranks), "ols", "--input", "signal.h5:/x", "--boxcar", ",".join(map(str, widths)), "--output", "out.h5", "--overwrite",
+                       *correlate)
+        with h5py.File("out.h5") as file:
+            h, delays = file["filters"][...], file["filters"].attrs["group_delay_samples"]
+        made[correlate] = h
+        for f, width in enumerate(widths):
+            ones = np.flatnonzero(h[f])
+            check(len(ones) == width and delays[f] == ones.mean(), f"{correlate}: delay {delays[f]} of ones at {ones}")
+            check(re.search(f"filter {f}: boxcar .* delay {ones.mean():g} samples", done.stderr), f"{correlate}: {done.stderr}")
+    check(np.array_equal(made["--correlate",], made[()][:, ::-1]) and not np.array_equal(*made.values()), "the filters are turned about")
+
+
 with tempfile.TemporaryDirectory() as work:
     os.chdir(work)
     bands()
@@ -301,5 +319,6 @@ with tempfile.TemporaryDirectory() as work:
     chirps()
     inspirals()
     through_ols()
+    turned_about()
     os.chdir("/")
 finish()
