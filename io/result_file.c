@@ -1,5 +1,6 @@
 #include "io/result_file.h"
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/journal/journal.h"
@@ -310,16 +311,10 @@ int lw_result_file_reserve(const struct lw_result_file *result, int64_t bytes, s
 
 /* ---- publish ------------------------------------------------------------------------------------------------------- */
 
-/* Without --overwrite, a file that came into being since the claim is kept, where the file system can tell. */
+/* Without --overwrite, a file that came into being since the claim is kept. */
 static int rename_part(const struct lw_result_file *result)
 {
-    if (!result->overwrite) {
-        if (renameat2(AT_FDCWD, result->part, AT_FDCWD, result->name, RENAME_NOREPLACE) == 0)
-            return 0;
-        if (errno != EINVAL && errno != ENOSYS)
-            return -1;
-    }
-    return rename(result->part, result->name);
+    return (result->overwrite ? rename : lw_file_rename_new)(result->part, result->name);
 }
 
 int lw_result_file_publish(struct lw_result_file *result, struct lw_error *err)

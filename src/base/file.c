@@ -32,3 +32,22 @@ int lw_file_open(const char *path, char why[96])
         close(fd);
     return -1;
 }
+
+/* On a file system that cannot rename so, an empty file claims the name first. */
+int lw_file_rename_new(const char *from, const char *to)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    const int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    if (rename(from, to) == 0)
+        return 0;
+    const int reason = errno;
+    unlink(to);
+    errno = reason;
+    return -1;
+}

@@ -1,4 +1,4 @@
-/* file.h - opening a file that somebody named. */
+/* file.h - opening a file that somebody named, and giving a file its name. */
 #ifndef LW_BASE_FILE_H
 #define LW_BASE_FILE_H
 
@@ -6,5 +6,8 @@
  * @param why  set on failure: "No such file or directory", "it is a device or pipe, not a file"
  * @return the descriptor, to be closed; -1 on failure */
 int lw_file_open(const char *path, char why[96]);
+
+/** rename(2) that replaces nothing. @return 0; -1 with errno, EEXIST where there is something of the new name by now */
+int lw_file_rename_new(const char *from, const char *to);
 
 #endif

@@ -1,5 +1,6 @@
 #include "plot/picture.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -77,12 +78,10 @@ int lw_picture_copy(const struct lw_picture_file *file, FILE *script, struct lw_
 /* Without --overwrite, what has come under that name meanwhile is left alone. */
 static int give_name(const struct lw_picture_file *file, struct lw_error *err)
 {
-    if (file->overwrite ? rename(file->part, file->name) == 0 : link(file->part, file->name) == 0)
+    if (file->overwrite ? rename(file->part, file->name) == 0 : lw_file_rename_new(file->part, file->name) == 0)
         return LW_OK;
     if (!file->overwrite && errno == EEXIST)
         return fail_exists(file->name, err);
-    if (!file->overwrite && rename(file->part, file->name) == 0)        /* a file system without links */
-        return LW_OK;
     return lw_fail(err, LW_EIO, "cannot write '%s': %s", file->name, strerror(errno));
 }
 
@@ -98,7 +97,7 @@ int lw_picture_publish(struct lw_picture_file *file, struct lw_error *err)
     }
     file->fd = -1;
     const int rc = give_name(file, err);
-    if (rc == LW_OK && file->overwrite) {
+    if (rc == LW_OK) {
         lw_free(file->part);
         file->part = NULL;
     }

@@ -1,13 +1,16 @@
 /* What pictures are made of: cells, the blocks that stand for too many samples, colours, units, and texts for gnuplot. */
 #include "plot/raster.h"
 #include "plot/labels.h"
+#include "plot/picture.h"
 #include "plot/script.h"
 
 #include "../check.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- cells ---- */
 
@@ -177,8 +180,73 @@ static void test_texts(void)
                "\"\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xe2\x80\xa6\xc3\xb6\xc3\xb6\xc3\xb6\"", 100);
 }
 
+/* ---- the file ---- */
+
+static const char *comes_meanwhile; /* a file that somebody else makes before this one gets its name; NULL: nobody */
+
+static void make_file(const char *name, const char *content)
+{
+    FILE *const file = fopen(name, "w");
+    if (!file || fputs(content, file) < 0 || fclose(file) != 0)
+        abort();
+}
+
+static int refuse(int reason)
+{
+    if (comes_meanwhile)
+        make_file(comes_meanwhile, "another's");
+    errno = reason;
+    return -1;
+}
+
+/* In place of the C library's: a file system that knows neither links nor renames that replace nothing. */
+int link(const char *from, const char *to)
+{
+    (void)from, (void)to;
+    return refuse(EPERM);
+}
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
+{
+    (void)from_folder, (void)from, (void)to_folder, (void)to, (void)flags;
+    return refuse(EINVAL);
+}
+
+static void check_content(const char *name, const char *wanted)
+{
+    char found[32] = "";
+    FILE *const file = fopen(name, "r");
+    if (file && !fgets(found, sizeof found, file))
+        found[0] = '\0';
+    if (file)
+        fclose(file);
+    CHECK(strcmp(found, wanted) == 0, "%s holds '%s', not '%s'", name, found, wanted);
+}
+
+/* Without --overwrite nothing is replaced, even if it has only just come. */
+static void test_file(void)
+{
+    char folder[] = "/tmp/lapwing-plot-XXXXXX", name[64];
+    if (!mkdtemp(folder))
+        abort();
+    snprintf(name, sizeof name, "%s/picture.png", folder);
+    for (int meets = 0; meets < 2; meets++) {
+        struct lw_picture_file file;
+        struct lw_error err = {0};
+        CHECK(lw_picture_create(name, false, &file, &err) == LW_OK && write(file.fd, "ours", 4) == 4, "%s", err.message);
+        comes_meanwhile = meets ? name : NULL;
+        const int rc = lw_picture_publish(&file, &err);
+        CHECK(rc == (meets ? LW_EIO : LW_OK), "code %d: %s", rc, err.message);
+        CHECK(!meets || strstr(err.message, "exists already"), "message: %s", err.message);
+        lw_picture_discard(&file);
+        check_content(name, meets ? "another's" : "ours");
+        unlink(name);
+    }
+    CHECK(rmdir(folder) == 0, "a temporary file is left in %s", folder);
+}
+
 int main(void)
 {
+    test_file();
     test_columns();
     test_values();
     test_whole();
