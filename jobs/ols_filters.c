@@ -1,5 +1,6 @@
 #include "jobs/ols_filters.h"
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "filters/taps.h"
 #include "io/notes/said.h"
@@ -68,6 +69,16 @@ static int find_reference(const struct lw_dataset_info *filters, int64_t n_taps,
     return rc;
 }
 
+/* A record of many channels would be as many filters. */
+static void warn_of_data(const struct lw_dataset_info *info, const struct lw_ols_spec *ols)
+{
+    const bool has_time = info->metadata_axis >= 0 || info->axis.has_start || info->axis.scale != LW_TIME_UNKNOWN;
+    if (ols->n_filters == 1 || (!has_time && ols->n_filters <= ols->n_taps))
+        return;
+    lw_log_warn("--filters %.600s looks like a record rather than a bank of filters: it has %s; it is taken as %d filters of %" PRId64 " taps",
+                lw_dataset_name(info).text, has_time ? "a time axis" : "more rows than columns", ols->n_filters, ols->n_taps);
+}
+
 /* @param reference  see find_reference; the same on every rank */
 static int read_filters(const struct lw_options *given, struct lw_comm *comm, struct lw_job *job, int64_t *reference, struct lw_error *err)
 {
@@ -87,6 +98,8 @@ static int read_filters(const struct lw_options *given, struct lw_comm *comm, st
     ols->n_taps = is_column ? info->dims[0] : info->dims[info->n_dims - 1];
     ols->taps_complex = info->type.is_complex;
     job->has_filter_dim = info->n_dims == 2;
+    if (lw_comm_rank(comm) == 0)
+        warn_of_data(info, ols);
     const int64_t n_values = n_filters * ols->n_taps * parts_of(ols);
     if ((rc = check_rate(given, &job->inputs[0], info, err)) ||
         (rc = check_finite(info, job->taps, ols->n_taps, parts_of(ols), n_values, err)))

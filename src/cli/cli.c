@@ -8,11 +8,14 @@
 #include "cli/help.h"
 #include "cli/info.h"
 #include "cli/jobfile.h"
+#include "io/names.h"
+#include "io/read/describe.h"
 #include "job/hints.h"
 #include "plot/plot.h"
 #include "run/each.h"
 #include "verify/verify.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,14 +309,23 @@ static int parse_info(struct lw_cli *cli, int argc, char **argv, struct lw_error
     return LW_OK;
 }
 
+/* RESULT ..., with options before or behind them */
 static int parse_verify(struct lw_cli *cli, int argc, char **argv, struct lw_error *err)
 {
-    const int rc = parse_around(cli, argc, argv, err);
-    if (rc != LW_OK)
+    int used, used_behind, n = 0, rc;
+    if ((rc = create_options(cli, &cli->options, err)) || (rc = lw_options_parse(cli->options, argc, argv, &used, err)))
         return rc;
-    if (!cli->file)
-        return lw_fail(err, LW_EUSAGE, "verify: the result is missing, as in 'lapwing verify RESULT.h5'");
-    return LW_OK;
+    while (used + n < argc && argv[used + n][0] != '-')
+        n++;
+    if (n == 0)
+        return used < argc ? fail_leftover(argv[used], err)
+                           : lw_fail(err, LW_EUSAGE, "verify: the result is missing, as in 'lapwing verify RESULT.h5'");
+    if (!(cli->names = join_names(n, argv + used, err)))
+        return LW_ESYSTEM;
+    used += n;
+    if ((rc = lw_options_parse(cli->options, argc - used, argv + used, &used_behind, err)))
+        return rc;
+    return used + used_behind < argc ? fail_leftover(argv[used + used_behind], err) : LW_OK;
 }
 
 static int parse_command(struct lw_cli *cli, const struct lw_command *command, int argc, char **argv, struct lw_error *err)
@@ -478,15 +490,47 @@ static int rebuild_job(struct lw_comm *comm, const char *file, struct lw_verify_
     return lw_comm_agree(comm, rc, err);
 }
 
-static int execute_verify(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
+static int verify_one(const struct lw_cli *cli, struct lw_comm *comm, const char *file, struct lw_error *err)
 {
-    struct lw_verify_request request = {.file = cli->file, .given = cli->options};
+    struct lw_verify_request request = {.file = file, .given = cli->options};
     int rc;
-    start_log(cli, comm);
-    if ((rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? lw_verify_check_complete(cli->file, err) : LW_OK, err)) == LW_OK &&
-        (rc = rebuild_job(comm, cli->file, &request, err)) == LW_OK)
+    if ((rc = lw_comm_agree(comm, lw_comm_rank(comm) == 0 ? lw_verify_check_complete(file, err) : LW_OK, err)) == LW_OK &&
+        (rc = rebuild_job(comm, file, &request, err)) == LW_OK)
         rc = lw_verify_run(comm, &request, err);
     lw_options_destroy(request.options);
+    return rc;
+}
+
+/* All of several, whatever is found of each. What is wrong counts more than what could not be checked. */
+static int verify_several(const struct lw_cli *cli, struct lw_comm *comm, const struct lw_names *files, struct lw_error *err)
+{
+    int64_t n_bad = 0;
+    int code = LW_OK;
+    for (const char *file = lw_names_next(files, NULL); file; file = lw_names_next(files, file)) {
+        if (lw_comm_rank(comm) == 0)
+            printf("%s\n", file);
+        const int rc = verify_one(cli, comm, file, err);
+        if (rc == LW_ESYSTEM)
+            return rc;
+        if (rc == LW_OK)
+            continue;
+        fflush(stdout);
+        lw_log_error(err);
+        code = code == LW_OK || rc == LW_EDATA ? rc : code;
+        n_bad++;
+    }
+    return code == LW_OK ? LW_OK : lw_fail(err, (enum lw_code)code, "%" PRId64 " of %" PRId64 " results are not right or could not be "
+                                           "checked, as is said above", n_bad, files->n);
+}
+
+static int execute_verify(struct lw_cli *cli, struct lw_comm *comm, struct lw_error *err)
+{
+    struct lw_names files = {0};
+    start_log(cli, comm);
+    int rc = lw_names_find(comm, cli->names, &files, err);
+    if (rc == LW_OK)
+        rc = files.n == 1 ? verify_one(cli, comm, lw_names_next(&files, NULL), err) : verify_several(cli, comm, &files, err);
+    lw_names_release(&files);
     return rc;
 }
 

@@ -28,7 +28,7 @@ struct lw_cli {
     bool is_man;                        /* help: as a man page */
     const struct lw_shell *shell;       /* help: as a script for it to complete command lines; NULL: not so */
     const char *file;                   /* run; plan, info: NULL if none */
-    char *names;                        /* owned; plot: of its files, as io/names.h takes them */
+    char *names;                        /* owned; plot, verify: of its files, as io/names.h takes them */
     int argc;                           /* run, plan: the options behind the file */
     char **argv;
     char *command_line;                 /* owned; the whole of it, quoted where a shell needs it */

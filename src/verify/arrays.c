@@ -14,13 +14,18 @@ static int64_t n_taps(const struct lw_verify_shape *shape) { return shape->tap_r
 
 static double scale_of(const struct lw_verify *verify) { return verify->job.op.output_scale; }
 
-static int check_element(struct lw_verify *verify, const struct lw_product *product, struct lw_verify_stored *stored,
-                         const struct lw_verify_samples *samples, int64_t row, struct lw_verify_row *report, struct lw_error *err)
+static int64_t columns_of(const struct lw_verify *verify, const struct lw_product *product)
 {
-    const struct lw_verify_shape *const shape = &verify->shape;
-    const int64_t columns = shape->is_image ? product->dataset.dims[product->axis_dim + 1] : 1;
-    const int64_t column = lw_verify_draw(verify, columns);
-    const int filter = (int)lw_verify_draw(verify, shape->n_filters);
+    return verify->shape.is_image ? product->dataset.dims[product->axis_dim + 1] : 1;
+}
+
+/* @param rest  filter and column */
+static int check_element(struct lw_verify *verify, const struct lw_product *product, struct lw_verify_stored *stored,
+                         const struct lw_verify_samples *samples, int64_t row, int64_t rest, struct lw_verify_row *report,
+                         struct lw_error *err)
+{
+    const int64_t columns = columns_of(verify, product), column = rest % columns;
+    const int filter = (int)(rest / columns);
     const struct lw_type type = product->dataset.type;
     char where[160], got_text[64], want_text[64];
     int64_t place[LW_MAX_DIMS];
@@ -52,15 +57,17 @@ static void find_outputs(const struct lw_verify_shape *shape, int64_t at, int64_
 }
 
 static int check_piece(struct lw_verify *verify, const struct lw_product *product, struct lw_verify_stored *stored,
-                       const struct lw_verify_pieces *pieces, int64_t i, struct lw_verify_row *report, struct lw_error *err)
+                       const struct lw_verify_pieces *pieces, const struct lw_verify_piece *piece, struct lw_verify_row *report,
+                       struct lw_error *err)
 {
-    const int64_t at = lw_verify_piece_at(verify, pieces, i), channel = lw_verify_draw(verify, verify->shape.n_channels);
     struct lw_verify_samples samples;
-    int64_t first, end;
-    find_outputs(&verify->shape, at, at + pieces->rows - 1, &first, &end);
-    int rc = lw_verify_read(verify, channel, first, end, &samples, err);
-    for (int64_t k = 0; k < pieces->n_each && rc == LW_OK; k++)
-        rc = check_element(verify, product, stored, &samples, at + lw_verify_draw(verify, pieces->rows), report, err);
+    int64_t first, end, rest;
+    find_outputs(&verify->shape, piece->first, piece->first + piece->rows - 1, &first, &end);
+    int rc = lw_verify_read(verify, piece->channel, first, end, &samples, err);
+    for (int64_t k = 0; k < piece->n && rc == LW_OK; k++) {
+        const int64_t row = lw_verify_row_of(pieces, piece, k, &rest);
+        rc = check_element(verify, product, stored, &samples, row, rest, report, err);
+    }
     lw_verify_samples_release(&samples);
     return rc;
 }
@@ -72,12 +79,20 @@ static int check_pieces(struct lw_verify *verify, const struct lw_product *produ
     const struct lw_reach reach = lw_post_reach(shape->post);
     const int64_t rows = lw_verify_piece_rows(shape), around = reach.before + reach.after + 8, rate = lw_post_rate(shape->post);
     const int64_t span = max64(1, rows / lw_post_every(shape->post)) * rate;
-    const struct lw_verify_pieces pieces = lw_verify_choose(verify, product->dataset.dims[product->axis_dim], span,
-                                                            n_taps(shape) * (rate > 1 || reach.before > 0 ? 8 : 1),
-                                                            lw_verify_rows_read(shape, shape->is_image ? rows : 1));
+    struct lw_verify_pieces pieces = lw_verify_choose(verify, &(struct lw_verify_choice){
+        .n_channels = shape->n_channels,
+        .n_rows = product->dataset.dims[product->axis_dim],
+        .in_row = shape->n_filters * columns_of(verify, product),
+        .span = span,
+        .products = n_taps(shape) * (rate > 1 || reach.before > 0 ? 8 : 1),
+        .rows_read = lw_verify_rows_read(shape, shape->is_image ? rows : 1),
+    });
+    report->n_all = lw_verify_all(&pieces);
     int rc = lw_verify_open_window(verify, rows + around + shape->tap_rows, err);
-    for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++)
-        rc = check_piece(verify, product, stored, &pieces, i, report, err);
+    for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++) {
+        const struct lw_verify_piece piece = lw_verify_next(verify, &pieces, i);
+        rc = check_piece(verify, product, stored, &pieces, &piece, report, err);
+    }
     return rc;
 }
 
@@ -160,15 +175,19 @@ static int check_best_pieces(struct lw_verify *verify, const struct best *best, 
 {
     const struct lw_verify_shape *const shape = &verify->shape;
     const int64_t rows = lw_verify_piece_rows(shape);
-    const struct lw_verify_pieces pieces =
-        lw_verify_choose(verify, shape->n_outputs, rows, n_taps(shape) * shape->n_filters, lw_verify_rows_read(shape, 1));
+    struct lw_verify_pieces pieces = lw_verify_choose(verify, &(struct lw_verify_choice){
+        .n_channels = shape->n_channels, .n_rows = shape->n_outputs, .in_row = 1, .span = rows,
+        .products = n_taps(shape) * shape->n_filters, .rows_read = lw_verify_rows_read(shape, 1),
+    });
+    report->n_all = lw_verify_all(&pieces);
     int rc = lw_verify_open_window(verify, rows + shape->tap_rows, err);
     for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++) {
-        const int64_t at = lw_verify_piece_at(verify, &pieces, i), channel = lw_verify_draw(verify, shape->n_channels);
+        const struct lw_verify_piece piece = lw_verify_next(verify, &pieces, i);
         struct lw_verify_samples samples;
-        rc = lw_verify_read(verify, channel, at, at + pieces.rows, &samples, err);
-        for (int64_t k = 0; k < pieces.n_each && rc == LW_OK; k++)
-            rc = check_best(verify, best, &samples, at + lw_verify_draw(verify, pieces.rows), report, err);
+        int64_t rest;
+        rc = lw_verify_read(verify, piece.channel, piece.first, piece.first + piece.rows, &samples, err);
+        for (int64_t k = 0; k < piece.n && rc == LW_OK; k++)
+            rc = check_best(verify, best, &samples, lw_verify_row_of(&pieces, &piece, k, &rest), report, err);
         lw_verify_samples_release(&samples);
     }
     return rc;
@@ -212,13 +231,11 @@ static struct lw_verify_truth block_of(const struct lw_verify *verify, const str
     return block;
 }
 
-static int check_block(struct lw_verify *verify, const struct lw_product *product, struct lw_verify_stored *stored, int64_t number,
-                       struct lw_verify_row *report, struct lw_error *err)
+static int check_block(struct lw_verify *verify, const struct lw_product *product, struct lw_verify_stored *stored, int64_t channel,
+                       int64_t number, int filter, struct lw_verify_row *report, struct lw_error *err)
 {
     const struct lw_verify_shape *const shape = &verify->shape;
     const int64_t every = shape->search->every, first = number * every, end = min64(first + every, shape->n_outputs);
-    const int64_t channel = lw_verify_draw(verify, shape->n_channels);
-    const int filter = (int)lw_verify_draw(verify, shape->n_filters);
     const struct lw_type type = product->dataset.type;
     struct lw_verify_samples samples;
     int64_t place[LW_MAX_DIMS];
@@ -246,13 +263,22 @@ int lw_verify_blocks(struct lw_verify *verify, const struct lw_product *product,
         snprintf(report->remark, sizeof report->remark, "blocks of %" PRId64 " outputs are too long to be summed", every);
         return LW_OK;
     }
-    const struct lw_verify_pieces pieces =
-        lw_verify_choose(verify, length, 1, n_taps(shape) * every, lw_verify_rows_read(shape, every));
+    struct lw_verify_pieces pieces = lw_verify_choose(verify, &(struct lw_verify_choice){
+        .n_channels = shape->n_channels, .n_rows = length, .in_row = shape->n_filters, .span = 1,
+        .products = n_taps(shape) * every, .rows_read = lw_verify_rows_read(shape, every),
+    });
+    report->n_all = lw_verify_all(&pieces);
     struct lw_verify_stored *stored = NULL;
     int rc = lw_verify_stored_open(verify, &product->dataset, &stored, err);
     rc = rc ? rc : lw_verify_open_window(verify, every + shape->tap_rows, err);
-    for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++)
-        rc = check_block(verify, product, stored, lw_verify_piece_at(verify, &pieces, i), report, err);
+    for (int64_t i = 0; i < pieces.n && rc == LW_OK; i++) {
+        const struct lw_verify_piece piece = lw_verify_next(verify, &pieces, i);
+        for (int64_t k = 0; k < piece.n && rc == LW_OK; k++) {
+            int64_t filter;
+            const int64_t number = lw_verify_row_of(&pieces, &piece, k, &filter);
+            rc = check_block(verify, product, stored, piece.channel, number, (int)filter, report, err);
+        }
+    }
     lw_verify_stored_close(stored);
     return rc;
 }
@@ -280,9 +306,11 @@ int lw_verify_given(struct lw_verify *verify, const struct lw_product *product, 
     for (int d = 0; d < dataset->n_dims; d++)
         n *= dataset->dims[d];
     const double allowed = (verify->job.whitening ? same_whitened_taps : same_taps) * largest_of(product->values, n * parts);
+    const struct lw_verify_deck deck = lw_verify_shuffle(verify, n);
+    report->n_all = n;
     int rc = lw_verify_stored_open(verify, dataset, &stored, err);
     for (int64_t k = 0; k < min64(verify->n_wanted, n) && rc == LW_OK; k++) {
-        const int64_t i = n <= verify->n_wanted ? k : lw_verify_draw(verify, n);
+        const int64_t i = lw_verify_card(&deck, k);
         const double *const value = product->values + i * parts;
         int64_t place[LW_MAX_DIMS], rest = i;
         double complex got;

@@ -356,6 +356,7 @@ int lw_verify_lines(struct lw_verify *verify, struct lw_error *err)
         return LW_OK;
     }
     int rc = look_at_table(&lines, err);
+    report->n_all = lines.n_rows;
     if (rc == LW_OK && lines.n_rows > 0 && (rc = choose_lines(&lines, lines.n_rows, err)) == LW_OK)
         rc = check_lines(&lines, report, err);
     lw_free(lines.all);

@@ -219,15 +219,18 @@ int lw_verify_peaks(struct lw_verify *verify, const struct lw_product *product, 
     if (rc || table.n_rows == 0)
         return rc;
     const int64_t reach = n_compared > 0 ? 2 * shape->search->cluster + 1 : 1;
-    const struct lw_verify_pieces pieces =
-        lw_verify_choose(verify, table.n_rows, 1, n_taps_of(shape), lw_verify_rows_read(shape, reach));
-    const int64_t n = min64(pieces.n, table.n_rows);
+    const struct lw_verify_pieces pieces = lw_verify_choose(verify, &(struct lw_verify_choice){
+        .n_channels = 1, .n_rows = table.n_rows, .in_row = 1, .span = 1, .products = n_taps_of(shape),
+        .rows_read = lw_verify_rows_read(shape, reach),
+    });
+    const int64_t n = pieces.n;
+    report->n_all = table.n_rows;
     if (n_compared < n)
         snprintf(report->remark, sizeof report->remark, "the neighbours of %" PRId64 " were compared", n_compared);
     rc = lw_verify_open_window(verify, reach + shape->tap_rows, err);
     for (int64_t i = 0; i < n && rc == LW_OK; i++) {
         table.cluster = i < n_compared ? shape->search->cluster : -1;
-        rc = check_row(&table, n == table.n_rows ? i : lw_verify_draw(verify, table.n_rows), report, err);
+        rc = check_row(&table, lw_verify_card(&pieces.deck, i), report, err);
     }
     return rc;
 }

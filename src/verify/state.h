@@ -38,6 +38,7 @@ struct lw_verify_shape {
 struct lw_verify_row {
     char name[64];
     int64_t n_checked, n_wrong;
+    int64_t n_all;    /* values or rows that there are; 0: it is not known */
     double largest;   /* error, as a part of what is promised */
     char worst[320];  /* where that was, "" nowhere */
     bool is_sums;     /* checksums were compared: of their blocks, or of a table's rows */

@@ -21,7 +21,7 @@ const struct lw_option lw_verify_options[] = {
      .minimum = 0,
      .maximum = 1e9,
      .help = "Random values of each dataset, and rows of each table, that are made again; fewer where a value takes "
-             "very many sums. 0: "
+             "very many sums. N that is not less than there are: all. 0: "
              "only checksums are compared (--checksum of a job), without the input."},
     {.name = "seed",
      .kind = LW_OPTION_INT,
@@ -91,14 +91,29 @@ int lw_verify_check_complete(const char *file, struct lw_error *err)
 
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
 
+/* What a sample can find, if wrong values lie anywhere: so many that one of them is in it with 95%. Of N values n are taken, and K
+ * wrong ones missed with about (1 - n / N)^K. */
+static void tell_sample(const struct lw_verify_row *row, char text[120])
+{
+    const double part = (double)row->n_checked / (double)max64(1, row->n_all);
+    text[0] = '\0';
+    if (row->is_sums || row->n_checked == 0 || row->n_all == 0)
+        return;
+    if (row->n_checked >= row->n_all)
+        snprintf(text, 120, "; all there are");
+    else
+        snprintf(text, 120, "; of %" PRId64 ": finds %.0f or more wrong ones with 95%%", row->n_all, ceil(log(0.05) / log1p(-part)));
+}
+
 static void print_row(const struct lw_verify_row *row)
 {
-    char largest[32] = "-";
+    char largest[32] = "-", sample[120];
     if (row->is_sums)
         snprintf(largest, sizeof largest, "checksums");
     else if (row->n_checked > 0)
         snprintf(largest, sizeof largest, row->largest > 1e6 ? "%.1e" : row->largest > 10 ? "%.0f" : "%.3f", row->largest);
-    printf("%-16s %10" PRId64 " %8" PRId64 "  %s%s%s\n", row->name, row->n_checked, row->n_wrong, largest,
+    tell_sample(row, sample);
+    printf("%-16s %10" PRId64 " %8" PRId64 "  %s%s%s%s\n", row->name, row->n_checked, row->n_wrong, largest, sample,
            row->remark[0] ? "; " : "", row->remark);
 }
 

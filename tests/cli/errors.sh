@@ -165,6 +165,10 @@ for ranks in 0 3; do
     verdict $? "it is not said where a sample is not finite: $(cat err)"
 done
 warned 0 'the filters are .* long' ols --input odd.h5:/channels --filters $filters --axis 0 --output ./legal.h5 --overwrite --channels ::3
+lap 0 synth ols --output record.h5 --samples 5000 --channels 2
+ok 0 ols --input record.h5:/signal --filters record.h5:/filters --channels 0 --output legal.h5 --overwrite
+warned 0 '--filters record.h5:/signal looks like a record .*: it has a time axis; it is taken as 2 filters of 5000 taps' \
+    ols --input record.h5:/signal --filters record.h5:/signal --channels 0 --output legal.h5 --overwrite
 
 # ---- results of integers that the input has not
 ok 0 ols --input odd.h5:/signal --filters $filters --output integers.h5 --output-type int16 --output-scale 0.01

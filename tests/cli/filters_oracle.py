@@ -311,6 +311,16 @@ def turned_about():
     check(np.array_equal(made["--correlate",], made[()][:, ::-1]) and not np.array_equal(*made.values()), "the filters are turned about")
 
 
+def like_data():
+    """A bank of more filters than taps may be a record; one of fewer is none."""
+    with h5py.File("signal.h5", "a") as file:
+        file["many"], file["few"] = random.standard_normal((9, 5)), random.standard_normal((5, 9))
+    for name in ("many", "few"):
+        done = lapwing(1, "ols", "--input", "signal.h5:/x", "--filters", f"signal.h5:/{name}", "--output", "out.h5", "--overwrite", "--quiet")
+        wanted = "looks like a record rather than a bank of filters: it has more rows than columns; it is taken as 9 filters of 5 taps"
+        check((wanted in done.stderr) == (name == "many"), f"{name}: {done.stderr}")
+
+
 with tempfile.TemporaryDirectory() as work:
     os.chdir(work)
     bands()
@@ -320,5 +330,6 @@ with tempfile.TemporaryDirectory() as work:
     inspirals()
     through_ols()
     turned_about()
+    like_data()
     os.chdir("/")
 finish()

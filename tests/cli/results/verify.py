@@ -8,12 +8,13 @@ where it was changed, since nothing else is wrong."""
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-from tested import as_arguments, check, finish, lapwing, noise, random      # noqa: E402
+from tested import LAPWING, as_arguments, check, finish, lapwing, noise, random      # noqa: E402
 
 import h5py             # noqa: E402
 import numpy as np      # noqa: E402
@@ -168,7 +169,8 @@ def signs():
         configuration(lambda text: text.replace("sign = both\n", ""))
         check_right(f"{job}, of an earlier version", products=products)
         check("sign = both" in lapwing(1, "info", "--job", "r.h5").stdout, f"{job}: the job file of an earlier result")
-        configuration(lambda text: text + "sign = positive\n")
+        make(job, sign="both", **{**options, "cluster": 0})         # without neighbours the rows alone are wrong
+        configuration(lambda text: text.replace("sign = both", "sign = positive"))
         done = verify(code=65)
         check("is no peak by --sign positive" in done.stderr, f"{job}, of another sign: {done.stderr}")
         make(job, **options)
@@ -258,6 +260,51 @@ def spectra():
     check_wrong("a line", "/spectrum", 1, larger, f"channel {line['channel']}, index {line['index']}")
 
 
+# ---- what a sample finds ---------------------------------------------------------------------------------------------
+
+def samples():
+    """Nothing is taken twice: a sample of all values finds one wrong value once. A smaller one says what it can find."""
+    write(x=noise((5, 101), "float32"), h=random.standard_normal((5, 9)))
+    make("ols", filters="in.h5:/h", axis=1)
+    broken("/filtered", (3, 2, 77), lambda v: v + 1)
+    for sample in (2525, 100000):
+        done = verify(code=65, sample=sample)
+        check(table(done)["/filtered"] == (2525, 1) and "all there are" in done.stdout, f"--sample {sample}: {done.stdout}")
+        check(": 1 of the values checked" in done.stderr and "filter 3, channel 2, index 77" in done.stderr, f"{done.stderr}")
+    found = []
+    for seed in range(6):
+        done = subprocess.run([LAPWING, "verify", "r.h5", "--seed", str(seed)], capture_output=True, text=True)
+        checked, wrong = table(done)["/filtered"]
+        check(990 <= checked <= 1000 and wrong == (done.returncode != 0), f"seed {seed}: {done.stdout}")
+        check("of 2525: finds 6 or more wrong ones with 95%" in done.stdout, f"what the sample can find: {done.stdout}")
+        found.append(wrong)
+    check(0 < sum(found) < 6, f"found by {found} of six samples")
+    if "checksum" in lapwing(1, "help", "ols").stdout:
+        make("ols", filters="in.h5:/h", axis=1, checksum=True)
+        broken("/filtered", (3, 2, 77), lambda v: v + 1)
+        done = lapwing(1, "verify", "r.h5", code=65)
+        check("filter 3, channel 2" in done.stderr, f"by checksums: {done.stderr}")
+
+
+def several():
+    """Results, patterns and lists: all of them are checked, whatever is found; what is wrong counts most."""
+    write(x=noise(300, "float32"), h=random.standard_normal(9))
+    for name in ("d 1.h5", "d2.h5", "d3.h5"):
+        make("ols", filters="in.h5:/h", output=name)
+    done = lapwing(2, "verify", "d*.h5", "--sample", "50")
+    check([line.split()[0] for line in done.stdout.splitlines()] ==
+          [word for name in ("d", "d2.h5", "d3.h5") for word in (name, "dataset", "/filtered")], f"three: {done.stdout}")
+    with h5py.File("d2.h5", "r+") as file:
+        file["filtered"][150] += 1
+    with open("list.txt", "w") as file:
+        file.write("d2.h5\nd3.h5\n")
+    done = lapwing(1, "verify", "nowhere.h5", "d 1.h5", "@list.txt", "--sample", 1000, code=65)
+    check("2 of 4 results are not right or could not be checked" in done.stderr and "nowhere.h5" in done.stderr and
+          "'d2.h5' is not what" in done.stderr and done.stdout.count("/filtered") == 3, f"four: {done.stdout} {done.stderr}")
+    check("result is missing" in lapwing(1, "verify", "--sample", 3, code=2).stderr, "no name")
+    check("no file matches" in lapwing(1, "verify", "no*.h5", code=74).stderr, "a pattern without files")
+
+
 # ---- what is no result, or of another input --------------------------------------------------------------------------
 
 def others():
@@ -283,7 +330,7 @@ def others():
         check("run the same command again" in lapwing(1, "verify", name, code=65).stderr, f"incomplete: {name}")
 
 
-for part in (series, ends, pieces, searches, signs, made_filters, images, wide_kernels, spectra, others):
+for part in (series, ends, pieces, searches, signs, made_filters, images, wide_kernels, spectra, samples, several, others):
     part()
 shutil.rmtree(work)
 finish()
