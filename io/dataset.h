@@ -4,6 +4,7 @@
 
 #include "base/instant.h"
 #include "base/type.h"
+#include "io/bytes/packing.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,6 +69,7 @@ struct lw_hints {
     double sample_rate_hz;      /* --sample-rate; 0: not given */
     char start_time[64];        /* --start-time; "": not given */
     double channel_spacing;     /* --channel-spacing, m; 0: not given */
+    bool as_stored;             /* --as-stored: whatever the file says that stored numbers stand for */
 };
 
 /* How bytes get from and to files, the choices of --io. */
@@ -84,7 +86,8 @@ struct lw_dataset_info {
     char convention[32];        /* "GWOSC", "PRODML 2.1": what its metadata were read as; "": just its format */
     int n_dims;
     int64_t dims[LW_MAX_DIMS];
-    struct lw_type type;
+    struct lw_type type;        /* as stored; of a reader, as it gives samples */
+    struct lw_packing packing;  /* what stored numbers stand for */
     int64_t n_files;            /* that are one axis; file and path are those of the first, and the next two say of all of them: */
     int64_t file_bytes;         /* the sum */
     int64_t modified_ns;        /* modification time since the epoch, the latest */

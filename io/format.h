@@ -107,7 +107,7 @@ struct lw_format {
      * order. By one process, after describe. NULL: there are none. */
     void (*visit_attributes)(const struct lw_dataset_info *info, lw_attribute_fn *visit, void *context);
 
-    /** Read all of what was described for its numbers. LW_EDATA if it has another shape by now.
+    /** Read all of what was described for its numbers, as they are stored. LW_EDATA if it has another shape by now.
      * NULL: what is described are real samples, to be read by open, read and close.
      * @param values  row-major, complex ones as pairs */
     int (*read_numbers)(const struct lw_dataset_info *info, double *values, struct lw_error *err);
@@ -136,7 +136,7 @@ void lw_formats_start(void);
  * ours. LW_EUSAGE: hints that name none. @param hints  NULL: none */
 int lw_formats_find(const char *file, const struct lw_hints *hints, const struct lw_format **out, struct lw_error *err);
 
-/** lw_format.read_numbers, or what stands for it. */
+/** lw_format.read_numbers, or what stands for it; packed numbers are given as what they stand for. */
 int lw_format_read_numbers(const struct lw_format *format, const struct lw_dataset_info *info, double *values, struct lw_error *err);
 
 /** All formats, NULL-ended, in the order in which they are tried. */

@@ -2,12 +2,13 @@
  *
  *     axis     |  file 0  |  file 1  |  gap  |  file 2  |       in the order of their start times, else of their names
  *
- * What two files have in common must be the same in both, unless it is said which of them is taken. The samples of a gap are zeros, or they are not numbers; then
- * integers are given as float32 (int32 as float64), which hold them exactly.
+ * What two files have in common must be the same in both, unless it is said which of them is taken. The samples of a gap are zeros,
+ * or they are not numbers; then integers are given as float32 (int32 as float64), which hold them exactly. Samples of which a file says
+ * that they are packed (io/bytes/packing.h) are given as what they stand for, in the precision asked for, and float16 as float32.
  *
  * A reader shows its dataset as a view [channel][axis] or [axis][channel] (the layout it is stored in), after the choice of
  * the axis, a piece of the axis and a selection of channels. Images are shown as [channel][axis], each sample a row of pixels.
- * Samples come in their stored type and byte order.
+ * Other samples come in their stored type and byte order.
  *
  * Each rank reads by itself. Where it has a pool, and samples lie as they are or in chunks whose filters io/bytes/decode.h undoes,
  * the pool's threads read. Else HDF5 does, through a plain handle of its own, which reports every failed read. MPI-IO does not:
@@ -48,6 +49,7 @@ struct lw_reader_request {
     int join;                   /* a dimension, or one of the above */
     enum lw_gaps gaps;
     enum lw_overlap_choice overlap;
+    enum lw_precision precision;        /* of samples that are packed */
 };
 
 /* A range with a step, as in A:B:STEP; begin <= end, step >= 1. */
@@ -82,10 +84,12 @@ struct lw_slab {
 };
 
 /* Samples of the view that lie in a file as they are: sample i of channel c in the bytes from
- * offset + i x axis_bytes + c x channel_bytes on. */
+ * offset + i x axis_bytes + c x channel_bytes on, as they are stored. */
 struct lw_reader_place {
     int fd;                             /* the reader's */
     int64_t offset, axis_bytes, channel_bytes;
+    struct lw_type type;
+    struct lw_packing packing;
 };
 
 /** Open what is asked for on every rank; the ranks share the looking at many files.

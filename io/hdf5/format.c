@@ -4,6 +4,7 @@
 #include "base/integers.h"
 #include "base/memory.h"
 #include "io/hdf5/conventions/gwosc.h"
+#include "io/hdf5/conventions/packing.h"
 #include "io/hdf5/error.h"
 #include "io/hdf5/listing.h"
 #include "io/hdf5/notes.h"
@@ -79,7 +80,7 @@ static int check_type(hid_t dataset, enum lw_use use, struct lw_dataset_info *in
     const hid_t stored = H5Dget_type(dataset);
     const int rc = (use == LW_USE_SAMPLES ? check_samples : check_numbers)(stored, info, err);
     H5Tclose(stored);
-    return rc;
+    return rc ? rc : lw_hdf5_packing_find(dataset, info, err);
 }
 
 static void note_flat(const struct lw_probe *probe, struct lw_dataset_info *info)

@@ -2,6 +2,7 @@
 
 #include "base/parse.h"
 #include "io/hdf5/attribute.h"
+#include "io/hdf5/conventions/packing.h"
 #include "io/hdf5/error.h"
 #include "io/hdf5/filters.h"
 #include "io/hdf5/probe.h"
@@ -100,6 +101,16 @@ static void describe_sampling(hid_t file, hid_t dataset, struct lw_listing *row)
         snprintf(row->sampling, sizeof row->sampling, "%.120s", broken.message);
 }
 
+static void describe_packing(hid_t dataset, struct lw_listing *row)
+{
+    struct lw_dataset_info info = {0};
+    struct lw_error broken;
+    const hid_t type = H5Dget_type(dataset);
+    const bool is_packed = lw_hdf5_type_parse(type, &info.type) && lw_hdf5_packing_find(dataset, &info, &broken) == LW_OK && info.packing.is_on;
+    H5Tclose(type);
+    append(row->storage, sizeof row->storage, "%s", is_packed ? ", packed" : "");
+}
+
 static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *link, void *context)
 {
     const struct walk *const walk = context;
@@ -116,6 +127,7 @@ static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *link, v
         describe_shape(object, &row);
         describe_type(object, &row);
         describe_storage(object, &row);
+        describe_packing(object, &row);
         describe_sampling(file, object, &row);
         walk->visit(&row, walk->context);
     }

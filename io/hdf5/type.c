@@ -44,10 +44,10 @@ static hid_t ordered_type(enum lw_scalar scalar, bool swapped)
 }
 
 /* Comparing whole types refuses what only looks alike: padded integers, floats with other exponents. */
-static bool parse_scalar(hid_t stored, int n_scalars, struct lw_type *out)
+static bool parse_scalar(hid_t stored, struct lw_type *out)
 {
     const bool swapped = is_swapped(stored);
-    for (int s = 0; s < n_scalars; s++) {
+    for (int s = 0; s < LW_N_RESULT_SCALARS; s++) {
         const hid_t candidate = ordered_type((enum lw_scalar)s, swapped);
         const bool equal = H5Tequal(stored, candidate) > 0;
         H5Tclose(candidate);
@@ -81,7 +81,7 @@ static bool has_complex_members(hid_t compound)
     return false;
 }
 
-static bool parse_complex(hid_t stored, int n_scalars, struct lw_type *out)
+static bool parse_complex(hid_t stored, struct lw_type *out)
 {
     if (!has_complex_members(stored))
         return false;
@@ -90,7 +90,7 @@ static bool parse_complex(hid_t stored, int n_scalars, struct lw_type *out)
     bool known = true;
     for (unsigned m = 0; m < 2; m++) {
         const hid_t member = H5Tget_member_type(stored, m);
-        known = known && parse_scalar(member, n_scalars, &parts[m]);
+        known = known && parse_scalar(member, &parts[m]);
         H5Tclose(member);
     }
     if (!known || parts[0].scalar != parts[1].scalar || parts[0].is_swapped != parts[1].is_swapped)
@@ -106,26 +106,19 @@ static bool parse_complex(hid_t stored, int n_scalars, struct lw_type *out)
 }
 
 /* Numbers with names, as h5py stores booleans. */
-static bool parse_enumeration(hid_t stored, int n_scalars, struct lw_type *out)
+static bool parse_enumeration(hid_t stored, struct lw_type *out)
 {
     if (H5Tget_class(stored) != H5T_ENUM)
         return false;
     const hid_t number = H5Tget_super(stored);
-    const bool known = parse_scalar(number, n_scalars, out);
+    const bool known = parse_scalar(number, out);
     H5Tclose(number);
     return known;
 }
 
-/* @param n_scalars  the first so many of enum lw_scalar count */
-static bool parse_type(hid_t stored, int n_scalars, struct lw_type *out)
-{
-    return parse_scalar(stored, n_scalars, out) || parse_enumeration(stored, n_scalars, out) ||
-           parse_complex(stored, n_scalars, out);
-}
-
 bool lw_hdf5_type_parse(hid_t stored, struct lw_type *out)
 {
-    return parse_type(stored, LW_N_SCALARS, out);
+    return parse_scalar(stored, out) || parse_enumeration(stored, out) || parse_complex(stored, out);
 }
 
 static hid_t complex_type(const char *real, const char *imaginary, hid_t part)
@@ -213,7 +206,7 @@ const char *lw_hdf5_type_text(hid_t stored, char *text, size_t size)
 {
     struct lw_type type;
     const H5T_class_t class = H5Tget_class(stored);
-    if (parse_type(stored, LW_N_RESULT_SCALARS, &type)) {
+    if (lw_hdf5_type_parse(stored, &type)) {
         char known[40];
         snprintf(text, size, "%s", lw_type_text(type, known));
         return text;

@@ -8,7 +8,7 @@
 
 /* What messages name as legal. */
 #define LW_LEGAL_TYPES                                                                          \
-    LW_INTEGERS(LW_SCALAR_TEXT, ", ") ", " LW_FLOATS(LW_SCALAR_TEXT, ", ") ", or complex "      \
+    LW_INTEGERS(LW_SCALAR_TEXT, ", ") ", float16, " LW_FLOATS(LW_SCALAR_TEXT, ", ") ", or complex float16, " \
     LW_FLOATS(LW_SCALAR_TEXT, " or ") " (a compound {r, i}, {re, im} or {real, imag})"
 
 /** The sample type that `stored` is, of an enumeration that of its numbers; false for anything outside LW_LEGAL_TYPES. */

@@ -7,7 +7,7 @@
  * take the values; the others say when and where the input's samples were taken, of which the result has its own. */
 static const char *const left_out[] = {
     "CLASS", "NAME", "DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST", "_FillValue", "missing_value", "scale_factor", "add_offset",
-    "valid_min", "valid_max", "valid_range", "actual_range", "coordinates", "bounds", "grid_mapping", "ancillary_variables",
+    "_Unsigned", "valid_min", "valid_max", "valid_range", "actual_range", "coordinates", "bounds", "grid_mapping", "ancillary_variables",
     "cell_methods", "flag_values", "flag_masks", "flag_meanings", "axis", "calendar", "standard_name", "long_name", "Conventions", "unit",
     "units", "Yunits", "dtype",
     "sample_rate_hz", "sample_rate", "sampling_rate", "sampling_frequency", "SampleRate", "SamplingRate", "SamplingFrequency",

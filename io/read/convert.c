@@ -1,44 +1,60 @@
 #include "io/read/convert.h"
 
-#include <assert.h>
+#include "base/integers.h"
+
 #include <math.h>
+
+/* Numbers that are converted at a time, in a cache. */
+enum { BLOCK = 1024 };
 
 struct lw_type lw_convert_type(struct lw_type type)
 {
-    if (!lw_scalar_is_integer(type.scalar))
+    const bool is_half = type.scalar == LW_FLOAT16;
+    if (!is_half && !lw_scalar_is_integer(type.scalar))
         return type;
     return (struct lw_type){.scalar = lw_scalar_bytes(type.scalar) > 2 ? LW_FLOAT64 : LW_FLOAT32, .is_complex = type.is_complex};
 }
 
-/* A loop for each type and order of bytes, so that each is as fast as memory. */
-#define SWAP_1(x) (x)
-#define SWAP_2(x) __builtin_bswap16((uint16_t)(x))
-#define SWAP_4(x) __builtin_bswap32((uint32_t)(x))
-#define INTEGERS(X)                       \
-    X(LW_INT8, int8_t, float, SWAP_1)     \
-    X(LW_UINT8, uint8_t, float, SWAP_1)   \
-    X(LW_INT16, int16_t, float, SWAP_2)   \
-    X(LW_UINT16, uint16_t, float, SWAP_2) \
-    X(LW_INT32, int32_t, double, SWAP_4)
-
-void lw_convert(struct lw_type type, const void *from, int64_t n, void *to)
+/* A loop for each type, so that each is about as fast as memory. */
+static void load(struct lw_type type, const void *from, int64_t n, double *numbers)
 {
-    const int64_t count = n * (type.is_complex ? 2 : 1);
-    switch (type.scalar) {
-#define X(name, from_type, to_type, swap)                                       \
-    case name: {                                                                \
-        const from_type *const values = from;                                   \
-        to_type *const out = to;                                                \
-        for (int64_t i = 0; type.is_swapped && i < count; i++)                  \
-            out[i] = (to_type)(from_type)swap(values[i]);                       \
-        for (int64_t i = 0; !type.is_swapped && i < count; i++)                 \
-            out[i] = (to_type)values[i];                                        \
-        break;                                                                  \
+    if (type.is_swapped || type.scalar == LW_FLOAT16) {
+        for (int64_t i = 0; i < n; i++)
+            numbers[i] = lw_type_number(type, from, i);
+        return;
     }
-        INTEGERS(X)
+    switch (type.scalar) {
+#define X(name, ctype, text)                                                    \
+    case name:                                                                  \
+        for (int64_t i = 0; i < n; i++)                                         \
+            numbers[i] = (double)((const ctype *)from)[i];                      \
+        break;
+        LW_SCALARS(X)
 #undef X
-    default:
-        assert(!"no integer type");
+    case LW_FLOAT16: break;
+    }
+}
+
+static void store(const double *numbers, int64_t n, enum lw_scalar to_scalar, void *to)
+{
+    float *const singles = to;
+    double *const doubles = to;
+    for (int64_t i = 0; to_scalar == LW_FLOAT32 && i < n; i++)
+        singles[i] = (float)numbers[i];
+    for (int64_t i = 0; to_scalar == LW_FLOAT64 && i < n; i++)
+        doubles[i] = numbers[i];
+}
+
+void lw_convert(struct lw_type type, const struct lw_packing *packing, const void *from, int64_t n, enum lw_scalar to_scalar, void *to)
+{
+    double numbers[BLOCK];
+    const int64_t parts = type.is_complex ? 2 : 1;
+    const int64_t from_bytes = (int64_t)lw_type_bytes(type), to_bytes = (int64_t)lw_scalar_bytes(to_scalar) * parts;
+    for (int64_t at = 0, count; at < n; at += count) {
+        count = min64(BLOCK / parts, n - at);
+        load(type, (const char *)from + at * from_bytes, count * parts, numbers);
+        lw_packing_undo(packing, type, count, numbers);
+        store(numbers, count * parts, to_scalar, (char *)to + at * to_bytes);
     }
 }
 

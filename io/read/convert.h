@@ -1,16 +1,18 @@
-/* convert.h - integers as floating-point numbers of the same value, and numbers that are none: for axes with gaps. */
+/* convert.h - samples that are not read as they are stored: numbers that stand for others (io/bytes/packing.h), float16, which nothing
+ * computes with, and integers of axes with gaps, where some samples are not numbers. */
 #ifndef LW_IO_READ_CONVERT_H
 #define LW_IO_READ_CONVERT_H
 
-#include "base/type.h"
+#include "io/bytes/packing.h"
 
 #include <stdint.h>
 
-/** The type that holds every value of an integer type and NaN; of floating-point types the same. */
+/** The type that holds every value of a type, and NaN: of integers and float16 a floating-point one. */
 struct lw_type lw_convert_type(struct lw_type type);
 
-/** `n` samples of an integer type as samples of lw_convert_type. */
-void lw_convert(struct lw_type type, const void *from, int64_t n, void *to);
+/** `n` samples, complex ones count once, each computed in double and rounded once.
+ * @param to_scalar  float32 or float64 */
+void lw_convert(struct lw_type type, const struct lw_packing *packing, const void *from, int64_t n, enum lw_scalar to_scalar, void *to);
 
 /** `n` samples of a floating-point type, each part not a number. */
 void lw_convert_fill_nan(struct lw_type type, int64_t n, void *to);

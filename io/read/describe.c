@@ -303,12 +303,22 @@ static int check_gaps(const struct lw_reader *reader, struct lw_error *err)
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------------------- */
 
+/* The type that samples are shown in, where it is not that they are stored in. @param is_packed  whether those of any file are */
+static void choose_type(struct lw_reader *reader, bool is_packed)
+{
+    struct lw_type *const type = &reader->info.type;
+    const bool has_none = reader->sequence.n_gaps > 0 && reader->request.gaps != LW_GAPS_ZERO && lw_scalar_is_integer(type->scalar);
+    reader->converts = is_packed || has_none || type->scalar == LW_FLOAT16;
+    if (is_packed)
+        *type = (struct lw_type){.scalar = reader->request.precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64, .is_complex = type->is_complex};
+    else if (reader->converts)
+        *type = lw_convert_type(*type);
+}
+
 static void describe_joined(struct lw_reader *reader, int axis)
 {
     struct lw_dataset_info *const info = &reader->info;
-    reader->converts = reader->sequence.n_gaps > 0 && reader->request.gaps != LW_GAPS_ZERO && lw_scalar_is_integer(info->type.scalar);
-    if (reader->converts)
-        info->type = lw_convert_type(info->type);
+    bool is_packed = false;
     reader->axis = axis;
     info->dims[axis] = reader->sequence.length;
     info->n_stretches = 1;
@@ -320,7 +330,9 @@ static void describe_joined(struct lw_reader *reader, int axis)
         lw_infos_get(&reader->infos, f, &file);
         info->file_bytes += file.file_bytes;
         info->modified_ns = max64(info->modified_ns, file.modified_ns);
+        is_packed = is_packed || file.packing.is_on;
     }
+    choose_type(reader, is_packed);
 }
 
 void lw_reader_forget(struct lw_reader *reader)

@@ -196,6 +196,7 @@ bool lw_direct_locate(const struct lw_source *source, struct lw_reader_place *pl
     *place = (struct lw_reader_place){
         .fd = direct->stored.fd, .axis_bytes = pitch[axis], .channel_bytes = pitch[1 - axis] * view->channels.step,
         .offset = direct->stored.offset + view->start * pitch[axis] + view->channels.begin * pitch[1 - axis],
+        .type = source->info.type, .packing = source->info.packing,
     };
     return true;
 }

@@ -65,7 +65,10 @@ static int read_through(const struct lw_format *format, const struct lw_dataset_
 
 int lw_format_read_numbers(const struct lw_format *format, const struct lw_dataset_info *info, double *values, struct lw_error *err)
 {
-    return format->read_numbers ? format->read_numbers(info, values, err) : read_through(format, info, values, err);
+    const int rc = format->read_numbers ? format->read_numbers(info, values, err) : read_through(format, info, values, err);
+    if (rc == LW_OK)
+        lw_packing_undo(&info->packing, info->type, info->dims[0] * row_samples(info), values);
+    return rc;
 }
 
 /* ---- by all ranks ------------------------------------------------------------------------------------------------------ */

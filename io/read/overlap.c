@@ -57,18 +57,41 @@ static int64_t sample_of(const struct pair *pair, int64_t count, int64_t i)
     return i / inner % count;
 }
 
+/* Number i of a block, of which complex samples have two, or what it stands for. */
+static double value_of(const struct lw_source *source, const char *samples, int64_t i)
+{
+    const struct lw_type type = source->info.type;
+    const int parts = type.is_complex ? 2 : 1;
+    double sample[2] = {0};
+    for (int p = 0; p < parts; p++)
+        sample[p] = lw_type_number(type, samples, i / parts * parts + p);
+    lw_packing_undo(&source->info.packing, type, 1, sample);
+    return sample[i % parts];
+}
+
+/* How far apart the values of one sample may be: files that are packed differently have rounded it differently. */
+static double tolerance_of(const struct pair *pair)
+{
+    const struct lw_packing *const a = &pair->earlier->info.packing, *const b = &pair->later->info.packing;
+    const double step_a = a->is_on ? a->scale : 1, step_b = b->is_on ? b->scale : 1;
+    const bool is_same = a->is_on == b->is_on && (!a->is_on || (a->scale == b->scale && a->offset == b->offset &&
+                                                                 a->has_other_sign == b->has_other_sign));
+    return is_same ? 0 : 0.5 * (fabs(step_a) + fabs(step_b)) * (1 + 1e-6);
+}
+
 /* The first one in time; false: there is none. */
 static bool find_difference(const struct pair *pair, int64_t count, int64_t n, struct difference *out)
 {
     const struct lw_type type = pair->earlier->info.type;
     const int parts = type.is_complex ? 2 : 1;
+    const double tolerance = tolerance_of(pair);
     bool found = false;
-    if (memcmp(pair->samples[0], pair->samples[1], (size_t)n * lw_type_bytes(type)) == 0)
+    if (tolerance == 0 && memcmp(pair->samples[0], pair->samples[1], (size_t)n * lw_type_bytes(type)) == 0)
         return false;
     for (int64_t i = 0; i < n * parts; i++) {
-        const double a = lw_type_number(type, pair->samples[0], i), b = lw_type_number(type, pair->samples[1], i);
+        const double a = value_of(pair->earlier, pair->samples[0], i), b = value_of(pair->later, pair->samples[1], i);
         const int64_t sample = sample_of(pair, count, i / parts);
-        if (a == b || (isnan(a) && isnan(b)) || (found && sample >= out->sample))
+        if (a == b || fabs(a - b) <= tolerance || (isnan(a) && isnan(b)) || (found && sample >= out->sample))
             continue;
         *out = (struct difference){sample, i / parts, {a, b}};
         found = true;
@@ -101,7 +124,7 @@ static int fail_difference(const struct pair *pair, int64_t first, int64_t count
 
 static int compare_blocks(const struct pair *pair, int64_t row, struct lw_error *err)
 {
-    struct difference difference;
+    struct difference difference = {0};
     int rc = LW_OK;
     for (int64_t at = 0; rc == LW_OK && at < pair->count; at += pair->block) {
         const int64_t count = min64(pair->block, pair->count - at);

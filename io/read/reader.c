@@ -185,7 +185,7 @@ int lw_reader_check(const struct lw_reader *reader, const struct lw_view_spec *v
     return lw_view_check(&reader->info, view, err);
 }
 
-/* Integers that are read as floating-point numbers lie there first. */
+/* Samples that are not shown as they are stored lie there first. */
 static int64_t scratch_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
     const int64_t sample = lw_view_sample_bytes(longest(reader), view);
@@ -244,7 +244,7 @@ int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, 
     lw_free(reader->scratch);
     reader->scratch = NULL;
     const int64_t bytes = scratch_bytes(reader, view);
-    if (bytes > 0 && !(reader->scratch = lw_alloc((size_t)bytes, "integers read as floating-point numbers", err)))
+    if (bytes > 0 && !(reader->scratch = lw_alloc((size_t)bytes, "samples as they are stored", err)))
         return LW_ESYSTEM;
     const struct lw_view_spec own = view_of(reader, view, reader->longest);
     return lw_source_select(longest(reader), &own, err);
@@ -359,56 +359,74 @@ int lw_reader_begin(struct lw_reader *reader, const struct lw_slab *slab, struct
     return rc;
 }
 
-/* Rows of the slab in memory: of channels where time is fast, else of samples. */
-struct rows {
-    int64_t n, length, pitch;   /* samples */
-    int64_t first;              /* of the slab's first one */
-};
-
 static bool is_time_slow(const struct lw_reader *reader) { return lw_view_is_time_slow(longest(reader), &reader->view); }
 
-static struct rows rows_of(const struct lw_reader *reader, const struct lw_slab *slab)
-{
-    if (is_time_slow(reader))
-        return (struct rows){1, slab->count * slab->n_channels, 0, slab->into_first * slab->n_channels};
-    return (struct rows){slab->n_channels, slab->count, slab->into_axis, slab->into_first};
-}
+/* Samples [first, first + count) of the slab, which one file has: rows of channels where time is fast, else one row. */
+struct conversion {
+    const struct lw_reader *reader;
+    struct lw_packing packing;
+    int64_t n_rows, length;             /* samples */
+    int64_t from, from_pitch, to, to_pitch;     /* in the scratch and in the slab */
+    int64_t pieces_per_row;
+};
 
 /* What a thread converts at a time. */
 #define PIECE_VALUES ((int64_t)1 << 18)
 
-static int64_t pieces_per_row(const struct lw_reader *reader, const struct rows *rows)
+static struct conversion conversion_of(const struct lw_reader *reader, int64_t part, int64_t first, int64_t count)
 {
-    return divide_up(rows->length * lw_view_row_length(longest(reader), &reader->view), PIECE_VALUES);
+    const struct lw_slab *const slab = &reader->slab;
+    const int64_t values = lw_view_row_length(longest(reader), &reader->view), width = is_time_slow(reader) ? slab->n_channels : 1;
+    struct lw_dataset_info file;
+    struct conversion c = {
+        .reader = reader, .packing = file_of(reader, part, &file)->packing, .n_rows = is_time_slow(reader) ? 1 : slab->n_channels,
+        .length = count * width * values, .from = first * width * values, .from_pitch = slab->count * width * values,
+        .to = (slab->into_first + first) * width * values, .to_pitch = slab->into_axis * width * values,
+    };
+    c.pieces_per_row = divide_up(c.length, PIECE_VALUES);
+    return c;
 }
 
 static int convert_piece(void *context, int64_t piece, int thread, struct lw_error *err)
 {
-    const struct lw_reader *const reader = context;
-    const struct rows rows = rows_of(reader, &reader->slab);
-    const struct lw_type stored = longest(reader)->info.type;
-    const int64_t values = lw_view_row_length(longest(reader), &reader->view), n = pieces_per_row(reader, &rows);
-    const int64_t row = piece / n, begin = piece % n * PIECE_VALUES, end = min64(begin + PIECE_VALUES, rows.length * values);
-    const char *const from = reader->scratch + (row * rows.length * values + begin) * (int64_t)lw_type_bytes(stored);
-    char *const to = (char *)reader->slab.into +
-                     ((rows.first + row * rows.pitch) * values + begin) * (int64_t)lw_type_bytes(reader->info.type);
+    const struct conversion *const c = context;
+    const struct lw_type stored = longest(c->reader)->info.type, shown = c->reader->info.type;
+    const int64_t row = piece / c->pieces_per_row, begin = piece % c->pieces_per_row * PIECE_VALUES;
+    const int64_t n = min64(PIECE_VALUES, c->length - begin);
+    const char *const from = c->reader->scratch + (c->from + row * c->from_pitch + begin) * (int64_t)lw_type_bytes(stored);
+    char *const to = (char *)c->reader->slab.into + (c->to + row * c->to_pitch + begin) * (int64_t)lw_type_bytes(shown);
     (void)thread;
     (void)err;
-    lw_convert(stored, from, end - begin, to);
+    lw_convert(stored, &c->packing, from, n, shown.scalar, to);
     return LW_OK;
 }
 
-static void convert(struct lw_reader *reader)
+static void convert_part(const struct lw_reader *reader, int64_t part, int64_t first, int64_t count)
 {
-    const struct rows rows = rows_of(reader, &reader->slab);
-    struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = rows.n * pieces_per_row(reader, &rows), .work = convert_piece,
-                             .context = reader};
+    struct conversion c = conversion_of(reader, part, first, count);
+    struct lw_batch batch = {.lane = LW_LANE_READ, .n_pieces = c.n_rows * c.pieces_per_row, .work = convert_piece, .context = &c};
     if (reader->pool) {
         lw_pool_start(reader->pool, &batch);
         lw_pool_wait(reader->pool, &batch, NULL);
     } else {
         for (int64_t p = 0; p < batch.n_pieces; p++)
-            convert_piece(reader, p, 0, NULL);
+            convert_piece(&c, p, 0, NULL);
+    }
+}
+
+/* Each file may be packed in its own way. */
+static void convert(const struct lw_reader *reader)
+{
+    const struct lw_sequence *const sequence = &reader->sequence;
+    const int64_t begin = reader->view.start + reader->slab.first, end = begin + reader->slab.count;
+    if (is_single(reader)) {
+        convert_part(reader, 0, 0, reader->slab.count);
+        return;
+    }
+    for (int64_t p = lw_sequence_find(sequence, begin); p < sequence->n_parts && sequence->parts[p].first < end; p++) {
+        const int64_t first = max64(begin, sequence->parts[p].first);
+        const int64_t last = min64(end, sequence->parts[p].first + sequence->parts[p].count);
+        convert_part(reader, p, first - begin, last - first);
     }
 }
 

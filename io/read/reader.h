@@ -22,7 +22,7 @@ struct lw_reader {
     struct lw_sequence sequence;
     int axis;                   /* that they are joined along */
     struct lw_dataset_info info;            /* of all, as it is shown */
-    bool converts;              /* integers are shown as floating-point numbers */
+    bool converts;              /* samples are not shown as they are stored */
     struct lw_view_spec view;
 
     struct lw_opened *opened;   /* owned; the first is of the longest part, which stands for all where bytes are counted */

@@ -35,7 +35,7 @@ enum lw_scalar {
     LW_SCALARS(X)
 #undef X
     LW_N_SCALARS,
-    LW_FLOAT16 = LW_N_SCALARS           /* of results only: nothing is loaded from it */
+    LW_FLOAT16 = LW_N_SCALARS           /* of files only: engines store it, and a reader gives it as float32 */
 };
 
 enum { LW_N_RESULT_SCALARS = LW_FLOAT16 + 1 };

@@ -304,7 +304,7 @@ const struct lw_option lw_common_options[] = {
         .kind = LW_OPTION_CHOICE,
         .choices = "float16|" LW_FLOATS(LW_SCALAR_TEXT, "|") "|input|" LW_INTEGERS(LW_SCALAR_TEXT, "|"),
         .help = "Type of the output's samples, any of these for any input, but no integers for complex results. input: that of "
-                "the input. For an integer type results are rounded, saturated and, where they are not numbers, 0; float16 has 11 "
+                "the input as it is read. For an integer type results are rounded, saturated and, where they are not numbers, 0; float16 has 11 "
                 "bits and saturates at 65504. How many results the type could not hold is said. Default: float32 for single, "
                 "float64 for double precision.",
     },

@@ -128,12 +128,14 @@ static void print_coordinates(const struct lw_dataset_info *info)
 /* @param type, storage  as listed: "uint32", "contiguous"; "": the type that samples are read as; nothing is known of the storage */
 static void print_facts(const struct lw_dataset_info *info, const char *format, const char *type, const char *storage)
 {
-    char read_as[40], bytes[24], whose[400];
+    char read_as[40], bytes[24], whose[400], packing[LW_PACKING_TEXT];
     row("format", "%s%s%s", format, info->convention[0] ? ", " : "", info->convention);
     if (info->path[0])
         row("dataset", "%s", info->path);
     print_shape(info);
     row("type", "%s", type[0] ? type : lw_type_text(info->type, read_as));
+    if (info->packing.is_on)
+        row("values", "%s", lw_packing_text(&info->packing, packing));
     print_rate(&info->axis);
     print_times(info);
     print_stretches(info);

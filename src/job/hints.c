@@ -18,6 +18,7 @@ int lw_hints_take(const struct lw_options *options, struct lw_hints *hints, stru
     take_text(options, "start-time", hints->start_time, sizeof hints->start_time);
     hints->sample_rate_hz = lw_options_real(options, "sample-rate");
     hints->channel_spacing = lw_options_real(options, "channel-spacing");
+    hints->as_stored = lw_options_flag(options, "as-stored");
     if (hints->raw[0] && !hints->format[0])
         snprintf(hints->format, sizeof hints->format, "raw");
     if (hints->raw[0] && strcasecmp(hints->format, "raw") != 0)

@@ -32,6 +32,12 @@
     {                                                                                                              \
         .name = "channel-spacing", .kind = LW_OPTION_REAL, .argument = "METRES", .minimum = 1e-9, .maximum = 1e9,  \
         .help = "Distance from one channel of the input to the next, whatever its file says.",                     \
+    },                                                                                                             \
+    {                                                                                                              \
+        .name = "as-stored", .kind = LW_OPTION_FLAG,                                                               \
+        .help = "Take the input's numbers as they are stored, although its file says that they are packed: by "    \
+                "scale_factor, add_offset, _FillValue, missing_value, valid_range or _Unsigned, by a scale of its " \
+                "instrument's, or by BSCALE, BZERO and BLANK.",                                                    \
     }
 
 /** The values of these options. LW_EUSAGE: they exclude each other. */

@@ -57,9 +57,11 @@ struct lw_samples {
     char *bounce;                       /* [N_THREADS x BOUNCE_BYTES] */
 };
 
+/* As it is stored, alike in all files. */
 static int64_t sample_bytes(const struct lw_samples *samples)
 {
-    return (int64_t)lw_type_bytes(samples->source.info.type);
+    const struct lw_samples_source *const source = &samples->source;
+    return (int64_t)lw_type_bytes((source->files ? source->files->first : &source->info)->type);
 }
 
 /* ---- real numbers -------------------------------------------------------------------------------------------------- */
@@ -74,12 +76,16 @@ static int64_t sample_bytes(const struct lw_samples *samples)
 LW_SCALARS(X)
 #undef X
 
-static void convert(struct lw_type type, const void *stored, int64_t count, double *values)
+static double magnitude(struct lw_type type, const struct lw_packing *packing, const void *stored, int64_t i)
 {
-    if (type.is_complex)
-        for (int64_t i = 0; i < count; i++)
-            values[i] = hypot(lw_type_number(type, stored, 2 * i), lw_type_number(type, stored, 2 * i + 1));
-    else if (type.is_swapped)
+    double parts[2] = {lw_type_number(type, stored, 2 * i), lw_type_number(type, stored, 2 * i + 1)};
+    lw_packing_undo(packing, type, 1, parts);
+    return hypot(parts[0], parts[1]);
+}
+
+static void load(struct lw_type type, const void *stored, int64_t count, double *values)
+{
+    if (type.is_swapped || type.scalar == LW_FLOAT16)
         for (int64_t i = 0; i < count; i++)
             values[i] = lw_type_number(type, stored, i);
     else
@@ -87,8 +93,18 @@ static void convert(struct lw_type type, const void *stored, int64_t count, doub
 #define X(name, ctype, text) case name: convert_##name(stored, count, values); return;
         LW_SCALARS(X)
 #undef X
-        case LW_FLOAT16: return;        /* described as float64 */
+        case LW_FLOAT16: return;
         }
+}
+
+static void convert(const struct lw_dataset_info *info, const void *stored, int64_t count, double *values)
+{
+    for (int64_t i = 0; info->type.is_complex && i < count; i++)
+        values[i] = magnitude(info->type, &info->packing, stored, i);
+    if (info->type.is_complex)
+        return;
+    load(info->type, stored, count, values);
+    lw_packing_undo(&info->packing, info->type, count, values);
 }
 
 /* ---- the two dimensions of a piece ------------------------------------------------------------------------------------- */
@@ -135,7 +151,7 @@ static void put_rows(const struct piece *piece, const char *raw)
     const struct lw_type type = piece->file->info.type;
     const int64_t n = n_values(piece);
     for (int64_t row = 0; row < n_rows(piece); row++)
-        convert(type, raw + row * n * (int64_t)lw_type_bytes(type), n, piece->into + row * piece->pitch);
+        convert(&piece->file->info, raw + row * n * (int64_t)lw_type_bytes(type), n, piece->into + row * piece->pitch);
 }
 
 static int read_flat(const struct piece *piece, char *raw, char *bounce, struct lw_error *err)
@@ -180,7 +196,7 @@ static void put_chunk(const struct piece *piece, const char *samples, char *raw)
             box.count[2] = min64(PIECE_VALUES, n - first);
             const int64_t at = offset + row * to_next_row + first * box.from[2];
             lw_bytes_copy_box(&box, samples ? samples + at : piece->file->stored.fill, raw);
-            convert(info->type, raw, box.count[2], piece->into + row * piece->pitch + first);
+            convert(info, raw, box.count[2], piece->into + row * piece->pitch + first);
         }
 }
 

@@ -180,8 +180,6 @@ static int open_samples(const struct lw_subject_hints *hints, struct lw_subject 
     if ((!subject->info.n_dims && (rc = lw_examine_dataset(subject->name, &hints->file, LW_USE_NUMBERS, &subject->info, err))) ||
         (rc = choose_dimensions(hints, subject, err)))
         return rc;
-    subject->scale = lw_said_real(&subject->notes->dataset, "scale_factor", 1);
-    subject->offset = lw_said_real(&subject->notes->dataset, "add_offset", 0);
     const struct lw_samples_source alone = {.info = subject->info};
     return lw_samples_open(hints->joined ? hints->joined : &alone, &subject->samples, err);
 }
@@ -257,9 +255,6 @@ int lw_subject_read(struct lw_subject *subject, const struct lw_subject_box *par
         rc = lw_samples_read(subject->samples, boxes, n, values + n_values, err);
         n_values += n_here;
     }
-    if (subject->scale != 1 || subject->offset != 0)
-        for (int64_t i = 0; i < n_values; i++)
-            values[i] = values[i] * subject->scale + subject->offset;
     return rc;
 }
 

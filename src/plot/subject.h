@@ -24,7 +24,6 @@ struct lw_subject {
     bool is_image;
     bool is_axis_known;                 /* the file, or the caller, says which dimension is the axis */
     int64_t n_x, n_y, n_z;              /* their lengths, 1 where there is none */
-    double scale, offset;               /* of the values, where the file says so */
 };
 
 /* What is to be taken of a dataset whose metadata do not say it. */

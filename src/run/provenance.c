@@ -77,10 +77,12 @@ static void add_inputs(struct collector *c, const struct lw_job *job)
     for (int i = 0; i < job->n_inputs; i++) {
         const struct lw_dataset_info *const info = &job->inputs[i];
         const char *const name = job->input_names[i];
-        char modified[32];
+        char modified[32], packing[LW_PACKING_TEXT];
         add_format(c, name, "%s", lw_dataset_name(info).text);
         add_int(c, join(c, name, "_file_bytes"), info->file_bytes);
         add_format(c, join(c, name, "_modified_utc"), "%s", time_text((time_t)(info->modified_ns / 1000000000), modified));
+        if (info->packing.is_on)
+            add_format(c, join(c, name, "_packing"), "%s", lw_packing_text(&info->packing, packing));
     }
 }
 

@@ -31,6 +31,7 @@ int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *opti
         .names = lw_options_text(options, "input"), .least_dims = ops->least_dims, .most_dims = ops->most_dims, .join = ops->join,
         .gaps = (enum lw_gaps)lw_options_choice(options, "gaps"),
         .overlap = (enum lw_overlap_choice)lw_options_choice(options, "overlap"),
+        .precision = (enum lw_precision)lw_options_choice(options, "precision"),
     };
     if (!request->names)
         return lw_fail(err, LW_EUSAGE, "--input is missing: give the signal as FILE:/dataset");

@@ -73,10 +73,35 @@ static int open_input(struct lw_verify *verify, struct lw_error *err)
 {
     struct lw_reader_request request;
     int rc = lw_setup_request(verify->request->ops, verify->request->options, &request, err);
+    request.hints.as_stored = request.hints.as_stored || verify->as_stored;
     if (rc || (rc = lw_reader_open_all(verify->comm, &request, &verify->reader, err)))
         return rc;
     rc = verify->request->ops->prepare(verify->request->options, verify->comm, lw_reader_info(verify->reader), &verify->job, err);
     return lw_comm_agree(verify->comm, rc, err);
+}
+
+/* Versions that took packed numbers as they are stored did not note how they are packed. Their inputs are opened again as such. */
+static int check_packing(struct lw_verify *verify, struct lw_error *err)
+{
+    for (int i = 0; verify->notes && i < verify->job.n_inputs; i++) {
+        const struct lw_dataset_info *const info = &verify->job.inputs[i];
+        struct lw_attribute found;
+        char name[64];
+        snprintf(name, sizeof name, "%s_packing", verify->job.input_names[i]);
+        if (!info->packing.is_on || lw_said_find(&verify->notes->file, name, &found))
+            continue;
+        if (i > 0)
+            return lw_fail(err, LW_EDATA, "the result was made by an earlier version, which took %.500s as it is stored, and not as "
+                           "its attributes say: make it again, or verify it with that version", lw_dataset_name(info).text);
+        verify->as_stored = true;
+    }
+    if (!verify->as_stored)
+        return LW_OK;
+    verify->job.ops->release(&verify->job);
+    verify->job = (struct lw_job){.ops = verify->request->ops};
+    lw_reader_close(verify->reader);
+    verify->reader = NULL;
+    return open_input(verify, err);
 }
 
 /* The inputs have the sizes that the result says. Other times of change alone are no difference: a copy has them. */
@@ -256,7 +281,7 @@ int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
             add_remedy(err);
         return rc;
     }
-    if ((rc = read_notes(verify, err)) || (rc = lw_mask_open(verify->comm, verify->reader, &verify->job, &verify->mask, err)) ||
+    if ((rc = read_notes(verify, err)) || (rc = check_packing(verify, err)) || (rc = lw_mask_open(verify->comm, verify->reader, &verify->job, &verify->mask, err)) ||
         (rc = check_sizes(verify, err)) || (rc = take_spectrum(verify, err)) || (rc = take_noise(verify, err)))
         return rc;
     lw_reader_use(verify->reader, verify->pool);

@@ -54,6 +54,7 @@ struct lw_verify {
     struct lw_notes *notes; /* owned; of the first product; NULL: FITS, which has none */
     struct lw_job job;
     struct lw_verify_shape shape; /* not of a sparse transform */
+    bool as_stored;               /* the input was taken so by an earlier version */
     struct lw_pool *pool;         /* owned */
     struct lw_reader *reader;
     struct lw_mask *mask;     /* NULL: none */

@@ -44,6 +44,16 @@ static int find_unit(const char *file, const char *path, struct lw_fits_walk *wa
     return rc;
 }
 
+/* Go to the image of a dataset. */
+static int find_dataset(const struct lw_dataset_info *info, struct lw_fits_walk *walk, struct lw_fits_image *image, struct lw_error *err)
+{
+    struct lw_values *const values = &image->flat.values;
+    const int rc = find_unit(info->file, info->path, walk, image, err);
+    if (rc == LW_OK && info->hints.as_stored)
+        values->is_about_middle = values->is_scaled = values->has_blank = false;
+    return rc;
+}
+
 static bool find_axis_real(const struct lw_fits_unit *unit, const char *name, int axis, double *value)
 {
     char keyword[16];
@@ -134,7 +144,7 @@ static int describe(struct lw_dataset_info *info, enum lw_use use, struct lw_err
     struct lw_fits_walk walk;
     struct lw_fits_image image;
     (void)use;
-    int rc = find_unit(info->file, info->path, &walk, &image, err);
+    int rc = find_dataset(info, &walk, &image, err);
     if (rc == LW_OK) {
         lw_fits_path(walk.unit, info->path, sizeof info->path);
         rc = image.is_tiled ? describe_tiles(&image, info) : lw_flat_describe(&image.flat, info, err);
@@ -230,7 +240,7 @@ static int list(const char *file, lw_list_fn *visit, void *context, struct lw_er
 static int find_again(const struct lw_dataset_info *info, struct lw_fits_image *image, int *fd, struct lw_error *err)
 {
     struct lw_fits_walk walk;
-    int rc = find_unit(info->file, info->path, &walk, image, err);
+    int rc = find_dataset(info, &walk, image, err);
     *fd = -1;
     if (rc == LW_OK && (rc = lw_flat_check_same(&image->flat, info, err)) == LW_OK) {
         *fd = walk.fd;

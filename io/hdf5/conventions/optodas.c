@@ -1,5 +1,5 @@
-/* optodas.c - files of Alcatel Submarine Networks' OptoDAS: /data beside /header, whose values are datasets. Samples are read as
- * they are stored: where header/dataScale is not 1, what they are to be multiplied with stands before the unit. */
+/* optodas.c - files of Alcatel Submarine Networks' OptoDAS: /data beside /header, whose values are datasets. Samples are to be
+ * multiplied with header/dataScale; of those that are taken as they are stored, that stands before the unit. */
 #include "io/hdf5/conventions/convention.h"
 
 #include "io/hdf5/scale.h"
@@ -51,12 +51,14 @@ static void find_start(struct lw_subject *subject, int time, struct lw_period pe
 static void find_unit(struct lw_subject *subject)
 {
     double scale;
-    char unit[40], scaled[64];
-    if (!lw_subject_text(subject, "header/unit", unit, sizeof unit))
-        return;
-    const bool is_scaled = lw_subject_real(subject, "header/dataScale", &scale) && scale != 1;
+    char unit[40] = "", scaled[64];
+    const bool is_scaled = lw_subject_real(subject, "header/dataScale", &scale) && scale != 0 && scale != 1;
+    const bool has_unit = lw_subject_text(subject, "header/unit", unit, sizeof unit);
+    if (is_scaled)
+        subject->info->packing.scale = scale;
     snprintf(scaled, sizeof scaled, "%.9g %s", is_scaled ? scale : 1, unit);
-    lw_subject_unit(subject, is_scaled ? scaled : unit);
+    if (has_unit)
+        lw_subject_unit(subject, is_scaled && subject->info->hints.as_stored ? scaled : unit);
 }
 
 static int describe(struct lw_subject *subject)

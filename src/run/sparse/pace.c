@@ -28,7 +28,7 @@ int lw_sparse_locate(struct lw_sparse *run, struct lw_error *err)
 
 int64_t lw_sparse_extent(const struct lw_sparse *run, int64_t n_channels)
 {
-    return (n_channels - 1) * run->place.channel_bytes + sample_bytes(run);
+    return (n_channels - 1) * run->place.channel_bytes + (int64_t)lw_type_bytes(run->place.type);
 }
 
 static int try_storage(struct lw_sparse *run, const struct lw_bytes_part *part, struct lw_error *err)

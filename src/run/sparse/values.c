@@ -4,8 +4,24 @@
 
 #include <math.h>
 
+/* Values of samples as they are stored, rounded as those that the reader gives. */
+static void unpack(const struct lw_sparse *run, const char *sample, double out[2])
+{
+    const struct lw_reader_place *const place = &run->place;
+    const bool is_single = run->setup.job.op.input.scalar == LW_FLOAT32;
+    for (int part = 0; part < 2; part++)
+        out[part] = part == 0 || place->type.is_complex ? lw_type_number(place->type, sample, part) : 0;
+    lw_packing_undo(&place->packing, place->type, 1, out);
+    for (int part = 0; part < 2; part++)
+        out[part] = is_single ? (double)(float)out[part] : out[part];
+}
+
 static void take(const struct lw_sparse *run, const char *sample, double out[2])
 {
+    if (run->is_raw && (run->place.packing.is_on || run->place.type.scalar != run->setup.job.op.input.scalar)) {
+        unpack(run, sample, out);
+        return;
+    }
     const struct lw_sfft_signal signal = {.type = run->setup.job.op.input, .samples = sample, .stride = 1};
     lw_sfft_sample(&signal, 0, out);
 }

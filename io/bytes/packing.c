@@ -1,0 +1,94 @@
+#include "io/bytes/packing.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- whether ---------------------------------------------------------------------------------------------------------- */
+
+bool lw_packing_is_trivial(const struct lw_packing *packing, struct lw_type type)
+{
+    const bool is_signed = lw_scalar_is_signed(type.scalar) != packing->has_other_sign;
+    const double numbers = ldexp(1, 8 * (int)lw_scalar_bytes(type.scalar));
+    const double least = is_signed ? -numbers / 2 : 0, most = least + numbers - 1;
+    const bool all_valid = lw_scalar_is_integer(type.scalar) ? packing->low <= least && packing->high >= most
+                                                             : isinf(packing->low) && isinf(packing->high);
+    return !packing->has_other_sign && packing->scale == 1 && packing->offset == 0 && packing->n_missing == 0 && all_valid;
+}
+
+/* ---- undo ------------------------------------------------------------------------------------------------------------- */
+
+static void change_sign(struct lw_type type, int64_t n, double *numbers)
+{
+    const double all = ldexp(1, 8 * (int)lw_scalar_bytes(type.scalar)), half = all / 2;
+    const bool is_signed = lw_scalar_is_signed(type.scalar);
+    for (int64_t i = 0; is_signed && i < n; i++)
+        numbers[i] += numbers[i] < 0 ? all : 0;
+    for (int64_t i = 0; !is_signed && i < n; i++)
+        numbers[i] -= numbers[i] >= half ? all : 0;
+}
+
+static void undo_real(const struct lw_packing *packing, int64_t n, double *numbers)
+{
+    const double scale = packing->scale, offset = packing->offset, low = packing->low, high = packing->high;
+    for (int m = 0; m < packing->n_missing; m++)
+        for (int64_t i = 0; i < n; i++)
+            numbers[i] = numbers[i] == packing->missing[m] ? (double)NAN : numbers[i];
+    for (int64_t i = 0; (isfinite(low) || isfinite(high)) && i < n; i++)
+        numbers[i] = numbers[i] >= low && numbers[i] <= high ? numbers[i] : (double)NAN;
+    for (int64_t i = 0; i < n; i++)
+        numbers[i] = numbers[i] * scale + offset;
+}
+
+/* Complex numbers have no order, and so no valid range. */
+static void undo_complex(const struct lw_packing *packing, int64_t n, double *numbers)
+{
+    for (int m = 0; m < packing->n_missing; m++)
+        for (int64_t i = 0; i < 2 * n; i += 2)
+            if (numbers[i] == packing->missing[m] && numbers[i + 1] == 0)
+                numbers[i] = numbers[i + 1] = (double)NAN;
+    for (int64_t i = 0; i < 2 * n; i += 2) {
+        numbers[i] = numbers[i] * packing->scale + packing->offset;
+        numbers[i + 1] *= packing->scale;
+    }
+}
+
+void lw_packing_undo(const struct lw_packing *packing, struct lw_type type, int64_t n, double *numbers)
+{
+    if (!packing->is_on)
+        return;
+    if (packing->has_other_sign)
+        change_sign(type, n, numbers);
+    if (type.is_complex)
+        undo_complex(packing, n, numbers);
+    else
+        undo_real(packing, n, numbers);
+}
+
+/* ---- in words --------------------------------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3)))
+static void append(char text[LW_PACKING_TEXT], const char *format, ...)
+{
+    const size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, LW_PACKING_TEXT - used, format, arguments);
+    va_end(arguments);
+}
+
+const char *lw_packing_text(const struct lw_packing *packing, char text[LW_PACKING_TEXT])
+{
+    const char *before = "; not a number: ";
+    snprintf(text, LW_PACKING_TEXT, "stored%s", packing->has_other_sign ? ", read as _Unsigned says," : "");
+    if (packing->scale != 1)
+        append(text, " x %.9g", packing->scale);
+    if (packing->offset != 0)
+        append(text, " %c %.9g", packing->offset < 0 ? '-' : '+', fabs(packing->offset));
+    for (int m = 0; m < packing->n_missing; m++, before = ", ")
+        append(text, "%s%.9g", before, packing->missing[m]);
+    if (isfinite(packing->low) || isfinite(packing->high))
+        append(text, "%swhat is outside %.9g..%.9g", before, packing->low, packing->high);
+    return text;
+}

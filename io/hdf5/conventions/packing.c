@@ -1,0 +1,206 @@
+#include "io/hdf5/conventions/packing.h"
+
+#include "io/hdf5/attribute.h"
+#include "io/hdf5/type.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* A dataset whose attributes are read. */
+struct subject {
+    hid_t dataset;
+    const struct lw_dataset_info *info;
+    struct lw_packing *packing;
+};
+
+static int fail(const struct subject *subject, const char *name, const char *what, struct lw_error *err)
+{
+    return lw_fail(err, LW_EDATA, "attribute %s of %.600s %s: --as-stored takes its samples as they are stored", name,
+                   lw_dataset_name(subject->info).text, what);
+}
+
+/* A text that is no number says nothing of any: n stays 0. */
+static int read_text(const struct subject *subject, const char *name, double *value, int *n)
+{
+    struct lw_error none = {0};
+    char text[64] = "", *end;
+    lw_attribute_read_text(subject->dataset, name, text, sizeof text, &none);
+    *value = strtod(text, &end);
+    *n = end != text && end[strspn(end, " \t\r\n")] == '\0';
+    return LW_OK;
+}
+
+/* Complex ones count where they are real, or NaN. */
+static int read_values(const struct subject *subject, const char *name, hid_t attribute, hid_t type, int count, double *values,
+                       struct lw_error *err)
+{
+    double pairs[2 * LW_MOST_MISSING] = {0};
+    bool is_complex, are_real = true;
+    const hid_t memory = lw_hdf5_type_as_float64(type, &is_complex);
+    const bool is_read = memory >= 0 && H5Aread(attribute, memory, pairs) >= 0;
+    if (memory >= 0)
+        H5Tclose(memory);
+    for (int i = 0; i < count; i++) {
+        values[i] = pairs[is_complex ? 2 * i : i];
+        are_real = are_real && (!is_complex || pairs[2 * i + 1] == 0 || isnan(values[i]));
+    }
+    return is_read && are_real ? LW_OK : fail(subject, name, "is not a number", err);
+}
+
+/* Up to `most` numbers. @param n  set to how many; 0: there is none
+ * @param kind  set to how they are stored */
+static int read_numbers(const struct subject *subject, const char *name, int most, double *values, int *n, H5T_class_t *kind,
+                        struct lw_error *err)
+{
+    *n = 0;
+    *kind = H5T_NO_CLASS;
+    const hid_t attribute = H5Aexists(subject->dataset, name) > 0 ? H5Aopen(subject->dataset, name, H5P_DEFAULT) : -1;
+    if (attribute < 0)
+        return LW_OK;
+    const hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+    const hssize_t count = H5Sget_simple_extent_npoints(space);
+    int rc = LW_OK;
+    *kind = H5Tget_class(type);
+    if (count > most)
+        rc = fail(subject, name, "has more numbers than can be taken", err);
+    else if (*kind == H5T_STRING)
+        rc = read_text(subject, name, values, n);
+    else if (count > 0 && (rc = read_values(subject, name, attribute, type, (int)count, values, err)) == LW_OK)
+        *n = (int)count;
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Aclose(attribute);
+    return rc;
+}
+
+/* A scale or an offset. */
+static int read_factor(const struct subject *subject, const char *name, double *value, struct lw_error *err)
+{
+    double found;
+    int n;
+    H5T_class_t kind;
+    const int rc = read_numbers(subject, name, 1, &found, &n, &kind, err);
+    if (rc || kind == H5T_NO_CLASS)
+        return rc;
+    if (n == 0 || !isfinite(found))
+        return fail(subject, name, "is not a finite number", err);
+    *value = found;
+    return LW_OK;
+}
+
+/* ---- stored numbers --------------------------------------------------------------------------------------------------- */
+
+/* NaN: no stored number is that one. An attribute may have the sign of the type, or that of _Unsigned. */
+static double as_stored(const struct subject *subject, double number)
+{
+    const enum lw_scalar scalar = subject->info->type.scalar;
+    const double all = ldexp(1, 8 * (int)lw_scalar_bytes(scalar));
+    const bool is_signed = lw_scalar_is_signed(scalar) != subject->packing->has_other_sign;
+    if (scalar == LW_FLOAT32)
+        return (double)(float)number;
+    if (!lw_scalar_is_integer(scalar))
+        return number;
+    if (subject->packing->has_other_sign && !is_signed && number < 0)
+        number += all;
+    if (subject->packing->has_other_sign && is_signed && number >= all / 2)
+        number -= all;
+    const double least = is_signed ? -all / 2 : 0;
+    return number == rint(number) && number >= least && number < least + all ? number : (double)NAN;
+}
+
+static void add_missing(const struct subject *subject, double number)
+{
+    struct lw_packing *const packing = subject->packing;
+    const double stored = as_stored(subject, number);
+    for (int m = 0; m < packing->n_missing; m++)
+        if (packing->missing[m] == stored)
+            return;
+    if (!isnan(stored))
+        packing->missing[packing->n_missing++] = stored;
+}
+
+static int find_missing(const struct subject *subject, const char *name, int most, struct lw_error *err)
+{
+    double numbers[LW_MOST_MISSING];
+    int n;
+    H5T_class_t kind;
+    const int rc = read_numbers(subject, name, most, numbers, &n, &kind, err);
+    for (int i = 0; rc == LW_OK && i < n; i++)
+        add_missing(subject, numbers[i]);
+    return rc;
+}
+
+static int read_range(const struct subject *subject, double range[2], H5T_class_t *kind, struct lw_error *err)
+{
+    static const char *const names[] = {"valid_min", "valid_max"};
+    H5T_class_t kinds[2];
+    double number;
+    int n, rc = read_numbers(subject, "valid_range", 2, range, &n, kind, err);
+    if (rc == LW_OK && n == 1)
+        rc = fail(subject, "valid_range", "is one number, not two", err);
+    if (rc || n == 2)
+        return rc;
+    for (int i = 0; i < 2; i++) {
+        range[i] = i == 0 ? -INFINITY : INFINITY;
+        if ((rc = read_numbers(subject, names[i], 1, &number, &n, &kinds[i], err)))
+            return rc;
+        range[i] = n > 0 ? number : range[i];
+    }
+    *kind = kinds[0] == H5T_NO_CLASS ? kinds[1] : kinds[0];
+    return LW_OK;
+}
+
+/* Limits of packed integers that are floating-point numbers are those of the values (NetCDF User's Guide). Rounding moves them, while
+ * stored numbers are whole. */
+static int find_range(const struct subject *subject, struct lw_error *err)
+{
+    struct lw_packing *const packing = subject->packing;
+    double range[2];
+    H5T_class_t kind;
+    const int rc = read_range(subject, range, &kind, err);
+    if (rc)
+        return rc;
+    const bool is_scaled = packing->scale != 0 && (packing->scale != 1 || packing->offset != 0);
+    const bool are_values = kind == H5T_FLOAT && is_scaled && lw_scalar_is_integer(subject->info->type.scalar);
+    for (int i = 0; i < 2; i++) {
+        const double stored = are_values ? (range[i] - packing->offset) / packing->scale : as_stored(subject, range[i]);
+        range[i] = isnan(stored) ? range[i] : stored;
+    }
+    packing->low = are_values ? ceil(fmin(range[0], range[1]) - 1e-6) : range[0];
+    packing->high = are_values ? floor(fmax(range[0], range[1]) + 1e-6) : range[1];
+    return LW_OK;
+}
+
+/* Files of netCDF's classic model have no unsigned integers. */
+static void find_sign(const struct subject *subject)
+{
+    struct lw_error none = {0};
+    char text[8] = "";
+    const enum lw_scalar scalar = subject->info->type.scalar;
+    if (!lw_scalar_is_integer(scalar) || !lw_attribute_read_text(subject->dataset, "_Unsigned", text, sizeof text, &none))
+        return;
+    subject->packing->has_other_sign = strcasecmp(text, lw_scalar_is_signed(scalar) ? "true" : "false") == 0;
+}
+
+int lw_hdf5_packing_find(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
+{
+    struct lw_packing *const packing = &info->packing;
+    const struct subject subject = {dataset, info, packing};
+    int rc;
+    if (info->hints.as_stored) {
+        *packing = (struct lw_packing){0};
+        return LW_OK;
+    }
+    packing->scale = packing->scale != 0 ? packing->scale : 1;
+    packing->low = -INFINITY;
+    packing->high = INFINITY;
+    find_sign(&subject);
+    if ((rc = read_factor(&subject, "scale_factor", &packing->scale, err)) ||
+        (rc = read_factor(&subject, "add_offset", &packing->offset, err)) || (rc = find_missing(&subject, "_FillValue", 1, err)) ||
+        (rc = find_missing(&subject, "missing_value", LW_MOST_MISSING - 1, err)) || (rc = find_range(&subject, err)))
+        return rc;
+    packing->is_on = !lw_packing_is_trivial(packing, info->type);
+    return LW_OK;
+}
