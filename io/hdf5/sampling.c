@@ -121,6 +121,38 @@ static void find_rate_above(hid_t file, const char *path, struct lw_axis_metadat
     }
 }
 
+/* GWpy and PyCBC count seconds of GPS without saying so. A start of 0 was not set. */
+static void take_gps_start(struct lw_axis_metadata *axis, double start)
+{
+    axis->has_start = true;
+    axis->start = start;
+    snprintf(axis->start_unit, sizeof axis->start_unit, "%s", start != 0 ? "GPS second" : "second");
+}
+
+/* GWpy: the first dimension begins at x0, by steps of dx in xunit; that of a spectrogram's frequencies at y0, by dy in yunit. */
+static void find_gwpy(hid_t dataset, struct lw_dataset_info *info, struct lw_error *err)
+{
+    struct lw_coordinate *const frequency = &info->coordinates[1];
+    double first, step, accuracy;
+    char unit[32];
+    if (!read_positive(dataset, "dx", &step, &accuracy, err) || !lw_attribute_read_real(dataset, "x0", &first, &accuracy, err) ||
+        !lw_attribute_read_text(dataset, "xunit", unit, sizeof unit, err))
+        return;
+    snprintf(info->convention, sizeof info->convention, "GWpy");
+    const double seconds = lw_sampling_unit_seconds(unit);
+    if (seconds == 0)
+        return;
+    info->axis.sample_rate_hz = 1 / (step * seconds);
+    snprintf(info->axis.source, sizeof info->axis.source, "attribute dx");
+    take_gps_start(&info->axis, first * seconds);
+    info->metadata_axis = 0;
+    if (info->n_dims != 2 || !lw_attribute_read_real(dataset, "dy", &frequency->step, &accuracy, err) || frequency->step == 0)
+        return;
+    frequency->is_regular = lw_attribute_read_real(dataset, "y0", &frequency->first, &accuracy, err);
+    snprintf(frequency->name, sizeof frequency->name, "frequency");
+    lw_attribute_read_text(dataset, "yunit", frequency->unit, sizeof frequency->unit, err);
+}
+
 /* GWOSC: Xstart in Xunits, since what Xlabel says. */
 static void name_start(hid_t dataset, struct lw_axis_metadata *axis, struct lw_error *err)
 {
@@ -139,7 +171,9 @@ static void find_start(hid_t dataset, struct lw_axis_metadata *axis, struct lw_e
 
     if (lw_attribute_read_real(dataset, "start_time", &axis->start, &accuracy, err)) {
         axis->has_start = true;
-        lw_attribute_read_text(dataset, "start_unit", axis->start_unit, sizeof axis->start_unit, err);
+        if (!lw_attribute_read_text(dataset, "start_unit", axis->start_unit, sizeof axis->start_unit, err) &&
+            H5Aexists(dataset, "delta_t") > 0)
+            take_gps_start(axis, axis->start);      /* PyCBC */
     } else if (lw_attribute_read_real(dataset, "Xstart", &axis->start, &accuracy, err)) {
         axis->has_start = true;
         name_start(dataset, axis, err);
@@ -288,7 +322,10 @@ int lw_hdf5_sampling_find(hid_t file, hid_t dataset, struct lw_dataset_info *inf
     info->metadata_axis = lw_scale_time_dimension(dataset, info->n_dims, &broken);
     name_dimensions(dataset, info, &broken);
     info->is_power = is_power(dataset, &broken);
-    if (lw_conventions_describe(&subject) == LW_OK)
+    const int rc = lw_conventions_describe(&subject);
+    if (rc == LW_OK && !info->convention[0])
+        find_gwpy(dataset, info, &broken);
+    if (rc == LW_OK)
         find_rest(file, dataset, info, &broken);
     if (broken.code == LW_OK)
         use_times(&subject, &broken);

@@ -149,15 +149,25 @@ static void find_recorder(struct lw_subject *subject)
     lw_recorder_add(&subject->info->recorder, "source", source);
 }
 
+static int fail(const struct lw_subject *subject, const char *why)
+{
+    return lw_fail(subject->err, LW_EDATA, "the blocks of %.600s cannot be joined: %s", lw_dataset_name(subject->info).text, why);
+}
+
 static int describe(struct lw_subject *subject)
 {
     struct zone zone;
     struct lw_times times;
     struct lw_blocks blocks = {.n = subject->info->dims[0], .rows = subject->info->dims[1]};
-    if (subject->info->n_dims != 3 || !read_times(subject, &times) || !read_zone(subject, &times, &zone) ||
-        (blocks.period = find_period(subject, &zone)) == 0 ||
-        (double)blocks.n * (double)blocks.period > 9e15 || blocks.n * blocks.period < 2)
+    if (subject->info->n_dims != 3)
         return LW_OK;
+    if (!read_times(subject, &times))
+        return fail(subject, "'time' of their source is no list of increasing times");
+    if (!read_zone(subject, &times, &zone))
+        return fail(subject, "the attributes Extent, Spacing and Origin of their zone are not all there, or no step is above 0");
+    blocks.period = find_period(subject, &zone);
+    if (blocks.period == 0 || (double)blocks.n * (double)blocks.period > 9e15 || blocks.n * blocks.period < 2)
+        return fail(subject, "by Extent, BlockRate and BlockOverlap of their zone, a block has no rows of its own");
     const int rc = check_blocks(subject, &times, &blocks, &zone, subject->err);
     if (rc)
         return rc;

@@ -20,6 +20,7 @@ enum { LOOKED_AT = 4096 };
 /* Times of a list as they are stored. */
 struct list {
     hid_t dataset;
+    int n_dims, dimension;      /* of the dataset; the only one that may be longer than 1 */
     hsize_t length, stride;
     bool is_whole;              /* numbers: in `whole`, else in `real` */
     double epsilon;             /* relative rounding of `real` */
@@ -33,7 +34,13 @@ static bool read_some(struct list *list, hsize_t first, hsize_t stride, hsize_t 
     const hid_t stored = H5Dget_space(list->dataset), memory = H5Screate_simple(1, &count, NULL);
     const hid_t type = list->is_whole ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE;
     void *const values = list->is_whole ? (void *)(list->whole + into) : (void *)(list->real + into);
-    const bool done = H5Sselect_hyperslab(stored, H5S_SELECT_SET, &first, &stride, &count, NULL) >= 0 &&
+    hsize_t starts[H5S_MAX_RANK] = {0}, strides[H5S_MAX_RANK], counts[H5S_MAX_RANK];
+    for (int d = 0; d < list->n_dims; d++)
+        strides[d] = counts[d] = 1;
+    starts[list->dimension] = first;
+    strides[list->dimension] = stride;
+    counts[list->dimension] = count;
+    const bool done = H5Sselect_hyperslab(stored, H5S_SELECT_SET, starts, strides, counts, NULL) >= 0 &&
                       H5Dread(list->dataset, type, memory, stored, H5P_DEFAULT, values) >= 0;
     H5Sclose(memory);
     H5Sclose(stored);
@@ -50,13 +57,21 @@ static bool find_type(struct list *list)
     return class == H5T_INTEGER || class == H5T_FLOAT;
 }
 
+/* [n], or [1 x n] as some write it. */
 static bool find_length(struct list *list)
 {
+    hsize_t dims[H5S_MAX_RANK];
     const hid_t space = H5Dget_space(list->dataset);
-    list->length = 0;
-    if (H5Sget_simple_extent_ndims(space) == 1)
-        H5Sget_simple_extent_dims(space, &list->length, NULL);
+    list->n_dims = H5Sget_simple_extent_dims(space, dims, NULL);
     H5Sclose(space);
+    int n_long = 0;
+    list->dimension = 0;
+    for (int d = 0; d < list->n_dims; d++)
+        if (dims[d] != 1) {
+            list->dimension = d;
+            n_long++;
+        }
+    list->length = list->n_dims > 0 && n_long <= 1 ? dims[list->dimension] : 0;
     return list->length > 0;
 }
 

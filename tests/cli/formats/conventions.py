@@ -160,6 +160,10 @@ def blocks(work):
         febus(file, late=(2, 3))
     _, message = facts_of(f"{path}:/dev/Source1/Zone1/StrainRate", 65)
     check("some are missing" in message, f"blocks that are missing: {message}")
+    with h5py.File(path, "w") as file:
+        febus(file, n=4, time_shape=(2, 2))
+    _, message = facts_of(f"{path}:/dev/Source1/Zone1/StrainRate", 65)
+    check("'time' of their source" in message, f"times of two dimensions: {message}")
 
 
 def logger(work):

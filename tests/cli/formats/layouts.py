@@ -63,7 +63,7 @@ def terra15_v4(file):
     file["velocity/gps_time"] = times
 
 
-def febus(file, n=5, rows=120, overlap=20.0, extent=0, late=()):
+def febus(file, n=5, rows=120, overlap=20.0, extent=0, late=(), time_shape=(-1,)):
     source = file.create_group("dev/Source1")
     zone = source.create_group("Zone1")
     zone.attrs.update({"Extent": np.array([10, 12, extent, extent + rows - 1, 0, 0], "i4"), "Spacing": [2.0, 10.0, 1.0],
@@ -75,7 +75,8 @@ def febus(file, n=5, rows=120, overlap=20.0, extent=0, late=()):
     series = np.arange(n * period + rows, dtype="f4")
     data = np.stack([series[b * period:b * period + rows] for b in range(n)])
     zone["StrainRate"] = data[:, :, None] + np.array([0, 0.25, 0.5], "f4")
-    source["time"] = UNIX + np.arange(n, dtype="f8") + sum((np.arange(n) >= b for b in late), np.zeros(n))
+    times = UNIX + np.arange(n, dtype="f8") + sum((np.arange(n) >= b for b in late), np.zeros(n))
+    source["time"] = times.reshape(time_shape)
     lead = (rows - period) // 2
     return series[lead:lead + n * period, None] + np.array([0, 0.25, 0.5], "f4")
 
@@ -125,6 +126,20 @@ def fbh5(file, barycentric=0):
                               source_name="Voyager1", barycentric=barycentric)
 
 
+def gwpy(file, t0=1126259446.25, xunit="s", dims=1):
+    """As TimeSeries.write, Spectrogram.write and FrequencySeries.write of GWpy 4.1 do."""
+    data = file.create_dataset("H1:STRAIN", data=np.ones((64, 9)[:dims]), chunks=True, compression="gzip")
+    data.attrs.update(channel="H1:GDS-CALIB_STRAIN", name="GW-H1", unit="m", x0=t0, dx=1 / 4096, xunit=xunit)
+    if dims == 2:
+        data.attrs.update(y0=10.0, dy=2.5, yunit="Hz")
+
+
+def pycbc(file, t0=1126259446.25):
+    """As TimeSeries.save of PyCBC 2.11 does."""
+    file["H1/strain"] = np.ones(64)
+    file["H1/strain"].attrs.update(start_time=t0, delta_t=1 / 4096)
+
+
 def beside(file, times, **attributes):
     file["group/samples"] = np.ones((64, 3), "f4")
     file["group/samples"].attrs.update(attributes)
@@ -161,11 +176,23 @@ MADE = {
     "febus": (febus, dict(
         format="HDF5, FEBUS ", shape="500 time x 3 distance, joined from 5 x 120 ", rate="100 Hz, every 10 ms ",
         start="2023-11-14T22:13:19.89999974", distance="21 to 25 m, every 2 m ", unit="nanostrain/s ")),
+    "febus-row": (lambda file: febus(file, time_shape=(1, -1)), dict(
+        shape="500 time x 3 distance, joined from 5 x 120 ", rate="100 Hz, every 10 ms ", start="2023-11-14T22:13:19.89999974")),
     "dasdae": (dasdae, dict(shape="5 distance x 70 time ", rate="250 Hz, every 4 ms ", start="2023-11-14T22:13:20 ",
                             distance="0 to 8 m, every 2 m ", unit="rad ")),
     "xdas": (xdas, dict(format="HDF5, xdas ", dataset="/strain ", shape="100 time x 4 distance ", rate="400 Hz, every 2500 us ",
                         start="2023-11-14T22:13:20.000007 ", distance="100 to 130 m, every 10 m ")),
     "xdas-gap": (lambda file: xdas(file, gap=9), dict(rate=None, start="2023-11-14T22:13:20.000007 ")),
+    "gwpy": (gwpy, dict(
+        format="HDF5, GWpy ", dataset="/H1:STRAIN ", shape="64 time ", rate="4096 Hz ", unit="m ",
+        start="2015-09-14T09:50:29.25 (GPS 1126259446.25) ", end="2015-09-14T09:50:29.265380859375 ")),
+    "gwpy-spectrogram": (lambda file: gwpy(file, dims=2), dict(
+        shape="64 time x 9 frequency ", rate="4096 Hz ", start="2015-09-14T09:50:29.25 ", frequency="10 to 30 Hz, every 2.5 Hz ")),
+    "gwpy-0": (lambda file: gwpy(file, t0=0.0), dict(rate="4096 Hz ", start="0 second ")),
+    "gwpy-frequency": (lambda file: gwpy(file, t0=0.0, xunit="Hz"), dict(format="HDF5, GWpy ", rate=None, start=None, unit="m ")),
+    "pycbc": (pycbc, dict(
+        format="HDF5 ", dataset="/H1/strain ", rate="4096 Hz ", start="2015-09-14T09:50:29.25 (GPS 1126259446.25) ")),
+    "pycbc-0": (lambda file: pycbc(file, 0.0), dict(rate="4096 Hz ", start="0 second ")),
     "netcdf": (netcdf, dict(
         format="HDF5 ", dataset="/das ", shape="4 x x 60 time ", rate="999.999000001 Hz, every 1000001 ns ",
         start="2023-11-14T22:13:20.000000003 ", x="50 to 57.5 m, every 2.5 m ", unit="rad ")),
