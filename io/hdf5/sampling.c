@@ -208,7 +208,8 @@ static void find_recorder(hid_t object, struct lw_recorder *recorder, struct lw_
         {"instrument", "instrument"}, {"instrument", "INSTRUME"}, {"filter", "FILTER"}, {"front end", "FRONTEND"},
         {"back end", "BACKEND"}, {"back end", "machine_id"}, {"beam", "IBEAM"}, {"beam", "ibeam"}, {"network", "network"},
         {"station", "station"}, {"channel", "channel"}, {"channel", "channels"}, {"serial number", "serial_number"},
-        {"dispersion measure", "refdm"},
+        {"fibre", "fibre"}, {"facility", "facility"}, {"dispersion measure", "refdm"}, {"job number", "JobID"},
+        {"line number", "LineNumber"},
     };
     char text[256];
     double value, accuracy;

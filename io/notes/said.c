@@ -1,6 +1,7 @@
 #include "io/notes/said.h"
 
 #include "io/format.h"
+#include "io/notes/recorder.h"
 #include "io/shield.h"
 
 #include <stdio.h>
@@ -54,13 +55,28 @@ static int look(const struct lw_object *object, void *result, struct lw_error *e
     return rc;
 }
 
+/* What recorded the samples, of conventions, which say it in places of their own; so that a result tells it, too. */
+static void add_recorder(const struct lw_recorder *recorder, struct lw_said *said)
+{
+    char name[LW_RECORDER_VALUE], value[LW_RECORDER_VALUE];
+    for (const char *at = recorder->text; lw_recorder_next(&at, name, value); ) {
+        const struct lw_attribute attribute = {.name = name, .kind = LW_ATTRIBUTE_TEXT, .text = value};
+        for (char *c = name; *c; c++)
+            *c = *c == ' ' ? '_' : *c;
+        lw_said_add(&attribute, said);
+    }
+}
+
 int lw_said_collect(const struct lw_dataset_info *info, struct lw_said *said, struct lw_error *err)
 {
     const struct lw_name name = lw_name_of(info->file, info->path);
     struct lw_object object = {.name = name.text, .hints = info->hints};
     snprintf(object.file, sizeof object.file, "%s", info->file);
     snprintf(object.path, sizeof object.path, "%s", info->path);
-    return lw_shield(look, &object, said, sizeof *said, err);
+    const int rc = lw_shield(look, &object, said, sizeof *said, err);
+    if (rc == LW_OK && info->convention[0])
+        add_recorder(&info->recorder, said);
+    return rc;
 }
 
 /* ---- find ------------------------------------------------------------------------------------------------------------ */

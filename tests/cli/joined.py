@@ -41,6 +41,7 @@ def run(ranks, output, *arguments, code=0, job="ols", filters=("--filters", "tap
 
 with h5py.File("taps.h5", "w") as file:
     file["taps"] = np.stack([np.hanning(65), random.standard_normal(65)])
+    file["one"] = np.ones(1)
     file["kernel"] = random.standard_normal((5, 3))
 signals = {
     "int16": random.integers(-30000, 30000, (N, CHANNELS)).astype("<i2"),
@@ -249,6 +250,10 @@ said = run(2, "o.h5", "--input", "h.h5", "l.h5", code=65).stderr
 check("'h.h5' and 'l.h5' are not one axis: the detector is H1 in the first and L1 in the second" in said, said)
 run(2, "o.h5", "--input", "h.h5", "h2.h5", "x.h5")
 check("recorded by  detector H1" in lapwing(1, "info", "h.h5").stdout, "info names the detector")
+for name in "hl":
+    run(1, f"{name}-out.h5", "--input", f"{name}.h5", "--filters", "taps.h5:/one", filters=())
+said = run(1, "o.h5", "--input", "h-out.h5:/filtered", "l-out.h5:/filtered", code=65).stderr
+check("the detector is H1 in the first and L1 in the second" in said, f"results know it, too: {said}")
 
 
 def overlapping(changed, layout):

@@ -146,7 +146,7 @@ static void find_recorder(struct lw_subject *subject)
     char source[LW_MAX_PATH];
     const char *const path = subject->info->path + 1, *const slash = strrchr(path, '/');
     snprintf(source, sizeof source, "%.*s", slash ? (int)(slash - path) : 0, path);
-    lw_recorder_add(&subject->info->recorder, "source", source);
+    lw_recorder_add(&subject->info->recorder, "fibre", source);
 }
 
 static int fail(const struct lw_subject *subject, const char *why)
