@@ -6,16 +6,13 @@ refused or ends with the documented code, and nothing of anybody else's is touch
 import fcntl
 import os
 import subprocess
-import sys
 import tempfile
-import time
 
-sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
-from tested import LAPWING, MPIEXEC, check, finish, h5py, np, random  # noqa: E402
+from trials import held_at, wait_until_held
+from tested import LAPWING, MPIEXEC, check, finish, h5py, np, random
 
-LIBRARY = os.path.abspath(sys.argv[3])
 os.chdir(tempfile.mkdtemp())        # of the folder that tests/alone removes
-PART = ".lapwing-part"
+PART, HELD = ".lapwing-part", os.path.abspath("held")
 
 
 def job(out, source="in.h5", filters="in.h5"):
@@ -30,16 +27,17 @@ def expect(done, code, text, what):
     check(done.returncode == code and text in done.stderr, f"{what}: code {done.returncode}, not {code} with '{text}': {done.stderr}")
 
 
-def start_slowly(call, file, arguments):
-    """A run that waits for two seconds before the call; returned when it waits."""
-    setting = {"LD_PRELOAD": LIBRARY, "FAULT": "slow-" + call, "FAULT_FILE": os.path.abspath(file), "OMP_WAIT_POLICY": "passive"}
+def start_held(call, file, arguments):
+    """A run that waits at the call; returned when it waits."""
+    setting = held_at(call, os.path.abspath(file), HELD, OMP_WAIT_POLICY="passive")
     process = subprocess.Popen([LAPWING, *arguments], stderr=subprocess.PIPE, text=True, env={**os.environ, **setting})
-    time.sleep(1.2)
-    check(process.poll() is None, f"the run waits at {call}")
+    check(wait_until_held(process, HELD), f"the run waits at {call}")
     return process
 
 
 def end(process):
+    if os.path.exists(HELD):
+        os.remove(HELD)
     _, said = process.communicate(timeout=60)
     return subprocess.CompletedProcess([], process.returncode, "", said)
 
@@ -97,7 +95,7 @@ def name_is_taken():
     expect(run([*job("loop.h5"), "--overwrite"]), 74, "Too many levels of symbolic links", "a link to itself")
     expect(run(job("x" * 242)), 0, "", "the longest name")
     expect(run(job("x" * 243)), 74, "File name too long", "a name whose temporary name is too long")
-    process = start_slowly("sync:2", "i.h5" + PART, job("i.h5"))
+    process = start_held("sync:2", "i.h5" + PART, job("i.h5"))
     write("i.h5", "another's")
     expect(end(process), 74, f"it stays as 'i.h5{PART}'", "a name that is taken meanwhile")
     check(content("i.h5") == b"another's", "another's file is as it was")
@@ -107,14 +105,14 @@ def name_is_taken():
 
 def another_run_finishes_first():
     write("j.h5" + PART, "the first run's")
-    process = start_slowly("lock:1", "j.h5" + PART, job("j.h5"))
+    process = start_held("lock:1", "j.h5" + PART, job("j.h5"))
     os.rename("j.h5" + PART, "j.h5")
     expect(end(process), 74, "exists: give --overwrite", "a run that comes second")
     check(content("j.h5") == b"the first run's" and not os.path.exists("j.h5" + PART), "the first run's result is as it was")
 
 
 def temporary_file_is_replaced():
-    process = start_slowly("sync:2", "k.h5" + PART, job("k.h5"))
+    process = start_held("sync:2", "k.h5" + PART, job("k.h5"))
     os.remove("k.h5" + PART)
     write("k.h5" + PART, "another's")
     expect(end(process), 74, "deleted or replaced", "a temporary file that is replaced")
@@ -126,14 +124,14 @@ def input_changes():
         write("l.h5", "")
         with open("l.h5", "wb") as file:
             file.write(content("in.h5"))
-        process = start_slowly("sync:1", "m.h5" + PART, job("m.h5", source="l.h5"))
+        process = start_held("sync:1", "m.h5" + PART, job("m.h5", source="l.h5"))
         change()                        # too late: everything has been read and compared
         expect(end(process), 0, "", f"an input that is {what} afterwards")
         os.remove("m.h5")
         if not os.path.exists("l.h5") or os.path.getsize("l.h5") < 200000:
             with open("l.h5", "wb") as file:
                 file.write(content("in.h5"))
-        process = start_slowly("lock:1", "m.h5" + PART, job("m.h5", source="l.h5"))
+        process = start_held("lock:1", "m.h5" + PART, job("m.h5", source="l.h5"))
         change()                        # opened and described, not yet read
         done = end(process)
         check(done.returncode in (65, 74) and "l.h5" in done.stderr, f"an input that is {what}: {done.returncode}, {done.stderr}")

@@ -4,8 +4,8 @@
  *                        memory (what the program itself allocates, not its libraries), open, read, short-read (half of what
  *                        was asked for is read), write, short-write, sync, reserve (fallocate), truncate, lock, rename, unlink,
  *                        map, thread, process (mmap, pthread_create and fork of the program itself), mpi-read, mpi-write (of files, through MPI,
- *                        which has taken part in them all the same); or slow- and one of these: the call succeeds, but waits for
- *                        two seconds first; attributes, attribute: HDF5, asked to list them, or to read one, crashes;
+ *                        which has taken part in them all the same); or held- and one of these: the call succeeds, but first it
+ *                        makes the file FAULT_HELD and waits until somebody removes it, at most a minute; attributes, attribute: HDF5, asked to list them, or to read one, crashes;
  *                        start: SIGTERM comes before the program starts itself once more
  *   FAULT_FILE  counted are only calls for files whose path contains this text; where the call knows no file, all are
  *   FAULT_RANK  the rank it happens on; in any other, nothing is counted
@@ -30,7 +30,8 @@
 #include <unistd.h>
 
 static struct {
-    bool is_on, is_slow;
+    bool is_on;
+    const char *held;           /* the file that says so; NULL: the call fails */
     char kind[16];
     long wanted, seen;
     const char *file, *count;
@@ -55,8 +56,9 @@ static int find_program(struct dl_phdr_info *info, size_t size, void *context)
 __attribute__((constructor)) static void set_up(void)
 {
     const char *const what = getenv("FAULT"), *const rank = getenv("FAULT_RANK"), *const mine = getenv("OMPI_COMM_WORLD_RANK");
-    fault.is_slow = what && strncmp(what, "slow-", 5) == 0;
-    if (!what || sscanf(what + (fault.is_slow ? 5 : 0), "%15[a-z-]:%ld", fault.kind, &fault.wanted) != 2 || (rank && strcmp(rank, mine ? mine : "0") != 0))
+    const bool is_held = what && strncmp(what, "held-", 5) == 0;
+    fault.held = is_held ? getenv("FAULT_HELD") : NULL;
+    if (!what || sscanf(what + (is_held ? 5 : 0), "%15[a-z-]:%ld", fault.kind, &fault.wanted) != 2 || (rank && strcmp(rank, mine ? mine : "0") != 0))
         return;
     fault.file = getenv("FAULT_FILE") ? getenv("FAULT_FILE") : "";
     fault.count = getenv("FAULT_COUNT");
@@ -76,15 +78,25 @@ __attribute__((destructor)) static void report(void)
     }
 }
 
-/* Whether this call is the one. */
+/* The system is asked itself, past the functions below. */
+static void wait_for_release(void)
+{
+    const int fd = (int)syscall(SYS_openat, AT_FDCWD, fault.held, O_WRONLY | O_CREAT, 0600);
+    if (fd >= 0)
+        close(fd);
+    for (int i = 0; i < 60000 && access(fault.held, F_OK) == 0; i++)
+        usleep(1000);
+}
+
+/* Whether this call is the one that fails. */
 static bool is_hit(int error)
 {
     if (__atomic_add_fetch(&fault.seen, 1, __ATOMIC_RELAXED) != fault.wanted)
         return false;
-    if (fault.is_slow)
-        sleep(2);
+    if (fault.held)
+        wait_for_release();
     errno = error;
-    return !fault.is_slow;
+    return !fault.held;
 }
 
 static bool hits_path(const char *kind, const char *path)

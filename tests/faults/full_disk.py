@@ -7,12 +7,11 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 
-sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
-from tested import LAPWING, MPIEXEC, check, finish, h5py, np, random  # noqa: E402
+from trials import held_at, wait_until_held
+from tested import LAPWING, MPIEXEC, check, finish, h5py, np, random
 
-LIBRARY, DISK_MIB, RANKS = os.path.abspath(sys.argv[3]), 48, 3
+DISK_MIB, RANKS = 48, 3
 
 
 def fill(disk):
@@ -23,19 +22,16 @@ def fill(disk):
 
 
 def run_on_full(folder, disk, way):
-    """The last rank opens the file two seconds late: after the room has been looked at, before the first sample is written."""
-    out = os.path.join(disk, "out.h5")
-    setting = {"LD_PRELOAD": LIBRARY, "FAULT": "slow-open:1", "FAULT_RANK": RANKS - 1, "FAULT_FILE": "out.h5.lapwing-part"}
+    """The last rank opens the file when the disk is full: after the room has been looked at, before the first sample is written."""
+    out, held = os.path.join(disk, "out.h5"), os.path.join(folder, "held")
+    setting = held_at("open:1", "out.h5.lapwing-part", held, FAULT_RANK=RANKS - 1)
     command = [MPIEXEC, "-np", str(RANKS), "env", *[f"{key}={value}" for key, value in setting.items()], LAPWING, "ols", "--input",
                os.path.join(folder, "in.h5:/signal"), "--filters", os.path.join(folder, "in.h5:/taps"), "--axis", "1", "--output", out,
                "--quiet", "--threads", "1", "--io", way]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    for _ in range(200):
-        if os.path.exists(out + ".lapwing-part"):
-            break
-        time.sleep(0.02)
-    time.sleep(0.5)
-    fill(disk)
+    if check(wait_until_held(process, held), f"{way}: the last rank opens the file"):
+        fill(disk)
+        os.remove(held)
     try:
         _, said = process.communicate(timeout=60)
     except subprocess.TimeoutExpired:

@@ -4,7 +4,7 @@ and one message; once that is mended, the same command comes to the right result
 
     mended.py LAPWING MPIEXEC FAULT_LIBRARY [all]      all: 20 sizes of a full disk instead of 3
 
-When the first journal is there, the second one takes two seconds, and all ranks are stopped (SIGSTOP) until it is done. Disks of the test's own need root and
+With the first journal there, the run is held at the second one, and all ranks are stopped (SIGSTOP), until it is done. Disks of the test's own need root and
 mount; what cannot be mounted here is left out, and said. Quotas of a file system stand or fall with the kernel: a limit of
 file sizes (RLIMIT_FSIZE) stands in for them."""
 
@@ -17,9 +17,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
-from trials import LIBRARY, data_of, end_session
+from trials import LIBRARY, data_of, end_session, held_at, wait_until_held
 from tested import LAPWING, MPIEXEC, check, finish, h5py, lapwing, needed_memory, random
 
 RANKS, MOST_S, SIZES = 2, 60, 20 if "all" in sys.argv[4:] else 3
@@ -72,17 +71,19 @@ class Stage:
         def prepare():
             if limit:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        slow = {"LD_PRELOAD": LIBRARY, "FAULT": "slow-rename:2", "FAULT_RANK": 0, "FAULT_FILE": self.out(folder) + JOURNAL}
-        setting = [f"{key}={value}" for key, value in slow.items()] if trouble else []
-        process = subprocess.Popen([MPIEXEC, "-np", str(RANKS), "env", *setting, LAPWING, *self.arguments(folder), "--quiet"], stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=prepare)
-        end = time.monotonic() + MOST_S
-        while trouble and process.poll() is None and not os.path.exists(self.out(folder) + JOURNAL) and time.monotonic() < end:
-            time.sleep(0.001)
-        if trouble:
+        held = os.path.join(self.folder, "held")
+        setting = held_at("rename:2", self.out(folder) + JOURNAL, held, FAULT_RANK=0) if trouble else {}
+        command = [MPIEXEC, "-np", str(RANKS), "env", *[f"{key}={value}" for key, value in setting.items()], LAPWING,
+                   *self.arguments(folder), "--quiet"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+                                   preexec_fn=prepare)
+        if trouble and wait_until_held(process, held):
             send(process.pid, signal.SIGSTOP)
             trouble()
+            os.remove(held)
             send(process.pid, signal.SIGCONT)
+        elif trouble:
+            trouble()
         try:
             said = process.communicate(timeout=MOST_S)[1]
             return process.returncode, said

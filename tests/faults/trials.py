@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
 from tested import LAPWING, MPIEXEC, h5py, random  # noqa: E402
@@ -24,6 +25,19 @@ def run_with(setting, ranks, arguments):
         end_session(process.pid)
         process.communicate()
         return "no end", ""
+
+
+def held_at(call, file, held, **more):
+    """The setting in which a run waits at this call until the file `held`, which it makes, is removed."""
+    return {"LD_PRELOAD": LIBRARY, "FAULT": "held-" + call, "FAULT_FILE": file, "FAULT_HELD": held, **more}
+
+
+def wait_until_held(process, held):
+    """@return  whether the run waits; else it has ended, or takes too long"""
+    end = time.monotonic() + MOST_S
+    while not os.path.exists(held) and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.001)
+    return os.path.exists(held)
 
 
 def end_session(leader):
