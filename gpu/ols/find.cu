@@ -115,31 +115,69 @@ cudaError_t lw_cuda_find_best(const struct lw_series *series, int64_t first, int
  * A team of threads adds up a block: each every team-th output, then in a tree. The team's size follows from the layout and from
  * D. Time fast, the members of a team are neighbours, time slow the teams of adjacent channels are. */
 
-struct Sums {
-    double max, re, im, square;
+/* A sum of |y|^2. The squares of float neither over- nor underflow in double. */
+template <typename Real> struct Squares {
+    double sum;
+
+    __device__ void add(double re, double im, double) { sum += re * re + im * im; }
+    __device__ void add(const Squares &other) { sum += other.sum; }
+    __device__ double root(double scale) const { return sqrt(sum * scale); }
+};
+
+/* Those of double might: large and small ones have sums of their own, of squares divided by 2^1200 and multiplied with it. */
+template <> struct Squares<double> {
+    double sum, large, small;
+
+    __device__ void add(double re, double im, double size)
+    {
+        if (size > 0x1p480)
+            large += square(re * 0x1p-600, im * 0x1p-600);
+        else if (size < 0x1p-400)
+            small += square(re * 0x1p600, im * 0x1p600);
+        else
+            sum += square(re, im);
+    }
+    __device__ void add(const Squares &other)
+    {
+        sum += other.sum;
+        large += other.large;
+        small += other.small;
+    }
+    __device__ double root(double scale) const
+    {
+        if (large > 0)
+            return sqrt((large + sum * 0x1p-600 * 0x1p-600) * scale) * 0x1p600;
+        return sum > 0 ? sqrt((sum + small * 0x1p-600 * 0x1p-600) * scale) : sqrt(small * scale) * 0x1p-600;
+    }
+    __device__ static double square(double re, double im) { return re * re + im * im; }
+};
+
+template <typename Value> struct Sums {
+    double max, re, im;
+    Squares<RealPart<Value>> squares;
     bool has_nan;
 };
 
-template <typename Value> __device__ static void add(Sums &sums, Value y)
+template <typename Value> __device__ static void add(Sums<Value> &sums, Value y)
 {
     const double re = real_of(y), im = imaginary_of(y), size = absolute(re, im);
     sums.has_nan |= isnan(re) || isnan(im);
     sums.max = size > sums.max ? size : sums.max;
     sums.re += re;
     sums.im += im;
-    sums.square += re * re + im * im;
+    sums.squares.add(re, im, size);
 }
 
-__device__ static void add_sums(Sums &sums, const Sums &other)
+template <typename Value> __device__ static void add_sums(Sums<Value> &sums, const Sums<Value> &other)
 {
     sums.has_nan |= other.has_nan;
     sums.max = other.max > sums.max ? other.max : sums.max;
     sums.re += other.re;
     sums.im += other.im;
-    sums.square += other.square;
+    sums.squares.add(other.squares);
 }
 
-template <typename Value> __device__ static void put_statistics(const lw_statistics &b, int64_t i, const Sums &sums, int64_t n)
+template <typename Value> __device__ static void put_statistics(const lw_statistics &b, int64_t i, const Sums<Value> &sums, int64_t n)
 {
     using Real = RealPart<Value>;
     const double scale = sums.has_nan ? CUDART_NAN : 1.0 / static_cast<double>(n);
@@ -148,7 +186,7 @@ template <typename Value> __device__ static void put_statistics(const lw_statist
     if (b.mean)
         static_cast<Value *>(b.mean)[i] = value_of<Value>(sums.re * scale, sums.im * scale);
     if (b.rms)
-        static_cast<Real *>(b.rms)[i] = static_cast<Real>(sqrt(sums.square * scale));
+        static_cast<Real *>(b.rms)[i] = static_cast<Real>(sums.squares.root(scale));
 }
 
 /* Who works on what. */
@@ -167,10 +205,10 @@ template <int TEAM> __device__ static Place team_place(const lw_series &s)
 }
 
 template <typename Value>
-__device__ static Sums sum_block(const lw_series &s, const Value *y, int64_t begin, int64_t n, int lane, int team)
+__device__ static Sums<Value> sum_block(const lw_series &s, const Value *y, int64_t begin, int64_t n, int lane, int team)
 {
     const int64_t pitch = s.layout == LW_TIME_SLOW ? s.n_channels : 1;
-    Sums sums = {0, 0, 0, 0, false};
+    Sums<Value> sums = {};
     for (int64_t i = lane; i < n; i += team)
         add(sums, y[(begin + i) * pitch]);
     return sums;
@@ -178,7 +216,7 @@ __device__ static Sums sum_block(const lw_series &s, const Value *y, int64_t beg
 
 template <typename Value, int TEAM> __global__ void find_blocks(lw_series s, lw_statistics b, int64_t n_items)
 {
-    __shared__ Sums shared[block_threads];
+    __shared__ Sums<Value> shared[block_threads];
     constexpr int teams = block_threads / TEAM;
     const int64_t stride = int64_t(gridDim.x) * teams, rounds = (n_items + stride - 1) / stride;
     Place p = team_place<TEAM>(s);

@@ -94,7 +94,11 @@ static void make_trial(const struct setting *s, struct trial *t)
     };
     t->truth = allocated(s->n_filters * s->n_channels * t->n_outputs, sizeof(double complex));
     for (int64_t i = 0; i < s->n_channels * s->n_samples; i++) {
-        const float re = (float)(s->size * uniform(&state)), im = (float)(s->size * uniform(&state));
+        double re = s->size * uniform(&state), im = s->size * uniform(&state);
+        if (s->precision == LW_SINGLE) {
+            re = (float)re;
+            im = (float)im;
+        }
         t->samples[i] = s->has_nan && i % 1013 == 700 ? NAN : CMPLX(re, s->is_complex ? im : 0);
     }
     for (int64_t i = 0; i < s->n_filters * s->n_taps; i++) {
@@ -464,6 +468,8 @@ static const struct setting settings[] = {
     {"long segments", LW_SINGLE, LW_TIME_FAST, true, true, true, 2, 20000, 1025, 2, 4096, LW_PEAKS | LW_BEST, 5, 1, 1, 1, LW_SIGN_BOTH},
     {"double", LW_DOUBLE, LW_TIME_FAST, false, false, true, 3, 3000, 100, 3, 1024, LW_PEAKS | LW_BEST, 30, 1, 1, 1e-40, LW_SIGN_NEGATIVE},
     {"double, complex", LW_DOUBLE, LW_TIME_FAST, true, false, false, 1, 3000, 100, 3, 1024, LW_PEAKS | LW_BEST, 30, 1, 1, 1, LW_SIGN_BOTH},
+    {"double, squares too large", LW_DOUBLE, LW_TIME_FAST, true, false, true, 2, 3000, 100, 3, 1024, ALL, 30, 70, 1, 1e200, LW_SIGN_BOTH},
+    {"double, squares too small", LW_DOUBLE, LW_TIME_SLOW, false, false, true, 3, 3000, 100, 3, 1024, ALL, 30, 7, 1, 1e-200, LW_SIGN_BOTH},
     {"time slow", LW_SINGLE, LW_TIME_SLOW, false, false, false, 7, 3000, 100, 3, 1024, LW_PEAKS | LW_BEST, 30, 1, 1, 1, LW_SIGN_POSITIVE},
     {"time slow, complex", LW_SINGLE, LW_TIME_SLOW, true, false, true, 5, 3000, 100, 3, 1024, ALL, 30, 1000, 1, 1, LW_SIGN_BOTH},
     {"time slow, long", LW_SINGLE, LW_TIME_SLOW, false, false, false, 3, 9000, 1025, 2, 4096, LW_PEAKS | LW_BEST, 30, 1, 1, 1, LW_SIGN_NEGATIVE},
