@@ -112,13 +112,29 @@ static void end_all(MPI_Comm *mpi_comm, int *code, ...)
     MPI_Abort(*mpi_comm, LW_ESYSTEM);
 }
 
+/* The leak sanitizer's, in programs that are built with it. */
+__attribute__((weak)) void __lsan_disable(void);
+__attribute__((weak)) void __lsan_enable(void);
+__attribute__((weak)) void __lsan_do_leak_check(void);
+
+/* What MPI leaves behind of its start is none of ours. */
+static int start_mpi(int *argc, char ***argv, int *provided)
+{
+    if (__lsan_disable)
+        __lsan_disable();
+    const int rc = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, provided);
+    if (__lsan_enable)
+        __lsan_enable();
+    return rc;
+}
+
 static void start_library(int *argc, char ***argv)
 {
     int provided = MPI_THREAD_SINGLE;
     set_up_library();
     on_exit(exit_with_our_code, NULL);
     is_starting = true;
-    const int rc = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+    const int rc = start_mpi(argc, argv, &provided);
     if (rc != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED) {
         fprintf(stderr, "lapwing: MPI does not start with thread support (MPI_THREAD_FUNNELED): check the MPI installation\n");
         exit(LW_ESYSTEM);
@@ -231,6 +247,8 @@ void lw_comm_stop(struct lw_comm *comm)
     MPI_Comm_free(&comm->notices);
     MPI_Comm_free(&comm->world);
     lw_free(comm);
+    if (__lsan_do_leak_check)       /* afterwards MPI's libraries are unloaded, and what they leave could not be told from ours */
+        __lsan_do_leak_check();
     MPI_Finalize();
 }
 

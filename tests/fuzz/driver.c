@@ -53,7 +53,7 @@ __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void)
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
-    return "allocator_may_return_null=1:detect_leaks=0";
+    return "allocator_may_return_null=1";
 }
 
 static void watch(const char *program)
