@@ -185,8 +185,10 @@ static int read_prologue(struct lw_loop *loop, const struct lw_block *block, str
         .begin = end - length, .end = end, .channel = block->channel, .n_channels = block->n_channels,
         .into = lw_halo_carry(loop->halo), .into_axis = length,
     };
-    const int rc = lw_window_read(loop->window, &part, err);
+    int rc = lw_window_read(loop->window, &part, err);
     if (rc || block->first > 0)
+        return rc;
+    if (loop->setup->mask && (rc = lw_mask_apply(loop->setup->mask, lw_pipeline_number(loop->pipeline, loop->reading.slot), &part, err)))
         return rc;
     const int64_t last = part.end < job->n_samples ? part.end : job->n_samples;
     const int64_t bad = note_prologue(loop, &part, part.begin > 0 ? part.begin : 0, last);

@@ -348,6 +348,18 @@ def masked():
                 compare_best(f"mask by {name}", found, y, np.ones((3, 2)), tolerance(x, filters, False))
 
 
+def masked_at_the_start():
+    """Samples that are read before the first slice, for the neighbours of its outputs, do not count either where they are masked."""
+    x, filters = draw((1, 20000), "f4", (1, 9), "f8")
+    mask = np.zeros(20000, "u1")
+    x[0, 500], mask[500] = np.nan, 1
+    with tempfile.TemporaryDirectory() as work:
+        write(work, x, filters, None, mask=mask)
+        found = run(work, 2, {"products": "peaks", "threshold": 4, "noise": "energy", "cluster": 5, "nan": "error",
+                              "mask": f"{work}/in.h5:/mask"}, None)
+        check(not isinstance(found, str) and "finite" not in found.said, f"masked at the start: {found}")
+
+
 def many():
     """Too many peaks end the run, with the threshold that keeps as many as are allowed."""
     x, filters = draw((1, 20000), "f4", (1, 1), "f8")
@@ -462,7 +474,8 @@ def pulsar():
         every_cut(work, "pulsar", found, options, 0, True)
 
 
-for part in (kinds, short, bits, plateaus, not_finite, masked, many, too_many_by_the_rate, beyond_the_axis, errors, gravitational_wave, pulsar):
+for part in (kinds, short, bits, plateaus, not_finite, masked, masked_at_the_start, many, too_many_by_the_rate, beyond_the_axis, errors,
+             gravitational_wave, pulsar):
     if os.environ.get("LW_SEARCH_PART", part.__name__) == part.__name__:
         part()
 finish()
