@@ -24,6 +24,7 @@ struct lw_plot {
     struct lw_subject input;             /* what the result was made of, if has_input */
     bool has_input;
     bool is_log;
+    double low, high;                   /* of colours: --limits; NaN: as the values are */
     int64_t n_files;                    /* of the subject */
     int width, height;                  /* of the picture; 0: as the kind has it */
     struct lw_script script;
@@ -45,6 +46,9 @@ int lw_plot_channels(const struct lw_plot *plot, struct lw_option_range *range, 
 
 /** The choice of --filters among `n`. LW_ECONFIG: it leaves them. */
 int lw_plot_filters_chosen(const struct lw_plot *plot, int64_t n, struct lw_option_range *range, struct lw_error *err);
+
+/** Colours within what --limits says. */
+void lw_plot_limit(const struct lw_plot *plot, struct lw_colours *colours);
 
 /** Width and height: those of --size, or as given here. And the title. */
 void lw_plot_frame(struct lw_plot *plot, int width, int height);

@@ -33,6 +33,8 @@ struct peaks {
     int64_t count;
     int by;                             /* the column that is y */
     double x_zero;                      /* taken from times, so that they begin at the start of the signal */
+    char start[80];                     /* that start: "2019-03-01T07:55:45 UTC", "GPS second 1126259446"; "" not known */
+    struct lw_notes *bank;              /* owned; of the filters; NULL: they are not named */
     struct lw_panels panels;
     int n_x, n_y;
     struct peak *cells;                 /* [n_y x n_x], snr -1: none */
@@ -124,12 +126,24 @@ static int find_start(const struct peaks *p, struct lw_dataset_info *info, struc
     return lw_sampling_settle(info, err);
 }
 
+/* UTC where that is known, else as the table has it. */
+static void name_start(struct peaks *p, const struct lw_axis_metadata *axis)
+{
+    char utc[LW_INSTANT_TEXT];
+    if (axis->scale == LW_TIME_UTC)
+        snprintf(p->start, sizeof p->start, "%s UTC", lw_instant_text(axis->instant, utc));
+    else if (axis->has_start && axis->start_unit[0])
+        snprintf(p->start, sizeof p->start, "%.60s %.12g", axis->start_unit, axis->start);
+}
+
 static int limit_time(struct peaks *p, struct lw_error *err)
 {
     double *const limits[] = {&p->begin, &p->end};
     const char *const names[] = {"from", "to"};
     struct lw_dataset_info info;
     int rc = find_start(p, &info, err);
+    if (rc == LW_OK)
+        name_start(p, &info.axis);
     for (int i = 0; i < 2 && rc == LW_OK; i++)
         if (lw_options_given(p->plot->given, names[i]))
             rc = lw_job_read_time(names[i], lw_options_text(p->plot->given, names[i]), &info, limits[i], err);
@@ -192,18 +206,73 @@ static int64_t write_data(struct peaks *p, double factor)
 /* Times are shown from the start of the signal on. */
 static double label_x(const struct peaks *p, char *label, size_t size)
 {
-    const struct lw_said *const notes = &p->plot->subject.notes->dataset;
     const char *unit;
     if (x_column(p) == X) {
         snprintf(label, size, p->is_image ? "column" : "sample");
         return 1;
     }
     const double factor = lw_label_time_unit(p->high[TIME] - p->low[TIME], &unit);
-    if (p->x_zero != 0)
-        snprintf(label, size, "time (%s) since %.12g %.60s", unit, p->x_zero, lw_said_text(notes, "start_unit"));
-    else
-        snprintf(label, size, "time (%s)", unit);
+    snprintf(label, size, "time (%s)%s%s", unit, p->start[0] ? " since " : "", p->start);
     return factor;
+}
+
+/* ---- what filters are -------------------------------------------------------------------------------------------------- */
+
+/* What tells the filters of a bank apart, as the attributes of `lapwing filters` have it; bands by both edges. */
+static const struct {
+    const char *attribute, *until, *label;
+} parameters[] = {
+    {"width_samples", NULL, "width (samples)"}, {"sigma_s", NULL, "sigma (s)"}, {"frequency_hz", NULL, "frequency (Hz)"},
+    {"chirp_mass_solar", NULL, "chirp mass (solar masses)"}, {"from_hz", "to_hz", "band (Hz)"}, {"from_hz", NULL, "from (Hz)"},
+    {"to_hz", NULL, "to (Hz)"},
+};
+
+struct filter_names {
+    const char *label;                  /* NULL: filters are numbers */
+    struct lw_attribute values, until;  /* of the bank's notes */
+    bool is_band;
+};
+
+static bool find_names(const struct peaks *p, const char *dataset, struct filter_names *names)
+{
+    const int n = (int)p->high[FILTER] + 1;
+    struct lw_error none;
+    if (lw_notes_read(dataset, NULL, p->bank, &none) != LW_OK)
+        return false;
+    for (size_t i = 0; i < sizeof parameters / sizeof *parameters && !names->label; i++) {
+        names->is_band = parameters[i].until;
+        if (lw_said_find(&p->bank->dataset, parameters[i].attribute, &names->values) && names->values.n_reals >= n &&
+            (!names->is_band || (lw_said_find(&p->bank->dataset, parameters[i].until, &names->until) && names->until.n_reals >= n)))
+            names->label = parameters[i].label;
+    }
+    return names->label;
+}
+
+/* From the filters that the result holds, else from the file that they were read from. */
+static void name_filters(struct peaks *p, struct filter_names *names)
+{
+    const struct lw_subject *const subject = &p->plot->subject;
+    const char *const named = lw_said_text(&subject->notes->file, "filters");
+    struct lw_error none;
+    if (p->by == FILTER && !p->is_image && (p->bank = lw_alloc(sizeof *p->bank, "attributes", &none)) &&
+        !find_names(p, lw_name_of(subject->info.file, "/filters").text, names) && named[0])
+        find_names(p, named, names);
+}
+
+/* Ticks with what the filters are in place of their numbers, of at most some twenty. */
+static void write_names(const struct peaks *p, const struct filter_names *names)
+{
+    enum { MOST_TICKS = 20 };
+    FILE *const file = p->plot->script.file;
+    const int64_t low = (int64_t)p->low[FILTER], high = (int64_t)p->high[FILTER], step = (high - low) / MOST_TICKS + 1;
+    fputs("set ytics (", file);
+    for (int64_t f = low; f <= high; f += step) {
+        fprintf(file, "%s\"%.6g", f > low ? ", " : "", names->values.reals[f]);
+        if (names->is_band)
+            fprintf(file, "-%.6g", names->until.reals[f]);
+        fprintf(file, "\" %lld", (long long)f);
+    }
+    fputs(")\n", file);
 }
 
 static void draw(struct peaks *p)
@@ -217,10 +286,13 @@ static void draw(struct peaks *p)
     const double zero = x == TIME ? p->x_zero : 0, margin = p->high[x] > p->low[x] ? 0.02 * (p->high[x] - p->low[x]) : 0.5;
     const double height = p->high[p->by] - p->low[p->by];
     const double room = p->by == SNR ? 0.05 * fmax(height, 1) : fmax(0.5, 0.04 * height);
-    const struct lw_colours colours = {.low = p->low[SNR], .high = p->high[SNR] > p->low[SNR] ? p->high[SNR] : p->low[SNR] + 1};
+    struct lw_colours colours = {.low = p->low[SNR], .high = p->high[SNR] > p->low[SNR] ? p->high[SNR] : p->low[SNR] + 1};
+    lw_plot_limit(p->plot, &colours);
+    struct filter_names filters = {0};
+    name_filters(p, &filters);
     const double y_low = p->low[p->by] - room, y_high = p->high[p->by] + room;
     const struct lw_panel panel = {
-        .x_label = label, .y_label = names[p->by], .x_low = (p->low[x] - zero - margin) * factor,
+        .x_label = label, .y_label = filters.label ? filters.label : names[p->by], .x_low = (p->low[x] - zero - margin) * factor,
         .x_high = (p->high[x] - zero + margin) * factor,
         .y_low = is_downward ? y_high : y_low, .y_high = is_downward ? y_low : y_high,
         .log_y = p->plot->is_log && p->by == SNR,
@@ -232,7 +304,9 @@ static void draw(struct peaks *p)
     lw_script_panels(script, &p->panels);
     lw_script_colours(script, &p->panels, 0, &colours, "signal-to-noise ratio", p->plot->is_log);
     lw_script_panel(script, &p->panels, &panel);
-    if (p->by != SNR && p->high[p->by] - p->low[p->by] < 16)
+    if (filters.label)
+        write_names(p, &filters);
+    else if (p->by != SNR && p->high[p->by] - p->low[p->by] < 16)
         fputs("set ytics 1\n", script->file);
     fputs("plot $data0 using 1:2:4:3 with points pointtype 7 pointsize variable linecolor palette\n", script->file);
     lw_script_end(script);
@@ -249,6 +323,7 @@ int lw_plot_peaks(struct lw_plot *plot, struct lw_error *err)
     const int rc = collect(&p, err);
     if (rc == LW_OK)
         draw(&p);
+    lw_free(p.bank);
     lw_free(p.rows);
     lw_free(p.cells);
     return rc;

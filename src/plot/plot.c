@@ -50,6 +50,9 @@ const struct lw_option lw_plot_options[] = {
     {.name = "log", .kind = LW_OPTION_FLAG,
      .help = "Logarithmic values: of the vertical axis, of colours; for filters of the frequencies. Of values below zero, the "
              "magnitude counts."},
+    {.name = "limits", .kind = LW_OPTION_TEXT, .argument = "LOW:HIGH",
+     .help = "Values of the first and the last colour; either may be left out. Default: the 1st and the 99th percentile, symmetric about "
+             "zero for values of both signs; of peaks the least and the largest."},
     {.name = "title", .kind = LW_OPTION_TEXT, .argument = "TEXT", .help = "Title. Default: the name of file and dataset."},
     {.name = "size", .kind = LW_OPTION_TEXT, .argument = "WxH",
      .help = "Width and height in pixels; of a PDF in hundredths of an inch. Default: as it fits what is shown."},
@@ -115,6 +118,17 @@ void lw_plot_frame(struct lw_plot *plot, int width, int height)
 {
     plot->script.width = plot->width > 0 ? plot->width : width;
     plot->script.height = plot->height > 0 ? plot->height : height;
+}
+
+void lw_plot_limit(const struct lw_plot *plot, struct lw_colours *colours)
+{
+    if (isnan(plot->low) && isnan(plot->high))
+        return;
+    colours->low = isnan(plot->low) ? colours->low : plot->low;
+    colours->high = isnan(plot->high) ? colours->high : plot->high;
+    colours->is_signed = colours->low == -colours->high;
+    if (!(colours->low < colours->high))        /* one limit beyond all values */
+        *(isnan(plot->low) ? &colours->low : &colours->high) = isnan(plot->low) ? colours->high / 2 - 1 : 2 * colours->low + 1;
 }
 
 void lw_plot_map_input(const struct lw_plot *plot, struct lw_input_map *map)
@@ -354,6 +368,25 @@ static int make(struct lw_plot *plot, const char *output, struct lw_error *err)
     return rc;
 }
 
+/* LOW:HIGH, either of which may be left out. */
+static int read_limits(struct lw_plot *plot, struct lw_error *err)
+{
+    const char *const text = lw_options_text(plot->given, "limits"), *const colon = text ? strchr(text, ':') : NULL;
+    char low[64];
+    plot->low = plot->high = NAN;
+    if (!text)
+        return LW_OK;
+    snprintf(low, sizeof low, "%.*s", colon ? (int)(colon - text) : 0, text);
+    if (!colon || (low[0] && lw_parse_real(low, &plot->low) != LW_PARSE_OK) ||
+        (colon[1] && lw_parse_real(colon + 1, &plot->high) != LW_PARSE_OK))
+        return lw_fail(err, LW_EUSAGE, "--limits: '%s' is not LOW:HIGH, two numbers such as -2:2.5", text);
+    if (plot->low >= plot->high)
+        return lw_fail(err, LW_EUSAGE, "--limits %s: LOW is not below HIGH", text);
+    if (plot->is_log && (plot->low <= 0 || plot->high <= 0))
+        return lw_fail(err, LW_EUSAGE, "--limits %s: with --log both must be above 0", text);
+    return LW_OK;
+}
+
 static int read_options(struct lw_plot *plot, struct lw_error *err)
 {
     const char *const size = lw_options_text(plot->given, "size"), *const output = lw_options_text(plot->given, "output");
@@ -361,6 +394,7 @@ static int read_options(struct lw_plot *plot, struct lw_error *err)
     plot->is_log = lw_options_flag(plot->given, "log");
     if (size)
         rc = lw_label_parse_size(size, &plot->width, &plot->height, err);
+    rc = rc ? rc : read_limits(plot, err);
     if (rc == LW_OK && output)
         rc = lw_picture_kind(output, &plot->script.picture, err);
     return rc || plot->script.picture == LW_PICTURE_TEXT ? rc : lw_gnuplot_check(err);

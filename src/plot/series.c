@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_PANELS = 8 };
+enum { MOST_PANELS = 8, MOST_FREQUENCIES = 1 << 15 };    /* columns of pixels are no steps on a logarithmic axis */
 
 /* What one panel shows. */
 struct trace {
@@ -24,6 +24,7 @@ struct trace {
 struct traces {
     struct trace list[MOST_PANELS];
     int count;
+    bool is_psd;                        /* powers over frequencies: logarithmic in both */
     int64_t left_out;
     struct lw_span span;
     struct lw_plot_axis axis;           /* of the result's samples */
@@ -83,14 +84,24 @@ static void add_channel(struct lw_plot *plot, struct traces *traces, int64_t cha
     }
 }
 
+/* The power spectrum that whitened the filters of a result. */
+static bool is_psd(const struct lw_subject *subject)
+{
+    return strcmp(subject->info.path, "/psd") == 0 && strcmp(lw_subject_dimension(subject, subject->x), "frequency") == 0;
+}
+
 static int choose(struct lw_plot *plot, struct traces *traces, struct lw_error *err)
 {
     struct lw_option_range channels, filters;
     int rc;
+    traces->is_psd = is_psd(&plot->subject);
+    plot->is_log |= traces->is_psd;
     if ((rc = lw_plot_span(plot, &traces->span, err)) ||
         (rc = lw_plot_channels(plot, &channels, err)) ||
         (rc = lw_plot_filters_chosen(plot, plot->subject.n_z, &filters, err)))
         return rc;
+    if (traces->is_psd && traces->span.begin == 0 && traces->span.end > 1)
+        traces->span.begin = 1;         /* frequency 0 has no place on such an axis */
     lw_subject_label_x(&plot->subject, traces->span.begin, traces->span.end, &traces->axis);
     const int64_t n_channels = divide_up(channels.end - channels.begin, channels.step);
     for (int64_t c = channels.begin; c < channels.end; c += channels.step)
@@ -195,7 +206,7 @@ static int gather(struct lw_plot *plot, struct traces *traces, struct trace *tra
         return lw_fail(err, LW_ECONFIG, "%.400s has no samples in what is shown of the result", trace->subject->name);
     const struct lw_gather what = {
         .begin = span.begin, .end = span.end, .y_begin = trace->channel, .y_end = trace->channel + 1, .y_step = 1,
-        .z = trace->filter, .most_rows = 1, .most_columns = lw_panels_width(&plot->script, traces->panels),
+        .z = trace->filter, .most_rows = 1, .most_columns = traces->is_psd ? MOST_FREQUENCIES : lw_panels_width(&plot->script, traces->panels),
         .most_bytes = lw_options_int(plot->given, "read") / traces->count,
     };
     trace->begin = span.begin;
@@ -219,7 +230,7 @@ static void draw(const struct lw_plot *plot, const struct traces *traces, int nu
         .x_label = number + 1 == traces->count ? traces->axis.label : NULL,
         .y_label = lw_subject_label_values(trace->subject, "", label, sizeof label), .y_low = trace->low, .y_high = trace->high,
         .x_low = lw_plot_axis_at(&traces->axis, (double)traces->span.begin),
-        .x_high = lw_plot_axis_at(&traces->axis, (double)traces->span.end), .log_y = plot->is_log,
+        .x_high = lw_plot_axis_at(&traces->axis, (double)traces->span.end), .log_y = plot->is_log, .log_x = traces->is_psd,
     };
     lw_script_panel(&plot->script, traces->panels, &panel);
     if (raster->n_columns == raster->length)

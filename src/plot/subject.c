@@ -6,6 +6,7 @@
 #include "io/format.h"
 #include "io/list.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -348,13 +349,20 @@ void lw_subject_label_y(const struct lw_subject *subject, struct lw_plot_axis *a
     axis->step = lw_said_real(notes, "channel_step", 1);
 }
 
+/* What the values are called: by the file, else by the dataset's name, unless that is a number of a unit. */
+static const char *quantity_of(const struct lw_subject *subject)
+{
+    const char *const slash = strrchr(subject->info.path, '/'), *const name = slash ? slash + 1 : subject->info.path;
+    const char *const said = lw_said_text(&subject->notes->dataset, "long_name");
+    return said[0] ? said : isalpha((unsigned char)name[0]) ? name : "value";
+}
+
 const char *lw_subject_label_values(const struct lw_subject *subject, const char *what, char *text, size_t size)
 {
     const char *const unit = subject->info.axis.unit;
-    const char *const shown = subject->info.type.is_complex ? "magnitude" : what;
-    if (unit[0] && shown[0])
-        snprintf(text, size, "%.60s (%.60s)", shown, unit);
-    else
-        snprintf(text, size, "%.60s", unit[0] ? unit : shown[0] ? shown : "value");
+    const char *const shown = subject->info.type.is_complex && !what[0] ? "magnitude" : what;
+    const int used = snprintf(text, size, "%.30s%s%.60s", shown, shown[0] ? " of " : "", quantity_of(subject));
+    if (unit[0] && used < (int)size)
+        snprintf(text + used, size - (size_t)used, " (%.60s)", unit);
     return text;
 }

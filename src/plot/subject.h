@@ -71,7 +71,7 @@ bool lw_subject_is_upward(const struct lw_subject *subject);
 void lw_subject_label_x(const struct lw_subject *subject, int64_t begin, int64_t end, struct lw_plot_axis *axis);
 void lw_subject_label_y(const struct lw_subject *subject, struct lw_plot_axis *axis);
 
-/** What the values are: "rms (m/s)", "m/s", "magnitude", "value". Returns `text`. */
+/** What the values are: "rms of Acoustic (m/s)", "filtered (m/s)", "magnitude of signal", "value". Returns `text`. */
 const char *lw_subject_label_values(const struct lw_subject *subject, const char *what, char *text, size_t size);
 
 #endif

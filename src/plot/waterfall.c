@@ -111,6 +111,13 @@ static void choose_show(const struct lw_plot *plot, struct tile *tile)
         tile->show = LW_SHOW_RMS;
 }
 
+/* On a logarithmic scale the magnitude counts. */
+static double shown_value(const struct lw_plot *plot, const struct tile *tile, int64_t cell)
+{
+    const double value = lw_cell_value(&tile->gathered.raster.cells[cell], tile->show);
+    return plot->is_log ? fabs(value) : value;
+}
+
 static int choose_colours(const struct lw_plot *plot, struct tile *tile, struct lw_error *err)
 {
     const struct lw_raster *const raster = &tile->gathered.raster;
@@ -119,8 +126,9 @@ static int choose_colours(const struct lw_plot *plot, struct tile *tile, struct 
     if (!values)
         return LW_ESYSTEM;
     for (int64_t i = 0; i < n; i++)
-        values[i] = lw_cell_value(&raster->cells[i], tile->show);
+        values[i] = shown_value(plot, tile, i);
     tile->colours = lw_colours_choose(values, n, plot->is_log);
+    lw_plot_limit(plot, &tile->colours);
     lw_free(values);
     return LW_OK;
 }
@@ -140,8 +148,7 @@ static void write_data(struct lw_plot *plot, struct tile *tile)
     tile->data = lw_script_data(&plot->script);
     for (int row = 0; row < raster->n_rows; row++) {
         for (int column = 0; column < raster->n_columns; column++)
-            write_value(plot, lw_cell_value(&raster->cells[(int64_t)row * raster->n_columns + column], tile->show),
-                        tile->colours.low);
+            write_value(plot, shown_value(plot, tile, (int64_t)row * raster->n_columns + column), tile->colours.low);
         fputc('\n', plot->script.file);
     }
     lw_script_data_end(&plot->script);
@@ -166,9 +173,9 @@ static int gather(struct lw_plot *plot, const struct tiles *tiles, struct tile *
 
 /* ---- picture ------------------------------------------------------------------------------------------------------- */
 
-static const char *show_text(enum lw_show show)
+static const char *show_text(const struct lw_plot *plot, enum lw_show show)
 {
-    return show == LW_SHOW_RMS ? "rms" : "";
+    return show == LW_SHOW_RMS ? "rms" : plot->is_log ? "magnitude" : "";
 }
 
 /* The cells' centres stand between their edges: cell i of n from `low` on, each `size` wide. */
@@ -195,7 +202,7 @@ static void draw(const struct lw_plot *plot, const struct tiles *tiles, int numb
         .y_low = is_downward ? fmax(y_low, y_high) : is_image ? y_low : fmin(y_low, y_high),
         .y_high = is_downward ? fmin(y_low, y_high) : is_image ? y_high : fmax(y_low, y_high),
     };
-    lw_subject_label_values(tile->subject, show_text(tile->show), label, sizeof label);
+    lw_subject_label_values(tile->subject, show_text(plot, tile->show), label, sizeof label);
     lw_script_colours(&plot->script, &tiles->panels, number, &tile->colours, label, plot->is_log);
     lw_script_panel(&plot->script, &tiles->panels, &panel);
     fprintf(plot->script.file, "plot $data%d matrix using (%.15g+%.15g*$1):(%.15g+%.15g*$2):3 with image\n", tile->data,
@@ -217,7 +224,7 @@ static void note(struct lw_plot *plot, const struct tiles *tiles)
 static void choose_frame(struct lw_plot *plot, struct tiles *tiles)
 {
     const bool is_image = plot->kind == LW_PLOT_IMAGE;
-    tiles->panels = (struct lw_panels){.count = tiles->count, .left = 110, .right = 120, .gap = 36,
+    tiles->panels = (struct lw_panels){.count = tiles->count, .left = is_image ? 72 : 110, .right = is_image ? 100 : 120, .gap = 36,
                                        .has_titles = tiles->list[0].title[0] != '\0'};
     if (is_image) {
         const struct tile *const tile = &tiles->list[tiles->count - 1];

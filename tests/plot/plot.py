@@ -293,6 +293,53 @@ def waterfalls():
         check("set yrange [-0.5:511.5]" in script and before == after, "and so has what was made of it")
 
 
+def scales():
+    """Colours: what they are of, their limits, and magnitudes on a logarithmic scale. A square picture of a square image is filled."""
+    image = random.uniform(-1, 1, (40, 40))
+    save("i.h5", image, labels=("row", "column"), unit="m/s")
+    script, (block,) = text("i.h5:/x", "--size", "600x600")
+    check('set label 4 "x (m/s)"' in script, "the bar says what it is of")
+    left, right = (float(re.search(f"set {side}margin at screen ([0-9.]+)", script).group(1)) for side in "lr")
+    check(600 * (right - left) > 420, f"the image has {600 * (right - left)} of 600 pixels")
+    script, (block,) = text("i.h5:/x", "--log")
+    low, high = map(float, re.search(r"set cbrange \[(.*):(.*)\]", script).groups())
+    check(0 < low < 0.05 and 0.9 < high <= 1 and '"magnitude of x (m/s)"' in script, f"logarithmic colours from {low} to {high}")
+    check(np.allclose(block, np.maximum(np.abs(image), low), rtol=1e-4), "magnitudes of what is below zero")
+    for limits, wanted in (("-2:3", "[-2:3]"), (":0.5", ":0.5]"), ("0.25:", "[0.25:"), ("-1e3:1e3", "[-1000:1000]")):
+        script, _ = text("i.h5:/x", f"--limits={limits}")
+        found = re.search("set cbrange (.*)", script).group(1)
+        check(wanted in found, f"--limits {limits}: {found}")
+        check(("'#053061'" in script) == (limits in ("-1e3:1e3",)) or ":" in (limits[0], limits[-1]), f"--limits {limits}: the palette")
+    for limits, says in (("3:2", "LOW is not below HIGH"), ("2", "is not LOW:HIGH"), ("a:b", "is not LOW:HIGH")):
+        plot("i.h5:/x", f"--limits={limits}", "--output", "t.png", code=2, says=says)
+    plot("i.h5:/x", "--limits", "0:2", "--log", "--output", "t.png", code=2, says="must be above 0")
+
+
+def found_by():
+    """Peaks stand at what their filters are, over times since a start that is told; the spectrum of --whiten has both axes logarithmic."""
+    x = random.standard_normal(20000)
+    x[5000:5004] += 9
+    x[9000:9016] += 5
+    save("pulses.h5", x, sample_rate_hz=RATE, start_time="2023-09-22T18:29:26.158")
+    common = "ols", "--input", "pulses.h5:/x", "--products", "peaks", "--threshold", 3, "--output", "p.h5", "--overwrite", "--quiet"
+    lapwing(1, *common, "--boxcar", "1,4,16", "--baseline", 64)
+    script, _ = text("p.h5:/peaks")
+    check('set ytics ("1" 0, "4" 1, "16" 2)' in script and 'set ylabel "width (samples)"' in script, "widths in place of numbers")
+    check('since 2023-09-22T18:29:26.158 UTC"' in script, "the start of the times")
+    lapwing(1, *common, "--bandpass", "10:100,100:300")
+    check('set ytics ("10-100" 0, "100-300" 1)' in text("p.h5:/peaks")[0], "bands in place of numbers")
+    lapwing(1, "filters", "ricker", "--rate", RATE, "--frequency", "20,50", "--output", "bank.h5", "--overwrite")
+    lapwing(1, *common, "--filters", "bank.h5:/taps", "--whiten", "0.5s")
+    script, _ = text("p.h5:/peaks")
+    check('set ytics ("20" 0, "50" 1)' in script and 'set ylabel "frequency (Hz)"' in script, "frequencies, of a bank that was whitened")
+    script, (block,) = text("p.h5:/psd")
+    with h5py.File("p.h5") as file:
+        psd = file["psd"][()]
+    check("set logscale x\nset logscale y" in script, "the axes of a power spectrum")
+    check(len(block) == len(psd) - 1 and np.allclose([row[2] for row in block], psd[1:], rtol=1e-6) and block[0][0] > 0,
+          f"{len(block)} of {len(psd)} frequencies")
+
+
 # ---- results ----
 
 def results():
@@ -539,6 +586,8 @@ with tempfile.TemporaryDirectory() as folder:
     for one in running:
         one.result()
     if shutil.which("gnuplot"):
+        scales()
+        found_by()
         names()
         every_sign()
         pictures()
