@@ -55,7 +55,8 @@ static double modulus_of_double(const double y[2])
             counts[bin]++;                                      \
     }
 
-void lw_spread_count(enum lw_precision precision, bool is_complex, const void *values, int64_t n, const unsigned char *skip, uint32_t *counts)
+void lw_spread_count(enum lw_precision precision, bool is_complex, const void *values, int64_t n, const unsigned char *skip,
+                     uint32_t *counts)
 {
     if (precision == LW_SINGLE && is_complex)
         COUNT(float, 2, bin_of_single(modulus_of_single(y)))
@@ -112,7 +113,8 @@ static double clipped(const struct sums *sums, double most)
     const double value = most * sums->median;
     const int64_t bin = sums->precision == LW_SINGLE ? bin_of_single((float)value) : bin_of_double(value);
     const int64_t i = min64(max64(bin - sums->first, 0), sums->n - 1);
-    const double low = edge_of(sums->precision, sums->first + i) / sums->median, high = edge_of(sums->precision, sums->first + i + 1) / sums->median;
+    const double low = edge_of(sums->precision, sums->first + i) / sums->median;
+    const double high = edge_of(sums->precision, sums->first + i + 1) / sums->median;
     const double end = fmin(fmax(most, low), high), part = (end - low) / (high - low);
     const double some = part * (sums->counts[i + 1] - sums->counts[i]), n = sums->counts[i] + some;
     const double squares = sums->squares[i] + some * (low * low + low * end + end * end) / 3;

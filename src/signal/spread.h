@@ -1,11 +1,10 @@
 /* spread.h - sigma of the noise in values that hold signals, too. Pure arithmetic.
  *
  * |y| is counted in bins: its exponent and the LW_SPREAD_BITS highest bits of its mantissa, rounded, so that numbers of so few bits lie
- * near the middle of theirs. Counts of parts add up to those of the whole, in any order. Sigma begins as the median of |y|, as a multiple of
- * that in noise of 1. From then on it is the root mean square of the |y| below LW_SPREAD_CLIP sigma, as a multiple of that in noise of 1,
- * until it stands. Noise is Gaussian where y is real. Where it is complex, |y|^2 is exponential, and sigma^2 its mean, the power of
- * both parts. Within a bin |y| counts as spread evenly, which changes sigma by
- * some 1e-4. */
+ * near the middle of theirs. Counts of parts add up to those of the whole, in any order. Sigma begins as the median of |y|, as a multiple
+ * of that in noise of 1. From then on it is the root mean square of the |y| below LW_SPREAD_CLIP sigma, as a multiple of that in noise of
+ * 1, until it stands. Noise is Gaussian where y is real. Where it is complex, |y|^2 is exponential, and sigma^2 its mean, the power of
+ * both parts. Within a bin |y| counts as spread evenly, which changes sigma by some 1e-4. */
 #ifndef LW_SIGNAL_SPREAD_H
 #define LW_SIGNAL_SPREAD_H
 
@@ -22,7 +21,8 @@ int64_t lw_spread_bins(enum lw_precision precision);
 /** Count values of a precision.
  * @param skip    [n] not 0: the value does not count; NULL: all do
  * @param counts  [lw_spread_bins] added to */
-void lw_spread_count(enum lw_precision precision, bool is_complex, const void *values, int64_t n, const unsigned char *skip, uint32_t *counts);
+void lw_spread_count(enum lw_precision precision, bool is_complex, const void *values, int64_t n, const unsigned char *skip,
+                     uint32_t *counts);
 
 /** Sigma of what was counted; 0 where no value is finite, or more than half of them are 0.
  * @param first   the bin that counts[0] is of; those that are left out are empty

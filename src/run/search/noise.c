@@ -61,8 +61,8 @@ static void warn_of_none(const struct lw_job *job, const struct lw_noise_said *s
         return;
     if (n_none > 1)
         snprintf(more, sizeof more, ", and so are %" PRId64 " others", n_none - 1);
-    lw_log_warn("the noise of %s %" PRId64 " behind filter %" PRId64 " is 0 (%s)%s: nothing is found there; with --noise given --threshold is a "
-                "value of |y|, and searches it, too", job->ops->channel,
+    lw_log_warn("the noise of %s %" PRId64 " behind filter %" PRId64 " is 0 (%s)%s: nothing is found there; with --noise given --threshold is "
+                "a value of |y|, and searches it, too", job->ops->channel,
                 job->view.channels.begin + first / n_filters * job->view.channels.step, first % n_filters, why_none(said, first), more);
 }
 
