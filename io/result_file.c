@@ -141,6 +141,15 @@ static int open_part(struct lw_result_file *result, struct lw_error *err)
     return check_leftover(result, err);
 }
 
+bool lw_result_file_is_held(const char *part)
+{
+    const int fd = open(part, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const bool is_held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (fd >= 0)
+        close(fd);
+    return is_held;
+}
+
 static int lock_part(struct lw_result_file *result, struct lw_error *err)
 {
     if (flock(result->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)

@@ -42,6 +42,9 @@ struct lw_result_file {
 /** The two names. LW_EIO if they are too long. No file is touched. */
 int lw_result_file_name(struct lw_result_file *result, const char *file, bool overwrite, struct lw_error *err);
 
+/** Whether a run is writing the part of that name now. */
+bool lw_result_file_is_held(const char *part);
+
 /** LW_EIO: the final name exists and must not be overwritten, or is no plain file, or its folder does not exist or cannot be
  * written. */
 int lw_result_file_check(const struct lw_result_file *result, struct lw_error *err);

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "io/journal/journal.h"
 #include "io/list.h"
+#include "io/result_file.h"
 #include "io/writer.h"
 
 #include <dirent.h>
@@ -26,16 +27,6 @@ static bool take_ending(const char *name, const char *ending, char result[PATH_M
     return true;
 }
 
-/* A run that writes a file holds its lock. */
-static bool is_being_written(const char *part)
-{
-    const int fd = open(part, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    const bool is_held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (fd >= 0)
-        close(fd);
-    return is_held;
-}
-
 static void print_journal(const char *result)
 {
     struct lw_journal_progress progress;
@@ -56,7 +47,7 @@ void lw_left_print(const char *part)
     char result[PATH_MAX];
     if (!take_ending(part, LW_PART_SUFFIX, result))
         return;
-    printf("# %s; ", is_being_written(part) ? "a run is writing it" : "nobody is writing it");
+    printf("# %s; ", lw_result_file_is_held(part) ? "a run is writing it" : "nobody is writing it");
     print_journal(result);
 }
 
@@ -79,7 +70,7 @@ static void print_left(const char *folder, const char *name)
     if (!take_ending(part, LW_PART_SUFFIX, result))
         return;
     printf("%s\n    ", lw_escape(name, "", shown, sizeof shown));
-    if (is_being_written(part)) {
+    if (lw_result_file_is_held(part)) {
         printf("a run is writing it\n");
         return;
     }

@@ -5,6 +5,7 @@
 #include "base/words.h"
 #include "io/list.h"
 #include "io/object.h"
+#include "io/result_file.h"
 #include "io/shield.h"
 #include "io/stretches.h"
 #include "run/setup.h"
@@ -116,8 +117,14 @@ static int choose_part(const struct lw_options *options, struct each *each, stru
 static int keep_output(const struct lw_options *options, struct each *each, struct lw_error *err)
 {
     const char *const output = lw_options_text(options, "output");
+    struct stat status;
     if (!output)
         return lw_fail(err, LW_EUSAGE, "--output is missing: give the folder for the results");
+    const bool is_folder = stat(output, &status) == 0 && S_ISDIR(status.st_mode), is_pattern = strstr(output, "{}") != NULL;
+    const char *const ending = lw_setup_ending(output);
+    if (!is_folder && !is_pattern && ending[0])
+        return lw_fail(err, LW_EUSAGE, "--output %s: with --each it names a folder, and this is a file's name; give a folder, or a name for "
+                       "each file, such as %.*s-{}%s", output, (int)(ending - output), output, ending);
     each->output = lw_alloc(strlen(output) + 1, "the output's name", err);
     if (!each->output)
         return LW_ESYSTEM;
@@ -182,8 +189,30 @@ static int choose_group(const struct each *each, const char *group, struct lw_op
     return lw_comm_agree(each->comm, rc, err);
 }
 
-/* What one input's fault may be leaves the others alone. */
-static bool may_go_on(int code) { return code == LW_EDATA || code == LW_EIO; }
+/* What one input's fault may be leaves the others alone: it may be damaged, or too short for the filter. */
+static bool may_go_on(int code)
+{
+    return code == LW_EDATA || code == LW_EIO || code == LW_ECONFIG || code == LW_EUSAGE;
+}
+
+/* What does not fit any of the first inputs is no fault of theirs. */
+enum { MOST_MISFITS = 10 };
+
+static bool is_misfit(int code) { return code == LW_ECONFIG || code == LW_EUSAGE; }
+
+/* Several runs may share the inputs without --part: what another one has made or is making is left to it. Collective. */
+static bool is_left(const struct each *each, const char *name)
+{
+    char part[LW_MAX_PATH + sizeof LW_PART_SUFFIX];
+    bool is_held = lw_comm_rank(each->comm) == 0;
+    const bool is_there = is_made(each, name);
+    snprintf(part, sizeof part, "%s" LW_PART_SUFFIX, name);
+    is_held = is_held && lw_result_file_is_held(part);
+    lw_comm_broadcast(each->comm, &is_held, sizeof is_held);
+    if (is_there || is_held)
+        lw_log_info("%s: another run %s: left to it", name, is_there ? "has made it meanwhile" : "is writing it");
+    return is_there || is_held;
+}
 
 static int run_group(const struct each *each, const struct lw_job_ops *ops, struct lw_options *options, const char *command_line,
                      const char *group, int64_t number, struct lw_error *err)
@@ -197,19 +226,21 @@ static int run_group(const struct each *each, const struct lw_job_ops *ops, stru
         return LW_OK;
     }
     lw_log_info("%s (%" PRId64 " of %" PRId64 ")", name, number - each->begin + 1, each->end - each->begin);
-    return ops->run(each->comm, ops, options, command_line, err);
+    const int code = ops->run(each->comm, ops, options, command_line, err);
+    return code == LW_EIO && !lw_options_flag(options, "overwrite") && is_left(each, name) ? LW_OK : code;
 }
 
 static int run_groups(const struct each *each, const struct lw_job_ops *ops, struct lw_options *options, const char *command_line,
                       struct lw_error *err)
 {
-    int64_t i = 0, n_failed = 0;
+    int64_t i = 0, n_failed = 0, n_misfits = 0;
     int rc = LW_OK, first = LW_OK;
     for (const char *group = lw_names_next(&each->groups, NULL); group && i < each->end; group = lw_names_next(&each->groups, group), i++) {
         if (i < each->begin)
             continue;
         rc = run_group(each, ops, options, command_line, group, i, err);
-        if (rc != LW_OK && !may_go_on(rc))
+        n_misfits += is_misfit(rc);
+        if (rc != LW_OK && (!may_go_on(rc) || (n_misfits == i + 1 - each->begin && n_misfits == MOST_MISFITS)))
             return rc;
         if (rc != LW_OK) {
             lw_log_error(err);

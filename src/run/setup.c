@@ -266,6 +266,38 @@ enum lw_result_format lw_setup_result_format(const struct lw_setup *setup)
     return output && ends_like_fits(output) ? LW_RESULT_FITS : LW_RESULT_HDF5;
 }
 
+static const char *const results[] = {".h5", ".hdf5", ".hdf", ".he5", ".nc", ".fits", ".fit", ".fts"};
+static const char *const others[] = {".png", ".jpg", ".jpeg", ".gif", ".bmp", ".svg", ".pdf", ".ps", ".eps", ".tif", ".tiff",
+                                     ".npy", ".npz", ".mat", ".csv", ".txt", ".fil", ".sgy", ".segy", ".mseed", ".wav", ".gz", ".zip"};
+
+static bool is_among(const char *const *endings, size_t n, const char *ending)
+{
+    for (size_t e = 0; e < n; e++)
+        if (strcasecmp(endings[e], ending) == 0)
+            return true;
+    return false;
+}
+
+const char *lw_setup_ending(const char *name)
+{
+    const char *const slash = strrchr(name, '/'), *const base = slash ? slash + 1 : name, *const dot = strrchr(base, '.');
+    const bool is_known = dot && (is_among(results, sizeof results / sizeof *results, dot) ||
+                                  is_among(others, sizeof others / sizeof *others, dot));
+    return is_known ? dot : name + strlen(name);
+}
+
+/* What the name promises, and the result would not be. */
+static int check_ending(const struct lw_setup *setup, const char *output, struct lw_error *err)
+{
+    const char *const ending = lw_setup_ending(output);
+    const bool is_asked = lw_options_choice(setup->options, "output-format") > 0;
+    if (is_asked || !is_among(others, sizeof others / sizeof *others, ending))
+        return LW_OK;
+    const int stem = (int)(ending - output);
+    return lw_fail(err, LW_EUSAGE, "--output %s: results are HDF5%s: name it %.*s.h5, or give --output-format; 'lapwing plot' makes "
+                   "pictures of results", output, setup->job.makes_images ? " or FITS" : "", stem, output);
+}
+
 static int check_format(const struct lw_setup *setup, const char *output, struct lw_error *err)
 {
     if (lw_setup_result_format(setup) == LW_RESULT_HDF5 || setup->job.makes_images)
@@ -283,7 +315,7 @@ static int check_output(const struct lw_setup *setup, struct lw_error *err)
         return lw_fail(err, LW_EUSAGE, "--output %s is also the input: give the result a file of its own", output);
     if (!output)
         return lw_fail(err, LW_EUSAGE, "--output is missing: give the file for the result");
-    if ((rc = check_format(setup, output, err)) || (rc = lw_job_check_output(&setup->job, output, err)) ||
+    if ((rc = check_ending(setup, output, err)) || (rc = check_format(setup, output, err)) || (rc = lw_job_check_output(&setup->job, output, err)) ||
         (rc = lw_result_file_name(&result, output, lw_options_flag(setup->options, "overwrite"), err)))
         return rc;
     return lw_result_file_check(&result, err);

@@ -40,6 +40,9 @@ void lw_setup_close(struct lw_setup *setup);    /* Collective. */
 /** The format of the result: --output-format, or what the name of --output ends with. */
 enum lw_result_format lw_setup_result_format(const struct lw_setup *setup);
 
+/** Where the ending of a name begins that names a format of files, that of results or another: ".h5", ".png"; "" if it has none. */
+const char *lw_setup_ending(const char *name);
+
 /** Hours of work must not end in a file that cannot be made, or that is an input. LW_EUSAGE, LW_EIO. Collective. */
 int lw_setup_check_output(const struct lw_setup *setup, struct lw_error *err);
 

@@ -2,6 +2,7 @@
 numbers. Names, patterns, lists; results of each file or stretch; pieces by time and channels by coordinate. LW_SEARCH_OPTIONS are
 further options of the runs whose results are compared."""
 
+import fcntl
 import os
 import tempfile
 
@@ -183,6 +184,28 @@ lapwing(2, "ols", "--input", "g*.h5:/data", "--filters", "taps.h5:/taps", "--out
 check(os.stat("f-g0.h5").st_mtime_ns == before and os.path.exists("f-g1.h5"), "only what is missing is made")
 run(1, "o.h5", "--input", "g1.h5:/data")
 check(np.array_equal(result("f-g1.h5"), result("o.h5")), "the result of a file")
+os.remove("f-g1.h5")        # another run is writing it; of the others one is too short
+with open("f-g1.h5.lapwing-part", "w") as held:
+    fcntl.flock(held, fcntl.LOCK_EX)
+    said = lapwing(2, "ols", "--input", "g*.h5:/data", "--filters", "taps.h5:/taps", "--output", "f-{}.h5", "--each", "file", *further)
+    check("f-g1.h5: another run is writing it: left to it" in said.stderr, f"a result of another run: {said.stderr}")
+os.remove("f-g1.h5.lapwing-part")
+lengths = {}
+for name in ("g0", "g1", "g2", "g3"):
+    with h5py.File(f"{name}.h5") as file:
+        lengths[name] = max(file["data"].shape)
+with h5py.File("long.h5", "w") as file:
+    file["taps"] = np.ones(sorted(lengths.values())[1], "f4")
+said = lapwing(2, "ols", "--input", "g*.h5:/data", "--filters", "long.h5:/taps", "--output", "valid", "--each", "file", "--mode", "valid",
+               *further, code=78)
+fitting = sorted(f"{name}.h5" for name in lengths if lengths[name] >= sorted(lengths.values())[1])
+check(sorted(os.listdir("valid")) == fitting and f"{4 - len(fitting)} of 4 results could not be made" in said.stderr,
+      f"inputs that are too short: {os.listdir('valid')}, {said.stderr}")
+for name in ("all.h5", "all.fits"):
+    said = lapwing(1, "ols", "--input", "g*.h5:/data", "--filters", "taps.h5:/taps", "--output", name, "--each", "file", code=2)
+    check("names a folder" in said.stderr and not os.path.exists(name), f"a file's name for a folder: {said.stderr}")
+said = lapwing(1, "ols", "--input", "g0.h5:/data", "--filters", "taps.h5:/taps", "--output", "picture.png", *further, code=2)
+check("name it picture.h5" in said.stderr and not os.path.exists("picture.png"), f"a picture's name: {said.stderr}")
 os.mkdir("other")
 os.rename("g1.h5", "other/g0.h5")
 said = lapwing(1, "ols", "--input", "g0.h5:/data", "other/g0.h5:/data", "--filters", "taps.h5:/taps", "--output", "twice", "--each", "file",
