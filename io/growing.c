@@ -135,11 +135,14 @@ void lw_growing_log(struct lw_growing *table, const char *log)
 static int append_log(struct lw_growing *table, const void *rows, int64_t n, struct lw_error *err)
 {
     struct lw_error reason;
-    if (table->fd < 0)
-        table->fd = open(table->log, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (table->fd < 0)
+    int fd = table->fd;
+    if (fd < 0) {
+        fd = open(table->log, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        table->fd = fd;
+    }
+    if (fd < 0)
         return fail_log(table, "keep", strerror(errno), err);
-    if (lw_bytes_write(table->fd, rows, table->n_rows * row_bytes(table), n * row_bytes(table), &reason) != LW_OK)
+    if (lw_bytes_write(fd, rows, table->n_rows * row_bytes(table), n * row_bytes(table), &reason) != LW_OK)
         return fail_log(table, "keep", reason.message, err);
     return LW_OK;
 }
@@ -196,7 +199,8 @@ int lw_growing_recall(struct lw_growing *table, int64_t n, lw_rows_fn *see, void
 
 int lw_growing_sync(const struct lw_growing *table, struct lw_error *err)
 {
-    return table->fd < 0 || fsync(table->fd) == 0 ? LW_OK : fail_log(table, "keep", strerror(errno), err);
+    const int fd = table->fd;
+    return fd < 0 || fsync(fd) == 0 ? LW_OK : fail_log(table, "keep", strerror(errno), err);
 }
 
 void lw_growing_destroy(struct lw_growing *table)

@@ -13,7 +13,7 @@ struct lw_growing {
     char folder[LW_MAX_PATH];
     struct lw_spool *spool;
     char log[LW_MAX_PATH];              /* the name of the file beside the result; "": there is none */
-    int fd;                             /* of that file; -1: no rows have come */
+    _Atomic int fd;                     /* of that file; -1: no rows have come. A thread may sync it while another one opens it */
     int64_t n_rows;
     int64_t offset;                     /* of its rows in the file, once it is there */
 };

@@ -29,6 +29,8 @@ struct lw_plan {
     struct lw_limits limits;
     int64_t input_bytes, output_bytes;      /* of all ranks together */
     double compute_seconds, file_seconds;   /* estimates for the whole run */
+    double busy_seconds;                    /* of compute_seconds, were all threads at work all the time */
+    double round_seconds;                   /* comes on top of both: what rounds take whatever their size */
     struct lw_chunk_cost chunk_cost;        /* comes on top of file_seconds */
     double piece_seconds;                   /* likewise: for rows of the result that are written in pieces */
 };

@@ -94,8 +94,11 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
            plan->compute_seconds, files);
     if (plan->chunk_cost.seconds > 0)
         printf(", chunks %.3g s", plan->chunk_cost.seconds);
-    printf(", overlapping\n");
-    const double all = plan->compute_seconds + files + plan->chunk_cost.seconds;
+    printf(", overlapping");
+    if (plan->round_seconds >= 0.5)
+        printf("; %" PRId64 " rounds %.3g s at an assumed 0.1 ms: more memory makes fewer", plan->rounds.n_rounds, plan->round_seconds);
+    printf("\n");
+    const double all = plan->compute_seconds + files + plan->chunk_cost.seconds + plan->round_seconds;
     const int64_t minutes = (int64_t)(2 * all / 60) + 2;
     printf("%-16s--time=%" PRId64 " (minutes, with a margin of two)\n", "Slurm", minutes);
 }

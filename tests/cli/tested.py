@@ -35,6 +35,7 @@ def lapwing(ranks, *arguments, code=0):
     command = [*([MPIEXEC, "-np", str(ranks)] if ranks > 1 else []), LAPWING, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200)
     check(done.returncode == code, f"{' '.join(command)} ends with {done.returncode}, not {code}: {done.stderr}")
+    check(all(int(share) <= 100 for share in re.findall(r"for (\d+)% of it", done.stderr)), f"busy longer than it ran: {done.stderr}")
     return done
 
 

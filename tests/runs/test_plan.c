@@ -75,6 +75,30 @@ static void check_limits(struct lw_plan_spec spec)
     CHECK(before > 0, "64 GiB are not enough");
 }
 
+/* With the least memory that there is a plan for, slices are one part long: one of eight threads works, and rounds are many. */
+static void check_seconds(struct lw_comm *comm, const struct lw_reader *reader)
+{
+    struct lw_engine threads = fake;
+    struct lw_job job;
+    struct lw_error err = {0};
+    struct lw_plan least, most;
+    threads.n_workers = 8;
+    make_job(&job, 100000000, 1, 257, LW_TIME_FAST);
+    struct lw_plan_spec spec = {.comm = comm, .job = &job, .engine = &threads, .reader = reader};
+    lw_limits_find(comm, &threads, 1 << 20, 0, &spec.limits);
+    CHECK(lw_plan_make(&spec, &least, &err) == LW_ECONFIG, "1 MiB is enough");
+    lw_limits_find(comm, &threads, lw_comm_max(comm, smallest_bytes(&spec, least)), 0, &spec.limits);
+    CHECK(lw_plan_make(&spec, &least, &err) == LW_OK, "%s", err.message);
+    lw_limits_find(comm, &threads, INT64_C(1) << 36, 0, &spec.limits);
+    CHECK(lw_plan_make(&spec, &most, &err) == LW_OK, "%s", err.message);
+    const int64_t parts = least.rounds.slice / 1000;
+    CHECK(parts < 8 && least.compute_seconds > 0.99 * most.compute_seconds * 8 / (double)parts, "slices of %d parts take %g s, large ones %g s",
+          (int)parts, least.compute_seconds, most.compute_seconds);
+    CHECK(least.round_seconds > 5e-5 * (double)least.rounds.n_rounds && least.round_seconds > 1000 * most.round_seconds,
+          "%d rounds take %g s of their own, %d take %g s", (int)least.rounds.n_rounds, least.round_seconds, (int)most.rounds.n_rounds,
+          most.round_seconds);
+}
+
 static void check_shapes(struct lw_comm *comm, const struct lw_reader *reader)
 {
     static const int64_t lengths[] = {1, 999, 100000, 10000000, INT64_C(3) << 31};
@@ -118,6 +142,7 @@ int main(int argc, char **argv)
     snprintf(file, sizeof file, "plan-%d.h5", pid);
     struct lw_reader *const reader = open_small_file(comm, file);
     check_shapes(comm, reader);
+    check_seconds(comm, reader);
     lw_reader_close(reader);
     if (lw_comm_rank(comm) == 0)
         remove(file);
