@@ -132,7 +132,7 @@ static int prepare_file(struct lw_writer *writer, const struct lw_writer_spec *s
 
 static void warn_of_seams(const struct lw_writer *writer, const char *why, const char *remedy)
 {
-    if (lw_comm_node_size(writer->comm) < lw_comm_size(writer->comm))
+    if (lw_comm_node_size(writer->comm) < lw_comm_size(writer->comm) && lw_comm_rank(writer->comm) == 0)
         lw_log_warn("%s: samples at the seams of two nodes may be lost; %s", why, remedy);
 }
 

@@ -294,6 +294,7 @@ struct lw_engine {
     char device_id[LW_DEVICE_ID];       /* of the device, the same on every rank that drives it: "GPU-..."; "": none */
     char device_cores[96];      /* file that lists the cores beside the device, for lw_proc_stay_on; "": none */
     int device_ranks;           /* how many do, this one included; 0 until lw_devices_settle has counted them */
+    char warning[256];          /* of what the engine is given on this rank, for one message of all ranks; "": none */
 };
 
 struct lw_engine_spec {

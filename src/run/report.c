@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 int lw_report_open(struct lw_report *report, struct lw_comm *comm, const char *const stages[LW_REPORT_STAGES],
@@ -68,6 +69,21 @@ static int find_longest(const struct lw_report *report, const double seconds[LW_
 const char *lw_report_longest(const struct lw_report *report)
 {
     return report->stages[find_longest(report, report->seconds)];
+}
+
+void lw_report_warning(struct lw_comm *comm, const char *text)
+{
+    struct lw_error first;
+    const int64_t n = lw_comm_sum(comm, text[0] != '\0');
+    if (n == 0)
+        return;
+    lw_comm_agree(comm, text[0] ? lw_fail(&first, LW_ECONFIG, "%s", text) : LW_OK, &first);
+    if (lw_comm_rank(comm) != 0)
+        return;
+    if (lw_comm_size(comm) == 1)
+        lw_log_warn("%s", first.message);
+    else
+        lw_log_warn("%s (%" PRId64 " of %d ranks, first rank %d on %s)", first.message, n, lw_comm_size(comm), first.rank, first.host);
 }
 
 void lw_report_stages(struct lw_report *report)

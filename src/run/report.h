@@ -22,6 +22,9 @@ int lw_report_open(struct lw_report *report, struct lw_comm *comm, const char *c
                    struct lw_error *err);
 void lw_report_close(struct lw_report *report);
 
+/** Warn once of what ranks have to say, "" for nothing: the first one's text, and how many others there are. Collective. */
+void lw_report_warning(struct lw_comm *comm, const char *text);
+
 /** Log minimum, median and maximum over the ranks of the time that each stage was busy, and which of them the run waited for.
  * Collective. */
 void lw_report_stages(struct lw_report *report);

@@ -10,6 +10,7 @@
 #include "io/shield.h"
 #include "job/hints.h"
 #include "run/devices.h"
+#include "run/report.h"
 #include "run/sums/sums.h"
 #include "run/timeline.h"
 
@@ -127,8 +128,10 @@ static int open_engine(struct lw_setup *setup, struct lw_error *err)
     lw_log_info("%s", setup->engine_choice);
     lw_warm_up_end(&setup->warm_up);
     const int rc = lw_comm_agree(setup->comm, setup->engine_type->create(&setup->engine_spec, &setup->engine, err), err);
-    if (rc == LW_OK)
+    if (rc == LW_OK) {
         setup->engine->ops->describe(setup->engine, setup->engine_text, sizeof setup->engine_text);
+        lw_report_warning(setup->comm, setup->engine->warning);
+    }
     return rc;
 }
 

@@ -46,4 +46,15 @@ ok 2 synth ols --output survey.h5 --samples 300k --overwrite --quiet
 [ ! -s err ] && [ ! -s out ]
 verdict $? "--quiet prints: $(cat out err)"
 
+# ---- what every rank has to say is said once, with their number
+lap 3 sfft --input survey.h5:/signal --sparsity 1 --fallback partial --output partial.h5 --overwrite
+[ "$(grep -c 'are not sparse' err)" -eq 1 ]
+verdict $? "what is not sparse is said by every rank: $(cat err)"
+OMP_NUM_THREADS=4000 lap 3 ols --input survey.h5:/signal --filters survey.h5:/filters --output threads.h5 --overwrite
+[ "$(grep -c 'warning: OMP_NUM_THREADS = 4000, .*(3 of 3 ranks, first rank 0 on' err)" -eq 1 ] && [ "$(grep -c OMP_NUM_THREADS err)" -eq 1 ]
+verdict $? "a warning of three ranks: $(cat err)"
+OMP_NUM_THREADS=4000 lap 0 ols --input survey.h5:/signal --filters survey.h5:/filters --output threads.h5 --overwrite
+grep -q '^lapwing: warning: OMP_NUM_THREADS = 4000, .*PE=4000)$' err
+verdict $? "a warning of one rank: $(cat err)"
+
 finish

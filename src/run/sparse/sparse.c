@@ -147,7 +147,8 @@ static int fall_back(struct lw_sparse *run, struct lw_error *err)
              ", as there are tones between the frequencies of the transform, which --refine finds");
     switch (run->request.fallback) {
     case LW_SFFT_FALL_PARTIAL:
-        lw_log_warn("%s; the table holds what was found, and is marked", why);
+        if (run->rank == 0)
+            lw_log_warn("%s; the table holds what was found, and is marked", why);
         return LW_OK;
     case LW_SFFT_FALL_ERROR:
         return lw_fail(err, LW_EDATA, "%s (--fallback error)", why);
