@@ -86,6 +86,7 @@ struct lw_dataset_info {
     char convention[32];        /* "GWOSC", "PRODML 2.1": what its metadata were read as; "": just its format */
     int n_dims;
     int64_t dims[LW_MAX_DIMS];
+    int64_t before, after;      /* further samples of the axis that can be read beyond either end: of files beside it (reader.h) */
     struct lw_type type;        /* as stored; of a reader, as it gives samples */
     struct lw_packing packing;  /* what stored numbers stand for */
     int64_t n_files;            /* that are one axis; file and path are those of the first, and the next two say of all of them: */

@@ -44,6 +44,8 @@ enum { LW_JOIN_TIME = -1, LW_JOIN_ROWS = -2 };      /* what the metadata calls t
 
 struct lw_reader_request {
     const char *names;          /* as io/names.h takes them */
+    const char *beside;         /* likewise; files that are not shown, but whose samples can be read beyond the ends, where they follow
+                                   without a gap: a view may begin before sample 0 and end behind the last. NULL: none */
     struct lw_hints hints;
     int least_dims, most_dims;  /* of data with more than `most` dimensions, those of length 1 are left out, down to `least` */
     int join;                   /* a dimension, or one of the above */

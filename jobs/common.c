@@ -46,15 +46,23 @@ static int fail_outputs(const struct lw_job *job, int64_t n_taps, int64_t n, str
                    job->window_start + job->window_count - 1, n_taps, job->ops->sample);
 }
 
+int64_t lw_job_data_length(const struct lw_options *given, const struct lw_job *job)
+{
+    const struct lw_dataset_info *const input = &job->inputs[0];
+    return lw_options_flag(given, "isolated") ? job->window_count : input->before + input->dims[job->view.axis] + input->after;
+}
+
 int lw_job_choose_outputs(const struct lw_options *given, enum lw_mode mode, int64_t n_taps, int64_t look_ahead, struct lw_job *job,
                           struct lw_error *err)
 {
     const bool is_isolated = lw_options_flag(given, "isolated");
-    const int64_t n = is_isolated ? job->window_count : job->inputs[0].dims[job->view.axis];
-    const int64_t origin = is_isolated ? job->window_start : 0, begin = job->window_start - origin;
+    const struct lw_search *const search = lw_op_search(&job->op);
+    const int64_t n = lw_job_data_length(given, job);
+    const int64_t origin = is_isolated ? job->window_start : -job->inputs[0].before, begin = job->window_start - origin;
     const struct lw_convolution whole = {
         .n_samples = n, .n_outputs = lw_mode_length(mode, n, n_taps), .n_taps = n_taps, .look_ahead = look_ahead,
         .reference = job->reference_tap, .boundary = job->boundary,
+        .margin = search->products == LW_PEAKS ? search->cluster : 0,
     };
     if (whole.n_outputs < 1)
         return fail_outputs(job, n_taps, n, err);
@@ -64,7 +72,9 @@ int lw_job_choose_outputs(const struct lw_options *given, enum lw_mode mode, int
     job->view.start = origin + excerpt.begin;
     job->view.count = job->n_samples = excerpt.end - excerpt.begin;
     job->n_outputs = job->op.n_outputs = excerpt.n_outputs;
-    job->first_input = origin + excerpt.first + look_ahead - job->reference_tap;
+    job->search.lead = excerpt.lead;
+    job->search.n_wanted = excerpt.n_wanted;
+    job->first_input = origin + excerpt.first + excerpt.lead + look_ahead - job->reference_tap;
     job->look_ahead = excerpt.look_ahead;
     return LW_OK;
 }

@@ -153,7 +153,7 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
 {
     const enum lw_mode mode = (enum lw_mode)lw_options_choice(given, "mode");
     struct lw_conv2d_spec *const c = &job->op.conv2d;
-    const int64_t rows = lw_options_flag(given, "isolated") ? job->window_count : job->inputs[0].dims[job->view.axis];
+    const int64_t rows = lw_job_data_length(given, job);
     if (mode == LW_MODE_VALID && (c->kernel_rows > rows || c->kernel_columns > c->columns))
         return lw_fail(err, LW_ECONFIG, "--mode valid: the kernel has %" PRId64 " x %" PRId64 " elements and the image only %" PRId64
                        " x %" PRId64 " pixels, so no output is valid; use --mode same or full", c->kernel_rows,
@@ -164,7 +164,6 @@ static int choose_outputs(const struct lw_options *given, struct lw_job *job, st
     c->rows = job->n_samples;
     c->look_ahead_rows = job->look_ahead;
     c->output_columns = lw_mode_length(mode, c->columns, c->kernel_columns);
-    c->every = (int)lw_options_int(given, "decimate");
     return LW_OK;
 }
 
@@ -175,6 +174,7 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     static const struct lw_search_word words[] = {{"convolved", LW_FILTERED}, {"peaks", LW_PEAKS}, {0}};
     struct lw_conv2d_spec *const c = &job->op.conv2d;
     int rc;
+    c->every = (int)lw_options_int(given, "decimate");
     if ((rc = lw_search_choose(given, words, job, &c->search, err)) ||
         (rc = lw_search_choose_sign(given, job->op.input.is_complex || c->kernel_complex, true, job, &c->search, err)))
         return rc;
@@ -303,8 +303,8 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
         (rc = lw_job_choose_output_type(given, input->type.is_complex || job->op.conv2d.kernel_complex, &job->op, err)) ||
         (rc = choose_boundary(given, job, err)) ||
         (rc = choose_origin(given, job, err)) ||
-        (rc = choose_outputs(given, job, err)) ||
         (rc = choose_search(given, job, err)) ||
+        (rc = choose_outputs(given, job, err)) ||
         (rc = lw_comm_rank(comm) == 0 ? warn(job, err) : LW_OK))
         return rc;
     shape_result(given, input, job);

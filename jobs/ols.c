@@ -157,6 +157,8 @@ static int choose_search(const struct lw_options *given, struct lw_job *job, str
     job->search.good_data = lw_options_text(given, "good-data");
     if (job->search.mask && job->search.good_data)
         return lw_fail(err, LW_EUSAGE, "--mask and --good-data are both given: a run takes one of them");
+    if ((job->search.mask || job->search.good_data) && lw_options_given(given, "beside"))
+        return lw_fail(err, LW_EUSAGE, "--beside goes without --mask and --good-data, which know nothing of those files");
     job->search.masked_fraction = lw_options_real(given, "masked-fraction");
     if (ols->search.clusters_filters && !(ols->search.products & LW_PEAKS))
         return lw_fail(err, LW_EUSAGE, "--cluster-filters goes with --products peaks only");
@@ -216,7 +218,7 @@ static int prepare(const struct lw_options *given, struct lw_comm *comm, const s
     if ((rc = choose_view(given, input, job, err)) ||
         (rc = lw_ols_get_filters(given, comm, job, err)) ||
         (rc = lw_job_choose_output_type(given, is_complex(&job->op), &job->op, err)) ||
-        (rc = choose_outputs(given, job, err)) || (rc = choose_search(given, job, err)) ||
+        (rc = choose_search(given, job, err)) || (rc = choose_outputs(given, job, err)) ||
         (rc = lw_comm_rank(comm) == 0 ? warn(job, err) : LW_OK))
         return rc;
     job->can_leave_range = job->op.ols.post.kind == LW_POST_POWER;

@@ -224,15 +224,15 @@ void lw_search_shape_peaks(const struct lw_job *job, struct lw_product *product)
 static struct lw_peak_row peak_row(const struct lw_search_request *request, const struct lw_peak *peak)
 {
     return (struct lw_peak_row){
-        .channel = peak->channel, .filter = peak->filter, .index = peak->index,
-        .time = request->first_time + (double)peak->index * request->time_step,
+        .channel = peak->channel, .filter = peak->filter, .index = peak->index - request->lead,
+        .time = request->first_time + (double)(peak->index - request->lead) * request->time_step,
         .re = peak->re, .im = peak->im, .snr = peak->snr, .cluster_size = peak->cluster_size,
     };
 }
 
-static struct lw_source_row source_row(const struct lw_peak *peak)
+static struct lw_source_row source_row(const struct lw_search_request *request, const struct lw_peak *peak)
 {
-    return (struct lw_source_row){.image = peak->channel, .row = peak->index, .column = peak->column, .re = peak->re, .im = peak->im,
+    return (struct lw_source_row){.image = peak->channel, .row = peak->index - request->lead, .column = peak->column, .re = peak->re, .im = peak->im,
                                   .snr = peak->snr, .cluster_size = peak->cluster_size};
 }
 
@@ -242,7 +242,7 @@ void lw_search_fill_rows(const struct lw_job *job, const struct lw_peak *peaks, 
     struct lw_source_row *const of_image = rows;
     for (int64_t i = 0; i < n; i++)
         if (job->op.kind == LW_OP_CONV2D)
-            of_image[i] = source_row(&peaks[i]);
+            of_image[i] = source_row(&job->search, &peaks[i]);
         else
             of_signal[i] = peak_row(&job->search, &peaks[i]);
 }

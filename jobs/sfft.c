@@ -43,6 +43,7 @@ static const struct lw_option options[] = {
     {.name = "output-type", .kind = LW_OPTION_NONE},        /* the table has types of its own */
     {.name = "output-scale", .kind = LW_OPTION_NONE},
     {.name = "isolated", .kind = LW_OPTION_NONE},           /* what is chosen is transformed, and nothing else */
+    {.name = "beside", .kind = LW_OPTION_NONE},
     {0},
 };
 
@@ -235,6 +236,7 @@ const struct lw_job_ops lw_job_sfft = {
     .most_dims = 2,
     .join = LW_JOIN_TIME,
     .needs_all = true,
+    .is_isolated = true,
     .options = options,
     .synth_options = lw_sfft_synth_options,
     .example = "lapwing synth sfft --output tones.h5\n"

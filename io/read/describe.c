@@ -61,17 +61,12 @@ int lw_reader_check_unchanged(const struct lw_reader *reader, struct lw_error *e
 
 /* ---- all files -------------------------------------------------------------------------------------------------------------- */
 
-/* The ranks that look: all that have a guard. */
-struct lookers {
-    int64_t n, mine;            /* mine: this rank's number among them, -1: it is none */
-};
-
-static int find_lookers(struct lw_comm *comm, struct lookers *lookers, struct lw_error *err)
+int lw_lookers_find(struct lw_comm *comm, struct lw_lookers *lookers, struct lw_error *err)
 {
     const int size = lw_comm_size(comm);
     const char is_one = lw_shield_is_ready();
     char *const all = lw_alloc((size_t)size, "the ranks that look at files", err);
-    *lookers = (struct lookers){.mine = -1};
+    *lookers = (struct lw_lookers){.mine = -1};
     const int rc = lw_comm_agree(comm, all ? LW_OK : LW_ESYSTEM, err);
     if (rc == LW_OK)
         lw_comm_gather_all(comm, &is_one, sizeof is_one, all);
@@ -102,7 +97,7 @@ static int describe_first(const struct lw_reader *reader, const struct lw_names 
 }
 
 /* Each looker describes every n-th file. */
-static int describe_share(const struct lw_reader *reader, const struct lw_names *names, const struct lookers *lookers,
+static int describe_share(const struct lw_reader *reader, const struct lw_names *names, const struct lw_lookers *lookers,
                           struct lw_infos *mine, struct lw_error *err)
 {
     struct lw_dataset_info info;
@@ -145,11 +140,11 @@ static int share_infos(const struct lw_reader *reader, const struct lw_infos *mi
 
 static int describe_all(struct lw_reader *reader, const struct lw_names *names, struct lw_error *err)
 {
-    struct lookers lookers;
+    struct lw_lookers lookers;
     struct lw_infos mine = {0}, *const all = &reader->infos;
     struct lw_dataset_info info;
     int rc;
-    if ((rc = find_lookers(reader->comm, &lookers, err)) == LW_OK && (rc = describe_first(reader, names, &mine, err)) == LW_OK &&
+    if ((rc = lw_lookers_find(reader->comm, &lookers, err)) == LW_OK && (rc = describe_first(reader, names, &mine, err)) == LW_OK &&
         (rc = describe_share(reader, names, &lookers, &mine, err)) == LW_OK)
         rc = share_infos(reader, &mine, names->n, lookers.n, all, err);
     lw_infos_release(&mine);
@@ -183,24 +178,49 @@ int lw_names_find(struct lw_comm *comm, const char *names, struct lw_names *out,
     return rc;
 }
 
+/* The files beside behind those that are shown. */
+static int add_beside(const struct lw_reader *reader, struct lw_names *names, struct lw_error *err)
+{
+    struct lw_names more;
+    int rc = lw_names_find(reader->comm, reader->request.beside, &more, err);
+    char *const memory = rc ? NULL : lw_alloc((size_t)(names->bytes + more.bytes), "the names of files", err);
+    rc = lw_comm_agree(reader->comm, rc ? rc : memory ? LW_OK : LW_ESYSTEM, err);
+    if (rc == LW_OK) {
+        memcpy(memory, names->memory, (size_t)names->bytes);
+        memcpy(memory + names->bytes, more.memory, (size_t)more.bytes);
+        lw_free(names->memory);
+        *names = (struct lw_names){.memory = memory, .bytes = names->bytes + more.bytes, .n = names->n + more.n};
+    }
+    lw_names_release(&more);
+    return rc;
+}
+
 static int describe_files(struct lw_reader *reader, struct lw_error *err)
 {
     struct lw_names names;
     int rc = lw_names_find(reader->comm, reader->request.names, &names, err);
+    reader->n_shown = names.n;
+    if (rc == LW_OK && reader->request.beside)
+        rc = add_beside(reader, &names, err);
     if (rc == LW_OK)
         rc = describe_all(reader, &names, err);
-    reader->request.names = NULL;
+    reader->request.names = reader->request.beside = NULL;
     lw_names_release(&names);
     return rc;
 }
 
 /* ---- the axis ------------------------------------------------------------------------------------------------------------------ */
 
+int lw_reader_axis(const struct lw_reader_request *request, const struct lw_dataset_info *info)
+{
+    const int wanted = request->join;
+    return wanted == LW_JOIN_ROWS ? info->n_dims - 2 : wanted >= 0 ? wanted : info->n_dims == 1 ? 0 : info->metadata_axis;
+}
+
 /* A single file that is whole any view may take along any of its dimensions: the first stands for it. */
 static int find_axis(const struct lw_reader *reader, const struct lw_dataset_info *info, int *axis, struct lw_error *err)
 {
-    const int wanted = reader->request.join;
-    *axis = wanted == LW_JOIN_ROWS ? info->n_dims - 2 : wanted >= 0 ? wanted : info->n_dims == 1 ? 0 : info->metadata_axis;
+    *axis = lw_reader_axis(&reader->request, info);
     if (reader->n_files == 1 && info->n_stretches <= 1)
         *axis = 0;
     if (*axis < 0)
@@ -235,6 +255,38 @@ static int squeeze(const struct lw_reader *reader, struct lw_infos *squeezed, in
     return rc ? rc : lw_infos_index(squeezed, reader->n_files, 1, err);
 }
 
+/* From where to where the files that are shown lie on the axis, and what is beside them up to the next gaps. */
+static int show(struct lw_reader *reader, const struct lw_infos *infos, int axis, struct lw_error *err)
+{
+    struct lw_dataset_info info;
+    const struct lw_sequence *const sequence = &reader->sequence;
+    const struct lw_file_part *first = NULL;
+    int64_t begin = 0, end = 0, low = 0, high = sequence->length;
+    for (int64_t p = 0; p < sequence->n_parts; p++) {
+        const struct lw_file_part *const part = &sequence->parts[p];
+        if (part->file >= reader->n_shown)
+            continue;
+        lw_infos_get(infos, part->file, &info);
+        first = first ? first : part;
+        begin = first->first - (first->stretch == 0 ? first->skip : 0);
+        end = max64(end, info.n_stretches > 1 ? part->first + part->count : part->first - part->skip + info.dims[axis]);
+    }
+    if (!first)
+        return lw_fail(err, LW_EDATA, "--beside: %.600s has no sample that those files do not have, too", lw_infos_file(infos, 0));
+    for (int64_t g = 0; g < sequence->n_gaps; g++) {
+        const struct lw_gap *const gap = &sequence->gaps[g];
+        low = gap->first + gap->count <= begin ? gap->first + gap->count : low;
+        high = gap->first >= end ? min64(high, gap->first) : high;
+    }
+    lw_infos_get(infos, first->file, &reader->info);
+    reader->info.dims[axis] = end - begin;
+    reader->info.before = begin - low;
+    reader->info.after = high - end;
+    reader->lead = begin;
+    reader->axis = axis;
+    return LW_OK;
+}
+
 static int join(struct lw_reader *reader, int *axis, struct lw_error *err)
 {
     struct lw_infos squeezed = {0};
@@ -245,7 +297,7 @@ static int join(struct lw_reader *reader, int *axis, struct lw_error *err)
         how.pieces = pieces;
         how.axis = *axis;
         if ((rc = lw_sequence_join(&how, &reader->sequence, err)) == LW_OK)
-            lw_infos_get(&squeezed, reader->sequence.parts[0].file, &reader->info);
+            rc = show(reader, &squeezed, *axis, err);
     }
     lw_free(pieces);
     lw_infos_release(&squeezed);
@@ -264,7 +316,7 @@ static void describe_gap(const struct lw_reader *reader, int64_t g, char *text, 
     char from[LW_INSTANT_TEXT], to[LW_INSTANT_TEXT];
     behind.instant = next->instant;
     snprintf(text, size, "%" PRId64 " sample%s (%.9g s) from sample %" PRId64 " on, %s to %s", gap->count, gap->count == 1 ? "" :
-             "s", (double)gap->count * lw_period_seconds(behind.period), gap->first, lw_sampling_time_text(&behind, -gap->count,
+             "s", (double)gap->count * lw_period_seconds(behind.period), gap->first - reader->lead, lw_sampling_time_text(&behind, -gap->count,
              from), lw_sampling_time_text(&behind, 0, to));
 }
 
@@ -274,8 +326,8 @@ static void log_sequence(const struct lw_reader *reader, int axis)
     const struct lw_sequence *const sequence = &reader->sequence;
     const int64_t left = sequence->n_gaps - min64(sequence->n_gaps, MOST_SHOWN);
     char text[256];
-    lw_log_info("%" PRId64 " file%s one axis of %" PRId64 " samples, %s, with %" PRId64 " gap%s", reader->n_files,
-                reader->n_files == 1 ? " is" : "s are", reader->info.dims[axis],
+    lw_log_info("%" PRId64 " file%s one axis of %" PRId64 " samples, %s, with %" PRId64 " gap%s", reader->n_shown,
+                reader->n_shown == 1 ? " is" : "s are", reader->info.dims[axis],
                 reader->info.axis.scale == LW_TIME_UNKNOWN ? "in the order of their names" : "by their start times",
                 sequence->n_gaps, sequence->n_gaps == 1 ? "" : "s");
     for (int64_t g = 0; g < sequence->n_gaps - left; g++) {
@@ -315,22 +367,22 @@ static void choose_type(struct lw_reader *reader, bool is_packed)
         *type = lw_convert_type(*type);
 }
 
-static void describe_joined(struct lw_reader *reader, int axis)
+static void describe_joined(struct lw_reader *reader)
 {
     struct lw_dataset_info *const info = &reader->info;
     bool is_packed = false;
-    reader->axis = axis;
-    info->dims[axis] = reader->sequence.length;
     info->n_stretches = 1;
     info->n_missing = 0;
-    info->n_files = reader->n_files;
+    info->n_files = reader->n_shown;
     info->file_bytes = 0;
     for (int64_t f = 0; f < reader->n_files; f++) {
         struct lw_dataset_info file;
         lw_infos_get(&reader->infos, f, &file);
+        is_packed = is_packed || file.packing.is_on;
+        if (f >= reader->n_shown)
+            continue;
         info->file_bytes += file.file_bytes;
         info->modified_ns = max64(info->modified_ns, file.modified_ns);
-        is_packed = is_packed || file.packing.is_on;
     }
     choose_type(reader, is_packed);
 }
@@ -352,8 +404,11 @@ int lw_reader_describe(struct lw_reader *reader, struct lw_error *err)
         rc = lw_overlaps_compare(reader, axis, err);
     if ((rc = lw_comm_agree(reader->comm, rc, err)))
         return rc;
-    describe_joined(reader, axis);
-    if ((reader->n_files > 1 || reader->sequence.n_parts > 1) && lw_comm_rank(reader->comm) == 0)
+    describe_joined(reader);
+    if (reader->n_shown < reader->n_files)
+        lw_log_info("%" PRId64 " samples before and %" PRId64 " behind can be read from files beside", reader->info.before,
+                    reader->info.after);
+    if ((reader->n_shown > 1 || reader->infos.first->n_stretches > 1) && lw_comm_rank(reader->comm) == 0)
         log_sequence(reader, axis);
     return LW_OK;
 }

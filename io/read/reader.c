@@ -177,12 +177,24 @@ static struct lw_view_spec view_of(const struct lw_reader *reader, const struct 
     return own;
 }
 
+/* A view of what is shown as one of all files. */
+static struct lw_view_spec on_axis(const struct lw_reader *reader, const struct lw_view_spec *view)
+{
+    struct lw_view_spec own = *view;
+    own.start += reader->lead;
+    return own;
+}
+
 int lw_reader_check(const struct lw_reader *reader, const struct lw_view_spec *view, struct lw_error *err)
 {
+    struct lw_dataset_info all = reader->info;
+    struct lw_view_spec own = *view;
     if (!is_single(reader) && view->axis != reader->axis)
         return lw_fail(err, LW_ECONFIG, "%s is joined along its dimension %d: dimension %d cannot be the axis", lw_dataset_name(&reader->info).text,
                        reader->axis, view->axis);
-    return lw_view_check(&reader->info, view, err);
+    own.start += all.before;
+    all.dims[reader->axis] += all.before + all.after;
+    return lw_view_check(&all, &own, err);
 }
 
 /* Samples that are not shown as they are stored lie there first. */
@@ -204,14 +216,15 @@ static int count_open(const struct lw_reader *reader, const struct lw_view_spec 
     return (int)min64(reader->sequence.n_parts, max64(LEAST_OPEN, min64(MOST_OPEN, room)));
 }
 
-int64_t lw_reader_bytes(const struct lw_reader *reader, const struct lw_view_spec *view)
+int64_t lw_reader_bytes(const struct lw_reader *reader, const struct lw_view_spec *shown_view)
 {
-    return count_open(reader, view) * source_bytes(reader, view) + scratch_bytes(reader, view);
+    const struct lw_view_spec view = on_axis(reader, shown_view);
+    return count_open(reader, &view) * source_bytes(reader, &view) + scratch_bytes(reader, &view);
 }
 
 int64_t lw_reader_chunk_width(const struct lw_reader *reader, const struct lw_view_spec *view)
 {
-    const struct lw_view_spec own = view_of(reader, view, reader->longest);
+    const struct lw_view_spec all = on_axis(reader, view), own = view_of(reader, &all, reader->longest);
     return lw_source_chunk_width(longest(reader), &own);
 }
 
@@ -219,7 +232,7 @@ int64_t lw_reader_chunk_width(const struct lw_reader *reader, const struct lw_vi
 struct lw_chunk_cost lw_reader_chunk_cost(const struct lw_reader *reader, const struct lw_view_spec *view,
                                           const struct lw_reads *reads)
 {
-    const struct lw_view_spec own = view_of(reader, view, reader->longest);
+    const struct lw_view_spec all = on_axis(reader, view), own = view_of(reader, &all, reader->longest);
     struct lw_chunk_cost cost = lw_source_chunk_cost(longest(reader), &own, reads);
     cost.seconds *= (double)view->count / (double)own.count;
     return cost;
@@ -239,14 +252,14 @@ int lw_reader_select(struct lw_reader *reader, const struct lw_view_spec *view, 
     for (int o = 1; o < reader->n_opened; o++)
         lw_source_close(reader->opened[o].source);
     reader->n_opened = 1;
-    reader->view = *view;
-    reader->most_opened = count_open(reader, view);
+    reader->view = on_axis(reader, view);
+    reader->most_opened = count_open(reader, &reader->view);
     lw_free(reader->scratch);
     reader->scratch = NULL;
     const int64_t bytes = scratch_bytes(reader, view);
     if (bytes > 0 && !(reader->scratch = lw_alloc((size_t)bytes, "samples as they are stored", err)))
         return LW_ESYSTEM;
-    const struct lw_view_spec own = view_of(reader, view, reader->longest);
+    const struct lw_view_spec own = view_of(reader, &reader->view, reader->longest);
     return lw_source_select(longest(reader), &own, err);
 }
 

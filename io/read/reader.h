@@ -19,9 +19,11 @@ struct lw_reader {
     struct lw_reader_request request;       /* its names are not looked at once the files are described */
     struct lw_infos infos;                  /* [n_files], as the files are described, in the order of their names */
     int64_t n_files;
+    int64_t n_shown;            /* the first of them; the others are beside */
     struct lw_sequence sequence;
     int axis;                   /* that they are joined along */
-    struct lw_dataset_info info;            /* of all, as it is shown */
+    struct lw_dataset_info info;            /* of all that is shown */
+    int64_t lead;               /* sample 0 of what is shown, on the axis of all files */
     bool converts;              /* samples are not shown as they are stored */
     struct lw_view_spec view;
 

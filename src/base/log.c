@@ -18,6 +18,7 @@ static struct {
     int rank;
     char host[64];
     enum lw_log_level level;
+    bool is_hushed;
     bool is_line_open;          /* the terminal's cursor stands behind a progress line */
 } state = {.level = LW_LOG_NORMAL};
 
@@ -27,6 +28,8 @@ void lw_log_start(int rank, const char *host, enum lw_log_level level)
     state.level = level;
     snprintf(state.host, sizeof state.host, "%s", host);
 }
+
+void lw_log_hush(bool is_hushed) { state.is_hushed = is_hushed; }
 
 /* ---- text from outside --------------------------------------------------------------------------------------------- */
 
@@ -91,7 +94,7 @@ static void print_error(const char *prefix, const struct lw_error *err)
 
 void lw_log_info(const char *format, ...)
 {
-    if (state.rank != 0 || state.level < LW_LOG_NORMAL)
+    if (state.rank != 0 || state.level < LW_LOG_NORMAL || state.is_hushed)
         return;
     va_list arguments;
     va_start(arguments, format);
@@ -101,7 +104,7 @@ void lw_log_info(const char *format, ...)
 
 void lw_log_detail(const char *format, ...)
 {
-    if (state.rank != 0 || state.level < LW_LOG_VERBOSE)
+    if (state.rank != 0 || state.level < LW_LOG_VERBOSE || state.is_hushed)
         return;
     va_list arguments;
     va_start(arguments, format);
@@ -112,6 +115,8 @@ void lw_log_detail(const char *format, ...)
 void lw_log_warn(const char *format, ...)
 {
     char prefix[128] = "lapwing: warning: ";
+    if (state.is_hushed)
+        return;
     if (state.rank != 0)
         snprintf(prefix, sizeof prefix, "lapwing: rank %d (%s): warning: ", state.rank, state.host);
     va_list arguments;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,9 @@ enum lw_log_level { LW_LOG_QUIET, LW_LOG_NORMAL, LW_LOG_VERBOSE };
 
 /** Once, after MPI has started. `host` is copied. */
 void lw_log_start(int rank, const char *host, enum lw_log_level level);
+
+/** Say nothing but errors until it is called with `false`. */
+void lw_log_hush(bool is_hushed);
 
 void lw_log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));        /* rank 0, unless quiet */
 void lw_log_detail(const char *format, ...) __attribute__((format(printf, 1, 2)));      /* rank 0, if verbose */

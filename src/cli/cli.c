@@ -469,7 +469,7 @@ static int execute_plot(struct lw_cli *cli, struct lw_comm *comm, struct lw_erro
 /* Versions before --isolated took each window for all of the data. */
 static int isolate_earlier(const struct lw_jobfile *jobfile, struct lw_verify_request *request, struct lw_error *err)
 {
-    if (request->ops == &lw_job_sfft || strstr(jobfile->text, "\nisolated = "))
+    if (request->ops->is_isolated || strstr(jobfile->text, "\nisolated = "))
         return LW_OK;
     return lw_options_set(request->options, "isolated", "yes", "--isolated", err);
 }

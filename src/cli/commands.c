@@ -172,6 +172,13 @@ const struct lw_option lw_common_options[] = {
                 "unless --overwrite. A file that cannot be processed is reported, and the others go on.",
     },
     {
+        .name = "beside",
+        .kind = LW_OPTION_NAMES,
+        .argument = "FILE:/dataset",
+        .help = "Files that are not processed, but whose samples are read beyond the ends of --input, where they follow it, or it follows "
+                "them, without a gap. --each file names them by itself.",
+    },
+    {
         .name = "part",
         .kind = LW_OPTION_TEXT,
         .argument = "I/N",

@@ -47,6 +47,8 @@ struct lw_search_request {
     int64_t most_peaks;         /* of the whole run */
     const char *mask;           /* "FILE:/dataset" of samples that do not count; borrowed from the options; NULL: none */
     const char *good_data;      /* tests that samples have to pass to count (run/search/good.h); borrowed from the options; NULL: none */
+    int64_t lead, n_wanted;     /* peaks are told of outputs lead .. lead + n_wanted - 1, counted from there; the others, near the ends of
+                                   a window, are only compared with */
     double masked_fraction;     /* of a filter's energy that may meet samples that do not count */
     double first_time, time_step;       /* of output 0, and from one to the next, in seconds; NaN where the input says no rate */
 };
@@ -118,6 +120,7 @@ struct lw_job_ops {
     int least_dims, most_dims;          /* that its input may have; of more, those of length 1 are left out */
     int join;                           /* along what several files are joined, see struct lw_reader_request */
     bool needs_all;                     /* it can do nothing with samples that are not numbers */
+    bool is_isolated;                   /* it takes the samples that are chosen, and none beyond them */
 
     /** Check the options against the input, read filters, decide shapes. Collective (it reads small datasets).
      * @param input  borrowed during the call */

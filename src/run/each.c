@@ -31,6 +31,8 @@ struct each {
     bool is_pattern;            /* it holds {} */
     const char *ending;         /* of results in a folder */
     int64_t begin, end;         /* of the groups: the part that is to be made */
+    struct lw_beside *beside;   /* NULL: results stand by themselves */
+    int64_t reach;              /* samples beyond either end that an output may need */
 };
 
 /* ---- names of results -------------------------------------------------------------------------------------------------- */
@@ -134,6 +136,56 @@ static int keep_output(const struct lw_options *options, struct each *each, stru
     return LW_OK;
 }
 
+/* ---- what lies beside a file --------------------------------------------------------------------------------------------- */
+
+static bool is_given(const struct lw_job_ops *ops, const struct lw_options *options, const char *name)
+{
+    return lw_option_find(ops->options, name) && lw_options_given(options, name);
+}
+
+/* A mask says nothing of other files than its own. */
+static bool reads_beside(const struct lw_job_ops *ops, const struct lw_options *options, const struct each *each)
+{
+    return lw_options_choice(options, "each") == LW_EACH_FILE && each->groups.n > 1 && !ops->is_isolated &&
+           !lw_options_flag(options, "isolated") && !is_given(ops, options, "mask") && !is_given(ops, options, "good-data");
+}
+
+static int64_t reach_of(const struct lw_op_spec *op)
+{
+    if (op->kind == LW_OP_CONV2D)
+        return op->conv2d.kernel_rows - 1;
+    return op->ols.n_taps - 1;
+}
+
+/* Of the filters that the job makes for the first file; 0 if it makes none, which its run will say. */
+static int64_t find_reach(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options)
+{
+    struct lw_reader_request request;
+    struct lw_reader *reader = NULL;
+    struct lw_job job = {.ops = ops};
+    struct lw_error ignored;
+    int64_t reach = 0;
+    lw_log_hush(true);
+    if (lw_setup_request(ops, options, &request, &ignored) == LW_OK && lw_reader_open_all(comm, &request, &reader, &ignored) == LW_OK) {
+        if (lw_comm_agree(comm, ops->prepare(options, comm, lw_reader_info(reader), &job, &ignored), &ignored) == LW_OK)
+            reach = reach_of(&job.op);
+        ops->release(&job);
+        lw_reader_close(reader);
+    }
+    lw_log_hush(false);
+    return reach;
+}
+
+static int find_beside(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options,
+                       const struct lw_reader_request *request, struct each *each, struct lw_error *err)
+{
+    int rc = lw_beside_create(comm, request, &each->groups, &each->beside, err);
+    const char *const first = lw_names_next(&each->groups, NULL);
+    if (rc == LW_OK && (rc = lw_options_set(options, "input", first, "--input", err)) == LW_OK)
+        each->reach = find_reach(comm, ops, options);
+    return lw_comm_agree(comm, rc, err);
+}
+
 static int open_each(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, struct each *each,
                      struct lw_error *err)
 {
@@ -145,13 +197,18 @@ static int open_each(struct lw_comm *comm, const struct lw_job_ops *ops, struct 
         (rc = lw_stretches_find(comm, &request, (enum lw_each)lw_options_choice(options, "each"), &each->groups, err)))
         return rc;
     (void)((rc = choose_part(options, each, err)) || (rc = check_names(each, err)));
+    if (rc == LW_OK && !ops->is_isolated && lw_options_given(options, "beside"))
+        rc = lw_fail(err, LW_EUSAGE, "--beside goes without --each, which finds the files beside each one by itself");
+    const bool is_beside = reads_beside(ops, options, each);
     lw_options_clear(options, "each");
     lw_options_clear(options, "part");
-    return lw_comm_agree(comm, rc, err);
+    rc = lw_comm_agree(comm, rc, err);
+    return rc || !is_beside ? rc : find_beside(comm, ops, options, &request, each, err);
 }
 
 static void close_each(struct each *each)
 {
+    lw_beside_destroy(each->beside);
     lw_names_release(&each->groups);
     lw_free(each->output);
 }
@@ -180,11 +237,21 @@ static bool is_made(const struct each *each, const char *name)
     return is_there;
 }
 
-static int choose_group(const struct each *each, const char *group, struct lw_options *options, char name[LW_MAX_PATH],
+static int choose_beside(const struct each *each, int64_t number, struct lw_options *options, struct lw_error *err)
+{
+    const char *names;
+    if (!each->beside)
+        return LW_OK;
+    const int rc = lw_beside_find(each->beside, number, each->reach, &names, err);
+    lw_options_clear(options, "beside");
+    return rc || !names[0] ? rc : lw_options_set(options, "beside", names, "--beside", err);
+}
+
+static int choose_group(const struct each *each, const char *group, int64_t number, struct lw_options *options, char name[LW_MAX_PATH],
                         struct lw_error *err)
 {
-    int rc;
-    (void)((rc = name_result(each, group, name, err)) || (rc = lw_options_set(options, "input", group, "--input", err)) ||
+    int rc = choose_beside(each, number, options, err);
+    (void)(rc || (rc = name_result(each, group, name, err)) || (rc = lw_options_set(options, "input", group, "--input", err)) ||
            (rc = lw_options_set(options, "output", name, "--output", err)));
     return lw_comm_agree(each->comm, rc, err);
 }
@@ -218,7 +285,7 @@ static int run_group(const struct each *each, const struct lw_job_ops *ops, stru
                      const char *group, int64_t number, struct lw_error *err)
 {
     char name[LW_MAX_PATH];
-    const int rc = choose_group(each, group, options, name, err);
+    const int rc = choose_group(each, group, number, options, name, err);
     if (rc)
         return rc;
     if (!lw_options_flag(options, "overwrite") && is_made(each, name)) {
@@ -281,7 +348,7 @@ int lw_each_plan(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_o
     struct each each;
     char name[LW_MAX_PATH];
     int rc = open_each(comm, ops, options, &each, err);
-    if (rc == LW_OK && (rc = choose_group(&each, first_group(&each), options, name, err)) == LW_OK) {
+    if (rc == LW_OK && (rc = choose_group(&each, first_group(&each), each.begin < each.end ? each.begin : 0, options, name, err)) == LW_OK) {
         if (lw_comm_rank(comm) == 0)
             printf("results     %" PRId64 ", of which %" PRId64 " in this part; the first is %s:\n", each.groups.n, each.end - each.begin,
                    name);

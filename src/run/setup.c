@@ -33,6 +33,7 @@ int lw_setup_request(const struct lw_job_ops *ops, const struct lw_options *opti
         .gaps = (enum lw_gaps)lw_options_choice(options, "gaps"),
         .overlap = (enum lw_overlap_choice)lw_options_choice(options, "overlap"),
         .precision = (enum lw_precision)lw_options_choice(options, "precision"),
+        .beside = ops->is_isolated ? NULL : lw_options_text(options, "beside"),
     };
     if (!request->names)
         return lw_fail(err, LW_EUSAGE, "--input is missing: give the signal as FILE:/dataset");
@@ -332,7 +333,8 @@ int lw_setup_check_output(const struct lw_setup *setup, struct lw_error *err)
 int lw_setup_check_inputs(const struct lw_setup *setup, struct lw_error *err)
 {
     int rc = lw_comm_rank(setup->comm) == 0 ? lw_job_check_inputs(&setup->job, err) : LW_OK;
-    if (rc == LW_OK && lw_reader_info(setup->reader)->n_files > 1)
+    const struct lw_dataset_info *const input = lw_reader_info(setup->reader);
+    if (rc == LW_OK && (input->n_files > 1 || input->before > 0 || input->after > 0))
         rc = lw_reader_check_unchanged(setup->reader, err);
     return lw_comm_agree(setup->comm, rc, err);
 }

@@ -35,12 +35,14 @@ struct lw_convolution {
     int64_t n_samples, n_outputs;
     int64_t n_taps, look_ahead, reference;
     enum lw_boundary boundary;
+    int64_t margin;             /* so many outputs on either side of a window are made with those in it, where there are any */
 };
 
 /* Some of its outputs, and the samples [begin, end) that they are made of: a convolution of these alone gives them, with the same
  * boundary, which then only matters at ends that are those of the data. */
 struct lw_excerpt {
-    int64_t first, n_outputs;   /* of the whole convolution's; 0: there is none */
+    int64_t first, n_outputs;   /* of the whole convolution's; 0: there is none in the window */
+    int64_t lead, n_wanted;     /* of these, so many come before the window's, and so many are in it */
     int64_t begin, end;
     int64_t look_ahead;         /* window position of the first among the samples */
 };

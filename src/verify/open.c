@@ -65,8 +65,8 @@ static void add_remedy(struct lw_error *err)
 {
     const size_t used = strlen(err->message);
     snprintf(err->message + used, sizeof err->message - used,
-             "; where the result's input or filters are somewhere else by now, --input "
-             "and --filters say where");
+             "; where the result's input, filters or files beside are somewhere else by now, --input, "
+             "--filters and --beside say where");
 }
 
 static int open_input(struct lw_verify *verify, struct lw_error *err)

@@ -28,12 +28,13 @@ struct table {
     bool has_exclusions;
 };
 
-static struct peak peak_of(const struct lw_verify_shape *shape, const double row[N_COLUMNS])
+static struct peak peak_of(const struct lw_verify *verify, const double row[N_COLUMNS])
 {
+    const struct lw_verify_shape *const shape = &verify->shape;
     return (struct peak){
         .channel = (int64_t)row[CHANNEL],
         .filter = shape->is_image ? 0 : (int)row[FILTER],
-        .row = (int64_t)(shape->is_image ? row[ROW] : row[INDEX]),
+        .row = verify->job.search.lead + (int64_t)(shape->is_image ? row[ROW] : row[INDEX]),
         .column = shape->is_image ? (int64_t)row[COLUMN] : 0,
         .value = CMPLX(row[RE], row[IM]),
         .snr = row[SNR],
@@ -41,10 +42,12 @@ static struct peak peak_of(const struct lw_verify_shape *shape, const double row
     };
 }
 
-static bool is_inside(const struct lw_verify_shape *shape, const struct peak *peak)
+static bool is_inside(const struct lw_verify *verify, const struct peak *peak)
 {
+    const struct lw_verify_shape *const shape = &verify->shape;
+    const int64_t lead = verify->job.search.lead;
     return peak->channel >= 0 && peak->channel < shape->n_channels && peak->filter >= 0 && peak->filter < shape->n_filters &&
-           peak->row >= 0 && peak->row < shape->n_outputs && peak->column >= 0 && peak->column < shape->output_columns;
+           peak->row >= lead && peak->row < lead + verify->job.search.n_wanted && peak->column >= 0 && peak->column < shape->output_columns;
 }
 
 /* ---- neighbours -------------------------------------------------------------------------------------------------- */
@@ -172,8 +175,8 @@ static int check_row(const struct table *table, int64_t number, struct lw_verify
     const int rc = lw_notes_read_rows(table->name.text, &rows, values, err);
     if (rc)
         return rc;
-    const struct peak peak = peak_of(shape, values);
-    if (is_inside(shape, &peak))
+    const struct peak peak = peak_of(table->verify, values);
+    if (is_inside(table->verify, &peak))
         return check_peak(table, &peak, report, err);
     lw_verify_count(report, NAN, "row %" PRId64 " of the table is of no output that there is", number);
     return LW_OK;

@@ -116,6 +116,7 @@ const char *lw_verify_where(const struct lw_verify *verify, int64_t filter, int6
                             char text[160])
 {
     int used = 0;
+    row -= verify->job.search.lead;
     if (verify->shape.is_image)
         snprintf(text, 160, "image %" PRId64 ", row %" PRId64 ", column %" PRId64, channel, row, column);
     else {

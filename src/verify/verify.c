@@ -34,6 +34,10 @@ const struct lw_option lw_verify_options[] = {
      .kind = LW_OPTION_NAMES,
      .argument = "FILE:/dataset",
      .help = "Where the input is by now, if it is not where it was when the result was made."},
+    {.name = "beside",
+     .kind = LW_OPTION_NAMES,
+     .argument = "FILE:/dataset",
+     .help = "The same of the files beside the input."},
     {.name = "filters",
      .kind = LW_OPTION_FILE,
      .argument = "FILE:/dataset",
@@ -198,7 +202,10 @@ static int move_files(const struct lw_verify_request *request, struct lw_error *
     const char *const input = lw_options_text(request->given, "input"), *const filters =
                                                                             lw_options_text(request->given, "filters");
     const char *const taps = request->ops == &lw_job_conv2d ? "kernel" : "filters";
-    const int rc = input ? lw_options_set(request->options, "input", input, "--input", err) : LW_OK;
+    const char *const beside = lw_options_text(request->given, "beside");
+    int rc = input ? lw_options_set(request->options, "input", input, "--input", err) : LW_OK;
+    if (rc == LW_OK && beside && !request->ops->is_isolated)
+        rc = lw_options_set(request->options, "beside", beside, "--beside", err);
     if (rc || !filters)
         return rc;
     if (request->ops == &lw_job_sfft || !lw_options_given(request->options, taps))

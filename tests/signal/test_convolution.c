@@ -17,22 +17,29 @@ static int64_t walk(enum lw_boundary boundary, int64_t i, int64_t n)
     return boundary == LW_BOUNDARY_REFLECT && copy % 2 != 0 ? n - 1 - i : i;
 }
 
+static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
+
 static int64_t source(enum lw_boundary boundary, int64_t position, int64_t n, int64_t begin)
 {
     const int64_t at = lw_boundary_index(boundary, position, n);
     return at < 0 ? -1 : at + begin;
 }
 
-/* The outputs of a window are those of the whole convolution whose times lie in it, and each tap meets the same sample. */
+/* The outputs of a window are those of the whole convolution whose times lie in it, and each tap meets the same sample; so it is of
+ * those that come with them. */
 static void try_window(const struct lw_convolution *whole, int64_t begin, int64_t end)
 {
     const struct lw_excerpt part = lw_convolution_excerpt(whole, begin, end);
     const int64_t length = part.end - part.begin;
-    bool is_right = part.n_outputs == 0 || (part.begin >= 0 && part.begin < part.end && part.end <= whole->n_samples);
+    bool is_right = part.n_wanted == 0 ? part.n_outputs == 0 : (part.begin >= 0 && part.begin < part.end && part.end <= whole->n_samples &&
+                     part.lead == min(part.first + part.lead, whole->margin) &&
+                     part.n_outputs - part.lead - part.n_wanted ==
+                         min(whole->n_outputs - part.first - part.lead - part.n_wanted, whole->margin));
     for (int64_t o = 0; o < whole->n_outputs; o++) {
         const int64_t time = o + whole->look_ahead - whole->reference;
         const bool is_wanted = (time >= begin || begin == 0) && (time < end || end == whole->n_samples);
-        is_right = is_right && is_wanted == (o >= part.first && o < part.first + part.n_outputs);
+        const int64_t place = o - part.first - part.lead;
+        is_right = is_right && is_wanted == (place >= 0 && place < part.n_wanted);
     }
     for (int64_t o = 0; o < part.n_outputs && is_right; o++)
         for (int64_t m = 0; m < whole->n_taps; m++)
@@ -48,7 +55,7 @@ static void try_windows(int64_t n, int64_t taps, int64_t which)
     const enum lw_mode mode = (enum lw_mode)(which % 3);
     const struct lw_convolution whole = {
         .n_samples = n, .n_outputs = lw_mode_length(mode, n, taps), .n_taps = taps, .look_ahead = lw_mode_look_ahead(mode, taps),
-        .reference = which / 12, .boundary = (enum lw_boundary)(which / 3 % 4),
+        .reference = which / 12, .boundary = (enum lw_boundary)(which / 3 % 4), .margin = (n + taps + which) % 3 * 2,
     };
     for (int64_t begin = 0; begin < n && whole.n_outputs > 0; begin++)
         for (int64_t end = begin + 1; end <= n; end++)

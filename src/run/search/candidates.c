@@ -163,9 +163,10 @@ static bool split(struct lw_candidates *candidates, struct lw_part part)
 static struct lw_peaks_spec peaks_of(const struct lw_candidates *candidates, const struct lw_part *part)
 {
     const struct lw_op_spec *const op = &candidates->spec.setup->job.op;
+    const struct lw_search_request *const request = &candidates->spec.setup->job.search;
     return (struct lw_peaks_spec){
         .search = candidates->search, .n_filters = lw_op_filters(op), .is_image = op->kind == LW_OP_CONV2D,
-        .first = part->first, .end = part->first + part->count,
+        .first = max64(part->first, request->lead), .end = min64(part->first + part->count, request->lead + request->n_wanted),
     };
 }
 

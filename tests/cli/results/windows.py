@@ -122,6 +122,19 @@ def products():
     inside = all_rows[(all_rows["index"] >= 1000) & (all_rows["index"] < 1700)]
     check(len(rows) > 3 and np.array_equal(rows["index"] + 1000, inside["index"]) and np.allclose(rows["re"], inside["re"]) and
           np.allclose(rows["time"], inside["time"]), f"peaks: {rows}, expected {inside}")
+    for files, options in itertools.product(("all.h5", "part?.h5"), ({"cluster": 150}, {"cluster": 30, "cluster_filters": True}, {"cluster": 10 ** 6})):
+        given = {"input": files, "products": "peaks", "threshold": 1.5, "noise": "energy", **options}
+        run(**given)
+        whole = read("peaks")[0]
+        for start, count in ((1000, 700), (0, 100), (N - 200, 200)):
+            run(start=start, count=count, **given)
+            rows = read("peaks")[0]
+            inside = whole[(whole["index"] >= start) & (whole["index"] < start + count)]
+            same = [rows["index"] + start, *(rows[c] for c in ("channel", "filter", "cluster_size"))]
+            check(all(np.array_equal(a, inside[c]) for a, c in zip(same, ("index", "channel", "filter", "cluster_size"))) and
+                  np.allclose(rows["time"], inside["time"]), f"peaks near the ends, {options} {start}: {len(rows)}, expected {len(inside)}")
+    run(start=1000, count=700, products="peaks", threshold=1.5, noise="energy", cluster=40)
+    verify("peaks of a window")
     check(np.allclose(best, all_best[1000:1700]) and np.allclose(most, all_most[:, 10:17]), "best and blocks")
     run(channels=1, start=500, count=2000, whiten="0.2", products="filtered")
     psd, _ = read("psd")
@@ -145,6 +158,56 @@ def images():
     check(np.array_equal(alone, read("convolved")[0]), "rows alone")
     run("conv2d", start=30, count=40, products="convolved,peaks", threshold=3, noise="energy")
     verify("rows")
+    given = {"products": "peaks", "threshold": 1.5, "noise": "energy", "cluster": 8}
+    run("conv2d", **given)
+    whole = read("peaks")[0]
+    run("conv2d", start=30, count=40, **given)
+    rows, inside = read("peaks")[0], whole[(whole["row"] >= 30) & (whole["row"] < 70)]
+    check(len(rows) > 2 and np.array_equal(rows["row"] + 30, inside["row"]) and np.array_equal(rows["column"], inside["column"]), "sources")
+    verify("sources of rows")
+
+
+def each():
+    """Results of files one by one are pieces of that of all, up to gaps; their names do not tell their order."""
+    pieces = {"z": (0, 900), "c": (900, 1000), "m": (1000, 2200), "b": (2200, 2210), "a": (2210, N), "gone": (N + 5, N + 400)}
+    longer = np.concatenate([x, random.standard_normal((400, CHANNELS))])
+    for name, (first, last) in pieces.items():
+        write(f"f-{name}.h5", longer[first:last], first)
+    with h5py.File("f-other.h5", "w") as file:                  # it begins where another ends, but has other channels
+        file["x"] = x[:50, :2]
+        file["x"].attrs.update(sample_rate_hz=float(RATE), start_time=(N + 400) / RATE, start_unit="s since 2023-01-01T00:00:00")
+        file["x"].dims[0].label = "time"
+    with h5py.File("in.h5", "r+") as file:
+        file["long"] = random.standard_normal(211)              # more than two of the files are long
+    run(filters="in.h5:/long", boundary="edge")
+    whole = read("filtered")[0]
+    given = {"input": "f-*.h5", "filters": "in.h5:/long", "boundary": "edge", "each": "file", "output": "made/{}.h5"}
+    os.mkdir("made")
+    run(**given)
+    for name, (first, last) in pieces.items():
+        y, about = read("filtered", f"made/f-{name}.h5")
+        if name != "gone":
+            check(y.shape == (last - first, CHANNELS) and np.abs(y - whole[first:last]).max() < 1e-12, f"{name}: off by "
+                  f"{np.abs(y - whole[first:last]).max()}")
+        check(about["first_input_sample"] == 0 and abs(about["start_time"] - first / RATE) < 1e-9, f"{name}: {about}")
+    run(input="f-gone.h5", filters="in.h5:/long", boundary="edge")
+    check(np.array_equal(read("filtered")[0], read("filtered", "made/f-gone.h5")[0]), "a file behind a gap stands by itself")
+    for name in ("c", "a", "gone"):
+        done = lapwing(1, "verify", f"made/f-{name}.h5", "--sample", 5000)
+        check(" 0  0.0" in done.stdout, f"{name}: {done.stdout}")
+    with h5py.File("made/f-c.h5") as file, open("again.ini", "w") as job:
+        job.write("[ols]\n" + file.attrs["configuration"])
+        check(file.attrs["input"] == "f-c.h5:/x" or file.attrs["input"] == "f-c.h5", f"the input is {file.attrs['input']}")
+    lapwing(2, "run", "again.ini", "--output", "again.h5")
+    check(np.array_equal(read("filtered", "again.h5")[0], read("filtered", "made/f-c.h5")[0]), "its configuration makes it again")
+    os.mkdir("one")
+    run(**{**given, "output": "one/{}.h5", "part": "0/7"})
+    check(os.listdir("one") == ["f-a.h5"] and np.array_equal(read("filtered", "one/f-a.h5")[0], read("filtered", "made/f-a.h5")[0]), "a part")
+    os.mkdir("alone")
+    run(**{**given, "output": "alone/{}.h5", "isolated": True})
+    run(input="f-m.h5", filters="in.h5:/long", boundary="edge")
+    check(np.array_equal(read("filtered", "alone/f-m.h5")[0], read("filtered")[0]), "--isolated")
+    check("--beside goes without --each" in run(**{**given, "beside": "f-a.h5", "code": 2}).stderr, "both")
 
 
 def long_filters():
@@ -156,6 +219,6 @@ def long_filters():
     check("the kernel's columns are 14 long, and only 5 rows are read" in done.stderr, f"rows: {done.stderr}")
 
 
-for part in (series, isolated, products, images, long_filters):
+for part in (series, isolated, products, images, each, long_filters):
     part()
 finish()

@@ -1,0 +1,233 @@
+#include "io/stretches.h"
+
+#include "base/integers.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "io/examine.h"
+#include "io/read/describe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BESIDE = 64, TEXT_BYTES = MOST_BESIDE * 4 * LW_MAX_PATH };
+
+/* A file on the axis of time. Plain data. */
+struct extent {
+    int64_t number;             /* among the names */
+    bool is_known;
+    struct lw_instant begin, end;
+    struct lw_period period;
+    int64_t count;
+};
+
+struct lw_beside {
+    struct lw_comm *comm;
+    struct lw_reader_request request;
+    const char **names;         /* [n], as words */
+    struct extent *order;       /* [n], those that are known in front, by their begin */
+    int64_t n, n_known;
+    char *text;
+};
+
+/* ---- when each file is ----------------------------------------------------------------------------------------------------- */
+
+static int describe(const struct lw_beside *beside, int64_t number, struct lw_dataset_info *info)
+{
+    struct lw_error ignored;
+    char name[2 * LW_MAX_PATH + 2];
+    const bool is_whole = lw_words_take(beside->names[number], name, sizeof name) != NULL;
+    const int rc = is_whole ? lw_examine_dataset(name, &beside->request.hints, LW_USE_SAMPLES, info, &ignored) : LW_EUSAGE;
+    if (rc == LW_OK)
+        lw_source_squeeze(info, beside->request.least_dims, beside->request.most_dims, NULL);
+    return rc;
+}
+
+static struct extent extent_of(const struct lw_beside *beside, int64_t number)
+{
+    struct lw_dataset_info info;
+    struct extent extent = {.number = number};
+    if (describe(beside, number, &info) != LW_OK)
+        return extent;
+    const int axis = lw_reader_axis(&beside->request, &info);
+    if (axis < 0 || axis >= info.n_dims || info.axis.scale == LW_TIME_UNKNOWN || info.axis.period.numerator == 0)
+        return extent;
+    extent.is_known = true;
+    extent.count = info.dims[axis] + info.n_missing;
+    extent.period = info.axis.period;
+    extent.begin = info.axis.instant;
+    extent.end = lw_instant_of_sample(extent.begin, extent.period, extent.count);
+    return extent;
+}
+
+static int compare_instants(struct lw_instant a, struct lw_instant b)
+{
+    return a.seconds != b.seconds ? (a.seconds > b.seconds) - (a.seconds < b.seconds)
+                                  : (a.attoseconds > b.attoseconds) - (a.attoseconds < b.attoseconds);
+}
+
+static int by_begin(const void *left, const void *right)
+{
+    const struct extent *const a = left, *const b = right;
+    if (a->is_known != b->is_known)
+        return a->is_known ? -1 : 1;
+    const int begin = a->is_known ? compare_instants(a->begin, b->begin) : 0;
+    return begin ? begin : (a->number > b->number) - (a->number < b->number);
+}
+
+/* Each looker looks at every n-th file. */
+static int look(struct lw_beside *beside, struct lw_error *err)
+{
+    const int size = lw_comm_size(beside->comm);
+    struct lw_lookers lookers;
+    int rc = lw_lookers_find(beside->comm, &lookers, err);
+    if (rc)
+        return rc;
+    const int64_t share = divide_up(beside->n, lookers.n);
+    struct extent *const mine = lw_alloc_array(share, sizeof *mine, "the times of files", err);
+    struct extent *const all = lw_alloc_array(share * size, sizeof *all, "the times of files", err);
+    rc = mine && all ? LW_OK : LW_ESYSTEM;
+    if (rc == LW_OK && share * (int64_t)sizeof *mine > INT32_MAX)
+        rc = lw_fail(err, LW_ECONFIG, "--each file: so many files are too many for %d ranks: take more ranks, or give --isolated", size);
+    for (int64_t i = 0; rc == LW_OK && i < share; i++) {
+        const int64_t f = i * lookers.n + lookers.mine;
+        mine[i] = lookers.mine >= 0 && f < beside->n ? extent_of(beside, f) : (struct extent){.number = -1};
+    }
+    if ((rc = lw_comm_agree(beside->comm, rc, err)) == LW_OK) {
+        lw_comm_gather_all(beside->comm, mine, (int)(share * (int64_t)sizeof *mine), all);
+        for (int64_t i = 0; i < share * size; i++)
+            if (all[i].number >= 0) {
+                beside->order[all[i].number] = all[i];
+                beside->n_known += all[i].is_known;
+            }
+        qsort(beside->order, (size_t)beside->n, sizeof *beside->order, by_begin);
+    }
+    lw_free(mine);
+    lw_free(all);
+    return rc;
+}
+
+int lw_beside_create(struct lw_comm *comm, const struct lw_reader_request *request, const struct lw_names *files,
+                     struct lw_beside **out, struct lw_error *err)
+{
+    struct lw_beside *const beside = lw_alloc(sizeof *beside, "the times of files", err);
+    int rc = beside ? LW_OK : LW_ESYSTEM;
+    if (beside) {
+        *beside = (struct lw_beside){.comm = comm, .request = *request, .n = files->n};
+        if (!(beside->names = lw_alloc_array(files->n, sizeof *beside->names, "the names of files", err)) ||
+            !(beside->order = lw_alloc_array(files->n, sizeof *beside->order, "the times of files", err)) ||
+            !(beside->text = lw_alloc(TEXT_BYTES, "the names of files", err)))
+            rc = LW_ESYSTEM;
+        int64_t f = 0;
+        for (const char *name = lw_names_next(files, NULL); rc == LW_OK && name; name = lw_names_next(files, name))
+            beside->names[f++] = name;
+    }
+    if ((rc = lw_comm_agree(comm, rc, err)) || (rc = look(beside, err))) {
+        lw_beside_destroy(beside);
+        return rc;
+    }
+    *out = beside;
+    return LW_OK;
+}
+
+void lw_beside_destroy(struct lw_beside *beside)
+{
+    if (!beside)
+        return;
+    lw_free(beside->names);
+    lw_free(beside->order);
+    lw_free(beside->text);
+    lw_free(beside);
+}
+
+/* ---- which are beside one ------------------------------------------------------------------------------------------------------ */
+
+/* Files that are one axis, while they are taken. */
+struct chain {
+    struct lw_dataset_info *infos;      /* [1 + MOST_BESIDE], of the file and of those that are taken */
+    int64_t n;
+    int axis;
+};
+
+/* Gaps within a file are not looked at. */
+static bool join(struct chain *chain, int64_t n, struct lw_sequence *sequence)
+{
+    struct lw_piece pieces[MOST_BESIDE + 2];
+    struct lw_infos infos = {0};
+    struct lw_error ignored;
+    int rc = lw_infos_begin(&infos, &chain->infos[0], &ignored);
+    for (int64_t f = 0; f < n && rc == LW_OK; f++) {
+        const struct lw_dataset_info *const info = &chain->infos[f];
+        pieces[f] = (struct lw_piece){.file = f, .count = info->dims[chain->axis] + info->n_missing, .instant = info->axis.instant};
+        rc = lw_infos_add(&infos, info, &ignored);
+    }
+    const struct lw_join how = {.infos = &infos, .pieces = pieces, .n_pieces = n, .axis = chain->axis};
+    (void)(rc || (rc = lw_infos_index(&infos, n, 1, &ignored)) || (rc = lw_sequence_join(&how, sequence, &ignored)));
+    lw_infos_release(&infos);
+    return rc == LW_OK;
+}
+
+/* Take a file if it can be one axis with those that are there. @return  whether it is */
+static bool take(const struct lw_beside *beside, struct chain *chain, int64_t number, char **end)
+{
+    struct lw_sequence sequence;
+    const char *const name = beside->names[number];
+    if (chain->n > MOST_BESIDE || *end + strlen(name) + 2 > beside->text + TEXT_BYTES ||
+        describe(beside, number, &chain->infos[chain->n]) != LW_OK ||
+        !join(chain, chain->n + 1, &sequence))
+        return false;
+    const bool is_one = sequence.n_gaps == 0;
+    lw_sequence_release(&sequence);
+    if (is_one) {
+        chain->n++;
+        *end += sprintf(*end, "%s%s", *end > beside->text ? " " : "", name);
+    }
+    return is_one;
+}
+
+/* Files in the order of time from number `at` on, in steps of +1 or -1. One that holds all of the file is none beside it. */
+static void go(const struct lw_beside *beside, int64_t at, int step, int64_t reach, struct chain *chain, char **end)
+{
+    const struct extent *const file = &beside->order[at];
+    int64_t there = 0;
+    for (int64_t k = at + step; k >= 0 && k < beside->n_known && there < reach; k += step) {
+        const struct extent *const other = &beside->order[k];
+        const bool holds = compare_instants(other->begin, file->begin) <= 0 && compare_instants(other->end, file->end) >= 0;
+        if (holds || !take(beside, chain, other->number, end))
+            return;
+        there += other->count;
+    }
+}
+
+/* By rank 0. */
+static void find(const struct lw_beside *beside, int64_t at, int64_t reach, struct chain *chain)
+{
+    char *end = beside->text;
+    if (describe(beside, beside->order[at].number, &chain->infos[0]) != LW_OK)
+        return;
+    chain->n = 1;
+    chain->axis = lw_reader_axis(&beside->request, &chain->infos[0]);
+    go(beside, at, -1, reach, chain, &end);
+    go(beside, at, 1, reach, chain, &end);
+}
+
+int lw_beside_find(struct lw_beside *beside, int64_t number, int64_t reach, const char **text, struct lw_error *err)
+{
+    int64_t at = 0;
+    int rc = LW_OK;
+    beside->text[0] = '\0';
+    while (at < beside->n_known && beside->order[at].number != number)
+        at++;
+    if (at < beside->n_known && reach > 0 && lw_comm_rank(beside->comm) == 0) {
+        struct chain chain = {.infos = lw_alloc_array(MOST_BESIDE + 2, sizeof *chain.infos, "the metadata of files", err)};
+        rc = chain.infos ? LW_OK : LW_ESYSTEM;
+        if (rc == LW_OK)
+            find(beside, at, reach, &chain);
+        lw_free(chain.infos);
+    }
+    if ((rc = lw_comm_agree(beside->comm, rc, err)))
+        return rc;
+    lw_comm_broadcast(beside->comm, beside->text, TEXT_BYTES);
+    *text = beside->text;
+    return LW_OK;
+}
