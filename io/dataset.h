@@ -104,6 +104,8 @@ struct lw_dataset_info {
     bool is_power;              /* samples are powers or amplitudes, as results of --post say */
     struct lw_axis_metadata axis;
     struct lw_recorder recorder;
+    bool is_das;                /* distributed acoustic sensing */
+    double gauge_length_m;      /* of it; 0: not known */
     struct lw_coordinate coordinates[LW_MAX_DIMS];      /* that of the axis has a name and no more: `axis` says where it lies */
 };
 

@@ -112,6 +112,20 @@ static int carry_all(struct lw_result *result, struct lw_writer_dataset *first, 
     return LW_OK;
 }
 
+/* What is known of distributed acoustic sensing, in DASCore's names. @return  how many attributes there are then */
+enum { MOST_DAS = 3 };
+
+static int add_das(const struct lw_dataset_info *input, struct lw_attribute *attributes, int n)
+{
+    if (input->is_das)
+        attributes[n++] = (struct lw_attribute){.name = "data_category", .kind = LW_ATTRIBUTE_TEXT, .text = "DAS"};
+    if (input->gauge_length_m > 0) {
+        attributes[n++] = (struct lw_attribute){.name = "gauge_length", .kind = LW_ATTRIBUTE_REAL, .real = input->gauge_length_m};
+        attributes[n++] = (struct lw_attribute){.name = "gauge_length_units", .kind = LW_ATTRIBUTE_TEXT, .text = "m"};
+    }
+    return n;
+}
+
 /* By rank 0, which writes it: what the input says of itself. @param attributes  those of the first product, then those that it
  * keeps of the input's */
 static int carry_over(struct lw_result *result, struct lw_attribute *attributes, struct lw_writer_dataset *first, struct lw_error *err)
@@ -126,6 +140,7 @@ static int carry_over(struct lw_result *result, struct lw_attribute *attributes,
     if (lw_setup_result_format(result->setup) == LW_RESULT_FITS)
         return carry_all(result, first, err);
     memcpy(attributes, first->attributes, (size_t)first->n_attributes * sizeof *attributes);
+    first->n_attributes = add_das(&result->setup->job.inputs[0], attributes, first->n_attributes);
     first->n_attributes = lw_kept_add(result->said, attributes, first->n_attributes);
     first->attributes = attributes;
     return LW_OK;
@@ -142,7 +157,7 @@ static int open_file(struct lw_result *result, open_fn *open, const char *file, 
     struct lw_provenance *const provenance = &result->provenance;
     struct lw_job *const job = &setup->job;
     struct lw_writer_dataset datasets[LW_JOB_PRODUCTS + LW_OP_PRODUCTS];
-    struct lw_attribute attributes[LW_PRODUCT_ATTRIBUTES + LW_KEPT_MOST];
+    struct lw_attribute attributes[LW_PRODUCT_ATTRIBUTES + MOST_DAS + LW_KEPT_MOST];
     const int n_products = job->n_products + job->n_given, n_datasets = n_products + job->n_sums;
     provenance->n_attributes += list_flaws(result, &none, provenance->attributes + provenance->n_attributes);
     for (int p = 0; p < n_datasets; p++) {

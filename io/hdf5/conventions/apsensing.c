@@ -38,6 +38,7 @@ static int describe(struct lw_subject *subject)
     find_start(subject);
     if (lw_subject_real(subject, "ProcessingServer/DataRate", &rate))
         lw_subject_rate(subject, rate, "ProcessingServer/DataRate");
+    lw_subject_gauge(subject, "ProcessingServer/GaugeLength", "ProcessingServer/GaugeLength@Unit");
     return LW_OK;
 }
 
@@ -45,5 +46,6 @@ const struct lw_convention lw_convention_apsensing = {
     .name = "AP Sensing",
     .mark = {"DAS", "ProcessingServer/DataRate", "Metadata/Timestamp"},
     .pattern = "DAS",
+    .is_das = true,
     .describe = describe,
 };

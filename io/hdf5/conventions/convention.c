@@ -138,6 +138,18 @@ bool lw_subject_start(struct lw_subject *subject, const char *text)
     return true;
 }
 
+void lw_subject_gauge(struct lw_subject *subject, const char *place, const char *unit)
+{
+    double length;
+    struct lw_coordinate metres;
+    char text[32] = "m";
+    if (unit)
+        lw_subject_text(subject, unit, text, sizeof text);
+    set_unit(&metres, text[0] ? text : "m");
+    if (strcmp(metres.unit, "m") == 0 && lw_subject_real(subject, place, &length) && length > 0)
+        subject->info->gauge_length_m = length;
+}
+
 void lw_subject_unit(struct lw_subject *subject, const char *unit)
 {
     snprintf(subject->info->axis.unit, sizeof subject->info->axis.unit, "%s", unit);

@@ -24,6 +24,7 @@ struct lw_convention {
 
     /* Of the data, as fnmatch takes it; * stands for one name. */
     const char *pattern;
+    bool is_das;                        /* the data are those of distributed acoustic sensing */
 
     /** Whether a dataset of that path holds data. NULL: all do that fit the pattern. */
     bool (*is_data)(hid_t file, const char *path);
@@ -56,6 +57,9 @@ void lw_subject_period(struct lw_subject *subject, struct lw_period period, cons
 bool lw_subject_start(struct lw_subject *subject, const char *text);        /* ISO 8601; false: it is none */
 void lw_subject_start_at(struct lw_subject *subject, struct lw_instant utc);
 void lw_subject_unit(struct lw_subject *subject, const char *unit);
+
+/** The gauge length, in metres unless the text at `unit` says otherwise, which is then not taken. NULL: there is no such place. */
+void lw_subject_gauge(struct lw_subject *subject, const char *place, const char *unit);
 
 /** Whose samples they are: a field from a text or a number at a place, as lw_recorder_add takes it. */
 void lw_subject_identify(struct lw_subject *subject, const char *what, const char *place);

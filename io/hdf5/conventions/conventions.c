@@ -187,6 +187,7 @@ int lw_conventions_describe(struct lw_subject *subject)
     for (int c = 0; conventions[c]; c++)
         if (is_data(conventions[c], subject->file, subject->info->path) && has_marks(conventions[c], subject->file)) {
             snprintf(subject->info->convention, sizeof subject->info->convention, "%s", conventions[c]->name);
+            subject->info->is_das = conventions[c]->is_das;
             return conventions[c]->describe(subject);
         }
     return LW_OK;

@@ -28,7 +28,7 @@ static void find_distance(struct lw_subject *subject, const char *name)
 
 static int describe(struct lw_subject *subject)
 {
-    char names[96] = "", other[32], text[64], place[LW_PLACE];
+    char names[96] = "", other[32], text[64], place[LW_PLACE], unit[LW_PLACE];
     double is_date = 0;
     lw_subject_text_above(subject, 1, "@_dims", names, sizeof names);
     const int time = lw_subject_find_time(names);
@@ -40,6 +40,10 @@ static int describe(struct lw_subject *subject)
     lw_subject_times(subject, lw_place_above(subject->info->path, 1, "_coord_time", place), is_date ? "ns since 1970-01-01" : "ns");
     if (lw_subject_text_above(subject, 1, "@_attrs_data_units", text, sizeof text))
         lw_subject_unit(subject, text);
+    if (lw_subject_text_above(subject, 1, "@_attrs_data_category", text, sizeof text))
+        subject->info->is_das = strcmp(text, "DAS") == 0;
+    lw_subject_gauge(subject, lw_place_above(subject->info->path, 1, "@_attrs_gauge_length", place),
+                     lw_place_above(subject->info->path, 1, "@_attrs_gauge_length_units", unit));
     lw_subject_identify_above(subject, 1, "network", "@_attrs_network");
     lw_subject_identify_above(subject, 1, "station", "@_attrs_station");
     lw_subject_identify_above(subject, 1, "instrument", "@_attrs_instrument_id");

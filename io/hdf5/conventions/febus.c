@@ -158,6 +158,7 @@ static int describe(struct lw_subject *subject)
 {
     struct zone zone;
     struct lw_times times;
+    char place[LW_PLACE];
     struct lw_blocks blocks = {.n = subject->info->dims[0], .rows = subject->info->dims[1]};
     if (subject->info->n_dims != 3)
         return LW_OK;
@@ -175,6 +176,7 @@ static int describe(struct lw_subject *subject)
     find_axis(subject, &zone, &blocks);
     lw_subject_distance(subject, zone.extent[0] * zone.spacing[0] + zone.origin[0], zone.spacing[0], "m");
     find_unit(subject);
+    lw_subject_gauge(subject, lw_place_above(subject->info->path, 1, "@GaugeLength", place), NULL);
     find_recorder(subject);
     return LW_OK;
 }
@@ -182,6 +184,7 @@ static int describe(struct lw_subject *subject)
 const struct lw_convention lw_convention_febus = {
     .name = "FEBUS",
     .pattern = "*/Source*/Zone*/*",
+    .is_das = true,
     .is_data = is_data,
     .describe = describe,
 };

@@ -39,6 +39,7 @@ static int describe(struct lw_subject *subject)
     memcpy(subject->times, times, sizeof times);
     if (lw_subject_text(subject, ACQUISITION "UnitOfMeasure", text, sizeof text) && strcmp(text, "NaN") != 0)
         lw_subject_unit(subject, text);
+    lw_subject_gauge(subject, ACQUISITION "GaugeLength", ACQUISITION "GaugeLengthUnit");
     lw_subject_identify(subject, "network", "DasMetadata@NetworkCode");
     lw_subject_identify(subject, "serial number", "DasMetadata/Interrogator@SerialNumber");
     return LW_OK;
@@ -48,5 +49,6 @@ const struct lw_convention lw_convention_gdr = {
     .name = "GDR",
     .mark = {"DasMetadata/Interrogator/Acquisition", "DasRawData/RawData"},
     .pattern = "DasRawData/RawData",
+    .is_das = true,
     .describe = describe,
 };

@@ -25,6 +25,7 @@ static int describe_acoustic(struct lw_subject *subject)
         lw_subject_period(subject, period, "attribute TimeSamplingInterval(seconds)");
     if (lw_subject_text(subject, "Acoustic@DataPhysicalUnit", unit, sizeof unit))
         lw_subject_unit(subject, unit);
+    lw_subject_gauge(subject, "Acoustic@GaugeLength", "Acoustic@GaugeLengthUnits");
     return LW_OK;
 }
 
@@ -43,6 +44,7 @@ const struct lw_convention lw_convention_neubrex = {
     .name = "Neubrex",
     .mark = {"Acoustic@NEUBRESCOPE.DAS.Model", "Acoustic@SpatialSamplingInterval"},
     .pattern = "Acoustic",
+    .is_das = true,
     .describe = describe_acoustic,
 };
 

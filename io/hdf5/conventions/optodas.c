@@ -74,6 +74,7 @@ static int describe(struct lw_subject *subject)
         lw_subject_period(subject, period, "header/dt");
     find_start(subject, time, period);
     find_unit(subject);
+    lw_subject_gauge(subject, "header/gaugeLength", NULL);
     lw_subject_identify(subject, "instrument", "header/instrument");
     lw_subject_identify(subject, "serial number", "versions/Instr/serial");
     return LW_OK;
@@ -83,5 +84,6 @@ const struct lw_convention lw_convention_optodas = {
     .name = "OptoDAS",
     .mark = {"header/dt", "header/time", "header/channels", "data"},
     .pattern = "data",
+    .is_das = true,
     .describe = describe,
 };

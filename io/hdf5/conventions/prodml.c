@@ -93,6 +93,8 @@ static int describe(struct lw_subject *subject)
     find_rate(subject);
     if (lw_subject_text_above(subject, 1, "@RawDataUnit", text, sizeof text))
         lw_subject_unit(subject, text);
+    lw_subject_gauge(subject, "Acquisition@GaugeLength", lw_place_exists(subject->file, "Acquisition@GaugeLength.uom")
+                                                             ? "Acquisition@GaugeLength.uom" : "Acquisition@GaugeLengthUnit");
     lw_subject_identify(subject, "facility", "Acquisition@FacilityId");
     lw_subject_identify(subject, "serial number", "Acquisition/Custom/SystemInformation/Chassis@SerialNum");
     return LW_OK;
@@ -102,5 +104,6 @@ const struct lw_convention lw_convention_prodml = {
     .name = "PRODML",
     .mark = {"Acquisition@SpatialSamplingInterval"},
     .pattern = "Acquisition/Raw*/RawData",
+    .is_das = true,
     .describe = describe,
 };

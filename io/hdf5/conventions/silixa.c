@@ -49,6 +49,7 @@ static int describe(struct lw_subject *subject)
     find_start(subject);
     if (lw_subject_real(subject, "Acoustic@SamplingFrequency[Hz]", &rate))
         lw_subject_rate(subject, rate, "attribute SamplingFrequency[Hz]");
+    lw_subject_gauge(subject, "Acoustic@GaugeLength", NULL);
     lw_subject_identify(subject, "serial number", "Acoustic@SystemInfomation.Chassis.SerialNum");     /* as Silixa spells it */
     lw_subject_identify(subject, "instrument", "Acoustic@SystemInfomation.OS.HostName");
     return LW_OK;
@@ -58,5 +59,6 @@ const struct lw_convention lw_convention_silixa = {
     .name = "Silixa",
     .mark = {"Acoustic@SamplingFrequency[Hz]", "Acoustic@SpatialResolution[m]"},
     .pattern = "Acoustic",
+    .is_das = true,
     .describe = describe,
 };

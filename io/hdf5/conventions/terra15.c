@@ -30,6 +30,7 @@ static int describe(struct lw_subject *subject)
         lw_subject_times(subject, lw_place_above(info->path, 1, "posix_time", text), "s");
     if (lw_subject_text(subject, "@data_product_units", text, sizeof text))
         lw_subject_unit(subject, text);
+    lw_subject_gauge(subject, "@gauge_length", NULL);
     lw_subject_identify(subject, "serial number", "@serial_number");
     return LW_OK;
 }
@@ -38,6 +39,7 @@ const struct lw_convention lw_convention_terra15 = {
     .name = "Terra15",
     .mark = {"@file_version", "@data_product", "@sensing_range_start"},
     .pattern = "*/data",
+    .is_das = true,
     .is_data = is_data,
     .describe = describe,
 };

@@ -23,7 +23,7 @@ static bool has_date(const struct lw_writer_scale *scale, int64_t length)
 
 static bool suits(const struct lw_writer_dataset *spec)
 {
-    bool has_times = false, has_distances = false;
+    bool has_times = false, has_channels = false;
     if (!spec->has_scales || spec->n_columns > 0 || spec->type.is_complex || strchr(spec->path + 1, '/'))
         return false;
     for (int d = 0; d < spec->n_dims; d++) {
@@ -31,9 +31,10 @@ static bool suits(const struct lw_writer_dataset *spec)
         if (!lw_scale_is_written(spec, d))
             return false;
         has_times = has_times || has_date(scale, spec->dims[d]);
-        has_distances = has_distances || (scale->kind == LW_SCALE_PLACES && strcmp(scale->units, "m") == 0);
+        has_channels = has_channels || strcmp(spec->dim_names[d], "channel") == 0 ||
+                       (scale->kind == LW_SCALE_PLACES && strcmp(scale->units, "m") == 0);
     }
-    return has_times && has_distances;
+    return has_times && has_channels;
 }
 
 /* NULL: none. */
@@ -65,6 +66,52 @@ static int say_whether(hid_t object, const char *name, bool is, struct lw_error 
     return lw_attribute_write(object, &attribute, err);
 }
 
+/* DASCore does not open a patch with a unit that it does not know: the words of those it does. */
+static bool knows_unit(const char *unit)
+{
+    static const char *const words[] = {
+        "strain", "nanostrain", "microstrain", "millistrain", "rad", "radian", "radians", "m", "mm", "um", "nm", "pm", "km", "s", "ms", "us",
+        "ns", "second", "meter", "meters", "Hz", "kHz", "count", "counts", "V", "mV", "Pa", "kPa", "K", "mK", "celsius", "degree",
+        "degrees", "dB", "e", "sqrt",
+    };
+    bool knows = unit[0] != '\0';
+    for (const char *at = unit; *at && knows;) {
+        const size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+        bool is_word = length == 0 && strchr("0123456789.+-*/^() ", *at);
+        for (size_t w = 0; w < sizeof words / sizeof *words && !is_word; w++)
+            is_word = length > 0 && strlen(words[w]) == length && strncmp(at, words[w], length) == 0;
+        knows = is_word;
+        at += length ? length : 1;
+    }
+    return knows;
+}
+
+static const char *text_of(const struct lw_writer_dataset *array, const char *name)
+{
+    for (int a = 0; a < array->n_attributes; a++)
+        if (strcmp(array->attributes[a].name, name) == 0 && array->attributes[a].kind == LW_ATTRIBUTE_TEXT)
+            return array->attributes[a].text;
+    return "";
+}
+
+/* What a patch says of its data. */
+static int say_attributes(hid_t group, const struct lw_writer_dataset *array, struct lw_error *err)
+{
+    static const char *const names[][2] = {
+        {"gauge_length", "_attrs_gauge_length"}, {"gauge_length_units", "_attrs_gauge_length_units"}, {"data_category", "_attrs_data_category"},
+    };
+    const char *const unit = text_of(array, "unit");
+    int rc = knows_unit(unit) ? say(group, "_attrs_data_units", unit, err) : LW_OK;
+    for (int a = 0; rc == LW_OK && a < array->n_attributes; a++)
+        for (size_t n = 0; rc == LW_OK && n < sizeof names / sizeof *names; n++)
+            if (strcmp(array->attributes[a].name, names[n][0]) == 0) {
+                struct lw_attribute attribute = array->attributes[a];
+                attribute.name = names[n][1];
+                rc = lw_attribute_write(group, &attribute, err);
+            }
+    return rc;
+}
+
 static int create_coordinate(hid_t group, const struct lw_writer_dataset *array, int d, struct lw_error *err)
 {
     struct lw_writer_scale scale = array->scales[d];
@@ -76,8 +123,10 @@ static int create_coordinate(hid_t group, const struct lw_writer_dataset *array,
     int rc = lw_scale_create(group, name, &scale, array->dims[d], &dataset, err);
     if (rc)
         return rc;
+    const char *const unit = scale.kind == LW_SCALE_DATES ? "s" : scale.kind == LW_SCALE_PLACES ? scale.units : "";
     (void)((rc = say_whether(dataset, "is_datetime64", scale.kind == LW_SCALE_DATES, err)) ||
-           (rc = say_whether(dataset, "is_timedelta64", false, err)));
+           (rc = say_whether(dataset, "is_timedelta64", false, err)) ||
+           (rc = knows_unit(unit) ? say(dataset, "units", unit, err) : LW_OK));
     H5Dclose(dataset);
     snprintf(name, sizeof name, "_cdims_%s", array->dim_names[d]);
     return rc ? rc : say(group, name, array->dim_names[d], err);
@@ -96,7 +145,8 @@ static int describe(hid_t group, const struct lw_writer_dataset *array, struct l
 
 static int fill_group(hid_t file, hid_t group, const struct lw_writer_dataset *array, struct lw_error *err)
 {
-    int rc = describe(group, array, err);
+    int rc;
+    (void)((rc = describe(group, array, err)) || (rc = say_attributes(group, array, err)));
     if (rc == LW_OK && H5Lcreate_hard(file, array->path, group, "data", H5P_DEFAULT, H5P_DEFAULT) < 0)
         rc = lw_hdf5_fail(err, LW_EIO, "cannot link %s", array->path);
     for (int d = 0; d < array->n_dims && rc == LW_OK; d++)

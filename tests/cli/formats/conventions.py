@@ -98,6 +98,41 @@ def made_files(work):
         expect(path, **wanted)
 
 
+def patch_of(work, name, *options):
+    """What the patch for DASCore says in a result: attributes, and units of its coordinates."""
+    filtered(work, name, *options)
+    with h5py.File(os.path.join(work, "out.h5")) as file:
+        group = file["waveforms/filtered"]
+        units = {key[7:]: item.attrs.get("units") for key, item in group.items() if key.startswith("_coord_")}
+        return {key[7:]: value for key, value in group.attrs.items() if key.startswith("_attrs_")}, units
+
+
+def patches(work):
+    """Units, gauge length and category come along, through two runs; plain files without distances have patches, too."""
+    path, again = os.path.join(work, "das.h5"), os.path.join(work, "again.h5")
+    das = {"data_category": "DAS", "gauge_length": 5.0, "gauge_length_units": "m"}
+    with h5py.File(path, "w") as file:
+        febus(file)
+    wanted = ({**das, "data_units": "nanostrain/s"}, {"time": "s", "distance": "m"})
+    found = patch_of(work, path)
+    check(found == wanted, f"FEBUS: {found}")
+    for name in "filtered", "waveforms/filtered/data":
+        os.replace(os.path.join(work, "out.h5"), again)
+        found = patch_of(work, f"{again}:/{name}")
+        check(found == wanted, f"FEBUS, again, {name}: {found}")
+    for about, kept in ({"GaugeLength": 5.0}, das), ({"GaugeLength": 5.0, "GaugeLength.uom": "ft"}, {"data_category": "DAS"}), ({}, {"data_category": "DAS"}):
+        with h5py.File(path, "w") as file:
+            prodml(file)
+            file["Acquisition"].attrs.update(about)
+            file["Acquisition/Raw[0]"].attrs["RawDataUnit"] = "furlong"         # which DASCore would not open
+        found, units = patch_of(work, path)
+        check(found == kept and units == {"time": "s", "distance": "m"}, f"PRODML {about}: {found}, {units}")
+    with h5py.File(path, "w") as file:
+        file["raw"], file["timestamp"] = np.ones((80, 6), "f4"), UNIX + np.arange(80) / 4
+    found, units = patch_of(work, path)
+    check(not found and units == {"time": "s", "channel": None}, f"a plain file: {found}, {units}")
+
+
 def beside_data(work):
     """Times of every kind beside the data, and rates that are not theirs."""
     path = os.path.join(work, "beside.h5")
@@ -186,6 +221,7 @@ def logger(work):
 
 with tempfile.TemporaryDirectory() as folder:
     made_files(folder)
+    patches(folder)
     beside_data(folder)
     only_dataset(folder)
     blocks(folder)

@@ -26,6 +26,7 @@ def filtered(ranks, **options):
 def make_input():
     """@return  what DASCore wrote: 2000 samples of 300 channels, 250 Hz, from 2017-09-18 on"""
     patch = dascore.get_example_patch("random_das", shape=(300, 2000))
+    patch = patch.update_attrs(data_units="nanostrain/s", gauge_length=12.5, data_category="DAS")
     patch.io.write("in.h5", "dasdae")
     return patch
 
@@ -39,6 +40,9 @@ def with_dascore(patch):
     check(np.array_equal(found[0].data, y), "DASCore: other samples")
     check(np.array_equal(found[0].get_array("time"), times), f"DASCore: times {found[0].get_array('time')}")
     check(np.array_equal(found[0].get_array("distance"), places), f"DASCore: distances {found[0].get_array('distance')}")
+    for name, wanted in ("data_units", patch.attrs.data_units), ("gauge_length", 12.5), ("data_category", "DAS"):
+        check(getattr(found[0].attrs, name) == wanted, f"DASCore: {name} is {getattr(found[0].attrs, name)}, not {wanted}")
+    check([found[0].coords.coord_map[d].units for d in patch.dims] == [patch.coords.coord_map[d].units for d in patch.dims], "DASCore: units")
     check(found[0].select(distance=(10, 19)).shape == (10, 2000), "DASCore: some of the channels")
 
     y = filtered(2, input="in.h5", lowpass=20, taps=33, decimate=3, channels="5:100:10", count=1000, output_type="float64")
