@@ -281,6 +281,8 @@ int lw_writer_recall(struct lw_writer *writer, int dataset, int64_t n, lw_rows_f
     return lw_growing_recall(writer->tables[dataset], n, see, context, err);
 }
 
+const char *lw_writer_way(const struct lw_writer *writer) { return writer->store ? "direct" : "collective"; }
+
 /* ---- sync ---------------------------------------------------------------------------------------------------------- */
 
 /* Each node has a page cache of its own; rows are rank 0's. */

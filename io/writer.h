@@ -163,6 +163,9 @@ void lw_writer_keep(struct lw_writer *writer);
 void lw_writer_beside(const struct lw_writer *writer, const char *suffix, char name[LW_MAX_PATH]);
 uint64_t lw_writer_mark(const struct lw_writer *writer);
 
+/** How samples are written, as attributes say it: "direct", by each rank to their place, or "collective", by calls of all ranks. */
+const char *lw_writer_way(const struct lw_writer *writer);
+
 /** Mark the result complete, flush and give it its final name. `attributes` (fixed-size numbers and texts known only at
  * the end: end time, samples that were not finite) must have been given to create with placeholder values of at least
  * the same text length, and are overwritten in place; rank 0's count. LW_EIO where the final name cannot be given, too: the

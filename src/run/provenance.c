@@ -127,6 +127,8 @@ static void add_times(struct collector *c)
     make_late(c);
     add_int(c, "samples_not_finite", 0);
     make_late(c);
+    add_text(c, "written", "unfinished");
+    make_late(c);
 }
 
 int lw_provenance_collect(const struct lw_setup *setup, const char *command_line, struct lw_provenance *provenance,
@@ -155,11 +157,13 @@ void lw_provenance_release(struct lw_provenance *provenance)
     lw_free(provenance->configuration);
 }
 
-void lw_provenance_end(int64_t samples_not_finite, int64_t n_runs, char time_now[32], struct lw_attribute attributes[LW_PROVENANCE_END])
+void lw_provenance_end(int64_t samples_not_finite, int64_t n_runs, const char *written, char time_now[32],
+                       struct lw_attribute attributes[LW_PROVENANCE_END])
 {
     attributes[0] = (struct lw_attribute){.name = "end_time_utc", .kind = LW_ATTRIBUTE_TEXT,
                                           .text = time_text(time(NULL), time_now)};
     attributes[1] = (struct lw_attribute){.name = "samples_not_finite", .kind = LW_ATTRIBUTE_INT,
                                           .integer = samples_not_finite};
     attributes[2] = (struct lw_attribute){.name = "runs", .kind = LW_ATTRIBUTE_INT, .integer = n_runs};
+    attributes[3] = (struct lw_attribute){.name = "written", .kind = LW_ATTRIBUTE_TEXT, .text = written};
 }

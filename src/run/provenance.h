@@ -19,10 +19,11 @@ int lw_provenance_collect(const struct lw_setup *setup, const char *command_line
                           struct lw_error *err);
 void lw_provenance_release(struct lw_provenance *provenance);
 
-#define LW_PROVENANCE_END 3
+#define LW_PROVENANCE_END 4
 
 /** The attributes that are known at the end, for lw_writer_finish. @param n_runs  that have worked at the result
- * @param time  storage for the end time */
-void lw_provenance_end(int64_t samples_not_finite, int64_t n_runs, char time[32], struct lw_attribute attributes[LW_PROVENANCE_END]);
+ * @param written  lw_writer_way  @param time  storage for the end time */
+void lw_provenance_end(int64_t samples_not_finite, int64_t n_runs, const char *written, char time[32],
+                       struct lw_attribute attributes[LW_PROVENANCE_END]);
 
 #endif

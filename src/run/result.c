@@ -198,7 +198,7 @@ int lw_result_finish(struct lw_result *result, struct lw_flaws *flaws, struct lw
     if (rc)
         return rc;
     lw_flaws_sum(result->setup->comm, flaws);
-    lw_provenance_end(flaws->n_not_finite, result->n_runs + 1, now, attributes);
+    lw_provenance_end(flaws->n_not_finite, result->n_runs + 1, lw_writer_way(result->writer), now, attributes);
     const int count = LW_PROVENANCE_END + list_flaws(result, flaws, attributes + LW_PROVENANCE_END);
     return lw_writer_finish(result->writer, attributes, count, err);
 }

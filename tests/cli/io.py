@@ -61,12 +61,19 @@ def same_bits():
             check(found is not None and np.array_equal(found, wanted), f"{name}: other bits on {ranks} ranks with {options}: {said}")
 
 
+def way():
+    with h5py.File("out.h5") as file:
+        return file.attrs["written"].decode()
+
+
 def what_is_said():
     _, said = run(2, "contiguous", "--io", "direct", "--io-threads", 3)
+    check(way() == "direct", f"written: {way()}")
     check("written directly by 3 threads a rank" in said, f"direct: {said}")
     check(re.search(r"(limits this run|no stage limits)", said), f"nothing is said of what limits: {said}")
     _, said = run(2, "contiguous", "--io", "collective")
     check("directly" not in said, f"collective: {said}")
+    check(way() == "collective", f"written: {way()}")
 
 
 def where_not_finite():
