@@ -206,7 +206,8 @@ static int gather(struct lw_plot *plot, struct traces *traces, struct trace *tra
         return lw_fail(err, LW_ECONFIG, "%.400s has no samples in what is shown of the result", trace->subject->name);
     const struct lw_gather what = {
         .begin = span.begin, .end = span.end, .y_begin = trace->channel, .y_end = trace->channel + 1, .y_step = 1,
-        .z = trace->filter, .most_rows = 1, .most_columns = traces->is_psd ? MOST_FREQUENCIES : lw_panels_width(&plot->script, traces->panels),
+        .z = trace->filter, .most_rows = 1,
+        .most_columns = traces->is_psd ? MOST_FREQUENCIES : lw_panels_width(&plot->script, traces->panels),
         .most_bytes = lw_options_int(plot->given, "read") / traces->count,
     };
     trace->begin = span.begin;

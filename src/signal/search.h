@@ -73,7 +73,8 @@ int64_t lw_search_reach(const struct lw_search *search, int64_t n);
 int64_t lw_search_before(const struct lw_search *search, int64_t n, int64_t unit);
 int64_t lw_search_after(const struct lw_search *search, int64_t n, int64_t unit);
 
-/** Append ", positive peaks within +- 64 outputs" and the like to a text; nothing where only the series is wanted. @param near  "outputs" */
+/** Append ", positive peaks within +- 64 outputs" and the like to a text; nothing where only the series is wanted.
+ * @param near  "outputs" */
 void lw_search_describe(const struct lw_search *search, const char *near, char *text, size_t size);
 
 /* An output whose SNR is at least the threshold. */
