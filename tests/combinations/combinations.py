@@ -29,7 +29,7 @@ OPTIONS = os.environ.get("LW_COMBINATIONS_OPTIONS", "").split()
 N_VARIANTS = 2
 
 # Attributes that tell of a run, not of the data; those that end in _s are times that something took.
-OF_A_RUN = {"command_line", "configuration", "start_time_utc", "end_time_utc", "ranks", "host", "engine_runs_on", "runs", "slurm_job_id",
+OF_A_RUN = {"command_line", "configuration", "start_time_utc", "end_time_utc", "ranks", "host", "engine_runs_on", "runs", "written", "slurm_job_id",
             "DIMENSION_LIST", "REFERENCE_LIST"}
 
 

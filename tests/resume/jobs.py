@@ -8,7 +8,7 @@ sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
 from tested import LAPWING, check, h5py, np, random  # noqa: E402
 
 # What says when, where and how often a result was made.
-OF_A_RUN = {"command_line", "configuration", "start_time_utc", "end_time_utc", "ranks", "host", "engine_runs_on", "runs", "slurm_job_id"}
+OF_A_RUN = {"command_line", "configuration", "start_time_utc", "end_time_utc", "ranks", "host", "engine_runs_on", "runs", "written", "slurm_job_id"}
 
 
 def make_input(path, size=1):
