@@ -72,12 +72,13 @@ static bool knows_unit(const char *unit)
     static const char *const words[] = {
         "strain", "nanostrain", "microstrain", "millistrain", "rad", "radian", "radians", "m", "mm", "um", "nm", "pm", "km", "s", "ms", "us",
         "ns", "second", "meter", "meters", "Hz", "kHz", "count", "counts", "V", "mV", "Pa", "kPa", "K", "mK", "celsius", "degree",
-        "degrees", "dB", "e", "sqrt",
+        "degrees", "deg", "dB", "e", "sqrt", "ϵ", "nϵ", "µϵ", "mϵ", "µm", "µs", "°C",      /* the last as DASCore writes them */
     };
+    static const char between[] = "0123456789.+-*/^() ";
     bool knows = unit[0] != '\0';
     for (const char *at = unit; *at && knows;) {
-        const size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
-        bool is_word = length == 0 && strchr("0123456789.+-*/^() ", *at);
+        const size_t length = strcspn(at, between);
+        bool is_word = length == 0;
         for (size_t w = 0; w < sizeof words / sizeof *words && !is_word; w++)
             is_word = length > 0 && strlen(words[w]) == length && strncmp(at, words[w], length) == 0;
         knows = is_word;

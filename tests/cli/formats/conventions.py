@@ -120,11 +120,11 @@ def patches(work):
         os.replace(os.path.join(work, "out.h5"), again)
         found = patch_of(work, f"{again}:/{name}")
         check(found == wanted, f"FEBUS, again, {name}: {found}")
-    for about, kept in ({"GaugeLength": 5.0}, das), ({"GaugeLength": 5.0, "GaugeLength.uom": "ft"}, {"data_category": "DAS"}), ({}, {"data_category": "DAS"}):
+    for about, kept in ({"GaugeLength": 5.0}, das), ({"GaugeLength": 5.0, "GaugeLength.uom": "ft"}, {"data_category": "DAS"}), ({}, {"data_category": "DAS", "data_units": "nϵ / s"}):
         with h5py.File(path, "w") as file:
             prodml(file)
             file["Acquisition"].attrs.update(about)
-            file["Acquisition/Raw[0]"].attrs["RawDataUnit"] = "furlong"         # which DASCore would not open
+            file["Acquisition/Raw[0]"].attrs["RawDataUnit"] = "furlong" if about else "nϵ / s"      # DASCore knows the second only
         found, units = patch_of(work, path)
         check(found == kept and units == {"time": "s", "distance": "m"}, f"PRODML {about}: {found}, {units}")
     with h5py.File(path, "w") as file:
