@@ -216,8 +216,11 @@ class Ols:
         self.nan = np.array([[one[1] for one in row] for row in made]) & (o["nan"] != "zero")
         self.excluded = np.array([[one[1] for one in row] for row in lost])
         self.lost = np.array([[one[2] for one in row] for row in lost])
-        self.bound = np.array([[unit * one[3] * (np.log2(2 * segment) * np.linalg.norm(taps) + 10 * np.sum(np.abs(taps)))
-                                for one in row] for row, taps in zip(made, h)])
+        level = np.array([[one[3] for one in row] for row in made])
+        if not np.iscomplexobj(x):      # neighbours may share a transform: the stronger one's rounding is in both
+            paired = np.minimum(np.arange(level.shape[1]) ^ 1, level.shape[1] - 1)
+            level = np.maximum(level, level[:, paired])
+        self.bound = level * np.array([[unit * (np.log2(2 * segment) * np.linalg.norm(taps) + 10 * np.sum(np.abs(taps)))] for taps in h])
         sigma = np.linalg.norm(h, axis=1)[:, None] * np.ones(len(x))
         if "noise" in file:
             sigma = np.atleast_1d(file["noise"][()]).reshape(len(x), len(h)).T

@@ -237,7 +237,7 @@ def sizes_beyond_counting():
         for name, kind, shape in (("bytes", "f8", (2, 2**61)), ("output", "u1", (2**40, 2**21)), ("row", "f4", (5, 2**29)),
                                   ("elements", "f8", (2**40, 2**40)), ("signal", "u1", (3, 2**59))):
             file.create_dataset(name, shape, kind, chunks=(1, 1024))
-        file["k"], file["h"], file["x"] = np.ones((3, 3)), np.ones((9, 5)), np.ones(50)
+        file["k"], file["h"], file["x"] = np.ones((3, 3)), np.ones((5, 9)), np.ones(50)
     for name, code, says in (("bytes", DATA, "64 bits can count"), ("output", CONFIG, "more than can be counted"),
                              ("row", CONFIG, "the smallest round needs")):
         run("plan", "conv2d", "--input", f"sizes.h5:/{name}", "--kernel", "sizes.h5:/k", "--memory", "4G", code=code, says=says)
@@ -300,8 +300,6 @@ def what_integers_cannot_hold():
     check(result()[1]["samples_saturated"] == 869 and result()[0].dtype == "<f2", "of float16")
     check("not numbers" not in ols("loss.h5:/nan", "loss.h5:/h", "--output-type", "float16"), "float16 holds NaN")
     check(np.isnan(result()[0]).sum() == 100 and "samples_nan_stored_as_zero" not in result()[1], "float16 holds NaN")
-    os.rename("out.h5", "halves.h5")
-    ols("halves.h5:/filtered", "loss.h5:/h", code=DATA, says="holds float16; samples must be int8")
 
 
 with tempfile.TemporaryDirectory() as work:

@@ -26,7 +26,7 @@ def expect_again(jobs, expected):
 
 
 with h5py.File("in.h5", "w") as made:
-    made["x"], made["taps"] = random.standard_normal(16_000_000, "f4"), random.standard_normal((50, 1025)).astype("f4")
+    made["x"], made["taps"] = random.standard_normal(48_000_000, "f4"), random.standard_normal((50, 1025)).astype("f4")
 signalled = [start("usr1-srun", "lapwing-requeue.sh", "srun", "n1,n2"),
              start("usr1-mpirun", "lapwing-requeue.sh", "mpirun", "n3,n4")]
 preempted = [start("taken-srun", "lapwing-preempt.sh", "srun", "n5,n6"),
