@@ -38,7 +38,8 @@ static const struct lw_option options[] = {
              "each other without a gap. Samples behind the last whole piece are left out."},
     {.name = "refine", .kind = LW_OPTION_FLAG,
      .help = "Fit tones at any frequencies, between those of the transform too: index, frequency and value of each line are a "
-             "tone's, with a fractional index. It is searched as for four times as many lines, which takes more samples."},
+             "tone's, with a fractional index. It is searched as for four times as many lines, which takes more samples. A dense "
+             "transform is refined, too, where so many tones leave no more of the energy than the lines do."},
     LW_SFFT_PUBLISHED_OPTIONS
     {.name = "output-type", .kind = LW_OPTION_NONE},        /* the table has types of its own */
     {.name = "output-scale", .kind = LW_OPTION_NONE},
@@ -123,7 +124,7 @@ static const struct lw_column line_columns[] = {
 static const struct lw_column channel_columns[] = {
     {"piece", LW_COLUMN_INT}, {"channel", LW_COLUMN_INT}, {"lines", LW_COLUMN_INT}, {"residual", LW_COLUMN_REAL}, {"noise_power", LW_COLUMN_REAL},
     {"detection_limit", LW_COLUMN_REAL}, {"samples", LW_COLUMN_INT}, {"attempts", LW_COLUMN_INT}, {"dense", LW_COLUMN_INT},
-    {"explained", LW_COLUMN_INT}, {"off_grid", LW_COLUMN_INT},
+    {"explained", LW_COLUMN_INT}, {"off_grid", LW_COLUMN_INT}, {"refined", LW_COLUMN_INT},
 };
 enum {
     LINE_COLUMNS = sizeof line_columns / sizeof *line_columns - 1,
@@ -164,8 +165,8 @@ static int choose_request(const struct lw_options *given, struct lw_job *job, st
         .fallback = (enum lw_sfft_fallback)lw_options_choice(given, "fallback"),
         .refines = lw_options_flag(given, "refine"),
     };
-    if (request->refines && request->algorithm > LW_SFFT_SPARSE)
-        return lw_fail(err, LW_EUSAGE, "--refine fits tones to the samples of the sparse transform, not to those of --algorithm "
+    if (request->refines && request->algorithm > LW_SFFT_DENSE)
+        return lw_fail(err, LW_EUSAGE, "--refine fits tones to the sparse transform and to the dense one, not to that of --algorithm "
                        "%s: leave one of the two out", lw_options_text(given, "algorithm"));
     const int rc = choose_pieces(given, &job->inputs[0], job, request, err);
     if (rc)

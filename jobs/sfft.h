@@ -17,7 +17,8 @@ struct lw_sfft_channel_row {
     int64_t channel, lines;
     double residual, noise_power, detection_limit;
     int64_t samples, attempts, is_dense, is_explained;
-    int64_t off_grid;               /* of the strongest lines, those that lie between two frequencies */
+    int64_t off_grid;               /* of the strongest lines, of refined ones of all, those that lie between two frequencies */
+    int64_t is_refined;             /* lines are tones */
 };
 
 /* jobs/synth/sfft.c: see lw_job_ops.synth_options and .synth */

@@ -191,7 +191,7 @@ static int measure_rest(const struct dense *dense, const struct lw_sfft_dense_sp
     return LW_OK;
 }
 
-int lw_cuda_sfft_dense(const struct lw_sfft_spec *spec, const double *samples, struct lw_sfft_line *lines,
+int lw_cuda_sfft_dense(const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
                        struct lw_sfft_result *result, struct lw_error *err)
 {
     struct dense dense = {.spec = spec};
@@ -206,6 +206,8 @@ int lw_cuda_sfft_dense(const struct lw_sfft_spec *spec, const double *samples, s
         *result = (struct lw_sfft_result){.lines = lines, .n_lines = n_lines, .n_found = n_lines, .is_explained = true};
         rc = measure_rest(&dense, &spectrum, result, err);
     }
+    if (rc == LW_OK && spec->wants_spectrum)
+        rc = fetch(&dense, cudaSuccess, samples, dense.values, spectrum.n_bins * (int64_t)sizeof *dense.values, err);
     close_dense(&dense);
     return rc;
 }

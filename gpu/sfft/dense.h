@@ -9,8 +9,8 @@
 /** Host bytes of the samples and device bytes; the latter are taken and given back by each transform. */
 struct lw_bytes lw_cuda_sfft_dense_bytes(const struct lw_sfft_spec *spec);
 
-/** As transform of struct lw_dense_ops (engine/sparse.h); `samples` is left as it is. */
-int lw_cuda_sfft_dense(const struct lw_sfft_spec *spec, const double *samples, struct lw_sfft_line *lines,
+/** As transform of struct lw_dense_ops (engine/sparse.h); without wants_spectrum `samples` is left as it is. */
+int lw_cuda_sfft_dense(const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,
                        struct lw_sfft_result *result, struct lw_error *err);
 
 /* ---- kernels ---- */

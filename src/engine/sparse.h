@@ -35,8 +35,8 @@ struct lw_dense_ops {
 
     /** The largest coefficients of spec->n samples, at most spec->sparsity and none below spec->min_magnitude; of a real
      * signal only those at 0 .. n/2. Bit by bit the same whatever the number of threads.
-     * @param samples  [n] (re, im) pairs, or [n] doubles if is_real, in lw_sfft_dense_samples_bytes; overwritten; aligned as
-     *                 lw_alloc does
+     * @param samples  [n] (re, im) pairs, or [n] doubles if is_real, in lw_sfft_dense_samples_bytes; overwritten, if
+     *                 spec->wants_spectrum by [lw_sfft_n_frequencies] (re, im); aligned as lw_alloc does
      * @param lines    [spec->sparsity]
      * @param result   lines, n_lines, n_found, is_explained and residual are set; the rest is zero */
     int (*transform)(struct lw_engine *engine, const struct lw_sfft_spec *spec, double *samples, struct lw_sfft_line *lines,

@@ -40,6 +40,7 @@ struct lw_sfft_spec {
     uint64_t seed;
     bool is_at_hand;                /* the signal lies in the memory of a device that transforms it: more samples are taken where that
                                      * shortens the search for lines */
+    bool wants_spectrum;            /* the dense transform leaves all coefficients in place of the samples */
 };
 
 enum lw_sfft_algorithm { LW_SFFT_AUTO, LW_SFFT_SPARSE, LW_SFFT_DENSE, LW_SFFT_PUBLISHED /* sfft/published/published.h */ };

@@ -219,16 +219,20 @@ static int sum_channel(struct lines *lines, struct channel *channel, int64_t beg
     return rc;
 }
 
-/* A dense transform rounds as white noise; a sparse one tells a line's value from the noise down to its detection limit; and the
- * sum at a tone's frequency has what the tones leave. Of the samples that are missing, a sparse transform knows those that it takes:
- * the others are to it what its lines say, and zeros to the sum. */
+/* A dense transform rounds as white noise, and tones that are fitted to it leave coefficients up to the detection limit around them,
+ * and between these at most twice that. A sparse one tells a line's value from the noise down to its detection limit; and the sum at a
+ * tone's frequency has what the tones leave. Of the samples that are missing, a sparse transform knows those that it takes: the others
+ * are to it what its lines say, and zeros to the sum. */
 static double allowed_of(const struct lw_verify *verify, const struct channel *channel)
 {
     const double e = verify->job.op.precision == LW_DOUBLE ? 1e-16 : 5e-8;
     const double dense = 6 * e * log2(2 * (double)samples_of(verify)) * sqrt(channel->power) + 1e-15 * channel->largest;
-    const double left = channel->is_refined ? 6 * sqrt(channel->residual * channel->power) : 0;
+    const double places = 4 * DBL_EPSILON * (double)samples_of(verify) * channel->largest;      /* are rounded, too */
+    const double left = channel->is_refined ? 6 * sqrt(channel->residual * channel->power) + places : 0;
     const double missing = (double)channel->n_missing * channel->most;
-    return channel->is_dense ? dense : dense + channel->limit + leakage(verify) * channel->largest + left + missing;
+    if (channel->is_dense)
+        return dense + left + 2 * channel->limit;
+    return dense + channel->limit + leakage(verify) * channel->largest + left + missing;
 }
 
 static void compare(const struct lines *lines, const struct channel *channel, const struct line *line,

@@ -49,7 +49,7 @@ class Sfft:
             o["window"] = int(rng.integers(1, n + 1))
             if rng.random() < 0.6:
                 o["hop"] = max(int(rng.integers(1, o["window"] + 5)), n // 200 + 1)
-        if rng.random() < 0.25 and o["algorithm"] not in ("sfft2", "dense"):
+        if rng.random() < 0.25 and o["algorithm"] != "sfft2":
             o["refine"] = True
         if rng.random() < 0.2:
             o["snr"] = pick(rng, 20, 40, 3)

@@ -381,7 +381,7 @@ static void check_dense(int64_t n, bool is_real, int64_t k)
     }
     qsort(sizes, (size_t)n, sizeof *sizes, by_magnitude);
 
-    const struct lw_sfft_spec spec = {.n = n, .is_real = is_real, .sparsity = k};
+    const struct lw_sfft_spec spec = {.n = n, .is_real = is_real, .sparsity = k, .wants_spectrum = true};
     struct lw_sfft_result result;
     CHECK(engine->ops->dense->transform(engine, &spec, samples, lines, &result, &err) == LW_OK, "%s", err.message);
     CHECK(result.n_lines == (k < n_bins ? k : n_bins), "%" PRId64 " lines", result.n_lines);
@@ -391,6 +391,8 @@ static void check_dense(int64_t n, bool is_real, int64_t k)
         CHECK(cabs(x) > sizes[result.n_lines - 1] * (1 - 1e-9), "X[%" PRId64 "] is not among the largest", lines[i].frequency);
         CHECK(i == 0 || lines[i].frequency > lines[i - 1].frequency, "not in order at %" PRId64, i);
     }
+    for (int64_t f = 0; f < n_bins; f++)
+        CHECK(cabs(CMPLX(samples[2 * f], samples[2 * f + 1]) - spectrum[f]) < 1e-11 * (double)n, "X[%" PRId64 "] in place", f);
     CHECK(k < n ? result.residual > 0 && result.residual < 1 : result.residual < 1e-12, "residual %g", result.residual);
     lw_free(samples);
     lw_free(spectrum);

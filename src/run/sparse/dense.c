@@ -3,17 +3,26 @@
 #include "base/memory.h"
 #include "run/sparse/collect.h"
 #include "run/sparse/outcome.h"
+#include "run/sparse/refine.h"
 #include "run/sparse/resume.h"
+#include "sfft/tones/spectrum.h"
 
 static int transform(struct lw_sparse *run, int64_t channel, struct lw_error *err)
 {
     struct lw_sfft_result result;
     struct lw_sparse_outcome outcome = run->mine[channel];
     struct lw_engine *const engine = run->setup.engine;
-    const int rc = engine->ops->dense->transform(engine, &run->request.spec, run->whole, lw_sparse_lines_of(run, channel),
-                                                 &result, err);
+    struct lw_sfft_spec spec = run->request.spec;
+    bool is_refined = false;
+    spec.wants_spectrum = run->request.refines && lw_sfft_spectrum_is_fitted(&spec);
+    int rc = engine->ops->dense->transform(engine, &spec, run->whole, lw_sparse_lines_of(run, channel), &result, err);
+    if (rc == LW_OK && spec.wants_spectrum)
+        rc = lw_sfft_spectrum_refine(&spec, run->whole, engine->n_workers, &result, &is_refined, err);
     if (rc)
         return rc;
+    if (run->request.refines)
+        outcome.off_grid = lw_sparse_count_off_grid(&result);
+    outcome.is_refined = is_refined;
     outcome.is_dense = 1;
     outcome.samples = (double)run->request.spec.n;
     lw_sparse_keep(run, channel, &result, outcome);

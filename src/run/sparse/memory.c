@@ -8,6 +8,7 @@
 #include "run/sparse/stages.h"
 #include "run/sparse/resume.h"
 #include "run/sparse/table.h"
+#include "sfft/tones/spectrum.h"
 
 #include <stdio.h>
 
@@ -35,7 +36,9 @@ struct lw_view_spec lw_sparse_view(const struct lw_sparse *run)
 static struct lw_bytes dense_bytes(const struct lw_sparse *run)
 {
     const struct lw_engine *const engine = run->setup.engine;
-    return engine->ops->dense->bytes(engine, &run->request.spec);
+    struct lw_bytes bytes = engine->ops->dense->bytes(engine, &run->request.spec);
+    bytes.host += run->request.refines ? lw_sfft_spectrum_bytes(&run->request.spec) : 0;
+    return bytes;
 }
 
 /* What stays to the end: lines and figures of the channels, the buffers of reads, rows on their way to the table. */

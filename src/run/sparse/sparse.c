@@ -10,6 +10,7 @@
 #include "run/sparse/pace.h"
 #include "run/sparse/resume.h"
 #include "run/sparse/table.h"
+#include "sfft/tones/spectrum.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -170,6 +171,24 @@ static int compute(struct lw_sparse *run, struct lw_error *err)
     return rc ? rc : fall_back(run, err);
 }
 
+/* With --refine, what became of the channels that the dense transform had. */
+static void warn_not_refined(const struct lw_sparse *run)
+{
+    int64_t refined = 0, dense = 0;
+    for (int64_t c = 0; c < run->n_channels; c++) {
+        refined += run->all[c].is_dense > 0 && run->all[c].is_refined > 0;
+        dense += run->all[c].is_dense > 0;
+    }
+    if (run->request.refines && refined > 0)
+        lw_log_info("--refine: tones are fitted to the dense transform of %" PRId64 " of %" PRId64 " %s", refined, run->n_channels,
+                    lw_sparse_channels_text(run));
+    if (run->request.refines && refined < dense)
+        lw_log_warn("--refine: %" PRId64 " of %" PRId64 " %s keep the lines of the dense transform, with whole indices, as %s; column "
+                    "'refined' of /channels says which", dense - refined, run->n_channels, lw_sparse_channels_text(run),
+                    lw_sfft_spectrum_is_fitted(&run->request.spec) ? "tones leave more of the energy" :
+                    "so many tones, or tones in so few samples, are not fitted");
+}
+
 static void summarize(struct lw_sparse *run)
 {
     double lines = 0, dense = 0, attempts = 0, residual = 0;
@@ -184,8 +203,10 @@ static void summarize(struct lw_sparse *run)
     lw_log_info("%.0f lines in %" PRId64 " %schannel%s; residual at most %.3g of the energy; %.0f attempt%s; %.0f channel%s dense",
                 lines, run->n_channels, run->request.has_pieces ? "pieces of " : "", run->n_channels == 1 ? "" : "s", residual,
                 attempts, attempts == 1 ? "" : "s", dense, dense == 1 ? "" : "s");
-    if (run->rank == 0)
+    if (run->rank == 0) {
         warn_off_grid(run, residual);
+        warn_not_refined(run);
+    }
     lw_log_detail("combined %s a rank over MPI", lw_bytes_text(run->bytes_combined, combined));
     lw_report_memory(&run->report);
     lw_result_warn(&run->result, &run->flaws);

@@ -64,13 +64,10 @@ static int plan(struct lw_sparse *run, struct lw_error *err)
 {
     const struct lw_sfft_spec spec = lw_sparse_search_spec(&run->request);
     run->plan = lw_sfft_plan_make(&spec);
-    if (run->plan.n_attempts == 0 && run->request.refines)
-        return lw_fail(err, LW_ECONFIG, "--refine: to search %" PRId64 " samples for %" PRId64 " tones would take more than a "
-                       "quarter of them; ask for a smaller --sparsity, or leave --refine out", spec.n, run->request.spec.sparsity);
     if (run->plan.n_attempts == 0 && run->request.algorithm == LW_SFFT_SPARSE)
         return lw_fail(err, LW_ECONFIG, "--algorithm sparse: %" PRId64 " lines of %" PRId64 " samples would take more than a "
-                       "quarter of the samples; --algorithm auto or dense reads them all", run->request.spec.sparsity,
-                       run->request.spec.n);
+                       "quarter of the samples%s; --algorithm auto or dense reads them all", run->request.spec.sparsity, spec.n,
+                       run->request.refines ? ", as --refine searches for four times as many" : "");
     if (run->plan.n_attempts == 0) {
         run->method = NULL;
         return LW_OK;
@@ -212,6 +209,7 @@ static int recover(struct lw_sparse *run, int n_attempts, int64_t channel, doubl
         return rc;
     outcome.off_grid = run->request.refines ? lw_sparse_count_off_grid(&result)
                                             : lw_sparse_off_grid(&((struct stages *)run->state)->refine, values, &result);
+    outcome.is_refined = run->request.refines;
     if (!run->request.spec.has_snr)
         outcome.samples += (double)lw_sparse_probe_samples(run, channel);
     lw_sparse_keep(run, channel, &result, outcome);

@@ -2,7 +2,7 @@
  *
  *     sparse.c    the order of things: plan, open, search, what --fallback says, table
  *     method      searches for the lines of all channels: stages.c, published/published.c
- *     dense.c     transforms all samples of the channels that no method explains
+ *     dense.c     transforms all samples of the channels that no method explains, and fits tones to what that gives
  *     probe.c     how much noise there is, for the plan
  *     refine.c    tones between the frequencies of the transform
  *     collect.c   samples from the file to the rank that needs them: by a library's calls, or by
@@ -31,6 +31,7 @@ struct lw_sparse_outcome {
     double samples;                 /* touched */
     double attempts;
     double is_dense, is_explained;
+    double is_refined;              /* its lines are tones */
     double off_grid;                /* of the strongest lines, those between two frequencies of the transform */
 };
 

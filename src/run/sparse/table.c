@@ -114,6 +114,7 @@ static void fill_channels(const void *context, int64_t unused, int64_t first, in
         const struct lw_sfft_channel_row row = {
             input_channel(run, first + i), (int64_t)o->lines, o->residual, o->noise_power, o->detection_limit,
             (int64_t)o->samples, (int64_t)o->attempts, (int64_t)o->is_dense, (int64_t)o->is_explained, (int64_t)o->off_grid,
+            (int64_t)o->is_refined,
         };
         to = put_row(run, first + i, &row, sizeof row, to);
     }
@@ -134,7 +135,7 @@ static int write_tables(struct lw_sparse *run, void *buffer, struct lw_error *er
 static void describe(const struct lw_sparse *run, struct lw_job *job)
 {
     double residual = 0, limit = 0, samples = 0, attempts = 0;
-    int64_t dense = 0, unexplained = 0, off_grid = 0;
+    int64_t dense = 0, unexplained = 0, off_grid = 0, refined = 0;
     for (int64_t c = 0; c < run->n_channels; c++) {
         residual = fmax(residual, run->all[c].residual);
         limit = fmax(limit, run->all[c].detection_limit);
@@ -143,6 +144,7 @@ static void describe(const struct lw_sparse *run, struct lw_job *job)
         dense += run->all[c].is_dense > 0;
         unexplained += run->all[c].is_explained == 0;
         off_grid += run->all[c].off_grid > 0;
+        refined += run->all[c].is_refined > 0;
     }
     const bool has_rate = job->inputs[0].axis.sample_rate_hz > 0;
     if (dense == run->n_channels)
@@ -153,7 +155,8 @@ static void describe(const struct lw_sparse *run, struct lw_job *job)
     lw_job_note_int(job, "channels_not_explained", unexplained);
     lw_job_note_int(job, "channels_dense", dense);
     lw_job_note_int(job, "channels_off_grid", off_grid);
-    lw_job_note_int(job, "is_refined", run->request.refines);
+    lw_job_note_int(job, "is_refined", run->request.refines && refined == run->n_channels);
+    lw_job_note_int(job, "channels_refined", refined);
     lw_job_note_real(job, "residual", residual);
     lw_job_note_real(job, "detection_limit", limit);
     lw_job_note_int(job, "samples_touched", (int64_t)samples);

@@ -1,7 +1,7 @@
-"""The job sfft on tones between the frequencies of the transform, end to end: --refine against a dense least-squares fit of all
-samples in double precision, in noise of 0 to 60 dB and of many strengths, alone, in numbers and a few bins apart, real and complex,
-of several channels, on any number of ranks and with `lapwing verify`; and what is said of such tones without it. On both engines,
-where there are two.
+"""The job sfft on tones between the frequencies of the transform, end to end: --refine, of the sparse transform and of the dense
+one, against a dense least-squares fit of all samples in double precision, in noise of 0 to 60 dB and of many strengths, alone, in
+numbers and a few bins apart, real and complex, of several channels, on any number of ranks and with `lapwing verify`; and what is
+said of such tones without it. On both engines, where there are two.
 
     refine.py LAPWING MPIEXEC [ENGINE]"""
 
@@ -169,12 +169,62 @@ def saying():
     write(x)
     _, about, channels, said = run("x.h5", "--sparsity", "3")
     check(OFFER not in said and about["channels_off_grid"] == 0 and channels["off_grid"][0] == 0, f"noise: {said}")
-    for algorithm in ("dense", "sfft2"):
-        check("leave one" in run("x.h5", "--sparsity", "3", "--refine", "--algorithm", algorithm, code=2), algorithm)
-    said = run("x.h5", "--sparsity", "30000", "--refine", code=78)
-    check("smaller --sparsity" in said, said)
+    check("leave one" in run("x.h5", "--sparsity", "3", "--refine", "--algorithm", "sfft2", code=2), "sfft2")
+    said = run("x.h5", "--sparsity", "30000", "--refine", "--algorithm", "sparse", code=78)
+    check("four times as many" in said and "reads them all" in said, said)
 
 
-for part in (refining, strengths, many_channels, pieces, saying):
+def dense():
+    """Tones of the dense transform, beside the fit of numpy: asked for, and where the sparse one gives up."""
+    n = 1 << 17
+    several = 100 + np.sort(random.uniform(0, n / 2 - 200, 10))
+    sizes = 10 ** np.linspace(0, -1.5, 10)
+    cases = (("one", n, [12345.5], [1], 40, 1e-3), ("ten", n, several, np.ones(10), 40, 1e-3),
+             ("of many strengths", n, several, sizes, 60, 1e-3), ("close", n, [1000.3, 1003.4, 1006.1], np.ones(3), 40, 1e-3),
+             ("odd", 120011, [777.25, 5000.5], np.ones(2), 40, 1e-3), ("exact", n, several, sizes, 300, 1e-9),
+             ("short", 5000, [3.3, 700.75, 2490.6], np.ones(3), 50, 2e-3), ("0 dB", n, several[:1], [1], 0.001, 1e-2))
+    for what, length, places, strengths, snr, most in cases:
+        for is_real in (False, True):
+            what = f"dense, {what}, {'real' if is_real else 'complex'}"
+            x, _ = make(length, places, strengths, snr, is_real)
+            write(x)
+            rows, about, channels, said = run("x.h5", "--sparsity", str(len(places)), "--refine", "--algorithm", "dense")
+            compare(what, rows, x, places, is_real, most)
+            check(channels["dense"][0] == channels["refined"][0] == about["is_refined"] == 1 and "are fitted" in said, f"{what}: {about}")
+            energy = np.sum(np.abs(x) ** 2)
+            t = (rows["re"] + 1j * rows["im"]) / length @ waves(length, rows["fractional_index"])
+            left = np.sum(np.abs(x - (2 * t.real if is_real else t)) ** 2) / energy
+            check(abs(channels["residual"][0] - left) <= 1e-3 * left + 1e-12, f"{what}: residual {channels['residual'][0]}, not {left}")
+            lapwing(1, "verify", "y.h5")
+    with h5py.File("y.h5", "r+") as file:
+        file["spectrum"][...] = np.array([tuple(r)[:-1] + (r["fractional_index"] + 0.3,) for r in rows], rows.dtype)
+    lapwing(1, "verify", "y.h5", code=65)
+
+
+def fallen_back():
+    """The sparse transform gives up where there are many more tones than are wanted; the strongest are found by the dense one, on
+    any number of ranks."""
+    n, places = 1 << 16, np.array([3000.3, 9000.6, 20000.45])
+    others, sizes = 73.5 + 160 * np.arange(200), np.full(200, 0.2)
+    x = [make(n, np.append(places + c, others), np.append(np.ones(3), sizes), 40, True)[0] for c in range(3)]
+    write(np.array(x + [10 * random.standard_normal(n)]))
+    first = None
+    for ranks in (1, 3):
+        rows, about, channels, said = run("x.h5", "--sparsity", "3", "--refine", "--axis", "1", ranks=ranks)
+        first = first or rows.tobytes()
+        check(rows.tobytes() == first and "falling back" in said, f"fallen back on {ranks} ranks: {about}")
+        check(channels["dense"].tolist() == [1] * 4 and channels["refined"].tolist() == [1, 1, 1, 0], f"fallen back: {channels}")
+        check(about["channels_refined"] == 3 and about["is_refined"] == 0 and "keep the lines" in said, f"fallen back: {said} {about}")
+    for c in range(3):
+        mine = rows[rows["channel"] == c]
+        check(len(mine) == 3 and np.abs(mine["fractional_index"] - places - c).max() < 2e-3, f"fallen back, channel {c}: {mine}")
+    lapwing(1, "verify", "y.h5")
+    write(random.standard_normal(1 << 14))
+    rows, about, channels, said = run("x.h5", "--sparsity", "5000", "--refine")
+    check(np.array_equal(rows["fractional_index"], rows["index"]) and about["is_refined"] == channels["refined"][0] == 0 and
+          "whole indices" in said, f"too many: {said} {about}")
+
+
+for part in (refining, strengths, many_channels, pieces, saying, dense, fallen_back):
     part()
 finish()
