@@ -4,6 +4,7 @@
  *     recognise                   by its content, not by its name
  *     list, find_origin           for `lapwing info FILE`
  *     describe                    what a dataset holds, or what is wrong with it
+ *     find_stretches              where its samples follow each other in time, of datasets with gaps
  *     open, read, close           samples, box by box
  *     locate, find_chunk          where they lie, for those that read the file themselves
  *     read_numbers                all of a small dataset
