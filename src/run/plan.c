@@ -24,7 +24,7 @@ static const double file_bytes_per_second = 1e9;
 static const int64_t bytes_per_piece = 64;
 static const double seconds_per_piece = 1e-6;
 
-/* Threads wait for each other, and ranks. This is an assumption: rounds of a few kilobytes took 0.05 ms of a core and up to 0.8 ms elapsed. */
+/* Threads and ranks wait for each other. Assumed: rounds of a few kilobytes took 0.05 ms of a core, and up to 0.8 ms elapsed. */
 static const double seconds_per_round = 1e-4;
 
 int64_t lw_plan_host_bytes(const struct lw_plan *plan)
