@@ -23,7 +23,7 @@ static unsigned take(struct bits *bits, int count)
     for (; count > 0; count--, bits->used++) {
         const bool is_there = bits->used < bits->n;
         bits->is_over |= !is_there;
-        value = value << 1 | (is_there ? bits->at[bits->used / 8] >> (7 - bits->used % 8) & 1u : 0u);
+        value = value << 1 | (is_there ? (unsigned)bits->at[bits->used / 8] >> (7 - bits->used % 8) & 1u : 0u);
     }
     return value;
 }
