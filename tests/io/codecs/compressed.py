@@ -43,7 +43,7 @@ def make_input():
 
 def ols(ranks, name, axis, taps, how, code=0):
     done = lapwing(ranks, "ols", "--input", f"in.h5:/{name}", "--axis", axis, "--filters", f"in.h5:/{taps}", "--output", "out.h5",
-                   "--overwrite", "--io", how, "--memory", "100M", code=code)
+                   "--overwrite", "--io", how, "--memory", "120M", code=code)
     if code:
         return done.stderr
     with h5py.File("out.h5") as file:
