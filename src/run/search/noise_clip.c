@@ -89,20 +89,10 @@ static struct lw_noise_cells choose_cells(const struct lw_job *job, int64_t leng
 /* Filters [first, first + n) of the job, as a series of the computing precision. */
 static void take_filters(const struct lw_job *job, int first, int n, struct lw_op_spec *spec)
 {
-    const bool is_image = has_pixels(job);
     *spec = job->op;
-    spec->output = (struct lw_type){
-        .scalar = spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
-        .is_complex = spec->input.is_complex || (is_image ? spec->conv2d.kernel_complex : spec->ols.taps_complex),
-    };
-    spec->output_scale = 0;
-    if (is_image) {
-        spec->conv2d.every = 1;
-        spec->conv2d.search = (struct lw_search){.products = LW_FILTERED};
+    lw_noise_plain_series(spec);
+    if (has_pixels(job))
         return;
-    }
-    spec->ols.post = (struct lw_post){.kind = LW_POST_NONE};
-    spec->ols.search = (struct lw_search){.products = LW_FILTERED};
     spec->ols.taps += first * spec->ols.n_taps * (spec->ols.taps_complex ? 2 : 1);
     spec->ols.n_filters = n;
 }

@@ -13,6 +13,23 @@ struct lw_noise_pass lw_noise_pass_of(const struct lw_job *job, const struct lw_
     };
 }
 
+void lw_noise_plain_series(struct lw_op_spec *spec)
+{
+    const bool is_image = spec->kind == LW_OP_CONV2D;
+    spec->output = (struct lw_type){
+        .scalar = spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
+        .is_complex = spec->input.is_complex || (is_image ? spec->conv2d.kernel_complex : spec->ols.taps_complex),
+    };
+    spec->output_scale = 0;
+    if (is_image) {
+        spec->conv2d.every = 1;
+        spec->conv2d.search = (struct lw_search){.products = LW_FILTERED};
+    } else {
+        spec->ols.post = (struct lw_post){.kind = LW_POST_NONE};
+        spec->ols.search = (struct lw_search){.products = LW_FILTERED};
+    }
+}
+
 int64_t lw_noise_most_blocks(const struct lw_noise_pass *pass) { return divide_up(pass->blocks.count, pass->n_ranks); }
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */

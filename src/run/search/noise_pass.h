@@ -31,6 +31,9 @@ struct lw_noise_pass {
 /** What a pass for a run starts from; the caller sets spec, plan.op, blocks and group. */
 struct lw_noise_pass lw_noise_pass_of(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan, int n_ranks);
 
+/** Make the operation deliver every output of its filters, unscaled, in the computing precision. */
+void lw_noise_plain_series(struct lw_op_spec *spec);
+
 /** Blocks that one rank takes at most. */
 int64_t lw_noise_most_blocks(const struct lw_noise_pass *pass);
 

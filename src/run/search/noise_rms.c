@@ -75,19 +75,9 @@ static void choose_segments(struct rms *rms, int64_t unit)
 /* Segments of a signal come as their root mean squares, those of an image as they are. */
 static void make_segments(struct lw_op_spec *spec, int64_t unit)
 {
-    const bool is_image = spec->kind == LW_OP_CONV2D;
-    spec->output = (struct lw_type){
-        .scalar = spec->precision == LW_SINGLE ? LW_FLOAT32 : LW_FLOAT64,
-        .is_complex = spec->input.is_complex || (is_image ? spec->conv2d.kernel_complex : spec->ols.taps_complex),
-    };
-    spec->output_scale = 0;
-    if (is_image) {
-        spec->conv2d.every = 1;
-        spec->conv2d.search = (struct lw_search){.products = LW_FILTERED};
-    } else {
-        spec->ols.post = (struct lw_post){.kind = LW_POST_NONE};
+    lw_noise_plain_series(spec);
+    if (spec->kind != LW_OP_CONV2D)
         spec->ols.search = (struct lw_search){.products = LW_BLOCKS, .every = unit, .values = LW_BLOCK_RMS};
-    }
 }
 
 static int plan_rms(const struct lw_job *job, const struct lw_engine *engine, const struct lw_plan *plan, int n_ranks, struct rms *rms,
