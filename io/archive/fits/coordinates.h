@@ -22,7 +22,7 @@
 #include "io/attribute.h"
 #include "io/writer.h"
 
-/* What becomes of a keyword. */
+/* How the result carries a keyword. */
 enum lw_fits_fate {
     LW_FITS_MOVED,              /* the result has it, in the same words or in others */
     LW_FITS_BY_TABLE,           /* left out: it needs a table */

@@ -106,7 +106,7 @@ static int64_t column_bytes(const char *form)
     return *type == 'X' ? divide_up(repeat, 8) : size;
 }
 
-/* Of an array in the heap, of TFORM "1PI(20)". */
+/* Bytes of an element of an array in the heap, whose TFORM is "1PI(20)", say. */
 static int element_bytes(const char *form)
 {
     const char letter = form[strspn(form, "0123456789")] ? form[strspn(form, "0123456789") + 1] : 0;

@@ -67,7 +67,7 @@ static int grow(const char *file, struct target *target, int64_t room, struct lw
     return LW_OK;
 }
 
-/* As much room as the last member says that it takes, modulo 2^32, and as any bytes can take at most. */
+/* The first guess at the room: what the last member says that it takes, modulo 2^32, but no more than so many bytes can become. */
 static int64_t first_room(const unsigned char *packed, int64_t n)
 {
     const int64_t told = (int64_t)packed[n - 4] | (int64_t)packed[n - 3] << 8 | (int64_t)packed[n - 2] << 16 | (int64_t)packed[n - 1] << 24;
