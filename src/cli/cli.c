@@ -13,6 +13,7 @@
 #include "job/hints.h"
 #include "plot/plot.h"
 #include "run/each.h"
+#include "run/plan_text.h"
 #include "verify/verify.h"
 
 #include <inttypes.h>
@@ -543,7 +544,7 @@ static int execute_job(struct lw_cli *cli, struct lw_comm *comm, struct lw_error
     if (cli->action == LW_ACTION_PLAN && lw_options_given(cli->options, "each"))
         return lw_each_plan(comm, cli->job, cli->options, err);
     if (cli->action == LW_ACTION_PLAN)
-        return cli->job->plan(comm, cli->job, cli->options, err);
+        return lw_plan_one(comm, cli->job, cli->options, err);
     if (cli->action == LW_ACTION_FILTERS)
         return lw_filters_run(comm, cli->kind, cli->options, cli->command_line, err);
     if (cli->action == LW_ACTION_SYNTH)

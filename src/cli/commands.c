@@ -20,7 +20,8 @@ const struct lw_command lw_commands[] = {
             "Takes the options of the job, or a job file and, as run does, options that override it, and prints ranks, rounds, "
             "slice, halo, segment length, bytes per rank, the size of the output and, for --time of Slurm, an estimate of the run "
             "time. What cannot fit is refused, with the remedy. With --measure the job is tried for a few seconds and its time is "
-            "said from that. Start it on as many ranks as the job itself.",
+            "said from that. With --each it prints the plan of the largest result, and what all of them take together: bytes to read "
+            "and write, memory, time. Start it on as many ranks as the job itself.",
         .example = "mpirun -np 4 lapwing plan ols --input survey.h5:/signal \\\n"
                    "    --filters survey.h5:/filters --memory 8G\n"
                    "mpirun -np 4 lapwing plan jobs/ols.ini --measure",

@@ -107,6 +107,18 @@ struct lw_job {
     char summary[256];                  /* one line: "filter 2 x 8192 taps (real), mode same, boundary zero" */
 };
 
+/* What a plan says of a run, in numbers: of seconds, those of rank 0 count. */
+struct lw_planned {
+    bool prints;                        /* given, by rank 0: the plan is printed on standard output, too */
+    bool is_sparse;                     /* written_bytes are the most there can be, and seconds are those of reading alone */
+    int64_t host_bytes, device_bytes;   /* on each rank */
+    int64_t read_bytes, written_bytes;  /* by all ranks; tables of streamed runs, of which nobody knows the length, not counted */
+    double seconds;                     /* after the start, as estimated */
+    double serial_seconds;              /* likewise, were nothing done at the same time; 0: not known */
+    double start_seconds;               /* that it took to get here; with --measure, until the first round */
+    double measured_seconds;            /* with --measure: after the start; else 0 */
+};
+
 struct lw_job_ops {
     const char *name;                   /* "ols" */
     const char *title;                  /* one line for the list of commands */
@@ -131,11 +143,11 @@ struct lw_job_ops {
     /** Make the taps of job->whitening, whose spectrum has been measured. By rank 0. NULL: the job whitens nothing. */
     int (*whiten)(struct lw_job *job, int n_threads, struct lw_error *err);
 
-    /** Run it from the input file to the finished result, or print how it would run on standard output (rank 0): one of the
-     * pairs below. Collective; every rank returns the same code. @param command_line  as typed, for the provenance */
+    /** Run it from the input file to the finished result, or say how it would run: one of the pairs below. Collective; every rank returns the same code. @param command_line  as typed, for the provenance */
     int (*run)(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, const char *command_line,
                struct lw_error *err);
-    int (*plan)(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_error *err);
+    int (*plan)(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_planned *planned,
+                struct lw_error *err);
 
     /** Make a synthetic survey with input and filters for this job, written in parallel. Collective. */
     int (*synth)(const struct lw_options *options, struct lw_comm *comm, struct lw_error *err);
@@ -158,10 +170,12 @@ void lw_job_note_real(struct lw_job *job, const char *name, double value);
  * (src/run/stream.c), and few, of its own choice (src/run/sparse/sparse.c). */
 int lw_stream_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
                   const char *command_line, struct lw_error *err);
-int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_error *err);
+int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_planned *planned,
+                   struct lw_error *err);
 int lw_sparse_run(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options,
                   const char *command_line, struct lw_error *err);
-int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_error *err);
+int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_planned *planned,
+                   struct lw_error *err);
 
 /** Refuse an output that is one of the inputs, or whose temporary file would be: writing would destroy it. LW_EUSAGE. */
 int lw_job_check_output(const struct lw_job *job, const char *output, struct lw_error *err);

@@ -1,5 +1,6 @@
 #include "run/each.h"
 
+#include "base/integers.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/words.h"
@@ -8,6 +9,7 @@
 #include "io/result_file.h"
 #include "io/shield.h"
 #include "io/stretches.h"
+#include "run/plan_text.h"
 #include "run/setup.h"
 
 #include <assert.h>
@@ -187,14 +189,14 @@ static int find_beside(struct lw_comm *comm, const struct lw_job_ops *ops, struc
 }
 
 static int open_each(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, struct each *each,
-                     struct lw_error *err)
+                     double **bytes, struct lw_error *err)
 {
     struct lw_reader_request request;
     *each = (struct each){.comm = comm};
     int rc;
     (void)((rc = lw_setup_request(ops, options, &request, err)) || (rc = keep_output(options, each, err)));
     if ((rc = lw_comm_agree(comm, rc, err)) ||
-        (rc = lw_stretches_find(comm, &request, (enum lw_each)lw_options_choice(options, "each"), &each->groups, err)))
+        (rc = lw_stretches_find(comm, &request, (enum lw_each)lw_options_choice(options, "each"), &each->groups, bytes, err)))
         return rc;
     (void)((rc = choose_part(options, each, err)) || (rc = check_names(each, err)));
     if (rc == LW_OK && !ops->is_isolated && lw_options_given(options, "beside"))
@@ -262,10 +264,37 @@ static bool may_go_on(int code)
     return code == LW_EDATA || code == LW_EIO || code == LW_ECONFIG || code == LW_EUSAGE;
 }
 
+/* How many came to what. */
+struct tally {
+    int64_t n, n_failed, n_misfits;
+    int first;                  /* code of those that failed */
+};
+
 /* What does not fit any of the first inputs is no fault of theirs. */
 enum { MOST_MISFITS = 10 };
 
-static bool is_misfit(int code) { return code == LW_ECONFIG || code == LW_EUSAGE; }
+/* Say what failed. @return  LW_OK: go on */
+static int count_one(struct tally *tally, int rc, struct lw_error *err)
+{
+    tally->n++;
+    tally->n_misfits += rc == LW_ECONFIG || rc == LW_EUSAGE;
+    if (rc == LW_OK)
+        return LW_OK;
+    if (!may_go_on(rc) || (tally->n_misfits == tally->n && tally->n == MOST_MISFITS))
+        return rc;
+    lw_log_error(err);
+    tally->first = tally->first ? tally->first : rc;
+    tally->n_failed++;
+    return LW_OK;
+}
+
+static int sum_up(const struct tally *tally, const char *what, struct lw_error *err)
+{
+    if (tally->n_failed == 0)
+        return LW_OK;
+    return lw_fail(err, (enum lw_code)tally->first, "%" PRId64 " of %" PRId64 " results could not be %s, as is said above", tally->n_failed,
+                   tally->n, what);
+}
 
 /* Several runs may share the inputs without --part: what another one has made or is making is left to it. Collective. */
 static bool is_left(const struct each *each, const char *name)
@@ -300,25 +329,16 @@ static int run_group(const struct each *each, const struct lw_job_ops *ops, stru
 static int run_groups(const struct each *each, const struct lw_job_ops *ops, struct lw_options *options, const char *command_line,
                       struct lw_error *err)
 {
-    int64_t i = 0, n_failed = 0, n_misfits = 0;
-    int rc = LW_OK, first = LW_OK;
+    struct tally tally = {0};
+    int64_t i = 0;
     for (const char *group = lw_names_next(&each->groups, NULL); group && i < each->end; group = lw_names_next(&each->groups, group), i++) {
         if (i < each->begin)
             continue;
-        rc = run_group(each, ops, options, command_line, group, i, err);
-        n_misfits += is_misfit(rc);
-        if (rc != LW_OK && (!may_go_on(rc) || (n_misfits == i + 1 - each->begin && n_misfits == MOST_MISFITS)))
+        const int rc = count_one(&tally, run_group(each, ops, options, command_line, group, i, err), err);
+        if (rc)
             return rc;
-        if (rc != LW_OK) {
-            lw_log_error(err);
-            first = first ? first : rc;
-            n_failed++;
-        }
     }
-    if (n_failed == 0)
-        return LW_OK;
-    return lw_fail(err, (enum lw_code)first, "%" PRId64 " of %" PRId64 " results could not be made, as is said above", n_failed,
-                   each->end - each->begin);
+    return sum_up(&tally, "made", err);
 }
 
 int lw_each_run(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, const char *command_line,
@@ -327,33 +347,187 @@ int lw_each_run(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_op
     struct each each;
     int rc;
     lw_shield_keep();
-    if ((rc = open_each(comm, ops, options, &each, err)) == LW_OK &&
+    if ((rc = open_each(comm, ops, options, &each, NULL, err)) == LW_OK &&
         (rc = lw_comm_agree(comm, make_folder(&each, err), err)) == LW_OK)
         rc = run_groups(&each, ops, options, command_line, err);
     close_each(&each);
     return rc;
 }
 
-/* Of this part; where that has none, of all. */
-static const char *first_group(const struct each *each)
+/* ---- plan ---------------------------------------------------------------------------------------------------------------- */
+
+/* So many inputs, spread evenly over the sizes, are planned themselves; the others as parts of the next larger one of them. */
+enum { MOST_PLANNED = 16 };
+
+/* Making a file, closing it and giving it its name: assumed. A local disk took 0.02 s. */
+static const double seconds_per_file = 0.02;
+
+struct input {
+    const char *group;
+    int64_t number;
+    double bytes;
+};
+
+/* What all results of the part take. */
+struct totals {
+    struct tally tally;
+    int64_t n, n_by_size;       /* results, and those of them that were not planned themselves */
+    struct lw_planned largest, last;    /* the first and the last one that were */
+    double last_bytes;          /* the latter's size; 0: planning it failed */
+    int64_t host_bytes, device_bytes;   /* of the one that takes most */
+    double read_bytes, written_bytes, seconds, serial_seconds, start_seconds;   /* of all together */
+};
+
+static int by_size(const void *left, const void *right)
 {
-    const char *group = lw_names_next(&each->groups, NULL);
-    for (int64_t i = 0; i < each->begin && each->begin < each->end; i++)
-        group = lw_names_next(&each->groups, group);
-    return group;
+    const struct input *const a = left, *const b = right;
+    return a->bytes != b->bytes ? (a->bytes < b->bytes) - (a->bytes > b->bytes) : (a->number > b->number) - (a->number < b->number);
+}
+
+/* Largest first. @return  [each->end - each->begin] */
+static struct input *list_inputs(const struct each *each, const double *bytes, struct lw_error *err)
+{
+    struct input *const inputs = lw_alloc_array(each->end - each->begin, sizeof *inputs, "the inputs", err);
+    int64_t i = 0;
+    if (!inputs)
+        return NULL;
+    for (const char *group = lw_names_next(&each->groups, NULL); group && i < each->end; group = lw_names_next(&each->groups, group), i++)
+        if (i >= each->begin)
+            inputs[i - each->begin] = (struct input){group, i, bytes[i]};
+    qsort(inputs, (size_t)(each->end - each->begin), sizeof *inputs, by_size);
+    return inputs;
+}
+
+/* @param share  of what was planned */
+static void add(struct totals *totals, const struct lw_planned *planned, double share)
+{
+    totals->n++;
+    totals->host_bytes = max64(totals->host_bytes, planned->host_bytes);
+    totals->device_bytes = max64(totals->device_bytes, planned->device_bytes);
+    totals->read_bytes += share * (double)planned->read_bytes;
+    totals->written_bytes += (planned->is_sparse ? 1 : share) * (double)planned->written_bytes;
+    totals->seconds += share * planned->seconds;
+    totals->serial_seconds += share * planned->serial_seconds;
+    totals->start_seconds += planned->start_seconds;
+}
+
+/* The plan of the first one that has any is printed, and that one is tried if --measure says so. */
+static int plan_one(const struct each *each, const struct lw_job_ops *ops, struct lw_options *options, const struct input *input,
+                    struct totals *totals, struct lw_error *err)
+{
+    char name[LW_MAX_PATH];
+    struct lw_planned planned = {.prints = totals->n == 0 && lw_comm_rank(each->comm) == 0};
+    int rc = choose_group(each, input->group, input->number, options, name, err);
+    totals->last_bytes = 0;
+    if (rc)
+        return rc;
+    if (planned.prints)
+        lw_plan_row("plan of", name);
+    lw_log_hush(totals->n > 0);
+    rc = ops->plan(each->comm, ops, options, &planned, err);
+    lw_log_hush(false);
+    if (rc)
+        return rc;
+    totals->last_bytes = input->bytes;
+    if (totals->n == 0)
+        totals->largest = planned;
+    lw_options_clear(options, "measure");
+    totals->last = planned;
+    add(totals, &planned, 1);
+    return LW_OK;
+}
+
+static int plan_all(const struct each *each, const struct lw_job_ops *ops, struct lw_options *options, const struct input *inputs,
+                    struct totals *totals, struct lw_error *err)
+{
+    const int64_t n = each->end - each->begin, step = divide_up(n, MOST_PLANNED);
+    for (int64_t i = 0; i < n; i++) {
+        const struct input *const input = &inputs[i];
+        if (i % step != 0 && totals->last_bytes > 0 && input->bytes > 0) {
+            add(totals, &totals->last, input->bytes / totals->last_bytes);
+            totals->n_by_size++;
+            totals->tally.n++;
+            continue;
+        }
+        const int rc = count_one(&totals->tally, plan_one(each, ops, options, input, totals, err), err);
+        if (rc)
+            return rc;
+    }
+    return LW_OK;
+}
+
+static void print_measured(const struct totals *totals)
+{
+    const struct lw_planned *const largest = &totals->largest;
+    const double n = (double)totals->n, start = n * largest->start_seconds;
+    const double rest = largest->measured_seconds * (largest->seconds > 0 ? totals->seconds / largest->seconds : n);
+    printf("%-16sabout %.3g s: starts %.3g s, the rest %.3g s, by the sizes of what was measured\n", "  measured", start + rest, start, rest);
+    lw_plan_print_slurm(start + rest);
+}
+
+static void print_estimate(const struct totals *totals)
+{
+    const double files = (double)totals->n * seconds_per_file, start = LW_PLAN_START_SECONDS + totals->start_seconds + files;
+    printf("%-16sabout %.3g s: starts %.3g s, with an assumed %.3g s for each file; ", "  time", start + totals->seconds, start,
+           seconds_per_file);
+    if (totals->largest.is_sparse)
+        printf("reading %.3g s; --measure says what computing takes\n", totals->seconds);
+    else
+        printf("computing and files %.3g s\n", totals->seconds);
+    if (totals->serial_seconds > 0)
+        lw_plan_print_slurm(start + totals->serial_seconds);
+}
+
+static void print_totals(const struct totals *totals)
+{
+    char note[80];
+    printf("%-16s%" PRId64, "all results", totals->n);
+    if (totals->n_by_size > 0)
+        printf(", %" PRId64 " of them counted by their size", totals->n_by_size);
+    printf("\n");
+    lw_plan_bytes_row("  host memory", totals->host_bytes, " a rank at most");
+    lw_plan_bytes_row("  device memory", totals->device_bytes, totals->device_bytes > 0 ? " a rank at most" : "");
+    lw_plan_bytes_row("  reads", (int64_t)totals->read_bytes, "");
+    snprintf(note, sizeof note, "%s, and up to 1 MiB more for each dataset of a file", totals->largest.is_sparse ? " at most" : "");
+    lw_plan_bytes_row("  writes", (int64_t)totals->written_bytes, note);
+    (totals->largest.measured_seconds > 0 ? print_measured : print_estimate)(totals);
+}
+
+/* A trial is written into the folder of the results, which need not be there yet. */
+static bool makes_folder(const struct each *each, const struct lw_options *options)
+{
+    return lw_options_flag(options, "measure") && !each->is_pattern && lw_comm_rank(each->comm) == 0 && access(each->output, F_OK) != 0;
+}
+
+static int plan_part(const struct each *each, const struct lw_job_ops *ops, struct lw_options *options, const double *bytes,
+                     struct lw_error *err)
+{
+    struct totals totals = {0};
+    const bool is_new = makes_folder(each, options);
+    struct input *const inputs = list_inputs(each, bytes, err);
+    int rc = inputs ? LW_OK : LW_ESYSTEM;
+    rc = lw_comm_agree(each->comm, rc == LW_OK && is_new ? make_folder(each, err) : rc, err);
+    if (rc == LW_OK)
+        rc = plan_all(each, ops, options, inputs, &totals, err);
+    if (rc == LW_OK && totals.n > 0 && lw_comm_rank(each->comm) == 0)
+        print_totals(&totals);
+    if (is_new)
+        rmdir(each->output);
+    lw_free(inputs);
+    return rc ? rc : sum_up(&totals.tally, "planned", err);
 }
 
 int lw_each_plan(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, struct lw_error *err)
 {
     struct each each;
-    char name[LW_MAX_PATH];
-    int rc = open_each(comm, ops, options, &each, err);
-    if (rc == LW_OK && (rc = choose_group(&each, first_group(&each), each.begin < each.end ? each.begin : 0, options, name, err)) == LW_OK) {
-        if (lw_comm_rank(comm) == 0)
-            printf("results     %" PRId64 ", of which %" PRId64 " in this part; the first is %s:\n", each.groups.n, each.end - each.begin,
-                   name);
-        rc = ops->plan(comm, ops, options, err);
-    }
+    double *bytes = NULL;
+    lw_shield_keep();
+    int rc = open_each(comm, ops, options, &each, &bytes, err);
+    if (rc == LW_OK && lw_comm_rank(comm) == 0)
+        printf("%-16s%" PRId64 ", of which %" PRId64 " in this part, one after the other\n", "results", each.groups.n, each.end - each.begin);
+    if (rc == LW_OK)
+        rc = plan_part(&each, ops, options, bytes, err);
+    lw_free(bytes);
     close_each(&each);
     return rc;
 }

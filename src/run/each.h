@@ -11,7 +11,8 @@
 int lw_each_run(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, const char *command_line,
                 struct lw_error *err);
 
-/** Say how the first of them would run, and how many there are. Collective. */
+/** Say how many there are, how the largest would run, and what all take: where they are many, most are counted by the size of their
+ * input. An input that cannot be described is an error as of lw_each_run. Collective. */
 int lw_each_plan(struct lw_comm *comm, const struct lw_job_ops *ops, struct lw_options *options, struct lw_error *err);
 
 #endif

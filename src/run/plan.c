@@ -215,6 +215,11 @@ double lw_plan_seconds(const struct lw_plan *plan)
     return (plan->compute_seconds > files ? plan->compute_seconds : files) + plan->round_seconds;
 }
 
+double lw_plan_serial_seconds(const struct lw_plan *plan)
+{
+    return plan->compute_seconds + plan->file_seconds + plan->piece_seconds + plan->chunk_cost.seconds + plan->round_seconds;
+}
+
 /* By how much computing takes longer than with all threads at work: those of a rank share the parts of its slice, of which a small
  * one has few, and ranks may have none. An image's rows of tiles have parts of their own. */
 static double idle_factor(const struct lw_plan_spec *spec, const struct lw_plan *plan)

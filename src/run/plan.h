@@ -50,8 +50,12 @@ struct lw_plan_spec {
 /** Host bytes per rank, all together. */
 int64_t lw_plan_host_bytes(const struct lw_plan *plan);
 
-/** Seconds of the whole run: computing, and reading and writing at the same time. */
+/* Until all ranks have started: assumed. */
+#define LW_PLAN_START_SECONDS 1.0
+
+/** Seconds after the start: computing, and reading and writing at the same time. */
 double lw_plan_seconds(const struct lw_plan *plan);
+double lw_plan_serial_seconds(const struct lw_plan *plan);     /* were nothing done at the same time */
 
 /** Resolve the operation, then choose the largest rounds (up to the size that overlaps well) that fit the memory of every
  * rank; where the input is stored in chunks, those by which they are decoded least often. Errors: LW_ECONFIG, naming the bytes

@@ -90,7 +90,7 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
     lw_plan_bytes_row("writes", plan->output_bytes, "");
     const double files = plan->file_seconds + plan->piece_seconds;
     print_chunks(setup, plan);
-    printf("%-16sabout %.3g s: computing %.3g s, files %.3g s at an assumed 1 GB/s", "time", lw_plan_seconds(plan) + 1,
+    printf("%-16sabout %.3g s: computing %.3g s, files %.3g s at an assumed 1 GB/s", "time", lw_plan_seconds(plan) + LW_PLAN_START_SECONDS,
            plan->compute_seconds, files);
     if (plan->chunk_cost.seconds > 0)
         printf(", chunks %.3g s", plan->chunk_cost.seconds);
@@ -98,9 +98,20 @@ void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan)
     if (plan->round_seconds >= 0.5)
         printf("; %" PRId64 " rounds %.3g s at an assumed 0.1 ms: more memory makes fewer", plan->rounds.n_rounds, plan->round_seconds);
     printf("\n");
-    const double all = plan->compute_seconds + files + plan->chunk_cost.seconds + plan->round_seconds;
-    const int64_t minutes = (int64_t)(2 * all / 60) + 2;
-    printf("%-16s--time=%" PRId64 " (minutes, with a margin of two)\n", "Slurm", minutes);
+}
+
+void lw_plan_print_slurm(double seconds)
+{
+    printf("%-16s--time=%" PRId64 " (minutes, with a margin of two)\n", "Slurm", (int64_t)(2 * seconds / 60) + 2);
+}
+
+int lw_plan_one(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_error *err)
+{
+    struct lw_planned planned = {.prints = lw_comm_rank(comm) == 0};
+    const int rc = ops->plan(comm, ops, options, &planned, err);
+    if (rc == LW_OK && planned.serial_seconds > 0 && planned.prints)
+        lw_plan_print_slurm(planned.serial_seconds);
+    return rc;
 }
 
 void lw_plan_print_measured(const struct lw_plan *plan, const struct lw_measure *measure, const char *longest)

@@ -6,6 +6,12 @@
 #include "run/plan.h"
 #include "run/setup.h"
 
+/** Print the plan of a job with one result. Collective. */
+int lw_plan_one(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_error *err);
+
+/** What to ask Slurm for, with a margin, for a run that may take so long. */
+void lw_plan_print_slurm(double seconds);
+
 /** The plan of a streamed run. */
 void lw_plan_print(const struct lw_setup *setup, const struct lw_plan *plan);
 

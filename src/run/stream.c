@@ -179,16 +179,31 @@ done:
 
 /* ---- plan ---------------------------------------------------------------------------------------------------------- */
 
-static int measure(struct stream *run, struct lw_error *err)
+static int measure(struct stream *run, struct lw_planned *planned, struct lw_error *err)
 {
     struct lw_measure measured;
     const int rc = lw_measure(&run->setup, &run->plan, &run->report, &measured, err);
-    if (rc == LW_OK && lw_comm_rank(run->setup.comm) == 0)
+    if (rc == LW_OK && planned->prints)
         lw_plan_print_measured(&run->plan, &measured, lw_report_longest(&run->report));
+    planned->start_seconds = measured.start_seconds;
+    planned->measured_seconds = measured.rounds_seconds + measured.disk_seconds;
     return rc;
 }
 
-int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_error *err)
+static void keep_numbers(const struct stream *run, struct lw_planned *planned)
+{
+    const struct lw_plan *const plan = &run->plan;
+    planned->host_bytes = lw_plan_host_bytes(plan);
+    planned->device_bytes = plan->bytes.device;
+    planned->read_bytes = plan->input_bytes;
+    planned->written_bytes = plan->output_bytes;
+    planned->seconds = lw_plan_seconds(plan);
+    planned->serial_seconds = lw_plan_serial_seconds(plan);
+    planned->start_seconds = lw_report_elapsed(&run->report);
+}
+
+int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_planned *planned,
+                   struct lw_error *err)
 {
     struct stream run = {0};
     int rc;
@@ -196,10 +211,11 @@ int lw_stream_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const str
         (rc = lw_setup_open(comm, ops, options, &run.setup, err)) ||
         (rc = lw_plan_make_for(&run.setup, &run.plan, err)))
         goto done;
-    if (lw_comm_rank(comm) == 0)
+    keep_numbers(&run, planned);
+    if (planned->prints)
         lw_plan_print(&run.setup, &run.plan);
     if (lw_options_flag(options, "measure"))
-        rc = measure(&run, err);
+        rc = measure(&run, planned, err);
 done:
     close_run(&run);
     return rc;

@@ -75,11 +75,16 @@ bool lw_sparse_fits_dense(const struct lw_sparse *run)
 }
 
 /* The most there is at a time. A dense transform that does not fit is not begun. */
-static int64_t needed_bytes(const struct lw_sparse *run)
+int64_t lw_sparse_host_bytes(const struct lw_sparse *run)
 {
     const bool falls_back = run->request.fallback == LW_SFFT_FALL_DENSE && lw_sparse_fits_dense(run);
     const int64_t dense = falls_back || !run->method ? run->bytes.dense : 0;
     return with(run, max64(run->bytes.search, dense));
+}
+
+int64_t lw_sparse_device_bytes(const struct lw_sparse *run)
+{
+    return max64(run->bytes.search_device, lw_sparse_fits_dense(run) ? run->bytes.dense_device : 0);
 }
 
 static int refuse(const struct lw_sparse *run, const char *who, int64_t needed, const char *remedy, struct lw_error *err)
@@ -169,7 +174,7 @@ static void choose_groups(struct lw_sparse *run)
     const int64_t one = lw_sparse_attempt_samples(&run->plan, LW_SPARSE_FIRST_ATTEMPTS) * 2 * (int64_t)sizeof(double);
     if (one > 0 && room > 0)
         choose_group(run, min64(most, 1 + min64(room / 2, MOST_TOGETHER) / one));
-    while (run->group > 1 && needed_bytes(run) > run->setup.limits.host)
+    while (run->group > 1 && lw_sparse_host_bytes(run) > run->setup.limits.host)
         choose_group(run, run->group / 2);
 }
 
@@ -178,7 +183,7 @@ int lw_sparse_memory_plan(struct lw_sparse *run, struct lw_error *err)
 {
     run->chunks = lw_reader_info(run->setup.reader)->is_compressed ? LW_CHUNKS_KEPT : LW_CHUNKS_IN_PLACE;
     choose_groups(run);
-    if (run->chunks == LW_CHUNKS_KEPT && needed_bytes(run) > run->setup.limits.host) {
+    if (run->chunks == LW_CHUNKS_KEPT && lw_sparse_host_bytes(run) > run->setup.limits.host) {
         run->chunks = LW_CHUNKS_IN_PLACE;
         choose_groups(run);
     }
@@ -192,7 +197,7 @@ static void print_device(const struct lw_sparse *run)
     char note[256], limit[24];
     const struct lw_sparse_bytes *const b = &run->bytes;
     snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(run->setup.limits.device, limit), run->setup.limits.device_source);
-    lw_plan_bytes_row("device memory", max64(b->search_device, lw_sparse_fits_dense(run) ? b->dense_device : 0), note);
+    lw_plan_bytes_row("device memory", lw_sparse_device_bytes(run), note);
     lw_plan_bytes_row("  search", b->search_device, "");
     lw_plan_bytes_row("  dense", b->dense_device, "");
 }
@@ -202,7 +207,7 @@ void lw_sparse_memory_print(const struct lw_sparse *run)
     char note[256], limit[24];
     const struct lw_sparse_bytes *const b = &run->bytes;
     snprintf(note, sizeof note, " a rank, of %s (%s)", lw_bytes_text(run->setup.limits.host, limit), run->setup.limits.host_source);
-    lw_plan_bytes_row("host memory", needed_bytes(run), note);
+    lw_plan_bytes_row("host memory", lw_sparse_host_bytes(run), note);
     lw_plan_bytes_row("  base", run->setup.limits.base, " resident before the first read");
     lw_plan_bytes_row("  files", b->files, "");
     lw_plan_bytes_row("  kept", b->kept, " lines, figures, buffers");

@@ -10,6 +10,10 @@
 /** Choose `group`, `block` and `chunks`, and count bytes. LW_ECONFIG: it does not fit. */
 int lw_sparse_memory_plan(struct lw_sparse *run, struct lw_error *err);
 
+/** The most that a rank has at a time, on the host and on its device. */
+int64_t lw_sparse_host_bytes(const struct lw_sparse *run);
+int64_t lw_sparse_device_bytes(const struct lw_sparse *run);
+
 /** For the plan command, on rank 0. */
 void lw_sparse_memory_print(const struct lw_sparse *run);
 

@@ -111,14 +111,18 @@ void lw_sparse_log_reads(const struct lw_sparse *run, const struct lw_sparse_rea
                   lw_bytes_text(lw_bytes_gap(&run->pace), gap));
 }
 
+double lw_sparse_read_seconds(const struct lw_sparse *run, int64_t n_reads, int64_t bytes)
+{
+    return lw_bytes_seconds(&run->pace, n_reads / run->n_ranks, bytes / run->n_ranks);
+}
+
 void lw_sparse_print_reads(const struct lw_sparse *run, const struct lw_sparse_reads *reads)
 {
     char read[24], mean[24], all[24], gap[24], pace[160];
-    const double seconds = lw_bytes_seconds(&run->pace, reads->reads / run->n_ranks, reads->bytes / run->n_ranks);
     describe_pace(run, pace, sizeof pace);
     printf("%-16s%s of %s in %" PRId64 " read%s of %s on average, %" PRId64 " channel%s at a time\n", "reads",
            lw_bytes_text(reads->bytes, read), lw_bytes_text(all_bytes(run), all), reads->reads, reads->reads == 1 ? "" : "s",
            mean_text(reads, mean), run->group, run->group == 1 ? "" : "s");
     printf("%-16s%s%s, across gaps of up to %s: about %.3g s\n", "storage", pace, run->n_ranks > 1 ? " by each rank" : "",
-           lw_bytes_text(lw_bytes_gap(&run->pace), gap), seconds);
+           lw_bytes_text(lw_bytes_gap(&run->pace), gap), lw_sparse_read_seconds(run, reads->reads, reads->bytes));
 }

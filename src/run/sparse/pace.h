@@ -33,7 +33,10 @@ struct lw_sparse_reads lw_sparse_count_reads(const struct lw_sparse *run, const 
 /** Say in the log what is read and why so: one line of rank 0. */
 void lw_sparse_log_reads(const struct lw_sparse *run, const struct lw_sparse_reads *reads);
 
-/** The same in rows of the plan command, with the time it will take. */
+/** Seconds of so many reads of all ranks. */
+double lw_sparse_read_seconds(const struct lw_sparse *run, int64_t n_reads, int64_t bytes);
+
+/** What is read in rows of the plan command, with the time it will take. */
 void lw_sparse_print_reads(const struct lw_sparse *run, const struct lw_sparse_reads *reads);
 
 #endif

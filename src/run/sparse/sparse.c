@@ -248,7 +248,7 @@ done:
 
 /* The first channels, as many as are read together and one for each rank at least, say how long all take: read and transformed as
  * in a run. The tables, which are small, are not written. */
-static int measure(struct lw_sparse *run, double started, struct lw_error *err)
+static int measure(struct lw_sparse *run, double started, struct lw_planned *planned, struct lw_error *err)
 {
     struct lw_comm *const comm = run->setup.comm;
     const int64_t all = run->n_channels;
@@ -261,27 +261,45 @@ static int measure(struct lw_sparse *run, double started, struct lw_error *err)
     const double opened = lw_now();
     if (rc || (rc = compute(run, err)))
         return rc;
-    const double seconds = (lw_now() - opened) * (double)all / (double)tried;
-    if (run->rank == 0)
+    planned->measured_seconds = (lw_now() - opened) * (double)all / (double)tried;
+    planned->start_seconds = opened - started;
+    if (planned->prints)
         printf("%-16sabout %.3g s: start %.3g s, %s %.3g s (of %" PRId64 ", %" PRId64 " were tried); %s is busy longest\n",
-               "measured", opened - started + seconds, opened - started, lw_sparse_channels_text(run), seconds, all, tried,
-               lw_report_longest(&run->report));
+               "measured", planned->start_seconds + planned->measured_seconds, planned->start_seconds, lw_sparse_channels_text(run),
+               planned->measured_seconds, all, tried, lw_report_longest(&run->report));
     return LW_OK;
 }
 
-int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_error *err)
+/* Where no method says otherwise, all samples are read. */
+static void keep_numbers(const struct lw_sparse *run, double started, struct lw_planned *planned)
+{
+    planned->is_sparse = true;
+    planned->host_bytes = lw_sparse_host_bytes(run);
+    planned->device_bytes = lw_sparse_device_bytes(run);
+    planned->read_bytes = run->request.spec.n * run->n_channels * (int64_t)lw_type_bytes(run->setup.job.op.input);
+    planned->seconds = lw_sparse_read_seconds(run, 0, planned->read_bytes);
+    planned->written_bytes = lw_sparse_most_written(run);
+    planned->start_seconds = lw_now() - started;
+}
+
+int lw_sparse_plan(struct lw_comm *comm, const struct lw_job_ops *ops, const struct lw_options *options, struct lw_planned *planned,
+                   struct lw_error *err)
 {
     struct lw_sparse run = {0};
     const double started = lw_now();
     int rc = open_run(&run, comm, ops, options, err);
-    if (rc == LW_OK && run.rank == 0)
+    if (rc == LW_OK)
+        keep_numbers(&run, started, planned);
+    if (rc == LW_OK && planned->prints)
         lw_plan_print_input(&run.setup, 1);
     if (rc == LW_OK && run.method)
-        rc = run.method->print(&run, err);
-    if (rc == LW_OK && run.rank == 0)
+        rc = run.method->print(&run, planned, err);
+    if (rc == LW_OK && planned->prints) {
+        lw_plan_bytes_row("writes", planned->written_bytes, " at most");
         lw_sparse_memory_print(&run);
+    }
     if (rc == LW_OK && lw_options_flag(options, "measure"))
-        rc = measure(&run, started, err);
+        rc = measure(&run, started, planned, err);
     close_run(&run);
     return rc;
 }

@@ -297,7 +297,7 @@ static void print_attempts(const struct lw_sparse *run)
     }
 }
 
-static int print(struct lw_sparse *run, struct lw_error *err)
+static int print(struct lw_sparse *run, struct lw_planned *planned, struct lw_error *err)
 {
     struct stages *const stages = run->state;
     const int n_attempts = first_attempts(run);
@@ -306,7 +306,9 @@ static int print(struct lw_sparse *run, struct lw_error *err)
     if (rc)
         return rc;
     const struct lw_sparse_reads reads = lw_sparse_count_reads(run, &stages->samples);
-    if (run->rank != 0)
+    planned->read_bytes = reads.bytes;
+    planned->seconds = lw_sparse_read_seconds(run, reads.reads, reads.bytes);
+    if (!planned->prints)
         return LW_OK;
     char combined[24];
     const int64_t values = run->n_ranks > 1 ? lw_sparse_attempt_samples(&run->plan, n_attempts) * 16 * run->n_channels : 0;

@@ -51,6 +51,12 @@ int64_t lw_sparse_table_bytes(const struct lw_sparse *run)
     return max64(lines, row_bytes(run, sizeof(struct lw_sfft_channel_row)));
 }
 
+int64_t lw_sparse_most_written(const struct lw_sparse *run)
+{
+    return run->n_channels * (run->request.spec.sparsity * row_bytes(run, sizeof(struct lw_sfft_line_row)) +
+                              row_bytes(run, sizeof(struct lw_sfft_channel_row)));
+}
+
 /* Lines are in the order of their index, rows in that of their frequency: where it is negative comes first. */
 static int64_t count_before_negative(const struct lw_sparse *run, int64_t channel)
 {

@@ -94,10 +94,10 @@ static void print_plan(const struct lw_sparse *run)
            lw_bytes_text(run->request.spec.n * run->n_channels * (int64_t)lw_type_bytes(run->setup.job.op.input), read));
 }
 
-static int print(struct lw_sparse *run, struct lw_error *err)
+static int print(struct lw_sparse *run, struct lw_planned *planned, struct lw_error *err)
 {
     (void)err;
-    if (run->rank == 0)
+    if (planned->prints)
         print_plan(run);
     return LW_OK;
 }
