@@ -223,6 +223,11 @@ recover(const __grid_constant__ lw_sfft_recovery r, int check, int n_windows)
     progress.least_noise = power * r.tolerance * r.tolerance * (LW_SFFT_LEAK * LW_SFFT_LEAK) / stage_at(0).window_energy;
     for (; progress.n_looks < LW_SFFT_LOOKS && peel(r, check, progress.n_looks == 0, progress); ++progress.n_looks)
         fit_lines(r, look, progress);
+    if (progress.n_looks == 0) {        /* no line: all buckets tell the noise, not only the quiet ones that peel goes by */
+        estimate_noise(r, check, LW_SFFT_QUANTILE_FITTED);
+        SfftTeam::sync();
+        progress.noise = noise_estimated(r, check, progress.least_noise);
+    }
     report(r, look, progress, power);
 }
 

@@ -315,6 +315,8 @@ static void check_odd_signals(void)
         x[t] = CMPLX(normal(1, (uint64_t)t), normal(2, (uint64_t)t));
     r = recover_signal(x, N, 10, lines);
     CHECK(!r.is_explained && r.residual > 0.8, "noise: explained, residual %g", r.residual);
+    CHECK(r.is_noise && fabs(r.noise_power / 2 - 1) < 0.1, "noise: its power is %g, not 2; it is%s noise", r.noise_power,
+          r.is_noise ? "" : " not taken for");
 
     for (int t = 0; t < N; t++)
         x[t] = cexp(2 * M_PI * I * 12345.5 * t / N);
