@@ -467,14 +467,6 @@ static int execute_plot(struct lw_cli *cli, struct lw_comm *comm, struct lw_erro
     return lw_plot_run(comm, cli->names, cli->options, err);
 }
 
-/* Versions before --isolated took each window for all of the data. */
-static int isolate_earlier(const struct lw_jobfile *jobfile, struct lw_verify_request *request, struct lw_error *err)
-{
-    if (request->ops->is_isolated || strstr(jobfile->text, "\nisolated = "))
-        return LW_OK;
-    return lw_options_set(request->options, "isolated", "yes", "--isolated", err);
-}
-
 /* The options of the result's job, as it keeps them. */
 static int rebuild_job(struct lw_comm *comm, const char *file, struct lw_verify_request *request, struct lw_error *err)
 {
@@ -484,7 +476,7 @@ static int rebuild_job(struct lw_comm *comm, const char *file, struct lw_verify_
     if ((rc = lw_jobfile_of_result(comm, file, &jobfile, err)) == LW_OK &&
         (rc = lw_jobfile_job(&jobfile, &request->ops, err)) == LW_OK) {
         lw_command_tables(LW_ACTION_RUN, request->ops, NULL, tables);
-        (void)((rc = lw_options_create(tables, &request->options, err)) || (rc = isolate_earlier(&jobfile, request, err)) ||
+        (void)((rc = lw_options_create(tables, &request->options, err)) ||
                (rc = lw_jobfile_apply(&jobfile, request->options, err)));
     }
     lw_jobfile_release(&jobfile);

@@ -68,14 +68,25 @@ static const char *find_value(const char *configuration, const char *name)
     return NULL;
 }
 
-const char *lw_jobfile_added(const struct lw_listing_origin *origin)
+static bool is_searched(const char *configuration)
 {
     char words[80] = "";
-    const char *const products = find_value(origin->configuration, "products");
+    const char *const products = find_value(configuration, "products");
     if (products)
         snprintf(words, sizeof words, "%.*s", (int)strcspn(products, "\n"), products);
-    const bool is_searched = strstr(words, "peaks") || strstr(words, "best");
-    return is_searched && !find_value(origin->configuration, "sign") ? "sign = both\n" : "";
+    return strstr(words, "peaks") || strstr(words, "best");
+}
+
+const char *lw_jobfile_added(const struct lw_listing_origin *origin, char lines[LW_JOBFILE_ADDED])
+{
+    const char *const said = origin->configuration;
+    const struct lw_job_ops *const job = lw_job_find(origin->job);
+    const bool has_no_sign = is_searched(said) && !find_value(said, "sign");
+    const bool was_measured = has_no_sign && !find_value(said, "noise") && !find_value(said, "whiten");
+    const bool was_isolated = job && !job->is_isolated && !find_value(said, "isolated");
+    snprintf(lines, LW_JOBFILE_ADDED, "%s%s%s%s", has_no_sign ? "sign = both\n" : "", was_measured ? "noise = rms\n" : "",
+             find_value(said, "overlap") ? "" : "overlap = first\n", was_isolated ? "isolated = yes\n" : "");
+    return lines;
 }
 
 static int take_origin(struct lw_jobfile *jobfile, struct lw_error *err)
@@ -85,7 +96,8 @@ static int take_origin(struct lw_jobfile *jobfile, struct lw_error *err)
     if (!lw_list_origin(jobfile->path, &origin)) {
         rc = lw_fail(err, LW_EDATA, "'%.600s' keeps no job file, so that its job is not known", jobfile->path);
     } else {
-        const char *const added = lw_jobfile_added(&origin);
+        char lines[LW_JOBFILE_ADDED];
+        const char *const added = lw_jobfile_added(&origin, lines);
         const size_t room = strlen(origin.job) + strlen(origin.configuration) + strlen(added) + sizeof "[]\n";
         jobfile->text = lw_alloc(room, "the job file", err);
         rc = jobfile->text ? LW_OK : LW_ESYSTEM;

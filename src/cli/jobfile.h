@@ -27,8 +27,11 @@ int lw_jobfile_read(struct lw_comm *comm, const char *path, struct lw_jobfile *j
 /** The same of the job file that a result keeps of itself. LW_EDATA if it is none. Collective. */
 int lw_jobfile_of_result(struct lw_comm *comm, const char *path, struct lw_jobfile *jobfile, struct lw_error *err);
 
-/** Lines for a result's configuration that does not say --sign, which was made before there was a choice: both. "" for others. */
-const char *lw_jobfile_added(const struct lw_listing_origin *origin);
+enum { LW_JOBFILE_ADDED = 80 };
+
+/** What versions did that did not have --sign, --noise rms, --overlap or --isolated, as lines for the configuration of a result of
+ * theirs, which does not say it. "" for others. @return  lines */
+const char *lw_jobfile_added(const struct lw_listing_origin *origin, char lines[LW_JOBFILE_ADDED]);
 
 void lw_jobfile_release(struct lw_jobfile *jobfile);
 

@@ -80,23 +80,21 @@ static int open_input(struct lw_verify *verify, struct lw_error *err)
     return lw_comm_agree(verify->comm, rc, err);
 }
 
-/* Versions that took packed numbers as they are stored did not note how they are packed. Their inputs are opened again as such. */
-static int check_packing(struct lw_verify *verify, struct lw_error *err)
+/* Whether an input is packed, and the result was made by a version that did not note it and took the numbers as they are stored. */
+static bool was_as_stored(const struct lw_verify *verify, int input)
 {
-    for (int i = 0; verify->notes && i < verify->job.n_inputs; i++) {
-        const struct lw_dataset_info *const info = &verify->job.inputs[i];
-        struct lw_attribute found;
-        char name[64];
-        snprintf(name, sizeof name, "%s_packing", verify->job.input_names[i]);
-        if (!info->packing.is_on || lw_said_find(&verify->notes->file, name, &found))
-            continue;
-        if (i > 0)
-            return lw_fail(err, LW_EDATA, "the result was made by an earlier version, which took %.500s as it is stored, and not as "
-                           "its attributes say: make it again, or verify it with that version", lw_dataset_name(info).text);
-        verify->as_stored = true;
-    }
-    if (!verify->as_stored)
+    struct lw_attribute found;
+    char name[64];
+    snprintf(name, sizeof name, "%s_packing", verify->job.input_names[input]);
+    return verify->job.inputs[input].packing.is_on && !lw_said_find(&verify->notes->file, name, &found);
+}
+
+/* The input itself is opened again as it was then. */
+static int open_as_stored(struct lw_verify *verify, struct lw_error *err)
+{
+    if (!was_as_stored(verify, 0))
         return LW_OK;
+    verify->as_stored = true;
     verify->job.ops->release(&verify->job);
     verify->job = (struct lw_job){.ops = verify->request->ops};
     lw_reader_close(verify->reader);
@@ -104,10 +102,21 @@ static int check_packing(struct lw_verify *verify, struct lw_error *err)
     return open_input(verify, err);
 }
 
+/* Filters, kernel and mask are not. */
+static int check_packing(const struct lw_verify *verify, struct lw_error *err)
+{
+    for (int i = 1; i < verify->job.n_inputs; i++)
+        if (was_as_stored(verify, i))
+            return lw_fail(err, LW_EDATA, "the result was made by an earlier version, which took %.500s as it is stored, and not as "
+                           "its attributes say: make it again, or verify it with that version",
+                           lw_dataset_name(&verify->job.inputs[i]).text);
+    return LW_OK;
+}
+
 /* The inputs have the sizes that the result says. Other times of change alone are no difference: a copy has them. */
 static int check_sizes(const struct lw_verify *verify, struct lw_error *err)
 {
-    for (int i = 0; verify->notes && i < verify->job.n_inputs; i++) {
+    for (int i = 0; i < verify->job.n_inputs; i++) {
         const struct lw_dataset_info *const info = &verify->job.inputs[i];
         char name[64];
         snprintf(name, sizeof name, "%s_file_bytes", verify->job.input_names[i]);
@@ -197,14 +206,10 @@ static struct lw_verify_shape shape_conv2d(const struct lw_job *job)
     };
 }
 
-/* Rows and columns of the tiles of images. */
-enum { LEAST_TILE = 64, LARGEST_TILE = 4096 };
-
-/* The numbers in "overlap-save, N = 4096, .." and "overlap-save on tiles of 128 x 256, .."; direct sums have no segments, and FITS
- * results do not say what made them: then any tile up to the largest may have. */
+/* The numbers in "overlap-save, N = 4096, .." and "overlap-save on tiles of 128 x 256, .."; direct sums have no segments. */
 static void find_segments(const struct lw_verify *verify, struct lw_verify_shape *shape)
 {
-    const char *const text = verify->notes ? lw_said_text(&verify->notes->file, "algorithm") : "";
+    const char *const text = lw_said_text(&verify->notes->file, "algorithm");
     const char *const length = strstr(text, "N = "), *const tile = strstr(text, " of ");
     shape->segment_rows = shape->tap_rows;
     shape->segment_columns = shape->tap_columns;
@@ -212,13 +217,9 @@ static void find_segments(const struct lw_verify *verify, struct lw_verify_shape
         sscanf(length, "N = %" SCNd64, &shape->segment_rows);
     else if (shape->is_image && tile)
         sscanf(tile, " of %" SCNd64 " x %" SCNd64, &shape->segment_rows, &shape->segment_columns);
-    else if (shape->is_image && !text[0])
-        shape->segment_rows = shape->segment_columns = LARGEST_TILE;
     shape->segment_rows = max64(shape->segment_rows, shape->tap_rows);
     shape->segment_columns = min64(max64(shape->segment_columns, shape->tap_columns), shape->columns + shape->tap_columns);
     shape->segment_values = (double)shape->segment_rows * (double)shape->segment_columns;
-    if (shape->is_image && !text[0])
-        shape->segment_values = fmax(LEAST_TILE * LEAST_TILE, (double)(shape->tap_rows * shape->tap_columns));
 }
 
 static int find_promises(const struct lw_verify *verify, struct lw_verify_shape *shape, struct lw_error *err)
@@ -249,8 +250,6 @@ static int find_shape(struct lw_verify *verify, struct lw_error *err)
 /* Of the result's first dataset, and so of its root group. Rank 0's go to all. */
 static int read_notes(struct lw_verify *verify, struct lw_error *err)
 {
-    if (verify->is_fits)
-        return LW_OK;
     int rc = LW_OK;
     if (!(verify->notes = lw_alloc(sizeof *verify->notes, "the result's attributes", err)))
         rc = LW_ESYSTEM;
@@ -281,8 +280,9 @@ int lw_verify_open(struct lw_verify *verify, struct lw_error *err)
             add_remedy(err);
         return rc;
     }
-    if ((rc = read_notes(verify, err)) || (rc = check_packing(verify, err)) || (rc = lw_mask_open(verify->comm, verify->reader, &verify->job, &verify->mask, err)) ||
-        (rc = check_sizes(verify, err)) || (rc = take_spectrum(verify, err)) || (rc = take_noise(verify, err)))
+    if ((rc = read_notes(verify, err)) || (rc = open_as_stored(verify, err)) ||
+        (rc = lw_mask_open(verify->comm, verify->reader, &verify->job, &verify->mask, err)) ||
+        (rc = check_packing(verify, err)) || (rc = check_sizes(verify, err)) || (rc = take_spectrum(verify, err)) || (rc = take_noise(verify, err)))
         return rc;
     lw_reader_use(verify->reader, verify->pool);
     return verify->job.op.kind == LW_OP_SFFT ? LW_OK : lw_comm_agree(verify->comm, find_shape(verify, err), err);

@@ -51,7 +51,7 @@ struct lw_verify {
     struct lw_comm *comm;
     const struct lw_verify_request *request;
     bool is_fits;
-    struct lw_notes *notes; /* owned; of the first product; NULL: FITS, which has none */
+    struct lw_notes *notes; /* owned; of the first product */
     struct lw_job job;
     struct lw_verify_shape shape; /* not of a sparse transform */
     bool as_stored;               /* the input was taken so by an earlier version */

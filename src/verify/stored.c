@@ -5,6 +5,7 @@
 #include "io/format.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ struct lw_verify_stored {
     struct lw_dataset_info info;
     const struct lw_format *format;
     void *dataset;
+    double unit;            /* of integers of FITS, which are read as what they stand for; 0: they are read as they are stored */
 };
 
 static void shape_text(int n_dims, const int64_t *dims, char text[128])
@@ -43,6 +45,8 @@ int lw_verify_stored_open(const struct lw_verify *verify, const struct lw_writer
     if (!stored)
         return LW_ESYSTEM;
     int rc = lw_examine_dataset(lw_verify_name(verify, dataset->path).text, NULL, LW_USE_NUMBERS, &stored->info, err);
+    if (verify->is_fits && lw_scalar_saturates(dataset->type.scalar))
+        stored->unit = verify->job.op.output_scale;
     if (rc == LW_OK)
         rc = check_shape(stored, dataset, err);
     if (rc == LW_OK && (rc = lw_formats_find(stored->info.file, &stored->info.hints, &stored->format, err)) == LW_OK)
@@ -77,5 +81,7 @@ int lw_verify_stored_read(struct lw_verify_stored *stored, const int64_t *place,
         return lw_fail(err, (enum lw_code)rc, "cannot read %.500s: %.300s", lw_dataset_name(&stored->info).text, reason.message);
     const struct lw_type type = stored->info.type;
     *value = CMPLX(lw_type_number(type, sample, 0), type.is_complex ? lw_type_number(type, sample, 1) : 0);
+    if (stored->unit > 0)
+        *value = nearbyint(creal(*value) / stored->unit);
     return LW_OK;
 }

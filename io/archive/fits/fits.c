@@ -417,4 +417,5 @@ const struct lw_format lw_format_fits = {
     .locate = locate,
     .visit_attributes = visit_attributes,
     .read_numbers = read_numbers,
+    .read_notes = lw_fits_read_notes,
 };

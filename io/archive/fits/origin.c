@@ -5,6 +5,7 @@
 #include "io/archive/fits/image.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Lines of HISTORY, one after the other, put together again where they were cut (cards.h). */
@@ -78,4 +79,31 @@ bool lw_fits_find_origin(const char *file, struct lw_listing_origin *origin)
     lw_fits_end(&walk);
     origin->is_incomplete = !is_complete;
     return fclose(configuration) == 0 && is_ours && origin->job[0] && bytes > 0;
+}
+
+/* The lines of the configuration are left out. */
+static void note_line(char *line, struct lw_said *said)
+{
+    char *const equals = strstr(line, " = "), *const value = equals ? equals + 3 : NULL, *end;
+    if (!equals || line[0] == ' ')
+        return;
+    *equals = '\0';
+    const double number = strtod(value, &end);
+    const bool is_number = end > value && !*end;
+    lw_said_add(&(struct lw_attribute){.name = line, .kind = is_number ? LW_ATTRIBUTE_REAL : LW_ATTRIBUTE_TEXT, .text = value, .real = number},
+                said);
+}
+
+int lw_fits_read_notes(const struct lw_object *object, struct lw_notes *notes, struct lw_error *err)
+{
+    struct lw_fits_walk walk;
+    bool is_complete;
+    const int rc = lw_fits_begin(object->file, &walk, err);
+    if (rc == LW_OK && lw_fits_logical(walk.unit, LW_FITS_COMPLETE, &is_complete)) {
+        struct history history = {.unit = walk.unit};
+        while (next_line(&history))
+            note_line(history.line, &notes->file);
+    }
+    lw_fits_end(&walk);
+    return rc;
 }

@@ -1,4 +1,4 @@
-"""Results of conv2d in FITS: the numbers are those of the result in HDF5, bit for bit, and coordinates of the sky stay with the pixels.
+"""Results of conv2d in FITS: the numbers are those of the result in HDF5, bit for bit, and pass `lapwing verify`; coordinates of the sky stay with the pixels.
 
     fits_result.py LAPWING MPIEXEC [FOLDER]
 
@@ -68,6 +68,7 @@ def numbers(work):
             continue
         units, wanted = result
         same_image(f"{options}", units[0], wanted["convolved"])
+        lapwing(1, "verify", f"{work}/out.fits")
         cards, _, history = units[0]
         check(cards["SIMPLE"] is True and cards["LAPWDONE"] is True and cards["EXTNAME"] == "CONVOLVED" and len(units) == 1, f"{cards}")
         for key in ("OBJECT", "EXPTIME", "AIRMASS", "BUNIT", "CTYPE1", "CUNIT2", "CRVAL1"):

@@ -246,6 +246,20 @@ def earlier_versions(work):
     with h5py.File(f"{work}/out.h5", "r+") as file:
         del file.attrs["input_packing"]
     lapwing(1, "verify", f"{work}/out.h5", code=65)
+    image = write(f"{work}/image.h5", numbers("i2", (60, 50)), scale_factor=0.5)
+    kernel = write(f"{work}/kernel.h5", numbers("f8", (5, 5)))
+    lapwing(1, "conv2d", "--input", image, "--kernel", kernel, "--as-stored", "--output", f"{work}/out.fits")
+    with open(f"{work}/out.fits", "rb") as file:
+        said = file.read()
+    check(b"HISTORY   as-stored = yes" in said, "the configuration in HISTORY")
+    with open(f"{work}/out.fits", "wb") as file:
+        file.write(said.replace(b"as-stored = yes", b"as-stored = no "))
+    lapwing(1, "verify", f"{work}/out.fits")
+    mask = write(f"{work}/mask.h5", np.zeros(900, "i2"), add_offset=1.0)
+    filtered(work, source, "--axis", "0", "--mask", mask)
+    with h5py.File(f"{work}/out.h5", "r+") as file:
+        del file.attrs["mask_packing"]
+    check("earlier version, which took" in lapwing(1, "verify", f"{work}/out.h5", code=65).stderr, "a mask that was taken as stored")
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -192,6 +192,23 @@ def signs():
 
 # ---- filters that the job makes --------------------------------------------------------------------------------------
 
+def earlier_versions():
+    """They had no --overlap, --isolated and --sign, and --noise rms: of samples that two files have they took the first file's."""
+    write(h=random.standard_normal((2, 17)))
+    for part, start in enumerate((0, 8)):
+        with h5py.File(f"part{part}.h5", "w") as file:
+            file["x"] = noise(1000, "float32")
+            file["x"].attrs.update({"sample_rate": 100.0, "start_time": start, "start_unit": "s since 2023-01-01T00:00:00"})
+    make("ols", input="part?.h5", filters="in.h5:/h", overlap="first", isolated=True, start=300, count=1000, products="filtered,peaks",
+         threshold=2.5, noise="rms")
+    added = ["isolated = yes", "noise = rms", "overlap = first", "sign = both"]
+    configuration(lambda text: "".join(line for line in text.splitlines(True) if line.strip() not in added))
+    check_right("files that overlap, of an earlier version", products=("/filtered", "/peaks"))
+    for options in ((), ("--job",)):
+        said = lapwing(1, "info", *options, "r.h5").stdout.splitlines()
+        check(sorted(said[-4:]) == added, f"info {options} of a result of an earlier version: {said}")
+
+
 def made_filters():
     lapwing(1, "synth", "ols", "--output", "in.h5", "--overwrite", "--samples", "20000", "--channels", "1", "--sample-rate", "500")
     lapwing(1, "ols", "--input", "in.h5:/signal", "--bandpass", "20:50", "--transition", "20", "--output", "r.h5", "--overwrite")
@@ -330,7 +347,7 @@ def others():
         check("run the same command again" in lapwing(1, "verify", name, code=65).stderr, f"incomplete: {name}")
 
 
-for part in (series, ends, pieces, searches, signs, made_filters, images, wide_kernels, spectra, samples, several, others):
+for part in (series, ends, pieces, searches, signs, earlier_versions, made_filters, images, wide_kernels, spectra, samples, several, others):
     part()
 shutil.rmtree(work)
 finish()
